@@ -1,0 +1,64 @@
+/* What every file needs: fixed-width types, string slices, names. No function here allocates. */
+#ifndef PEL_BASE_BASE_H
+#define PEL_BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A slice of bytes that somebody else owns. Never relies on a final NUL. */
+typedef struct pel_str {
+    const char *ptr;
+    size_t len;
+} pel_str;
+
+#define PEL_STR(literal) ((pel_str){ (literal), sizeof(literal) - 1 })
+#define PEL_FMT(s) (int)(s).len, (s).ptr /* for "%.*s" */
+
+/* An interned identifier: two names are equal exactly if their pointers are. */
+typedef struct pel_ident {
+    uint32_t hash;
+    uint32_t len;
+    char text[]; /* NUL-terminated for the debugger's sake */
+} pel_ident;
+typedef const pel_ident *pel_name;
+
+static inline pel_str pel_str_of(const char *text) { return (pel_str){ text, strlen(text) }; }
+static inline pel_str pel_name_str(pel_name name) { return (pel_str){ name->text, name->len }; }
+
+static inline bool pel_str_eq(pel_str a, pel_str b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+static inline bool pel_str_is(pel_str a, const char *text) { return pel_str_eq(a, pel_str_of(text)); }
+static inline bool pel_name_is(pel_name name, const char *text) {
+    return name && pel_str_eq(pel_name_str(name), pel_str_of(text));
+}
+static inline bool pel_str_starts(pel_str s, pel_str prefix) {
+    return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
+}
+static inline bool pel_str_ends(pel_str s, pel_str suffix) {
+    return s.len >= suffix.len && (suffix.len == 0 || memcmp(s.ptr + s.len - suffix.len, suffix.ptr, suffix.len) == 0);
+}
+static inline pel_str pel_str_from(pel_str s, size_t start) {
+    return start >= s.len ? (pel_str){ s.ptr + s.len, 0 } : (pel_str){ s.ptr + start, s.len - start };
+}
+static inline pel_str pel_str_cut(pel_str s, size_t start, size_t end) {
+    if (end > s.len) end = s.len;
+    if (start > end) start = end;
+    return (pel_str){ s.ptr + start, end - start };
+}
+int pel_str_cmp(pel_str a, pel_str b);
+
+/* FNV-1a, one byte at a time so that the tokeniser can compute it while it reads. */
+#define PEL_HASH_START 2166136261u
+static inline uint32_t pel_hash_step(uint32_t hash, unsigned char byte) { return (hash ^ byte) * 16777619u; }
+static inline uint32_t pel_hash(const char *ptr, size_t len) {
+    uint32_t hash = PEL_HASH_START;
+    for (size_t i = 0; i < len; i++) hash = pel_hash_step(hash, (unsigned char)ptr[i]);
+    return hash;
+}
+
+#define PEL_COUNT(array) (sizeof(array) / sizeof *(array))
+
+#endif
