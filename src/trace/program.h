@@ -1,0 +1,81 @@
+/* What the synthesis passes hand to each other: the skeleton in the making.
+ *
+ *   align -> lanes -> taint -> link -> init -> guard -> tidy -> emit
+ *
+ * lanes writes the bodies of functions and methods; link finds which of them call each other and what
+ * is dead; init writes the constructors from the module tree; emit puts all in one file in an order that
+ * Python can read, with its imports and header. */
+#ifndef PEL_TRACE_PROGRAM_H
+#define PEL_TRACE_PROGRAM_H
+
+#include "python/ast.h"
+#include "trace/log.h"
+
+/* One function of the output: the specialisation of one author function over all its lanes. */
+typedef struct pel_program_function {
+    pel_id code;         /* whose specialisation; 0 for one that has no author's code */
+    pel_id class;        /* a method of this class, or 0 for a function of the file */
+    pel_name name;       /* in the output */
+    pel_node *def;       /* FunctionDef, complete */
+    bool from_source;    /* false: written by the straight-line fallback */
+    bool is_property, is_static, is_classmethod;
+    PEL_VEC(pel_id) activations; /* its lanes */
+    bool dead;           /* nothing calls it any more */
+} pel_program_function;
+
+/* An attribute of self that methods of a class read and that is neither child, parameter nor buffer:
+ * the constructor must set it. */
+typedef struct pel_needed_attribute {
+    pel_name name;     /* as the output reads it: self.<name> */
+    pel_name of;       /* attribute of the original it comes from, or NULL where values says all */
+    pel_map values;    /* module -> value (log values); a module that is absent here takes the attribute `of` */
+} pel_needed_attribute;
+
+typedef struct pel_program_class {
+    pel_id class;      /* whose; the author's name is kept, made unique if two authors' classes share it */
+    pel_name name;     /* in the output */
+    PEL_VEC(pel_program_function *) methods;
+    PEL_VEC(pel_id) instances;              /* modules of exactly this class */
+    PEL_VEC(pel_needed_attribute) needs;    /* filled by lanes and link, read by init */
+    PEL_VEC(pel_name) used_children;        /* children that some method calls or reads, for init's order and dead code */
+    pel_node *init;    /* FunctionDef `__init__`, by init */
+    pel_node *def;     /* whole ClassDef for classes that are no modules (dataclasses, caches, autograd functions) */
+} pel_program_class;
+
+typedef struct pel_remark { /* goes to the header and the report */
+    enum { PEL_REMARK_GUARD, PEL_REMARK_FALLBACK, PEL_REMARK_EMBEDDED, PEL_REMARK_REFUSED, PEL_REMARK_NOTE } kind;
+    pel_str text;
+    pel_id file;
+    uint32_t line;
+} pel_remark;
+
+typedef struct pel_program {
+    const pel_log *log;
+    PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
+    PEL_VEC(pel_program_class *) classes;
+    PEL_VEC(pel_name) imports;                 /* dotted modules that the bodies use: "torch.nn.functional", "math" */
+    PEL_VEC(pel_remark) remarks;
+    pel_name root;                             /* name of the root class */
+} pel_program;
+
+/* The whole way: log -> source text. */
+typedef struct pel_skeleton {
+    pel_str source;
+    pel_name root;
+    pel_program *program;
+} pel_skeleton;
+void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
+
+/* ---- the passes ---- */
+void pel_lanes(pel_ctx *ctx, pel_program *program);
+void pel_init(pel_ctx *ctx, pel_program *program);
+void pel_emit(pel_ctx *ctx, pel_program *program, pel_buf *out);
+
+/* The expression that rebuilds a plain value: a literal, a dotted library name, a tuple of such. NULL if there
+ * is none. Adds what it needs to program->imports. Library paths are written with the usual short names:
+ * torch, nn, F, math ... */
+pel_node *pel_value_expression(pel_ctx *ctx, pel_program *program, pel_id value);
+/* The name node for a library path: "torch.nn.functional.gelu" -> F.gelu, with its import. */
+pel_node *pel_library_expression(pel_ctx *ctx, pel_program *program, pel_str path);
+
+#endif
