@@ -110,6 +110,9 @@ typedef struct pel_log_tensor {
     bool requires_grad, is_parameter;
     pel_id owner;  /* module that registers it as parameter or buffer, or holds it as plain attribute */
     pel_name name; /* its name there */
+    /* What the skeleton can't get from a state_dict: non-persistent buffers, tensors held as plain attributes. */
+    pel_str formula; /* an expression of torch that makes an equal tensor, if one was found; else empty */
+    pel_str data;    /* else its elements, contiguous, little-endian */
 } pel_log_tensor;
 
 /* ---- modules: the tree as it was before the first run ---- */
@@ -123,8 +126,14 @@ typedef struct pel_log_slot { /* a parameter or a buffer */
     pel_name name;
     pel_id tensor; /* 0: registered as None */
     bool persistent;
-    pel_str formula; /* expression that makes an equal tensor, if one is known; else empty */
 } pel_log_slot;
+
+typedef struct pel_log_argument { /* of a constructor */
+    pel_name name;
+    pel_id value;
+    bool positional; /* usually written without its name: the signature gives it no default */
+    bool is_default; /* the value is the signature's default */
+} pel_log_argument;
 
 typedef struct pel_log_module {
     pel_id class;
@@ -137,10 +146,14 @@ typedef struct pel_log_module {
     uint32_t n_parameters, n_buffers;
     pel_log_attribute *attributes; /* the rest of its __dict__, but for nn.Module's own fields */
     uint32_t n_attributes;
-    /* torch's own classes: arguments that build an equal module, found by the recorder */
+    /* Torch's own classes, and author's classes that inherit from one other than nn.Module: all arguments
+     * (defaults too; device and dtype only where they matter) that build an equal module of the torch class,
+     * found and tried out by the recorder; and the names of the children, parameters, buffers and attributes that
+     * the torch class then makes by itself. Sequential, ModuleList and ModuleDict take their children instead. */
     bool has_arguments;
-    pel_log_attribute *arguments; /* name NULL: positional */
+    pel_log_argument *arguments;
     uint32_t n_arguments;
+    pel_name_list made_by_base;
 } pel_log_module;
 
 /* ---- activations ---- */
