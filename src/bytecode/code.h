@@ -30,15 +30,22 @@ typedef struct pel_code_object {
     const pel_const **consts;
     uint32_t n_consts;
     pel_name_list names, varnames, cellvars, freevars;
+    pel_name_list localsplus; /* varnames, the cellvars that are not among them, freevars: what 3.11 and later index */
     pel_str linetable;      /* co_lnotab before 3.10 */
     pel_str exceptiontable; /* empty before 3.11 */
 } pel_code_object;
+
+/* Fills localsplus and checks that the counts fit the names; whoever fills a code object calls it last. Throws
+ * PEL_E_FORMAT, with the offset at. */
+void pel_code_finish(pel_ctx *ctx, pel_code_object *code, uint64_t at);
 
 /* A .pyc file: checks magic number and flags, then unmarshals. Throws PEL_E_FORMAT, PEL_E_UNSUPPORTED
  * (a Python that is not 3.8 to 3.13: the message says which it is and which are supported). */
 pel_code_object *pel_read_pyc(pel_ctx *ctx, pel_str bytes);
 /* Marshalled bytes that hold one code object. */
 pel_code_object *pel_unmarshal_code(pel_ctx *ctx, pel_str bytes, pel_version version);
+/* The same where they begin at offset start of bytes; offsets in errors count from the beginning of bytes. */
+pel_code_object *pel_unmarshal_code_at(pel_ctx *ctx, pel_str bytes, size_t start, pel_version version);
 /* The Python that wrote a .pyc, by its first four bytes; 0 if unknown. */
 pel_version pel_pyc_version(pel_str bytes);
 
