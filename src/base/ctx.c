@@ -33,12 +33,21 @@ pel_ctx *pel_ctx_new(size_t may_take) {
     return ctx;
 }
 
-void pel_ctx_free(pel_ctx *ctx) {
-    if (!ctx) return;
+static void free_blocks(pel_ctx *ctx) {
     for (pel_block *block = ctx->blocks, *older; block; block = older) {
         older = block->older;
         free(block);
     }
+}
+
+void pel_ctx_reset(pel_ctx *ctx) {
+    free_blocks(ctx);
+    *ctx = (pel_ctx){ .may_take = ctx->may_take };
+}
+
+void pel_ctx_free(pel_ctx *ctx) {
+    if (!ctx) return;
+    free_blocks(ctx);
     free(ctx);
 }
 

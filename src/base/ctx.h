@@ -8,30 +8,9 @@
 #define PEL_BASE_CTX_H
 
 #include "base/base.h"
+#include "pellucid.h" /* the error codes */
 
 #include <stdarg.h>
-
-#define PEL_MESSAGE_MAX 240
-
-/* Stable numbers: they appear in --json output and as attributes of Python exceptions. */
-#define PEL_CODES(X)                                                                                                   \
-    X(0, OK, "no error")                                                                                               \
-    X(1, MEMORY, "out of memory, or over the memory limit")                                                            \
-    X(2, TOO_DEEP, "nests too deep")                                                                                   \
-    X(3, TOO_BIG, "larger than the limit")                                                                             \
-    X(4, SYNTAX, "not valid Python")                                                                                   \
-    X(5, ENCODING, "bytes do not fit the encoding")                                                                    \
-    X(6, FORMAT, "bytes do not fit the file format")                                                                   \
-    X(7, UNSUPPORTED, "valid, but of a kind that is not supported")                                                    \
-    X(8, INCOMPLETE, "a part could not be done")                                                                       \
-    X(9, USAGE, "wrong arguments")                                                                                     \
-    X(10, READ, "cannot be read")
-
-typedef enum pel_code {
-#define X(number, name, text) PEL_E_##name = number,
-    PEL_CODES(X)
-#undef X
-} pel_code;
 
 typedef struct pel_err {
     pel_code code;
@@ -43,9 +22,8 @@ typedef struct pel_err {
 
 typedef struct pel_block pel_block;
 typedef struct pel_catch pel_catch;
-struct pel_ident_slot;
 
-typedef struct pel_ctx {
+struct pel_ctx {
     /* the arena */
     pel_block *blocks;
     char *next, *limit;
@@ -56,12 +34,13 @@ typedef struct pel_ctx {
     /* the error */
     pel_catch *innermost;
     pel_err err;
-} pel_ctx;
+};
 
 /* may_take: bytes that the analysis may hold at once; 0 for the default of 4 GiB.
  * Returns NULL when there is no memory even for that. */
 pel_ctx *pel_ctx_new(size_t may_take);
 void pel_ctx_free(pel_ctx *ctx);
+void pel_ctx_reset(pel_ctx *ctx); /* as new; everything in it is gone */
 
 /* Memory that lives as long as ctx, aligned for any type. pel_alloc clears it. */
 void *pel_alloc(pel_ctx *ctx, size_t size);

@@ -162,6 +162,9 @@ pel_node *pel_copy(pel_ctx *ctx, const pel_node *node);
 bool pel_same(const pel_node *a, const pel_node *b);
 bool pel_same_list(pel_nodes a, pel_nodes b);
 
+/* The tree as indented text, one line per node with its position. */
+void pel_ast_text(pel_ctx *ctx, const pel_node *root, pel_buf *out);
+
 /* Throws PEL_E_INCOMPLETE if the tree is not one that CPython's compiler would accept as a tree:
  * missing children, wrong classes, Store where Load must be, lists of unequal length, depth. */
 void pel_ast_check(pel_ctx *ctx, const pel_node *root);

@@ -1,0 +1,136 @@
+/* What the subcommands share. The program uses the public header only: what it can't do with
+ * pellucid.h, nobody can.
+ *
+ * A subcommand is one file cmd_<name>.c that defines one cli_command, and one line in the table of
+ * main.c. Help, manual page and shell completions are made from these tables (help.c). */
+#ifndef PEL_CLI_H
+#define PEL_CLI_H
+
+#include <pellucid.h>
+
+#include <stdio.h>
+
+/* The same for every subcommand; help.c explains them to users. */
+enum {
+    CLI_FINE = 0,
+    CLI_BAD_USAGE = 1,
+    CLI_BAD_INPUT = 2,
+    CLI_INCOMPLETE = 3,
+    CLI_FOUND = 4,
+};
+
+typedef struct cli_option {
+    char letter;         /* 0: no short form */
+    const char *name;    /* without the dashes */
+    const char *value;   /* what it takes, as the help shows it ("FILE"); NULL for a switch */
+    const char *help;    /* one sentence, small first letter, no full stop */
+    const char *choices; /* the words that value can be, for completion: "bash zsh"; NULL: any */
+} cli_option;
+
+typedef struct cli_args cli_args;
+
+typedef struct cli_command {
+    const char *name;
+    const char *operands;                  /* "FILE...", as the help shows them */
+    const char *summary;                   /* one line of the overview, small first letter */
+    const char *about;                     /* paragraphs; lines under 80 columns */
+    const char *example;                   /* "$ pellucid …" and what it prints */
+    const cli_option *options;             /* ends with a row of zeros */
+    const char *choices;                   /* words that operands can be; NULL: files */
+    unsigned min_operands, max_operands;   /* max 0: any number */
+    int (*run)(const cli_args *args);      /* returns an exit code */
+} cli_command;
+
+/* Rows that many tables have. */
+#define CLI_OPTION_JSON { 0, "json", NULL, "print JSON, one line per input", NULL }
+#define CLI_OPTION_PYTHON_VERSION                                                                                      \
+    { 0, "python-version", "3.X", "the Python whose grammar is meant, 3.8 to 3.13 (default 3.13)",                     \
+      "3.8 3.9 3.10 3.11 3.12 3.13" }
+#define CLI_OPTION_END { 0, NULL, NULL, NULL, NULL }
+
+extern const cli_command *const cli_commands[]; /* ends with NULL */
+
+/* ---- arguments (args.c) ---- */
+
+typedef struct cli_given {
+    const cli_option *option;
+    const char *value;
+} cli_given;
+
+struct cli_args {
+    const cli_command *command;
+    const cli_given *given; /* in the order of the command line */
+    size_t n_given;
+    const char *const *operands;
+    size_t n_operands;
+    char *const *raw; /* the arguments after the subcommand's name, ending with NULL */
+};
+
+/* Splits argv (what follows the subcommand's name) by the command's table. On a mistake: says so, and
+ * returns an exit code; else -1. */
+int cli_parse_args(const cli_command *command, int argc, char **argv, cli_args *args);
+bool cli_has(const cli_args *args, const char *name);
+/* The value of an option, the last if it was given more than once; NULL if it was not given. */
+const char *cli_value(const cli_args *args, const char *name);
+/* --python-version as a minor number, 0 if not given. */
+int cli_python_version(const cli_args *args);
+/* A number such as --width; *value stays as it is if it was not given. On a bad one: says so, returns an
+ * exit code; else -1. */
+int cli_number(const cli_args *args, const char *name, int least, int most, int *value);
+
+/* "pellucid ast: MESSAGE" and where to read more. Returns CLI_BAD_USAGE. */
+int cli_usage_error(const cli_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The word of a list that is nearest to what was typed, NULL if none is near. Words are given one by one. */
+typedef struct cli_nearest {
+    const char *typed, *best;
+    size_t distance;
+} cli_nearest;
+void cli_consider(cli_nearest *nearest, const char *word);
+
+/* ---- files (input.c) ---- */
+
+typedef struct cli_input {
+    const char *name; /* for messages: the path, or "<stdin>" */
+    pel_text bytes;
+    size_t mapped; /* bytes to unmap; 0 if bytes were read into memory */
+} cli_input;
+
+/* Reads or maps a whole file, "-" being standard input. Refuses directories and what is larger than limit.
+ * On failure returns false with error filled; nothing is to be released then. */
+bool cli_read(const char *path, size_t limit, cli_input *input, pel_error *error);
+void cli_release(cli_input *input);
+
+/* Calls one for each operand, with a ctx that is emptied in between. Returns what they come to. */
+typedef int cli_each(const void *job, pel_ctx *ctx, const char *path);
+int cli_each_operand(const cli_args *args, cli_each *one, const void *job);
+
+/* ---- results (output.c) ---- */
+
+/* "FILE:LINE:COLUMN: message", the line and a caret, on stderr; with as_json also the JSON on stdout.
+ * Every message about a file has this shape: 1:1 where the whole file is meant, and a file without lines
+ * counts as one line, so that its column is the byte. Returns CLI_BAD_INPUT. */
+int cli_report(pel_ctx *ctx, const cli_input *input, const pel_error *error, bool as_json);
+/* Writes text to stdout or, if path is not NULL, to a file. Says so and returns CLI_BAD_INPUT if it can't. */
+int cli_write(const char *path, pel_text text);
+/* What several results come to: the first of 2, 4, 3, 0 that is among them. */
+int cli_worse(int a, int b);
+/* Whether to use colours: a terminal, and neither NO_COLOR nor TERM=dumb. */
+bool cli_is_terminal(FILE *stream);
+
+/* ---- help (help.c) ---- */
+
+void cli_print_overview(FILE *out);
+void cli_print_help(FILE *out, const cli_command *command);
+void cli_print_man(FILE *out);
+void cli_print_bash_completion(FILE *out);
+void cli_print_zsh_completion(FILE *out);
+
+/* ---- the subcommands ---- */
+
+extern const cli_command cli_cmd_ast;
+extern const cli_command cli_cmd_completion;
+extern const cli_command cli_cmd_format;
+extern const cli_command cli_cmd_help;
+extern const cli_command cli_cmd_version;
+
+#endif

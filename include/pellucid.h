@@ -1,0 +1,152 @@
+/* pellucid: sees through PyTorch models and the Python they are written in.
+ *
+ * This is the only public header, and the manual. Functions begin with pellucid_, types with pel_.
+ *
+ *     pel_ctx *ctx = pellucid_open(NULL);
+ *     pel_text json;
+ *     pel_error error;
+ *     if (pellucid_ast(ctx, source, NULL, &json, &error))
+ *         fwrite(json.ptr, 1, json.len, stdout);
+ *     else
+ *         fprintf(stderr, "%u:%u: %s\n", error.line, error.column, error.message);
+ *     pellucid_close(ctx);
+ *
+ * Lifetimes. A pel_ctx is one analysis. Every pel_text that a call gives back lives in the pel_ctx of
+ * that call, until pellucid_close() or pellucid_reset(); nothing else is to be freed. What you pass in
+ * is only read, and only during the call.
+ *
+ * Errors. A call that can fail returns false and fills the pel_error, which holds everything it says: it
+ * outlives the pel_ctx. After an error the pel_ctx can be used again. Passing NULL as error is allowed.
+ *
+ * Manners. The library never prints, never exits, starts no thread and no process, opens no file and
+ * keeps no global state. It reads hostile input: depth, size and memory are bounded.
+ *
+ * Threads. Different pel_ctx can be used at the same time by different threads; one pel_ctx only by one.
+ *
+ * Options. An options struct whose fields are all zero asks for the defaults, and so does NULL. Later
+ * versions add fields at the end, so initialise it with = { 0 } or by naming fields. */
+#ifndef PELLUCID_H
+#define PELLUCID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In the shared library these functions are all that can be seen from outside. */
+#if defined(PELLUCID_SHARED) && defined(__GNUC__)
+#define PEL_API __attribute__((visibility("default")))
+#else
+#define PEL_API
+#endif
+
+#define PELLUCID_VERSION "0.1.0"
+
+/* The version of the library that is running, as "1.2.3". */
+PEL_API const char *pellucid_version(void);
+
+/* ---- text ---- */
+
+/* Bytes that somebody else owns. No final NUL is meant; NULs may be inside. */
+typedef struct pel_text {
+    const char *ptr;
+    size_t len;
+} pel_text;
+
+/* ---- errors ---- */
+
+/* X(number, name, meaning). Numbers and names are stable; --json output and Python exceptions have the names. */
+#define PEL_CODES(X)                                                                                                   \
+    X(0, OK, "no error")                                                                                               \
+    X(1, MEMORY, "out of memory, or over the memory limit")                                                            \
+    X(2, TOO_DEEP, "nests too deep")                                                                                   \
+    X(3, TOO_BIG, "larger than the limit")                                                                             \
+    X(4, SYNTAX, "not valid Python")                                                                                   \
+    X(5, ENCODING, "bytes do not fit the encoding")                                                                    \
+    X(6, FORMAT, "bytes do not fit the file format")                                                                   \
+    X(7, UNSUPPORTED, "valid, but of a kind that is not supported")                                                    \
+    X(8, INCOMPLETE, "a part could not be done")                                                                       \
+    X(9, USAGE, "wrong arguments")                                                                                     \
+    X(10, READ, "cannot be read")
+
+typedef enum pel_code {
+#define X(number, name, text) PEL_E_##name = number,
+    PEL_CODES(X)
+#undef X
+} pel_code;
+
+#define PEL_MESSAGE_MAX 240
+
+typedef struct pel_error {
+    pel_code code;
+    uint64_t offset; /* in bytes, from the start of the input */
+    uint32_t line;   /* from 1; 0 where the input has no lines */
+    uint32_t column; /* from 1, in characters; 0 where the input has no lines */
+    char message[PEL_MESSAGE_MAX];
+} pel_error;
+
+/* What a code means, in a few words: "not valid Python". */
+PEL_API const char *pellucid_code_text(pel_code code);
+/* The name of a code without its prefix: "TOO_DEEP". */
+PEL_API const char *pellucid_code_name(pel_code code);
+
+/* ---- an analysis ---- */
+
+typedef struct pel_ctx pel_ctx;
+
+typedef struct pel_limits {
+    size_t memory; /* bytes that the analysis may hold at once; 0: 4 GiB */
+} pel_limits;
+
+/* NULL only if there is no memory at all. */
+PEL_API pel_ctx *pellucid_open(const pel_limits *limits);
+/* Forgets everything made in ctx: its texts become invalid, its memory is given back. */
+PEL_API void pellucid_reset(pel_ctx *ctx);
+PEL_API void pellucid_close(pel_ctx *ctx);
+
+/* ---- Python source ---- */
+
+/* Source comes as bytes: the encoding is told by a byte order mark or a coding comment, else it is UTF-8.
+ * Versions of Python are given by their minor number, 8 for Python 3.8; 0 stands for the newest. */
+#define PEL_PYTHON_MIN 8
+#define PEL_PYTHON_MAX 13
+#define PEL_SOURCE_MAX ((size_t)64 << 20) /* larger source is refused with PEL_E_TOO_BIG */
+
+typedef enum pel_ast_format {
+    PEL_AST_JSON,  /* as docs/ast-json.md has it: one line, CPython's names */
+    PEL_AST_TEXT,  /* an indented tree, for people */
+    PEL_AST_CHECK, /* nothing: only says whether the source is valid */
+} pel_ast_format;
+
+typedef struct pel_ast_options {
+    int python; /* whose grammar */
+    pel_ast_format format;
+} pel_ast_options;
+
+/* The syntax tree of a file. */
+PEL_API bool pellucid_ast(pel_ctx *ctx, pel_text source, const pel_ast_options *options, pel_text *out,
+                          pel_error *error);
+
+typedef struct pel_format_options {
+    int python; /* whose grammar, for reading and for writing */
+    int width;  /* columns that lines are broken to fit; 0: 100 */
+} pel_format_options;
+
+/* The file again, laid out as a good programmer would. The tree stays the same; comments are not in it. */
+PEL_API bool pellucid_format(pel_ctx *ctx, pel_text source, const pel_format_options *options, pel_text *out,
+                             pel_error *error);
+
+/* The given line of source as UTF-8 without its line end, for showing where an error is. Empty if there is none. */
+PEL_API pel_text pellucid_source_line(pel_ctx *ctx, pel_text source, uint32_t line);
+
+/* {"error": {"file", "line", "column", "offset", "code", "message"}}, as --json prints it. */
+PEL_API pel_text pellucid_error_json(pel_ctx *ctx, pel_text file, const pel_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

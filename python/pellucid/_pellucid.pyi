@@ -1,0 +1,19 @@
+from typing import Union
+
+__version__: str
+
+_Source = Union[str, bytes, bytearray, memoryview]
+_Version = Union[str, tuple[int, int], None]
+
+class Error(ValueError):
+    code: str
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+    offset: int
+
+def parse_json(source: _Source, *, python_version: _Version = None, filename: str | None = None) -> str: ...
+def format_source(
+    source: _Source, *, python_version: _Version = None, width: int = 100, filename: str | None = None
+) -> str: ...

@@ -1,0 +1,178 @@
+/* pellucid.h on top of the internals: checks arguments, runs the stages inside an attempt, and turns
+ * what they throw into a pel_error. No work of its own is done here. */
+#include "pellucid.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "python/parse.h"
+#include "python/print.h"
+
+const char *pellucid_version(void) { return PELLUCID_VERSION; }
+
+const char *pellucid_code_text(pel_code code) { return pel_code_text(code); }
+
+const char *pellucid_code_name(pel_code code) {
+    static const char *const names[] = {
+#define X(number, name, text) [number] = #name,
+        PEL_CODES(X)
+#undef X
+    };
+    return (size_t)code < PEL_COUNT(names) ? names[code] : "UNKNOWN";
+}
+
+pel_ctx *pellucid_open(const pel_limits *limits) { return pel_ctx_new(limits ? limits->memory : 0); }
+void pellucid_reset(pel_ctx *ctx) { pel_ctx_reset(ctx); }
+void pellucid_close(pel_ctx *ctx) { pel_ctx_free(ctx); }
+
+/* ---- positions ---- */
+
+static pel_str str_of(pel_text text) { return (pel_str){ text.ptr, text.len }; }
+static pel_text text_of(pel_str s) { return (pel_text){ s.ptr, s.len }; }
+
+/* Line `line` of text, lines ending as Python has it: \n, \r\n or \r. */
+static pel_str nth_line(pel_str text, uint32_t line) {
+    size_t start = 0;
+    for (uint32_t at = 1;; at++) {
+        size_t end = start;
+        while (end < text.len && text.ptr[end] != '\n' && text.ptr[end] != '\r') end++;
+        if (at >= line) return pel_str_cut(text, start, end);
+        if (end == text.len) return (pel_str){ "", 0 };
+        start = end + (text.ptr[end] == '\r' && end + 1 < text.len && text.ptr[end + 1] == '\n' ? 2 : 1);
+    }
+}
+
+static uint32_t characters(pel_str s) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < s.len; i++) n += ((unsigned char)s.ptr[i] & 0xC0) != 0x80;
+    return n;
+}
+
+/* text: what line and column of err count in; empty where the input has no lines. */
+static void give_error(const pel_err *err, pel_str text, pel_error *error) {
+    if (!error) return;
+    *error = (pel_error){ .code = err->code, .offset = err->at, .line = err->line };
+    memcpy(error->message, err->what, sizeof error->message);
+    if (err->line) error->column = characters(pel_str_cut(nth_line(text, err->line), 0, err->column)) + 1;
+}
+
+/* ---- Python source ---- */
+
+typedef struct source_call {
+    pel_str bytes;
+    pel_source source; /* name and text are empty until it is decoded */
+    int python, width;
+    pel_ast_format format;
+    pel_buf out;
+} source_call;
+
+static pel_node *read_source(pel_ctx *ctx, source_call *call) {
+    if (call->python < PEL_PYTHON_MIN || call->python > PEL_PYTHON_MAX)
+        pel_throw(ctx, PEL_E_USAGE, 0, "Python 3.%d is not among those supported, 3.%d to 3.%d", call->python,
+                  PEL_PYTHON_MIN, PEL_PYTHON_MAX);
+    if (call->bytes.len > PEL_SOURCE_MAX)
+        pel_throw_at(ctx, PEL_E_TOO_BIG, 0, 1, 0, "%zu bytes of source are more than the limit of %zu",
+                     call->bytes.len, PEL_SOURCE_MAX);
+    call->source = pel_source_decode(ctx, PEL_STR(""), call->bytes);
+    return pel_parse(ctx, &call->source, call->python);
+}
+
+static void ast_body(pel_ctx *ctx, void *arg) {
+    source_call *call = arg;
+    pel_node *root = read_source(ctx, call);
+    if (call->format == PEL_AST_JSON) pel_ast_json(ctx, root, call->python, &call->out);
+    if (call->format == PEL_AST_TEXT) pel_ast_text(ctx, root, &call->out);
+}
+
+static void format_body(pel_ctx *ctx, void *arg) {
+    source_call *call = arg;
+    pel_node *root = read_source(ctx, call);
+    pel_print(ctx, root, &(pel_print_options){ .width = call->width, .version = call->python }, &call->out);
+}
+
+static bool run_source_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), source_call *call, pel_text *out,
+                            pel_error *error) {
+    pel_err err;
+    call->out = pel_buf_in(ctx);
+    if (!call->python) call->python = PEL_PYTHON_MAX;
+    bool done = pel_attempt(ctx, body, call, &err);
+    if (done)
+        *out = text_of(pel_buf_str(&call->out));
+    else
+        give_error(&err, call->source.text.len ? call->source.text : call->bytes, error);
+    return done;
+}
+
+bool pellucid_ast(pel_ctx *ctx, pel_text source, const pel_ast_options *options, pel_text *out, pel_error *error) {
+    source_call call = { .bytes = str_of(source) };
+    if (options) {
+        call.python = options->python;
+        call.format = options->format;
+    }
+    return run_source_call(ctx, ast_body, &call, out, error);
+}
+
+bool pellucid_format(pel_ctx *ctx, pel_text source, const pel_format_options *options, pel_text *out,
+                     pel_error *error) {
+    source_call call = { .bytes = str_of(source) };
+    if (options) {
+        call.python = options->python;
+        call.width = options->width;
+    }
+    return run_source_call(ctx, format_body, &call, out, error);
+}
+
+static void decode_body(pel_ctx *ctx, void *arg) {
+    source_call *call = arg;
+    call->source = pel_source_decode(ctx, PEL_STR(""), call->bytes);
+}
+
+pel_text pellucid_source_line(pel_ctx *ctx, pel_text source, uint32_t line) {
+    source_call call = { .bytes = str_of(source) };
+    pel_err ignored; /* what can't be decoded is shown as it is */
+    bool decoded = call.bytes.len <= PEL_SOURCE_MAX && pel_attempt(ctx, decode_body, &call, &ignored);
+    return text_of(nth_line(decoded ? call.source.text : call.bytes, line));
+}
+
+/* ---- errors as JSON ---- */
+
+typedef struct error_call {
+    pel_str file;
+    const pel_error *error;
+    pel_buf out;
+} error_call;
+
+static void number_or_null(pel_json *json, const char *key, uint32_t value) {
+    pel_json_key(json, key);
+    if (value)
+        pel_json_int(json, value);
+    else
+        pel_json_null(json);
+}
+
+static void error_body(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    error_call *call = arg;
+    pel_json json = pel_json_to(&call->out);
+    pel_json_object(&json);
+    pel_json_key(&json, "error");
+    pel_json_object(&json);
+    pel_json_key(&json, "file");
+    pel_json_str(&json, call->file);
+    number_or_null(&json, "line", call->error->line);
+    number_or_null(&json, "column", call->error->column);
+    pel_json_key(&json, "offset");
+    pel_json_int(&json, (int64_t)call->error->offset);
+    pel_json_key(&json, "code");
+    pel_json_c(&json, pellucid_code_name(call->error->code));
+    pel_json_key(&json, "message");
+    pel_json_c(&json, call->error->message);
+    pel_json_end_object(&json);
+    pel_json_end_object(&json);
+}
+
+pel_text pellucid_error_json(pel_ctx *ctx, pel_text file, const pel_error *error) {
+    error_call call = { .file = str_of(file), .error = error, .out = pel_buf_in(ctx) };
+    pel_err err;
+    if (!pel_attempt(ctx, error_body, &call, &err)) return text_of(PEL_STR("{\"error\":{\"code\":\"MEMORY\"}}"));
+    return text_of(pel_buf_str(&call.out));
+}
