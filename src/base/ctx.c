@@ -18,7 +18,24 @@ struct pel_block {
 
 static long allocations_until_failure; /* testing only; see pel_fail_allocation */
 
-void pel_fail_allocation(long nth) { allocations_until_failure = nth; }
+long pel_fail_allocation(long nth) {
+    long left = allocations_until_failure;
+    allocations_until_failure = nth;
+    return left;
+}
+
+/* Under AddressSanitizer, and when failures are tested, each allocation is a block of its own: the sanitizer
+ * sees a step over the end of any of them, and any of them can be the one that fails. */
+#if defined(__SANITIZE_ADDRESS__)
+#define BLOCKS_OF_ONE true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BLOCKS_OF_ONE true
+#endif
+#endif
+#ifndef BLOCKS_OF_ONE
+#define BLOCKS_OF_ONE (allocations_until_failure > 0)
+#endif
 
 static void *ask_malloc(size_t size) {
     if (allocations_until_failure > 0 && --allocations_until_failure == 0) return NULL;
@@ -54,7 +71,7 @@ void pel_ctx_free(pel_ctx *ctx) {
 static void *alloc_from_new_block(pel_ctx *ctx, size_t size) {
     size_t want = ctx->taken < FIRST_BLOCK ? FIRST_BLOCK : ctx->taken;
     if (want > LARGEST_BLOCK) want = LARGEST_BLOCK;
-    bool is_large = size > want / 4; /* a block of its own: the current one keeps its free end */
+    bool is_large = BLOCKS_OF_ONE || size > want / 4; /* a block of its own: the current one keeps its free end */
     if (is_large) want = size;
     if (want > ctx->may_take || ctx->taken > ctx->may_take - want)
         pel_throw(ctx, PEL_E_MEMORY, 0, "this needs more than the limit of %zu bytes of memory", ctx->may_take);

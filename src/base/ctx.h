@@ -71,8 +71,9 @@ _Noreturn void pel_bug(const char *file, int line, const char *what);
         if (!(condition)) PEL_BUG(#condition);                                                                         \
     } while (0)
 
-/* Testing: let the nth allocation from now fail (0: none). Counts every block asked of malloc. */
-void pel_fail_allocation(long nth);
+/* Testing: let the nth allocation from now fail (0: none). Returns what was left of the number given before:
+ * 0 if that allocation was reached. */
+long pel_fail_allocation(long nth);
 
 /* ---- growable arrays in the arena: PEL_VEC(type) name; ---- */
 #define PEL_VEC(type)                                                                                                  \
