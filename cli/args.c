@@ -184,6 +184,11 @@ int cli_python_version(const cli_args *args) {
     return value ? atoi(value + 2) : 0; /* the table's choices let only 3.8 to 3.13 through */
 }
 
+int cli_marshal_version(const cli_args *args) {
+    const char *value = cli_value(args, "marshal");
+    return value ? atoi(value + 2) : 0;
+}
+
 int cli_number(const cli_args *args, const char *name, int least, int most, int *value) {
     const char *text = cli_value(args, name);
     if (!text) return -1;

@@ -46,6 +46,9 @@ typedef struct cli_command {
 #define CLI_OPTION_PYTHON_VERSION                                                                                      \
     { 0, "python-version", "3.X", "the Python whose grammar is meant, 3.8 to 3.13 (default 3.13)",                     \
       "3.8 3.9 3.10 3.11 3.12 3.13" }
+#define CLI_OPTION_MARSHAL                                                                                             \
+    { 0, "marshal", "3.X", "the files are no .pyc: they hold marshalled code of that Python",                          \
+      "3.8 3.9 3.10 3.11 3.12 3.13" }
 #define CLI_OPTION_END { 0, NULL, NULL, NULL, NULL }
 
 extern const cli_command *const cli_commands[]; /* ends with NULL */
@@ -74,6 +77,8 @@ bool cli_has(const cli_args *args, const char *name);
 const char *cli_value(const cli_args *args, const char *name);
 /* --python-version as a minor number, 0 if not given. */
 int cli_python_version(const cli_args *args);
+/* --marshal likewise: 0 stands for .pyc files. */
+int cli_marshal_version(const cli_args *args);
 /* A number such as --width; *value stays as it is if it was not given. On a bad one: says so, returns an
  * exit code; else -1. */
 int cli_number(const cli_args *args, const char *name, int least, int most, int *value);
@@ -129,6 +134,8 @@ void cli_print_zsh_completion(FILE *out);
 
 extern const cli_command cli_cmd_ast;
 extern const cli_command cli_cmd_completion;
+extern const cli_command cli_cmd_decompile;
+extern const cli_command cli_cmd_dis;
 extern const cli_command cli_cmd_format;
 extern const cli_command cli_cmd_help;
 extern const cli_command cli_cmd_version;

@@ -142,6 +142,33 @@ PEL_API bool pellucid_format(pel_ctx *ctx, pel_text source, const pel_format_opt
 /* The given line of source as UTF-8 without its line end, for showing where an error is. Empty if there is none. */
 PEL_API pel_text pellucid_source_line(pel_ctx *ctx, pel_text source, uint32_t line);
 
+/* ---- bytecode ---- */
+
+#define PEL_BYTECODE_MAX ((size_t)256 << 20) /* larger files are refused with PEL_E_TOO_BIG */
+
+typedef struct pel_decompile_options {
+    int python;       /* 0: the bytes are a .pyc file; else marshalled code of that Python */
+    int width;        /* columns that lines are broken to fit; 0: 100 */
+    bool as_json;     /* {"python", "source", "incomplete", "codes", "lines"}, docs/decompile-json.md: with the line map */
+    const char *dump; /* instead of source, what this pass makes of the code; NULL: source */
+} pel_decompile_options;
+
+/* Python source for the code of a module. What could not be given a structure is in the source as comment lines,
+ * the first of which begins with "# pellucid: incomplete"; *incomplete is how many code objects that concerns. */
+PEL_API bool pellucid_decompile(pel_ctx *ctx, pel_text bytes, const pel_decompile_options *options, pel_text *out,
+                                unsigned *incomplete, pel_error *error);
+/* The passes that can be dumped, in their order; ends with NULL. */
+PEL_API const char *const *pellucid_decompile_passes(void);
+
+typedef struct pel_dis_options {
+    int python;   /* as above */
+    bool as_json; /* docs/dis-json.md */
+} pel_dis_options;
+
+/* The instructions of a module's code and of all code in it: basic blocks, jumps, where exceptions go. */
+PEL_API bool pellucid_dis(pel_ctx *ctx, pel_text bytes, const pel_dis_options *options, pel_text *out,
+                          pel_error *error);
+
 /* {"error": {"file", "line", "column", "offset", "code", "message"}}, as --json prints it. */
 PEL_API pel_text pellucid_error_json(pel_ctx *ctx, pel_text file, const pel_error *error);
 

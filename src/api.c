@@ -4,6 +4,9 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "bytecode/dis.h"
+#include "decompile/decompile.h"
+#include "decompile/line_map.h"
 #include "python/parse.h"
 #include "python/print.h"
 
@@ -131,6 +134,110 @@ pel_text pellucid_source_line(pel_ctx *ctx, pel_text source, uint32_t line) {
     pel_err ignored; /* what can't be decoded is shown as it is */
     bool decoded = call.bytes.len <= PEL_SOURCE_MAX && pel_attempt(ctx, decode_body, &call, &ignored);
     return text_of(nth_line(decoded ? call.source.text : call.bytes, line));
+}
+
+/* ---- bytecode ---- */
+
+typedef struct code_call {
+    pel_str bytes;
+    pel_decompile_options options;
+    unsigned incomplete;
+    pel_buf out;
+} code_call;
+
+static pel_code_object *read_code(pel_ctx *ctx, const code_call *call) {
+    int python = call->options.python;
+    if (python && (python < PEL_PYTHON_MIN || python > PEL_PYTHON_MAX))
+        pel_throw(ctx, PEL_E_USAGE, 0, "Python 3.%d is not among those supported, 3.%d to 3.%d", python, PEL_PYTHON_MIN,
+                  PEL_PYTHON_MAX);
+    if (call->bytes.len > PEL_BYTECODE_MAX)
+        pel_throw(ctx, PEL_E_TOO_BIG, 0, "%zu bytes are more than the limit of %zu", call->bytes.len, PEL_BYTECODE_MAX);
+    return python ? pel_unmarshal_code(ctx, call->bytes, python) : pel_read_pyc(ctx, call->bytes);
+}
+
+static void decompile_json(pel_ctx *ctx, const pel_decompiled *made, const pel_code_object *code, pel_str source,
+                           pel_buf *out) {
+    pel_json json = pel_json_to(out);
+    pel_json_object(&json);
+    pel_json_key(&json, "python");
+    pel_json_str(&json, pel_format(ctx, "3.%d", code->version));
+    pel_json_key(&json, "source");
+    pel_json_str(&json, source);
+    pel_json_key(&json, "incomplete");
+    pel_json_array(&json);
+    for (uint32_t i = 0; i < made->incomplete.n; i++) {
+        const pel_incomplete *row = &made->incomplete.at[i];
+        pel_json_object(&json);
+        pel_json_key(&json, "name");
+        pel_json_str(&json, pel_name_str(row->code->name));
+        pel_json_key(&json, "offset");
+        pel_json_int(&json, (int64_t)row->why.at);
+        pel_json_key(&json, "why");
+        pel_json_c(&json, row->why.what);
+        pel_json_end_object(&json);
+    }
+    pel_json_end_array(&json);
+    pel_line_map_json(ctx, pel_map_lines(ctx, made, code), &json);
+    pel_json_end_object(&json);
+}
+
+static void decompile_body(pel_ctx *ctx, void *arg) {
+    code_call *call = arg;
+    const pel_code_object *code = read_code(ctx, call);
+    if (call->options.dump) {
+        pel_decompile_dump(ctx, code, pel_str_of(call->options.dump), &call->out);
+        return;
+    }
+    const pel_decompiled *made = pel_decompile(ctx, code);
+    pel_print_options print = { .width = call->options.width, .version = code->version,
+                                .set_positions = call->options.as_json };
+    call->incomplete = made->incomplete.n;
+    pel_buf source = pel_buf_in(ctx);
+    pel_print(ctx, made->tree, &print, &source);
+    if (call->options.as_json)
+        decompile_json(ctx, made, code, pel_buf_str(&source), &call->out);
+    else
+        call->out = source;
+}
+
+static bool run_code_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), code_call *call, pel_text *out,
+                          pel_error *error) {
+    pel_err err;
+    call->out = pel_buf_in(ctx);
+    bool done = pel_attempt(ctx, body, call, &err);
+    if (done)
+        *out = text_of(pel_buf_str(&call->out));
+    else
+        give_error(&err, (pel_str){ "", 0 }, error);
+    return done;
+}
+
+bool pellucid_decompile(pel_ctx *ctx, pel_text bytes, const pel_decompile_options *options, pel_text *out,
+                        unsigned *incomplete, pel_error *error) {
+    code_call call = { .bytes = str_of(bytes) };
+    if (options) call.options = *options;
+    bool done = run_code_call(ctx, decompile_body, &call, out, error);
+    if (incomplete) *incomplete = call.incomplete;
+    return done;
+}
+
+const char *const *pellucid_decompile_passes(void) { return pel_passes; }
+
+static void dis_body(pel_ctx *ctx, void *arg) {
+    code_call *call = arg;
+    const pel_code_object *code = read_code(ctx, call);
+    if (call->options.as_json) {
+        pel_json json = pel_json_to(&call->out);
+        pel_dis_json(ctx, code, &json);
+    } else {
+        pel_dis_text(ctx, code, &call->out);
+    }
+}
+
+bool pellucid_dis(pel_ctx *ctx, pel_text bytes, const pel_dis_options *options, pel_text *out, pel_error *error) {
+    code_call call = { .bytes = str_of(bytes) };
+    if (options) call.options = (pel_decompile_options){ .python = options->python, .as_json = options->as_json };
+    return run_code_call(ctx, dis_body, &call, out, error);
 }
 
 /* ---- errors as JSON ---- */

@@ -1,0 +1,33 @@
+/* Bytecode -> Python AST: the passes in their order, for a code object and all that it holds. */
+#ifndef PEL_DECOMPILE_DECOMPILE_H
+#define PEL_DECOMPILE_DECOMPILE_H
+
+#include "base/map.h"
+#include "bytecode/code.h"
+#include "python/ast.h"
+
+/* A code object that could not be given a structure. Its place in the tree says so in a comment that begins with
+ * PEL_INCOMPLETE, and shows its instructions. */
+typedef struct pel_incomplete {
+    const pel_code_object *code;
+    pel_err why;
+} pel_incomplete;
+
+#define PEL_INCOMPLETE "# pellucid: incomplete"
+
+typedef struct pel_decompiled {
+    pel_node *tree; /* a Module; of a function, one that holds its def */
+    /* Marks of nodes (offset + 1) count in the code of the innermost node around them that is a key here:
+     * PEL_KEY(node) -> pel_code_object *. Module, FunctionDef, Lambda, ClassDef, comprehensions. */
+    pel_map code_of;
+    PEL_VEC(pel_incomplete) incomplete;
+} pel_decompiled;
+
+/* Never throws for want of structure; throws PEL_E_FORMAT and others where the bytecode itself is broken. */
+pel_decompiled *pel_decompile(pel_ctx *ctx, const pel_code_object *code);
+
+/* What one pass makes of every code object, as text: pel_passes names them. Throws PEL_E_USAGE for another name. */
+void pel_decompile_dump(pel_ctx *ctx, const pel_code_object *code, pel_str pass, pel_buf *out);
+extern const char *const pel_passes[]; /* ends with NULL */
+
+#endif
