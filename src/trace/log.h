@@ -112,7 +112,7 @@ typedef struct pel_log_tensor {
     pel_name name; /* its name there */
     /* What the skeleton can't get from a state_dict: non-persistent buffers, tensors held as plain attributes. */
     pel_str formula; /* an expression of torch that makes an equal tensor, if one was found; else empty */
-    pel_str data;    /* else its elements, contiguous, little-endian */
+    pel_str data;    /* else its elements: contiguous, little-endian, compressed by zlib, as base64 text */
 } pel_log_tensor;
 
 /* ---- modules: the tree as it was before the first run ---- */

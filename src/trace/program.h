@@ -37,9 +37,9 @@ typedef struct pel_program_class {
     PEL_VEC(pel_program_function *) methods;
     PEL_VEC(pel_id) instances;              /* modules of exactly this class */
     PEL_VEC(pel_needed_attribute) needs;    /* filled by lanes and link, read by init */
-    PEL_VEC(pel_name) used_children;        /* children that some method calls or reads, for init's order and dead code */
     pel_node *init;    /* FunctionDef `__init__`, by init */
-    pel_node *def;     /* whole ClassDef for classes that are no modules (dataclasses, caches, autograd functions) */
+    pel_node *def;     /* whole ClassDef for classes that are no modules (dataclasses, caches, autograd functions);
+                          bases and methods then count for nothing */
 } pel_program_class;
 
 typedef struct pel_remark { /* goes to the header and the report */
@@ -55,6 +55,7 @@ typedef struct pel_program {
     PEL_VEC(pel_program_class *) classes;
     PEL_VEC(pel_name) imports;                 /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
+    PEL_VEC(pel_id) embedded;                  /* tensors whose elements stand at the end of the file */
     pel_name root;                             /* name of the root class */
 } pel_program;
 
@@ -70,11 +71,20 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 void pel_lanes(pel_ctx *ctx, pel_program *program);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_emit(pel_ctx *ctx, pel_program *program, pel_buf *out);
+/* The tensors at the end of the file, and the function that reads them (emit calls it). */
+void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
+
+/* The torch class that a class inherits from: torch.nn.Module itself or another one; 0 if none. */
+pel_id pel_torch_base(const pel_log *log, pel_id class);
+/* The line that verification replaces by its verdict. */
+#define PEL_VERDICT_LINE "Verification: not run."
 
 /* The expression that rebuilds a plain value: a literal, a dotted library name, a tuple of such. NULL if there
  * is none. Adds what it needs to program->imports. Library paths are written with the usual short names:
  * torch, nn, F, math ... */
 pel_node *pel_value_expression(pel_ctx *ctx, pel_program *program, pel_id value);
+/* The same for a tensor that the module tree holds: its formula, or embedded data. NULL if neither is known. */
+pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tensor);
 /* The name node for a library path: "torch.nn.functional.gelu" -> F.gelu, with its import. */
 pel_node *pel_library_expression(pel_ctx *ctx, pel_program *program, pel_str path);
 

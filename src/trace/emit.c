@@ -1,0 +1,185 @@
+/* The program as one file: header, imports, then functions and classes, parts before wholes.
+ *
+ * What the root does not reach is not written: reaching is being named. */
+#include "base/map.h"
+#include "python/print.h"
+#include "trace/program.h"
+
+#include <stdlib.h>
+
+#define MAX_DEPTH 1000 /* of classes and functions that name each other */
+
+typedef struct writer {
+    pel_ctx *ctx;
+    pel_program *program;
+    pel_map class_named, function_named; /* name -> row of the program's table + 1 */
+    pel_map written;                     /* names that are done or under way */
+    pel_nodes body;
+    int depth;
+} writer;
+
+static void reach(writer *w, pel_name name);
+
+static void reach_names(void *arg, pel_node **slot) {
+    writer *w = arg;
+    if ((*slot)->kind == PEL_Name) reach(w, (*slot)->Name.id);
+    pel_each_child(*slot, reach_names, w);
+}
+
+static int compare_methods(const void *a, const void *b) {
+    const pel_program_function *x = *(pel_program_function *const *)a, *y = *(pel_program_function *const *)b;
+    uint32_t line_x = x->def->lineno, line_y = y->def->lineno;
+    if (line_x != line_y) return line_x < line_y ? -1 : 1;
+    return pel_str_cmp(pel_name_str(x->name), pel_name_str(y->name));
+}
+
+static void decorate(writer *w, pel_node *def, const char *decorator) {
+    for (uint32_t i = 0; i < def->FunctionDef.decorator_list.n; i++) {
+        const pel_node *node = def->FunctionDef.decorator_list.at[i];
+        if (node->kind == PEL_Name && pel_name_is(node->Name.id, decorator)) return;
+    }
+    pel_node *name = pel_make_name(w->ctx, pel_intern_c(w->ctx, decorator), PEL_Load);
+    pel_nodes_push(w->ctx, &def->FunctionDef.decorator_list, name);
+}
+
+static pel_node *class_definition(writer *w, pel_program_class *class) {
+    pel_ctx *ctx = w->ctx;
+    if (class->def) return class->def;
+    pel_node *def = pel_node_new(ctx, PEL_ClassDef);
+    def->ClassDef.name = class->name;
+    pel_id base = pel_torch_base(w->program->log, class->class);
+    pel_str path = base ? pel_class_at(w->program->log, base)->path : PEL_STR("torch.nn.Module");
+    def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, w->program, path));
+    if (class->init) pel_nodes_push(ctx, &def->ClassDef.body, class->init);
+    if (class->methods.n) qsort(class->methods.at, class->methods.n, sizeof *class->methods.at, compare_methods);
+    for (uint32_t i = 0; i < class->methods.n; i++) {
+        const pel_program_function *method = class->methods.at[i];
+        if (method->dead) continue;
+        if (method->is_property) decorate(w, method->def, "property");
+        if (method->is_static) decorate(w, method->def, "staticmethod");
+        if (method->is_classmethod) decorate(w, method->def, "classmethod");
+        pel_nodes_push(ctx, &def->ClassDef.body, method->def);
+    }
+    if (!def->ClassDef.body.n) pel_nodes_push(ctx, &def->ClassDef.body, pel_node_new(ctx, PEL_Pass));
+    return def;
+}
+
+/* Writes what name stands for, after all that it needs. */
+static void reach(writer *w, pel_name name) {
+    uint64_t row;
+    pel_node *def = NULL;
+    bool is_class = pel_map_get(&w->class_named, PEL_KEY(name), &row);
+    if (!is_class && !pel_map_get(&w->function_named, PEL_KEY(name), &row)) return;
+    if (!pel_map_set(w->ctx, &w->written, PEL_KEY(name), 1)) return;
+    if (++w->depth > MAX_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "classes nest deeper than %d", MAX_DEPTH);
+    def = is_class ? class_definition(w, w->program->classes.at[row]) : w->program->functions.at[row]->def;
+    reach_names(w, &def);
+    pel_nodes_push(w->ctx, &w->body, def);
+    w->depth--;
+}
+
+/* ---- imports ---- */
+
+static const struct {
+    const char *module, *as;   /* import module as as */
+    const char *from, *import; /* or from from import import */
+} import_forms[] = {
+    { "torch.nn.functional", "F", NULL, NULL },
+    { "torch.nn", NULL, "torch", "nn" },
+    { "numpy", "np", NULL, NULL },
+};
+
+static pel_node *import_statement(writer *w, pel_name module) {
+    pel_ctx *ctx = w->ctx;
+    pel_node *alias = pel_node_new(ctx, PEL_alias), *node;
+    alias->alias.name = module;
+    for (size_t i = 0; i < PEL_COUNT(import_forms); i++) {
+        if (!pel_name_is(module, import_forms[i].module)) continue;
+        if (import_forms[i].as) alias->alias.asname = pel_intern_c(ctx, import_forms[i].as);
+        if (!import_forms[i].from) break;
+        alias->alias.name = pel_intern_c(ctx, import_forms[i].import);
+        node = pel_node_new(ctx, PEL_ImportFrom);
+        node->ImportFrom.module = pel_intern_c(ctx, import_forms[i].from);
+        node->ImportFrom.names = pel_nodes_one(ctx, alias);
+        return node;
+    }
+    node = pel_node_new(ctx, PEL_Import);
+    node->Import.names = pel_nodes_one(ctx, alias);
+    return node;
+}
+
+static bool is_third_party(pel_name module) {
+    pel_str s = pel_name_str(module);
+    return pel_str_starts(s, PEL_STR("torch")) || pel_str_starts(s, PEL_STR("numpy"));
+}
+
+static int compare_imports(const void *a, const void *b) {
+    const pel_name *x = a, *y = b;
+    bool from_x = pel_name_is(*x, "torch.nn"), from_y = pel_name_is(*y, "torch.nn");
+    if (from_x != from_y) return from_x ? 1 : -1; /* `from` after `import` */
+    return pel_str_cmp(pel_name_str(*x), pel_name_str(*y));
+}
+
+static void put_imports(writer *w, const pel_print_options *options, pel_buf *out) {
+    pel_program *program = w->program;
+    if (program->embedded.n) {
+        pel_push(w->ctx, &program->imports, pel_intern_c(w->ctx, "base64"));
+        pel_push(w->ctx, &program->imports, pel_intern_c(w->ctx, "zlib"));
+        pel_library_expression(w->ctx, program, PEL_STR("torch"));
+    }
+    if (program->imports.n) qsort(program->imports.at, program->imports.n, sizeof(pel_name), compare_imports);
+    for (int third_party = 0; third_party < 2; third_party++) {
+        pel_nodes group = { 0 };
+        for (uint32_t i = 0; i < program->imports.n; i++)
+            if (is_third_party(program->imports.at[i]) == third_party)
+                pel_nodes_push(w->ctx, &group, import_statement(w, program->imports.at[i]));
+        if (!group.n) continue;
+        pel_print_body(w->ctx, group, 0, options, out);
+        pel_put_byte(out, '\n');
+    }
+}
+
+/* ---- header ---- */
+
+static void put_remarks(const pel_program *program, int kind, const char *title, pel_buf *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < program->remarks.n; i++) {
+        if ((int)program->remarks.at[i].kind != kind) continue;
+        if (!any) pel_putf(out, "# %s:\n", title);
+        any = true;
+        pel_putf(out, "#   %.*s\n", PEL_FMT(program->remarks.at[i].text));
+    }
+}
+
+static void put_header(const pel_program *program, pel_buf *out) {
+    const pel_log *log = program->log;
+    pel_putf(out, "# A skeleton of %.*s, made by pellucid.\n",
+             PEL_FMT(log->origin.len ? log->origin : pel_name_str(program->root)));
+    if (log->versions.len) pel_putf(out, "# Recorded with %.*s.\n", PEL_FMT(log->versions));
+    pel_putf(out, "#\n#     model = %s()\n#     model.load_state_dict(original.state_dict())\n#\n", program->root->text);
+    pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
+    if (program->embedded.n)
+        pel_putf(out, "# %u constant tensor%s without a formula stand%s at the end of the file.\n", program->embedded.n,
+                 program->embedded.n == 1 ? "" : "s", program->embedded.n == 1 ? "s" : "");
+    put_remarks(program, PEL_REMARK_FALLBACK, "Written as the calls that ran, because their source could not be followed", out);
+    put_remarks(program, PEL_REMARK_NOTE, "Note", out);
+    pel_put_byte(out, '\n');
+}
+
+void pel_emit(pel_ctx *ctx, pel_program *program, pel_buf *out) {
+    writer w = { .ctx = ctx, .program = program };
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        pel_map_set(ctx, &w.class_named, PEL_KEY(program->classes.at[i]->name), i);
+    for (uint32_t i = 0; i < program->functions.n; i++) {
+        const pel_program_function *function = program->functions.at[i];
+        if (!function->class && !function->dead && function->def)
+            pel_map_set(ctx, &w.function_named, PEL_KEY(function->name), i);
+    }
+    reach(&w, program->root);
+    const pel_print_options options = { .width = 100, .version = 10 };
+    put_header(program, out);
+    put_imports(&w, &options, out);
+    pel_put_byte(out, '\n');
+    pel_print_body(ctx, w.body, 0, &options, out);
+    pel_emit_embedded(ctx, program, out);
+}

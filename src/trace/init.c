@@ -1,0 +1,718 @@
+/* Constructors, from the module tree as it was before the first run.
+ *
+ * Every module of the tree has an expression that builds it. For a class of the author's the expressions
+ * of all instances are unified part by part: what they share stands in `__init__`, what differs becomes
+ * an argument. Classes are done children first, because the expression for a module of the author's is a
+ * call of its class with the arguments that this instance needs. */
+#include "base/map.h"
+#include "python/parse.h"
+#include "trace/program.h"
+#include "trace/unify.h"
+
+#include <stdio.h>
+
+#define MAX_DEPTH 200 /* of the module tree */
+
+typedef struct tie {
+    pel_str later, first; /* paths in the tree: later = first */
+} tie;
+
+typedef enum progress { NOT_YET, UNDER_WAY, DONE } progress;
+
+typedef struct builder {
+    pel_ctx *ctx;
+    pel_program *program;
+    const pel_log *log;
+    pel_map class_of; /* class -> its pel_program_class */
+    pel_map progress; /* class -> enum progress */
+    pel_map call_of;  /* module -> the call that builds it */
+    pel_map slot_of;  /* tensor -> index of its first slot */
+    pel_map attributes; /* names that any method reads as an attribute or as text */
+    PEL_VEC(tie) ties;
+    PEL_VEC(pel_str) slot_paths;
+    int depth;
+} builder;
+
+static pel_name name_c(builder *b, const char *text) { return pel_intern_c(b->ctx, text); }
+
+static pel_node *text_constant(builder *b, pel_str text) {
+    return pel_make_constant(b->ctx, pel_const_str(b->ctx, text));
+}
+
+static pel_node *none(builder *b) { return pel_make_constant(b->ctx, &pel_none); }
+
+static pel_node *library(builder *b, const char *path) {
+    return pel_library_expression(b->ctx, b->program, pel_str_of(path));
+}
+
+static pel_node *self_attribute(builder *b, pel_name name, pel_CTX use) {
+    return pel_make_attribute(b->ctx, pel_make_name(b->ctx, name_c(b, "self"), PEL_Load), name, use);
+}
+
+static pel_node *call(builder *b, pel_node *func, pel_nodes args) {
+    return pel_make_call(b->ctx, func, args, (pel_nodes){ 0 });
+}
+
+static void add_keyword(builder *b, pel_node *to, pel_name name, pel_node *value, uint32_t mark) {
+    pel_node *keyword = pel_node_new(b->ctx, PEL_keyword);
+    keyword->keyword.arg = name;
+    keyword->keyword.value = value;
+    keyword->mark = mark;
+    pel_nodes_push(b->ctx, &to->Call.keywords, keyword);
+}
+
+static bool is_identifier(pel_name name) {
+    if (!name->len || (name->text[0] >= '0' && name->text[0] <= '9')) return false;
+    for (uint32_t i = 0; i < name->len; i++) {
+        unsigned char c = (unsigned char)name->text[i];
+        bool is_letter = c == '_' || c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && !(c >= '0' && c <= '9')) return false;
+    }
+    static const char *const keywords[] = { "class", "def",  "del",   "for",  "from",  "global", "if",   "import",
+                                            "in",    "is",   "lambda", "not",  "or",    "and",    "pass", "raise",
+                                            "return", "try", "while", "with", "yield", "as",     "else", "elif",
+                                            "except", "finally", "assert", "async", "await", "break", "continue",
+                                            "nonlocal", "None", "True", "False" };
+    for (size_t i = 0; i < PEL_COUNT(keywords); i++)
+        if (pel_name_is(name, keywords[i])) return false;
+    return true;
+}
+
+/* ---- torch's containers ---- */
+
+typedef enum container { NO_CONTAINER, SEQUENTIAL, MODULE_LIST, MODULE_DICT, PARAMETER_LIST, PARAMETER_DICT } container;
+
+static container container_kind(const pel_log_class *class) {
+    static const struct {
+        const char *path;
+        container kind;
+    } rows[] = {
+        { "torch.nn.Sequential", SEQUENTIAL },        { "torch.nn.ModuleList", MODULE_LIST },
+        { "torch.nn.ModuleDict", MODULE_DICT },       { "torch.nn.ParameterList", PARAMETER_LIST },
+        { "torch.nn.ParameterDict", PARAMETER_DICT },
+    };
+    for (size_t i = 0; i < PEL_COUNT(rows); i++)
+        if (pel_str_is(class->path, rows[i].path)) return rows[i].kind;
+    return NO_CONTAINER;
+}
+
+static pel_id find_torch_base(const pel_log *log, pel_id class, int depth) {
+    const pel_log_class *row = pel_class_at(log, class);
+    if (row->kind == PEL_CLASS_TORCH_MODULE) return class;
+    pel_id plain = 0;
+    for (uint32_t i = 0; i < row->n_bases && depth < MAX_DEPTH; i++) {
+        pel_id found = find_torch_base(log, row->bases[i], depth + 1);
+        if (found && !pel_str_is(pel_class_at(log, found)->path, "torch.nn.Module")) return found;
+        if (found) plain = found;
+    }
+    return plain;
+}
+
+pel_id pel_torch_base(const pel_log *log, pel_id class) { return find_torch_base(log, class, 0); }
+
+static bool are_numbered(pel_name_list names) {
+    for (uint32_t i = 0; i < names.n; i++) {
+        char digits[16];
+        snprintf(digits, sizeof digits, "%u", i);
+        if (!pel_name_is(names.at[i], digits)) return false;
+    }
+    return true;
+}
+
+/* ---- what a module is made of ---- */
+
+static bool owns_state(builder *b, pel_id module, int depth) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    if (row->n_parameters) return true;
+    for (uint32_t i = 0; i < row->n_buffers; i++)
+        if (row->buffers[i].persistent && row->buffers[i].tensor) return true;
+    for (uint32_t i = 0; i < row->child_names.n && depth < MAX_DEPTH; i++)
+        if (row->children[i] && owns_state(b, row->children[i], depth + 1)) return true;
+    return false;
+}
+
+static bool is_made_by_base(const pel_log_module *row, pel_name name) {
+    for (uint32_t i = 0; i < row->made_by_base.n; i++)
+        if (row->made_by_base.at[i] == name) return true;
+    return false;
+}
+
+static void note_attributes(void *arg, pel_node **slot) {
+    builder *b = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Attribute) pel_map_set(b->ctx, &b->attributes, PEL_KEY(node->Attribute.attr), 1);
+    if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR) {
+        pel_str text = node->Constant.value->text;
+        pel_map_set(b->ctx, &b->attributes, PEL_KEY(pel_intern(b->ctx, text.ptr, text.len)), 1);
+    }
+    pel_each_child(node, note_attributes, b);
+}
+
+/* A child that no code reads and that no state_dict knows of is left out. */
+static bool is_needed(builder *b, const pel_log_module *parent, uint32_t child) {
+    if (parent->children[child] && owns_state(b, parent->children[child], 0)) return true;
+    pel_id base = pel_torch_base(b->log, parent->class);
+    if (base && container_kind(pel_class_at(b->log, base))) return true;
+    return pel_map_has(&b->attributes, PEL_KEY(parent->child_names.at[child]));
+}
+
+static bool is_frozen(builder *b, pel_id module, int depth) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    bool any = false;
+    for (uint32_t i = 0; i < row->n_parameters; i++) {
+        if (!row->parameters[i].tensor) continue;
+        if (b->log->tensors.at[row->parameters[i].tensor].requires_grad) return false;
+        any = true;
+    }
+    for (uint32_t i = 0; i < row->child_names.n && depth < MAX_DEPTH; i++) {
+        if (!row->children[i] || !owns_state(b, row->children[i], 0)) continue;
+        if (!is_frozen(b, row->children[i], depth + 1)) return false;
+        any = true;
+    }
+    return any;
+}
+
+/* ---- expressions that build ---- */
+
+static pel_node *module_call(builder *b, pel_id module);
+
+static pel_node *tensor_shape_call(builder *b, const char *function, const pel_log_tensor *tensor) {
+    pel_node *made = call(b, library(b, function), (pel_nodes){ 0 });
+    for (uint32_t i = 0; i < tensor->n_dims; i++)
+        add_keyword(b, made, name_c(b, "dim"), pel_make_constant(b->ctx, pel_const_int(b->ctx, tensor->shape[i])),
+                    PEL_ARG_POSITIONAL);
+    if (!tensor->n_dims) pel_nodes_push(b->ctx, &made->Call.args, pel_node_new(b->ctx, PEL_Tuple));
+    if (tensor->dtype.len && !pel_str_is(tensor->dtype, "torch.float32"))
+        add_keyword(b, made, name_c(b, "dtype"), pel_library_expression(b->ctx, b->program, tensor->dtype), 0);
+    made->mark = PEL_CALL_BUILDS;
+    return made;
+}
+
+static pel_node *parameter_expression(builder *b, pel_id tensor) {
+    if (!tensor) return none(b);
+    const pel_log_tensor *row = &b->log->tensors.at[tensor];
+    pel_node *empty = tensor_shape_call(b, "torch.empty", row);
+    pel_node *made = call(b, library(b, "torch.nn.Parameter"), pel_nodes_one(b->ctx, empty));
+    made->mark = PEL_CALL_BUILDS;
+    if (!row->requires_grad)
+        add_keyword(b, made, name_c(b, "requires_grad"), pel_make_constant(b->ctx, &pel_false), 0);
+    return made;
+}
+
+static pel_node *buffer_expression(builder *b, pel_id module, const pel_log_slot *slot) {
+    if (!slot->tensor) return none(b);
+    const pel_log_tensor *row = &b->log->tensors.at[slot->tensor];
+    if (slot->persistent) return tensor_shape_call(b, "torch.empty", row);
+    pel_node *made = pel_tensor_expression(b->ctx, b->program, slot->tensor);
+    if (!made)
+        pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "the buffer %.*s of %.*s is not in the state_dict, and its values are "
+                  "not known", PEL_FMT(pel_name_str(slot->name)), PEL_FMT(pel_module_at(b->log, module)->path));
+    return made;
+}
+
+/* The children of a container as one list: [a, b, c], or [("name", a), ...]. */
+static pel_node *children_list(builder *b, const pel_log_module *row, bool with_names) {
+    pel_node *list = pel_node_new(b->ctx, PEL_List);
+    for (uint32_t i = 0; i < row->child_names.n; i++) {
+        pel_node *child = row->children[i] ? module_call(b, row->children[i]) : none(b);
+        if (with_names) {
+            pel_node *pair = pel_node_new(b->ctx, PEL_Tuple);
+            pel_nodes_push(b->ctx, &pair->Tuple.elts, text_constant(b, pel_name_str(row->child_names.at[i])));
+            pel_nodes_push(b->ctx, &pair->Tuple.elts, child);
+            child = pair;
+        }
+        pel_nodes_push(b->ctx, &list->List.elts, child);
+    }
+    return list;
+}
+
+/* The arguments of a container's constructor. */
+static pel_nodes container_arguments(builder *b, const pel_log_module *row, container kind) {
+    pel_ctx *ctx = b->ctx;
+    if (kind == PARAMETER_LIST || kind == PARAMETER_DICT) {
+        pel_node *list = pel_node_new(ctx, PEL_List);
+        for (uint32_t i = 0; i < row->n_parameters; i++) {
+            pel_node *item = parameter_expression(b, row->parameters[i].tensor);
+            if (kind == PARAMETER_DICT) {
+                pel_node *pair = pel_node_new(ctx, PEL_Tuple);
+                pel_nodes_push(ctx, &pair->Tuple.elts, text_constant(b, pel_name_str(row->parameters[i].name)));
+                pel_nodes_push(ctx, &pair->Tuple.elts, item);
+                item = pair;
+            }
+            pel_nodes_push(ctx, &list->List.elts, item);
+        }
+        return pel_nodes_one(ctx, list);
+    }
+    if (!row->child_names.n) return (pel_nodes){ 0 };
+    if (kind == MODULE_LIST) return pel_nodes_one(ctx, children_list(b, row, false));
+    if (kind == MODULE_DICT) return pel_nodes_one(ctx, children_list(b, row, true));
+    if (are_numbered(row->child_names)) {
+        pel_node *starred = pel_node_new(ctx, PEL_Starred);
+        starred->Starred.value = children_list(b, row, false);
+        return pel_nodes_one(ctx, starred);
+    }
+    pel_node *ordered = call(b, library(b, "collections.OrderedDict"), pel_nodes_one(ctx, children_list(b, row, true)));
+    ordered->mark = PEL_CALL_BUILDS;
+    return pel_nodes_one(ctx, ordered);
+}
+
+static void add_torch_arguments(builder *b, pel_node *to, const pel_log_module *row) {
+    for (uint32_t i = 0; i < row->n_arguments; i++) {
+        const pel_log_argument *argument = &row->arguments[i];
+        pel_node *value = pel_value_expression(b->ctx, b->program, argument->value);
+        if (!value)
+            pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "argument %.*s of %.*s (%.*s) has no literal",
+                      PEL_FMT(pel_name_str(argument->name)), PEL_FMT(pel_class_at(b->log, row->class)->path),
+                      PEL_FMT(row->path));
+        add_keyword(b, to, argument->name, value,
+                    (argument->is_default ? PEL_ARG_DEFAULT : 0u) | (argument->positional ? PEL_ARG_POSITIONAL : 0u));
+    }
+}
+
+static pel_node *torch_module_call(builder *b, pel_id module) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    const pel_log_class *class = pel_class_at(b->log, row->class);
+    pel_node *made = call(b, pel_library_expression(b->ctx, b->program, class->path), (pel_nodes){ 0 });
+    made->mark = PEL_CALL_BUILDS;
+    container kind = container_kind(class);
+    if (kind)
+        made->Call.args = container_arguments(b, row, kind);
+    else if (row->has_arguments)
+        add_torch_arguments(b, made, row);
+    else
+        pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "the arguments that made %.*s (a %.*s) could not be found",
+                  PEL_FMT(row->path), PEL_FMT(class->path));
+    return made;
+}
+
+static void finish_class(builder *b, pel_program_class *class);
+
+static pel_node *author_module_call(builder *b, pel_id module) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    pel_program_class *class =
+        (pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, row->class, 0);
+    PEL_ASSERT(class != NULL);
+    progress state = (progress)pel_map_find(&b->progress, row->class, NOT_YET);
+    if (state == NOT_YET) finish_class(b, class);
+    uint64_t made;
+    if (pel_map_get(&b->call_of, module, &made)) return (pel_node *)(uintptr_t)made;
+    /* The class contains itself and is under way: finish_class fills the arguments in. */
+    pel_node *later = call(b, pel_make_name(b->ctx, class->name, PEL_Load), (pel_nodes){ 0 });
+    later->mark = PEL_CALL_BUILDS | PEL_CALL_OPAQUE;
+    return later;
+}
+
+static pel_node *module_call(builder *b, pel_id module) {
+    uint64_t made;
+    if (pel_map_get(&b->call_of, module, &made)) return (pel_node *)(uintptr_t)made;
+    if (++b->depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    bool is_torch = pel_class_at(b->log, pel_module_at(b->log, module)->class)->kind == PEL_CLASS_TORCH_MODULE;
+    pel_node *node = is_torch ? torch_module_call(b, module) : author_module_call(b, module);
+    pel_map_set(b->ctx, &b->call_of, module, PEL_KEY(node));
+    b->depth--;
+    return node;
+}
+
+/* A module of torch's whose parameters take no gradient. */
+static pel_node *child_expression(builder *b, pel_id child) {
+    pel_node *made = module_call(b, child);
+    bool is_torch = pel_class_at(b->log, pel_module_at(b->log, child)->class)->kind == PEL_CLASS_TORCH_MODULE;
+    if (!is_torch || !is_frozen(b, child, 0)) return made;
+    pel_node *freeze = pel_make_attribute(b->ctx, made, name_c(b, "requires_grad_"), PEL_Load);
+    pel_node *frozen = call(b, freeze, pel_nodes_one(b->ctx, pel_make_constant(b->ctx, &pel_false)));
+    frozen->mark = PEL_CALL_BUILDS;
+    return frozen;
+}
+
+/* ---- one class ---- */
+
+/* The expressions of one part (a parameter, a child ...) in all instances, unified to a statement. */
+typedef struct part {
+    pel_name name;
+    pel_node **lanes;
+    enum { PART_ATTRIBUTE, PART_PARAMETER, PART_CHILD, PART_BUFFER, PART_VOLATILE_BUFFER } kind;
+} part;
+
+typedef PEL_VEC(part) parts;
+
+static part *part_named(builder *b, parts *all, pel_name name, uint32_t n_lanes, int kind) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->at[i].name == name) return &all->at[i];
+    part added = { name, pel_new_array(b->ctx, n_lanes, pel_node *), 0 };
+    for (uint32_t i = 0; i < n_lanes; i++) added.lanes[i] = none(b);
+    pel_push(b->ctx, all, added);
+    part *last = &all->at[all->n - 1];
+    last->kind = kind;
+    return last;
+}
+
+static void collect_parts(builder *b, const pel_program_class *class, parts *out) {
+    uint32_t n = class->instances.n;
+    for (uint32_t i = 0; i < n; i++) {
+        const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
+        for (uint32_t k = 0; k < row->n_parameters; k++)
+            if (!is_made_by_base(row, row->parameters[k].name))
+                part_named(b, out, row->parameters[k].name, n, PART_PARAMETER)->lanes[i] =
+                    parameter_expression(b, row->parameters[k].tensor);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        pel_id module = class->instances.at[i];
+        const pel_log_module *row = pel_module_at(b->log, module);
+        for (uint32_t k = 0; k < row->n_buffers; k++) {
+            const pel_log_slot *slot = &row->buffers[k];
+            bool is_read = pel_map_has(&b->attributes, PEL_KEY(slot->name));
+            if (is_made_by_base(row, slot->name) || (!slot->persistent && !is_read)) continue;
+            int kind = slot->persistent ? PART_BUFFER : PART_VOLATILE_BUFFER;
+            part_named(b, out, slot->name, n, kind)->lanes[i] = buffer_expression(b, module, slot);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
+        for (uint32_t k = 0; k < row->child_names.n; k++) {
+            if (is_made_by_base(row, row->child_names.at[k]) || !is_needed(b, row, k)) continue;
+            pel_node *child = row->children[k] ? child_expression(b, row->children[k]) : none(b);
+            part_named(b, out, row->child_names.at[k], n, PART_CHILD)->lanes[i] = child;
+        }
+    }
+}
+
+static bool is_registered(const parts *all, pel_name name) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->at[i].name == name) return true;
+    return false;
+}
+
+static void collect_needs(builder *b, const pel_program_class *class, parts *out) {
+    parts registered = *out;
+    for (uint32_t k = 0; k < class->needs.n; k++) {
+        const pel_needed_attribute *need = &class->needs.at[k];
+        if (is_registered(&registered, need->name)) continue;
+        part *p = part_named(b, out, need->name, class->instances.n, PART_ATTRIBUTE);
+        for (uint32_t i = 0; i < class->instances.n; i++) {
+            pel_id module = class->instances.at[i], value = 0;
+            uint64_t given;
+            if (pel_map_get(&need->values, module, &given))
+                value = (pel_id)given;
+            else if (need->of)
+                value = pel_module_attribute(b->log, module, need->of);
+            if (!value) continue;
+            const pel_value *row = pel_value_at(b->log, value);
+            p->lanes[i] = row->kind == PEL_V_TENSOR ? pel_tensor_expression(b->ctx, b->program, row->tensor)
+                                                    : pel_value_expression(b->ctx, b->program, value);
+            if (!p->lanes[i])
+                pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.%s holds an object that has no literal", class->name->text,
+                          need->name->text);
+        }
+    }
+}
+
+static pel_node *register_call(builder *b, const char *method, pel_name name, pel_node *value) {
+    pel_nodes args = { 0 };
+    pel_nodes_push(b->ctx, &args, text_constant(b, pel_name_str(name)));
+    pel_nodes_push(b->ctx, &args, value);
+    return call(b, self_attribute(b, name_c(b, method), PEL_Load), args);
+}
+
+static bool is_none(const pel_node *node) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_NONE;
+}
+
+static pel_node *part_statement(builder *b, pel_unifier *unifier, const part *p) {
+    unifier->prefix = p->name->text;
+    pel_node *value = pel_unify(unifier, p->lanes, p->name);
+    switch (p->kind) {
+    case PART_BUFFER: return pel_make_expr(b->ctx, register_call(b, "register_buffer", p->name, value));
+    case PART_VOLATILE_BUFFER: {
+        pel_node *made = register_call(b, "register_buffer", p->name, value);
+        add_keyword(b, made, name_c(b, "persistent"), pel_make_constant(b->ctx, &pel_false), 0);
+        return pel_make_expr(b->ctx, made);
+    }
+    case PART_PARAMETER:
+        if (is_none(value) || !is_identifier(p->name))
+            return pel_make_expr(b->ctx, register_call(b, "register_parameter", p->name, value));
+        break;
+    case PART_CHILD:
+        if (!is_identifier(p->name)) return pel_make_expr(b->ctx, register_call(b, "add_module", p->name, value));
+        break;
+    case PART_ATTRIBUTE: break;
+    }
+    return pel_make_assign(b->ctx, self_attribute(b, p->name, PEL_Store), value);
+}
+
+/* super().__init__(...): the arguments of the torch class that the author's class inherits from. */
+static pel_node *super_init(builder *b, pel_unifier *unifier, const pel_program_class *class, bool *takes_children) {
+    pel_ctx *ctx = b->ctx;
+    pel_node *super = call(b, pel_make_name(ctx, name_c(b, "super"), PEL_Load), (pel_nodes){ 0 });
+    pel_node *init = pel_make_attribute(ctx, super, name_c(b, "__init__"), PEL_Load);
+    pel_id base = pel_torch_base(b->log, class->class);
+    container kind = base ? container_kind(pel_class_at(b->log, base)) : NO_CONTAINER;
+    pel_node **lanes = pel_new_array(ctx, class->instances.n, pel_node *);
+    *takes_children = kind == MODULE_LIST || kind == MODULE_DICT || kind == SEQUENTIAL;
+    for (uint32_t i = 0; i < class->instances.n && kind == SEQUENTIAL; i++)
+        *takes_children &= are_numbered(pel_module_at(b->log, class->instances.at[i])->child_names);
+    for (uint32_t i = 0; i < class->instances.n; i++) {
+        const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
+        lanes[i] = call(b, init, *takes_children ? container_arguments(b, row, kind) : (pel_nodes){ 0 });
+        lanes[i]->mark = PEL_CALL_BUILDS;
+        if (!kind && row->has_arguments) add_torch_arguments(b, lanes[i], row);
+    }
+    return pel_make_expr(ctx, pel_unify(unifier, lanes, name_c(b, "blocks")));
+}
+
+static bool is_plain(const pel_node *node) {
+    if (node->kind == PEL_UnaryOp) return is_plain(node->UnaryOp.operand);
+    return node->kind == PEL_Constant;
+}
+
+/* The value that most instances take, if it is worth being the argument's default; else NULL. */
+static pel_node *default_of(const pel_hole *hole, uint32_t n) {
+    pel_node *best = NULL;
+    uint32_t best_count = 0;
+    for (uint32_t i = 0; i < n && i < 64; i++) {
+        if (!is_plain(hole->values[i])) continue;
+        uint32_t count = 0;
+        for (uint32_t k = 0; k < n; k++) count += pel_same(hole->values[i], hole->values[k]);
+        bool better = count > best_count || (is_none(hole->values[i]) && best && !is_none(best) && count == best_count);
+        if (better) {
+            best = hole->values[i];
+            best_count = count;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (is_none(hole->values[i])) return hole->values[i];
+    return best_count * 2 > n ? best : NULL;
+}
+
+static void add_argument(builder *b, pel_node *arguments, pel_name name, pel_node *value) {
+    pel_node *arg = pel_node_new(b->ctx, PEL_arg);
+    arg->arg.arg = name;
+    pel_nodes_push(b->ctx, &arguments->arguments.args, arg);
+    if (value) pel_nodes_push(b->ctx, &arguments->arguments.defaults, value);
+}
+
+/* The signature, and with it the call that builds each instance. */
+static pel_node *sign(builder *b, pel_program_class *class, const pel_unifier *unifier) {
+    pel_ctx *ctx = b->ctx;
+    uint32_t n = class->instances.n, n_positional = 0;
+    pel_node *arguments = pel_node_new(ctx, PEL_arguments);
+    add_argument(b, arguments, name_c(b, "self"), NULL);
+    pel_node **calls = pel_new_array(ctx, n, pel_node *);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t early;
+        calls[i] = pel_map_get(&b->call_of, class->instances.at[i], &early)
+                       ? (pel_node *)(uintptr_t)early
+                       : call(b, pel_make_name(ctx, class->name, PEL_Load), (pel_nodes){ 0 });
+        calls[i]->mark = PEL_CALL_BUILDS;
+        pel_map_set(ctx, &b->call_of, class->instances.at[i], PEL_KEY(calls[i]));
+    }
+    for (int with_default = 0; with_default < 2; with_default++) {
+        for (uint32_t h = 0; h < unifier->holes.n; h++) {
+            const pel_hole *hole = &unifier->holes.at[h];
+            pel_node *usual = default_of(hole, n);
+            if ((usual != NULL) != with_default) continue;
+            add_argument(b, arguments, hole->name, usual);
+            bool positional = !usual && n_positional++ < 3;
+            for (uint32_t i = 0; i < n; i++) {
+                bool is_default = usual && pel_same(usual, hole->values[i]);
+                add_keyword(b, calls[i], hole->name, hole->values[i],
+                            (is_default ? PEL_ARG_DEFAULT : 0u) | (positional ? PEL_ARG_POSITIONAL : 0u));
+            }
+        }
+    }
+    return arguments;
+}
+
+static void finish_class(builder *b, pel_program_class *class) {
+    pel_ctx *ctx = b->ctx;
+    pel_map_set(ctx, &b->progress, class->class, UNDER_WAY);
+    pel_unifier unifier = { .ctx = ctx, .n_lanes = class->instances.n };
+    pel_nodes body = { 0 };
+    bool takes_children;
+    pel_nodes_push(ctx, &body, super_init(b, &unifier, class, &takes_children));
+    parts all = { 0 };
+    collect_parts(b, class, &all);
+    collect_needs(b, class, &all);
+    for (uint32_t i = 0; i < all.n; i++)
+        if (!(takes_children && all.at[i].kind == PART_CHILD))
+            pel_nodes_push(ctx, &body, part_statement(b, &unifier, &all.at[i]));
+
+    pel_node *arguments = sign(b, class, &unifier);
+    pel_node *plain_super = body.at[0]->Expr.value;
+    pel_map_set(ctx, &b->progress, class->class, DONE);
+    if (body.n == 1 && !plain_super->Call.args.n && !plain_super->Call.keywords.n) return;
+    class->init = pel_node_new(ctx, PEL_FunctionDef);
+    class->init->FunctionDef.name = name_c(b, "__init__");
+    class->init->FunctionDef.args = arguments;
+    class->init->FunctionDef.body = body;
+}
+
+/* ---- ties: modules and tensors that stand in two places of the tree ---- */
+
+static pel_node *path_expression(builder *b, pel_str path, pel_CTX use) {
+    pel_node *node = pel_make_name(b->ctx, name_c(b, "self"), PEL_Load);
+    for (size_t start = 0; start < path.len;) {
+        size_t end = start;
+        bool is_number = true;
+        for (; end < path.len && path.ptr[end] != '.'; end++) is_number &= path.ptr[end] >= '0' && path.ptr[end] <= '9';
+        pel_CTX here = end == path.len ? use : PEL_Load;
+        pel_name name = pel_intern(b->ctx, path.ptr + start, end - start);
+        if (is_number) {
+            pel_node *subscript = pel_node_new(b->ctx, PEL_Subscript);
+            int64_t index = 0;
+            for (size_t i = start; i < end; i++) index = index * 10 + (path.ptr[i] - '0');
+            subscript->Subscript.value = node;
+            subscript->Subscript.slice = pel_make_constant(b->ctx, pel_const_int(b->ctx, index));
+            subscript->Subscript.ctx = here;
+            node = subscript;
+        } else if (is_identifier(name)) {
+            node = pel_make_attribute(b->ctx, node, name, here);
+        } else {
+            pel_nodes args = pel_nodes_one(b->ctx, text_constant(b, pel_name_str(name)));
+            node = call(b, pel_make_attribute(b->ctx, node, name_c(b, "get_submodule"), PEL_Load), args);
+        }
+        start = end + 1;
+    }
+    return node;
+}
+
+static pel_str join_path(builder *b, pel_str parent, pel_name name) {
+    return parent.len ? pel_format(b->ctx, "%.*s.%s", PEL_FMT(parent), name->text)
+                      : pel_format(b->ctx, "%s", name->text);
+}
+
+static void note_slots(builder *b, pel_str path, const pel_log_slot *slots, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (!slots[i].tensor) continue;
+        pel_str here = join_path(b, path, slots[i].name);
+        uint64_t first;
+        if (pel_map_get(&b->slot_of, slots[i].tensor, &first)) {
+            pel_push(b->ctx, &b->ties, (tie){ here, b->slot_paths.at[first] });
+            continue;
+        }
+        pel_map_set(b->ctx, &b->slot_of, slots[i].tensor, b->slot_paths.n);
+        pel_push(b->ctx, &b->slot_paths, here);
+    }
+}
+
+static void find_ties(builder *b, pel_id module, pel_str path, pel_map *paths, int depth) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    if (depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    note_slots(b, path, row->parameters, row->n_parameters);
+    note_slots(b, path, row->buffers, row->n_buffers);
+    for (uint32_t i = 0; i < row->child_names.n; i++) {
+        pel_id child = row->children[i];
+        if (!child || !is_needed(b, row, i)) continue;
+        pel_str here = join_path(b, path, row->child_names.at[i]);
+        uint64_t first;
+        if (pel_map_get(paths, child, &first)) {
+            if (owns_state(b, child, 0)) pel_push(b->ctx, &b->ties, (tie){ here, *(pel_str *)(uintptr_t)first });
+            continue;
+        }
+        pel_str *kept = pel_new(b->ctx, pel_str);
+        *kept = here;
+        pel_map_set(b->ctx, paths, child, PEL_KEY(kept));
+        find_ties(b, child, here, paths, depth + 1);
+    }
+}
+
+static void add_ties(builder *b, const pel_program_class *root) {
+    pel_map paths = { 0 };
+    if (!root->init) return; /* no parts, nothing to tie */
+    find_ties(b, b->log->root, (pel_str){ "", 0 }, &paths, 0);
+    for (uint32_t i = 0; i < b->ties.n; i++) {
+        pel_node *to = path_expression(b, b->ties.at[i].later, PEL_Store);
+        pel_node *from = path_expression(b, b->ties.at[i].first, PEL_Load);
+        pel_nodes_push(b->ctx, &root->init->FunctionDef.body, pel_make_assign(b->ctx, to, from));
+    }
+}
+
+/* ---- all classes ---- */
+
+static bool is_name_taken(const pel_program *program, pel_name name) {
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        if (program->classes.at[i]->name == name) return true;
+    for (uint32_t i = 0; i < program->functions.n; i++)
+        if (!program->functions.at[i]->class && program->functions.at[i]->name == name) return true;
+    return false;
+}
+
+static pel_program_class *class_for(builder *b, pel_id class) {
+    uint64_t found;
+    if (pel_map_get(&b->class_of, class, &found)) return (pel_program_class *)(uintptr_t)found;
+    pel_program_class *added = pel_new(b->ctx, pel_program_class);
+    added->class = class;
+    added->name = pel_class_at(b->log, class)->name;
+    for (int i = 2; is_name_taken(b->program, added->name); i++) {
+        pel_str numbered = pel_format(b->ctx, "%s%d", pel_class_at(b->log, class)->name->text, i);
+        added->name = pel_intern(b->ctx, numbered.ptr, numbered.len);
+    }
+    pel_push(b->ctx, &b->program->classes, added);
+    pel_map_set(b->ctx, &b->class_of, class, PEL_KEY(added));
+    return added;
+}
+
+static void collect_instances(builder *b, pel_id module, pel_map *seen, int depth) {
+    if (!pel_map_set(b->ctx, seen, module, 1)) return;
+    if (depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    const pel_log_module *row = pel_module_at(b->log, module);
+    if (pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE) {
+        pel_program_class *class = class_for(b, row->class);
+        pel_push(b->ctx, &class->instances, module);
+    }
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (row->children[i] && is_needed(b, row, i)) collect_instances(b, row->children[i], seen, depth + 1);
+}
+
+static void polish_all(builder *b) {
+    for (uint32_t i = 0; i < b->program->classes.n; i++)
+        if (b->program->classes.at[i]->init) pel_unify_polish(b->ctx, &b->program->classes.at[i]->init);
+}
+
+/* A class around the root that takes no arguments, where the root's own takes some or is torch's: it inherits, so
+ * that the names in the state_dict stay. */
+static pel_program_class *add_root(builder *b, pel_node *made, const pel_program_class *of) {
+    pel_ctx *ctx = b->ctx;
+    pel_unifier single = { .ctx = ctx, .n_lanes = 1 };
+    pel_node *unified = pel_unify(&single, &made, NULL);
+    pel_program_class *class = pel_new(ctx, pel_program_class);
+    pel_str name = of ? pel_format(ctx, "%sRoot", of->name->text) : PEL_STR("Model");
+    class->name = pel_intern(ctx, name.ptr, name.len);
+    class->def = pel_node_new(ctx, PEL_ClassDef);
+    class->def->ClassDef.name = class->name;
+    class->def->ClassDef.bases = pel_nodes_one(ctx, unified->Call.func);
+    pel_node *super = call(b, pel_make_name(ctx, name_c(b, "super"), PEL_Load), (pel_nodes){ 0 });
+    unified->Call.func = pel_make_attribute(ctx, super, name_c(b, "__init__"), PEL_Load);
+    class->init = pel_node_new(ctx, PEL_FunctionDef);
+    class->init->FunctionDef.name = name_c(b, "__init__");
+    class->init->FunctionDef.args = pel_node_new(ctx, PEL_arguments);
+    add_argument(b, class->init->FunctionDef.args, name_c(b, "self"), NULL);
+    pel_nodes_push(ctx, &class->init->FunctionDef.body, pel_make_expr(ctx, unified));
+    class->def->ClassDef.body = pel_nodes_one(ctx, class->init);
+    pel_push(ctx, &b->program->classes, class);
+    return class;
+}
+
+void pel_init(pel_ctx *ctx, pel_program *program) {
+    builder b = { .ctx = ctx, .program = program, .log = program->log };
+    pel_id root = program->log->root;
+    if (!root) pel_throw(ctx, PEL_E_FORMAT, 0, "the log has no root module");
+    for (uint32_t i = 0; i < program->classes.n; i++) {
+        program->classes.at[i]->instances.n = 0;
+        pel_map_set(ctx, &b.class_of, program->classes.at[i]->class, PEL_KEY(program->classes.at[i]));
+        if (program->classes.at[i]->def) note_attributes(&b, &program->classes.at[i]->def);
+    }
+    for (uint32_t i = 0; i < program->functions.n; i++)
+        if (!program->functions.at[i]->dead && program->functions.at[i]->def)
+            note_attributes(&b, &program->functions.at[i]->def);
+    pel_map seen = { 0 };
+    collect_instances(&b, root, &seen, 0);
+
+    pel_node *made = module_call(&b, root);
+    pel_program_class *class = NULL;
+    if (pel_class_at(program->log, pel_module_at(program->log, root)->class)->kind != PEL_CLASS_TORCH_MODULE)
+        class = class_for(&b, pel_module_at(program->log, root)->class);
+    if (!class || made->Call.keywords.n) class = add_root(&b, made, class);
+    program->root = class->name;
+    add_ties(&b, class);
+    polish_all(&b);
+}

@@ -1,0 +1,401 @@
+#include "trace/unify.h"
+
+static const char *const reserved[] = {
+    "self", "nn", "torch", "F", "math", "super", "range", "lambda", "for", "in", "is", "if", "else", "not", "and",
+    "or", "class", "def", "del", "None", "True", "False", "global", "with", "as", "pass", "return", "import", "from",
+    "while", "try", "except", "finally", "raise", "yield", "assert", "async", "await", "break", "continue", "elif",
+    "nonlocal", "functools", "np",
+};
+
+typedef struct lanes {
+    pel_node *const *at;
+    uint32_t n;
+} lanes;
+
+typedef struct search {
+    uint32_t mark;
+    bool found;
+} search;
+
+static void look_for_mark(void *arg, pel_node **slot) {
+    search *s = arg;
+    if (s->found) return;
+    if ((*slot)->kind == PEL_Call && (*slot)->mark & s->mark)
+        s->found = true;
+    else
+        pel_each_child(*slot, look_for_mark, arg);
+}
+
+bool pel_has_mark(pel_node *node, uint32_t mark) {
+    search s = { mark, false };
+    look_for_mark(&s, &node);
+    return s.found;
+}
+
+static bool any_has_mark(lanes l, uint32_t mark) {
+    for (uint32_t i = 0; i < l.n; i++)
+        if (pel_has_mark(l.at[i], mark)) return true;
+    return false;
+}
+
+/* ---- names of holes ---- */
+
+static bool is_taken(const pel_unifier *unifier, pel_name name) {
+    for (const pel_unifier *u = unifier; u; u = u->around) {
+        for (uint32_t i = 0; i < u->holes.n; i++)
+            if (u->holes.at[i].name == name) return true;
+        for (uint32_t i = 0; i < u->busy.n; i++)
+            if (u->busy.at[i] == name) return true;
+    }
+    for (size_t i = 0; i < PEL_COUNT(reserved); i++)
+        if (pel_name_is(name, reserved[i])) return true;
+    return false;
+}
+
+static bool is_identifier(pel_str s) {
+    if (!s.len || (s.ptr[0] >= '0' && s.ptr[0] <= '9')) return false;
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.ptr[i];
+        if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) return false;
+    }
+    return true;
+}
+
+static pel_name free_name(const pel_unifier *unifier, pel_name hint) {
+    if (!hint || !is_identifier(pel_name_str(hint))) hint = pel_intern_c(unifier->ctx, "value");
+    if (!is_taken(unifier, hint)) return hint;
+    if (unifier->prefix && is_identifier(pel_str_of(unifier->prefix))) {
+        pel_str longer = pel_format(unifier->ctx, "%s_%.*s", unifier->prefix, PEL_FMT(pel_name_str(hint)));
+        pel_name name = pel_intern(unifier->ctx, longer.ptr, longer.len);
+        if (!is_taken(unifier, name)) return name;
+    }
+    for (int i = 2;; i++) {
+        pel_str numbered = pel_format(unifier->ctx, "%.*s_%d", PEL_FMT(pel_name_str(hint)), i);
+        pel_name name = pel_intern(unifier->ctx, numbered.ptr, numbered.len);
+        if (!is_taken(unifier, name)) return name;
+    }
+}
+
+static bool all_same(lanes l) {
+    for (uint32_t i = 1; i < l.n; i++)
+        if (!pel_same(l.at[0], l.at[i])) return false;
+    return true;
+}
+
+static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    bool builds = any_has_mark(l, PEL_CALL_BUILDS);
+    /* Equal vectors share a name, unless the values are modules: two of them would become one. */
+    for (uint32_t h = 0; h < unifier->holes.n && !builds; h++) {
+        bool equal = true;
+        for (uint32_t i = 0; i < l.n && equal; i++) equal = pel_same(l.at[i], unifier->holes.at[h].values[i]);
+        if (equal) return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
+    }
+    pel_hole hole = { free_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at };
+    pel_push(ctx, &unifier->holes, hole);
+    return pel_make_name(ctx, hole.name, PEL_Load);
+}
+
+/* ---- shapes ---- */
+
+static bool all_of_kind(lanes l, pel_kind kind) {
+    for (uint32_t i = 0; i < l.n; i++)
+        if (l.at[i]->kind != kind) return false;
+    return true;
+}
+
+/* Calls of one function with the same arguments by name: only values may differ. */
+static bool calls_fit(lanes l) {
+    for (uint32_t i = 0; i < l.n; i++) {
+        const pel_node *a = l.at[0], *b = l.at[i];
+        if (!pel_same(a->Call.func, b->Call.func) || a->Call.args.n != b->Call.args.n ||
+            a->Call.keywords.n != b->Call.keywords.n)
+            return false;
+        for (uint32_t k = 0; k < a->Call.keywords.n; k++)
+            if (a->Call.keywords.at[k]->keyword.arg != b->Call.keywords.at[k]->keyword.arg) return false;
+        for (uint32_t k = 0; k < a->Call.args.n; k++)
+            if ((a->Call.args.at[k]->kind == PEL_Starred) != (b->Call.args.at[k]->kind == PEL_Starred)) return false;
+    }
+    return true;
+}
+
+static lanes pick(pel_ctx *ctx, lanes l, pel_node *(*part)(pel_node *, uint32_t), uint32_t index) {
+    pel_node **at = pel_alloc_array(ctx, l.n, sizeof *at);
+    for (uint32_t i = 0; i < l.n; i++) at[i] = part(l.at[i], index);
+    return (lanes){ at, l.n };
+}
+
+static pel_node *call_argument(pel_node *call, uint32_t i) { return call->Call.args.at[i]; }
+static pel_node *call_keyword(pel_node *call, uint32_t i) { return call->Call.keywords.at[i]; }
+static pel_node *keyword_value(pel_node *keyword, uint32_t i) { return (void)i, keyword->keyword.value; }
+static pel_node *starred_value(pel_node *starred, uint32_t i) { return (void)i, starred->Starred.value; }
+static pel_node *list_element(pel_node *list, uint32_t i) { return list->List.elts.at[i]; }
+static pel_node *tuple_element(pel_node *tuple, uint32_t i) { return tuple->Tuple.elts.at[i]; }
+
+static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint);
+
+static pel_node *unify_call(pel_unifier *unifier, lanes l, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node *first = l.at[0], *call = pel_node_new(ctx, PEL_Call);
+    call->mark = first->mark;
+    call->Call.func = first->Call.func;
+    for (uint32_t i = 0; i < first->Call.args.n; i++) {
+        lanes args = pick(ctx, l, call_argument, i);
+        pel_node *arg;
+        if (args.at[0]->kind == PEL_Starred) {
+            arg = pel_node_new(ctx, PEL_Starred);
+            arg->Starred.value = unify(unifier, pick(ctx, args, starred_value, 0), hint);
+        } else {
+            arg = unify(unifier, args, hint);
+        }
+        pel_nodes_push(ctx, &call->Call.args, arg);
+    }
+    for (uint32_t i = 0; i < first->Call.keywords.n; i++) {
+        lanes keywords = pick(ctx, l, call_keyword, i);
+        bool always_default = true;
+        for (uint32_t k = 0; k < l.n; k++) always_default &= (keywords.at[k]->mark & PEL_ARG_DEFAULT) != 0;
+        pel_node *keyword = pel_node_new(ctx, PEL_keyword);
+        keyword->mark = (keywords.at[0]->mark & PEL_ARG_POSITIONAL) | (always_default ? PEL_ARG_DEFAULT : 0);
+        keyword->keyword.arg = keywords.at[0]->keyword.arg;
+        pel_name name = keyword->keyword.arg;
+        keyword->keyword.value = unify(unifier, pick(ctx, keywords, keyword_value, 0), name ? name : hint);
+        pel_nodes_push(ctx, &call->Call.keywords, keyword);
+    }
+    return call;
+}
+
+/* ---- lists: comprehensions ---- */
+
+static pel_node *number(pel_ctx *ctx, int64_t value) { return pel_make_constant(ctx, pel_const_int(ctx, value)); }
+
+static bool is_number(const pel_node *node, int64_t value) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
+           !node->Constant.value->integer.digits.len && node->Constant.value->integer.small == value;
+}
+
+/* Where each list's elements begin among all elements. */
+static uint32_t *starts_of(pel_ctx *ctx, lanes lists) {
+    uint32_t *starts = pel_new_array(ctx, lists.n + 1, uint32_t);
+    for (uint32_t i = 0; i < lists.n; i++) starts[i + 1] = starts[i] + lists.at[i]->List.elts.n;
+    return starts;
+}
+
+static bool varies_within_a_list(const pel_hole *hole, const uint32_t *starts, uint32_t n_lists) {
+    for (uint32_t i = 0; i < n_lists; i++)
+        for (uint32_t e = starts[i] + 1; e < starts[i + 1]; e++)
+            if (!pel_same(hole->values[starts[i]], hole->values[e])) return true;
+    return false;
+}
+
+static bool counts_up(const pel_hole *hole, const uint32_t *starts, uint32_t n_lists) {
+    for (uint32_t i = 0; i < n_lists; i++)
+        for (uint32_t e = starts[i]; e < starts[i + 1]; e++)
+            if (!is_number(hole->values[e], e - starts[i])) return false;
+    return true;
+}
+
+typedef struct substitution {
+    pel_name name;
+    pel_node *by;
+} substitution;
+
+static void substitute(void *arg, pel_node **slot) {
+    const substitution *s = arg;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == s->name)
+        *slot = s->by;
+    else
+        pel_each_child(*slot, substitute, arg);
+}
+
+/* What a comprehension runs over: range(n), the values of the one hole, or rows of values. */
+static pel_node *loop_source(pel_unifier *unifier, lanes lists, const uint32_t *starts, pel_hole *const *holes,
+                             uint32_t n_holes, bool counts, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node **sources = pel_alloc_array(ctx, lists.n, sizeof *sources);
+    for (uint32_t i = 0; i < lists.n; i++) {
+        if (!n_holes || counts) {
+            sources[i] = number(ctx, starts[i + 1] - starts[i]);
+            continue;
+        }
+        sources[i] = pel_node_new(ctx, PEL_Tuple);
+        for (uint32_t e = starts[i]; e < starts[i + 1]; e++) {
+            pel_node *row = holes[0]->values[e];
+            if (n_holes > 1) {
+                row = pel_node_new(ctx, PEL_Tuple);
+                for (uint32_t h = 0; h < n_holes; h++) pel_nodes_push(ctx, &row->Tuple.elts, holes[h]->values[e]);
+            }
+            pel_nodes_push(ctx, &sources[i]->Tuple.elts, row);
+        }
+    }
+    pel_str plural = pel_format(ctx, n_holes && !counts ? "%.*ss" : "num_%.*s",
+                                PEL_FMT(pel_name_str(n_holes == 1 && !counts ? holes[0]->name : hint)));
+    pel_name name = pel_intern(ctx, plural.ptr, plural.len);
+    lanes all = { sources, lists.n };
+    pel_node *source = all_same(all) ? sources[0] : make_hole(unifier, all, name);
+    if (n_holes && !counts) return source;
+    return pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load), pel_nodes_one(ctx, source),
+                         (pel_nodes){ 0 });
+}
+
+/* [Block(dim) for _ in range(12)], if the elements of all lists are calls of one function; NULL if a plain list
+ * reads better or nothing else is possible. */
+static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    uint32_t *starts = starts_of(ctx, lists), total = starts[lists.n], longest = 0;
+    bool equally_long = true;
+    for (uint32_t i = 0; i < lists.n; i++) {
+        uint32_t n = lists.at[i]->List.elts.n;
+        if (n > longest) longest = n;
+        equally_long &= n == lists.at[0]->List.elts.n;
+    }
+    if (longest < 2) return NULL;
+    pel_node **elements = pel_alloc_array(ctx, total, sizeof *elements);
+    for (uint32_t i = 0; i < lists.n; i++)
+        memcpy(elements + starts[i], lists.at[i]->List.elts.at, (starts[i + 1] - starts[i]) * sizeof *elements);
+    lanes all = { elements, total };
+    if (!all_of_kind(all, PEL_Call) || !calls_fit(all)) return NULL;
+
+    pel_unifier inner = { .ctx = ctx, .n_lanes = total, .prefix = unifier->prefix, .around = unifier };
+    pel_node *element = unify_call(&inner, all, hint);
+    PEL_VEC(pel_hole *) running = { 0 };
+    for (uint32_t h = 0; h < inner.holes.n; h++) {
+        pel_hole *hole = &inner.holes.at[h];
+        if (!varies_within_a_list(hole, starts, lists.n)) continue;
+        if (any_has_mark((lanes){ hole->values, total }, PEL_CALL_BUILDS)) return NULL; /* built where it stands */
+        pel_push(ctx, &running, hole);
+    }
+    bool few = longest <= 4 || (running.n > 1 && longest <= 6);
+    if (running.n && equally_long && few && !(running.n == 1 && longest > 2)) return NULL;
+
+    for (uint32_t h = 0; h < running.n; h++) pel_push(ctx, &unifier->busy, running.at[h]->name);
+    bool counts = running.n == 1 && counts_up(running.at[0], starts, lists.n);
+    for (uint32_t h = 0; h < inner.holes.n; h++) { /* what is one value for each list belongs to the outside */
+        pel_hole *hole = &inner.holes.at[h];
+        if (varies_within_a_list(hole, starts, lists.n)) continue;
+        pel_node **values = pel_alloc_array(ctx, lists.n, sizeof *values), *some = NULL;
+        for (uint32_t i = 0; i < lists.n; i++)
+            if (starts[i] < starts[i + 1]) some = values[i] = hole->values[starts[i]];
+        for (uint32_t i = 0; i < lists.n; i++)
+            if (!values[i]) values[i] = some; /* an empty list does not care */
+        lanes outer = { values, lists.n };
+        substitution s = { hole->name, unify(unifier, outer, hole->name) };
+        substitute(&s, &element);
+    }
+    pel_node *generator = pel_node_new(ctx, PEL_comprehension), *target;
+    if (running.n > 1) {
+        target = pel_node_new(ctx, PEL_Tuple);
+        target->Tuple.ctx = PEL_Store;
+        for (uint32_t h = 0; h < running.n; h++)
+            pel_nodes_push(ctx, &target->Tuple.elts, pel_make_name(ctx, running.at[h]->name, PEL_Store));
+    } else {
+        pel_name name = running.n ? running.at[0]->name : pel_intern_c(ctx, "_");
+        target = pel_make_name(ctx, name, PEL_Store);
+    }
+    generator->comprehension.target = target;
+    generator->comprehension.iter = loop_source(unifier, lists, starts, running.at, running.n, counts, hint);
+    pel_node *list = pel_node_new(ctx, PEL_ListComp);
+    list->ListComp.elt = element;
+    list->ListComp.generators = pel_nodes_one(ctx, generator);
+    return list;
+}
+
+static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node *comprehension = unify_as_comprehension(unifier, l, hint);
+    if (comprehension) return comprehension;
+    for (uint32_t i = 1; i < l.n; i++)
+        if (l.at[i]->List.elts.n != l.at[0]->List.elts.n) return make_hole(unifier, l, hint);
+    pel_node *list = pel_node_new(ctx, PEL_List);
+    for (uint32_t i = 0; i < l.at[0]->List.elts.n; i++)
+        pel_nodes_push(ctx, &list->List.elts, unify(unifier, pick(ctx, l, list_element, i), hint));
+    return list;
+}
+
+static pel_node *unify_tuple(pel_unifier *unifier, lanes l, pel_name hint) {
+    pel_node *tuple = pel_node_new(unifier->ctx, PEL_Tuple);
+    for (uint32_t i = 0; i < l.at[0]->Tuple.elts.n; i++)
+        pel_nodes_push(unifier->ctx, &tuple->Tuple.elts, unify(unifier, pick(unifier->ctx, l, tuple_element, i), hint));
+    return tuple;
+}
+
+static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint) {
+    pel_node *first = l.at[0];
+    if (l.n > 1 && any_has_mark(l, PEL_CALL_OPAQUE)) return make_hole(unifier, l, hint);
+    if (all_of_kind(l, PEL_Call) && calls_fit(l)) return unify_call(unifier, l, hint);
+    if (all_of_kind(l, PEL_List)) return unify_list(unifier, l, hint);
+    if (all_same(l)) return first;
+    if (all_of_kind(l, PEL_Tuple) && any_has_mark(l, PEL_CALL_BUILDS)) { /* a tuple of plain values is better passed whole */
+        bool fits = true;
+        for (uint32_t i = 1; i < l.n; i++) fits &= l.at[i]->Tuple.elts.n == first->Tuple.elts.n;
+        if (fits) return unify_tuple(unifier, l, hint);
+    }
+    return make_hole(unifier, l, hint);
+}
+
+pel_node *pel_unify(pel_unifier *unifier, pel_node *const *at, pel_name hint) {
+    return unify(unifier, (lanes){ at, unifier->n_lanes }, hint);
+}
+
+/* ---- the last touch ---- */
+
+static bool is_list_of_pairs(const pel_node *node) {
+    if (node->kind != PEL_List || !node->List.elts.n) return false;
+    for (uint32_t i = 0; i < node->List.elts.n; i++) {
+        const pel_node *pair = node->List.elts.at[i];
+        if (pair->kind != PEL_Tuple || pair->Tuple.elts.n != 2) return false;
+    }
+    return true;
+}
+
+static pel_node *dict_of_pairs(pel_ctx *ctx, const pel_node *list) {
+    pel_node *dict = pel_node_new(ctx, PEL_Dict);
+    for (uint32_t i = 0; i < list->List.elts.n; i++) {
+        const pel_nodes pair = list->List.elts.at[i]->Tuple.elts;
+        pel_nodes_push(ctx, &dict->Dict.keys, pair.at[0]);
+        pel_nodes_push(ctx, &dict->Dict.values, pair.at[1]);
+    }
+    return dict;
+}
+
+static void polish_call(pel_ctx *ctx, pel_node *call) {
+    pel_nodes args = { 0 }, keywords = { 0 };
+    for (uint32_t i = 0; i < call->Call.args.n; i++) {
+        pel_node *arg = call->Call.args.at[i];
+        if (arg->kind == PEL_Starred && arg->Starred.value->kind == PEL_List) {
+            const pel_nodes elements = arg->Starred.value->List.elts;
+            for (uint32_t k = 0; k < elements.n; k++) pel_nodes_push(ctx, &args, elements.at[k]);
+        } else if (call->mark & PEL_CALL_BUILDS && is_list_of_pairs(arg)) {
+            pel_nodes_push(ctx, &args, dict_of_pairs(ctx, arg));
+        } else {
+            pel_nodes_push(ctx, &args, arg);
+        }
+    }
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++) {
+        pel_node *keyword = call->Call.keywords.at[i];
+        uint32_t mark = keyword->mark;
+        keyword->mark = 0;
+        if (mark & PEL_ARG_DEFAULT) continue;
+        if (mark & PEL_ARG_POSITIONAL && !keywords.n)
+            pel_nodes_push(ctx, &args, keyword->keyword.value);
+        else
+            pel_nodes_push(ctx, &keywords, keyword);
+    }
+    call->Call.args = args;
+    call->Call.keywords = keywords;
+    call->mark = 0;
+}
+
+typedef struct polisher {
+    pel_ctx *ctx;
+} polisher;
+
+static void polish(void *arg, pel_node **slot) {
+    const polisher *p = arg;
+    pel_each_child(*slot, polish, arg);
+    if ((*slot)->kind == PEL_Call && (*slot)->mark) polish_call(p->ctx, *slot);
+}
+
+void pel_unify_polish(pel_ctx *ctx, pel_node **slot) {
+    polisher p = { ctx };
+    polish(&p, slot);
+}

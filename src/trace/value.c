@@ -1,0 +1,225 @@
+/* Plain values as Python expressions. */
+#include "python/parse.h"
+#include "trace/program.h"
+
+#include <math.h>
+
+#define MAX_DEPTH 64
+
+/* ---- library names ---- */
+
+/* How programmers usually write a library's names. The first row whose prefix fits decides. */
+static const struct {
+    const char *prefix; /* of the dotted path, with its dot */
+    const char *written;
+    const char *module; /* what must be imported */
+} usual_names[] = {
+    { "torch.nn.functional.", "F", "torch.nn.functional" },
+    { "torch.nn.utils.", "torch.nn.utils", "torch.nn.utils" },
+    { "torch.nn.attention.", "torch.nn.attention", "torch.nn.attention" },
+    { "torch.nn.", "nn", "torch.nn" },
+    { "torch.utils.checkpoint.", "torch.utils.checkpoint", "torch.utils.checkpoint" },
+    { "torch.", "torch", "torch" },
+    { "numpy.", "np", "numpy" },
+    { "os.path.", "os.path", "os.path" },
+};
+
+/* Top-level modules: a path without a dot is one of these, or a builtin. */
+static const char *const modules[] = {
+    "torch",     "math",      "numpy",       "operator", "functools", "itertools", "collections", "copy",
+    "re",        "random",    "types",       "typing",   "enum",      "dataclasses", "contextlib", "string",
+    "bisect",    "heapq",     "statistics",  "cmath",    "numbers",   "inspect",   "warnings",    "os",
+    "sys",       "abc",       "fractions",   "decimal",  "time",      "weakref",   "threading",
+};
+
+static void add_import(pel_ctx *ctx, pel_program *program, pel_str module) {
+    pel_name name = pel_intern(ctx, module.ptr, module.len);
+    for (uint32_t i = 0; i < program->imports.n; i++)
+        if (program->imports.at[i] == name) return;
+    pel_push(ctx, &program->imports, name);
+}
+
+/* a.b.c, as attributes of attributes */
+static pel_node *dotted(pel_ctx *ctx, pel_str path) {
+    pel_node *node = NULL;
+    for (size_t start = 0; start <= path.len;) {
+        size_t end = start;
+        while (end < path.len && path.ptr[end] != '.') end++;
+        pel_name part = pel_intern(ctx, path.ptr + start, end - start);
+        node = node ? pel_make_attribute(ctx, node, part, PEL_Load) : pel_make_name(ctx, part, PEL_Load);
+        start = end + 1;
+    }
+    return node;
+}
+
+pel_node *pel_library_expression(pel_ctx *ctx, pel_program *program, pel_str path) {
+    for (size_t i = 0; i < PEL_COUNT(usual_names); i++) {
+        pel_str prefix = pel_str_of(usual_names[i].prefix), module = pel_str_of(usual_names[i].module);
+        bool is_module_itself = pel_str_eq(path, module);
+        if (!is_module_itself && !pel_str_starts(path, prefix)) continue;
+        add_import(ctx, program, module);
+        pel_str written = pel_str_of(usual_names[i].written);
+        if (is_module_itself) return dotted(ctx, written);
+        return dotted(ctx, pel_format(ctx, "%.*s.%.*s", PEL_FMT(written), PEL_FMT(pel_str_from(path, prefix.len))));
+    }
+    size_t dot = 0;
+    while (dot < path.len && path.ptr[dot] != '.') dot++;
+    pel_str first = pel_str_cut(path, 0, dot);
+    if (pel_str_is(first, "builtins")) return dotted(ctx, pel_str_from(path, dot + 1));
+    bool needs_import = dot < path.len;
+    for (size_t i = 0; i < PEL_COUNT(modules) && !needs_import; i++) needs_import = pel_str_is(first, modules[i]);
+    if (needs_import) add_import(ctx, program, first);
+    return dotted(ctx, path);
+}
+
+/* ---- values ---- */
+
+static pel_node *call_builtin(pel_ctx *ctx, const char *name, pel_node *argument) {
+    pel_nodes args = argument ? pel_nodes_one(ctx, argument) : (pel_nodes){ 0 };
+    return pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, name), PEL_Load), args, (pel_nodes){ 0 });
+}
+
+static pel_node *negated(pel_ctx *ctx, const pel_const *magnitude) {
+    pel_node *node = pel_node_new(ctx, PEL_UnaryOp);
+    node->UnaryOp.op = PEL_USub;
+    node->UnaryOp.operand = pel_make_constant(ctx, magnitude);
+    return node;
+}
+
+/* Literals have no sign and no infinity: those are expressions. */
+static pel_node *constant_expression(pel_ctx *ctx, const pel_const *value) {
+    if (value->kind == PEL_CONST_INT && value->integer.digits.len && value->integer.digits.ptr[0] == '-') {
+        pel_const *magnitude = pel_new(ctx, pel_const);
+        *magnitude = *value;
+        magnitude->integer.digits = pel_str_from(value->integer.digits, 1);
+        return negated(ctx, magnitude);
+    }
+    if (value->kind == PEL_CONST_INT && !value->integer.digits.len && value->integer.small < 0) {
+        if (value->integer.small == INT64_MIN) { /* its magnitude does not fit */
+            pel_const *magnitude = pel_new(ctx, pel_const);
+            magnitude->kind = PEL_CONST_INT;
+            magnitude->integer.digits = PEL_STR("9223372036854775808");
+            return negated(ctx, magnitude);
+        }
+        return negated(ctx, pel_const_int(ctx, -value->integer.small));
+    }
+    if (value->kind == PEL_CONST_FLOAT && !isfinite(value->real)) {
+        const char *text = isnan(value->real) ? "nan" : value->real > 0 ? "inf" : "-inf";
+        return call_builtin(ctx, "float", pel_make_constant(ctx, pel_const_str(ctx, pel_str_of(text))));
+    }
+    if (value->kind == PEL_CONST_FLOAT && signbit(value->real))
+        return negated(ctx, pel_const_float(ctx, -value->real));
+    if (value->kind == PEL_CONST_OBJECT || value->kind == PEL_CONST_CODE) return NULL;
+    return pel_make_constant(ctx, value);
+}
+
+static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, int depth);
+
+static bool expressions_of(pel_ctx *ctx, pel_program *program, const pel_value *value, int depth, pel_nodes *out) {
+    *out = (pel_nodes){ value->n ? pel_new_array(ctx, value->n, pel_node *) : NULL, value->n };
+    for (uint32_t i = 0; i < value->n; i++)
+        if (!(out->at[i] = expression_of(ctx, program, value->items[i], depth + 1))) return false;
+    return true;
+}
+
+static pel_node *collection(pel_ctx *ctx, pel_kind kind, pel_nodes items) {
+    pel_node *node = pel_node_new(ctx, kind);
+    if (kind == PEL_Tuple) node->Tuple.elts = items;
+    if (kind == PEL_List) node->List.elts = items;
+    if (kind == PEL_Set) node->Set.elts = items;
+    return node;
+}
+
+static pel_node *dict_expression(pel_ctx *ctx, pel_nodes items) {
+    pel_node *node = pel_node_new(ctx, PEL_Dict);
+    node->Dict.keys = node->Dict.values = (pel_nodes){ NULL, items.n / 2 };
+    node->Dict.keys.at = pel_new_array(ctx, items.n / 2, pel_node *);
+    node->Dict.values.at = pel_new_array(ctx, items.n / 2, pel_node *);
+    for (uint32_t i = 0; i < items.n / 2; i++) {
+        node->Dict.keys.at[i] = items.at[2 * i];
+        node->Dict.values.at[i] = items.at[2 * i + 1];
+    }
+    return node;
+}
+
+static pel_node *class_expression(pel_ctx *ctx, pel_program *program, pel_id id) {
+    const pel_log_class *class = pel_class_at(program->log, id);
+    if (class->kind == PEL_CLASS_TORCH_MODULE || class->kind == PEL_CLASS_LIBRARY)
+        return class->path.len ? pel_library_expression(ctx, program, class->path) : NULL;
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        if (program->classes.at[i]->class == id) return pel_make_name(ctx, program->classes.at[i]->name, PEL_Load);
+    return NULL;
+}
+
+static pel_node *partial_expression(pel_ctx *ctx, pel_program *program, const pel_value *value, int depth) {
+    pel_node *function = expression_of(ctx, program, value->items[0], depth + 1);
+    pel_nodes args, named;
+    if (!function || !expressions_of(ctx, program, pel_value_at(program->log, value->items[1]), depth, &args) ||
+        !expressions_of(ctx, program, pel_value_at(program->log, value->items[2]), depth, &named))
+        return NULL;
+    pel_nodes all = { 0 }, keywords = { 0 };
+    pel_nodes_push(ctx, &all, function);
+    for (uint32_t i = 0; i < args.n; i++) pel_nodes_push(ctx, &all, args.at[i]);
+    for (uint32_t i = 0; i + 1 < named.n; i += 2) {
+        pel_node *keyword = pel_node_new(ctx, PEL_keyword);
+        pel_str key = named.at[i]->Constant.value->text;
+        keyword->keyword.arg = pel_intern(ctx, key.ptr, key.len);
+        keyword->keyword.value = named.at[i + 1];
+        pel_nodes_push(ctx, &keywords, keyword);
+    }
+    return pel_make_call(ctx, pel_library_expression(ctx, program, PEL_STR("functools.partial")), all, keywords);
+}
+
+static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, int depth) {
+    const pel_value *value = pel_value_at(program->log, id);
+    if (value->truncated || depth > MAX_DEPTH) return NULL;
+    pel_nodes items = { 0 };
+    switch ((pel_value_kind)value->kind) {
+    case PEL_V_CONST: return constant_expression(ctx, value->constant);
+    case PEL_V_TUPLE:
+        if (value->class) return NULL;
+        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_Tuple, items) : NULL;
+    case PEL_V_SIZE:
+        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_Tuple, items) : NULL;
+    case PEL_V_LIST:
+        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_List, items) : NULL;
+    case PEL_V_SET:
+        if (!value->n) return call_builtin(ctx, "set", NULL);
+        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_Set, items) : NULL;
+    case PEL_V_FROZENSET:
+        if (!value->n) return call_builtin(ctx, "frozenset", NULL);
+        return expressions_of(ctx, program, value, depth, &items)
+                   ? call_builtin(ctx, "frozenset", collection(ctx, PEL_Set, items))
+                   : NULL;
+    case PEL_V_DICT:
+        if (value->class) return NULL;
+        return expressions_of(ctx, program, value, depth, &items) ? dict_expression(ctx, items) : NULL;
+    case PEL_V_SLICE:
+    case PEL_V_RANGE: {
+        if (!expressions_of(ctx, program, value, depth, &items)) return NULL;
+        pel_node *call = call_builtin(ctx, value->kind == PEL_V_SLICE ? "slice" : "range", NULL);
+        call->Call.args = items;
+        return call;
+    }
+    case PEL_V_CLASS: return class_expression(ctx, program, value->class);
+    case PEL_V_LIBRARY: return value->text.len ? pel_library_expression(ctx, program, value->text) : NULL;
+    case PEL_V_LITERAL: {
+        add_import(ctx, program, PEL_STR("torch"));
+        pel_source source = { PEL_STR("literal"), value->text };
+        return pel_parse_expression(ctx, &source, PEL_VERSION_MAX)->Expression.body;
+    }
+    case PEL_V_PARTIAL: return partial_expression(ctx, program, value, depth);
+    case PEL_V_NONE_YET:
+    case PEL_V_TENSOR:
+    case PEL_V_MODULE:
+    case PEL_V_FUNCTION:
+    case PEL_V_METHOD:
+    case PEL_V_OBJECT:
+    case PEL_V_OPAQUE: return NULL;
+    }
+    return NULL;
+}
+
+pel_node *pel_value_expression(pel_ctx *ctx, pel_program *program, pel_id value) {
+    return expression_of(ctx, program, value, 0);
+}
