@@ -1,0 +1,232 @@
+"""Inputs like the given ones: other values, another batch size, another length.
+
+What a model accepts can only be found by trying, so each function gives candidates in order of ambition; the
+caller keeps the first that the model itself takes.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Callable, Iterator
+
+import torch
+
+Inputs = tuple[tuple, dict[str, Any]]
+IMAGE_STEP = 32  # pixels: the stride of most vision models
+
+
+def map_values(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A copy with every tensor replaced; containers are rebuilt, other objects copied deeply."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, tuple):
+        items = [map_values(v, change) for v in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if type(value) is list:
+        return [map_values(v, change) for v in value]
+    if type(value) is dict:
+        return {k: map_values(v, change) for k, v in value.items()}
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # not everything can be copied; what can't is shared
+        return value
+
+
+def copy_tensor(t: torch.Tensor) -> torch.Tensor:
+    if t.is_nested or t.layout != torch.strided or t.is_quantized:
+        return t.detach().clone()
+    # Strides are kept: memory format decides which kernel runs.
+    return torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device=t.device).copy_(t.detach()).requires_grad_(
+        t.requires_grad) if _dense(t) else t.detach().clone().requires_grad_(t.requires_grad)
+
+
+def _dense(t: torch.Tensor) -> bool:
+    expected = 1
+    for stride, size in sorted((s, n) for s, n in zip(t.stride(), t.size()) if n != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return t.numel() > 0
+
+
+def copied(inputs: Inputs) -> Inputs:
+    return map_values(inputs, copy_tensor)
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+
+    def note(t: torch.Tensor) -> torch.Tensor:
+        found.append(t)
+        return t
+
+    def walk(v: Any) -> None:
+        if isinstance(v, torch.Tensor):
+            note(v)
+        elif isinstance(v, (tuple, list)):
+            for item in v:
+                walk(item)
+        elif isinstance(v, dict):
+            for item in v.values():
+                walk(item)
+
+    walk(value)
+    return found
+
+
+def _strided(t: torch.Tensor) -> bool:
+    return t.layout == torch.strided and not t.is_nested and not t.is_quantized and not t.is_meta
+
+
+def _binary(t: torch.Tensor) -> bool:
+    return bool(((t == 0) | (t == 1)).all())
+
+
+# ---- other values ----
+
+def other_data(inputs: Inputs, seed: int, far: bool = False) -> Iterator[Inputs]:
+    """The same shapes, other values. `far`: signs and magnitudes change too, to reach other branches."""
+    yield map_values(inputs, lambda t: _other_values(t, _generator(seed), far, integers=True))
+    yield map_values(inputs, lambda t: _other_values(t, _generator(seed), far, integers=False))
+
+
+def _generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def _other_values(t: torch.Tensor, g: torch.Generator, far: bool, integers: bool) -> torch.Tensor:
+    if not _strided(t) or t.numel() == 0 or t.device.type != "cpu":
+        return copy_tensor(t)
+    values = t.detach()
+    if (t.is_floating_point() or t.is_complex()) and not _binary(values):
+        low, high = (values.min(), values.max()) if not t.is_complex() else (None, None)
+        shuffled = values.flatten()[torch.randperm(t.numel(), generator=g)].view(t.shape)
+        if far:
+            result = shuffled * -2.5
+        elif low is not None and low >= 0 and high <= 1:  # probabilities, boxes, pixels: stay inside
+            result = (shuffled * 0.9 + 0.05).to(t.dtype)
+        else:
+            noise = torch.randn(t.shape, generator=g, dtype=torch.float32)
+            result = (shuffled * 0.9 + 0.05 * noise).to(t.dtype)
+        out = copy_tensor(t).detach()
+        return out.copy_(result).requires_grad_(t.requires_grad)
+    if integers and t.dtype in (torch.int64, torch.int32) and t.dim() >= 1 and values.max() > 1 and not _is_arange(values):
+        if t.dim() == 1:
+            return values.flip(0)
+        order = torch.randperm(t.shape[-1], generator=g)
+        return values[..., order].contiguous()
+    return copy_tensor(t)
+
+
+def _is_arange(t: torch.Tensor) -> bool:
+    """Positions: every row counts upward by one."""
+    return t.dim() >= 1 and t.shape[-1] > 1 and bool((t[..., 1:] - t[..., :-1] == 1).all())
+
+
+# ---- other sizes ----
+
+def _resized(t: torch.Tensor, dim: int, size: int, seed: int) -> torch.Tensor:
+    """Cut, or lengthened by shuffled pieces of itself; positions go on counting."""
+    have = t.shape[dim]
+    values = t.detach()
+    if size <= have:
+        return values.narrow(dim, 0, size).clone(memory_format=torch.contiguous_format).requires_grad_(t.requires_grad)
+    if not t.is_floating_point() and not t.is_complex() and dim == t.dim() - 1 and t.dtype != torch.bool and _is_arange(values):
+        steps = torch.arange(1, size - have + 1, dtype=t.dtype)
+        return torch.cat([values, values[..., -1:] + steps.expand(*t.shape[:-1], -1)], dim)
+    g = _generator(seed)
+    pieces, length = [values], have
+    while length < size:
+        more = values.narrow(dim, 0, min(have, size - length))
+        if (t.is_floating_point() or t.is_complex()) and more.numel() and not _binary(more):
+            more = more.flatten()[torch.randperm(more.numel(), generator=g)].view(more.shape)
+        pieces.append(more)
+        length += more.shape[dim]
+    return torch.cat(pieces, dim).requires_grad_(t.requires_grad)
+
+
+def batch_size(inputs: Inputs) -> int | None:
+    """The first dimension of the first tensor, or the length of a leading list of tensors."""
+    args, kwargs = inputs
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, torch.Tensor) and value.dim() and _strided(value):
+            return value.shape[0]
+        if isinstance(value, list) and value and all(isinstance(v, torch.Tensor) for v in value):
+            return len(value)
+    return None
+
+
+def other_batch(inputs: Inputs, step: int = 1, seed: int = 11) -> Iterator[Inputs]:
+    size = batch_size(inputs)
+    if not size:
+        return
+    target = size + step
+
+    def change(t: torch.Tensor) -> torch.Tensor:
+        fits = _strided(t) and t.dim() and t.shape[0] == size
+        return _resized(t, 0, target, seed) if fits else copy_tensor(t)
+
+    def change_lists(value: Any) -> Any:
+        if isinstance(value, list) and len(value) == size and all(isinstance(v, torch.Tensor) for v in value):
+            more = [_other_values(v, _generator(seed + i), False, True) for i, v in enumerate((value * target)[:step])]
+            return [copy_tensor(v) for v in value] + more
+        return map_values(value, change)
+
+    args, kwargs = inputs
+    lists = any(isinstance(v, list) and len(v) == size and all(isinstance(i, torch.Tensor) for i in v)
+                for v in (*args, *kwargs.values()))
+    if lists:
+        yield tuple(change_lists(v) for v in args), {k: change_lists(v) for k, v in kwargs.items()}
+    yield map_values(inputs, change)
+
+
+def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
+    """Sequences longer or shorter by `step` (a sign), images larger by whole strides."""
+    found = [t for t in tensors(inputs) if _strided(t) and t.dim() >= 2]
+    ids = [t for t in found if t.dim() == 2 and t.dtype in (torch.int64, torch.int32) and t.shape[1] > 1]
+    if ids:
+        lengths = {t.shape[1] for t in ids}
+        for amount in (step, -step):
+            yield from _with_lengths(inputs, {n: n + amount for n in lengths if n + amount > 0}, seed)
+        first = ids[0].shape[1]
+        if len(lengths) > 1:
+            yield from _with_lengths(inputs, {first: first + step}, seed)
+        return
+    images = [t for t in found if t.dim() in (4, 5) and t.shape[-1] >= 16 and t.shape[-2] >= 16 and t.is_floating_point()]
+    if images:
+        height, width = images[0].shape[-2:]
+        grow = IMAGE_STEP * (1 if step > 0 else 2)
+
+        def change(t: torch.Tensor) -> torch.Tensor:
+            if _strided(t) and t.dim() >= 2 and t.shape[-2:] == (height, width):
+                return _resized(_resized(t, t.dim() - 1, width + grow, seed), t.dim() - 2, height + grow, seed + 1)
+            return copy_tensor(t)
+
+        yield map_values(inputs, change)
+        return
+    sequences = [t for t in found if t.is_floating_point()]
+    if not sequences:
+        return
+    shape = sequences[0].shape
+    for dim in range(1, len(shape)):
+        for amount in (step, -step, step * max(1, shape[dim] // 4)):
+            if shape[dim] > 2 and shape[dim] + amount > 0 and (dim < len(shape) - 1 or len(shape) != 3 or amount % 2 == 0):
+                yield from _with_lengths(inputs, {shape[dim]: shape[dim] + amount}, seed, dim)
+
+
+def _with_lengths(inputs: Inputs, lengths: dict[int, int], seed: int, only_dim: int | None = None) -> Iterator[Inputs]:
+    if not lengths:
+        return
+
+    def change(t: torch.Tensor) -> torch.Tensor:
+        if not _strided(t) or t.dim() < 2:
+            return copy_tensor(t)
+        result = copy_tensor(t)
+        # Embeddings end with a feature dimension: of floats only the dimensions before it are lengths.
+        last = t.dim() if not t.is_floating_point() or t.dim() in (2, 4) or only_dim == t.dim() - 1 else t.dim() - 1
+        for dim in range(1, last):
+            if t.shape[dim] in lengths and (only_dim is None or dim == only_dim):
+                result = _resized(result, dim, lengths[t.shape[dim]], seed + dim)
+        return result
+
+    yield map_values(inputs, change)

@@ -1,0 +1,328 @@
+"""pellucid.skeleton: a running model becomes a program that people can read."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
+
+from ._verify import Check, Report, play_original, verify, with_verdict
+
+if TYPE_CHECKING:
+    import torch
+
+ROUNDS = 3  # of verifying, recording what it found missing, and writing again
+Inputs = tuple[tuple, dict[str, Any]]
+
+
+class SkeletonError(RuntimeError):
+    """No skeleton could be made, or the one that was made is not equal to its original.
+
+    `skeleton` has what there is: the source and the report of verification, or None."""
+
+    def __init__(self, message: str, skeleton: Skeleton | None = None):
+        super().__init__(message)
+        self.skeleton = skeleton
+
+
+@dataclass
+class Skeleton:
+    """A model written anew: `source` defines the class `root`, which is constructed without arguments."""
+
+    source: str
+    root: str
+    tree: Any
+    report: Report
+    model: Any = field(repr=False, default=None)
+    trace: bytes = field(repr=False, default=b"")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.source)
+
+    def module(self) -> torch.nn.Module:
+        """The skeleton as a live module, in eval mode, with the original's weights."""
+        import linecache
+
+        from . import _check
+        path = f"<skeleton {self.root} {id(self):x}>"
+        linecache.cache[path] = (len(self.source), None, self.source.splitlines(True), path)
+        name = f"pellucid_skeleton_{id(self):x}"
+        module = vars(_check.load_source(self.source, name, path))[self.root]()
+        module.load_state_dict(self.model.state_dict(), strict=True)
+        return module.eval()
+
+    def __str__(self) -> str:
+        return self.source
+
+
+@dataclass
+class Call:
+    """One call to record or compare. `mode`: "given", or the other one of train and eval."""
+
+    label: str
+    inputs: Inputs
+    grad: bool
+    mode: str = "given"
+
+
+def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
+             more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type] = (),
+             strict: bool = True, *, origin: str = "", verified: bool = True, tracked: bool = True,
+             progress: Callable[[str], None] | None = None) -> Skeleton:
+    """Records `model(*args, **kwargs)` and writes the program that ran.
+
+    more    further inputs to record: tuples of arguments, dicts of keyword arguments, or pairs of both. By
+            default pellucid makes its own: other data, another batch size and length where the model takes
+            them, train mode. `more=[]` records the given call only.
+    module  only this part of the model, as "encoder.layer.0"
+    leaves  classes to keep as they are: the skeleton imports them
+    strict  raise SkeletonError where the skeleton differs from the model
+    """
+    args = args if isinstance(args, tuple) else tuple(args) if isinstance(args, list) else (args,)
+    work = Workshop(model, module, tuple(leaves), origin, tracked, progress or (lambda text: None))
+    with work:
+        work.record_given((args, dict(kwargs or {})))
+        work.record_more(more)
+        made = work.finish(verified)
+    if strict and verified and not made.report.good:
+        raise SkeletonError(_complaint(made.report), made)
+    return made
+
+
+def _complaint(report: Report) -> str:
+    bad = report.failures
+    return "the skeleton differs from the model: " + (
+        f"{bad[0].name}: {bad[0].detail}" if bad else "nothing could be compared")
+
+
+class Workshop:
+    """One skeleton in the making. On exit the model, its inputs and the generators are as they were."""
+
+    def __init__(self, model: torch.nn.Module, path: str | None, leaves: tuple[type, ...], origin: str, tracked: bool,
+                 progress: Callable[[str], None]):
+        self.whole = model
+        self.path = path
+        self.model = model.get_submodule(path) if path else model
+        self.leaves, self.origin, self.tracked, self.progress = leaves, origin, tracked, progress
+        self.report = Report()
+        self.sequences: list[list[dict]] = []
+        self.recorded: list[Call] = []
+        self.unrecorded: dict[str, Call] = {}
+
+    def __enter__(self) -> Workshop:
+        import torch
+
+        from ._state import ModelState, RandomState
+        self.random, self.state = RandomState(), ModelState(self.whole)
+        self.grad = torch.is_grad_enabled()
+        self.recorder = self._new_recorder()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+        self.random.restore()
+
+    def _new_recorder(self) -> Any:
+        from ._pellucid import Recorder
+        options: dict[str, Any] = {}
+        if self.leaves:
+            options["leaves"] = self.leaves
+        if self.origin:
+            options["origin"] = self.origin
+        if not self.tracked:
+            options["tracked"] = False
+        return Recorder(self.model, **options)
+
+    def _restore(self) -> None:
+        for remark in self.state.restore():
+            if remark not in self.report.remarks:
+                self.report.remarks.append(remark)
+
+    def _time(self, name: str, start: float) -> None:
+        self.report.seconds[name] = self.report.seconds.get(name, 0.0) + time.perf_counter() - start
+
+    # ---- running ----
+
+    def _enter_mode(self, mode: str) -> None:
+        if mode != "given":
+            self.whole.train(not self.whole.training)
+
+    def _record(self, call: Call) -> None:
+        """Records a call that the original is known to take, with the generators at the seed."""
+        import torch
+
+        from . import _check, _inputs
+        from ._verify import SEED
+        start = time.perf_counter()
+        self._restore()
+        self._enter_mode(call.mode)
+        args, kwargs = _inputs.copied(call.inputs)
+        _check.seed_all(SEED)
+        with torch.set_grad_enabled(call.grad):
+            self.recorder.run(call.label, args, kwargs)
+        self.recorded.append(call)
+        self._restore()
+        self._time("record", start)
+
+    def _play(self, call: Call, name: str, **what: bool) -> dict[str, Any]:
+        from . import _inputs
+        start = time.perf_counter()
+        self._restore()
+        self._enter_mode(call.mode)
+        args, kwargs = _inputs.copied(call.inputs)
+        try:
+            return play_original(self.model, name, args, kwargs, grad=call.grad, **what)[0]
+        finally:
+            self._restore()
+            self._time("original", start)
+
+    def _inner(self, inputs: Inputs, mode: str, grad: bool) -> Inputs:
+        """The inputs that reach the wanted part of the model when the whole gets these."""
+        import torch
+
+        from . import _check, _inputs
+        from ._verify import SEED
+        if not self.path:
+            return inputs
+        caught: list[Inputs] = []
+
+        def catch(_: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+            if not caught:
+                caught.append(_inputs.copied((args, kwargs)))
+
+        self._restore()
+        self._enter_mode(mode)
+        handle = self.model.register_forward_pre_hook(catch, with_kwargs=True)
+        try:
+            args, kwargs = _inputs.copied(inputs)
+            _check.seed_all(SEED)
+            with torch.set_grad_enabled(grad):
+                self.whole(*args, **kwargs)
+        finally:
+            handle.remove()
+            self._restore()
+        if not caught:
+            raise SkeletonError(f"{self.path} did not run in this call of the model")
+        return caught[0]
+
+    def _first_taken(self, candidates: Iterator[Inputs], name: str, label: str, grad: bool) -> Call | None:
+        """The first of the candidates that the original itself takes; its comparison is added."""
+        for inputs in candidates:
+            try:
+                call = Call(label, self._inner(inputs, "given", grad), grad)
+                self.sequences.append([self._play(call, name)])
+            except Exception:  # whatever the model raises on inputs of our making is no concern of its user's
+                continue
+            return call
+        return None
+
+    # ---- the plan ----
+
+    def record_given(self, inputs: Inputs) -> None:
+        """The first run: on the model as it was given, before anything could fill a cache."""
+        self.given = inputs
+        self.progress("recording")
+        self._record(Call("given", self._inner(inputs, "given", self.grad), self.grad))
+        given = self.recorded[0]
+        self.progress("running the original")
+        self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
+        self.sequences.append([self._play_with_gradients(Call("given", given.inputs, True), "gradients enabled")])
+
+    def _play_with_gradients(self, call: Call, name: str, **what: bool) -> dict[str, Any]:
+        try:
+            return self._play(call, name, gradients=True, **what)
+        except Exception as error:
+            self.report.remarks.append(f"{name}: the original itself can't be differentiated: {error}"[:300])
+            return self._play(call, name, **what)
+
+    def record_more(self, more: Sequence[Any] | None) -> None:
+        if more is not None:
+            for number, item in enumerate(more, 1):
+                call = Call(f"more {number}", self._inner(as_inputs(item), "given", self.grad), self.grad)
+                self.sequences.append([self._play(call, f"more {number}")])
+                self._record(call)
+            return
+        self.progress("other data, other sizes, train mode")
+        self._record_data()
+        self._record_sizes()
+        self._record_other_mode()
+
+    def _record_data(self) -> None:
+        from . import _inputs
+        # Recorded without gradients where the given call had them, so that both modes are lanes.
+        near = self._first_taken(_inputs.other_data(self.given, 1), "other data 1", "other data", not self.grad)
+        far = self._first_taken(_inputs.other_data(self.given, 2, far=True), "other data 2", "far data", self.grad)
+        for call in (near, far):
+            if call is not None:
+                self._record(call)
+        self._keep_unrecorded(_inputs.other_data(self.given, 3), "other data 3")
+
+    def _record_sizes(self) -> None:
+        from . import _inputs
+        for name, make in (("other batch", _inputs.other_batch), ("other length", _inputs.other_length)):
+            call = self._first_taken(make(self.given, 1), f"{name} 1", name, self.grad)
+            if call is None:
+                self.report.checks.append(Check(name, "skipped", "the model takes no other"))
+                continue
+            self._record(call)
+            self._keep_unrecorded(make(self.given, 3), f"{name} 2")
+
+    def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str) -> None:
+        """Compared but not recorded: the proof that what was recorded is general. Recorded after all if refused."""
+        call = self._first_taken(candidates, name, name, False)
+        if call is not None:
+            self.unrecorded[name] = call
+
+    def _record_other_mode(self) -> None:
+        import torch
+        name = "eval" if self.whole.training else "train"
+        try:
+            call = Call(name, self._inner(self.given, "other", True), True, "other")
+            self.sequences.append([self._play_with_gradients(call, name, buffers=True)])
+        except Exception as error:
+            self.report.checks.append(Check(name, "skipped", f"the original raises: {type(error).__name__}"))
+            return
+        self._record(call)
+
+    # ---- the result ----
+
+    def finish(self, verified: bool) -> Skeleton:
+        skipped = self.report.checks
+        for round_number in range(ROUNDS):
+            self.progress("writing")
+            start = time.perf_counter()
+            source, root, synthesis = self.recorder.synthesise()
+            self._time("synthesise", start)
+            self.report.synthesis = dict(synthesis or {})
+            if not verified:
+                self.report.checks = skipped
+                break
+            self.progress("verifying")
+            start = time.perf_counter()
+            extra = {c.__module__.partition(".")[0] for c in self.leaves}
+            self._restore()
+            checks = verify(self.model, source, root, self.sequences, extra)
+            self._time("verify", start)
+            self.report.checks = checks + skipped
+            missing = [c for c in checks if c.status == "refused" and c.name in self.unrecorded]
+            if not missing or round_number == ROUNDS - 1:
+                break
+            for check in missing:  # a path that no recorded run took: record it
+                self._record(self.unrecorded.pop(check.name))
+        source = with_verdict(source, self.report.verdict)
+        return Skeleton(source, root, self._tree(), self.report, self.model)
+
+    def _tree(self) -> Any:
+        from ._tree import tree
+        return tree(self.model)
+
+
+def as_inputs(item: Any) -> Inputs:
+    """One element of `more`: (args, kwargs), args, kwargs, or a single argument."""
+    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], tuple) and isinstance(item[1], dict):
+        return item
+    if isinstance(item, tuple):
+        return item, {}
+    return ((), item) if isinstance(item, dict) else ((item,), {})

@@ -1,0 +1,122 @@
+"""What a run may leave behind, kept and put back: a recording must not be noticed afterwards."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import OrderedDict, defaultdict, deque
+from typing import Any
+
+import torch
+
+MAX_OBJECTS = 200_000  # beyond, a model's attributes hold a data set; that is not state of the model
+CONTAINERS = (dict, OrderedDict, defaultdict, list, set, deque)
+
+
+class RandomState:
+    """Every generator that a model usually draws from."""
+
+    def __init__(self) -> None:
+        self.torch = torch.get_rng_state()
+        self.cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
+        self.python = random.getstate()
+        numpy = sys.modules.get("numpy")
+        self.numpy = numpy.random.get_state() if numpy is not None else None
+
+    def restore(self) -> None:
+        torch.set_rng_state(self.torch)
+        if self.cuda is not None:
+            torch.cuda.set_rng_state_all(self.cuda)
+        random.setstate(self.python)
+        if self.numpy is not None:
+            sys.modules["numpy"].random.set_state(self.numpy)
+
+
+class ModelState:
+    """Attributes, containers and tensors of a model and of the plain objects that it holds.
+
+    Objects are put back in place, so that whoever refers to them (a hook's closure, a second name) still sees
+    the same ones. Tensors are copied only if they are buffers or other attributes; parameters are assumed to
+    be left alone by a forward, and `restore` says so where that was wrong.
+    """
+
+    def __init__(self, model: torch.nn.Module):
+        self.attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self.containers: list[tuple[Any, Any]] = []
+        self.tensors: list[tuple[torch.Tensor, torch.Tensor, int]] = []
+        self.parameters: list[tuple[torch.nn.Parameter, int, torch.Tensor | None, bool]] = []
+        self._seen: set[int] = set()
+        self._keep: list[Any] = []  # ids stay unique only while their objects live
+        for module in model.modules():
+            self._visit(module)
+        del self._seen
+
+    def _visit(self, root: Any) -> None:
+        stack = [root]
+        while stack and len(self._seen) < MAX_OBJECTS:
+            value = stack.pop()
+            if id(value) in self._seen or isinstance(value, (type(None), bool, int, float, str, bytes, type)):
+                continue
+            self._seen.add(id(value))
+            self._keep.append(value)
+            if isinstance(value, torch.nn.Parameter):
+                self.parameters.append((value, value._version, value.grad, value.requires_grad))
+            elif isinstance(value, torch.Tensor):
+                if value.is_leaf and not value.is_meta:
+                    self.tensors.append((value, value.detach().clone(), value._version))
+            elif type(value) in CONTAINERS:
+                copied = type(value)(value) if not isinstance(value, defaultdict) else dict(value)
+                self.containers.append((value, copied))
+                stack.extend(copied.values() if isinstance(copied, dict) else copied)
+            elif isinstance(value, tuple):
+                stack.extend(value)
+            elif _has_state(value):
+                copied = dict(value.__dict__)
+                self.attributes.append((value.__dict__, copied))
+                stack.extend(copied.values())
+
+    def restore(self) -> list[str]:
+        """Puts all back; the remarks say what could not be."""
+        remarks = []
+        for live, kept in self.attributes:
+            if not _same_items(live, kept):
+                live.clear()
+                live.update(kept)
+        for live, kept in self.containers:
+            if isinstance(live, dict):
+                if not _same_items(live, kept):
+                    live.clear()
+                    live.update(kept)
+            elif isinstance(live, list):
+                live[:] = kept
+            else:
+                live.clear()
+                live.update(kept) if isinstance(live, set) else live.extend(kept)
+        with torch.no_grad():
+            for live, kept, version in self.tensors:
+                if live._version != version:
+                    if live.shape != kept.shape:
+                        live.resize_(kept.shape)
+                    live.copy_(kept)
+            self.tensors = [(live, kept, live._version) for live, kept, _ in self.tensors]
+        for parameter, version, grad, requires_grad in self.parameters:
+            parameter.grad = grad
+            parameter.requires_grad_(requires_grad)
+            if parameter._version != version:
+                remarks.append("a parameter is changed in place by the model's own forward")
+        return remarks
+
+
+def _has_state(value: Any) -> bool:
+    """Modules and plain objects of the author's; not torch's machinery, files, locks and the like."""
+    if isinstance(value, torch.nn.Module):
+        return True
+    if not isinstance(getattr(value, "__dict__", None), dict) or callable(value):
+        return False
+    root = type(value).__module__.partition(".")[0]
+    return root != "torch" and root not in sys.stdlib_module_names or type(value).__module__ == "__main__"
+
+
+def _same_items(live: dict, kept: dict) -> bool:
+    return len(live) == len(kept) and all(
+        a is c and b is d for (a, b), (c, d) in zip(live.items(), kept.items()))

@@ -1,0 +1,226 @@
+"""Verification: the original and its skeleton make the same calls, in two processes, and must agree bit by bit."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib.metadata
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any, Iterable, Iterator
+
+SEED = 20_240_229
+NEEDED = ("build", "load", "order", "ties", "requires_grad", "recorded", "other data", "other batch")
+PATIENCE = 900.0  # seconds that the referee may take
+
+
+@dataclass
+class Check:
+    """One comparison. status: passed, failed, refused (the skeleton's own assertion fired), skipped."""
+
+    name: str
+    status: str
+    detail: str = ""
+    seconds: float = 0.0
+
+
+@dataclass
+class Report:
+    """What was compared and how it came out, with what the synthesis had to say."""
+
+    checks: list[Check] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    synthesis: dict[str, Any] = field(default_factory=dict)
+
+    def status(self, name: str) -> str:
+        """passed only if every check of that name passed."""
+        found = [c.status for c in self.checks if re.fullmatch(re.escape(name) + r"( \d+)?", c.name)]
+        for worst in ("failed", "refused", "skipped", "passed"):
+            if worst in found:
+                return worst
+        return "skipped"
+
+    @property
+    def failures(self) -> list[Check]:
+        return [c for c in self.checks if c.status in ("failed", "refused")]
+
+    @property
+    def good(self) -> bool:
+        """Whether the skeleton may be handed out: loads, and equal wherever equality is promised."""
+        for check in self.failures:
+            base = re.sub(r" \d+$", "", check.name)
+            if base in NEEDED or (base == "other length" and check.status == "failed" and "expected" not in check.detail
+                                  and "differ" in check.detail):
+                return False
+        return any(c.name == "recorded" and c.status == "passed" for c in self.checks)
+
+    @property
+    def complete(self) -> bool:
+        return self.good and not self.failures
+
+    @property
+    def verdict(self) -> str:
+        """One line for the file's header."""
+        if not self.checks:
+            return "not verified"
+        passed = list(dict.fromkeys(re.sub(r" \d+$", "", c.name) for c in self.checks if c.status == "passed"))
+        shown = [n for n in passed if n not in ("build", "order", "ties", "requires_grad")]
+        failed = [f"{c.name} ({c.detail})" if c.detail else c.name for c in self.failures]
+        text = ("equal on " + ", ".join(n for n in shown if n != "load")) if len(shown) > 1 else "nothing passed"
+        if failed:
+            text += "; NOT: " + "; ".join(failed)
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "good": self.good, "complete": self.complete, "verdict": self.verdict,
+            "checks": [vars(c).copy() for c in self.checks],
+            "seconds": self.seconds, "remarks": self.remarks, "synthesis": self.synthesis,
+        }
+
+    def __str__(self) -> str:
+        sign = {"passed": "ok", "failed": "FAILED", "refused": "refused", "skipped": "-"}
+        lines = [f"{c.name:28} {sign[c.status]:8} {c.detail}".rstrip() for c in self.checks]
+        lines += [f"note: {r}" for r in self.remarks]
+        lines.append("seconds: " + ", ".join(f"{k} {v:.2f}" for k, v in self.seconds.items()))
+        return "\n".join(lines)
+
+
+# ---- the source ----
+
+def with_verdict(source: str, verdict: str) -> str:
+    """The source with its header's `# Verified:` paragraph filled in."""
+    text = "\n".join(_wrapped("Verified: " + verdict))
+    changed, count = re.subn(r"^# Verified:.*(?:\n#   .*)*$", lambda _: text, source, count=1, flags=re.M)
+    if count:
+        return changed
+    header = re.match(r"(?:#.*\n)*", source)
+    assert header is not None
+    return source[:header.end()] + text + "\n" + source[header.end():]
+
+
+def _wrapped(text: str, width: int = 100) -> Iterator[str]:
+    line = "#"
+    for word in text.split():
+        if len(line) + 1 + len(word) > width and line != "#":
+            yield line
+            line = "#  "
+        line += " " + word
+    yield line
+
+
+def foreign_imports(source: str, allowed: Iterable[str]) -> list[str]:
+    """Modules that the source imports and that it may not."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module if node.module and not node.level else ".")
+    fine = {"torch", "numpy", *allowed} | sys.stdlib_module_names
+    return sorted(n for n in found if n.partition(".")[0] not in fine)
+
+
+def allowed_packages(extra: Iterable[str] = ()) -> list[str]:
+    """torch with what it requires itself, and numpy."""
+    names, todo = {"torch", "functorch", "torchgen", "numpy"}, ["torch"]
+    while todo:
+        try:
+            requirements = importlib.metadata.requires(todo.pop()) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        for text in requirements:
+            if "extra ==" in text:
+                continue
+            name = re.match(r"[\w.-]+", text).group().lower().replace("-", "_")
+            if name not in names:
+                names.add(name)
+                todo.append(name)
+    return sorted(names | set(extra))
+
+
+# ---- the original's side ----
+
+def modes_of(model: Any) -> dict[str, bool]:
+    return {name: m.training for name, m in model.named_modules(remove_duplicate=False)}
+
+
+@contextlib.contextmanager
+def threads(count: int) -> Iterator[None]:
+    import torch
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: bool, gradients: bool = False,
+                  buffers: bool = False, found: dict[int, tuple] | None = None) -> tuple[dict[str, Any], Any]:
+    """Makes the call on the original and returns what the referee needs to repeat it, and the result.
+
+    The inputs are consumed: the model may change them in place. Gradients are summed in an order that depends
+    on the number of threads, so calls that compare them use one."""
+    import torch
+
+    from . import _check
+    count = 1 if gradients else torch.get_num_threads()
+    call: dict[str, Any] = {"name": name, "modes": modes_of(model), "grad": grad, "threads": count,
+                            "args": _check.plain_form(args, found), "kwargs": _check.plain_form(kwargs, found)}
+    for part in ("args", "kwargs"):
+        call[part] = _check.map_tensors(call[part], _check.copy_input)
+    with threads(count):
+        _check.seed_all(SEED)
+        with torch.set_grad_enabled(grad):
+            result = model(*args, **kwargs)
+        form = _check.plain_form(result)
+        call["result"] = _check.detached(form)
+        call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
+        call["buffers"] = _check.buffers_of(model) if buffers else None
+        call["gradients"] = _check.gradients(model, form) if gradients else None
+    return call, result
+
+
+def referee_data(model: Any, source: str, root: str, sequences: list[list[dict]], extra: Iterable[str]) -> dict[str, Any]:
+    from . import _check
+    return {
+        "source": source, "root": root, "seed": SEED, "allowed": allowed_packages(extra),
+        "state": {k: v.detach() if hasattr(v, "detach") else v for k, v in model.state_dict().items()},
+        "ties": _check.ties_of(model),
+        "requires_grad": {n: p.requires_grad for n, p in model.named_parameters(remove_duplicate=False)},
+        "sequences": sequences,
+    }
+
+
+def verify(model: Any, source: str, root: str, sequences: list[list[dict]], extra: Iterable[str] = (),
+           patience: float = PATIENCE) -> list[Check]:
+    """Hands the source, the weights and the calls to the referee and returns its findings."""
+    import torch
+
+    try:
+        if foreign := foreign_imports(source, extra):
+            return [Check("imports", "failed", f"imports {', '.join(foreign)}")]
+    except SyntaxError as error:
+        return [Check("build", "failed", f"line {error.lineno}: SyntaxError: {error.msg}")]
+    with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
+        data, result = os.path.join(folder, "data.pt"), os.path.join(folder, "result.json")
+        torch.save(referee_data(model, source, root, sequences, extra), data)
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check.py")
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+        try:
+            done = subprocess.run([sys.executable, "-W", "ignore", script, data, result], cwd=folder, env=environment,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience)
+        except subprocess.TimeoutExpired:
+            return [Check("build", "failed", f"the referee took more than {patience:.0f} s")]
+        if done.returncode or not os.path.exists(result):
+            last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+            return [Check("build", "failed", f"the referee ended: {last}")]
+        with open(result) as file:
+            return [Check(**row) for row in json.load(file)]
