@@ -443,7 +443,7 @@ def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[
     if ok and call["buffers"] is not None:
         run_check(checks, f"{call['name']}: buffers", buffers)
     if ok and call["gradients"] is not None:
-        run_check(checks, f"{call['name']}: gradients", grads)
+        run_check(checks, call["gradients name"], grads)
 
 
 def copy_input(t: torch.Tensor) -> torch.Tensor:

@@ -53,6 +53,19 @@ def copied(inputs: Inputs) -> Inputs:
     return map_values(inputs, copy_tensor)
 
 
+def with_parts(value: Any, parts: dict[int, Any]) -> Any:
+    """A copy with the objects that `parts` names by id replaced; containers are rebuilt around them."""
+    if id(value) in parts:
+        return parts[id(value)]
+    if type(value) is tuple:
+        return tuple(with_parts(v, parts) for v in value)
+    if type(value) is list:
+        return [with_parts(v, parts) for v in value]
+    if type(value) is dict:
+        return {k: with_parts(v, parts) for k, v in value.items()}
+    return map_values(value, copy_tensor)
+
+
 def tensors(value: Any) -> list[torch.Tensor]:
     found: list[torch.Tensor] = []
 

@@ -43,7 +43,7 @@ class ModelState:
     def __init__(self, model: torch.nn.Module):
         self.attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.containers: list[tuple[Any, Any]] = []
-        self.tensors: list[tuple[torch.Tensor, torch.Tensor, int]] = []
+        self.tensors: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.parameters: list[tuple[torch.nn.Parameter, int, torch.Tensor | None, bool]] = []
         self._seen: set[int] = set()
         self._keep: list[Any] = []  # ids stay unique only while their objects live
@@ -63,7 +63,7 @@ class ModelState:
                 self.parameters.append((value, value._version, value.grad, value.requires_grad))
             elif isinstance(value, torch.Tensor):
                 if value.is_leaf and not value.is_meta:
-                    self.tensors.append((value, value.detach().clone(), value._version))
+                    self.tensors.append((value, value.detach().clone()))
             elif type(value) in CONTAINERS:
                 copied = type(value)(value) if not isinstance(value, defaultdict) else dict(value)
                 self.containers.append((value, copied))
@@ -93,12 +93,12 @@ class ModelState:
                 live.clear()
                 live.update(kept) if isinstance(live, set) else live.extend(kept)
         with torch.no_grad():
-            for live, kept, version in self.tensors:
-                if live._version != version:
-                    if live.shape != kept.shape:
-                        live.resize_(kept.shape)
+            for live, kept in self.tensors:
+                # Not by version counters: batch norm's kernel doesn't count what it does to running statistics.
+                if live.shape != kept.shape:
+                    live.resize_(kept.shape)
+                if not torch.equal(live, kept):
                     live.copy_(kept)
-            self.tensors = [(live, kept, live._version) for live, kept, _ in self.tensors]
         for parameter, version, grad, requires_grad in self.parameters:
             parameter.grad = grad
             parameter.requires_grad_(requires_grad)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator
 
 SEED = 20_240_229
-NEEDED = ("build", "load", "order", "ties", "requires_grad", "recorded", "other data", "other batch")
+NEEDED = ("imports", "build", "load", "order", "ties", "requires_grad", "recorded", "other data", "other batch")
 PATIENCE = 900.0  # seconds that the referee may take
 
 
@@ -27,6 +27,11 @@ class Check:
     status: str
     detail: str = ""
     seconds: float = 0.0
+
+    @property
+    def silent(self) -> bool:
+        """The skeleton gave something, and it was wrong: worse than raising."""
+        return self.status == "failed" and self.detail.startswith("result")
 
 
 @dataclass
@@ -40,7 +45,7 @@ class Report:
 
     def status(self, name: str) -> str:
         """passed only if every check of that name passed."""
-        found = [c.status for c in self.checks if re.fullmatch(re.escape(name) + r"( \d+)?", c.name)]
+        found = [c.status for c in self.checks if _base(c.name) == name]
         for worst in ("failed", "refused", "skipped", "passed"):
             if worst in found:
                 return worst
@@ -54,9 +59,8 @@ class Report:
     def good(self) -> bool:
         """Whether the skeleton may be handed out: loads, and equal wherever equality is promised."""
         for check in self.failures:
-            base = re.sub(r" \d+$", "", check.name)
-            if base in NEEDED or (base == "other length" and check.status == "failed" and "expected" not in check.detail
-                                  and "differ" in check.detail):
+            base = _base(check.name)
+            if base in NEEDED or (base == "other length" and check.silent):
                 return False
         return any(c.name == "recorded" and c.status == "passed" for c in self.checks)
 
@@ -69,12 +73,14 @@ class Report:
         """One line for the file's header."""
         if not self.checks:
             return "not verified"
-        passed = list(dict.fromkeys(re.sub(r" \d+$", "", c.name) for c in self.checks if c.status == "passed"))
-        shown = [n for n in passed if n not in ("build", "order", "ties", "requires_grad")]
-        failed = [f"{c.name} ({c.detail})" if c.detail else c.name for c in self.failures]
-        text = ("equal on " + ", ".join(n for n in shown if n != "load")) if len(shown) > 1 else "nothing passed"
+        failed: dict[str, str] = {}
+        for check in self.failures:
+            failed.setdefault(_base(check.name), check.detail)
+        passed = {_base(c.name): None for c in self.checks if c.status == "passed"}
+        shown = [n for n in passed if n not in failed and n not in ("build", "load", "order", "ties", "requires_grad")]
+        text = "bit-equal on " + ", ".join(shown) if shown else "nothing is equal"
         if failed:
-            text += "; NOT: " + "; ".join(failed)
+            text += "; NOT: " + "; ".join(f"{name} ({detail[:160]})" if detail else name for name, detail in failed.items())
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,6 +96,11 @@ class Report:
         lines += [f"note: {r}" for r in self.remarks]
         lines.append("seconds: " + ", ".join(f"{k} {v:.2f}" for k, v in self.seconds.items()))
         return "\n".join(lines)
+
+
+def _base(name: str) -> str:
+    """Several checks of one kind are numbered: "other data 2"."""
+    return re.sub(r" \d+$", "", name)
 
 
 # ---- the source ----
@@ -185,6 +196,7 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
         call["buffers"] = _check.buffers_of(model) if buffers else None
         call["gradients"] = _check.gradients(model, form) if gradients else None
+        call["gradients name"] = "gradients" if name == "gradients enabled" else f"{name}: gradients"
     return call, result
 
 

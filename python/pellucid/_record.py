@@ -1,0 +1,152 @@
+"""pellucid.record: several calls of a model, made by the user's own code, become one skeleton."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+
+from ._skeleton import Call, Skeleton, SkeletonError, Workshop, _complaint
+from ._verify import play_original
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Recording:
+    """The context manager that `record` returns.
+
+        with pellucid.record() as r:
+            model = Net(config)
+            first = model(prompt)
+            model(token, cache=first.cache)
+        s = r.skeleton()
+
+    Only outermost calls count: those of a model, not of its parts. The first module that is called is the
+    model, unless one was given; calls of others run unrecorded. What the calls change in the model stays
+    changed, as without pellucid.
+    """
+
+    def __init__(self, model: torch.nn.Module | None = None, *, origin: str = ""):
+        self.model = model
+        self.origin = origin
+        self.calls: list[Call] = []
+        self._results: list[Any] = []
+        self._workshop: Workshop | None = None
+        self._thread = threading.get_ident()
+        self._inside = False
+        self._modes: list[dict[Any, bool]] = []  # of every module, at each call
+
+    def __enter__(self) -> Recording:
+        import torch
+        self._plain_call = torch.nn.Module.__call__
+        recording = self
+
+        def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+            return recording._called(module, args, kwargs)
+
+        torch.nn.Module.__call__ = call  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        import torch
+        torch.nn.Module.__call__ = self._plain_call  # type: ignore[method-assign]
+
+    def _called(self, module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if self._inside or threading.get_ident() != self._thread or (self.model is not None and module is not self.model):
+            return self._plain_call(module, *args, **kwargs)
+        import torch
+
+        from . import _inputs
+        self._inside = True
+        try:
+            if self._workshop is None:
+                self.model = module
+                self._workshop = Workshop(module, None, (), self.origin, True, lambda text: None)
+                self._workshop.__enter__()
+            inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
+            self.calls.append(Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled()))
+            self._modes.append({m: m.training for m in module.modules()})
+            result = self._workshop.recorder.run(self.calls[-1].label, args, kwargs)
+            self._results.append(result)
+            return result
+        finally:
+            self._inside = False
+
+    def _parts_of_results(self) -> dict[int, Any]:
+        """The objects in earlier results, by id: they stay themselves where a later call is given them."""
+        return {i: _follow(self._results[form[1]], form[2]) for i, form in _places(self._results).items()}
+
+    def skeleton(self, *, strict: bool = True, verified: bool = True,
+                 progress: Callable[[str], None] | None = None) -> Skeleton:
+        """Writes and verifies the skeleton of what was recorded: the same calls, in the same order."""
+        if self._workshop is None or not self.calls:
+            raise SkeletonError("no call of a model was recorded")
+        from ._state import ModelState, RandomState
+        work = self._workshop
+        after, random_after = ModelState(work.model), RandomState()
+        try:
+            if verified:
+                work.sequences.append(self._replay(work))
+            made = work.finish(verified)
+        finally:
+            after.restore()
+            random_after.restore()
+        if strict and verified and not made.report.good:
+            raise SkeletonError(_complaint(made.report), made)
+        return made
+
+    def _replay(self, work: Workshop) -> list[dict]:
+        """The calls made once more on the original, from the state before the first, for the referee to repeat."""
+        from . import _inputs
+        work._restore()
+        sequence, results = [], []
+        for number, (call, modes) in enumerate(zip(self.calls, self._modes)):
+            # Parts of the recorded results stand for the same parts of the replayed ones.
+            parts = {i: _follow(results[form[1]], form[2]) for i, form in _places(self._results[:number]).items()}
+            args, kwargs = _inputs.with_parts(call.inputs, parts)
+            for module, training in modes.items():
+                module.training = training
+            name = "recorded" if number == 0 else f"recorded, call {number + 1}"
+            row, result = play_original(work.model, name, args, kwargs, grad=call.grad, found=_places(results))
+            sequence.append(row)
+            results.append(result)
+        work._restore()
+        return sequence
+
+
+def _places(results: Sequence[Any]) -> dict[int, tuple]:
+    """ids of the objects in the results of calls -> where they are, as plain forms."""
+    found: dict[int, tuple] = {}
+    for number, result in enumerate(results):
+        _note_parts(result, number, [], found)
+    return found
+
+
+def _note_parts(value: Any, number: int, steps: list[tuple[str, Any]], found: dict[int, tuple], depth: int = 0) -> None:
+    import dataclasses
+
+    import torch
+    if depth > 8 or value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return
+    if isinstance(value, (torch.Tensor, list, dict, tuple)) or hasattr(value, "__dict__"):
+        found.setdefault(id(value), ("call", number, list(steps)))
+    if dataclasses.is_dataclass(value):
+        for f in dataclasses.fields(value):
+            _note_parts(getattr(value, f.name, None), number, [*steps, (".", f.name)], found, depth + 1)
+    elif isinstance(value, dict):
+        for k, v in value.items():
+            _note_parts(v, number, [*steps, ("[", k)], found, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for i, v in enumerate(value):
+            _note_parts(v, number, [*steps, ("[", i)], found, depth + 1)
+
+
+def _follow(value: Any, steps: Iterable[Sequence[Any]]) -> Any:
+    for kind, key in steps:
+        value = getattr(value, key) if kind == "." else value[key]
+    return value
+
+
+def record(model: torch.nn.Module | None = None, *, origin: str = "") -> Recording:
+    """Records the calls of a model that are made inside the `with` block; see Recording."""
+    return Recording(model, origin=origin)
