@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ._pellucid import Error, __version__, format_source, parse_json
 
 if TYPE_CHECKING:
+    from ._decompile import Decompiled, decompile, decompile_map, recompile
     from ._record import Recording, record
     from ._skeleton import Skeleton, SkeletonError, skeleton
     from ._tree import Tree, tree
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 # Names that live in modules which are read on first use, most of them because they need torch.
 _LAZY = {
+    "Decompiled": "_decompile", "decompile": "_decompile", "decompile_map": "_decompile", "recompile": "_decompile",
     "Recording": "_record", "record": "_record",
     "Skeleton": "_skeleton", "SkeletonError": "_skeleton", "skeleton": "_skeleton",
     "Tree": "_tree", "tree": "_tree",

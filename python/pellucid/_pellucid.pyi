@@ -1,3 +1,4 @@
+from types import CodeType
 from typing import Union
 
 __version__: str
@@ -16,4 +17,10 @@ class Error(ValueError):
 def parse_json(source: _Source, *, python_version: _Version = None, filename: str | None = None) -> str: ...
 def format_source(
     source: _Source, *, python_version: _Version = None, width: int = 100, filename: str | None = None
+) -> str: ...
+def decompile_code(
+    code: CodeType, *, width: int = 100, lines: bool = False
+) -> tuple[str, list[tuple[str, str]], list[object], list[list[tuple[int, int]]] | None]: ...
+def decompile_bytes(
+    data: bytes, *, marshal: int = 0, width: int = 100, json: bool = False, filename: str | None = None
 ) -> str: ...

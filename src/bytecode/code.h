@@ -39,6 +39,10 @@ typedef struct pel_code_object {
  * PEL_E_FORMAT, with the offset at. */
 void pel_code_finish(pel_ctx *ctx, pel_code_object *code, uint64_t at);
 
+/* An integer from its 32-bit limbs, least significant first; the limbs are used up. */
+#define PEL_INT_BITS_MAX (1u << 18) /* for whoever calls it: making it decimal takes quadratic time */
+const pel_const *pel_const_of_limbs(pel_ctx *ctx, uint32_t *limbs, uint32_t n, bool negative);
+
 /* A .pyc file: checks magic number and flags, then unmarshals. Throws PEL_E_FORMAT, PEL_E_UNSUPPORTED
  * (a Python that is not 3.8 to 3.13: the message says which it is and which are supported). */
 pel_code_object *pel_read_pyc(pel_ctx *ctx, pel_str bytes);

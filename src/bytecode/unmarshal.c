@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define MAX_DEPTH 400
-#define MAX_INT_BITS (1u << 18) /* making it decimal takes quadratic time */
 #define FREE_WEIGHT (16u << 20)
 #define WEIGHT_PER_BYTE 16
 
@@ -149,30 +148,12 @@ static value make_float(unmarshal *u, pel_const_kind kind, double real, double i
     return weigh(konst, 1);
 }
 
-/* limbs (32 bits each, least significant first) -> decimal, nine digits a turn; eats the limbs. */
-static pel_str decimal_of(unmarshal *u, uint32_t *limbs, uint32_t n, bool negative) {
-    size_t size = (size_t)n * 10 + 2, at = size; /* 32 bits are 9.63 digits */
-    char *text = pel_alloc_raw(u->ctx, size);
-    while (n) {
-        uint64_t rest = 0;
-        for (uint32_t i = n; i-- > 0;) {
-            rest = rest << 32 | limbs[i];
-            limbs[i] = (uint32_t)(rest / 1000000000);
-            rest %= 1000000000;
-        }
-        while (n && !limbs[n - 1]) n--;
-        for (int i = 0; i < 9 && (n || rest); i++, rest /= 10) text[--at] = (char)('0' + rest % 10);
-    }
-    if (negative) text[--at] = '-';
-    return (pel_str){ text + at, size - at };
-}
-
 /* A signed count of 15-bit digits, then the digits, least significant first. */
 static value take_long(unmarshal *u) {
     int32_t signed_count = take_i32(u);
     uint32_t count = signed_count < 0 ? 0u - (uint32_t)signed_count : (uint32_t)signed_count;
-    if (count > MAX_INT_BITS / 15)
-        pel_throw(u->ctx, PEL_E_TOO_BIG, u->at, "offset %zu: an integer of more than %u bits", u->at, MAX_INT_BITS);
+    if (count > PEL_INT_BITS_MAX / 15)
+        pel_throw(u->ctx, PEL_E_TOO_BIG, u->at, "offset %zu: an integer of more than %u bits", u->at, PEL_INT_BITS_MAX);
     uint32_t *limbs = pel_new_array(u->ctx, count / 2 + 2, uint32_t), n = 0, held = 0;
     uint64_t bits = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -187,12 +168,7 @@ static value take_long(unmarshal *u) {
         }
     }
     if (bits) limbs[n++] = (uint32_t)bits;
-    while (n && !limbs[n - 1]) n--;
-    uint64_t low = limbs[0] | (uint64_t)limbs[1] << 32;
-    bool negative = signed_count < 0;
-    if (n <= 2 && low <= (uint64_t)INT64_MAX + negative) return make_small_int(u, negative ? (int64_t)(0 - low) : (int64_t)low);
-    pel_const *konst = make(u, PEL_CONST_INT);
-    konst->integer.digits = decimal_of(u, limbs, n, negative);
+    const pel_const *konst = pel_const_of_limbs(u->ctx, limbs, n, signed_count < 0);
     return weigh(konst, 1 + konst->integer.digits.len);
 }
 

@@ -1,0 +1,248 @@
+"""Decompiling live objects, and putting the text in their place.
+
+The work is done in C; here is what needs the running Python: finding the code object, and compile().
+"""
+
+import ast
+import dis
+import inspect
+import os
+import re
+import types
+from dataclasses import dataclass, field
+
+from ._pellucid import Error, decompile_bytes, decompile_code
+
+_OBJECT_NAME = re.compile(r"__pellucid_const_(\d+)__$")
+_KIND_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
+@dataclass
+class Decompiled:
+    """What `decompile_map` gives."""
+
+    source: str
+    #: Per line of source, from 1: the instructions it came from, as (code object, offset).
+    lines: dict[int, list[tuple[types.CodeType, int]]]
+    #: (name, reason) of each code object that could not be given a structure: it is shown as instructions.
+    incomplete: list[tuple[str, str]] = field(default_factory=list)
+    #: Constants that no literal can express, by the name that the source has for them.
+    objects: dict[str, object] = field(default_factory=dict)
+
+    def line_table(self, code):
+        """{offset: line} of one of the code objects."""
+        return {offset: line for line, places in self.lines.items() for owner, offset in places if owner is code}
+
+
+def decompile(target, *, width=100):
+    """Python source for a code object, function, method, class, module, or the path of a .pyc file."""
+    if isinstance(target, (str, os.PathLike)):
+        with open(target, "rb") as file:
+            return decompile_bytes(file.read(), width=width, filename=os.fspath(target))
+    if isinstance(target, type):
+        return _decompile_class(target, width)
+    return decompile_code(_code_of(target), width=width)[0]
+
+
+def decompile_map(target, *, width=100):
+    """The same for anything but a class or a path, with the instructions that each line came from."""
+    code = _code_of(target)
+    source, incomplete, objects, tables = decompile_code(code, width=width, lines=True)
+    lines = {}
+    for owner, table in zip(_walk(code), tables):
+        for offset, line in table:
+            if line:
+                lines.setdefault(line, []).append((owner, offset))
+    names = {f"__pellucid_const_{i}__": value for i, value in enumerate(objects)}
+    return Decompiled(source, dict(sorted(lines.items())), incomplete, names)
+
+
+def recompile(code):
+    """A code object that was made from the decompiled text of `code` and can stand in its place.
+
+    It has the same arguments, free variables, cell variables and constants without literals. Raises Error where the
+    text is incomplete or does not fit.
+    """
+    if not isinstance(code, types.CodeType):
+        raise TypeError(f"recompile() takes a code object, not {type(code).__name__}")
+    source, incomplete, objects, _ = decompile_code(code)
+    if incomplete:
+        raise _error("; ".join(f"{name}: {why}" for name, why in incomplete))
+    tree = ast.parse(source)
+    if code.co_flags & inspect.CO_NEWLOCALS and code.co_flags & inspect.CO_OPTIMIZED:
+        tree = _wrap(tree, code)
+    tree = ast.fix_missing_locations(_Objects(objects).visit(tree))
+    made = compile(tree, code.co_filename, "exec", dont_inherit=True)
+    if tree.body and code.co_name != "<module>":
+        made = _find(made, code)
+    made = _put_objects(made, objects)
+    made = _order_free(made, code.co_freevars)
+    _check_fit(made, code)
+    fields = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
+    if hasattr(code, "co_qualname"):
+        fields["co_qualname"] = code.co_qualname
+    return made.replace(**fields)
+
+
+def _error(message):
+    error = Error(message)
+    error.code, error.message, error.file, error.line, error.column, error.offset = "INCOMPLETE", message, None, None, None, 0
+    return error
+
+
+# ---- finding code ----
+
+def _code_of(target):
+    if isinstance(target, types.CodeType):
+        return target
+    if isinstance(target, types.ModuleType):
+        spec = getattr(target, "__spec__", None)
+        code = spec.loader.get_code(spec.name) if spec and hasattr(spec.loader, "get_code") else None
+        if code is None:
+            raise TypeError(f"module {target.__name__} has no bytecode")
+        return code
+    function = inspect.unwrap(target) if callable(target) else target
+    function = getattr(function, "__func__", function)
+    for attribute in ("__code__", "gi_code", "cr_code", "ag_code", "f_code"):
+        if isinstance(getattr(function, attribute, None), types.CodeType):
+            return getattr(function, attribute)
+    raise TypeError(f"no bytecode in {type(target).__name__}")
+
+
+def _walk(code):
+    """A code object and those among its constants, in the order that the C side numbers them."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _walk(constant)
+
+
+def _decompile_class(cls, width):
+    parts = []
+    for name, value in vars(cls).items():
+        for kind in (staticmethod, classmethod):
+            if isinstance(value, kind):
+                parts.append(f"@{kind.__name__}\n" + decompile(value.__func__, width=width - 4))
+                break
+        else:
+            if isinstance(value, property):
+                for role, function in (("property", value.fget), (f"{name}.setter", value.fset), (f"{name}.deleter", value.fdel)):
+                    if function is not None:
+                        parts.append(f"@{role}\n" + decompile(function, width=width - 4))
+            elif isinstance(value, types.FunctionType):
+                parts.append(decompile(value, width=width - 4))
+    bases = ", ".join(base.__qualname__ for base in cls.__bases__ if base is not object)
+    body = "\n".join(part.rstrip("\n") + "\n" for part in parts) or "pass\n"
+    indented = "".join("    " + line if line.strip() else line for line in body.splitlines(True))
+    return f"class {cls.__name__}{f'({bases})' if bases else ''}:\n{indented}"
+
+
+# ---- fitting ----
+
+class _Objects(ast.NodeTransformer):
+    """Names of objects become constants that the compiler keeps as they are: sets it can do nothing with."""
+
+    def __init__(self, objects):
+        self.objects = objects
+
+    def visit_Name(self, node):
+        match = _OBJECT_NAME.match(node.id)
+        if match and int(match[1]) < len(self.objects):
+            return ast.copy_location(ast.Constant(frozenset({node.id})), node)
+        return node
+
+
+def _put_objects(code, objects):
+    if not objects:
+        return code
+    places = {frozenset({f"__pellucid_const_{i}__"}): value for i, value in enumerate(objects)}
+
+    def put(constant):
+        if isinstance(constant, frozenset) and constant in places:
+            return places[constant]
+        if isinstance(constant, tuple):
+            return tuple(map(put, constant))
+        if isinstance(constant, types.CodeType):
+            return _put_objects(constant, objects)
+        return constant
+
+    return code.replace(co_consts=tuple(map(put, code.co_consts)))
+
+
+def _wrap(tree, code):
+    """The function inside one that has its free variables, and dead code in it that mentions every variable.
+
+    The compiler gives a function the variables that its text mentions; who runs a code object in the place of another
+    needs those that the other had.
+    """
+    functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if not functions:
+        lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+        if code.co_name != "<lambda>" or not lambdas:
+            raise _error(f"{code.co_name}: the text has no function")
+    else:
+        mentioned = [ast.Name(name, ast.Load()) for name in (*code.co_freevars, *code.co_cellvars, *code.co_varnames)
+                     if name.isidentifier()]
+        function = functions[-1]
+        rebound = {name for node in ast.walk(function) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+        assigned = [ast.Name(name, ast.Store()) for name in code.co_varnames
+                    if name.isidentifier() and name not in rebound]
+        dead = [ast.Expr(ast.Tuple(mentioned, ast.Load()))] if mentioned else []
+        if assigned:
+            dead.insert(0, ast.Assign(assigned, ast.Constant(None)))
+        if dead:
+            function.body.append(ast.If(ast.Constant(False), dead, []))
+    outer = ast.parse("def __pellucid_outer__():\n    pass").body[0]
+    outer.body = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars] + tree.body
+    return ast.Module([outer], [])
+
+
+def _find(made, code):
+    """The code object called like code, nearest to the root."""
+    level = [made]
+    while level:
+        level = [c for parent in level for c in parent.co_consts if isinstance(c, types.CodeType)]
+        for candidate in level:
+            if candidate.co_name == code.co_name:
+                return candidate
+    raise _error(f"{code.co_name}: the text does not define it")
+
+
+def _order_free(made, wanted):
+    """made with its free variables in the wanted order: closures are handed over by position."""
+    have = made.co_freevars
+    if have == wanted or set(have) != set(wanted):
+        return made
+    first = len(_localsplus(made)) - len(have)
+    place = {first + i: first + wanted.index(name) for i, name in enumerate(have)}
+    if max(place) > 255:
+        raise _error(f"{made.co_name}: too many variables to put the free ones in order")
+    raw = bytearray(made.co_code)
+    for at in range(0, len(raw), 2):
+        if raw[at] in dis.hasfree:
+            raw[at + 1] = place.get(raw[at + 1], raw[at + 1])
+    return made.replace(co_code=bytes(raw), co_freevars=wanted)
+
+
+def _localsplus(code):
+    if hasattr(code, "co_exceptiontable"):
+        return (*code.co_varnames, *(n for n in code.co_cellvars if n not in code.co_varnames), *code.co_freevars)
+    return (*code.co_cellvars, *code.co_freevars)
+
+
+def _check_fit(made, code):
+    problems = []
+    if made.co_freevars != code.co_freevars:
+        problems.append(f"free variables {made.co_freevars} instead of {code.co_freevars}")
+    if set(made.co_cellvars) != set(code.co_cellvars):
+        problems.append(f"cell variables {made.co_cellvars} instead of {code.co_cellvars}")
+    if not set(code.co_varnames) <= set(made.co_varnames):
+        problems.append(f"no local variables {sorted(set(code.co_varnames) - set(made.co_varnames))}")
+    n = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    if (made.co_argcount, made.co_posonlyargcount, made.co_kwonlyargcount, made.co_varnames[:n]) != (
+            code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_varnames[:n]):
+        problems.append("other arguments")
+    if (made.co_flags ^ code.co_flags) & _KIND_FLAGS:
+        problems.append("another kind of function")
+    if problems:
+        raise _error(f"{code.co_name}: the recompiled code does not fit: " + "; ".join(problems))
