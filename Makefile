@@ -1,27 +1,80 @@
-# From a fresh clone with Python 3, gcc and make: everything else is installed into .venv, nothing outside.
-#   make demo    make test    make bench    make fuzz    make format    make lint    make dev    make clean
-# PY=/path/to/python uses that Python (with meson, ninja, pytest and torch in it) instead of .venv.
+# From a fresh clone with Python 3, gcc and make. What else is needed goes into .venv; nothing is written elsewhere.
+#
+#   make demo     builds everything and shows the main job on a built-in example
+#   make test     every fast test
+#   make bench    the figures of the README, measured here
+#   make zoo      skeletons of all the models that are installed (about an hour)
+#   make fuzz     fuzzes the readers: libFuzzer where clang is, a replay of the corpus otherwise; SECONDS=60 each
+#   make format   clang-format over all C;  make lint: format, layers and file sizes, changing nothing
+#   make docs     writes docs/pellucid.1 anew, after a change of the program's options
+#   make dev      build in place: build/pellucid, and PYTHONPATH=build/python for the package
+#   make asan     the same with AddressSanitizer and UBSan in build-asan, and all C tests with it
+#   make clean
+#
+# PYTHON=python3.12 chooses the Python that .venv is made from. PY=/path/to/python uses that environment as it is
+# (it needs meson, ninja, pytest, and torch for the tests that use it).
 
 PYTHON ?= python3
 PY ?= .venv/bin/python
 BUILD ?= build
-BIN := $(dir $(PY))
-export PATH := $(abspath $(BIN)):$(PATH)
-export PYTHONPATH := $(abspath $(BUILD)/python)
+SECONDS ?= 60
+BIN := $(abspath $(dir $(PY)))
+IN_ENV := PATH="$(BIN):$$PATH" PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
 
-.PHONY: dev clean
+.PHONY: demo test slow bench zoo fuzz format lint docs dev asan clean env env-torch
 
-# The library, the program, and a package to use in place: PYTHONPATH=build/python
-dev: $(BUILD)/build.ninja
-	@ninja -C $(BUILD) --quiet
+dev: env $(BUILD)/build.ninja
+	@$(IN_ENV) ninja -C $(BUILD) --quiet
 	@$(PY) tools/dev_tree.py $(BUILD)
 
-$(BUILD)/build.ninja: | $(PY)
-	meson setup $(BUILD)
+$(BUILD)/build.ninja: | env
+	@$(IN_ENV) meson setup $(BUILD) $(MESON_ARGS) > $(BUILD).log 2>&1 || (cat $(BUILD).log; exit 1)
+	@rm -f $(BUILD).log
 
-.venv/bin/python:
-	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check 'meson>=1.1' ninja meson-python pytest
+env:
+ifeq ($(PY),.venv/bin/python)
+	@$(PYTHON) tools/setup_env.py
+endif
+
+env-torch:
+ifeq ($(PY),.venv/bin/python)
+	@$(PYTHON) tools/setup_env.py --torch
+endif
+
+demo: env-torch dev
+	@$(IN_ENV) sh tools/demo.sh
+
+test: env-torch dev
+	@$(IN_ENV) $(PY) tools/check.py test
+
+# What .ci/run adds to the tests.
+slow: env-torch dev
+	@$(IN_ENV) $(PY) tools/check.py slow
+
+bench: env-torch dev
+	@$(IN_ENV) $(PY) tools/check.py bench
+
+zoo: env-torch dev
+	@$(IN_ENV) $(PY) tools/zoo.py
+
+fuzz: env
+	@$(IN_ENV) $(PY) tools/fuzz.py --seconds $(SECONDS)
+
+# The manual page, from the tables of the subcommands.
+docs: dev
+	@$(BUILD)/pellucid help --man > docs/pellucid.1
+
+format: env
+	@$(IN_ENV) $(PY) tools/lint.py --fix
+
+lint: env
+	@$(IN_ENV) $(PY) tools/lint.py
+
+asan: env
+	@$(MAKE) --no-print-directory dev PY=$(PY) BUILD=build-asan \
+	    MESON_ARGS="-Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Dpython=disabled -Db_lundef=false"
+	@$(IN_ENV) meson test -C build-asan --print-errorlogs --quiet
+	@$(IN_ENV) PELLUCID="$(abspath build-asan)/pellucid" $(PY) tests/run_golden.py
 
 clean:
 	rm -rf build build-* .venv

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import os
+import pathlib
+import resource
+import subprocess
+import time
+from dataclasses import dataclass
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PROGRAM = os.environ.get("PELLUCID", str(ROOT / "build" / "pellucid"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: takes more than a few seconds; run by .ci/run, not by make test")
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+    seconds: float
+
+
+@pytest.fixture
+def pellucid():
+    """Runs the program: pellucid("ast", "-", input=b"x")."""
+
+    def run(*arguments: object, input: bytes = b"", timeout: float = 60) -> Result:
+        start = time.monotonic()
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)], input=input, capture_output=True, timeout=timeout, check=False
+        )
+        seconds = time.monotonic() - start
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode(errors="replace"), seconds)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def is_sanitized() -> bool:
+    return b"__asan_init" in pathlib.Path(PROGRAM).read_bytes()
+
+
+def peak_memory_of_children() -> int:
+    """Bytes, of the largest child process so far."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024

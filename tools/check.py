@@ -1,0 +1,120 @@
+"""Runs named steps, each timed, and says at the end how many passed.
+
+    python tools/check.py test     the fast tests, as make test does
+    python tools/check.py slow     what .ci/run adds
+    python tools/check.py bench    the figures
+
+Expects the build in build/ (make dev) and the environment that the Makefile sets.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PYTHON = sys.executable
+STRICT = "-Dwerror=true"
+SANITIZE = ["-Db_sanitize=address,undefined", "-Dbuildtype=debugoptimized", "-Db_lundef=false"]
+
+
+class Steps:
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self.failed: list[str] = []
+        self.skipped: list[str] = []
+
+    def run(self, name: str, *commands: list[str], **variables: str) -> None:
+        print(f"---- {name}", flush=True)
+        start = time.monotonic()
+        fine = True
+        for command in commands:
+            try:
+                code = subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, check=False).returncode
+            except OSError as problem:
+                print(problem)
+                code = 1
+            if code:
+                fine = False
+                break
+        (self.passed if fine else self.failed).append(name)
+        print(f"---- {name}: {'passed' if fine else 'FAILED'} in {time.monotonic() - start:.1f} s", flush=True)
+
+    def skip(self, name: str, why: str) -> None:
+        print(f"---- {name}: SKIPPED, {why}", flush=True)
+        self.skipped.append(name)
+
+    def summary(self) -> int:
+        for name in self.failed:
+            print(f"failed: {name}")
+        for name in self.skipped:
+            print(f"skipped: {name}")
+        print(f"{len(self.passed)} passed, {len(self.failed)} failed")
+        if "PELLUCID_TALLY" in os.environ:
+            with open(os.environ["PELLUCID_TALLY"], "a", encoding="utf-8") as tally:
+                tally.write(f"{len(self.passed)} {len(self.failed)} 0\n")
+        return 1 if self.failed else 0
+
+
+def meson_build(folder: str, *options: str) -> list[list[str]]:
+    shutil.rmtree(ROOT / folder, ignore_errors=True)
+    return [["meson", "setup", folder, *options], ["ninja", "-C", folder, "--quiet"]]
+
+
+def fast(steps: Steps) -> None:
+    steps.run("unit tests in C", ["meson", "test", "-C", "build", "--quiet", "--print-errorlogs"])
+    steps.run("golden cases", [PYTHON, "tests/run_golden.py"])
+    steps.run("fuzz corpus", [PYTHON, "tools/fuzz.py", "--replay", "build"])
+    steps.run("layers", [PYTHON, "tools/check_layers.py"])
+    steps.run("Python tests", [PYTHON, "-m", "pytest", "-m", "not slow"])
+
+
+def slow(steps: Steps) -> None:
+    steps.run("lint", [PYTHON, "tools/lint.py"])
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            steps.skip(f"build with {compiler}, warnings are errors", f"no {compiler} here")
+            continue
+        folder = f"build-{compiler}"
+        commands = meson_build(folder, STRICT, "-Dshared=true")
+        commands.append(["meson", "test", "-C", folder, "--quiet", "--print-errorlogs"])
+        steps.run(f"build with {compiler}, warnings are errors", *commands, CC=compiler)
+    steps.run(
+        "AddressSanitizer and UBSan: build and unit tests",
+        *meson_build("build-asan", *SANITIZE, "-Dpython=disabled"),
+        ["meson", "test", "-C", "build-asan", "--quiet", "--print-errorlogs"],
+    )
+    sanitized = str(ROOT / "build-asan" / "pellucid")
+    steps.run("AddressSanitizer and UBSan: golden cases", [PYTHON, "tests/run_golden.py"], PELLUCID=sanitized)
+    steps.run("AddressSanitizer and UBSan: fuzz corpus", [PYTHON, "tools/fuzz.py", "--replay", "build-asan"])
+    steps.run(
+        "AddressSanitizer and UBSan: the program on bad input",
+        [PYTHON, "-m", "pytest", "tests/python/test_bad_input.py"],
+        PELLUCID=sanitized,
+    )
+    steps.run("AddressSanitizer: the extension", [PYTHON, "tools/asan_extension.py"])
+    steps.run("a short fuzz of every reader", [PYTHON, "tools/fuzz.py", "--seconds", "20"])
+    steps.run("installed by pip", [PYTHON, "tools/check_install.py"])
+    steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
+
+
+def bench(steps: Steps) -> None:
+    for script in sorted((ROOT / "bench").glob("bench_*.py")):
+        steps.run(script.stem, [PYTHON, str(script)])
+
+
+def main() -> int:
+    plans = {"test": fast, "slow": slow, "bench": bench}
+    if len(sys.argv) != 2 or sys.argv[1] not in plans:
+        sys.exit(__doc__)
+    steps = Steps()
+    plans[sys.argv[1]](steps)
+    return steps.summary()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Looks at the code without building it: format, layers, file sizes, leftovers.
+
+    python tools/lint.py          says what is wrong
+    python tools/lint.py --fix    formats the C files
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+C_FOLDERS = ("include", "src", "cli", "ext", "tests", "fuzz")
+LINES_MAX = 1500
+LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+def c_files() -> list[pathlib.Path]:
+    return [path for folder in C_FOLDERS for path in sorted((ROOT / folder).rglob("*.[ch]"))]
+
+
+def python_files() -> list[pathlib.Path]:
+    return [path for folder in ("python", "tools", "tests", "bench") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def check_format(fix: bool) -> bool:
+    if not shutil.which("clang-format"):
+        print("format: skipped, clang-format is not installed here")
+        return True
+    names = [str(path) for path in c_files()]
+    if fix:
+        subprocess.run(["clang-format", "-i", *names], check=True)
+        return True
+    done = subprocess.run(["clang-format", "--dry-run", "--Werror", *names], capture_output=True, text=True, check=False)
+    wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", done.stderr, re.MULTILINE)))
+    for name in wrong:
+        print(f"format: {pathlib.Path(name).relative_to(ROOT)} (make format puts it right)")
+    if not wrong:
+        print(f"format: {len(names)} C files are as clang-format has them")
+    return not wrong
+
+
+def check_files() -> bool:
+    problems = []
+    for path in c_files() + python_files():
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(ROOT)
+        count = text.count("\n")
+        if count > LINES_MAX:
+            problems.append(f"{name}: {count} lines, more than {LINES_MAX}")
+        for number, line in enumerate(text.split("\n"), 1):
+            if line != line.rstrip():
+                problems.append(f"{name}:{number}: white space at the end of the line")
+            if LEFTOVERS.search(line) and path != pathlib.Path(__file__).resolve():
+                problems.append(f"{name}:{number}: leftover: {line.strip()}")
+        if text and not text.endswith("\n"):
+            problems.append(f"{name}: no newline at the end")
+    print("\n".join(problems) if problems else "files: sizes and ends of lines are fine, no leftovers")
+    return not problems
+
+
+def main() -> int:
+    fine = check_format("--fix" in sys.argv)
+    fine = check_files() and fine
+    layers = subprocess.run([sys.executable, str(ROOT / "tools" / "check_layers.py")], check=False)
+    return 0 if fine and layers.returncode == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

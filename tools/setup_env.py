@@ -1,0 +1,90 @@
+"""Makes .venv in the checkout with all that building and testing need; writes nothing elsewhere.
+
+    python3 tools/setup_env.py            what every target needs
+    python3 tools/setup_env.py --torch    PyTorch too, if the environment has none
+
+Run by the Makefile. Packages of the Python that runs this are visible inside, behind those of .venv: where it has
+torch, that torch is used, and none is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+OLDEST = (3, 10)
+PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "numpy>=1.24", "clang-format==14.0.6"]
+TORCH = "torch==2.13.0"
+
+
+def say(text: str) -> None:
+    print(f"setup: {text}", flush=True)
+
+
+def use_a_newer_python() -> None:
+    """Starts again with a Python that the extension supports, if this one is too old and there is another."""
+    if sys.version_info >= OLDEST:
+        return
+    for minor in (13, 12, 11, 10):
+        other = shutil.which(f"python3.{minor}")
+        if other:
+            os.execv(other, [other, *sys.argv])
+    sys.exit(f"setup: Python {sys.version.split()[0]} is too old and no newer one is on the path: 3.10 or later is needed")
+
+
+def make_venv() -> None:
+    say(f"making .venv with Python {sys.version.split()[0]}")
+    done = subprocess.run([sys.executable, "-m", "venv", str(VENV)], capture_output=True, text=True, check=False)
+    if done.returncode:  # Debian's Python without python3-venv has no ensurepip
+        shutil.rmtree(VENV, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(VENV)], check=True)
+        has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
+        if not has_pip:
+            shutil.rmtree(VENV, ignore_errors=True)
+            sys.exit(f"setup: this Python has neither ensurepip nor pip (on Debian: apt install python3-venv)\n{done.stdout}")
+    outer = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    site = next((VENV / "lib").glob("python3.*/site-packages"))
+    (site / "outer_environment.pth").write_text("".join(f"{path}\n" for path in outer))
+
+
+def install(*packages: str) -> bool:
+    has_own_pip = (VENV / "bin" / "pip").exists()
+    pip = [str(PYTHON), "-m", "pip"] if has_own_pip else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
+    say("installing " + " ".join(packages))
+    command = [*pip, "install", "--quiet", "--disable-pip-version-check", *packages]
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def has_torch() -> bool:
+    return subprocess.run([str(PYTHON), "-c", "import torch"], capture_output=True, check=False).returncode == 0
+
+
+def main() -> int:
+    use_a_newer_python()
+    stamp = VENV / "packages.txt"
+    wanted = "\n".join(PACKAGES)
+    if not PYTHON.exists():
+        make_venv()
+    if not stamp.exists() or stamp.read_text() != wanted:
+        if not install(*PACKAGES):
+            return 1
+        stamp.write_text(wanted)
+    torch_stamp = VENV / "torch.txt"
+    if "--torch" in sys.argv and not torch_stamp.exists():
+        if has_torch():
+            torch_stamp.write_text("of the environment\n")
+        elif install(TORCH):
+            torch_stamp.write_text(TORCH + "\n")
+        else:
+            say(f"{TORCH} could not be installed: tests that need it are skipped, and say so")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
