@@ -1,0 +1,111 @@
+/* The model tree: the second of the two hubs. The recorder, the interpreter and every file loader make
+ * it; every view and every comparison reads it.
+ *
+ * A network is a tree of modules. A module has a class, the arguments it was made with, tensors of its own
+ * and children. What is not known is said, never guessed: a size may be a symbol, a module may stand
+ * under a condition or stand for `repeat` equal ones, and what could not be found out is a row of `unknown`. */
+#ifndef PEL_MODEL_MODEL_H
+#define PEL_MODEL_MODEL_H
+
+#include "base/json.h"
+#include "python/ast.h"
+
+/* A size: a number, or a symbol with the expression that names it. */
+typedef struct pel_dim {
+    int64_t size;
+    pel_str symbol; /* empty: size counts */
+} pel_dim;
+
+typedef struct pel_shape {
+    pel_dim *dims;
+    uint32_t n;
+    bool is_known; /* false: not even the rank */
+} pel_shape;
+
+typedef struct pel_place {
+    pel_str file; /* source file, or member of an archive */
+    uint32_t line;
+    uint64_t offset, size; /* bytes in a model file; size 0 where it has no place there */
+} pel_place;
+
+typedef enum pel_tensor_role { PEL_PARAMETER, PEL_BUFFER, PEL_VOLATILE_BUFFER /* not in the state_dict */ } pel_tensor_role;
+
+typedef struct pel_model_tensor {
+    pel_str name;
+    pel_tensor_role role;
+    bool frozen;      /* takes no gradient */
+    pel_shape shape;
+    pel_str dtype;    /* "float32"; empty: unknown */
+    pel_str tied_to;  /* full name of the tensor that it shares its storage with */
+    pel_place place;
+} pel_model_tensor;
+
+typedef struct pel_model_argument {
+    pel_str name;    /* empty: positional */
+    pel_node *value; /* an expression */
+} pel_model_argument;
+
+typedef struct pel_module {
+    pel_str name;  /* in its parent; empty for the root */
+    pel_str class; /* "Conv2d", empty: unknown */
+    PEL_VEC(pel_model_argument) args;
+    PEL_VEC(pel_model_tensor) tensors;
+    PEL_VEC(struct pel_module *) children;
+    pel_dim repeat;    /* stands for so many equal ones in a row; 1 or a symbol */
+    pel_str condition; /* exists only if this holds */
+    pel_str shared_with; /* full name of the module that this one is */
+    pel_shape output;  /* of the run or the abstract run */
+    double flops;      /* multiply-adds of one call, its children's included; negative: unknown */
+    pel_place origin;  /* of the class or the call */
+} pel_module;
+
+typedef struct pel_flow { /* the output of one module is the input of another */
+    pel_str from, to;  /* full names; "input" and "output" for the network's own */
+    pel_shape shape;
+} pel_flow;
+
+typedef struct pel_unknown {
+    pel_str what, why;
+    pel_place place;
+} pel_unknown;
+
+typedef struct pel_network {
+    pel_str name; /* the variable that it is bound to, or the file's name */
+    pel_module *root;
+    PEL_VEC(pel_flow) flow;
+    PEL_VEC(pel_unknown) unknown;
+    PEL_VEC(pel_unknown) errors; /* what can't work: shapes that disagree */
+} pel_network;
+
+typedef PEL_VEC(pel_network *) pel_networks;
+
+/* ---- making ---- */
+
+pel_network *pel_network_new(pel_ctx *ctx, pel_str name);
+pel_module *pel_module_new(pel_ctx *ctx, pel_str name, pel_str class);
+pel_shape pel_shape_of(pel_ctx *ctx, const int64_t *sizes, uint32_t n);
+
+/* ---- reading ---- */
+
+/* Calls visit for every module, parents first. path: full name; the root's is empty. */
+typedef void pel_visit_module(void *arg, const pel_module *module, pel_str path);
+void pel_each_module(pel_ctx *ctx, const pel_network *network, pel_visit_module *visit, void *arg);
+
+typedef struct pel_totals {
+    uint64_t modules, parameters, trainable, buffers, bytes; /* elements; tied tensors count once */
+    double flops;
+    bool exact; /* false: a symbol or an unknown shape is not in the sums */
+} pel_totals;
+pel_totals pel_network_totals(pel_ctx *ctx, const pel_network *network);
+
+/* Elements of a shape; false if a size is a symbol, unknown, or the product overflows. */
+bool pel_shape_count(const pel_shape *shape, uint64_t *count);
+uint32_t pel_dtype_size(pel_str dtype); /* bytes; 0: unknown */
+
+/* Whether two modules look the same to a reader: everything but their names and places. */
+bool pel_module_alike(const pel_module *a, const pel_module *b);
+
+/* ---- JSON: {"networks": [...]}, docs/model-json.md ---- */
+void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
+
+#endif

@@ -1,0 +1,212 @@
+/* The model tree as JSON, the same for every command that gives one. */
+#include "model/model.h"
+#include "python/print.h"
+
+static void put_dim(pel_json *json, pel_dim dim) {
+    if (dim.symbol.len)
+        pel_json_str(json, dim.symbol);
+    else
+        pel_json_int(json, dim.size);
+}
+
+static void put_shape(pel_json *json, const pel_shape *shape) {
+    if (!shape->is_known) {
+        pel_json_null(json);
+        return;
+    }
+    pel_json_array(json);
+    for (uint32_t i = 0; i < shape->n; i++) put_dim(json, shape->dims[i]);
+    pel_json_end_array(json);
+}
+
+/* Plain values as JSON has them, all else as source text. */
+static void put_value(pel_ctx *ctx, pel_json *json, pel_node *value) {
+    const pel_node *inner = value;
+    bool negative = value->kind == PEL_UnaryOp && value->UnaryOp.op == PEL_USub;
+    if (negative) inner = value->UnaryOp.operand;
+    if (inner->kind == PEL_Constant) {
+        const pel_const *c = inner->Constant.value;
+        if (c->kind == PEL_CONST_INT && !c->integer.digits.len)
+            return pel_json_int(json, negative ? -c->integer.small : c->integer.small);
+        if (c->kind == PEL_CONST_FLOAT) return pel_json_double(json, negative ? -c->real : c->real);
+        if (c->kind == PEL_CONST_TRUE || c->kind == PEL_CONST_FALSE)
+            return pel_json_bool(json, c->kind == PEL_CONST_TRUE);
+        if (c->kind == PEL_CONST_NONE) return pel_json_null(json);
+        if (c->kind == PEL_CONST_STR) return pel_json_str(json, c->text);
+    }
+    if (value->kind == PEL_Tuple || value->kind == PEL_List) {
+        pel_nodes items = value->kind == PEL_Tuple ? value->Tuple.elts : value->List.elts;
+        pel_json_array(json);
+        for (uint32_t i = 0; i < items.n; i++) put_value(ctx, json, items.at[i]);
+        pel_json_end_array(json);
+        return;
+    }
+    pel_buf text = pel_buf_in(ctx);
+    const pel_print_options options = { .one_line = true };
+    pel_print(ctx, value, &options, &text);
+    pel_json_str(json, pel_buf_str(&text));
+}
+
+static void put_place(pel_json *json, const pel_place *place) {
+    pel_json_object(json);
+    if (place->file.len) pel_json_key(json, "file"), pel_json_str(json, place->file);
+    if (place->line) pel_json_key(json, "line"), pel_json_int(json, place->line);
+    if (place->size) {
+        pel_json_key(json, "offset"), pel_json_int(json, (int64_t)place->offset);
+        pel_json_key(json, "size"), pel_json_int(json, (int64_t)place->size);
+    }
+    pel_json_end_object(json);
+}
+
+static void put_args(pel_ctx *ctx, pel_json *json, const pel_module *module) {
+    pel_json_object(json);
+    for (uint32_t i = 0; i < module->args.n; i++) {
+        const pel_model_argument *arg = &module->args.at[i];
+        pel_json_key_str(json, arg->name.len ? arg->name : pel_format(ctx, "%u", i));
+        put_value(ctx, json, arg->value);
+    }
+    pel_json_end_object(json);
+}
+
+static void put_tensors(pel_json *json, const pel_module *module, const char *key, bool parameters) {
+    pel_json_key(json, key);
+    pel_json_object(json);
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        const pel_model_tensor *tensor = &module->tensors.at[i];
+        if ((tensor->role == PEL_PARAMETER) != parameters) continue;
+        pel_json_key_str(json, tensor->name);
+        put_shape(json, &tensor->shape);
+    }
+    pel_json_end_object(json);
+}
+
+static void put_module(pel_ctx *ctx, pel_json *json, const pel_module *module) {
+    pel_json_object(json);
+    pel_json_key(json, "name"), pel_json_str(json, module->name);
+    pel_json_key(json, "class"), pel_json_str(json, module->class);
+    pel_json_key(json, "args"), put_args(ctx, json, module);
+    put_tensors(json, module, "parameters", true);
+    put_tensors(json, module, "buffers", false);
+    pel_json_key(json, "repeat"), put_dim(json, module->repeat);
+    pel_json_key(json, "condition");
+    if (module->condition.len)
+        pel_json_str(json, module->condition);
+    else
+        pel_json_null(json);
+    if (module->shared_with.len) pel_json_key(json, "shared_with"), pel_json_str(json, module->shared_with);
+    if (module->output.is_known) pel_json_key(json, "output"), put_shape(json, &module->output);
+    if (module->flops >= 0) pel_json_key(json, "flops"), pel_json_double(json, module->flops);
+    pel_json_key(json, "origin"), put_place(json, &module->origin);
+    pel_json_key(json, "children");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < module->children.n; i++) put_module(ctx, json, module->children.at[i]);
+    pel_json_end_array(json);
+    pel_json_end_object(json);
+}
+
+/* ---- state: what a state_dict holds, in its order ---- */
+
+typedef struct state_writer {
+    pel_ctx *ctx;
+    pel_json *json;
+    bool details; /* dtypes and places instead of shapes */
+} state_writer;
+
+static void put_state_rows(void *arg, const pel_module *module, pel_str path) {
+    const state_writer *w = arg;
+    for (int parameters = 1; parameters >= 0; parameters--) {
+        for (uint32_t i = 0; i < module->tensors.n; i++) {
+            const pel_model_tensor *tensor = &module->tensors.at[i];
+            if ((tensor->role == PEL_PARAMETER) != parameters || tensor->role == PEL_VOLATILE_BUFFER) continue;
+            pel_str name = path.len ? pel_format(w->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(tensor->name)) : tensor->name;
+            if (!w->details) {
+                pel_json_key_str(w->json, name);
+                put_shape(w->json, &tensor->shape);
+            } else if (tensor->dtype.len) {
+                pel_json_key_str(w->json, name);
+                pel_json_str(w->json, tensor->dtype);
+            }
+        }
+    }
+}
+
+static void put_state(pel_ctx *ctx, pel_json *json, const pel_network *network, const char *key, bool details) {
+    state_writer writer = { ctx, json, details };
+    pel_json_key(json, key);
+    pel_json_object(json);
+    pel_each_module(ctx, network, put_state_rows, &writer);
+    pel_json_end_object(json);
+}
+
+static void put_unknown(pel_json *json, const pel_unknown *row) {
+    pel_json_object(json);
+    pel_json_key(json, "what"), pel_json_str(json, row->what);
+    pel_json_key(json, "file"), pel_json_str(json, row->place.file);
+    pel_json_key(json, "line"), pel_json_int(json, row->place.line);
+    pel_json_key(json, "why"), pel_json_str(json, row->why);
+    pel_json_end_object(json);
+}
+
+/* The fields of one network, without its braces: a command with a single file puts them at the top level too. */
+static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *network) {
+    pel_json_key(json, "name"), pel_json_str(json, network->name);
+    pel_json_key(json, "class"), pel_json_str(json, network->root ? network->root->class : (pel_str){ "", 0 });
+    pel_json_key(json, "args");
+    if (network->root) {
+        put_args(ctx, json, network->root);
+    } else {
+        pel_json_object(json);
+        pel_json_end_object(json);
+    }
+    pel_json_key(json, "tree");
+    pel_json_array(json);
+    if (network->root) put_module(ctx, json, network->root);
+    pel_json_end_array(json);
+    put_state(ctx, json, network, "state", false);
+    put_state(ctx, json, network, "dtypes", true);
+    pel_json_key(json, "flow");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < network->flow.n; i++) {
+        pel_json_object(json);
+        pel_json_key(json, "from"), pel_json_str(json, network->flow.at[i].from);
+        pel_json_key(json, "to"), pel_json_str(json, network->flow.at[i].to);
+        pel_json_key(json, "shape"), put_shape(json, &network->flow.at[i].shape);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+    pel_totals totals = pel_network_totals(ctx, network);
+    pel_json_key(json, "totals");
+    pel_json_object(json);
+    pel_json_key(json, "modules"), pel_json_int(json, (int64_t)totals.modules);
+    pel_json_key(json, "parameters"), pel_json_int(json, (int64_t)totals.parameters);
+    pel_json_key(json, "trainable"), pel_json_int(json, (int64_t)totals.trainable);
+    pel_json_key(json, "buffers"), pel_json_int(json, (int64_t)totals.buffers);
+    pel_json_key(json, "bytes"), pel_json_int(json, (int64_t)totals.bytes);
+    if (totals.flops >= 0) pel_json_key(json, "flops"), pel_json_double(json, totals.flops);
+    pel_json_key(json, "exact"), pel_json_bool(json, totals.exact);
+    pel_json_end_object(json);
+    pel_json_key(json, "unknown");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < network->unknown.n; i++) put_unknown(json, &network->unknown.at[i]);
+    pel_json_end_array(json);
+    pel_json_key(json, "errors");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < network->errors.n; i++) put_unknown(json, &network->errors.at[i]);
+    pel_json_end_array(json);
+}
+
+void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out) {
+    pel_json json = pel_json_to(out);
+    pel_json_object(&json);
+    pel_json_key(&json, "networks");
+    pel_json_array(&json);
+    for (uint32_t i = 0; i < networks->n; i++) {
+        pel_json_object(&json);
+        put_network_fields(ctx, &json, networks->at[i]);
+        pel_json_end_object(&json);
+    }
+    pel_json_end_array(&json);
+    if (networks->n == 1) put_network_fields(ctx, &json, networks->at[0]);
+    pel_json_end_object(&json);
+    pel_put_byte(out, '\n');
+}

@@ -1,0 +1,141 @@
+#include "python/print.h"
+#include "show/show.h"
+
+#define MAX_DEPTH 500
+
+typedef struct viewer {
+    pel_ctx *ctx;
+    const pel_tree_options *options;
+    pel_buf *out;
+} viewer;
+
+/* 86,567,656 */
+static void put_grouped(pel_buf *out, uint64_t value) {
+    char digits[32];
+    int n = 0;
+    do digits[n++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (n) {
+        pel_put_byte(out, digits[--n]);
+        if (n && n % 3 == 0) pel_put_byte(out, ',');
+    }
+}
+
+static void put_shape(pel_buf *out, const pel_shape *shape) {
+    if (!shape->is_known) {
+        pel_put_c(out, "?");
+        return;
+    }
+    if (!shape->n) pel_put_c(out, "scalar");
+    for (uint32_t i = 0; i < shape->n; i++) {
+        if (i) pel_put_c(out, "×");
+        if (shape->dims[i].symbol.len)
+            pel_put(out, shape->dims[i].symbol);
+        else
+            pel_put_int(out, shape->dims[i].size);
+    }
+}
+
+static void put_arguments(viewer *v, const pel_module *module) {
+    const pel_print_options options = { .one_line = true };
+    pel_put_byte(v->out, '(');
+    for (uint32_t i = 0; i < module->args.n; i++) {
+        if (i) pel_put_c(v->out, ", ");
+        if (module->args.at[i].name.len) {
+            pel_put(v->out, module->args.at[i].name);
+            pel_put_byte(v->out, '=');
+        }
+        pel_print(v->ctx, module->args.at[i].value, &options, v->out);
+    }
+    pel_put_byte(v->out, ')');
+}
+
+static void put_tensors(viewer *v, const pel_module *module) {
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        const pel_model_tensor *tensor = &module->tensors.at[i];
+        pel_put_c(v->out, i ? ", " : "  ");
+        pel_put(v->out, tensor->name);
+        pel_put_byte(v->out, ' ');
+        put_shape(v->out, &tensor->shape);
+        if (tensor->dtype.len && !pel_str_is(tensor->dtype, "float32"))
+            pel_putf(v->out, " %.*s", PEL_FMT(tensor->dtype));
+        if (tensor->tied_to.len) pel_putf(v->out, " (= %.*s)", PEL_FMT(tensor->tied_to));
+        if (tensor->frozen) pel_put_c(v->out, " frozen");
+    }
+}
+
+/* One line; last: the last of a run of equal modules, of which only the first is shown. */
+static void put_line(viewer *v, const pel_module *module, const pel_module *last, uint32_t run) {
+    if (module->name.len) {
+        pel_put(v->out, module->name);
+        if (run > 1) pel_putf(v->out, " … %.*s ×%u", PEL_FMT(last->name), run);
+        if (module->class.len) pel_put_c(v->out, ": ");
+    }
+    if (module->class.len) {
+        pel_put(v->out, module->class);
+        put_arguments(v, module);
+    }
+    if (module->repeat.symbol.len) pel_putf(v->out, " × %.*s", PEL_FMT(module->repeat.symbol));
+    if (!module->repeat.symbol.len && module->repeat.size != 1)
+        pel_putf(v->out, " × %lld", (long long)module->repeat.size);
+    if (module->shared_with.len) pel_putf(v->out, " (= %.*s)", PEL_FMT(module->shared_with));
+    put_tensors(v, module);
+    if (module->output.is_known) {
+        pel_put_c(v->out, "  → ");
+        put_shape(v->out, &module->output);
+    }
+    if (module->condition.len) pel_putf(v->out, "  if %.*s", PEL_FMT(module->condition));
+    pel_put_byte(v->out, '\n');
+}
+
+static void put_children(viewer *v, const pel_module *module, pel_str indent, int depth) {
+    if (depth > MAX_DEPTH) pel_throw(v->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    if (v->options->depth && depth >= v->options->depth) return;
+    uint32_t n = module->children.n;
+    for (uint32_t i = 0; i < n;) {
+        const pel_module *child = module->children.at[i];
+        uint32_t run = 1;
+        while (!v->options->unfolded && i + run < n && pel_module_alike(child, module->children.at[i + run])) run++;
+        bool is_last = i + run == n;
+        pel_put(v->out, indent);
+        pel_put_c(v->out, is_last ? "└─ " : "├─ ");
+        put_line(v, child, module->children.at[i + run - 1], run);
+        pel_str deeper = pel_format(v->ctx, "%.*s%s", PEL_FMT(indent), is_last ? "   " : "│  ");
+        put_children(v, child, deeper, depth + 1);
+        i += run;
+    }
+}
+
+static void put_rows(pel_buf *out, const char *title, const pel_unknown *rows, uint32_t n) {
+    if (n) pel_putf(out, "%s:\n", title);
+    for (uint32_t i = 0; i < n; i++) {
+        pel_putf(out, "  %.*s: %.*s", PEL_FMT(rows[i].what), PEL_FMT(rows[i].why));
+        if (rows[i].place.line) pel_putf(out, " (%.*s:%u)", PEL_FMT(rows[i].place.file), rows[i].place.line);
+        pel_put_byte(out, '\n');
+    }
+}
+
+void pel_show_tree(pel_ctx *ctx, const pel_network *network, const pel_tree_options *options, pel_buf *out) {
+    viewer v = { ctx, options, out };
+    if (network->name.len) pel_putf(out, "%.*s: ", PEL_FMT(network->name));
+    if (network->root) {
+        put_line(&v, network->root, network->root, 1);
+        put_children(&v, network->root, (pel_str){ "", 0 }, 1);
+    }
+    pel_totals totals = pel_network_totals(ctx, network);
+    put_grouped(out, totals.parameters);
+    pel_put_c(out, totals.exact ? " parameters" : " parameters and those of unknown size");
+    if (totals.trainable != totals.parameters) {
+        pel_put_c(out, ", ");
+        put_grouped(out, totals.trainable);
+        pel_put_c(out, " of them trainable");
+    }
+    if (totals.buffers) {
+        pel_put_c(out, "; ");
+        put_grouped(out, totals.buffers);
+        pel_put_c(out, " in buffers");
+    }
+    pel_put_byte(out, '\n');
+    put_rows(out, "unknown", network->unknown.at, network->unknown.n);
+    put_rows(out, "errors", network->errors.at, network->errors.n);
+}

@@ -1,0 +1,10 @@
+#ifndef PEL_TRACE_TREE_H
+#define PEL_TRACE_TREE_H
+
+#include "model/model.h"
+#include "trace/program.h"
+
+/* The model tree of the log's root module. */
+pel_network *pel_log_tree(pel_ctx *ctx, const pel_log *log);
+
+#endif
