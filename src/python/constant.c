@@ -251,7 +251,7 @@ static bool put_short_escape(pel_buf *out, uint32_t byte, char quote) {
     case '\n': letter = 'n'; break;
     case '\r': letter = 'r'; break;
     default:
-        if (byte != (unsigned char)quote) return false;
+        if (!quote || byte != (unsigned char)quote) return false;
         letter = quote;
     }
     pel_put_byte(out, '\\');
