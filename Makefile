@@ -19,7 +19,10 @@ PY ?= .venv/bin/python
 BUILD ?= build
 SECONDS ?= 60
 BIN := $(abspath $(dir $(PY)))
-IN_ENV := PATH="$(BIN):$$PATH" PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
+# Temporary files and caches stay inside the checkout too.
+SCRATCH := $(CURDIR)/build-scratch
+IN_ENV := mkdir -p "$(SCRATCH)" && PATH="$(BIN):$$PATH" TMPDIR="$(SCRATCH)" XDG_CACHE_HOME="$(SCRATCH)/cache" \
+    PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
 
 .PHONY: demo test slow bench zoo fuzz format lint docs dev asan clean env env-torch
 

@@ -57,8 +57,10 @@ def install(*packages: str) -> bool:
     has_own_pip = (VENV / "bin" / "pip").exists()
     pip = [str(PYTHON), "-m", "pip"] if has_own_pip else [sys.executable, "-m", "pip", "--python", str(PYTHON)]
     say("installing " + " ".join(packages))
-    command = [*pip, "install", "--quiet", "--disable-pip-version-check", *packages]
-    return subprocess.run(command, check=False).returncode == 0
+    command = [*pip, "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir", *packages]
+    scratch = ROOT / "build-scratch"
+    scratch.mkdir(exist_ok=True)
+    return subprocess.run(command, check=False, env={**os.environ, "TMPDIR": str(scratch)}).returncode == 0
 
 
 def has_torch() -> bool:
