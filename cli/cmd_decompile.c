@@ -73,7 +73,8 @@ static int add_folder(decompile_job *job, const char *path, const char *output_f
     struct dirent **entries;
     int n = depth > MAX_DEPTH ? -1 : scandir(path, &entries, is_shown, alphasort);
     if (n < 0) {
-        fprintf(stderr, "%s:1:1: cannot be read: %s\n", path, depth > MAX_DEPTH ? "folders nest too deep" : strerror(errno));
+        fprintf(stderr, "%s:1:1: cannot be read: %s\n", path,
+                depth > MAX_DEPTH ? "folders nest too deep" : strerror(errno));
         return CLI_BAD_INPUT;
     }
     int result = CLI_FINE;
@@ -185,7 +186,8 @@ static int decompile_all(const decompile_job *job) {
 
 static int run(const cli_args *args) {
     decompile_job job = { .command = args->command, .folder = cli_value(args, "output") };
-    job.options = (pel_decompile_options){ .python = cli_marshal_version(args), .as_json = cli_has(args, "json"),
+    job.options = (pel_decompile_options){ .python = cli_marshal_version(args),
+                                           .as_json = cli_has(args, "json"),
                                            .dump = cli_value(args, "dump") };
     int mistake = cli_number(args, "width", 20, 1000, &job.options.width);
     if (mistake >= 0) return mistake;
@@ -193,8 +195,10 @@ static int run(const cli_args *args) {
     for (size_t i = 0; i < args->n_operands; i++)
         result = cli_worse(result, add_path(&job, args->operands[i], job.folder, 0));
     mistake = check_outputs(&job);
-    if (mistake >= 0) result = mistake;
-    else result = cli_worse(result, decompile_all(&job));
+    if (mistake >= 0)
+        result = mistake;
+    else
+        result = cli_worse(result, decompile_all(&job));
     for (size_t i = 0; i < job.n_files; i++) {
         free(job.files[i].path);
         free(job.files[i].output);

@@ -222,8 +222,10 @@ static PyObject *line_lists(const pel_line_map *map) {
         PyObject *rows = PyList_New((Py_ssize_t)code->insns->n);
         for (uint32_t i = 0; rows && i < code->insns->n; i++) {
             PyObject *pair = Py_BuildValue("(II)", code->insns->at[i].offset, code->line_of[i]);
-            if (pair) PyList_SET_ITEM(rows, (Py_ssize_t)i, pair);
-            else Py_CLEAR(rows);
+            if (pair)
+                PyList_SET_ITEM(rows, (Py_ssize_t)i, pair);
+            else
+                Py_CLEAR(rows);
         }
         if (!rows || PyList_Append(all, rows) != 0) Py_CLEAR(all);
         Py_XDECREF(rows);
@@ -245,21 +247,19 @@ static PyObject *give_result(const decompile_call *call, PyObject *objects) {
 
 static PyObject *decompile_imported(importer *in, const pel_print_options *print) {
     pel_err err;
-    if (!pel_attempt(in->ctx, import_body, in, &err))
-        return PyErr_Occurred() ? NULL : pel_ext_raise_err(&err, NULL);
+    if (!pel_attempt(in->ctx, import_body, in, &err)) return PyErr_Occurred() ? NULL : pel_ext_raise_err(&err, NULL);
     decompile_call call = { .code = in->code, .print = *print };
     bool done;
-    Py_BEGIN_ALLOW_THREADS
-    done = pel_attempt(in->ctx, decompile_body, &call, &err);
-    Py_END_ALLOW_THREADS
-    return done ? give_result(&call, in->objects) : pel_ext_raise_err(&err, NULL);
+    Py_BEGIN_ALLOW_THREADS done = pel_attempt(in->ctx, decompile_body, &call, &err);
+    Py_END_ALLOW_THREADS return done ? give_result(&call, in->objects) : pel_ext_raise_err(&err, NULL);
 }
 
-PyDoc_STRVAR(decompile_code_doc, "decompile_code(code, *, width=100, lines=False)\n--\n\n"
-                                 "(source, incomplete, objects, lines) of a code object of this Python: its source, the\n"
-                                 "(name, reason) of each code object without structure, the constants that the source\n"
-                                 "names __pellucid_const_N__, and, if asked for, per code object (in the order of a walk\n"
-                                 "over constants) the (offset, line) of each instruction.");
+PyDoc_STRVAR(decompile_code_doc,
+             "decompile_code(code, *, width=100, lines=False)\n--\n\n"
+             "(source, incomplete, objects, lines) of a code object of this Python: its source, the\n"
+             "(name, reason) of each code object without structure, the constants that the source\n"
+             "names __pellucid_const_N__, and, if asked for, per code object (in the order of a walk\n"
+             "over constants) the (offset, line) of each instruction.");
 
 static PyObject *decompile_code(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
@@ -282,9 +282,10 @@ static PyObject *decompile_code(PyObject *module, PyObject *args, PyObject *keyw
     return result;
 }
 
-PyDoc_STRVAR(decompile_bytes_doc, "decompile_bytes(data, *, marshal=None, width=100, json=False, filename=None)\n--\n\n"
-                                  "Source for a .pyc file, or for marshalled code of the Python 3.X that marshal names\n"
-                                  "by its minor number; as JSON with the line map if asked for.");
+PyDoc_STRVAR(decompile_bytes_doc,
+             "decompile_bytes(data, *, marshal=None, width=100, json=False, filename=None)\n--\n\n"
+             "Source for a .pyc file, or for marshalled code of the Python 3.X that marshal names\n"
+             "by its minor number; as JSON with the line map if asked for.");
 
 static PyObject *decompile_bytes(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
@@ -304,10 +305,9 @@ static PyObject *decompile_bytes(PyObject *module, PyObject *args, PyObject *key
         pel_text text;
         pel_error error;
         bool done;
-        Py_BEGIN_ALLOW_THREADS
-        done = pellucid_decompile(ctx, (pel_text){ data.buf, (size_t)data.len }, &options, &text, NULL, &error);
-        Py_END_ALLOW_THREADS
-        result = done ? pel_ext_str(text) : pel_ext_raise(&error, file);
+        Py_BEGIN_ALLOW_THREADS done =
+            pellucid_decompile(ctx, (pel_text){ data.buf, (size_t)data.len }, &options, &text, NULL, &error);
+        Py_END_ALLOW_THREADS result = done ? pel_ext_str(text) : pel_ext_raise(&error, file);
         pellucid_close(ctx);
     }
     PyBuffer_Release(&data);

@@ -9,15 +9,15 @@
 #include "python/parse.h" /* pel_version */
 
 enum { /* co_flags */
-    PEL_CO_OPTIMIZED = 0x1,
-    PEL_CO_NEWLOCALS = 0x2,
-    PEL_CO_VARARGS = 0x4,
-    PEL_CO_VARKEYWORDS = 0x8,
-    PEL_CO_NESTED = 0x10,
-    PEL_CO_GENERATOR = 0x20,
-    PEL_CO_COROUTINE = 0x80,
-    PEL_CO_ITERABLE_COROUTINE = 0x100,
-    PEL_CO_ASYNC_GENERATOR = 0x200,
+       PEL_CO_OPTIMIZED = 0x1,
+       PEL_CO_NEWLOCALS = 0x2,
+       PEL_CO_VARARGS = 0x4,
+       PEL_CO_VARKEYWORDS = 0x8,
+       PEL_CO_NESTED = 0x10,
+       PEL_CO_GENERATOR = 0x20,
+       PEL_CO_COROUTINE = 0x80,
+       PEL_CO_ITERABLE_COROUTINE = 0x100,
+       PEL_CO_ASYNC_GENERATOR = 0x200,
 };
 
 typedef struct pel_code_object {
@@ -26,13 +26,13 @@ typedef struct pel_code_object {
     uint32_t stacksize, flags, firstlineno;
     pel_name name, qualname; /* qualname: NULL before 3.11 */
     pel_str filename;
-    pel_str code;            /* raw instructions; inline caches hold no run-time state */
+    pel_str code; /* raw instructions; inline caches hold no run-time state */
     const pel_const **consts;
     uint32_t n_consts;
     pel_name_list names, varnames, cellvars, freevars;
     pel_name_list localsplus; /* varnames, the cellvars that are not among them, freevars: what 3.11 and later index */
-    pel_str linetable;      /* co_lnotab before 3.10 */
-    pel_str exceptiontable; /* empty before 3.11 */
+    pel_str linetable;        /* co_lnotab before 3.10 */
+    pel_str exceptiontable;   /* empty before 3.11 */
 } pel_code_object;
 
 /* Fills localsplus and checks that the counts fit the names; whoever fills a code object calls it last. Throws

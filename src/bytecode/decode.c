@@ -117,7 +117,8 @@ static void resolve_jumps(decoder *d) {
         pel_insn *insn = &d->out->at[i];
         if (insn->kind != PEL_ARG_JREL && insn->kind != PEL_ARG_JBACK && insn->kind != PEL_ARG_JABS) continue;
         int64_t target = target_of(d, insn);
-        if (target < 0 || target >= (int64_t)d->n_units * 2) bad(d, insn->offset, "a jump out of the code, by", insn->arg);
+        if (target < 0 || target >= (int64_t)d->n_units * 2)
+            bad(d, insn->offset, "a jump out of the code, by", insn->arg);
         uint32_t index = target % 2 == 0 ? d->index_at[target / 2] : NO_INSN;
         if (index == NO_INSN) bad(d, insn->offset, "a jump into the middle of an instruction, to", (uint64_t)target);
         insn->target = index;
@@ -190,8 +191,11 @@ static void read_handlers(decoder *d) {
     while (r.at < r.bytes.len) {
         uint64_t start = next_big_endian(&r), length = next_big_endian(&r), target = next_big_endian(&r);
         uint32_t depth = next_big_endian(&r);
-        pel_handler handler = { .start = index_of(&r, start), .end = index_of(&r, start + length),
-                                .target = index_of(&r, target), .depth = depth >> 1, .lasti = depth & 1 };
+        pel_handler handler = { .start = index_of(&r, start),
+                                .end = index_of(&r, start + length),
+                                .target = index_of(&r, target),
+                                .depth = depth >> 1,
+                                .lasti = depth & 1 };
         if (handler.start >= handler.end) bad_table(&r, "an empty range");
         if (handler.start < covered) bad_table(&r, "ranges overlap or go backwards");
         if (handler.target == d->out->n) bad_table(&r, "a handler behind the end of the code");
@@ -242,11 +246,11 @@ static void read_linetable(decoder *d) {
 }
 
 enum { /* codes of an entry of the location table; 0 to 9 are the short forms */
-    LOCATION_ONE_LINE_0 = 10,
-    LOCATION_ONE_LINE_2 = 12,
-    LOCATION_NO_COLUMNS = 13,
-    LOCATION_LONG = 14,
-    LOCATION_NONE = 15,
+       LOCATION_ONE_LINE_0 = 10,
+       LOCATION_ONE_LINE_2 = 12,
+       LOCATION_NO_COLUMNS = 13,
+       LOCATION_LONG = 14,
+       LOCATION_NONE = 15,
 };
 
 /* One entry of the location table of 3.11 and later: a run of code units and where it came from. */
@@ -359,7 +363,8 @@ void pel_insns_check(pel_ctx *ctx, const pel_insns *insns) {
         promise(ctx, insns, insn->offset == offset && insn->end > offset, i, "offsets leave a gap");
         promise(ctx, insns, is_name == (insn->name != NULL), i, "a name too many or too few");
         promise(ctx, insns, (insn->kind == PEL_ARG_LOCAL2) == (insn->name2 != NULL), i, "a second name");
-        promise(ctx, insns, (insn->kind == PEL_ARG_CONST) == (insn->value != NULL), i, "a constant too many or too few");
+        promise(ctx, insns, (insn->kind == PEL_ARG_CONST) == (insn->value != NULL), i,
+                "a constant too many or too few");
         promise(ctx, insns, is_jump == (insn->target < insns->n), i, "a jump without target");
         promise(ctx, insns, !is_jump || insns->at[insn->target].is_target, i, "a target that is not marked");
         offset = insn->end;

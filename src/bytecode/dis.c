@@ -30,7 +30,8 @@ static void cut(blocks *b) {
     const pel_insns *insns = b->insns;
     const pel_handler **handlers = handlers_by_insn(b->ctx, insns);
     for (uint32_t i = 0; i < insns->n; i++) {
-        bool begins = i == 0 || insns->at[i].is_target || ends_block(&insns->at[i - 1]) || handlers[i] != handlers[i - 1];
+        bool begins =
+            i == 0 || insns->at[i].is_target || ends_block(&insns->at[i - 1]) || handlers[i] != handlers[i - 1];
         if (begins) pel_push(b->ctx, &b->at, (block){ .first = i, .handler = handlers[i] });
         b->at.at[b->at.n - 1].last = i;
         b->block_of[i] = b->at.n - 1;
@@ -54,8 +55,9 @@ static blocks find_blocks(pel_ctx *ctx, const pel_insns *insns) {
 
 /* ---- arguments ---- */
 
-static const char *const comparisons[] = { "<", "<=", "==", "!=", ">", ">=", "in", "not in", "is", "is not",
-                                           "exception match", "BAD" };
+static const char *const comparisons[] = {
+    "<", "<=", "==", "!=", ">", ">=", "in", "not in", "is", "is not", "exception match", "BAD"
+};
 static const char *const binary_operators[] = { "+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^" };
 
 static void put_comparison(const pel_insns *insns, uint32_t arg, pel_buf *out) {
@@ -228,8 +230,10 @@ static void json_insn(pel_json *json, const pel_insns *insns, const pel_insn *in
     pel_json_key(json, "position");
     pel_json_array(json);
     for (size_t i = 0; i < PEL_COUNT(positions); i++) {
-        if (positions[i] < 0) pel_json_null(json);
-        else pel_json_int(json, positions[i]);
+        if (positions[i] < 0)
+            pel_json_null(json);
+        else
+            pel_json_int(json, positions[i]);
     }
     pel_json_end_array(json);
     pel_json_end_object(json);

@@ -7,7 +7,8 @@
 
 /* A code object and, behind it, those among its constants. Throws what pel_decode throws. */
 void pel_dis_text(pel_ctx *ctx, const pel_code_object *code, pel_buf *out);
-/* {"name", "qualname", "python", "firstlineno", "flags", ..., "blocks": [{"instructions", "from", "handler"}], "code": [...]} */
+/* {"name", "qualname", "python", "firstlineno", "flags", ..., "blocks": [{"instructions", "from", "handler"}], "code":
+ * [...]} */
 void pel_dis_json(pel_ctx *ctx, const pel_code_object *code, pel_json *json);
 
 /* "x", "'text'", "-> 12", "1": what the argument of an instruction says to a person. Nothing if it has none. */

@@ -50,12 +50,12 @@ typedef struct pel_stack_sum {
 } pel_stack_sum;
 
 typedef struct pel_opinfo {
-    uint8_t op;     /* enum pel_op; PEL_OP_NONE where the Python has no such code */
-    uint8_t kind;   /* enum pel_arg_kind */
-    uint8_t caches; /* code units of inline cache behind it */
-    pel_stack_sum pop;          /* values it reads */
-    pel_stack_sum effect;       /* what it adds to the depth when it goes on */
-    pel_stack_sum jump_effect;  /* and when it jumps */
+    uint8_t op;                /* enum pel_op; PEL_OP_NONE where the Python has no such code */
+    uint8_t kind;              /* enum pel_arg_kind */
+    uint8_t caches;            /* code units of inline cache behind it */
+    pel_stack_sum pop;         /* values it reads */
+    pel_stack_sum effect;      /* what it adds to the depth when it goes on */
+    pel_stack_sum jump_effect; /* and when it jumps */
 } pel_opinfo;
 
 /* The 256 rows of a supported version. */

@@ -33,7 +33,8 @@ static void step(walk *w, uint32_t index) {
     const pel_insn *insn = &w->insns->at[index];
     const pel_opinfo *info = w->info[insn->op];
     int64_t depth = w->depth[index];
-    if (pel_stack_count(info->pop, insn->arg) > depth) unbalanced(w, index, "it takes more from the stack than there is");
+    if (pel_stack_count(info->pop, insn->arg) > depth)
+        unbalanced(w, index, "it takes more from the stack than there is");
     int64_t after = depth + pel_stack_count(info->effect, insn->arg);
     int64_t after_jump = depth + pel_stack_count(info->jump_effect, insn->arg);
     if (after < 0 || after_jump < 0) unbalanced(w, index, "it takes more from the stack than there is");
@@ -47,7 +48,9 @@ static void step(walk *w, uint32_t index) {
 }
 
 int32_t *pel_stack_depths(pel_ctx *ctx, const pel_insns *insns) {
-    walk w = { .ctx = ctx, .insns = insns, .depth = pel_new_array(ctx, insns->n, int32_t),
+    walk w = { .ctx = ctx,
+               .insns = insns,
+               .depth = pel_new_array(ctx, insns->n, int32_t),
                .handler_of = pel_new_array(ctx, insns->n, const pel_handler *) };
     const pel_opinfo *ops = pel_optab(insns->code->version);
     for (int code = 0; code < 256; code++) w.info[ops[code].op] = &ops[code];

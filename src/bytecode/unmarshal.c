@@ -99,7 +99,10 @@ static bool is_utf8(pel_str s) {
     while (at < end) {
         uint8_t lead = *at++;
         if (lead < 0x80) continue;
-        int more = lead >= 0xf0 && lead <= 0xf4 ? 3 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xc2 && lead < 0xe0 ? 1 : 0;
+        int more = lead >= 0xf0 && lead <= 0xf4  ? 3
+                   : lead >= 0xe0 && lead < 0xf0 ? 2
+                   : lead >= 0xc2 && lead < 0xe0 ? 1
+                                                 : 0;
         if (!more || end - at < more) return false;
         uint32_t point = lead & (0x3fu >> more);
         for (int i = 0; i < more; i++, at++) {
@@ -244,7 +247,9 @@ static pel_name to_name(unmarshal *u, pel_str text) {
     return pel_intern(u->ctx, text.ptr, text.len);
 }
 
-static pel_name take_name(unmarshal *u, const char *what) { return to_name(u, take_kind(u, PEL_CONST_STR, what)->text); }
+static pel_name take_name(unmarshal *u, const char *what) {
+    return to_name(u, take_kind(u, PEL_CONST_STR, what)->text);
+}
 
 static pel_name_list take_names(unmarshal *u, const char *what) {
     size_t start = u->at;

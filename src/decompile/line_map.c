@@ -8,7 +8,7 @@ typedef struct mapper {
     pel_ctx *ctx;
     const pel_decompiled *decompiled;
     pel_line_map *map;
-    pel_map index_of; /* PEL_KEY(code) -> 1 + its index in codes */
+    pel_map index_of;      /* PEL_KEY(code) -> 1 + its index in codes */
     pel_mapped_code *code; /* that marks count in here; NULL: unknown */
     int depth;
 } mapper;
@@ -30,8 +30,10 @@ static uint32_t insn_at(const pel_insns *insns, uint32_t offset) {
     uint32_t low = 0, high = insns->n;
     while (low + 1 < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (insns->at[middle].offset <= offset) low = middle;
-        else high = middle;
+        if (insns->at[middle].offset <= offset)
+            low = middle;
+        else
+            high = middle;
     }
     return low;
 }
