@@ -1,0 +1,203 @@
+"""What the program `pellucid` needs a live Python for: python -m pellucid skeleton | tree | sketch | demo."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+from typing import Any, Iterator, NoReturn
+
+FINE, BAD_USAGE, BAD_INPUT, INCOMPLETE, FOUND = range(5)
+
+SKELETON_HELP = """\
+examples:
+  pellucid skeleton timm:resnet18 -o resnet18.py
+  pellucid skeleton hf:bert --json
+  pellucid skeleton my_model.py:build --input 2x3x64x64 -o model.py
+  pellucid skeleton 'package.models:Net(width=32)' --input ids=2x12:int64<100 --input mask=2x12:bool
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        print(f"{self.prog}: {message}", file=sys.stderr)
+        raise SystemExit(BAD_USAGE)
+
+
+def make_parser() -> Parser:
+    parser = Parser(prog="pellucid", description="What pellucid needs a live Python for.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+
+    def add(name: str, help: str, **more: Any) -> Parser:
+        command = commands.add_parser(name, help=help, description=help,
+                                      formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+        return command
+
+    def add_model(command: Parser) -> None:
+        command.add_argument("spec", metavar="SPEC", help="file.py:callable, package.module:callable(args), timm:NAME, "
+                                                          "hf:CONFIG.json or hf:MODEL_TYPE")
+        command.add_argument("--input", action="append", default=[], metavar="[NAME=]1x3x224x224[:DTYPE][<N]",
+                             help="a tensor of random values; may be given several times")
+        command.add_argument("--inputs", metavar="FILE.py:CALLABLE", help="a callable that returns the inputs")
+        command.add_argument("--json", action="store_true", help="a report for programs, on standard output")
+
+    command = add("skeleton", "record a model and write the program that ran", epilog=SKELETON_HELP)
+    add_model(command)
+    command.add_argument("-o", "--output", metavar="FILE", help="where the source goes (standard output)")
+    command.add_argument("--module", metavar="PATH", help="only this part of the model, as encoder.layer.0")
+    command.add_argument("--leaf", action="append", default=[], metavar="PACKAGE.CLASS",
+                         help="a class to keep as it is; the skeleton imports it")
+    command.add_argument("--given-only", action="store_true", help="record the given call alone, make no further runs")
+    command.add_argument("--no-verify", action="store_true", help="don't compare the skeleton with the model")
+    command.add_argument("--anyway", action="store_true", help="write the skeleton even if it differs from the model")
+    command.add_argument("--save-trace", metavar="FILE", help="keep the log of the runs; `pellucid skeleton FILE` reads it")
+
+    command = add("tree", "the hierarchy of a model: classes, shapes, repeats folded")
+    add_model(command)
+
+    command = add("sketch", "the author's source files, cut to the lines that ran")
+    add_model(command)
+    command.add_argument("-o", "--output", metavar="DIR", required=True, help="where the files go")
+
+    command = add("demo", "look into a built-in model: its tree, its skeleton, both side by side")
+    command.add_argument("-o", "--output", metavar="DIR", default=".", help="where skeleton and page go (here)")
+    command.add_argument("--width", type=int, help="columns to use (those of the terminal)")
+    return parser
+
+
+class Progress:
+    """One line that is overwritten, on a terminal only."""
+
+    def __init__(self) -> None:
+        self.shown = sys.stderr.isatty()
+
+    def __call__(self, text: str) -> None:
+        if self.shown:
+            print(f"\r\033[K{text} …", end="", file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Models print; what we write to standard output must stay ours alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
+    from . import _specs
+    subject = _specs.load(options.spec)
+    if with_inputs:
+        _specs.give_inputs(subject, options.input, options.inputs)
+    return subject
+
+
+def run_skeleton(options: argparse.Namespace) -> int:
+    from ._skeleton import skeleton
+    progress = Progress()
+    with stdout_kept():
+        progress("building the model")
+        subject = load_subject(options, with_inputs=True)
+        leaves = [_class_named(path) for path in options.leaf]
+        made = skeleton(subject.model, subject.args, subject.kwargs, more=[] if options.given_only else None,
+                        module=options.module, leaves=leaves, strict=False, origin=subject.origin,
+                        verified=not options.no_verify, progress=progress)
+        progress.done()
+    if options.save_trace:
+        with open(options.save_trace, "wb") as file:
+            file.write(made.trace)
+    report = made.report
+    good = report.good or options.no_verify
+    if good or options.anyway:
+        if options.output:
+            made.save(options.output)
+        elif not options.json:
+            sys.stdout.write(made.source)
+    if options.json:
+        print(json.dumps({"root": made.root, "output": options.output if good or options.anyway else None,
+                          "source": made.source if not options.output and (good or options.anyway) else None,
+                          **report.to_dict(), **made.tree.to_dict()}))
+    else:
+        print(report, file=sys.stderr)
+    if not good:
+        print("pellucid: the skeleton differs from the model" +
+              ("" if options.anyway else "; nothing was written (--anyway writes it)"), file=sys.stderr)
+        return FOUND
+    return FINE if report.complete or options.no_verify else INCOMPLETE
+
+
+def _class_named(path: str) -> type:
+    from . import _specs
+    place, _, name = path.rpartition(".")
+    found = _specs._import(place).get(name) if place else None
+    if not isinstance(found, type):
+        raise _specs.SpecError(f"--leaf {path}: there is no such class")
+    return found
+
+
+def run_tree(options: argparse.Namespace) -> int:
+    from ._tree import tree
+    with stdout_kept():
+        subject = load_subject(options, with_inputs=False)
+    found = tree(subject.model)
+    print(json.dumps(found.to_dict()) if options.json else found)
+    return FINE
+
+
+def run_sketch(options: argparse.Namespace) -> int:
+    from ._sketch import sketch
+    with stdout_kept():
+        subject = load_subject(options, with_inputs=True)
+        files = sketch(subject.model, subject.args, subject.kwargs)
+    for file in files:
+        path = os.path.join(options.output, file.path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(file.text)
+    rows = [{"file": f.path, "lines": f.lines, "kept": f.kept} for f in files]
+    if options.json:
+        print(json.dumps({"files": rows}))
+    else:
+        for row in rows:
+            print(f"{row['kept']:6} of {row['lines']:6} lines  {row['file']}")
+    return FINE
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    from ._demo import demo
+    return demo(options.output, options.width)
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = make_parser().parse_args(argv)
+    from ._specs import SpecError
+    run = {"skeleton": run_skeleton, "tree": run_tree, "sketch": run_sketch, "demo": run_demo}[options.command]
+    try:
+        return run(options)
+    except SpecError as error:
+        print(f"pellucid: {error}", file=sys.stderr)
+        return BAD_USAGE if error.usage else BAD_INPUT
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        print(f"pellucid: {type(error).__name__}: {error}", file=sys.stderr)
+        if os.environ.get("PELLUCID_DEBUG"):
+            raise
+        return BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())

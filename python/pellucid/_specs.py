@@ -1,0 +1,290 @@
+"""How a model is named on the command line, and where its inputs come from.
+
+    file.py:callable               file.py:callable(arguments)
+    package.module:callable        package.module:callable(arguments)
+    timm:NAME                      timm:NAME(arguments)
+    hf:CONFIG.json                 hf:MODEL_TYPE             hf:MODEL_TYPE(configuration values)
+
+A callable returns a module, or a module with its inputs: (module, args), (module, kwargs), (module, args, kwargs).
+An object that is already a module is taken as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    import torch
+
+
+class SpecError(ValueError):
+    """The name of a model or of its inputs that can't be understood, found or called. `usage`: it is misspelt."""
+
+    def __init__(self, message: str, usage: bool = False):
+        super().__init__(message)
+        self.usage = usage
+
+
+@dataclass
+class Subject:
+    """A model with a call to make."""
+
+    model: torch.nn.Module
+    args: tuple = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    origin: str = ""
+    guess: Callable[[], tuple[tuple, dict[str, Any]] | None] = lambda: None
+
+    @property
+    def has_inputs(self) -> bool:
+        return bool(self.args or self.kwargs)
+
+
+def load(spec: str) -> Subject:
+    """Builds the model that the spec names."""
+    scheme, colon, rest = spec.partition(":")
+    if not colon or not rest:
+        raise SpecError(f"{spec!r} names no model; write file.py:callable, package.module:callable, timm:NAME or hf:TYPE",
+                        usage=True)
+    if scheme == "timm":
+        subject = _load_timm(rest)
+    elif scheme == "hf":
+        subject = _load_hf(rest)
+    else:
+        subject = _subject_of(_call(*spec.rsplit(":", 1) if "(" not in rest else (scheme, rest)))
+    subject.origin = spec
+    return subject
+
+
+# ---- files and packages ----
+
+def _import(place: str) -> dict[str, Any]:
+    """The names in a file or a module."""
+    if place.endswith(".py"):
+        if not os.path.isfile(place):
+            raise SpecError(f"{place}: there is no such file")
+        folder = os.path.dirname(os.path.abspath(place))
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        name = os.path.splitext(os.path.basename(place))[0]
+        found = importlib.util.spec_from_file_location(name, place)
+        assert found is not None and found.loader is not None
+        module = importlib.util.module_from_spec(found)
+        sys.modules.setdefault(name, module)
+        found.loader.exec_module(module)
+        return vars(module)
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return vars(importlib.import_module(place))
+    except ModuleNotFoundError as error:
+        raise SpecError(f"{place}: {error}") from error
+
+
+def _split_call(text: str) -> tuple[str, str | None]:
+    """"name(arguments)" -> name, arguments; without parentheses the arguments are None."""
+    match = re.fullmatch(r"([\w.\-/]+?)(?:\((.*)\))?", text, re.S)
+    if match is None:
+        raise SpecError(f"{text!r} is not a name, nor a call", usage=True)
+    return match.group(1), match.group(2)
+
+
+def _call(place: str, text: str) -> Any:
+    name, arguments = _split_call(text)
+    space = _import(place)
+    value: Any = space
+    for part in name.split("."):
+        try:
+            value = value[part] if value is space else getattr(value, part)
+        except (KeyError, AttributeError):
+            raise SpecError(f"{place} has no {name}") from None
+    if arguments is not None:
+        positional, keywords = _arguments(arguments, space)
+        return value(*positional, **keywords)
+    import torch
+    return value if isinstance(value, torch.nn.Module) or not callable(value) else value()
+
+
+def _arguments(text: str, space: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call, as Python evaluates them among the names of the module it is in."""
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+    except SyntaxError as error:
+        raise SpecError(f"({text}): {error.msg}", usage=True) from None
+    assert isinstance(call, ast.Call)
+
+    def value(node: ast.expr) -> Any:
+        return eval(compile(ast.Expression(node), "<arguments>", "eval"), dict(space))
+
+    return [value(a) for a in call.args], {k.arg: value(k.value) for k in call.keywords if k.arg}
+
+
+def _subject_of(value: Any) -> Subject:
+    import torch
+    if isinstance(value, torch.nn.Module):
+        return Subject(value, guess=lambda: _guess(value))
+    if isinstance(value, tuple) and value and isinstance(value[0], torch.nn.Module):
+        rest = value[1:]
+        if len(rest) == 1:
+            return Subject(value[0], *as_inputs(rest[0]))
+        if len(rest) == 2:
+            return Subject(value[0], tuple(rest[0]), dict(rest[1]))
+    raise SpecError(f"a module is wanted, not a {type(value).__name__}")
+
+
+def as_inputs(value: Any) -> tuple[tuple, dict[str, Any]]:
+    if isinstance(value, dict):
+        return (), value
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple) and isinstance(value[1], dict):
+        return value
+    return (value, {}) if isinstance(value, tuple) else ((value,), {})
+
+
+def _guess(model: Any) -> tuple[tuple, dict[str, Any]] | None:
+    """What a model says of its own inputs."""
+    for name in ("example_input_array", "example_inputs", "dummy_inputs"):
+        value = getattr(model, name, None)
+        value = value() if callable(value) else value
+        if value is not None:
+            return as_inputs(value)
+    return None
+
+
+# ---- timm ----
+
+def _load_timm(text: str) -> Subject:
+    name, arguments = _split_call(text)
+    try:
+        import timm
+    except ImportError as error:
+        raise SpecError(f"timm:{name}: timm can't be imported: {error}") from error
+    if not timm.is_model(name):
+        import difflib
+        near = difflib.get_close_matches(name, timm.list_models(), 1)
+        raise SpecError(f"timm has no model {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    _, keywords = _arguments(arguments or "", {})
+    model = timm.create_model(name, pretrained=False, **keywords).eval()
+
+    def guess() -> tuple[tuple, dict[str, Any]]:
+        import torch
+        size = timm.data.resolve_model_data_config(model)["input_size"]
+        return (torch.randn(2, *size, generator=torch.Generator().manual_seed(0)),), {}
+
+    return Subject(model, guess=guess)
+
+
+# ---- transformers ----
+
+def _load_hf(text: str) -> Subject:
+    try:
+        import transformers
+    except ImportError as error:
+        raise SpecError(f"hf:{text}: transformers can't be imported: {error}") from error
+    if text.endswith(".json") or os.path.isdir(text):
+        path = os.path.join(text, "config.json") if os.path.isdir(text) else text
+        try:
+            with open(path, encoding="utf-8") as file:
+                values = json.load(file)
+        except (OSError, ValueError) as error:
+            raise SpecError(f"{path}: {error}") from error
+        kind = values.get("model_type") if isinstance(values, dict) else None
+        keywords: dict[str, Any] = {}
+    else:
+        kind, arguments = _split_call(text)
+        values, keywords = None, _arguments(arguments or "", {})[1]
+    mapping = transformers.CONFIG_MAPPING
+    if kind not in mapping:
+        import difflib
+        near = difflib.get_close_matches(str(kind), list(mapping), 1)
+        raise SpecError(f"transformers has no model type {kind!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    config = mapping[kind].from_dict(values) if values is not None else mapping[kind](**keywords)
+    names = getattr(config, "architectures", None) or []
+    maker = getattr(transformers, names[0], None) if names else None
+    model = (maker._from_config(config) if maker is not None else transformers.AutoModel.from_config(config)).eval()
+    return Subject(model, guess=lambda: _guess_hf(model))
+
+
+def _guess_hf(model: Any) -> tuple[tuple, dict[str, Any]] | None:
+    """Inputs by the name of the main one, in the sizes that the configuration gives."""
+    import torch
+    g = torch.Generator().manual_seed(0)
+
+    def find(*keys: str) -> Any:
+        todo = [model.config]
+        while todo:
+            config = todo.pop(0)
+            for key in keys:
+                if getattr(config, key, None) is not None:
+                    return getattr(config, key)
+            todo += [v for v in vars(config).values() if hasattr(v, "model_type")]
+        return None
+
+    def ids(length: int = 12) -> Any:
+        return torch.randint(5, max(6, min(find("vocab_size") or 100, 30_000) - 60), (2, length), generator=g)
+
+    main = getattr(model, "main_input_name", "input_ids")
+    if main == "input_ids":
+        inputs = {"input_ids": ids()}
+        if getattr(model.config, "is_encoder_decoder", False):
+            inputs["decoder_input_ids"] = ids(8)
+        return (), inputs
+    if main == "pixel_values":
+        size = find("image_size", "img_size") or 224
+        height, width = (size, size) if isinstance(size, int) else tuple(size)[-2:]
+        return (), {"pixel_values": torch.randn(2, find("num_channels", "in_channels") or 3, height, width, generator=g)}
+    if main == "input_values":
+        return (), {"input_values": torch.randn(2, 16_000, generator=g)}
+    if main == "input_features":
+        length = 2 * (find("max_source_positions") or 50)
+        inputs = {"input_features": torch.randn(2, find("num_mel_bins") or 80, length, generator=g)}
+        if getattr(model.config, "is_encoder_decoder", False):
+            inputs["decoder_input_ids"] = ids(8)
+        return (), inputs
+    return _guess(model)
+
+
+# ---- inputs ----
+
+def parse_input(text: str, number: int) -> tuple[str | None, torch.Tensor]:
+    """[NAME=]SIZExSIZE…[:DTYPE][<LIMIT]: random values, integers below the limit."""
+    import torch
+    match = re.fullmatch(r"(?:(\w+)=)?(scalar|\d+(?:x\d+)*)(?::(\w+))?(?:<(\d+))?", text)
+    if match is None:
+        raise SpecError(f"{text!r} is no input; write 1x3x224x224:float32, or ids=2x12:int64<100", usage=True)
+    name, sizes, dtype_name, limit = match.groups()
+    dtype = getattr(torch, dtype_name or ("int64" if limit else "float32"), None)
+    if not isinstance(dtype, torch.dtype):
+        raise SpecError(f"{text!r}: torch has no dtype {dtype_name}", usage=True)
+    shape = () if sizes == "scalar" else tuple(int(n) for n in sizes.split("x"))
+    g = torch.Generator().manual_seed(number)
+    if dtype == torch.bool:
+        return name, torch.ones(shape, dtype=dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        return name, torch.randn(shape, generator=g, dtype=dtype if dtype.is_complex else torch.float32).to(dtype)
+    return name, torch.randint(0, int(limit or 2), shape, generator=g).to(dtype)
+
+
+def give_inputs(subject: Subject, texts: list[str], maker: str | None) -> None:
+    """Inputs from the command line, from a callable, from the spec itself, or as the model says, in this order."""
+    if texts:
+        pairs = [parse_input(t, i) for i, t in enumerate(texts)]
+        subject.args = tuple(t for name, t in pairs if name is None)
+        subject.kwargs = {name: t for name, t in pairs if name is not None}
+    elif maker:
+        place, colon, name = maker.partition(":")
+        if not colon:
+            raise SpecError(f"--inputs {maker}: write file.py:callable", usage=True)
+        subject.args, subject.kwargs = as_inputs(_call(place, name))
+    elif not subject.has_inputs:
+        guessed = subject.guess()
+        if guessed is None:
+            raise SpecError(f"{subject.origin} doesn't say what its inputs are; give --input or --inputs", usage=True)
+        subject.args, subject.kwargs = guessed
