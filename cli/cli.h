@@ -49,6 +49,12 @@ typedef struct cli_command {
 #define CLI_OPTION_MARSHAL                                                                                             \
     { 0, "marshal", "3.X", "the files are no .pyc: they hold marshalled code of that Python",                          \
       "3.8 3.9 3.10 3.11 3.12 3.13" }
+/* Of the subcommands that build a live model. */
+#define CLI_OPTION_MODEL                                                                                               \
+    { 0, "input", "[NAME=]1x3x224x224[:DTYPE][<N]", "a tensor of random values; may be given several times", NULL },  \
+        { 0, "inputs", "FILE.py:CALLABLE", "a callable that returns the inputs", NULL },                               \
+        { 0, "json", NULL, "print a report for programs", NULL },                                                      \
+        { 0, "python", "PATH", "the Python that has torch and the model's library", NULL }
 #define CLI_OPTION_END { 0, NULL, NULL, NULL, NULL }
 
 extern const cli_command *const cli_commands[]; /* ends with NULL */
@@ -122,6 +128,11 @@ int cli_worse(int a, int b);
 /* Whether to use colours: a terminal, and neither NO_COLOR nor TERM=dumb. */
 bool cli_is_terminal(FILE *stream);
 
+/* ---- live Python (live.c) ---- */
+
+/* Becomes `python -m pellucid` with the same subcommand and arguments; returns only if that can't be started. */
+int cli_run_python(const cli_args *args);
+
 /* ---- help (help.c) ---- */
 
 void cli_print_overview(FILE *out);
@@ -138,6 +149,9 @@ extern const cli_command cli_cmd_decompile;
 extern const cli_command cli_cmd_dis;
 extern const cli_command cli_cmd_format;
 extern const cli_command cli_cmd_help;
+extern const cli_command cli_cmd_skeleton;
+extern const cli_command cli_cmd_sketch;
+extern const cli_command cli_cmd_tree;
 extern const cli_command cli_cmd_version;
 
 #endif

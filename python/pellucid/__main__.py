@@ -158,10 +158,11 @@ def run_tree(options: argparse.Namespace) -> int:
 
 
 def run_sketch(options: argparse.Namespace) -> int:
-    from ._sketch import sketch
+    from ._sketch import LineTrace, sketch
     with stdout_kept():
-        subject = load_subject(options, with_inputs=True)
-        files = sketch(subject.model, subject.args, subject.kwargs)
+        with LineTrace() as trace:
+            subject = load_subject(options, with_inputs=True)
+        files = sketch(subject.model, subject.args, subject.kwargs, trace)
     for file in files:
         path = os.path.join(options.output, file.path)
         os.makedirs(os.path.dirname(path), exist_ok=True)

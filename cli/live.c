@@ -1,0 +1,51 @@
+/* The subcommands that need a live Python: they start `python -m pellucid` and become it. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The python3 that stands beside this program, as it does where pip installed both. */
+static const char *python_beside(char *path, size_t size) {
+    ssize_t len = readlink("/proc/self/exe", path, size - 1);
+    if (len <= 0) return NULL;
+    path[len] = '\0';
+    char *slash = strrchr(path, '/');
+    static const char name[] = "/python3";
+    if (!slash || (size_t)(slash - path) + sizeof name > size) return NULL;
+    memcpy(slash, name, sizeof name);
+    return access(path, X_OK) == 0 ? path : NULL;
+}
+
+int cli_run_python(const cli_args *args) {
+    char beside[4096];
+    const char *python = cli_value(args, "python");
+    if (!python) python = getenv("PELLUCID_PYTHON");
+    if (!python) python = python_beside(beside, sizeof beside);
+    if (!python) python = "python3";
+
+    size_t n_raw = 0;
+    while (args->raw[n_raw]) n_raw++;
+    char **argv = calloc(n_raw + 5, sizeof *argv);
+    if (!argv) {
+        fputs("pellucid: out of memory\n", stderr);
+        return CLI_BAD_INPUT;
+    }
+    /* execvp wants pointers to char that it never writes through */
+    size_t n = 0;
+    argv[n++] = (char *)(uintptr_t)python;
+    argv[n++] = (char *)(uintptr_t) "-m";
+    argv[n++] = (char *)(uintptr_t) "pellucid";
+    argv[n++] = (char *)(uintptr_t)args->command->name;
+    for (size_t i = 0; i < n_raw; i++) {
+        if (strcmp(args->raw[i], "--python") == 0) i++; /* and its value */
+        else if (strncmp(args->raw[i], "--python=", 9) != 0) argv[n++] = args->raw[i];
+    }
+    fflush(stdout);
+    execvp(python, argv);
+    fprintf(stderr, "pellucid %s: cannot start %s: %s; --python says which Python to use\n", args->command->name, python,
+            strerror(errno));
+    free(argv);
+    return CLI_BAD_INPUT;
+}

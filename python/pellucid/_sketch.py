@@ -1,0 +1,174 @@
+"""The author's own source files, cut to what ran: read a library as if it held this one model."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass
+class Sketch:
+    path: str  # below the output folder: the layout of the import roots
+    text: str
+    lines: int
+    kept: int
+
+
+class LineTrace:
+    """Lines of the author's files that run: not torch's, not the standard library's, not ours."""
+
+    def __init__(self) -> None:
+        import sysconfig
+
+        import torch
+        ours = os.path.dirname(os.path.abspath(__file__))
+        self.example = os.path.join(ours, "demo_model.py")
+        self.foreign = tuple(os.path.abspath(p) + os.sep for p in (os.path.dirname(torch.__file__), ours))
+        self.library = tuple({os.path.abspath(sysconfig.get_path(k)) + os.sep for k in ("stdlib", "platstdlib")})
+        self.packages = tuple({os.path.abspath(sysconfig.get_path(k)) + os.sep for k in ("purelib", "platlib")})
+        self.seen: dict[str, set[int]] = {}
+        self._of_author: dict[str, bool] = {}
+
+    def of_author(self, path: str) -> bool:
+        known = self._of_author.get(path)
+        if known is None:
+            in_library = path.startswith(self.library) and not path.startswith(self.packages)
+            known = os.path.isfile(path) and not in_library and (path == self.example or not path.startswith(self.foreign))
+            self._of_author[path] = known
+        return known
+
+    def _call(self, frame: Any, event: str, argument: Any) -> Any:
+        path = frame.f_code.co_filename
+        if not self.of_author(path):
+            return None
+        lines = self.seen.setdefault(path, set())
+        lines.add(frame.f_lineno)
+
+        def line(frame: Any, event: str, argument: Any) -> Any:
+            if event == "line":
+                lines.add(frame.f_lineno)
+            return line
+
+        return line
+
+    def __enter__(self) -> LineTrace:
+        self._before = sys.gettrace()
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+
+
+def sketch(model: torch.nn.Module, args: tuple = (), kwargs: dict[str, Any] | None = None,
+           trace: LineTrace | None = None) -> list[Sketch]:
+    """Runs the model once and returns the files that took part.
+
+    A trace in which the model was built shows what its construction executed; without one the constructors of its
+    classes are kept whole."""
+    import torch
+
+    from . import _inputs
+    from ._state import ModelState, RandomState
+    state, random = ModelState(model), RandomState()
+    built = trace is not None
+    trace = trace or LineTrace()
+    try:
+        given, named = _inputs.copied((args, dict(kwargs or {})))
+        ran = LineTrace()  # building a model imports half of its library: only files of the call are shown
+        with torch.no_grad(), ran:
+            model(*given, **named)
+    finally:
+        state.restore()
+        random.restore()
+    for path, lines in ran.seen.items():
+        trace.seen.setdefault(path, set()).update(lines)
+    for cls in () if built else {base for m in model.modules() for base in type(m).__mro__}:
+        init = vars(cls).get("__init__")
+        code = getattr(init, "__code__", None)
+        if code is not None and trace.of_author(code.co_filename):
+            trace.seen.setdefault(code.co_filename, set()).update(n for *_, n in code.co_lines() if n)
+    return [_sketch_of(path, trace.seen[path]) for path in sorted(ran.seen if built else trace.seen)]
+
+
+def _sketch_of(path: str, ran: set[int]) -> Sketch:
+    with open(path, encoding="utf-8") as file:
+        source = file.read()
+    text = cut(source, ran)
+    return Sketch(_place(path), text, _count(source), _count(text))
+
+
+def _place(path: str) -> str:
+    """The path below the folder that Python imports it from."""
+    roots = sorted((os.path.abspath(p) for p in sys.path if p), key=len, reverse=True)
+    for root in roots:
+        if path.startswith(root + os.sep):
+            return os.path.relpath(path, root)
+    return os.path.basename(path)
+
+
+def _count(text: str) -> int:
+    return sum(bool(line.strip()) for line in text.splitlines())
+
+
+def cut(source: str, ran: set[int]) -> str:
+    """The source without functions, classes and statements of which no line ran; `...` stands for what went."""
+    lines = source.splitlines(keepends=True)
+    drop: set[int] = set()
+    dots: dict[int, int] = {}  # line -> indentation
+
+    def span(node: ast.stmt) -> range:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        return range(first, (node.end_lineno or node.lineno) + 1)
+
+    def runs(node: ast.stmt) -> bool:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+            return not ran.isdisjoint(body)
+        if isinstance(node, ast.ClassDef):
+            return any(runs(n) for n in node.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
+        return not ran.isdisjoint(span(node))
+
+    def clean(body: list[ast.stmt], top: bool) -> None:
+        gone: list[ast.stmt] = []
+
+        def flush() -> None:
+            if gone:
+                first = span(gone[0]).start
+                for node in gone:
+                    drop.update(span(node))
+                dots[first] = gone[0].col_offset
+                gone.clear()
+
+        for node in body:
+            definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            docstring = node is body[0] and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if not (docstring or (runs(node) if definition or not top else True)):
+                gone.append(node)
+                continue
+            flush()
+            inside = top and not definition
+            for part in ("body", "orelse", "finalbody"):
+                inner = getattr(node, part, None)
+                if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
+                    clean(inner, inside or isinstance(node, ast.ClassDef))
+            for handler in getattr(node, "handlers", []):
+                clean(handler.body, inside)
+            for case in getattr(node, "cases", []):
+                clean(case.body, inside)
+        flush()
+
+    clean(ast.parse(source).body, True)
+    out: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if number in dots:
+            out.append(" " * dots[number] + "...\n")
+        elif number not in drop and (line.strip() or not (len(out) > 1 and not out[-1].strip() and not out[-2].strip())):
+            out.append(line)
+    return "".join(out)
