@@ -31,31 +31,38 @@ typedef struct cli_args cli_args;
 
 typedef struct cli_command {
     const char *name;
-    const char *operands;                  /* "FILE...", as the help shows them */
-    const char *summary;                   /* one line of the overview, small first letter */
-    const char *about;                     /* paragraphs; lines under 80 columns */
-    const char *example;                   /* "$ pellucid …" and what it prints */
-    const cli_option *options;             /* ends with a row of zeros */
-    const char *choices;                   /* words that operands can be; NULL: files */
-    unsigned min_operands, max_operands;   /* max 0: any number */
-    int (*run)(const cli_args *args);      /* returns an exit code */
+    const char *operands;                /* "FILE...", as the help shows them */
+    const char *summary;                 /* one line of the overview, small first letter */
+    const char *about;                   /* paragraphs; lines under 80 columns */
+    const char *example;                 /* "$ pellucid …" and what it prints */
+    const cli_option *options;           /* ends with a row of zeros */
+    const char *choices;                 /* words that operands can be; NULL: files */
+    unsigned min_operands, max_operands; /* max 0: any number */
+    int (*run)(const cli_args *args);    /* returns an exit code */
 } cli_command;
 
 /* Rows that many tables have. */
-#define CLI_OPTION_JSON { 0, "json", NULL, "print JSON, one line per input", NULL }
+#define CLI_OPTION_JSON                                                                                                \
+    { 0, "json", NULL, "print JSON, one line per input", NULL }
 #define CLI_OPTION_PYTHON_VERSION                                                                                      \
-    { 0, "python-version", "3.X", "the Python whose grammar is meant, 3.8 to 3.13 (default 3.13)",                     \
-      "3.8 3.9 3.10 3.11 3.12 3.13" }
+    {                                                                                                                  \
+        0, "python-version", "3.X", "the Python whose grammar is meant, 3.8 to 3.13 (default 3.13)",                   \
+            "3.8 3.9 3.10 3.11 3.12 3.13"                                                                              \
+    }
 #define CLI_OPTION_MARSHAL                                                                                             \
-    { 0, "marshal", "3.X", "the files are no .pyc: they hold marshalled code of that Python",                          \
-      "3.8 3.9 3.10 3.11 3.12 3.13" }
+    {                                                                                                                  \
+        0, "marshal", "3.X", "the files are no .pyc: they hold marshalled code of that Python",                        \
+            "3.8 3.9 3.10 3.11 3.12 3.13"                                                                              \
+    }
 /* Of the subcommands that build a live model. */
 #define CLI_OPTION_MODEL                                                                                               \
-    { 0, "input", "[NAME=]1x3x224x224[:DTYPE][<N]", "a tensor of random values; may be given several times", NULL },  \
+    { 0, "input", "[NAME=]1x3x224x224[:DTYPE][<N]", "a tensor of random values; may be given several times", NULL },   \
         { 0, "inputs", "FILE.py:CALLABLE", "a callable that returns the inputs", NULL },                               \
-        { 0, "json", NULL, "print a report for programs", NULL },                                                      \
-        { 0, "python", "PATH", "the Python that has torch and the model's library", NULL }
-#define CLI_OPTION_END { 0, NULL, NULL, NULL, NULL }
+        { 0, "json", NULL, "print a report for programs", NULL }, {                                                    \
+        0, "python", "PATH", "the Python that has torch and the model's library", NULL                                 \
+    }
+#define CLI_OPTION_END                                                                                                 \
+    { 0, NULL, NULL, NULL, NULL }
 
 extern const cli_command *const cli_commands[]; /* ends with NULL */
 

@@ -8,9 +8,8 @@ const cli_command cli_cmd_tree = {
     .summary = "print the hierarchy of a model",
     .about = "Builds the model that SPEC names (see `pellucid help skeleton`) and prints its modules:\n"
              "names, classes, arguments, parameters with their shapes. Equal neighbours are one line.",
-    .example = "$ pellucid tree torch.nn:GRUCell(4,4)\n"
-               "GRUCell(4, 4)  weight_ih 12×4, weight_hh 12×4, bias_ih 12, bias_hh 12\n"
-               "120 parameters",
+    .example = "$ pellucid tree timm:resnet18\n"
+               "$ pellucid tree 'package.models:Net(width=32)' --json",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -39,13 +39,15 @@ int cli_run_python(const cli_args *args) {
     argv[n++] = (char *)(uintptr_t) "pellucid";
     argv[n++] = (char *)(uintptr_t)args->command->name;
     for (size_t i = 0; i < n_raw; i++) {
-        if (strcmp(args->raw[i], "--python") == 0) i++; /* and its value */
-        else if (strncmp(args->raw[i], "--python=", 9) != 0) argv[n++] = args->raw[i];
+        if (strcmp(args->raw[i], "--python") == 0)
+            i++; /* and its value */
+        else if (strncmp(args->raw[i], "--python=", 9) != 0)
+            argv[n++] = args->raw[i];
     }
     fflush(stdout);
     execvp(python, argv);
-    fprintf(stderr, "pellucid %s: cannot start %s: %s; --python says which Python to use\n", args->command->name, python,
-            strerror(errno));
+    fprintf(stderr, "pellucid %s: cannot start %s: %s; --python says which Python to use\n", args->command->name,
+            python, strerror(errno));
     free(argv);
     return CLI_BAD_INPUT;
 }
