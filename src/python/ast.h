@@ -166,7 +166,8 @@ bool pel_same_list(pel_nodes a, pel_nodes b);
 void pel_ast_text(pel_ctx *ctx, const pel_node *root, pel_buf *out);
 
 /* Throws PEL_E_INCOMPLETE if the tree is not one that CPython's compiler would accept as a tree:
- * missing children, wrong classes, Store where Load must be, lists of unequal length, depth. */
+ * missing children, wrong classes, Store where Load must be, lists of unequal length, names that are no
+ * identifiers. Throws PEL_E_TOO_DEEP at depth 10,000. Subtrees may be shared. */
 void pel_ast_check(pel_ctx *ctx, const pel_node *root);
 
 #endif

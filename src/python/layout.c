@@ -13,7 +13,8 @@ struct pel_token {
     bool has_lines;    /* OPEN of optional parentheses: there are places to break inside */
     uint32_t width;    /* flat */
     uint32_t other;    /* OPEN: its CLOSE */
-    uint32_t hug;      /* OPEN of optional parentheses: the last brackets inside, or PEL_NO_GROUP */
+    uint32_t hug;      /* OPEN of optional parentheses: the brackets that end it, or PEL_NO_GROUP */
+    uint32_t tail;     /* OPEN of optional parentheses: where its last operator stands */
     uint32_t before;   /* flush: flat width of the row up to here */
     uint32_t rest;     /* flush: width from here to the next place to break */
     union {
@@ -104,7 +105,10 @@ uint32_t pel_lay_open(pel_layout *lay, pel_group group) {
 void pel_lay_close(pel_layout *lay, uint32_t opened) {
     if (opened == PEL_NO_GROUP) return;
     lay->tokens.at[opened].other = lay->tokens.n;
-    if (lay->tokens.at[opened].group == PEL_GROUP_BRACKETS) lay->last_brackets = opened;
+    if (lay->tokens.at[opened].group == PEL_GROUP_BRACKETS) {
+        lay->last_brackets = opened;
+        lay->lines_at_brackets = lay->n_lines;
+    }
     push(lay, CLOSE);
 }
 
@@ -122,9 +126,13 @@ void pel_lay_close_parens(pel_layout *lay, uint32_t opened, pel_group group) {
     pel_token *open = &lay->tokens.at[opened];
     open->group = (uint8_t)group;
     open->has_lines = lay->n_lines > open->other;
-    if (lay->last_brackets != PEL_NO_GROUP && lay->last_brackets > opened) open->hug = lay->last_brackets;
+    bool ends_with_brackets = lay->n_lines == lay->lines_at_brackets;
+    if (ends_with_brackets && lay->last_brackets != PEL_NO_GROUP && lay->last_brackets > opened)
+        open->hug = lay->last_brackets;
+    open->tail = lay->last_operator > opened ? lay->last_operator : opened;
     pel_lay_dedent(lay);
     pel_lay_soft(lay);
+    lay->n_lines--; /* brackets that end what is inside end the whole */
     pel_lay_if_broken(lay, ")");
     pel_lay_close(lay, opened);
 }
@@ -154,6 +162,7 @@ void pel_lay_freeze(pel_layout *lay, uint32_t from, uint32_t to) {
         if (token->type == LINE) {
             token->type = TEXT;
             token->text = token->width ? PEL_STR(" ") : PEL_STR("");
+            lay->n_lines--;
         } else if (token->type == IF_BROKEN) {
             token->type = TEXT;
             token->text = PEL_STR("");
@@ -202,6 +211,15 @@ static bool fits_flat(const pel_layout *lay, uint32_t open, uint32_t room) {
     return tokens[close].before - tokens[open].before + tokens[close].rest <= room;
 }
 
+#define LIGHT_HEAD 24
+
+/* Whether an operation is mostly its last operand, so that breaking at the operator would gain little. */
+static bool is_tail_heavy(const pel_layout *lay, const pel_token *open, uint32_t room_inside) {
+    uint32_t head = lay->tokens.at[open->tail].before - open->before;
+    uint32_t whole = lay->tokens.at[open->other].before - open->before;
+    return whole > room_inside && (whole - head > room_inside || head <= LIGHT_HEAD);
+}
+
 /* How a group that does not fit is laid out. */
 static mode mode_of_broken(const pel_layout *lay, uint32_t at, mode around, cursor cur, uint32_t room) {
     const pel_token *open = &lay->tokens.at[at];
@@ -216,7 +234,7 @@ static mode mode_of_broken(const pel_layout *lay, uint32_t at, mode around, curs
         if (open->has_lines) return head_fits || cur.indent + INDENT >= cur.column ? BARE : BROKEN;
         break;
     case PEL_GROUP_OPERATOR:
-        if (open->has_lines) return whole > room_inside && head_fits ? BARE : BROKEN;
+        if (open->has_lines) return head_fits && is_tail_heavy(lay, open, room_inside) ? BARE : BROKEN;
         break;
     case PEL_GROUP_PARENS:
         if (open->has_lines) return BROKEN;

@@ -16,7 +16,7 @@ typedef enum pel_group {
     /* Brackets that are only there if the group breaks. It may also stay without them and leave the
      * breaking to the last brackets inside (`x = f(` and so on): */
     PEL_GROUP_HUG,      /* … whenever the text up to there fits */
-    PEL_GROUP_OPERATOR, /* … if the whole would not fit on a line of its own either */
+    PEL_GROUP_OPERATOR, /* … if the last operand is most of it */
     PEL_GROUP_PARENS,   /* … never */
 } pel_group;
 
@@ -30,8 +30,9 @@ typedef struct pel_layout {
     int nobreak; /* > 0: lines become plain text */
     PEL_VEC(pel_token) tokens;
     PEL_VEC(uint8_t) modes; /* of the groups around the token being laid out */
-    uint32_t last_brackets; /* the group closed last; what a HUG leaves the breaking to */
-    uint32_t n_lines;       /* places to break so far */
+    uint32_t n_lines; /* places to break so far */
+    uint32_t last_brackets, lines_at_brackets; /* the brackets closed last; what a HUG leaves the breaking to */
+    uint32_t last_operator;                    /* set by the printer behind the operands of an operation */
     bool has_multiline;
     uint32_t line;     /* of out, from 1 */
     size_t line_start; /* offset in out */

@@ -639,6 +639,21 @@ static const pel_node *under_comments(pel_nodes body, uint32_t i) {
 
 static bool is_import(const pel_node *node) { return node->kind == PEL_Import || node->kind == PEL_ImportFrom; }
 
+static bool is_compound(const pel_node *node) {
+    switch (node->kind) {
+    case PEL_For:
+    case PEL_AsyncFor:
+    case PEL_While:
+    case PEL_If:
+    case PEL_With:
+    case PEL_AsyncWith:
+    case PEL_Match:
+    case PEL_Try:
+    case PEL_TryStar: return true;
+    default: return false;
+    }
+}
+
 /* Whether the last line printed for the statement belongs to a function or class. */
 static bool ends_with_definition(const pel_node *node) {
     for (;;) {
@@ -673,7 +688,8 @@ static int blank_lines(pel_nodes body, uint32_t i, bool is_top, bool after_docst
     if (before->kind == PEL_Comment) return 0;
     if (is_definition(here) || ends_with_definition(before)) return around_definition;
     if (after_docstring) return 1;
-    return is_top && is_import(before) && !is_import(here);
+    /* Paragraphs of a module: its imports, and each compound statement. */
+    return is_top && (is_import(before) != is_import(here) || is_compound(before) || is_compound(here));
 }
 
 static place print_block(pel_printer *p, pel_nodes body, uint32_t indent, bool is_def, bool is_class) {

@@ -152,10 +152,18 @@ static void print_comprehension(pel_printer *p, const char *open, pel_node *key,
 
 /* ---- operators ---- */
 
-static void print_operator(pel_printer *p, const char *text) {
+/* Breaks before the operator; says where that is. */
+static uint32_t print_operator(pel_printer *p, const char *text) {
+    uint32_t here = pel_lay_here(&p->lay);
     pel_lay_line(&p->lay);
     pel_lay_c(&p->lay, text);
     pel_lay_c(&p->lay, " ");
+    return here;
+}
+
+static void close_chain(pel_printer *p, uint32_t chain, uint32_t last_operator) {
+    p->lay.last_operator = last_operator;
+    pel_lay_close(&p->lay, chain);
 }
 
 /* Operands of `**` that are written close to it: x**2, but f(x) ** 2. */
@@ -190,32 +198,35 @@ static void print_binop(pel_printer *p, pel_node *node) {
     uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
     for (uint32_t i = 1; i < spine.n; i++) pel_lay_start(&p->lay, spine.at[i]);
     pel_print_loose(p, spine.at[spine.n - 1]->BinOp.left, level);
+    uint32_t operator = 0;
     for (uint32_t i = spine.n; i-- > 0;) {
-        print_operator(p, pel_operator_text(spine.at[i]->BinOp.op));
+        operator = print_operator(p, pel_operator_text(spine.at[i]->BinOp.op));
         pel_print_loose(p, spine.at[i]->BinOp.right, level + 1);
         if (i) pel_lay_end(&p->lay, spine.at[i]);
     }
-    pel_lay_close(&p->lay, chain);
+    close_chain(p, chain, operator);
 }
 
 static void print_boolop(pel_printer *p, pel_node *node) {
     pel_level level = level_of(node);
     uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
+    uint32_t operator = 0;
     for (uint32_t i = 0; i < node->BoolOp.values.n; i++) {
-        if (i) print_operator(p, pel_boolop_text(node->BoolOp.op));
+        if (i) operator = print_operator(p, pel_boolop_text(node->BoolOp.op));
         pel_print_loose(p, node->BoolOp.values.at[i], level + 1);
     }
-    pel_lay_close(&p->lay, chain);
+    close_chain(p, chain, operator);
 }
 
 static void print_compare(pel_printer *p, pel_node *node) {
     uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
     pel_print_loose(p, node->Compare.left, PEL_LEVEL_BITOR);
+    uint32_t operator = 0;
     for (uint32_t i = 0; i < node->Compare.comparators.n; i++) {
-        print_operator(p, pel_cmpop_text((pel_CMPOP)node->Compare.ops.at[i]));
+        operator = print_operator(p, pel_cmpop_text((pel_CMPOP)node->Compare.ops.at[i]));
         pel_print_loose(p, node->Compare.comparators.at[i], PEL_LEVEL_BITOR);
     }
-    pel_lay_close(&p->lay, chain);
+    close_chain(p, chain, operator);
 }
 
 /* a if b else c if d else e: one list, too. */
@@ -447,12 +458,13 @@ static void print_primary(pel_printer *p, pel_node *node, bool dotted) {
         if (dotted && seen_call && trailer->kind == PEL_Attribute && i && spine.at[i - 1]->kind == PEL_Call)
             pel_lay_soft(&p->lay);
         seen_call |= trailer->kind == PEL_Call;
-        uint32_t from = pel_lay_here(&p->lay), brackets = p->lay.last_brackets;
+        uint32_t from = pel_lay_here(&p->lay), brackets = p->lay.last_brackets, lines = p->lay.lines_at_brackets;
         print_trailer(p, trailer);
         uint32_t width = pel_lay_width(&p->lay, from, pel_lay_here(&p->lay));
         if (trailer->kind != PEL_Attribute && width <= SHORT_TRAILER && width < widest) {
             pel_lay_freeze(&p->lay, from, pel_lay_here(&p->lay));
             p->lay.last_brackets = brackets;
+            p->lay.lines_at_brackets = lines;
         }
         if (trailer->kind != PEL_Attribute && width > widest) widest = width;
         if (i) pel_lay_end(&p->lay, trailer);
@@ -627,7 +639,7 @@ static bool is_format(const pel_node *node) { /* "…" % (a, b) */
 
 static pel_group group_for(const pel_node *node) {
     for (;;) switch (node->kind) {
-        case PEL_BoolOp:
+        case PEL_BoolOp: return node->BoolOp.values.n == 2 ? PEL_GROUP_OPERATOR : PEL_GROUP_PARENS;
         case PEL_IfExp: return PEL_GROUP_PARENS;
         case PEL_BinOp:
             if (is_format(node)) return PEL_GROUP_HUG;

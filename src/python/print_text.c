@@ -25,14 +25,27 @@ static void put_hexadecimal(pel_buf *out, pel_str digits) {
     for (uint32_t k = limbs.n; k-- > 0;) pel_putf(out, k + 1 == limbs.n ? "%x" : "%08x", limbs.at[k]);
 }
 
+/* repr's exponents are those of printf: people write 1e-5 for 1e-05 and 1e16 for 1e+16. */
+static void put_finite(pel_buf *out, double value) {
+    pel_buf repr = pel_buf_in(out->ctx);
+    pel_put_float_repr(&repr, value);
+    pel_str text = pel_buf_str(&repr);
+    const char *e = memchr(text.ptr, 'e', text.len);
+    size_t exponent = e ? (size_t)(e - text.ptr) + 1 : text.len;
+    pel_put(out, pel_str_cut(text, 0, exponent));
+    if (!e) return;
+    if (text.ptr[exponent] == '-') pel_put_byte(out, '-');
+    for (exponent++; text.ptr[exponent] == '0'; exponent++) {}
+    pel_put(out, pel_str_from(text, exponent));
+}
+
 static void put_float(pel_buf *out, double value) {
-    if (isnan(value)) {
+    if (isnan(value))
         pel_put_c(out, "1e309 - 1e309");
-    } else if (isinf(value)) {
+    else if (isinf(value))
         pel_put_c(out, value > 0 ? "1e309" : "-1e309");
-    } else {
-        pel_put_float_repr(out, value);
-    }
+    else
+        put_finite(out, value);
 }
 
 static bool is_negative_zero(double value) { return value == 0 && signbit(value); }
