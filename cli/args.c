@@ -134,12 +134,15 @@ static int split_letters(splitter *s, const char *letters) {
 }
 
 int cli_parse_args(const cli_command *command, int argc, char **argv, cli_args *args) {
-    /* Lives as long as the process. An argument holds at most as many options as it has letters. */
+    /* An argument holds at most as many options as it has letters. */
     size_t room = 1;
     for (int i = 0; i < argc; i++) room += strlen(argv[i]) + 1;
-    const char **operands = calloc((size_t)argc + 1, sizeof *operands);
-    splitter s = { .command = command, .argv = argv, .argc = argc, .given = calloc(room, sizeof *s.given) };
-    if (!operands || !s.given) {
+    static const char **operands; /* these two live as long as the process */
+    static cli_given *given;
+    operands = calloc((size_t)argc + 1, sizeof *operands);
+    given = calloc(room, sizeof *given);
+    splitter s = { .command = command, .argv = argv, .argc = argc, .given = given };
+    if (!operands || !given) {
         fputs("pellucid: out of memory\n", stderr);
         return CLI_BAD_INPUT;
     }
