@@ -48,8 +48,8 @@ typedef enum pel_class_kind {
 typedef struct pel_log_class {
     pel_class_kind kind;
     pel_name name;
-    pel_str qualname, module; /* of the author's; for torch's: path = shortest public name, "nn.Linear" */
-    pel_str path;
+    pel_str qualname, module; /* as the class says; "__main__" where it says so */
+    pel_str path;             /* of torch's and the library's: shortest public dotted name, "torch.nn.Linear" */
     pel_id file;
     uint32_t line;  /* of the class statement, decorators included; 0 unknown */
     pel_id *bases;  /* classes, in order; `object` and nn.Module are rows as well */
@@ -244,6 +244,9 @@ void pel_log_dump(pel_ctx *ctx, const pel_log *log, pel_buf *out);
 static inline const pel_value *pel_value_at(const pel_log *log, pel_id id) { return &log->values.at[id]; }
 static inline const pel_log_module *pel_module_at(const pel_log *log, pel_id id) { return &log->modules.at[id]; }
 static inline const pel_log_class *pel_class_at(const pel_log *log, pel_id id) { return &log->classes.at[id]; }
+bool pel_value_has_items(pel_value_kind kind);
+bool pel_value_has_text(pel_value_kind kind);
+const char *pel_value_kind_name(pel_value_kind kind);
 /* The value of a module's attribute, 0 if it has none of that name. Parameters, buffers and children don't count. */
 pel_id pel_module_attribute(const pel_log *log, pel_id module, pel_name name);
 /* Whether two values are the same plain value: equal constants, tuples of equal items, the same class ... */
