@@ -97,10 +97,10 @@ static void check_ids(pel_ctx *ctx, const pel_id *ids, uint32_t n, uint32_t belo
     for (uint32_t i = 0; i < n; i++) need(ctx, ids[i] < below, table, row, what);
 }
 
-static void check_attributes(pel_ctx *ctx, const pel_log *log, const pel_log_attribute *at, uint32_t n, bool names,
+static void check_attributes(pel_ctx *ctx, const pel_log *log, const pel_log_attribute *at, uint32_t n,
                              const char *table, uint32_t row) {
     for (uint32_t i = 0; i < n; i++)
-        need(ctx, at[i].value < log->values.n && (at[i].name || !names), table, row, "a named value is missing");
+        need(ctx, at[i].value < log->values.n && at[i].name, table, row, "a named value is missing");
 }
 
 static void check_code(pel_ctx *ctx, const pel_log *log, pel_id id) {
@@ -154,8 +154,10 @@ static void check_module(pel_ctx *ctx, const pel_log *log, pel_id id) {
     check_ids(ctx, row->children, row->child_names.n, log->modules.n, "modules", id, "no such child");
     check_slots(ctx, log, row->parameters, row->n_parameters, id);
     check_slots(ctx, log, row->buffers, row->n_buffers, id);
-    check_attributes(ctx, log, row->attributes, row->n_attributes, true, "modules", id);
-    check_attributes(ctx, log, row->arguments, row->n_arguments, false, "modules", id);
+    check_attributes(ctx, log, row->attributes, row->n_attributes, "modules", id);
+    for (uint32_t i = 0; i < row->n_arguments; i++)
+        need(ctx, row->arguments[i].name && row->arguments[i].value < log->values.n, "modules", id,
+             "an argument is missing");
 }
 
 static void check_records(pel_ctx *ctx, const pel_log *log, pel_id id) {
@@ -199,7 +201,7 @@ static void check_event(pel_ctx *ctx, const pel_log *log, pel_id id) {
          "events", id, "no such place");
     need(ctx, row->function < log->values.n && row->result < log->values.n, "events", id, "no such value");
     check_ids(ctx, row->args, row->n_args, log->values.n, "events", id, "no such argument");
-    check_attributes(ctx, log, row->kwargs, row->n_kwargs, true, "events", id);
+    check_attributes(ctx, log, row->kwargs, row->n_kwargs, "events", id);
 }
 
 static void check_run(pel_ctx *ctx, const pel_log *log, uint32_t id) {
@@ -207,7 +209,7 @@ static void check_run(pel_ctx *ctx, const pel_log *log, uint32_t id) {
     need(ctx, row->root < log->modules.n && row->activation < log->activations.n && row->result < log->values.n, "runs",
          id, "refers to nothing");
     check_ids(ctx, row->args, row->n_args, log->values.n, "runs", id, "no such argument");
-    check_attributes(ctx, log, row->kwargs, row->n_kwargs, true, "runs", id);
+    check_attributes(ctx, log, row->kwargs, row->n_kwargs, "runs", id);
 }
 
 void pel_log_check(pel_ctx *ctx, const pel_log *log) {

@@ -131,7 +131,8 @@ static void put_slots(pel_buf *out, const pel_log *log, const char *what, const 
         if (slots[i].tensor) put_tensor(out, log, slots[i].tensor);
         else pel_put_c(out, "None");
         if (!slots[i].persistent) pel_put_c(out, " (not persistent)");
-        if (slots[i].formula.len) pel_putf(out, " = %.*s", PEL_FMT(slots[i].formula));
+        pel_str formula = log->tensors.at[slots[i].tensor].formula;
+        if (formula.len) pel_putf(out, " = %.*s", PEL_FMT(formula));
         pel_put_c(out, "\n");
     }
 }
@@ -145,7 +146,11 @@ static void dump_modules(pel_buf *out, const pel_log *log) {
         if (row->has_hooks) pel_put_c(out, " hooks");
         if (row->has_arguments) {
             pel_put_c(out, " (");
-            put_attributes(out, log, row->arguments, row->n_arguments);
+            for (uint32_t i = 0; i < row->n_arguments; i++) {
+                const pel_log_argument *argument = &row->arguments[i];
+                pel_putf(out, "%s%s%s", i ? ", " : "", argument->name->text, argument->is_default ? "=default " : "=");
+                put_value(out, log, argument->value, 1);
+            }
             pel_put_c(out, ")");
         }
         pel_put_c(out, "\n");

@@ -306,6 +306,8 @@ static void row_tensor(pel_wire *w, pel_log_tensor *row) {
     wire_bool(w, &row->is_parameter);
     wire_u32(w, &row->owner);
     wire_name(w, &row->name);
+    wire_str(w, &row->formula);
+    wire_blob(w, &row->data);
 }
 
 static void wire_slots(pel_wire *w, pel_log_slot **slots, uint32_t *n) {
@@ -316,7 +318,18 @@ static void wire_slots(pel_wire *w, pel_log_slot **slots, uint32_t *n) {
         wire_name(w, &slot->name);
         wire_u32(w, &slot->tensor);
         wire_bool(w, &slot->persistent);
-        wire_str(w, &slot->formula);
+    }
+}
+
+static void wire_arguments(pel_wire *w, pel_log_module *row) {
+    wire_count(w, &row->n_arguments);
+    if (w->reading) row->arguments = pel_new_array(w->ctx, row->n_arguments, pel_log_argument);
+    for (uint32_t i = 0; i < row->n_arguments; i++) {
+        pel_log_argument *argument = &row->arguments[i];
+        wire_name(w, &argument->name);
+        wire_u32(w, &argument->value);
+        wire_bool(w, &argument->positional);
+        wire_bool(w, &argument->is_default);
     }
 }
 
@@ -333,7 +346,8 @@ static void row_module(pel_wire *w, pel_log_module *row) {
     wire_slots(w, &row->buffers, &row->n_buffers);
     wire_attributes(w, &row->attributes, &row->n_attributes);
     wire_bool(w, &row->has_arguments);
-    wire_attributes(w, &row->arguments, &row->n_arguments);
+    wire_arguments(w, row);
+    wire_names(w, &row->made_by_base);
 }
 
 static void wire_records(pel_wire *w, pel_activation *row) {
