@@ -133,12 +133,14 @@ static void wire_name(pel_wire *w, pel_name *name) {
         return;
     }
     uint64_t number;
-    if (!*name) {
+    /* The log may live in another ctx, with names of its own. */
+    pel_name ours = *name ? pel_intern_hashed(w->ctx, (*name)->text, (*name)->len, (*name)->hash) : NULL;
+    if (!ours) {
         write_number(w, 0);
-    } else if (pel_map_get(&w->known, PEL_KEY(*name), &number)) {
+    } else if (pel_map_get(&w->known, PEL_KEY(ours), &number)) {
         write_number(w, number);
     } else {
-        pel_map_set(w->ctx, &w->known, PEL_KEY(*name), w->known.n + 2);
+        pel_map_set(w->ctx, &w->known, PEL_KEY(ours), w->known.n + 2);
         write_number(w, 1);
         write_number(w, (*name)->len);
         pel_put_name(w->out, *name);

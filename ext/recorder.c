@@ -1,0 +1,605 @@
+/* The type Recorder: runs a model and logs the activations of the author's functions.
+ *
+ * Two hooks of CPython work together. The frame evaluation function (PEP 523) sees every frame begin and end:
+ * it opens and closes activations, and switches the interpreter's tracing on for the author's frames and off
+ * for all others, so that torch's own Python runs at full speed. The trace function then sees each instruction
+ * of the author's frames just before it runs; what the instruction before it left is on the stack by then.
+ * Neither changes what the program does. */
+#include "recorder.h"
+
+#if PEL_CAN_RECORD
+
+/* ---- errors: the recorder may run out of memory, the model must not notice ---- */
+
+typedef struct job {
+    pel_recorder *rec;
+    void (*body)(pel_recorder *rec, void *arg);
+    void *arg;
+} job;
+
+static void do_job(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    job *j = arg;
+    j->body(j->rec, j->arg);
+}
+
+/* Runs body with the recorder looking away from what it does itself. After the first failure nothing more is
+ * recorded; run() raises it when the model is done. */
+static bool attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void *arg), void *arg) {
+    job j = { rec, body, arg };
+    bool was_busy = rec->busy;
+    rec->busy = true;
+    bool done = pel_attempt(rec->ctx, do_job, &j, &rec->err);
+    rec->busy = was_busy;
+    if (!done) rec->failed = true;
+    return done;
+}
+
+/* ---- records ---- */
+
+static void add_record(pel_recorder *rec, pel_live *live, pel_record_kind kind, uint32_t at, uint32_t value) {
+    pel_push(rec->ctx, &live->records, (pel_record){ .at = at & 0xfffffff, .kind = (uint32_t)kind & 0xf, .value = value });
+}
+
+/* The value that an instruction left, now that the next one of its frame, at unit `next`, is about to run. */
+static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_frame *frame, uint32_t next) {
+    const pel_unit *unit = &live->code->units[live->pending];
+    PyObject *top = pel_frame_peek(frame, 0);
+    if (!top) return 0;
+    switch ((pel_leaves)unit->leaves) {
+    case PEL_LEAVES_TOP: case PEL_LEAVES_YIELD: return pel_record_value(rec, top);
+    case PEL_LEAVES_NEW: return pel_record_new(rec, top);
+    case PEL_LEAVES_RESULT: /* only the stack holds it: it was made just now */
+        return Py_REFCNT(top) == 1 ? pel_record_new(rec, top) : pel_record_value(rec, top);
+    case PEL_LEAVES_METHOD: {
+        PyObject *function = pel_frame_peek(frame, 1);
+        return function ? pel_record_method(rec, top, function) : pel_record_value(rec, top);
+    }
+    case PEL_LEAVES_ITEM: return next == live->pending + unit->size ? pel_record_value(rec, top) : 0;
+    case PEL_LEAVES_NOTHING: case PEL_LEAVES_RETURN: return 0;
+    }
+    return 0;
+}
+
+static void finish_pending(pel_recorder *rec, pel_live *live, const pel_frame *frame, uint32_t next) {
+    if (!live->has_pending) return;
+    pel_id value = value_left(rec, live, frame, next);
+    add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, live->pending, value);
+    live->has_pending = false;
+}
+
+typedef struct opcode_event {
+    pel_live *live;
+    pel_frame *frame;
+} opcode_event;
+
+static void on_opcode(pel_recorder *rec, void *arg) {
+    opcode_event *event = arg;
+    pel_live *live = event->live;
+    uint32_t unit = pel_frame_unit(event->frame);
+    if (unit >= live->code->n_units) return;
+    finish_pending(rec, live, event->frame, unit);
+    live->pending = live->code->units[unit].real;
+    live->has_pending = true;
+}
+
+typedef struct raise_event {
+    pel_live *live;
+    PyObject *exception; /* class */
+} raise_event;
+
+static void on_raise(pel_recorder *rec, void *arg) {
+    raise_event *event = arg;
+    pel_live *live = event->live;
+    if (!live->has_pending) return;
+    pel_id class = event->exception && PyType_Check(event->exception) ? pel_record_class_value(rec, event->exception) : 0;
+    add_record(rec, live, PEL_R_RAISE, live->pending, class);
+    live->has_pending = false;
+}
+
+/* The interpreter's trace function. */
+static int on_trace(PyObject *object, PyFrameObject *frame_object, int what, PyObject *arg) {
+    pel_recorder *rec = (pel_recorder *)object;
+    pel_live *live = rec->top;
+    pel_frame *frame = pel_frame_of(frame_object);
+    if (rec->failed || rec->busy || !live || live->frame != frame) return 0;
+    if (what == PyTrace_OPCODE) {
+        attempt(rec, on_opcode, &(opcode_event){ live, frame });
+    } else if (what == PyTrace_CALL) {
+        pel_frame_trace_opcodes(frame_object);
+    } else if (what == PyTrace_EXCEPTION && PyTuple_Check(arg) && live->has_pending) {
+        PyObject *type = PyTuple_GET_ITEM(arg, 0);
+        bool is_stop = type == PyExc_StopIteration && live->code->units[live->pending].swallows_stop;
+        if (!is_stop) attempt(rec, on_raise, &(raise_event){ live, type });
+    }
+    return 0;
+}
+
+/* ---- activations ---- */
+
+typedef struct begin_event {
+    pel_frame *frame;
+    pel_live *live; /* out; NULL for frames that are not the author's */
+} begin_event;
+
+static void set_variables(pel_recorder *rec, pel_activation *row, pel_frame *frame, const pel_code_object *code) {
+    PyCodeObject *object = pel_frame_code(frame);
+    PyObject *const *slots = pel_frame_slots(frame);
+    PyObject *closure = PyFunction_GET_CLOSURE(pel_frame_function(frame));
+    pel_id *locals = pel_new_array(rec->ctx, code->varnames.n, pel_id);
+    pel_id *cells = pel_new_array(rec->ctx, code->cellvars.n + code->freevars.n, pel_id);
+    uint32_t n_locals = 0, n_cells = 0, n_free = 0;
+    for (int i = 0; i < object->co_nlocalsplus; i++) { /* arguments are not in their cells yet, free variables are */
+        int kind = pel_code_slot_kind(object, i);
+        pel_id value = 0;
+        if (kind & PEL_SLOT_FREE) {
+            PyObject *cell = closure && n_free < PyTuple_GET_SIZE(closure) ? PyTuple_GET_ITEM(closure, n_free) : NULL;
+            value = cell ? pel_record_value(rec, PyCell_GET(cell)) : 0;
+        } else if (slots[i]) {
+            value = pel_record_value(rec, slots[i]);
+        }
+        if (kind & PEL_SLOT_LOCAL && n_locals < code->varnames.n) locals[n_locals++] = value;
+        if (kind & PEL_SLOT_CELL && n_cells < code->cellvars.n) cells[n_cells++] = value;
+        if (kind & PEL_SLOT_FREE && n_free < code->freevars.n) cells[code->cellvars.n + n_free++] = value;
+    }
+    row->locals = locals;
+    row->cells = cells;
+}
+
+static void begin(pel_recorder *rec, void *arg) {
+    begin_event *event = arg;
+    pel_frame *frame = event->frame;
+    pel_code_info *info = pel_code_info_of(rec, (PyObject *)pel_frame_code(frame));
+    if (!info->is_author) return;
+    PyObject *generator = pel_frame_generator(frame);
+    if (generator) { /* resumed: its activation goes on, if it was seen to begin */
+        pel_live *live = (pel_live *)(uintptr_t)pel_map_find(&rec->generators, PEL_KEY(generator), 0);
+        if (live && live->code == info) event->live = live;
+        return;
+    }
+    PyObject *function = pel_frame_function(frame);
+    PyObject *const *slots = pel_frame_slots(frame);
+    PyObject *first = pel_frame_code(frame)->co_argcount > 0 ? slots[0] : NULL;
+    pel_activation row = { .run = rec->run, .direct = rec->foreign == 0 };
+    row.code = pel_record_code(rec, info, PyFunction_GET_GLOBALS(function), first);
+    row.function = pel_record_value(rec, function);
+    set_variables(rec, &row, frame, rec->log->codes.at[row.code].code);
+    pel_push(rec->ctx, &rec->log->activations, row);
+    pel_live *live = pel_new(rec->ctx, pel_live);
+    live->id = rec->log->activations.n - 1;
+    live->code = info;
+    live->older = rec->live;
+    rec->live = live;
+    if (rec->top) {
+        pel_activation *made = &rec->log->activations.at[live->id];
+        made->parent = rec->top->id;
+        made->parent_at = rec->top->records.n;
+        add_record(rec, rec->top, PEL_R_CHILD, rec->top->pending, live->id);
+    }
+    event->live = live;
+}
+
+typedef struct end_event {
+    pel_frame *frame; /* gone by then: only to know whether it was a generator's */
+    pel_live *live;
+    PyObject *result;    /* NULL: it raised */
+    PyObject *exception; /* its class then */
+    bool was_resumed;
+} end_event;
+
+static void end(pel_recorder *rec, void *arg) {
+    end_event *event = arg;
+    pel_live *live = event->live;
+    int flags = ((PyCodeObject *)live->code->code)->co_flags;
+    bool is_generator = flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
+    if (event->result && is_generator && !event->was_resumed) { /* nothing of it has run yet */
+        pel_map_set(rec->ctx, &rec->generators, PEL_KEY(event->result), PEL_KEY(live));
+        return;
+    }
+    bool yields = live->has_pending && live->code->units[live->pending].leaves == PEL_LEAVES_YIELD;
+    if (event->result && yields && is_generator) { /* what is sent will be its value */
+        add_record(rec, live, PEL_R_YIELD, live->pending, pel_record_value(rec, event->result));
+        return;
+    }
+    if (event->result) {
+        add_record(rec, live, PEL_R_RETURN, live->pending, pel_record_value(rec, event->result));
+        live->has_pending = false;
+    } else {
+        on_raise(rec, &(raise_event){ live, event->exception });
+    }
+}
+
+/* ---- the frame evaluation function ---- */
+
+static pel_recorder *running;                 /* all that run now, one per thread */
+static _PyFrameEvalFunction evaluate_before; /* what ours has replaced */
+
+static PyObject *evaluate_plainly(PyThreadState *thread, pel_frame *frame, int throwing) {
+    return evaluate_before ? evaluate_before(thread, frame, throwing) : _PyEval_EvalFrameDefault(thread, frame, throwing);
+}
+
+static PyObject *evaluate_foreign(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing) {
+    int was = pel_set_tracing(thread, thread->c_profilefunc != NULL);
+    rec->foreign++;
+    PyObject *result = evaluate_plainly(thread, frame, throwing);
+    rec->foreign--;
+    pel_set_tracing(thread, was);
+    return result;
+}
+
+static PyObject *evaluate_author(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing,
+                                 pel_live *live) {
+    pel_live *caller = rec->top;
+    uint32_t foreign = rec->foreign;
+    bool was_resumed = pel_frame_generator(frame) != NULL;
+    rec->top = live;
+    rec->foreign = 0;
+    live->frame = frame;
+    int was = pel_set_tracing(thread, 1);
+    PyObject *result = evaluate_plainly(thread, frame, throwing);
+    pel_set_tracing(thread, was);
+    live->frame = NULL;
+    if (rec->thread && !rec->failed) {
+        PyObject *type = NULL, *value = NULL, *traceback = NULL;
+        if (!result) PyErr_Fetch(&type, &value, &traceback);
+        attempt(rec, end, &(end_event){ .live = live, .result = result, .exception = type, .was_resumed = was_resumed });
+        if (!result) PyErr_Restore(type, value, traceback);
+    }
+    rec->top = caller;
+    rec->foreign = foreign;
+    return result;
+}
+
+static PyObject *evaluate(PyThreadState *thread, pel_frame *frame, int throwing) {
+    pel_recorder *rec = running;
+    while (rec && rec->thread != thread) rec = rec->next_running;
+    if (!rec || rec->busy || rec->failed) return evaluate_plainly(thread, frame, throwing);
+    uint64_t known = pel_map_find(&rec->codes, PEL_KEY(pel_frame_code(frame)), 0);
+    if (known && !((pel_code_info *)(uintptr_t)known)->is_author) return evaluate_foreign(rec, thread, frame, throwing);
+    begin_event event = { .frame = frame };
+    PyObject *type, *value, *traceback; /* set if the frame is resumed by throw() */
+    if (throwing) PyErr_Fetch(&type, &value, &traceback);
+    attempt(rec, begin, &event);
+    if (throwing) PyErr_Restore(type, value, traceback);
+    if (!event.live) return evaluate_foreign(rec, thread, frame, throwing);
+    Py_INCREF(rec); /* the model may drop the last reference while it runs */
+    PyObject *result = evaluate_author(rec, thread, frame, throwing, event.live);
+    Py_DECREF(rec);
+    return result;
+}
+
+/* ---- a run ---- */
+
+typedef struct hooks { /* what was there before */
+    Py_tracefunc trace;
+    PyObject *trace_object;
+} hooks;
+
+static void install(pel_recorder *rec, hooks *before) {
+    PyThreadState *thread = PyThreadState_Get();
+    before->trace = thread->c_tracefunc;
+    before->trace_object = Py_XNewRef(thread->c_traceobj);
+    if (!running) {
+        _PyFrameEvalFunction current = _PyInterpreterState_GetEvalFrameFunc(thread->interp);
+        if (current != evaluate) {
+            evaluate_before = current == _PyEval_EvalFrameDefault ? NULL : current;
+            _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate);
+        }
+    }
+    rec->thread = thread;
+    rec->next_running = running;
+    running = rec;
+    PyEval_SetTrace(on_trace, (PyObject *)rec);
+    pel_set_tracing(thread, thread->c_profilefunc != NULL); /* only in author's frames */
+}
+
+static void uninstall(pel_recorder *rec, hooks *before) {
+    PyThreadState *thread = PyThreadState_Get();
+    PyEval_SetTrace(before->trace, before->trace_object);
+    Py_XDECREF(before->trace_object);
+    for (pel_recorder **at = &running; *at; at = &(*at)->next_running) {
+        if (*at != rec) continue;
+        *at = rec->next_running;
+        break;
+    }
+    rec->thread = NULL;
+    if (!running && _PyInterpreterState_GetEvalFrameFunc(thread->interp) == evaluate)
+        _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate_before ? evaluate_before : _PyEval_EvalFrameDefault);
+}
+
+typedef struct run_event {
+    PyObject *label, *args, *kwargs, *result;
+} run_event;
+
+static void begin_run(pel_recorder *rec, void *arg) {
+    run_event *event = arg;
+    pel_run row = { .label = pel_ext_text(rec->ctx, event->label), .grad_enabled = pel_grad_enabled(&rec->torch) };
+    if (pel_is_module(&rec->torch, rec->root)) {
+        if (!rec->log->root) pel_record_tree(rec, rec->root);
+        row.root = rec->log->root;
+        PyObject *dict = PyObject_GenericGetDict(rec->root, NULL);
+        row.training = dict && PyDict_GetItemString(dict, "training") == Py_True;
+        Py_XDECREF(dict);
+    }
+    row.n_args = (uint32_t)PyTuple_GET_SIZE(event->args);
+    row.args = pel_new_array(rec->ctx, row.n_args, pel_id);
+    for (uint32_t i = 0; i < row.n_args; i++) row.args[i] = pel_record_value(rec, PyTuple_GET_ITEM(event->args, i));
+    row.kwargs = pel_new_array(rec->ctx, event->kwargs ? (size_t)PyDict_GET_SIZE(event->kwargs) : 0, pel_log_attribute);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (event->kwargs && PyDict_Next(event->kwargs, &at, &key, &value))
+        row.kwargs[row.n_kwargs++] = (pel_log_attribute){ pel_ext_name(rec->ctx, key), pel_record_value(rec, value) };
+    pel_push(rec->ctx, &rec->log->runs, row);
+    rec->run = rec->log->runs.n - 1;
+}
+
+/* Of the activations that nobody recorded called, the one that is the root's forward. */
+static pel_id forward_of_run(pel_recorder *rec) {
+    const pel_log *log = rec->log;
+    PyObject *name = PyUnicode_FromString("forward");
+    PyObject *function = name ? _PyType_Lookup(Py_TYPE(rec->root), name) : NULL; /* borrowed */
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (PyFunction_Check(rec->root)) function = rec->root;
+    pel_id code = function && PyFunction_Check(function) ? pel_code_info_of(rec, PyFunction_GET_CODE(function))->row : 0;
+    pel_id first = 0;
+    for (const pel_live *live = rec->live; live; live = live->older) {
+        const pel_activation *row = &log->activations.at[live->id];
+        if (row->parent) continue;
+        if (code && row->code == code) return live->id;
+        bool on_root = log->codes.at[row->code].code->varnames.n && row->locals[0] &&
+                       pel_value_at(log, row->locals[0])->kind == PEL_V_MODULE &&
+                       pel_value_at(log, row->locals[0])->module == log->root;
+        if (on_root || !log->root) first = live->id;
+    }
+    return first;
+}
+
+static void end_run(pel_recorder *rec, void *arg) {
+    run_event *event = arg;
+    for (pel_live *live = rec->live; live; live = live->older) {
+        pel_activation *row = &rec->log->activations.at[live->id];
+        row->records = live->records.at;
+        row->n_records = live->records.n;
+    }
+    pel_run *row = &rec->log->runs.at[rec->run];
+    row->activation = forward_of_run(rec);
+    row->result = event->result ? pel_record_value(rec, event->result) : 0;
+    rec->live = rec->top = NULL;
+    rec->generators = (pel_map){ .slots = NULL };
+}
+
+PyDoc_STRVAR(run_doc, "run(label, args=(), kwargs={})\n--\n\n"
+                      "Calls the model with these arguments, records what happens, and returns what it returns.\n"
+                      "Exceptions of the model come out as they are.");
+
+static PyObject *recorder_run(pel_recorder *rec, PyObject *arguments, PyObject *keywords) {
+    static char *names[] = { "label", "args", "kwargs", NULL };
+    PyObject *given = NULL, *kwargs = NULL;
+    run_event event = { .label = NULL };
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|OO!:run", names, &event.label, &given, &PyDict_Type, &kwargs))
+        return NULL;
+    for (pel_recorder *other = running; other; other = other->next_running)
+        if (other->thread == PyThreadState_Get()) {
+            PyErr_SetString(PyExc_RuntimeError, "a recorder is running in this thread already");
+            return NULL;
+        }
+    if (rec->thread) {
+        PyErr_SetString(PyExc_RuntimeError, "this recorder is running in another thread");
+        return NULL;
+    }
+    if (rec->failed) return pel_ext_raise_err(&rec->err, NULL);
+    event.args = given ? PySequence_Tuple(given) : PyTuple_New(0);
+    if (!event.args) return NULL;
+    event.kwargs = kwargs;
+    PyObject *result = NULL;
+    if (attempt(rec, begin_run, &event)) {
+        hooks before;
+        install(rec, &before);
+        result = PyObject_Call(rec->root, event.args, event.kwargs);
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        uninstall(rec, &before);
+        event.result = result;
+        if (!rec->failed) attempt(rec, end_run, &event);
+        PyErr_Restore(type, value, traceback);
+        if (result && rec->failed) Py_CLEAR(result);
+    }
+    Py_DECREF(event.args);
+    if (rec->failed && !PyErr_Occurred()) return pel_ext_raise_err(&rec->err, NULL);
+    return result;
+}
+
+/* ---- what becomes of the log ---- */
+
+typedef struct text_job {
+    pel_recorder *rec;
+    pel_buf out;
+} text_job;
+
+static void write_log(pel_ctx *ctx, void *arg) {
+    text_job *j = arg;
+    pel_log_check(ctx, j->rec->log);
+    pel_log_write(ctx, j->rec->log, &j->out);
+}
+
+static void dump_log(pel_ctx *ctx, void *arg) {
+    text_job *j = arg;
+    pel_log_dump(ctx, j->rec->log, &j->out);
+}
+
+static PyObject *text_of_log(pel_recorder *rec, void (*body)(pel_ctx *ctx, void *arg), bool is_text) {
+    if (rec->thread) {
+        PyErr_SetString(PyExc_RuntimeError, "the recorder is running");
+        return NULL;
+    }
+    pel_ctx *scratch = pel_ext_open(); /* the log's own memory stays as small as it is */
+    if (!scratch) return NULL;
+    text_job j = { .rec = rec, .out = pel_buf_in(scratch) };
+    pel_err err;
+    PyObject *result = NULL;
+    if (pel_attempt(scratch, body, &j, &err)) {
+        pel_str s = pel_buf_str(&j.out);
+        result = is_text ? PyUnicode_DecodeUTF8(s.ptr, (Py_ssize_t)s.len, "surrogatepass")
+                         : PyBytes_FromStringAndSize(s.ptr, (Py_ssize_t)s.len);
+    } else {
+        pel_ext_raise_err(&err, NULL);
+    }
+    pellucid_close(scratch);
+    return result;
+}
+
+PyDoc_STRVAR(log_bytes_doc, "log_bytes()\n--\n\nThe log as a trace file.");
+static PyObject *recorder_log_bytes(pel_recorder *rec, PyObject *ignored) {
+    (void)ignored;
+    return text_of_log(rec, write_log, false);
+}
+
+PyDoc_STRVAR(dump_doc, "dump()\n--\n\nThe log as text, for people.");
+static PyObject *recorder_dump(pel_recorder *rec, PyObject *ignored) {
+    (void)ignored;
+    return text_of_log(rec, dump_log, true);
+}
+
+/* ---- the type ---- */
+
+static PyObject *helper_module(const char *name) { /* NULL, without error, where it can't be imported */
+    PyObject *module = PyImport_ImportModule(name);
+    if (!module) PyErr_Clear();
+    return module;
+}
+
+static void open_log(pel_recorder *rec, void *arg) {
+    (void)arg;
+    rec->log = pel_log_new(rec->ctx);
+    PyObject *versions = rec->helpers ? PyObject_CallMethod(rec->helpers, "versions", NULL) : NULL;
+    if (versions && PyUnicode_Check(versions)) rec->log->versions = pel_ext_text(rec->ctx, versions);
+    Py_XDECREF(versions);
+    PyErr_Clear();
+    pel_push(rec->ctx, &rec->next_same_hash, 0);
+}
+
+static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = { "model", "author_roots", NULL };
+    PyObject *model, *roots = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O:Recorder", names, &model, &roots)) return NULL;
+    if (!PyCallable_Check(model)) return PyErr_Format(PyExc_TypeError, "a model can be called, %R can't", model);
+    pel_recorder *rec = (pel_recorder *)type->tp_alloc(type, 0);
+    if (!rec) return NULL;
+    rec->root = Py_NewRef(model);
+    if (roots && roots != Py_None && !(rec->author_roots = PySequence_Tuple(roots))) goto failed;
+    if (pel_torch_find(&rec->torch) != 0) goto failed;
+    rec->helpers = PyImport_ImportModule("pellucid._library");
+    if (!rec->helpers || !(rec->ctx = pel_ext_open())) goto failed;
+    if (rec->torch.present) {
+        rec->leaves = helper_module("pellucid._leaves");
+        rec->formulas = helper_module("pellucid._formula");
+    }
+    if (!attempt(rec, open_log, NULL)) {
+        pel_ext_raise_err(&rec->err, NULL);
+        goto failed;
+    }
+    return (PyObject *)rec;
+failed:
+    Py_DECREF(rec);
+    return NULL;
+}
+
+static int recorder_traverse(pel_recorder *rec, visitproc visit, void *arg) {
+    Py_VISIT(rec->root);
+    Py_VISIT(rec->author_roots);
+    Py_VISIT(rec->helpers);
+    Py_VISIT(rec->leaves);
+    Py_VISIT(rec->formulas);
+    int stop = pel_torch_visit(&rec->torch, visit, arg);
+    return stop ? stop : pel_visit_seen(rec, visit, arg);
+}
+
+static int recorder_clear(pel_recorder *rec) {
+    Py_CLEAR(rec->root);
+    Py_CLEAR(rec->author_roots);
+    Py_CLEAR(rec->helpers);
+    Py_CLEAR(rec->leaves);
+    Py_CLEAR(rec->formulas);
+    pel_forget_all(rec);
+    pel_torch_release(&rec->torch);
+    return 0;
+}
+
+static void recorder_dealloc(pel_recorder *rec) {
+    PyObject_GC_UnTrack(rec);
+    recorder_clear(rec);
+    if (rec->ctx) pellucid_close(rec->ctx);
+    Py_TYPE(rec)->tp_free((PyObject *)rec);
+}
+
+static PyObject *recorder_get_origin(pel_recorder *rec, void *closure) {
+    (void)closure;
+    pel_str s = rec->log->origin;
+    return PyUnicode_DecodeUTF8(s.ptr ? s.ptr : "", (Py_ssize_t)s.len, "surrogatepass");
+}
+
+static void set_origin(pel_recorder *rec, void *arg) { rec->log->origin = pel_ext_text(rec->ctx, arg); }
+
+static int recorder_set_origin(pel_recorder *rec, PyObject *value, void *closure) {
+    (void)closure;
+    if (!value || !PyUnicode_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "origin must be a str");
+        return -1;
+    }
+    if (attempt(rec, set_origin, value)) return 0;
+    pel_ext_raise_err(&rec->err, NULL);
+    return -1;
+}
+
+static PyMethodDef recorder_methods[] = {
+    { "run", (PyCFunction)(void (*)(void))recorder_run, METH_VARARGS | METH_KEYWORDS, run_doc },
+    { "log_bytes", (PyCFunction)(void (*)(void))recorder_log_bytes, METH_NOARGS, log_bytes_doc },
+    { "dump", (PyCFunction)(void (*)(void))recorder_dump, METH_NOARGS, dump_doc },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef recorder_properties[] = {
+    { "origin", (getter)recorder_get_origin, (setter)recorder_set_origin, "How the user named the model.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+PyDoc_STRVAR(recorder_doc, "Recorder(model, author_roots=None)\n--\n\n"
+                           "Records calls of a model: what every function of its author did. With author_roots only\n"
+                           "code below these folders is the author's; else all that is not torch's, numpy's or the\n"
+                           "standard library's.");
+
+static PyTypeObject recorder_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "pellucid._pellucid.Recorder",
+    .tp_doc = recorder_doc,
+    .tp_basicsize = sizeof(pel_recorder),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = recorder_new,
+    .tp_dealloc = (destructor)recorder_dealloc,
+    .tp_traverse = (traverseproc)recorder_traverse,
+    .tp_clear = (inquiry)recorder_clear,
+    .tp_methods = recorder_methods,
+    .tp_getset = recorder_properties,
+};
+
+#else /* !PEL_CAN_RECORD */
+
+static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    (void)type, (void)args, (void)keywords;
+    return PyErr_Format(PyExc_NotImplementedError, "recording works in CPython 3.11 only; this is %d.%d",
+                        PY_MAJOR_VERSION, PY_MINOR_VERSION);
+}
+
+static PyTypeObject recorder_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "pellucid._pellucid.Recorder",
+    .tp_doc = "Recorder(model)\n--\n\nNot supported in this Python.",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = recorder_new,
+};
+
+#endif
+
+int pel_ext_add_recorder(PyObject *module) { return PyModule_AddType(module, &recorder_type); }

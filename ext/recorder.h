@@ -1,0 +1,118 @@
+/* The recorder: runs a model and fills the log of src/trace/log.h.
+ *
+ *   recorder.c          the type Recorder; activations and their records, from the interpreter's events
+ *   recorder_values.c   Python objects -> values of the log
+ *   recorder_modules.c  modules, classes and code objects -> rows of the log
+ *   torch_compat.c      all that touches torch
+ *   frames.c            all that touches the inside of CPython
+ *
+ * It looks at objects without running any code of theirs: no attribute access that could end in __getattr__
+ * or a property, no ==, no hash, no len of theirs. Tensors are told apart by weak references; what may hold
+ * tensors is never kept alive. */
+#ifndef PEL_EXT_RECORDER_H
+#define PEL_EXT_RECORDER_H
+
+#include "code_object.h"
+#include "frames.h"
+#include "torch_compat.h"
+#include "trace/log.h"
+
+/* An object that was seen. */
+typedef struct pel_seen {
+    PyObject *object;
+    PyObject *keeper; /* the object itself (kept alive), a weak reference to it, or NULL: then only the address is known */
+    uint64_t version; /* of its __dict__ when `value` was made */
+    uint64_t number;  /* its identity in the log, or 0 */
+    pel_id value;
+} pel_seen;
+
+typedef struct pel_seen_table {
+    pel_seen *slots;
+    size_t n, cap;
+} pel_seen_table;
+
+typedef struct pel_type_info { /* how to look at objects of a type */
+    PyObject *type;
+    uint8_t look; /* enum in recorder_values.c */
+    pel_id class; /* of the log, when it was asked for; 0 before */
+} pel_type_info;
+
+typedef struct pel_code_info {
+    PyObject *code; /* kept alive */
+    bool is_author, asked_owner;
+    pel_id row;       /* of the log; 0 until it first runs or is seen as a value */
+    uint32_t n_units;
+    pel_unit *units;
+} pel_code_info;
+
+/* An activation that has not ended. Generators have theirs from the call to the end. */
+typedef struct pel_live {
+    pel_id id;
+    pel_code_info *code;
+    const void *frame;
+    bool has_pending;
+    uint32_t pending; /* unit of the instruction that runs */
+    PEL_VEC(pel_record) records;
+    struct pel_live *older; /* list of all in this run */
+} pel_live;
+
+typedef struct pel_recorder {
+    PyObject_HEAD
+    pel_ctx *ctx;
+    pel_log *log;
+    pel_torch torch;
+    PyObject *root;
+    PyObject *author_roots; /* tuple of str, or NULL: everything that is not the library's */
+    PyObject *helpers, *leaves, *formulas; /* what is written in Python: pellucid._library, _leaves, _formula */
+
+    /* what has been met; all of it is dropped when the recorder is */
+    pel_seen_table objects;
+    pel_map types; /* type -> pel_type_info * */
+    pel_map codes; /* code object -> pel_code_info * */
+    pel_map files; /* name of the path -> row */
+    pel_map classes; /* type -> row */
+    pel_map values; /* hash -> first value with that hash */
+    PEL_VEC(pel_id) next_same_hash; /* value -> next value of equal hash */
+    PEL_VEC(PyObject *) kept;
+    uint64_t last_number, last_serial;
+    pel_id small_ints[1030];
+
+    /* the run */
+    PyThreadState *thread; /* NULL while nothing runs */
+    struct pel_recorder *next_running;
+    PyObject *event_mode;
+    bool busy;             /* the recorder itself is at work: look away */
+    bool failed;
+    pel_err err;
+    uint32_t run;
+    pel_live *top;         /* the innermost author activation */
+    uint32_t foreign;      /* library frames above it */
+    pel_live *live;
+    pel_map generators;    /* generator -> pel_live * */
+} pel_recorder;
+
+/* ---- values: throw on lack of memory, never leave a Python error behind ---- */
+pel_id pel_record_value(pel_recorder *rec, PyObject *object);      /* 0 for NULL */
+pel_id pel_record_new(pel_recorder *rec, PyObject *object);        /* a container that was just made */
+pel_id pel_record_method(pel_recorder *rec, PyObject *self, PyObject *function);
+void pel_remember_module(pel_recorder *rec, PyObject *module, pel_id row);
+pel_id pel_record_tensor(pel_recorder *rec, PyObject *tensor);     /* row of the tensors */
+pel_id pel_record_class_value(pel_recorder *rec, PyObject *type);
+uint64_t pel_number_of(pel_recorder *rec, PyObject *object);
+pel_seen *pel_see(pel_recorder *rec, PyObject *object, bool *is_new);
+pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object); /* NULL if not seen, or if it was another object */
+void pel_keep(pel_recorder *rec, PyObject *object);
+void pel_forget_all(pel_recorder *rec);
+int pel_visit_seen(pel_recorder *rec, visitproc visit, void *arg);
+pel_str pel_library_name(pel_recorder *rec, PyObject *object); /* empty if the library does not give it */
+
+/* ---- modules, classes, code ---- */
+pel_id pel_record_module(pel_recorder *rec, PyObject *module); /* with all below it; outside of the tree: path "?" */
+void pel_record_tree(pel_recorder *rec, PyObject *root);
+pel_id pel_record_class(pel_recorder *rec, PyObject *type);
+pel_code_info *pel_code_info_of(pel_recorder *rec, PyObject *code);
+pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument);
+
+int pel_ext_add_recorder(PyObject *module);
+
+#endif

@@ -1,0 +1,348 @@
+/* Modules, classes and code objects -> rows of the log. */
+#include "recorder.h"
+
+/* ---- calls of our own Python helpers: an error there means "not known" ---- */
+
+static PyObject *ask(pel_recorder *rec, PyObject *from, const char *function, const char *format, ...) {
+    if (!from) return NULL;
+    va_list args;
+    va_start(args, format);
+    PyObject *tuple = Py_VaBuildValue(format, args);
+    va_end(args);
+    PyObject *callable = tuple ? PyObject_GetAttrString(from, function) : NULL;
+    PyObject *answer = callable ? PyObject_CallObject(callable, tuple) : NULL;
+    Py_XDECREF(callable);
+    Py_XDECREF(tuple);
+    if (!answer) PyErr_Clear();
+    (void)rec;
+    return answer;
+}
+
+static pel_str text_of(pel_recorder *rec, PyObject *text) {
+    return text && PyUnicode_Check(text) ? pel_ext_text(rec->ctx, text) : PEL_STR("");
+}
+
+/* ---- files and code ---- */
+
+static pel_id file_row(pel_recorder *rec, PyObject *path) {
+    pel_name name = pel_ext_name(rec->ctx, path);
+    uint64_t known;
+    if (pel_map_get(&rec->files, PEL_KEY(name), &known)) return (pel_id)known;
+    pel_log_file row = { .path = pel_name_str(name), .source = PEL_STR("") };
+    PyObject *bytes = ask(rec, rec->helpers, "source_of", "(O)", path);
+    if (bytes && PyBytes_Check(bytes))
+        row.source = pel_str_copy(rec->ctx, (pel_str){ PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes) });
+    Py_XDECREF(bytes);
+    pel_push(rec->ctx, &rec->log->files, row);
+    pel_map_set(rec->ctx, &rec->files, PEL_KEY(name), rec->log->files.n - 1);
+    return rec->log->files.n - 1;
+}
+
+pel_code_info *pel_code_info_of(pel_recorder *rec, PyObject *code) {
+    uint64_t known;
+    if (pel_map_get(&rec->codes, PEL_KEY(code), &known)) return (pel_code_info *)(uintptr_t)known;
+    pel_code_info *info = pel_new(rec->ctx, pel_code_info);
+    info->code = code;
+    pel_keep(rec, code);
+    PyObject *roots = rec->author_roots ? rec->author_roots : Py_None;
+    PyObject *answer = ask(rec, rec->helpers, "is_author", "(OO)", ((PyCodeObject *)code)->co_filename, roots);
+    info->is_author = answer == Py_True;
+    Py_XDECREF(answer);
+    pel_map_set(rec->ctx, &rec->codes, PEL_KEY(code), PEL_KEY(info));
+    return info;
+}
+
+static pel_id owner_class(pel_recorder *rec, PyObject *code, PyObject *globals, PyObject *first_argument) {
+    PyObject *qualname = PyObject_GetAttrString(code, "co_qualname");
+    if (!qualname) PyErr_Clear();
+    PyObject *owner = qualname ? ask(rec, rec->helpers, "owner_of", "(OOO)", qualname, globals,
+                                     first_argument ? first_argument : Py_None)
+                               : NULL;
+    Py_XDECREF(qualname);
+    pel_id class = owner && PyType_Check(owner) ? pel_record_class(rec, owner) : 0;
+    Py_XDECREF(owner);
+    return class;
+}
+
+pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument) {
+    if (info->row) {
+        pel_log_code *row = &rec->log->codes.at[info->row];
+        if (!row->class && first_argument && !info->asked_owner) {
+            info->asked_owner = true;
+            pel_id class = owner_class(rec, info->code, globals, first_argument);
+            rec->log->codes.at[info->row].class = class;
+        }
+        return info->row;
+    }
+    pel_code_object *code = pel_ext_code(rec->ctx, info->code);
+    info->n_units = (uint32_t)(code->code.len / 2);
+    info->units = pel_new_array(rec->ctx, info->n_units, pel_unit);
+    pel_describe_units((const unsigned char *)code->code.ptr, info->n_units, info->units);
+    pel_log_code row = { .code = code, .file = file_row(rec, ((PyCodeObject *)info->code)->co_filename) };
+    row.module = globals ? text_of(rec, PyDict_GetItemString(globals, "__name__")) : PEL_STR("");
+    pel_push(rec->ctx, &rec->log->codes, row);
+    info->row = rec->log->codes.n - 1;
+    info->asked_owner = first_argument != NULL;
+    pel_id class = globals ? owner_class(rec, info->code, globals, first_argument) : 0;
+    rec->log->codes.at[info->row].class = class;
+    return info->row;
+}
+
+/* ---- classes ---- */
+
+/* An attribute of a class, by the rules of `type` alone: a metaclass has no say. */
+static PyObject *type_attribute(PyObject *type, const char *name) {
+    PyObject *key = PyUnicode_FromString(name);
+    PyObject *value = key ? PyType_Type.tp_getattro(type, key) : NULL;
+    Py_XDECREF(key);
+    if (!value) PyErr_Clear();
+    return value;
+}
+
+static pel_str type_text(pel_recorder *rec, PyObject *type, const char *name) {
+    PyObject *value = type_attribute(type, name);
+    pel_str s = text_of(rec, value);
+    Py_XDECREF(value);
+    return s;
+}
+
+static void set_class_facts(pel_recorder *rec, pel_log_class *row, PyObject *type) {
+    row->kind = PEL_CLASS_AUTHOR;
+    PyObject *facts = ask(rec, rec->helpers, "class_facts", "(O)", type), *path, *file, *fields;
+    int kind, line;
+    if (facts && PyArg_ParseTuple(facts, "iUUiO!", &kind, &path, &file, &line, &PyTuple_Type, &fields)) {
+        row->kind = (pel_class_kind)kind;
+        row->path = text_of(rec, path);
+        row->line = (uint32_t)line;
+        if (PyUnicode_GET_LENGTH(file)) row->file = file_row(rec, file);
+        row->fields.n = (uint32_t)PyTuple_GET_SIZE(fields);
+        row->fields.at = pel_new_array(rec->ctx, row->fields.n, pel_name);
+        for (uint32_t i = 0; i < row->fields.n; i++)
+            row->fields.at[i] = pel_ext_name(rec->ctx, PyTuple_GET_ITEM(fields, i));
+    }
+    PyErr_Clear();
+    Py_XDECREF(facts);
+}
+
+pel_id pel_record_class(pel_recorder *rec, PyObject *type) {
+    uint64_t known;
+    if (pel_map_get(&rec->classes, PEL_KEY(type), &known)) return (pel_id)known;
+    pel_keep(rec, type);
+    pel_log_class row = { .kind = PEL_CLASS_AUTHOR };
+    pel_str name = type_text(rec, type, "__name__");
+    row.name = pel_intern(rec->ctx, name.ptr, name.len);
+    row.qualname = type_text(rec, type, "__qualname__");
+    row.module = type_text(rec, type, "__module__");
+    set_class_facts(rec, &row, type);
+    pel_push(rec->ctx, &rec->log->classes, row);
+    pel_id id = rec->log->classes.n - 1;
+    pel_map_set(rec->ctx, &rec->classes, PEL_KEY(type), id);
+    PyObject *bases = ((PyTypeObject *)type)->tp_bases;
+    uint32_t n = bases ? (uint32_t)PyTuple_GET_SIZE(bases) : 0;
+    pel_id *ids = pel_new_array(rec->ctx, n, pel_id);
+    for (uint32_t i = 0; i < n; i++) ids[i] = pel_record_class(rec, PyTuple_GET_ITEM(bases, i));
+    rec->log->classes.at[id].bases = ids;
+    rec->log->classes.at[id].n_bases = n;
+    return id;
+}
+
+/* ---- modules ---- */
+
+typedef struct pel_module_at {
+    PyObject *module; /* borrowed: the tree keeps it */
+    pel_id row;
+} pel_module_at;
+typedef PEL_VEC(pel_module_at) pel_module_list;
+
+/* An entry of the instance's own __dict__; borrowed. */
+static PyObject *own(PyObject *dict, const char *name) { return dict ? PyDict_GetItemString(dict, name) : NULL; }
+
+static PyObject *own_dict(PyObject *module) {
+    PyObject *dict = PyObject_GenericGetDict(module, NULL);
+    if (!dict) PyErr_Clear();
+    return dict;
+}
+
+/* First all rows of a tree, so that what they hold can refer to any of them. */
+static void add_rows(pel_recorder *rec, PyObject *module, pel_str path, bool in_tree, pel_module_list *list,
+                     int depth) {
+    pel_seen *seen = pel_seen_find(rec, module);
+    if (seen && seen->value) return;
+    if (depth > 200) pel_throw(rec->ctx, PEL_E_TOO_DEEP, 0, "modules nest too deep");
+    pel_log_module row = { .path = path, .in_tree = in_tree };
+    pel_push(rec->ctx, &rec->log->modules, row);
+    pel_id id = rec->log->modules.n - 1;
+    pel_push(rec->ctx, list, (pel_module_at){ module, id });
+    pel_remember_module(rec, module, id);
+    PyObject *dict = own_dict(module), *children = own(dict, "_modules"), *key, *child;
+    Py_ssize_t at = 0;
+    while (children && PyDict_Check(children) && PyDict_Next(children, &at, &key, &child)) {
+        if (!pel_is_module(&rec->torch, child) || !PyUnicode_Check(key)) continue;
+        pel_str name = pel_ext_text(rec->ctx, key);
+        pel_str below = path;
+        if (in_tree) below = path.len ? pel_format(rec->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(name)) : name;
+        add_rows(rec, child, below, in_tree, list, depth + 1);
+    }
+    Py_XDECREF(dict);
+}
+
+static void set_owner(pel_recorder *rec, pel_id tensor, pel_id owner, pel_name name) {
+    pel_log_tensor *row = &rec->log->tensors.at[tensor];
+    if (row->owner) return; /* tied: the first owner counts */
+    row->owner = owner;
+    row->name = name;
+}
+
+/* How to make a tensor that no state_dict holds. */
+static void describe_tensor(pel_recorder *rec, pel_id id, PyObject *tensor) {
+    PyObject *both = ask(rec, rec->formulas, "describe", "(O)", tensor), *formula, *data;
+    if (both && PyArg_ParseTuple(both, "UU", &formula, &data)) {
+        rec->log->tensors.at[id].formula = text_of(rec, formula);
+        rec->log->tensors.at[id].data = text_of(rec, data);
+    }
+    PyErr_Clear();
+    Py_XDECREF(both);
+}
+
+static void set_slots(pel_recorder *rec, pel_id owner, PyObject *dict, PyObject *not_persistent, pel_log_slot **slots,
+                      uint32_t *n_slots) {
+    PEL_VEC(pel_log_slot) made = { NULL, 0, 0 };
+    PyObject *key, *tensor;
+    Py_ssize_t at = 0;
+    while (dict && PyDict_Check(dict) && PyDict_Next(dict, &at, &key, &tensor)) {
+        if (!PyUnicode_Check(key)) continue;
+        pel_log_slot slot = { .name = pel_ext_name(rec->ctx, key), .persistent = true };
+        if (not_persistent && PyAnySet_Check(not_persistent)) slot.persistent = !PySet_Contains(not_persistent, key);
+        if (pel_is_tensor(&rec->torch, tensor)) {
+            slot.tensor = pel_record_tensor(rec, tensor);
+            set_owner(rec, slot.tensor, owner, slot.name);
+            if (!slot.persistent) describe_tensor(rec, slot.tensor, tensor);
+        }
+        pel_push(rec->ctx, &made, slot);
+    }
+    *slots = made.at;
+    *n_slots = made.n;
+}
+
+static void set_children(pel_recorder *rec, pel_id id, PyObject *children) {
+    PEL_VEC(pel_name) names = { NULL, 0, 0 };
+    PEL_VEC(pel_id) rows = { NULL, 0, 0 };
+    PyObject *key, *child;
+    Py_ssize_t at = 0;
+    while (children && PyDict_Check(children) && PyDict_Next(children, &at, &key, &child)) {
+        if (!PyUnicode_Check(key)) continue;
+        pel_push(rec->ctx, &names, pel_ext_name(rec->ctx, key));
+        pel_push(rec->ctx, &rows, pel_is_module(&rec->torch, child) ? pel_record_module(rec, child) : 0);
+    }
+    pel_log_module *row = &rec->log->modules.at[id];
+    row->child_names = (pel_name_list){ names.at, names.n };
+    row->children = rows.at;
+}
+
+/* The rest of the __dict__. */
+static void set_attributes(pel_recorder *rec, pel_id id, PyObject *dict) {
+    PEL_VEC(pel_log_attribute) made = { NULL, 0, 0 };
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (dict && PyDict_Next(dict, &at, &key, &value)) {
+        if (!PyUnicode_Check(key) || PySet_Contains(rec->torch.own_fields, key)) continue;
+        pel_name name = pel_ext_name(rec->ctx, key);
+        pel_push(rec->ctx, &made, (pel_log_attribute){ name, pel_record_value(rec, value) });
+        if (!pel_is_tensor(&rec->torch, value)) continue;
+        pel_id tensor = pel_record_tensor(rec, value);
+        if (rec->log->tensors.at[tensor].owner) continue;
+        set_owner(rec, tensor, id, name);
+        describe_tensor(rec, tensor, value);
+    }
+    rec->log->modules.at[id].attributes = made.at;
+    rec->log->modules.at[id].n_attributes = made.n;
+}
+
+static bool has_entries(PyObject *dict, const char *name) {
+    PyObject *entry = own(dict, name);
+    return entry && PyDict_Check(entry) && PyDict_GET_SIZE(entry) > 0;
+}
+
+/* Whether calling the module does more than its class says. */
+static bool has_hooks(PyObject *module, PyObject *dict) {
+    static const char *const hooks[] = { "_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
+                                         "_backward_pre_hooks" };
+    for (size_t i = 0; i < PEL_COUNT(hooks); i++)
+        if (has_entries(dict, hooks[i])) return true;
+    PyObject *children = own(dict, "_modules");
+    if (children && PyDict_Check(children) && own(children, "parametrizations")) return true;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (dict && PyDict_Next(dict, &at, &key, &value)) /* a method set on the instance hides the class's */
+        if ((PyFunction_Check(value) || PyMethod_Check(value)) && _PyType_Lookup(Py_TYPE(module), key)) return true;
+    return false;
+}
+
+/* Torch's classes and what inherits from them: what arguments would build it (python/pellucid/_leaves.py). */
+static void set_arguments(pel_recorder *rec, pel_id id, PyObject *module) {
+    PyObject *found = ask(rec, rec->leaves, "arguments", "(O)", module), *arguments, *names;
+    if (found && PyArg_ParseTuple(found, "O!O!", &PyTuple_Type, &arguments, &PyTuple_Type, &names)) {
+        uint32_t n = (uint32_t)PyTuple_GET_SIZE(arguments);
+        pel_log_argument *made = pel_new_array(rec->ctx, n, pel_log_argument);
+        bool complete = true;
+        for (uint32_t i = 0; i < n && complete; i++) {
+            PyObject *name, *value;
+            int positional, is_default;
+            complete = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, i), "UOpp", &name, &value, &positional, &is_default);
+            if (!complete) break;
+            made[i] = (pel_log_argument){ pel_ext_name(rec->ctx, name), pel_record_value(rec, value), positional,
+                                          is_default };
+        }
+        pel_log_module *row = &rec->log->modules.at[id];
+        row->has_arguments = complete;
+        row->arguments = complete ? made : NULL;
+        row->n_arguments = complete ? n : 0;
+        row->made_by_base.n = (uint32_t)PyTuple_GET_SIZE(names);
+        row->made_by_base.at = pel_new_array(rec->ctx, row->made_by_base.n, pel_name);
+        for (uint32_t i = 0; i < row->made_by_base.n; i++)
+            row->made_by_base.at[i] = pel_ext_name(rec->ctx, PyTuple_GET_ITEM(names, i));
+    }
+    PyErr_Clear();
+    Py_XDECREF(found);
+}
+
+static void fill_row(pel_recorder *rec, PyObject *module, pel_id id) {
+    PyObject *dict = own_dict(module);
+    pel_id class = pel_record_class(rec, (PyObject *)Py_TYPE(module));
+    pel_log_module *row = &rec->log->modules.at[id];
+    row->class = class;
+    row->training = own(dict, "training") == Py_True;
+    row->has_hooks = has_hooks(module, dict);
+    set_children(rec, id, own(dict, "_modules"));
+    pel_log_slot *slots;
+    uint32_t n;
+    set_slots(rec, id, own(dict, "_parameters"), NULL, &slots, &n);
+    rec->log->modules.at[id].parameters = slots;
+    rec->log->modules.at[id].n_parameters = n;
+    set_slots(rec, id, own(dict, "_buffers"), own(dict, "_non_persistent_buffers_set"), &slots, &n);
+    rec->log->modules.at[id].buffers = slots;
+    rec->log->modules.at[id].n_buffers = n;
+    set_attributes(rec, id, dict);
+    set_arguments(rec, id, module);
+    Py_XDECREF(dict);
+}
+
+static void record_below(pel_recorder *rec, PyObject *module, bool in_tree) {
+    pel_module_list list = { NULL, 0, 0 };
+    add_rows(rec, module, in_tree ? PEL_STR("") : PEL_STR("?"), in_tree, &list, 0);
+    for (uint32_t i = 0; i < list.n; i++) fill_row(rec, list.at[i].module, list.at[i].row);
+}
+
+pel_id pel_record_module(pel_recorder *rec, PyObject *module) {
+    pel_seen *seen = pel_seen_find(rec, module);
+    if (!seen || !seen->value) {
+        record_below(rec, module, false);
+        seen = pel_seen_find(rec, module);
+    }
+    return pel_value_at(rec->log, seen->value)->module;
+}
+
+void pel_record_tree(pel_recorder *rec, PyObject *root) {
+    record_below(rec, root, true);
+    rec->log->root = pel_record_module(rec, root);
+}

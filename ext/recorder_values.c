@@ -1,0 +1,704 @@
+/* Python objects -> values of the log.
+ *
+ * Plain values are interned by content: equal constants, tuples of the same items, are one row. Objects with
+ * an identity get a number; each state in which they were seen is a row of its own, so a row never changes. */
+#include "recorder.h"
+
+#include <structmember.h>
+
+#define MAX_ITEMS 256
+#define MAX_DEPTH 6
+#define SMALL_INT_MIN (-5)
+
+typedef enum look { /* how to look at an object, by its type */
+    LOOK_LONG, LOOK_FLOAT, LOOK_STR, LOOK_PLAIN, /* PLAIN: complex, bytes */
+    LOOK_TUPLE, LOOK_NAMEDTUPLE, LOOK_SIZE, LOOK_LIST, LOOK_SET, LOOK_FROZENSET, LOOK_DICT,
+    LOOK_SLICE, LOOK_RANGE, LOOK_TENSOR, LOOK_MODULE, LOOK_FUNCTION, LOOK_METHOD, LOOK_BUILTIN, LOOK_PARTIAL, LOOK_TYPE,
+    LOOK_NAMED,  /* the library may have a name or a literal for it: dtypes, descriptors, Python modules */
+    LOOK_OBJECT, LOOK_OPAQUE,
+} look;
+
+static pel_id value_at(pel_recorder *rec, PyObject *object, int depth);
+
+/* ---- interning ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_str(uint64_t hash, pel_str s) { return mix(hash, pel_hash(s.ptr, s.len) + ((uint64_t)s.len << 32)); }
+
+static uint64_t hash_const(uint64_t hash, const pel_const *c) {
+    hash = mix(hash, (uint64_t)c->kind);
+    uint64_t bits;
+    switch (c->kind) {
+    case PEL_CONST_INT: return hash_str(mix(hash, (uint64_t)c->integer.small), c->integer.digits);
+    case PEL_CONST_COMPLEX:
+        memcpy(&bits, &c->imag, sizeof bits);
+        hash = mix(hash, bits);
+        /* fall through */
+    case PEL_CONST_FLOAT:
+        memcpy(&bits, &c->real, sizeof bits);
+        return mix(hash, bits);
+    case PEL_CONST_STR: case PEL_CONST_BYTES: return hash_str(hash, c->text);
+    default: return hash;
+    }
+}
+
+static uint64_t hash_value(const pel_value *v) {
+    uint64_t hash = mix(v->kind, v->object + v->truncated);
+    if (v->kind == PEL_V_CONST) return hash_const(hash, v->constant);
+    if (pel_value_has_text(v->kind)) return hash_str(hash, v->text);
+    hash = mix(hash, v->class);
+    if (pel_value_has_items(v->kind))
+        for (uint32_t i = 0; i < v->n; i++) hash = mix(hash, v->items[i]);
+    return hash;
+}
+
+static bool const_equal(const pel_const *a, const pel_const *b) {
+    if (a->kind != b->kind) return false;
+    switch (a->kind) { /* floats by their bits: the payload of a NaN and the sign of a zero count */
+    case PEL_CONST_COMPLEX: if (memcmp(&a->imag, &b->imag, sizeof a->imag) != 0) return false; /* fall through */
+    case PEL_CONST_FLOAT: return memcmp(&a->real, &b->real, sizeof a->real) == 0;
+    default: return pel_const_same(a, b);
+    }
+}
+
+static bool value_equal(const pel_value *a, const pel_value *b) {
+    if (a->kind != b->kind || a->object != b->object || a->truncated != b->truncated) return false;
+    if (a->kind == PEL_V_CONST) return const_equal(a->constant, b->constant);
+    if (pel_value_has_text(a->kind)) return pel_str_eq(a->text, b->text);
+    if (a->class != b->class) return false;
+    if (!pel_value_has_items(a->kind)) return true;
+    return a->n == b->n && (a->n == 0 || memcmp(a->items, b->items, a->n * sizeof *a->items) == 0);
+}
+
+static pel_id add_row(pel_recorder *rec, const pel_value *value) {
+    pel_push(rec->ctx, &rec->log->values, *value);
+    return rec->log->values.n - 1;
+}
+
+/* The row with this content. `value` may live on the C stack and its items and texts too: they are copied. */
+static pel_id intern(pel_recorder *rec, const pel_value *value) {
+    uint64_t hash = hash_value(value);
+    pel_id first = (pel_id)pel_map_find(&rec->values, hash, 0);
+    for (pel_id id = first; id; id = rec->next_same_hash.at[id])
+        if (value_equal(&rec->log->values.at[id], value)) return id;
+    pel_value copy = *value;
+    if (pel_value_has_items(value->kind) && value->n) {
+        copy.items = pel_alloc_raw(rec->ctx, value->n * sizeof *value->items);
+        memcpy(copy.items, value->items, value->n * sizeof *value->items);
+    } else if (pel_value_has_text(value->kind)) {
+        copy.text = pel_str_copy(rec->ctx, value->text);
+    }
+    pel_id id = add_row(rec, &copy);
+    while (rec->next_same_hash.n <= id) pel_push(rec->ctx, &rec->next_same_hash, 0);
+    rec->next_same_hash.at[id] = first;
+    pel_map_set(rec->ctx, &rec->values, hash, id);
+    return id;
+}
+
+static pel_id intern_const(pel_recorder *rec, const pel_const *constant) {
+    return intern(rec, &(pel_value){ .kind = PEL_V_CONST, .constant = constant });
+}
+
+static pel_id intern_text(pel_recorder *rec, pel_value_kind kind, pel_str text) {
+    return intern(rec, &(pel_value){ .kind = (uint8_t)kind, .text = text });
+}
+
+/* ---- objects that were seen ---- */
+
+static pel_seen *slot_for(const pel_seen_table *table, PyObject *object) {
+    size_t mask = table->cap - 1;
+    size_t at = (size_t)(((uintptr_t)object >> 4) * 0x9e3779b97f4a7c15u >> 20) & mask;
+    while (table->slots[at].object && table->slots[at].object != object) at = (at + 1) & mask;
+    return &table->slots[at];
+}
+
+static void grow_seen(pel_recorder *rec) {
+    pel_seen_table *table = &rec->objects, larger = { .n = table->n, .cap = table->cap ? table->cap * 2 : 1024 };
+    larger.slots = PyMem_Calloc(larger.cap, sizeof *larger.slots);
+    if (!larger.slots) pel_throw(rec->ctx, PEL_E_MEMORY, 0, "out of memory");
+    for (size_t i = 0; i < table->cap; i++)
+        if (table->slots[i].object) *slot_for(&larger, table->slots[i].object) = table->slots[i];
+    PyMem_Free(table->slots);
+    *table = larger;
+}
+
+/* Whether the entry is about the object that is at its address now. */
+static bool is_current(const pel_seen *seen) {
+    if (!seen->keeper || seen->keeper == seen->object) return true;
+    return PyWeakref_GET_OBJECT(seen->keeper) == seen->object;
+}
+
+pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object) {
+    if (!rec->objects.cap) return NULL;
+    pel_seen *seen = slot_for(&rec->objects, object);
+    return seen->object && is_current(seen) ? seen : NULL;
+}
+
+/* The entry of an object, made if there is none. By which means it is told from a later object at the same
+ * address depends on the type: a weak reference if it takes one, nothing otherwise. The entry stays where it
+ * is only until the next call. */
+pel_seen *pel_see(pel_recorder *rec, PyObject *object, bool *is_new) {
+    if (rec->objects.n * 4 >= rec->objects.cap * 3) grow_seen(rec);
+    pel_seen *seen = slot_for(&rec->objects, object);
+    *is_new = !seen->object || !is_current(seen);
+    if (!*is_new) return seen;
+    if (!seen->object) rec->objects.n++;
+    PyObject *old = seen->keeper;
+    *seen = (pel_seen){ .object = object };
+    if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
+        seen->keeper = PyWeakref_NewRef(object, NULL);
+        if (!seen->keeper) PyErr_Clear();
+    }
+    Py_XDECREF(old);
+    return seen;
+}
+
+static void keep_alive(pel_seen *seen) {
+    PyObject *old = seen->keeper;
+    seen->keeper = Py_NewRef(seen->object);
+    Py_XDECREF(old);
+}
+
+void pel_keep(pel_recorder *rec, PyObject *object) { pel_push(rec->ctx, &rec->kept, Py_NewRef(object)); }
+
+void pel_forget_all(pel_recorder *rec) {
+    pel_seen_table table = rec->objects;
+    rec->objects = (pel_seen_table){ .slots = NULL };
+    for (size_t i = 0; i < table.cap; i++) Py_XDECREF(table.slots[i].keeper);
+    PyMem_Free(table.slots);
+    uint32_t n = rec->kept.n;
+    rec->kept.n = 0;
+    for (uint32_t i = 0; i < n; i++) Py_DECREF(rec->kept.at[i]);
+}
+
+int pel_visit_seen(pel_recorder *rec, visitproc visit, void *arg) {
+    for (size_t i = 0; i < rec->objects.cap; i++) Py_VISIT(rec->objects.slots[i].keeper);
+    for (uint32_t i = 0; i < rec->kept.n; i++) Py_VISIT(rec->kept.at[i]);
+    return 0;
+}
+
+static uint64_t number_in(pel_recorder *rec, pel_seen *seen) {
+    if (!seen->number) seen->number = ++rec->last_number;
+    return seen->number;
+}
+
+uint64_t pel_number_of(pel_recorder *rec, PyObject *object) {
+    bool is_new;
+    return number_in(rec, pel_see(rec, object, &is_new));
+}
+
+/* Remembers the row of an object that can't change and is kept alive. */
+static pel_id remember(pel_recorder *rec, PyObject *object, pel_id id) {
+    bool is_new;
+    pel_seen *seen = pel_see(rec, object, &is_new);
+    keep_alive(seen);
+    seen->value = id;
+    return id;
+}
+
+/* ---- names that the library gives ---- */
+
+static pel_str helper_text(pel_recorder *rec, const char *function, PyObject *object) {
+    PyObject *text = rec->helpers ? PyObject_CallMethod(rec->helpers, function, "O", object) : NULL;
+    pel_str s = { "", 0 };
+    if (text && PyUnicode_Check(text)) s = pel_ext_text(rec->ctx, text);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return s;
+}
+
+pel_str pel_library_name(pel_recorder *rec, PyObject *object) { return helper_text(rec, "name_of", object); }
+
+/* ---- types ---- */
+
+static bool inherits(PyTypeObject *type, PyTypeObject *base) { return base && PyType_IsSubtype(type, base); }
+
+static PyObject *in_dict(PyTypeObject *type, const char *name) { /* of the class itself; borrowed */
+    PyObject *found = type->tp_dict ? PyDict_GetItemString(type->tp_dict, name) : NULL;
+    return found;
+}
+
+static bool is_namedtuple(PyTypeObject *type) {
+    PyObject *fields = in_dict(type, "_fields");
+    return fields && PyTuple_Check(fields) && inherits(type, &PyTuple_Type);
+}
+
+static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
+    const pel_torch *torch = &rec->torch;
+    if (type == &PyLong_Type) return LOOK_LONG;
+    if (type == &PyFloat_Type) return LOOK_FLOAT;
+    if (type == &PyUnicode_Type) return LOOK_STR;
+    if (type == &PyComplex_Type || type == &PyBytes_Type) return LOOK_PLAIN;
+    if (inherits(type, torch->tensor)) return LOOK_TENSOR;
+    if (inherits(type, torch->module)) return LOOK_MODULE;
+    if (type == torch->size) return LOOK_SIZE;
+    if (type == &PyTuple_Type) return LOOK_TUPLE;
+    if (is_namedtuple(type)) return LOOK_NAMEDTUPLE;
+    if (inherits(type, &PyTuple_Type)) return LOOK_NAMEDTUPLE; /* torch.return_types too: class and items */
+    if (inherits(type, &PyList_Type)) return LOOK_LIST;
+    if (inherits(type, &PyDict_Type)) return LOOK_DICT;
+    if (type == &PySet_Type) return LOOK_SET;
+    if (type == &PyFrozenSet_Type) return LOOK_FROZENSET;
+    if (type == &PySlice_Type) return LOOK_SLICE;
+    if (type == &PyRange_Type) return LOOK_RANGE;
+    if (type == &PyFunction_Type) return LOOK_FUNCTION;
+    if (type == &PyMethod_Type) return LOOK_METHOD;
+    if (type == &PyCFunction_Type || type == &PyCMethod_Type) return LOOK_BUILTIN;
+    if (strcmp(type->tp_name, "functools.partial") == 0) return LOOK_PARTIAL;
+    if (inherits(type, &PyType_Type)) return LOOK_TYPE;
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type == &PyModule_Type) return LOOK_NAMED;
+    return LOOK_OBJECT;
+}
+
+static pel_type_info *type_info_of(pel_recorder *rec, PyTypeObject *type) {
+    uint64_t found;
+    if (pel_map_get(&rec->types, PEL_KEY(type), &found)) return (pel_type_info *)(uintptr_t)found;
+    pel_type_info *info = pel_new(rec->ctx, pel_type_info);
+    info->type = (PyObject *)type;
+    pel_keep(rec, info->type);
+    info->look = (uint8_t)look_at_type(rec, type);
+    pel_map_set(rec->ctx, &rec->types, PEL_KEY(type), PEL_KEY(info));
+    return info;
+}
+
+static pel_id class_of(pel_recorder *rec, pel_type_info *info) {
+    if (!info->class) info->class = pel_record_class(rec, info->type);
+    return info->class;
+}
+
+/* ---- constants ---- */
+
+static pel_id long_value(pel_recorder *rec, PyObject *object) {
+    int overflow;
+    long value = PyLong_AsLongAndOverflow(object, &overflow);
+    if (overflow) return intern_const(rec, pel_ext_const(rec->ctx, object));
+    bool is_small = value >= SMALL_INT_MIN && value - SMALL_INT_MIN < (long)PEL_COUNT(rec->small_ints);
+    pel_id *known = is_small ? &rec->small_ints[value - SMALL_INT_MIN] : NULL;
+    if (known && *known) return *known;
+    pel_const *constant = pel_new(rec->ctx, pel_const);
+    constant->kind = PEL_CONST_INT;
+    constant->integer.small = value;
+    pel_id id = intern_const(rec, constant);
+    if (known) *known = id;
+    return id;
+}
+
+/* Constants are looked up on the C stack first and copied only if new. */
+static pel_id const_value(pel_recorder *rec, pel_const constant) {
+    pel_value value = { .kind = PEL_V_CONST, .constant = &constant };
+    uint64_t hash = hash_value(&value);
+    for (pel_id id = (pel_id)pel_map_find(&rec->values, hash, 0); id; id = rec->next_same_hash.at[id])
+        if (value_equal(&rec->log->values.at[id], &value)) return id;
+    pel_const *copy = pel_new(rec->ctx, pel_const);
+    *copy = constant;
+    if (copy->kind == PEL_CONST_STR || copy->kind == PEL_CONST_BYTES) copy->text = pel_str_copy(rec->ctx, copy->text);
+    return intern_const(rec, copy);
+}
+
+static pel_id str_value(pel_recorder *rec, PyObject *object) {
+    Py_ssize_t len;
+    const char *ptr = PyUnicode_AsUTF8AndSize(object, &len);
+    if (ptr) return const_value(rec, (pel_const){ .kind = PEL_CONST_STR, .text = { ptr, (size_t)len } });
+    PyErr_Clear();
+    return intern_const(rec, pel_ext_const(rec->ctx, object));
+}
+
+/* ---- containers ---- */
+
+typedef struct items {
+    pel_id at[2 * MAX_ITEMS];
+    uint32_t n;
+    bool truncated;
+} items;
+
+static pel_id container(pel_recorder *rec, pel_value_kind kind, const items *from, pel_id class, uint64_t number) {
+    pel_value value = { .kind = (uint8_t)kind, .n = from->n, .items = (pel_id *)from->at, .object = number };
+    value.class = class;
+    value.truncated = from->truncated;
+    return intern(rec, &value);
+}
+
+/* Items past the depth limit are left out, and the value says so. */
+static bool is_too_deep(items *to, int depth, Py_ssize_t n) {
+    to->n = 0;
+    to->truncated = n > 0 && depth >= MAX_DEPTH;
+    return to->truncated;
+}
+
+static bool has_room(items *to, uint32_t for_items) {
+    if (to->n + for_items <= MAX_ITEMS * for_items) return true;
+    to->truncated = true;
+    return false;
+}
+
+static void tuple_items(pel_recorder *rec, PyObject *tuple, items *to, int depth) {
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    if (is_too_deep(to, depth, n)) return;
+    for (Py_ssize_t i = 0; i < n && has_room(to, 1); i++)
+        to->at[to->n++] = value_at(rec, PyTuple_GET_ITEM(tuple, i), depth + 1);
+}
+
+static void list_items(pel_recorder *rec, PyObject *list, items *to, int depth) {
+    if (is_too_deep(to, depth, PyList_GET_SIZE(list))) return;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list) && has_room(to, 1); i++)
+        to->at[to->n++] = value_at(rec, PyList_GET_ITEM(list, i), depth + 1);
+}
+
+static void set_items(pel_recorder *rec, PyObject *set, items *to, int depth) {
+    if (is_too_deep(to, depth, PySet_GET_SIZE(set))) return;
+    Py_ssize_t at = 0;
+    PyObject *key;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(set, &at, &key, &hash) && has_room(to, 1)) to->at[to->n++] = value_at(rec, key, depth + 1);
+}
+
+static void dict_items(pel_recorder *rec, PyObject *dict, items *to, int depth) {
+    if (is_too_deep(to, depth, PyDict_GET_SIZE(dict))) return;
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &at, &key, &value) && has_room(to, 2)) {
+        pel_id key_id = value_at(rec, key, depth + 1);
+        to->at[to->n++] = key_id;
+        to->at[to->n++] = value_at(rec, value, depth + 1);
+    }
+}
+
+static pel_id sequence_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+    items from;
+    switch ((look)info->look) {
+    case LOOK_TUPLE:
+        tuple_items(rec, object, &from, depth);
+        return container(rec, PEL_V_TUPLE, &from, 0, 0);
+    case LOOK_SIZE:
+        tuple_items(rec, object, &from, depth);
+        return container(rec, PEL_V_SIZE, &from, 0, 0);
+    case LOOK_NAMEDTUPLE:
+        tuple_items(rec, object, &from, depth);
+        return container(rec, PEL_V_TUPLE, &from, class_of(rec, info), 0);
+    case LOOK_LIST:
+        list_items(rec, object, &from, depth);
+        return container(rec, PEL_V_LIST, &from, Py_IS_TYPE(object, &PyList_Type) ? 0 : class_of(rec, info),
+                         pel_number_of(rec, object));
+    case LOOK_SET:
+        set_items(rec, object, &from, depth);
+        return container(rec, PEL_V_SET, &from, 0, pel_number_of(rec, object));
+    case LOOK_FROZENSET:
+        set_items(rec, object, &from, depth);
+        return container(rec, PEL_V_FROZENSET, &from, 0, 0);
+    default:
+        dict_items(rec, object, &from, depth);
+        return container(rec, PEL_V_DICT, &from, Py_IS_TYPE(object, &PyDict_Type) ? 0 : class_of(rec, info),
+                         pel_number_of(rec, object));
+    }
+}
+
+/* slice and range keep their three numbers as C members. */
+static pel_id three_members(pel_recorder *rec, PyObject *object, pel_value_kind kind, int depth) {
+    static const char *const names[] = { "start", "stop", "step" };
+    items from = { .n = 0 };
+    for (int i = 0; i < 3; i++) {
+        PyObject *member = PyObject_GetAttrString(object, names[i]);
+        if (!member) PyErr_Clear();
+        from.at[from.n++] = member ? value_at(rec, member, depth + 1) : 0;
+        Py_XDECREF(member);
+    }
+    return container(rec, kind, &from, 0, 0);
+}
+
+/* ---- tensors ---- */
+
+static void set_shape(pel_recorder *rec, pel_log_tensor *row, PyObject *shape) {
+    if (!shape || !PyTuple_Check(shape)) return;
+    row->n_dims = (uint32_t)PyTuple_GET_SIZE(shape);
+    row->shape = pel_new_array(rec->ctx, row->n_dims, int64_t);
+    for (uint32_t i = 0; i < row->n_dims; i++) {
+        PyObject *size = PyTuple_GET_ITEM(shape, i);
+        row->shape[i] = PyLong_CheckExact(size) ? PyLong_AsLongLong(size) : -1; /* symbolic sizes are not known */
+    }
+    if (PyErr_Occurred()) PyErr_Clear();
+}
+
+static pel_str dtype_name(pel_recorder *rec, PyObject *dtype) {
+    if (!dtype) return PEL_STR("");
+    const pel_value *value = pel_value_at(rec->log, pel_record_value(rec, dtype));
+    return pel_value_has_text(value->kind) ? value->text : PEL_STR("");
+}
+
+/* The value of a tensor; value->tensor is its row. */
+static pel_id tensor_value(pel_recorder *rec, PyObject *tensor) {
+    bool is_new;
+    pel_seen *seen = pel_see(rec, tensor, &is_new);
+    if (!is_new && seen->value) return seen->value;
+    pel_tensor_facts facts;
+    pel_tensor_look(&rec->torch, tensor, &facts);
+    pel_log_tensor row = { .serial = ++rec->last_serial, .requires_grad = facts.requires_grad,
+                           .is_parameter = facts.is_parameter, .dtype = dtype_name(rec, facts.dtype) };
+    set_shape(rec, &row, facts.shape);
+    Py_XDECREF(facts.shape);
+    Py_XDECREF(facts.dtype);
+    pel_push(rec->ctx, &rec->log->tensors, row);
+    pel_value value = { .kind = PEL_V_TENSOR, .tensor = rec->log->tensors.n - 1 };
+    pel_id id = add_row(rec, &value);
+    pel_see(rec, tensor, &is_new)->value = id;
+    return id;
+}
+
+pel_id pel_record_tensor(pel_recorder *rec, PyObject *tensor) {
+    return pel_value_at(rec->log, tensor_value(rec, tensor))->tensor;
+}
+
+/* ---- functions ---- */
+
+/* Cells hold what the function closes over; whether it may be kept alive depends on that. */
+static bool is_harmless(PyObject *object) {
+    return PyFunction_Check(object) || PyType_Check(object) || PyLong_Check(object) || PyUnicode_Check(object) ||
+           PyFloat_Check(object) || object == Py_None || PyCFunction_Check(object);
+}
+
+static bool may_be_kept(PyObject *closure) {
+    for (Py_ssize_t i = 0; closure && i < PyTuple_GET_SIZE(closure); i++) {
+        PyObject *content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
+        if (!content || !is_harmless(content)) return false;
+    }
+    return true;
+}
+
+static pel_id library_value(pel_recorder *rec, PyObject *object);
+
+static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
+    pel_seen *seen = pel_seen_find(rec, function);
+    if (seen && seen->value) return seen->value;
+    pel_code_info *info = pel_code_info_of(rec, PyFunction_GET_CODE(function));
+    if (!info->is_author) return library_value(rec, function);
+    PyObject *closure = PyFunction_GET_CLOSURE(function);
+    uint32_t n = closure ? (uint32_t)PyTuple_GET_SIZE(closure) : 0;
+    pel_value value = { .kind = PEL_V_FUNCTION, .n = 0 };
+    value.code = pel_record_code(rec, info, PyFunction_GET_GLOBALS(function), NULL);
+    if (!n) return remember(rec, function, intern(rec, &value));
+    /* A closure can hold the function itself: the row must stand before what it holds. Whoever is kept alive, or
+     * can be weakly referenced, is looked at once; its cells are what they were then. */
+    bool is_new, keep = may_be_kept(closure);
+    if (depth >= MAX_DEPTH) {
+        value.truncated = 1;
+        return intern(rec, &value);
+    }
+    value.n = n;
+    value.items = pel_new_array(rec->ctx, n, pel_id);
+    value.object = pel_number_of(rec, function);
+    pel_id id = add_row(rec, &value);
+    seen = pel_see(rec, function, &is_new);
+    seen->value = id;
+    if (keep) keep_alive(seen);
+    for (uint32_t i = 0; i < n; i++) {
+        PyObject *content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
+        value.items[i] = content ? value_at(rec, content, depth + 1) : 0;
+    }
+    return id;
+}
+
+static pel_id pair(pel_recorder *rec, pel_id self, pel_id function) {
+    pel_id both[] = { self, function };
+    return intern(rec, &(pel_value){ .kind = PEL_V_METHOD, .n = 2, .items = both });
+}
+
+pel_id pel_record_method(pel_recorder *rec, PyObject *self, PyObject *function) {
+    pel_id self_id = value_at(rec, self, 0);
+    return pair(rec, self_id, value_at(rec, function, 0));
+}
+
+/* math.sqrt, [].append, tensor.view: the self of a C function is its module, its class or its object. */
+static pel_id builtin_value(pel_recorder *rec, PyObject *object, int depth) {
+    PyObject *self = PyCFunction_GET_SELF(object);
+    if (!self || PyModule_Check(self) || PyType_Check(self) || (PyCFunction_GET_FLAGS(object) & METH_STATIC))
+        return library_value(rec, object);
+    pel_seen *seen = pel_seen_find(rec, object);
+    if (seen && seen->keeper == object && seen->value) return seen->value;
+    PyObject *name = PyUnicode_FromString(((PyCFunctionObject *)object)->m_ml->ml_name);
+    PyObject *descriptor = name ? _PyType_Lookup(Py_TYPE(self), name) : NULL; /* borrowed */
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (!descriptor) return library_value(rec, object);
+    pel_id self_id = value_at(rec, self, depth + 1);
+    return pair(rec, self_id, value_at(rec, descriptor, depth + 1));
+}
+
+static pel_id partial_value(pel_recorder *rec, PyObject *object, int depth) {
+    static const char *const names[] = { "func", "args", "keywords" };
+    items from = { .n = 0 };
+    for (int i = 0; i < 3; i++) { /* C members: no code of anybody runs */
+        PyObject *member = PyObject_GetAttrString(object, names[i]);
+        if (!member) PyErr_Clear();
+        from.at[from.n++] = member ? value_at(rec, member, depth + 1) : 0;
+        Py_XDECREF(member);
+    }
+    return container(rec, PEL_V_PARTIAL, &from, 0, 0);
+}
+
+/* ---- everything else ---- */
+
+static pel_id opaque_value(pel_recorder *rec, PyObject *object) {
+    return intern_text(rec, PEL_V_OPAQUE, pel_str_of(Py_TYPE(object)->tp_name));
+}
+
+/* Something that the library defines: its dotted name, or an expression for it. Kept alive, so asked for once. */
+static pel_id library_value(pel_recorder *rec, PyObject *object) {
+    pel_seen *seen = pel_seen_find(rec, object);
+    if (seen && seen->keeper == object && seen->value) return seen->value;
+    pel_str name = pel_library_name(rec, object);
+    if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
+    return opaque_value(rec, object);
+}
+
+/* An instance of a C type: a dtype, a device, a descriptor; or an iterator, a generator, a code object. */
+static pel_id named_value(pel_recorder *rec, PyObject *object, pel_type_info *info) {
+    pel_seen *seen = pel_seen_find(rec, object);
+    if (seen && seen->keeper == object && seen->value) return seen->value;
+    pel_str name = pel_library_name(rec, object);
+    if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
+    pel_str literal = helper_text(rec, "literal_of", object);
+    if (literal.len) return intern_text(rec, PEL_V_LITERAL, literal);
+    if (!PyModule_Check(object)) info->look = LOOK_OPAQUE; /* no instance of a C type has a name if one has none */
+    else return remember(rec, object, intern_text(rec, PEL_V_OPAQUE,
+                                                  pel_format(rec->ctx, "module %s", PyModule_GetName(object))));
+    return opaque_value(rec, object);
+}
+
+static uint64_t dict_version(PyObject *dict) {
+#if PY_VERSION_HEX < 0x030c0000
+    return ((PyDictObject *)dict)->ma_version_tag;
+#else
+    return (uint64_t)PyDict_GET_SIZE(dict); /* additions and removals are all that can be told cheaply */
+#endif
+}
+
+/* __slots__ of the class and its bases: C members, read without running code. */
+static void slot_items(pel_recorder *rec, PyObject *object, items *to, int depth) {
+    PyObject *mro = Py_TYPE(object)->tp_mro;
+    for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+        PyTypeObject *type = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+        if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !type->tp_members) continue;
+        for (PyMemberDef *member = type->tp_members; member->name && has_room(to, 2); member++) {
+            if (member->type != T_OBJECT_EX || strncmp(member->name, "__", 2) == 0) continue;
+            PyObject *content = *(PyObject **)(void *)((char *)object + member->offset);
+            if (!content) continue;
+            pel_id key = const_value(rec, (pel_const){ .kind = PEL_CONST_STR, .text = pel_str_of(member->name) });
+            to->at[to->n++] = key;
+            to->at[to->n++] = value_at(rec, content, depth + 1);
+        }
+    }
+}
+
+/* An instance of somebody's class: a row per state, told by the version of its __dict__. */
+static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+    PyObject *dict = NULL;
+    if (Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr || Py_TYPE(object)->tp_dictoffset) {
+        dict = PyObject_GenericGetDict(object, NULL);
+        if (!dict) PyErr_Clear();
+    }
+    bool is_new;
+    uint64_t version = dict ? dict_version(dict) : 0;
+    pel_seen *seen = pel_see(rec, object, &is_new);
+    if (!is_new && seen->value && seen->keeper && seen->version == version && dict) {
+        Py_DECREF(dict);
+        return seen->value;
+    }
+    uint64_t number = number_in(rec, seen);
+    pel_str name = is_new ? pel_library_name(rec, object) : PEL_STR("");
+    if (name.len) {
+        Py_XDECREF(dict);
+        return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
+    }
+    pel_str literal = is_new ? helper_text(rec, "literal_of", object) : PEL_STR("");
+    if (literal.len) {
+        Py_XDECREF(dict);
+        return intern_text(rec, PEL_V_LITERAL, literal);
+    }
+    pel_value value = { .kind = PEL_V_OBJECT, .class = class_of(rec, info), .object = number };
+    pel_id id = add_row(rec, &value); /* first: what it holds may lead back to it */
+    seen = pel_see(rec, object, &is_new);
+    seen->value = id;
+    seen->version = version;
+    seen->number = number;
+    items from = { .n = 0 };
+    if (!is_too_deep(&from, depth, 1)) {
+        if (dict && PyDict_Check(dict)) dict_items(rec, dict, &from, depth);
+        slot_items(rec, object, &from, depth);
+    }
+    Py_XDECREF(dict);
+    pel_value *row = &rec->log->values.at[id];
+    row->n = from.n;
+    row->truncated = from.truncated;
+    row->items = pel_new_array(rec->ctx, from.n, pel_id);
+    memcpy(row->items, from.at, from.n * sizeof *row->items);
+    return id;
+}
+
+pel_id pel_record_class_value(pel_recorder *rec, PyObject *type) {
+    pel_seen *seen = pel_seen_find(rec, type);
+    if (seen && seen->keeper == type && seen->value) return seen->value;
+    pel_id class = pel_record_class(rec, type);
+    const pel_log_class *row = pel_class_at(rec->log, class);
+    if (row->path.len) return remember(rec, type, intern_text(rec, PEL_V_LIBRARY, row->path));
+    return remember(rec, type, intern(rec, &(pel_value){ .kind = PEL_V_CLASS, .class = class }));
+}
+
+void pel_remember_module(pel_recorder *rec, PyObject *module, pel_id row) {
+    remember(rec, module, intern(rec, &(pel_value){ .kind = PEL_V_MODULE, .module = row }));
+}
+
+static pel_id module_value(pel_recorder *rec, PyObject *module) {
+    pel_seen *seen = pel_seen_find(rec, module);
+    if (seen && seen->value) return seen->value;
+    pel_record_module(rec, module);
+    return pel_seen_find(rec, module)->value;
+}
+
+static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
+    if (!object) return 0;
+    PyTypeObject *type = Py_TYPE(object);
+    if (object == Py_None) return intern_const(rec, &pel_none);
+    if (type == &PyBool_Type) return intern_const(rec, object == Py_True ? &pel_true : &pel_false);
+    if (object == Py_Ellipsis) return intern_const(rec, &pel_ellipsis);
+    pel_type_info *info = type_info_of(rec, type);
+    switch ((look)info->look) {
+    case LOOK_LONG: return long_value(rec, object);
+    case LOOK_FLOAT:
+        return const_value(rec, (pel_const){ .kind = PEL_CONST_FLOAT, .real = PyFloat_AS_DOUBLE(object) });
+    case LOOK_STR: return str_value(rec, object);
+    case LOOK_PLAIN: return intern_const(rec, pel_ext_const(rec->ctx, object));
+    case LOOK_TUPLE: case LOOK_NAMEDTUPLE: case LOOK_SIZE: case LOOK_LIST: case LOOK_SET: case LOOK_FROZENSET:
+    case LOOK_DICT: return sequence_value(rec, object, info, depth);
+    case LOOK_SLICE: return three_members(rec, object, PEL_V_SLICE, depth);
+    case LOOK_RANGE: return three_members(rec, object, PEL_V_RANGE, depth);
+    case LOOK_TENSOR: return tensor_value(rec, object);
+    case LOOK_MODULE: return module_value(rec, object);
+    case LOOK_FUNCTION: return function_value(rec, object, depth);
+    case LOOK_METHOD: {
+        pel_id self = value_at(rec, PyMethod_GET_SELF(object), depth + 1);
+        return pair(rec, self, value_at(rec, PyMethod_GET_FUNCTION(object), depth + 1));
+    }
+    case LOOK_BUILTIN: return builtin_value(rec, object, depth);
+    case LOOK_PARTIAL: return partial_value(rec, object, depth);
+    case LOOK_TYPE: return pel_record_class_value(rec, object);
+    case LOOK_NAMED: return named_value(rec, object, info);
+    case LOOK_OBJECT: return object_value(rec, object, info, depth);
+    case LOOK_OPAQUE: return opaque_value(rec, object);
+    }
+    return opaque_value(rec, object);
+}
+
+pel_id pel_record_value(pel_recorder *rec, PyObject *object) { return value_at(rec, object, 0); }
+
+/* A container that did not exist before: whatever was at its address is not it. */
+pel_id pel_record_new(pel_recorder *rec, PyObject *object) {
+    bool is_container = PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object);
+    if (is_container && rec->objects.cap) {
+        pel_seen *seen = slot_for(&rec->objects, object);
+        if (seen->object && !seen->keeper) seen->number = 0;
+    }
+    return value_at(rec, object, 0);
+}

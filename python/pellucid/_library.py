@@ -1,0 +1,296 @@
+"""What the recorder asks about objects of torch and the standard library: their public names, and where the
+library ends and the author begins. The extension calls these once per object and remembers the answer."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import enum
+import linecache
+import os
+import re
+import sys
+import sysconfig
+import types
+from typing import Any, Iterator
+
+# The packages that a skeleton may import. Everything else is the author's.
+_PACKAGES = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
+
+# ---- files ----
+
+
+def _library_roots() -> tuple[str, ...]:
+    roots = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.path.abspath(__file__))}
+    for name in ("torch", "numpy", "torchgen", "functorch"):
+        module = sys.modules.get(name)
+        if module is not None and getattr(module, "__file__", None):
+            roots.add(os.path.dirname(os.path.abspath(module.__file__)))
+    # The separator keeps torchvision out of torch; site-packages lies inside of the standard library's folder.
+    return tuple(os.path.join(root, "") for root in roots if root)
+
+
+_SITE = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+_roots: tuple[int, tuple[str, ...]] = (0, ())
+
+
+def is_author(filename: str, author_roots: tuple[str, ...] | None = None, name: str = "") -> bool:
+    """Whether code of this file is the author's: neither torch's nor the standard library's nor numpy's."""
+    global _roots
+    loaded = sum(package in sys.modules for package in ("torch", "numpy"))
+    if _roots[0] != loaded or not _roots[1]:
+        _roots = (loaded, _library_roots())
+    if filename.startswith("<"):  # made by exec: the author's if somebody kept the source
+        return filename != "<string>" and not filename.startswith("<frozen") and bool(linecache.getlines(filename))
+    if author_roots is not None:
+        return filename.startswith(author_roots)
+    for root in _roots[1]:
+        if filename.startswith(root):
+            rest = filename[len(root) - 1:]
+            return any(site in rest for site in _SITE)
+    return True
+
+
+def source_of(filename: str) -> bytes:
+    """The bytes of a source file, or what linecache knows of one that is no file; empty if there is none."""
+    if filename.startswith("<"):
+        return "".join(linecache.getlines(filename)).encode("utf-8", "surrogatepass")
+    try:
+        with open(filename, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+# ---- names ----
+
+_NAMESPACES = """torch torch.nn torch.nn.functional torch.fft torch.linalg torch.special torch.nn.init torch.nn.utils
+torch.nn.utils.rnn torch.nn.utils.parametrize torch.nn.utils.parametrizations torch.nn.attention torch.autograd
+torch.utils.checkpoint torch.func torch.sparse torch.nested torch.cuda torch.backends.cudnn torch.distributions
+torch.amp torch.jit torch.overrides torch.testing""".split()
+_names: dict[int, str] = {}
+_named: list[Any] = []  # keeps the ids of _names meaningful
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, complex, str, bytes, tuple, list, dict, set))
+
+
+def _public(namespace: str) -> Iterator[tuple[str, Any]]:
+    module = sys.modules.get(namespace)
+    for name, value in vars(module).items() if module is not None else ():
+        if not name.startswith("_") and not _plain(value) and not isinstance(value, types.ModuleType):
+            yield f"{namespace}.{name}", value
+
+
+def _note(path: str, value: Any) -> None:
+    if id(value) not in _names:
+        _names[id(value)] = path
+        _named.append(value)
+
+
+def _fill() -> None:
+    for name, value in vars(builtins).items():
+        if not name.startswith("_") and not _plain(value):
+            _note(name, value)
+    for namespace in _NAMESPACES:
+        for path, value in _public(namespace):
+            module = getattr(value, "__module__", None) if isinstance(value, (type, types.FunctionType)) else None
+            if module is None or module.split(".")[0] in ("torch", "builtins"):
+                _note(path, value)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        for kind in torch.Tensor.__mro__[:-1]:
+            for name, value in vars(kind).items():
+                if callable(value) or isinstance(value, (types.GetSetDescriptorType, types.MethodDescriptorType)):
+                    _note(f"torch.Tensor.{name}", value)
+
+
+def name_of(value: Any) -> str | None:
+    """The shortest dotted name by which torch, numpy or the standard library give this very object."""
+    if not _names or ("torch" in sys.modules) != _has_torch[0]:
+        _has_torch[0] = "torch" in sys.modules
+        _fill()
+    known = _names.get(id(value))
+    if known is not None:
+        return known
+    try:
+        path = _own_name(value)
+    except Exception:  # objects may answer anything to questions about themselves
+        return None
+    if path is not None:
+        _note(path, value)
+    return path
+
+
+_has_torch = [False]
+
+
+def _own_name(value: Any) -> str | None:
+    if isinstance(value, types.ModuleType):
+        name = value.__name__
+        return name if name.split(".")[0] in _PACKAGES and sys.modules.get(name) is value else None
+    owner = getattr(value, "__objclass__", None)
+    if isinstance(owner, type) and isinstance(value, (types.MethodDescriptorType, types.WrapperDescriptorType,
+                                                      types.GetSetDescriptorType, types.MemberDescriptorType)):
+        base = name_of(owner)
+        return f"{base}.{value.__name__}" if base and vars(owner).get(value.__name__) is value else None
+    if _is_torch_op(value):
+        return f"torch.ops.{value}"
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    if name is None and not isinstance(value, type):
+        name = getattr(value, "__name__", None)
+    if not isinstance(name, str):
+        return _constant_name(value)
+    if module is None:
+        module = getattr(type(getattr(value, "__self__", None)), "__module__", None)
+    if not isinstance(module, str) or module.split(".")[0] not in _PACKAGES:
+        return None
+    found = _find(module, name)
+    if found is value or (found is not None and _same_builtin(found, value)):
+        public = _shorter(module, name, value)
+        return name if public == "builtins" else f"{public}.{name}"
+    return None
+
+
+def _is_torch_op(value: Any) -> bool:
+    return type(value).__module__ == "torch._ops" and type(value).__name__ in ("OpOverload", "OpOverloadPacket")
+
+
+def _constant_name(value: Any) -> str | None:
+    """Objects that a module holds under a name and that don't know it: torch.strided, math constants don't count."""
+    module = type(value).__module__
+    if module.split(".")[0] != "torch":
+        return None
+    for name in ("torch", module):
+        for key, held in vars(sys.modules[name]).items() if name in sys.modules else ():
+            if held is value and not key.startswith("_"):
+                return f"{name}.{key}"
+    return None
+
+
+def _find(module: str, qualname: str) -> Any:
+    found = sys.modules.get(module)
+    for part in qualname.split("."):
+        if found is None or part == "<locals>":
+            return None
+        found = vars(found).get(part) if isinstance(found, (type, types.ModuleType)) else None
+        if isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+    return found
+
+
+def _same_builtin(a: Any, b: Any) -> bool:
+    return isinstance(a, types.BuiltinFunctionType) and isinstance(b, types.BuiltinFunctionType) and a == b
+
+
+def _shorter(module: str, qualname: str, value: Any) -> str:
+    """The outermost public package that gives the same object: collections.abc, not _collections_abc."""
+    parts = module.split(".")
+    candidates = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
+    if module.startswith("_"):
+        candidates = [module.lstrip("_").replace("_", "."), module.lstrip("_"), *candidates]
+    for candidate in candidates:
+        if not any(part.startswith("_") for part in candidate.split(".")) and _find(candidate, qualname) is value:
+            return candidate
+    return module
+
+
+# ---- literals ----
+
+
+def literal_of(value: Any) -> str | None:
+    """An expression of torch and the standard library that makes an equal object."""
+    torch = sys.modules.get("torch")
+    numpy = sys.modules.get("numpy")
+    try:
+        if torch is not None:
+            if isinstance(value, torch.device):
+                return f"torch.device({str(value)!r})"
+            if isinstance(value, (torch.finfo, torch.iinfo)):
+                return f"torch.{type(value).__name__}(torch.{value.dtype})"
+        if numpy is not None:
+            if isinstance(value, numpy.dtype):
+                return f"numpy.dtype({value.name!r})"
+            if isinstance(value, numpy.generic):
+                return f"numpy.{type(value).__name__}({value.item()!r})"
+    except Exception:
+        return None
+    return None
+
+
+# ---- classes ----
+
+# In the order of pel_class_kind, src/trace/log.h.
+_KINDS = ("torch module", "module", "autograd", "dataclass", "namedtuple", "enum", "library", "author")
+
+
+def class_facts(cls: type) -> tuple[int, str, str, int, tuple[str, ...]]:
+    """(kind, public name if it is the library's, file, line of the class statement or 0, fields)."""
+    torch = sys.modules.get("torch")
+    path = name_of(cls) or ""
+    is_module = torch is not None and issubclass(cls, torch.nn.Module)
+    fields: tuple[str, ...] = ()
+    if path:
+        kind = "torch module" if is_module else "library"
+    elif is_module:
+        kind = "module"
+    elif torch is not None and issubclass(cls, torch.autograd.Function):
+        kind = "autograd"
+    elif issubclass(cls, enum.Enum):
+        kind = "enum"
+    else:
+        kind = "author"
+    if not is_module and dataclasses.is_dataclass(cls):
+        fields = tuple(field.name for field in dataclasses.fields(cls))
+        kind = "dataclass" if kind == "author" else kind
+    elif issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple):
+        fields = tuple(map(str, cls._fields))
+        kind = "namedtuple" if kind == "author" else kind
+    file = ""
+    if not path:
+        file = getattr(sys.modules.get(cls.__module__), "__file__", None) or _file_of_methods(cls)
+    return _KINDS.index(kind), path, file, _class_line(cls, file) if file else 0, fields
+
+
+def _file_of_methods(cls: type) -> str:
+    for value in vars(cls).values():
+        if isinstance(value, types.FunctionType):
+            return value.__code__.co_filename
+    return ""
+
+
+def _class_line(cls: type, file: str) -> int:
+    lines = linecache.getlines(file)
+    statement = re.compile(rf"(\s*)class\s+{re.escape(cls.__name__)}\b")
+    found = [(number, match[1]) for number, line in enumerate(lines) if (match := statement.match(line))]
+    if len(found) != 1:
+        return 0
+    number, indent = found[0]
+    while number > 0 and lines[number - 1].startswith(f"{indent}@"):
+        number -= 1
+    return number + 1
+
+
+def owner_of(qualname: str, module_globals: dict[str, Any], first_argument: Any) -> type | None:
+    """The class in whose body a function of this qualified name was written, if that can be told."""
+    path, _, name = qualname.rpartition(".")
+    if not path or path.endswith("<locals>"):
+        return None
+    kind = first_argument if isinstance(first_argument, type) else type(first_argument)
+    for cls in type.mro(kind) if kind is not type else ():
+        if cls.__qualname__ == path and cls.__module__ == module_globals.get("__name__"):
+            return cls
+    found: Any = module_globals.get(path.split(".")[0])
+    for part in path.split(".")[1:]:
+        found = vars(found).get(part) if isinstance(found, type) else None
+    return found if isinstance(found, type) and found.__qualname__ == path else None
+
+
+def versions() -> str:
+    parts = ["Python " + ".".join(map(str, sys.version_info[:3]))]
+    for name in ("torch", "torchvision", "timm", "transformers", "einops", "numpy"):
+        module = sys.modules.get(name)
+        if module is not None and isinstance(getattr(module, "__version__", None), str):
+            parts.append(f"{name} {module.__version__}")
+    return ", ".join(parts)
