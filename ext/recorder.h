@@ -113,6 +113,4 @@ pel_id pel_record_class(pel_recorder *rec, PyObject *type);
 pel_code_info *pel_code_info_of(pel_recorder *rec, PyObject *code);
 pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument);
 
-int pel_ext_add_recorder(PyObject *module);
-
 #endif

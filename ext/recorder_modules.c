@@ -148,11 +148,11 @@ pel_id pel_record_class(pel_recorder *rec, PyObject *type) {
 
 /* ---- modules ---- */
 
-typedef struct pel_module_at {
+typedef struct found_module {
     PyObject *module; /* borrowed: the tree keeps it */
     pel_id row;
-} pel_module_at;
-typedef PEL_VEC(pel_module_at) pel_module_list;
+} found_module;
+typedef PEL_VEC(found_module) found_modules;
 
 /* An entry of the instance's own __dict__; borrowed. */
 static PyObject *own(PyObject *dict, const char *name) { return dict ? PyDict_GetItemString(dict, name) : NULL; }
@@ -164,7 +164,7 @@ static PyObject *own_dict(PyObject *module) {
 }
 
 /* First all rows of a tree, so that what they hold can refer to any of them. */
-static void add_rows(pel_recorder *rec, PyObject *module, pel_str path, bool in_tree, pel_module_list *list,
+static void add_rows(pel_recorder *rec, PyObject *module, pel_str path, bool in_tree, found_modules *list,
                      int depth) {
     pel_seen *seen = pel_seen_find(rec, module);
     if (seen && seen->value) return;
@@ -172,7 +172,7 @@ static void add_rows(pel_recorder *rec, PyObject *module, pel_str path, bool in_
     pel_log_module row = { .path = path, .in_tree = in_tree };
     pel_push(rec->ctx, &rec->log->modules, row);
     pel_id id = rec->log->modules.n - 1;
-    pel_push(rec->ctx, list, (pel_module_at){ module, id });
+    pel_push(rec->ctx, list, (found_module){ module, id });
     pel_remember_module(rec, module, id);
     PyObject *dict = own_dict(module), *children = own(dict, "_modules"), *key, *child;
     Py_ssize_t at = 0;
@@ -328,7 +328,7 @@ static void fill_row(pel_recorder *rec, PyObject *module, pel_id id) {
 }
 
 static void record_below(pel_recorder *rec, PyObject *module, bool in_tree) {
-    pel_module_list list = { NULL, 0, 0 };
+    found_modules list = { NULL, 0, 0 };
     add_rows(rec, module, in_tree ? PEL_STR("") : PEL_STR("?"), in_tree, &list, 0);
     for (uint32_t i = 0; i < list.n; i++) fill_row(rec, list.at[i].module, list.at[i].row);
 }

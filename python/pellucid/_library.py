@@ -34,7 +34,7 @@ _SITE = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-pack
 _roots: tuple[int, tuple[str, ...]] = (0, ())
 
 
-def is_author(filename: str, author_roots: tuple[str, ...] | None = None, name: str = "") -> bool:
+def is_author(filename: str, author_roots: tuple[str, ...] | None = None) -> bool:
     """Whether code of this file is the author's: neither torch's nor the standard library's nor numpy's."""
     global _roots
     loaded = sum(package in sys.modules for package in ("torch", "numpy"))
@@ -45,9 +45,8 @@ def is_author(filename: str, author_roots: tuple[str, ...] | None = None, name: 
     if author_roots is not None:
         return filename.startswith(author_roots)
     for root in _roots[1]:
-        if filename.startswith(root):
-            rest = filename[len(root) - 1:]
-            return any(site in rest for site in _SITE)
+        if filename.startswith(root) and not any(site in filename[len(root) - 1:] for site in _SITE):
+            return False
     return True
 
 
