@@ -26,6 +26,7 @@ PyObject *pel_ext_str(pel_text text);
 /* Source as a str or as bytes. Release it with pel_ext_release_source. */
 typedef struct pel_ext_source {
     pel_text text;
+    bool is_utf8; /* it was a str */
     Py_buffer buffer;
     bool has_buffer;
 } pel_ext_source;

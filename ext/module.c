@@ -68,6 +68,7 @@ int pel_ext_get_source(PyObject *object, void *address) {
         Py_ssize_t len;
         source->text.ptr = PyUnicode_AsUTF8AndSize(object, &len);
         source->text.len = (size_t)len;
+        source->is_utf8 = true;
         return source->text.ptr != NULL;
     }
     if (PyObject_GetBuffer(object, &source->buffer, PyBUF_SIMPLE) != 0) {

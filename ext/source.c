@@ -57,8 +57,10 @@ static PyObject *parse_json(PyObject *module, PyObject *args, PyObject *keywords
     const char *file = NULL;
     PyObject *result = NULL;
     if (PyArg_ParseTupleAndKeywords(args, keywords, "O&|$O&z:parse_json", names, pel_ext_get_source, &source,
-                                    get_python, &options.python, &file))
+                                    get_python, &options.python, &file)) {
+        options.is_utf8 = source.is_utf8;
         result = call_on_source(run_ast, &source, &options, file);
+    }
     pel_ext_release_source(&source);
     return result;
 }
@@ -78,8 +80,10 @@ static PyObject *format_source(PyObject *module, PyObject *args, PyObject *keywo
     const char *file = NULL;
     PyObject *result = NULL;
     if (PyArg_ParseTupleAndKeywords(args, keywords, "O&|$O&iz:format_source", names, pel_ext_get_source, &source,
-                                    get_python, &options.python, &options.width, &file))
+                                    get_python, &options.python, &options.width, &file)) {
+        options.is_utf8 = source.is_utf8;
         result = call_on_source(run_format, &source, &options, file);
+    }
     pel_ext_release_source(&source);
     return result;
 }

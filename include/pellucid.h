@@ -124,6 +124,7 @@ typedef enum pel_ast_format {
 typedef struct pel_ast_options {
     int python; /* whose grammar */
     pel_ast_format format;
+    bool is_utf8; /* the source is UTF-8, whatever a coding comment in it says */
 } pel_ast_options;
 
 /* The syntax tree of a file. */
@@ -133,6 +134,7 @@ PEL_API bool pellucid_ast(pel_ctx *ctx, pel_text source, const pel_ast_options *
 typedef struct pel_format_options {
     int python; /* whose grammar, for reading and for writing */
     int width;  /* columns that lines are broken to fit; 0: 100 */
+    bool is_utf8; /* as above */
 } pel_format_options;
 
 /* The file again, laid out as a good programmer would. The tree stays the same; comments are not in it. */

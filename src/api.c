@@ -64,6 +64,7 @@ typedef struct source_call {
     pel_str bytes;
     pel_source source; /* name and text are empty until it is decoded */
     int python, width;
+    bool is_utf8;
     pel_ast_format format;
     pel_buf out;
 } source_call;
@@ -75,7 +76,8 @@ static pel_node *read_source(pel_ctx *ctx, source_call *call) {
     if (call->bytes.len > PEL_SOURCE_MAX)
         pel_throw_at(ctx, PEL_E_TOO_BIG, 0, 1, 0, "%zu bytes of source are more than the limit of %zu",
                      call->bytes.len, PEL_SOURCE_MAX);
-    call->source = pel_source_decode(ctx, PEL_STR(""), call->bytes);
+    call->source = call->is_utf8 ? pel_source_text(ctx, PEL_STR(""), call->bytes)
+                                 : pel_source_decode(ctx, PEL_STR(""), call->bytes);
     return pel_parse(ctx, &call->source, call->python);
 }
 
@@ -110,6 +112,7 @@ bool pellucid_ast(pel_ctx *ctx, pel_text source, const pel_ast_options *options,
     if (options) {
         call.python = options->python;
         call.format = options->format;
+        call.is_utf8 = options->is_utf8;
     }
     return run_source_call(ctx, ast_body, &call, out, error);
 }
@@ -120,6 +123,7 @@ bool pellucid_format(pel_ctx *ctx, pel_text source, const pel_format_options *op
     if (options) {
         call.python = options->python;
         call.width = options->width;
+        call.is_utf8 = options->is_utf8;
     }
     return run_source_call(ctx, format_body, &call, out, error);
 }

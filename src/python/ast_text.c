@@ -58,6 +58,21 @@ static void put_leaf(pel_buf *out, const pel_node *node, const pel_field *field)
     }
 }
 
+/* As CPython has it: modules, arguments and the like stand nowhere by themselves. */
+static bool has_position(const pel_node *node) {
+    switch (pel_kinds[node->kind].class) {
+    case PEL_STMT:
+    case PEL_EXPR:
+    case PEL_EXCEPTHANDLER:
+    case PEL_ARG:
+    case PEL_KEYWORD:
+    case PEL_ALIAS:
+    case PEL_PATTERN:
+    case PEL_TYPE_PARAM: return node->lineno != 0;
+    default: return false;
+    }
+}
+
 /* The depth is bounded by whoever made the tree: the parser and pel_ast_check refuse deeper ones. */
 static void put_node(pel_buf *out, const char *label, const pel_node *node, size_t depth) {
     pel_put_spaces(out, depth * 2);
@@ -69,7 +84,7 @@ static void put_node(pel_buf *out, const char *label, const pel_node *node, size
     pel_put_c(out, pel_kinds[node->kind].name);
     const pel_field *fields = pel_kinds[node->kind].fields();
     for (const pel_field *field = fields; field->name; field++) put_leaf(out, node, field);
-    if (node->lineno) pel_putf(out, "  %u:%u-%u:%u", node->lineno, node->col_offset, node->end_lineno, node->end_col_offset);
+    if (has_position(node)) pel_putf(out, "  %u:%u-%u:%u", node->lineno, node->col_offset, node->end_lineno, node->end_col_offset);
     pel_put_byte(out, '\n');
     for (const pel_field *field = fields; field->name; field++) {
         const char *at = (const char *)node + field->offset;

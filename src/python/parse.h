@@ -16,6 +16,8 @@ typedef struct pel_source {
 
 /* Decodes raw bytes by byte order mark or coding comment. Throws PEL_E_ENCODING or PEL_E_SYNTAX. */
 pel_source pel_source_decode(pel_ctx *ctx, pel_str name, pel_str bytes);
+/* Text that is UTF-8 already, whatever a coding comment says. Throws PEL_E_ENCODING if it is not. */
+pel_source pel_source_text(pel_ctx *ctx, pel_str name, pel_str text);
 
 /* Parses a whole file. Throws PEL_E_SYNTAX and others with line and column. */
 pel_node *pel_parse(pel_ctx *ctx, const pel_source *source, pel_version version);

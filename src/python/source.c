@@ -187,6 +187,11 @@ static pel_str decode_by(pel_ctx *ctx, pel_str bytes, pel_str encoding, uint32_t
 
 /* ---- all ---- */
 
+pel_source pel_source_text(pel_ctx *ctx, pel_str name, pel_str text) {
+    check_utf8(ctx, text);
+    return (pel_source){ name, text };
+}
+
 pel_source pel_source_decode(pel_ctx *ctx, pel_str name, pel_str bytes) {
     if (bytes.len > MAX_SOURCE)
         pel_throw(ctx, PEL_E_TOO_BIG, 0, "a source file of %zu bytes, over the limit of %zu", bytes.len, MAX_SOURCE);

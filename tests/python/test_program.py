@@ -26,6 +26,21 @@ def test_every_subcommand_teaches_with_an_example(pellucid) -> None:
         assert max(map(len, result.out.splitlines())) <= 100
 
 
+def test_examples_show_what_is_printed(pellucid) -> None:
+    """The examples that are a pipe into the program are run: what they claim is what comes out."""
+    checked = 0
+    for name in subcommands(pellucid):
+        example = pellucid("help", name).out.split("example:\n")[1]
+        lines = [line[2:] for line in example.rstrip("\n").split("\n")]
+        match = re.fullmatch(r"\$ (echo '.*' \| pellucid .*)", lines[0])
+        if match:
+            command = match.group(1).replace("pellucid", PROGRAM)
+            done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
+            assert done.stdout.rstrip("\n").split("\n") == lines[1:]
+            checked += 1
+    assert checked >= 2
+
+
 def test_no_arguments(pellucid) -> None:
     result = pellucid()
     assert result.code == 1 and result.out == "" and "subcommands:" in result.err

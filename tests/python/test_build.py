@@ -1,0 +1,72 @@
+"""Ways to build and use the library that the other tests don't take."""
+
+from __future__ import annotations
+
+import glob
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import ROOT
+
+HEADER = (ROOT / "include" / "pellucid.h").read_text()
+SOURCES = [*glob.glob(str(ROOT / "src" / "*.c")), *glob.glob(str(ROOT / "src" / "*" / "*.c"))]
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}"]
+
+
+def compiler() -> str:
+    found = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not found:
+        pytest.skip("no C compiler here")
+    return found
+
+
+@pytest.mark.slow
+def test_one_command_builds_the_program(tmp_path: pathlib.Path) -> None:
+    """Without any build system."""
+    program = tmp_path / "pellucid"
+    sources = [*SOURCES, *glob.glob(str(ROOT / "cli" / "*.c"))]
+    subprocess.run([compiler(), *FLAGS, "-O1", *sources, "-o", str(program), "-lm"], check=True)
+    done = subprocess.run([program, "version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("pellucid ")
+
+
+@pytest.mark.slow
+def test_the_shared_library_shows_the_public_functions_only(tmp_path: pathlib.Path) -> None:
+    library = tmp_path / "libpellucid.so"
+    options = ["-shared", "-fPIC", "-fvisibility=hidden", "-DPELLUCID_SHARED", "-O1"]
+    subprocess.run([compiler(), *FLAGS, *options, *SOURCES, "-o", str(library), "-lm"], check=True)
+    listed = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    exported = {line.split()[-1] for line in listed.splitlines()}
+    declared = set(re.findall(r"^PEL_API .*?(pellucid_\w+)\(", HEADER, re.MULTILINE))
+    assert exported == declared and len(declared) > 5
+
+
+def test_the_example_of_the_header_works(tmp_path: pathlib.Path) -> None:
+    library = ROOT / "build" / "libpellucid.a"
+    if not library.exists():
+        pytest.skip("build/libpellucid.a is not built")
+    example = re.search(r"\n \*\n((?: \*     .*\n)+)", HEADER).group(1).replace("\n *     ", "\n    ").lstrip(" *")
+    program = tmp_path / "example.c"
+    program.write_text(
+        "#include <pellucid.h>\n#include <stdio.h>\n"
+        'int main(int argc, char **argv) {\n    (void)argv;\n'
+        '    pel_text source = argc > 1 ? (pel_text){ "x = (", 5 } : (pel_text){ "x", 1 };\n'
+        f"    {example}\n    return 0;\n}}\n"
+    )
+    command = [compiler(), "-std=c11", "-Wall", "-Werror", f"-I{ROOT / 'include'}", str(program), str(library), "-lm"]
+    subprocess.run([*command, "-o", str(tmp_path / "example")], check=True)
+    good = subprocess.run([tmp_path / "example"], capture_output=True, text=True, check=True)
+    assert good.stdout.startswith('{"_type":"Module"') and good.stderr == ""
+    bad = subprocess.run([tmp_path / "example", "bad"], capture_output=True, text=True, check=True)
+    assert bad.stdout == "" and bad.stderr == "1:5: '(' was never closed\n"
+
+
+def test_the_header_is_cplusplus_too(tmp_path: pathlib.Path) -> None:
+    if not shutil.which("g++"):
+        pytest.skip("no g++ here")
+    program = tmp_path / "use.cpp"
+    program.write_text("#include <pellucid.h>\nint main() { return pellucid_version() == nullptr; }\n")
+    subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", str(program)], check=True)
