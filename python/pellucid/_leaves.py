@@ -1,0 +1,299 @@
+"""Which arguments would build this module of torch's again?
+
+Most modules keep their arguments as attributes of the same name. Where they don't, the few rules in _DERIVED say how
+to read them off. Whatever the guess, it counts only if building a module with it (on the meta device, so no memory and
+no random numbers) gives the same parameters, buffers, children and plain attributes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any, Callable, Iterator
+
+import torch
+from torch import nn
+
+from ._library import name_of
+
+Arguments = dict[str, Any]
+_CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
+_OWN_FIELDS = frozenset(vars(nn.Module()))
+_MISSING = object()
+
+
+def arguments(module: nn.Module) -> tuple[tuple[tuple[str, Any, bool, bool], ...], tuple[str, ...]] | None:
+    """((name, value, positional, is default), ...), and what the class then makes by itself; None if unknown.
+
+    For a module of torch's, or of an author's class that inherits from one of torch's: then of that base.
+    """
+    cls = torch_class(module)
+    if cls is None:
+        return None
+    found = _find(module, cls)
+    if found is None:
+        return None
+    given, built = found
+    parameters = _parameters(cls)
+    rows = []
+    for name, parameter in parameters.items():
+        if name in ("device", "dtype") and name not in given:
+            continue
+        default = parameter.default
+        value = given.get(name, default)
+        is_default = default is not inspect.Parameter.empty and _same(value, default)
+        rows.append((name, value, default is inspect.Parameter.empty, is_default))
+    made = (*built._modules, *built._parameters, *built._buffers, *_attributes(built))
+    return tuple(rows), tuple(made)
+
+
+def torch_class(module: nn.Module) -> type | None:
+    """The first class of torch's that the module inherits from, unless that is nn.Module itself or a container."""
+    for cls in type(module).__mro__:
+        if cls.__module__.split(".")[0] == "torch" and name_of(cls) is not None:
+            return None if cls is nn.Module or issubclass(cls, _CONTAINERS) else cls
+    return None
+
+
+# ---- guessing ----
+
+
+def _parameters(cls: type) -> dict[str, inspect.Parameter]:
+    """Of the constructor; one that only passes everything on (nn.LSTM) has the parameters of its base's."""
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        found = dict(list(inspect.signature(base.__init__).parameters.items())[1:])
+        if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found.values()):
+            found.pop("mode", None) if issubclass(cls, nn.RNNBase) else None
+            if cls is nn.RNN:
+                found["nonlinearity"] = inspect.Parameter("nonlinearity", inspect.Parameter.KEYWORD_ONLY, default="tanh")
+            return found
+        if cls is nn.Identity:
+            return {}
+    return {}
+
+
+def _has(name: str) -> Callable[[nn.Module], Any]:
+    return lambda module: getattr(module, name, None) is not None
+
+
+def _at(path: str) -> Callable[[nn.Module], Any]:
+    def read(module: Any) -> Any:
+        for part in path.split("."):
+            module = module[int(part)] if part.isdigit() else getattr(module, part)
+        return module
+    return read
+
+
+_LAYER = {"d_model": _at("self_attn.embed_dim"), "nhead": _at("self_attn.num_heads"), "dropout": _at("dropout.p"),
+          "dim_feedforward": _at("linear1.out_features"), "layer_norm_eps": _at("norm1.eps"),
+          "batch_first": _at("self_attn.batch_first"), "bias": lambda m: m.linear1.bias is not None}
+_DERIVED: dict[type, dict[str, Callable[[Any], Any]]] = {
+    nn.MultiheadAttention: {"bias": _has("in_proj_bias"), "add_bias_kv": _has("bias_k")},
+    nn.TransformerEncoderLayer: _LAYER,
+    nn.TransformerDecoderLayer: _LAYER,
+    nn.TransformerEncoder: {"encoder_layer": _at("layers.0")},
+    nn.TransformerDecoder: {"decoder_layer": _at("layers.0")},
+    nn.Transformer: {
+        "num_encoder_layers": lambda m: len(m.encoder.layers), "num_decoder_layers": lambda m: len(m.decoder.layers),
+        **{name: lambda m, read=read: read(m.encoder.layers[0]) for name, read in _LAYER.items()},
+        "activation": _at("encoder.layers.0.activation"), "norm_first": _at("encoder.layers.0.norm_first")},
+    nn.AdaptiveLogSoftmaxWithLoss: {"cutoffs": lambda m: m.cutoffs[:-1]},
+    nn.Bilinear: {"bias": _has("bias")},
+    nn.PairwiseDistance: {"p": _at("norm")},
+}
+_FUNCTIONS = {torch.nn.functional.relu: "relu", torch.nn.functional.gelu: "gelu"}
+
+
+def _guess(module: nn.Module, cls: type) -> Arguments | None:
+    rules: dict[str, Callable[[Any], Any]] = {}
+    for base in reversed(cls.__mro__):
+        rules.update(_DERIVED.get(base, {}))
+    given: Arguments = {}
+    for name, parameter in _parameters(cls).items():
+        if name == "device":
+            continue
+        value = _read(module, name, parameter, rules.get(name))
+        if value is _MISSING:
+            if parameter.default is inspect.Parameter.empty:
+                return None
+        elif not _same(value, parameter.default):
+            given[name] = value
+    return given
+
+
+def _read(module: nn.Module, name: str, parameter: inspect.Parameter, rule: Callable[[Any], Any] | None) -> Any:
+    if name == "dtype":
+        return _dtype(module)
+    try:
+        value = rule(module) if rule else getattr(module, name)
+    except (AttributeError, IndexError, TypeError):
+        return _MISSING
+    if isinstance(parameter.default, bool) and not isinstance(value, bool):  # bias=True makes a parameter or None
+        return value is not None
+    if isinstance(value, torch.Tensor) and name.startswith("_"):
+        return _MISSING
+    if value is parameter.default or not callable(value) or isinstance(value, nn.Module):
+        return value
+    return _FUNCTIONS.get(value, value)
+
+
+def _dtype(module: nn.Module) -> Any:
+    """Where it matters: all floating parameters and buffers agree, and not on the default."""
+    found = {t.dtype for t in (*module.parameters(), *module.buffers()) if t.is_floating_point() or t.is_complex()}
+    return found.pop() if len(found) == 1 and torch.get_default_dtype() not in found else _MISSING
+
+
+# ---- trying ----
+
+_tried: dict[tuple, tuple[Arguments, nn.Module] | None] = {}
+_TRIED_MAX = 10_000
+
+
+def _find(module: nn.Module, cls: type) -> tuple[Arguments, nn.Module] | None:
+    try:
+        given = _guess(module, cls)
+    except Exception:  # a property of the author's subclass may raise anything
+        return None
+    if given is None:
+        return None
+    key = _key(module, cls, given)
+    if key is not None and key in _tried:
+        return _tried[key]
+    found = None
+    for candidate in _variants(given):
+        built = _build(cls, candidate)
+        if built is not None and _equal(built, module, cls):
+            found = _simplest(cls, candidate, built, module)
+            break
+    if key is not None and len(_tried) < _TRIED_MAX:
+        _tried[key] = found
+    return found
+
+
+def _key(module: nn.Module, cls: type, given: Arguments) -> tuple | None:
+    """Equal modules are looked at once. None for those whose arguments are not plain values."""
+    def plain(value: Any) -> bool:
+        return isinstance(value, (bool, int, float, str, torch.dtype, type(None))) or (
+            isinstance(value, (tuple, list)) and all(map(plain, value)))
+    if not all(map(plain, given.values())) or type(module) is not cls:
+        return None
+    tensors = tuple((n, tuple(t.shape), t.dtype) for n, t in (*module.named_parameters(), *module.named_buffers()))
+    return cls, repr(sorted(given.items())), tensors, repr([(n, v) for n, v in _attributes(module).items() if plain(v)])
+
+
+def _variants(given: Arguments) -> Iterator[Arguments]:
+    """The guess, then the guess with one argument left to its default."""
+    yield given
+    for name in given:
+        yield {k: v for k, v in given.items() if k != name}
+
+
+def _build(cls: type, given: Arguments) -> nn.Module | None:
+    parameters = _parameters(cls)
+    call = {k: _shadow(v) for k, v in given.items()}
+    if any(v is _MISSING for v in call.values()):
+        return None
+    if "device" in parameters:
+        call["device"] = "meta"
+    state = torch.random.get_rng_state()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return cls(**call)
+    except Exception:  # a wrong guess may fail in any way
+        return None
+    finally:
+        torch.random.set_rng_state(state)
+
+
+def _shadow(value: Any) -> Any:
+    """An argument that is a module itself, built anew without memory."""
+    if not isinstance(value, nn.Module):
+        return value
+    cls = torch_class(value)
+    found = _find(value, cls) if cls is type(value) else None
+    return found[1] if found else _MISSING
+
+
+def _simplest(cls: type, given: Arguments, built: nn.Module, module: nn.Module) -> tuple[Arguments, nn.Module]:
+    """As people write it: nothing that follows from the rest (stride in pooling), 3 instead of (3, 3)."""
+    parameters = _parameters(cls)
+    shorter = dict(given)
+    for name, value in given.items():
+        if isinstance(value, tuple) and value and all(_same(v, value[0]) for v in value):
+            shorter[name] = value[0]
+    for candidate in (shorter, *({**given, name: value} for name, value in shorter.items() if value is not given[name])):
+        if candidate != given and (other := _build(cls, candidate)) is not None and _equal(other, module, cls):
+            given, built = candidate, other
+            break
+    for name in list(given):
+        if parameters[name].default is not inspect.Parameter.empty:
+            candidate = {k: v for k, v in given.items() if k != name}
+            if (other := _build(cls, candidate)) is not None and _equal(other, module, cls):
+                given, built = candidate, other
+    return given, built
+
+
+# ---- comparing ----
+
+
+def _attributes(module: nn.Module) -> Arguments:
+    return {name: value for name, value in vars(module).items() if name not in _OWN_FIELDS}
+
+
+def _equal(built: nn.Module, module: nn.Module, cls: type) -> bool:
+    """Whether the built module is what the class must have made of the module before its author went on."""
+    replaced = getattr(module, "parametrizations", None)
+    replaced = set(replaced._modules) if isinstance(replaced, nn.Module) else set()
+    return (_equal_tensors(built._parameters, module._parameters, replaced)
+            and _equal_tensors(built._buffers, module._buffers, replaced)
+            and built._non_persistent_buffers_set <= module._non_persistent_buffers_set
+            and _equal_children(built, module)
+            and all(name in vars(module) and _same(value, vars(module)[name])
+                    for name, value in _attributes(built).items() if not name.startswith("_flat_weight"))
+            and (type(module) is not cls or _nothing_else(built, module, replaced)))
+
+
+def _nothing_else(built: nn.Module, module: nn.Module, replaced: set[str]) -> bool:
+    return (set(module._parameters) | replaced == set(built._parameters) and set(module._modules) == set(built._modules))
+
+
+def _equal_tensors(built: dict[str, Any], real: dict[str, Any], replaced: set[str]) -> bool:
+    for name, tensor in built.items():
+        if name in replaced:
+            continue
+        other = real.get(name, _MISSING)
+        if other is _MISSING or (tensor is None) != (other is None):
+            return False
+        if tensor is not None and (tensor.shape != other.shape or tensor.dtype != other.dtype):
+            return False
+    return True
+
+
+def _equal_children(built: nn.Module, module: nn.Module) -> bool:
+    for name, child in built._modules.items():
+        other = module._modules.get(name, _MISSING)
+        if other is _MISSING or (child is None) != (other is None) or (child is not None and type(child) is not type(other)):
+            return False
+        if child is not None and not _equal(child, other, type(child)):
+            return False
+    return True
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, torch.Tensor):
+        return a.shape == b.shape and a.dtype == b.dtype
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, nn.Module):
+        return _equal(a, b, type(a))
+    try:
+        return bool(a == b)
+    except Exception:
+        return False
