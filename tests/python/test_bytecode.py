@@ -8,6 +8,7 @@ import marshal
 import os
 import pathlib
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -100,6 +101,13 @@ def test_instructions_are_what_dis_says(pellucid, tmp_path, version: str) -> Non
     for (path, expected), line in zip(reference.items(), shown.out.splitlines()):
         compared += compare(expected, json.loads(line), path)
     assert compared > 1000
+
+
+def test_only_the_bytecode_folder_knows_versions() -> None:
+    """normalise ends all differences between versions: behind it nothing may ask for one."""
+    for path in sorted((ROOT / "src" / "decompile").glob("*.[ch]")):
+        code = re.sub(r"/\*.*?\*/|//[^\n]*|\"[^\"\n]*\"", "", path.read_text(), flags=re.S)
+        assert not re.search(r"version|PEL_PYTHON|\b3\.\d+", code), path.name
 
 
 # ---- hostile input ----
