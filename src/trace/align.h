@@ -1,0 +1,30 @@
+/* Which tree an author's function has, and where in it each of its instructions lies. */
+#ifndef PEL_TRACE_ALIGN_H
+#define PEL_TRACE_ALIGN_H
+
+#include "bytecode/decode.h"
+#include "trace/log.h"
+
+typedef struct pel_author {
+    pel_id code;
+    const pel_insns *insns;
+    const pel_position *positions; /* one per instruction */
+    const uint32_t *index;         /* code unit -> instruction; PEL_NO_TARGET inside of caches */
+    uint32_t n_units;
+    pel_node *node;                /* FunctionDef, AsyncFunctionDef, Lambda or a comprehension; NULL: `why` says why */
+    pel_node *within;              /* the class or function whose body holds it, NULL for the file's */
+    const char *why;
+} pel_author;
+
+/* One row per code of the log, for those that have activations; node is NULL for the others. */
+pel_author *pel_align(pel_ctx *ctx, const pel_log *log);
+
+/* Whether an instruction's source lies inside of a node. */
+static inline bool pel_inside(const pel_position *at, const pel_node *node) {
+    if (at->line < 0 || at->col < 0) return false;
+    uint32_t line = (uint32_t)at->line, end = (uint32_t)at->end_line;
+    if (line < node->lineno || (line == node->lineno && (uint32_t)at->col < node->col_offset)) return false;
+    return end < node->end_lineno || (end == node->end_lineno && (uint32_t)at->end_col <= node->end_col_offset);
+}
+
+#endif

@@ -1,0 +1,359 @@
+/* What nobody reads goes: stores, statements without effect, parameters. Walks each body backwards with the set of
+ * names that are still read. */
+#include "trace/lanes.h"
+
+typedef struct names {
+    pel_ctx *ctx;
+    const pel_synth *s;
+    pel_map index;
+    uint32_t n, words;
+    bool growing; /* first pass: names get their numbers */
+} names;
+
+typedef struct bits {
+    uint64_t *at;
+} bits;
+
+typedef struct scope { /* of a loop */
+    struct scope *outer;
+    bits at_break, at_continue;
+} scope;
+
+typedef struct sweep {
+    pel_ctx *ctx;
+    const pel_synth *s;
+    names *names;
+    bits captured; /* read by functions defined inside: never dead */
+    scope *loop;
+    pel_name blank; /* `_` */
+    bool changed;
+} sweep;
+
+/* ---- what an expression reads ---- */
+
+void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg) {
+    const pel_link *link = node->kind == PEL_Call || node->kind == PEL_Attribute ? pel_link_at(s, node) : NULL;
+    if (!link || node->kind == PEL_Attribute) {
+        pel_each_child(node, visit, arg);
+        return;
+    }
+    visit(arg, &node->Call.func);
+    for (uint32_t p = 0; p < link->target->n_params; p++)
+        if (link->args[p] && !link->target->params[p].dead) visit(arg, &link->args[p]);
+}
+
+static uint32_t number_of(names *n, pel_name name) {
+    uint64_t found;
+    if (pel_map_get(&n->index, PEL_KEY(name), &found)) return (uint32_t)found;
+    if (!n->growing) return UINT32_MAX;
+    pel_map_set(n->ctx, &n->index, PEL_KEY(name), n->n);
+    return n->n++;
+}
+
+static bits new_bits(sweep *sw) { return (bits){ pel_new_array(sw->ctx, sw->names->words, uint64_t) }; }
+static bits copy_bits(sweep *sw, bits from) {
+    bits made = new_bits(sw);
+    memcpy(made.at, from.at, sw->names->words * sizeof *made.at);
+    return made;
+}
+static void join_bits(const sweep *sw, bits into, bits from) {
+    for (uint32_t i = 0; i < sw->names->words; i++) into.at[i] |= from.at[i];
+}
+static bool has(const sweep *sw, bits set, pel_name name) {
+    uint32_t i = number_of(sw->names, name);
+    return i != UINT32_MAX && (set.at[i / 64] >> (i % 64) & 1);
+}
+static void add(const sweep *sw, bits set, pel_name name) {
+    uint32_t i = number_of(sw->names, name);
+    if (i != UINT32_MAX) set.at[i / 64] |= (uint64_t)1 << (i % 64);
+}
+static void drop(const sweep *sw, bits set, pel_name name) {
+    uint32_t i = number_of(sw->names, name);
+    if (i != UINT32_MAX) set.at[i / 64] &= ~((uint64_t)1 << (i % 64));
+}
+
+typedef struct reading {
+    const sweep *sw;
+    bits set;
+} reading;
+
+static void read_names(void *arg, pel_node **slot) {
+    const reading *r = arg;
+    if ((*slot)->kind == PEL_Name) add(r->sw, r->set, (*slot)->Name.id);
+    pel_each_part(r->sw->s, *slot, read_names, arg);
+}
+
+static void reads(const sweep *sw, bits set, pel_node *node) {
+    reading r = { sw, set };
+    if (node) read_names(&r, &node);
+}
+
+/* ---- purity ---- */
+
+typedef struct asking {
+    const pel_synth *s;
+    bool pure;
+} asking;
+
+static void ask(void *arg, pel_node **slot) {
+    asking *a = arg;
+    const pel_node *node = *slot;
+    const pel_link *link = pel_link_at(a->s, node);
+    if (link && (link->target->has_effect || link->target->is_init)) a->pure = false;
+    if (node->mark && node->kind != PEL_Name) a->pure = false;
+    switch (node->kind) {
+    case PEL_NamedExpr:
+    case PEL_Yield:
+    case PEL_YieldFrom:
+    case PEL_Await: a->pure = false; break;
+    case PEL_Lambda: return; /* making it does nothing */
+    default: break;
+    }
+    if (a->pure) pel_each_part(a->s, *slot, ask, a);
+}
+
+bool pel_pure(const pel_synth *s, const pel_node *expression) {
+    asking a = { s, true };
+    pel_node *node = (pel_node *)(uintptr_t)expression;
+    ask(&a, &node);
+    return a.pure;
+}
+
+/* ---- statements ---- */
+
+static pel_nodes sweep_body(sweep *sw, pel_nodes body, bits live);
+
+/* Whether none of the names that a target binds is read; other targets count as read. */
+static bool target_dead(const sweep *sw, const pel_node *target, bits live) {
+    switch (target->kind) {
+    case PEL_Name: return !has(sw, live, target->Name.id) && !has(sw, sw->captured, target->Name.id);
+    case PEL_Starred: return target_dead(sw, target->Starred.value, live);
+    case PEL_Tuple:
+    case PEL_List:
+        for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
+            if (!target_dead(sw, target->Tuple.elts.at[i], live)) return false;
+        return true;
+    default: return false;
+    }
+}
+
+static void kill(const sweep *sw, pel_node *target, bits live) {
+    switch (target->kind) {
+    case PEL_Name: drop(sw, live, target->Name.id); break;
+    case PEL_Starred: kill(sw, target->Starred.value, live); break;
+    case PEL_Tuple:
+    case PEL_List:
+        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) kill(sw, target->Tuple.elts.at[i], live);
+        break;
+    default: break;
+    }
+}
+
+static void read_target(const sweep *sw, pel_node *target, bits live) {
+    switch (target->kind) {
+    case PEL_Name: break;
+    case PEL_Starred: read_target(sw, target->Starred.value, live); break;
+    case PEL_Tuple:
+    case PEL_List:
+        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) read_target(sw, target->Tuple.elts.at[i], live);
+        break;
+    default: reads(sw, live, target);
+    }
+}
+
+/* Names of a tuple that nobody reads become `_`. */
+static void blank_out(sweep *sw, pel_node **slot, bits live) {
+    pel_node *target = *slot;
+    if (target->kind == PEL_Name) {
+        if (target->Name.id == sw->blank || !target_dead(sw, target, live)) return;
+        *slot = pel_make_name(sw->ctx, sw->blank, PEL_Store);
+        sw->changed = true;
+    } else if (target->kind == PEL_Starred) {
+        blank_out(sw, &target->Starred.value, live);
+    } else if (target->kind == PEL_Tuple || target->kind == PEL_List) {
+        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) blank_out(sw, &target->Tuple.elts.at[i], live);
+    }
+}
+
+static pel_node *sweep_assign(sweep *sw, pel_node *node, bits live) {
+    PEL_VEC(pel_node *) kept = { 0 };
+    for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
+        pel_node *target = node->Assign.targets.at[i];
+        bool copy = target->kind == PEL_Name && node->Assign.value->kind == PEL_Name && target->Name.id == node->Assign.value->Name.id;
+        if (!copy && !target_dead(sw, target, live)) pel_push(sw->ctx, &kept, target);
+    }
+    if (kept.n != node->Assign.targets.n) sw->changed = true;
+    if (kept.n == 0) {
+        if (pel_pure(sw->s, node->Assign.value)) return NULL;
+        pel_node *left = pel_make_expr(sw->ctx, node->Assign.value);
+        left->lineno = node->lineno;
+        reads(sw, live, node->Assign.value);
+        return left;
+    }
+    node->Assign.targets = pel_nodes_of(sw->ctx, kept.at, kept.n);
+    for (uint32_t i = 0; i < kept.n; i++)
+        if (kept.at[i]->kind != PEL_Name) blank_out(sw, &node->Assign.targets.at[i], live);
+    for (uint32_t i = 0; i < kept.n; i++) kill(sw, node->Assign.targets.at[i], live);
+    for (uint32_t i = 0; i < kept.n; i++) read_target(sw, node->Assign.targets.at[i], live);
+    reads(sw, live, node->Assign.value);
+    return node;
+}
+
+static pel_node *sweep_if(sweep *sw, pel_node *node, bits live) {
+    bits other = copy_bits(sw, live);
+    node->If.body = sweep_body(sw, node->If.body, live);
+    node->If.orelse = sweep_body(sw, node->If.orelse, other);
+    join_bits(sw, live, other);
+    if (node->If.body.n == 0 && node->If.orelse.n == 0) {
+        sw->changed = true;
+        if (pel_pure(sw->s, node->If.test)) return NULL;
+        reads(sw, live, node->If.test);
+        return pel_make_expr(sw->ctx, node->If.test);
+    }
+    if (node->If.body.n == 0) {
+        node->If.test = pel_not(sw->ctx, node->If.test);
+        node->If.body = node->If.orelse;
+        node->If.orelse = (pel_nodes){ 0 };
+        sw->changed = true;
+    }
+    reads(sw, live, node->If.test);
+    return node;
+}
+
+static pel_node *sweep_loop(sweep *sw, pel_node *node, bits live) {
+    bool is_for = node->kind == PEL_For;
+    pel_nodes *body = is_for ? &node->For.body : &node->While.body, *orelse = is_for ? &node->For.orelse : &node->While.orelse;
+    bits after = copy_bits(sw, live);
+    scope loop = { sw->loop, after, { 0 } };
+    *orelse = sweep_body(sw, *orelse, live);
+    bits exit = copy_bits(sw, live); /* when it runs out */
+    if (!is_for) reads(sw, exit, node->While.test);
+    /* what any round reads is live at the end of every round */
+    bits head = copy_bits(sw, exit);
+    for (uint32_t i = 0; i < body->n; i++) reads(sw, head, body->at[i]);
+    sw->loop = &loop;
+    loop.at_continue = head;
+    bits in = copy_bits(sw, head);
+    *body = sweep_body(sw, *body, in);
+    sw->loop = loop.outer;
+    if (body->n == 0) {
+        if (is_for ? pel_pure(sw->s, node->For.iter) : false) {
+            sw->changed = true;
+            return NULL;
+        }
+        pel_nodes_push(sw->ctx, body, pel_node_new(sw->ctx, PEL_Pass));
+    }
+    if (is_for) kill(sw, node->For.target, in);
+    join_bits(sw, in, exit);
+    memcpy(live.at, in.at, sw->names->words * sizeof *live.at);
+    if (is_for) reads(sw, live, node->For.iter);
+    return node;
+}
+
+static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
+    switch (node->kind) {
+    case PEL_Assign: return sweep_assign(sw, node, live);
+    case PEL_AugAssign:
+        if (node->AugAssign.target->kind == PEL_Name && !node->mark && target_dead(sw, node->AugAssign.target, live) &&
+            pel_pure(sw->s, node->AugAssign.value)) {
+            sw->changed = true;
+            return NULL;
+        }
+        reads(sw, live, node->AugAssign.target);
+        reads(sw, live, node->AugAssign.value);
+        return node;
+    case PEL_Expr:
+        if (pel_pure(sw->s, node->Expr.value)) {
+            sw->changed = true;
+            return NULL;
+        }
+        reads(sw, live, node->Expr.value);
+        return node;
+    case PEL_Return:
+        memset(live.at, 0, sw->names->words * sizeof *live.at);
+        reads(sw, live, node->Return.value);
+        return node;
+    case PEL_If: return sweep_if(sw, node, live);
+    case PEL_For:
+    case PEL_While: return sweep_loop(sw, node, live);
+    case PEL_Break:
+    case PEL_Continue:
+        if (sw->loop) {
+            bits to = node->kind == PEL_Break ? sw->loop->at_break : sw->loop->at_continue;
+            memcpy(live.at, to.at, sw->names->words * sizeof *live.at);
+        }
+        return node;
+    case PEL_With:
+        node->With.body = sweep_body(sw, node->With.body, live);
+        for (uint32_t i = 0; i < node->With.items.n; i++) reads(sw, live, node->With.items.at[i]);
+        if (node->With.body.n == 0) {
+            sw->changed = true;
+            return NULL;
+        }
+        return node;
+    case PEL_FunctionDef:
+        if (!has(sw, live, node->FunctionDef.name) && !has(sw, sw->captured, node->FunctionDef.name)) {
+            sw->changed = true;
+            return NULL;
+        }
+        reads(sw, live, node);
+        return node;
+    default: reads(sw, live, node); return node;
+    }
+}
+
+static pel_nodes sweep_body(sweep *sw, pel_nodes body, bits live) {
+    PEL_VEC(pel_node *) kept = { 0 }; /* backwards */
+    for (uint32_t i = body.n; i > 0; i--) {
+        pel_node *node = sweep_statement(sw, body.at[i - 1], live);
+        if (node) pel_push(sw->ctx, &kept, node);
+    }
+    pel_nodes result = { 0 };
+    for (uint32_t i = kept.n; i > 0; i--) pel_nodes_push(sw->ctx, &result, kept.at[i - 1]);
+    return result;
+}
+
+/* ---- a function ---- */
+
+static void number_names(void *arg, pel_node **slot) {
+    names *n = arg;
+    if ((*slot)->kind == PEL_Name) number_of(n, (*slot)->Name.id);
+    if ((*slot)->kind == PEL_FunctionDef) number_of(n, (*slot)->FunctionDef.name);
+    pel_each_part(n->s, *slot, number_names, arg);
+}
+
+static void find_captured(void *arg, pel_node **slot) {
+    reading *r = arg;
+    switch ((*slot)->kind) {
+    case PEL_FunctionDef:
+    case PEL_Lambda:
+    case PEL_GeneratorExp: reads(r->sw, r->set, *slot); return;
+    case PEL_Nonlocal:
+        for (uint32_t i = 0; i < (*slot)->Nonlocal.names.n; i++) add(r->sw, r->set, (*slot)->Nonlocal.names.at[i]);
+        return;
+    default: pel_each_part(r->sw->s, *slot, find_captured, arg);
+    }
+}
+
+bool pel_remove_dead(pel_synth *s, pel_group *group) {
+    names n = { .ctx = s->ctx, .s = s, .growing = true };
+    for (uint32_t i = 0; i < group->body.n; i++) number_names(&n, &group->body.at[i]);
+    for (uint32_t p = 0; p < group->n_params; p++) number_of(&n, group->params[p].name);
+    n.growing = false;
+    n.words = n.n / 64 + 1;
+    sweep sw = { .ctx = s->ctx, .s = s, .names = &n, .blank = pel_intern_c(s->ctx, "_") };
+    sw.captured = new_bits(&sw);
+    reading r = { &sw, sw.captured };
+    for (uint32_t i = 0; i < group->body.n; i++) find_captured(&r, &group->body.at[i]);
+    bits live = new_bits(&sw);
+    group->body = sweep_body(&sw, group->body, live);
+    for (uint32_t p = 0; p < group->n_params; p++) {
+        pel_param *param = &group->params[p];
+        bool dead = !has(&sw, live, param->name) && !has(&sw, sw.captured, param->name);
+        if (dead && !param->dead && pel_may_drop(s, group, p)) {
+            param->dead = true;
+            sw.changed = true;
+        }
+    }
+    return sw.changed;
+}

@@ -1,0 +1,593 @@
+/* Groups the activations by function, and walks each group's tree with all its lanes until nothing new is learnt. */
+#include "trace/lanes.h"
+
+#include <stdio.h>
+
+/* ---- failing ---- */
+
+void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    pel_vthrow(w->ctx, PEL_E_INCOMPLETE, 0, node ? node->lineno : 0, node ? node->col_offset : 0, format, args);
+}
+
+/* ---- values ---- */
+
+bool pel_live(pel_synth *s, pel_id id) {
+    uint8_t *known = &s->live[id];
+    if (*known) return *known == 2;
+    *known = 1; /* a container that holds itself is not live by that */
+    const pel_value *value = pel_value_at(s->log, id);
+    bool live = value->kind == PEL_V_TENSOR || value->tracked;
+    switch (value->kind) {
+    case PEL_V_TUPLE:
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_PARTIAL:
+        for (uint32_t i = 0; i < value->n && !live; i++) live = pel_live(s, value->items[i]);
+        break;
+    case PEL_V_OBJECT: /* what the run made may hold anything; what was there before it is looked at by its parts */
+        live = !pel_is_static_object(s, id);
+        break;
+    default: break;
+    }
+    *known = live ? 2 : 1;
+    return live;
+}
+
+bool pel_plain(pel_synth *s, pel_id id) {
+    const pel_value *value = pel_value_at(s->log, id);
+    if (value->tracked || value->truncated) return false;
+    switch (value->kind) {
+    case PEL_V_CONST:
+    case PEL_V_LIBRARY:
+    case PEL_V_LITERAL:
+    case PEL_V_CLASS: return true;
+    case PEL_V_TUPLE:
+        if (value->class) return false;
+        break;
+    case PEL_V_FROZENSET:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE: break;
+    default: return false;
+    }
+    for (uint32_t i = 0; i < value->n; i++)
+        if (!pel_plain(s, value->items[i])) return false;
+    return true;
+}
+
+bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!values[i] || (values[i] != values[0] && !pel_value_same(w->log, values[i], values[0]))) return false;
+    return front.n > 0;
+}
+
+bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val) {
+    if (val->taint) return true;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_live(w->s, val->at[i])) return true;
+    return false;
+}
+
+bool pel_is_static_object(pel_synth *s, pel_id id) {
+    const pel_value *value = pel_value_at(s->log, id);
+    return value->kind == PEL_V_OBJECT && pel_map_has(&s->static_objects, value->object);
+}
+
+static void mark_static(pel_synth *s, pel_id id, uint32_t depth) {
+    const pel_value *value = pel_value_at(s->log, id);
+    switch (value->kind) {
+    case PEL_V_OBJECT:
+        if (depth > 200 || !pel_map_set(s->ctx, &s->static_objects, value->object, 1)) return;
+        break;
+    case PEL_V_TUPLE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_METHOD:
+    case PEL_V_PARTIAL:
+    case PEL_V_FUNCTION:
+        if (depth > 200) return;
+        break;
+    default: return;
+    }
+    for (uint32_t i = 0; i < value->n; i++) mark_static(s, value->items[i], depth + 1);
+}
+
+/* Objects that were there before the run: what modules hold, and what global names gave. */
+static void find_static_objects(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (uint32_t m = 1; m < log->modules.n; m++)
+        for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++)
+            mark_static(s, log->modules.at[m].attributes[i].value, 0);
+    for (uint32_t a = 1; a < log->activations.n; a++) {
+        const pel_activation *activation = &log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        for (uint32_t i = 0; i < activation->n_records; i++) {
+            const pel_record *record = &activation->records[i];
+            if (record->kind != PEL_R_PUSH || !author->insns) continue;
+            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+            if (index != PEL_NO_TARGET && author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
+                mark_static(s, record->value, 0);
+        }
+    }
+}
+
+pel_id pel_self_of(const pel_walk *w, const pel_lane *lane) {
+    const pel_activation *activation = &w->log->activations.at[lane->owner];
+    const pel_group *group = w->group;
+    if (!group->class || group->n_params == 0) return 0;
+    pel_id id = activation->locals[group->params[0].local];
+    const pel_value *value = pel_value_at(w->log, id);
+    if (group->params[0].kind == PEL_PARAM_STAR_ITEM && value->kind == PEL_V_TUPLE && value->n)
+        value = pel_value_at(w->log, value->items[0]);
+    return value->kind == PEL_V_MODULE ? value->module : 0;
+}
+
+/* ---- records ---- */
+
+const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lane) {
+    return &w->log->activations.at[lane->activation];
+}
+
+const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record) {
+    const pel_author *author = w->author;
+    uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+    if (index == PEL_NO_TARGET) pel_throw(w->ctx, PEL_E_FORMAT, record->at, "a record lies between instructions");
+    return &author->insns->at[index];
+}
+
+const pel_position *pel_position_of(const pel_walk *w, const pel_record *record) {
+    return &w->author->positions[pel_insn_of(w, record) - w->author->insns->at];
+}
+
+bool pel_is_conditional(uint16_t op) {
+    switch (op) {
+    case PEL_OP_JUMP_IF_FALSE_OR_POP:
+    case PEL_OP_JUMP_IF_TRUE_OR_POP:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_FALSE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_NONE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_NOT_NONE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_TRUE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_FALSE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_NONE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_NOT_NONE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_TRUE:
+    case PEL_OP_POP_JUMP_IF_FALSE:
+    case PEL_OP_POP_JUMP_IF_NONE:
+    case PEL_OP_POP_JUMP_IF_NOT_NONE:
+    case PEL_OP_POP_JUMP_IF_TRUE: return true;
+    default: return false;
+    }
+}
+
+/* Whether the jump is taken when the tested value is true; for the None tests: when it is not None. */
+static bool jumps_if_true(uint16_t op) {
+    switch (op) {
+    case PEL_OP_JUMP_IF_TRUE_OR_POP:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_TRUE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_TRUE:
+    case PEL_OP_POP_JUMP_IF_TRUE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_NOT_NONE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_NOT_NONE:
+    case PEL_OP_POP_JUMP_IF_NOT_NONE: return true;
+    default: return false;
+    }
+}
+
+/* Instructions that only move the stack or the program counter about. */
+static bool is_bookkeeping(uint16_t op) {
+    switch (op) {
+    case PEL_OP_NOP:
+    case PEL_OP_RESUME:
+    case PEL_OP_EXTENDED_ARG:
+    case PEL_OP_MAKE_CELL:
+    case PEL_OP_COPY_FREE_VARS:
+    case PEL_OP_PRECALL:
+    case PEL_OP_KW_NAMES:
+    case PEL_OP_PUSH_NULL:
+    case PEL_OP_POP_TOP:
+    case PEL_OP_JUMP_FORWARD:
+    case PEL_OP_JUMP_BACKWARD:
+    case PEL_OP_JUMP_BACKWARD_NO_INTERRUPT:
+    case PEL_OP_JUMP_ABSOLUTE:
+    case PEL_OP_GEN_START:
+    case PEL_OP_RETURN_GENERATOR:
+    case PEL_OP_POP_BLOCK:
+    case PEL_OP_SWAP:
+    case PEL_OP_COPY:
+    case PEL_OP_DUP_TOP:
+    case PEL_OP_ROT_TWO:
+    case PEL_OP_ROT_THREE:
+    case PEL_OP_ROT_FOUR:
+    case PEL_OP_TO_BOOL:
+    case PEL_OP_END_FOR: return true;
+    default: return false;
+    }
+}
+
+const pel_record *pel_peek(pel_walk *w, pel_lane *lane) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (; lane->at < lane->end; lane->at++) {
+        const pel_record *record = &activation->records[lane->at];
+        if (record->kind != PEL_R_STEP && record->kind != PEL_R_PUSH) return record;
+        const pel_insn *insn = pel_insn_of(w, record);
+        if (is_bookkeeping(insn->op)) continue;
+        if (w->author->positions[insn - w->author->insns->at].line < 0) continue;
+        return record;
+    }
+    return NULL;
+}
+
+bool pel_take_jump(pel_walk *w, pel_lane *lane, bool *truth) {
+    const pel_record *record = pel_peek(w, lane);
+    if (!record || record->kind != PEL_R_STEP) return false;
+    const pel_insn *insn = pel_insn_of(w, record);
+    if (!pel_is_conditional(insn->op)) return false;
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    uint32_t next = lane->at + 1;
+    bool taken = next < activation->n_records &&
+                 pel_insn_of(w, &activation->records[next]) == &w->author->insns->at[insn->target];
+    /* a jump to the next instruction tells nothing; the compiler makes none */
+    *truth = taken == jumps_if_true(insn->op);
+    lane->at++;
+    return true;
+}
+
+pel_front pel_front_new(pel_walk *w, uint32_t n) {
+    return (pel_front){ pel_new_array(w->ctx, n + 1u, uint32_t), n };
+}
+
+/* ---- what is known of local names ---- */
+
+pel_slot *pel_env_slot(pel_walk *w, pel_name name) {
+    for (uint32_t i = 0; i < w->env.n; i++)
+        if (w->env.at[i].name == name) return &w->env.at[i];
+    pel_slot *moved = pel_new_array(w->ctx, w->env.n + 8u, pel_slot);
+    if (w->env.n) memcpy(moved, w->env.at, w->env.n * sizeof *moved);
+    w->env.at = moved;
+    moved[w->env.n].name = name;
+    return &moved[w->env.n++];
+}
+
+pel_env pel_env_copy(pel_walk *w, const pel_env *env) {
+    pel_env copy = { pel_new_array(w->ctx, env->n + 8u, pel_slot), env->n };
+    if (env->n) memcpy(copy.at, env->at, env->n * sizeof *env->at);
+    return copy;
+}
+
+static const pel_slot *find_slot(const pel_env *env, pel_name name) {
+    for (uint32_t i = 0; i < env->n; i++)
+        if (env->at[i].name == name) return &env->at[i];
+    return NULL;
+}
+
+void pel_env_join(pel_walk *w, pel_env *into, const pel_env *with) {
+    pel_env saved = w->env;
+    w->env = *into;
+    for (uint32_t i = 0; i < with->n; i++) {
+        bool known = find_slot(&w->env, with->at[i].name) != NULL;
+        pel_slot *slot = pel_env_slot(w, with->at[i].name);
+        slot->taint = pel_taint_join(w->ctx, slot->taint, with->at[i].taint);
+        if (!known) slot->parts = with->at[i].parts;
+        else if (slot->parts != with->at[i].parts) slot->parts = NULL;
+    }
+    for (uint32_t i = 0; i < w->env.n; i++)
+        if (!find_slot(with, w->env.at[i].name)) w->env.at[i].parts = NULL;
+    *into = w->env;
+    w->env = saved;
+}
+
+bool pel_env_same(const pel_env *a, const pel_env *b) {
+    if (a->n != b->n) return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const pel_slot *other = find_slot(b, a->at[i].name);
+        if (!other || !pel_taint_same(other->taint, a->at[i].taint) || other->parts != a->at[i].parts) return false;
+    }
+    return true;
+}
+
+/* ---- one function ---- */
+
+static void enter(pel_walk *w, pel_front front) {
+    pel_group *group = w->group;
+    const pel_code_object *code = w->log->codes.at[group->code].code;
+    PEL_VEC(pel_val *) star = { 0 }, keys = { 0 };
+    PEL_VEC(pel_name) key_names = { 0 };
+    for (uint32_t p = 0; p < group->n_params; p++) {
+        pel_param *param = &group->params[p];
+        if (param->kind == PEL_PARAM_PLAIN) {
+            pel_env_slot(w, param->name)->taint = param->taint;
+            continue;
+        }
+        pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, param->name, PEL_Load));
+        item->taint = param->taint;
+        for (uint32_t i = 0; i < front.n; i++) {
+            const pel_lane *lane = pel_lane_at(w, front, i);
+            const pel_value *whole = pel_value_at(w->log, pel_lane_activation(w, lane)->locals[param->local]);
+            if (param->kind == PEL_PARAM_STAR_ITEM) item->at[i] = param->item < whole->n ? whole->items[param->item] : 0;
+            else
+                for (uint32_t k = 0; k + 1 < whole->n; k += 2) {
+                    const pel_value *key = pel_value_at(w->log, whole->items[k]);
+                    if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
+                        pel_str_eq(key->constant->text, pel_name_str(param->key)))
+                        item->at[i] = whole->items[k + 1];
+                }
+        }
+        pel_env_slot(w, param->name)->taint = param->taint;
+        if (param->kind == PEL_PARAM_STAR_ITEM) {
+            pel_push(w->ctx, &star, item);
+        } else {
+            pel_push(w->ctx, &keys, item);
+            pel_push(w->ctx, &key_names, param->key);
+        }
+    }
+    uint32_t next = code->argcount + code->kwonlyargcount;
+    if (code->flags & PEL_CO_VARARGS) {
+        pel_parts *parts = pel_new(w->ctx, pel_parts);
+        *parts = (pel_parts){ star.n, NULL, star.at };
+        pel_env_slot(w, code->varnames.at[next++])->parts = parts;
+    }
+    if (code->flags & PEL_CO_VARKEYWORDS) {
+        pel_parts *parts = pel_new(w->ctx, pel_parts);
+        *parts = (pel_parts){ keys.n, key_names.at ? key_names.at : pel_new_array(w->ctx, 1, pel_name), keys.at };
+        pel_env_slot(w, code->varnames.at[next++])->parts = parts;
+    }
+    for (uint32_t i = 0; i < code->freevars.n; i++) {
+        uint64_t key = pel_key2(group->code, PEL_KEY(code->freevars.at[i]));
+        pel_slot *slot = pel_env_slot(w, code->freevars.at[i]);
+        slot->taint = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->cell_taint, key, 0);
+    }
+}
+
+static void walk_function(pel_ctx *ctx, void *arg) {
+    pel_walk *w = arg;
+    pel_group *group = w->group;
+    pel_node *node = group->author->node;
+    pel_front front = pel_front_new(w, group->n_lanes);
+    for (uint32_t i = 0; i < group->n_lanes; i++) {
+        const pel_activation *activation = &w->log->activations.at[group->lanes[i]];
+        front.at[i] = w->lanes.n;
+        pel_push(ctx, &w->lanes, ((pel_lane){ group->lanes[i], group->lanes[i], 0, activation->n_records, PEL_LANE_RUNS }));
+    }
+    enter(w, front);
+    pel_nodes body = { 0 };
+    w->out = &body;
+    if (node->kind == PEL_Lambda) {
+        pel_val *val = pel_eval(w, front, node->Lambda.body);
+        w->result = val->taint;
+        w->effect |= val->effect;
+        pel_nodes_push(ctx, &body, pel_make_return(ctx, val->text));
+    } else {
+        pel_front rest = pel_walk_body(w, front, node->FunctionDef.body);
+        for (uint32_t i = 0; i < rest.n; i++) {
+            pel_lane *lane = pel_lane_at(w, rest, i);
+            const pel_record *record = pel_peek(w, lane);
+            /* an implicit `return None` has the position of the last statement */
+            while (record && record->kind == PEL_R_PUSH && pel_insn_of(w, record)->op == PEL_OP_LOAD_CONST) {
+                lane->at++;
+                record = pel_peek(w, lane);
+            }
+            if (record && record->kind != PEL_R_RETURN)
+                pel_lost(w, w->now, "the walk ends before the log of activation %u does", lane->activation);
+        }
+    }
+    group->body = body;
+    if (pel_taint_grow(ctx, &group->result_taint, w->result)) w->s->changed = true;
+    if (w->effect && !group->has_effect) {
+        group->has_effect = true;
+        w->s->changed = true;
+    }
+}
+
+void pel_walk_group(pel_synth *s, pel_group *group) {
+    pel_walk w = { .ctx = s->ctx, .s = s, .log = s->log, .group = group, .author = group->author };
+    pel_err err;
+    group->why = NULL;
+    if (!group->author->node) {
+        group->why = group->author->why;
+        group->why_line = s->log->codes.at[group->code].code->firstlineno;
+    } else if (!pel_attempt(s->ctx, walk_function, &w, &err)) {
+        group->why = pel_format(s->ctx, "%s", err.what).ptr;
+        group->why_line = err.line;
+    }
+}
+
+/* ---- grouping ---- */
+
+static const pel_value *first_argument(const pel_log *log, const pel_activation *activation) {
+    const pel_code_object *code = log->codes.at[activation->code].code;
+    if (code->argcount > 0) return pel_value_at(log, activation->locals[0]);
+    if (code->flags & PEL_CO_VARARGS) {
+        const pel_value *star = pel_value_at(log, activation->locals[code->kwonlyargcount]);
+        if (star->kind == PEL_V_TUPLE && star->n) return pel_value_at(log, star->items[0]);
+    }
+    return NULL;
+}
+
+/* The class that a function is a method of in this activation, or 0. */
+static pel_id class_of_self(pel_synth *s, const pel_activation *activation) {
+    const pel_log_code *row = &s->log->codes.at[activation->code];
+    const pel_value *first = first_argument(s->log, activation);
+    if (!first) return 0;
+    bool named_self = row->code->argcount > 0 && pel_name_is(row->code->varnames.at[0], "self");
+    bool wraps = row->code->argcount == 0 && (row->code->flags & PEL_CO_NESTED);
+    if (!row->class && !named_self && !wraps) return 0;
+    if (first->kind == PEL_V_MODULE) return pel_module_at(s->log, first->module)->class;
+    if (first->kind == PEL_V_OBJECT && !wraps) return first->class;
+    return 0;
+}
+
+/* Whether the function was made by another one that was recorded: then it is written inside of that one. */
+static bool made_in_run(pel_synth *s, const pel_author *author) {
+    if (!author->node) return false;
+    if (author->node->kind != PEL_FunctionDef && author->node->kind != PEL_AsyncFunctionDef) return true;
+    if (!author->within || author->within->kind == PEL_ClassDef) return false;
+    for (pel_id id = 1; id < s->log->codes.n; id++)
+        if (s->authors[id].node == author->within) return true;
+    return false;
+}
+
+static uint64_t key_of(pel_synth *s, pel_id id) {
+    const pel_activation *activation = &s->log->activations.at[id];
+    const pel_code_object *code = s->log->codes.at[activation->code].code;
+    uint64_t key = pel_key2(1, activation->code);
+    if (made_in_run(s, &s->authors[activation->code])) return key;
+    key = pel_key2(key, class_of_self(s, activation));
+    /* wrappers: one for each function that they wrap */
+    for (uint32_t i = 0; i < code->freevars.n; i++) {
+        const pel_value *cell = pel_value_at(s->log, activation->cells[code->cellvars.n + i]);
+        if (cell->kind == PEL_V_FUNCTION) key = pel_key2(key, cell->code);
+    }
+    uint32_t next = code->argcount + code->kwonlyargcount;
+    if (code->flags & PEL_CO_VARARGS) key = pel_key2(key, pel_value_at(s->log, activation->locals[next++])->n);
+    if (code->flags & PEL_CO_VARKEYWORDS) {
+        const pel_value *dict = pel_value_at(s->log, activation->locals[next]);
+        uint64_t sum = 0; /* the order of the keys does not matter */
+        for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
+            const pel_value *name = pel_value_at(s->log, dict->items[i]);
+            if (name->kind == PEL_V_CONST && name->constant->kind == PEL_CONST_STR)
+                sum += pel_hash(name->constant->text.ptr, name->constant->text.len);
+        }
+        key = pel_key2(key, sum);
+    }
+    return pel_key2(key, pel_map_find(&s->split, id, 0));
+}
+
+static pel_node *default_of(const pel_node *args, uint32_t index) {
+    uint32_t plain = args->arguments.posonlyargs.n + args->arguments.args.n, first = plain - args->arguments.defaults.n;
+    if (index < plain) return index >= first ? args->arguments.defaults.at[index - first] : NULL;
+    return args->arguments.kw_defaults.at[index - plain];
+}
+
+
+static void make_params(pel_synth *s, pel_group *group, const pel_activation *activation) {
+    const pel_code_object *code = s->log->codes.at[group->code].code;
+    const pel_node *node = group->author->node;
+    const pel_node *args = !node ? NULL : node->kind == PEL_Lambda ? node->Lambda.args
+                           : node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef ? node->FunctionDef.args
+                                                                                                 : NULL;
+    PEL_VEC(pel_param) params = { 0 };
+    for (uint32_t i = 0; i < code->argcount + code->kwonlyargcount; i++)
+        pel_push(s->ctx, &params, ((pel_param){ .name = code->varnames.at[i], .local = i, .keyword_only = i >= code->argcount,
+                                                .fallback = args ? default_of(args, i) : NULL }));
+    uint32_t next = code->argcount + code->kwonlyargcount;
+    if (code->flags & PEL_CO_VARARGS) {
+        uint32_t n = pel_value_at(s->log, activation->locals[next])->n;
+        for (uint32_t i = 0; i < n; i++) {
+            pel_str text = i == 0 && group->class && code->argcount == 0
+                               ? PEL_STR("self")
+                               : pel_format(s->ctx, "%s_%u", code->varnames.at[next]->text, i);
+            pel_push(s->ctx, &params, ((pel_param){ .name = pel_intern(s->ctx, text.ptr, text.len), .local = next,
+                                                    .kind = PEL_PARAM_STAR_ITEM, .item = i }));
+        }
+        next++;
+    }
+    if (code->flags & PEL_CO_VARKEYWORDS) {
+        const pel_value *dict = pel_value_at(s->log, activation->locals[next]);
+        for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
+            const pel_value *key = pel_value_at(s->log, dict->items[i]);
+            if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
+            pel_name name = pel_intern(s->ctx, key->constant->text.ptr, key->constant->text.len);
+            pel_push(s->ctx, &params, ((pel_param){ .name = name, .local = next, .kind = PEL_PARAM_KEY_ITEM, .key = name,
+                                                    .keyword_only = true }));
+        }
+    }
+    group->params = params.at;
+    group->n_params = params.n;
+}
+
+static void group_activations(pel_synth *s) {
+    const pel_log *log = s->log;
+    pel_map by_key = { 0 };
+    s->groups.n = 0;
+    for (pel_id id = 1; id < log->activations.n; id++) {
+        const pel_activation *activation = &log->activations.at[id];
+        const pel_author *author = &s->authors[activation->code];
+        bool comprehension = author->node && author->node->kind != PEL_FunctionDef &&
+                             author->node->kind != PEL_AsyncFunctionDef && author->node->kind != PEL_Lambda;
+        if (comprehension) continue; /* part of the function around it */
+        uint64_t key = key_of(s, id), number;
+        if (!pel_map_get(&by_key, key, &number)) {
+            pel_group *group = pel_new(s->ctx, pel_group);
+            number = s->groups.n;
+            pel_map_set(s->ctx, &by_key, key, number);
+            *group = (pel_group){ .number = (uint32_t)number, .code = activation->code, .author = author };
+            group->in_place = made_in_run(s, author);
+            if (!group->in_place) group->class = class_of_self(s, activation);
+            group->is_init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
+            group->is_generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;
+            make_params(s, group, activation);
+            pel_push(s->ctx, &s->groups, group);
+        }
+        pel_group *group = s->groups.at[number];
+        s->group_of[id] = group;
+        if (group->n_lanes == group->cap_lanes)
+            group->lanes = pel_grow(s->ctx, group->lanes, group->n_lanes, &group->cap_lanes, sizeof *group->lanes);
+        group->lanes[group->n_lanes++] = id;
+        for (uint32_t r = 0; r < log->runs.n; r++)
+            if (log->runs.at[r].activation == id) group->is_root = true;
+    }
+}
+
+/* Attributes that some STORE_ATTR of the run writes: reading them is never folded. */
+static void find_written(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (uint32_t a = 1; a < log->activations.n; a++) {
+        const pel_activation *activation = &log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        if (!author->insns || pel_name_is(log->codes.at[activation->code].code->name, "__init__")) continue;
+        pel_id below = 0;
+        for (uint32_t i = 0; i < activation->n_records; i++) {
+            const pel_record *record = &activation->records[i];
+            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+            if (index == PEL_NO_TARGET) continue;
+            if (author->insns->at[index].op == PEL_OP_STORE_ATTR) {
+                /* the object is what was pushed last: CPython evaluates value, then object */
+                const pel_value *object = pel_value_at(log, below);
+                pel_id class = object->kind == PEL_V_MODULE ? pel_module_at(log, object->module)->class
+                               : object->kind == PEL_V_OBJECT ? object->class : 0;
+                if (class)
+                    pel_map_set(s->ctx, &s->written, pel_key2(class, PEL_KEY(author->insns->at[index].name)), 1);
+            }
+            if (record->kind == PEL_R_PUSH) below = record->value;
+        }
+    }
+}
+
+#define ROUNDS 40
+
+void pel_lanes(pel_ctx *ctx, pel_program *program) {
+    const pel_log *log = program->log;
+    pel_synth *s = pel_new(ctx, pel_synth);
+    *s = (pel_synth){ .ctx = ctx, .log = log, .program = program };
+    s->authors = pel_align(ctx, log);
+    s->group_of = pel_new_array(ctx, log->activations.n, pel_group *);
+    s->linked = pel_new_array(ctx, log->activations.n, bool);
+    s->live = pel_new_array(ctx, log->values.n, uint8_t);
+    for (uint32_t r = 0; r < log->runs.n; r++) {
+        s->trained |= log->runs.at[r].training;
+        s->evaluated |= !log->runs.at[r].training;
+    }
+    find_static_objects(s);
+    find_written(s);
+    group_activations(s);
+    uint32_t round = 0;
+    do {
+        if (++round > ROUNDS) pel_throw(ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
+        s->changed = false;
+        s->links.n = 0;
+        s->references.n = 0;
+        s->link_of = (pel_map){ 0 };
+        memset(s->linked, 0, log->activations.n * sizeof *s->linked);
+        for (uint32_t i = 0; i < program->classes.n; i++) program->classes.at[i]->needs.n = 0;
+        for (uint32_t i = 0; i < s->groups.n; i++) pel_walk_group(s, s->groups.at[i]);
+    } while (s->changed);
+    pel_link_all(s);
+}

@@ -1,0 +1,267 @@
+/* The lock-step walk: what its files share.
+ *
+ * A *lane* is one activation of a function, or one iteration of a loop of it. All lanes of a function walk
+ * the author's tree together, each eating its own records; what they saw of an expression decides whether it
+ * is written as a value or as the author wrote it. The walk of a function is repeated, with all others, until
+ * nothing new is learnt about which values depend on data (taint.h); the text of the last round stays. */
+#ifndef PEL_TRACE_LANES_H
+#define PEL_TRACE_LANES_H
+
+#include "trace/align.h"
+#include "trace/program.h"
+#include "trace/taint.h"
+
+typedef struct pel_group pel_group;
+typedef struct pel_val pel_val;
+
+/* One map key of two things. */
+static inline uint64_t pel_key2(uint64_t a, uint64_t b) {
+    a *= 0x9e3779b97f4a7c15u;
+    return a ^ (a >> 29) ^ (b + 0xbf58476d1ce4e5b9u + (a << 6) + (a >> 2));
+}
+
+/* ---- the functions of the output in the making ---- */
+
+typedef struct pel_param {
+    pel_name name;  /* in the output */
+    uint32_t local; /* index into varnames */
+    enum { PEL_PARAM_PLAIN, PEL_PARAM_STAR_ITEM, PEL_PARAM_KEY_ITEM } kind;
+    uint32_t item;  /* STAR_ITEM: which one of *args */
+    pel_name key;   /* KEY_ITEM: its key in **kwargs */
+    bool keyword_only;
+    pel_node *fallback;     /* the author's default, or NULL */
+    const pel_taint *taint; /* a fact: of what the calls pass */
+    bool dead;              /* link: nothing reads it */
+} pel_param;
+
+struct pel_group {
+    uint32_t number;
+    pel_id code;
+    const pel_author *author;
+    pel_id class;      /* of self, 0 for a plain function */
+    pel_id *lanes;     /* activations */
+    uint32_t n_lanes, cap_lanes;
+    pel_param *params;
+    uint32_t n_params;
+    pel_name hint;     /* the name by which calls know it */
+    bool in_place;     /* a nested function or lambda: written where the author wrote it */
+    bool is_root, pinned; /* called from where we write nothing: its signature stays */
+    bool is_property, is_init, is_generator;
+    bool constructs;   /* torch's machinery calls it with a protocol of its own */
+    /* facts, grown from round to round */
+    const pel_taint *result_taint;
+    bool has_effect;   /* calling it does more than return a value */
+    /* the text of the last round */
+    pel_nodes body;
+    pel_program_function *function;
+    const char *why;   /* the walk failed */
+    uint32_t why_line;
+};
+
+/* A call of one specialisation by another, as written: node is the Call in the text. */
+typedef struct pel_link {
+    pel_node *node;
+    pel_group *caller, *target;
+    pel_node **args;      /* one per parameter of target; NULL: not given, or the receiver */
+    bool *by_keyword;
+    bool receiver;        /* the first parameter is what stands before the dot, or the callee itself */
+    enum { PEL_CALLEE_AS_WRITTEN, PEL_CALLEE_NAME, PEL_CALLEE_METHOD } callee;
+} pel_link;
+
+/* ---- values of expressions over lanes ---- */
+
+typedef struct pel_parts { /* what is known of a tuple or dict that is built here */
+    uint32_t n;
+    pel_name *keys; /* NULL for tuples */
+    pel_val **items;
+} pel_parts;
+
+struct pel_val {
+    pel_node *text;         /* the residual expression */
+    pel_id *at;             /* per lane of the front: the value; 0: not known */
+    const pel_taint *taint;
+    const pel_parts *parts;
+    bool effect;            /* evaluating the text does more than give a value */
+    bool lost;              /* the text mentions an object that can't be written */
+    bool fixed;             /* never fold: written by the run, or `training` */
+};
+
+/* ---- lanes ---- */
+
+typedef enum pel_lane_state { PEL_LANE_RUNS, PEL_LANE_LEFT, PEL_LANE_BROKE, PEL_LANE_CONTINUED } pel_lane_state;
+
+typedef struct pel_lane {
+    pel_id activation;  /* whose records it eats */
+    pel_id owner;       /* the activation of the function around comprehensions */
+    uint32_t at, end;   /* records */
+    pel_lane_state state;
+} pel_lane;
+
+typedef struct pel_front {
+    uint32_t *at; /* lane numbers */
+    uint32_t n;
+} pel_front;
+
+typedef struct pel_slot { /* what is known of a local name */
+    pel_name name;
+    const pel_taint *taint;
+    const pel_parts *parts;
+} pel_slot;
+
+typedef struct pel_env {
+    pel_slot *at;
+    uint32_t n;
+} pel_env;
+
+typedef struct pel_loop {
+    struct pel_loop *outer;
+    pel_env breaks, continues; /* joined environments */
+    bool has_break, has_continue;
+} pel_loop;
+
+typedef struct pel_child { /* an activation that began while an expression's own instructions ran */
+    uint32_t lane; /* index in the front */
+    pel_id activation;
+} pel_child;
+
+typedef struct pel_kids {
+    pel_child *at;
+    uint32_t n, cap;
+} pel_kids;
+
+/* ---- the whole synthesis ---- */
+
+typedef struct pel_reference { /* a Name or Attribute in the text that must get a group's final name */
+    pel_node *node;
+    pel_id code;
+    pel_group *group;
+} pel_reference;
+
+typedef struct pel_synth {
+    pel_ctx *ctx;
+    const pel_log *log;
+    pel_program *program;
+    const pel_author *authors;
+    PEL_VEC(pel_group *) groups;
+    pel_group **group_of; /* per activation */
+    bool *linked;         /* per activation: some link of this round leads to it */
+    uint8_t *live;        /* per value: 0 not asked, 1 no, 2 yes */
+    pel_map static_objects;
+    pel_map written;      /* class and attribute -> 1 */
+    pel_map attribute_taint;
+    pel_map cell_taint;   /* code and name -> taint */
+    pel_map unwritable;   /* nodes that name an object without a literal -> 1 */
+    pel_map split;        /* activation -> part */
+    PEL_VEC(pel_link *) links;
+    pel_map link_of;      /* Call node -> link */
+    PEL_VEC(pel_reference) references;
+    bool changed;         /* a fact grew in this round */
+    bool regroup;         /* split grew: begin again */
+    bool trained, evaluated; /* runs in train mode, in eval mode */
+} pel_synth;
+
+typedef struct pel_walk {
+    pel_ctx *ctx;
+    pel_synth *s;
+    const pel_log *log;
+    pel_group *group;
+    const pel_author *author; /* of the frame being walked: the function's or a comprehension's */
+    PEL_VEC(pel_lane) lanes;
+    pel_env env;
+    bool dead_end;            /* no lane goes on */
+    pel_nodes *out;           /* statements are written here */
+    uint32_t in_expression;   /* > 0: inside of a comprehension or lambda, where no statement can stand */
+    pel_loop *loop;
+    const pel_taint *result;
+    bool effect;
+    uint32_t depth;
+    const pel_node *now;      /* for messages */
+} pel_walk;
+
+/* ---- lanes.c ---- */
+_Noreturn void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
+pel_front pel_front_new(pel_walk *w, uint32_t n);
+static inline pel_lane *pel_lane_at(pel_walk *w, pel_front front, uint32_t i) { return &w->lanes.at[front.at[i]]; }
+const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lane);
+/* The next record of a lane that means something, NULL at its end. Steps over what is mere bookkeeping. */
+const pel_record *pel_peek(pel_walk *w, pel_lane *lane);
+const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record);
+const pel_position *pel_position_of(const pel_walk *w, const pel_record *record);
+/* A lane's next record, if it is a conditional jump: what the tested value was. */
+bool pel_take_jump(pel_walk *w, pel_lane *lane, bool *truth);
+bool pel_is_conditional(uint16_t op);
+pel_slot *pel_env_slot(pel_walk *w, pel_name name);
+pel_env pel_env_copy(pel_walk *w, const pel_env *env);
+void pel_env_join(pel_walk *w, pel_env *into, const pel_env *with);
+bool pel_env_same(const pel_env *a, const pel_env *b);
+void pel_walk_group(pel_synth *s, pel_group *group);
+
+/* ---- values ---- */
+bool pel_live(pel_synth *s, pel_id value);  /* holds a tensor or a tracked number */
+bool pel_plain(pel_synth *s, pel_id value); /* can be folded into the text */
+bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values);
+bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val);
+bool pel_is_static_object(pel_synth *s, pel_id value);
+pel_id pel_self_of(const pel_walk *w, const pel_lane *lane); /* module, or 0 */
+
+/* ---- lanes_expr.c ---- */
+pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node);
+typedef struct pel_test {
+    pel_node *text; /* NULL where the outcome needs no test */
+    bool *truth;    /* per lane */
+    bool dynamic;   /* depends on data */
+    bool effect, lost;
+} pel_test;
+pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
+void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message);
+pel_node *pel_not(pel_ctx *ctx, pel_node *test);
+pel_node *pel_shallow(pel_walk *w, const pel_node *node);
+pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
+pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
+/* Eats what node itself did, until a jump, a record outside of it, or one inside of `until`. */
+void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids);
+void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
+               pel_node **text);
+pel_program_class *pel_class_row(pel_walk *w, pel_id class);
+void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
+
+/* ---- lanes_comp.c ---- */
+pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);
+pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
+
+/* ---- lanes_call.c ---- */
+pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
+void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name);
+
+/* ---- effects.c: what calls of torch and the standard library do ---- */
+bool pel_library_pure(pel_str path);    /* gives a value and does nothing else */
+bool pel_library_settled(pel_str path); /* its plain result does not depend on the data of its arguments */
+bool pel_library_ambient(pel_str path); /* its result depends on a mode of torch that may change */
+bool pel_method_pure(uint8_t value_kind, pel_name name);
+
+/* ---- lanes_stmt.c ---- */
+/* Returns the lanes that go on behind the statements. */
+pel_front pel_walk_body(pel_walk *w, pel_front front, pel_nodes body);
+/* Splits lanes that stand at a loop into one lane per iteration. */
+typedef struct pel_rounds {
+    pel_front body;     /* lanes of all iterations */
+    uint32_t *parent;   /* per body lane: index in the loop's front */
+    uint32_t *rest;     /* per lane of the front: record behind the loop if it ran out; 0: it did not */
+    uint32_t *last;     /* per lane of the front: index in body of its last iteration; UINT32_MAX: none */
+} pel_rounds;
+pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
+
+/* ---- link.c, dead.c, tidy.c ---- */
+void pel_link_all(pel_synth *s);
+static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
+    return (pel_link *)(uintptr_t)pel_map_find(&s->link_of, PEL_KEY(node), 0);
+}
+/* Removes statements whose results nobody reads; marks the parameters that nobody reads. True if anything changed. */
+bool pel_remove_dead(pel_synth *s, pel_group *group);
+bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
+bool pel_pure(const pel_synth *s, const pel_node *expression);
+/* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
+void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
+void pel_tidy(pel_synth *s, pel_group *group);
+
+#endif

@@ -1,0 +1,566 @@
+/* Calls: to other specialisations, to torch and the standard library; and what they pass. */
+#include "trace/lanes.h"
+
+typedef struct argument {
+    pel_val *val;
+    pel_name keyword;
+    bool star, stars; /* *value, **value */
+} argument;
+
+typedef struct call {
+    pel_node *node;
+    pel_val *func;
+    pel_val *base;        /* before the dot, if there is one */
+    pel_id *callee;       /* per lane: the value that is called, as far as known */
+    argument *args;
+    uint32_t n_args;
+    pel_kids kids;
+    pel_val *val;
+} call;
+
+/* ---- who was called ---- */
+
+static pel_id function_code(const pel_log *log, pel_id id) {
+    const pel_value *value = pel_value_at(log, id);
+    if (value->kind == PEL_V_METHOD && value->n > 1) value = pel_value_at(log, value->items[1]);
+    return value->kind == PEL_V_FUNCTION ? value->code : 0;
+}
+
+/* The activation that a lane's call means, among those that began while it ran; 0 if it means none of them. */
+static pel_id meant(pel_walk *w, const call *c, uint32_t lane) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[lane]);
+    pel_id only = 0;
+    uint32_t direct = 0;
+    for (uint32_t i = 0; i < c->kids.n; i++) {
+        if (c->kids.at[i].lane != lane) continue;
+        pel_id id = c->kids.at[i].activation;
+        const pel_activation *child = &w->log->activations.at[id];
+        const pel_code_object *code = w->log->codes.at[child->code].code;
+        if (callee->kind == PEL_V_MODULE) {
+            const pel_group *group = w->s->group_of[id];
+            if (!group || !group->class) continue;
+            const pel_value *self = pel_value_at(w->log, child->locals[group->params[0].local]);
+            if (self->kind == PEL_V_TUPLE && self->n) self = pel_value_at(w->log, self->items[0]);
+            /* the outermost one: hooks that run before it have other names */
+            if (self->kind == PEL_V_MODULE && self->module == callee->module) return id;
+            continue;
+        }
+        if (!child->direct) continue;
+        if (callee->kind == PEL_V_CLASS && !pel_name_is(code->name, "__init__")) continue;
+        direct++;
+        if (!only) only = id;
+    }
+    return direct == 1 ? only : 0;
+}
+
+/* ---- binding arguments to parameters ---- */
+
+typedef struct binding {
+    pel_walk *w;
+    pel_front front;
+    const call *c;
+    pel_link *link;
+    const pel_taint **taints;
+    uint32_t next; /* positional parameter */
+    bool failed;
+} binding;
+
+static void bind(binding *b, uint32_t p, pel_node *text, const pel_taint *taint, bool by_keyword) {
+    b->link->args[p] = text;
+    b->link->by_keyword[p] = by_keyword;
+    b->taints[p] = taint;
+}
+
+static void bind_positional(binding *b, pel_node *text, const pel_taint *taint) {
+    const pel_group *target = b->link->target;
+    while (b->next < target->n_params && (target->params[b->next].keyword_only || target->params[b->next].kind == PEL_PARAM_KEY_ITEM))
+        b->next++;
+    if (b->next >= target->n_params) b->failed = true;
+    else bind(b, b->next++, text, taint, false);
+}
+
+static void bind_keyword(binding *b, pel_name name, pel_node *text, const pel_taint *taint) {
+    const pel_group *target = b->link->target;
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        const pel_param *param = &target->params[p];
+        bool hit = param->kind == PEL_PARAM_PLAIN ? param->name == name : param->kind == PEL_PARAM_KEY_ITEM && param->key == name;
+        if (hit) {
+            bind(b, p, text, taint, true);
+            return;
+        }
+    }
+    b->failed = true;
+}
+
+static pel_node *item_text(pel_walk *w, const pel_val *whole, const pel_const *index) {
+    pel_node *node = pel_node_new(w->ctx, PEL_Subscript);
+    node->Subscript.value = pel_copy(w->ctx, whole->text);
+    node->Subscript.slice = pel_make_constant(w->ctx, index);
+    return node;
+}
+
+/* How many items a starred argument has in every lane, or -1. */
+static int64_t common_length(pel_walk *w, pel_front front, const pel_val *val) {
+    int64_t n = -1;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        bool sequence = value->kind == PEL_V_TUPLE || value->kind == PEL_V_LIST || value->kind == PEL_V_SIZE;
+        if (!sequence || value->truncated || (n >= 0 && n != value->n)) return -1;
+        n = value->n;
+    }
+    return n;
+}
+
+static void bind_all(binding *b) {
+    pel_walk *w = b->w;
+    for (uint32_t i = 0; i < b->c->n_args && !b->failed; i++) {
+        const argument *arg = &b->c->args[i];
+        const pel_val *val = arg->val;
+        if (arg->star && val->parts && !val->parts->keys) {
+            for (uint32_t k = 0; k < val->parts->n; k++) {
+                const pel_val *item = val->parts->items[k];
+                pel_node *text = val->text->kind == PEL_Name ? item_text(w, val, pel_const_int(w->ctx, k)) : item->text;
+                bind_positional(b, text, item->taint);
+            }
+        } else if (arg->star) {
+            int64_t n = common_length(w, b->front, val);
+            if (n < 0 || val->effect) b->failed = true;
+            for (int64_t k = 0; k < n && !b->failed; k++)
+                bind_positional(b, item_text(w, val, pel_const_int(w->ctx, k)), pel_taint_item(val->taint, (uint32_t)k));
+        } else if (arg->stars && val->parts && val->parts->keys) {
+            for (uint32_t k = 0; k < val->parts->n; k++) {
+                const pel_val *item = val->parts->items[k];
+                pel_node *text = val->text->kind != PEL_Name
+                                     ? item->text
+                                     : item_text(w, val, pel_const_str(w->ctx, pel_name_str(val->parts->keys[k])));
+                bind_keyword(b, val->parts->keys[k], text, item->taint);
+            }
+        } else if (arg->stars) {
+            const pel_value *dict = pel_value_at(w->log, val->at[0]);
+            if (dict->kind != PEL_V_DICT || val->effect) b->failed = true;
+            for (uint32_t k = 0; !b->failed && k + 1 < dict->n; k += 2) {
+                const pel_value *key = pel_value_at(w->log, dict->items[k]);
+                if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) {
+                    b->failed = true;
+                    break;
+                }
+                pel_name name = pel_intern(w->ctx, key->constant->text.ptr, key->constant->text.len);
+                bind_keyword(b, name, item_text(w, val, key->constant), pel_taint_any(val->taint));
+            }
+            for (uint32_t l = 1; l < b->front.n; l++)
+                if (pel_value_at(w->log, val->at[l])->n != dict->n) b->failed = true;
+        } else if (arg->keyword) {
+            bind_keyword(b, arg->keyword, val->text, val->taint);
+        } else {
+            bind_positional(b, val->text, val->taint);
+        }
+    }
+}
+
+/* ---- linking ---- */
+
+static bool same_object(const pel_log *log, pel_id a, pel_id b) {
+    const pel_value *x = pel_value_at(log, a), *y = pel_value_at(log, b);
+    if (x->kind != y->kind) return false;
+    if (x->kind == PEL_V_MODULE) return x->module == y->module;
+    return x->object && x->object == y->object;
+}
+
+/* Whether the callee got what stands before the dot (or what is called, or a new object) as its first argument. */
+static bool has_receiver(pel_walk *w, const call *c, pel_id activation) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (callee->kind == PEL_V_MODULE || callee->kind == PEL_V_METHOD || callee->kind == PEL_V_CLASS) return true;
+    if (!c->base) return false;
+    const pel_group *group = w->s->group_of[activation];
+    if (!group->n_params) return false;
+    pel_id first = w->log->activations.at[activation].locals[group->params[0].local];
+    const pel_value *value = pel_value_at(w->log, first);
+    if (group->params[0].kind == PEL_PARAM_STAR_ITEM) first = value->n ? value->items[0] : 0;
+    const pel_value *base = pel_value_at(w->log, c->base->at[0]);
+    if (base->kind == PEL_V_OPAQUE && pel_str_is(base->text, "super")) return true;
+    if (same_object(w->log, first, c->base->at[0])) return true;
+    /* a class method: the class stands before the dot, or its instance */
+    return base->kind == PEL_V_CLASS && pel_value_at(w->log, first)->kind == PEL_V_CLASS;
+}
+
+static bool is_super(pel_walk *w, const pel_val *base) {
+    const pel_value *value = pel_value_at(w->log, base->at[0]);
+    return value->kind == PEL_V_OPAQUE && pel_str_is(value->text, "super");
+}
+
+static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, pel_id first) {
+    pel_link *link = pel_new(w->ctx, pel_link);
+    *link = (pel_link){ .caller = w->group, .target = target, .receiver = has_receiver(w, c, first) };
+    link->args = pel_new_array(w->ctx, target->n_params + 1u, pel_node *);
+    link->by_keyword = pel_new_array(w->ctx, target->n_params + 1u, bool);
+    binding b = { w, front, c, link, pel_new_array(w->ctx, target->n_params + 1u, const pel_taint *), link->receiver, false };
+    bind_all(&b);
+    if (b.failed) return false;
+    for (uint32_t p = 0; p < target->n_params; p++)
+        if (pel_taint_grow(w->ctx, &target->params[p].taint, b.taints[p])) w->s->changed = true;
+    pel_node *text = pel_shallow(w, c->node);
+    text->Call.func = c->func->text;
+    text->Call.args = text->Call.keywords = (pel_nodes){ 0 };
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    bool attribute = c->node->Call.func->kind == PEL_Attribute;
+    if (callee->kind == PEL_V_MODULE) {
+        target->hint = pel_intern_c(w->ctx, "forward");
+    } else if (target->is_init && callee->kind == PEL_V_CLASS) {
+        pel_class_row(w, callee->class);
+    } else if (c->base && is_super(w, c->base)) {
+        link->callee = PEL_CALLEE_METHOD;
+        text->Call.func = pel_make_attribute(w->ctx, pel_make_name(w->ctx, w->group->params[0].name, PEL_Load),
+                                             c->node->Call.func->Attribute.attr, PEL_Load);
+    } else if (link->receiver && attribute && target->class) {
+        link->callee = PEL_CALLEE_METHOD;
+        pel_node *func = pel_shallow(w, c->node->Call.func);
+        func->Attribute.value = c->base->text;
+        text->Call.func = func;
+        target->hint = c->node->Call.func->Attribute.attr;
+    } else if (!target->in_place && !link->receiver) {
+        link->callee = PEL_CALLEE_NAME;
+        text->Call.func = pel_make_name(w->ctx, w->log->codes.at[target->code].code->name, PEL_Load);
+    }
+    link->node = text;
+    c->val->text = text;
+    c->val->taint = target->result_taint;
+    c->val->effect = c->val->effect || target->has_effect || (target->is_init && callee->kind == PEL_V_CLASS);
+    c->val->lost = link->callee == PEL_CALLEE_AS_WRITTEN && c->func->lost;
+    pel_push(w->ctx, &w->s->links, link);
+    pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(text), PEL_KEY(link));
+    return true;
+}
+
+void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name) {
+    pel_group *target = NULL;
+    for (uint32_t i = 0; i < kids->n; i++) {
+        const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
+        pel_group *group = w->s->group_of[kids->at[i].activation];
+        if (!child->direct || !group || (target && group != target)) {
+            val->effect = true;
+            return;
+        }
+        target = group;
+        w->s->linked[kids->at[i].activation] = true;
+    }
+    (void)front;
+    target->is_property = true;
+    target->hint = name;
+    val->taint = target->result_taint;
+    val->effect |= target->has_effect;
+    pel_link *link = pel_new(w->ctx, pel_link);
+    *link = (pel_link){ .node = val->text, .caller = w->group, .target = target, .receiver = true };
+    link->args = pel_new_array(w->ctx, target->n_params + 1u, pel_node *);
+    link->by_keyword = pel_new_array(w->ctx, target->n_params + 1u, bool);
+    pel_push(w->ctx, &w->s->links, link);
+    pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(val->text), PEL_KEY(link));
+}
+
+/* Lanes that call different functions by a name that the output can't have: each kind gets a text of its own. */
+static void split_by(pel_walk *w, pel_front front, const pel_node *node, const pel_id *codes) {
+    pel_map part = { 0 };
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_id owner = pel_lane_at(w, front, i)->owner;
+        uint64_t before;
+        if (pel_map_get(&part, owner, &before) && before != codes[i])
+            pel_lost(w, node, "one call of the function calls different functions here");
+        pel_map_set(w->ctx, &part, owner, codes[i]);
+    }
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_id owner = pel_lane_at(w, front, i)->owner;
+        uint64_t old = pel_map_find(&w->s->split, owner, 0);
+        pel_map_set(w->ctx, &w->s->split, owner, pel_key2(old, codes[i]) | 1);
+    }
+    w->s->regroup = true;
+    pel_lost(w, node, "its calls reach different functions here");
+}
+
+/* ---- **kwargs that has become parameters ---- */
+
+static pel_val *virtual_method(pel_walk *w, pel_front front, call *c) {
+    const pel_parts *parts = c->base->parts;
+    pel_name name = c->node->Call.func->Attribute.attr;
+    bool pop = pel_name_is(name, "pop"), get = pel_name_is(name, "get");
+    if ((!pop && !get) || c->n_args < 1 || c->args[0].keyword || c->args[0].star) return NULL;
+    const pel_node *key = c->args[0].val->text;
+    if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return NULL;
+    pel_val *found = NULL;
+    for (uint32_t i = 0; i < parts->n; i++)
+        if (pel_str_eq(pel_name_str(parts->keys[i]), key->Constant.value->text)) found = parts->items[i];
+    pel_val *val = pel_val_new(w, front, NULL);
+    memcpy(val->at, c->val->at, front.n * sizeof *val->at);
+    if (found) {
+        val->text = found->text;
+        val->taint = found->taint;
+        val->parts = found->parts;
+        val->lost = found->lost;
+        if (pop) {
+            pel_parts *rest = pel_new(w->ctx, pel_parts);
+            rest->keys = pel_new_array(w->ctx, parts->n + 1u, pel_name);
+            rest->items = pel_new_array(w->ctx, parts->n + 1u, pel_val *);
+            for (uint32_t i = 0; i < parts->n; i++)
+                if (parts->items[i] != found) {
+                    rest->keys[rest->n] = parts->keys[i];
+                    rest->items[rest->n++] = parts->items[i];
+                }
+            pel_env_slot(w, c->node->Call.func->Attribute.value->Name.id)->parts = rest;
+        }
+    } else if (c->n_args > 1) {
+        *val = *c->args[1].val;
+    } else {
+        val->text = pel_make_constant(w->ctx, &pel_none);
+    }
+    return pel_finish(w, front, c->node, val);
+}
+
+/* ---- calls of what we don't write ---- */
+
+static bool is_logging(pel_walk *w, const call *c, pel_front front) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *callee = pel_value_at(w->log, c->callee[i]);
+        if (callee->kind == PEL_V_LIBRARY && pel_str_starts(callee->text, PEL_STR("warnings."))) continue;
+        const pel_value *base = c->base ? pel_value_at(w->log, c->base->at[i]) : NULL;
+        pel_id class = base && base->kind == PEL_V_OBJECT ? base->class : 0;
+        if (!class) return false;
+        const pel_log_class *row = pel_class_at(w->log, class);
+        if (!pel_str_starts(row->path, PEL_STR("logging.")) && !pel_str_is(row->module, "logging")) return false;
+    }
+    return front.n > 0;
+}
+
+static void mark_pinned(pel_walk *w, const call *c) {
+    for (uint32_t i = 0; i < c->kids.n; i++) {
+        pel_group *group = w->s->group_of[c->kids.at[i].activation];
+        if (group) group->pinned = true;
+    }
+}
+
+static void plain_call(pel_walk *w, pel_front front, call *c) {
+    pel_val *val = c->val;
+    pel_node *text = pel_shallow(w, c->node);
+    text->Call.func = c->func->text;
+    text->Call.args = text->Call.keywords = (pel_nodes){ 0 };
+    bool dynamic = c->base && pel_dynamic(w, front, c->base);
+    val->lost = c->func->lost;
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        argument *arg = &c->args[i];
+        val->lost |= arg->val->lost;
+        dynamic |= pel_dynamic(w, front, arg->val);
+        if (arg->star) {
+            if (arg->val->text->kind == PEL_Tuple && arg->val->parts) { /* f(*(a, b)) is f(a, b) */
+                for (uint32_t k = 0; k < arg->val->text->Tuple.elts.n; k++)
+                    pel_nodes_push(w->ctx, &text->Call.args, arg->val->text->Tuple.elts.at[k]);
+                continue;
+            }
+            pel_node *star = pel_node_new(w->ctx, PEL_Starred);
+            star->Starred.value = arg->val->text;
+            pel_nodes_push(w->ctx, &text->Call.args, star);
+        } else if (arg->keyword || arg->stars) {
+            const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
+            if (parts && parts->keys && arg->val->text->kind == PEL_Dict) {
+                for (uint32_t k = 0; k < parts->n; k++) {
+                    pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
+                    keyword->keyword.arg = parts->keys[k];
+                    keyword->keyword.value = parts->items[k]->text;
+                    pel_nodes_push(w->ctx, &text->Call.keywords, keyword);
+                }
+                continue;
+            }
+            pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
+            keyword->keyword.arg = arg->keyword;
+            keyword->keyword.value = arg->val->text;
+            pel_nodes_push(w->ctx, &text->Call.keywords, keyword);
+        } else {
+            pel_nodes_push(w->ctx, &text->Call.args, arg->val->text);
+        }
+    }
+    val->text = text;
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    bool settled = false, ambient = false, pure = false;
+    if (callee->kind == PEL_V_LIBRARY) {
+        settled = pel_library_settled(callee->text);
+        ambient = pel_library_ambient(callee->text);
+        pure = pel_library_pure(callee->text);
+        if (pel_str_is(callee->text, "len") && c->n_args == 1) {
+            settled = true;
+            for (uint32_t i = 0; i < front.n; i++) {
+                uint8_t kind = pel_value_at(w->log, c->args[0].val->at[i])->kind;
+                settled &= kind != PEL_V_TENSOR && !c->args[0].val->taint;
+            }
+        }
+    } else if (callee->kind == PEL_V_CLASS) {
+        const pel_log_class *class = pel_class_at(w->log, callee->class);
+        pure = class->kind == PEL_CLASS_LIBRARY || class->kind == PEL_CLASS_DATACLASS || class->kind == PEL_CLASS_NAMEDTUPLE;
+        if (class->kind != PEL_CLASS_LIBRARY && class->kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w, callee->class);
+        settled = true;
+    }
+    if (c->base && !pure) {
+        pure = true;
+        settled = true;
+        pel_name name = c->node->Call.func->Attribute.attr;
+        for (uint32_t i = 0; i < front.n; i++) {
+            uint8_t kind = pel_value_at(w->log, c->base->at[i])->kind;
+            pure &= pel_method_pure(kind, name);
+            settled &= kind == PEL_V_TENSOR && (pel_name_is(name, "dim") || pel_name_is(name, "ndimension"));
+        }
+    }
+    for (uint32_t i = 0; i < c->kids.n; i++) { /* callbacks: as pure as what they call */
+        const pel_group *group = w->s->group_of[c->kids.at[i].activation];
+        if (!group || group->has_effect) pure = false;
+    }
+    if (!pure) val->effect = true;
+    text->mark = !pure;
+    for (uint32_t i = 0; i < c->node->Call.keywords.n; i++)
+        if (pel_name_is(c->node->Call.keywords.at[i]->keyword.arg, "out")) {
+            val->effect = true;
+            text->mark = 1;
+        }
+    bool live = true;
+    for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);
+    if (!live && ((dynamic && !settled) || ambient)) val->taint = &pel_tainted;
+    for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
+}
+
+/* An attribute by getattr or hasattr with a constant name, on a module: it must be set there. */
+static void note_getattr(pel_walk *w, pel_front front, const call *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (callee->kind != PEL_V_LIBRARY || !pel_str_is(callee->text, "getattr") || c->n_args < 2) return;
+    const pel_node *name = c->args[1].val->text;
+    if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR) return;
+    pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *object = pel_value_at(w->log, c->args[0].val->at[i]);
+        if (object->kind != PEL_V_MODULE || !c->val->at[i] || !pel_plain(w->s, c->val->at[i])) return;
+        modules[i] = object->module;
+    }
+    if (pel_all_same(w, front, c->val->at)) return;
+    pel_name attribute = pel_intern(w->ctx, name->Constant.value->text.ptr, name->Constant.value->text.len);
+    pel_need(w, front, modules, attribute, c->val->at);
+    c->val->text = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
+}
+
+/* ---- the call ---- */
+
+static void eval_callee(pel_walk *w, pel_front front, call *c) {
+    pel_node *func = c->node->Call.func;
+    c->callee = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    if (func->kind != PEL_Attribute) {
+        c->func = pel_eval(w, front, func);
+        memcpy(c->callee, c->func->at, front.n * sizeof *c->callee);
+        return;
+    }
+    c->base = pel_eval(w, front, func->Attribute.value);
+    pel_kids kids = { 0 };
+    pel_own(w, front, func, NULL, c->callee, &kids);
+    pel_node *text = pel_shallow(w, func);
+    text->Attribute.value = c->base->text;
+    c->func = pel_val_new(w, front, text);
+    memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
+    c->func->lost = c->base->lost;
+    c->func->effect = c->base->effect;
+    if (kids.n) pel_link_property(w, front, &kids, c->func, func->Attribute.attr);
+    bool on_value = false; /* methods of values stay as they are; functions of modules and classes are folded */
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *base = pel_value_at(w->log, c->base->at[i]);
+        on_value |= base->kind == PEL_V_TENSOR || (base->kind != PEL_V_LIBRARY && base->kind != PEL_V_CLASS &&
+                                                    base->kind != PEL_V_MODULE && base->kind != PEL_V_OBJECT);
+        const pel_value *callee = pel_value_at(w->log, c->callee[i]);
+        /* LOAD_METHOD leaves the object on top: then what is called is known by its name alone */
+        bool self_on_top = c->callee[i] == c->base->at[i] || same_object(w->log, c->callee[i], c->base->at[i]);
+        if (self_on_top && callee->kind != PEL_V_LIBRARY) c->callee[i] = 0;
+    }
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *base = pel_value_at(w->log, c->base->at[i]), *callee = pel_value_at(w->log, c->callee[i]);
+        if (base->kind == PEL_V_MODULE && callee->kind == PEL_V_MODULE) {
+            /* self.layer(x): registers the child as used, the attribute as needed */
+            const pel_log_module *row = pel_module_at(w->log, base->module);
+            for (uint32_t k = 0; k < row->child_names.n; k++)
+                if (row->child_names.at[k] == func->Attribute.attr) {
+                    pel_program_class *class = pel_class_row(w, row->class);
+                    bool known = false;
+                    for (uint32_t n = 0; n < class->used_children.n; n++) known |= class->used_children.at[n] == func->Attribute.attr;
+                    if (!known) pel_push(w->ctx, &class->used_children, func->Attribute.attr);
+                }
+        }
+    }
+    if (!on_value && !c->func->effect) {
+        memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
+        c->func = pel_finish(w, front, func, c->func);
+    }
+}
+
+static void eval_arguments(pel_walk *w, pel_front front, call *c) {
+    pel_node *node = c->node;
+    c->args = pel_new_array(w->ctx, node->Call.args.n + node->Call.keywords.n + 1u, argument);
+    for (uint32_t i = 0; i < node->Call.args.n; i++) {
+        pel_node *arg = node->Call.args.at[i];
+        argument *row = &c->args[c->n_args++];
+        row->star = arg->kind == PEL_Starred;
+        pel_node *value = row->star ? arg->Starred.value : arg;
+        pel_own(w, front, node, value, NULL, NULL);
+        row->val = pel_eval(w, front, value);
+    }
+    for (uint32_t i = 0; i < node->Call.keywords.n; i++) {
+        pel_node *keyword = node->Call.keywords.at[i];
+        argument *row = &c->args[c->n_args++];
+        row->keyword = keyword->keyword.arg;
+        row->stars = !keyword->keyword.arg;
+        pel_own(w, front, node, keyword->keyword.value, NULL, NULL);
+        row->val = pel_eval(w, front, keyword->keyword.value);
+    }
+}
+
+pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
+    call c = { .node = node };
+    eval_callee(w, front, &c);
+    eval_arguments(w, front, &c);
+    c.val = pel_val_new(w, front, NULL);
+    pel_own(w, front, node, NULL, c.val->at, &c.kids);
+    c.val->effect = c.func->effect;
+    for (uint32_t i = 0; i < c.n_args; i++) c.val->effect |= c.args[i].val->effect;
+    if (front.n == 0) pel_lost(w, node, "no lane comes by here");
+    if (is_logging(w, &c, front)) {
+        c.val->text = pel_make_constant(w->ctx, &pel_none);
+        for (uint32_t i = 0; i < c.kids.n; i++) w->s->linked[c.kids.at[i].activation] = true;
+        return c.val;
+    }
+    if (c.base && c.base->parts && c.base->parts->keys && node->Call.func->Attribute.value->kind == PEL_Name) {
+        pel_val *val = virtual_method(w, front, &c);
+        if (val) return val;
+        if (!pel_method_pure(PEL_V_DICT, node->Call.func->Attribute.attr)) { /* what it holds now is not known by name */
+            if (c.base->text->kind != PEL_Name) pel_lost(w, node, "keyword arguments are changed here");
+            pel_env_slot(w, node->Call.func->Attribute.value->Name.id)->parts = NULL;
+        }
+    }
+    /* does every lane mean the same function? */
+    pel_id *codes = pel_new_array(w->ctx, front.n + 1u, pel_id), *children = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    uint32_t found = 0;
+    pel_group *target = NULL;
+    bool one = true;
+    for (uint32_t i = 0; i < front.n; i++) {
+        children[i] = meant(w, &c, i);
+        pel_group *group = children[i] ? w->s->group_of[children[i]] : NULL;
+        if (!group) continue;
+        found++;
+        codes[i] = group->number + 1;
+        if (target && target != group) one = false;
+        target = group;
+    }
+    if (found == front.n && one && link_call(w, front, &c, target, children[0])) {
+        for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
+        for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);
+        return pel_finish(w, front, node, c.val);
+    }
+    bool modules = true;
+    for (uint32_t i = 0; i < front.n; i++) modules &= pel_value_at(w->log, c.callee[i])->kind == PEL_V_MODULE;
+    if (found && !one && !modules && c.func->lost) split_by(w, front, node, codes);
+    if (found && !one && !modules && !c.base) {
+        bool functions = true;
+        for (uint32_t i = 0; i < front.n; i++) functions &= function_code(w->log, c.callee[i]) != 0;
+        if (functions && c.func->text->kind != PEL_Name) split_by(w, front, node, codes);
+    }
+    mark_pinned(w, &c);
+    plain_call(w, front, &c);
+    note_getattr(w, front, &c);
+    return pel_finish(w, front, node, c.val);
+}

@@ -1,0 +1,160 @@
+/* Comprehensions and lambdas: frames of their own, written where the author wrote them. */
+#include "trace/lanes.h"
+
+static pel_id code_of(const pel_walk *w, const pel_node *node) {
+    for (pel_id code = 1; code < w->log->codes.n; code++)
+        if (w->s->authors[code].node == node) return code;
+    return 0;
+}
+
+static bool below(const pel_log *log, pel_id activation, pel_id ancestor) {
+    while (activation > ancestor) activation = log->activations.at[activation].parent;
+    return activation == ancestor;
+}
+
+/* The frame of a generator begins where it is first asked for an item: in a later call, or in a callee. */
+static pel_id find_frame(pel_walk *w, const pel_lane *lane, pel_id code, const pel_map *taken) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < lane->end; r++) {
+        const pel_record *record = &activation->records[r];
+        if (record->kind == PEL_R_CHILD && w->log->activations.at[record->value].code == code && !pel_map_has(taken, record->value))
+            return record->value;
+    }
+    pel_id after = lane->activation;
+    for (pel_id id = after + 1; id < w->log->activations.n; id++)
+        if (w->log->activations.at[id].code == code && !pel_map_has(taken, id) && below(w->log, id, after)) return id;
+    return 0;
+}
+
+typedef struct made {
+    pel_node *node, *text;
+    bool reached; /* some lane came to the element */
+    bool effect, lost;
+    const pel_taint *taint;
+} made;
+
+static void walk_element(pel_walk *w, pel_front front, made *m) {
+    pel_node *const from[2] = { m->node->kind == PEL_DictComp ? m->node->DictComp.key : m->node->ListComp.elt,
+                                m->node->kind == PEL_DictComp ? m->node->DictComp.value : NULL };
+    pel_node **const to[2] = { m->node->kind == PEL_DictComp ? &m->text->DictComp.key : &m->text->ListComp.elt,
+                               m->node->kind == PEL_DictComp ? &m->text->DictComp.value : NULL };
+    for (int i = 0; i < 2 && from[i]; i++) {
+        pel_val *val = pel_eval(w, front, from[i]);
+        *to[i] = val->text;
+        m->effect |= val->effect;
+        m->lost |= val->lost;
+        m->taint = pel_taint_join(w->ctx, m->taint, pel_taint_any(val->taint));
+    }
+    m->reached = true;
+}
+
+static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bool counted) {
+    pel_nodes generators = m->node->ListComp.generators;
+    if (m->node->kind == PEL_DictComp) generators = m->node->DictComp.generators;
+    if (k == generators.n) {
+        walk_element(w, front, m);
+        return;
+    }
+    pel_nodes *out = m->node->kind == PEL_DictComp ? &m->text->DictComp.generators : &m->text->ListComp.generators;
+    pel_node *from = generators.at[k], *to = out->at[k];
+    if (k > 0) {
+        pel_val *iter = pel_eval(w, front, from->comprehension.iter);
+        to->comprehension.iter = iter->text;
+        m->effect |= iter->effect;
+        m->lost |= iter->lost;
+        counted = pel_dynamic(w, front, iter);
+    }
+    pel_rounds rounds = pel_split_rounds(w, front, m->node);
+    if (rounds.body.n == 0) return;
+    pel_store(w, rounds.body, from->comprehension.target, counted ? &pel_tainted : NULL, NULL, &to->comprehension.target);
+    pel_front going = rounds.body;
+    to->comprehension.ifs = (pel_nodes){ 0 };
+    for (uint32_t i = 0; i < from->comprehension.ifs.n && going.n; i++) {
+        pel_test test = pel_eval_test(w, going, from->comprehension.ifs.at[i]);
+        pel_front next = pel_front_new(w, going.n);
+        next.n = 0;
+        for (uint32_t l = 0; l < going.n; l++)
+            if (test.truth[l]) next.at[next.n++] = going.at[l];
+        if (test.text && (test.dynamic || test.effect || next.n != going.n))
+            pel_nodes_push(w->ctx, &to->comprehension.ifs, test.text);
+        m->lost |= test.lost;
+        going = next;
+    }
+    if (going.n) walk_generator(w, going, m, k + 1, false);
+}
+
+static pel_node *copy_generators(pel_walk *w, const pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    pel_nodes *list = node->kind == PEL_DictComp ? &text->DictComp.generators : &text->ListComp.generators;
+    *list = pel_nodes_of(w->ctx, list->at, list->n);
+    for (uint32_t i = 0; i < list->n; i++) list->at[i] = pel_shallow(w, list->at[i]);
+    return text;
+}
+
+pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
+    pel_id code = code_of(w, node);
+    made m = { .node = node, .text = copy_generators(w, node) };
+    pel_nodes *generators = node->kind == PEL_DictComp ? &m.text->DictComp.generators : &m.text->ListComp.generators;
+    pel_node *first = generators->at[0];
+    pel_val *val = pel_val_new(w, front, m.text);
+    pel_own(w, front, node, first->comprehension.iter, NULL, NULL);
+    pel_val *iter = pel_eval(w, front, first->comprehension.iter);
+    pel_kids kids = { 0 };
+    pel_front calls = front;
+    pel_own(w, calls, node, NULL, val->at, &kids);
+    pel_front inner = pel_front_new(w, front.n);
+    inner.n = 0;
+    pel_map taken = { 0 };
+    for (uint32_t i = 0; i < front.n && code; i++) {
+        pel_lane lane = *pel_lane_at(w, front, i);
+        pel_id frame = 0;
+        for (uint32_t k = 0; k < kids.n && !frame; k++)
+            if (kids.at[k].lane == i && w->log->activations.at[kids.at[k].activation].code == code) frame = kids.at[k].activation;
+        if (!frame) frame = find_frame(w, &lane, code, &taken);
+        if (!frame) continue; /* a generator that nobody asked */
+        pel_map_set(w->ctx, &taken, frame, 1);
+        w->s->linked[frame] = true;
+        inner.at[inner.n++] = w->lanes.n;
+        pel_push(w->ctx, &w->lanes, ((pel_lane){ frame, lane.owner, 0, w->log->activations.at[frame].n_records, PEL_LANE_RUNS }));
+    }
+    first->comprehension.iter = iter->text;
+    if (inner.n) {
+        const pel_author *outer = w->author;
+        w->author = &w->s->authors[code];
+        w->in_expression++;
+        pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
+        bool counted = iter->taint != NULL;
+        for (uint32_t i = 0; i < front.n; i++) {
+            uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
+            counted |= (kind == PEL_V_RANGE && pel_live(w->s, iter->at[i])) || kind == PEL_V_TENSOR;
+        }
+        walk_generator(w, inner, &m, 0, counted);
+        w->in_expression--;
+        w->author = outer;
+    }
+    if (!m.reached) { /* no element was ever made */
+        pel_node *empty = pel_node_new(w->ctx, node->kind == PEL_ListComp ? PEL_List : node->kind == PEL_DictComp ? PEL_Dict : PEL_Tuple);
+        if (pel_dynamic(w, front, iter)) pel_guard(w, node, iter->text, false, "nothing was iterated over when this was recorded");
+        if (node->kind != PEL_SetComp) val->text = empty;
+        else val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "set"), PEL_Load), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+        val->effect = iter->effect;
+        return val;
+    }
+    val->effect = m.effect || iter->effect;
+    val->lost = m.lost || iter->lost;
+    val->taint = pel_taint_join(w->ctx, m.taint, pel_taint_any(iter->taint));
+    val->fixed = true; /* a new object each time */
+    return val;
+}
+
+pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_node_new(w->ctx, PEL_Lambda);
+    text->Lambda.args = pel_node_new(w->ctx, PEL_arguments);
+    pel_val *val = pel_val_new(w, front, text);
+    pel_own(w, front, node, NULL, val->at, NULL);
+    pel_id code = code_of(w, node);
+    if (code) pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
+    else val->lost = true; /* never called: there is nothing to say about its body */
+    val->fixed = true;
+    return val;
+}

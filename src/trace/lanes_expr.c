@@ -1,0 +1,1061 @@
+/* Expressions: what all lanes saw of them, and how they are written. */
+#include "trace/lanes.h"
+
+#define DEPTH_LIMIT 400
+
+pel_node *pel_shallow(pel_walk *w, const pel_node *node) {
+    pel_node *copy = pel_alloc_raw(w->ctx, pel_kinds[node->kind].size);
+    memcpy(copy, node, pel_kinds[node->kind].size);
+    copy->mark = 0;
+    return copy;
+}
+
+pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text) {
+    pel_val *val = pel_new(w->ctx, pel_val);
+    val->text = text;
+    val->at = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    return val;
+}
+
+/* ---- eating ---- */
+
+static bool ends_expression(uint16_t op) {
+    switch (op) {
+    case PEL_OP_BEFORE_WITH:
+    case PEL_OP_FOR_ITER:
+    case PEL_OP_UNPACK_SEQUENCE:
+    case PEL_OP_UNPACK_EX:
+    case PEL_OP_STORE_FAST:
+    case PEL_OP_STORE_DEREF:
+    case PEL_OP_STORE_NAME:
+    case PEL_OP_STORE_GLOBAL:
+    case PEL_OP_RETURN_VALUE: return true;
+    default: return pel_is_conditional(op);
+    }
+}
+
+void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record;
+        while ((record = pel_peek(w, lane))) {
+            if (record->kind == PEL_R_RETURN || record->kind == PEL_R_RAISE) break;
+            const pel_insn *insn = pel_insn_of(w, record);
+            const pel_position *at = &w->author->positions[insn - w->author->insns->at];
+            if (!pel_inside(at, node) || (until && pel_inside(at, until)) || ends_expression(insn->op)) break;
+            if (record->kind == PEL_R_PUSH && values) values[i] = record->value;
+            if (record->kind == PEL_R_CHILD && kids) {
+                if (kids->n == kids->cap) kids->at = pel_grow(w->ctx, kids->at, kids->n, &kids->cap, sizeof *kids->at);
+                kids->at[kids->n++] = (pel_child){ i, record->value };
+            }
+            lane->at++;
+        }
+    }
+}
+
+/* One record that must be there: the load or store of a name. */
+static void one(pel_walk *w, pel_front front, const pel_node *node, pel_id *values) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record = pel_peek(w, lane);
+        if (!record || !pel_inside(pel_position_of(w, record), node))
+            pel_lost(w, node, "the log of activation %u does not come by here", lane->activation);
+        if (record->kind == PEL_R_RAISE) pel_lost(w, node, "an exception is raised here");
+        if (record->kind == PEL_R_PUSH) values[i] = record->value;
+        lane->at++;
+    }
+}
+
+/* ---- deciding how an expression is written ---- */
+
+/* Static, different between modules, and the author's text can't be written: an attribute of self. */
+static bool write_as_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    pel_name name = node->kind == PEL_Attribute ? node->Attribute.attr : node->kind == PEL_Name ? node->Name.id : NULL;
+    if (node->kind == PEL_Call && node->Call.args.n > 1 && node->Call.args.at[1]->kind == PEL_Constant &&
+        node->Call.args.at[1]->Constant.value->kind == PEL_CONST_STR)
+        name = pel_intern(w->ctx, node->Call.args.at[1]->Constant.value->text.ptr,
+                          node->Call.args.at[1]->Constant.value->text.len); /* getattr(object, "name") */
+    if (!name || !w->group->class) return false;
+    pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    pel_map seen = { 0 };
+    for (uint32_t i = 0; i < front.n; i++) {
+        modules[i] = pel_self_of(w, pel_lane_at(w, front, i));
+        uint64_t before;
+        if (!modules[i] || !val->at[i] || !pel_plain(w->s, val->at[i])) return false;
+        if (pel_map_get(&seen, modules[i], &before) && !pel_value_same(w->log, (pel_id)before, val->at[i])) return false;
+        pel_map_set(w->ctx, &seen, modules[i], val->at[i]);
+    }
+    pel_need(w, front, modules, name, val->at);
+    pel_name self = w->group->params[0].name;
+    val->text = pel_make_attribute(w->ctx, pel_make_name(w->ctx, self, PEL_Load), name, PEL_Load);
+    val->lost = false;
+    return true;
+}
+
+pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    if (front.n == 0 || val->effect || val->taint || val->fixed) return val;
+    if (val->text->kind == PEL_Constant) return val;
+    bool plain = true;
+    for (uint32_t i = 0; i < front.n && plain; i++) plain = val->at[i] && pel_plain(w->s, val->at[i]);
+    if (!plain) return val;
+    if (pel_all_same(w, front, val->at)) {
+        pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);
+        if (text) {
+            val->text = text;
+            val->lost = false;
+            val->parts = NULL;
+        }
+    } else if (val->lost) {
+        write_as_attribute(w, front, node, val);
+    }
+    return val;
+}
+
+/* What a plain result takes over from the operands that it was computed from. */
+static const pel_taint *computed(pel_walk *w, pel_front front, const pel_val *result, bool from_dynamic) {
+    if (!from_dynamic) return NULL;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!result->at[i] || !pel_live(w->s, result->at[i])) return &pel_tainted;
+    return NULL; /* shows by itself */
+}
+
+static void take(pel_val *into, const pel_val *from) {
+    into->effect |= from->effect;
+    into->lost |= from->lost;
+}
+
+pel_node *pel_not(pel_ctx *ctx, pel_node *test) {
+    if (test->kind == PEL_UnaryOp && test->UnaryOp.op == PEL_Not) return test->UnaryOp.operand;
+    if (test->kind == PEL_Compare && test->Compare.ops.n == 1) {
+        /* not for < and >: with NaN they have no opposite */
+        static const struct {
+            uint8_t from, to;
+        } opposite[] = { { PEL_Eq, PEL_NotEq }, { PEL_NotEq, PEL_Eq }, { PEL_Is, PEL_IsNot },
+                         { PEL_IsNot, PEL_Is }, { PEL_In, PEL_NotIn },  { PEL_NotIn, PEL_In } };
+        for (size_t i = 0; i < PEL_COUNT(opposite); i++)
+            if (test->Compare.ops.at[0] == opposite[i].from) {
+                pel_node *made = pel_node_new(ctx, PEL_Compare);
+                made->Compare.left = test->Compare.left;
+                made->Compare.comparators = test->Compare.comparators;
+                made->Compare.ops.n = 1;
+                made->Compare.ops.at = pel_new_array(ctx, 1, uint8_t);
+                made->Compare.ops.at[0] = opposite[i].to;
+                return made;
+            }
+    }
+    pel_node *made = pel_node_new(ctx, PEL_UnaryOp);
+    made->UnaryOp.op = PEL_Not;
+    made->UnaryOp.operand = test;
+    return made;
+}
+
+void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message) {
+    if (w->in_expression) pel_lost(w, at, "a path inside of a comprehension depends on data, and only one was recorded");
+    pel_node *guard = pel_node_new(w->ctx, PEL_Assert);
+    guard->Assert.test = truth ? test : pel_not(w->ctx, test);
+    guard->Assert.msg = pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_str_of(message)));
+    guard->lineno = at->lineno;
+    pel_nodes_push(w->ctx, w->out, guard);
+}
+
+/* ---- attributes that constructors must set ---- */
+
+pel_program_class *pel_class_row(pel_walk *w, pel_id class) {
+    pel_program *program = w->s->program;
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        if (program->classes.at[i]->class == class) return program->classes.at[i];
+    pel_program_class *row = pel_new(w->ctx, pel_program_class);
+    row->class = class;
+    row->name = pel_class_at(w->log, class)->name;
+    pel_push(w->ctx, &program->classes, row);
+    return row;
+}
+
+void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_program_class *row = pel_class_row(w, pel_module_at(w->log, modules[i])->class);
+        pel_needed_attribute *need = NULL;
+        for (uint32_t k = 0; k < row->needs.n && !need; k++)
+            if (row->needs.at[k].name == name) need = &row->needs.at[k];
+        if (!need) {
+            pel_push(w->ctx, &row->needs, ((pel_needed_attribute){ .name = name, .of = name }));
+            need = &row->needs.at[row->needs.n - 1];
+        }
+        if (values && values[i]) pel_map_set(w->ctx, &need->values, modules[i], values[i]);
+    }
+}
+
+/* ---- one function per kind ---- */
+
+static pel_val *eval_constant(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
+    for (uint32_t i = 0; i < front.n; i++) { /* the compiler may have folded it into something larger */
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record = pel_peek(w, lane);
+        if (!record || record->kind != PEL_R_PUSH || !pel_inside(pel_position_of(w, record), node)) continue;
+        if (pel_insn_of(w, record)->op != PEL_OP_LOAD_CONST) continue;
+        val->at[i] = record->value;
+        lane->at++;
+    }
+    return val;
+}
+
+static pel_node *parts_text(pel_walk *w, const pel_parts *parts) {
+    pel_node *node = pel_node_new(w->ctx, parts->keys ? PEL_Dict : PEL_Tuple);
+    for (uint32_t i = 0; i < parts->n; i++) {
+        pel_node *item = pel_copy(w->ctx, parts->items[i]->text);
+        if (parts->keys) {
+            const pel_const *key = pel_const_str(w->ctx, pel_name_str(parts->keys[i]));
+            pel_nodes_push(w->ctx, &node->Dict.keys, pel_make_constant(w->ctx, key));
+            pel_nodes_push(w->ctx, &node->Dict.values, item);
+        } else {
+            pel_nodes_push(w->ctx, &node->Tuple.elts, item);
+        }
+    }
+    return node;
+}
+
+static bool is_local(const pel_walk *w, pel_name name) {
+    const pel_code_object *code = w->log->codes.at[w->author->code].code;
+    for (uint32_t i = 0; i < code->varnames.n; i++)
+        if (code->varnames.at[i] == name) return true;
+    for (uint32_t i = 0; i < code->cellvars.n; i++)
+        if (code->cellvars.at[i] == name) return true;
+    for (uint32_t i = 0; i < code->freevars.n; i++)
+        if (code->freevars.at[i] == name) return true;
+    return false;
+}
+
+/* A free variable of a function that was made before the run: nothing in the output binds it. */
+static bool is_outside_cell(const pel_walk *w, pel_name name) {
+    if (w->group->in_place) return false;
+    const pel_code_object *code = w->log->codes.at[w->group->code].code;
+    for (uint32_t i = 0; i < code->freevars.n; i++)
+        if (code->freevars.at[i] == name) return true;
+    return false;
+}
+
+static void refer(pel_walk *w, pel_node *text, pel_id code) {
+    pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
+}
+
+static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
+    one(w, front, node, val->at);
+    if (is_local(w, node->Name.id)) {
+        pel_slot *slot = pel_env_slot(w, node->Name.id);
+        val->taint = slot->taint;
+        val->parts = slot->parts;
+    }
+    bool from_outside = !is_local(w, node->Name.id) || is_outside_cell(w, node->Name.id);
+    for (uint32_t i = 0; i < front.n && !val->lost; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (pel_is_static_object(w->s, val->at[i])) val->lost = true;
+        else if (from_outside && value->kind == PEL_V_FUNCTION) {
+            if (pel_all_same(w, front, val->at)) refer(w, val->text, value->code);
+            else val->lost = true;
+            break;
+        } else if (from_outside && !pel_plain(w->s, val->at[i])) val->lost = true;
+    }
+    if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
+    val = pel_finish(w, front, node, val);
+    if (val->parts && val->text->kind == PEL_Name) {
+        /* *args and **kwargs are gone from the output: what they held has names of its own */
+        const pel_code_object *code = w->log->codes.at[w->group->code].code;
+        uint32_t first = code->argcount + code->kwonlyargcount;
+        for (uint32_t i = first; i < code->varnames.n && i < first + 2; i++)
+            if (code->varnames.at[i] == node->Name.id &&
+                (code->flags & (PEL_CO_VARARGS | PEL_CO_VARKEYWORDS))) {
+                val->text = parts_text(w, val->parts);
+                for (uint32_t k = 0; k < val->parts->n; k++) val->lost |= val->parts->items[k]->lost;
+            }
+    }
+    return val;
+}
+
+/* Attributes of tensors that are as fixed as the fact that it is a tensor. */
+static bool fixed_of_tensor(pel_name name) { return pel_name_is(name, "ndim") || pel_name_is(name, "is_sparse"); }
+
+static bool has_slot(const pel_log_module *module, pel_name name) {
+    for (uint32_t i = 0; i < module->child_names.n; i++)
+        if (module->child_names.at[i] == name) return true;
+    for (uint32_t i = 0; i < module->n_parameters; i++)
+        if (module->parameters[i].name == name) return true;
+    for (uint32_t i = 0; i < module->n_buffers; i++)
+        if (module->buffers[i].name == name) return true;
+    return false;
+}
+
+static void use_child(pel_walk *w, pel_id module, pel_name name) {
+    const pel_log_module *row = pel_module_at(w->log, module);
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (row->child_names.at[i] == name) {
+            pel_program_class *class = pel_class_row(w, row->class);
+            for (uint32_t k = 0; k < class->used_children.n; k++)
+                if (class->used_children.at[k] == name) return;
+            pel_push(w->ctx, &class->used_children, name);
+            return;
+        }
+}
+
+/* Reading an attribute of modules. */
+static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
+    pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    bool needed = false, written = false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        modules[i] = pel_value_at(w->log, base->at[i])->module;
+        const pel_log_module *row = pel_module_at(w->log, modules[i]);
+        if (pel_map_has(&w->s->written, pel_key2(row->class, PEL_KEY(name)))) written = true;
+        if (has_slot(row, name)) use_child(w, modules[i], name);
+        else if (pel_module_attribute(w->log, modules[i], name)) needed = true;
+    }
+    if (pel_name_is(name, "training")) {
+        val->fixed = true;
+        return;
+    }
+    if (written) {
+        val->fixed = true;
+        if (needed) pel_need(w, front, modules, name, NULL);
+        return;
+    }
+    bool plain_same = !val->taint && pel_all_same(w, front, val->at) && pel_plain(w->s, val->at[0]);
+    if (plain_same && !base->effect) return; /* will be folded */
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (pel_is_static_object(w->s, val->at[i])) val->lost = true;
+        if (value->kind == PEL_V_FUNCTION || value->kind == PEL_V_METHOD) needed = false;
+        if (value->kind == PEL_V_MODULE && !has_slot(pel_module_at(w->log, modules[i]), name)) needed = false;
+    }
+    if (val->lost) {
+        pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
+        return;
+    }
+    /* class attributes and properties that differ are set by the constructor as well */
+    bool all_plain = true;
+    for (uint32_t i = 0; i < front.n; i++) all_plain &= val->at[i] && pel_plain(w->s, val->at[i]);
+    if (needed || all_plain) pel_need(w, front, modules, name, all_plain ? val->at : NULL);
+}
+
+static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel_val *base, const pel_id *values,
+                               const pel_kids *kids) {
+    pel_node *text = pel_shallow(w, node);
+    text->Attribute.value = base->text;
+    pel_val *val = pel_val_new(w, front, text);
+    memcpy(val->at, values, front.n * sizeof *values);
+    take(val, base);
+    pel_name name = node->Attribute.attr;
+    uint32_t modules = 0, tensors = 0, objects = 0, others = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, base->at[i]);
+        if (value->kind == PEL_V_MODULE) modules++;
+        else if (value->kind == PEL_V_TENSOR) tensors++;
+        else if (value->kind == PEL_V_OBJECT) {
+            objects++;
+            uint64_t taint = pel_map_find(&w->s->attribute_taint, pel_key2(value->class, PEL_KEY(name)), 0);
+            val->taint = pel_taint_join(w->ctx, val->taint, (const pel_taint *)(uintptr_t)taint);
+            if (pel_map_has(&w->s->written, pel_key2(value->class, PEL_KEY(name)))) val->fixed = true;
+            if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
+        } else others++;
+    }
+    if (modules) {
+        for (uint32_t i = 0; i < front.n; i++) {
+            const pel_value *value = pel_value_at(w->log, base->at[i]);
+            if (value->kind != PEL_V_MODULE) continue;
+            uint64_t key = pel_key2(pel_module_at(w->log, value->module)->class, PEL_KEY(name));
+            val->taint = pel_taint_join(w->ctx, val->taint, (const pel_taint *)(uintptr_t)pel_map_find(&w->s->attribute_taint, key, 0));
+        }
+        if (modules == front.n) read_module(w, front, name, base, val);
+    } else if (!(tensors == front.n && fixed_of_tensor(name))) {
+        if (base->taint || tensors)
+            val->taint = computed(w, front, val, true);
+    }
+    if (kids->n) pel_link_property(w, front, kids, val, name);
+    if (others && !tensors && !modules && !objects) {
+        /* a function of a module, a class attribute: what can't be folded can't be written */
+        for (uint32_t i = 0; i < front.n; i++) {
+            const pel_value *value = pel_value_at(w->log, val->at[i]);
+            const pel_value *owner = pel_value_at(w->log, base->at[i]);
+            if (owner->kind == PEL_V_LIBRARY && value->kind == PEL_V_FUNCTION && pel_all_same(w, front, val->at)) {
+                val->text = pel_make_name(w->ctx, name, PEL_Load);
+                refer(w, val->text, value->code);
+                val->lost = false;
+                break;
+            }
+        }
+    }
+    return pel_finish(w, front, node, val);
+}
+
+static pel_val *eval_attribute(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *base = pel_eval(w, front, node->Attribute.value);
+    pel_id *values = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, NULL, values, &kids);
+    return read_attribute(w, front, node, base, values, &kids);
+}
+
+static const pel_const *constant_of(const pel_walk *w, pel_front front, const pel_val *val) {
+    if (val->text->kind == PEL_Constant) return val->text->Constant.value;
+    if (front.n && val->at[0] && pel_value_at(w->log, val->at[0])->kind == PEL_V_CONST)
+        return pel_value_at(w->log, val->at[0])->constant;
+    return NULL;
+}
+
+static pel_val *eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *base = pel_eval(w, front, node->Subscript.value);
+    pel_val *slice = pel_eval(w, front, node->Subscript.slice);
+    pel_node *text = pel_shallow(w, node);
+    text->Subscript.value = base->text;
+    text->Subscript.slice = slice->text;
+    pel_val *val = pel_val_new(w, front, text);
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, NULL, val->at, &kids);
+    take(val, base);
+    take(val, slice);
+    const pel_const *index = slice->text->kind == PEL_Constant ? constant_of(w, front, slice) : NULL;
+    if (base->parts && index && !base->effect) { /* an item of *args or **kwargs */
+        for (uint32_t i = 0; i < base->parts->n; i++) {
+            bool hit = base->parts->keys
+                           ? index->kind == PEL_CONST_STR && pel_str_eq(index->text, pel_name_str(base->parts->keys[i]))
+                           : index->kind == PEL_CONST_INT && index->integer.digits.len == 0 &&
+                                 (index->integer.small == i || index->integer.small + base->parts->n == i);
+            if (!hit) continue;
+            val->taint = base->parts->items[i]->taint;
+            if (base->text->kind != PEL_Name) {
+                val->text = base->parts->items[i]->text;
+                val->lost = base->parts->items[i]->lost;
+            }
+            return pel_finish(w, front, node, val);
+        }
+    }
+    if (base->taint) {
+        bool position = index && index->kind == PEL_CONST_INT && index->integer.digits.len == 0;
+        if (position && index->integer.small >= 0)
+            val->taint = pel_taint_item(base->taint, (uint32_t)index->integer.small);
+        else if (position && base->taint->n && -index->integer.small <= base->taint->n)
+            val->taint = pel_taint_item(base->taint, (uint32_t)(base->taint->n + index->integer.small));
+        else val->taint = pel_taint_any(base->taint);
+    }
+    bool tensor = false;
+    for (uint32_t i = 0; i < front.n; i++) tensor |= pel_value_at(w->log, base->at[i])->kind == PEL_V_TENSOR;
+    if (tensor || pel_dynamic(w, front, slice))
+        val->taint = pel_taint_join(w->ctx, val->taint, computed(w, front, val, true));
+    for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
+    if (kids.n) val->effect = text->mark = 1;
+    /* an item of a list or dict that the run may change is not a constant by looking at it */
+    if (base->text->kind == PEL_Name && !base->lost)
+        for (uint32_t i = 0; i < front.n; i++) {
+            uint8_t kind = pel_value_at(w->log, base->at[i])->kind;
+            if (kind == PEL_V_LIST || kind == PEL_V_DICT) val->fixed = true;
+        }
+    return pel_finish(w, front, node, val);
+}
+
+static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_node *text, pel_val **operands, uint32_t n) {
+    pel_val *val = pel_val_new(w, front, text);
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, NULL, val->at, &kids);
+    bool dynamic = false;
+    for (uint32_t i = 0; i < n; i++) {
+        take(val, operands[i]);
+        dynamic |= pel_dynamic(w, front, operands[i]);
+    }
+    val->taint = computed(w, front, val, dynamic);
+    if (kids.n) val->effect = text->mark = 1;
+    return pel_finish(w, front, node, val);
+}
+
+static pel_val *eval_binop(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *operands[2];
+    operands[0] = pel_eval(w, front, node->BinOp.left);
+    operands[1] = pel_eval(w, front, node->BinOp.right);
+    pel_node *text = pel_shallow(w, node);
+    text->BinOp.left = operands[0]->text;
+    text->BinOp.right = operands[1]->text;
+    return eval_operands(w, front, node, text, operands, 2);
+}
+
+static pel_val *eval_unary(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *operand = pel_eval(w, front, node->UnaryOp.operand);
+    pel_node *text = pel_shallow(w, node);
+    text->UnaryOp.operand = operand->text;
+    return eval_operands(w, front, node, text, &operand, 1);
+}
+
+static bool is_identity(uint8_t op) { return op == PEL_Is || op == PEL_IsNot; }
+
+static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *left = pel_eval(w, front, node->Compare.left);
+    pel_node *text = pel_shallow(w, node);
+    text->Compare.left = left->text;
+    text->Compare.comparators = (pel_nodes){ 0 };
+    pel_val *val = pel_val_new(w, front, text);
+    take(val, left);
+    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left), left_tainted = left->taint != NULL;
+    pel_front going = front;
+    for (uint32_t k = 0; k < node->Compare.comparators.n; k++) {
+        if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
+        pel_val *right = pel_eval(w, going, node->Compare.comparators.at[k]);
+        take(val, right);
+        pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
+        bool right_dynamic = pel_dynamic(w, going, right), right_tainted = right->taint != NULL;
+        dynamic |= is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;
+        left_dynamic = right_dynamic;
+        left_tainted = right_tainted;
+        if (k + 1 == node->Compare.comparators.n) break;
+        /* a < b < c as a value: the first that fails ends it. All lanes must agree, as for any path of an expression. */
+        pel_own(w, going, node, node->Compare.comparators.at[k + 1], NULL, NULL);
+        for (uint32_t i = 0; i < going.n; i++) {
+            bool truth;
+            if (!pel_take_jump(w, pel_lane_at(w, going, i), &truth)) pel_lost(w, node, "a comparison without its jump");
+            if (!truth) pel_lost(w, node, "a chained comparison that ends early is not supported as a value");
+        }
+    }
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, NULL, val->at, &kids);
+    val->taint = computed(w, front, val, dynamic);
+    if (kids.n) val->effect = text->mark = 1;
+    return pel_finish(w, front, node, val);
+}
+
+static pel_val *eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
+    pel_nodes elts = node->Tuple.elts; /* List and Set have the same layout */
+    pel_node *text = pel_shallow(w, node);
+    pel_nodes *into = node->kind == PEL_Tuple ? &text->Tuple.elts : node->kind == PEL_List ? &text->List.elts : &text->Set.elts;
+    if (node->kind == PEL_Set) elts = node->Set.elts;
+    if (node->kind == PEL_List) elts = node->List.elts;
+    *into = (pel_nodes){ 0 };
+    pel_val *val = pel_val_new(w, front, text);
+    pel_val **items = pel_new_array(w->ctx, elts.n + 1u, pel_val *);
+    const pel_taint **taints = pel_new_array(w->ctx, elts.n + 1u, const pel_taint *);
+    bool starred = false;
+    for (uint32_t i = 0; i < elts.n; i++) {
+        pel_own(w, front, node, elts.at[i], val->at, NULL);
+        bool star = elts.at[i]->kind == PEL_Starred;
+        items[i] = pel_eval(w, front, star ? elts.at[i]->Starred.value : elts.at[i]);
+        take(val, items[i]);
+        taints[i] = items[i]->taint;
+        pel_node *item = items[i]->text;
+        starred |= star;
+        if (star) {
+            item = pel_shallow(w, elts.at[i]);
+            item->Starred.value = items[i]->text;
+        }
+        pel_nodes_push(w->ctx, into, item);
+    }
+    pel_own(w, front, node, NULL, val->at, NULL);
+    const pel_taint *taint = pel_taint_tuple(w->ctx, taints, elts.n);
+    if (starred || node->kind != PEL_Tuple) val->taint = pel_taint_any(taint);
+    else {
+        val->taint = taint;
+        pel_parts *parts = pel_new(w->ctx, pel_parts);
+        *parts = (pel_parts){ elts.n, NULL, items };
+        val->parts = parts;
+    }
+    if (node->kind != PEL_Tuple) return val; /* a new object each time */
+    return pel_finish(w, front, node, val);
+}
+
+static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    text->Dict.keys = text->Dict.values = (pel_nodes){ 0 };
+    pel_val *val = pel_val_new(w, front, text);
+    bool simple = true, tainted = false;
+    PEL_VEC(pel_name) keys = { 0 };
+    PEL_VEC(pel_val *) items = { 0 };
+    for (uint32_t i = 0; i < node->Dict.values.n; i++) {
+        pel_node *key = node->Dict.keys.at[i];
+        pel_own(w, front, node, key ? key : node->Dict.values.at[i], val->at, NULL);
+        pel_val *name = key ? pel_eval(w, front, key) : NULL;
+        pel_own(w, front, node, node->Dict.values.at[i], val->at, NULL);
+        pel_val *item = pel_eval(w, front, node->Dict.values.at[i]);
+        take(val, item);
+        if (name) take(val, name);
+        tainted |= item->taint || (name && name->taint);
+        const pel_const *constant = name && name->text->kind == PEL_Constant ? name->text->Constant.value : NULL;
+        if (constant && constant->kind == PEL_CONST_STR) {
+            pel_push(w->ctx, &keys, pel_intern(w->ctx, constant->text.ptr, constant->text.len));
+            pel_push(w->ctx, &items, item);
+        } else simple = false;
+        pel_nodes_push(w->ctx, &text->Dict.keys, name ? name->text : NULL);
+        pel_nodes_push(w->ctx, &text->Dict.values, item->text);
+    }
+    pel_own(w, front, node, NULL, val->at, NULL);
+    if (tainted) val->taint = &pel_tainted;
+    if (simple && keys.n) {
+        pel_parts *parts = pel_new(w->ctx, pel_parts);
+        *parts = (pel_parts){ keys.n, keys.at, items.at };
+        val->parts = parts;
+    }
+    return val;
+}
+
+static pel_val *eval_slice(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    pel_val *val = pel_val_new(w, front, text);
+    pel_node *const from[3] = { node->Slice.lower, node->Slice.upper, node->Slice.step };
+    pel_node **const to[3] = { &text->Slice.lower, &text->Slice.upper, &text->Slice.step };
+    bool dynamic = false;
+    for (int i = 0; i < 3; i++) {
+        if (!from[i]) {
+            if (i < 2) pel_own(w, front, node, from[i + 1] ? from[i + 1] : from[2], NULL, NULL);
+            continue;
+        }
+        pel_val *part = pel_eval(w, front, from[i]);
+        *to[i] = part->text;
+        take(val, part);
+        dynamic |= part->taint != NULL;
+    }
+    pel_own(w, front, node, NULL, val->at, NULL);
+    if (dynamic) val->taint = &pel_tainted;
+    return val; /* stands only in brackets: a:b reads better than slice(a, b) */
+}
+
+static void eval_format(pel_walk *w, pel_front front, pel_node *node, pel_node **into, pel_val *val, bool *dynamic) {
+    pel_node *text = pel_shallow(w, node);
+    *into = text;
+    if (node->kind == PEL_JoinedStr) {
+        text->JoinedStr.values = (pel_nodes){ 0 };
+        for (uint32_t i = 0; i < node->JoinedStr.values.n; i++) {
+            pel_node *part = node->JoinedStr.values.at[i], *made = part;
+            if (part->kind != PEL_Constant) eval_format(w, front, part, &made, val, dynamic);
+            pel_nodes_push(w->ctx, &text->JoinedStr.values, made);
+        }
+    } else if (node->kind == PEL_FormattedValue) {
+        pel_node *inner = node->FormattedValue.value;
+        for (uint32_t i = 0; i < front.n; i++) {
+            /* literal parts and formats of their own, up to the next value */
+            pel_front single = { &front.at[i], 1 };
+            pel_own(w, single, w->now, inner, NULL, NULL);
+        }
+        pel_val *value = pel_eval(w, front, inner);
+        text->FormattedValue.value = value->text;
+        take(val, value);
+        *dynamic |= pel_dynamic(w, front, value);
+        if (node->FormattedValue.format_spec)
+            eval_format(w, front, node->FormattedValue.format_spec, &text->FormattedValue.format_spec, val, dynamic);
+    }
+}
+
+static pel_val *eval_joined(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *val = pel_val_new(w, front, NULL);
+    bool dynamic = false;
+    const pel_node *outer = w->now;
+    w->now = node;
+    eval_format(w, front, node, &val->text, val, &dynamic);
+    w->now = outer;
+    pel_own(w, front, node, NULL, val->at, NULL);
+    val->taint = computed(w, front, val, dynamic);
+    return pel_finish(w, front, node, val);
+}
+
+/* Lanes that a test sent one way. positions: their places in the front they came from. */
+static pel_front chosen(pel_walk *w, pel_front front, const bool *truth, bool want, uint32_t *positions) {
+    pel_front side = pel_front_new(w, front.n);
+    side.n = 0;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (truth[i] == want) {
+            positions[side.n] = i;
+            side.at[side.n++] = front.at[i];
+        }
+    return side;
+}
+
+static pel_val *eval_ifexp(pel_walk *w, pel_front front, pel_node *node) {
+    pel_test test = pel_eval_test(w, front, node->IfExp.test);
+    uint32_t *yes_at = pel_new_array(w->ctx, front.n + 1u, uint32_t), *no_at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    pel_front yes = chosen(w, front, test.truth, true, yes_at), no = chosen(w, front, test.truth, false, no_at);
+    if (yes.n == 0 || no.n == 0) {
+        if (test.dynamic) pel_guard(w, node, test.text, yes.n > 0, "path not recorded");
+        else if (test.effect) pel_lost(w, node, "a test with an effect inside of an expression");
+        return pel_eval(w, front, yes.n ? node->IfExp.body : node->IfExp.orelse);
+    }
+    w->in_expression++; /* what one side needs must not be asserted for both */
+    pel_val *a = pel_eval(w, yes, node->IfExp.body), *b = pel_eval(w, no, node->IfExp.orelse);
+    w->in_expression--;
+    pel_node *text = pel_shallow(w, node);
+    text->IfExp.test = test.text;
+    text->IfExp.body = a->text;
+    text->IfExp.orelse = b->text;
+    pel_val *val = pel_val_new(w, front, text);
+    for (uint32_t i = 0; i < yes.n; i++) val->at[yes_at[i]] = a->at[i];
+    for (uint32_t i = 0; i < no.n; i++) val->at[no_at[i]] = b->at[i];
+    take(val, a);
+    take(val, b);
+    val->effect |= test.effect;
+    val->lost |= test.lost;
+    val->taint = pel_taint_join(w->ctx, a->taint, b->taint);
+    if (test.dynamic) val->taint = computed(w, front, val, true);
+    return pel_finish(w, front, node, val);
+}
+
+/* and, or: as a value. Operands that all lanes passed by without data are left out. */
+static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
+    bool is_and = node->BoolOp.op == PEL_And;
+    pel_front going = front;
+    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t); /* places in front of the lanes still going */
+    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
+    pel_val *val = pel_val_new(w, front, NULL);
+    pel_nodes kept = { 0 };
+    bool dynamic = false;
+    for (uint32_t k = 0; k < node->BoolOp.values.n && going.n; k++) {
+        if (k > 0) w->in_expression++;
+        pel_val *operand = pel_eval(w, going, node->BoolOp.values.at[k]);
+        if (k > 0) w->in_expression--;
+        for (uint32_t i = 0; i < going.n; i++) val->at[at[i]] = operand->at[i];
+        bool last = k + 1 == node->BoolOp.values.n;
+        uint32_t on = 0;
+        pel_front next = pel_front_new(w, going.n);
+        uint32_t *next_at = pel_new_array(w->ctx, going.n + 1u, uint32_t);
+        for (uint32_t i = 0; i < going.n && !last; i++) {
+            bool truth;
+            pel_lane *lane = pel_lane_at(w, going, i);
+            if (!pel_take_jump(w, lane, &truth)) {
+                if (operand->text->kind != PEL_Constant) pel_lost(w, node, "an `and` or `or` without its jump");
+                truth = is_and; /* a constant the compiler left out */
+            }
+            if (truth != is_and) continue;
+            next.at[on] = going.at[i];
+            next_at[on++] = at[i];
+        }
+        next.n = on;
+        bool data = pel_dynamic(w, going, operand) ;
+        take(val, operand);
+        if (last || on == 0 || on < going.n || data || operand->effect) {
+            pel_nodes_push(w->ctx, &kept, operand->text);
+            val->taint = pel_taint_join(w->ctx, val->taint, operand->taint);
+            dynamic |= data;
+        }
+        if (!last && on == 0 && data) {
+            bool truthy = !is_and, tensor_kind = false;
+            for (uint32_t i = 0; i < going.n; i++) {
+                uint8_t kind = pel_value_at(w->log, operand->at[i])->kind;
+                tensor_kind |= kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_OBJECT || kind == PEL_V_DICT;
+            }
+            if (!tensor_kind) pel_guard(w, node, operand->text, truthy, "path not recorded");
+        }
+        going = next;
+        at = next_at;
+    }
+    if (kept.n == 1) {
+        val->text = kept.at[0];
+    } else {
+        val->text = pel_shallow(w, node);
+        val->text->BoolOp.values = kept;
+        if (dynamic) val->taint = pel_taint_join(w->ctx, val->taint, computed(w, front, val, true));
+    }
+    return pel_finish(w, front, node, val);
+}
+
+static pel_val *eval_named(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *value = pel_eval(w, front, node->NamedExpr.value);
+    pel_node *text = pel_shallow(w, node);
+    text->NamedExpr.value = value->text;
+    pel_val *val = pel_val_new(w, front, text);
+    memcpy(val->at, value->at, front.n * sizeof *val->at);
+    take(val, value);
+    val->taint = value->taint;
+    val->effect = true; /* it binds a name */
+    pel_own(w, front, node, node->NamedExpr.target, NULL, NULL);
+    pel_store(w, front, node->NamedExpr.target, value->taint, value->parts, &text->NamedExpr.target);
+    return val;
+}
+
+static pel_val *eval_yield(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    pel_val *val = pel_val_new(w, front, text);
+    pel_node **into = node->kind == PEL_Yield ? &text->Yield.value : &text->YieldFrom.value;
+    if (*into) {
+        pel_val *value = pel_eval(w, front, *into);
+        *into = value->text;
+        take(val, value);
+        w->result = pel_taint_join(w->ctx, w->result, value->taint);
+    }
+    pel_own(w, front, node, NULL, val->at, NULL);
+    val->effect = true;
+    return val;
+}
+
+pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node) {
+    if (++w->depth > DEPTH_LIMIT) pel_lost(w, node, "the expression nests too deep");
+    pel_val *val = NULL;
+    switch (node->kind) {
+    case PEL_Constant: val = eval_constant(w, front, node); break;
+    case PEL_Name: val = eval_name(w, front, node); break;
+    case PEL_Attribute: val = eval_attribute(w, front, node); break;
+    case PEL_Subscript: val = eval_subscript(w, front, node); break;
+    case PEL_BinOp: val = eval_binop(w, front, node); break;
+    case PEL_UnaryOp: val = eval_unary(w, front, node); break;
+    case PEL_Compare: val = eval_compare(w, front, node); break;
+    case PEL_BoolOp: val = eval_boolop(w, front, node); break;
+    case PEL_IfExp: val = eval_ifexp(w, front, node); break;
+    case PEL_Tuple:
+    case PEL_List:
+    case PEL_Set: val = eval_sequence(w, front, node); break;
+    case PEL_Dict: val = eval_dict(w, front, node); break;
+    case PEL_Slice: val = eval_slice(w, front, node); break;
+    case PEL_JoinedStr: val = eval_joined(w, front, node); break;
+    case PEL_Call: val = pel_eval_call(w, front, node); break;
+    case PEL_NamedExpr: val = eval_named(w, front, node); break;
+    case PEL_Lambda: val = pel_eval_lambda(w, front, node); break;
+    case PEL_ListComp:
+    case PEL_SetComp:
+    case PEL_DictComp:
+    case PEL_GeneratorExp: val = pel_eval_comprehension(w, front, node); break;
+    case PEL_Yield:
+    case PEL_YieldFrom: val = eval_yield(w, front, node); break;
+    default: pel_lost(w, node, "%s is not supported here", pel_kinds[node->kind].name);
+    }
+    w->depth--;
+    return val;
+}
+
+/* ---- tests ---- */
+
+static pel_test test_chain(pel_walk *w, pel_front front, pel_node *node) {
+    pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool) };
+    pel_node *text = pel_shallow(w, node);
+    text->Compare.comparators = (pel_nodes){ 0 };
+    text->Compare.ops = (pel_cmpops){ pel_new_array(w->ctx, node->Compare.ops.n, uint8_t), 0 };
+    pel_val *left = pel_eval(w, front, node->Compare.left);
+    text->Compare.left = left->text;
+    test.effect = left->effect;
+    test.lost = left->lost;
+    bool left_dynamic = pel_dynamic(w, front, left);
+    pel_front going = front;
+    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
+    for (uint32_t k = 0; k < node->Compare.comparators.n && going.n; k++) {
+        bool last = k + 1 == node->Compare.comparators.n;
+        if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
+        pel_val *right = pel_eval(w, going, node->Compare.comparators.at[k]);
+        bool right_dynamic = pel_dynamic(w, going, right);
+        test.dynamic |= left_dynamic || right_dynamic;
+        test.effect |= right->effect;
+        test.lost |= right->lost;
+        left_dynamic = right_dynamic;
+        pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
+        text->Compare.ops.at[text->Compare.ops.n++] = node->Compare.ops.at[k];
+        pel_own(w, going, node, last ? NULL : node->Compare.comparators.at[k + 1], NULL, NULL);
+        pel_front next = pel_front_new(w, going.n);
+        uint32_t on = 0;
+        for (uint32_t i = 0; i < going.n; i++) {
+            bool truth;
+            if (!pel_take_jump(w, pel_lane_at(w, going, i), &truth)) pel_lost(w, node, "a comparison without its jump");
+            test.truth[at[i]] = truth;
+            if (!truth) continue;
+            next.at[on] = going.at[i];
+            at[on++] = at[i];
+        }
+        next.n = on;
+        going = next;
+    }
+    test.text = text;
+    return test;
+}
+
+static pel_test test_boolop(pel_walk *w, pel_front front, pel_node *node) {
+    bool is_and = node->BoolOp.op == PEL_And;
+    pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool) };
+    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
+    pel_front going = front;
+    pel_nodes kept = { 0 };
+    for (uint32_t k = 0; k < node->BoolOp.values.n && going.n; k++) {
+        if (k > 0) w->in_expression++;
+        pel_test part = pel_eval_test(w, going, node->BoolOp.values.at[k]);
+        if (k > 0) w->in_expression--;
+        pel_front next = pel_front_new(w, going.n);
+        uint32_t *next_at = pel_new_array(w->ctx, going.n + 1u, uint32_t), on = 0;
+        for (uint32_t i = 0; i < going.n; i++) {
+            test.truth[at[i]] = part.truth[i];
+            if (part.truth[i] != is_and) continue;
+            next.at[on] = going.at[i];
+            next_at[on++] = at[i];
+        }
+        next.n = on;
+        bool agreed = on == 0 || on == going.n;
+        if (!agreed || part.dynamic || part.effect) {
+            pel_nodes_push(w->ctx, &kept, part.text);
+            test.dynamic |= part.dynamic;
+            test.effect |= part.effect;
+            test.lost |= part.lost;
+        } else if (on == 0) {
+            /* all that came this far stop here, whatever the data: the parts before are what is left to ask */
+            if (kept.n) pel_nodes_push(w->ctx, &kept, pel_make_constant(w->ctx, pel_const_bool(!is_and)));
+        }
+        going = next;
+        at = next_at;
+    }
+    if (kept.n == 0) return test; /* nothing to ask: all agree */
+    if (kept.n == 1) test.text = kept.at[0];
+    else {
+        test.text = pel_shallow(w, node);
+        test.text->BoolOp.values = kept;
+    }
+    return test;
+}
+
+static bool constant_truth(const pel_const *value) {
+    switch (value->kind) {
+    case PEL_CONST_NONE:
+    case PEL_CONST_FALSE: return false;
+    case PEL_CONST_INT: return value->integer.digits.len || value->integer.small != 0;
+    case PEL_CONST_FLOAT: return value->real != 0;
+    case PEL_CONST_STR:
+    case PEL_CONST_BYTES: return value->text.len > 0;
+    default: return true;
+    }
+}
+
+pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node) {
+    if (node->kind == PEL_UnaryOp && node->UnaryOp.op == PEL_Not) {
+        pel_test test = pel_eval_test(w, front, node->UnaryOp.operand);
+        for (uint32_t i = 0; i < front.n; i++) test.truth[i] = !test.truth[i];
+        if (test.text) test.text = pel_not(w->ctx, test.text);
+        return test;
+    }
+    if (node->kind == PEL_BoolOp) return test_boolop(w, front, node);
+    if (node->kind == PEL_Compare && node->Compare.ops.n > 1) return test_chain(w, front, node);
+    pel_val *val = pel_eval(w, front, node);
+    pel_test test = { val->text, pel_new_array(w->ctx, front.n + 1u, bool), pel_dynamic(w, front, val), val->effect, val->lost };
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (pel_take_jump(w, pel_lane_at(w, front, i), &test.truth[i])) continue;
+        if (node->kind == PEL_Constant) test.truth[i] = constant_truth(node->Constant.value);
+        else if (value->kind == PEL_V_CONST) test.truth[i] = constant_truth(value->constant);
+        else pel_lost(w, node, "the test leaves no jump");
+    }
+    /* `x is None` has no value of its own: the jump looks at x */
+    if (node->kind == PEL_Compare && is_identity(node->Compare.ops.at[0])) {
+        bool none_jump = true;
+        for (uint32_t i = 0; i < front.n; i++) none_jump &= val->at[i] == 0;
+        if (none_jump) {
+            bool is = node->Compare.ops.at[0] == PEL_Is;
+            if (is) for (uint32_t i = 0; i < front.n; i++) test.truth[i] = !test.truth[i];
+        }
+    }
+    return test;
+}
+
+/* ---- storing ---- */
+
+static bool only_names(const pel_node *target) {
+    if (target->kind == PEL_Name) return true;
+    if (target->kind == PEL_Starred) return only_names(target->Starred.value);
+    if (target->kind != PEL_Tuple && target->kind != PEL_List) return false;
+    for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
+        if (!only_names(target->Tuple.elts.at[i])) return false;
+    return true;
+}
+
+static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *taint, const pel_parts *parts) {
+    if (target->kind == PEL_Name) {
+        pel_slot *slot = pel_env_slot(w, target->Name.id);
+        slot->taint = taint;
+        slot->parts = parts;
+        const pel_code_object *code = w->log->codes.at[w->author->code].code;
+        for (uint32_t i = 0; i < code->cellvars.n; i++)
+            if (code->cellvars.at[i] == target->Name.id && taint) {
+                /* closures see it, whichever code reads it there */
+                for (uint32_t k = 0; k < w->s->groups.n; k++) {
+                    pel_group *group = w->s->groups.at[k];
+                    if (!group->in_place) continue;
+                    uint64_t key = pel_key2(group->code, PEL_KEY(target->Name.id));
+                    const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->cell_taint, key, 0);
+                    if (pel_taint_grow(w->ctx, &fact, taint)) {
+                        pel_map_set(w->ctx, &w->s->cell_taint, key, PEL_KEY(fact));
+                        w->s->changed = true;
+                    }
+                }
+            }
+    } else if (target->kind == PEL_Starred) {
+        bind_names(w, target->Starred.value, pel_taint_any(taint), NULL);
+    } else {
+        bool starred = false;
+        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
+            starred |= target->Tuple.elts.at[i]->kind == PEL_Starred;
+            bool known = parts && !parts->keys && parts->n == target->Tuple.elts.n && !starred;
+            bind_names(w, target->Tuple.elts.at[i], starred ? pel_taint_any(taint) : pel_taint_item(taint, i),
+                       known ? parts->items[i]->parts : NULL);
+        }
+    }
+}
+
+static void store_attribute(pel_walk *w, pel_front front, const pel_node *target, const pel_val *base, const pel_taint *taint) {
+    w->effect = true;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, base->at[i]);
+        pel_id class = value->kind == PEL_V_MODULE ? pel_module_at(w->log, value->module)->class
+                       : value->kind == PEL_V_OBJECT ? value->class : 0;
+        if (!class || !taint) continue;
+        uint64_t key = pel_key2(class, PEL_KEY(target->Attribute.attr));
+        const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->attribute_taint, key, 0);
+        if (pel_taint_grow(w->ctx, &fact, taint)) {
+            pel_map_set(w->ctx, &w->s->attribute_taint, key, PEL_KEY(fact));
+            w->s->changed = true;
+        }
+    }
+}
+
+void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts, pel_node **text) {
+    pel_node *made = pel_shallow(w, target);
+    *text = made;
+    if (only_names(target)) {
+        /* in which order the names are bound is the compiler's affair: a, b = b, a has no tuple at all */
+        for (uint32_t i = 0; i < front.n; i++) {
+            pel_lane *lane = pel_lane_at(w, front, i);
+            const pel_record *record;
+            while ((record = pel_peek(w, lane)) && pel_inside(pel_position_of(w, record), target)) {
+                if (record->kind == PEL_R_RAISE) pel_lost(w, target, "unpacking raises here");
+                if (record->kind == PEL_R_RETURN) break;
+                uint16_t op = pel_insn_of(w, record)->op;
+                lane->at++;
+                if (target->kind == PEL_Name && (op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_DEREF)) break;
+            }
+        }
+        bind_names(w, target, taint, parts);
+        return;
+    }
+    switch (target->kind) {
+    case PEL_Attribute: {
+        pel_val *base = pel_eval(w, front, target->Attribute.value);
+        made->Attribute.value = base->text;
+        pel_own(w, front, target, NULL, NULL, NULL);
+        store_attribute(w, front, target, base, taint);
+        break;
+    }
+    case PEL_Subscript: {
+        pel_val *base = pel_eval(w, front, target->Subscript.value), *slice = pel_eval(w, front, target->Subscript.slice);
+        made->Subscript.value = base->text;
+        made->Subscript.slice = slice->text;
+        pel_own(w, front, target, NULL, NULL, NULL);
+        w->effect = true;
+        if (taint && target->Subscript.value->kind == PEL_Name) {
+            pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
+            slot->taint = &pel_tainted;
+        }
+        if (target->Subscript.value->kind == PEL_Name) pel_env_slot(w, target->Subscript.value->Name.id)->parts = NULL;
+        break;
+    }
+    case PEL_Tuple:
+    case PEL_List:
+        made->Tuple.elts = (pel_nodes){ 0 };
+        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
+            pel_node *item;
+            pel_own(w, front, target, target->Tuple.elts.at[i], NULL, NULL);
+            for (uint32_t k = 0; k < front.n; k++) { /* UNPACK_SEQUENCE ends expressions, but stands here */
+                pel_lane *lane = pel_lane_at(w, front, k);
+                const pel_record *record = pel_peek(w, lane);
+                if (record && record->kind != PEL_R_RETURN &&
+                    (pel_insn_of(w, record)->op == PEL_OP_UNPACK_SEQUENCE || pel_insn_of(w, record)->op == PEL_OP_UNPACK_EX))
+                    lane->at++;
+            }
+            pel_store(w, front, target->Tuple.elts.at[i], pel_taint_item(taint, i), NULL, &item);
+            pel_nodes_push(w->ctx, &made->Tuple.elts, item);
+        }
+        break;
+    case PEL_Starred: pel_store(w, front, target->Starred.value, pel_taint_any(taint), NULL, &made->Starred.value); break;
+    default: pel_lost(w, target, "%s cannot be assigned to", pel_kinds[target->kind].name);
+    }
+}

@@ -1,0 +1,603 @@
+/* Statements: which of them stay, and which lanes go on behind them. */
+#include "trace/lanes.h"
+
+static pel_front walk_statement(pel_walk *w, pel_front front, pel_node *node);
+
+static void emit(pel_walk *w, pel_node *statement) { pel_nodes_push(w->ctx, w->out, statement); }
+
+static pel_front without(pel_walk *w, pel_front front) { /* those that still run */
+    pel_front rest = pel_front_new(w, front.n);
+    rest.n = 0;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_lane_at(w, front, i)->state == PEL_LANE_RUNS) rest.at[rest.n++] = front.at[i];
+    return rest;
+}
+
+static void leave(pel_walk *w, pel_front front, pel_lane_state state) {
+    for (uint32_t i = 0; i < front.n; i++) pel_lane_at(w, front, i)->state = state;
+}
+
+pel_front pel_walk_body(pel_walk *w, pel_front front, pel_nodes body) {
+    for (uint32_t i = 0; i < body.n && front.n; i++) front = walk_statement(w, front, body.at[i]);
+    return front;
+}
+
+/* Steps over all that a statement without a text of its own did. */
+static void skip(pel_walk *w, pel_front front, const pel_node *node) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record;
+        while ((record = pel_peek(w, lane)) && record->kind != PEL_R_RETURN && record->kind != PEL_R_RAISE &&
+               pel_inside(pel_position_of(w, record), node)) {
+            if (record->kind == PEL_R_CHILD) w->s->linked[record->value] = true;
+            lane->at++;
+        }
+    }
+}
+
+/* ---- simple statements ---- */
+
+static pel_front walk_expr(pel_walk *w, pel_front front, pel_node *node) {
+    if (node->Expr.value->kind == PEL_Constant) return front; /* docstrings leave no instruction */
+    pel_val *val = pel_eval(w, front, node->Expr.value);
+    if (val->effect) {
+        w->effect = true;
+        pel_node *text = pel_shallow(w, node);
+        text->Expr.value = val->text;
+        emit(w, text);
+    }
+    return front;
+}
+
+static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *val = pel_eval(w, front, node->Assign.value);
+    w->effect |= val->effect;
+    pel_node *text = pel_shallow(w, node);
+    text->Assign.value = val->text;
+    text->Assign.targets = (pel_nodes){ 0 };
+    for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
+        pel_node *target;
+        pel_store(w, front, node->Assign.targets.at[i], val->taint, val->parts, &target);
+        pel_nodes_push(w->ctx, &text->Assign.targets, target);
+    }
+    emit(w, text);
+    return front;
+}
+
+static pel_front walk_annotated(pel_walk *w, pel_front front, pel_node *node) {
+    if (!node->AnnAssign.value) return front;
+    pel_val *val = pel_eval(w, front, node->AnnAssign.value);
+    w->effect |= val->effect;
+    pel_node *target;
+    pel_store(w, front, node->AnnAssign.target, val->taint, val->parts, &target);
+    pel_node *text = pel_make_assign(w->ctx, target, val->text);
+    text->lineno = node->lineno;
+    emit(w, text);
+    return front;
+}
+
+static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *target = node->AugAssign.target, *text = pel_shallow(w, node), *made = pel_shallow(w, target);
+    pel_val *old = pel_eval(w, front, target);
+    if (target->kind == PEL_Attribute && old->text->kind == PEL_Attribute) made->Attribute.value = old->text->Attribute.value;
+    else if (target->kind == PEL_Subscript && old->text->kind == PEL_Subscript) {
+        made->Subscript.value = old->text->Subscript.value;
+        made->Subscript.slice = old->text->Subscript.slice;
+    } else if (target->kind != PEL_Name) pel_lost(w, node, "this cannot be changed in place");
+    pel_val *value = pel_eval(w, front, node->AugAssign.value);
+    pel_id *results = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, target->kind == PEL_Name ? target : NULL, results, &kids);
+    bool dynamic = pel_dynamic(w, front, old) || pel_dynamic(w, front, value), shows = true;
+    for (uint32_t i = 0; i < front.n; i++) shows &= results[i] && pel_live(w->s, results[i]);
+    const pel_taint *taint = dynamic && !shows ? &pel_tainted : NULL;
+    w->effect |= value->effect || target->kind != PEL_Name || kids.n > 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, old->at[i])->kind;
+        if (kind == PEL_V_TENSOR || kind == PEL_V_LIST) { /* changed in place, whoever holds it */
+            w->effect = true;
+            text->mark = 1;
+        }
+    }
+    if (target->kind == PEL_Name) {
+        pel_node *ignored;
+        pel_store(w, front, target, taint, NULL, &ignored);
+    } else if (target->kind == PEL_Subscript && taint && target->Subscript.value->kind == PEL_Name) {
+        pel_env_slot(w, target->Subscript.value->Name.id)->taint = &pel_tainted;
+    }
+    text->AugAssign.target = made;
+    text->AugAssign.value = value->text;
+    emit(w, text);
+    return front;
+}
+
+static pel_front walk_return(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    if (node->Return.value) {
+        pel_val *val = pel_eval(w, front, node->Return.value);
+        w->effect |= val->effect;
+        w->result = pel_taint_join(w->ctx, w->result, val->taint);
+        text->Return.value = val->text;
+    }
+    emit(w, text);
+    leave(w, front, PEL_LANE_LEFT);
+    return without(w, front);
+}
+
+static pel_front walk_delete(pel_walk *w, pel_front front, pel_node *node) {
+    for (uint32_t i = 0; i < node->Delete.targets.n; i++) {
+        pel_node *target = node->Delete.targets.at[i];
+        if (target->kind == PEL_Name) {
+            skip(w, front, target);
+            continue;
+        }
+        pel_node *made = pel_shallow(w, target);
+        if (target->kind == PEL_Attribute) made->Attribute.value = pel_eval(w, front, target->Attribute.value)->text;
+        else if (target->kind == PEL_Subscript) {
+            made->Subscript.value = pel_eval(w, front, target->Subscript.value)->text;
+            made->Subscript.slice = pel_eval(w, front, target->Subscript.slice)->text;
+        } else pel_lost(w, node, "deleting %s is not supported", pel_kinds[target->kind].name);
+        skip(w, front, target);
+        pel_node *text = pel_node_new(w->ctx, PEL_Delete);
+        text->Delete.targets = pel_nodes_one(w->ctx, made);
+        w->effect = true;
+        emit(w, text);
+    }
+    return front;
+}
+
+static pel_front walk_assert(pel_walk *w, pel_front front, pel_node *node) {
+    pel_test test = pel_eval_test(w, front, node->Assert.test);
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!test.truth[i]) pel_lost(w, node, "the assertion fails here");
+    if (!test.dynamic || !test.text || test.lost) return front;
+    pel_node *text = pel_shallow(w, node);
+    text->Assert.test = test.text;
+    if (node->Assert.msg && node->Assert.msg->kind != PEL_Constant) text->Assert.msg = NULL; /* was never evaluated */
+    emit(w, text);
+    return front;
+}
+
+static pel_front walk_import(pel_walk *w, pel_front front, pel_node *node) {
+    skip(w, front, node); /* what the names hold is written by its path wherever it is used */
+    return front;
+}
+
+static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
+    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++) skip(w, front, node->FunctionDef.decorator_list.at[i]);
+    skip(w, front, node);
+    for (pel_id code = 1; code < w->log->codes.n; code++)
+        if (w->s->authors[code].node == node) {
+            pel_node *text = pel_node_new(w->ctx, PEL_FunctionDef);
+            text->FunctionDef.name = node->FunctionDef.name;
+            text->FunctionDef.args = pel_node_new(w->ctx, PEL_arguments);
+            text->lineno = node->lineno;
+            pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
+            emit(w, text);
+        }
+    pel_slot *slot = pel_env_slot(w, node->FunctionDef.name);
+    slot->taint = NULL;
+    slot->parts = NULL;
+    return front;
+}
+
+/* ---- if ---- */
+
+typedef struct sides {
+    pel_front yes, no;
+} sides;
+
+static sides part(pel_walk *w, pel_front front, const bool *truth) {
+    sides s = { pel_front_new(w, front.n), pel_front_new(w, front.n) };
+    s.yes.n = s.no.n = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        if (truth[i]) s.yes.at[s.yes.n++] = front.at[i];
+        else s.no.at[s.no.n++] = front.at[i];
+    }
+    return s;
+}
+
+static pel_front both(pel_walk *w, pel_front a, pel_front b) {
+    pel_front all = pel_front_new(w, a.n + b.n);
+    /* in the order of the lanes, so that the first lane stays the first */
+    for (uint32_t i = 0, k = 0, n = 0; n < all.n; n++)
+        all.at[n] = k >= b.n || (i < a.n && a.at[i] < b.at[k]) ? a.at[i++] : b.at[k++];
+    return all;
+}
+
+/* What the author says when the other side is a mere `raise`. */
+static const char *own_message(pel_walk *w, pel_nodes body) {
+    if (body.n == 0 || body.at[body.n - 1]->kind != PEL_Raise) return NULL;
+    const pel_node *exc = body.at[body.n - 1]->Raise.exc;
+    if (!exc || exc->kind != PEL_Call || exc->Call.args.n == 0) return NULL;
+    const pel_node *arg = exc->Call.args.at[0];
+    if (arg->kind != PEL_Constant || arg->Constant.value->kind != PEL_CONST_STR) return NULL;
+    return pel_format(w->ctx, "%.*s", PEL_FMT(arg->Constant.value->text)).ptr;
+}
+
+static pel_nodes walk_side(pel_walk *w, pel_front front, pel_nodes body, pel_front *rest) {
+    pel_nodes written = { 0 }, *outer = w->out;
+    w->out = &written;
+    *rest = pel_walk_body(w, front, body);
+    w->out = outer;
+    return written;
+}
+
+static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
+    pel_test test = pel_eval_test(w, front, node->If.test);
+    sides s = part(w, front, test.truth);
+    w->effect |= test.effect;
+    if (s.yes.n == 0 || s.no.n == 0) {
+        bool yes = s.yes.n > 0;
+        if (test.dynamic && test.text) {
+            const char *message = own_message(w, yes ? node->If.orelse : node->If.body);
+            pel_guard(w, node, test.text, yes, message ? message : "path not recorded");
+        } else if (test.effect && test.text) {
+            emit(w, pel_make_expr(w->ctx, test.text));
+        }
+        return pel_walk_body(w, front, yes ? node->If.body : node->If.orelse);
+    }
+    pel_env before = pel_env_copy(w, &w->env);
+    pel_node *text = pel_shallow(w, node);
+    text->If.test = test.text;
+    pel_front rest_yes, rest_no;
+    text->If.body = walk_side(w, s.yes, node->If.body, &rest_yes);
+    pel_env after = w->env;
+    w->env = before;
+    text->If.orelse = walk_side(w, s.no, node->If.orelse, &rest_no);
+    if (rest_no.n == 0) w->env = after;
+    else if (rest_yes.n) pel_env_join(w, &w->env, &after);
+    emit(w, text);
+    return both(w, rest_yes, rest_no);
+}
+
+/* ---- loops ---- */
+
+pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node) {
+    pel_rounds rounds = { { 0 }, NULL, pel_new_array(w->ctx, front.n + 1u, uint32_t), pel_new_array(w->ctx, front.n + 1u, uint32_t) };
+    PEL_VEC(uint32_t) lanes = { 0 }, parents = { 0 };
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane lane = *pel_lane_at(w, front, i);
+        const pel_activation *activation = pel_lane_activation(w, &lane);
+        const pel_insn *head = NULL;
+        uint32_t last = UINT32_MAX;
+        for (uint32_t r = lane.at; r < lane.end; r++) {
+            const pel_record *record = &activation->records[r];
+            if (record->kind != PEL_R_PUSH && record->kind != PEL_R_STEP) {
+                if (record->kind == PEL_R_CHILD && !head) w->s->linked[record->value] = true; /* its __iter__ */
+                continue;
+            }
+            const pel_insn *insn = pel_insn_of(w, record);
+            if (!head) {
+                if (insn->op != PEL_OP_FOR_ITER) continue;
+                head = insn;
+            }
+            if (head > w->author->insns->at && insn == head - 1 && insn->op == PEL_OP_GET_ITER && last != UINT32_MAX)
+                break; /* entered anew: it was left by break */
+            if (insn != head) continue;
+            if (last != UINT32_MAX) w->lanes.at[lanes.at[last]].end = r;
+            bool done = r + 1 >= activation->n_records ||
+                        pel_insn_of(w, &activation->records[r + 1]) == &w->author->insns->at[head->target];
+            if (done) {
+                rounds.rest[i] = r + 1;
+                break;
+            }
+            last = lanes.n;
+            pel_push(w->ctx, &parents, i);
+            pel_push(w->ctx, &lanes, w->lanes.n);
+            pel_push(w->ctx, &w->lanes, ((pel_lane){ lane.activation, lane.owner, r + 1, lane.end, PEL_LANE_RUNS }));
+        }
+        if (!head) pel_lost(w, node, "the loop was never entered");
+        rounds.last[i] = last;
+    }
+    rounds.body = (pel_front){ lanes.at, lanes.n };
+    rounds.parent = parents.at;
+    return rounds;
+}
+
+static uint32_t *save_places(pel_walk *w, pel_front front) {
+    uint32_t *places = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    for (uint32_t i = 0; i < front.n; i++) places[i] = pel_lane_at(w, front, i)->at;
+    return places;
+}
+
+static void restore_places(pel_walk *w, pel_front front, const uint32_t *places) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane_at(w, front, i)->at = places[i];
+        pel_lane_at(w, front, i)->state = PEL_LANE_RUNS;
+    }
+}
+
+static void end_round(pel_walk *w, pel_loop *loop) {
+    if (loop->has_continue) pel_env_join(w, &w->env, &loop->continues);
+}
+
+/* Puts the lanes of the loop behind it; returns those that go on. ran_out: those that were not broken off. */
+static pel_front behind(pel_walk *w, pel_front front, const pel_rounds *rounds, pel_front *ran_out) {
+    pel_front rest = pel_front_new(w, front.n);
+    *ran_out = pel_front_new(w, front.n);
+    rest.n = ran_out->n = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        if (rounds->rest[i]) {
+            lane->at = rounds->rest[i];
+            ran_out->at[ran_out->n++] = front.at[i];
+            continue;
+        }
+        const pel_lane *last = rounds->last[i] == UINT32_MAX ? NULL : &w->lanes.at[rounds->body.at[rounds->last[i]]];
+        if (last && last->state == PEL_LANE_BROKE) {
+            lane->at = last->at;
+            rest.at[rest.n++] = front.at[i];
+        } else {
+            lane->state = PEL_LANE_LEFT;
+        }
+    }
+    return rest;
+}
+
+#define LOOP_ROUNDS 30
+
+static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *iter = pel_eval(w, front, node->For.iter);
+    w->effect |= iter->effect;
+    pel_rounds rounds = pel_split_rounds(w, front, node);
+    bool counted = iter->taint != NULL;
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
+        counted |= (kind == PEL_V_RANGE && pel_live(w->s, iter->at[i])) || kind == PEL_V_TENSOR;
+    }
+    pel_front ran_out;
+    if (rounds.body.n == 0) {
+        if (counted) pel_guard(w, node, pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "list"), PEL_Load),
+                                                      pel_nodes_one(w->ctx, iter->text), (pel_nodes){ 0 }), false,
+                               "the loop had nothing to do when it was recorded");
+        else if (iter->effect) emit(w, pel_make_expr(w->ctx, iter->text));
+        pel_front rest = behind(w, front, &rounds, &ran_out);
+        return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
+    }
+    uint32_t *places = save_places(w, rounds.body);
+    pel_env entry = pel_env_copy(w, &w->env);
+    pel_node *text = pel_shallow(w, node);
+    pel_loop loop;
+    for (uint32_t round = 0;; round++) {
+        if (round > LOOP_ROUNDS) pel_lost(w, node, "the taint of the loop does not settle");
+        loop = (pel_loop){ .outer = w->loop };
+        w->loop = &loop;
+        w->env = pel_env_copy(w, &entry);
+        restore_places(w, rounds.body, places);
+        pel_nodes written = { 0 }, *outer = w->out;
+        w->out = &written;
+        pel_store(w, rounds.body, node->For.target, counted ? &pel_tainted : NULL, NULL, &text->For.target);
+        pel_walk_body(w, rounds.body, node->For.body);
+        w->out = outer;
+        w->loop = loop.outer;
+        text->For.body = written;
+        end_round(w, &loop);
+        pel_env next = pel_env_copy(w, &entry);
+        pel_env_join(w, &next, &w->env);
+        if (pel_env_same(&next, &entry)) break;
+        entry = next;
+    }
+    w->env = entry; /* joined with what the rounds leave */
+    if (loop.has_break) pel_env_join(w, &w->env, &loop.breaks);
+    text->For.iter = iter->text;
+    text->For.orelse = (pel_nodes){ 0 };
+    pel_front rest = behind(w, front, &rounds, &ran_out);
+    if (rest.n && node->For.orelse.n) {
+        pel_front after_else;
+        text->For.orelse = walk_side(w, ran_out, node->For.orelse, &after_else);
+        emit(w, text);
+        return both(w, rest, after_else);
+    }
+    emit(w, text);
+    if (ran_out.n && node->For.orelse.n) ran_out = pel_walk_body(w, ran_out, node->For.orelse);
+    return both(w, rest, ran_out);
+}
+
+/* A while loop: the body first, then the test with every lane that came to it, from above or from the body's end. */
+static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
+    PEL_VEC(uint32_t) lanes = { 0 }, owners = { 0 };
+    uint32_t *last = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    pel_node first_body = { .lineno = node->While.body.at[0]->lineno, .col_offset = node->While.body.at[0]->col_offset,
+                            .end_lineno = node->end_lineno, .end_col_offset = node->end_col_offset };
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane lane = *pel_lane_at(w, front, i);
+        const pel_activation *activation = pel_lane_activation(w, &lane);
+        const pel_insn *start = NULL;
+        last[i] = UINT32_MAX;
+        for (uint32_t r = lane.at; r < lane.end; r++) {
+            const pel_record *record = &activation->records[r];
+            const pel_position *at = pel_position_of(w, record);
+            if (at->line >= 0 && at->col >= 0 && !pel_inside(at, node) && record->kind != PEL_R_RETURN) break;
+            if (record->kind != PEL_R_PUSH && record->kind != PEL_R_STEP) continue;
+            const pel_insn *insn = pel_insn_of(w, record);
+            if (!start && pel_inside(at, &first_body)) start = insn;
+            if (insn != start) continue;
+            if (last[i] != UINT32_MAX) w->lanes.at[lanes.at[last[i]]].end = r;
+            last[i] = lanes.n;
+            pel_push(w->ctx, &owners, i);
+            pel_push(w->ctx, &lanes, w->lanes.n);
+            pel_push(w->ctx, &w->lanes, ((pel_lane){ lane.activation, lane.owner, r, lane.end, PEL_LANE_RUNS }));
+        }
+    }
+    pel_front body = { lanes.at, lanes.n };
+    uint32_t *places = save_places(w, body), *front_places = save_places(w, front);
+    pel_env entry = pel_env_copy(w, &w->env);
+    pel_node *text = pel_shallow(w, node);
+    text->While.orelse = (pel_nodes){ 0 };
+    pel_loop loop;
+    pel_front tested;
+    pel_test test;
+    for (uint32_t round = 0;; round++) {
+        if (round > LOOP_ROUNDS) pel_lost(w, node, "the taint of the loop does not settle");
+        loop = (pel_loop){ .outer = w->loop };
+        w->loop = &loop;
+        w->env = pel_env_copy(w, &entry);
+        restore_places(w, body, places);
+        restore_places(w, front, front_places);
+        pel_nodes written = { 0 }, *outer = w->out;
+        w->out = &written;
+        if (body.n) pel_walk_body(w, body, node->While.body);
+        w->out = outer;
+        w->loop = loop.outer;
+        text->While.body = written;
+        end_round(w, &loop);
+        pel_env next = pel_env_copy(w, &entry);
+        pel_env_join(w, &next, &w->env);
+        /* every lane that comes to the test; an iteration's lane ends where the next one begins, behind the test */
+        tested = pel_front_new(w, front.n + body.n);
+        tested.n = 0;
+        for (uint32_t i = 0; i < front.n; i++) tested.at[tested.n++] = front.at[i];
+        for (uint32_t i = 0; i < body.n; i++) {
+            pel_lane_state state = pel_lane_at(w, body, i)->state;
+            if (state != PEL_LANE_RUNS && state != PEL_LANE_CONTINUED) continue;
+            pel_lane_at(w, body, i)->state = PEL_LANE_RUNS;
+            tested.at[tested.n++] = body.at[i];
+        }
+        w->env = pel_env_copy(w, &next);
+        w->in_expression++;
+        if (node->While.test->kind == PEL_Constant) {
+            test = (pel_test){ .text = pel_shallow(w, node->While.test), .truth = pel_new_array(w->ctx, tested.n + 1u, bool) };
+            for (uint32_t i = 0; i < tested.n; i++) test.truth[i] = true;
+        } else {
+            test = pel_eval_test(w, tested, node->While.test);
+        }
+        w->in_expression--;
+        if (pel_env_same(&next, &entry)) break;
+        entry = next;
+    }
+    w->env = entry;
+    if (loop.has_break) pel_env_join(w, &w->env, &loop.breaks);
+    w->effect |= test.effect;
+    if (body.n == 0) {
+        if (test.dynamic && test.text) pel_guard(w, node, test.text, false, "the loop had nothing to do when it was recorded");
+        return pel_walk_body(w, front, node->While.orelse);
+    }
+    text->While.test = test.text ? test.text : pel_make_constant(w->ctx, &pel_true);
+    emit(w, text);
+    pel_front rest = pel_front_new(w, front.n), ran_out = pel_front_new(w, front.n);
+    rest.n = ran_out.n = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_lane *final = last[i] == UINT32_MAX ? lane : &w->lanes.at[body.at[last[i]]];
+        if (final->state == PEL_LANE_LEFT) lane->state = PEL_LANE_LEFT;
+        else {
+            lane->at = final->at;
+            if (final->state == PEL_LANE_BROKE) rest.at[rest.n++] = front.at[i];
+            else ran_out.at[ran_out.n++] = front.at[i];
+        }
+    }
+    if (ran_out.n && node->While.orelse.n) {
+        if (rest.n) pel_lost(w, node, "while with else and break is not supported");
+        ran_out = pel_walk_body(w, ran_out, node->While.orelse);
+    }
+    return both(w, rest, ran_out);
+}
+
+static pel_front walk_jump(pel_walk *w, pel_front front, pel_node *node) {
+    pel_loop *loop = w->loop;
+    if (!loop) pel_lost(w, node, "a jump out of no loop");
+    skip(w, front, node);
+    bool is_break = node->kind == PEL_Break;
+    pel_env *into = is_break ? &loop->breaks : &loop->continues;
+    bool *has = is_break ? &loop->has_break : &loop->has_continue;
+    if (*has) pel_env_join(w, into, &w->env);
+    else *into = pel_env_copy(w, &w->env);
+    *has = true;
+    emit(w, pel_shallow(w, node));
+    leave(w, front, is_break ? PEL_LANE_BROKE : PEL_LANE_CONTINUED);
+    return without(w, front);
+}
+
+/* ---- with, try ---- */
+
+static bool is_null_context(pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_OBJECT || !value->class) return false;
+        if (!pel_str_is(pel_class_at(w->log, value->class)->path, "contextlib.nullcontext")) return false;
+    }
+    return front.n > 0;
+}
+
+static pel_front walk_with(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    text->With.items = (pel_nodes){ 0 };
+    for (uint32_t i = 0; i < node->With.items.n; i++) {
+        pel_node *item = node->With.items.at[i], *made = pel_shallow(w, item);
+        pel_val *context = pel_eval(w, front, item->withitem.context_expr);
+        w->effect |= context->effect;
+        for (uint32_t k = 0; k < front.n; k++) { /* BEFORE_WITH */
+            pel_lane *lane = pel_lane_at(w, front, k);
+            const pel_record *record;
+            while ((record = pel_peek(w, lane)) && record->kind != PEL_R_RETURN && pel_insn_of(w, record)->op == PEL_OP_BEFORE_WITH)
+                lane->at++;
+        }
+        made->withitem.context_expr = context->text;
+        if (item->withitem.optional_vars)
+            pel_store(w, front, item->withitem.optional_vars, NULL, NULL, &made->withitem.optional_vars);
+        if (!is_null_context(w, front, context)) pel_nodes_push(w->ctx, &text->With.items, made);
+    }
+    pel_front rest;
+    if (text->With.items.n == 0) {
+        rest = pel_walk_body(w, front, node->With.body);
+    } else {
+        text->With.body = walk_side(w, front, node->With.body, &rest);
+        if (text->With.body.n) emit(w, text);
+    }
+    for (uint32_t i = node->With.items.n; i > 0; i--) skip(w, rest, node->With.items.at[i - 1]->withitem.context_expr);
+    skip(w, rest, node);
+    return rest;
+}
+
+static bool raises_inside(pel_walk *w, const pel_lane *lane, const pel_node *node) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < lane->end; r++) {
+        const pel_record *record = &activation->records[r];
+        const pel_position *at = pel_position_of(w, record);
+        if (at->line >= 0 && at->col >= 0 && !pel_inside(at, node)) return false;
+        if (record->kind == PEL_R_RAISE) return true;
+    }
+    return false;
+}
+
+static pel_front walk_try(pel_walk *w, pel_front front, pel_node *node) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (raises_inside(w, pel_lane_at(w, front, i), node)) pel_lost(w, node, "an exception is raised and caught here");
+    /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
+    pel_front rest = pel_walk_body(w, front, node->Try.body);
+    rest = pel_walk_body(w, rest, node->Try.orelse);
+    if (node->Try.finalbody.n && rest.n < front.n) pel_lost(w, node, "a return through finally is not supported");
+    return pel_walk_body(w, rest, node->Try.finalbody);
+}
+
+static pel_front walk_statement(pel_walk *w, pel_front front, pel_node *node) {
+    if (++w->depth > 200) pel_lost(w, node, "statements nest too deep");
+    w->now = node;
+    switch (node->kind) {
+    case PEL_Expr: front = walk_expr(w, front, node); break;
+    case PEL_Assign: front = walk_assign(w, front, node); break;
+    case PEL_AnnAssign: front = walk_annotated(w, front, node); break;
+    case PEL_AugAssign: front = walk_augmented(w, front, node); break;
+    case PEL_Return: front = walk_return(w, front, node); break;
+    case PEL_Delete: front = walk_delete(w, front, node); break;
+    case PEL_Assert: front = walk_assert(w, front, node); break;
+    case PEL_Import:
+    case PEL_ImportFrom: front = walk_import(w, front, node); break;
+    case PEL_FunctionDef: front = walk_nested(w, front, node); break;
+    case PEL_If: front = walk_if(w, front, node); break;
+    case PEL_For: front = walk_for(w, front, node); break;
+    case PEL_While: front = walk_while(w, front, node); break;
+    case PEL_Break:
+    case PEL_Continue: front = walk_jump(w, front, node); break;
+    case PEL_With: front = walk_with(w, front, node); break;
+    case PEL_Try: front = walk_try(w, front, node); break;
+    case PEL_Pass: break;
+    case PEL_Global: pel_lost(w, node, "global variables that are written");
+    case PEL_Nonlocal: emit(w, pel_shallow(w, node)); break;
+    case PEL_Raise: pel_lost(w, node, "an exception is raised here");
+    default: pel_lost(w, node, "%s is not supported", pel_kinds[node->kind].name);
+    }
+    w->depth--;
+    return front;
+}

@@ -1,0 +1,351 @@
+/* From walked groups to a program: who calls whom with which parameters, what nobody needs, what everything is called. */
+#include "trace/lanes.h"
+
+/* ---- parameters ---- */
+
+/* Whether a parameter that nobody reads may go. */
+bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
+    if (param == 0 && group->class) return false;
+    if (group->is_root) return false;
+    if (!group->pinned) return true;
+    /* called by torch with what it was recorded with: only what was never passed may go, from the end */
+    for (uint32_t p = param; p < group->n_params; p++) {
+        if (!group->params[p].fallback || (p > param && !group->params[p].dead)) return false;
+        for (uint32_t i = 0; i < group->n_lanes; i++) {
+            const pel_value *value = pel_value_at(s->log, s->log->activations.at[group->lanes[i]].locals[group->params[p].local]);
+            if (value->kind != PEL_V_CONST) return false;
+        }
+    }
+    return true;
+}
+
+static pel_node *constant_default(pel_synth *s, const pel_group *group, uint32_t p) {
+    pel_node *fallback = group->params[p].fallback;
+    if (!fallback) return NULL;
+    if (fallback->kind == PEL_Constant) return pel_copy(s->ctx, fallback);
+    if (fallback->kind == PEL_UnaryOp && fallback->UnaryOp.operand->kind == PEL_Constant) return pel_copy(s->ctx, fallback);
+    /* an expression of the author's file: its value is what lanes that got no argument began with */
+    pel_id value = s->log->activations.at[group->lanes[0]].locals[group->params[p].local];
+    return pel_plain(s, value) ? pel_value_expression(s->ctx, s->program, value) : pel_make_constant(s->ctx, &pel_none);
+}
+
+/* Whether some link leaves a parameter to its default. */
+static bool *left_out(pel_synth *s, const pel_group *group, const bool *active) {
+    bool *left = pel_new_array(s->ctx, group->n_params + 1u, bool);
+    for (uint32_t i = 0; i < s->links.n; i++) {
+        const pel_link *link = s->links.at[i];
+        if (link->target != group || !active[i]) continue;
+        for (uint32_t p = link->receiver ? 1 : 0; p < group->n_params; p++) left[p] |= !link->args[p];
+    }
+    return left;
+}
+
+static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
+    pel_node *args = pel_node_new(s->ctx, PEL_arguments);
+    bool *left = left_out(s, group, active);
+    uint32_t first_default = group->n_params; /* from here on every parameter has a default */
+    while (first_default > 0) {
+        const pel_param *param = &group->params[first_default - 1];
+        bool open = group->is_root || group->pinned;
+        if (!param->dead && !(param->fallback && (open || left[first_default - 1]))) break;
+        first_default--;
+    }
+    bool keyword_only = false;
+    for (uint32_t p = 0; p < group->n_params; p++) {
+        pel_param *param = &group->params[p];
+        if (param->dead) continue;
+        pel_node *arg = pel_node_new(s->ctx, PEL_arg);
+        arg->arg.arg = param->name;
+        pel_node *fallback = p >= first_default ? constant_default(s, group, p) : NULL;
+        keyword_only |= group->is_root && param->keyword_only;
+        if (keyword_only) {
+            pel_nodes_push(s->ctx, &args->arguments.kwonlyargs, arg);
+            pel_nodes_push(s->ctx, &args->arguments.kw_defaults, fallback ? fallback : constant_default(s, group, p));
+        } else {
+            pel_nodes_push(s->ctx, &args->arguments.args, arg);
+            if (fallback) pel_nodes_push(s->ctx, &args->arguments.defaults, fallback);
+        }
+    }
+    return args;
+}
+
+/* Puts the arguments that are left into the call. */
+static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
+    if (link->node->kind != PEL_Call) return; /* a property */
+    pel_group *target = link->target;
+    pel_nodes positional = { 0 }, keywords = { 0 };
+    uint32_t n_defaults = args->arguments.defaults.n, n_args = args->arguments.args.n, at = 0;
+    bool by_name = false;
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        if (target->params[p].dead) continue;
+        uint32_t place = at++;
+        if (p == 0 && link->receiver) continue;
+        pel_node *text = link->args[p];
+        if (!text) {
+            if (place >= n_args - n_defaults || place >= n_args) { /* its default serves */
+                by_name = true;
+                continue;
+            }
+            text = constant_default(s, target, p);
+            if (!text) {
+                target->why = "a call leaves out an argument that has no default";
+                text = pel_make_constant(s->ctx, &pel_none);
+            }
+        }
+        if (by_name || link->by_keyword[p]) {
+            pel_node *keyword = pel_node_new(s->ctx, PEL_keyword);
+            keyword->keyword.arg = target->params[p].name;
+            keyword->keyword.value = text;
+            pel_nodes_push(s->ctx, &keywords, keyword);
+            by_name = true;
+        } else {
+            pel_nodes_push(s->ctx, &positional, text);
+        }
+    }
+    link->node->Call.args = positional;
+    link->node->Call.keywords = keywords;
+    if (link->callee == PEL_CALLEE_NAME) link->node->Call.func = pel_make_name(s->ctx, target->function->name, PEL_Load);
+    else if (link->callee == PEL_CALLEE_METHOD) link->node->Call.func->Attribute.attr = target->function->name;
+}
+
+/* ---- what is reached ---- */
+
+typedef struct reach {
+    pel_synth *s;
+    bool *active;     /* per link */
+    pel_map link_number;
+    bool *seen;       /* per group */
+    pel_map reference; /* node -> group */
+    PEL_VEC(pel_group *) todo;
+} reach;
+
+static void reach_group(reach *r, pel_group *group) {
+    if (!group || r->seen[group->number]) return;
+    r->seen[group->number] = true;
+    pel_push(r->s->ctx, &r->todo, group);
+}
+
+static void reach_node(void *arg, pel_node **slot) {
+    reach *r = arg;
+    uint64_t number;
+    if (pel_map_get(&r->link_number, PEL_KEY(*slot), &number)) {
+        r->active[number] = true;
+        reach_group(r, r->s->links.at[number]->target);
+    }
+    uint64_t group;
+    if (pel_map_get(&r->reference, PEL_KEY(*slot), &group)) reach_group(r, (pel_group *)(uintptr_t)group);
+    pel_each_part(r->s, *slot, reach_node, r);
+}
+
+static reach find_reached(pel_synth *s) {
+    reach r = { .s = s, .active = pel_new_array(s->ctx, s->links.n + 1u, bool), .seen = pel_new_array(s->ctx, s->groups.n + 1u, bool) };
+    for (uint32_t i = 0; i < s->links.n; i++) pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->links.at[i]->node), i);
+    for (uint32_t i = 0; i < s->references.n; i++)
+        if (s->references.at[i].group)
+            pel_map_set(s->ctx, &r.reference, PEL_KEY(s->references.at[i].node), PEL_KEY(s->references.at[i].group));
+    /* what torch calls back hangs below the functions that called torch */
+    pel_map called_back = { 0 }; /* group number -> list of groups */
+    typedef PEL_VEC(pel_group *) group_list;
+    for (pel_id id = 1; id < s->log->activations.n; id++) {
+        pel_group *group = s->group_of[id];
+        if (!group || s->linked[id] || group->in_place) continue;
+        pel_id parent = s->log->activations.at[id].parent;
+        while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent; /* comprehensions */
+        if (!parent) continue;
+        uint64_t list;
+        if (!pel_map_get(&called_back, s->group_of[parent]->number, &list)) {
+            list = PEL_KEY(pel_new(s->ctx, group_list));
+            pel_map_set(s->ctx, &called_back, s->group_of[parent]->number, list);
+        }
+        group_list *groups = (group_list *)(uintptr_t)list;
+        if (!groups->n || groups->at[groups->n - 1] != group) pel_push(s->ctx, groups, group);
+    }
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (s->groups.at[i]->is_root) reach_group(&r, s->groups.at[i]);
+    for (uint32_t i = 0; i < r.todo.n; i++) {
+        pel_group *group = r.todo.at[i];
+        for (uint32_t k = 0; k < group->body.n; k++) reach_node(&r, &group->body.at[k]);
+        uint64_t list;
+        if (!pel_map_get(&called_back, group->number, &list)) continue;
+        const group_list *groups = (const group_list *)(uintptr_t)list;
+        for (uint32_t k = 0; k < groups->n; k++) reach_group(&r, groups->at[k]);
+    }
+    return r;
+}
+
+/* ---- references: nested functions, lambdas, functions as values ---- */
+
+static void resolve_references(pel_synth *s) {
+    pel_group **by_code = pel_new_array(s->ctx, s->log->codes.n, pel_group *);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (!by_code[s->groups.at[i]->code]) by_code[s->groups.at[i]->code] = s->groups.at[i];
+    for (uint32_t i = 0; i < s->references.n; i++) s->references.at[i].group = by_code[s->references.at[i].code];
+}
+
+static pel_node *lambda_body(const pel_group *group) {
+    return group->body.n == 1 && group->body.at[0]->kind == PEL_Return ? group->body.at[0]->Return.value : NULL;
+}
+
+static void fill_nested(pel_synth *s) {
+    for (uint32_t i = 0; i < s->references.n; i++) {
+        pel_node *node = s->references.at[i].node;
+        pel_group *group = s->references.at[i].group;
+        if (!group) continue;
+        if (node->kind == PEL_FunctionDef) node->FunctionDef.body = group->body;
+        else if (node->kind == PEL_Lambda) {
+            pel_node *body = lambda_body(group);
+            node->Lambda.body = body ? body : pel_make_constant(s->ctx, &pel_none);
+        }
+    }
+}
+
+/* ---- names ---- */
+
+static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish) {
+    pel_name name = wish;
+    for (unsigned i = 2; pel_map_has(taken, pel_key2(class, PEL_KEY(name))); i++) {
+        pel_str text = pel_format(s->ctx, "%s_%u", wish->text, i);
+        name = pel_intern(s->ctx, text.ptr, text.len);
+    }
+    pel_map_set(s->ctx, taken, pel_key2(class, PEL_KEY(name)), 1);
+    return name;
+}
+
+static void name_functions(pel_synth *s, const reach *r) {
+    pel_map taken = { 0 };
+    /* the plain names go to those that are called by them */
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < s->groups.n; i++) {
+            pel_group *group = s->groups.at[i];
+            if (!r->seen[i] || group->in_place || group->function) continue;
+            pel_name own = s->log->codes.at[group->code].code->name;
+            bool fixed = group->is_root || group->pinned || group->is_property || group->is_init || (group->hint && group->hint == own);
+            if (pass == 0 && !fixed) continue;
+            pel_name wish = group->class && group->hint ? group->hint : own;
+            if (group->is_root) wish = pel_intern_c(s->ctx, "forward");
+            pel_program_function *function = pel_new(s->ctx, pel_program_function);
+            *function = (pel_program_function){ .code = group->code, .class = group->class, .from_source = true,
+                                                .is_property = group->is_property };
+            function->name = unique(s, &taken, group->class, wish);
+            group->function = function;
+        }
+}
+
+/* ---- the program ---- */
+
+static pel_program_class *program_class(pel_synth *s, pel_id class) {
+    pel_program *program = s->program;
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        if (program->classes.at[i]->class == class) return program->classes.at[i];
+    pel_program_class *row = pel_new(s->ctx, pel_program_class);
+    row->class = class;
+    row->name = pel_class_at(s->log, class)->name;
+    pel_push(s->ctx, &program->classes, row);
+    return row;
+}
+
+static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
+    pel_program_function *function = group->function;
+    pel_node *def = pel_node_new(s->ctx, PEL_FunctionDef);
+    def->FunctionDef.name = function->name;
+    def->FunctionDef.args = args;
+    def->FunctionDef.body = group->body;
+    def->lineno = group->author->node->lineno;
+    if (group->is_property)
+        def->FunctionDef.decorator_list =
+            pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_intern_c(s->ctx, "property"), PEL_Load));
+    function->def = def;
+    for (uint32_t i = 0; i < group->n_lanes; i++) pel_push(s->ctx, &function->activations, group->lanes[i]);
+    pel_push(s->ctx, &s->program->functions, function);
+    if (group->class) {
+        pel_program_class *class = program_class(s, group->class);
+        pel_push(s->ctx, &class->methods, function);
+    }
+}
+
+typedef struct blame {
+    pel_synth *s;
+    const pel_node *found;
+} blame;
+
+static void find_unwritable(void *arg, pel_node **slot) {
+    blame *b = arg;
+    if (b->found) return;
+    if (pel_map_has(&b->s->unwritable, PEL_KEY(*slot))) b->found = *slot;
+    else pel_each_part(b->s, *slot, find_unwritable, b);
+}
+
+static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const char *why) {
+    const pel_log_code *row = &s->log->codes.at[group->code];
+    pel_str path = row->file ? s->log->files.at[row->file].path : PEL_STR("?");
+    pel_remark remark = { PEL_REMARK_REFUSED,
+                          pel_format(s->ctx, "%s:%u: %s: %s", pel_format(s->ctx, "%.*s", PEL_FMT(path)).ptr, line,
+                                     row->code->qualname ? row->code->qualname->text : row->code->name->text, why),
+                          row->file, line };
+    pel_push(s->ctx, &s->program->remarks, remark);
+}
+
+/* Every function that is reached must have a text, and every name in it must mean something. */
+static void check(pel_synth *s, const reach *r) {
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        pel_group *group = s->groups.at[i];
+        if (!r->seen[i]) continue;
+        if (group->why) {
+            refuse(s, group, group->why_line, group->why);
+            continue;
+        }
+        blame b = { s, NULL };
+        for (uint32_t k = 0; k < group->body.n && !b.found; k++) find_unwritable(&b, &group->body.at[k]);
+        if (!b.found) continue;
+        pel_str text = b.found->kind == PEL_Name ? pel_name_str(b.found->Name.id)
+                       : b.found->kind == PEL_Attribute ? pel_name_str(b.found->Attribute.attr) : PEL_STR("?");
+        refuse(s, group, b.found->lineno, pel_format(s->ctx, "`%.*s` is an object without a literal", PEL_FMT(text)).ptr);
+    }
+    if (s->program->remarks.n == 0) return;
+    for (uint32_t i = 0; i < s->program->remarks.n; i++)
+        if (s->program->remarks.at[i].kind == PEL_REMARK_REFUSED)
+            pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, s->program->remarks.at[i].line, 0, "%.*s", PEL_FMT(s->program->remarks.at[i].text));
+}
+
+static void find_instances(pel_synth *s) {
+    for (uint32_t m = 1; m < s->log->modules.n; m++) {
+        const pel_log_module *module = pel_module_at(s->log, m);
+        if (pel_class_at(s->log, module->class)->kind != PEL_CLASS_MODULE) continue;
+        pel_push(s->ctx, &program_class(s, module->class)->instances, m);
+    }
+}
+
+void pel_link_all(pel_synth *s) {
+    resolve_references(s);
+    for (pel_id id = 1; id < s->log->activations.n; id++)
+        if (s->group_of[id] && !s->linked[id]) s->group_of[id]->pinned = true;
+    bool changed;
+    uint32_t rounds = 0;
+    do {
+        changed = false;
+        fill_nested(s);
+        for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
+        for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy(s, s->groups.at[i]);
+    } while (changed && ++rounds < 200);
+    reach r = find_reached(s);
+    check(s, &r);
+    name_functions(s, &r);
+    pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r.seen[i]) args[i] = signature(s, s->groups.at[i], r.active);
+    for (uint32_t i = 0; i < s->links.n; i++)
+        if (r.active[i]) write_call(s, s->links.at[i], args[s->links.at[i]->target->number]);
+    for (uint32_t i = 0; i < s->references.n; i++) {
+        pel_node *node = s->references.at[i].node;
+        pel_group *group = s->references.at[i].group;
+        if (!group || !r.seen[group->number]) continue;
+        if (node->kind == PEL_FunctionDef) node->FunctionDef.args = args[group->number];
+        else if (node->kind == PEL_Lambda) node->Lambda.args = args[group->number];
+        else if (node->kind == PEL_Name && group->function) node->Name.id = group->function->name;
+    }
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r.seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
+    find_instances(s);
+    const pel_log_module *root = pel_module_at(s->log, s->log->root);
+    s->program->root = program_class(s, root->class)->name;
+}

@@ -1,0 +1,62 @@
+#include "trace/taint.h"
+
+const pel_taint pel_tainted = { 0 };
+
+/* Tuples in tuples: a loop that nests ever deeper must come to rest. */
+#define NESTING 3
+
+static uint32_t nesting(const pel_taint *taint) {
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; taint && i < taint->n; i++) {
+        uint32_t depth = nesting(taint->items[i]);
+        if (depth > deepest) deepest = depth;
+    }
+    return taint && taint->n ? deepest + 1 : 0;
+}
+
+const pel_taint *pel_taint_tuple(pel_ctx *ctx, const pel_taint *const *items, uint32_t n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) {
+        any |= items[i] != NULL;
+        if (nesting(items[i]) >= NESTING) return &pel_tainted;
+    }
+    if (!any) return NULL;
+    pel_taint *made = pel_alloc(ctx, sizeof *made + n * sizeof items[0]);
+    made->n = n;
+    for (uint32_t i = 0; i < n; i++) made->items[i] = items[i];
+    return made;
+}
+
+const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_taint *b) {
+    if (!a || a == b) return b;
+    if (!b) return a;
+    if (a->n != b->n) return &pel_tainted;
+    if (a->n == 0) return a;
+    if (pel_taint_same(a, b)) return a;
+    pel_taint *made = pel_alloc(ctx, sizeof *made + a->n * sizeof a->items[0]);
+    made->n = a->n;
+    for (uint32_t i = 0; i < a->n; i++) made->items[i] = pel_taint_join(ctx, a->items[i], b->items[i]);
+    return made;
+}
+
+const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i) {
+    if (!taint || taint->n == 0) return taint;
+    return i < taint->n ? taint->items[i] : &pel_tainted;
+}
+
+const pel_taint *pel_taint_any(const pel_taint *taint) { return taint ? &pel_tainted : NULL; }
+
+bool pel_taint_same(const pel_taint *a, const pel_taint *b) {
+    if (a == b) return true;
+    if (!a || !b || a->n != b->n) return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!pel_taint_same(a->items[i], b->items[i])) return false;
+    return true;
+}
+
+bool pel_taint_grow(pel_ctx *ctx, const pel_taint **fact, const pel_taint *with) {
+    const pel_taint *joined = pel_taint_join(ctx, *fact, with);
+    if (pel_taint_same(joined, *fact)) return false;
+    *fact = joined;
+    return true;
+}

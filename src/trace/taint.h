@@ -1,0 +1,26 @@
+/* Taint: which plain values would be others if the data were.
+ *
+ * Tensors and tracked numbers show by themselves that they are dynamic. Taint is for the rest: a dtype, a
+ * device, a truth, an .item(), a number that lost its tracking. It follows assignments, calls, returns,
+ * attributes and closures until nothing changes. Parts of a tuple have their own. */
+#ifndef PEL_TRACE_TAINT_H
+#define PEL_TRACE_TAINT_H
+
+#include "base/map.h"
+
+typedef struct pel_taint {
+    uint32_t n; /* 0: all of it is tainted */
+    const struct pel_taint *items[];
+} pel_taint;
+
+extern const pel_taint pel_tainted; /* NULL is the clean one */
+
+const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_taint *b);
+const pel_taint *pel_taint_tuple(pel_ctx *ctx, const pel_taint *const *items, uint32_t n);
+const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i);
+const pel_taint *pel_taint_any(const pel_taint *taint); /* of some unknown part */
+bool pel_taint_same(const pel_taint *a, const pel_taint *b);
+/* Joins into a fact; true if it grew. */
+bool pel_taint_grow(pel_ctx *ctx, const pel_taint **fact, const pel_taint *with);
+
+#endif
