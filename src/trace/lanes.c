@@ -212,7 +212,7 @@ static bool is_bookkeeping(uint16_t op) {
     }
 }
 
-const pel_record *pel_peek(pel_walk *w, pel_lane *lane) {
+const pel_record *pel_next_record(pel_walk *w, pel_lane *lane) {
     const pel_activation *activation = pel_lane_activation(w, lane);
     for (; lane->at < lane->end; lane->at++) {
         const pel_record *record = &activation->records[lane->at];
@@ -226,7 +226,7 @@ const pel_record *pel_peek(pel_walk *w, pel_lane *lane) {
 }
 
 bool pel_take_jump(pel_walk *w, pel_lane *lane, bool *truth) {
-    const pel_record *record = pel_peek(w, lane);
+    const pel_record *record = pel_next_record(w, lane);
     if (!record || record->kind != PEL_R_STEP) return false;
     const pel_insn *insn = pel_insn_of(w, record);
     if (!pel_is_conditional(insn->op)) return false;
@@ -368,11 +368,11 @@ static void walk_function(pel_ctx *ctx, void *arg) {
         pel_front rest = pel_walk_body(w, front, node->FunctionDef.body);
         for (uint32_t i = 0; i < rest.n; i++) {
             pel_lane *lane = pel_lane_at(w, rest, i);
-            const pel_record *record = pel_peek(w, lane);
+            const pel_record *record = pel_next_record(w, lane);
             /* an implicit `return None` has the position of the last statement */
             while (record && record->kind == PEL_R_PUSH && pel_insn_of(w, record)->op == PEL_OP_LOAD_CONST) {
                 lane->at++;
-                record = pel_peek(w, lane);
+                record = pel_next_record(w, lane);
             }
             if (record && record->kind != PEL_R_RETURN)
                 pel_lost(w, w->now, "the walk ends before the log of activation %u does", lane->activation);

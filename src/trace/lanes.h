@@ -184,7 +184,7 @@ pel_front pel_front_new(pel_walk *w, uint32_t n);
 static inline pel_lane *pel_lane_at(pel_walk *w, pel_front front, uint32_t i) { return &w->lanes.at[front.at[i]]; }
 const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lane);
 /* The next record of a lane that means something, NULL at its end. Steps over what is mere bookkeeping. */
-const pel_record *pel_peek(pel_walk *w, pel_lane *lane);
+const pel_record *pel_next_record(pel_walk *w, pel_lane *lane);
 const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record);
 const pel_position *pel_position_of(const pel_walk *w, const pel_record *record);
 /* A lane's next record, if it is a conditional jump: what the tested value was. */

@@ -469,20 +469,6 @@ static void eval_callee(pel_walk *w, pel_front front, call *c) {
         bool self_on_top = c->callee[i] == c->base->at[i] || same_object(w->log, c->callee[i], c->base->at[i]);
         if (self_on_top && callee->kind != PEL_V_LIBRARY) c->callee[i] = 0;
     }
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *base = pel_value_at(w->log, c->base->at[i]), *callee = pel_value_at(w->log, c->callee[i]);
-        if (base->kind == PEL_V_MODULE && callee->kind == PEL_V_MODULE) {
-            /* self.layer(x): registers the child as used, the attribute as needed */
-            const pel_log_module *row = pel_module_at(w->log, base->module);
-            for (uint32_t k = 0; k < row->child_names.n; k++)
-                if (row->child_names.at[k] == func->Attribute.attr) {
-                    pel_program_class *class = pel_class_row(w, row->class);
-                    bool known = false;
-                    for (uint32_t n = 0; n < class->used_children.n; n++) known |= class->used_children.at[n] == func->Attribute.attr;
-                    if (!known) pel_push(w->ctx, &class->used_children, func->Attribute.attr);
-                }
-        }
-    }
     if (!on_value && !c->func->effect) {
         memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
         c->func = pel_finish(w, front, func, c->func);

@@ -38,7 +38,7 @@ void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node 
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane *lane = pel_lane_at(w, front, i);
         const pel_record *record;
-        while ((record = pel_peek(w, lane))) {
+        while ((record = pel_next_record(w, lane))) {
             if (record->kind == PEL_R_RETURN || record->kind == PEL_R_RAISE) break;
             const pel_insn *insn = pel_insn_of(w, record);
             const pel_position *at = &w->author->positions[insn - w->author->insns->at];
@@ -57,7 +57,7 @@ void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node 
 static void one(pel_walk *w, pel_front front, const pel_node *node, pel_id *values) {
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane *lane = pel_lane_at(w, front, i);
-        const pel_record *record = pel_peek(w, lane);
+        const pel_record *record = pel_next_record(w, lane);
         if (!record || !pel_inside(pel_position_of(w, record), node))
             pel_lost(w, node, "the log of activation %u does not come by here", lane->activation);
         if (record->kind == PEL_R_RAISE) pel_lost(w, node, "an exception is raised here");
@@ -191,7 +191,7 @@ static pel_val *eval_constant(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
     for (uint32_t i = 0; i < front.n; i++) { /* the compiler may have folded it into something larger */
         pel_lane *lane = pel_lane_at(w, front, i);
-        const pel_record *record = pel_peek(w, lane);
+        const pel_record *record = pel_next_record(w, lane);
         if (!record || record->kind != PEL_R_PUSH || !pel_inside(pel_position_of(w, record), node)) continue;
         if (pel_insn_of(w, record)->op != PEL_OP_LOAD_CONST) continue;
         val->at[i] = record->value;
@@ -286,18 +286,6 @@ static bool has_slot(const pel_log_module *module, pel_name name) {
     return false;
 }
 
-static void use_child(pel_walk *w, pel_id module, pel_name name) {
-    const pel_log_module *row = pel_module_at(w->log, module);
-    for (uint32_t i = 0; i < row->child_names.n; i++)
-        if (row->child_names.at[i] == name) {
-            pel_program_class *class = pel_class_row(w, row->class);
-            for (uint32_t k = 0; k < class->used_children.n; k++)
-                if (class->used_children.at[k] == name) return;
-            pel_push(w->ctx, &class->used_children, name);
-            return;
-        }
-}
-
 /* Reading an attribute of modules. */
 static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
     pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
@@ -306,8 +294,7 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
         modules[i] = pel_value_at(w->log, base->at[i])->module;
         const pel_log_module *row = pel_module_at(w->log, modules[i]);
         if (pel_map_has(&w->s->written, pel_key2(row->class, PEL_KEY(name)))) written = true;
-        if (has_slot(row, name)) use_child(w, modules[i], name);
-        else if (pel_module_attribute(w->log, modules[i], name)) needed = true;
+        if (!has_slot(row, name) && pel_module_attribute(w->log, modules[i], name)) needed = true;
     }
     if (pel_name_is(name, "training")) {
         val->fixed = true;
@@ -441,7 +428,10 @@ static pel_val *eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     if (tensor || pel_dynamic(w, front, slice))
         val->taint = pel_taint_join(w->ctx, val->taint, computed(w, front, val, true));
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
-    if (kids.n) val->effect = text->mark = 1;
+    if (kids.n) {
+        val->effect = true;
+        text->mark = 1;
+    }
     /* an item of a list or dict that the run may change is not a constant by looking at it */
     if (base->text->kind == PEL_Name && !base->lost)
         for (uint32_t i = 0; i < front.n; i++) {
@@ -461,7 +451,10 @@ static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_
         dynamic |= pel_dynamic(w, front, operands[i]);
     }
     val->taint = computed(w, front, val, dynamic);
-    if (kids.n) val->effect = text->mark = 1;
+    if (kids.n) {
+        val->effect = true;
+        text->mark = 1;
+    }
     return pel_finish(w, front, node, val);
 }
 
@@ -514,7 +507,10 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, val->at, &kids);
     val->taint = computed(w, front, val, dynamic);
-    if (kids.n) val->effect = text->mark = 1;
+    if (kids.n) {
+        val->effect = true;
+        text->mark = 1;
+    }
     return pel_finish(w, front, node, val);
 }
 
@@ -1006,7 +1002,7 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
         for (uint32_t i = 0; i < front.n; i++) {
             pel_lane *lane = pel_lane_at(w, front, i);
             const pel_record *record;
-            while ((record = pel_peek(w, lane)) && pel_inside(pel_position_of(w, record), target)) {
+            while ((record = pel_next_record(w, lane)) && pel_inside(pel_position_of(w, record), target)) {
                 if (record->kind == PEL_R_RAISE) pel_lost(w, target, "unpacking raises here");
                 if (record->kind == PEL_R_RETURN) break;
                 uint16_t op = pel_insn_of(w, record)->op;
@@ -1046,7 +1042,7 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
             pel_own(w, front, target, target->Tuple.elts.at[i], NULL, NULL);
             for (uint32_t k = 0; k < front.n; k++) { /* UNPACK_SEQUENCE ends expressions, but stands here */
                 pel_lane *lane = pel_lane_at(w, front, k);
-                const pel_record *record = pel_peek(w, lane);
+                const pel_record *record = pel_next_record(w, lane);
                 if (record && record->kind != PEL_R_RETURN &&
                     (pel_insn_of(w, record)->op == PEL_OP_UNPACK_SEQUENCE || pel_insn_of(w, record)->op == PEL_OP_UNPACK_EX))
                     lane->at++;

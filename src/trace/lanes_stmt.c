@@ -27,7 +27,7 @@ static void skip(pel_walk *w, pel_front front, const pel_node *node) {
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane *lane = pel_lane_at(w, front, i);
         const pel_record *record;
-        while ((record = pel_peek(w, lane)) && record->kind != PEL_R_RETURN && record->kind != PEL_R_RAISE &&
+        while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN && record->kind != PEL_R_RAISE &&
                pel_inside(pel_position_of(w, record), node)) {
             if (record->kind == PEL_R_CHILD) w->s->linked[record->value] = true;
             lane->at++;
@@ -530,7 +530,7 @@ static pel_front walk_with(pel_walk *w, pel_front front, pel_node *node) {
         for (uint32_t k = 0; k < front.n; k++) { /* BEFORE_WITH */
             pel_lane *lane = pel_lane_at(w, front, k);
             const pel_record *record;
-            while ((record = pel_peek(w, lane)) && record->kind != PEL_R_RETURN && pel_insn_of(w, record)->op == PEL_OP_BEFORE_WITH)
+            while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN && pel_insn_of(w, record)->op == PEL_OP_BEFORE_WITH)
                 lane->at++;
         }
         made->withitem.context_expr = context->text;

@@ -243,10 +243,7 @@ static void wire_code_object(pel_wire *w, pel_code_object *code) {
     wire_names(w, &code->freevars);
     wire_blob(w, &code->linetable);
     wire_blob(w, &code->exceptiontable);
-    uint64_t parameters = (uint64_t)code->argcount + code->kwonlyargcount + !!(code->flags & PEL_CO_VARARGS) +
-                          !!(code->flags & PEL_CO_VARKEYWORDS);
-    if (parameters > code->varnames.n || code->posonlyargcount > code->argcount)
-        broken(w, "code with more parameters than names");
+    if (w->reading) pel_code_finish(w->ctx, code, 0);
 }
 
 /* ---- rows ---- */
