@@ -32,7 +32,7 @@ bool pel_library_pure(pel_str path) {
         "feature_alpha_dropout", "feature_dropout", "rrelu", "gumbel_softmax", "fractional_max_pool2d",
         "fractional_max_pool3d", "scaled_dot_product_attention", "manual_seed", "seed", "set_rng_state",
         "set_grad_enabled", "set_default_dtype", "set_default_device", "multi_head_attention_forward", "batch_norm",
-        "checkpoint", "heappush", "heappop", "lru_cache", "shuffle", "fill_diagonal",
+        "checkpoint", "_assert", "_assert_async", "heappush", "heappop", "lru_cache", "shuffle", "fill_diagonal",
     };
     if (AMONG(path, builtins)) return true;
     pel_str name = last_part(path);

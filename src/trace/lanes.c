@@ -51,10 +51,8 @@ bool pel_plain(pel_synth *s, pel_id id) {
     case PEL_V_TUPLE:
         if (value->class) return false;
         break;
-    case PEL_V_FROZENSET:
-    case PEL_V_SLICE:
-    case PEL_V_RANGE: break;
-    default: return false;
+    case PEL_V_FROZENSET: break;
+    default: return false; /* slices and ranges have a literal, but the author's text reads better */
     }
     for (uint32_t i = 0; i < value->n; i++)
         if (!pel_plain(s, value->items[i])) return false;
@@ -100,7 +98,7 @@ static void mark_static(pel_synth *s, pel_id id, uint32_t depth) {
     for (uint32_t i = 0; i < value->n; i++) mark_static(s, value->items[i], depth + 1);
 }
 
-/* Objects that were there before the run: what modules hold, and what global names gave. */
+/* Objects that were there before the run: what modules hold, what global names gave, and attributes of such. */
 static void find_static_objects(pel_synth *s) {
     const pel_log *log = s->log;
     for (uint32_t m = 1; m < log->modules.n; m++)
@@ -109,12 +107,18 @@ static void find_static_objects(pel_synth *s) {
     for (uint32_t a = 1; a < log->activations.n; a++) {
         const pel_activation *activation = &log->activations.at[a];
         const pel_author *author = &s->authors[activation->code];
+        pel_id below = 0;
         for (uint32_t i = 0; i < activation->n_records; i++) {
             const pel_record *record = &activation->records[i];
             if (record->kind != PEL_R_PUSH || !author->insns) continue;
             uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-            if (index != PEL_NO_TARGET && author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
+            if (index == PEL_NO_TARGET) continue;
+            uint16_t op = author->insns->at[index].op;
+            uint8_t owner = pel_value_at(log, below)->kind;
+            if (op == PEL_OP_LOAD_GLOBAL) mark_static(s, record->value, 0);
+            if (op == PEL_OP_LOAD_ATTR && (owner == PEL_V_CLASS || owner == PEL_V_LIBRARY || pel_is_static_object(s, below)))
                 mark_static(s, record->value, 0);
+            below = record->value;
         }
     }
 }
@@ -268,20 +272,53 @@ static const pel_slot *find_slot(const pel_env *env, pel_name name) {
     return NULL;
 }
 
-void pel_env_join(pel_walk *w, pel_env *into, const pel_env *with) {
-    pel_env saved = w->env;
+void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
+    pel_env saved = w->env, with = *from; /* from may be the walk's own */
     w->env = *into;
-    for (uint32_t i = 0; i < with->n; i++) {
-        bool known = find_slot(&w->env, with->at[i].name) != NULL;
-        pel_slot *slot = pel_env_slot(w, with->at[i].name);
-        slot->taint = pel_taint_join(w->ctx, slot->taint, with->at[i].taint);
-        if (!known) slot->parts = with->at[i].parts;
-        else if (slot->parts != with->at[i].parts) slot->parts = NULL;
+    for (uint32_t i = 0; i < with.n; i++) {
+        bool known = find_slot(&w->env, with.at[i].name) != NULL;
+        pel_slot *slot = pel_env_slot(w, with.at[i].name);
+        slot->taint = pel_taint_join(w->ctx, slot->taint, with.at[i].taint);
+        if (!known) slot->parts = with.at[i].parts;
+        else if (slot->parts != with.at[i].parts) slot->parts = NULL;
     }
     for (uint32_t i = 0; i < w->env.n; i++)
-        if (!find_slot(with, w->env.at[i].name)) w->env.at[i].parts = NULL;
+        if (!find_slot(&with, w->env.at[i].name)) w->env.at[i].parts = NULL;
     *into = w->env;
-    w->env = saved;
+    if (into != &w->env) w->env = saved;
+}
+
+static void taint_name(pel_walk *w, const pel_node *target) {
+    switch (target->kind) {
+    case PEL_Name: pel_env_slot(w, target->Name.id)->taint = &pel_tainted; break;
+    case PEL_Starred: taint_name(w, target->Starred.value); break;
+    case PEL_Tuple:
+    case PEL_List:
+        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) taint_name(w, target->Tuple.elts.at[i]);
+        break;
+    default: break;
+    }
+}
+
+static void taint_stores(void *arg, pel_node **slot) {
+    pel_walk *w = arg;
+    pel_node *node = *slot;
+    switch (node->kind) {
+    case PEL_Assign:
+        for (uint32_t i = 0; i < node->Assign.targets.n; i++) taint_name(w, node->Assign.targets.at[i]);
+        break;
+    case PEL_AugAssign: taint_name(w, node->AugAssign.target); break;
+    case PEL_For: taint_name(w, node->For.target); break;
+    case PEL_NamedExpr: taint_name(w, node->NamedExpr.target); break;
+    case PEL_FunctionDef:
+    case PEL_Lambda: return;
+    default: break;
+    }
+    pel_each_child(node, taint_stores, w);
+}
+
+void pel_taint_stored(pel_walk *w, pel_nodes body) {
+    for (uint32_t i = 0; i < body.n; i++) taint_stores(w, &body.at[i]);
 }
 
 bool pel_env_same(const pel_env *a, const pel_env *b) {

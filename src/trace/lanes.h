@@ -193,6 +193,8 @@ bool pel_is_conditional(uint16_t op);
 pel_slot *pel_env_slot(pel_walk *w, pel_name name);
 pel_env pel_env_copy(pel_walk *w, const pel_env *env);
 void pel_env_join(pel_walk *w, pel_env *into, const pel_env *with);
+/* Every name that the statements of a text bind depends on data from now on: whether they run does. */
+void pel_taint_stored(pel_walk *w, pel_nodes body);
 bool pel_env_same(const pel_env *a, const pel_env *b);
 void pel_walk_group(pel_synth *s, pel_group *group);
 

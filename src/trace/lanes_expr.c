@@ -356,7 +356,16 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
         if (base->taint || tensors)
             val->taint = computed(w, front, val, true);
     }
-    if (kids->n) pel_link_property(w, front, kids, val, name);
+    /* objects that were there before the run, and __getattr__ hooks, only look things up */
+    bool looked_up = objects == front.n && base->lost;
+    for (uint32_t i = 0; i < kids->n; i++) {
+        const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
+        pel_name code = w->log->codes.at[child->code].code->name;
+        if (pel_name_is(code, "__getattr__") || pel_name_is(code, "__getattribute__")) looked_up = true;
+    }
+    if (looked_up)
+        for (uint32_t i = 0; i < kids->n; i++) w->s->linked[kids->at[i].activation] = true;
+    else if (kids->n) pel_link_property(w, front, kids, val, name);
     if (others && !tensors && !modules && !objects) {
         /* a function of a module, a class attribute: what can't be folded can't be written */
         for (uint32_t i = 0; i < front.n; i++) {
@@ -524,8 +533,9 @@ static pel_val *eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, text);
     pel_val **items = pel_new_array(w->ctx, elts.n + 1u, pel_val *);
     const pel_taint **taints = pel_new_array(w->ctx, elts.n + 1u, const pel_taint *);
-    bool starred = false;
+    bool starred = false, sliced = false;
     for (uint32_t i = 0; i < elts.n; i++) {
+        sliced |= elts.at[i]->kind == PEL_Slice;
         pel_own(w, front, node, elts.at[i], val->at, NULL);
         bool star = elts.at[i]->kind == PEL_Starred;
         items[i] = pel_eval(w, front, star ? elts.at[i]->Starred.value : elts.at[i]);
@@ -548,7 +558,7 @@ static pel_val *eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
         *parts = (pel_parts){ elts.n, NULL, items };
         val->parts = parts;
     }
-    if (node->kind != PEL_Tuple) return val; /* a new object each time */
+    if (node->kind != PEL_Tuple || sliced) return val; /* a new object each time; x[a:b, c] as the author has it */
     return pel_finish(w, front, node, val);
 }
 

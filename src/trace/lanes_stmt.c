@@ -247,6 +247,10 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
     text->If.orelse = walk_side(w, s.no, node->If.orelse, &rest_no);
     if (rest_no.n == 0) w->env = after;
     else if (rest_yes.n) pel_env_join(w, &w->env, &after);
+    if (test.dynamic) {
+        pel_taint_stored(w, text->If.body);
+        pel_taint_stored(w, text->If.orelse);
+    }
     emit(w, text);
     return both(w, rest_yes, rest_no);
 }
@@ -373,6 +377,7 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
         w->loop = loop.outer;
         text->For.body = written;
         end_round(w, &loop);
+        if (counted) pel_taint_stored(w, written);
         pel_env next = pel_env_copy(w, &entry);
         pel_env_join(w, &next, &w->env);
         if (pel_env_same(&next, &entry)) break;
@@ -442,6 +447,7 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
         w->loop = loop.outer;
         text->While.body = written;
         end_round(w, &loop);
+        if (round > 0 && test.dynamic) pel_taint_stored(w, written);
         pel_env next = pel_env_copy(w, &entry);
         pel_env_join(w, &next, &w->env);
         /* every lane that comes to the test; an iteration's lane ends where the next one begins, behind the test */
@@ -463,7 +469,7 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
             test = pel_eval_test(w, tested, node->While.test);
         }
         w->in_expression--;
-        if (pel_env_same(&next, &entry)) break;
+        if (round > 0 && pel_env_same(&next, &entry)) break;
         entry = next;
     }
     w->env = entry;
