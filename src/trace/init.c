@@ -522,10 +522,29 @@ static pel_node *sign(builder *b, pel_program_class *class, const pel_unifier *u
     return arguments;
 }
 
+/* Attributes of the instances whose values differ: their names are the author's for these values. */
+static void collect_known_names(builder *b, const pel_program_class *class, pel_unifier *unifier) {
+    uint32_t n = class->instances.n;
+    const pel_log_module *first = pel_module_at(b->log, class->instances.at[0]);
+    for (uint32_t k = 0; k < first->n_attributes && n > 1; k++) {
+        pel_hole known = { first->attributes[k].name, pel_new_array(b->ctx, n, pel_node *) };
+        bool usable = known.name->len && known.name->text[0] != '_', differs = false;
+        for (uint32_t i = 0; i < n && usable; i++) {
+            pel_id value = pel_module_attribute(b->log, class->instances.at[i], known.name);
+            pel_value_kind kind = value ? (pel_value_kind)pel_value_at(b->log, value)->kind : PEL_V_NONE_YET;
+            usable = kind == PEL_V_CONST || kind == PEL_V_TUPLE;
+            if (usable) usable = (known.values[i] = pel_value_expression(b->ctx, b->program, value)) != NULL;
+            differs |= usable && i && !pel_same(known.values[0], known.values[i]);
+        }
+        if (usable && differs) pel_push(b->ctx, &unifier->known, known);
+    }
+}
+
 static void finish_class(builder *b, pel_program_class *class) {
     pel_ctx *ctx = b->ctx;
     pel_map_set(ctx, &b->progress, class->class, UNDER_WAY);
     pel_unifier unifier = { .ctx = ctx, .n_lanes = class->instances.n };
+    collect_known_names(b, class, &unifier);
     pel_nodes body = { 0 };
     bool takes_children;
     pel_nodes_push(ctx, &body, super_init(b, &unifier, class, &takes_children));

@@ -61,7 +61,19 @@ static bool is_identifier(pel_str s) {
     return true;
 }
 
+/* Some of torch's names say little outside of their constructor. */
+static const struct {
+    const char *torch, *better;
+} better_names[] = {
+    { "normalized_shape", "dim" },
+    { "embedding_dim", "dim" },
+    { "num_channels", "channels" },
+    { "num_features", "channels" },
+};
+
 static pel_name free_name(const pel_unifier *unifier, pel_name hint) {
+    for (size_t i = 0; i < PEL_COUNT(better_names); i++)
+        if (pel_name_is(hint, better_names[i].torch)) hint = pel_intern_c(unifier->ctx, better_names[i].better);
     if (!hint || !is_identifier(pel_name_str(hint))) hint = pel_intern_c(unifier->ctx, "value");
     if (!is_taken(unifier, hint)) return hint;
     if (unifier->prefix && is_identifier(pel_str_of(unifier->prefix))) {
@@ -82,18 +94,135 @@ static bool all_same(lanes l) {
     return true;
 }
 
+static bool same_values(const pel_hole *hole, lanes l) {
+    for (uint32_t i = 0; i < l.n; i++)
+        if (!pel_same(l.at[i], hole->values[i])) return false;
+    return true;
+}
+
+static bool small_int(const pel_node *node, int64_t *value) {
+    if (node->kind != PEL_Constant || node->Constant.value->kind != PEL_CONST_INT ||
+        node->Constant.value->integer.digits.len)
+        return false;
+    *value = node->Constant.value->integer.small;
+    return *value > 0;
+}
+
+/* How often the values of l are those of the hole: k with l = k * hole, -k with l = hole // k; 0 if neither.
+ * Two sizes are in some ratio by accident; three in the same one are not. */
+static int64_t ratio_to(const pel_hole *hole, lanes l) {
+    int64_t ratio = 0, distinct = 0, last = -1;
+    for (uint32_t i = 0; i < l.n; i++) {
+        int64_t whole, part;
+        if (!small_int(l.at[i], &whole) || !small_int(hole->values[i], &part)) return 0;
+        int64_t here = whole >= part && whole % part == 0 ? whole / part : part % whole == 0 ? -(part / whole) : 0;
+        if (!here || (ratio && here != ratio)) return 0;
+        ratio = here;
+        distinct += whole != last;
+        last = whole;
+    }
+    int64_t size = ratio < 0 ? -ratio : ratio;
+    return size >= 2 && (size <= 4 || distinct >= 3) ? ratio : 0;
+}
+
+static pel_node *multiple_of(pel_ctx *ctx, pel_name name, int64_t ratio) {
+    pel_node *product = pel_node_new(ctx, PEL_BinOp), *base = pel_make_name(ctx, name, PEL_Load);
+    pel_node *factor = pel_make_constant(ctx, pel_const_int(ctx, ratio < 0 ? -ratio : ratio));
+    product->BinOp.op = ratio < 0 ? PEL_FloorDiv : PEL_Mult;
+    product->BinOp.left = ratio < 0 ? base : factor;
+    product->BinOp.right = ratio < 0 ? factor : base;
+    return product;
+}
+
 static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
-    bool builds = any_has_mark(l, PEL_CALL_BUILDS);
-    /* Equal vectors share a name, unless the values are modules: two of them would become one. */
-    for (uint32_t h = 0; h < unifier->holes.n && !builds; h++) {
-        bool equal = true;
-        for (uint32_t i = 0; i < l.n && equal; i++) equal = pel_same(l.at[i], unifier->holes.at[h].values[i]);
-        if (equal) return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
+    if (!any_has_mark(l, PEL_CALL_BUILDS)) { /* a module must not be shared: two would become one */
+        for (uint32_t h = 0; h < unifier->holes.n; h++)
+            if (same_values(&unifier->holes.at[h], l))
+                return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
+        for (uint32_t h = 0; h < unifier->holes.n; h++) {
+            int64_t ratio = ratio_to(&unifier->holes.at[h], l);
+            if (ratio) return multiple_of(ctx, unifier->holes.at[h].name, ratio);
+        }
+        for (uint32_t k = 0; k < unifier->known.n; k++)
+            if (same_values(&unifier->known.at[k], l)) {
+                hint = unifier->known.at[k].name;
+                break;
+            }
     }
     pel_hole hole = { free_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at };
     pel_push(ctx, &unifier->holes, hole);
     return pel_make_name(ctx, hole.name, PEL_Load);
+}
+
+/* ---- optional parts ---- */
+
+static bool is_none(const pel_node *node) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_NONE;
+}
+
+typedef struct substitution {
+    pel_name name;
+    pel_node *by;
+} substitution;
+
+static void substitute(void *arg, pel_node **slot) {
+    const substitution *s = arg;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == s->name)
+        *slot = s->by;
+    else
+        pel_each_child(*slot, substitute, arg);
+}
+
+static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint);
+
+/* The name outside whose values are those of the hole in the lanes that have the part; or a new one, which is None
+ * in the others. */
+static pel_node *name_outside(pel_unifier *unifier, const pel_hole *hole, const uint32_t *lane_of, uint32_t n) {
+    pel_ctx *ctx = unifier->ctx;
+    for (uint32_t h = 0; h < unifier->holes.n; h++) {
+        bool equal = true;
+        for (uint32_t i = 0; i < n && equal; i++)
+            equal = pel_same(hole->values[i], unifier->holes.at[h].values[lane_of[i]]);
+        if (equal) return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
+    }
+    pel_hole added = { free_name(unifier, hole->name), pel_new_array(ctx, unifier->n_lanes, pel_node *) };
+    for (uint32_t i = 0; i < unifier->n_lanes; i++) added.values[i] = pel_make_constant(ctx, &pel_none);
+    for (uint32_t i = 0; i < n; i++) added.values[lane_of[i]] = hole->values[i];
+    pel_push(ctx, &unifier->holes, added);
+    return pel_make_name(ctx, added.name, PEL_Load);
+}
+
+/* A module that only some instances have: built here if a flag says so, instead of being passed in. NULL if the
+ * instances that have one differ too much. */
+static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node **present = pel_new_array(ctx, l.n, pel_node *);
+    uint32_t *lane_of = pel_new_array(ctx, l.n, uint32_t), n = 0;
+    pel_node **flags = pel_new_array(ctx, l.n, pel_node *);
+    for (uint32_t i = 0; i < l.n; i++) {
+        bool is_there = !is_none(l.at[i]);
+        flags[i] = pel_make_constant(ctx, pel_const_bool(is_there));
+        if (!is_there) continue;
+        if (l.at[i]->kind != PEL_Call) return NULL;
+        present[n] = l.at[i];
+        lane_of[n++] = i;
+    }
+    if (n == 0 || n == l.n || l.n != unifier->n_lanes) return NULL;
+    pel_unifier inner = { .ctx = ctx, .n_lanes = n, .prefix = unifier->prefix, .around = unifier };
+    pel_node *body = unify(&inner, (lanes){ present, n }, hint);
+    if (body->kind != PEL_Call) return NULL;
+    for (uint32_t h = 0; h < inner.holes.n; h++)
+        if (any_has_mark((lanes){ inner.holes.at[h].values, n }, PEL_CALL_BUILDS)) return NULL;
+    for (uint32_t h = 0; h < inner.holes.n; h++) {
+        substitution s = { inner.holes.at[h].name, name_outside(unifier, &inner.holes.at[h], lane_of, n) };
+        substitute(&s, &body);
+    }
+    pel_node *choice = pel_node_new(ctx, PEL_IfExp);
+    choice->IfExp.test = make_hole(unifier, (lanes){ flags, l.n }, hint);
+    choice->IfExp.body = body;
+    choice->IfExp.orelse = pel_make_constant(ctx, &pel_none);
+    return choice;
 }
 
 /* ---- shapes ---- */
@@ -131,8 +260,6 @@ static pel_node *keyword_value(pel_node *keyword, uint32_t i) { return (void)i, 
 static pel_node *starred_value(pel_node *starred, uint32_t i) { return (void)i, starred->Starred.value; }
 static pel_node *list_element(pel_node *list, uint32_t i) { return list->List.elts.at[i]; }
 static pel_node *tuple_element(pel_node *tuple, uint32_t i) { return tuple->Tuple.elts.at[i]; }
-
-static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint);
 
 static pel_node *unify_call(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
@@ -192,19 +319,6 @@ static bool counts_up(const pel_hole *hole, const uint32_t *starts, uint32_t n_l
         for (uint32_t e = starts[i]; e < starts[i + 1]; e++)
             if (!is_number(hole->values[e], e - starts[i])) return false;
     return true;
-}
-
-typedef struct substitution {
-    pel_name name;
-    pel_node *by;
-} substitution;
-
-static void substitute(void *arg, pel_node **slot) {
-    const substitution *s = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == s->name)
-        *slot = s->by;
-    else
-        pel_each_child(*slot, substitute, arg);
 }
 
 /* What a comprehension runs over: range(n), the values of the one hole, or rows of values. */
@@ -299,6 +413,28 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
     return list;
 }
 
+/* How many elements from i on are equal, in every lane. */
+static uint32_t equal_elements(lanes l, uint32_t i) {
+    for (uint32_t run = 1;; run++)
+        for (uint32_t k = 0; k < l.n; k++) {
+            const pel_nodes elements = l.at[k]->List.elts;
+            if (i + run >= elements.n || !pel_same(elements.at[i], elements.at[i + run])) return run;
+        }
+}
+
+/* *[element for _ in range(n)] */
+static pel_node *repeated(pel_ctx *ctx, pel_node *element, uint32_t n) {
+    pel_node *generator = pel_node_new(ctx, PEL_comprehension), *list = pel_node_new(ctx, PEL_ListComp);
+    pel_node *starred = pel_node_new(ctx, PEL_Starred);
+    generator->comprehension.target = pel_make_name(ctx, pel_intern_c(ctx, "_"), PEL_Store);
+    generator->comprehension.iter = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load),
+                                                  pel_nodes_one(ctx, number(ctx, n)), (pel_nodes){ 0 });
+    list->ListComp.elt = element;
+    list->ListComp.generators = pel_nodes_one(ctx, generator);
+    starred->Starred.value = list;
+    return starred;
+}
+
 static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     pel_node *comprehension = unify_as_comprehension(unifier, l, hint);
@@ -306,8 +442,13 @@ static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
     for (uint32_t i = 1; i < l.n; i++)
         if (l.at[i]->List.elts.n != l.at[0]->List.elts.n) return make_hole(unifier, l, hint);
     pel_node *list = pel_node_new(ctx, PEL_List);
-    for (uint32_t i = 0; i < l.at[0]->List.elts.n; i++)
-        pel_nodes_push(ctx, &list->List.elts, unify(unifier, pick(ctx, l, list_element, i), hint));
+    for (uint32_t i = 0; i < l.at[0]->List.elts.n;) {
+        uint32_t run = equal_elements(l, i);
+        if (run < 3) run = 1;
+        pel_node *element = unify(unifier, pick(ctx, l, list_element, i), hint);
+        pel_nodes_push(ctx, &list->List.elts, run == 1 ? element : repeated(ctx, element, run));
+        i += run;
+    }
     return list;
 }
 
@@ -324,6 +465,10 @@ static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint) {
     if (all_of_kind(l, PEL_Call) && calls_fit(l)) return unify_call(unifier, l, hint);
     if (all_of_kind(l, PEL_List)) return unify_list(unifier, l, hint);
     if (all_same(l)) return first;
+    if (any_has_mark(l, PEL_CALL_BUILDS)) {
+        pel_node *optional = make_optional(unifier, l, hint);
+        if (optional) return optional;
+    }
     if (all_of_kind(l, PEL_Tuple) && any_has_mark(l, PEL_CALL_BUILDS)) { /* a tuple of plain values is better passed whole */
         bool fits = true;
         for (uint32_t i = 1; i < l.n; i++) fits &= l.at[i]->Tuple.elts.n == first->Tuple.elts.n;
