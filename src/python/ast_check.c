@@ -59,7 +59,8 @@ static const struct {
     { PEL_ClassDef, "bases", ELEMENT },
     { PEL_Call, "args", ELEMENT },
     { PEL_Set, "elts", ELEMENT },
-    { PEL_arg, "annotation", ELEMENT }, /* def f(*args: *Ts) */
+    { PEL_arg, "annotation", ELEMENT },               /* def f(*args: *Ts) */
+    { PEL_TypeVarTuple, "default_value", ELEMENT }, /* type X[*Ts = *tuple[int]] */
     { PEL_Subscript, "slice", INDEX },
     { PEL_JoinedStr, "values", FIELD },
     { PEL_MatchValue, "value", PATTERN_VALUE },

@@ -546,7 +546,9 @@ static void print_lambda(pel_printer *p, pel_node *node) {
 
 static void print_unary(pel_printer *p, pel_node *node) {
     pel_lay_c(&p->lay, pel_unaryop_text(node->UnaryOp.op));
-    pel_print_expr(p, node->UnaryOp.operand, level_of(node));
+    /* not (a in b): the parentheses are for the reader, who would look for `not in`. */
+    bool denies = node->UnaryOp.op == PEL_Not && node->UnaryOp.operand->kind == PEL_Compare;
+    pel_print_expr(p, node->UnaryOp.operand, denies ? PEL_LEVEL_ATOM : level_of(node));
 }
 
 static void print_yield(pel_printer *p, pel_node *node) {
@@ -662,10 +664,9 @@ static bool is_atom(const pel_node *node) {
     case PEL_Yield:
     case PEL_YieldFrom:
     case PEL_Lambda: return true;
-    case PEL_Constant:
+    case PEL_Constant: return node->Constant.value->kind != PEL_CONST_STR;
     case PEL_JoinedStr: return false;
-    default:
-        return level_of(node) == PEL_LEVEL_ATOM && !is_primary(node);
+    default: return level_of(node) == PEL_LEVEL_ATOM && !is_primary(node);
     }
 }
 
