@@ -103,7 +103,7 @@ void *pel_alloc_raw(pel_ctx *ctx, size_t size) {
 
 void *pel_alloc(pel_ctx *ctx, size_t size) {
     void *at = pel_alloc_raw(ctx, size);
-    return memset(at, 0, size);
+    return size ? memset(at, 0, size) : at;
 }
 
 void *pel_alloc_array(pel_ctx *ctx, size_t count, size_t size) {

@@ -5,8 +5,8 @@
 #define INDENT 4
 #define DEFAULT_WIDTH 100
 
-/* Deeper trees are refused: about 600 bytes of stack per level, several times that under a sanitizer. */
-#define MOST_DEPTH 1000
+/* Deeper trees are refused, so that the stack lasts even under a sanitizer. The parser stops earlier. */
+#define MOST_DEPTH 2500
 
 void pel_print_enter(pel_printer *p) {
     if (++p->depth > MOST_DEPTH) pel_throw(p->ctx, PEL_E_TOO_DEEP, 0, "the code nests too deep to be printed");
