@@ -90,9 +90,9 @@ def stdout_kept() -> Iterator[None]:
     kept = os.dup(1)
     os.dup2(2, 1)
     try:
-        yield
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
     finally:
-        sys.stdout.flush()
         os.dup2(kept, 1)
         os.close(kept)
 

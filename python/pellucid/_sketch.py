@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import sys
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ class LineTrace:
 
     def _call(self, frame: Any, event: str, argument: Any) -> Any:
         path = frame.f_code.co_filename
-        if not self.of_author(path):
-            return None
+        if not frame.f_code.co_flags & inspect.CO_OPTIMIZED or not self.of_author(path):
+            return None  # the bodies of files and classes are shown whole, but for the functions in them
         lines = self.seen.setdefault(path, set())
         lines.add(frame.f_lineno)
 

@@ -4,6 +4,7 @@ import os
 import pathlib
 import resource
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 
@@ -43,6 +44,19 @@ def pellucid():
 @pytest.fixture(scope="session")
 def is_sanitized() -> bool:
     return b"__asan_init" in pathlib.Path(PROGRAM).read_bytes()
+
+
+@pytest.fixture(scope="session")
+def libraries() -> None:
+    """Makes timm and transformers importable where torchvision's compiled operators don't fit the torch that is here."""
+    shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "zoo"
+    if (shared / "tvshim.py").exists():
+        sys.path.insert(0, str(shared))
+        try:
+            __import__("tvshim")
+        except (ImportError, AttributeError):
+            pass
+        sys.path.remove(str(shared))
 
 
 def peak_memory_of_children() -> int:

@@ -1,0 +1,177 @@
+"""How models and inputs are named on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="specs build torch modules")
+
+from pellucid import __main__ as program  # noqa: E402
+from pellucid import _specs  # noqa: E402
+
+NET = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, width=4, name="x"):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+        self.name = name
+    def forward(self, x):
+        print("a model may print")
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+def with_inputs(): return Net(), (torch.ones(2, 4),)
+def with_both(): return Net(), (torch.ones(2, 4),), {}
+def inputs(): return {"x": torch.ones(1, 4)}
+class Box:
+    made = Net(2)
+def nothing(): return 3
+WIDTH = 6
+"""
+
+
+@pytest.fixture
+def net(tmp_path) -> str:
+    path = tmp_path / "net_of_specs.py"
+    path.write_text(NET)
+    return str(path)
+
+
+def width(subject) -> int:
+    return subject.model.layers[0].in_features
+
+
+def test_files(net) -> None:
+    assert width(_specs.load(f"{net}:Net")) == 4
+    assert width(_specs.load(f"{net}:Net(8, name='a:b')")) == 8
+    assert width(_specs.load(f"{net}:Net(width=WIDTH)")) == 6
+    assert width(_specs.load(f"{net}:Box.made")) == 2
+    assert _specs.load(f"{net}:with_inputs").args[0].shape == (2, 4)
+    assert _specs.load(f"{net}:with_both").has_inputs
+    assert _specs.load("torch.nn:Linear(3, 4)").model.out_features == 4
+
+
+@pytest.mark.parametrize("spec, message, usage", [
+    ("net", "names no model", True),
+    ("net.py:", "names no model", True),
+    ("no_such_file.py:Net", "no such file", False),
+    ("no_such_package.x:Net", "no_such_package", False),
+    ("torch.nn:Linnear", "has no Linnear", False),
+    ("torch.nn:Linear(3,", "is not a name", True),
+    ("torch.nn:Linear(3 4)", "invalid syntax", True),
+])
+def test_mistakes(spec: str, message: str, usage: bool) -> None:
+    with pytest.raises(_specs.SpecError, match=message) as caught:
+        _specs.load(spec)
+    assert caught.value.usage == usage
+
+
+def test_not_a_model(net) -> None:
+    with pytest.raises(_specs.SpecError, match="not a int"):
+        _specs.load(f"{net}:nothing")
+
+
+def test_inputs_by_shape() -> None:
+    name, x = _specs.parse_input("1x3x4:float16", 0)
+    assert name is None and x.shape == (1, 3, 4) and x.dtype == torch.float16
+    name, x = _specs.parse_input("ids=2x50:int64<10", 0)
+    assert name == "ids" and x.dtype == torch.int64 and 4 < x.max() < 10
+    assert _specs.parse_input("7<5", 0)[1].dtype == torch.int64
+    assert _specs.parse_input("m=2x2:bool", 0)[1].all()
+    assert _specs.parse_input("scalar", 0)[1].shape == ()
+    for bad in ("", "2x", "2x3:floot32", "a b=2", "2x3:nn", "-1x2"):
+        with pytest.raises(_specs.SpecError):
+            _specs.parse_input(bad, 0)
+
+
+def test_inputs_in_order(net) -> None:
+    subject = _specs.load(f"{net}:with_inputs")
+    _specs.give_inputs(subject, [], None)
+    assert subject.args[0].shape == (2, 4)
+    _specs.give_inputs(subject, [], f"{net}:inputs")
+    assert subject.kwargs["x"].shape == (1, 4) and not subject.args
+    _specs.give_inputs(subject, ["5x4"], None)
+    assert subject.args[0].shape == (5, 4)
+    with pytest.raises(_specs.SpecError, match="doesn't say"):
+        _specs.give_inputs(_specs.load(f"{net}:Net"), [], None)
+
+
+def test_transformers(tmp_path, libraries) -> None:
+    transformers = pytest.importorskip("transformers", reason="hf: specs need transformers")
+    try:
+        transformers.BertModel
+    except Exception as problem:
+        pytest.skip(f"transformers is here but can't import its models: {problem}")
+    config = transformers.BertConfig(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=32)
+    config.architectures = ["BertForMaskedLM"]
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config.to_dict()))
+    subject = _specs.load(f"hf:{path}")
+    assert type(subject.model).__name__ == "BertForMaskedLM"
+    _specs.give_inputs(subject, [], None)
+    assert subject.kwargs["input_ids"].shape == (2, 12)
+    subject = _specs.load("hf:bert(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=32)")
+    assert type(subject.model).__name__ == "BertModel"
+    with pytest.raises(_specs.SpecError, match="did you mean 'bert'"):
+        _specs.load("hf:berd")
+
+
+def test_timm(libraries) -> None:
+    pytest.importorskip("timm", reason="timm: specs need timm", exc_type=Exception)
+    subject = _specs.load("timm:resnet18(num_classes=3)")
+    assert subject.model.num_classes == 3
+    _specs.give_inputs(subject, [], None)
+    assert subject.args[0].shape == (2, 3, 224, 224)
+    with pytest.raises(_specs.SpecError, match="did you mean"):
+        _specs.load("timm:resnet1888")
+
+
+# ---- the commands ----
+
+def test_tree(net, capfd) -> None:
+    assert program.main(["tree", f"{net}:Net"]) == 0
+    out = capfd.readouterr().out
+    assert "0 … 2 ×3: Linear(in_features=4, out_features=4, bias=True)  weight 4×4, bias 4" in out
+    assert out.endswith("60 parameters\n")
+    assert program.main(["tree", f"{net}:Net", "--json"]) == 0
+    (network,) = json.loads(capfd.readouterr().out)["networks"]
+    assert list(network["state"])[:2] == ["layers.0.weight", "layers.0.bias"]
+    assert network["tree"][0]["children"][0]["children"][0]["repeat"] == 3
+
+
+def test_sketch(net, tmp_path, capfd) -> None:
+    assert program.main(["sketch", f"{net}:with_inputs", "-o", str(tmp_path / "out")]) == 0
+    captured = capfd.readouterr()
+    assert "a model may print" not in captured.out and "a model may print" in captured.err
+    text = (tmp_path / "out" / os.path.basename(net)).read_text()
+    assert "x = layer(x)" in text and "def inputs" not in text and "..." in text
+    compile(text, "sketch", "exec")
+
+
+def test_exit_codes(net, capfd) -> None:
+    assert program.main(["tree", "nothing"]) == 1
+    assert program.main(["tree", "no.py:f"]) == 2
+    with pytest.raises(SystemExit) as caught:
+        program.main(["tree"])
+    assert caught.value.code == 1
+    assert "no.py: there is no such file" in capfd.readouterr().err
+
+
+def test_cut_keeps_what_ran() -> None:
+    from pellucid._sketch import cut
+    source = "import os\n\ndef f(x):\n    if x:\n        return 1\n    return 2\n\ndef g():\n    return 3\n"
+    assert cut(source, {4, 6}) == "import os\n\ndef f(x):\n    if x:\n        ...\n    return 2\n\n...\n"
+
+
+def test_import_does_not_need_torch() -> None:
+    import subprocess
+    script = "import sys, pellucid; assert 'torch' not in sys.modules; assert callable(pellucid.skeleton); dir(pellucid)"
+    subprocess.run([sys.executable, "-c", script], check=True)

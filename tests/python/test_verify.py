@@ -1,0 +1,283 @@
+"""The referee must catch every way in which a skeleton can be wrong, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="verification compares torch modules")
+
+from pellucid import _check  # noqa: E402
+from pellucid._verify import Report, foreign_imports, play_original, verify, with_verdict  # noqa: E402
+from torch import nn  # noqa: E402
+
+SOURCE = """\
+# A net.
+# Verified: not yet
+
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 8)
+        self.bn = nn.BatchNorm1d(8)
+        self.drop = nn.Dropout(0.3)
+        self.b = nn.Linear(8, 8)
+        self.b.weight = self.a.weight
+        self.frozen = nn.Parameter(torch.zeros(8), requires_grad=False)
+
+    def forward(self, x):
+        return {"y": self.b(self.drop(self.bn(self.a(x)).relu())) + self.frozen, "x": [x, None]}
+"""
+
+
+@pytest.fixture(scope="module")
+def net():
+    torch.manual_seed(0)
+    model = _check.load_source(SOURCE, "original_net").Net().eval()
+    with torch.no_grad():
+        model.frozen.normal_()
+        model.bn.running_mean.normal_()
+    return model
+
+
+@pytest.fixture(scope="module")
+def sequences(net):
+    x = torch.randn(4, 8)
+    rows = [
+        [play_original(net, "recorded", (x.clone(),), {}, grad=False, buffers=True)[0]],
+        [play_original(net, "gradients enabled", (x.clone(),), {}, grad=True, gradients=True)[0]],
+        [play_original(net, "other batch", (torch.randn(5, 8),), {}, grad=False)[0]],
+    ]
+    state = {k: v.clone() for k, v in net.state_dict().items()}
+    net.train()
+    rows.append([play_original(net, "train", (x.clone(),), {}, grad=True, buffers=True, gradients=True)[0]])
+    net.eval().load_state_dict(state)
+    return rows
+
+
+def referee(net, sequences, source: str) -> Report:
+    """Without the cost of a process: the referee itself doesn't know the difference."""
+    from pellucid._verify import Check, referee_data
+    data = referee_data(net, source, "Net", sequences, ())
+    return Report([Check(**row) for row in _check.referee(data)])
+
+
+def test_equal(net, sequences) -> None:
+    report = referee(net, sequences, SOURCE)
+    assert report.good and report.complete, str(report)
+    assert "train: gradients" in report.verdict and "NOT" not in report.verdict
+
+
+@pytest.mark.parametrize("old, new, check", [
+    ("nn.Linear(8, 8)\n        self.bn", "nn.Linear(8, 9)\n        self.bn", "load"),
+    ("self.drop = nn", "self.extra = nn.Linear(2, 2)\n        self.drop = nn", "load"),
+    ("self.a = nn.Linear(8, 8)\n        self.bn = nn.BatchNorm1d(8)", "self.bn = nn.BatchNorm1d(8)\n        self.a = nn.Linear(8, 8)",
+     "order"),
+    ("        self.b.weight = self.a.weight\n", "", "ties"),
+    (", requires_grad=False", "", "requires_grad"),
+    (".relu()", ".relu() * 1.0000001", "recorded"),
+    ('"x": [x, None]', '"x": [x]', "recorded"),
+    ('"x": [x, None]', '"x": (x, None)', "recorded"),
+    ('{"y":', '{"z":', "recorded"),
+    ("        return", "        self.bn.num_batches_tracked.add_(1)\n        return", "recorded: buffers"),
+    ("        return", "        x = x[:4]\n        return", "other batch"),
+    ("        return", "        assert x.shape[0] == 4, 'batch'\n        return", "other batch"),
+    ("nn.Dropout(0.3)", "nn.Dropout(0.2)", "train"),
+    ("nn.BatchNorm1d(8)", "nn.BatchNorm1d(8, momentum=0.2)", "train: buffers"),
+    ("self.a(x))", "self.a(x).detach())", "gradients"),
+    ("return {", "return {", None),
+])
+def test_wrong_skeletons_are_caught(net, sequences, old: str, new: str, check: str | None) -> None:
+    assert old in SOURCE
+    report = referee(net, sequences, SOURCE.replace(old, new, 1))
+    if check is None:
+        assert report.complete
+        return
+    assert report.status(check) in ("failed", "refused"), str(report)
+    assert not report.complete
+    assert report.good == (check in ("train", "train: buffers", "gradients", "gradients enabled"))
+    assert "NOT" in report.verdict
+
+
+def test_an_assertion_is_a_refusal(net, sequences) -> None:
+    report = referee(net, sequences, SOURCE.replace("        return", "        assert x.shape[0] == 4, 'batch is 4'\n        return"))
+    check = next(c for c in report.checks if c.name == "other batch")
+    assert check.status == "refused" and "batch is 4" in check.detail and check.detail.startswith("line 19")
+
+
+def test_own_process(net, sequences, tmp_path, monkeypatch) -> None:
+    """The real thing: another process, in which the model's library can't be imported."""
+    (tmp_path / "the_library.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import the_library  # noqa: F401
+    checks = verify(net, SOURCE, "Net", sequences)
+    assert all(c.status == "passed" for c in checks), checks
+    assert any(c.name == "train: gradients" for c in checks)
+    hidden = SOURCE.replace("        return", "        __import__('the_library')\n        return")
+    checks = verify(net, hidden, "Net", sequences)
+    recorded = next(c for c in checks if c.name == "recorded")
+    assert recorded.status == "failed" and "No module named 'the_library'" in recorded.detail
+
+
+def test_own_process_that_dies(net, sequences) -> None:
+    source = SOURCE.replace("        return", "        import os; os._exit(7)\n        return")
+    (check,) = verify(net, source, "Net", sequences)
+    assert check.status == "failed" and "7" in check.detail
+
+
+def test_no_foreign_imports(net, sequences) -> None:
+    assert foreign_imports("import torch, math\nfrom torch.nn import functional", ()) == []
+    assert foreign_imports("import numpy as np, timm.layers\nfrom .x import y", ()) == [".", "timm.layers"]
+    (check,) = verify(net, SOURCE.replace("import torch\n", "import torch, timm\n", 1), "Net", sequences)
+    assert (check.name, check.status) == ("imports", "failed")
+    (check,) = verify(net, SOURCE + "def f(:\n", "Net", sequences)
+    assert check.status == "failed" and "SyntaxError" in check.detail
+
+
+def test_verdict_stands_in_the_header() -> None:
+    changed = with_verdict(SOURCE, "bit-equal on recorded " + "and more " * 20)
+    assert changed.startswith("# A net.\n# Verified: bit-equal on recorded and")
+    assert max(map(len, changed.splitlines())) <= 100
+    assert with_verdict(changed, "no").startswith("# A net.\n# Verified: no\n\nimport torch")
+    assert with_verdict("x = 1\n", "no") == "# Verified: no\nx = 1\n"
+
+
+# ---- comparing ----
+
+@dataclasses.dataclass
+class Out:
+    logits: object
+    hidden: object = None
+
+
+def different(a, b) -> str | None:
+    return _check.difference(_check.plain_form(a), _check.plain_form(b))
+
+
+def test_forms_tell_structures_apart() -> None:
+    t = torch.arange(3.0)
+    assert different((t, [1, {"a": None}]), (t.clone(), [1, {"a": None}])) is None
+    for other in ([t, [1, {"a": None}]], (t, [1, {"b": None}]), (t, [1.0, {"a": None}]), (t, [True, {"a": None}]), (t,)):
+        assert different((t, [1, {"a": None}]), other)
+    assert different({"a": 1, "b": 2}, {"b": 2, "a": 1}), "the order of keys is seen"
+
+
+def test_records_are_compared_by_field() -> None:
+    twin = dataclasses.make_dataclass("Out", ["logits", ("hidden", object, None)])
+    assert different(Out(torch.ones(2)), twin(torch.ones(2))) is None
+    assert different(Out(torch.ones(2)), twin(torch.ones(2), [1]))
+    assert different(Out(torch.ones(2), [1]), twin(torch.ones(2)))
+    assert different(Out(torch.ones(2)), dataclasses.make_dataclass("Other", ["logits"])(torch.ones(2)))
+
+
+def test_objects_may_lose_what_holds_no_tensor() -> None:
+    class Cache:
+        def __init__(self, **values) -> None:
+            vars(self).update(values)
+
+    full, less = Cache(keys=[torch.ones(2)], note="x"), Cache(keys=[torch.ones(2)])
+    assert different(full, less) is None
+    assert different(full, Cache(note="x"))
+    assert different(full, Cache(keys=[torch.zeros(2)]))
+
+
+@pytest.mark.parametrize("a, b, same", [
+    (torch.tensor([1.0, float("nan")]), torch.tensor([1.0, float("nan")]), True),
+    (torch.tensor([0.0]), torch.tensor([-0.0]), False),
+    (torch.tensor([1.0]), torch.tensor([1.0], dtype=torch.float64), False),
+    (torch.tensor([1.0]), torch.tensor([[1.0]]), False),
+    (torch.tensor([1 + 2j]), torch.tensor([1 + 2j]), True),
+    (torch.tensor([1 + 2j]), torch.tensor([1 - 2j]), False),
+    (torch.eye(2).to_sparse(), torch.eye(2).to_sparse(), True),
+    (torch.eye(2).to_sparse(), torch.eye(2), False),
+    (torch.tensor([True]), torch.tensor([False]), False),
+    (torch.tensor([], dtype=torch.int64), torch.tensor([], dtype=torch.int64), True),
+])
+def test_tensors_bit_by_bit(a, b, same: bool) -> None:
+    assert (different(a, b) is None) == same
+
+
+def test_forms_travel() -> None:
+    value = (1, [torch.ones(2)], {"k": None}, slice(1, 2), Out(torch.ones(1)))
+    form = _check.plain_form(value)
+    back = _check.from_form(form, {"Out": Out})
+    assert different(back[:3], value[:3]) is None and isinstance(back[4], Out)
+    with pytest.raises(ValueError):
+        _check.from_form(_check.plain_form(len), {})
+
+
+# ---- state ----
+
+def test_state_is_put_back() -> None:
+    from pellucid._state import ModelState, RandomState
+
+    class Stateful(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bn = nn.BatchNorm1d(4)
+            self.calls, self.cache, self.log = 0, {}, [1]
+            self.register_buffer("steps", torch.zeros(1))
+
+        def forward(self, x):
+            self.calls += 1
+            self.cache["x"] = x
+            self.log.append(x)
+            self.steps += 1
+            self.extra = x
+            return self.bn(x)
+
+    model = Stateful()
+    cache, log = model.cache, model.log
+    random, state = RandomState(), ModelState(model)
+    before = torch.rand(3)
+    random.restore()
+    model.eval()
+    model(torch.randn(3, 4)).sum().backward()
+    model.train()(torch.randn(3, 4))
+    model.register_forward_hook(lambda *a: None)
+    state.restore()
+    random.restore()
+    assert torch.equal(torch.rand(3), before)
+    assert model.training and model.calls == 0 and not hasattr(model, "extra") and not model._forward_hooks
+    assert model.cache is cache and not cache and model.log is log and log == [1]
+    assert model.steps == 0 and not model.bn.running_mean.any() and model.bn.num_batches_tracked == 0
+    assert all(p.grad is None for p in model.parameters())
+
+
+# ---- inputs ----
+
+def first(candidates):
+    return next(iter(candidates))
+
+
+def test_other_inputs() -> None:
+    from pellucid import _inputs
+    ids, mask = torch.randint(5, 90, (2, 7)), torch.ones(2, 7, dtype=torch.int64)
+    inputs = ((), {"input_ids": ids, "attention_mask": mask, "position_ids": torch.arange(7).expand(2, 7)})
+    _, data = first(_inputs.other_data(inputs, 1))
+    assert not torch.equal(data["input_ids"], ids) and torch.equal(data["attention_mask"], mask)
+    assert torch.equal(data["position_ids"], inputs[1]["position_ids"])
+    assert {k: tuple(v.shape) for k, v in first(_inputs.other_batch(inputs))[1].items()} == dict.fromkeys(data, (3, 7))
+    _, longer = first(_inputs.other_length(inputs, 3))
+    assert {tuple(v.shape) for v in longer.values()} == {(2, 10)}
+    assert torch.equal(longer["position_ids"][0], torch.arange(10))
+    image = (torch.randn(2, 3, 64, 64),)
+    assert first(_inputs.other_length((image, {}), 1))[0][0].shape == (2, 3, 96, 96)
+    pictures = ([torch.rand(3, 32, 32), torch.rand(3, 32, 32)],)
+    assert len(first(_inputs.other_batch((pictures, {})))[0][0]) == 3
+    assert all(0 <= t.min() and t.max() <= 1 for t in first(_inputs.other_data((pictures, {}), 1))[0][0])
+    assert list(_inputs.other_batch(((1, "x"), {}))) == []
+
+
+def test_inputs_keep_their_memory_format() -> None:
+    from pellucid import _inputs
+    x = torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last).requires_grad_()
+    (copy,), _ = _inputs.copied(((x,), {}))
+    assert copy.stride() == x.stride() and copy.requires_grad and copy.data_ptr() != x.data_ptr()
+
+
