@@ -61,7 +61,7 @@ class Recording:
         try:
             if self._workshop is None:
                 self.model = module
-                self._workshop = Workshop(module, None, (), self.origin, True, lambda text: None)
+                self._workshop = Workshop(module, None, (), self.origin, lambda text: None)
                 self._workshop.__enter__()
             inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
             self.calls.append(Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled()))

@@ -69,7 +69,7 @@ class Call:
 
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type] = (),
-             strict: bool = True, *, origin: str = "", verified: bool = True, tracked: bool = True,
+             strict: bool = True, *, origin: str = "", verified: bool = True,
              progress: Callable[[str], None] | None = None) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
@@ -81,7 +81,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     strict  raise SkeletonError where the skeleton differs from the model
     """
     args = args if isinstance(args, tuple) else tuple(args) if isinstance(args, list) else (args,)
-    work = Workshop(model, module, tuple(leaves), origin, tracked, progress or (lambda text: None))
+    work = Workshop(model, module, tuple(leaves), origin, progress or (lambda text: None))
     with work:
         work.record_given((args, dict(kwargs or {})))
         work.record_more(more)
@@ -100,12 +100,12 @@ def _complaint(report: Report) -> str:
 class Workshop:
     """One skeleton in the making. On exit the model, its inputs and the generators are as they were."""
 
-    def __init__(self, model: torch.nn.Module, path: str | None, leaves: tuple[type, ...], origin: str, tracked: bool,
+    def __init__(self, model: torch.nn.Module, path: str | None, leaves: tuple[type, ...], origin: str,
                  progress: Callable[[str], None]):
         self.whole = model
         self.path = path
         self.model = model.get_submodule(path) if path else model
-        self.leaves, self.origin, self.tracked, self.progress = leaves, origin, tracked, progress
+        self.leaves, self.origin, self.progress = leaves, origin, progress
         self.report = Report()
         self.sequences: list[list[dict]] = []
         self.recorded: list[Call] = []
@@ -126,14 +126,9 @@ class Workshop:
 
     def _new_recorder(self) -> Any:
         from ._pellucid import Recorder
-        options: dict[str, Any] = {}
-        if self.leaves:
-            options["leaves"] = self.leaves
-        if self.origin:
-            options["origin"] = self.origin
-        if not self.tracked:
-            options["tracked"] = False
-        return Recorder(self.model, **options)
+        recorder = Recorder(self.model, **({"leaves": self.leaves} if self.leaves else {}))
+        recorder.origin = self.origin
+        return recorder
 
     def _restore(self) -> None:
         for remark in self.state.restore():

@@ -1,0 +1,408 @@
+"""Small models, one mechanism of the synthesis each: build() -> (model, args, kwargs).
+
+`expects` are patterns that the skeleton's source must have, `lacks` those it must not.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Callable, Optional
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+CASES: dict[str, tuple[Callable[[], tuple], tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def case(expects: tuple[str, ...] = (), lacks: tuple[str, ...] = ()) -> Callable:
+    def add(build: Callable[[], tuple]) -> Callable[[], tuple]:
+        CASES[build.__name__] = (build, expects, lacks)
+        return build
+
+    return add
+
+
+def randn(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape)
+
+
+class Plain(nn.Module):
+    def __init__(self, width: int = 8):
+        super().__init__()
+        self.first = nn.Linear(width, 2 * width)
+        self.second = nn.Linear(2 * width, width)
+
+    def forward(self, x):
+        hidden = F.relu(self.first(x))
+        return self.second(hidden) + x
+
+
+@case(expects=(r"class Plain\(nn\.Module\)", r"nn\.Linear\(8, 16\)", r"hidden = F\.relu\(self\.first\(x\)\)"))
+def plain():
+    return Plain(), (randn(3, 8),), {}
+
+
+class Options:
+    def __init__(self, depth=3, width=8, norm="layer", residual=True, act="gelu"):
+        self.depth, self.width, self.norm, self.residual, self.act = depth, width, norm, residual, act
+
+
+ACTS = {"relu": F.relu, "gelu": F.gelu}
+
+
+class Block(nn.Module):
+    def __init__(self, options: Options):
+        super().__init__()
+        self.options = options
+        self.norm = nn.LayerNorm(options.width) if options.norm == "layer" else nn.Identity()
+        self.linear = nn.Linear(options.width, options.width)
+
+    def forward(self, x, scale=None):
+        y = ACTS[self.options.act](self.linear(self.norm(x)))
+        if scale is not None:
+            y = y * scale
+        if self.options.residual:
+            return x + y
+        return y
+
+
+class Stack(nn.Module):
+    def __init__(self, options: Options):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block(options) for _ in range(options.depth))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+@case(expects=(r"for block in self\.blocks:", r"F\.gelu"), lacks=(r"options", r"scale", r"\bif\b"))
+def config_and_loop():
+    return Stack(Options()), (randn(2, 8),), {}
+
+
+class Down(nn.Module):
+    def __init__(self, inside: int, outside: int):
+        super().__init__()
+        self.conv = nn.Conv2d(inside, outside, 3, padding=1)
+        self.shortcut = nn.Conv2d(inside, outside, 1) if inside != outside else None
+
+    def forward(self, x):
+        shortcut = x
+        if self.shortcut is not None:
+            shortcut = self.shortcut(x)
+        return self.conv(x).relu() + shortcut
+
+
+@case(expects=(r"class Down", r"if self\.shortcut is not None:", r"def __init__\(self, in"))
+def instances_differ():
+    return nn.Sequential(Down(3, 8), Down(8, 8), Down(8, 4)), (randn(2, 3, 16, 16),), {}
+
+
+class Reshape(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = self.qkv(x).reshape(batch, length, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        attention = (q @ k.transpose(-2, -1) * 4 ** -0.5).softmax(-1)
+        return (attention @ v).transpose(1, 2).reshape(batch, length, width)
+
+
+@case(expects=(r"batch, length, width = x\.shape", r"reshape\(batch, length, width\)"))
+def sizes_are_expressions():
+    return Reshape(), (randn(2, 5, 8),), {}
+
+
+def helper(x, double=False, bias=None):
+    if double:
+        x = x * 2
+    if bias is not None:
+        x = x + bias
+    return x
+
+
+class Helpers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def prepare(self, x):
+        return helper(x, double=True)
+
+    def forward(self, x):
+        return helper(self.linear(self.prepare(x)), bias=self.linear.bias)
+
+
+@case(expects=(r"def helper\(",))
+def helper_functions():
+    return Helpers(), (randn(2, 8),), {}
+
+
+@dataclass
+class Result:
+    logits: torch.Tensor
+    hidden: Optional[tuple] = None
+
+
+class Structured(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 2)
+
+    def forward(self, x, return_hidden: bool = True):
+        hidden = self.a(x)
+        return Result(logits=self.b(hidden), hidden=(x, hidden) if return_hidden else None)
+
+
+@case(expects=(r"@dataclass", r"class Result", r"Result\(logits="))
+def dataclass_result():
+    return Structured(), (randn(2, 8),), {}
+
+
+class Dictionary(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleDict({"a": nn.Linear(8, 2), "b": nn.Linear(8, 3)})
+
+    def forward(self, x):
+        return {name: head(x) for name, head in self.heads.items()}
+
+
+@case(expects=(r"self\.heads\.items\(\)",))
+def dict_result():
+    return Dictionary(), (randn(2, 8),), {}
+
+
+class Buffers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.register_buffer("kept", torch.randn(8))
+        self.register_buffer("frequencies", 1.0 / 10000 ** (torch.arange(0, 8, 2) / 8), persistent=False)
+        self.register_buffer("steps", torch.tensor(0))
+
+    def forward(self, x):
+        self.steps += 1
+        return self.linear(x) * self.kept + torch.cat((self.frequencies, self.frequencies))
+
+
+@case(expects=(r"register_buffer\(['\"]frequencies['\"]", r"persistent=False"))
+def buffers():
+    return Buffers(), (randn(2, 8),), {}
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(32, 8)
+        self.head = nn.Linear(8, 32, bias=False)
+        self.head.weight = self.embed.weight
+        self.scale = nn.Parameter(torch.ones(8), requires_grad=False)
+
+    def forward(self, ids):
+        return self.head(self.embed(ids) * self.scale)
+
+
+@case(expects=(r"requires_grad=False|requires_grad_\(False\)",))
+def ties_and_frozen():
+    return Tied(), (torch.randint(0, 32, (2, 5)),), {}
+
+
+class DropPath(nn.Module):
+    def __init__(self, p: float):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        if self.p == 0.0 or not self.training:
+            return x
+        mask = x.new_empty((x.shape[0],) + (1,) * (x.ndim - 1)).bernoulli_(1 - self.p)
+        return x * mask / (1 - self.p)
+
+
+class Dropping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+        self.drops = nn.ModuleList(DropPath(p) for p in (0.0, 0.1, 0.2))
+
+    def forward(self, x):
+        for layer, drop in zip(self.layers, self.drops):
+            x = x + drop(layer(x))
+        return F.dropout(x, 0.3, self.training)
+
+
+@case(expects=(r"self\.training",))
+def train_and_eval():
+    return Dropping(), (randn(4, 8),), {}
+
+
+def wrapped(function):
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        kwargs.pop("unused", None)
+        return function(self, *args, **kwargs)
+
+    return wrapper
+
+
+class Decorated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    @wrapped
+    def forward(self, x, *, factor: float = 2.0):
+        return self.linear(x) * factor
+
+
+@case()
+def decorated_forward():
+    return Decorated(), (randn(2, 8),), {}
+
+
+class Carried(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(4, 4)
+
+    def forward(self, x):
+        state = x.new_zeros(x.shape[0], 4)
+        outputs = []
+        for step in range(x.shape[1]):
+            state = self.cell(x[:, step], state)
+            outputs.append(state)
+        return torch.stack(outputs, 1), state
+
+
+@case(expects=(r"for step in range\(x\.shape\[1\]\):",))
+def loop_over_length():
+    return Carried(), (randn(2, 5, 4),), {}
+
+
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            return self.a(x)
+        return self.b(x)
+
+
+@case(expects=(r"if x\.sum\(\) > 0:",))
+def data_dependent_branch():
+    return Branching(), (randn(2, 8).abs(),), {}
+
+
+class Shared(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = Plain()
+        self.again = self.encoder
+
+    def forward(self, a, b):
+        return self.encoder(a) + self.again(b)
+
+
+@case()
+def shared_module():
+    return Shared(), (randn(2, 8), randn(2, 8)), {}
+
+
+class Base(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.inner = nn.Linear(width, width)
+
+    def embed(self, x):
+        return self.inner(x)
+
+    def forward(self, x):
+        return self.embed(x)
+
+
+class Derived(Base):
+    def __init__(self):
+        super().__init__(8)
+        self.outer = nn.Linear(8, 8)
+
+    def embed(self, x):
+        return super().embed(x).tanh()
+
+    def forward(self, x):
+        return self.outer(super().forward(x))
+
+
+@case()
+def inheritance():
+    return Derived(), (randn(2, 8),), {}
+
+
+class Optional_(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(50, 8)
+
+    def forward(self, input_ids=None, attention_mask=None, inputs_embeds=None, **kwargs: Any):
+        if inputs_embeds is None:
+            inputs_embeds = self.embed(input_ids)
+        if attention_mask is not None:
+            inputs_embeds = inputs_embeds * attention_mask[..., None]
+        return inputs_embeds.sum(1)
+
+
+@case(lacks=(r"inputs_embeds is None",))
+def keyword_arguments():
+    mask = torch.ones(2, 6, dtype=torch.int64)
+    mask[1, 4:] = 0
+    return Optional_(), (), {"input_ids": torch.randint(0, 50, (2, 6)), "attention_mask": mask}
+
+
+class NoGrad(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def forward(self, x):
+        with torch.no_grad():
+            weights = self.a(x).softmax(-1)
+        return self.b(x) * weights
+
+
+@case(expects=(r"with torch\.no_grad\(\):",))
+def no_grad_block():
+    return NoGrad(), (randn(2, 8),), {}
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x * grad  # wrong on purpose: only the author's own backward gives it
+
+
+class Custom(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return Square.apply(self.linear(x))
+
+
+@case(expects=(r"autograd\.Function", r"def backward"))
+def autograd_function():
+    return Custom(), (randn(2, 8),), {}

@@ -1,0 +1,171 @@
+"""From a running model to a program: one small model per mechanism, and what must hold for all."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="skeletons are made of torch modules")
+
+import pellucid  # noqa: E402
+import skeleton_models  # noqa: E402
+from pellucid import _check, _pellucid, _skeleton, _verify  # noqa: E402
+from torch import nn  # noqa: E402
+
+if not hasattr(_pellucid, "Recorder"):
+    pytest.skip("this build has no recorder", allow_module_level=True)
+
+
+def referee_here(model, source, root, sequences, extra=(), patience=0.0):
+    """Verification without a process of its own: a fifth of the time, all of the comparisons."""
+    if foreign := _verify.foreign_imports(source, extra):
+        return [_verify.Check("imports", "failed", f"imports {foreign}")]
+    try:
+        data = _verify.referee_data(model, source, root, copy.deepcopy(sequences), extra)
+        return [_verify.Check(**row) for row in _check.referee(data)]
+    finally:
+        torch.set_num_threads(1)
+
+
+@pytest.fixture
+def here(monkeypatch) -> None:
+    monkeypatch.setattr(_skeleton, "verify", referee_here)
+
+
+@pytest.mark.parametrize("name", skeleton_models.CASES)
+def test_mechanism(name: str, here) -> None:
+    build, expects, lacks = skeleton_models.CASES[name]
+    torch.manual_seed(0)
+    model, args, kwargs = build()
+    made = pellucid.skeleton(model.eval(), args, kwargs)
+    assert made.report.complete, f"{made.report}\n{made.source}"
+    for pattern in expects:
+        assert re.search(pattern, made.source), f"{pattern} is missing in\n{made.source}"
+    for pattern in lacks:
+        assert not re.search(pattern, made.source.split("import torch", 1)[1]), f"{pattern} is in\n{made.source}"
+    assert pellucid.format_source(made.source) == made.source, "the skeleton is formatted"
+
+
+def plain():
+    torch.manual_seed(0)
+    return skeleton_models.Plain().eval(), torch.randn(3, 8)
+
+
+def test_in_its_own_process(tmp_path) -> None:
+    model, x = plain()
+    made = pellucid.skeleton(model, (x,), origin="tests:Plain")
+    assert made.report.complete and made.root == "Plain"
+    assert "tests:Plain" in made.source and "# Verified: bit-equal on recorded" in made.source
+    made.save(tmp_path / "plain.py")
+    assert (tmp_path / "plain.py").read_text() == made.source
+    assert torch.equal(made.module()(x), model(x))
+    assert "second: Linear" in str(made.tree)
+    assert made.report.to_dict()["good"]
+
+
+def test_a_wrong_skeleton_is_never_handed_out(monkeypatch) -> None:
+    """Whatever the synthesis writes, an error in it is found."""
+    model, x = plain()
+    recorder = _pellucid.Recorder
+
+    class Sloppy:
+        def __init__(self, *args, **kwargs):
+            self.inner = recorder(*args, **kwargs)
+
+        def run(self, *args):
+            return self.inner.run(*args)
+
+        def synthesise(self):
+            source, *rest = self.inner.synthesise()
+            assert "+ x" in source
+            return source.replace("+ x", "+ x * 1.0000001"), *rest
+
+    monkeypatch.setattr(_pellucid, "Recorder", Sloppy)
+    monkeypatch.setattr(_skeleton, "verify", referee_here)
+    with pytest.raises(pellucid.SkeletonError, match="differs from the model: recorded") as caught:
+        pellucid.skeleton(model, (x,))
+    assert not caught.value.skeleton.report.good
+    made = pellucid.skeleton(model, (x,), strict=False)
+    assert not made.report.good and "NOT: recorded" in made.source
+
+
+def test_nothing_is_left_behind(here) -> None:
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bn, self.calls, self.cache = nn.BatchNorm1d(8), 0, {}
+
+        def forward(self, x):
+            self.calls += 1
+            x.mul_(2)
+            return self.bn(x)
+
+    model, x = Counting(), torch.randn(4, 8)
+    model.bn.weight.grad = grad = torch.ones(8)
+    handle = model.register_forward_hook(lambda *a: None)
+    state = {k: v.clone() for k, v in model.state_dict().items()}
+    before, torch_state = x.clone(), torch.get_rng_state()
+    made = pellucid.skeleton(model, (x,), strict=False)
+    assert made.source
+    assert torch.equal(x, before) and torch.equal(torch.get_rng_state(), torch_state)
+    assert model.training and model.calls == 0 and model.bn.weight.grad is grad
+    assert all(torch.equal(v, state[k]) for k, v in model.state_dict().items())
+    handle.remove()
+    assert not model._forward_hooks
+
+
+def test_the_models_own_exception_comes_out() -> None:
+    class Odd(Exception):
+        pass
+
+    class Raising(nn.Module):
+        def forward(self, x):
+            raise Odd("this one")
+
+    with pytest.raises(Odd, match="this one"):
+        pellucid.skeleton(Raising(), (torch.ones(1),))
+
+
+def test_given_call_only(here) -> None:
+    model, args, kwargs = skeleton_models.train_and_eval()
+    made = pellucid.skeleton(model.eval(), args, kwargs, more=[])
+    assert "self.training" not in made.source and "bernoulli" not in made.source
+    made = pellucid.skeleton(model.eval(), args, kwargs, more=[(torch.randn(7, 8),)])
+    assert made.report.status("more") == "passed"
+
+
+def test_part_of_a_model(here) -> None:
+    model, args, kwargs = skeleton_models.config_and_loop()
+    made = pellucid.skeleton(model.eval(), args, kwargs, module="blocks.1")
+    assert made.root == "Block" and "class Stack" not in made.source and made.report.complete
+
+
+def test_several_calls(here) -> None:
+    class Steps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.GRUCell(4, 4)
+
+        def forward(self, x, state=None):
+            if state is None:
+                state = x.new_zeros(x.shape[0], 4)
+            state = self.cell(x, state)
+            return state * 2, state
+
+    with pellucid.record() as recording:
+        model = Steps().eval()
+        _, state = model(torch.randn(2, 4))
+        model(torch.randn(2, 4), state)
+    made = recording.skeleton()
+    assert "if state is None" in made.source
+    assert [c.name for c in made.report.checks if c.name.startswith("recorded")] == ["recorded", "recorded, call 2"]
+
+
+def test_nothing_recorded() -> None:
+    with pellucid.record() as recording:
+        pass
+    with pytest.raises(pellucid.SkeletonError, match="no call"):
+        recording.skeleton()
+    assert nn.Module.__call__.__module__ == "torch.nn.modules.module"
