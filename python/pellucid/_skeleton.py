@@ -109,6 +109,7 @@ class Workshop:
         self.report = Report()
         self.sequences: list[list[dict]] = []
         self.recorded: list[Call] = []
+        self.recorded_result: Any = None  # of the given call, in plain form
         self.unrecorded: dict[str, Call] = {}
 
     def __enter__(self) -> Workshop:
@@ -156,8 +157,10 @@ class Workshop:
         args, kwargs = _inputs.copied(call.inputs)
         _check.seed_all(SEED)
         with torch.set_grad_enabled(call.grad):
-            self.recorder.run(call.label, args, kwargs)
+            result = self.recorder.run(call.label, args, kwargs)
         self.recorded.append(call)
+        if self.recorded_result is None:
+            self.recorded_result = _check.detached(_check.plain_form(result))
         self._restore()
         self._time("record", start)
 
@@ -217,6 +220,7 @@ class Workshop:
 
     def record_given(self, inputs: Inputs) -> None:
         """The first run: on the model as it was given, before anything could fill a cache."""
+        from . import _check
         self.given = inputs
         self.progress("recording")
         self._record(Call("given", self._inner(inputs, "given", self.grad), self.grad))
@@ -224,6 +228,10 @@ class Workshop:
         self.progress("running the original")
         self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
         self.sequences.append([self._play_with_gradients(Call("given", given.inputs, True), "gradients enabled")])
+        # The recorder must not be noticed by the model.
+        unwatched = self.sequences[1 if self.grad else 0][0]["result"]
+        if found := _check.difference(unwatched, self.recorded_result):
+            self.report.checks.append(Check("recording", "failed", f"watched, the model gives something else: {found}"))
 
     def _play_with_gradients(self, call: Call, name: str, **what: bool) -> dict[str, Any]:
         try:
