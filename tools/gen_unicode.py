@@ -1,16 +1,23 @@
 #!/usr/bin/env python3
 """Writes src/python/unicode_tables.inc from the unicodedata of the Python that runs it.
 
-Run with Python 3.13 (Unicode 15.1), the newest supported one:
+Run with Python 3.13 (Unicode 15.1), the newest supported one. The older ones are asked what they could print
+already; PELLUCID_PYTHONS names the folder that holds <version>/bin/python (default: pyenv's).
+
     python3.13 tools/gen_unicode.py src/python/unicode_tables.inc
 """
 
 import collections
+import json
+import os
+import pathlib
+import subprocess
 import sys
 import unicodedata
 
 ALL_POINTS = range(0x110000)
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
+OLDER = range(8, 13)  # minor versions of Python 3
 BLOCK = 32  # names between two entries of the index
 
 
@@ -45,6 +52,37 @@ def put_numbers(out, type, name, numbers, form="{}"):
     out.append("};\n")
 
 
+def printable_in(minor):
+    """The points that Python 3.<minor> prints as they are."""
+    folder = pathlib.Path(os.environ.get("PELLUCID_PYTHONS", pathlib.Path.home() / ".pyenv" / "versions"))
+    python = next(folder.glob(f"3.{minor}.*/bin/python"))
+    script = "import json; print(json.dumps([p for p in range(0x110000) if chr(p).isprintable()]))"
+    return set(json.loads(subprocess.run([python, "-c", script], capture_output=True, check=True).stdout))
+
+
+def put_printable_since(out):
+    """What is printable now, but was not in an older Python."""
+    older = {minor: printable_in(minor) for minor in OLDER}
+    rows = []
+    for point in ALL_POINTS:
+        if not chr(point).isprintable() or point in older[OLDER[0]]:
+            continue
+        since = next((minor for minor in OLDER if point in older[minor]), OLDER[-1] + 1)
+        if rows and rows[-1][1] == point - 1 and rows[-1][2] == since:
+            rows[-1][1] = point
+        else:
+            rows.append([point, point, since])
+    out.append(f"/* first, last, the Python 3.x in which they became printable; all others are so since 3.{OLDER[0]} */")
+    put_valued_ranges(out, "printable_since", rows)
+
+
+def put_valued_ranges(out, name, rows):
+    out.append(f"static const pel_valued_range {name}[] = {{")
+    row = [f"{{0x{first:X},0x{last:X},{value}}}," for first, last, value in rows]
+    out.extend("".join(row[i : i + 6]) for i in range(0, len(row), 6))
+    out.append("};\n")
+
+
 def put_normalisation(out):
     """Only for what an identifier may hold: XID_Continue is closed under NFKC."""
     pool, rows = [], []
@@ -73,10 +111,7 @@ def put_normalisation(out):
         else:
             classes.append([point, point, combining])
     out.append("/* first, last, canonical combining class; all others are 0 */")
-    out.append("static const pel_combining combining_classes[] = {")
-    row = [f"{{0x{first:X},0x{last:X},{value}}}," for first, last, value in classes]
-    out.extend("".join(row[i : i + 6]) for i in range(0, len(row), 6))
-    out.append("};\n")
+    put_valued_ranges(out, "combining_classes", classes)
 
     pairs = []
     for point in ALL_POINTS:
@@ -195,6 +230,7 @@ def main():
     put_ranges(out, "xid_start_ranges", ranges(str.isidentifier))
     put_ranges(out, "xid_continue_ranges", ranges(is_xid_continue))
     put_ranges(out, "printable_ranges", ranges(str.isprintable))
+    put_printable_since(out)
     put_normalisation(out)
     put_names(out)
     with open(sys.argv[1], "w") as file:

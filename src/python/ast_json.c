@@ -2,6 +2,7 @@
  * between versions, and between our tree and theirs, is in this file alone. */
 #include "base/json.h"
 #include "python/parse.h"
+#include "python/unicode.h"
 
 typedef struct pel_ast_writer {
     pel_json json;
@@ -40,14 +41,29 @@ static void write_name(pel_ast_writer *w, pel_name name) {
         pel_json_null(&w->json);
 }
 
+/* A repr, in which the Python of the version escapes characters that were not assigned in its time. */
+static pel_str older_repr(pel_ast_writer *w, pel_str repr) {
+    pel_buf out = pel_buf_in(w->json.out->ctx);
+    for (size_t i = 0, len; i < repr.len; i += len) {
+        uint32_t point = pel_utf8_point(repr.ptr + i, &len);
+        if (point < 0x80 || pel_is_printable_in(point, w->version))
+            pel_put(&out, pel_str_cut(repr, i, i + len));
+        else
+            pel_putf(&out, point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
+    }
+    return pel_buf_str(&out);
+}
+
 static void write_constant(pel_ast_writer *w, const pel_const *value) {
     pel_buf repr = pel_buf_in(w->json.out->ctx);
     pel_put_repr(&repr, value);
+    pel_str text = pel_buf_str(&repr);
+    if (value->kind == PEL_CONST_STR && w->version < PEL_VERSION_MAX) text = older_repr(w, text);
     pel_json_object(&w->json);
     pel_json_key(&w->json, "t");
     pel_json_c(&w->json, pel_const_type_name(value));
     pel_json_key(&w->json, "v");
-    pel_json_str(&w->json, pel_buf_str(&repr));
+    pel_json_str(&w->json, text);
     pel_json_end_object(&w->json);
 }
 
@@ -73,6 +89,42 @@ static void write_old_slice(pel_ast_writer *w, const pel_node *slice) {
     }
 }
 
+static pel_node *empty_constant(pel_ctx *ctx, uint32_t line, uint32_t column) {
+    pel_node *empty = pel_make_constant(ctx, pel_const_str(ctx, PEL_STR("")));
+    empty->lineno = empty->end_lineno = line;
+    empty->col_offset = empty->end_col_offset = column;
+    return empty;
+}
+
+/* Whether the expression of a field starts with a brace, and no space before it. */
+static bool starts_with_brace(const pel_node *field) {
+    const pel_node *value = field->FormattedValue.value;
+    bool has_braces = value->kind == PEL_Set || value->kind == PEL_Dict || value->kind == PEL_SetComp || value->kind == PEL_DictComp;
+    return has_braces && value->lineno == field->lineno && value->col_offset == field->col_offset + 1;
+}
+
+/* Python 3.12.1 leaves empty constants in a format specification: at its end, if that is a field, and before a
+ * field that looks like a doubled brace. */
+static void write_format_spec_312(pel_ast_writer *w, const pel_node *spec) {
+    pel_ctx *ctx = w->json.out->ctx;
+    pel_nodes values = { 0 };
+    bool after_constant = false;
+    for (uint32_t i = 0; i < spec->JoinedStr.values.n; i++) {
+        pel_node *value = spec->JoinedStr.values.at[i];
+        bool is_constant = value->kind == PEL_Constant;
+        if (!is_constant && !after_constant && starts_with_brace(value))
+            pel_nodes_push(ctx, &values, empty_constant(ctx, value->lineno, value->col_offset));
+        pel_nodes_push(ctx, &values, value);
+        after_constant = is_constant;
+    }
+    if (values.n && !after_constant)
+        pel_nodes_push(ctx, &values, empty_constant(ctx, spec->end_lineno, spec->end_col_offset));
+    pel_node copy = { 0 };
+    memcpy(&copy, spec, pel_node_size(PEL_JoinedStr));
+    copy.JoinedStr.values = values;
+    write_node(w, &copy);
+}
+
 static void write_field(pel_ast_writer *w, const pel_node *node, const pel_field *field) {
     pel_json *json = &w->json;
     pel_json_key(json, field->name);
@@ -84,6 +136,8 @@ static void write_field(pel_ast_writer *w, const pel_node *node, const pel_field
             pel_json_null(json);
         else if (w->version == 8 && node->kind == PEL_Subscript && child == node->Subscript.slice)
             write_old_slice(w, child);
+        else if (w->version == 12 && node->kind == PEL_FormattedValue && child == node->FormattedValue.format_spec)
+            write_format_spec_312(w, child);
         else
             write_node(w, child);
         break;

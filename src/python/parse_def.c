@@ -16,9 +16,11 @@ typedef struct pel_parameters {
 /* param: NAME [':' expression]; a lambda's has no annotation */
 static pel_node *parse_parameter(pel_parser *p, const pel_parameters *state, bool is_variadic) {
     pel_node *node = pel_begin(p, arg, pel_here(p));
+    pel_place name_to = p->lex.token.to;
     node->arg.arg = pel_expect_name(p, "a parameter name");
+    pel_check_bound(p, node->arg.arg, pel_start_of(node));
     if (!state->is_lambda && pel_accept(p, PEL_T_COLON)) {
-        if (is_variadic && pel_at(p, PEL_T_STAR)) { /* *args: *Ts */
+        if (is_variadic && state->stage == AFTER_STAR && pel_at(p, PEL_T_STAR)) { /* *args: *Ts */
             pel_need_version(p, 11, pel_here(p), "starred annotations");
             pel_node *starred = pel_begin(p, Starred, pel_here(p));
             pel_advance(p);
@@ -28,7 +30,9 @@ static pel_node *parse_parameter(pel_parser *p, const pel_parameters *state, boo
             node->arg.annotation = pel_expression(p);
         }
     }
-    return pel_finish(p, node);
+    /* Python 3.8 leaves out the annotation of keyword-only parameters */
+    bool is_name_only = p->lex.version == 8 && state->stage == AFTER_STAR && !is_variadic;
+    return is_name_only ? pel_finish_at(node, name_to) : pel_finish(p, node);
 }
 
 static void parse_star_parameter(pel_parser *p, pel_parameters *state, pel_node *arguments) {
@@ -89,7 +93,7 @@ static pel_node *parse_parameters(pel_parser *p, pel_token_kind end, bool is_lam
                 pel_syntax_error(&p->lex, state.star, "named arguments must follow bare *");
             state.stage = AFTER_DOUBLE_STAR;
             pel_advance(p);
-            arguments->arguments.kwarg = parse_parameter(p, &state, false);
+            arguments->arguments.kwarg = parse_parameter(p, &state, true);
             if (pel_at(p, PEL_T_EQUAL))
                 pel_syntax_error(&p->lex, pel_here(p), "var-keyword argument cannot have default value");
         } else if (pel_at(p, PEL_T_SLASH)) {

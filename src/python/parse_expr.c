@@ -159,7 +159,7 @@ pel_node *pel_named_expression(pel_parser *p) {
     pel_place from = pel_here(p);
     pel_node *target = pel_expression(p);
     if (!pel_at(p, PEL_T_COLONEQUAL)) return target;
-    if (target->kind != PEL_Name || target->parens)
+    if (target->kind != PEL_Name || (target->parens && p->lex.version > 8))
         pel_syntax_error(&p->lex, pel_start_of(target), "cannot use assignment expressions with %s",
                          pel_expression_text(target));
     pel_node *node = pel_begin(p, NamedExpr, from);
@@ -262,7 +262,7 @@ pel_node *pel_parenthesised_rest(pel_parser *p, pel_place from, pel_token_kind c
     pel_node *node;
     if (pel_at(p, PEL_T_YIELD)) {
         node = parse_yield(p);
-        node->parens = 1;
+        node->parens++;
         pel_expect(p, close);
         return node;
     }
@@ -280,7 +280,7 @@ pel_node *pel_parenthesised_rest(pel_parser *p, pel_place from, pel_token_kind c
         if (!pel_at(p, PEL_T_COMMA)) {
             if (first->kind == PEL_Starred && p->lex.version > 8)
                 pel_syntax_error(&p->lex, pel_start_of(first), "cannot use starred expression here");
-            first->parens = 1;
+            first->parens++;
             pel_expect(p, close);
             return first;
         }
@@ -289,7 +289,7 @@ pel_node *pel_parenthesised_rest(pel_parser *p, pel_place from, pel_token_kind c
     }
     node = pel_begin(p, Tuple, from);
     node->Tuple.elts = pel_take(p, mark);
-    node->parens = 1;
+    node->parens++;
     pel_expect(p, close);
     return pel_finish(p, node);
 }
@@ -373,7 +373,7 @@ static pel_node *parse_dict(pel_parser *p, pel_place from, pel_node *first_key) 
 
 static void check_set_element(pel_parser *p, const pel_node *element) {
     if (element->kind == PEL_NamedExpr && !element->parens)
-        pel_need_version(p, 10, pel_start_of(element), "assignment expressions without parentheses in sets");
+        pel_need_version(p, 9, pel_start_of(element), "assignment expressions without parentheses in sets");
 }
 
 /* set: '{' star_named_expressions '}'
@@ -420,7 +420,8 @@ static pel_node *parse_argument(pel_parser *p, pel_argument_state *state) {
         pel_node *node = pel_begin(p, Starred, from);
         pel_advance(p);
         node->Starred.value = pel_expression(p);
-        return pel_finish(p, node);
+        /* Python 3.8 leaves out a closing parenthesis here */
+        return p->lex.version == 8 ? pel_finish_at(node, pel_end_of(node->Starred.value)) : pel_finish(p, node);
     }
     if (pel_at(p, PEL_T_DOUBLESTAR)) {
         pel_node *node = pel_begin(p, keyword, from);
@@ -436,6 +437,7 @@ static pel_node *parse_argument(pel_parser *p, pel_argument_state *state) {
                              "expression cannot contain assignment, perhaps you meant \"==\"?");
         pel_node *node = pel_begin(p, keyword, from);
         node->keyword.arg = value->Name.id;
+        pel_check_bound(p, value->Name.id, from);
         pel_advance(p);
         if (pel_at(p, PEL_T_COMMA) || pel_at(p, PEL_T_RPAR)) pel_unexpected(p, "a value for this argument");
         node->keyword.value = pel_expression(p);

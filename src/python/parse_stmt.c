@@ -156,7 +156,7 @@ static pel_node *parse_del(pel_parser *p) {
     pel_advance(p);
     uint32_t mark = pel_mark(p);
     do {
-        pel_node *target = pel_bitwise_or(p);
+        pel_node *target = p->lex.version == 8 ? pel_star_target(p) : pel_bitwise_or(p);
         pel_make_target(p, target, PEL_DELETE);
         pel_keep(p, target);
     } while (pel_accept(p, PEL_T_COMMA) && !at_statement_end(p));
@@ -421,7 +421,8 @@ static pel_node *parse_with_item(pel_parser *p) {
     pel_node *item = pel_begin(p, withitem, pel_here(p));
     item->withitem.context_expr = pel_expression(p);
     if (pel_accept(p, PEL_T_AS)) {
-        item->withitem.optional_vars = pel_bitwise_or(p);
+        bool may_be_starred = p->lex.version >= 9;
+        item->withitem.optional_vars = may_be_starred ? pel_star_target(p) : pel_bitwise_or(p);
         pel_make_target(p, item->withitem.optional_vars, PEL_WITH_TARGET);
     }
     return pel_finish(p, item);
@@ -449,7 +450,7 @@ static bool at_parenthesised_items(pel_parser *p) {
 
 /* `with (a, b):` has two items, unless an element is one that only a tuple can have. */
 static bool is_tuple_of_items(const pel_parser *p, const pel_node *node) {
-    if (p->lex.version < 9 || node->kind != PEL_Tuple || !node->parens || !node->Tuple.elts.n) return false;
+    if (p->lex.version < 9 || node->kind != PEL_Tuple || node->parens != 1 || !node->Tuple.elts.n) return false;
     for (uint32_t i = 0; i < node->Tuple.elts.n; i++) {
         const pel_node *element = node->Tuple.elts.at[i];
         if (element->kind == PEL_Starred || (element->kind == PEL_NamedExpr && !element->parens)) return false;

@@ -424,7 +424,7 @@ static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quo
     pel_next_token(lex);
     pel_node *node = pel_begin(p, FormattedValue, pel_here(p));
     const char *start = lex->at;
-    if (level >= 2) pel_syntax_error(lex, pel_here(p), "f-string: expressions nested too deeply");
+    if (level >= 3) pel_syntax_error(lex, pel_here(p), "f-string: expressions nested too deeply");
     lex->field = lex->n_brackets;
     pel_enter(p);
     pel_advance(p);
@@ -485,6 +485,7 @@ static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quo
             if (level == 0) pel_syntax_error(lex, part->to, "f-string: single '}' is not allowed");
             pel_next_token(lex);
             return;
+        case PEL_PART_LINE_END: pel_next_token(lex); return;
         }
     }
 }

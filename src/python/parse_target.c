@@ -41,6 +41,10 @@ const char *pel_expression_text(const pel_node *node) {
     }
 }
 
+void pel_check_bound(pel_parser *p, pel_name name, pel_place at) {
+    if (p->lex.version == 8 && name == p->debug) pel_syntax_error(&p->lex, at, "cannot assign to __debug__");
+}
+
 static _Noreturn void refuse(pel_parser *p, const pel_node *node, pel_target_use use) {
     const char *text = pel_expression_text(node);
     pel_place at = pel_start_of(node);
@@ -64,14 +68,16 @@ void pel_make_target(pel_parser *p, pel_node *node, pel_target_use use) {
     pel_CTX context = use == PEL_DELETE ? PEL_Del : PEL_Store;
     switch (node->kind) {
     case PEL_Name:
-        if (node->Name.id == p->debug && p->lex.version == 8) /* later versions leave this to the compiler */
-            pel_syntax_error(&p->lex, pel_start_of(node), "cannot assign to __debug__");
+        pel_check_bound(p, node->Name.id, pel_start_of(node));
         node->Name.ctx = context;
         return;
-    case PEL_Attribute: node->Attribute.ctx = context; return;
+    case PEL_Attribute:
+        pel_check_bound(p, node->Attribute.attr, pel_start_of(node));
+        node->Attribute.ctx = context;
+        return;
     case PEL_Subscript: node->Subscript.ctx = context; return;
     case PEL_Starred:
-        if (is_single || use == PEL_DELETE) break;
+        if (is_single || (use == PEL_DELETE && p->lex.version > 8)) break; /* 3.8 leaves `del *x` to the compiler */
         node->Starred.ctx = context;
         pel_make_target(p, node->Starred.value, use);
         return;
@@ -90,7 +96,8 @@ void pel_make_target(pel_parser *p, pel_node *node, pel_target_use use) {
     refuse(p, node, use);
 }
 
-static pel_node *parse_star_target(pel_parser *p) {
+/* star_target: '*' star_target | target; not checked yet */
+pel_node *pel_star_target(pel_parser *p) {
     if (!pel_at(p, PEL_T_STAR)) return pel_bitwise_or(p);
     pel_node *node = pel_begin(p, Starred, pel_here(p));
     pel_advance(p);
@@ -98,16 +105,15 @@ static pel_node *parse_star_target(pel_parser *p) {
     return pel_finish(p, node);
 }
 
-/* star_targets: ','.star_target+ [',']
- * star_target: '*' star_target | target */
+/* star_targets: ','.star_target+ [','] */
 pel_node *pel_star_targets(pel_parser *p) {
     pel_place from = pel_here(p);
-    pel_node *node = parse_star_target(p);
+    pel_node *node = pel_star_target(p);
     if (pel_at(p, PEL_T_COMMA)) {
         uint32_t mark = pel_mark(p);
         pel_keep(p, node);
         while (pel_accept(p, PEL_T_COMMA) && (pel_starts_expression(pel_kind_now(p)) || pel_at(p, PEL_T_STAR)))
-            pel_keep(p, parse_star_target(p));
+            pel_keep(p, pel_star_target(p));
         node = pel_begin(p, Tuple, from);
         node->Tuple.elts = pel_take(p, mark);
         pel_finish(p, node);

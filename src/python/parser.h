@@ -123,7 +123,10 @@ const pel_const *pel_number_value(pel_parser *p, const pel_token *token);
 
 typedef enum pel_target_use { PEL_ASSIGN, PEL_AUGASSIGN, PEL_ANNASSIGN, PEL_DELETE, PEL_FOR_TARGET, PEL_WITH_TARGET } pel_target_use;
 void pel_make_target(pel_parser *p, pel_node *node, pel_target_use use);
+pel_node *pel_star_target(pel_parser *p);  /* still Load: pel_make_target comes next */
 pel_node *pel_star_targets(pel_parser *p); /* of `for`; made Store */
+/* Refuses a name that must not be bound. Python 3.8's parser cares; the later ones leave it to the compiler. */
+void pel_check_bound(pel_parser *p, pel_name name, pel_place at);
 const char *pel_expression_text(const pel_node *node); /* "function call", "literal": for messages */
 
 /* ---- functions and classes (parse_def.c) ---- */

@@ -66,9 +66,13 @@ static pel_str normal_name(pel_ctx *ctx, pel_str name) {
     return (pel_str){ copy, name.len };
 }
 
+/* The only names that CPython accepts together with a byte order mark. */
+static bool is_plain_utf8_name(pel_str name) {
+    return pel_str_is(name, "utf-8") || pel_str_starts(name, PEL_STR("utf-8-"));
+}
+
 static bool is_utf8_name(pel_str name) {
-    return pel_str_is(name, "utf-8") || pel_str_is(name, "utf8") || pel_str_is(name, "utf-8-sig") ||
-           pel_str_is(name, "u8") || pel_str_is(name, "cp65001") || pel_str_starts(name, PEL_STR("utf-8-"));
+    return is_plain_utf8_name(name) || pel_str_is(name, "utf8") || pel_str_is(name, "u8") || pel_str_is(name, "cp65001");
 }
 
 /* ---- UTF-8 ---- */
@@ -200,8 +204,9 @@ pel_source pel_source_decode(pel_ctx *ctx, pel_str name, pel_str bytes) {
     if (has_mark) bytes = pel_str_from(bytes, mark.len);
     uint32_t line;
     pel_str encoding = find_encoding(bytes, &line);
-    bool is_utf8 = !encoding.len || is_utf8_name(normal_name(ctx, encoding));
-    if (has_mark && !is_utf8)
+    pel_str normal = normal_name(ctx, encoding);
+    bool is_utf8 = !encoding.len || is_utf8_name(normal);
+    if (has_mark && encoding.len && !is_plain_utf8_name(normal))
         pel_throw_at(ctx, PEL_E_SYNTAX, 0, line, 0, "the encoding '%.*s' contradicts the byte order mark of UTF-8",
                      PEL_FMT(encoding));
     pel_str text = is_utf8 ? bytes : decode_by(ctx, bytes, encoding, line);

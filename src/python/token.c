@@ -357,6 +357,10 @@ pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel
                 if (*close == '}') s = close;
             }
         } else if (*s == '\n') {
+            if (quoted->quotes == 1 && in_spec) {
+                end = PEL_PART_LINE_END;
+                break;
+            }
             if (quoted->quotes == 1) unterminated(lex, quoted, opened);
             next_line(lex, s + 1);
         } else if (*s == 0 && s >= lex->limit) {
@@ -364,8 +368,8 @@ pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel
         }
     }
     token->end = s;
-    token->to = place_of(lex, s);
     lex->at = end == PEL_PART_DOUBLED ? s + 1 : s;
+    token->to = place_of(lex, lex->at);
     return end;
 }
 

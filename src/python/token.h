@@ -93,9 +93,12 @@ typedef struct pel_quoted {
 pel_quoted pel_quoted_parts(const pel_token *token);
 
 /* Python 3.12: reads literal text of a formatted string up to what ends it: the closing quotes, '{' or '}'.
- * A doubled brace ends it too: it then stands in the part once and is passed over. Sets from, to, start and
- * end of the token; lex->at is at what ended the part. */
-typedef enum pel_part_end { PEL_PART_QUOTE, PEL_PART_OPEN, PEL_PART_CLOSE, PEL_PART_DOUBLED } pel_part_end;
+ * A doubled brace ends it too: it then stands in the part once and is passed over. A line end ends the format
+ * specification of a string in single quotes. Sets from, to, start and end of the token; lex->at is at what
+ * ended the part. */
+typedef enum pel_part_end {
+    PEL_PART_QUOTE, PEL_PART_OPEN, PEL_PART_CLOSE, PEL_PART_DOUBLED, PEL_PART_LINE_END,
+} pel_part_end;
 pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel_place opened, bool in_spec);
 
 void pel_open_bracket(pel_lexer *lex, char bracket, pel_place from);

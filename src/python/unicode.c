@@ -11,10 +11,10 @@ typedef struct pel_decomposition {
     uint16_t start, count;
 } pel_decomposition;
 
-typedef struct pel_combining {
+typedef struct pel_valued_range {
     uint32_t first, last;
-    uint8_t class;
-} pel_combining;
+    uint8_t value;
+} pel_valued_range;
 
 typedef struct pel_composition {
     uint32_t first, second, whole;
@@ -38,6 +38,21 @@ static bool in_ranges(const pel_range *ranges, size_t n, uint32_t point) {
     return false;
 }
 
+/* The value of the range that holds point, 0 if none does. */
+static uint8_t value_in(const pel_valued_range *ranges, size_t n, uint32_t point) {
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (point < ranges[middle].first)
+            high = middle;
+        else if (point > ranges[middle].last)
+            low = middle + 1;
+        else
+            return ranges[middle].value;
+    }
+    return 0;
+}
+
 bool pel_is_xid_start(uint32_t point) { return in_ranges(xid_start_ranges, PEL_COUNT(xid_start_ranges), point); }
 
 bool pel_is_xid_continue(uint32_t point) {
@@ -47,6 +62,10 @@ bool pel_is_xid_continue(uint32_t point) {
 bool pel_is_printable(uint32_t point) {
     if (point < 0x7F) return point >= 0x20;
     return in_ranges(printable_ranges, PEL_COUNT(printable_ranges), point);
+}
+
+bool pel_is_printable_in(uint32_t point, int minor) {
+    return pel_is_printable(point) && value_in(printable_since, PEL_COUNT(printable_since), point) <= minor;
 }
 
 /* ---- UTF-8 ---- */
@@ -82,17 +101,7 @@ enum { /* Hangul syllables are composed by arithmetic */
 typedef PEL_VEC(uint32_t) pel_points;
 
 static uint8_t combining_class(uint32_t point) {
-    size_t low = 0, high = PEL_COUNT(combining_classes);
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (point < combining_classes[middle].first)
-            high = middle;
-        else if (point > combining_classes[middle].last)
-            low = middle + 1;
-        else
-            return combining_classes[middle].class;
-    }
-    return 0;
+    return value_in(combining_classes, PEL_COUNT(combining_classes), point);
 }
 
 static void decompose(pel_ctx *ctx, pel_points *out, uint32_t point) {

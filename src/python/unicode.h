@@ -8,6 +8,7 @@
 bool pel_is_xid_start(uint32_t point); /* '_' too, as for str.isidentifier */
 bool pel_is_xid_continue(uint32_t point);
 bool pel_is_printable(uint32_t point); /* str.isprintable: repr writes the others as escapes */
+bool pel_is_printable_in(uint32_t point, int minor); /* the same in Python 3.<minor>, which may know less of Unicode */
 
 /* The code point at s, which must be well-formed UTF-8 (lone surrogates may pass); *len is its length. */
 uint32_t pel_utf8_point(const char *s, size_t *len);
