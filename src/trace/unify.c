@@ -176,16 +176,20 @@ static void substitute(void *arg, pel_node **slot) {
 
 static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint);
 
-/* The name outside whose values are those of the hole in the lanes that have the part; or a new one, which is None
- * in the others. */
+/* A unifier for other lanes, each of which lies in one lane outside: the names outside are known in it. */
+static pel_unifier unifier_inside(pel_unifier *outside, const uint32_t *lane_of, uint32_t n) {
+    pel_unifier inner = { .ctx = outside->ctx, .n_lanes = n, .prefix = outside->prefix, .around = outside };
+    for (uint32_t h = 0; h < outside->holes.n; h++) {
+        pel_hole seen = { outside->holes.at[h].name, pel_new_array(inner.ctx, n, pel_node *) };
+        for (uint32_t i = 0; i < n; i++) seen.values[i] = outside->holes.at[h].values[lane_of[i]];
+        pel_push(inner.ctx, &inner.holes, seen);
+    }
+    return inner;
+}
+
+/* A hole of the lanes that have the part, as a name outside: it is None in the others. */
 static pel_node *name_outside(pel_unifier *unifier, const pel_hole *hole, const uint32_t *lane_of, uint32_t n) {
     pel_ctx *ctx = unifier->ctx;
-    for (uint32_t h = 0; h < unifier->holes.n; h++) {
-        bool equal = true;
-        for (uint32_t i = 0; i < n && equal; i++)
-            equal = pel_same(hole->values[i], unifier->holes.at[h].values[lane_of[i]]);
-        if (equal) return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
-    }
     pel_hole added = { free_name(unifier, hole->name), pel_new_array(ctx, unifier->n_lanes, pel_node *) };
     for (uint32_t i = 0; i < unifier->n_lanes; i++) added.values[i] = pel_make_constant(ctx, &pel_none);
     for (uint32_t i = 0; i < n; i++) added.values[lane_of[i]] = hole->values[i];
@@ -209,12 +213,13 @@ static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
         lane_of[n++] = i;
     }
     if (n == 0 || n == l.n || l.n != unifier->n_lanes) return NULL;
-    pel_unifier inner = { .ctx = ctx, .n_lanes = n, .prefix = unifier->prefix, .around = unifier };
+    pel_unifier inner = unifier_inside(unifier, lane_of, n);
+    const uint32_t n_outside = inner.holes.n;
     pel_node *body = unify(&inner, (lanes){ present, n }, hint);
     if (body->kind != PEL_Call) return NULL;
-    for (uint32_t h = 0; h < inner.holes.n; h++)
+    for (uint32_t h = n_outside; h < inner.holes.n; h++)
         if (any_has_mark((lanes){ inner.holes.at[h].values, n }, PEL_CALL_BUILDS)) return NULL;
-    for (uint32_t h = 0; h < inner.holes.n; h++) {
+    for (uint32_t h = n_outside; h < inner.holes.n; h++) {
         substitution s = { inner.holes.at[h].name, name_outside(unifier, &inner.holes.at[h], lane_of, n) };
         substitute(&s, &body);
     }
@@ -364,15 +369,20 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
     }
     if (longest < 2) return NULL;
     pel_node **elements = pel_alloc_array(ctx, total, sizeof *elements);
+    uint32_t *list_of = pel_new_array(ctx, total, uint32_t);
     for (uint32_t i = 0; i < lists.n; i++)
-        memcpy(elements + starts[i], lists.at[i]->List.elts.at, (starts[i + 1] - starts[i]) * sizeof *elements);
+        for (uint32_t e = starts[i]; e < starts[i + 1]; e++) {
+            elements[e] = lists.at[i]->List.elts.at[e - starts[i]];
+            list_of[e] = i;
+        }
     lanes all = { elements, total };
     if (!all_of_kind(all, PEL_Call) || !calls_fit(all)) return NULL;
 
-    pel_unifier inner = { .ctx = ctx, .n_lanes = total, .prefix = unifier->prefix, .around = unifier };
+    pel_unifier inner = unifier_inside(unifier, list_of, total);
+    const uint32_t n_outside = inner.holes.n;
     pel_node *element = unify_call(&inner, all, hint);
     PEL_VEC(pel_hole *) running = { 0 };
-    for (uint32_t h = 0; h < inner.holes.n; h++) {
+    for (uint32_t h = n_outside; h < inner.holes.n; h++) {
         pel_hole *hole = &inner.holes.at[h];
         if (!varies_within_a_list(hole, starts, lists.n)) continue;
         if (any_has_mark((lanes){ hole->values, total }, PEL_CALL_BUILDS)) return NULL; /* built where it stands */
@@ -383,7 +393,7 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
 
     for (uint32_t h = 0; h < running.n; h++) pel_push(ctx, &unifier->busy, running.at[h]->name);
     bool counts = running.n == 1 && counts_up(running.at[0], starts, lists.n);
-    for (uint32_t h = 0; h < inner.holes.n; h++) { /* what is one value for each list belongs to the outside */
+    for (uint32_t h = n_outside; h < inner.holes.n; h++) { /* what is one value for each list belongs to the outside */
         pel_hole *hole = &inner.holes.at[h];
         if (varies_within_a_list(hole, starts, lists.n)) continue;
         pel_node **values = pel_alloc_array(ctx, lists.n, sizeof *values), *some = NULL;
@@ -463,13 +473,14 @@ static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_node *first = l.at[0];
     if (l.n > 1 && any_has_mark(l, PEL_CALL_OPAQUE)) return make_hole(unifier, l, hint);
     if (all_of_kind(l, PEL_Call) && calls_fit(l)) return unify_call(unifier, l, hint);
-    if (all_of_kind(l, PEL_List)) return unify_list(unifier, l, hint);
+    bool builds = any_has_mark(l, PEL_CALL_BUILDS);
+    if (all_of_kind(l, PEL_List) && builds) return unify_list(unifier, l, hint);
     if (all_same(l)) return first;
-    if (any_has_mark(l, PEL_CALL_BUILDS)) {
+    if (builds) {
         pel_node *optional = make_optional(unifier, l, hint);
         if (optional) return optional;
     }
-    if (all_of_kind(l, PEL_Tuple) && any_has_mark(l, PEL_CALL_BUILDS)) { /* a tuple of plain values is better passed whole */
+    if (all_of_kind(l, PEL_Tuple) && builds) { /* a tuple of plain values is better passed whole */
         bool fits = true;
         for (uint32_t i = 1; i < l.n; i++) fits &= l.at[i]->Tuple.elts.n == first->Tuple.elts.n;
         if (fits) return unify_tuple(unifier, l, hint);
