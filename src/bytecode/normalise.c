@@ -1,0 +1,607 @@
+/* What this file does and in which order is said in normalise.h. It works on a vector of canonical instructions in
+ * which NOP means "deleted"; jumps name places in that vector until relay() writes the final order. */
+#include "bytecode/normalise.h"
+
+#include "bytecode/normalise_internal.h"
+
+/* ---- helpers that the other normalise_*.c files share ---- */
+
+_Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what) {
+    pel_throw(n->ctx, PEL_E_INCOMPLETE, at < n->ins.n ? n->ins.at[at].offset : 0, "%s", what);
+}
+
+uint32_t pel_norm_next(const pel_norm *n, uint32_t i) {
+    for (i++; i < n->ins.n && n->ins.at[i].op == PEL_I_NOP; i++) {}
+    return i;
+}
+
+uint32_t pel_norm_prev(const pel_norm *n, uint32_t i) {
+    while (i-- > 0)
+        if (n->ins.at[i].op != PEL_I_NOP) return i;
+    return PEL_NONE;
+}
+
+/* The first instruction at or behind a place that is still there. */
+uint32_t pel_norm_skip(const pel_norm *n, uint32_t i) {
+    while (i < n->ins.n && n->ins.at[i].op == PEL_I_NOP) i++;
+    return i;
+}
+
+uint8_t pel_norm_op(const pel_norm *n, uint32_t i) { return i < n->ins.n ? n->ins.at[i].op : PEL_I_NOP; }
+
+bool pel_norm_is_none(const pel_norm *n, uint32_t i) {
+    return i < n->ins.n && n->ins.at[i].op == PEL_I_CONST && n->ins.at[i].value->kind == PEL_CONST_NONE;
+}
+
+/* Jumps to each place, counted anew. */
+void pel_norm_count_targets(pel_norm *n) {
+    memset(n->jumps_to, 0, (n->ins.n + 1) * sizeof *n->jumps_to);
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        pel_ins *ins = &n->ins.at[i];
+        if (ins->op == PEL_I_NOP || ins->target == PEL_NONE) continue;
+        ins->target = pel_norm_skip(n, ins->target);
+        n->jumps_to[ins->target]++;
+    }
+}
+
+/* Follows unconditional jumps. */
+uint32_t pel_norm_resolve(const pel_norm *n, uint32_t i) {
+    for (int steps = 0; steps < 64; steps++) {
+        i = pel_norm_skip(n, i);
+        if (i >= n->ins.n || n->ins.at[i].op != PEL_I_JUMP) break;
+        i = n->ins.at[i].target;
+    }
+    return i;
+}
+
+bool pel_norm_same_ins(const pel_ins *a, const pel_ins *b) {
+    if (a->op != b->op || a->sub != b->sub || a->flag != b->flag || a->arg != b->arg) return false;
+    switch (a->op) {
+    case PEL_I_CONST: return a->value == b->value || pel_const_same(a->value, b->value);
+    case PEL_I_CALL:
+        return a->value == b->value || (a->value && b->value && pel_const_same(a->value, b->value));
+    default: return a->name == b->name;
+    }
+}
+
+/* ---- one instruction of some version -> canonical ones ---- */
+
+/* What the same instruction means depends on the version in these few ways. */
+typedef struct traits {
+    uint8_t call_slots;    /* on the stack below the arguments of CALL_FUNCTION_EX */
+    uint8_t compare_shift; /* of COMPARE_OP's argument */
+    bool named_functions;  /* MAKE_FUNCTION takes the qualified name from the stack */
+    bool function_flags;   /* MAKE_FUNCTION takes defaults and so on from the stack */
+    bool for_end_pops;     /* the END_FOR behind a loop pops the iterator, too */
+} traits;
+
+static const traits traits_of[PEL_VERSION_MAX + 1] = {
+    [8] = { 1, 0, true, true, false },  [9] = { 1, 0, true, true, false },  [10] = { 1, 0, true, true, false },
+    [11] = { 2, 0, false, true, false }, [12] = { 2, 4, false, true, true }, [13] = { 2, 5, false, false, false },
+};
+
+static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
+    pel_push(n->ctx, &n->ins,
+             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .offset = from->offset, .line = from->line });
+    return &n->ins.at[n->ins.n - 1];
+}
+
+static void add_arg(pel_norm *n, pel_iop op, const pel_insn *from, uint32_t arg) { add(n, op, from)->arg = arg; }
+static void add_sub(pel_norm *n, pel_iop op, const pel_insn *from, int sub, uint32_t arg) {
+    pel_ins *ins = add(n, op, from);
+    ins->sub = (uint8_t)sub;
+    ins->arg = arg;
+}
+static void add_name(pel_norm *n, pel_iop op, const pel_insn *from, int sub) {
+    pel_ins *ins = add(n, op, from);
+    ins->sub = (uint8_t)sub;
+    ins->name = from->name;
+}
+static void add_jump(pel_norm *n, pel_iop op, const pel_insn *from) { add(n, op, from)->target = from->target; }
+
+static void add_binary(pel_norm *n, const pel_insn *from, pel_OPERATOR operator, bool in_place) {
+    pel_ins *ins = add(n, PEL_I_BINARY, from);
+    ins->sub = (uint8_t) operator;
+    ins->flag = in_place;
+}
+
+/* BINARY_OP's argument, and the order of its in-place half. */
+static const uint8_t binary_ops[13] = { PEL_Add,    PEL_BitAnd, PEL_FloorDiv, PEL_LShift, PEL_MatMult, PEL_Mult, PEL_Mod,
+                                        PEL_BitOr, PEL_Pow,    PEL_RShift,   PEL_Sub,    PEL_Div,     PEL_BitXor };
+
+static void translate_compare(pel_norm *n, const pel_insn *from, uint32_t index) {
+    static const uint8_t ops[] = { PEL_Lt, PEL_LtE, PEL_Eq, PEL_NotEq, PEL_Gt, PEL_GtE, PEL_In, PEL_NotIn, PEL_Is, PEL_IsNot };
+    if (index == 10) { /* an exception and a type: the jump that follows is part of it */
+        add_sub(n, PEL_I_EXC_MATCH, from, 0, 0);
+        return;
+    }
+    if (index >= PEL_COUNT(ops)) pel_throw(n->ctx, PEL_E_FORMAT, from->offset, "unknown comparison %u", index);
+    add_sub(n, PEL_I_COMPARE, from, ops[index], 0);
+}
+
+/* The keyword names of a call stand in a constant just before it. */
+static const pel_const *take_names(pel_norm *n, const pel_insn *from) {
+    pel_ins *last = n->ins.n ? &n->ins.at[n->ins.n - 1] : NULL;
+    if (!last || last->op != PEL_I_CONST || last->value->kind != PEL_CONST_TUPLE)
+        pel_throw(n->ctx, PEL_E_INCOMPLETE, from->offset, "keyword names of a call are not a constant");
+    const pel_const *names = last->value;
+    last->op = PEL_I_NOP;
+    return names;
+}
+
+static void add_call(pel_norm *n, const pel_insn *from, uint32_t count, const pel_const *names, int slots) {
+    pel_ins *ins = add(n, PEL_I_CALL, from);
+    ins->arg = count;
+    ins->value = names;
+    ins->sub = (uint8_t)slots;
+}
+
+static void translate(pel_norm *n, const pel_insn *in) {
+    const traits *t = &traits_of[n->insns->code->version];
+    switch ((pel_op)in->op) {
+    case PEL_OP_NOP:
+    case PEL_OP_EXTENDED_ARG:
+    case PEL_OP_RESUME:
+    case PEL_OP_PRECALL:
+    case PEL_OP_MAKE_CELL:
+    case PEL_OP_COPY_FREE_VARS:
+    case PEL_OP_TO_BOOL:
+    case PEL_OP_END_SEND:
+    case PEL_OP_GEN_START:
+    case PEL_OP_RETURN_GENERATOR:
+    case PEL_OP_ASYNC_GEN_WRAP:
+    case PEL_OP_EXIT_INIT_CHECK:
+    case PEL_OP_END_FOR:
+    case PEL_OP_POP_BLOCK:
+    case PEL_OP_CLEANUP_THROW:
+    case PEL_OP_NONE: break;
+
+    case PEL_OP_POP_TOP: add(n, PEL_I_POP, in); break;
+    case PEL_OP_COPY: add_arg(n, PEL_I_COPY, in, in->arg); break;
+    case PEL_OP_SWAP: add_arg(n, PEL_I_SWAP, in, in->arg); break;
+    case PEL_OP_DUP_TOP: add_arg(n, PEL_I_COPY, in, 1); break;
+    case PEL_OP_DUP_TOP_TWO:
+        add_arg(n, PEL_I_COPY, in, 2);
+        add_arg(n, PEL_I_COPY, in, 2);
+        break;
+    case PEL_OP_ROT_TWO: add_arg(n, PEL_I_SWAP, in, 2); break;
+    case PEL_OP_ROT_THREE:
+    case PEL_OP_ROT_FOUR:
+    case PEL_OP_ROT_N:
+        for (uint32_t k = in->op == PEL_OP_ROT_THREE ? 3 : in->op == PEL_OP_ROT_FOUR ? 4 : in->arg; k >= 2; k--)
+            add_arg(n, PEL_I_SWAP, in, k);
+        break;
+    case PEL_OP_PUSH_NULL: add(n, PEL_I_PUSH_NULL, in); break;
+
+    case PEL_OP_LOAD_CONST: add(n, PEL_I_CONST, in)->value = in->value; break;
+    case PEL_OP_LOAD_FAST:
+    case PEL_OP_LOAD_FAST_CHECK: add_name(n, PEL_I_LOAD, in, PEL_FAST); break;
+    case PEL_OP_LOAD_FAST_LOAD_FAST:
+        add_name(n, PEL_I_LOAD, in, PEL_FAST);
+        add_name(n, PEL_I_LOAD, in, PEL_FAST);
+        n->ins.at[n->ins.n - 1].name = in->name2;
+        break;
+    case PEL_OP_STORE_FAST_LOAD_FAST:
+        add_name(n, PEL_I_STORE, in, PEL_FAST);
+        add_name(n, PEL_I_LOAD, in, PEL_FAST);
+        n->ins.at[n->ins.n - 1].name = in->name2;
+        break;
+    case PEL_OP_STORE_FAST_STORE_FAST:
+        add_name(n, PEL_I_STORE, in, PEL_FAST);
+        add_name(n, PEL_I_STORE, in, PEL_FAST);
+        n->ins.at[n->ins.n - 1].name = in->name2;
+        break;
+    case PEL_OP_LOAD_FAST_AND_CLEAR: add_name(n, PEL_I_LOAD_CLEAR, in, PEL_FAST); break;
+    case PEL_OP_LOAD_DEREF: add_name(n, PEL_I_LOAD, in, PEL_DEREF); break;
+    case PEL_OP_LOAD_CLASSDEREF: add_name(n, PEL_I_LOAD, in, PEL_CLASS_DEREF); break;
+    case PEL_OP_LOAD_FROM_DICT_OR_DEREF: /* what LOAD_LOCALS pushed is under it */
+        if (n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_LOCALS) n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
+        add_name(n, PEL_I_LOAD, in, PEL_CLASS_DEREF);
+        n->ins.at[n->ins.n - 1].flag = true;
+        break;
+    case PEL_OP_LOAD_FROM_DICT_OR_GLOBALS:
+        if (n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_LOCALS) n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
+        add_name(n, PEL_I_LOAD, in, PEL_NAME);
+        n->ins.at[n->ins.n - 1].flag = true;
+        break;
+    case PEL_OP_LOAD_GLOBAL:
+        if (in->kind == PEL_ARG_NAME2 && in->arg & 1) add(n, PEL_I_PUSH_NULL, in);
+        add_name(n, PEL_I_LOAD, in, PEL_GLOBAL);
+        break;
+    case PEL_OP_LOAD_NAME: add_name(n, PEL_I_LOAD, in, PEL_NAME); break;
+    case PEL_OP_STORE_FAST: add_name(n, PEL_I_STORE, in, PEL_FAST); break;
+    case PEL_OP_STORE_DEREF: add_name(n, PEL_I_STORE, in, PEL_DEREF); break;
+    case PEL_OP_STORE_GLOBAL: add_name(n, PEL_I_STORE, in, PEL_GLOBAL); break;
+    case PEL_OP_STORE_NAME: add_name(n, PEL_I_STORE, in, PEL_NAME); break;
+    case PEL_OP_DELETE_FAST: add_name(n, PEL_I_DELETE, in, PEL_FAST); break;
+    case PEL_OP_DELETE_DEREF: add_name(n, PEL_I_DELETE, in, PEL_DEREF); break;
+    case PEL_OP_DELETE_GLOBAL: add_name(n, PEL_I_DELETE, in, PEL_GLOBAL); break;
+    case PEL_OP_DELETE_NAME: add_name(n, PEL_I_DELETE, in, PEL_NAME); break;
+    case PEL_OP_LOAD_CLOSURE: add_name(n, PEL_I_CELL, in, 0); break;
+
+    case PEL_OP_LOAD_ATTR:
+        add_name(n, in->kind == PEL_ARG_NAME2 && in->arg & 1 ? PEL_I_METHOD : PEL_I_ATTR, in, 0);
+        break;
+    case PEL_OP_LOAD_METHOD: add_name(n, PEL_I_METHOD, in, 0); break;
+    case PEL_OP_LOAD_SUPER_ATTR: {
+        pel_ins *ins = add(n, PEL_I_SUPER, in);
+        ins->name = in->name;
+        ins->flag = in->arg & 2;
+        ins->sub = in->arg & 1;
+        break;
+    }
+    case PEL_OP_STORE_ATTR: add_name(n, PEL_I_STORE_ATTR, in, 0); break;
+    case PEL_OP_DELETE_ATTR: add_name(n, PEL_I_DELETE_ATTR, in, 0); break;
+    case PEL_OP_BINARY_SUBSCR: add(n, PEL_I_SUBSCR, in); break;
+    case PEL_OP_STORE_SUBSCR: add(n, PEL_I_STORE_SUBSCR, in); break;
+    case PEL_OP_DELETE_SUBSCR: add(n, PEL_I_DELETE_SUBSCR, in); break;
+    case PEL_OP_BINARY_SLICE:
+        add_sub(n, PEL_I_BUILD, in, PEL_D_SLICE, 2);
+        add(n, PEL_I_SUBSCR, in);
+        break;
+    case PEL_OP_STORE_SLICE:
+        add_sub(n, PEL_I_BUILD, in, PEL_D_SLICE, 2);
+        add(n, PEL_I_STORE_SUBSCR, in);
+        break;
+
+    case PEL_OP_UNARY_INVERT: add_sub(n, PEL_I_UNARY, in, PEL_Invert, 0); break;
+    case PEL_OP_UNARY_NEGATIVE: add_sub(n, PEL_I_UNARY, in, PEL_USub, 0); break;
+    case PEL_OP_UNARY_NOT: add_sub(n, PEL_I_UNARY, in, PEL_Not, 0); break;
+    case PEL_OP_UNARY_POSITIVE: add_sub(n, PEL_I_UNARY, in, PEL_UAdd, 0); break;
+    case PEL_OP_BINARY_OP:
+        if (in->arg >= 26) pel_throw(n->ctx, PEL_E_FORMAT, in->offset, "unknown operator %u", in->arg);
+        add_binary(n, in, binary_ops[in->arg % 13], in->arg >= 13);
+        break;
+    case PEL_OP_BINARY_ADD: add_binary(n, in, PEL_Add, false); break;
+    case PEL_OP_BINARY_AND: add_binary(n, in, PEL_BitAnd, false); break;
+    case PEL_OP_BINARY_FLOOR_DIVIDE: add_binary(n, in, PEL_FloorDiv, false); break;
+    case PEL_OP_BINARY_LSHIFT: add_binary(n, in, PEL_LShift, false); break;
+    case PEL_OP_BINARY_MATRIX_MULTIPLY: add_binary(n, in, PEL_MatMult, false); break;
+    case PEL_OP_BINARY_MODULO: add_binary(n, in, PEL_Mod, false); break;
+    case PEL_OP_BINARY_MULTIPLY: add_binary(n, in, PEL_Mult, false); break;
+    case PEL_OP_BINARY_OR: add_binary(n, in, PEL_BitOr, false); break;
+    case PEL_OP_BINARY_POWER: add_binary(n, in, PEL_Pow, false); break;
+    case PEL_OP_BINARY_RSHIFT: add_binary(n, in, PEL_RShift, false); break;
+    case PEL_OP_BINARY_SUBTRACT: add_binary(n, in, PEL_Sub, false); break;
+    case PEL_OP_BINARY_TRUE_DIVIDE: add_binary(n, in, PEL_Div, false); break;
+    case PEL_OP_BINARY_XOR: add_binary(n, in, PEL_BitXor, false); break;
+    case PEL_OP_INPLACE_ADD: add_binary(n, in, PEL_Add, true); break;
+    case PEL_OP_INPLACE_AND: add_binary(n, in, PEL_BitAnd, true); break;
+    case PEL_OP_INPLACE_FLOOR_DIVIDE: add_binary(n, in, PEL_FloorDiv, true); break;
+    case PEL_OP_INPLACE_LSHIFT: add_binary(n, in, PEL_LShift, true); break;
+    case PEL_OP_INPLACE_MATRIX_MULTIPLY: add_binary(n, in, PEL_MatMult, true); break;
+    case PEL_OP_INPLACE_MODULO: add_binary(n, in, PEL_Mod, true); break;
+    case PEL_OP_INPLACE_MULTIPLY: add_binary(n, in, PEL_Mult, true); break;
+    case PEL_OP_INPLACE_OR: add_binary(n, in, PEL_BitOr, true); break;
+    case PEL_OP_INPLACE_POWER: add_binary(n, in, PEL_Pow, true); break;
+    case PEL_OP_INPLACE_RSHIFT: add_binary(n, in, PEL_RShift, true); break;
+    case PEL_OP_INPLACE_SUBTRACT: add_binary(n, in, PEL_Sub, true); break;
+    case PEL_OP_INPLACE_TRUE_DIVIDE: add_binary(n, in, PEL_Div, true); break;
+    case PEL_OP_INPLACE_XOR: add_binary(n, in, PEL_BitXor, true); break;
+    case PEL_OP_COMPARE_OP: translate_compare(n, in, in->arg >> t->compare_shift); break;
+    case PEL_OP_IS_OP: add_sub(n, PEL_I_COMPARE, in, in->arg ? PEL_IsNot : PEL_Is, 0); break;
+    case PEL_OP_CONTAINS_OP: add_sub(n, PEL_I_COMPARE, in, in->arg ? PEL_NotIn : PEL_In, 0); break;
+
+    case PEL_OP_BUILD_TUPLE: add_sub(n, PEL_I_BUILD, in, PEL_D_TUPLE, in->arg); break;
+    case PEL_OP_BUILD_LIST: add_sub(n, PEL_I_BUILD, in, PEL_D_LIST, in->arg); break;
+    case PEL_OP_BUILD_SET: add_sub(n, PEL_I_BUILD, in, PEL_D_SET, in->arg); break;
+    case PEL_OP_BUILD_MAP: add_sub(n, PEL_I_BUILD, in, PEL_D_DICT, in->arg); break;
+    case PEL_OP_BUILD_STRING: add_sub(n, PEL_I_BUILD, in, PEL_D_STRING, in->arg); break;
+    case PEL_OP_BUILD_SLICE: add_sub(n, PEL_I_BUILD, in, PEL_D_SLICE, in->arg); break;
+    case PEL_OP_BUILD_CONST_KEY_MAP: {
+        const pel_const *keys = take_names(n, in);
+        pel_ins *ins = add(n, PEL_I_BUILD_CONST_KEYS, in);
+        ins->arg = in->arg;
+        ins->value = keys;
+        if (keys->n != in->arg) pel_throw(n->ctx, PEL_E_FORMAT, in->offset, "as many keys as values are needed");
+        break;
+    }
+    case PEL_OP_BUILD_TUPLE_UNPACK: add_sub(n, PEL_I_BUILD_UNPACK, in, PEL_D_TUPLE, in->arg); break;
+    case PEL_OP_BUILD_LIST_UNPACK: add_sub(n, PEL_I_BUILD_UNPACK, in, PEL_D_LIST, in->arg); break;
+    case PEL_OP_BUILD_SET_UNPACK: add_sub(n, PEL_I_BUILD_UNPACK, in, PEL_D_SET, in->arg); break;
+    case PEL_OP_BUILD_MAP_UNPACK: add_sub(n, PEL_I_BUILD_UNPACK, in, PEL_D_DICT, in->arg); break;
+    case PEL_OP_BUILD_TUPLE_UNPACK_WITH_CALL: add_sub(n, PEL_I_BUILD_CALL_UNPACK, in, PEL_D_TUPLE, in->arg); break;
+    case PEL_OP_BUILD_MAP_UNPACK_WITH_CALL: add_sub(n, PEL_I_BUILD_CALL_UNPACK, in, PEL_D_DICT, in->arg); break;
+    case PEL_OP_LIST_EXTEND: add_sub(n, PEL_I_EXTEND, in, PEL_D_LIST, in->arg); break;
+    case PEL_OP_SET_UPDATE: add_sub(n, PEL_I_EXTEND, in, PEL_D_SET, in->arg); break;
+    case PEL_OP_DICT_UPDATE: add_sub(n, PEL_I_EXTEND, in, PEL_D_DICT, in->arg); break;
+    case PEL_OP_DICT_MERGE: add_sub(n, PEL_I_EXTEND, in, PEL_D_MERGE, in->arg); break;
+    case PEL_OP_LIST_TO_TUPLE: add(n, PEL_I_LIST_TO_TUPLE, in); break;
+    case PEL_OP_LIST_APPEND: add_sub(n, PEL_I_APPEND, in, PEL_D_LIST, in->arg); break;
+    case PEL_OP_SET_ADD: add_sub(n, PEL_I_APPEND, in, PEL_D_SET, in->arg); break;
+    case PEL_OP_MAP_ADD: add_sub(n, PEL_I_APPEND, in, PEL_D_DICT, in->arg); break;
+    case PEL_OP_UNPACK_SEQUENCE: add_arg(n, PEL_I_UNPACK, in, in->arg); break;
+    case PEL_OP_UNPACK_EX: add_arg(n, PEL_I_UNPACK_EX, in, in->arg); break;
+
+    case PEL_OP_KW_NAMES: n->kw_names = in->value; break;
+    case PEL_OP_CALL:
+        add_call(n, in, in->arg, n->kw_names, 2);
+        n->kw_names = NULL;
+        break;
+    case PEL_OP_CALL_KW: add_call(n, in, in->arg, take_names(n, in), 2); break;
+    case PEL_OP_CALL_FUNCTION: add_call(n, in, in->arg, NULL, 1); break;
+    case PEL_OP_CALL_METHOD: add_call(n, in, in->arg, NULL, 2); break;
+    case PEL_OP_CALL_FUNCTION_KW: add_call(n, in, in->arg, take_names(n, in), 1); break;
+    case PEL_OP_CALL_FUNCTION_EX: add_sub(n, PEL_I_CALL_EX, in, t->call_slots, in->arg & 1); break;
+    case PEL_OP_MAKE_FUNCTION:
+        if (t->named_functions && n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_CONST)
+            n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
+        add_arg(n, PEL_I_FUNCTION, in, t->function_flags ? in->arg : 0);
+        break;
+    case PEL_OP_SET_FUNCTION_ATTRIBUTE: add_arg(n, PEL_I_FUNCTION_PART, in, in->arg); break;
+    case PEL_OP_LOAD_BUILD_CLASS: add(n, PEL_I_BUILD_CLASS, in); break;
+    case PEL_OP_IMPORT_NAME: add_name(n, PEL_I_IMPORT, in, 0); break;
+    case PEL_OP_IMPORT_FROM: add_name(n, PEL_I_IMPORT_FROM, in, 0); break;
+    case PEL_OP_IMPORT_STAR: add(n, PEL_I_IMPORT_STAR, in); break;
+
+    case PEL_OP_GET_ITER: add(n, PEL_I_GET_ITER, in); break;
+    case PEL_OP_GET_AITER: add(n, PEL_I_GET_ITER, in)->flag = true; break;
+    case PEL_OP_FOR_ITER: add_jump(n, PEL_I_FOR, in); break;
+    case PEL_OP_YIELD_VALUE: add(n, PEL_I_YIELD, in); break;
+    case PEL_OP_RETURN_VALUE: add(n, PEL_I_RETURN, in); break;
+    case PEL_OP_RETURN_CONST:
+        add(n, PEL_I_CONST, in)->value = in->value;
+        add(n, PEL_I_RETURN, in)->flag = true;
+        break;
+    case PEL_OP_RAISE_VARARGS: add_arg(n, PEL_I_RAISE, in, in->arg); break;
+    case PEL_OP_RERAISE: add(n, PEL_I_RERAISE, in); break;
+    case PEL_OP_JUMP_FORWARD:
+    case PEL_OP_JUMP_ABSOLUTE:
+    case PEL_OP_JUMP_BACKWARD:
+    case PEL_OP_JUMP_BACKWARD_NO_INTERRUPT: add_jump(n, PEL_I_JUMP, in); break;
+    case PEL_OP_POP_JUMP_IF_FALSE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_FALSE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_FALSE: add_jump(n, PEL_I_PJF, in); break;
+    case PEL_OP_POP_JUMP_IF_TRUE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_TRUE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_TRUE: add_jump(n, PEL_I_PJT, in); break;
+    case PEL_OP_POP_JUMP_IF_NONE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_NONE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_NONE: add_jump(n, PEL_I_PJN, in); break;
+    case PEL_OP_POP_JUMP_IF_NOT_NONE:
+    case PEL_OP_POP_JUMP_FORWARD_IF_NOT_NONE:
+    case PEL_OP_POP_JUMP_BACKWARD_IF_NOT_NONE: add_jump(n, PEL_I_PJNN, in); break;
+    case PEL_OP_JUMP_IF_FALSE_OR_POP: add_jump(n, PEL_I_JFP, in); break;
+    case PEL_OP_JUMP_IF_TRUE_OR_POP: add_jump(n, PEL_I_JTP, in); break;
+
+    case PEL_OP_BEFORE_WITH: add(n, PEL_I_WITH, in); break;
+    case PEL_OP_BEFORE_ASYNC_WITH: add(n, PEL_I_WITH, in)->flag = true; break;
+    case PEL_OP_WITH_EXCEPT_START: add(n, PEL_I_WITH_RAISED, in); break;
+    case PEL_OP_PUSH_EXC_INFO: add(n, PEL_I_EXC, in); break;
+    case PEL_OP_CHECK_EXC_MATCH: add(n, PEL_I_EXC_MATCH, in); break;
+    case PEL_OP_CHECK_EG_MATCH: add(n, PEL_I_EXC_MATCH, in)->sub = 1; break;
+    case PEL_OP_JUMP_IF_NOT_EXC_MATCH: add_jump(n, PEL_I_EXC_MATCH, in); break;
+    case PEL_OP_POP_EXCEPT: add(n, PEL_I_POP_EXC, in); break;
+    case PEL_OP_PREP_RERAISE_STAR: add(n, PEL_I_GROUP_RAISE, in); break;
+
+    case PEL_OP_FORMAT_VALUE:
+        if (in->arg & 3 && !(in->arg & 4)) add_arg(n, PEL_I_CONVERT, in, in->arg & 3);
+        add_sub(n, PEL_I_FORMAT, in, (in->arg & 4) ? (int)(in->arg & 3) : 0, in->arg & 4 ? 1 : 0);
+        break;
+    case PEL_OP_FORMAT_SIMPLE: add_arg(n, PEL_I_FORMAT, in, 0); break;
+    case PEL_OP_FORMAT_WITH_SPEC: add_arg(n, PEL_I_FORMAT, in, 1); break;
+    case PEL_OP_CONVERT_VALUE: add_arg(n, PEL_I_CONVERT, in, in->arg); break;
+    case PEL_OP_LOAD_ASSERTION_ERROR: add(n, PEL_I_ASSERTION_ERROR, in); break;
+    case PEL_OP_LOAD_LOCALS: add(n, PEL_I_LOCALS, in); break;
+    case PEL_OP_SETUP_ANNOTATIONS: add(n, PEL_I_SETUP_ANNOTATIONS, in); break;
+    case PEL_OP_PRINT_EXPR: add(n, PEL_I_PRINT, in); break;
+    case PEL_OP_MATCH_CLASS: add_arg(n, PEL_I_MATCH_CLASS, in, in->arg); break;
+    case PEL_OP_MATCH_MAPPING: add(n, PEL_I_MATCH_MAPPING, in); break;
+    case PEL_OP_MATCH_SEQUENCE: add(n, PEL_I_MATCH_SEQUENCE, in); break;
+    case PEL_OP_MATCH_KEYS: add(n, PEL_I_MATCH_KEYS, in); break;
+    case PEL_OP_GET_LEN: add(n, PEL_I_GET_LEN, in); break;
+    case PEL_OP_COPY_DICT_WITHOUT_KEYS: add(n, PEL_I_DICT_REST, in); break;
+    case PEL_OP_CALL_INTRINSIC_1:
+        switch (in->arg) { /* those that have an instruction of their own elsewhere */
+        case 1: add(n, PEL_I_PRINT, in); break;
+        case 2: add(n, PEL_I_IMPORT_STAR, in); add(n, PEL_I_CONST, in)->value = &pel_none; break;
+        case 4: break; /* wraps what an asynchronous generator yields */
+        case 5: add_sub(n, PEL_I_UNARY, in, PEL_UAdd, 0); break;
+        case 6: add(n, PEL_I_LIST_TO_TUPLE, in); break;
+        default: add_arg(n, PEL_I_INTRINSIC, in, in->arg);
+        }
+        break;
+    case PEL_OP_CALL_INTRINSIC_2:
+        if (in->arg == 1) add(n, PEL_I_GROUP_RAISE, in);
+        else add_arg(n, PEL_I_INTRINSIC2, in, in->arg);
+        break;
+    default: pel_norm_translate_old(n, in); break;
+    }
+}
+
+/* An await, a `yield from` or a step of an asynchronous loop takes several instructions: a loop that passes on what the
+ * other side yields. Returns how many belong to the one at i, 0 if it is none of these. */
+static uint32_t delegation(const pel_insns *insns, uint32_t i) {
+    uint32_t k = i + 1;
+    if (k >= insns->n || insns->at[k].op != PEL_OP_LOAD_CONST || insns->at[k].value->kind != PEL_CONST_NONE) return 0;
+    if (++k >= insns->n) return 0;
+    if (insns->at[k].op == PEL_OP_YIELD_FROM) return k + 1 - i;
+    if (insns->at[k].op != PEL_OP_SEND) return 0;
+    uint32_t end = insns->at[k].target;
+    if (end <= k || end > k + 6 || end >= insns->n) return 0;
+    return (insns->at[end].op == PEL_OP_END_SEND ? end + 1 : end) - i;
+}
+
+static void translate_all(pel_norm *n) {
+    const pel_insns *insns = n->insns;
+    uint32_t *place = pel_new_array(n->ctx, (size_t)insns->n + 1, uint32_t);
+    n->from = pel_new_array(n->ctx, 4 * (size_t)insns->n + 8, uint32_t);
+    pel_reserve(n->ctx, &n->ins, insns->n + 8);
+    for (uint32_t i = 0; i < insns->n;) {
+        const pel_insn *in = &insns->at[i];
+        uint32_t taken = 1, from = n->ins.n;
+        switch (in->op) {
+        case PEL_OP_RETURN_GENERATOR: /* what the caller sends first is popped */
+            if (i + 1 < insns->n && insns->at[i + 1].op == PEL_OP_POP_TOP) taken = 2;
+            break;
+        case PEL_OP_END_FOR:
+            if (!traits_of[insns->code->version].for_end_pops && i + 1 < insns->n && insns->at[i + 1].op == PEL_OP_POP_TOP) taken = 2;
+            break;
+        case PEL_OP_GET_AWAITABLE:
+            if ((taken = delegation(insns, i)) == 0) pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an await of unknown shape");
+            /* entering and leaving `async with` awaits as part of it */
+            if (!(n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_WITH && n->ins.at[n->ins.n - 1].flag)) add(n, PEL_I_AWAIT, in);
+            break;
+        case PEL_OP_GET_YIELD_FROM_ITER:
+            if ((taken = delegation(insns, i)) == 0) pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a `yield from` of unknown shape");
+            add(n, PEL_I_YIELD_FROM, in);
+            break;
+        case PEL_OP_GET_ANEXT: {
+            if ((taken = delegation(insns, i)) == 0) pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an `async for` of unknown shape");
+            pel_ins *ins = add(n, PEL_I_FOR, in);
+            ins->flag = true;
+            ins->target = pel_norm_anext_end(n, i, taken);
+            break;
+        }
+        default: translate(n, in);
+        }
+        for (uint32_t k = i; k < i + taken && k < insns->n; k++) place[k] = from;
+        for (uint32_t k = from; k < n->ins.n; k++) n->from[k] = i;
+        i += taken;
+    }
+    place[insns->n] = n->ins.n;
+    n->place = place;
+    for (uint32_t i = 0; i < n->ins.n; i++)
+        if (n->ins.at[i].target != PEL_NONE) n->ins.at[i].target = place[n->ins.at[i].target];
+    n->jumps_to = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
+}
+
+/* ---- the final order ---- */
+
+/* Marks what runs without an exception from place i on. */
+static void reach(pel_norm *n, uint32_t i, uint8_t mark) {
+    PEL_VEC(uint32_t) todo = { 0 };
+    pel_push(n->ctx, &todo, i);
+    while (todo.n) {
+        i = todo.at[--todo.n];
+        while (i < n->ins.n) {
+            if (n->reached[i]) break;
+            n->reached[i] = mark;
+            const pel_ins *ins = &n->ins.at[i];
+            if (ins->op == PEL_I_NOP) {
+                i++;
+                continue;
+            }
+            if (ins->target != PEL_NONE) {
+                if (ins->op == PEL_I_JUMP) {
+                    i = ins->target;
+                    continue;
+                }
+                pel_push(n->ctx, &todo, ins->target);
+            }
+            if (pel_ends(ins)) break;
+            i++;
+        }
+    }
+}
+
+/* The main path, then the handlers, in the order they had; what nothing reaches is left out. */
+static pel_canon *relay(pel_norm *n) {
+    n->reached = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint8_t);
+    reach(n, 0, 1);
+    for (bool more = true; more;) { /* each round reaches a nesting deeper */
+        more = false;
+        for (uint32_t g = 0; g < n->guards.n; g++) {
+            pel_guard *guard = &n->guards.at[g];
+            if (guard->first != PEL_NONE) continue; /* done before; only used as a mark here */
+            bool used = false;
+            for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !used; i++)
+                used = n->reached[i] && n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP;
+            if (!used) continue;
+            guard->first = 0;
+            more = true;
+            uint32_t start = guard->kind == PEL_G_WITH ? guard->exit : guard->target;
+            if (start != PEL_NONE) reach(n, start, 2);
+        }
+    }
+    uint32_t *to = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
+    memset(to, 0xff, (n->ins.n + 1) * sizeof *to);
+    PEL_VEC(pel_ins) out = { 0 };
+    pel_reserve(n->ctx, &out, n->ins.n + 1);
+    uint32_t n_main = 0;
+    for (uint8_t mark = 1; mark <= 2; mark++) {
+        for (uint32_t i = 0; i < n->ins.n; i++) {
+            if (n->reached[i] != mark || n->ins.at[i].op == PEL_I_NOP) continue;
+            const pel_ins *ins = &n->ins.at[i];
+            uint32_t next = pel_norm_next(n, i);
+            if (ins->op == PEL_I_JUMP) { /* over what is moved away: falls through now */
+                uint32_t k = next;
+                while (k < n->ins.n && (n->reached[k] != mark || n->ins.at[k].op == PEL_I_NOP)) k++;
+                if (k != next && k == pel_norm_skip(n, ins->target)) continue;
+                if (k == next && k == pel_norm_skip(n, ins->target)) continue;
+            }
+            to[i] = out.n;
+            pel_push(n->ctx, &out, *ins);
+            if (!pel_ends(ins) && next < n->ins.n && n->reached[next] != mark) {
+                pel_ins jump = { .op = PEL_I_JUMP, .target = next, .cover = ins->cover, .offset = ins->offset, .line = ins->line };
+                pel_push(n->ctx, &out, jump);
+            }
+        }
+        if (mark == 1) n_main = out.n;
+    }
+    /* a deleted instruction hands its label to what is next in its own path */
+    for (uint32_t i = n->ins.n; i-- > 0;) {
+        if (to[i] != PEL_NONE) continue;
+        if (n->ins.at[i].op == PEL_I_JUMP && n->reached[i]) { /* dropped: its target is what comes next; resolved below */
+            uint32_t k = pel_norm_resolve(n, i);
+            to[i] = k < n->ins.n && to[k] != PEL_NONE ? to[k] : PEL_NONE;
+            if (to[i] != PEL_NONE) continue;
+        }
+        uint32_t k = i + 1;
+        while (k < n->ins.n && (n->reached[k] != n->reached[i] || to[k] == PEL_NONE)) k++;
+        to[i] = k < n->ins.n ? to[k] : out.n;
+    }
+    pel_canon *canon = pel_new(n->ctx, pel_canon);
+    canon->code = n->insns->code;
+    canon->at = out.at;
+    canon->n = out.n;
+    canon->n_main = n_main;
+    canon->target_of = pel_new_array(n->ctx, (size_t)out.n + 1, uint32_t);
+    for (uint32_t i = 0; i < out.n; i++) {
+        pel_ins *ins = &out.at[i];
+        if (ins->target == PEL_NONE) continue;
+        ins->target = to[ins->target];
+        if (ins->target >= out.n) pel_throw(n->ctx, PEL_E_INCOMPLETE, ins->offset, "a jump leads out of the code");
+    }
+    canon->guards = n->guards.at;
+    canon->n_guards = n->guards.n;
+    for (uint32_t g = 0; g < n->guards.n; g++) {
+        pel_guard *guard = &n->guards.at[g];
+        guard->first = guard->last = PEL_NONE;
+        if (guard->target != PEL_NONE) guard->target = guard->kind == PEL_G_WITH ? PEL_NONE : to[guard->target];
+        if (guard->exit != PEL_NONE) guard->exit = to[guard->exit];
+    }
+    return canon;
+}
+
+/* Fills what is counted from the final instructions. */
+void pel_canon_finish(pel_canon *canon) {
+    memset(canon->target_of, 0, (canon->n + 1) * sizeof *canon->target_of);
+    for (uint32_t g = 0; g < canon->n_guards; g++) canon->guards[g].first = canon->guards[g].last = PEL_NONE;
+    for (uint32_t i = 0; i < canon->n; i++) canon->at[i].is_target = false;
+    for (uint32_t i = 0; i < canon->n; i++) {
+        pel_ins *ins = &canon->at[i];
+        if (ins->target != PEL_NONE) {
+            canon->target_of[ins->target]++;
+            canon->at[ins->target].is_target = true;
+        }
+        for (uint32_t g = ins->cover; g != PEL_NONE; g = canon->guards[g].outer) {
+            pel_guard *guard = &canon->guards[g];
+            /* a handler's own code lies behind and is no part of what its outer handler covers here */
+            if (guard->first == PEL_NONE) guard->first = i;
+            if (guard->last == PEL_NONE || (i < canon->n_main) == (guard->first < canon->n_main)) guard->last = i;
+        }
+    }
+}
+
+pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns) {
+    pel_norm norm = { .ctx = ctx, .insns = insns };
+    translate_all(&norm);
+    pel_norm_guards(&norm);
+    pel_norm_patterns(&norm);
+    pel_canon *canon = relay(&norm);
+    pel_norm_finally(ctx, canon);
+    pel_norm_exits(ctx, canon);
+    pel_canon_finish(canon);
+    return canon;
+}

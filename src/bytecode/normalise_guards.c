@@ -1,0 +1,150 @@
+/* Exception tables -> guards: the handlers that somebody wrote, with what they cover.
+ *
+ * Most entries of a table are the compiler's own: they pop the exception when a handler raises, delete the name of
+ * `except ... as name`, restore the variables of an inlined comprehension, turn StopIteration into RuntimeError. Those
+ * are looked through: what they cover belongs to the next real handler outside. */
+#include "bytecode/normalise_internal.h"
+
+static const pel_handler *handler_at(const pel_insns *insns, uint32_t i) {
+    uint32_t low = 0, high = insns->n_handlers;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (insns->handlers[mid].end <= i) low = mid + 1;
+        else high = mid;
+    }
+    return low < insns->n_handlers && insns->handlers[low].start <= i ? &insns->handlers[low] : NULL;
+}
+
+uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken) {
+    const pel_insns *insns = n->insns;
+    const pel_handler *handler = handler_at(insns, i);
+    uint32_t target = PEL_NONE;
+    if (handler) target = handler->target;
+    else if (i > 0 && insns->at[i - 1].op == PEL_OP_SETUP_FINALLY) target = insns->at[i - 1].target;
+    (void)taken;
+    if (target == PEL_NONE || insns->at[target].op != PEL_OP_END_ASYNC_FOR || target + 1 >= insns->n)
+        pel_throw(n->ctx, PEL_E_INCOMPLETE, insns->at[i].offset, "an `async for` without end");
+    return target + 1;
+}
+
+/* Whether an instruction may stand between the start of a handler and the test of the exception's type. */
+static bool may_name_type(uint8_t op) {
+    switch (op) {
+    case PEL_I_COPY:
+    case PEL_I_SWAP:
+    case PEL_I_PUSH_NULL:
+    case PEL_I_CONST:
+    case PEL_I_LOAD:
+    case PEL_I_CELL:
+    case PEL_I_ATTR:
+    case PEL_I_METHOD:
+    case PEL_I_SUBSCR:
+    case PEL_I_UNARY:
+    case PEL_I_BINARY:
+    case PEL_I_COMPARE:
+    case PEL_I_BUILD:
+    case PEL_I_EXTEND:
+    case PEL_I_LIST_TO_TUPLE:
+    case PEL_I_BUILD_UNPACK:
+    case PEL_I_CALL:
+    case PEL_I_CALL_EX:
+    case PEL_I_JUMP:
+    case PEL_I_PJF:
+    case PEL_I_PJT:
+    case PEL_I_PJN:
+    case PEL_I_PJNN:
+    case PEL_I_JFP:
+    case PEL_I_JTP: return true;
+    default: return false;
+    }
+}
+
+pel_guard_kind pel_norm_guard_kind(const pel_norm *n, uint32_t exc) {
+    uint32_t i = pel_norm_next(n, exc);
+    if (pel_norm_op(n, i) == PEL_I_WITH_RAISED) return PEL_G_WITH;
+    if (pel_norm_op(n, i) == PEL_I_POP) return PEL_G_EXCEPT;
+    while (i < n->ins.n && may_name_type(n->ins.at[i].op)) i = pel_norm_next(n, i);
+    if (pel_norm_op(n, i) == PEL_I_EXC_MATCH) return n->ins.at[i].sub ? PEL_G_GROUP : PEL_G_EXCEPT;
+    return PEL_G_FINALLY;
+}
+
+/* Where an exception that a `with` swallowed goes on. */
+uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc) {
+    uint32_t i = pel_norm_next(n, pel_norm_next(n, exc));
+    if (pel_norm_op(n, i) == PEL_I_AWAIT) i = pel_norm_next(n, i);
+    if (pel_norm_op(n, i) == PEL_I_PJT) i = pel_norm_skip(n, n->ins.at[i].target);
+    else if (pel_norm_op(n, i) == PEL_I_PJF) i = pel_norm_next(n, i);
+    else pel_norm_fail(n, i, "a `with` handler of unknown shape");
+    bool popped = false;
+    for (int pops = 0; pops < 6; pops++, i = pel_norm_next(n, i)) {
+        if (pel_norm_op(n, i) == PEL_I_POP_EXC) popped = true;
+        else if (pel_norm_op(n, i) != PEL_I_POP) break;
+    }
+    if (!popped) pel_norm_fail(n, i, "a `with` handler that does not end");
+    return i;
+}
+
+static uint32_t guard_of(pel_norm *n, uint32_t *by_place, uint32_t place) {
+    if (by_place[place] != PEL_NONE) return by_place[place];
+    pel_guard guard = { .kind = pel_norm_guard_kind(n, place), .target = place, .outer = PEL_NONE, .exit = PEL_NONE,
+                        .first = PEL_NONE, .last = PEL_NONE };
+    if (guard.kind == PEL_G_WITH) guard.exit = pel_norm_with_exit(n, place);
+    by_place[place] = n->guards.n;
+    pel_push(n->ctx, &n->guards, guard);
+    return n->guards.n - 1;
+}
+
+/* The innermost real handler around a decoded instruction. */
+static uint32_t real_guard(pel_norm *n, uint32_t *by_place, uint32_t decoded) {
+    for (int steps = 0; steps < 100; steps++) {
+        const pel_handler *handler = handler_at(n->insns, decoded);
+        if (!handler) return PEL_NONE;
+        uint32_t place = pel_norm_skip(n, n->place[handler->target]);
+        if (n->insns->at[handler->target].op == PEL_OP_PUSH_EXC_INFO) return guard_of(n, by_place, place);
+        if (handler->target == decoded) return PEL_NONE;
+        decoded = handler->target;
+    }
+    return PEL_NONE;
+}
+
+/* CHECK_EXC_MATCH and the jump behind it are one. */
+static void fold_matches(pel_norm *n) {
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        pel_ins *ins = &n->ins.at[i];
+        if (ins->op != PEL_I_EXC_MATCH || ins->target != PEL_NONE || ins->sub) continue;
+        uint32_t k = pel_norm_next(n, i);
+        if (pel_norm_op(n, k) != PEL_I_PJF) pel_norm_fail(n, i, "a test of an exception's type without a jump");
+        ins->target = n->ins.at[k].target;
+        n->ins.at[k].op = PEL_I_NOP;
+    }
+}
+
+void pel_norm_guards(pel_norm *n) {
+    fold_matches(n);
+    if (n->insns->code->version <= 10) pel_norm_blocks(n);
+    else {
+        uint32_t *by_place = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
+        memset(by_place, 0xff, (n->ins.n + 1) * sizeof *by_place);
+        if (n->insns->n_handlers)
+            for (uint32_t i = 0; i < n->ins.n; i++) n->ins.at[i].cover = real_guard(n, by_place, n->from[i]);
+        for (uint32_t g = 0; g < n->guards.n; g++) { /* the vector may grow meanwhile */
+            uint32_t outer = real_guard(n, by_place, n->from[n->guards.at[g].target]);
+            n->guards.at[g].outer = outer;
+        }
+    }
+    n->cover_from = pel_new_array(n->ctx, (size_t)n->guards.n + 1, uint32_t);
+    n->cover_to = pel_new_array(n->ctx, (size_t)n->guards.n + 1, uint32_t);
+    memset(n->cover_from, 0xff, n->guards.n * sizeof *n->cover_from);
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        uint32_t g = n->ins.at[i].cover;
+        if (g == PEL_NONE) continue;
+        if (n->cover_from[g] == PEL_NONE) n->cover_from[g] = i;
+        n->cover_to[g] = i + 1;
+    }
+    /* handlers around handlers must end somewhere */
+    for (uint32_t g = 0; g < n->guards.n; g++) {
+        uint32_t outer = n->guards.at[g].outer;
+        for (uint32_t steps = 0; outer != PEL_NONE; outer = n->guards.at[outer].outer)
+            if (outer == g || ++steps > n->guards.n) pel_norm_fail(n, n->guards.at[g].target, "handlers that cover themselves");
+    }
+}

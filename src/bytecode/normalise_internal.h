@@ -1,0 +1,46 @@
+/* Shared by the normalise_*.c files and nobody else. */
+#ifndef PEL_BYTECODE_NORMALISE_INTERNAL_H
+#define PEL_BYTECODE_NORMALISE_INTERNAL_H
+
+#include "bytecode/normalise.h"
+
+typedef struct pel_norm {
+    pel_ctx *ctx;
+    const pel_insns *insns;
+    PEL_VEC(pel_ins) ins;
+    uint32_t *place;            /* decoded instruction -> first canonical one */
+    uint32_t *from;             /* canonical instruction -> decoded one */
+    uint32_t *jumps_to;         /* filled by pel_norm_count_targets */
+    const pel_const *kw_names;  /* for the next call */
+    PEL_VEC(pel_guard) guards;
+    uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */
+    uint8_t *reached;           /* 1: on the main path, 2: in a handler */
+} pel_norm;
+
+_Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what);
+uint32_t pel_norm_next(const pel_norm *n, uint32_t i);
+uint32_t pel_norm_prev(const pel_norm *n, uint32_t i);
+uint32_t pel_norm_skip(const pel_norm *n, uint32_t i);
+uint8_t pel_norm_op(const pel_norm *n, uint32_t i);
+bool pel_norm_is_none(const pel_norm *n, uint32_t i);
+void pel_norm_count_targets(pel_norm *n);
+uint32_t pel_norm_resolve(const pel_norm *n, uint32_t i);
+bool pel_norm_same_ins(const pel_ins *a, const pel_ins *b);
+void pel_canon_finish(pel_canon *canon);
+
+/* normalise_guards.c */
+void pel_norm_guards(pel_norm *n);
+pel_guard_kind pel_norm_guard_kind(const pel_norm *n, uint32_t exc);
+uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc);
+uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken); /* where an `async for` ends: a decoded index */
+/* normalise_old.c: block stacks, before there were exception tables */
+void pel_norm_translate_old(pel_norm *n, const pel_insn *in);
+void pel_norm_blocks(pel_norm *n);
+/* normalise_patterns.c */
+void pel_norm_patterns(pel_norm *n);
+/* normalise_finally.c */
+void pel_norm_finally(pel_ctx *ctx, pel_canon *canon);
+/* normalise_exits.c */
+void pel_norm_exits(pel_ctx *ctx, pel_canon *canon);
+
+#endif

@@ -1,0 +1,241 @@
+/* Small groups of instructions that always mean one thing. */
+#include "bytecode/normalise_internal.h"
+
+static bool is_target(const pel_norm *n, uint32_t i) { return n->jumps_to[i] != 0; }
+
+static void delete(pel_norm *n, uint32_t i) { n->ins.at[i].op = PEL_I_NOP; }
+
+/* COPY 1; PJF L; POP  ->  JFP L */
+static void jump_or_pop(pel_norm *n, uint32_t i) {
+    uint32_t jump = pel_norm_next(n, i), pop = pel_norm_next(n, jump);
+    if (n->ins.at[i].arg != 1 || (pel_norm_op(n, jump) != PEL_I_PJF && pel_norm_op(n, jump) != PEL_I_PJT)) return;
+    if (pel_norm_op(n, pop) != PEL_I_POP || is_target(n, jump) || is_target(n, pop)) return;
+    n->ins.at[jump].op = n->ins.at[jump].op == PEL_I_PJF ? PEL_I_JFP : PEL_I_JTP;
+    delete(n, i);
+    delete(n, pop);
+}
+
+static uint8_t inverse(uint8_t op) {
+    switch (op) {
+    case PEL_I_PJF: return PEL_I_PJT;
+    case PEL_I_PJT: return PEL_I_PJF;
+    case PEL_I_PJN: return PEL_I_PJNN;
+    default: return PEL_I_PJN;
+    }
+}
+
+/* PJF L; JUMP back; L:  ->  PJT back. Newer compilers have no conditional jump backwards. */
+static void backward_test(pel_norm *n, uint32_t i) {
+    uint32_t jump = pel_norm_next(n, i);
+    if (pel_norm_op(n, jump) != PEL_I_JUMP || is_target(n, jump) || n->ins.at[jump].target > i) return;
+    if (pel_norm_skip(n, n->ins.at[i].target) != pel_norm_next(n, jump)) return;
+    pel_ins *ins = &n->ins.at[i];
+    ins->op = inverse(ins->op);
+    ins->target = n->ins.at[jump].target;
+    ins->flag = true;
+    ins->sub = n->ins.at[jump].cover == ins->cover ? 1 : 2;
+    delete(n, jump);
+}
+
+/* None, None, None, call, pop: a `with` block is left. */
+static void with_exit(pel_norm *n, uint32_t i) {
+    uint32_t k = i;
+    for (int nones = 0; nones < 3; nones++, k = pel_norm_next(n, k)) {
+        bool copied = nones > 0 && pel_norm_op(n, k) == PEL_I_COPY && n->ins.at[k].arg == 1;
+        if (!copied && !pel_norm_is_none(n, k)) return;
+        if (nones && is_target(n, k)) return;
+    }
+    const pel_ins *call = k < n->ins.n ? &n->ins.at[k] : NULL;
+    if (!call || call->op != PEL_I_CALL || call->value || call->arg + call->sub != 4) return;
+    /* an ordinary call of three arguments has loaded what it calls just before, NULL or method */
+    if (call->sub == 1 && !(pel_norm_op(n, pel_norm_next(n, i)) == PEL_I_COPY)) return;
+    uint32_t pop = pel_norm_next(n, k);
+    uint32_t await = PEL_NONE;
+    if (pel_norm_op(n, pop) == PEL_I_AWAIT) {
+        await = pop;
+        pop = pel_norm_next(n, pop);
+    }
+    if (pel_norm_op(n, pop) != PEL_I_POP) return;
+    for (k = pel_norm_next(n, i); k < pop; k = pel_norm_next(n, k)) delete(n, k);
+    if (await != PEL_NONE) delete(n, await);
+    delete(n, pop);
+    pel_ins *ins = &n->ins.at[i];
+    ins->op = PEL_I_WITH_EXIT;
+    ins->flag = await != PEL_NONE;
+    ins->value = NULL;
+    /* the place is no longer covered: it belongs to the statement around */
+}
+
+/* POP_EXC; name = None; del name  ->  POP_EXC: the end of `except ... as name`. */
+static void named_end(pel_norm *n, uint32_t i) {
+    uint32_t none = pel_norm_next(n, i), store = pel_norm_next(n, none), gone = pel_norm_next(n, store);
+    if (!pel_norm_is_none(n, none) || pel_norm_op(n, store) != PEL_I_STORE || pel_norm_op(n, gone) != PEL_I_DELETE) return;
+    if (n->ins.at[store].name != n->ins.at[gone].name || is_target(n, none) || is_target(n, store)) return;
+    delete(n, none);
+    delete(n, store);
+    delete(n, gone);
+}
+
+/* ---- chained comparisons ---- */
+
+/* How many instructions from a on are the same as from b on, up to and with the first that ends a path; 0 if they
+ * differ before. */
+static uint32_t equal_run(const pel_norm *n, uint32_t a, uint32_t b) {
+    for (uint32_t length = 1; length < 24; length++) {
+        if (a >= n->ins.n || b >= n->ins.n) return 0;
+        const pel_ins *x = &n->ins.at[a], *y = &n->ins.at[b];
+        if (!pel_norm_same_ins(x, y)) return 0;
+        if (x->target != PEL_NONE && pel_norm_skip(n, x->target) != pel_norm_skip(n, y->target)) return 0;
+        if (pel_ends(x)) return length;
+        a = pel_norm_next(n, a);
+        b = pel_norm_next(n, b);
+    }
+    return 0;
+}
+
+static void delete_run(pel_norm *n, uint32_t i, uint32_t length) {
+    for (; length > 0; length--, i = pel_norm_next(n, i)) delete(n, i);
+}
+
+/* The instruction that a run of `length` before i begins with. */
+static uint32_t back_by(const pel_norm *n, uint32_t i, uint32_t length) {
+    while (length-- > 0 && i != PEL_NONE) i = pel_norm_prev(n, i);
+    return i;
+}
+
+static uint32_t run_length(const pel_norm *n, uint32_t i) {
+    for (uint32_t length = 1; i < n->ins.n && length < 24; length++, i = pel_norm_next(n, i))
+        if (pel_ends(&n->ins.at[i])) return length;
+    return 0;
+}
+
+/* The place c is reached when a comparison within a chain failed and its right side is still on the stack. Behind it
+ * the code does what the failing last comparison does; that is checked, then c and the copy are removed. */
+static bool drop_cleanup(pel_norm *n, uint32_t c) {
+    if (n->jumps_to[c] != 1) return false;
+    uint32_t before = pel_norm_prev(n, c);
+    if (before == PEL_NONE) return false;
+    if (pel_norm_op(n, c) == PEL_I_SWAP) { /* as a value: swap, pop, then go on with False */
+        uint32_t pop = pel_norm_next(n, c), rest = pel_norm_next(n, pop);
+        if (n->ins.at[c].arg != 2 || pel_norm_op(n, pop) != PEL_I_POP) return false;
+        if (n->ins.at[before].op == PEL_I_JUMP && pel_norm_skip(n, n->ins.at[before].target) == rest) {
+            if (!is_target(n, before)) delete(n, before);
+            delete(n, c);
+            delete(n, pop);
+            return true;
+        }
+        uint32_t length = run_length(n, rest), start = back_by(n, c, length);
+        if (!length || start == PEL_NONE || equal_run(n, start, rest) != length || is_target(n, rest)) return false;
+        delete(n, c);
+        delete(n, pop);
+        delete_run(n, rest, length);
+        return true;
+    }
+    if (pel_norm_op(n, c) != PEL_I_POP) return false;
+    uint32_t rest = pel_norm_next(n, c);
+    /* the last test, and what stands between it and c */
+    uint32_t test = before;
+    for (int steps = 0; test != PEL_NONE && !pel_is_pop_jump(&n->ins.at[test]); steps++) {
+        if (steps > 24) return false;
+        test = pel_norm_prev(n, test);
+    }
+    if (test == PEL_NONE) return false;
+    uint32_t after_test = pel_norm_next(n, test), if_jumps = pel_norm_skip(n, n->ins.at[test].target);
+    uint8_t op = n->ins.at[test].op;
+    bool over = pel_ends(&n->ins.at[before]);
+    if (!over) return false;
+    if (op != PEL_I_PJT) { /* false jumps away: the clean-up must go there, too */
+        if (rest == if_jumps) {
+            delete(n, c);
+            return true;
+        }
+        if (pel_norm_op(n, rest) == PEL_I_JUMP && pel_norm_resolve(n, rest) == pel_norm_resolve(n, if_jumps)) {
+            uint32_t end = pel_norm_next(n, rest);
+            bool shared = is_target(n, rest);
+            delete(n, c);
+            if (!shared) delete(n, rest);
+            if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && !shared &&
+                pel_norm_skip(n, n->ins.at[before].target) == end && !is_target(n, before))
+                delete(n, before);
+            return true;
+        }
+        uint32_t length = equal_run(n, rest, if_jumps);
+        if (length && !is_target(n, rest)) {
+            uint32_t end = rest;
+            for (uint32_t k = 0; k < length; k++) end = pel_norm_next(n, end);
+            if (end == if_jumps || true) {
+                delete(n, c);
+                delete_run(n, rest, length);
+                if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && !is_target(n, before) &&
+                    pel_norm_skip(n, n->ins.at[before].target) == end)
+                    delete(n, before);
+                return true;
+            }
+        }
+        if (op == PEL_I_PJF) return false;
+    }
+    /* true jumps away: what stands between is what the clean-up does */
+    if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && pel_norm_skip(n, n->ins.at[before].target) == rest) {
+        delete(n, c);
+        if (!is_target(n, before)) delete(n, before);
+        return true;
+    }
+    uint32_t length = equal_run(n, after_test, rest);
+    if (!length || is_target(n, rest) || back_by(n, c, length) != after_test) return false;
+    delete(n, c);
+    delete_run(n, rest, length);
+    return true;
+}
+
+/* b is kept under the comparison a < b: [a, b] -> [b, a < b]. */
+static uint32_t chain_compare(const pel_norm *n, uint32_t i) {
+    uint32_t k = pel_norm_next(n, i);
+    if (pel_norm_op(n, i) == PEL_I_SWAP && n->ins.at[i].arg == 2 && pel_norm_op(n, k) == PEL_I_COPY && n->ins.at[k].arg == 2)
+        k = pel_norm_next(n, k);
+    else if (pel_norm_op(n, i) == PEL_I_COPY && n->ins.at[i].arg == 1 && pel_norm_op(n, k) == PEL_I_SWAP && n->ins.at[k].arg == 3 &&
+             pel_norm_op(n, pel_norm_next(n, k)) == PEL_I_SWAP && n->ins.at[pel_norm_next(n, k)].arg == 2)
+        k = pel_norm_next(n, pel_norm_next(n, k));
+    else return PEL_NONE;
+    if (pel_norm_op(n, k) != PEL_I_COMPARE) return PEL_NONE;
+    uint32_t jump = pel_norm_next(n, k);
+    return pel_norm_op(n, jump) == PEL_I_PJF || pel_norm_op(n, jump) == PEL_I_JFP ? k : PEL_NONE;
+}
+
+static void fold_chains(pel_norm *n) {
+    /* from the end, so that of chains within chains the inner one is folded first */
+    for (uint32_t i = n->ins.n; i-- > 0;) {
+        if (n->ins.at[i].op == PEL_I_NOP) continue;
+        uint32_t compare = chain_compare(n, i);
+        if (compare == PEL_NONE) continue;
+        uint32_t jump = pel_norm_next(n, compare);
+        uint32_t c = pel_norm_skip(n, n->ins.at[jump].target);
+        pel_norm_count_targets(n);
+        /* several comparisons of one chain share the clean-up; it goes with the last that is left */
+        if (n->jumps_to[c] > 1) {
+            bool mine = pel_norm_op(n, c) == PEL_I_POP || pel_norm_op(n, c) == PEL_I_SWAP;
+            if (!mine) continue;
+        } else if (!drop_cleanup(n, c)) continue;
+        for (uint32_t k = i; k <= jump; k = pel_norm_next(n, k))
+            if (k != compare) delete(n, k);
+        n->ins.at[compare].op = PEL_I_CHAIN;
+    }
+    pel_norm_count_targets(n);
+}
+
+void pel_norm_patterns(pel_norm *n) {
+    pel_norm_count_targets(n);
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        switch (n->ins.at[i].op) {
+        case PEL_I_COPY: jump_or_pop(n, i); break;
+        case PEL_I_PJF:
+        case PEL_I_PJT:
+        case PEL_I_PJN:
+        case PEL_I_PJNN: backward_test(n, i); break;
+        case PEL_I_CONST: with_exit(n, i); break;
+        case PEL_I_POP_EXC: named_end(n, i); break;
+        default: break;
+        }
+    }
+    pel_norm_count_targets(n);
+    fold_chains(n);
+}
