@@ -73,16 +73,18 @@ typedef struct traits {
     bool named_functions;  /* MAKE_FUNCTION takes the qualified name from the stack */
     bool function_flags;   /* MAKE_FUNCTION takes defaults and so on from the stack */
     bool for_end_pops;     /* the END_FOR behind a loop pops the iterator, too */
+    bool tests_again;      /* as in pel_canon */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
-    [8] = { 1, 0, true, true, false },  [9] = { 1, 0, true, true, false },  [10] = { 1, 0, true, true, false },
-    [11] = { 2, 0, false, true, false }, [12] = { 2, 4, false, true, true }, [13] = { 2, 5, false, false, false },
+    [8] = { 1, 0, true, true, false, false }, [9] = { 1, 0, true, true, false, false },
+    [10] = { 1, 0, true, true, false, true }, [11] = { 2, 0, false, true, false, true },
+    [12] = { 2, 4, false, true, true, true }, [13] = { 2, 5, false, false, false, true },
 };
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
-             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .offset = from->offset, .line = from->line });
+             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .offset = from->offset, .line = from->line });
     return &n->ins.at[n->ins.n - 1];
 }
 
@@ -468,8 +470,10 @@ static void translate_all(pel_norm *n) {
 
 /* ---- the final order ---- */
 
-/* Marks what runs without an exception from place i on. */
-static void reach(pel_norm *n, uint32_t i, uint8_t mark) {
+#define MAX_LEVEL 200
+
+/* Marks what runs without a further exception from place i on. */
+static void reach(pel_norm *n, uint32_t i, uint8_t mark, uint32_t guard) {
     PEL_VEC(uint32_t) todo = { 0 };
     pel_push(n->ctx, &todo, i);
     while (todo.n) {
@@ -477,7 +481,9 @@ static void reach(pel_norm *n, uint32_t i, uint8_t mark) {
         while (i < n->ins.n) {
             if (n->reached[i]) break;
             n->reached[i] = mark;
-            const pel_ins *ins = &n->ins.at[i];
+            pel_ins *ins = &n->ins.at[i];
+            ins->within = guard;
+            ins->level = mark - 1u;
             if (ins->op == PEL_I_NOP) {
                 i++;
                 continue;
@@ -495,31 +501,38 @@ static void reach(pel_norm *n, uint32_t i, uint8_t mark) {
     }
 }
 
-/* The main path, then the handlers, in the order they had; what nothing reaches is left out. */
-static pel_canon *relay(pel_norm *n) {
+/* Level by level: each handler is one deeper than what it covers. */
+static uint8_t reach_all(pel_norm *n) {
     n->reached = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint8_t);
-    reach(n, 0, 1);
-    for (bool more = true; more;) { /* each round reaches a nesting deeper */
-        more = false;
+    bool *done = pel_new_array(n->ctx, (size_t)n->guards.n + 1, bool);
+    reach(n, 0, 1, PEL_NONE);
+    uint8_t level = 1;
+    for (;; level++) {
+        bool more = false;
+        if (level > MAX_LEVEL) pel_norm_fail(n, 0, "handlers nest too deep");
         for (uint32_t g = 0; g < n->guards.n; g++) {
             pel_guard *guard = &n->guards.at[g];
-            if (guard->first != PEL_NONE) continue; /* done before; only used as a mark here */
-            bool used = false;
-            for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !used; i++)
-                used = n->reached[i] && n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP;
-            if (!used) continue;
-            guard->first = 0;
+            for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !done[g]; i++)
+                done[g] = n->reached[i] == level && n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP;
+            if (!done[g] || guard->first != PEL_NONE) continue;
+            guard->first = 0; /* a mark until the real value is known */
             more = true;
             uint32_t start = guard->kind == PEL_G_WITH ? guard->exit : guard->target;
-            if (start != PEL_NONE) reach(n, start, 2);
+            if (start != PEL_NONE) reach(n, start, level + 1, g);
         }
+        if (!more) return level;
     }
+}
+
+/* The main path, then the handlers, in the order they had; what nothing reaches is left out. */
+static pel_canon *relay(pel_norm *n) {
+    uint8_t levels = reach_all(n);
     uint32_t *to = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
     memset(to, 0xff, (n->ins.n + 1) * sizeof *to);
     PEL_VEC(pel_ins) out = { 0 };
     pel_reserve(n->ctx, &out, n->ins.n + 1);
     uint32_t n_main = 0;
-    for (uint8_t mark = 1; mark <= 2; mark++) {
+    for (uint8_t mark = 1; mark <= levels; mark++) {
         for (uint32_t i = 0; i < n->ins.n; i++) {
             if (n->reached[i] != mark || n->ins.at[i].op == PEL_I_NOP) continue;
             const pel_ins *ins = &n->ins.at[i];
@@ -527,13 +540,13 @@ static pel_canon *relay(pel_norm *n) {
             if (ins->op == PEL_I_JUMP) { /* over what is moved away: falls through now */
                 uint32_t k = next;
                 while (k < n->ins.n && (n->reached[k] != mark || n->ins.at[k].op == PEL_I_NOP)) k++;
-                if (k != next && k == pel_norm_skip(n, ins->target)) continue;
-                if (k == next && k == pel_norm_skip(n, ins->target)) continue;
+                if (k == pel_norm_skip(n, ins->target)) continue;
             }
             to[i] = out.n;
             pel_push(n->ctx, &out, *ins);
             if (!pel_ends(ins) && next < n->ins.n && n->reached[next] != mark) {
-                pel_ins jump = { .op = PEL_I_JUMP, .target = next, .cover = ins->cover, .offset = ins->offset, .line = ins->line };
+                pel_ins jump = { .op = PEL_I_JUMP, .target = next, .cover = ins->cover, .offset = ins->offset, .line = ins->line,
+                                 .within = ins->within, .level = ins->level };
                 pel_push(n->ctx, &out, jump);
             }
         }
@@ -556,6 +569,10 @@ static pel_canon *relay(pel_norm *n) {
     canon->at = out.at;
     canon->n = out.n;
     canon->n_main = n_main;
+    canon->copies_exits = canon->code->version >= 10;
+    canon->has_docstring = canon->code->version >= 13 ? (canon->code->flags & PEL_CO_HAS_DOCSTRING) != 0
+                           : canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;
+    canon->tests_again = traits_of[canon->code->version].tests_again;
     canon->target_of = pel_new_array(n->ctx, (size_t)out.n + 1, uint32_t);
     for (uint32_t i = 0; i < out.n; i++) {
         pel_ins *ins = &out.at[i];
@@ -587,9 +604,9 @@ void pel_canon_finish(pel_canon *canon) {
         }
         for (uint32_t g = ins->cover; g != PEL_NONE; g = canon->guards[g].outer) {
             pel_guard *guard = &canon->guards[g];
-            /* a handler's own code lies behind and is no part of what its outer handler covers here */
+            /* handlers within what it covers lie behind: they are no part of the range */
             if (guard->first == PEL_NONE) guard->first = i;
-            if (guard->last == PEL_NONE || (i < canon->n_main) == (guard->first < canon->n_main)) guard->last = i;
+            if (canon->at[i].level == canon->at[guard->first].level) guard->last = i;
         }
     }
 }

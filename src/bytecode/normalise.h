@@ -4,10 +4,11 @@
  * The set: fused instructions are two again, calls have one protocol, every test-and-jump is one of six, an await is
  * one instruction, so are the calls that leave a `with` block.
  *
- * The layout is the one the newest compilers make: first the main path in source order, with nothing of exception
- * handling in it but the ranges (cover), then every handler, in source order too. Clean-up code that the compiler adds
- * around handlers is gone; where it copied the body of a `finally` a single FINALLY instruction stands. Older
- * compilers put handlers between, newer ones already don't: moving them out needs no guess, moving them in would. */
+ * The layout goes one step beyond the one the newest compilers make: first the main path in source order, with nothing
+ * of exception handling in it but the ranges (cover); then the handlers of what stands there, in source order too; then
+ * the handlers of what stands in those, and so on. Clean-up code that the compiler adds around handlers is gone; where
+ * it copied the body of a `finally` a single FINALLY instruction stands. Older compilers put handlers between, newer
+ * ones put them all at the end: moving them out needs no guess, moving them in would. */
 #ifndef PEL_BYTECODE_NORMALISE_H
 #define PEL_BYTECODE_NORMALISE_H
 
@@ -117,6 +118,8 @@ typedef struct pel_ins {
     uint32_t offset; /* in the code object's bytes */
     uint32_t line;
     uint32_t cover;  /* index of the innermost handler, or PEL_NONE */
+    uint32_t within; /* the handler whose code it is, PEL_NONE on the main path */
+    uint32_t level;  /* 0 on the main path, 1 in its handlers, 2 in handlers of what stands in those */
     union {
         pel_name name;
         const pel_const *value;
@@ -141,6 +144,9 @@ typedef struct pel_canon {
     uint32_t n_main; /* handlers begin here */
     pel_guard *guards;
     uint32_t n_guards;
+    bool copies_exits;   /* a jump to a short end of the function becomes a copy of it */
+    bool has_docstring;  /* the first constant */
+    bool tests_again;    /* `while` loops repeat their test at the end */
     uint32_t *target_of; /* how many jumps lead to each instruction; n + 1 of them */
 } pel_canon;
 

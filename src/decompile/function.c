@@ -1,0 +1,336 @@
+/* A code object -> def, lambda, class, comprehension, module. */
+#include "decompile/lift.h"
+
+/* ---- reading one code object ---- */
+
+typedef struct reading {
+    pel_lift *l;
+    pel_nodes body;
+} reading;
+
+/* Where loops begin: jumps that come back. A jump from a handler counts as one from the end of what it covers. */
+static void find_loops(pel_lift *l) {
+    const pel_canon *c = l->c;
+    l->back = pel_alloc_raw(l->ctx, (c->n + 1) * sizeof *l->back);
+    memset(l->back, 0xff, (c->n + 1) * sizeof *l->back);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const pel_ins *ins = &c->at[i];
+        uint32_t to = ins->target, from = i;
+        if (to == PEL_NONE) continue;
+        while (c->at[from].level > c->at[to].level) {
+            uint32_t g = c->at[from].within;
+            if (g == PEL_NONE || c->guards[g].last == PEL_NONE) break;
+            from = c->guards[g].last;
+        }
+        if (to > from || c->at[from].level != c->at[to].level) continue;
+        if (l->back[to] == PEL_NONE || l->back[to] < from) l->back[to] = from;
+    }
+}
+
+static void read_all(pel_ctx *ctx, void *arg) {
+    reading *job = arg;
+    pel_lift *l = job->l;
+    const pel_insns *insns = pel_decode(ctx, l->code);
+    l->c = pel_normalise(ctx, insns);
+    pel_canon_check(ctx, l->c);
+    l->open = pel_new_array(ctx, (size_t)l->c->n_guards + 1, bool);
+    l->head_open = pel_new_array(ctx, (size_t)l->c->n + 1, bool);
+    find_loops(l);
+    region whole = { .end = l->c->n_main, .fall = PEL_NONE };
+    stack s = { 0 };
+    pel_region_begin(l, &whole, &s);
+    pel_read_range(l, &whole, &s, 0);
+    pel_tidy(l, &whole.out);
+    job->body = whole.out;
+}
+
+static pel_lift *lift_for(pel_lift *outer, const pel_code_object *code) {
+    pel_lift *l = pel_new(outer->ctx, pel_lift);
+    l->ctx = outer->ctx;
+    l->result = outer->result;
+    l->code = code;
+    l->outer = outer;
+    l->class_name = outer->class_name;
+    l->bodies = outer->bodies;
+    l->depth = outer->depth;
+    return l;
+}
+
+/* ---- what could not be read ---- */
+
+/* Keeps the names that the code takes from around it, so that the code around stays what it was. */
+static pel_nodes incomplete_body(pel_lift *l, const pel_err *why) {
+    pel_nodes body = { 0 };
+    pel_incomplete report = { .code = l->code, .why = *why };
+    pel_push(l->ctx, &l->result->incomplete, report);
+    pel_nodes_push(l->ctx, &body, pel_make_comment(l->ctx, pel_format(l->ctx, "pellucid: incomplete: %s", why->what)));
+    for (uint32_t i = 0; i < l->code->freevars.n; i++) {
+        pel_name name = pel_unmangle(l, l->code->freevars.at[i]);
+        pel_nodes_push(l->ctx, &body, pel_make_expr(l->ctx, pel_make_name(l->ctx, name, PEL_Load)));
+    }
+    bool generates = l->code->flags & (PEL_CO_GENERATOR | PEL_CO_ASYNC_GENERATOR);
+    if (generates) pel_nodes_push(l->ctx, &body, pel_make_expr(l->ctx, pel_node_new(l->ctx, PEL_Yield)));
+    pel_node *raise = pel_node_new(l->ctx, PEL_Raise);
+    raise->Raise.exc = pel_make_name(l->ctx, pel_intern_c(l->ctx, "NotImplementedError"), PEL_Load);
+    if (l->code->flags & PEL_CO_NEWLOCALS) pel_nodes_push(l->ctx, &body, raise);
+    else pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
+    return body;
+}
+
+/* The statements of a def or a class; whatever goes wrong stays inside it. */
+static pel_nodes read_body(pel_lift *l) {
+    reading job = { .l = l };
+    pel_err why;
+    if (pel_attempt(l->ctx, read_all, &job, &why)) return job.body;
+    if (why.code == PEL_E_MEMORY) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
+    return incomplete_body(l, &why);
+}
+
+/* ---- arguments ---- */
+
+static pel_node *arg_of(pel_lift *l, uint32_t i) {
+    pel_node *arg = pel_node_new(l->ctx, PEL_arg);
+    arg->arg.arg = pel_unmangle(l, l->code->varnames.at[i]);
+    return arg;
+}
+
+static pel_node *arguments(pel_lift *l) {
+    const pel_code_object *code = l->code;
+    pel_node *node = pel_node_new(l->ctx, PEL_arguments);
+    uint32_t n = code->argcount, k = code->kwonlyargcount, i = 0;
+    bool star = code->flags & PEL_CO_VARARGS, stars = code->flags & PEL_CO_VARKEYWORDS;
+    if (code->varnames.n < n + k + star + stars) pel_throw(l->ctx, PEL_E_FORMAT, 0, "more arguments than variables");
+    for (; i < code->posonlyargcount && i < n; i++) pel_nodes_push(l->ctx, &node->arguments.posonlyargs, arg_of(l, i));
+    for (; i < n; i++) pel_nodes_push(l->ctx, &node->arguments.args, arg_of(l, i));
+    for (; i < n + k; i++) {
+        pel_nodes_push(l->ctx, &node->arguments.kwonlyargs, arg_of(l, i));
+        pel_nodes_push(l->ctx, &node->arguments.kw_defaults, NULL);
+    }
+    if (star) node->arguments.vararg = arg_of(l, i++);
+    if (stars) node->arguments.kwarg = arg_of(l, i++);
+    return node;
+}
+
+/* ---- comprehensions ---- */
+
+/* What the innermost loop appends or yields; NULL if it is something else. */
+static pel_node *element(pel_node *stmt, pel_kind kind) {
+    if (stmt->kind != PEL_Expr) return NULL;
+    pel_node *value = stmt->Expr.value;
+    if (kind == PEL_GeneratorExp) return value->kind == PEL_Yield ? value : NULL;
+    return value->kind == PEL_Tuple && value->parens == 0x40 ? value : NULL;
+}
+
+pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *stmt, uint32_t at) {
+    pel_nodes generators = { 0 };
+    pel_node *generator = NULL, *elt = NULL;
+    for (int depth = 0; !elt; depth++) {
+        if (depth > 100) return NULL;
+        pel_nodes body;
+        if ((stmt->kind == PEL_For || stmt->kind == PEL_AsyncFor) && !stmt->For.orelse.n) {
+            generator = pel_node_new(l->ctx, PEL_comprehension);
+            generator->mark = stmt->mark;
+            generator->comprehension.target = stmt->For.target;
+            generator->comprehension.iter = stmt->For.iter;
+            generator->comprehension.is_async = stmt->kind == PEL_AsyncFor;
+            pel_nodes_push(l->ctx, &generators, generator);
+            body = stmt->For.body;
+        } else if (stmt->kind == PEL_If && generator && !stmt->If.orelse.n) {
+            pel_nodes_push(l->ctx, &generator->comprehension.ifs, stmt->If.test);
+            body = stmt->If.body;
+        } else if (generator && (elt = element(stmt, kind))) break;
+        else return NULL;
+        if (body.n != 1) return NULL;
+        stmt = body.at[0];
+    }
+    pel_node *comp = pel_make(l, kind, at);
+    switch (kind) {
+    case PEL_DictComp:
+        if (elt->Tuple.elts.n != 2) return NULL;
+        comp->DictComp.key = elt->Tuple.elts.at[0];
+        comp->DictComp.value = elt->Tuple.elts.at[1];
+        comp->DictComp.generators = generators;
+        break;
+    case PEL_GeneratorExp:
+        comp->GeneratorExp.elt = elt->Yield.value ? elt->Yield.value : pel_make_constant(l->ctx, &pel_none);
+        comp->GeneratorExp.generators = generators;
+        break;
+    default: /* ListComp and SetComp have the same fields */
+        if (elt->Tuple.elts.n != 1) return NULL;
+        comp->ListComp.elt = elt->Tuple.elts.at[0];
+        comp->ListComp.generators = generators;
+    }
+    return comp;
+}
+
+static pel_kind comp_kind(pel_name name) {
+    if (pel_name_is(name, "<listcomp>")) return PEL_ListComp;
+    if (pel_name_is(name, "<setcomp>")) return PEL_SetComp;
+    if (pel_name_is(name, "<dictcomp>")) return PEL_DictComp;
+    if (pel_name_is(name, "<genexpr>")) return PEL_GeneratorExp;
+    return PEL_NO_KIND;
+}
+
+static pel_node *read_comp(pel_lift *l, pel_kind kind) {
+    reading job = { .l = l };
+    l->is_comp = true;
+    read_all(l->ctx, &job);
+    if (!job.body.n) pel_lift_fail(l, 0, "a comprehension of unknown shape");
+    pel_node *comp = pel_comp_of(l, kind, job.body.at[0], 0);
+    if (!comp) pel_lift_fail(l, 0, "a comprehension of unknown shape");
+    pel_node *first = comp->ListComp.generators.at[0];
+    if (kind == PEL_DictComp) first = comp->DictComp.generators.at[0];
+    if (first->comprehension.iter->kind != PEL_Name || !pel_name_is(first->comprehension.iter->Name.id, ".0"))
+        pel_lift_fail(l, 0, "a comprehension over something of its own");
+    first->comprehension.iter = NULL; /* whoever calls it fills it in */
+    return comp;
+}
+
+uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at) {
+    if (s->n < 3 || s->at[s->n - 1].kind != IT_EXPR || s->at[s->n - 2].kind != IT_EXPR || s->at[s->n - 3].kind != IT_SAVED) return PEL_NONE;
+    pel_node *display = s->at[s->n - 2].node;
+    pel_kind kind;
+    if (display->kind == PEL_List && !display->List.elts.n) kind = PEL_ListComp;
+    else if (display->kind == PEL_Set && !display->Set.elts.n) kind = PEL_SetComp;
+    else if (display->kind == PEL_Dict && !display->Dict.keys.n) kind = PEL_DictComp;
+    else return PEL_NONE;
+    uint32_t end = l->c->at[at].target;
+    if (end <= at) return PEL_NONE;
+    /* a loop of its own: what it makes becomes the value */
+    int trial = l->trial;
+    bool broken = l->broken, is_comp = l->is_comp;
+    l->trial = 0;
+    l->is_comp = true;
+    region r = { .end = end, .fall = PEL_NONE };
+    stack w = pel_stack_copy(l, s, s->n);
+    r.base = s->n - 1;
+    r.base_items = w.at;
+    region *saved = l->region;
+    l->region = &r;
+    uint32_t next = pel_read_for(l, &r, &w, at);
+    l->region = saved;
+    l->trial = trial;
+    l->broken = broken;
+    l->is_comp = is_comp;
+    if (r.out.n != 1) pel_lift_fail(l, at, "a comprehension of unknown shape");
+    pel_node *comp = pel_comp_of(l, kind, r.out.at[0], at);
+    if (!comp) pel_lift_fail(l, at, "a comprehension of unknown shape");
+    s->n--;
+    if (s->n - 1 < s->low) s->low = s->n - 1;
+    s->at[s->n - 1].node = comp;
+    return next;
+}
+
+/* ---- lambda ---- */
+
+/* Statements that only return -> the expression that they return. */
+static pel_node *returned(pel_lift *l, pel_nodes body, uint32_t from) {
+    if (from >= body.n) return NULL;
+    pel_node *stmt = body.at[from];
+    if (stmt->kind == PEL_Return) return stmt->Return.value ? stmt->Return.value : pel_make_constant(l->ctx, &pel_none);
+    if (stmt->kind != PEL_If) return NULL;
+    pel_node *yes = returned(l, stmt->If.body, 0);
+    pel_node *no = stmt->If.orelse.n ? returned(l, stmt->If.orelse, 0) : returned(l, body, from + 1);
+    if (!yes || !no) return NULL;
+    pel_node *node = pel_node_new(l->ctx, PEL_IfExp);
+    node->mark = stmt->mark;
+    node->IfExp.test = stmt->If.test;
+    node->IfExp.body = yes;
+    node->IfExp.orelse = no;
+    return node;
+}
+
+static pel_node *read_lambda(pel_lift *l) {
+    reading job = { .l = l };
+    read_all(l->ctx, &job);
+    pel_node *value = returned(l, job.body, 0);
+    if (!value && job.body.n == 1 && job.body.at[0]->kind == PEL_Expr && l->code->flags & PEL_CO_GENERATOR)
+        value = job.body.at[0]->Expr.value; /* a generator's value is thrown away */
+    if (!value) pel_lift_fail(l, 0, "a lambda that is no expression");
+    pel_node *node = pel_node_new(l->ctx, PEL_Lambda);
+    node->Lambda.body = value;
+    return node;
+}
+
+/* ---- all of them ---- */
+
+/* A copy that can be filled in without changing the original: the code may be read on trial more than once. */
+static pel_node *fresh(pel_lift *l, const pel_node *old) {
+    pel_node *node = pel_node_new(l->ctx, old->kind);
+    memcpy(node, old, pel_node_size(old->kind));
+    pel_nodes *generators = NULL;
+    switch (old->kind) {
+    case PEL_ListComp: generators = &node->ListComp.generators; break;
+    case PEL_SetComp: generators = &node->SetComp.generators; break;
+    case PEL_GeneratorExp: generators = &node->GeneratorExp.generators; break;
+    case PEL_DictComp: generators = &node->DictComp.generators; break;
+    default: return node;
+    }
+    pel_nodes list = { 0 };
+    for (uint32_t i = 0; i < generators->n; i++) {
+        pel_node *copy = pel_node_new(l->ctx, PEL_comprehension);
+        memcpy(copy, generators->at[i], pel_node_size(PEL_comprehension));
+        pel_nodes_push(l->ctx, &list, copy);
+    }
+    *generators = list;
+    return node;
+}
+
+static pel_node *read_new(pel_lift *outer, const pel_code_object *code) {
+    pel_lift *l = lift_for(outer, code);
+    pel_kind kind = comp_kind(code->name);
+    if (kind) return read_comp(l, kind);
+    if (pel_name_is(code->name, "<lambda>")) return read_lambda(l);
+    if (!(code->flags & PEL_CO_OPTIMIZED)) {
+        l->class_name = code->name;
+        pel_node *node = pel_node_new(l->ctx, PEL_ClassDef);
+        node->ClassDef.name = code->name;
+        node->ClassDef.body = read_body(l);
+        return node;
+    }
+    bool is_async = code->flags & (PEL_CO_COROUTINE | PEL_CO_ASYNC_GENERATOR);
+    pel_node *node = pel_node_new(l->ctx, is_async ? PEL_AsyncFunctionDef : PEL_FunctionDef);
+    node->FunctionDef.name = code->name;
+    node->FunctionDef.body = read_body(l);
+    return node;
+}
+
+pel_node *pel_read_function(pel_lift *outer, const pel_code_object *code, uint32_t at) {
+    uint64_t known = pel_map_find(outer->bodies, PEL_KEY(code), 0);
+    if (!known) {
+        pel_lift_enter(outer, at);
+        pel_node *made = read_new(outer, code);
+        pel_lift_leave(outer);
+        known = PEL_KEY(made);
+        pel_map_set(outer->ctx, outer->bodies, PEL_KEY(code), known);
+    }
+    pel_node *node = fresh(outer, (pel_node *)(uintptr_t)known);
+    if (at < outer->c->n) node->mark = outer->c->at[at].offset + 1;
+    pel_lift *l = lift_for(outer, code);
+    switch (node->kind) {
+    case PEL_FunctionDef: node->FunctionDef.args = arguments(l); break;
+    case PEL_AsyncFunctionDef: node->AsyncFunctionDef.args = arguments(l); break;
+    case PEL_Lambda: node->Lambda.args = arguments(l); break;
+    default: break;
+    }
+    pel_map_set(outer->ctx, &outer->result->code_of, PEL_KEY(node), PEL_KEY(code));
+    return node;
+}
+
+pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code) {
+    pel_lift root = { .ctx = ctx, .result = result, .code = code };
+    pel_canon none = { .code = code };
+    root.c = &none;
+    root.bodies = pel_new(ctx, pel_map);
+    pel_node *module = pel_node_new(ctx, PEL_Module);
+    if (code->flags & PEL_CO_NEWLOCALS) {
+        pel_node *def = pel_read_function(&root, code, PEL_NONE);
+        bool is_stmt = def->kind == PEL_FunctionDef || def->kind == PEL_AsyncFunctionDef || def->kind == PEL_ClassDef;
+        module->Module.body = pel_nodes_one(ctx, is_stmt ? def : pel_make_expr(ctx, def));
+        return module;
+    }
+    pel_lift *l = lift_for(&root, code);
+    module->Module.body = read_body(l);
+    pel_map_set(ctx, &result->code_of, PEL_KEY(module), PEL_KEY(code));
+    return module;
+}

@@ -1,0 +1,283 @@
+/* try and with. Handlers stand behind everything else, so the main path reads as if there were none; what a statement
+ * covers is told by the guard, what its handlers are is read from their own place, and where they come back tells
+ * where the statement ends. */
+#include "decompile/lift.h"
+
+typedef struct exits {
+    PEL_VEC(uint32_t) at; /* per handler: where it went on when it was done, or PEL_NONE */
+} exits;
+
+/* The code of a handler reaches at most here. */
+static uint32_t handler_end(const pel_lift *l, uint32_t at) {
+    uint32_t i = at + 1;
+    for (; i < l->c->n && l->c->at[i].level == l->c->at[at].level; i++)
+        if (l->c->at[i].op == PEL_I_EXC) break;
+    return i;
+}
+
+/* Expressions up to the test of the exception's type. */
+static uint32_t read_type(pel_lift *l, stack *s, uint32_t at, uint32_t end) {
+    while (at < end && l->c->at[at].op != PEL_I_EXC_MATCH) {
+        if (pel_is_cond(&l->c->at[at])) {
+            test t;
+            uint32_t next;
+            if (!pel_read_cond(l, s, at, end, &t, &next)) pel_lift_fail(l, at, "a handler's type is no expression");
+            at = next;
+            continue;
+        }
+        if (l->c->at[at].op == PEL_I_JUMP) pel_lift_fail(l, at, "a handler's type is no expression");
+        pel_step(l, s, at++);
+    }
+    if (at >= end) pel_lift_fail(l, at, "a handler without a type");
+    return at;
+}
+
+/* except clauses, one after the other */
+static pel_nodes read_clauses(pel_lift *l, region *r, const stack *s, const pel_guard *guard, exits *out) {
+    pel_nodes handlers = { 0 };
+    uint32_t at = guard->target + 1, limit = handler_end(l, guard->target);
+    while (at < l->c->n && l->c->at[at].op != PEL_I_RERAISE) {
+        stack w = pel_stack_copy(l, s, s->n);
+        pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
+        uint32_t next = limit;
+        pel_node *clause = pel_make(l, PEL_ExceptHandler, at);
+        bool bare = l->c->at[at].op == PEL_I_POP;
+        if (!bare) {
+            pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
+            at = read_type(l, &w, at, limit);
+            clause->ExceptHandler.type = pel_pop_expr(l, &w, at);
+            next = l->c->at[at].target;
+            pel_stack_pop(l, &w, at++);
+            if (next <= at) pel_lift_fail(l, at, "handlers out of order");
+            const pel_ins *ins = &l->c->at[at];
+            if (ins->op == PEL_I_STORE) clause->ExceptHandler.name = pel_unmangle(l, ins->name);
+            else if (ins->op != PEL_I_POP) pel_lift_fail(l, at, "a handler that keeps its exception");
+        }
+        at++;
+        region body = { .outer = r, .end = next, .fall = PEL_NONE, .loop = r->loop, .is_handler = true, .exit = PEL_NONE };
+        pel_region_begin(l, &body, &w);
+        pel_read_range(l, &body, &w, at);
+        clause->ExceptHandler.body = body.out;
+        pel_nodes_push(l->ctx, &handlers, clause);
+        pel_push(l->ctx, &out->at, body.done ? body.exit : PEL_NONE);
+        if (bare || next >= limit) break;
+        at = next;
+    }
+    return handlers;
+}
+
+/* A handler that went on at a place: the label it means. */
+static uint32_t label_of(const pel_lift *l, uint32_t exit) {
+    return l->c->at[exit].op == PEL_I_JUMP ? l->c->at[exit].target : exit;
+}
+
+static bool is_const_return(const pel_lift *l, uint32_t at) {
+    return at + 1 < l->c->n && l->c->at[at].op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN;
+}
+
+/* Statements from a place on to the end of its path, appended to a list. */
+static void read_tail(pel_lift *l, region *r, const stack *s, uint32_t at, pel_nodes *out) {
+    region tail = { .outer = r, .end = l->c->n, .fall = r->fall, .loop = r->loop, .open_ended = true };
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &tail, &w);
+    pel_read_range(l, &tail, &w, at);
+    for (uint32_t i = 0; i < tail.out.n; i++) pel_nodes_push(l->ctx, out, tail.out.at[i]);
+}
+
+static bool reaches(const pel_lift *l, uint32_t from, uint32_t to) {
+    if (to > from && !pel_ends(&l->c->at[to - 1])) return true;
+    for (uint32_t i = from; i < to; i++)
+        if (l->c->at[i].target == to) return true;
+    return false;
+}
+
+/* Behind the last covered instruction there may be ends of paths that are no longer covered: returns of constants,
+ * jumps. They belong to the body if something in it jumps there. */
+static uint32_t body_end(const pel_lift *l, const region *r, uint32_t from, uint32_t end, uint32_t limit) {
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t to = l->c->at[i].target;
+        if (to == PEL_NONE || to <= end || to >= limit) continue;
+        if (l->c->at[to].level != l->c->at[from].level) continue;
+        uint32_t k = to;
+        while (k < limit && !pel_ends(&l->c->at[k])) k++;
+        if (k < limit && k - to < 6 && k + 1 > end) end = k + 1;
+    }
+    (void)r;
+    return end;
+}
+
+static pel_nodes with_pass(pel_lift *l, pel_nodes body) {
+    if (!body.n) pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
+    return body;
+}
+
+static bool leaves_loop(const loop *lp, uint32_t label) { return label < lp->from || label >= lp->end; }
+
+static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, const pel_guard *guard) {
+    uint32_t end = guard->last + 1;
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
+    pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
+    region final = { .outer = r, .end = handler_end(l, guard->target), .fall = PEL_NONE, .loop = r->loop, .is_handler = true };
+    pel_region_begin(l, &final, &w);
+    pel_read_range(l, &final, &w, guard->target + 1);
+    uint32_t start = r->start;
+    region body = { .outer = r, .end = end, .fall = pel_resolve(l, end), .loop = r->loop };
+    w = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &body, &w);
+    uint32_t next = pel_read_range(l, &body, &w, at);
+    bool completes = next < l->c->n && l->c->at[next].op == PEL_I_FINALLY && &l->c->guards[l->c->at[next].arg] == guard;
+    if (!completes && reaches(l, at, next)) pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
+    if (completes) next++;
+    pel_node *node = pel_node_new(l->ctx, PEL_Try);
+    bool merge = body.out.n == 1 && body.out.at[0]->kind == PEL_Try && !body.out.at[0]->Try.finalbody.n;
+    if (merge) *node = *body.out.at[0];
+    else node->Try.body = with_pass(l, body.out);
+    node->Try.finalbody = with_pass(l, final.out);
+    r->start = start;
+    node->mark = 0;
+    pel_emit(l, node);
+    return next;
+}
+
+uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g) {
+    const pel_guard *guard = &l->c->guards[g];
+    l->open[g] = true;
+    if (guard->kind == PEL_G_WITH) pel_lift_fail(l, at, "a `with` handler without its statement");
+    if (guard->kind == PEL_G_FINALLY) return read_finally(l, r, s, at, guard);
+    if (guard->kind == PEL_G_GROUP) pel_lift_fail(l, at, "except* is not supported");
+    exits out = { 0 };
+    uint32_t start = r->start;
+    pel_nodes handlers = read_clauses(l, r, s, guard, &out);
+    uint32_t end = guard->last + 1;
+
+    /* where the statement ends: what the handlers that are done go on with */
+    uint32_t after = PEL_NONE;
+    bool to_fall = false;
+    for (uint32_t i = 0; i < out.at.n; i++) {
+        if (out.at.at[i] == PEL_NONE) continue;
+        uint32_t label = label_of(l, out.at.at[i]);
+        if (label == out.at.at[i]) { /* code instead of a jump: a copy of what follows, or what follows itself */
+            if (label != end && pel_same_run(l, label, end)) after = end;
+            continue;
+        }
+        if (label >= end && label <= r->end && l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level) after = label;
+        else if (pel_resolve(l, label) == r->fall) to_fall = true;
+    }
+    uint32_t limit = after != PEL_NONE ? after : r->end;
+    uint32_t body_to = body_end(l, r, at, end, limit);
+    if (after != body_to && is_const_return(l, body_to) && reaches(l, at, body_to) && body_to + 2 <= limit) body_to += 2;
+    region body = { .outer = r, .end = body_to, .fall = pel_resolve(l, body_to), .loop = r->loop };
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &body, &w);
+    uint32_t next = pel_read_range(l, &body, &w, at);
+
+    pel_node *node = pel_node_new(l->ctx, PEL_Try);
+    node->Try.body = with_pass(l, body.out);
+    bool has_else = false;
+    if (after != PEL_NONE && after > next) {
+        node->Try.orelse = pel_read_body(l, r, s, next, after, after < r->end ? after : r->fall);
+        next = after;
+        has_else = true;
+    } else if (after == PEL_NONE && to_fall && next < r->end) {
+        bool head = r->loop && r->fall == r->loop->head;
+        if (!head) {
+            node->Try.orelse = pel_read_body(l, r, s, next, r->end, r->fall);
+            next = r->end;
+            has_else = true;
+        }
+    }
+    (void)has_else;
+    /* how each handler ends */
+    uint32_t tail = PEL_NONE;
+    bool completes = reaches(l, at, next) || has_else;
+    for (uint32_t i = 0; i < handlers.n; i++) {
+        pel_nodes *list = &handlers.at[i]->ExceptHandler.body;
+        uint32_t exit = out.at.at[i];
+        if (exit != PEL_NONE) {
+            uint32_t label = label_of(l, exit);
+            uint32_t resolved = pel_resolve(l, label);
+            bool falls = (after != PEL_NONE && (resolved == pel_resolve(l, after) || pel_same_run(l, label, after)));
+            bool at_end = next >= r->end || pel_resolve(l, next) == r->fall;
+            if (falls) {
+            } else if (at_end && resolved == r->fall) {
+            } else if (r->loop && label == r->loop->head) {
+                pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
+            } else if (resolved == r->fall && next >= r->end) {
+            } else if (r->loop && l->c->at[exit].op == PEL_I_JUMP && leaves_loop(r->loop, label)) {
+                if (r->loop->broke_to == PEL_NONE) r->loop->broke_to = label;
+                r->loop->n_breaks++;
+                pel_nodes_push(l->ctx, list, pel_make(l, PEL_Break, exit));
+            } else if (label == exit && !is_const_return(l, exit) && !completes) {
+                if (tail == PEL_NONE || pel_same_run(l, tail, exit)) tail = exit;
+                else pel_lift_fail(l, exit, "handlers that go on in two ways");
+            } else if (is_const_return(l, exit)) {
+                read_tail(l, r, s, exit, list);
+            } else pel_lift_fail(l, exit, "a handler that goes on where no statement ends");
+        }
+        *list = with_pass(l, *list);
+    }
+    node->Try.handlers = handlers;
+    r->start = start;
+    pel_emit(l, node);
+    if (tail != PEL_NONE) {
+        region *saved = l->region;
+        l->region = r;
+        read_tail(l, r, s, tail, &r->out);
+        l->region = saved;
+    }
+    return next;
+}
+
+uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
+    const pel_ins *ins = &l->c->at[at];
+    uint32_t g = at + 1 < l->c->n ? l->c->at[at + 1].cover : PEL_NONE;
+    if (g == PEL_NONE || l->c->guards[g].kind != PEL_G_WITH || l->open[g]) pel_lift_fail(l, at, "a `with` without a handler");
+    const pel_guard *guard = &l->c->guards[g];
+    l->open[g] = true;
+    uint32_t start = r->start, end = guard->last + 1;
+    pel_node *manager = pel_pop_expr(l, s, at), *target = NULL;
+    region body = { .outer = r, .end = end, .fall = pel_resolve(l, end), .loop = r->loop };
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_stack_push(l, &w, (item){ .kind = IT_EXIT, .at = at });
+    pel_region_begin(l, &body, &w);
+    pel_stack_push(l, &w, (item){ .kind = IT_ENTER, .at = at, .targets = (pel_targets *)(void *)&target });
+    uint32_t next = pel_read_range(l, &body, &w, at + 1);
+    bool completes = next < l->c->n && l->c->at[next].op == PEL_I_WITH_EXIT && reaches(l, at + 1, next);
+    pel_node *node = pel_node_new(l->ctx, ins->flag ? PEL_AsyncWith : PEL_With);
+    uint32_t go_on = PEL_NONE;
+    if (completes) {
+        next++;
+        bool same = guard->exit == PEL_NONE || pel_resolve(l, next) == pel_resolve(l, guard->exit) || pel_same_run(l, next, guard->exit);
+        if (!same && (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
+            /* the block is left by a return or a jump that stands in it */
+            read_tail(l, r, s, next, &body.out);
+            next += l->c->at[next].op == PEL_I_JUMP ? 1 : 2;
+            go_on = guard->exit;
+        }
+    } else go_on = guard->exit;
+    pel_node *with_item = pel_make(l, PEL_withitem, at);
+    with_item->withitem.context_expr = manager;
+    with_item->withitem.optional_vars = target;
+    node->With.items = pel_nodes_one(l->ctx, with_item);
+    node->With.body = with_pass(l, body.out);
+    if (node->With.body.n == 1 && node->With.body.at[0]->kind == node->kind) { /* with a, b: */
+        pel_node *inner = node->With.body.at[0];
+        for (uint32_t i = 0; i < inner->With.items.n; i++) pel_nodes_push(l->ctx, &node->With.items, inner->With.items.at[i]);
+        node->With.body = inner->With.body;
+    }
+    r->start = start;
+    pel_emit(l, node);
+    if (go_on != PEL_NONE && go_on != next) {
+        uint32_t label = l->c->at[go_on].op == PEL_I_JUMP ? l->c->at[go_on].target : go_on;
+        if (label >= next && label < r->end && l->c->at[label].level == l->c->at[at].level) return label == next ? next : label;
+        if (pel_resolve(l, label) == r->fall) return next;
+        if (l->c->at[label].level > l->c->at[at].level) {
+            region *saved = l->region;
+            l->region = r;
+            read_tail(l, r, s, label, &r->out);
+            l->region = saved;
+        }
+    }
+    return next;
+}

@@ -1,0 +1,190 @@
+/* The decompiler's walk over canonical instructions: shared by the files that make statements of it.
+ *
+ *   lift.c       one instruction, on a stack of expressions
+ *   cond.c       conditional jumps -> and, or, not, if-else expressions, tests
+ *   region.c     a range of instructions -> statements: if, while, for
+ *   guard.c      try and with
+ *   match.c      match
+ *   function.c   a code object -> def, lambda, class, comprehension, module
+ *
+ * The walk goes once through the layout from left to right. A range is read as statements by a function that knows
+ * where the range ends, which label means "fall out at the end" and which loop is open; it keeps no other state than
+ * the stack of expressions. What is uncertain is read on trial: a trial makes no statements and its stack is a copy. */
+#ifndef PEL_DECOMPILE_LIFT_H
+#define PEL_DECOMPILE_LIFT_H
+
+#include "bytecode/normalise.h"
+#include "decompile/decompile.h"
+
+typedef enum item_kind {
+    IT_EXPR,   /* an expression; def, class and comprehension nodes too, until they are stored or called */
+    IT_NULL,   /* no self for a call */
+    IT_ITER,   /* of an open loop */
+    IT_ITEM,   /* what the loop gave: its target is stored next */
+    IT_EXIT,   /* of an open `with` */
+    IT_ENTER,  /* what entering it gave */
+    IT_EXC,    /* of exception handling */
+    IT_SLOT,   /* one part of an unpacked value */
+    IT_IMPORT, /* a module in the making of an import statement */
+    IT_AUG,    /* what an in-place operator gave */
+    IT_SAVED,  /* a variable saved by a comprehension */
+    IT_SUBJECT,
+    IT_SILENT, /* to be popped without a trace */
+} item_kind;
+
+/* Targets of `a = b = value`, last first. */
+typedef struct pel_targets {
+    pel_node *node;
+    struct pel_targets *before;
+} pel_targets;
+
+typedef struct item {
+    uint8_t kind;        /* enum item_kind */
+    bool dup;            /* the one below is the same value, still to be used */
+    bool chain;          /* node is a comparison whose right side goes on */
+    uint32_t at;         /* the instruction that pushed it */
+    pel_node *node;
+    pel_targets *targets; /* EXPR: stored there already */
+    struct pack *pack;   /* SLOT, IMPORT */
+    uint32_t slot;
+} item;
+
+/* What an UNPACK or an import collects until it is complete. */
+typedef struct pack {
+    item source;
+    pel_node **elts;
+    uint32_t n, filled;
+    uint32_t star; /* index of the starred target, or PEL_NONE */
+    uint32_t at;
+    /* import */
+    pel_name module;
+    int level;
+    const pel_const *from;
+    pel_nodes aliases;
+    pel_name attribute; /* import a.b as c: the last IMPORT_FROM */
+} pack;
+
+typedef struct stack {
+    item *at;
+    uint32_t n, cap;
+    uint32_t low; /* how deep it was popped since somebody set this */
+} stack;
+
+typedef struct loop {
+    struct loop *outer;
+    uint32_t head;    /* `continue` goes there */
+    uint32_t again;   /* another label that means the same, or PEL_NONE */
+    uint32_t from, end; /* instructions of the loop; a jump to anywhere else leaves it */
+    uint32_t broke_to; /* where `break` went, or PEL_NONE */
+    pel_node *target; /* of `for` */
+    uint32_t n_breaks;
+    bool is_comp;
+} loop;
+
+typedef struct region {
+    struct region *outer;
+    uint32_t end;      /* the first instruction that is not of it */
+    uint32_t fall;     /* resolved: where control goes at its end */
+    loop *loop;
+    uint32_t base;     /* depth of the stack between its statements */
+    item *base_items;  /* and what is on it */
+    bool open_ended;   /* ends where the code does */
+    bool is_handler;   /* POP_EXC ends it */
+    bool done;
+    uint32_t exit;     /* is_handler: where POP_EXC led */
+    pel_nodes out;
+    uint32_t start;    /* of the statement in the making */
+    pel_nodes pending_targets, pending_values; /* a, b = x, y in the making */
+    uint32_t *pending_at;
+} region;
+
+typedef struct pel_lift {
+    pel_ctx *ctx;
+    pel_decompiled *result;
+    const pel_canon *c;
+    const pel_code_object *code;
+    struct pel_lift *outer;
+    pel_name class_name; /* of the innermost class, for private names; NULL outside classes */
+    bool *open;          /* by guard: its statement is being read */
+    bool *head_open;     /* by instruction: its loop is being read */
+    uint32_t *back;      /* by instruction: the last jump that comes back to it, or PEL_NONE */
+    int trial;
+    bool broken;         /* a trial went wrong */
+    uint32_t steps;
+    int depth;
+    region *region;      /* the one that statements go to */
+    bool is_comp;
+    PEL_VEC(pel_name) declared; /* global or nonlocal */
+    pel_map *bodies;     /* PEL_KEY(code) -> its statements, read once however often the code is tried */
+} pel_lift;
+
+_Noreturn void pel_lift_fail(pel_lift *l, uint32_t at, const char *what);
+void pel_lift_enter(pel_lift *l, uint32_t at); /* counts depth; pel_lift_leave takes it back */
+void pel_lift_tick(pel_lift *l, uint32_t at);
+static inline void pel_lift_leave(pel_lift *l) { l->depth--; }
+
+/* ---- lift.c ---- */
+stack pel_stack_copy(pel_lift *l, const stack *s, uint32_t n);
+void pel_stack_push(pel_lift *l, stack *s, item it);
+item pel_stack_pop(pel_lift *l, stack *s, uint32_t at);
+void pel_push_expr(pel_lift *l, stack *s, uint32_t at, pel_node *node);
+pel_node *pel_pop_expr(pel_lift *l, stack *s, uint32_t at);
+pel_node *pel_item_expr(pel_lift *l, item it, uint32_t at); /* the expression that an item stands for */
+void pel_emit(pel_lift *l, pel_node *stmt);                 /* a statement, in the region */
+void pel_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at);
+
+/* One instruction that is no jump. Returns false, on trial only, if it would make a statement. */
+bool pel_step(pel_lift *l, stack *s, uint32_t at);
+pel_node *pel_make(pel_lift *l, pel_kind kind, uint32_t at);
+pel_node *pel_const_node(pel_lift *l, const pel_const *value, uint32_t at);
+pel_name pel_unmangle(pel_lift *l, pel_name name);
+uint32_t pel_resolve(const pel_lift *l, uint32_t label);
+
+/* ---- cond.c ---- */
+typedef struct cnode cnode; /* a jump that tests something */
+
+typedef struct test {
+    pel_node *expr, *negation;
+    uint32_t next;      /* true goes on here: just behind the last jump */
+    uint32_t otherwise; /* false goes there */
+    cnode *nodes;       /* all that could belong to it, in layout order */
+    uint32_t n_nodes, used;
+} test;
+
+/* At a conditional jump. Either it begins a value: then the value is pushed, *next is where to go on, and it returns
+ * true. Or it is a test: *out is filled with the longest that can be made. */
+bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out, uint32_t *next);
+/* The same test made of its first n jumps only; false if they don't make one. */
+bool pel_shorter_test(pel_lift *l, test *t, uint32_t n);
+/* Where the i-th jump of a test and its expression begin (for the first: only the jump). */
+uint32_t pel_test_start(const test *t, uint32_t i);
+uint32_t pel_test_jump(const test *t, uint32_t i);
+pel_node *pel_negate(pel_lift *l, pel_node *expr);
+bool pel_opens_guard(const pel_lift *l, uint32_t at);
+
+/* ---- region.c ---- */
+uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at);
+uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at);
+/* The statements of a range whose end leads to fall. The stack of the caller stays as it is. */
+pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall);
+bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b); /* the same instructions up to the end of the path */
+void pel_region_begin(pel_lift *l, region *r, const stack *s);
+
+/* A comprehension whose loop stands here: pushes it and returns where to go on, or PEL_NONE if it is none. */
+uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at);
+
+/* ---- guard.c ---- */
+uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t guard);
+uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at);
+
+/* ---- function.c ---- */
+/* def, lambda, class or comprehension for a code object; without defaults, decorators and first iterable. */
+pel_node *pel_read_function(pel_lift *l, const pel_code_object *code, uint32_t at);
+/* for -> comprehension of the display's kind. NULL if the loop does something else. */
+pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *loop_stmt, uint32_t at);
+
+/* ---- tidy.c ---- */
+pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code);
+void pel_tidy(pel_lift *l, pel_nodes *body);
+
+#endif

@@ -1,0 +1,473 @@
+/* A range of instructions -> statements. */
+#include "decompile/lift.h"
+
+static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at);
+static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t start, uint32_t *next);
+
+void pel_region_begin(pel_lift *l, region *r, const stack *s) {
+    r->base = s->n;
+    r->base_items = pel_alloc_raw(l->ctx, (s->n + 1) * sizeof(item));
+    if (s->n) memcpy(r->base_items, s->at, s->n * sizeof(item));
+}
+
+static void back_to_base(pel_lift *l, const region *r, stack *s) {
+    s->n = 0;
+    pel_reserve(l->ctx, s, r->base);
+    if (r->base) memcpy(s->at, r->base_items, r->base * sizeof(item));
+    s->n = r->base;
+}
+
+/* Between two statements: the stack is what it was, and nothing waits to be used. */
+static bool between(const region *r, const stack *s) {
+    if (s->n != r->base || r->pending_targets.n) return false;
+    if (s->n == 0) return true;
+    const item *top = &s->at[s->n - 1], *was = &r->base_items[s->n - 1];
+    return top->kind == was->kind && top->node == was->node;
+}
+
+static bool waits(const region *r, const stack *s) {
+    if (s->n == 0) return false;
+    const item *top = &s->at[s->n - 1];
+    if (top->kind != IT_EXPR) return false;
+    return s->n > r->base || r->base_items[s->n - 1].kind != IT_EXPR;
+}
+
+pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall) {
+    region body = { .outer = r, .end = end, .fall = pel_resolve(l, fall), .loop = r->loop };
+    stack copy = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &body, s);
+    pel_read_range(l, &body, &copy, from);
+    return body.out;
+}
+
+bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b) {
+    if (a == b) return true;
+    for (int steps = 0; steps < 12; steps++, a++, b++) {
+        if (a >= l->c->n || b >= l->c->n) return false;
+        const pel_ins *x = &l->c->at[a], *y = &l->c->at[b];
+        if (x->op != y->op || x->sub != y->sub || x->arg != y->arg) return false;
+        if (x->op == PEL_I_CONST ? !pel_const_same(x->value, y->value) : x->name != y->name) return false;
+        if (x->target != PEL_NONE && x->target != y->target) return false;
+        if (pel_ends(x)) return true;
+    }
+    return false;
+}
+
+static pel_nodes pass_if_empty(pel_lift *l, pel_nodes body) {
+    if (!body.n) pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
+    return body;
+}
+
+/* ---- jumps ---- */
+
+static bool leaves_loop(const loop *lp, uint32_t label) { return label < lp->from || label >= lp->end; }
+
+static void emit_break(pel_lift *l, loop *lp, uint32_t to, uint32_t at) {
+    if (lp->broke_to == PEL_NONE) lp->broke_to = to;
+    lp->n_breaks++;
+    pel_emit(l, pel_make(l, PEL_Break, at));
+}
+
+static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
+    uint32_t to = l->c->at[at].target;
+    loop *lp = r->loop;
+    (void)s;
+    bool last = at + 1 >= r->end;
+    if (to == at + 1) return;
+    if (last && (to == r->end || pel_resolve(l, to) == r->fall)) {
+        if (lp && s->n < r->base && leaves_loop(lp, to)) emit_break(l, lp, to, at);
+        else if (lp && to == lp->head && l->c->at[at].is_target && r->end != lp->end && l->c->tests_again)
+            pel_emit(l, pel_make(l, PEL_Continue, at));
+        return;
+    }
+    if (lp && (to == lp->head || pel_resolve(l, to) == lp->head || (lp->again != PEL_NONE && to == lp->again))) {
+        pel_emit(l, pel_make(l, PEL_Continue, at));
+        return;
+    }
+    if (lp && leaves_loop(lp, to)) {
+        emit_break(l, lp, to, at);
+        return;
+    }
+    if (pel_resolve(l, to) == r->fall && r->open_ended) return;
+    pel_lift_fail(l, at, "a jump that fits no statement");
+}
+
+/* ---- if ---- */
+
+/* A place behind the body that something in it jumps to, so that [otherwise, there) is an else: or PEL_NONE. */
+static uint32_t else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise) {
+    uint32_t found = PEL_NONE;
+    for (uint32_t i = from; i < otherwise; i++) {
+        const pel_ins *ins = &l->c->at[i];
+        uint32_t to = ins->target;
+        if (to == PEL_NONE || (to >= from && to <= otherwise)) continue;
+        if (ins->op != PEL_I_JUMP && ins->op != PEL_I_FOR && !pel_is_cond(ins)) continue;
+        if (to > otherwise && to < r->end) {
+            if (found == PEL_NONE || to > found) found = to;
+        } else if (pel_resolve(l, to) == r->fall && !(r->loop && to == r->loop->head)) {
+            return r->end;
+        }
+    }
+    return found;
+}
+
+static bool is_raise_of_assertion(const pel_lift *l, pel_nodes body, uint32_t from) {
+    if (body.n != 1 || body.at[0]->kind != PEL_Raise || body.at[0]->Raise.cause) return false;
+    const pel_ins *first = &l->c->at[from];
+    if (first->op != PEL_I_ASSERTION_ERROR) return false;
+    const pel_node *exc = body.at[0]->Raise.exc;
+    if (!exc) return false;
+    if (exc->kind == PEL_Call) return exc->Call.args.n <= 1 && !exc->Call.keywords.n && exc->Call.func->kind == PEL_Name;
+    return exc->kind == PEL_Name;
+}
+
+static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
+    if (!orelse.n && is_raise_of_assertion(l, body, t->next)) {
+        pel_node *assert = pel_node_new(l->ctx, PEL_Assert);
+        assert->Assert.test = t->negation;
+        pel_node *exc = body.at[0]->Raise.exc;
+        if (exc->kind == PEL_Call && exc->Call.args.n) assert->Assert.msg = exc->Call.args.at[0];
+        pel_emit(l, assert);
+        return;
+    }
+    pel_node *node = pel_node_new(l->ctx, PEL_If);
+    node->If.test = t->expr;
+    node->If.body = pass_if_empty(l, body);
+    node->If.orelse = orelse;
+    pel_emit(l, node);
+}
+
+static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
+    uint32_t body = t->next, other = t->otherwise;
+    loop *lp = r->loop;
+    if (other > body && other <= r->end && !(other == r->end && pel_resolve(l, other) != r->fall && lp && r->end == lp->end)) {
+        /* [body, other) and perhaps an else behind it */
+        uint32_t end = PEL_NONE;
+        const pel_ins *last = &l->c->at[other - 1];
+        if (last->op == PEL_I_JUMP && other < r->end) {
+            uint32_t to = last->target;
+            bool continues = lp && to == lp->head;
+            if (to > other && to <= r->end && !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall)) end = to;
+            else if (!continues && pel_resolve(l, to) == r->fall) end = r->end;
+        }
+        if (end == PEL_NONE && other < r->end) end = else_end(l, r, body, other);
+        uint32_t after = end == PEL_NONE ? other : end;
+        pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
+        pel_nodes no = { 0 };
+        if (end != PEL_NONE) no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
+        emit_if(l, t, yes, no);
+        return after;
+    }
+    if (pel_resolve(l, other) == r->fall) {
+        pel_nodes yes = pel_read_body(l, r, s, body, r->end, r->fall);
+        emit_if(l, t, yes, (pel_nodes){ 0 });
+        return r->end;
+    }
+    if (lp && (other == lp->head || other == lp->again)) { /* not at the tail: the test skips the rest of the loop */
+        pel_node *node = pel_node_new(l->ctx, PEL_If);
+        node->If.test = t->negation;
+        node->If.body = pel_nodes_one(l->ctx, pel_make(l, PEL_Continue, body));
+        pel_emit(l, node);
+        return body;
+    }
+    if (lp && leaves_loop(lp, other)) {
+        pel_nodes yes = pel_read_body(l, r, s, body, r->end, r->fall);
+        if (lp->broke_to == PEL_NONE) lp->broke_to = other;
+        lp->n_breaks++;
+        emit_if(l, t, yes, pel_nodes_one(l->ctx, pel_make(l, PEL_Break, body)));
+        return r->end;
+    }
+    pel_lift_fail(l, body, "a conditional jump that fits no statement");
+}
+
+/* ---- loops ---- */
+
+/* What follows a loop: an else if `break` jumps over something. Returns where to go on. */
+static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, const loop *lp, uint32_t end, pel_nodes *orelse) {
+    uint32_t to = lp->broke_to;
+    if (to == PEL_NONE || to == end) return end;
+    if (to > end && to < r->end) {
+        *orelse = pel_read_body(l, r, s, end, to, to);
+        return to;
+    }
+    if (pel_resolve(l, to) == pel_resolve(l, end)) return end;
+    if (pel_resolve(l, to) == r->fall || to == r->end) {
+        if (end < r->end) *orelse = pel_read_body(l, r, s, end, r->end, r->fall);
+        return r->end;
+    }
+    if (r->loop && leaves_loop(r->loop, to)) return end;
+    return end;
+}
+
+static void drop_last_continue(pel_nodes *body) {
+    if (body->n && body->at[body->n - 1]->kind == PEL_Continue) body->n--;
+}
+
+uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at) {
+    const pel_ins *ins = &l->c->at[at];
+    uint32_t end = ins->target;
+    if (end <= at || end > r->end + (r->open_ended ? l->c->n : 0)) {
+        if (!(end > at && end <= l->c->n)) pel_lift_fail(l, at, "a loop that does not end behind itself");
+    }
+    pel_node *iter = pel_pop_expr(l, s, at);
+    loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = end, .broke_to = PEL_NONE };
+    region body = { .outer = r, .end = end, .fall = at, .loop = &lp };
+    stack inner = pel_stack_copy(l, s, s->n);
+    pel_stack_push(l, &inner, (item){ .kind = IT_ITER, .at = at });
+    pel_region_begin(l, &body, &inner);
+    pel_stack_push(l, &inner, (item){ .kind = IT_ITEM, .at = at, .targets = (pel_targets *)(void *)&lp.target });
+    bool was_open = l->head_open[at];
+    l->head_open[at] = true;
+    uint32_t start = r->start;
+    pel_read_range(l, &body, &inner, at + 1);
+    l->head_open[at] = was_open;
+    drop_last_continue(&body.out);
+    pel_node *node = pel_node_new(l->ctx, ins->flag ? PEL_AsyncFor : PEL_For);
+    if (!lp.target) pel_lift_fail(l, at, "a loop without target");
+    node->For.target = lp.target;
+    node->For.iter = iter;
+    node->For.body = pass_if_empty(l, body.out);
+    uint32_t next = read_orelse(l, r, s, &lp, end, &node->For.orelse);
+    r->start = start;
+    pel_emit(l, node);
+    return next;
+}
+
+static uint8_t inverse(uint8_t op) {
+    switch (op) {
+    case PEL_I_PJF: return PEL_I_PJT;
+    case PEL_I_PJT: return PEL_I_PJF;
+    case PEL_I_PJN: return PEL_I_PJNN;
+    case PEL_I_PJNN: return PEL_I_PJN;
+    default: return op;
+    }
+}
+
+/* How many instructions before `body` and before the end of `bottom` are the same test, written twice. */
+static uint32_t copied_test(const pel_lift *l, uint32_t body, uint32_t bottom, uint32_t exit) {
+    const pel_ins *top_last = &l->c->at[body - 1], *last = &l->c->at[bottom];
+    if (inverse(top_last->op) != last->op || last->target != body) return 0;
+    if (top_last->target != exit) return 0;
+    uint32_t length = 1;
+    for (; length < body && length <= bottom - body; length++) {
+        uint32_t i = body - 1 - length, k = bottom - length;
+        const pel_ins *a = &l->c->at[i], *b = &l->c->at[k];
+        if (a->op != b->op || a->sub != b->sub || a->arg != b->arg) break;
+        if (a->op == PEL_I_CONST ? !pel_const_same(a->value, b->value) : a->name != b->name) break;
+        if (a->target != PEL_NONE) {
+            bool same = (a->target == body && b->target == body) || pel_resolve(l, a->target) == pel_resolve(l, b->target) ||
+                        a->target - i == b->target - k || (pel_resolve(l, a->target) == pel_resolve(l, exit));
+            if (!same) break;
+        }
+    }
+    return length;
+}
+
+/* while test: body, with the test again at the end. t is the test at the top, start the first instruction of the
+ * statement. */
+static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t start, uint32_t *next) {
+    uint32_t body = t->next, bottom = l->back[body];
+    if (bottom == PEL_NONE || l->head_open[body] || !pel_is_pop_jump(&l->c->at[bottom])) return false;
+    uint32_t length = copied_test(l, body, bottom, t->otherwise);
+    if (length == 0) return false;
+    /* which of the jumps belong to the loop: those whose code is there twice */
+    uint32_t first = t->used;
+    for (uint32_t i = t->used; i-- > 0;) {
+        uint32_t from = i == 0 ? start : pel_test_start(t, i);
+        if (body - from <= length) first = i;
+        else break;
+    }
+    if (first == t->used) return false;
+    if (first > 0) { /* the others are an `if` around it */
+        if (!pel_shorter_test(l, t, first)) return false;
+        return false;
+    }
+    uint32_t copy = bottom + 1 - (body - start);
+    loop lp = { .outer = r->loop, .head = start, .again = PEL_NONE, .from = start, .end = bottom + 1, .broke_to = PEL_NONE };
+    region inner = { .outer = r, .end = copy, .fall = copy, .loop = &lp };
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &inner, &w);
+    l->head_open[body] = true;
+    bool was_open = l->head_open[start];
+    l->head_open[start] = true;
+    pel_read_range(l, &inner, &w, body);
+    l->head_open[start] = was_open;
+    drop_last_continue(&inner.out);
+    pel_node *node = pel_node_new(l->ctx, PEL_While);
+    node->While.test = t->expr;
+    node->While.body = pass_if_empty(l, inner.out);
+    *next = read_orelse(l, r, s, &lp, bottom + 1, &node->While.orelse);
+    r->start = start;
+    pel_emit(l, node);
+    return true;
+}
+
+/* The test that a loop begins with, if it begins with one. */
+static bool first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t) {
+    stack w = pel_stack_copy(l, s, s->n);
+    uint32_t base = s->n, pos = at;
+    l->trial++;
+    bool broken = l->broken;
+    l->broken = false;
+    bool ok = true;
+    while (ok && pos < limit && !(pel_is_cond(&l->c->at[pos]) && w.n == base + 1)) {
+        const pel_ins *ins = &l->c->at[pos];
+        if (pel_is_cond(ins)) {
+            test ignored;
+            uint32_t next;
+            ok = w.n > base + 1 && pel_read_cond(l, &w, pos, limit, &ignored, &next);
+            if (ok) pos = next;
+            continue;
+        }
+        ok = ins->op != PEL_I_JUMP && ins->op != PEL_I_FOR && pel_step(l, &w, pos) && w.low >= base;
+        pos++;
+    }
+    ok = ok && pos < limit && !l->broken;
+    l->trial--;
+    l->broken = broken;
+    if (!ok) return false;
+    uint32_t next;
+    return !pel_read_cond(l, &w, pos, limit, t, &next);
+}
+
+static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
+    uint32_t last = l->back[at], next;
+    test t;
+    bool tests = first_test(l, s, at, last + 1, &t);
+    l->head_open[at] = true;
+    if (tests && l->c->tests_again && read_test_loop(l, r, s, &t, at, &next)) return next;
+    loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = last + 1, .broke_to = PEL_NONE };
+    region inner = { .outer = r, .end = last + 1, .fall = at, .loop = &lp };
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &inner, &w);
+    pel_node *node = pel_node_new(l->ctx, PEL_While);
+    bool while_test = tests && !l->c->tests_again && leaves_loop(&lp, t.otherwise);
+    if (while_test) {
+        lp.broke_to = PEL_NONE;
+        pel_read_range(l, &inner, &w, t.next);
+        node->While.test = t.expr;
+    } else {
+        pel_read_range(l, &inner, &w, at);
+        node->While.test = pel_make_constant(l->ctx, &pel_true);
+    }
+    drop_last_continue(&inner.out);
+    node->While.body = pass_if_empty(l, inner.out);
+    next = last + 1;
+    if (while_test) next = read_orelse(l, r, s, &lp, last + 1, &node->While.orelse);
+    r->start = at;
+    pel_emit(l, node);
+    return next;
+}
+
+/* ---- the walk ---- */
+
+/* The outermost handler around a place whose statement has not begun. */
+static uint32_t guard_to_open(const pel_lift *l, uint32_t at) {
+    uint32_t found = PEL_NONE;
+    for (uint32_t g = l->c->at[at].cover; g != PEL_NONE; g = l->c->guards[g].outer)
+        if (!l->open[g]) found = g;
+    return found;
+}
+
+static bool covered_by(const pel_lift *l, uint32_t at, uint32_t guard) {
+    for (uint32_t g = l->c->at[at].cover; g != PEL_NONE; g = l->c->guards[g].outer)
+        if (g == guard) return true;
+    return false;
+}
+
+uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
+    region *saved = l->region;
+    l->region = r;
+    r->start = at;
+    pel_lift_enter(l, at);
+    while (!r->done && (at < r->end || waits(r, s))) {
+        pel_lift_tick(l, at);
+        if (at >= l->c->n) pel_lift_fail(l, at, "the code ends within a statement");
+        const pel_ins *ins = &l->c->at[at];
+        if (between(r, s)) {
+            r->start = at;
+            uint32_t guard = guard_to_open(l, at);
+            bool head = l->back[at] != PEL_NONE && !l->head_open[at] && ins->op != PEL_I_FOR && l->back[at] < r->end;
+            if (head && guard != PEL_NONE && covered_by(l, l->back[at], guard)) head = false;
+            if (head && pel_is_pop_jump(&l->c->at[l->back[at]]) && l->c->tests_again) head = false;
+            if (head) {
+                at = read_loop(l, r, s, at);
+                continue;
+            }
+            if (guard != PEL_NONE) {
+                at = pel_read_try(l, r, s, at, guard);
+                continue;
+            }
+        }
+        if (pel_is_cond(ins)) {
+            test t;
+            uint32_t next;
+            if (pel_read_cond(l, s, at, r->end, &t, &next)) {
+                at = next;
+                continue;
+            }
+            pel_stack_pop(l, s, at);
+            if (!between(r, s)) pel_lift_fail(l, at, "a test within an expression");
+            uint32_t start = r->start;
+            if (l->c->tests_again && read_test_loop(l, r, s, &t, start, &next)) at = next;
+            else at = read_if(l, r, s, &t);
+            continue;
+        }
+        switch (ins->op) {
+        case PEL_I_JUMP:
+            read_jump(l, r, s, at);
+            back_to_base(l, r, s);
+            at++;
+            if (r->open_ended) r->done = true;
+            break;
+        case PEL_I_RETURN: {
+            pel_node *node = pel_node_new(l->ctx, PEL_Return);
+            node->Return.value = pel_pop_expr(l, s, at);
+            if (ins->flag) node->parens = 1;
+            pel_emit(l, node);
+            back_to_base(l, r, s);
+            at++;
+            if (r->open_ended) r->done = true;
+            break;
+        }
+        case PEL_I_RAISE: {
+            pel_node *node = pel_node_new(l->ctx, PEL_Raise);
+            if (ins->arg > 1) node->Raise.cause = pel_pop_expr(l, s, at);
+            if (ins->arg > 0) node->Raise.exc = pel_pop_expr(l, s, at);
+            pel_emit(l, node);
+            back_to_base(l, r, s);
+            at++;
+            if (r->open_ended) r->done = true;
+            break;
+        }
+        case PEL_I_FOR: {
+            uint32_t next = pel_read_inline_comp(l, s, at);
+            at = next != PEL_NONE ? next : pel_read_for(l, r, s, at);
+            break;
+        }
+        case PEL_I_WITH: at = pel_read_with(l, r, s, at); break;
+        case PEL_I_POP_EXC:
+            if (r->is_handler && between(r, s)) {
+                r->done = true;
+                r->exit = at + 1;
+                break;
+            }
+            if (!s->n || s->at[s->n - 1].kind != IT_EXC) pel_lift_fail(l, at, "an exception is popped that is not there");
+            pel_stack_pop(l, s, at++);
+            break;
+        case PEL_I_RERAISE:
+            if (r->is_handler && between(r, s)) {
+                r->done = true;
+                r->exit = PEL_NONE;
+                break;
+            }
+            pel_lift_fail(l, at, "an exception is raised again outside a handler");
+        default: pel_step(l, s, at++);
+        }
+    }
+    /* the iterator is gone: control leaves the loop */
+    if (r->loop && !r->done && s->n < r->base) emit_break(l, r->loop, r->end, at);
+    l->region = saved;
+    pel_lift_leave(l);
+    return at;
+}

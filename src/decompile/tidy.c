@@ -1,0 +1,152 @@
+/* Statements as the walk made them -> as somebody would have written them. Nothing here changes what the compiler
+ * makes of them. */
+#include "decompile/lift.h"
+
+static bool is_none(const pel_node *e) { return e && e->kind == PEL_Constant && e->Constant.value->kind == PEL_CONST_NONE; }
+
+static bool is_return_none(const pel_node *stmt) {
+    return stmt->kind == PEL_Return && (!stmt->Return.value || is_none(stmt->Return.value));
+}
+
+static bool stores_name(const pel_node *stmt, const char *name) {
+    return stmt->kind == PEL_Assign && stmt->Assign.targets.n == 1 && stmt->Assign.targets.at[0]->kind == PEL_Name &&
+           pel_name_is(stmt->Assign.targets.at[0]->Name.id, name);
+}
+
+static void remove_at(pel_nodes *list, uint32_t i) {
+    memmove(&list->at[i], &list->at[i + 1], (list->n - i - 1) * sizeof *list->at);
+    list->n--;
+}
+
+static void insert_at(pel_lift *l, pel_nodes *list, uint32_t i, pel_node *node) {
+    pel_nodes_push(l->ctx, list, node);
+    memmove(&list->at[i + 1], &list->at[i], (list->n - i - 1) * sizeof *list->at);
+    list->at[i] = node;
+}
+
+/* `return None` is written `return`. */
+static void bare_returns(pel_nodes *body) {
+    for (uint32_t i = 0; i < body->n; i++)
+        if (body->at[i]->kind == PEL_Return && is_none(body->at[i]->Return.value)) body->at[i]->Return.value = NULL;
+}
+
+/* What the compiler adds at both ends of a class body. */
+static void class_ends(pel_nodes *body) {
+    static const char *const first[] = { "__module__", "__qualname__", "__firstlineno__" };
+    for (uint32_t k = 0; k < PEL_COUNT(first); k++)
+        if (body->n && stores_name(body->at[0], first[k])) remove_at(body, 0);
+    while (body->n) {
+        const pel_node *last = body->at[body->n - 1];
+        bool ours = is_return_none(last) || last->kind == PEL_Return || stores_name(last, "__static_attributes__") ||
+                    stores_name(last, "__classcell__") || stores_name(last, "__classdictcell__");
+        if (!ours) break;
+        body->n--;
+    }
+}
+
+/* x = value; __annotations__["x"] = type  ->  x: type = value */
+static void annotations(pel_lift *l, pel_nodes *body) {
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *stmt = body->at[i];
+        if (stmt->kind != PEL_Assign || stmt->Assign.targets.n != 1 || stmt->Assign.targets.at[0]->kind != PEL_Subscript) continue;
+        pel_node *target = stmt->Assign.targets.at[0];
+        if (target->Subscript.value->kind != PEL_Name || !pel_name_is(target->Subscript.value->Name.id, "__annotations__")) continue;
+        pel_node *key = target->Subscript.slice;
+        if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) continue;
+        pel_name name = pel_unmangle(l, pel_intern(l->ctx, key->Constant.value->text.ptr, key->Constant.value->text.len));
+        pel_node *made = pel_node_new(l->ctx, PEL_AnnAssign);
+        made->mark = stmt->mark;
+        made->AnnAssign.target = pel_make_name(l->ctx, name, PEL_Store);
+        made->AnnAssign.annotation = stmt->Assign.value;
+        made->AnnAssign.simple = 1;
+        pel_node *before = i ? body->at[i - 1] : NULL;
+        if (before && before->kind == PEL_Assign && before->Assign.targets.n == 1 && before->Assign.targets.at[0]->kind == PEL_Name &&
+            before->Assign.targets.at[0]->Name.id == name) {
+            made->AnnAssign.value = before->Assign.value;
+            made->mark = before->mark;
+            body->at[i - 1] = made;
+            remove_at(body, i--);
+        } else body->at[i] = made;
+    }
+}
+
+static void docstring(pel_lift *l, pel_nodes *body) {
+    if (l->code->flags & PEL_CO_NEWLOCALS) {
+        if (!l->c->has_docstring || !pel_str_starts(pel_name_str(l->code->name), PEL_STR("<"))) {
+            if (l->c->has_docstring && l->code->n_consts && l->code->consts[0]->kind == PEL_CONST_STR)
+                insert_at(l, body, 0, pel_make_expr(l->ctx, pel_make_constant(l->ctx, l->code->consts[0])));
+        }
+        return;
+    }
+    if (body->n && stores_name(body->at[0], "__doc__") && body->at[0]->Assign.value->kind == PEL_Constant &&
+        body->at[0]->Assign.value->Constant.value->kind == PEL_CONST_STR)
+        body->at[0] = pel_make_expr(l->ctx, body->at[0]->Assign.value);
+}
+
+static void declarations(pel_lift *l, pel_nodes *body) {
+    uint32_t at = body->n && body->at[0]->kind == PEL_Expr && body->at[0]->Expr.value->kind == PEL_Constant &&
+                  body->at[0]->Expr.value->Constant.value->kind == PEL_CONST_STR;
+    bool is_module = !(l->code->flags & PEL_CO_NEWLOCALS) && pel_name_is(l->code->name, "<module>");
+    for (uint32_t i = 0; i < l->declared.n; i++) {
+        pel_name name = l->declared.at[i];
+        bool is_free = false;
+        for (uint32_t k = 0; k < l->code->freevars.n; k++) is_free |= l->code->freevars.at[k] == name;
+        if (is_module && is_free) continue;
+        pel_node *node = pel_node_new(l->ctx, is_free ? PEL_Nonlocal : PEL_Global);
+        pel_name *one = pel_alloc(l->ctx, sizeof *one);
+        *one = pel_unmangle(l, name);
+        node->Global.names = (pel_name_list){ one, 1 };
+        insert_at(l, body, at++, node);
+    }
+}
+
+static bool has_yield(const pel_node *node);
+static void look_for_yield(void *arg, pel_node **slot) {
+    bool *found = arg;
+    *found = *found || has_yield(*slot);
+}
+static bool has_yield(const pel_node *node) {
+    switch (node->kind) {
+    case PEL_Yield:
+    case PEL_YieldFrom: return true;
+    case PEL_FunctionDef:
+    case PEL_AsyncFunctionDef:
+    case PEL_ClassDef:
+    case PEL_Lambda: return false;
+    default: break;
+    }
+    bool found = false;
+    pel_each_child((pel_node *)(uintptr_t)node, look_for_yield, &found);
+    return found;
+}
+
+/* A generator needs a yield even if none can be reached. */
+static void keep_generator(pel_lift *l, pel_nodes *body) {
+    if (!(l->code->flags & (PEL_CO_GENERATOR | PEL_CO_ASYNC_GENERATOR)) || l->is_comp) return;
+    for (uint32_t i = 0; i < body->n; i++)
+        if (has_yield(body->at[i])) return;
+    pel_node *yield = pel_make_expr(l->ctx, pel_node_new(l->ctx, PEL_Yield));
+    pel_node *last = body->n ? body->at[body->n - 1] : NULL;
+    if (last && (last->kind == PEL_Raise || last->kind == PEL_Return)) {
+        pel_nodes_push(l->ctx, body, yield);
+        return;
+    }
+    pel_node *never = pel_node_new(l->ctx, PEL_If);
+    never->If.test = pel_make_constant(l->ctx, &pel_false);
+    never->If.body = pel_nodes_one(l->ctx, yield);
+    pel_nodes_push(l->ctx, body, never);
+}
+
+void pel_tidy(pel_lift *l, pel_nodes *body) {
+    bool is_lambda = pel_name_is(l->code->name, "<lambda>");
+    bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
+    if (is_lambda || l->is_comp) return;
+    if (is_class) class_ends(body);
+    else if (body->n && is_return_none(body->at[body->n - 1])) body->n--;
+    annotations(l, body);
+    bare_returns(body);
+    docstring(l, body);
+    declarations(l, body);
+    keep_generator(l, body);
+    if (!body->n) pel_nodes_push(l->ctx, body, pel_node_new(l->ctx, PEL_Pass));
+}
