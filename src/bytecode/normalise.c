@@ -74,12 +74,13 @@ typedef struct traits {
     bool function_flags;   /* MAKE_FUNCTION takes defaults and so on from the stack */
     bool for_end_pops;     /* the END_FOR behind a loop pops the iterator, too */
     bool tests_again;      /* as in pel_canon */
+    bool forward_tests;    /* conditional jumps never go backwards */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
-    [8] = { 1, 0, true, true, false, false }, [9] = { 1, 0, true, true, false, false },
-    [10] = { 1, 0, true, true, false, true }, [11] = { 2, 0, false, true, false, true },
-    [12] = { 2, 4, false, true, true, true }, [13] = { 2, 5, false, false, false, true },
+    [8] = { 1, 0, true, true, false, false, false }, [9] = { 1, 0, true, true, false, false, false },
+    [10] = { 1, 0, true, true, false, true, false }, [11] = { 2, 0, false, true, false, true, false },
+    [12] = { 2, 4, false, true, true, true, true },  [13] = { 2, 5, false, false, false, true, true },
 };
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
@@ -611,10 +612,34 @@ void pel_canon_finish(pel_canon *canon) {
     }
 }
 
+void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint32_t *moved) {
+    uint32_t *to = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
+    uint32_t n = 0, n_main = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (i == c->n_main) n_main = n;
+        to[i] = n;
+        if (!gone[i]) c->at[n++] = c->at[i];
+    }
+    if (c->n_main == c->n) n_main = n;
+    to[c->n] = n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *target = &c->at[i].target;
+        if (*target != PEL_NONE) *target = to[moved ? moved[*target] : *target];
+    }
+    for (uint32_t g = 0; g < c->n_guards; g++) {
+        pel_guard *guard = &c->guards[g];
+        if (guard->target != PEL_NONE) guard->target = to[guard->target];
+        if (guard->exit != PEL_NONE) guard->exit = to[moved ? moved[guard->exit] : guard->exit];
+    }
+    c->n = n;
+    c->n_main = n_main;
+}
+
 pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns) {
     pel_norm norm = { .ctx = ctx, .insns = insns };
     translate_all(&norm);
     pel_norm_guards(&norm);
+    norm.forward_tests = traits_of[insns->code->version].forward_tests;
     pel_norm_patterns(&norm);
     pel_canon *canon = relay(&norm);
     pel_norm_finally(ctx, canon);

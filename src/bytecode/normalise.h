@@ -159,7 +159,8 @@ static inline bool pel_is_cond(const pel_ins *ins) { return ins->op >= PEL_I_PJF
 static inline bool pel_is_pop_jump(const pel_ins *ins) { return ins->op >= PEL_I_PJF && ins->op <= PEL_I_PJNN; }
 /* Never goes on with the next instruction. */
 static inline bool pel_ends(const pel_ins *ins) {
-    return ins->op == PEL_I_JUMP || ins->op == PEL_I_RETURN || ins->op == PEL_I_RAISE || ins->op == PEL_I_RERAISE;
+    return ins->op == PEL_I_JUMP || ins->op == PEL_I_RETURN || ins->op == PEL_I_RAISE || ins->op == PEL_I_RERAISE ||
+           (ins->op == PEL_I_FINALLY && ins->flag);
 }
 
 #endif

@@ -33,21 +33,5 @@ void pel_norm_exits(pel_ctx *ctx, pel_canon *c) {
         i = k - 1;
     }
     if (!moved) return;
-    uint32_t *to = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
-    uint32_t n = 0, n_main = 0;
-    for (uint32_t i = 0; i < c->n; i++) {
-        if (i == c->n_main) n_main = n;
-        to[i] = n;
-        if (!gone[i]) c->at[n++] = c->at[i];
-    }
-    if (c->n_main == c->n) n_main = n;
-    to[c->n] = n;
-    for (uint32_t i = 0; i < n; i++)
-        if (c->at[i].target != PEL_NONE) c->at[i].target = to[moved[c->at[i].target]];
-    for (uint32_t g = 0; g < c->n_guards; g++) {
-        if (c->guards[g].target != PEL_NONE) c->guards[g].target = to[c->guards[g].target];
-        if (c->guards[g].exit != PEL_NONE) c->guards[g].exit = to[moved[c->guards[g].exit]];
-    }
-    c->n = n;
-    c->n_main = n_main;
+    pel_canon_compact(ctx, c, gone, moved);
 }

@@ -12,6 +12,7 @@ typedef struct pel_norm {
     uint32_t *from;             /* canonical instruction -> decoded one */
     uint32_t *jumps_to;         /* filled by pel_norm_count_targets */
     const pel_const *kw_names;  /* for the next call */
+    bool forward_tests;         /* conditional jumps never go backwards */
     PEL_VEC(pel_guard) guards;
     uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */
     uint8_t *reached;           /* 1: on the main path, 2: in a handler */
@@ -27,6 +28,8 @@ void pel_norm_count_targets(pel_norm *n);
 uint32_t pel_norm_resolve(const pel_norm *n, uint32_t i);
 bool pel_norm_same_ins(const pel_ins *a, const pel_ins *b);
 void pel_canon_finish(pel_canon *canon);
+/* Leaves out the instructions that are gone; jumps to moved[i] instead of i, where moved is given. */
+void pel_canon_compact(pel_ctx *ctx, pel_canon *canon, const bool *gone, const uint32_t *moved);
 
 /* normalise_guards.c */
 void pel_norm_guards(pel_norm *n);

@@ -27,7 +27,7 @@ static uint8_t inverse(uint8_t op) {
 /* PJF L; JUMP back; L:  ->  PJT back. Newer compilers have no conditional jump backwards. */
 static void backward_test(pel_norm *n, uint32_t i) {
     uint32_t jump = pel_norm_next(n, i);
-    if (pel_norm_op(n, jump) != PEL_I_JUMP || is_target(n, jump) || n->ins.at[jump].target > i) return;
+    if (!n->forward_tests || pel_norm_op(n, jump) != PEL_I_JUMP || is_target(n, jump) || n->ins.at[jump].target > i) return;
     if (pel_norm_skip(n, n->ins.at[i].target) != pel_norm_next(n, jump)) return;
     pel_ins *ins = &n->ins.at[i];
     ins->op = inverse(ins->op);

@@ -127,7 +127,8 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     pel_region_begin(l, &body, &w);
     uint32_t next = pel_read_range(l, &body, &w, at);
     bool completes = next < l->c->n && l->c->at[next].op == PEL_I_FINALLY && &l->c->guards[l->c->at[next].arg] == guard;
-    if (!completes && reaches(l, at, next)) pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
+    bool empty = l->c->at[guard->target + 1].op == PEL_I_RERAISE;
+    if (!completes && !empty && reaches(l, at, next)) pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
     if (completes) next++;
     pel_node *node = pel_node_new(l->ctx, PEL_Try);
     bool merge = body.out.n == 1 && body.out.at[0]->kind == PEL_Try && !body.out.at[0]->Try.finalbody.n;

@@ -392,6 +392,10 @@ void pel_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at) {
         pel_emit(l, aug);
         return;
     }
+    case IT_SILENT:
+        if (target->kind == PEL_Name && pel_name_is(target->Name.id, "__classcell__")) return;
+        wrong(l, at, "something is stored that is no value");
+        return;
     case IT_SAVED: return; /* a comprehension gives back the variable */
     default: wrong(l, at, "something is stored that is no value");
     }

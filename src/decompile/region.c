@@ -422,7 +422,8 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             break;
         case PEL_I_RETURN: {
             pel_node *node = pel_node_new(l->ctx, PEL_Return);
-            node->Return.value = pel_pop_expr(l, s, at);
+            if (s->n && s->at[s->n - 1].kind == IT_SILENT) pel_stack_pop(l, s, at); /* a class returns its cell */
+            else node->Return.value = pel_pop_expr(l, s, at);
             if (ins->flag) node->parens = 1;
             pel_emit(l, node);
             back_to_base(l, r, s);
