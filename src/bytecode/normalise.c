@@ -75,11 +75,12 @@ typedef struct traits {
     bool for_end_pops;     /* the END_FOR behind a loop pops the iterator, too */
     bool tests_again;      /* as in pel_canon */
     bool forward_tests;    /* conditional jumps never go backwards */
+    bool else_first;       /* the else part of a try stands before its handlers, and those before what follows */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
     [8] = { 1, 0, true, true, false, false, false }, [9] = { 1, 0, true, true, false, false, false },
-    [10] = { 1, 0, true, true, false, true, false }, [11] = { 2, 0, false, true, false, true, false },
+    [10] = { 1, 0, true, true, false, true, false }, [11] = { 2, 0, false, true, false, true, false, true },
     [12] = { 2, 4, false, true, true, true, true },  [13] = { 2, 5, false, false, false, true, true },
 };
 
@@ -525,6 +526,19 @@ static uint8_t reach_all(pel_norm *n) {
     }
 }
 
+/* The first instruction of the covered code's level behind a handler that stood between. */
+static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t g, const uint32_t *to, uint32_t end) {
+    uint8_t level = 0;
+    for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !level; i++)
+        if (n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP) level = n->reached[i];
+    uint32_t last = PEL_NONE;
+    for (uint32_t i = guard->target; i < n->ins.n; i++)
+        if (n->reached[i] == level && n->ins.at[i].op != PEL_I_NOP) return to[i];
+    for (uint32_t i = guard->target; i-- > 0 && last == PEL_NONE;)
+        if (n->reached[i] == level && n->ins.at[i].op != PEL_I_NOP) last = to[i];
+    return last == PEL_NONE ? end : last + 1;
+}
+
 /* The main path, then the handlers, in the order they had; what nothing reaches is left out. */
 static pel_canon *relay(pel_norm *n) {
     uint8_t levels = reach_all(n);
@@ -586,6 +600,7 @@ static pel_canon *relay(pel_norm *n) {
     for (uint32_t g = 0; g < n->guards.n; g++) {
         pel_guard *guard = &n->guards.at[g];
         guard->first = guard->last = PEL_NONE;
+        if (guard->target != PEL_NONE && traits_of[canon->code->version].else_first) guard->stood = stood_before(n, guard, g, to, out.n);
         if (guard->target != PEL_NONE) guard->target = guard->kind == PEL_G_WITH ? PEL_NONE : to[guard->target];
         if (guard->exit != PEL_NONE) guard->exit = to[guard->exit];
     }
@@ -630,6 +645,7 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
         pel_guard *guard = &c->guards[g];
         if (guard->target != PEL_NONE) guard->target = to[guard->target];
         if (guard->exit != PEL_NONE) guard->exit = to[moved ? moved[guard->exit] : guard->exit];
+        if (guard->stood != PEL_NONE) guard->stood = to[guard->stood];
     }
     c->n = n;
     c->n_main = n_main;

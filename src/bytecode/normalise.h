@@ -134,6 +134,7 @@ typedef struct pel_guard {
     uint32_t target; /* index of its EXC */
     uint32_t outer;  /* the next handler around what it covers, or PEL_NONE */
     uint32_t first, last; /* first and last covered instruction of the main path or of the handler that holds it */
+    uint32_t stood;  /* what the handler stood before, where the compiler put it behind the else part; or PEL_NONE */
     uint32_t exit;   /* WITH: where an exception that was swallowed goes on */
 } pel_guard;
 

@@ -86,7 +86,7 @@ uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc) {
 
 static uint32_t guard_of(pel_norm *n, uint32_t *by_place, uint32_t place) {
     if (by_place[place] != PEL_NONE) return by_place[place];
-    pel_guard guard = { .kind = pel_norm_guard_kind(n, place), .target = place, .outer = PEL_NONE, .exit = PEL_NONE,
+    pel_guard guard = { .kind = pel_norm_guard_kind(n, place), .target = place, .outer = PEL_NONE, .exit = PEL_NONE, .stood = PEL_NONE,
                         .first = PEL_NONE, .last = PEL_NONE };
     if (guard.kind == PEL_G_WITH) guard.exit = pel_norm_with_exit(n, place);
     by_place[place] = n->guards.n;

@@ -165,6 +165,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
         if (label >= end && label <= r->end && l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level) after = label;
         else if (pel_resolve(l, label) == r->fall) to_fall = true;
     }
+    if (guard->stood != PEL_NONE) after = guard->stood < r->end ? guard->stood : r->end;
     uint32_t limit = after != PEL_NONE ? after : r->end;
     uint32_t body_to = body_end(l, r, at, end, limit);
     if (after != body_to && is_const_return(l, body_to) && reaches(l, at, body_to) && body_to + 2 <= limit) body_to += 2;

@@ -85,7 +85,9 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
         return;
     }
     if (lp && leaves_loop(lp, to)) {
-        emit_break(l, lp, to, at);
+        bool ends = to + 1 < l->c->n && l->c->at[to + 1].op == PEL_I_RETURN && l->c->at[to + 1].sub == 1 && l->c->at[to].op == PEL_I_CONST;
+        if (ends) pel_emit(l, pel_make(l, PEL_Return, at)); /* the end of the function, from within a loop */
+        else emit_break(l, lp, to, at);
         return;
     }
     if (pel_resolve(l, to) == r->fall && r->open_ended) return;
@@ -361,6 +363,9 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
 
 /* ---- the walk ---- */
 
+static bool pel_ends_before(const pel_lift *l, uint32_t at) { return at == 0 || pel_ends(&l->c->at[at - 1]); }
+
+
 /* The outermost handler around a place whose statement has not begun. */
 static uint32_t guard_to_open(const pel_lift *l, uint32_t at) {
     uint32_t found = PEL_NONE;
@@ -424,7 +429,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             pel_node *node = pel_node_new(l->ctx, PEL_Return);
             if (s->n && s->at[s->n - 1].kind == IT_SILENT) pel_stack_pop(l, s, at); /* a class returns its cell */
             else node->Return.value = pel_pop_expr(l, s, at);
-            if (ins->flag) node->parens = 1;
+            node->parens = ins->sub == 1 ? 2 : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1 : 0;
             pel_emit(l, node);
             back_to_base(l, r, s);
             at++;

@@ -100,6 +100,19 @@ static void declarations(pel_lift *l, pel_nodes *body) {
     }
 }
 
+/* Names from around that nothing here uses are there because somebody wrote `nonlocal`. */
+static void unused_names(pel_lift *l) {
+    for (uint32_t k = 0; k < l->code->freevars.n; k++) {
+        pel_name name = l->code->freevars.at[k];
+        bool used = pel_name_is(name, "__class__") || pel_name_is(name, "__classdict__");
+        for (uint32_t i = 0; i < l->c->n && !used; i++) {
+            uint8_t op = l->c->at[i].op;
+            used = (op == PEL_I_LOAD || op == PEL_I_STORE || op == PEL_I_DELETE || op == PEL_I_CELL) && l->c->at[i].name == name;
+        }
+        if (!used) pel_push(l->ctx, &l->declared, name);
+    }
+}
+
 static bool has_yield(const pel_node *node);
 static void look_for_yield(void *arg, pel_node **slot) {
     bool *found = arg;
@@ -142,10 +155,11 @@ void pel_tidy(pel_lift *l, pel_nodes *body) {
     bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
     if (is_lambda || l->is_comp) return;
     if (is_class) class_ends(body);
-    else if (body->n && is_return_none(body->at[body->n - 1])) body->n--;
+    else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1) body->n--;
     annotations(l, body);
     bare_returns(body);
     docstring(l, body);
+    unused_names(l);
     declarations(l, body);
     keep_generator(l, body);
     if (!body->n) pel_nodes_push(l->ctx, body, pel_node_new(l->ctx, PEL_Pass));
