@@ -27,7 +27,10 @@ typedef struct builder {
     pel_map progress; /* class -> enum progress */
     pel_map call_of;  /* module -> the call that builds it */
     pel_map slot_of;  /* tensor -> index of its first slot */
-    pel_map attributes; /* names that any method reads as an attribute or as text */
+    pel_map attributes;      /* names that any code reads as an attribute or as text */
+    pel_map self_attributes; /* class and name: attributes of self, which only that class's methods read */
+    pel_id noting_class;     /* whose method note_attributes is in, and what it calls itself */
+    pel_name noting_self;
     PEL_VEC(tie) ties;
     PEL_VEC(pel_str) slot_paths;
     int depth;
@@ -137,10 +140,29 @@ static bool is_made_by_base(const pel_log_module *row, pel_name name) {
     return false;
 }
 
+static pel_map *self_attributes_of(builder *b, pel_id class) {
+    uint64_t found;
+    if (pel_map_get(&b->self_attributes, class, &found)) return (pel_map *)(uintptr_t)found;
+    pel_map *made = pel_new(b->ctx, pel_map);
+    pel_map_set(b->ctx, &b->self_attributes, class, PEL_KEY(made));
+    return made;
+}
+
+static bool is_read(builder *b, pel_id class, pel_name name) {
+    return pel_map_has(&b->attributes, PEL_KEY(name)) || pel_map_has(self_attributes_of(b, class), PEL_KEY(name));
+}
+
 static void note_attributes(void *arg, pel_node **slot) {
     builder *b = arg;
     pel_node *node = *slot;
-    if (node->kind == PEL_Attribute) pel_map_set(b->ctx, &b->attributes, PEL_KEY(node->Attribute.attr), 1);
+    if (node->kind == PEL_Attribute) {
+        const pel_node *of = node->Attribute.value;
+        bool of_self = b->noting_self && of->kind == PEL_Name && of->Name.id == b->noting_self;
+        if (of_self)
+            pel_map_set(b->ctx, self_attributes_of(b, b->noting_class), PEL_KEY(node->Attribute.attr), 1);
+        else
+            pel_map_set(b->ctx, &b->attributes, PEL_KEY(node->Attribute.attr), 1);
+    }
     if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR) {
         pel_str text = node->Constant.value->text;
         pel_map_set(b->ctx, &b->attributes, PEL_KEY(pel_intern(b->ctx, text.ptr, text.len)), 1);
@@ -153,7 +175,7 @@ static bool is_needed(builder *b, const pel_log_module *parent, uint32_t child) 
     if (parent->children[child] && owns_state(b, parent->children[child], 0)) return true;
     pel_id base = pel_torch_base(b->log, parent->class);
     if (base && container_kind(pel_class_at(b->log, base))) return true;
-    return pel_map_has(&b->attributes, PEL_KEY(parent->child_names.at[child]));
+    return is_read(b, parent->class, parent->child_names.at[child]);
 }
 
 static bool is_frozen(builder *b, pel_id module, int depth) {
@@ -360,8 +382,8 @@ static void collect_parts(builder *b, const pel_program_class *class, parts *out
         const pel_log_module *row = pel_module_at(b->log, module);
         for (uint32_t k = 0; k < row->n_buffers; k++) {
             const pel_log_slot *slot = &row->buffers[k];
-            bool is_read = pel_map_has(&b->attributes, PEL_KEY(slot->name));
-            if (is_made_by_base(row, slot->name) || (!slot->persistent && !is_read)) continue;
+            bool is_wanted = slot->persistent || is_read(b, row->class, slot->name);
+            if (is_made_by_base(row, slot->name) || !is_wanted) continue;
             int kind = slot->persistent ? PART_BUFFER : PART_VOLATILE_BUFFER;
             part_named(b, out, slot->name, n, kind)->lanes[i] = buffer_expression(b, module, slot);
         }
@@ -720,9 +742,14 @@ void pel_init(pel_ctx *ctx, pel_program *program) {
         pel_map_set(ctx, &b.class_of, program->classes.at[i]->class, PEL_KEY(program->classes.at[i]));
         if (program->classes.at[i]->def) note_attributes(&b, &program->classes.at[i]->def);
     }
-    for (uint32_t i = 0; i < program->functions.n; i++)
-        if (!program->functions.at[i]->dead && program->functions.at[i]->def)
-            note_attributes(&b, &program->functions.at[i]->def);
+    for (uint32_t i = 0; i < program->functions.n; i++) {
+        pel_program_function *function = program->functions.at[i];
+        if (function->dead || !function->def) continue;
+        const pel_nodes args = function->def->FunctionDef.args->arguments.args;
+        b.noting_class = function->class;
+        b.noting_self = function->class && !function->is_static && args.n ? args.at[0]->arg.arg : NULL;
+        note_attributes(&b, &function->def);
+    }
     pel_map seen = { 0 };
     collect_instances(&b, root, &seen, 0);
 

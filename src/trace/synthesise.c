@@ -5,6 +5,7 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
     pel_program *program = pel_new(ctx, pel_program);
     program->log = log;
     pel_lanes(ctx, program);
+    pel_shorten(ctx, program);
     pel_init(ctx, program);
     pel_buf text = pel_buf_in(ctx);
     pel_emit(ctx, program, &text);

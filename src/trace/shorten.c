@@ -1,0 +1,361 @@
+/* What a reader would strike out, seen over the whole program: modules that hand on what they get, assignments of
+ * a name to itself, functions that only call another one. */
+#include "base/map.h"
+#include "trace/program.h"
+
+#define MAX_ROUNDS 8
+
+typedef struct shortener {
+    pel_ctx *ctx;
+    pel_program *program;
+    const pel_log *log;
+    pel_map identities; /* class -> pel_map of child names that are nn.Identity in every instance */
+    pel_map uses;       /* name -> how often the program's text mentions it, as a name or an attribute */
+    pel_program_function *function; /* being looked at */
+    bool changed;
+} shortener;
+
+/* ---- who is self ---- */
+
+static pel_name self_of(const pel_program_function *function) {
+    if (!function->class || function->is_static || !function->def) return NULL;
+    const pel_node *args = function->def->FunctionDef.args;
+    if (args->arguments.posonlyargs.n) return args->arguments.posonlyargs.at[0]->arg.arg;
+    return args->arguments.args.n ? args->arguments.args.at[0]->arg.arg : NULL;
+}
+
+static bool is_self(const shortener *s, const pel_node *node) {
+    return node->kind == PEL_Name && node->Name.id == self_of(s->function);
+}
+
+/* ---- modules that do nothing ---- */
+
+static bool is_identity(const pel_log *log, pel_id module) {
+    if (!module) return false;
+    const pel_log_module *row = pel_module_at(log, module);
+    return !row->has_hooks && pel_str_is(pel_class_at(log, row->class)->path, "torch.nn.Identity");
+}
+
+static void collect_identities(shortener *s) {
+    for (uint32_t pass = 0; pass < 2; pass++) /* first all names that are one somewhere, then strike out the others */
+        for (uint32_t i = 1; i < s->log->modules.n; i++) {
+            const pel_log_module *row = &s->log->modules.at[i];
+            pel_map *names = (pel_map *)(uintptr_t)pel_map_find(&s->identities, row->class, 0);
+            if (!names) {
+                names = pel_new(s->ctx, pel_map);
+                pel_map_set(s->ctx, &s->identities, row->class, PEL_KEY(names));
+            }
+            for (uint32_t k = 0; k < row->child_names.n; k++) {
+                bool is_one = is_identity(s->log, row->children[k]);
+                if (is_one != (pass == 0)) continue;
+                pel_map_set(s->ctx, names, PEL_KEY(row->child_names.at[k]), pass == 0);
+            }
+        }
+}
+
+/* self.drop(x), where drop is nn.Identity in all instances */
+static bool is_idle_call(const shortener *s, const pel_node *node) {
+    if (node->kind != PEL_Call || node->Call.args.n != 1 || node->Call.keywords.n ||
+        node->Call.args.at[0]->kind == PEL_Starred)
+        return false;
+    const pel_node *callee = node->Call.func;
+    if (callee->kind != PEL_Attribute || !is_self(s, callee->Attribute.value)) return false;
+    const pel_map *names = (const pel_map *)(uintptr_t)pel_map_find(&s->identities, s->function->class, 0);
+    return names && pel_map_find(names, PEL_KEY(callee->Attribute.attr), 0);
+}
+
+static void drop_idle_calls(void *arg, pel_node **slot) {
+    shortener *s = arg;
+    pel_each_child(*slot, drop_idle_calls, s);
+    if (is_idle_call(s, *slot)) *slot = (*slot)->Call.args.at[0];
+}
+
+/* ---- statements that do nothing ---- */
+
+/* Reads without any effect: names, attributes of names, constants, and what is, in or not on them. */
+static bool is_quiet(const pel_node *node) {
+    switch (node->kind) {
+    case PEL_Name:
+    case PEL_Constant: return true;
+    case PEL_Attribute: return is_quiet(node->Attribute.value);
+    case PEL_UnaryOp: return node->UnaryOp.op == PEL_Not && is_quiet(node->UnaryOp.operand);
+    case PEL_Compare:
+        return node->Compare.ops.n == 1 && (node->Compare.ops.at[0] == PEL_Is || node->Compare.ops.at[0] == PEL_IsNot) &&
+               is_quiet(node->Compare.left) && is_quiet(node->Compare.comparators.at[0]);
+    default: return false;
+    }
+}
+
+static bool is_true(const pel_node *node) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_TRUE;
+}
+
+/* torch._assert(True, ...) */
+static bool is_idle_assertion(const pel_node *node) {
+    if (node->kind == PEL_Assert) return is_true(node->Assert.test);
+    if (node->kind != PEL_Expr || node->Expr.value->kind != PEL_Call) return false;
+    const pel_node *call = node->Expr.value;
+    return call->Call.func->kind == PEL_Attribute && pel_name_is(call->Call.func->Attribute.attr, "_assert") &&
+           call->Call.args.n && is_true(call->Call.args.at[0]);
+}
+
+static bool is_idle(const pel_node *node) {
+    if (node->kind == PEL_Assign && node->Assign.targets.n == 1)
+        return node->Assign.targets.at[0]->kind == PEL_Name && node->Assign.value->kind == PEL_Name &&
+               node->Assign.targets.at[0]->Name.id == node->Assign.value->Name.id;
+    if (node->kind == PEL_Expr) return is_quiet(node->Expr.value) || is_idle_assertion(node);
+    if (node->kind == PEL_If) return !node->If.body.n && !node->If.orelse.n && is_quiet(node->If.test);
+    return is_idle_assertion(node);
+}
+
+/* `if c: x = True` `else: x = False` is x = c, where c is a bool already. */
+static pel_node *as_assignment(const pel_node *node) {
+    if (node->kind != PEL_If || node->If.body.n != 1 || node->If.orelse.n != 1) return NULL;
+    const pel_node *test = node->If.test, *yes = node->If.body.at[0], *no = node->If.orelse.at[0];
+    bool is_bool = test->kind == PEL_Compare || (test->kind == PEL_Attribute && pel_name_is(test->Attribute.attr, "training"));
+    if (!is_bool || yes->kind != PEL_Assign || no->kind != PEL_Assign || !is_true(yes->Assign.value) ||
+        no->Assign.value->kind != PEL_Constant || no->Assign.value->Constant.value->kind != PEL_CONST_FALSE ||
+        !pel_same_list(yes->Assign.targets, no->Assign.targets))
+        return NULL;
+    return (pel_node *)(uintptr_t)yes;
+}
+
+/* x = e; return x  ->  return e */
+static bool returns_it(const pel_node *assign, const pel_node *next) {
+    return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 && assign->Assign.targets.at[0]->kind == PEL_Name &&
+           next->kind == PEL_Return && next->Return.value && next->Return.value->kind == PEL_Name &&
+           next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
+}
+
+static void drop_idle_statements(shortener *s, pel_nodes *body, bool may_be_empty) {
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *node = body->at[i];
+        for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
+            if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) {
+                pel_nodes *inner = pel_field_at(node, field, pel_nodes);
+                bool is_if = node->kind == PEL_If || strcmp(field->name, "orelse") == 0 ||
+                             strcmp(field->name, "finalbody") == 0;
+                drop_idle_statements(s, inner, is_if);
+            }
+        pel_node *assignment = as_assignment(node);
+        if (assignment) {
+            assignment->Assign.value = node->If.test;
+            node = assignment;
+        }
+        if (node->kind == PEL_If && !node->If.body.n && node->If.orelse.n) { /* only the other side is left */
+            pel_node *turned = pel_node_new(s->ctx, PEL_UnaryOp);
+            turned->UnaryOp.op = PEL_Not;
+            turned->UnaryOp.operand = node->If.test;
+            node->If.test = turned;
+            node->If.body = node->If.orelse;
+            node->If.orelse = (pel_nodes){ 0 };
+        }
+        bool idle = is_idle(node);
+        if (idle) s->changed = true;
+        if (!idle && node->kind == PEL_If && !node->If.body.n)
+            pel_nodes_push(s->ctx, &node->If.body, pel_node_new(s->ctx, PEL_Pass));
+        if (kept.n && returns_it(kept.at[kept.n - 1], node)) {
+            pel_node *last = kept.at[--kept.n];
+            node->Return.value = last->Assign.value;
+        }
+        if (!idle) pel_nodes_push(s->ctx, &kept, node);
+    }
+    if (!kept.n && !may_be_empty) pel_nodes_push(s->ctx, &kept, pel_node_new(s->ctx, PEL_Pass));
+    *body = kept;
+}
+
+/* ---- functions that only call another one ---- */
+
+static void count_uses(void *arg, pel_node **slot) {
+    shortener *s = arg;
+    pel_node *node = *slot;
+    pel_name name = node->kind == PEL_Name ? node->Name.id : node->kind == PEL_Attribute ? node->Attribute.attr : NULL;
+    if (name) pel_map_set(s->ctx, &s->uses, PEL_KEY(name), pel_map_find(&s->uses, PEL_KEY(name), 0) + 1);
+    if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR) { /* getattr(self, "name") */
+        pel_str text = node->Constant.value->text;
+        uint64_t key = PEL_KEY(pel_intern(s->ctx, text.ptr, text.len));
+        pel_map_set(s->ctx, &s->uses, key, pel_map_find(&s->uses, key, 0) + 2);
+    }
+    pel_each_child(node, count_uses, s);
+}
+
+/* The one function of that name which a call can mean: a function of the file, or the method that every class with
+ * one of that name would have to share. */
+static pel_program_function *function_named(const shortener *s, pel_name name, pel_id class) {
+    for (uint32_t i = 0; i < s->program->functions.n; i++) {
+        pel_program_function *f = s->program->functions.at[i];
+        if (!f->dead && f->def && f->name == name && f->class == class) return f;
+    }
+    return NULL;
+}
+
+/* The function that a call reaches, if that is plain to see: f(...) or self.f(...). */
+static pel_program_function *callee_of(const shortener *s, const pel_node *call) {
+    const pel_node *func = call->Call.func;
+    if (func->kind == PEL_Name) return function_named(s, func->Name.id, 0);
+    if (func->kind == PEL_Attribute && is_self(s, func->Attribute.value) && s->function->class)
+        return function_named(s, func->Attribute.attr, s->function->class);
+    return NULL;
+}
+
+static bool is_plain_signature(const pel_program_function *f) {
+    const pel_node *a = f->def->FunctionDef.args;
+    return !a->arguments.posonlyargs.n && !a->arguments.kwonlyargs.n && !a->arguments.vararg && !a->arguments.kwarg &&
+           !f->def->FunctionDef.decorator_list.n && f->def->kind == PEL_FunctionDef && !f->is_property && !f->is_static &&
+           !f->is_classmethod;
+}
+
+/* What a function that is a single `return expression` returns; NULL if it is more. */
+static pel_node *only_expression(const pel_program_function *f) {
+    const pel_nodes body = f->def->FunctionDef.body;
+    return body.n == 1 && body.at[0]->kind == PEL_Return ? body.at[0]->Return.value : NULL;
+}
+
+/* forward(self, x): return self._forward_impl(x) takes over the body of what it calls, if nobody else calls that. */
+static void merge_forwarder(shortener *s) {
+    pel_program_function *f = s->function;
+    pel_node *value = only_expression(f);
+    if (!value || value->kind != PEL_Call || value->Call.keywords.n) return;
+    pel_program_function *target = callee_of(s, value);
+    if (!target || target == f || !is_plain_signature(target) || target->class != f->class) return;
+    if (pel_map_find(&s->uses, PEL_KEY(target->name), 0) != 1) return;
+    const pel_nodes mine = f->def->FunctionDef.args->arguments.args, its = target->def->FunctionDef.args->arguments.args;
+    uint32_t skip = f->class && !f->is_static ? 1 : 0;
+    if (value->Call.args.n != its.n - skip || its.n > mine.n) return;
+    for (uint32_t i = 0; i < its.n; i++) {
+        if (i >= skip) {
+            const pel_node *arg = value->Call.args.at[i - skip];
+            if (arg->kind != PEL_Name || arg->Name.id != its.at[i]->arg.arg) return;
+        } else if (mine.at[i]->arg.arg != its.at[i]->arg.arg) {
+            return;
+        }
+    }
+    f->def->FunctionDef.body = target->def->FunctionDef.body;
+    f->from_source &= target->from_source;
+    target->dead = true;
+    s->changed = true;
+}
+
+/* ---- one-line helpers are written where they are called ---- */
+
+typedef struct binding {
+    pel_name *names;
+    pel_node **values;
+    uint32_t n;
+    uint32_t *used;
+    pel_ctx *ctx;
+    bool failed;
+} binding;
+
+static void bind(void *arg, pel_node **slot) {
+    binding *b = arg;
+    if ((*slot)->kind == PEL_Lambda || (*slot)->kind == PEL_ListComp || (*slot)->kind == PEL_GeneratorExp ||
+        (*slot)->kind == PEL_SetComp || (*slot)->kind == PEL_DictComp) {
+        b->failed = true; /* scopes of their own */
+        return;
+    }
+    if ((*slot)->kind == PEL_Name) {
+        for (uint32_t i = 0; i < b->n; i++)
+            if ((*slot)->Name.id == b->names[i]) {
+                *slot = pel_copy(b->ctx, b->values[i]);
+                b->used[i]++;
+                return;
+            }
+        return;
+    }
+    pel_each_child(*slot, bind, arg);
+}
+
+/* A call that only hands on: its own arguments are names, constants and attributes. */
+static bool only_hands_on(const pel_node *node) {
+    if (!node || node->kind != PEL_Call || !is_quiet(node->Call.func)) return false;
+    for (uint32_t i = 0; i < node->Call.args.n; i++)
+        if (!is_quiet(node->Call.args.at[i])) return false;
+    for (uint32_t i = 0; i < node->Call.keywords.n; i++)
+        if (!node->Call.keywords.at[i]->keyword.arg || !is_quiet(node->Call.keywords.at[i]->keyword.value)) return false;
+    return true;
+}
+
+static bool is_protocol(pel_name name) {
+    return pel_name_is(name, "forward") || pel_str_starts(pel_name_str(name), PEL_STR("__"));
+}
+
+static pel_node *inlined(shortener *s, const pel_node *call) {
+    pel_program_function *target = callee_of(s, call);
+    if (!target || target == s->function || is_protocol(target->name) || !is_plain_signature(target)) return NULL;
+    pel_node *expression = only_expression(target);
+    if (!only_hands_on(expression)) return NULL;
+    const pel_nodes params = target->def->FunctionDef.args->arguments.args;
+    const pel_nodes defaults = target->def->FunctionDef.args->arguments.defaults;
+    binding b = { .names = pel_new_array(s->ctx, params.n, pel_name), .values = pel_new_array(s->ctx, params.n, pel_node *),
+                  .used = pel_new_array(s->ctx, params.n, uint32_t), .n = params.n, .ctx = s->ctx };
+    uint32_t given = 0;
+    if (target->class && !target->is_static) b.values[given++] = call->Call.func->Attribute.value;
+    if (call->Call.args.n > params.n - given) return NULL;
+    for (uint32_t i = 0; i < call->Call.args.n; i++) b.values[given++] = call->Call.args.at[i];
+    for (uint32_t i = 0; i < params.n; i++) {
+        b.names[i] = params.at[i]->arg.arg;
+        for (uint32_t k = 0; k < call->Call.keywords.n; k++)
+            if (call->Call.keywords.at[k]->keyword.arg == b.names[i]) b.values[i] = call->Call.keywords.at[k]->keyword.value;
+        if (!b.values[i] && i + defaults.n >= params.n) b.values[i] = defaults.at[i + defaults.n - params.n];
+        if (!b.values[i] || !is_quiet(b.values[i])) return NULL;
+    }
+    pel_node *copy = pel_copy(s->ctx, expression);
+    bind(&b, &copy);
+    for (uint32_t i = 0; i < b.n; i++)
+        if (b.used[i] > 1 && b.values[i]->kind != PEL_Name && b.values[i]->kind != PEL_Constant) return NULL;
+    return b.failed ? NULL : copy;
+}
+
+static void inline_calls(void *arg, pel_node **slot) {
+    shortener *s = arg;
+    pel_each_child(*slot, inline_calls, s);
+    if ((*slot)->kind != PEL_Call) return;
+    pel_node *instead = inlined(s, *slot);
+    if (!instead) return;
+    *slot = instead;
+    s->changed = true;
+}
+
+/* ---- the pass ---- */
+
+static void recount(shortener *s) {
+    s->uses = (pel_map){ 0 };
+    for (uint32_t i = 0; i < s->program->functions.n; i++)
+        if (!s->program->functions.at[i]->dead && s->program->functions.at[i]->def)
+            count_uses(s, &s->program->functions.at[i]->def);
+    for (uint32_t i = 0; i < s->program->classes.n; i++)
+        if (s->program->classes.at[i]->def) count_uses(s, &s->program->classes.at[i]->def);
+}
+
+/* Functions and methods that nothing mentions any more. */
+static void bury_unused(shortener *s) {
+    for (uint32_t i = 0; i < s->program->functions.n; i++) {
+        pel_program_function *f = s->program->functions.at[i];
+        if (f->dead || !f->def || is_protocol(f->name) || pel_map_has(&s->uses, PEL_KEY(f->name))) continue;
+        f->dead = true;
+        s->changed = true;
+    }
+}
+
+void pel_shorten(pel_ctx *ctx, pel_program *program) {
+    shortener s = { .ctx = ctx, .program = program, .log = program->log };
+    collect_identities(&s);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        s.changed = false;
+        recount(&s);
+        for (uint32_t i = 0; i < program->functions.n; i++) {
+            s.function = program->functions.at[i];
+            if (s.function->dead || !s.function->def) continue;
+            for (uint32_t k = 0; k < s.function->def->FunctionDef.body.n; k++)
+                drop_idle_calls(&s, &s.function->def->FunctionDef.body.at[k]);
+            drop_idle_statements(&s, &s.function->def->FunctionDef.body, false);
+            inline_calls(&s, &s.function->def);
+            merge_forwarder(&s);
+            if (s.changed) recount(&s);
+        }
+        bury_unused(&s);
+        if (!s.changed) return;
+    }
+}
