@@ -482,7 +482,6 @@ static void print_class_pattern(pel_printer *p, pel_node *node) {
 }
 
 static void print_or_pattern(pel_printer *p, pel_node *node) {
-    uint32_t parens = pel_lay_open_parens(&p->lay);
     for (uint32_t i = 0; i < node->MatchOr.patterns.n; i++) {
         pel_node *pattern = node->MatchOr.patterns.at[i];
         if (i) {
@@ -491,7 +490,6 @@ static void print_or_pattern(pel_printer *p, pel_node *node) {
         }
         print_pattern_in_parens(p, pattern, is_as(pattern) || pattern->kind == PEL_MatchOr);
     }
-    pel_lay_close_parens(&p->lay, parens, PEL_GROUP_PARENS);
 }
 
 static void print_sequence_pattern(pel_printer *p, pel_node *node) {
@@ -509,6 +507,7 @@ static void print_sequence_pattern(pel_printer *p, pel_node *node) {
 
 static void print_pattern(pel_printer *p, pel_node *node) {
     pel_print_enter(p);
+    uint32_t parens = node->kind == PEL_MatchOr ? pel_lay_open_parens(&p->lay) : PEL_NO_GROUP;
     pel_lay_start(&p->lay, node);
     switch (node->kind) {
     case PEL_MatchValue: pel_print_expr(p, node->MatchValue.value, PEL_LEVEL_ARITH); break;
@@ -536,6 +535,7 @@ static void print_pattern(pel_printer *p, pel_node *node) {
     default: PEL_BUG("not a pattern");
     }
     pel_lay_end(&p->lay, node);
+    pel_lay_close_parens(&p->lay, parens, PEL_GROUP_PARENS);
     pel_print_leave(p);
 }
 
@@ -617,11 +617,33 @@ static bool is_docstring(const pel_node *node) {
            node->Expr.value->Constant.value->kind == PEL_CONST_STR;
 }
 
+/* Whether stripping text the way 3.13's compiler does leaves it as it is, and would undo an indentation: the first line
+ * starts with no space, and the least indented of the others, which is the margin, neither. */
+static bool is_stripped(pel_str text) {
+    if (!text.len || text.ptr[0] == ' ' || memchr(text.ptr, '\t', text.len)) return false;
+    for (size_t i = 1; i < text.len; i++)
+        if (text.ptr[i - 1] == '\n' && text.ptr[i] != ' ' && text.ptr[i] != '\n') return true;
+    return false;
+}
+
+static pel_str indent_lines(pel_printer *p, pel_str text, uint32_t indent) {
+    pel_buf out = pel_buf_in(p->ctx);
+    for (size_t i = 0; i < text.len; i++) {
+        pel_put_byte(&out, text.ptr[i]);
+        bool is_empty_line = i + 1 < text.len && text.ptr[i + 1] == '\n';
+        if (text.ptr[i] == '\n' && !is_empty_line) pel_put_spaces(&out, indent);
+    }
+    return pel_buf_str(&out);
+}
+
 static place print_docstring(pel_printer *p, pel_node *node, uint32_t indent) {
     pel_node *text = node->Expr.value;
+    const pel_const *value = text->Constant.value;
+    if (p->indents_docstrings && is_stripped(value->text))
+        value = pel_const_str(p->ctx, indent_lines(p, value->text, indent));
     pel_lay_start(&p->lay, node);
     pel_lay_start(&p->lay, text);
-    pel_print_constant(p, text->Constant.value, text->Constant.kind, true);
+    pel_print_constant(p, value, text->Constant.kind, true);
     pel_lay_end(&p->lay, text);
     pel_lay_end(&p->lay, node);
     return end_of_line(p, indent);
@@ -725,6 +747,7 @@ static pel_printer printer_for(const pel_print_options *options, pel_buf *out) {
     pel_printer p = { .ctx = out->ctx, .lay = pel_layout_to(out, (uint32_t)width, options->set_positions) };
     p.version = options->version ? options->version : PEL_VERSION_MAX;
     p.one_line = options->one_line;
+    p.indents_docstrings = options->indent_docstrings;
     p.lay.nobreak = p.one_line;
     return p;
 }

@@ -10,6 +10,8 @@ typedef struct pel_print_options {
     pel_version version; /* which Python must read the text (f-string quotes, parenthesised with); 0 for the newest */
     bool one_line;       /* a statement never takes more than one line (but compound ones): for debuggers */
     bool set_positions;  /* write the printed line and column into the nodes */
+    bool indent_docstrings; /* the reader is a compiler that strips docstrings (3.13): lines of them are indented like
+                               the code around, and the parsed tree differs by that */
 } pel_print_options;
 
 /* Prints a Module, Interactive, Expression, statement or expression. Parsing the result gives the same tree. */

@@ -166,15 +166,16 @@ static void close_chain(pel_printer *p, uint32_t chain, uint32_t last_operator) 
     pel_lay_close(&p->lay, chain);
 }
 
-/* Operands of `**` that are written close to it: x**2, but f(x) ** 2. */
-static bool is_simple_operand(const pel_node *node) {
+/* Operands of `**` that are written close to it: x**-2, but f(x) ** 2 and (-x) ** 2. */
+static bool is_simple_operand(const pel_node *node, bool is_left) {
+    if (is_left && level_of(node) < PEL_LEVEL_AWAIT) return false;
     if (node->kind == PEL_UnaryOp && node->UnaryOp.op != PEL_Not) node = node->UnaryOp.operand;
     while (node->kind == PEL_Attribute) node = node->Attribute.value;
     return node->kind == PEL_Name || is_number(node);
 }
 
 static void print_power(pel_printer *p, pel_node *node) {
-    bool close = is_simple_operand(node->BinOp.left) && is_simple_operand(node->BinOp.right);
+    bool close = is_simple_operand(node->BinOp.left, true) && is_simple_operand(node->BinOp.right, false);
     uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
     pel_print_expr(p, node->BinOp.left, PEL_LEVEL_AWAIT);
     if (close)
@@ -317,7 +318,11 @@ static void print_index(pel_printer *p, pel_node *index) {
             pel_row_next(p, &row);
             print_element(p, index->Tuple.elts.at[i], index->Tuple.elts.n);
         }
-        if (index->Tuple.elts.n == 1) pel_lay_c(&p->lay, ",");
+        if (row.n == 1)
+            pel_lay_c(&p->lay, ",");
+        else
+            pel_lay_if_broken(&p->lay, ",");
+        row.n = 0; /* the comma is the tuple's */
         pel_lay_end(&p->lay, index);
     } else {
         pel_print_expr(p, index, PEL_LEVEL_TEST);
@@ -681,17 +686,22 @@ void pel_print_loose(pel_printer *p, pel_node *node, pel_level level) {
 }
 
 void pel_print_value(pel_printer *p, pel_node *node) {
-    if (!is_primary(node) || count_links(node) < 2) {
+    bool dotted = is_primary(node) && count_links(node) >= 2;
+    if (!dotted && node->kind != PEL_Name) {
         pel_print_loose(p, node, PEL_LEVEL_TEST);
         return;
     }
-    pel_print_enter(p);
     uint32_t parens = pel_lay_open_parens(&p->lay);
-    pel_lay_start(&p->lay, node);
-    print_primary(p, node, true);
-    pel_lay_end(&p->lay, node);
+    if (dotted) {
+        pel_print_enter(p);
+        pel_lay_start(&p->lay, node);
+        print_primary(p, node, true);
+        pel_lay_end(&p->lay, node);
+        pel_print_leave(p);
+    } else {
+        pel_print_expr(p, node, PEL_LEVEL_TEST);
+    }
     pel_lay_close_parens(&p->lay, parens, PEL_GROUP_PARENS);
-    pel_print_leave(p);
 }
 
 static void print_bare_tuple(pel_printer *p, pel_node *node) {

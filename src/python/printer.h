@@ -25,7 +25,7 @@ typedef struct pel_printer {
     pel_ctx *ctx;
     pel_layout lay;
     pel_version version;
-    bool one_line;
+    bool one_line, indents_docstrings;
     int depth;
     pel_field_limits field;
 } pel_printer;

@@ -77,7 +77,7 @@ static void objects_show_their_repr_on_one_line(pel_ctx *ctx) {
 
 static void negative_constants_bind_like_their_sign(pel_ctx *ctx) {
     pel_node *minus_one = number(ctx, -1);
-    CHECK_STR(print(ctx, binary(ctx, minus_one, PEL_Pow, number(ctx, 2))), "(-1)**2");
+    CHECK_STR(print(ctx, binary(ctx, minus_one, PEL_Pow, number(ctx, 2))), "(-1) ** 2");
     CHECK_STR(print(ctx, binary(ctx, number(ctx, 2), PEL_Pow, minus_one)), "2**-1");
     CHECK_STR(print(ctx, binary(ctx, name(ctx, "a"), PEL_Sub, minus_one)), "a - -1");
     CHECK_STR(print(ctx, pel_make_attribute(ctx, minus_one, pel_intern_c(ctx, "real"), PEL_Load)), "(-1).real");
@@ -242,6 +242,19 @@ static void positions_are_those_of_the_text(pel_ctx *ctx) {
     CHECK(b->lineno == 3 && b->col_offset == 15 && b->end_col_offset == 16);
 }
 
+static void docstrings_are_indented_for_a_compiler_that_strips_them(pel_ctx *ctx) {
+    pel_print_options strips = { .indent_docstrings = true };
+    pel_node *text = pel_make_constant(ctx, pel_const_str(ctx, PEL_STR("First.\n\n  Then.\nLast.\n")));
+    pel_node *f = function(ctx, "f", pel_nodes_one(ctx, pel_make_expr(ctx, text)));
+    CHECK_STR(print_with(ctx, f, strips), "def f():\n    \"\"\"First.\n\n      Then.\n    Last.\n    \"\"\"\n");
+    CHECK_STR(print(ctx, f), "def f():\n    \"\"\"First.\n\n  Then.\nLast.\n\"\"\"\n");
+    /* Nothing would be stripped from these: they stay. */
+    text->Constant.value = pel_const_str(ctx, PEL_STR("First.\n"));
+    CHECK_STR(print_with(ctx, f, strips), "def f():\n    \"\"\"First.\n\"\"\"\n");
+    text->Constant.value = pel_const_str(ctx, PEL_STR("First.\n  Then."));
+    CHECK_STR(print_with(ctx, f, strips), "def f():\n    \"\"\"First.\n  Then.\"\"\"\n");
+}
+
 static const test tests[] = {
     TEST(collections_are_displays),
     TEST(objects_show_their_repr_on_one_line),
@@ -256,6 +269,7 @@ static const test tests[] = {
     TEST(fstrings_avoid_backslashes),
     TEST(one_line_keeps_statements_on_one_line),
     TEST(positions_are_those_of_the_text),
+    TEST(docstrings_are_indented_for_a_compiler_that_strips_them),
 };
 
 int main(void) { return RUN_TESTS(tests); }

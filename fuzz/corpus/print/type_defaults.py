@@ -1,0 +1,1 @@
+type X[T = int, *Ts = *tuple[int], **P = [int]] = T
