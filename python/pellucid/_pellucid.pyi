@@ -1,5 +1,5 @@
 from types import CodeType
-from typing import Union
+from typing import Any, Union
 
 __version__: str
 
@@ -31,3 +31,5 @@ def decompile_code(
 def decompile_bytes(
     data: bytes, *, marshal: int = 0, width: int = 100, json: bool = False, filename: str | None = None
 ) -> str: ...
+
+def synthesise(trace: bytes) -> tuple[str, str, dict[str, Any]]: ...

@@ -292,13 +292,14 @@ class Workshop:
     # ---- the result ----
 
     def finish(self, verified: bool) -> Skeleton:
+        from ._pellucid import synthesise
         skipped = self.report.checks
         for round_number in range(ROUNDS):
             self.progress("writing")
             start = time.perf_counter()
-            source, root, synthesis = self.recorder.synthesise()
+            trace = self.recorder.log_bytes()
+            source, root, self.report.synthesis = synthesise(trace)
             self._time("synthesise", start)
-            self.report.synthesis = dict(synthesis or {})
             if not verified:
                 self.report.checks = skipped
                 break
@@ -315,7 +316,7 @@ class Workshop:
             for check in missing:  # a path that no recorded run took: record it
                 self._record(self.unrecorded.pop(check.name))
         source = with_verdict(source, self.report.verdict)
-        return Skeleton(source, root, self._tree(), self.report, self.model)
+        return Skeleton(source, root, self._tree(), self.report, self.model, trace)
 
     def _tree(self) -> Any:
         from ._tree import tree

@@ -107,9 +107,9 @@ def _base(name: str) -> str:
 # ---- the source ----
 
 def with_verdict(source: str, verdict: str) -> str:
-    """The source with its header's `# Verified:` paragraph filled in."""
-    text = "\n".join(_wrapped("Verified: " + verdict))
-    changed, count = re.subn(r"^# Verified:.*(?:\n#   .*)*$", lambda _: text, source, count=1, flags=re.M)
+    """The source with its header's `# Verification:` paragraph filled in."""
+    text = "\n".join(_wrapped("Verification: " + verdict))
+    changed, count = re.subn(r"^# Verification:.*(?:\n#   .*)*$", lambda _: text, source, count=1, flags=re.M)
     if count:
         return changed
     header = re.match(r"(?:#.*\n)*", source)

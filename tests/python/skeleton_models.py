@@ -192,7 +192,7 @@ class Buffers(nn.Module):
         return self.linear(x) * self.kept + torch.cat((self.frequencies, self.frequencies))
 
 
-@case(expects=(r"register_buffer\(['\"]frequencies['\"]", r"persistent=False"))
+@case(expects=(r"register_buffer\(\s*['\"]frequencies['\"]", r"persistent=False"))
 def buffers():
     return Buffers(), (randn(2, 8),), {}
 

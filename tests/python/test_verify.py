@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 
 SOURCE = """\
 # A net.
-# Verified: not yet
+# Verification: not yet
 
 import torch
 from torch import nn
@@ -141,10 +141,10 @@ def test_no_foreign_imports(net, sequences) -> None:
 
 def test_verdict_stands_in_the_header() -> None:
     changed = with_verdict(SOURCE, "bit-equal on recorded " + "and more " * 20)
-    assert changed.startswith("# A net.\n# Verified: bit-equal on recorded and")
+    assert changed.startswith("# A net.\n# Verification: bit-equal on recorded and")
     assert max(map(len, changed.splitlines())) <= 100
-    assert with_verdict(changed, "no").startswith("# A net.\n# Verified: no\n\nimport torch")
-    assert with_verdict("x = 1\n", "no") == "# Verified: no\nx = 1\n"
+    assert with_verdict(changed, "no").startswith("# A net.\n# Verification: no\n\nimport torch")
+    assert with_verdict("x = 1\n", "no") == "# Verification: no\nx = 1\n"
 
 
 # ---- comparing ----
