@@ -62,16 +62,20 @@ static PyObject *synthesise(PyObject *module, PyObject *args) {
     (void)module;
     Py_buffer trace;
     if (!PyArg_ParseTuple(args, "y*:synthesise", &trace)) return NULL;
-    PyObject *result = NULL;
     pel_ctx *ctx = pel_ext_open();
-    if (ctx) {
-        synthesis job = { .bytes = { trace.buf, (size_t)trace.len } };
-        pel_err err;
-        bool done;
-        Py_BEGIN_ALLOW_THREADS done = pel_attempt(ctx, run_synthesis, &job, &err);
-        Py_END_ALLOW_THREADS result = done ? result_of(&job) : pel_ext_raise_err(&err, NULL);
-        pellucid_close(ctx);
+    if (!ctx) {
+        PyBuffer_Release(&trace);
+        return NULL;
     }
+    synthesis job = { .bytes = { trace.buf, (size_t)trace.len } };
+    pel_err err;
+    bool done;
+    Py_BEGIN_ALLOW_THREADS
+    done = pel_attempt(ctx, run_synthesis, &job, &err);
+    Py_END_ALLOW_THREADS
+    if (!done) err.line = 0; /* of one of many files: the message names it */
+    PyObject *result = done ? result_of(&job) : pel_ext_raise_err(&err, NULL);
+    pellucid_close(ctx);
     PyBuffer_Release(&trace);
     return result;
 }

@@ -291,7 +291,7 @@ static pel_targets *add_target(pel_lift *l, pel_targets *before, pel_node *node)
 
 static pel_node *aug_target_of(pel_node *aug) { return aug->BinOp.left; }
 
-void pel_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at) {
+void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at) {
     switch (it.kind) {
     case IT_EXPR:
         if (it.dup) { /* the other copy goes on */
@@ -346,7 +346,7 @@ void pel_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at) {
             pel_node *tuple = pel_make(l, PEL_Tuple, it.pack->at);
             tuple->Tuple.elts = pel_nodes_of(l->ctx, it.pack->elts, it.pack->n);
             tuple->Tuple.ctx = PEL_Store;
-            pel_store(l, s, it.pack->source, tuple, at);
+            pel_lift_store(l, s, it.pack->source, tuple, at);
         }
         return;
     case IT_ITEM:
@@ -864,7 +864,7 @@ static void unpack(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     if (p->n == 0) { /* [] = value */
         pel_node *tuple = pel_make(l, PEL_Tuple, at);
         tuple->Tuple.ctx = PEL_Store;
-        pel_store(l, s, p->source, tuple, at);
+        pel_lift_store(l, s, p->source, tuple, at);
         return;
     }
     p->elts = pel_new_array(l->ctx, p->n, pel_node *);
@@ -1057,7 +1057,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
     case PEL_I_LOAD: pel_push_expr(l, s, at, name_node(l, ins->name, PEL_Load, at)); break;
     case PEL_I_STORE:
         declare(l, ins);
-        pel_store(l, s, pel_stack_pop(l, s, at), name_node(l, ins->name, PEL_Store, at), at);
+        pel_lift_store(l, s, pel_stack_pop(l, s, at), name_node(l, ins->name, PEL_Store, at), at);
         break;
     case PEL_I_DELETE:
         declare(l, ins);
@@ -1090,7 +1090,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         node->Attribute.value = object;
         node->Attribute.attr = pel_unmangle(l, ins->name);
         node->Attribute.ctx = PEL_Store;
-        pel_store(l, s, value, node, at);
+        pel_lift_store(l, s, value, node, at);
         break;
     }
     case PEL_I_DELETE_ATTR: {
@@ -1110,7 +1110,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
     }
     case PEL_I_STORE_SUBSCR: {
         pel_node *slice = pel_pop_expr(l, s, at), *object = pel_pop_expr(l, s, at);
-        pel_store(l, s, pel_stack_pop(l, s, at), subscript(l, object, slice, PEL_Store, at), at);
+        pel_lift_store(l, s, pel_stack_pop(l, s, at), subscript(l, object, slice, PEL_Store, at), at);
         break;
     }
     case PEL_I_DELETE_SUBSCR: {

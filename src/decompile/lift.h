@@ -131,7 +131,7 @@ void pel_push_expr(pel_lift *l, stack *s, uint32_t at, pel_node *node);
 pel_node *pel_pop_expr(pel_lift *l, stack *s, uint32_t at);
 pel_node *pel_item_expr(pel_lift *l, item it, uint32_t at); /* the expression that an item stands for */
 void pel_emit(pel_lift *l, pel_node *stmt);                 /* a statement, in the region */
-void pel_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at);
+void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at);
 
 /* One instruction that is no jump. Returns false, on trial only, if it would make a statement. */
 bool pel_step(pel_lift *l, stack *s, uint32_t at);
