@@ -313,6 +313,87 @@ static pel_nodes sweep_body(sweep *sw, pel_nodes body, bits live) {
     return result;
 }
 
+/* ---- containers that are only filled ---- */
+
+typedef struct filling {
+    sweep *sw;
+    bits only_filled; /* candidates: names bound to new containers */
+    bits read;        /* names read in any other way */
+} filling;
+
+static bool is_new_container(const pel_node *value) {
+    switch (value->kind) {
+    case PEL_List:
+    case PEL_Dict:
+    case PEL_Set:
+    case PEL_ListComp:
+    case PEL_DictComp:
+    case PEL_SetComp: return true;
+    default: return false;
+    }
+}
+
+/* The container that a statement only puts something into, or takes something out of for nobody; NULL if it is none. */
+static pel_name filled_by(const pel_synth *s, const pel_node *node) {
+    if (node->kind == PEL_Expr && node->Expr.value->kind == PEL_Call && !pel_link_at(s, node->Expr.value)) {
+        const pel_node *call = node->Expr.value, *func = call->Call.func;
+        if (func->kind != PEL_Attribute || func->Attribute.value->kind != PEL_Name) return NULL;
+        for (uint32_t i = 0; i < call->Call.args.n; i++)
+            if (!pel_pure(s, call->Call.args.at[i])) return NULL;
+        for (uint32_t i = 0; i < call->Call.keywords.n; i++)
+            if (!pel_pure(s, call->Call.keywords.at[i]->keyword.value)) return NULL;
+        return func->Attribute.value->Name.id;
+    }
+    if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Subscript) {
+        const pel_node *target = node->Assign.targets.at[0];
+        if (target->Subscript.value->kind != PEL_Name || !pel_pure(s, target->Subscript.slice) || !pel_pure(s, node->Assign.value))
+            return NULL;
+        return target->Subscript.value->Name.id;
+    }
+    return NULL;
+}
+
+static void look_at_filling(void *arg, pel_node **slot) {
+    filling *f = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Name &&
+        is_new_container(node->Assign.value) && pel_pure(f->sw->s, node->Assign.value)) {
+        add(f->sw, f->only_filled, node->Assign.targets.at[0]->Name.id);
+        reads(f->sw, f->read, node->Assign.value);
+        return;
+    }
+    pel_name name = filled_by(f->sw->s, node);
+    if (name) { /* all but the container itself is read */
+        bool before = has(f->sw, f->read, name);
+        reads(f->sw, f->read, node);
+        if (!before) drop(f->sw, f->read, name);
+        return;
+    }
+    if (node->kind == PEL_Name) add(f->sw, f->read, node->Name.id);
+    pel_each_part(f->sw->s, node, look_at_filling, f);
+}
+
+static bool fills_dead(const filling *f, const pel_node *node) {
+    pel_name name = filled_by(f->sw->s, node);
+    return name && has(f->sw, f->only_filled, name) && !has(f->sw, f->read, name) && !has(f->sw, f->sw->captured, name);
+}
+
+static void drop_filling(filling *f, pel_nodes *body) {
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *node = body->at[i];
+        if (fills_dead(f, node)) {
+            f->sw->changed = true;
+            continue;
+        }
+        if (node->kind != PEL_FunctionDef)
+            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
+                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) drop_filling(f, pel_field_at(node, field, pel_nodes));
+        pel_nodes_push(f->sw->ctx, &kept, node);
+    }
+    *body = kept;
+}
+
 /* ---- a function ---- */
 
 static void number_names(void *arg, pel_node **slot) {
@@ -345,6 +426,10 @@ bool pel_remove_dead(pel_synth *s, pel_group *group) {
     sw.captured = new_bits(&sw);
     reading r = { &sw, sw.captured };
     for (uint32_t i = 0; i < group->body.n; i++) find_captured(&r, &group->body.at[i]);
+    filling f = { &sw, new_bits(&sw), new_bits(&sw) };
+    for (uint32_t p = 0; p < group->n_params; p++) add(&sw, f.read, group->params[p].name);
+    for (uint32_t i = 0; i < group->body.n; i++) look_at_filling(&f, &group->body.at[i]);
+    drop_filling(&f, &group->body);
     bits live = new_bits(&sw);
     group->body = sweep_body(&sw, group->body, live);
     for (uint32_t p = 0; p < group->n_params; p++) {

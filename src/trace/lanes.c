@@ -272,6 +272,32 @@ static const pel_slot *find_slot(const pel_env *env, pel_name name) {
     return NULL;
 }
 
+static const pel_parts *join_parts(pel_walk *w, const pel_parts *a, const pel_parts *b) {
+    if (a == b) return a;
+    if (!a || !b || a->n != b->n || !a->keys != !b->keys) return NULL;
+    pel_parts *made = pel_new(w->ctx, pel_parts);
+    *made = (pel_parts){ a->n, a->keys, pel_new_array(w->ctx, a->n + 1u, pel_val *) };
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (a->keys && a->keys[i] != b->keys[i]) return NULL;
+        if (!pel_same(a->items[i]->text, b->items[i]->text)) return NULL;
+        pel_val *item = pel_new(w->ctx, pel_val);
+        *item = *a->items[i];
+        item->taint = pel_taint_join(w->ctx, item->taint, b->items[i]->taint);
+        made->items[i] = item;
+    }
+    return made;
+}
+
+static bool same_parts(const pel_parts *a, const pel_parts *b) {
+    if (a == b) return true;
+    if (!a || !b || a->n != b->n || !a->keys != !b->keys) return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if ((a->keys && a->keys[i] != b->keys[i]) || !pel_taint_same(a->items[i]->taint, b->items[i]->taint) ||
+            !pel_same(a->items[i]->text, b->items[i]->text))
+            return false;
+    return true;
+}
+
 void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
     pel_env saved = w->env, with = *from; /* from may be the walk's own */
     w->env = *into;
@@ -280,7 +306,8 @@ void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
         pel_slot *slot = pel_env_slot(w, with.at[i].name);
         slot->taint = pel_taint_join(w->ctx, slot->taint, with.at[i].taint);
         if (!known) slot->parts = with.at[i].parts;
-        else if (slot->parts != with.at[i].parts) slot->parts = NULL;
+        else slot->parts = join_parts(w, slot->parts, with.at[i].parts);
+        slot->gone |= with.at[i].gone;
     }
     for (uint32_t i = 0; i < w->env.n; i++)
         if (!find_slot(&with, w->env.at[i].name)) w->env.at[i].parts = NULL;
@@ -292,6 +319,7 @@ static void taint_name(pel_walk *w, const pel_node *target) {
     switch (target->kind) {
     case PEL_Name: pel_env_slot(w, target->Name.id)->taint = &pel_tainted; break;
     case PEL_Starred: taint_name(w, target->Starred.value); break;
+    case PEL_Subscript: taint_name(w, target->Subscript.value); break;
     case PEL_Tuple:
     case PEL_List:
         for (uint32_t i = 0; i < target->Tuple.elts.n; i++) taint_name(w, target->Tuple.elts.at[i]);
@@ -310,6 +338,10 @@ static void taint_stores(void *arg, pel_node **slot) {
     case PEL_AugAssign: taint_name(w, node->AugAssign.target); break;
     case PEL_For: taint_name(w, node->For.target); break;
     case PEL_NamedExpr: taint_name(w, node->NamedExpr.target); break;
+    case PEL_Expr: /* lst.append(x) */
+        if (node->Expr.value->kind == PEL_Call && node->Expr.value->Call.func->kind == PEL_Attribute)
+            taint_name(w, node->Expr.value->Call.func->Attribute.value);
+        break;
     case PEL_FunctionDef:
     case PEL_Lambda: return;
     default: break;
@@ -325,7 +357,7 @@ bool pel_env_same(const pel_env *a, const pel_env *b) {
     if (a->n != b->n) return false;
     for (uint32_t i = 0; i < a->n; i++) {
         const pel_slot *other = find_slot(b, a->at[i].name);
-        if (!other || !pel_taint_same(other->taint, a->at[i].taint) || other->parts != a->at[i].parts) return false;
+        if (!other || !pel_taint_same(other->taint, a->at[i].taint) || !same_parts(other->parts, a->at[i].parts)) return false;
     }
     return true;
 }
@@ -369,12 +401,16 @@ static void enter(pel_walk *w, pel_front front) {
     if (code->flags & PEL_CO_VARARGS) {
         pel_parts *parts = pel_new(w->ctx, pel_parts);
         *parts = (pel_parts){ star.n, NULL, star.at };
-        pel_env_slot(w, code->varnames.at[next++])->parts = parts;
+        pel_slot *slot = pel_env_slot(w, code->varnames.at[next++]);
+        slot->parts = parts;
+        slot->gone = true;
     }
     if (code->flags & PEL_CO_VARKEYWORDS) {
         pel_parts *parts = pel_new(w->ctx, pel_parts);
         *parts = (pel_parts){ keys.n, key_names.at ? key_names.at : pel_new_array(w->ctx, 1, pel_name), keys.at };
-        pel_env_slot(w, code->varnames.at[next++])->parts = parts;
+        pel_slot *slot = pel_env_slot(w, code->varnames.at[next++]);
+        slot->parts = parts;
+        slot->gone = true;
     }
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         uint64_t key = pel_key2(group->code, PEL_KEY(code->freevars.at[i]));
@@ -599,6 +635,7 @@ static void find_written(pel_synth *s) {
 }
 
 #define ROUNDS 40
+#define SPLITS 100
 
 void pel_lanes(pel_ctx *ctx, pel_program *program) {
     const pel_log *log = program->log;
@@ -614,17 +651,22 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
     }
     find_static_objects(s);
     find_written(s);
-    group_activations(s);
-    uint32_t round = 0;
+    uint32_t round = 0, splits = 0;
+    s->regroup = true;
     do {
+        if (s->regroup && ++splits > SPLITS) pel_throw(ctx, PEL_E_TOO_BIG, 0, "functions split without end");
+        if (s->regroup) {
+            group_activations(s);
+            round = 0;
+        }
         if (++round > ROUNDS) pel_throw(ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
-        s->changed = false;
+        s->changed = s->regroup = false;
         s->links.n = 0;
         s->references.n = 0;
         s->link_of = (pel_map){ 0 };
         memset(s->linked, 0, log->activations.n * sizeof *s->linked);
         for (uint32_t i = 0; i < program->classes.n; i++) program->classes.at[i]->needs.n = 0;
         for (uint32_t i = 0; i < s->groups.n; i++) pel_walk_group(s, s->groups.at[i]);
-    } while (s->changed);
+    } while (s->changed || s->regroup);
     pel_link_all(s);
 }

@@ -54,6 +54,7 @@ struct pel_group {
     /* the text of the last round */
     pel_nodes body;
     pel_program_function *function;
+    pel_group *instead; /* it only forwards to this one, which took its place */
     const char *why;   /* the walk failed */
     uint32_t why_line;
 };
@@ -106,6 +107,7 @@ typedef struct pel_slot { /* what is known of a local name */
     pel_name name;
     const pel_taint *taint;
     const pel_parts *parts;
+    bool gone; /* *args or **kwargs: the output has its parts under names of their own, and not itself */
 } pel_slot;
 
 typedef struct pel_env {
@@ -222,8 +224,9 @@ pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
 /* Eats what node itself did, until a jump, a record outside of it, or one inside of `until`. */
 void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids);
+/* value: what is stored, where that is known as a whole; NULL for a part of it. */
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
-               pel_node **text);
+               const pel_val *value, pel_node **text);
 pel_program_class *pel_class_row(pel_walk *w, pel_id class);
 void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
 

@@ -217,6 +217,12 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         func->Attribute.value = c->base->text;
         text->Call.func = func;
         target->hint = c->node->Call.func->Attribute.attr;
+    } else if (!target->in_place && !link->receiver && target->class && link->args[0]) {
+        /* a method called as a function: what a wrapper does with what it wraps */
+        link->callee = PEL_CALLEE_METHOD;
+        link->receiver = true;
+        text->Call.func = pel_make_attribute(w->ctx, link->args[0], w->log->codes.at[target->code].code->name, PEL_Load);
+        link->args[0] = NULL;
     } else if (!target->in_place && !link->receiver) {
         link->callee = PEL_CALLEE_NAME;
         text->Call.func = pel_make_name(w->ctx, w->log->codes.at[target->code].code->name, PEL_Load);
@@ -328,6 +334,17 @@ static bool is_logging(pel_walk *w, const call *c, pel_front front) {
     return front.n > 0;
 }
 
+static bool is_identity_module(pel_walk *w, const call *c, pel_front front) {
+    if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *callee = pel_value_at(w->log, c->callee[i]);
+        if (callee->kind != PEL_V_MODULE || pel_module_at(w->log, callee->module)->has_hooks) return false;
+        const pel_log_class *class = pel_class_at(w->log, pel_module_at(w->log, callee->module)->class);
+        if (!pel_str_is(class->path, "torch.nn.Identity")) return false;
+    }
+    return true;
+}
+
 static void mark_pinned(pel_walk *w, const call *c) {
     for (uint32_t i = 0; i < c->kids.n; i++) {
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
@@ -405,11 +422,22 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         }
     }
     for (uint32_t i = 0; i < c->kids.n; i++) { /* callbacks: as pure as what they call */
+        if (!dynamic && pure && callee->kind == PEL_V_LIBRARY) { /* getattr, len, isinstance ask a fixed object */
+            w->s->linked[c->kids.at[i].activation] = true;
+            continue;
+        }
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
         if (!group || group->has_effect) pure = false;
     }
+    /* What was there before the run and can't be written changes for nobody: all that is read from it is known. */
+    if (c->base && c->base->lost && !dynamic && !c->base->effect) pure = true;
     if (!pure) val->effect = true;
     text->mark = !pure;
+    if (!pure && c->base && c->node->Call.func->Attribute.value->kind == PEL_Name && !c->base->lost) {
+        bool tainted = false; /* lst.append(x.dtype) */
+        for (uint32_t i = 0; i < c->n_args; i++) tainted |= c->args[i].val->taint != NULL;
+        if (tainted) pel_env_slot(w, c->node->Call.func->Attribute.value->Name.id)->taint = &pel_tainted;
+    }
     for (uint32_t i = 0; i < c->node->Call.keywords.n; i++)
         if (pel_name_is(c->node->Call.keywords.at[i]->keyword.arg, "out")) {
             val->effect = true;
@@ -509,6 +537,10 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         c.val->text = pel_make_constant(w->ctx, &pel_none);
         for (uint32_t i = 0; i < c.kids.n; i++) w->s->linked[c.kids.at[i].activation] = true;
         return c.val;
+    }
+    if (is_identity_module(w, &c, front)) {
+        memcpy(c.args[0].val->at, c.val->at, front.n * sizeof *c.val->at);
+        return c.args[0].val;
     }
     if (c.base && c.base->parts && c.base->parts->keys && node->Call.func->Attribute.value->kind == PEL_Name) {
         pel_val *val = virtual_method(w, front, &c);

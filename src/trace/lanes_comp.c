@@ -66,7 +66,8 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bo
     }
     pel_rounds rounds = pel_split_rounds(w, front, m->node);
     if (rounds.body.n == 0) return;
-    pel_store(w, rounds.body, from->comprehension.target, counted ? &pel_tainted : NULL, NULL, &to->comprehension.target);
+    pel_store(w, rounds.body, from->comprehension.target, counted ? &pel_tainted : NULL, NULL, NULL,
+              &to->comprehension.target);
     pel_front going = rounds.body;
     to->comprehension.ifs = (pel_nodes){ 0 };
     for (uint32_t i = 0; i < from->comprehension.ifs.n && going.n; i++) {

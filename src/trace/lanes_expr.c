@@ -259,16 +259,10 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
     val = pel_finish(w, front, node, val);
-    if (val->parts && val->text->kind == PEL_Name) {
-        /* *args and **kwargs are gone from the output: what they held has names of its own */
-        const pel_code_object *code = w->log->codes.at[w->group->code].code;
-        uint32_t first = code->argcount + code->kwonlyargcount;
-        for (uint32_t i = first; i < code->varnames.n && i < first + 2; i++)
-            if (code->varnames.at[i] == node->Name.id &&
-                (code->flags & (PEL_CO_VARARGS | PEL_CO_VARKEYWORDS))) {
-                val->text = parts_text(w, val->parts);
-                for (uint32_t k = 0; k < val->parts->n; k++) val->lost |= val->parts->items[k]->lost;
-            }
+    if (is_local(w, node->Name.id) && pel_env_slot(w, node->Name.id)->gone && val->text->kind == PEL_Name) {
+        if (!val->parts) pel_lost(w, node, "what `%s` holds differs from path to path", node->Name.id->text);
+        val->text = parts_text(w, val->parts);
+        for (uint32_t i = 0; i < val->parts->n; i++) val->lost |= val->parts->items[i]->lost;
     }
     return val;
 }
@@ -397,6 +391,18 @@ static const pel_const *constant_of(const pel_walk *w, pel_front front, const pe
     return NULL;
 }
 
+/* An operator that the author's classes define. On what was there before the run it only looks things up. */
+static void operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
+    for (uint32_t i = 0; i < kids->n; i++) {
+        if (looks_up) {
+            w->s->linked[kids->at[i].activation] = true;
+            continue;
+        }
+        val->effect = true;
+        val->text->mark = 1;
+    }
+}
+
 static pel_val *eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *base = pel_eval(w, front, node->Subscript.value);
     pel_val *slice = pel_eval(w, front, node->Subscript.slice);
@@ -437,16 +443,7 @@ static pel_val *eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     if (tensor || pel_dynamic(w, front, slice))
         val->taint = pel_taint_join(w->ctx, val->taint, computed(w, front, val, true));
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
-    if (kids.n) {
-        val->effect = true;
-        text->mark = 1;
-    }
-    /* an item of a list or dict that the run may change is not a constant by looking at it */
-    if (base->text->kind == PEL_Name && !base->lost)
-        for (uint32_t i = 0; i < front.n; i++) {
-            uint8_t kind = pel_value_at(w->log, base->at[i])->kind;
-            if (kind == PEL_V_LIST || kind == PEL_V_DICT) val->fixed = true;
-        }
+    operator_calls(w, &kids, val, base->lost && !pel_dynamic(w, front, slice));
     return pel_finish(w, front, node, val);
 }
 
@@ -460,10 +457,7 @@ static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_
         dynamic |= pel_dynamic(w, front, operands[i]);
     }
     val->taint = computed(w, front, val, dynamic);
-    if (kids.n) {
-        val->effect = true;
-        text->mark = 1;
-    }
+    operator_calls(w, &kids, val, !dynamic);
     return pel_finish(w, front, node, val);
 }
 
@@ -516,10 +510,7 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, val->at, &kids);
     val->taint = computed(w, front, val, dynamic);
-    if (kids.n) {
-        val->effect = true;
-        text->mark = 1;
-    }
+    operator_calls(w, &kids, val, !dynamic);
     return pel_finish(w, front, node, val);
 }
 
@@ -763,7 +754,7 @@ static pel_val *eval_named(pel_walk *w, pel_front front, pel_node *node) {
     val->taint = value->taint;
     val->effect = true; /* it binds a name */
     pel_own(w, front, node, node->NamedExpr.target, NULL, NULL);
-    pel_store(w, front, node->NamedExpr.target, value->taint, value->parts, &text->NamedExpr.target);
+    pel_store(w, front, node->NamedExpr.target, value->taint, value->parts, value, &text->NamedExpr.target);
     return val;
 }
 
@@ -960,6 +951,7 @@ static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *tai
         pel_slot *slot = pel_env_slot(w, target->Name.id);
         slot->taint = taint;
         slot->parts = parts;
+        slot->gone = false;
         const pel_code_object *code = w->log->codes.at[w->author->code].code;
         for (uint32_t i = 0; i < code->cellvars.n; i++)
             if (code->cellvars.at[i] == target->Name.id && taint) {
@@ -1004,7 +996,36 @@ static void store_attribute(pel_walk *w, pel_front front, const pel_node *target
     }
 }
 
-void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts, pel_node **text) {
+/* kwargs["key"] = value, where kwargs is gone: key becomes a local name. */
+static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target, const pel_val *slice, const pel_val *value) {
+    pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
+    const pel_parts *old = slot->parts;
+    const pel_const *key = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
+    if (!old || !old->keys || !value || !key || key->kind != PEL_CONST_STR)
+        pel_lost(w, target, "`%s` is changed in a way that has no names", slot->name->text);
+    pel_name name = pel_intern(w->ctx, key->text.ptr, key->text.len);
+    pel_parts *made = pel_new(w->ctx, pel_parts);
+    *made = (pel_parts){ old->n, pel_new_array(w->ctx, old->n + 1u, pel_name), pel_new_array(w->ctx, old->n + 1u, pel_val *) };
+    uint32_t at = old->n;
+    for (uint32_t i = 0; i < old->n; i++) {
+        made->keys[i] = old->keys[i];
+        made->items[i] = old->items[i];
+        if (old->keys[i] == name) at = i;
+    }
+    if (at == old->n) made->n++;
+    pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, name, PEL_Load));
+    item->taint = value->taint;
+    item->lost = value->lost;
+    if (value->text->kind == PEL_Constant) item->text = value->text;
+    made->keys[at] = name;
+    made->items[at] = item;
+    slot->parts = made;
+    pel_env_slot(w, name)->taint = value->taint;
+    return pel_make_name(w->ctx, name, PEL_Store);
+}
+
+void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
+               const pel_val *value, pel_node **text) {
     pel_node *made = pel_shallow(w, target);
     *text = made;
     if (only_names(target)) {
@@ -1036,6 +1057,10 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
         made->Subscript.value = base->text;
         made->Subscript.slice = slice->text;
         pel_own(w, front, target, NULL, NULL, NULL);
+        if (target->Subscript.value->kind == PEL_Name && pel_env_slot(w, target->Subscript.value->Name.id)->gone) {
+            *text = store_key(w, front, target, slice, value);
+            break;
+        }
         w->effect = true;
         if (taint && target->Subscript.value->kind == PEL_Name) {
             pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
@@ -1057,11 +1082,11 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
                     (pel_insn_of(w, record)->op == PEL_OP_UNPACK_SEQUENCE || pel_insn_of(w, record)->op == PEL_OP_UNPACK_EX))
                     lane->at++;
             }
-            pel_store(w, front, target->Tuple.elts.at[i], pel_taint_item(taint, i), NULL, &item);
+            pel_store(w, front, target->Tuple.elts.at[i], pel_taint_item(taint, i), NULL, NULL, &item);
             pel_nodes_push(w->ctx, &made->Tuple.elts, item);
         }
         break;
-    case PEL_Starred: pel_store(w, front, target->Starred.value, pel_taint_any(taint), NULL, &made->Starred.value); break;
+    case PEL_Starred: pel_store(w, front, target->Starred.value, pel_taint_any(taint), NULL, NULL, &made->Starred.value); break;
     default: pel_lost(w, target, "%s cannot be assigned to", pel_kinds[target->kind].name);
     }
 }

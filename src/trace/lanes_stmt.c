@@ -1,5 +1,8 @@
 /* Statements: which of them stay, and which lanes go on behind them. */
 #include "trace/lanes.h"
+#include <stdio.h>
+#include "python/print.h"
+#include <stdlib.h>
 
 static pel_front walk_statement(pel_walk *w, pel_front front, pel_node *node);
 
@@ -57,7 +60,7 @@ static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {
     text->Assign.targets = (pel_nodes){ 0 };
     for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
         pel_node *target;
-        pel_store(w, front, node->Assign.targets.at[i], val->taint, val->parts, &target);
+        pel_store(w, front, node->Assign.targets.at[i], val->taint, val->parts, val, &target);
         pel_nodes_push(w->ctx, &text->Assign.targets, target);
     }
     emit(w, text);
@@ -69,7 +72,7 @@ static pel_front walk_annotated(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_eval(w, front, node->AnnAssign.value);
     w->effect |= val->effect;
     pel_node *target;
-    pel_store(w, front, node->AnnAssign.target, val->taint, val->parts, &target);
+    pel_store(w, front, node->AnnAssign.target, val->taint, val->parts, val, &target);
     pel_node *text = pel_make_assign(w->ctx, target, val->text);
     text->lineno = node->lineno;
     emit(w, text);
@@ -101,7 +104,7 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (target->kind == PEL_Name) {
         pel_node *ignored;
-        pel_store(w, front, target, taint, NULL, &ignored);
+        pel_store(w, front, target, taint, NULL, NULL, &ignored);
     } else if (target->kind == PEL_Subscript && taint && target->Subscript.value->kind == PEL_Name) {
         pel_env_slot(w, target->Subscript.value->Name.id)->taint = &pel_tainted;
     }
@@ -340,6 +343,88 @@ static pel_front behind(pel_walk *w, pel_front front, const pel_rounds *rounds, 
 }
 
 #define LOOP_ROUNDS 30
+#define UNROLL_LIMIT 32
+
+/* ---- loops over constants that leave nothing but constants ---- */
+
+typedef struct unrolling {
+    pel_walk *w;
+    pel_node *node;
+    const pel_rounds *rounds;
+    uint32_t n_front, n;
+    pel_nodes written;
+    bool broke;
+} unrolling;
+
+static void walk_unrolled(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    unrolling *u = arg;
+    pel_walk *w = u->w;
+    for (uint32_t k = 0; k < u->n && !u->broke; k++) {
+        pel_front front = pel_front_new(w, u->n_front);
+        uint32_t n = 0, seen = 0, parent = UINT32_MAX;
+        for (uint32_t i = 0; i < u->rounds->body.n; i++) {
+            seen = u->rounds->parent[i] == parent ? seen + 1 : 0;
+            parent = u->rounds->parent[i];
+            if (seen == k) front.at[n++] = u->rounds->body.at[i];
+        }
+        pel_loop loop = { .outer = w->loop };
+        w->loop = &loop;
+        pel_nodes *outer = w->out;
+        w->out = &u->written;
+        pel_node *ignored;
+        pel_store(w, front, u->node->For.target, NULL, NULL, NULL, &ignored);
+        front = pel_walk_body(w, front, u->node->For.body);
+        w->out = outer;
+        w->loop = loop.outer;
+        u->broke = loop.has_break || loop.has_continue || front.n < u->n_front;
+    }
+}
+
+static bool is_trivial(const pel_node *node) {
+    return node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Name &&
+           (node->Assign.value->kind == PEL_Constant || node->Assign.value->kind == PEL_Name);
+}
+
+/* Tries the loop as its rounds one after the other, and takes that if nothing but names of constants is left of it. */
+static bool unroll(pel_walk *w, pel_front front, pel_node *node, const pel_rounds *rounds) {
+    if (rounds->body.n % front.n || rounds->body.n / front.n > UNROLL_LIMIT) return false;
+    unrolling u = { w, node, rounds, front.n, rounds->body.n / front.n, { 0 }, false };
+    for (uint32_t i = 0; i < rounds->body.n; i++) {
+        if (rounds->parent[i] != i / u.n) return false;
+        const pel_lane *lane = pel_lane_at(w, rounds->body, i);
+        const pel_record *item = &pel_lane_activation(w, lane)->records[lane->at - 1];
+        if (item->kind != PEL_R_PUSH || !pel_plain(w->s, item->value)) return false;
+    }
+    pel_env before = pel_env_copy(w, &w->env);
+    uint32_t *places = save_places(w, rounds->body), *front_places = save_places(w, front);
+    pel_walk saved = *w;
+    bool changed = w->s->changed, regroup = w->s->regroup;
+    pel_err err;
+    bool fine = pel_attempt(w->ctx, walk_unrolled, &u, &err) && !u.broke;
+    for (uint32_t i = 0; i < u.written.n && fine; i++) fine = is_trivial(u.written.at[i]);
+    if (getenv("DBG")) { for(uint32_t i=0;i<u.written.n;i++) { pel_buf b=pel_buf_in(w->ctx); pel_print_options o={0}; if(!is_trivial(u.written.at[i])) {pel_print(w->ctx,u.written.at[i],&o,&b); fprintf(stderr,"%.*s\n",(int)b.len,b.at);} } fprintf(stderr, "unroll line %u: fine=%d broke=%d err=%s line %u n=%u\n", node->lineno, fine, u.broke, err.what, err.line, u.written.n); }
+    if (fine) {
+        for (uint32_t i = 0; i < u.written.n; i++) emit(w, u.written.at[i]);
+        return true;
+    }
+    w->s->changed = changed;
+    w->s->regroup = regroup;
+    w->env = before;
+    w->out = saved.out;
+    w->loop = saved.loop;
+    w->author = saved.author;
+    w->depth = saved.depth;
+    w->in_expression = saved.in_expression;
+    w->effect = saved.effect;
+    w->result = saved.result;
+    w->now = saved.now;
+    restore_places(w, front, front_places);
+    restore_places(w, rounds->body, places);
+    return false;
+}
+
+/* ---- the loop as a loop ---- */
 
 static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *iter = pel_eval(w, front, node->For.iter);
@@ -360,6 +445,10 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
         return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
     }
     uint32_t *places = save_places(w, rounds.body);
+    if (!counted && unroll(w, front, node, &rounds)) {
+        pel_front rest = behind(w, front, &rounds, &ran_out);
+        return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
+    }
     pel_env entry = pel_env_copy(w, &w->env);
     pel_node *text = pel_shallow(w, node);
     pel_loop loop;
@@ -371,7 +460,7 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
         restore_places(w, rounds.body, places);
         pel_nodes written = { 0 }, *outer = w->out;
         w->out = &written;
-        pel_store(w, rounds.body, node->For.target, counted ? &pel_tainted : NULL, NULL, &text->For.target);
+        pel_store(w, rounds.body, node->For.target, counted ? &pel_tainted : NULL, NULL, NULL, &text->For.target);
         pel_walk_body(w, rounds.body, node->For.body);
         w->out = outer;
         w->loop = loop.outer;
@@ -541,7 +630,7 @@ static pel_front walk_with(pel_walk *w, pel_front front, pel_node *node) {
         }
         made->withitem.context_expr = context->text;
         if (item->withitem.optional_vars)
-            pel_store(w, front, item->withitem.optional_vars, NULL, NULL, &made->withitem.optional_vars);
+            pel_store(w, front, item->withitem.optional_vars, NULL, NULL, NULL, &made->withitem.optional_vars);
         if (!is_null_context(w, front, context)) pel_nodes_push(w->ctx, &text->With.items, made);
     }
     pel_front rest;

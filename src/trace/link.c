@@ -120,6 +120,7 @@ typedef struct reach {
 } reach;
 
 static void reach_group(reach *r, pel_group *group) {
+    while (group && group->instead) group = group->instead;
     if (!group || r->seen[group->number]) return;
     r->seen[group->number] = true;
     pel_push(r->s->ctx, &r->todo, group);
@@ -197,6 +198,98 @@ static void fill_nested(pel_synth *s) {
             node->Lambda.body = body ? body : pel_make_constant(s->ctx, &pel_none);
         }
     }
+}
+
+/* ---- functions that only forward ---- */
+
+static uint32_t param_named(const pel_group *group, pel_name name) {
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].name == name && !group->params[p].dead) return p;
+    return UINT32_MAX;
+}
+
+/* The call that is all a function does, if it passes on nothing but its parameters and constants. */
+static pel_link *only_call(const pel_synth *s, const pel_group *group) {
+    if (group->body.n != 1 || group->body.at[0]->kind != PEL_Return || !group->body.at[0]->Return.value) return NULL;
+    pel_node *call = group->body.at[0]->Return.value;
+    pel_link *link = call->kind == PEL_Call ? pel_link_at(s, call) : NULL;
+    if (!link || link->target == group || link->target->in_place || link->target->instead || group->is_property) return NULL;
+    if (link->receiver) { /* self.other(...) */
+        const pel_node *func = call->Call.func;
+        if (link->callee != PEL_CALLEE_METHOD || !group->class || func->Attribute.value->kind != PEL_Name ||
+            func->Attribute.value->Name.id != group->params[0].name || link->target->class != group->class)
+            return NULL;
+    } else if (link->callee != PEL_CALLEE_NAME || group->class) return NULL;
+    for (uint32_t p = link->receiver; p < link->target->n_params; p++) {
+        const pel_node *arg = link->args[p];
+        if (link->target->params[p].dead || !arg || arg->kind == PEL_Constant) continue;
+        if (arg->kind != PEL_Name || param_named(group, arg->Name.id) == UINT32_MAX) return NULL;
+    }
+    return link;
+}
+
+/* Whether the inner function can stand where the outer one is called from outside: the same parameters in order. */
+static bool stands_in(const pel_group *outer, const pel_link *inner) {
+    uint32_t q = inner->receiver;
+    for (uint32_t p = inner->receiver; p < inner->target->n_params; p++) {
+        const pel_param *param = &inner->target->params[p];
+        const pel_node *arg = inner->args[p];
+        if (!arg) {
+            if (!param->dead && !param->fallback) return false;
+            continue;
+        }
+        while (q < outer->n_params && outer->params[q].dead) q++;
+        if (param->dead) continue;
+        if (arg->kind != PEL_Name || q >= outer->n_params) return false;
+        if (outer->is_root && outer->params[q].kind != PEL_PARAM_PLAIN) { /* *args, **kwargs: by name */
+            if (param_named(outer, arg->Name.id) == UINT32_MAX) return false;
+            q++;
+            continue;
+        }
+        if (outer->params[q].name != arg->Name.id) return false;
+        q++;
+    }
+    return true;
+}
+
+static bool collapse(pel_synth *s, pel_group *outer) {
+    pel_link *inner = outer->instead || outer->why || outer->in_place ? NULL : only_call(s, outer);
+    if (!inner || inner->target->why) return false;
+    pel_group *target = inner->target;
+    bool open = outer->is_root || outer->pinned;
+    if (open && (!stands_in(outer, inner) || target->is_root)) return false;
+    for (uint32_t i = 0; i < s->links.n; i++) {
+        pel_link *link = s->links.at[i];
+        if (link->target != outer || link == inner) continue;
+        pel_node **args = pel_new_array(s->ctx, target->n_params + 1u, pel_node *);
+        bool *by_keyword = pel_new_array(s->ctx, target->n_params + 1u, bool);
+        for (uint32_t p = inner->receiver; p < target->n_params; p++) {
+            const pel_node *arg = inner->args[p];
+            if (!arg || target->params[p].dead) continue;
+            by_keyword[p] = inner->by_keyword[p];
+            if (arg->kind == PEL_Constant) {
+                args[p] = pel_copy(s->ctx, arg);
+                continue;
+            }
+            uint32_t q = param_named(outer, arg->Name.id);
+            by_keyword[p] = link->by_keyword[q];
+            args[p] = link->args[q];
+            if (!args[p]) args[p] = constant_default(s, outer, q);
+        }
+        link->target = target;
+        link->args = args;
+        link->by_keyword = by_keyword;
+    }
+    target->hint = outer->hint ? outer->hint : target->hint;
+    if (outer->is_root) {
+        target->is_root = true;
+        target->pinned = true;
+        for (uint32_t p = 0; p < target->n_params; p++) target->params[p].dead = false;
+    }
+    target->pinned |= outer->pinned;
+    outer->instead = target;
+    outer->is_root = outer->pinned = false;
+    return true;
 }
 
 /* ---- names ---- */
@@ -326,6 +419,7 @@ void pel_link_all(pel_synth *s) {
         fill_nested(s);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy(s, s->groups.at[i]);
+        for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);
     } while (changed && ++rounds < 200);
     reach r = find_reached(s);
     check(s, &r);
