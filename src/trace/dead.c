@@ -243,6 +243,7 @@ static pel_node *sweep_loop(sweep *sw, pel_node *node, bits live) {
         }
         pel_nodes_push(sw->ctx, body, pel_node_new(sw->ctx, PEL_Pass));
     }
+    if (is_for && node->For.target->kind == PEL_Tuple) blank_out(sw, &node->For.target, in);
     if (is_for) kill(sw, node->For.target, in);
     join_bits(sw, in, exit);
     memcpy(live.at, in.at, sw->names->words * sizeof *live.at);

@@ -493,8 +493,9 @@ static pel_id class_of_self(pel_synth *s, const pel_activation *activation) {
     bool wraps = row->code->argcount == 0 && (row->code->flags & PEL_CO_NESTED);
     if (!row->class && !named_self && !wraps) return 0;
     if (first->kind == PEL_V_MODULE) return pel_module_at(s->log, first->module)->class;
-    if (first->kind == PEL_V_OBJECT && !wraps) return first->class;
-    return 0;
+    bool instance = first->kind == PEL_V_OBJECT || first->kind == PEL_V_DICT || first->kind == PEL_V_LIST ||
+                    first->kind == PEL_V_TUPLE || first->kind == PEL_V_SET;
+    return instance && !wraps ? first->class : 0;
 }
 
 /* Whether the function was made by another one that was recorded: then it is written inside of that one. */

@@ -218,6 +218,7 @@ typedef struct pel_test {
 } pel_test;
 pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message);
+bool pel_gives_truth(const pel_node *node);
 pel_node *pel_not(pel_ctx *ctx, pel_node *test);
 pel_node *pel_shallow(pel_walk *w, const pel_node *node);
 pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
@@ -236,6 +237,8 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 
 /* ---- lanes_call.c ---- */
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
+bool pel_on_records(const pel_walk *w, const pel_kids *kids); /* all of them methods of dataclasses or named tuples */
+void pel_forget_kids(pel_walk *w, const pel_kids *kids);
 void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name);
 
 /* ---- effects.c: what calls of torch and the standard library do ---- */
@@ -256,7 +259,10 @@ typedef struct pel_rounds {
 } pel_rounds;
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
 
-/* ---- link.c, dead.c, tidy.c ---- */
+/* ---- records.c ---- */
+void pel_write_records(pel_synth *s);
+
+/* ---- link.c, dead.c, results.c, tidy.c ---- */
 void pel_link_all(pel_synth *s);
 static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
     return (pel_link *)(uintptr_t)pel_map_find(&s->link_of, PEL_KEY(node), 0);
@@ -268,5 +274,7 @@ bool pel_pure(const pel_synth *s, const pel_node *expression);
 /* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
 void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
 void pel_tidy(pel_synth *s, pel_group *group);
+/* Tuples that functions return lose the parts that every caller throws away. active: links whose calls are reached. */
+bool pel_drop_results(pel_synth *s, const bool *reached);
 
 #endif

@@ -26,23 +26,35 @@ static pel_id function_code(const pel_log *log, pel_id id) {
     return value->kind == PEL_V_FUNCTION ? value->code : 0;
 }
 
+/* The module that a call means to run, if it goes through nn.Module.__call__: self.layer(x), super().__call__(x). */
+static pel_id called_module(pel_walk *w, const call *c, uint32_t lane) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[lane]);
+    if (callee->kind == PEL_V_MODULE) return callee->module;
+    if (callee->kind != PEL_V_METHOD || callee->n < 2) return 0;
+    const pel_value *self = pel_value_at(w->log, callee->items[0]), *function = pel_value_at(w->log, callee->items[1]);
+    if (self->kind != PEL_V_MODULE || function->kind != PEL_V_LIBRARY) return 0;
+    bool calls = pel_str_ends(function->text, PEL_STR("._wrapped_call_impl")) || pel_str_ends(function->text, PEL_STR(".__call__")) ||
+                 pel_str_ends(function->text, PEL_STR("._call_impl"));
+    return calls ? self->module : 0;
+}
+
 /* The activation that a lane's call means, among those that began while it ran; 0 if it means none of them. */
 static pel_id meant(pel_walk *w, const call *c, uint32_t lane) {
     const pel_value *callee = pel_value_at(w->log, c->callee[lane]);
-    pel_id only = 0;
+    pel_id only = 0, module = called_module(w, c, lane);
     uint32_t direct = 0;
     for (uint32_t i = 0; i < c->kids.n; i++) {
         if (c->kids.at[i].lane != lane) continue;
         pel_id id = c->kids.at[i].activation;
         const pel_activation *child = &w->log->activations.at[id];
         const pel_code_object *code = w->log->codes.at[child->code].code;
-        if (callee->kind == PEL_V_MODULE) {
+        if (module) {
             const pel_group *group = w->s->group_of[id];
             if (!group || !group->class) continue;
             const pel_value *self = pel_value_at(w->log, child->locals[group->params[0].local]);
             if (self->kind == PEL_V_TUPLE && self->n) self = pel_value_at(w->log, self->items[0]);
             /* the outermost one: hooks that run before it have other names */
-            if (self->kind == PEL_V_MODULE && self->module == callee->module) return id;
+            if (self->kind == PEL_V_MODULE && self->module == module) return id;
             continue;
         }
         if (!child->direct) continue;
@@ -205,6 +217,11 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
     bool attribute = c->node->Call.func->kind == PEL_Attribute;
     if (callee->kind == PEL_V_MODULE) {
         target->hint = pel_intern_c(w->ctx, "forward");
+    } else if (called_module(w, c, 0)) { /* super().__call__(x) */
+        link->callee = PEL_CALLEE_METHOD;
+        pel_node *self = c->base && !is_super(w, c->base) ? c->base->text : pel_make_name(w->ctx, w->group->params[0].name, PEL_Load);
+        text->Call.func = pel_make_attribute(w->ctx, self, pel_intern_c(w->ctx, "forward"), PEL_Load);
+        target->hint = pel_intern_c(w->ctx, "forward");
     } else if (target->is_init && callee->kind == PEL_V_CLASS) {
         pel_class_row(w, callee->class);
     } else if (c->base && is_super(w, c->base)) {
@@ -235,6 +252,20 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
     pel_push(w->ctx, &w->s->links, link);
     pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(text), PEL_KEY(link));
     return true;
+}
+
+bool pel_on_records(const pel_walk *w, const pel_kids *kids) {
+    for (uint32_t i = 0; i < kids->n; i++) {
+        const pel_group *group = w->s->group_of[kids->at[i].activation];
+        if (!group || !group->class) return false;
+        pel_class_kind kind = pel_class_at(w->log, group->class)->kind;
+        if (kind != PEL_CLASS_DATACLASS && kind != PEL_CLASS_NAMEDTUPLE) return false;
+    }
+    return kids->n > 0;
+}
+
+void pel_forget_kids(pel_walk *w, const pel_kids *kids) {
+    for (uint32_t i = 0; i < kids->n; i++) w->s->linked[kids->at[i].activation] = true;
 }
 
 void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name) {
@@ -358,6 +389,8 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
     text->Call.func = c->func->text;
     text->Call.args = text->Call.keywords = (pel_nodes){ 0 };
     bool dynamic = c->base && pel_dynamic(w, front, c->base);
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    bool record = callee->kind == PEL_V_CLASS && pel_class_at(w->log, callee->class)->kind == PEL_CLASS_DATACLASS;
     val->lost = c->func->lost;
     for (uint32_t i = 0; i < c->n_args; i++) {
         argument *arg = &c->args[i];
@@ -383,6 +416,9 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
                 }
                 continue;
             }
+            if (parts && parts->keys && parts->n == 0) continue;
+            if (record && arg->keyword && arg->val->text->kind == PEL_Constant && arg->val->text->Constant.value->kind == PEL_CONST_NONE)
+                continue; /* the default of every field */
             pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
             keyword->keyword.arg = arg->keyword;
             keyword->keyword.value = arg->val->text;
@@ -392,7 +428,6 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         }
     }
     val->text = text;
-    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     bool settled = false, ambient = false, pure = false;
     if (callee->kind == PEL_V_LIBRARY) {
         settled = pel_library_settled(callee->text);
@@ -415,10 +450,14 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         pure = true;
         settled = true;
         pel_name name = c->node->Call.func->Attribute.attr;
+        bool asked_by_data = false;
+        for (uint32_t i = 0; i < c->n_args; i++) asked_by_data |= pel_dynamic(w, front, c->args[i].val);
         for (uint32_t i = 0; i < front.n; i++) {
             uint8_t kind = pel_value_at(w->log, c->base->at[i])->kind;
             pure &= pel_method_pure(kind, name);
-            settled &= kind == PEL_V_TENSOR && (pel_name_is(name, "dim") || pel_name_is(name, "ndimension"));
+            bool container = kind == PEL_V_DICT || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_SET || kind == PEL_V_CONST;
+            settled &= (kind == PEL_V_TENSOR && (pel_name_is(name, "dim") || pel_name_is(name, "ndimension"))) ||
+                       (container && !c->base->taint && !asked_by_data);
         }
     }
     for (uint32_t i = 0; i < c->kids.n; i++) { /* callbacks: as pure as what they call */
@@ -549,6 +588,10 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
             if (c.base->text->kind != PEL_Name) pel_lost(w, node, "keyword arguments are changed here");
             pel_env_slot(w, node->Call.func->Attribute.value->Name.id)->parts = NULL;
         }
+    }
+    if (pel_on_records(w, &c.kids)) { /* they are written whole: what their methods do is not looked at */
+        pel_forget_kids(w, &c.kids);
+        c.kids.n = 0;
     }
     /* does every lane mean the same function? */
     pel_id *codes = pel_new_array(w->ctx, front.n + 1u, pel_id), *children = pel_new_array(w->ctx, front.n + 1u, pel_id);

@@ -44,6 +44,7 @@ void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node 
             const pel_position *at = &w->author->positions[insn - w->author->insns->at];
             if (!pel_inside(at, node) || (until && pel_inside(at, until)) || ends_expression(insn->op)) break;
             if (record->kind == PEL_R_PUSH && values) values[i] = record->value;
+            if (record->kind == PEL_R_CHILD && !kids) w->s->linked[record->value] = true;
             if (record->kind == PEL_R_CHILD && kids) {
                 if (kids->n == kids->cap) kids->at = pel_grow(w->ctx, kids->at, kids->n, &kids->cap, sizeof *kids->at);
                 kids->at[kids->n++] = (pel_child){ i, record->value };
@@ -114,9 +115,13 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
 /* What a plain result takes over from the operands that it was computed from. */
 static const pel_taint *computed(pel_walk *w, pel_front front, const pel_val *result, bool from_dynamic) {
     if (!from_dynamic) return NULL;
-    for (uint32_t i = 0; i < front.n; i++)
-        if (!result->at[i] || !pel_live(w->s, result->at[i])) return &pel_tainted;
-    return NULL; /* shows by itself */
+    bool shows = true, some = true;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, result->at[i]);
+        shows &= result->at[i] && pel_live(w->s, result->at[i]);
+        some &= result->at[i] && !(value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE);
+    }
+    return shows ? NULL : some ? &pel_tainted_some : &pel_tainted;
 }
 
 static void take(pel_val *into, const pel_val *from) {
@@ -351,14 +356,13 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
             val->taint = computed(w, front, val, true);
     }
     /* objects that were there before the run, and __getattr__ hooks, only look things up */
-    bool looked_up = objects == front.n && base->lost;
+    bool looked_up = (objects == front.n && base->lost) || pel_on_records(w, kids);
     for (uint32_t i = 0; i < kids->n; i++) {
         const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
         pel_name code = w->log->codes.at[child->code].code->name;
         if (pel_name_is(code, "__getattr__") || pel_name_is(code, "__getattribute__")) looked_up = true;
     }
-    if (looked_up)
-        for (uint32_t i = 0; i < kids->n; i++) w->s->linked[kids->at[i].activation] = true;
+    if (looked_up) pel_forget_kids(w, kids);
     else if (kids->n) pel_link_property(w, front, kids, val, name);
     if (others && !tensors && !modules && !objects) {
         /* a function of a module, a class attribute: what can't be folded can't be written */
@@ -393,11 +397,8 @@ static const pel_const *constant_of(const pel_walk *w, pel_front front, const pe
 
 /* An operator that the author's classes define. On what was there before the run it only looks things up. */
 static void operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
-    for (uint32_t i = 0; i < kids->n; i++) {
-        if (looks_up) {
-            w->s->linked[kids->at[i].activation] = true;
-            continue;
-        }
+    if (looks_up || pel_on_records(w, kids)) pel_forget_kids(w, kids);
+    else if (kids->n) {
         val->effect = true;
         val->text->mark = 1;
     }
@@ -461,6 +462,28 @@ static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_
     return pel_finish(w, front, node, val);
 }
 
+static bool all_ints(const pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_INT) return false;
+    }
+    return true;
+}
+
+static bool is_neutral(pel_OPERATOR op, const pel_node *operand, int side) {
+    if (operand->kind != PEL_Constant || operand->Constant.value->kind != PEL_CONST_INT ||
+        operand->Constant.value->integer.digits.len)
+        return false;
+    int64_t value = operand->Constant.value->integer.small;
+    switch (op) {
+    case PEL_Add: return value == 0;
+    case PEL_Sub: return value == 0 && side == 1;
+    case PEL_Mult: return value == 1;
+    case PEL_FloorDiv: return value == 1 && side == 1;
+    default: return false;
+    }
+}
+
 static pel_val *eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *operands[2];
     operands[0] = pel_eval(w, front, node->BinOp.left);
@@ -468,7 +491,11 @@ static pel_val *eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     text->BinOp.left = operands[0]->text;
     text->BinOp.right = operands[1]->text;
-    return eval_operands(w, front, node, text, operands, 2);
+    pel_val *val = eval_operands(w, front, node, text, operands, 2);
+    if (val->text != text || operands[0]->effect || operands[1]->effect) return val;
+    for (int i = 0; i < 2; i++) /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
+        if (is_neutral(node->BinOp.op, operands[i]->text, i) && all_ints(w, front, operands[1 - i])) val->text = operands[1 - i]->text;
+    return val;
 }
 
 static pel_val *eval_unary(pel_walk *w, pel_front front, pel_node *node) {
@@ -480,6 +507,9 @@ static pel_val *eval_unary(pel_walk *w, pel_front front, pel_node *node) {
 
 static bool is_identity(uint8_t op) { return op == PEL_Is || op == PEL_IsNot; }
 
+/* Whether it could be None with other data: then even `is None` asks the data. */
+static bool maybe_none(const pel_val *val) { return val->taint && val->taint != &pel_tainted_some; }
+
 static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *left = pel_eval(w, front, node->Compare.left);
     pel_node *text = pel_shallow(w, node);
@@ -487,14 +517,14 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     text->Compare.comparators = (pel_nodes){ 0 };
     pel_val *val = pel_val_new(w, front, text);
     take(val, left);
-    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left), left_tainted = left->taint != NULL;
+    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left), left_tainted = maybe_none(left);
     pel_front going = front;
     for (uint32_t k = 0; k < node->Compare.comparators.n; k++) {
         if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
         pel_val *right = pel_eval(w, going, node->Compare.comparators.at[k]);
         take(val, right);
         pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
-        bool right_dynamic = pel_dynamic(w, going, right), right_tainted = right->taint != NULL;
+        bool right_dynamic = pel_dynamic(w, going, right), right_tainted = maybe_none(right);
         dynamic |= is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;
         left_dynamic = right_dynamic;
         left_tainted = right_tainted;
@@ -579,9 +609,9 @@ static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
     }
     pel_own(w, front, node, NULL, val->at, NULL);
     if (tainted) val->taint = &pel_tainted;
-    if (simple && keys.n) {
+    if (simple) {
         pel_parts *parts = pel_new(w->ctx, pel_parts);
-        *parts = (pel_parts){ keys.n, keys.at, items.at };
+        *parts = (pel_parts){ keys.n, keys.at ? keys.at : pel_new_array(w->ctx, 1, pel_name), items.at };
         val->parts = parts;
     }
     return val;
@@ -686,6 +716,25 @@ static pel_val *eval_ifexp(pel_walk *w, pel_front front, pel_node *node) {
     return pel_finish(w, front, node, val);
 }
 
+/* What certainly gives True or False: a comparison of tensors would give a tensor, but then it is not asked this. */
+bool pel_gives_truth(const pel_node *node) {
+    if (node->kind == PEL_Compare) return true;
+    if (node->kind == PEL_UnaryOp) return node->UnaryOp.op == PEL_Not;
+    return node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training");
+}
+
+/* Whether an operand decides the whole: False at the end of an `and` whose values are truths, True at that of an `or`. */
+static bool always(pel_walk *w, pel_front front, const pel_node *last, bool is_and, const pel_val *val) {
+    if (last->kind != PEL_Constant || val->effect) return false;
+    pel_const_kind kind = is_and ? PEL_CONST_FALSE : PEL_CONST_TRUE;
+    if (last->Constant.value->kind != kind) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_CONST || value->constant->kind != kind) return false;
+    }
+    return true;
+}
+
 /* and, or: as a value. Operands that all lanes passed by without data are left out. */
 static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     bool is_and = node->BoolOp.op == PEL_And;
@@ -694,7 +743,7 @@ static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < front.n; i++) at[i] = i;
     pel_val *val = pel_val_new(w, front, NULL);
     pel_nodes kept = { 0 };
-    bool dynamic = false;
+    bool dynamic = false, truths = false; /* the operand kept last gives nothing but truths */
     for (uint32_t k = 0; k < node->BoolOp.values.n && going.n; k++) {
         if (k > 0) w->in_expression++;
         pel_val *operand = pel_eval(w, going, node->BoolOp.values.at[k]);
@@ -719,9 +768,17 @@ static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
         bool data = pel_dynamic(w, going, operand) ;
         take(val, operand);
         if (last || on == 0 || on < going.n || data || operand->effect) {
+            if (last && truths && operand->text->kind == PEL_Constant && operand->text->Constant.value->kind == pel_const_bool(is_and)->kind)
+                break; /* `a > b and True` */
             pel_nodes_push(w->ctx, &kept, operand->text);
             val->taint = pel_taint_join(w->ctx, val->taint, operand->taint);
             dynamic |= data;
+            truths = true;
+            for (uint32_t i = 0; i < going.n; i++) {
+                const pel_value *value = pel_value_at(w->log, operand->at[i]);
+                truths &= value->kind == PEL_V_CONST &&
+                          (value->constant->kind == PEL_CONST_TRUE || value->constant->kind == PEL_CONST_FALSE);
+            }
         }
         if (!last && on == 0 && data) {
             bool truthy = !is_and, tensor_kind = false;
@@ -736,6 +793,9 @@ static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (kept.n == 1) {
         val->text = kept.at[0];
+    } else if (kept.n && always(w, front, kept.at[kept.n - 1], is_and, val)) {
+        val->text = kept.at[kept.n - 1]; /* `a > b and False` is False whatever a and b are */
+        val->taint = NULL;
     } else {
         val->text = pel_shallow(w, node);
         val->text->BoolOp.values = kept;
@@ -878,8 +938,10 @@ static pel_test test_boolop(pel_walk *w, pel_front front, pel_node *node) {
             test.effect |= part.effect;
             test.lost |= part.lost;
         } else if (on == 0) {
-            /* all that came this far stop here, whatever the data: the parts before are what is left to ask */
-            if (kept.n) pel_nodes_push(w->ctx, &kept, pel_make_constant(w->ctx, pel_const_bool(!is_and)));
+            /* all that came this far stop here whatever the data, and those that stopped before have the same outcome */
+            if (kept.n && test.effect) pel_nodes_push(w->ctx, &kept, pel_make_constant(w->ctx, pel_const_bool(!is_and)));
+            else kept.n = 0;
+            test.dynamic = test.lost = false;
         }
         going = next;
         at = next_at;

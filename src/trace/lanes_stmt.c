@@ -1,8 +1,5 @@
 /* Statements: which of them stay, and which lanes go on behind them. */
 #include "trace/lanes.h"
-#include <stdio.h>
-#include "python/print.h"
-#include <stdlib.h>
 
 static pel_front walk_statement(pel_walk *w, pel_front front, pel_node *node);
 
@@ -403,7 +400,6 @@ static bool unroll(pel_walk *w, pel_front front, pel_node *node, const pel_round
     pel_err err;
     bool fine = pel_attempt(w->ctx, walk_unrolled, &u, &err) && !u.broke;
     for (uint32_t i = 0; i < u.written.n && fine; i++) fine = is_trivial(u.written.at[i]);
-    if (getenv("DBG")) { for(uint32_t i=0;i<u.written.n;i++) { pel_buf b=pel_buf_in(w->ctx); pel_print_options o={0}; if(!is_trivial(u.written.at[i])) {pel_print(w->ctx,u.written.at[i],&o,&b); fprintf(stderr,"%.*s\n",(int)b.len,b.at);} } fprintf(stderr, "unroll line %u: fine=%d broke=%d err=%s line %u n=%u\n", node->lineno, fine, u.broke, err.what, err.line, u.written.n); }
     if (fine) {
         for (uint32_t i = 0; i < u.written.n; i++) emit(w, u.written.at[i]);
         return true;

@@ -343,7 +343,7 @@ static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
     def->FunctionDef.name = function->name;
     def->FunctionDef.args = args;
     def->FunctionDef.body = group->body;
-    def->lineno = group->author->node->lineno;
+    def->lineno = group->author->node ? group->author->node->lineno : 0;
     if (group->is_property)
         def->FunctionDef.decorator_list =
             pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_intern_c(s->ctx, "property"), PEL_Load));
@@ -420,9 +420,9 @@ void pel_link_all(pel_synth *s) {
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);
+        if (!changed) changed = pel_drop_results(s, find_reached(s).seen);
     } while (changed && ++rounds < 200);
     reach r = find_reached(s);
-    check(s, &r);
     name_functions(s, &r);
     pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)
@@ -440,6 +440,8 @@ void pel_link_all(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r.seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
     find_instances(s);
+    pel_write_records(s);
     const pel_log_module *root = pel_module_at(s->log, s->log->root);
     s->program->root = program_class(s, root->class)->name;
+    check(s, &r);
 }

@@ -1,6 +1,6 @@
 #include "trace/taint.h"
 
-const pel_taint pel_tainted = { 0 };
+const pel_taint pel_tainted = { 0 }, pel_tainted_some = { 0 };
 
 /* Tuples in tuples: a loop that nests ever deeper must come to rest. */
 #define NESTING 3
@@ -30,8 +30,7 @@ const pel_taint *pel_taint_tuple(pel_ctx *ctx, const pel_taint *const *items, ui
 const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_taint *b) {
     if (!a || a == b) return b;
     if (!b) return a;
-    if (a->n != b->n) return &pel_tainted;
-    if (a->n == 0) return a;
+    if (a->n != b->n || a->n == 0) return &pel_tainted; /* two leaves that differ */
     if (pel_taint_same(a, b)) return a;
     pel_taint *made = pel_alloc(ctx, sizeof *made + a->n * sizeof a->items[0]);
     made->n = a->n;
@@ -44,11 +43,13 @@ const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i) {
     return i < taint->n ? taint->items[i] : &pel_tainted;
 }
 
-const pel_taint *pel_taint_any(const pel_taint *taint) { return taint ? &pel_tainted : NULL; }
+const pel_taint *pel_taint_any(const pel_taint *taint) {
+    return taint == &pel_tainted_some || !taint ? taint : &pel_tainted;
+}
 
 bool pel_taint_same(const pel_taint *a, const pel_taint *b) {
     if (a == b) return true;
-    if (!a || !b || a->n != b->n) return false;
+    if (!a || !b || a->n != b->n || a->n == 0) return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (!pel_taint_same(a->items[i], b->items[i])) return false;
     return true;

@@ -13,7 +13,8 @@ typedef struct pel_taint {
     const struct pel_taint *items[];
 } pel_taint;
 
-extern const pel_taint pel_tainted; /* NULL is the clean one */
+extern const pel_taint pel_tainted;      /* NULL is the clean one */
+extern const pel_taint pel_tainted_some; /* computed from data, and never None */
 
 const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_taint *b);
 const pel_taint *pel_taint_tuple(pel_ctx *ctx, const pel_taint *const *items, uint32_t n);

@@ -15,11 +15,61 @@ static bool returns_it(const pel_node *assign, const pel_node *next) {
            next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
 }
 
+static bool is_int(const pel_node *node, int64_t value) {
+    return node && node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
+           node->Constant.value->integer.digits.len == 0 && node->Constant.value->integer.small == value;
+}
+
+static bool is_truth(const pel_node *node, bool value) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == (value ? PEL_CONST_TRUE : PEL_CONST_FALSE);
+}
+
+static void tidy_expression(void *arg, pel_node **slot) {
+    pel_synth *s = arg;
+    pel_node *node = *slot;
+    if (pel_kinds[node->kind].class == PEL_STMT && node->kind == PEL_FunctionDef) return;
+    pel_each_part(s, node, tidy_expression, s);
+    switch (node->kind) {
+    case PEL_Slice:
+        if (is_int(node->Slice.lower, 0)) node->Slice.lower = NULL;
+        break;
+    default: break;
+    }
+}
+
+/* for i, x in enumerate(xs): where nobody reads i */
+static void tidy_for(pel_node *node) {
+    pel_node *iter = node->For.iter, *target = node->For.target;
+    if (iter->kind != PEL_Call || iter->Call.func->kind != PEL_Name || !pel_name_is(iter->Call.func->Name.id, "enumerate")) return;
+    if (target->kind != PEL_Tuple || target->Tuple.elts.n != 2 || iter->Call.args.n == 0) return;
+    const pel_node *count = target->Tuple.elts.at[0];
+    if (count->kind != PEL_Name || !pel_name_is(count->Name.id, "_")) return;
+    node->For.iter = iter->Call.args.at[0];
+    node->For.target = target->Tuple.elts.at[1];
+}
+
+/* if t: x = True, else: x = False */
+static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
+    if (node->kind != PEL_If || node->If.body.n != 1 || node->If.orelse.n != 1 || !pel_gives_truth(node->If.test)) return node;
+    const pel_node *yes = node->If.body.at[0], *no = node->If.orelse.at[0];
+    if (yes->kind != PEL_Assign || no->kind != PEL_Assign || !pel_same_list(yes->Assign.targets, no->Assign.targets)) return node;
+    bool plain = is_truth(yes->Assign.value, true) && is_truth(no->Assign.value, false);
+    bool flipped = is_truth(yes->Assign.value, false) && is_truth(no->Assign.value, true);
+    if (!plain && !flipped) return node;
+    pel_node *made = pel_node_new(s->ctx, PEL_Assign);
+    made->Assign.targets = yes->Assign.targets;
+    made->Assign.value = plain ? node->If.test : pel_not(s->ctx, node->If.test);
+    made->lineno = node->lineno;
+    return made;
+}
+
 static void tidy_body(pel_synth *s, pel_nodes *body) {
     pel_nodes out = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
         tidy_blocks(s, node);
+        if (node->kind == PEL_For) tidy_for(node);
+        node = tidy_flag(s, node);
         if (i + 1 < body->n && returns_it(node, body->at[i + 1])) {
             pel_node *made = pel_make_return(s->ctx, node->Assign.value);
             made->lineno = node->lineno;
@@ -32,4 +82,7 @@ static void tidy_body(pel_synth *s, pel_nodes *body) {
     *body = out;
 }
 
-void pel_tidy(pel_synth *s, pel_group *group) { tidy_body(s, &group->body); }
+void pel_tidy(pel_synth *s, pel_group *group) {
+    tidy_body(s, &group->body);
+    for (uint32_t i = 0; i < group->body.n; i++) tidy_expression(s, &group->body.at[i]);
+}

@@ -1,0 +1,98 @@
+/* Dataclasses, model outputs and named tuples: small classes of the same name and fields. */
+#include "python/parse.h"
+#include "trace/lanes.h"
+
+static bool inherits(const pel_log *log, pel_id class, const char *name, uint32_t depth) {
+    const pel_log_class *row = pel_class_at(log, class);
+    if (pel_str_is(row->path, name)) return true;
+    for (uint32_t i = 0; i < row->n_bases && depth < 50; i++)
+        if (inherits(log, row->bases[i], name, depth + 1)) return true;
+    return false;
+}
+
+static bool is_mapping(const pel_log *log, pel_id class) {
+    return inherits(log, class, "collections.OrderedDict", 0) || inherits(log, class, "dict", 0);
+}
+
+/* The author's class from which a record has its way of answering to keys and positions: the last that is no record. */
+static pel_id mapping_base(const pel_log *log, pel_id class) {
+    const pel_log_class *row = pel_class_at(log, class);
+    for (uint32_t i = 0; i < row->n_bases; i++) {
+        const pel_log_class *base = pel_class_at(log, row->bases[i]);
+        if (base->kind == PEL_CLASS_LIBRARY || !is_mapping(log, row->bases[i])) continue;
+        pel_id further = mapping_base(log, row->bases[i]);
+        return further ? further : row->bases[i];
+    }
+    return 0;
+}
+
+static pel_node *parse_class(pel_ctx *ctx, const char *text) {
+    pel_source source = { PEL_STR("<record>"), pel_str_of(text) };
+    return pel_parse(ctx, &source, PEL_VERSION_MAX)->Module.body.at[0];
+}
+
+static pel_program_class *row_of(pel_synth *s, pel_id class) {
+    for (uint32_t i = 0; i < s->program->classes.n; i++)
+        if (s->program->classes.at[i]->class == class) return s->program->classes.at[i];
+    pel_program_class *row = pel_new(s->ctx, pel_program_class);
+    row->class = class;
+    row->name = pel_class_at(s->log, class)->name;
+    pel_push(s->ctx, &s->program->classes, row);
+    return row;
+}
+
+static pel_node *library(pel_synth *s, const char *path) {
+    return pel_library_expression(s->ctx, s->program, pel_str_of(path));
+}
+
+static void write_mapping_base(pel_synth *s, pel_id class) {
+    pel_program_class *row = row_of(s, class);
+    if (row->def) return;
+    row->def = parse_class(s->ctx, "class Base:\n"
+                                   "    def __post_init__(self):\n"
+                                   "        self.update((key, value) for key, value in vars(self).items() if value is not None)\n"
+                                   "    def __getitem__(self, key):\n"
+                                   "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
+                                   "    def to_tuple(self):\n"
+                                   "        return tuple(self.values())\n");
+    row->def->ClassDef.name = row->name;
+    row->def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "collections.OrderedDict"));
+}
+
+static pel_node *field(pel_synth *s, pel_name name) {
+    pel_node *made = pel_node_new(s->ctx, PEL_AnnAssign), *annotation = pel_node_new(s->ctx, PEL_BinOp);
+    annotation->BinOp.op = PEL_BitOr;
+    annotation->BinOp.left = library(s, "torch.Tensor");
+    annotation->BinOp.right = pel_make_constant(s->ctx, &pel_none);
+    made->AnnAssign.target = pel_make_name(s->ctx, name, PEL_Store);
+    made->AnnAssign.annotation = annotation;
+    made->AnnAssign.value = pel_make_constant(s->ctx, &pel_none);
+    made->AnnAssign.simple = 1;
+    return made;
+}
+
+/* Fills def of the records that the texts construct. */
+void pel_write_records(pel_synth *s) {
+    for (uint32_t i = 0; i < s->program->classes.n; i++) {
+        pel_program_class *row = s->program->classes.at[i];
+        const pel_log_class *class = pel_class_at(s->log, row->class);
+        bool named = class->kind == PEL_CLASS_NAMEDTUPLE;
+        if (row->def || (class->kind != PEL_CLASS_DATACLASS && !named)) continue;
+        pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);
+        def->ClassDef.name = row->name;
+        def->lineno = class->line;
+        for (uint32_t k = 0; k < class->fields.n; k++) pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class->fields.at[k]));
+        if (class->fields.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
+        row->def = def;
+        if (named) {
+            def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "typing.NamedTuple"));
+            continue;
+        }
+        def->ClassDef.decorator_list = pel_nodes_one(s->ctx, library(s, "dataclasses.dataclass"));
+        pel_id base = is_mapping(s->log, row->class) ? mapping_base(s->log, row->class) : 0;
+        if (base) {
+            write_mapping_base(s, base);
+            def->ClassDef.bases = pel_nodes_one(s->ctx, pel_make_name(s->ctx, row_of(s, base)->name, PEL_Load));
+        }
+    }
+}
