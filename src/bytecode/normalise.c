@@ -474,30 +474,75 @@ static void translate_all(pel_norm *n) {
 
 #define MAX_LEVEL 200
 
-/* Marks what runs without a further exception from place i on. */
-static void reach(pel_norm *n, uint32_t i, uint8_t mark, uint32_t guard) {
-    PEL_VEC(uint32_t) todo = { 0 };
-    pel_push(n->ctx, &todo, i);
+/* Behind the end of a handler: whether what follows only leaves blocks, returns a constant or jumps, and so still
+ * belongs to the handler. Anything else is what comes behind the statement. */
+static bool leaves_at_once(const pel_norm *n, uint32_t i) {
+    for (int steps = 0; steps < 12; steps++, i = pel_norm_next(n, i)) {
+        switch (pel_norm_op(n, i)) {
+        case PEL_I_POP:
+        case PEL_I_SWAP:
+        case PEL_I_CONST:
+        case PEL_I_WITH_EXIT:
+        case PEL_I_POP_EXC: break;
+        case PEL_I_RETURN:
+        case PEL_I_JUMP:
+        case PEL_I_RERAISE: return true;
+        default: return false;
+        }
+    }
+    return false;
+}
+
+/* Whether the handler ends at this POP_EXC: if a value is to be returned, it was just brought below. */
+static bool ends_handler(const pel_norm *n, uint32_t i) {
+    if (n->ins.at[i].op != PEL_I_POP_EXC) return false;
+    uint32_t before = pel_norm_prev(n, i);
+    return before == PEL_NONE || n->ins.at[before].op != PEL_I_SWAP;
+}
+
+typedef struct place {
+    uint32_t at;
+    bool is_left; /* the handler was left on the way: this is code of the level around it */
+} place;
+
+/* Marks what runs from place i on without a further exception; behind the end of a handler, as code of the level that
+ * it covers. */
+static void reach(pel_norm *n, uint32_t start, uint8_t mark, uint32_t guard) {
+    uint32_t around = guard == PEL_NONE ? PEL_NONE : n->within_of[guard];
+    PEL_VEC(place) todo = { 0 };
+    pel_push(n->ctx, &todo, ((place){ start, false }));
     while (todo.n) {
-        i = todo.at[--todo.n];
+        place p = todo.at[--todo.n];
+        uint32_t i = p.at;
+        bool is_left = p.is_left;
         while (i < n->ins.n) {
             if (n->reached[i]) break;
-            n->reached[i] = mark;
+            n->reached[i] = (uint8_t)(mark - is_left);
             pel_ins *ins = &n->ins.at[i];
-            ins->within = guard;
-            ins->level = mark - 1u;
+            ins->within = is_left ? around : guard;
+            ins->level = n->reached[i] - 1u;
             if (ins->op == PEL_I_NOP) {
                 i++;
                 continue;
             }
             if (ins->target != PEL_NONE) {
                 if (ins->op == PEL_I_JUMP) {
+                    is_left = is_left || (mark > 1 && n->behind_end[i]);
                     i = ins->target;
                     continue;
                 }
-                pel_push(n->ctx, &todo, ins->target);
+                pel_push(n->ctx, &todo, ((place){ ins->target, is_left }));
             }
             if (pel_ends(ins)) break;
+            if (mark > 1 && !is_left && ends_handler(n, i)) {
+                uint32_t next = pel_norm_next(n, i);
+                if (!leaves_at_once(n, next)) is_left = true;
+                else
+                    for (uint32_t k = next; k < n->ins.n; k = pel_norm_next(n, k)) {
+                        n->behind_end[k] = true;
+                        if (pel_ends(&n->ins.at[k])) break;
+                    }
+            }
             i++;
         }
     }
@@ -506,23 +551,31 @@ static void reach(pel_norm *n, uint32_t i, uint8_t mark, uint32_t guard) {
 /* Level by level: each handler is one deeper than what it covers. */
 static uint8_t reach_all(pel_norm *n) {
     n->reached = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint8_t);
-    bool *done = pel_new_array(n->ctx, (size_t)n->guards.n + 1, bool);
+    n->behind_end = pel_new_array(n->ctx, (size_t)n->ins.n + 1, bool);
+    n->within_of = pel_new_array(n->ctx, (size_t)n->guards.n + 1, uint32_t);
     reach(n, 0, 1, PEL_NONE);
     uint8_t level = 1;
     for (;; level++) {
-        bool more = false;
+        bool any = false;
         if (level > MAX_LEVEL) pel_norm_fail(n, 0, "handlers nest too deep");
-        for (uint32_t g = 0; g < n->guards.n; g++) {
-            pel_guard *guard = &n->guards.at[g];
-            for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !done[g]; i++)
-                done[g] = n->reached[i] == level && n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP;
-            if (!done[g] || guard->first != PEL_NONE) continue;
-            guard->first = 0; /* a mark until the real value is known */
-            more = true;
-            uint32_t start = guard->kind == PEL_G_WITH ? guard->exit : guard->target;
-            if (start != PEL_NONE) reach(n, start, level + 1, g);
+        for (bool more = true; more;) { /* what follows a statement may hold further ones */
+            more = false;
+            for (uint32_t g = 0; g < n->guards.n; g++) {
+                pel_guard *guard = &n->guards.at[g];
+                if (guard->first != PEL_NONE) continue;
+                bool used = false;
+                for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !used; i++) {
+                    used = n->reached[i] == level && n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP;
+                    if (used) n->within_of[g] = n->ins.at[i].within;
+                }
+                if (!used) continue;
+                guard->first = 0; /* a mark until the real value is known */
+                more = any = true;
+                if (guard->kind != PEL_G_WITH) reach(n, guard->target, level + 1, g);
+                else if (guard->exit != PEL_NONE) reach(n, guard->exit, level, n->within_of[g]);
+            }
         }
-        if (!more) return level;
+        if (!any) return level;
     }
 }
 
@@ -612,6 +665,12 @@ void pel_canon_finish(pel_canon *canon) {
     memset(canon->target_of, 0, (canon->n + 1) * sizeof *canon->target_of);
     for (uint32_t g = 0; g < canon->n_guards; g++) canon->guards[g].first = canon->guards[g].last = PEL_NONE;
     for (uint32_t i = 0; i < canon->n; i++) canon->at[i].is_target = false;
+    for (uint32_t g = 0; g < canon->n_guards; g++) {
+        uint32_t exit = canon->guards[g].exit;
+        if (exit >= canon->n) continue;
+        canon->target_of[exit]++;
+        canon->at[exit].is_target = true;
+    }
     for (uint32_t i = 0; i < canon->n; i++) {
         pel_ins *ins = &canon->at[i];
         if (ins->target != PEL_NONE) {

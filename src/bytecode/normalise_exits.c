@@ -48,7 +48,7 @@ void pel_norm_exits(pel_ctx *ctx, pel_canon *c) {
         while (k < c->n_main && is_return_none(c, k) && c->at[k].is_target) k += 2;
         if (k == i + 2) continue;
         /* directly behind a test the first is a `return` that somebody wrote */
-        bool guard = i > 0 && (pel_is_cond(&c->at[i - 1]) || c->at[i - 1].op == PEL_I_FOR) && !c->at[i].is_target;
+        bool guard = i > 0 && pel_is_cond(&c->at[i - 1]) && c->at[i - 1].target > i && !c->at[i].is_target;
         uint32_t first = guard ? i + 2 : i;
         if (k > first + 2) {
             if (!moved) {

@@ -193,10 +193,25 @@ static void try_copy(pel_ctx *ctx, pel_canon *c, uint32_t guard, uint32_t at, ui
     replace(&m, at, gone, changed);
 }
 
+/* The end of a handler is short enough to be copied, too: one is enough. */
+static void one_end(pel_canon *c, uint32_t guard) {
+    uint32_t last = PEL_NONE;
+    for (uint32_t i = c->n; i-- > 0;) {
+        pel_ins *ins = &c->at[i];
+        if (ins->op != PEL_I_RERAISE || ins->within != guard) continue;
+        if (last != PEL_NONE) {
+            ins->op = PEL_I_JUMP;
+            ins->target = last;
+        } else last = i;
+    }
+}
+
 void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
     bool any = false;
     for (uint32_t g = 0; g < c->n_guards && !any; g++) any = c->guards[g].kind == PEL_G_FINALLY;
     if (!any) return;
+    for (uint32_t g = 0; g < c->n_guards; g++)
+        if (c->guards[g].kind == PEL_G_FINALLY) one_end(c, g);
     pel_canon_finish(c);
     uint32_t *b_of = pel_alloc_raw(ctx, (c->n + 1) * sizeof *b_of), *guard_b = pel_alloc_raw(ctx, (c->n_guards + 1) * sizeof *guard_b);
     memset(b_of, 0xff, (c->n + 1) * sizeof *b_of);

@@ -204,6 +204,7 @@ static bool join_pair(pel_lift *l, const cnode *a, const cnode *b, cnode *into) 
         /* the way that both share must be one that b leaves without a value */
         bool share_f = b->kind != KEEP_FALSE, share_t = b->kind != KEEP_TRUE;
         bool to_b_if_true = a->t == b->start;
+        if (!to_b_if_true && a->f != b->start) return false;
         uint32_t other = to_b_if_true ? a->f : a->t;
         bool is_f = share_f && same_label(l, other, b->f), is_t = share_t && same_label(l, other, b->t);
         if (!is_f && !is_t) return false;

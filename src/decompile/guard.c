@@ -72,7 +72,7 @@ static uint32_t label_of(const pel_lift *l, uint32_t exit) {
 }
 
 static bool is_const_return(const pel_lift *l, uint32_t at) {
-    return at + 1 < l->c->n && l->c->at[at].op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN;
+    return at + 1 < l->c->n && l->c->at[at].op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN && l->c->at[at + 1].sub != 1;
 }
 
 /* Statements from a place on to the end of its path, appended to a list. */
@@ -91,19 +91,17 @@ static bool reaches(const pel_lift *l, uint32_t from, uint32_t to) {
     return false;
 }
 
-/* Behind the last covered instruction there may be ends of paths that are no longer covered: returns of constants,
- * jumps. They belong to the body if something in it jumps there. */
-static uint32_t body_end(const pel_lift *l, const region *r, uint32_t from, uint32_t end, uint32_t limit) {
+/* Behind the last covered instruction there may be ends of paths that are no longer covered: returns, jumps. They
+ * belong to the body if something in it jumps over them. */
+static uint32_t body_end(const pel_lift *l, uint32_t from, uint32_t end, uint32_t limit) {
+    uint32_t furthest = end;
     for (uint32_t i = from; i < end; i++) {
         uint32_t to = l->c->at[i].target;
-        if (to == PEL_NONE || to <= end || to >= limit) continue;
-        if (l->c->at[to].level != l->c->at[from].level) continue;
-        uint32_t k = to;
-        while (k < limit && !pel_ends(&l->c->at[k])) k++;
-        if (k < limit && k - to < 6 && k + 1 > end) end = k + 1;
+        if (to == PEL_NONE || to <= furthest || to >= limit) continue;
+        if (l->c->at[to].level != l->c->at[from].level || !pel_ends(&l->c->at[to - 1])) continue;
+        furthest = to;
     }
-    (void)r;
-    return end;
+    return furthest;
 }
 
 static pel_nodes with_pass(pel_lift *l, pel_nodes body) {
@@ -114,7 +112,7 @@ static pel_nodes with_pass(pel_lift *l, pel_nodes body) {
 static bool leaves_loop(const loop *lp, uint32_t label) { return label < lp->from || label >= lp->end; }
 
 static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, const pel_guard *guard) {
-    uint32_t end = guard->last + 1;
+    uint32_t end = body_end(l, at, guard->last + 1, r->end);
     stack w = pel_stack_copy(l, s, s->n);
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
@@ -167,7 +165,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     }
     if (guard->stood != PEL_NONE) after = guard->stood < r->end ? guard->stood : r->end;
     uint32_t limit = after != PEL_NONE ? after : r->end;
-    uint32_t body_to = body_end(l, r, at, end, limit);
+    uint32_t body_to = body_end(l, at, end, limit);
     if (after != body_to && is_const_return(l, body_to) && reaches(l, at, body_to) && body_to + 2 <= limit) body_to += 2;
     region body = { .outer = r, .end = body_to, .fall = pel_resolve(l, body_to), .loop = r->loop };
     stack w = pel_stack_copy(l, s, s->n);
@@ -199,22 +197,23 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
         if (exit != PEL_NONE) {
             uint32_t label = label_of(l, exit);
             uint32_t resolved = pel_resolve(l, label);
-            bool falls = (after != PEL_NONE && (resolved == pel_resolve(l, after) || pel_same_run(l, label, after)));
             bool at_end = next >= r->end || pel_resolve(l, next) == r->fall;
+            bool falls = after != PEL_NONE && (resolved == pel_resolve(l, after) || pel_same_run(l, label, after));
+            falls = falls || (at_end && resolved == r->fall);
+            bool jumps = l->c->at[exit].op == PEL_I_JUMP;
             if (falls) {
-            } else if (at_end && resolved == r->fall) {
             } else if (r->loop && label == r->loop->head) {
                 pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
-            } else if (resolved == r->fall && next >= r->end) {
-            } else if (r->loop && l->c->at[exit].op == PEL_I_JUMP && leaves_loop(r->loop, label)) {
+            } else if (r->loop && jumps && leaves_loop(r->loop, label)) {
                 if (r->loop->broke_to == PEL_NONE) r->loop->broke_to = label;
                 r->loop->n_breaks++;
                 pel_nodes_push(l->ctx, list, pel_make(l, PEL_Break, exit));
-            } else if (label == exit && !is_const_return(l, exit) && !completes) {
-                if (tail == PEL_NONE || pel_same_run(l, tail, exit)) tail = exit;
+            } else if (is_const_return(l, label) || l->c->at[exit].op == PEL_I_POP || l->c->at[exit].op == PEL_I_WITH_EXIT ||
+                       l->c->at[exit].op == PEL_I_FINALLY) {
+                read_tail(l, r, s, label, list);
+            } else if (!completes) {
+                if (tail == PEL_NONE || pel_same_run(l, tail, label)) tail = label;
                 else pel_lift_fail(l, exit, "handlers that go on in two ways");
-            } else if (is_const_return(l, exit)) {
-                read_tail(l, r, s, exit, list);
             } else pel_lift_fail(l, exit, "a handler that goes on where no statement ends");
         }
         *list = with_pass(l, *list);
@@ -237,7 +236,7 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     if (g == PEL_NONE || l->c->guards[g].kind != PEL_G_WITH || l->open[g]) pel_lift_fail(l, at, "a `with` without a handler");
     const pel_guard *guard = &l->c->guards[g];
     l->open[g] = true;
-    uint32_t start = r->start, end = guard->last + 1;
+    uint32_t start = r->start, end = body_end(l, at + 1, guard->last + 1, r->end);
     pel_node *manager = pel_pop_expr(l, s, at), *target = NULL;
     region body = { .outer = r, .end = end, .fall = pel_resolve(l, end), .loop = r->loop };
     stack w = pel_stack_copy(l, s, s->n);

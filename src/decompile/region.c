@@ -25,11 +25,13 @@ static bool between(const region *r, const stack *s) {
     return top->kind == was->kind && top->node == was->node;
 }
 
+/* A value that is to be returned waits while blocks around it are left. */
 static bool waits(const region *r, const stack *s) {
-    if (s->n == 0) return false;
-    const item *top = &s->at[s->n - 1];
-    if (top->kind != IT_EXPR) return false;
-    return s->n > r->base || r->base_items[s->n - 1].kind != IT_EXPR;
+    for (uint32_t i = s->n; i-- > 0;) {
+        if (s->at[i].kind == IT_EXPR && (i >= r->base || r->base_items[i].kind != IT_EXPR)) return true;
+        if (i < r->base && s->at[i].kind == r->base_items[i].kind) return false;
+    }
+    return false;
 }
 
 pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall) {

@@ -30,6 +30,30 @@ static void bare_returns(pel_nodes *body) {
         if (body->at[i]->kind == PEL_Return && is_none(body->at[i]->Return.value)) body->at[i]->Return.value = NULL;
 }
 
+/* Paths that come to the end of the function need no `return`. */
+static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
+    if (!body->n) return;
+    pel_node *last = body->at[body->n - 1];
+    switch (last->kind) {
+    case PEL_Return:
+        if (is_return_none(last) && last->parens == 2) body->n--;
+        break;
+    case PEL_If:
+        drop_ends(l, &last->If.body, true);
+        drop_ends(l, &last->If.orelse, false);
+        break;
+    case PEL_With:
+    case PEL_AsyncWith: drop_ends(l, &last->With.body, true); break;
+    case PEL_Try:
+        drop_ends(l, &last->Try.orelse, false);
+        if (!last->Try.orelse.n) drop_ends(l, &last->Try.body, true);
+        for (uint32_t i = 0; i < last->Try.handlers.n; i++) drop_ends(l, &last->Try.handlers.at[i]->ExceptHandler.body, true);
+        break;
+    default: break;
+    }
+    if (needed && !body->n) pel_nodes_push(l->ctx, body, pel_node_new(l->ctx, PEL_Pass));
+}
+
 /* What the compiler adds at both ends of a class body. */
 static void class_ends(pel_nodes *body) {
     static const char *const first[] = { "__module__", "__qualname__", "__firstlineno__" };
@@ -156,6 +180,7 @@ void pel_tidy(pel_lift *l, pel_nodes *body) {
     if (is_lambda || l->is_comp) return;
     if (is_class) class_ends(body);
     else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1) body->n--;
+    if (!is_class) drop_ends(l, body, false);
     annotations(l, body);
     bare_returns(body);
     docstring(l, body);
