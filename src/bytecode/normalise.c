@@ -608,7 +608,10 @@ static pel_canon *relay(pel_norm *n) {
             if (ins->op == PEL_I_JUMP) { /* over what is moved away: falls through now */
                 uint32_t k = next;
                 while (k < n->ins.n && (n->reached[k] != mark || n->ins.at[k].op == PEL_I_NOP)) k++;
-                if (k == pel_norm_skip(n, ins->target)) continue;
+                if (k == pel_norm_skip(n, ins->target)) {
+                    if (k == next && out.n) out.at[out.n - 1].dead_jump = true; /* else: pass */
+                    continue;
+                }
             }
             to[i] = out.n;
             pel_push(n->ctx, &out, *ins);

@@ -235,6 +235,11 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
         uint32_t g = order[k];
         uint32_t body = c->guards[g].target + 1;
         if (body >= c->n || c->at[body].op == PEL_I_RERAISE) continue; /* finally: pass */
+        for (uint32_t w = 0; w < c->n_guards; w++) { /* a swallowed exception leaves, too */
+            uint32_t exit = c->guards[w].exit;
+            if (c->guards[w].kind != PEL_G_WITH || exit >= c->n || c->guards[w].first == PEL_NONE) continue;
+            if (is_covered(c, c->guards[w].first, g) && !is_covered(c, exit, g)) try_copy(ctx, c, g, exit, b_of, guard_b, gone, &changed);
+        }
         for (uint32_t i = 0; i < c->n; i++) {
             if (gone[i] || !is_covered(c, i, g)) continue;
             const pel_ins *ins = &c->at[i];

@@ -221,7 +221,10 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     node->Try.handlers = handlers;
     r->start = start;
     pel_emit(l, node);
-    if (tail != PEL_NONE) {
+    if (tail != PEL_NONE && r->is_handler && l->c->at[tail].op == PEL_I_POP_EXC) { /* the handler around ends there, too */
+        r->done = true;
+        r->exit = tail + 1;
+    } else if (tail != PEL_NONE) {
         region *saved = l->region;
         l->region = r;
         read_tail(l, r, s, tail, &r->out);

@@ -969,7 +969,6 @@ static bool makes_statement(const pel_lift *l, const stack *s, const pel_ins *in
     case PEL_I_FOR:
     case PEL_I_SETUP_ANNOTATIONS:
     case PEL_I_PRINT:
-    case PEL_I_APPEND:
     case PEL_I_UNPACK:
     case PEL_I_UNPACK_EX:
     case PEL_I_GROUP_RAISE:
@@ -978,6 +977,7 @@ static bool makes_statement(const pel_lift *l, const stack *s, const pel_ins *in
     case PEL_I_MATCH_MAPPING:
     case PEL_I_MATCH_SEQUENCE:
     case PEL_I_GET_LEN: return true;
+    case PEL_I_APPEND: return ins->arg != 1;
     default: (void)l; return false;
     }
 }
@@ -1144,7 +1144,18 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
     }
     case PEL_I_EXTEND: extend(l, s, ins, at); break;
     case PEL_I_APPEND:
-        if (ins->arg == 1 && ins->sub != PEL_D_DICT) { /* [a, *b, c] and {a, *b, c} */
+        if (ins->arg == 1 && ins->sub == PEL_D_DICT) { /* a long {a: b, ...} */
+            pel_node *value = pel_pop_expr(l, s, at), *key = pel_pop_expr(l, s, at);
+            item *into = s->n ? &s->at[s->n - 1] : NULL;
+            if (!into || into->kind != IT_EXPR || into->node->kind != PEL_Dict) {
+                wrong(l, at, "no display to append to");
+                break;
+            }
+            pel_nodes_push(l->ctx, &into->node->Dict.keys, key); /* nobody else has this node yet */
+            pel_nodes_push(l->ctx, &into->node->Dict.values, value);
+            break;
+        }
+        if (ins->arg == 1) { /* [a, *b, c] and {a, *b, c} */
             pel_node *value = pel_pop_expr(l, s, at);
             item *into = s->n ? &s->at[s->n - 1] : NULL;
             if (!into || into->kind != IT_EXPR || (into->node->kind != PEL_List && into->node->kind != PEL_Set)) {

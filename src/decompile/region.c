@@ -78,7 +78,7 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
     if (to == at + 1) return;
     if (last && (to == r->end || pel_resolve(l, to) == r->fall)) {
         if (lp && s->n < r->base && leaves_loop(lp, to)) emit_break(l, lp, to, at);
-        else if (lp && to == lp->head && l->c->at[at].is_target && r->end != lp->end && l->c->tests_again)
+        else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again)
             pel_emit(l, pel_make(l, PEL_Continue, at));
         return;
     }
@@ -115,22 +115,11 @@ static uint32_t else_end(pel_lift *l, const region *r, uint32_t from, uint32_t o
     return found;
 }
 
-static bool is_raise_of_assertion(const pel_lift *l, pel_nodes body, uint32_t from) {
-    if (body.n != 1 || body.at[0]->kind != PEL_Raise || body.at[0]->Raise.cause) return false;
-    const pel_ins *first = &l->c->at[from];
-    if (first->op != PEL_I_ASSERTION_ERROR) return false;
-    const pel_node *exc = body.at[0]->Raise.exc;
-    if (!exc) return false;
-    if (exc->kind == PEL_Call) return exc->Call.args.n <= 1 && !exc->Call.keywords.n && exc->Call.func->kind == PEL_Name;
-    return exc->kind == PEL_Name;
-}
-
 static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
-    if (!orelse.n && is_raise_of_assertion(l, body, t->next)) {
-        pel_node *assert = pel_node_new(l->ctx, PEL_Assert);
+    if (!orelse.n && body.n == 1 && body.at[0]->kind == PEL_Assert && body.at[0]->Assert.test->kind == PEL_Constant) {
+        pel_node *assert = pel_node_new(l->ctx, PEL_Assert); /* if not test: assert False */
         assert->Assert.test = t->negation;
-        pel_node *exc = body.at[0]->Raise.exc;
-        if (exc->kind == PEL_Call && exc->Call.args.n) assert->Assert.msg = exc->Call.args.at[0];
+        assert->Assert.msg = body.at[0]->Assert.msg;
         pel_emit(l, assert);
         return;
     }
@@ -159,6 +148,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
         pel_nodes no = { 0 };
         if (end != PEL_NONE) no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
+        else if (last->dead_jump) pel_nodes_push(l->ctx, &no, pel_node_new(l->ctx, PEL_Pass));
         emit_if(l, t, yes, no);
         return after;
     }
@@ -382,6 +372,17 @@ static bool covered_by(const pel_lift *l, uint32_t at, uint32_t guard) {
     return false;
 }
 
+/* The only raise that assert makes: of AssertionError itself, or of a call with the message. */
+static pel_node *assert_false(pel_lift *l, pel_node *exc, uint32_t at) {
+    pel_node *node = pel_node_new(l->ctx, PEL_Assert);
+    node->Assert.test = pel_make_constant(l->ctx, &pel_false);
+    if (exc->kind == PEL_Call) {
+        if (exc->Call.args.n != 1 || exc->Call.keywords.n) pel_lift_fail(l, at, "an assertion of unknown shape");
+        node->Assert.msg = exc->Call.args.at[0];
+    } else if (exc->kind != PEL_Name) pel_lift_fail(l, at, "an assertion of unknown shape");
+    return node;
+}
+
 uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
     region *saved = l->region;
     l->region = r;
@@ -440,8 +441,10 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
         }
         case PEL_I_RAISE: {
             pel_node *node = pel_node_new(l->ctx, PEL_Raise);
+            bool asserts = ins->arg == 1 && l->c->at[r->start].op == PEL_I_ASSERTION_ERROR;
             if (ins->arg > 1) node->Raise.cause = pel_pop_expr(l, s, at);
             if (ins->arg > 0) node->Raise.exc = pel_pop_expr(l, s, at);
+            if (asserts) node = assert_false(l, node->Raise.exc, at);
             pel_emit(l, node);
             back_to_base(l, r, s);
             at++;
