@@ -433,7 +433,11 @@ static void translate_all(pel_norm *n) {
     pel_reserve(n->ctx, &n->ins, insns->n + 8);
     for (uint32_t i = 0; i < insns->n;) {
         const pel_insn *in = &insns->at[i];
-        uint32_t taken = 1, from = n->ins.n;
+        uint32_t from = n->ins.n;
+        pel_norm_old_handler(n, i);
+        uint32_t taken = pel_norm_old_special(n, i);
+        if (taken == 0) taken = 1;
+        else goto done;
         switch (in->op) {
         case PEL_OP_RETURN_GENERATOR: /* what the caller sends first is popped */
             if (i + 1 < insns->n && insns->at[i + 1].op == PEL_OP_POP_TOP) taken = 2;
@@ -459,6 +463,7 @@ static void translate_all(pel_norm *n) {
         }
         default: translate(n, in);
         }
+    done:
         for (uint32_t k = i; k < i + taken && k < insns->n; k++) place[k] = from;
         for (uint32_t k = from; k < n->ins.n; k++) n->from[k] = i;
         i += taken;
@@ -715,6 +720,7 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
 
 pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns) {
     pel_norm norm = { .ctx = ctx, .insns = insns };
+    if (insns->code->version <= 10) pel_norm_prepare_old(&norm);
     translate_all(&norm);
     pel_norm_guards(&norm);
     norm.forward_tests = traits_of[insns->code->version].forward_tests;

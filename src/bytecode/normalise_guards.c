@@ -121,7 +121,7 @@ static void fold_matches(pel_norm *n) {
 
 void pel_norm_guards(pel_norm *n) {
     fold_matches(n);
-    if (n->insns->code->version <= 10) pel_norm_blocks(n);
+    if (n->old) pel_norm_blocks(n);
     else {
         uint32_t *by_place = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
         memset(by_place, 0xff, (n->ins.n + 1) * sizeof *by_place);

@@ -12,6 +12,7 @@ typedef struct pel_norm {
     uint32_t *from;             /* canonical instruction -> decoded one */
     uint32_t *jumps_to;         /* filled by pel_norm_count_targets */
     const pel_const *kw_names;  /* for the next call */
+    struct pel_old *old;        /* NULL where exceptions have a table */
     bool forward_tests;         /* conditional jumps never go backwards */
     PEL_VEC(pel_guard) guards;
     uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */
@@ -40,6 +41,9 @@ uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc);
 uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken); /* where an `async for` ends: a decoded index */
 /* normalise_old.c: block stacks, before there were exception tables */
 void pel_norm_translate_old(pel_norm *n, const pel_insn *in);
+void pel_norm_prepare_old(pel_norm *n);
+uint32_t pel_norm_old_special(pel_norm *n, uint32_t i);
+void pel_norm_old_handler(pel_norm *n, uint32_t i);
 void pel_norm_blocks(pel_norm *n);
 /* normalise_patterns.c */
 void pel_norm_patterns(pel_norm *n);
