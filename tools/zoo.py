@@ -16,6 +16,7 @@ import argparse
 import ast
 import builtins
 import collections
+import faulthandler
 import io
 import json
 import keyword
@@ -155,6 +156,7 @@ def run_one(name: str, keep: str | None) -> dict[str, Any]:
         print("STAGE " + text, flush=True)
 
     stage("build")
+    faulthandler.enable()
     sys.path.insert(0, ZOO)
     import zoo
     start = time.perf_counter()
@@ -162,6 +164,8 @@ def run_one(name: str, keep: str | None) -> dict[str, Any]:
     result["build_s"] = time.perf_counter() - start
     stage("import")
     import pellucid
+    if keep:
+        keep_traces(keep, name)
     stage("record")
     start = time.perf_counter()
     try:
@@ -198,6 +202,20 @@ def run_one(name: str, keep: str | None) -> dict[str, Any]:
         pass
     result.update(facts)
     return result
+
+
+def keep_traces(folder: str, name: str) -> None:
+    """The trace is written before the synthesis reads it, so that it is there whatever happens."""
+    from pellucid import _pellucid
+    synthesise = _pellucid.synthesise
+    os.makedirs(folder, exist_ok=True)
+
+    def keeping(trace: bytes) -> Any:
+        with open(os.path.join(folder, name.replace("/", "_") + ".trace"), "wb") as file:
+            file.write(trace)
+        return synthesise(trace)
+
+    _pellucid.synthesise = keeping
 
 
 STAGE_OF = {"recording": "record", "writing": "synthesise", "verifying": "verify"}
@@ -368,7 +386,7 @@ def main() -> int:
     parser.add_argument("--rerun-failed", metavar="FILE", help="those not complete in FILE")
     parser.add_argument("--summary", metavar="FILE", help="print the figures of FILE, run nothing")
     parser.add_argument("--out", default="zoo.jsonl", metavar="FILE", help="where results go, appended (zoo.jsonl)")
-    parser.add_argument("--keep", metavar="DIR", help="keep the skeletons there")
+    parser.add_argument("--keep", metavar="DIR", help="keep skeletons and traces there")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--time", type=float, default=240.0, metavar="SECONDS", help="limit for one model (240)")
     parser.add_argument("--at-least", type=float, metavar="PERCENT", help="exit 4 if fewer are equal")
