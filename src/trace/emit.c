@@ -166,7 +166,7 @@ static void put_header(const pel_program *program, pel_buf *out) {
     pel_put_byte(out, '\n');
 }
 
-void pel_emit(pel_ctx *ctx, pel_program *program, pel_buf *out) {
+void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out) {
     writer w = { .ctx = ctx, .program = program };
     for (uint32_t i = 0; i < program->classes.n; i++)
         pel_map_set(ctx, &w.class_named, PEL_KEY(program->classes.at[i]->name), i);

@@ -273,7 +273,7 @@ bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
 bool pel_pure(const pel_synth *s, const pel_node *expression);
 /* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
 void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
-void pel_tidy(pel_synth *s, pel_group *group);
+void pel_tidy_group(pel_synth *s, pel_group *group);
 /* Tuples that functions return lose the parts that every caller throws away. active: links whose calls are reached. */
 bool pel_drop_results(pel_synth *s, const bool *reached);
 

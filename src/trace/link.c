@@ -418,7 +418,7 @@ void pel_link_all(pel_synth *s) {
         changed = false;
         fill_nested(s);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
-        for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy(s, s->groups.at[i]);
+        for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);
         if (!changed) changed = pel_drop_results(s, find_reached(s).seen);
     } while (changed && ++rounds < 200);

@@ -71,7 +71,7 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 void pel_lanes(pel_ctx *ctx, pel_program *program);
 void pel_shorten(pel_ctx *ctx, pel_program *program);
 void pel_init(pel_ctx *ctx, pel_program *program);
-void pel_emit(pel_ctx *ctx, pel_program *program, pel_buf *out);
+void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */
 void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
 

@@ -8,6 +8,6 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
     pel_shorten(ctx, program);
     pel_init(ctx, program);
     pel_buf text = pel_buf_in(ctx);
-    pel_emit(ctx, program, &text);
+    pel_emit_file(ctx, program, &text);
     *out = (pel_skeleton){ pel_buf_str(&text), program->root, program };
 }

@@ -82,7 +82,7 @@ static void tidy_body(pel_synth *s, pel_nodes *body) {
     *body = out;
 }
 
-void pel_tidy(pel_synth *s, pel_group *group) {
+void pel_tidy_group(pel_synth *s, pel_group *group) {
     tidy_body(s, &group->body);
     for (uint32_t i = 0; i < group->body.n; i++) tidy_expression(s, &group->body.at[i]);
 }
