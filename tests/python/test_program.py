@@ -112,3 +112,13 @@ def test_output_that_cannot_be_written(tmp_path: pathlib.Path) -> None:
 
 def test_no_colours_in_a_pipe(pellucid) -> None:
     assert "\033" not in pellucid("ast", "-", input=b"x = = 1").err
+
+
+def test_no_name_is_defined_twice() -> None:
+    """Two folders that define one name link without a word, and one calls the other's."""
+    archive = pathlib.Path(PROGRAM).parent / "libpellucid.a"
+    if not shutil.which("nm") or not archive.exists():
+        pytest.skip("no nm here, or no static library beside the program")
+    listed = subprocess.run(["nm", "--defined-only", "-g", str(archive)], capture_output=True, text=True, check=True).stdout
+    names = [line.split()[2] for line in listed.splitlines() if len(line.split()) == 3 and line.split()[2].startswith("pel")]
+    assert len(names) > 100 and sorted({n for n in names if names.count(n) > 1}) == []
