@@ -120,6 +120,7 @@ static int on_trace(PyObject *object, PyFrameObject *frame_object, int what, PyO
 typedef struct begin_event {
     pel_frame *frame;
     pel_live *live; /* out; NULL for frames that are not the author's */
+    pel_code_role role; /* out */
 } begin_event;
 
 static void set_variables(pel_recorder *rec, pel_activation *row, pel_frame *frame, const pel_code_object *code) {
@@ -146,11 +147,20 @@ static void set_variables(pel_recorder *rec, pel_activation *row, pel_frame *fra
     row->cells = cells;
 }
 
+/* A module of a class that the user wants to keep as it is. */
+static bool is_leaf(const pel_recorder *rec, PyObject *object) {
+    if (!object || !rec->leaf_types || !pel_is_module(&rec->torch, object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rec->leaf_types); i++)
+        if (PyObject_TypeCheck(object, (PyTypeObject *)PyTuple_GET_ITEM(rec->leaf_types, i))) return true;
+    return false;
+}
+
 static void begin(pel_recorder *rec, void *arg) {
     begin_event *event = arg;
     pel_frame *frame = event->frame;
     pel_code_info *info = pel_code_info_of(rec, (PyObject *)pel_frame_code(frame));
-    if (!info->is_author) return;
+    event->role = info->role;
+    if (info->role != PEL_ROLE_AUTHOR) return;
     PyObject *generator = pel_frame_generator(frame);
     if (generator) { /* resumed: its activation goes on, if it was seen to begin */
         pel_live *live = (pel_live *)(uintptr_t)pel_map_find(&rec->generators, PEL_KEY(generator), 0);
@@ -160,6 +170,10 @@ static void begin(pel_recorder *rec, void *arg) {
     PyObject *function = pel_frame_function(frame);
     PyObject *const *slots = pel_frame_slots(frame);
     PyObject *first = pel_frame_code(frame)->co_argcount > 0 ? slots[0] : NULL;
+    if (is_leaf(rec, first)) {
+        event->role = PEL_ROLE_SILENT;
+        return;
+    }
     pel_activation row = { .run = rec->run, .direct = rec->foreign == 0 };
     row.code = pel_record_code(rec, info, PyFunction_GET_GLOBALS(function), first);
     row.function = pel_record_value(rec, function);
@@ -218,10 +232,13 @@ static PyObject *evaluate_plainly(PyThreadState *thread, pel_frame *frame, int t
     return evaluate_before ? evaluate_before(thread, frame, throwing) : _PyEval_EvalFrameDefault(thread, frame, throwing);
 }
 
-static PyObject *evaluate_foreign(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing) {
+static PyObject *evaluate_foreign(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing,
+                                  pel_code_role role) {
     int was = pel_set_tracing(thread, thread->c_profilefunc != NULL);
     rec->foreign++;
+    rec->silent += role == PEL_ROLE_SILENT;
     PyObject *result = evaluate_plainly(thread, frame, throwing);
+    rec->silent -= role == PEL_ROLE_SILENT;
     rec->foreign--;
     pel_set_tracing(thread, was);
     return result;
@@ -253,15 +270,16 @@ static PyObject *evaluate_author(pel_recorder *rec, PyThreadState *thread, pel_f
 static PyObject *evaluate(PyThreadState *thread, pel_frame *frame, int throwing) {
     pel_recorder *rec = running;
     while (rec && rec->thread != thread) rec = rec->next_running;
-    if (!rec || rec->busy || rec->failed) return evaluate_plainly(thread, frame, throwing);
+    if (!rec || rec->busy || rec->silent || rec->failed) return evaluate_plainly(thread, frame, throwing);
     uint64_t known = pel_map_find(&rec->codes, PEL_KEY(pel_frame_code(frame)), 0);
-    if (known && !((pel_code_info *)(uintptr_t)known)->is_author) return evaluate_foreign(rec, thread, frame, throwing);
+    const pel_code_info *info = (const pel_code_info *)(uintptr_t)known;
+    if (info && info->role != PEL_ROLE_AUTHOR) return evaluate_foreign(rec, thread, frame, throwing, info->role);
     begin_event event = { .frame = frame };
     PyObject *type, *value, *traceback; /* set if the frame is resumed by throw() */
     if (throwing) PyErr_Fetch(&type, &value, &traceback);
     attempt(rec, begin, &event);
     if (throwing) PyErr_Restore(type, value, traceback);
-    if (!event.live) return evaluate_foreign(rec, thread, frame, throwing);
+    if (!event.live) return evaluate_foreign(rec, thread, frame, throwing, event.role);
     Py_INCREF(rec); /* the model may drop the last reference while it runs */
     PyObject *result = evaluate_author(rec, thread, frame, throwing, event.live);
     Py_DECREF(rec);
@@ -479,60 +497,6 @@ static void open_log(pel_recorder *rec, void *arg) {
     pel_push(rec->ctx, &rec->next_same_hash, 0);
 }
 
-static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = { "model", "author_roots", NULL };
-    PyObject *model, *roots = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O:Recorder", names, &model, &roots)) return NULL;
-    if (!PyCallable_Check(model)) return PyErr_Format(PyExc_TypeError, "a model can be called, %R can't", model);
-    pel_recorder *rec = (pel_recorder *)type->tp_alloc(type, 0);
-    if (!rec) return NULL;
-    rec->root = Py_NewRef(model);
-    if (roots && roots != Py_None && !(rec->author_roots = PySequence_Tuple(roots))) goto failed;
-    if (pel_torch_find(&rec->torch) != 0) goto failed;
-    rec->helpers = PyImport_ImportModule("pellucid._library");
-    if (!rec->helpers || !(rec->ctx = pel_ext_open())) goto failed;
-    if (rec->torch.present) {
-        rec->leaves = helper_module("pellucid._leaves");
-        rec->formulas = helper_module("pellucid._formula");
-    }
-    if (!attempt(rec, open_log, NULL)) {
-        pel_ext_raise_err(&rec->err, NULL);
-        goto failed;
-    }
-    return (PyObject *)rec;
-failed:
-    Py_DECREF(rec);
-    return NULL;
-}
-
-static int recorder_traverse(pel_recorder *rec, visitproc visit, void *arg) {
-    Py_VISIT(rec->root);
-    Py_VISIT(rec->author_roots);
-    Py_VISIT(rec->helpers);
-    Py_VISIT(rec->leaves);
-    Py_VISIT(rec->formulas);
-    int stop = pel_torch_visit(&rec->torch, visit, arg);
-    return stop ? stop : pel_visit_seen(rec, visit, arg);
-}
-
-static int recorder_clear(pel_recorder *rec) {
-    Py_CLEAR(rec->root);
-    Py_CLEAR(rec->author_roots);
-    Py_CLEAR(rec->helpers);
-    Py_CLEAR(rec->leaves);
-    Py_CLEAR(rec->formulas);
-    pel_forget_all(rec);
-    pel_torch_release(&rec->torch);
-    return 0;
-}
-
-static void recorder_dealloc(pel_recorder *rec) {
-    PyObject_GC_UnTrack(rec);
-    recorder_clear(rec);
-    if (rec->ctx) pellucid_close(rec->ctx);
-    Py_TYPE(rec)->tp_free((PyObject *)rec);
-}
-
 static PyObject *recorder_get_origin(pel_recorder *rec, void *closure) {
     (void)closure;
     pel_str s = rec->log->origin;
@@ -552,6 +516,76 @@ static int recorder_set_origin(pel_recorder *rec, PyObject *value, void *closure
     return -1;
 }
 
+static PyObject *tuple_of_types(PyObject *sequence) {
+    PyObject *tuple = PySequence_Tuple(sequence);
+    for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(tuple); i++)
+        if (!PyType_Check(PyTuple_GET_ITEM(tuple, i))) {
+            PyErr_Format(PyExc_TypeError, "leaves are classes, %R is none", PyTuple_GET_ITEM(tuple, i));
+            Py_CLEAR(tuple);
+        }
+    return tuple;
+}
+
+static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = { "model", "author_roots", "leaves", "origin", "tracked", NULL };
+    PyObject *model, *roots = NULL, *leaves = NULL, *origin = NULL;
+    int tracked = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$OUp:Recorder", names, &model, &roots, &leaves, &origin, &tracked))
+        return NULL;
+    if (!PyCallable_Check(model)) return PyErr_Format(PyExc_TypeError, "a model can be called, %R can't", model);
+    pel_recorder *rec = (pel_recorder *)type->tp_alloc(type, 0);
+    if (!rec) return NULL;
+    rec->root = Py_NewRef(model);
+    if (roots && roots != Py_None && !(rec->author_roots = PySequence_Tuple(roots))) goto failed;
+    if (leaves && leaves != Py_None && !(rec->leaf_types = tuple_of_types(leaves))) goto failed;
+    if (pel_torch_find(&rec->torch) != 0) goto failed;
+    rec->helpers = PyImport_ImportModule("pellucid._library");
+    if (!rec->helpers || !(rec->ctx = pel_ext_open())) goto failed;
+    if (rec->torch.present) {
+        rec->leaves = helper_module("pellucid._leaves");
+        rec->formulas = helper_module("pellucid._formula");
+    }
+    if (!attempt(rec, open_log, NULL)) {
+        pel_ext_raise_err(&rec->err, NULL);
+        goto failed;
+    }
+    if (origin && recorder_set_origin(rec, origin, NULL) != 0) goto failed;
+    return (PyObject *)rec;
+failed:
+    Py_DECREF(rec);
+    return NULL;
+}
+
+static int recorder_traverse(pel_recorder *rec, visitproc visit, void *arg) {
+    Py_VISIT(rec->root);
+    Py_VISIT(rec->author_roots);
+    Py_VISIT(rec->leaf_types);
+    Py_VISIT(rec->helpers);
+    Py_VISIT(rec->leaves);
+    Py_VISIT(rec->formulas);
+    int stop = pel_torch_visit(&rec->torch, visit, arg);
+    return stop ? stop : pel_visit_seen(rec, visit, arg);
+}
+
+static int recorder_clear(pel_recorder *rec) {
+    Py_CLEAR(rec->root);
+    Py_CLEAR(rec->author_roots);
+    Py_CLEAR(rec->leaf_types);
+    Py_CLEAR(rec->helpers);
+    Py_CLEAR(rec->leaves);
+    Py_CLEAR(rec->formulas);
+    pel_forget_all(rec);
+    pel_torch_release(&rec->torch);
+    return 0;
+}
+
+static void recorder_dealloc(pel_recorder *rec) {
+    PyObject_GC_UnTrack(rec);
+    recorder_clear(rec);
+    if (rec->ctx) pellucid_close(rec->ctx);
+    Py_TYPE(rec)->tp_free((PyObject *)rec);
+}
+
 static PyMethodDef recorder_methods[] = {
     { "run", (PyCFunction)(void (*)(void))recorder_run, METH_VARARGS | METH_KEYWORDS, run_doc },
     { "log_bytes", (PyCFunction)(void (*)(void))recorder_log_bytes, METH_NOARGS, log_bytes_doc },
@@ -564,7 +598,7 @@ static PyGetSetDef recorder_properties[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
-PyDoc_STRVAR(recorder_doc, "Recorder(model, author_roots=None)\n--\n\n"
+PyDoc_STRVAR(recorder_doc, "Recorder(model, author_roots=None, *, leaves=(), origin='', tracked=True)\n--\n\n"
                            "Records calls of a model: what every function of its author did. With author_roots only\n"
                            "code below these folders is the author's; else all that is not torch's, numpy's or the\n"
                            "standard library's.");

@@ -37,9 +37,17 @@ typedef struct pel_type_info { /* how to look at objects of a type */
     pel_id class; /* of the log, when it was asked for; 0 before */
 } pel_type_info;
 
+/* Whose code it is; python/pellucid/_library.py decides. */
+typedef enum pel_code_role {
+    PEL_ROLE_LIBRARY, /* leaves nothing, but author functions that it calls do */
+    PEL_ROLE_AUTHOR,
+    PEL_ROLE_SILENT,  /* what happens below it is not the model's doing: imports, compilers */
+} pel_code_role;
+
 typedef struct pel_code_info {
     PyObject *code; /* kept alive */
-    bool is_author, asked_owner;
+    pel_code_role role;
+    bool asked_owner;
     pel_id row;       /* of the log; 0 until it first runs or is seen as a value */
     uint32_t n_units;
     pel_unit *units;
@@ -63,6 +71,7 @@ typedef struct pel_recorder {
     pel_torch torch;
     PyObject *root;
     PyObject *author_roots; /* tuple of str, or NULL: everything that is not the library's */
+    PyObject *leaf_types;   /* tuple of classes whose modules are not looked into, or NULL */
     PyObject *helpers, *leaves, *formulas; /* what is written in Python: pellucid._library, _leaves, _formula */
 
     /* what has been met; all of it is dropped when the recorder is */
@@ -87,6 +96,7 @@ typedef struct pel_recorder {
     uint32_t run;
     pel_live *top;         /* the innermost author activation */
     uint32_t foreign;      /* library frames above it */
+    uint32_t silent;       /* frames of PEL_ROLE_SILENT that have not ended */
     pel_live *live;
     pel_map generators;    /* generator -> pel_live * */
 } pel_recorder;

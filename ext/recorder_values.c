@@ -473,7 +473,7 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     pel_seen *seen = pel_seen_find(rec, function);
     if (seen && seen->value) return seen->value;
     pel_code_info *info = pel_code_info_of(rec, PyFunction_GET_CODE(function));
-    if (!info->is_author) return library_value(rec, function);
+    if (info->role != PEL_ROLE_AUTHOR) return library_value(rec, function);
     PyObject *closure = PyFunction_GET_CLOSURE(function);
     uint32_t n = closure ? (uint32_t)PyTuple_GET_SIZE(closure) : 0;
     pel_value value = { .kind = PEL_V_FUNCTION, .n = 0 };

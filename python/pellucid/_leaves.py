@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterator
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from ._library import name_of
 
@@ -22,12 +23,14 @@ _OWN_FIELDS = frozenset(vars(nn.Module()))
 _MISSING = object()
 
 
-def arguments(module: nn.Module) -> tuple[tuple[tuple[str, Any, bool, bool], ...], tuple[str, ...]] | None:
+def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None
+              ) -> tuple[tuple[tuple[str, Any, bool, bool], ...], tuple[str, ...]] | None:
     """((name, value, positional, is default), ...), and what the class then makes by itself; None if unknown.
 
-    For a module of torch's, or of an author's class that inherits from one of torch's: then of that base.
+    For a module of torch's or of a leaf class, or of an author's class that inherits from one of torch's: then of
+    that base.
     """
-    cls = torch_class(module)
+    cls = type(module) if leaves and isinstance(module, leaves) else torch_class(module)
     if cls is None:
         return None
     found = _find(module, cls)
@@ -190,6 +193,17 @@ def _variants(given: Arguments) -> Iterator[Arguments]:
         yield {k: v for k, v in given.items() if k != name}
 
 
+class _Uninitialised(TorchFunctionMode):
+    """Tensors on the meta device have no elements to fill; torch would import half of itself to find that out."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
+        name = getattr(func, "__name__", "")
+        in_place = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
+        if in_place and args and isinstance(args[0], torch.Tensor) and args[0].is_meta:
+            return args[0]
+        return func(*args, **(kwargs or {}))
+
+
 def _build(cls: type, given: Arguments) -> nn.Module | None:
     parameters = _parameters(cls)
     call = {k: _shadow(v) for k, v in given.items()}
@@ -199,7 +213,7 @@ def _build(cls: type, given: Arguments) -> nn.Module | None:
         call["device"] = "meta"
     state = torch.random.get_rng_state()
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _Uninitialised():
             warnings.simplefilter("ignore")
             return cls(**call)
     except Exception:  # a wrong guess may fail in any way

@@ -22,7 +22,7 @@ _PACKAGES = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
 
 def _library_roots() -> tuple[str, ...]:
     roots = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.path.abspath(__file__))}
-    for name in ("torch", "numpy", "torchgen", "functorch"):
+    for name in ("torch", "numpy", "torchgen", "functorch", "sympy", "mpmath"):
         module = sys.modules.get(name)
         if module is not None and getattr(module, "__file__", None):
             roots.add(os.path.dirname(os.path.abspath(module.__file__)))
@@ -33,21 +33,33 @@ def _library_roots() -> tuple[str, ...]:
 _SITE = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 _roots: tuple[int, tuple[str, ...]] = (0, ())
 
+# Numbers of pel_code_role, ext/recorder.h.
+LIBRARY, AUTHOR, SILENT = 0, 1, 2
 
-def is_author(filename: str, author_roots: tuple[str, ...] | None = None) -> bool:
-    """Whether code of this file is the author's: neither torch's nor the standard library's nor numpy's."""
+
+def role_of(filename: str, author_roots: tuple[str, ...] | None = None) -> int:
+    """Whose code a file is: the library's (torch's, the standard library's, numpy's) or the author's.
+
+    SILENT is library code below which nothing is the model's doing, whoever wrote it: imports, and Dynamo at work."""
     global _roots
-    loaded = sum(package in sys.modules for package in ("torch", "numpy"))
+    loaded = sum(package in sys.modules for package in ("torch", "numpy", "sympy"))
     if _roots[0] != loaded or not _roots[1]:
         _roots = (loaded, _library_roots())
+    if filename.startswith("<frozen importlib") or filename.endswith(_SILENT):
+        return SILENT
     if filename.startswith("<"):  # made by exec: the author's if somebody kept the source
-        return filename != "<string>" and not filename.startswith("<frozen") and bool(linecache.getlines(filename))
+        generated = filename == "<string>" or filename.startswith("<frozen") or not linecache.getlines(filename)
+        return LIBRARY if generated else AUTHOR
     if author_roots is not None:
-        return filename.startswith(author_roots)
+        return AUTHOR if filename.startswith(author_roots) else LIBRARY
     for root in _roots[1]:
         if filename.startswith(root) and not any(site in filename[len(root) - 1:] for site in _SITE):
-            return False
-    return True
+            return LIBRARY
+    return AUTHOR
+
+
+_SILENT = tuple(os.path.join("torch", *path) for path in (("_dynamo", "convert_frame.py"), ("jit", "_recursive.py"),
+                                                          ("jit", "frontend.py")))
 
 
 def source_of(filename: str) -> bytes:
@@ -224,10 +236,14 @@ def literal_of(value: Any) -> str | None:
 _KINDS = ("torch module", "module", "autograd", "dataclass", "namedtuple", "enum", "library", "author")
 
 
-def class_facts(cls: type) -> tuple[int, str, str, int, tuple[str, ...]]:
-    """(kind, public name if it is the library's, file, line of the class statement or 0, fields)."""
+def class_facts(cls: type, leaves: tuple[type, ...] | None = None) -> tuple[int, str, str, int, tuple[str, ...]]:
+    """(kind, public name if it is the library's, file, line of the class statement or 0, fields).
+
+    A leaf, which the user wants to keep as it is, is written like a class of the library's."""
     torch = sys.modules.get("torch")
     path = name_of(cls) or ""
+    if not path and leaves and issubclass(cls, leaves):
+        path = f"{cls.__module__}.{cls.__qualname__}"
     is_module = torch is not None and issubclass(cls, torch.nn.Module)
     fields: tuple[str, ...] = ()
     if path:

@@ -16,7 +16,15 @@ class Error(ValueError):
 
 class Recorder:
     origin: str
-    def __new__(cls, model: object, author_roots: object = None) -> Recorder: ...
+    def __new__(
+        cls,
+        model: object,
+        author_roots: object = None,
+        *,
+        leaves: object = (),
+        origin: str = "",
+        tracked: bool = True,
+    ) -> Recorder: ...
     def run(self, label: str, args: tuple[object, ...] = (), kwargs: dict[str, object] = {}) -> object: ...
     def log_bytes(self) -> bytes: ...
     def dump(self) -> str: ...
