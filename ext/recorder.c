@@ -636,4 +636,44 @@ static PyTypeObject recorder_type = {
 
 #endif
 
+/* ---- trace files ---- */
+
+typedef struct trace_job {
+    pel_str bytes;
+    pel_buf out;
+} trace_job;
+
+static void dump_trace_file(pel_ctx *ctx, void *arg) {
+    trace_job *j = arg;
+    pel_log_dump(ctx, pel_log_read(ctx, j->bytes), &j->out);
+}
+
+PyDoc_STRVAR(dump_trace_doc, "dump_trace(data)\n--\n\nThe text of a trace file's log, for people.");
+
+static PyObject *dump_trace(PyObject *module, PyObject *argument) {
+    (void)module;
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(argument, &buffer, PyBUF_SIMPLE) != 0) return NULL;
+    pel_ctx *ctx = pel_ext_open();
+    PyObject *result = NULL;
+    if (ctx) {
+        trace_job j = { .bytes = { buffer.buf, (size_t)buffer.len }, .out = pel_buf_in(ctx) };
+        pel_err err;
+        bool done;
+        Py_BEGIN_ALLOW_THREADS
+        done = pel_attempt(ctx, dump_trace_file, &j, &err);
+        Py_END_ALLOW_THREADS
+        pel_str s = pel_buf_str(&j.out);
+        result = done ? PyUnicode_DecodeUTF8(s.ptr, (Py_ssize_t)s.len, "surrogatepass") : pel_ext_raise_err(&err, NULL);
+        pellucid_close(ctx);
+    }
+    PyBuffer_Release(&buffer);
+    return result;
+}
+
+PyMethodDef pel_ext_trace_methods[] = {
+    { "dump_trace", dump_trace, METH_O, dump_trace_doc },
+    { NULL, NULL, 0, NULL },
+};
+
 int pel_ext_add_recorder(PyObject *module) { return PyModule_AddType(module, &recorder_type); }

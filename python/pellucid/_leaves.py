@@ -197,11 +197,13 @@ class _Uninitialised(TorchFunctionMode):
     """Tensors on the meta device have no elements to fill; torch would import half of itself to find that out."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
-        in_place = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
-        if in_place and args and isinstance(args[0], torch.Tensor) and args[0].is_meta:
-            return args[0]
-        return func(*args, **(kwargs or {}))
+        target = args[0] if args else kwargs.get("tensor")  # torch.nn.init's functions name it
+        fills = name.endswith("_") and not name.endswith("__") and name != "requires_grad_"
+        if fills and isinstance(target, torch.Tensor) and target.is_meta:
+            return target
+        return func(*args, **kwargs)
 
 
 def _build(cls: type, given: Arguments) -> nn.Module | None:
