@@ -3,9 +3,8 @@
  * Only attributes of code objects are used, so instructions come as the compiler wrote them, whatever the interpreter
  * has made of them since. A constant that no literal can express stays the object that it is: the source names it
  * __pellucid_const_N__, N being its index in a list that is handed back. */
-#include "ext.h"
+#include "convert.h"
 
-#include "bytecode/code.h"
 #include "decompile/decompile.h"
 #include "decompile/line_map.h"
 #include "python/print.h"
@@ -175,6 +174,11 @@ static pel_code_object *import_code(importer *in, PyObject *object) {
     code->n_consts = consts->n;
     pel_code_finish(in->ctx, code, 0);
     return code;
+}
+
+pel_code_object *pel_ext_import_code(pel_ctx *ctx, PyObject *code, PyObject *keep, PyObject *objects) {
+    importer in = { .ctx = ctx, .keep = keep, .objects = objects };
+    return import_code(&in, code);
 }
 
 static void import_body(pel_ctx *ctx, void *arg) {

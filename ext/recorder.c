@@ -7,6 +7,8 @@
  * Neither changes what the program does. */
 #include "recorder.h"
 
+#include "trace/program.h"
+
 #if PEL_CAN_RECORD
 
 /* ---- errors: the recorder may run out of memory, the model must not notice ---- */
@@ -31,7 +33,10 @@ static bool attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void *arg
     rec->busy = true;
     bool done = pel_attempt(rec->ctx, do_job, &j, &rec->err);
     rec->busy = was_busy;
-    if (!done) rec->failed = true;
+    if (!done) {
+        rec->failed = true;
+        PyErr_Clear();
+    }
     return done;
 }
 
@@ -325,6 +330,13 @@ static void uninstall(pel_recorder *rec, hooks *before) {
         _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate_before ? evaluate_before : _PyEval_EvalFrameDefault);
 }
 
+/* Whether the log is nobody else's at the moment; raises if not. */
+static bool is_free(const pel_recorder *rec) {
+    if (!rec->thread && !rec->is_writing) return true;
+    PyErr_SetString(PyExc_RuntimeError, rec->thread ? "the recorder is running" : "the recorder is writing a skeleton");
+    return false;
+}
+
 typedef struct run_event {
     PyObject *label, *args, *kwargs, *result;
 } run_event;
@@ -402,10 +414,7 @@ static PyObject *recorder_run(pel_recorder *rec, PyObject *arguments, PyObject *
             PyErr_SetString(PyExc_RuntimeError, "a recorder is running in this thread already");
             return NULL;
         }
-    if (rec->thread) {
-        PyErr_SetString(PyExc_RuntimeError, "this recorder is running in another thread");
-        return NULL;
-    }
+    if (!is_free(rec)) return NULL;
     if (rec->failed) return pel_ext_raise_err(&rec->err, NULL);
     event.args = given ? PySequence_Tuple(given) : PyTuple_New(0);
     if (!event.args) return NULL;
@@ -447,10 +456,7 @@ static void dump_log(pel_ctx *ctx, void *arg) {
 }
 
 static PyObject *text_of_log(pel_recorder *rec, void (*body)(pel_ctx *ctx, void *arg), bool is_text) {
-    if (rec->thread) {
-        PyErr_SetString(PyExc_RuntimeError, "the recorder is running");
-        return NULL;
-    }
+    if (!is_free(rec)) return NULL;
     pel_ctx *scratch = pel_ext_open(); /* the log's own memory stays as small as it is */
     if (!scratch) return NULL;
     text_job j = { .rec = rec, .out = pel_buf_in(scratch) };
@@ -477,6 +483,72 @@ PyDoc_STRVAR(dump_doc, "dump()\n--\n\nThe log as text, for people.");
 static PyObject *recorder_dump(pel_recorder *rec, PyObject *ignored) {
     (void)ignored;
     return text_of_log(rec, dump_log, true);
+}
+
+typedef struct synthesis {
+    const pel_log *log;
+    pel_skeleton made;
+} synthesis;
+
+static void synthesise(pel_ctx *ctx, void *arg) {
+    synthesis *s = arg;
+    pel_log_check(ctx, s->log);
+    pel_synthesise(ctx, s->log, &s->made);
+}
+
+/* What the synthesis has to say about its work, for Skeleton.report. */
+static PyObject *report_of(const pel_program *program) {
+    static const char *const kinds[] = { [PEL_REMARK_GUARD] = "guard", [PEL_REMARK_FALLBACK] = "fallback",
+                                         [PEL_REMARK_EMBEDDED] = "embedded", [PEL_REMARK_REFUSED] = "refused",
+                                         [PEL_REMARK_NOTE] = "note" };
+    unsigned n_functions = 0, from_source = 0;
+    for (uint32_t i = 0; i < program->functions.n; i++) {
+        if (program->functions.at[i]->dead) continue;
+        n_functions++;
+        from_source += program->functions.at[i]->from_source;
+    }
+    PyObject *remarks = PyList_New(0);
+    for (uint32_t i = 0; remarks && i < program->remarks.n; i++) {
+        const pel_remark *remark = &program->remarks.at[i];
+        pel_str file = program->log->files.at[remark->file].path;
+        PyObject *row = Py_BuildValue("(ss#s#I)", kinds[remark->kind], remark->text.ptr, (Py_ssize_t)remark->text.len,
+                                      file.ptr, (Py_ssize_t)file.len, remark->line);
+        if (!row || PyList_Append(remarks, row) != 0) Py_CLEAR(remarks);
+        Py_XDECREF(row);
+    }
+    if (!remarks) return NULL;
+    return Py_BuildValue("{s:I,s:I,s:I,s:N}", "functions", n_functions, "from_source", from_source, "classes",
+                         (unsigned)program->classes.n, "remarks", remarks);
+}
+
+PyDoc_STRVAR(synthesise_doc, "synthesise()\n--\n\n"
+                             "The skeleton of what was recorded: (source, name of the root class, report).");
+
+static PyObject *recorder_synthesise(pel_recorder *rec, PyObject *ignored) {
+    (void)ignored;
+    if (!is_free(rec)) return NULL;
+    synthesis work = { .log = rec->log };
+    pel_err err;
+    bool done;
+    rec->is_writing = true; /* the log's names are its ctx's, so the work is done there */
+    Py_BEGIN_ALLOW_THREADS
+    done = pel_attempt(rec->ctx, synthesise, &work, &err);
+    Py_END_ALLOW_THREADS
+    rec->is_writing = false;
+    PyObject *result = NULL;
+    if (done) {
+        pel_str root = work.made.root ? pel_name_str(work.made.root) : PEL_STR("");
+        PyObject *report = report_of(work.made.program);
+        PyObject *source = PyUnicode_DecodeUTF8(work.made.source.ptr, (Py_ssize_t)work.made.source.len, "surrogatepass");
+        PyObject *name = PyUnicode_DecodeUTF8(root.ptr, (Py_ssize_t)root.len, "surrogatepass");
+        if (report && source && name) result = PyTuple_Pack(3, source, name, report);
+        Py_XDECREF(report);
+        Py_XDECREF(source);
+        Py_XDECREF(name);
+    } else {
+        pel_ext_raise_err(&err, NULL);
+    }
+    return result;
 }
 
 /* ---- the type ---- */
@@ -511,6 +583,7 @@ static int recorder_set_origin(pel_recorder *rec, PyObject *value, void *closure
         PyErr_SetString(PyExc_TypeError, "origin must be a str");
         return -1;
     }
+    if (!is_free(rec)) return -1;
     if (attempt(rec, set_origin, value)) return 0;
     pel_ext_raise_err(&rec->err, NULL);
     return -1;
@@ -540,7 +613,9 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     if (leaves && leaves != Py_None && !(rec->leaf_types = tuple_of_types(leaves))) goto failed;
     if (pel_torch_find(&rec->torch) != 0) goto failed;
     rec->helpers = PyImport_ImportModule("pellucid._library");
-    if (!rec->helpers || !(rec->ctx = pel_ext_open())) goto failed;
+    rec->kept_list = PyList_New(0);
+    rec->odd_constants = PyList_New(0);
+    if (!rec->helpers || !rec->kept_list || !rec->odd_constants || !(rec->ctx = pel_ext_open())) goto failed;
     if (rec->torch.present) {
         rec->leaves = helper_module("pellucid._leaves");
         rec->formulas = helper_module("pellucid._formula");
@@ -563,6 +638,8 @@ static int recorder_traverse(pel_recorder *rec, visitproc visit, void *arg) {
     Py_VISIT(rec->helpers);
     Py_VISIT(rec->leaves);
     Py_VISIT(rec->formulas);
+    Py_VISIT(rec->kept_list);
+    Py_VISIT(rec->odd_constants);
     int stop = pel_torch_visit(&rec->torch, visit, arg);
     return stop ? stop : pel_visit_seen(rec, visit, arg);
 }
@@ -574,6 +651,8 @@ static int recorder_clear(pel_recorder *rec) {
     Py_CLEAR(rec->helpers);
     Py_CLEAR(rec->leaves);
     Py_CLEAR(rec->formulas);
+    Py_CLEAR(rec->kept_list);
+    Py_CLEAR(rec->odd_constants);
     pel_forget_all(rec);
     pel_torch_release(&rec->torch);
     return 0;
@@ -589,6 +668,7 @@ static void recorder_dealloc(pel_recorder *rec) {
 static PyMethodDef recorder_methods[] = {
     { "run", (PyCFunction)(void (*)(void))recorder_run, METH_VARARGS | METH_KEYWORDS, run_doc },
     { "log_bytes", (PyCFunction)(void (*)(void))recorder_log_bytes, METH_NOARGS, log_bytes_doc },
+    { "synthesise", (PyCFunction)(void (*)(void))recorder_synthesise, METH_NOARGS, synthesise_doc },
     { "dump", (PyCFunction)(void (*)(void))recorder_dump, METH_NOARGS, dump_doc },
     { NULL, NULL, 0, NULL },
 };

@@ -12,7 +12,7 @@
 #ifndef PEL_EXT_RECORDER_H
 #define PEL_EXT_RECORDER_H
 
-#include "code_object.h"
+#include "convert.h"
 #include "frames.h"
 #include "torch_compat.h"
 #include "trace/log.h"
@@ -83,12 +83,14 @@ typedef struct pel_recorder {
     pel_map values; /* hash -> first value with that hash */
     PEL_VEC(pel_id) next_same_hash; /* value -> next value of equal hash */
     PEL_VEC(PyObject *) kept;
+    PyObject *kept_list, *odd_constants; /* lists: what code objects were made of, and their constants without literal */
     uint64_t last_number, last_serial;
     pel_id small_ints[1030];
 
     /* the run */
     PyThreadState *thread; /* NULL while nothing runs */
     struct pel_recorder *next_running;
+    bool is_writing;       /* a thread works on the log without the GIL */
     PyObject *event_mode;
     bool busy;             /* the recorder itself is at work: look away */
     bool failed;
