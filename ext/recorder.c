@@ -7,7 +7,7 @@
  * Neither changes what the program does. */
 #include "recorder.h"
 
-#include "trace/program.h"
+#include "skeleton.h"
 
 #if PEL_CAN_RECORD
 
@@ -496,31 +496,6 @@ static void synthesise(pel_ctx *ctx, void *arg) {
     pel_synthesise(ctx, s->log, &s->made);
 }
 
-/* What the synthesis has to say about its work, for Skeleton.report. */
-static PyObject *report_of(const pel_program *program) {
-    static const char *const kinds[] = { [PEL_REMARK_GUARD] = "guard", [PEL_REMARK_FALLBACK] = "fallback",
-                                         [PEL_REMARK_EMBEDDED] = "embedded", [PEL_REMARK_REFUSED] = "refused",
-                                         [PEL_REMARK_NOTE] = "note" };
-    unsigned n_functions = 0, from_source = 0;
-    for (uint32_t i = 0; i < program->functions.n; i++) {
-        if (program->functions.at[i]->dead) continue;
-        n_functions++;
-        from_source += program->functions.at[i]->from_source;
-    }
-    PyObject *remarks = PyList_New(0);
-    for (uint32_t i = 0; remarks && i < program->remarks.n; i++) {
-        const pel_remark *remark = &program->remarks.at[i];
-        pel_str file = program->log->files.at[remark->file].path;
-        PyObject *row = Py_BuildValue("(ss#s#I)", kinds[remark->kind], remark->text.ptr, (Py_ssize_t)remark->text.len,
-                                      file.ptr, (Py_ssize_t)file.len, remark->line);
-        if (!row || PyList_Append(remarks, row) != 0) Py_CLEAR(remarks);
-        Py_XDECREF(row);
-    }
-    if (!remarks) return NULL;
-    return Py_BuildValue("{s:I,s:I,s:I,s:N}", "functions", n_functions, "from_source", from_source, "classes",
-                         (unsigned)program->classes.n, "remarks", remarks);
-}
-
 PyDoc_STRVAR(synthesise_doc, "synthesise()\n--\n\n"
                              "The skeleton of what was recorded: (source, name of the root class, report).");
 
@@ -535,20 +510,7 @@ static PyObject *recorder_synthesise(pel_recorder *rec, PyObject *ignored) {
     done = pel_attempt(rec->ctx, synthesise, &work, &err);
     Py_END_ALLOW_THREADS
     rec->is_writing = false;
-    PyObject *result = NULL;
-    if (done) {
-        pel_str root = work.made.root ? pel_name_str(work.made.root) : PEL_STR("");
-        PyObject *report = report_of(work.made.program);
-        PyObject *source = PyUnicode_DecodeUTF8(work.made.source.ptr, (Py_ssize_t)work.made.source.len, "surrogatepass");
-        PyObject *name = PyUnicode_DecodeUTF8(root.ptr, (Py_ssize_t)root.len, "surrogatepass");
-        if (report && source && name) result = PyTuple_Pack(3, source, name, report);
-        Py_XDECREF(report);
-        Py_XDECREF(source);
-        Py_XDECREF(name);
-    } else {
-        pel_ext_raise_err(&err, NULL);
-    }
-    return result;
+    return done ? pel_ext_skeleton(&work.made) : pel_ext_raise_err(&err, NULL);
 }
 
 /* ---- the type ---- */

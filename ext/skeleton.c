@@ -1,6 +1,5 @@
 /* Synthesis: a trace file becomes the source of a skeleton. */
-#include "ext.h"
-#include "trace/program.h"
+#include "skeleton.h"
 
 typedef struct synthesis {
     pel_str bytes;
@@ -37,8 +36,8 @@ static PyObject *remarks_of(const pel_program *program) {
     return list;
 }
 
-static PyObject *result_of(const synthesis *job) {
-    const pel_program *program = job->skeleton.program;
+PyObject *pel_ext_skeleton(const pel_skeleton *skeleton) {
+    const pel_program *program = skeleton->program;
     unsigned n_functions = 0, n_from_source = 0;
     for (uint32_t i = 0; i < program->functions.n; i++) {
         const pel_program_function *function = program->functions.at[i];
@@ -48,7 +47,7 @@ static PyObject *result_of(const synthesis *job) {
     }
     PyObject *remarks = remarks_of(program);
     if (!remarks) return NULL;
-    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N})", str_of(job->skeleton.source), program->root->text,
+    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N})", str_of(skeleton->source), program->root->text,
                          (Py_ssize_t)program->root->len, "functions", n_functions, "from_source", n_from_source,
                          "classes", program->classes.n, "embedded", program->embedded.n, "remarks", remarks);
 }
@@ -74,7 +73,7 @@ static PyObject *synthesise(PyObject *module, PyObject *args) {
     done = pel_attempt(ctx, run_synthesis, &job, &err);
     Py_END_ALLOW_THREADS
     if (!done) err.line = 0; /* of one of many files: the message names it */
-    PyObject *result = done ? result_of(&job) : pel_ext_raise_err(&err, NULL);
+    PyObject *result = done ? pel_ext_skeleton(&job.skeleton) : pel_ext_raise_err(&err, NULL);
     pellucid_close(ctx);
     PyBuffer_Release(&trace);
     return result;

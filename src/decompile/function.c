@@ -40,7 +40,7 @@ static void read_all(pel_ctx *ctx, void *arg) {
     stack s = { 0 };
     pel_region_begin(l, &whole, &s);
     pel_read_range(l, &whole, &s, 0);
-    pel_tidy(l, &whole.out);
+    pel_decompile_tidy(l, &whole.out);
     job->body = whole.out;
 }
 

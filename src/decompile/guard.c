@@ -135,7 +135,7 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     node->Try.finalbody = with_pass(l, final.out);
     r->start = start;
     node->mark = 0;
-    pel_emit(l, node);
+    pel_lift_emit(l, node);
     return next;
 }
 
@@ -220,7 +220,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     }
     node->Try.handlers = handlers;
     r->start = start;
-    pel_emit(l, node);
+    pel_lift_emit(l, node);
     if (tail != PEL_NONE && r->is_handler && l->c->at[tail].op == PEL_I_POP_EXC) { /* the handler around ends there, too */
         r->done = true;
         r->exit = tail + 1;
@@ -271,7 +271,7 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
         node->With.body = inner->With.body;
     }
     r->start = start;
-    pel_emit(l, node);
+    pel_lift_emit(l, node);
     if (go_on != PEL_NONE && go_on != next) {
         uint32_t label = l->c->at[go_on].op == PEL_I_JUMP ? l->c->at[go_on].target : go_on;
         if (label >= next && label < r->end && l->c->at[label].level == l->c->at[at].level) return label == next ? next : label;

@@ -200,7 +200,7 @@ static pel_node *name_node(pel_lift *l, pel_name name, pel_CTX use, uint32_t at)
 
 /* ---- statements ---- */
 
-void pel_emit(pel_lift *l, pel_node *stmt) {
+void pel_lift_emit(pel_lift *l, pel_node *stmt) {
     region *r = l->region;
     if (!stmt->mark && r->start < l->c->n) stmt->mark = l->c->at[r->start].offset + 1;
     pel_nodes_push(l->ctx, &r->out, stmt);
@@ -215,7 +215,7 @@ static void emit_assign(pel_lift *l, pel_targets *targets, pel_node *last, pel_n
     pel_node *assign = pel_node_new(l->ctx, PEL_Assign);
     assign->Assign.targets = all;
     assign->Assign.value = value;
-    pel_emit(l, assign);
+    pel_lift_emit(l, assign);
 }
 
 static pel_node *alias_of(pel_lift *l, pel_name name, pel_name as) {
@@ -236,7 +236,7 @@ static void store_import(pel_lift *l, pack *p, pel_name target, uint32_t at) {
     pel_node *stmt = pel_node_new(l->ctx, PEL_Import);
     bool as = p->attribute != NULL || !is_first;
     stmt->Import.names = pel_nodes_one(l->ctx, alias_of(l, module, as ? target : NULL));
-    pel_emit(l, stmt);
+    pel_lift_emit(l, stmt);
 }
 
 static bool is_def(const pel_node *node) {
@@ -315,7 +315,7 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
             pel_name *name = it.node->kind == PEL_ClassDef ? &it.node->ClassDef.name : &it.node->FunctionDef.name;
             if (*name != target->Name.id) pel_lift_fail(l, at, "a definition is stored under another name");
             it.node->mark = 0;
-            pel_emit(l, it.node);
+            pel_lift_emit(l, it.node);
             return;
         }
         if (l->region->pending_targets.n || has_pending(l, s)) {
@@ -389,7 +389,7 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
         aug->AugAssign.target = target;
         aug->AugAssign.op = it.node->BinOp.op;
         aug->AugAssign.value = it.node->BinOp.right;
-        pel_emit(l, aug);
+        pel_lift_emit(l, aug);
         return;
     }
     case IT_SILENT:
@@ -891,7 +891,7 @@ static void emit_import_from(pel_lift *l, pack *p) {
     stmt->ImportFrom.module = p->module->len ? p->module : NULL;
     stmt->ImportFrom.level = p->level;
     stmt->ImportFrom.names = p->aliases;
-    pel_emit(l, stmt);
+    pel_lift_emit(l, stmt);
 }
 
 static void pop(pel_lift *l, stack *s, uint32_t at) {
@@ -912,7 +912,7 @@ static void pop(pel_lift *l, stack *s, uint32_t at) {
     if (is_def(value)) pel_lift_fail(l, at, "a definition is thrown away");
     pel_node *stmt = pel_node_new(l->ctx, PEL_Expr);
     stmt->Expr.value = value;
-    pel_emit(l, stmt);
+    pel_lift_emit(l, stmt);
 }
 
 /* [a, b, c] = SWAP n: exchange. A value and the copy above it stay neighbours. */
@@ -992,7 +992,7 @@ static void append(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     if (key) pel_nodes_push(l->ctx, &elt->Tuple.elts, key);
     pel_nodes_push(l->ctx, &elt->Tuple.elts, value);
     stmt->Expr.value = elt;
-    pel_emit(l, stmt);
+    pel_lift_emit(l, stmt);
 }
 
 static void format(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
@@ -1063,7 +1063,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         declare(l, ins);
         node = pel_node_new(l->ctx, PEL_Delete);
         node->Delete.targets = pel_nodes_one(l->ctx, name_node(l, ins->name, PEL_Del, at));
-        pel_emit(l, node);
+        pel_lift_emit(l, node);
         break;
     case PEL_I_CELL: pel_push(l->ctx, s, (item){ .kind = IT_SILENT, .at = at }); break;
     case PEL_I_LOAD_CLEAR: pel_push(l->ctx, s, (item){ .kind = IT_SAVED, .at = at }); break;
@@ -1100,7 +1100,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         target->Attribute.ctx = PEL_Del;
         node = pel_node_new(l->ctx, PEL_Delete);
         node->Delete.targets = pel_nodes_one(l->ctx, target);
-        pel_emit(l, node);
+        pel_lift_emit(l, node);
         break;
     }
     case PEL_I_SUBSCR: {
@@ -1117,7 +1117,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         pel_node *slice = pel_pop_expr(l, s, at), *object = pel_pop_expr(l, s, at);
         node = pel_node_new(l->ctx, PEL_Delete);
         node->Delete.targets = pel_nodes_one(l->ctx, subscript(l, object, slice, PEL_Del, at));
-        pel_emit(l, node);
+        pel_lift_emit(l, node);
         break;
     }
     case PEL_I_UNARY:

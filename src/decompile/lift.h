@@ -130,7 +130,7 @@ item pel_stack_pop(pel_lift *l, stack *s, uint32_t at);
 void pel_push_expr(pel_lift *l, stack *s, uint32_t at, pel_node *node);
 pel_node *pel_pop_expr(pel_lift *l, stack *s, uint32_t at);
 pel_node *pel_item_expr(pel_lift *l, item it, uint32_t at); /* the expression that an item stands for */
-void pel_emit(pel_lift *l, pel_node *stmt);                 /* a statement, in the region */
+void pel_lift_emit(pel_lift *l, pel_node *stmt);                 /* a statement, in the region */
 void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at);
 
 /* One instruction that is no jump. Returns false, on trial only, if it would make a statement. */
@@ -185,6 +185,6 @@ pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *loop_stmt, uint32_t 
 
 /* ---- tidy.c ---- */
 pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code);
-void pel_tidy(pel_lift *l, pel_nodes *body);
+void pel_decompile_tidy(pel_lift *l, pel_nodes *body);
 
 #endif

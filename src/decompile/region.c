@@ -67,7 +67,7 @@ static bool leaves_loop(const loop *lp, uint32_t label) { return label < lp->fro
 static void emit_break(pel_lift *l, loop *lp, uint32_t to, uint32_t at) {
     if (lp->broke_to == PEL_NONE) lp->broke_to = to;
     lp->n_breaks++;
-    pel_emit(l, pel_make(l, PEL_Break, at));
+    pel_lift_emit(l, pel_make(l, PEL_Break, at));
 }
 
 static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
@@ -79,16 +79,16 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
     if (last && (to == r->end || pel_resolve(l, to) == r->fall)) {
         if (lp && s->n < r->base && leaves_loop(lp, to)) emit_break(l, lp, to, at);
         else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again)
-            pel_emit(l, pel_make(l, PEL_Continue, at));
+            pel_lift_emit(l, pel_make(l, PEL_Continue, at));
         return;
     }
     if (lp && (to == lp->head || pel_resolve(l, to) == lp->head || (lp->again != PEL_NONE && to == lp->again))) {
-        pel_emit(l, pel_make(l, PEL_Continue, at));
+        pel_lift_emit(l, pel_make(l, PEL_Continue, at));
         return;
     }
     if (lp && leaves_loop(lp, to)) {
         bool ends = to + 1 < l->c->n && l->c->at[to + 1].op == PEL_I_RETURN && l->c->at[to + 1].sub == 1 && l->c->at[to].op == PEL_I_CONST;
-        if (ends) pel_emit(l, pel_make(l, PEL_Return, at)); /* the end of the function, from within a loop */
+        if (ends) pel_lift_emit(l, pel_make(l, PEL_Return, at)); /* the end of the function, from within a loop */
         else emit_break(l, lp, to, at);
         return;
     }
@@ -120,14 +120,14 @@ static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse
         pel_node *assert = pel_node_new(l->ctx, PEL_Assert); /* if not test: assert False */
         assert->Assert.test = t->negation;
         assert->Assert.msg = body.at[0]->Assert.msg;
-        pel_emit(l, assert);
+        pel_lift_emit(l, assert);
         return;
     }
     pel_node *node = pel_node_new(l->ctx, PEL_If);
     node->If.test = t->expr;
     node->If.body = pass_if_empty(l, body);
     node->If.orelse = orelse;
-    pel_emit(l, node);
+    pel_lift_emit(l, node);
 }
 
 static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
@@ -161,7 +161,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         pel_node *node = pel_node_new(l->ctx, PEL_If);
         node->If.test = t->negation;
         node->If.body = pel_nodes_one(l->ctx, pel_make(l, PEL_Continue, body));
-        pel_emit(l, node);
+        pel_lift_emit(l, node);
         return body;
     }
     if (lp && leaves_loop(lp, other)) {
@@ -223,7 +223,7 @@ uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at) {
     node->For.body = pass_if_empty(l, body.out);
     uint32_t next = read_orelse(l, r, s, &lp, end, &node->For.orelse);
     r->start = start;
-    pel_emit(l, node);
+    pel_lift_emit(l, node);
     return next;
 }
 
@@ -292,7 +292,7 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     node->While.body = pass_if_empty(l, inner.out);
     *next = read_orelse(l, r, s, &lp, bottom + 1, &node->While.orelse);
     r->start = start;
-    pel_emit(l, node);
+    pel_lift_emit(l, node);
     return true;
 }
 
@@ -349,7 +349,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     next = last + 1;
     if (while_test) next = read_orelse(l, r, s, &lp, last + 1, &node->While.orelse);
     r->start = at;
-    pel_emit(l, node);
+    pel_lift_emit(l, node);
     return next;
 }
 
@@ -433,7 +433,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             if (s->n && s->at[s->n - 1].kind == IT_SILENT) pel_stack_pop(l, s, at); /* a class returns its cell */
             else node->Return.value = pel_pop_expr(l, s, at);
             node->parens = ins->sub == 1 ? 2 : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1 : 0;
-            pel_emit(l, node);
+            pel_lift_emit(l, node);
             back_to_base(l, r, s);
             at++;
             if (r->open_ended) r->done = true;
@@ -445,7 +445,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             if (ins->arg > 1) node->Raise.cause = pel_pop_expr(l, s, at);
             if (ins->arg > 0) node->Raise.exc = pel_pop_expr(l, s, at);
             if (asserts) node = assert_false(l, node->Raise.exc, at);
-            pel_emit(l, node);
+            pel_lift_emit(l, node);
             back_to_base(l, r, s);
             at++;
             if (r->open_ended) r->done = true;

@@ -174,7 +174,7 @@ static void keep_generator(pel_lift *l, pel_nodes *body) {
     pel_nodes_push(l->ctx, body, never);
 }
 
-void pel_tidy(pel_lift *l, pel_nodes *body) {
+void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     bool is_lambda = pel_name_is(l->code->name, "<lambda>");
     bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
     if (is_lambda || l->is_comp) return;
