@@ -11,7 +11,7 @@ typedef struct candidate {
 typedef struct search {
     pel_ctx *ctx;
     PEL_VEC(candidate) found;
-    pel_node *within;
+    pel_node *within, *tree;
     uint32_t depth;
 } search;
 
@@ -80,7 +80,7 @@ static bool same_parameters(const pel_node *node, const pel_code_object *code) {
 static bool holds_all(const pel_node *node, const pel_author *author) {
     for (uint32_t i = 0; i < author->insns->n; i++) {
         const pel_position *at = &author->positions[i];
-        if (author->insns->at[i].op == PEL_OP_RESUME || at->line < 0 || at->col < 0) continue;
+        if (at->line < 0 || at->col < 0 || (at->line == at->end_line && at->col == at->end_col)) continue; /* a whole line */
         if (!pel_inside(at, node)) return false;
     }
     return true;
@@ -105,6 +105,7 @@ static void find_node(pel_author *author, const pel_code_object *code, const sea
     if (best) {
         author->node = best->node;
         author->within = best->within;
+        author->file = s->tree;
     } else {
         author->why = "its source does not contain it";
     }
@@ -131,8 +132,8 @@ typedef struct parse_job {
 static void parse_file(pel_ctx *ctx, void *arg) {
     parse_job *job = arg;
     pel_source source = pel_source_decode(ctx, job->file->path, job->file->source);
-    pel_node *tree = pel_parse(ctx, &source, job->version);
-    collect(job->found, &tree);
+    job->found->tree = pel_parse(ctx, &source, job->version);
+    collect(job->found, &job->found->tree);
 }
 
 pel_author *pel_align(pel_ctx *ctx, const pel_log *log) {

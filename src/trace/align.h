@@ -13,6 +13,7 @@ typedef struct pel_author {
     uint32_t n_units;
     pel_node *node;                /* FunctionDef, AsyncFunctionDef, Lambda or a comprehension; NULL: `why` says why */
     pel_node *within;              /* the class or function whose body holds it, NULL for the file's */
+    pel_node *file;                /* the Module it stands in */
     const char *why;
 } pel_author;
 

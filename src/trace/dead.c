@@ -436,6 +436,7 @@ bool pel_remove_dead(pel_synth *s, pel_group *group) {
     for (uint32_t p = 0; p < group->n_params; p++) {
         pel_param *param = &group->params[p];
         bool dead = !has(&sw, live, param->name) && !has(&sw, sw.captured, param->name);
+        param->unread = dead;
         if (dead && !param->dead && pel_may_drop(s, group, p)) {
             param->dead = true;
             sw.changed = true;

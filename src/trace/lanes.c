@@ -13,34 +13,45 @@ void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...) {
 
 /* ---- values ---- */
 
-bool pel_live(pel_synth *s, pel_id id) {
-    uint8_t *known = &s->live[id];
-    if (*known) return *known == 2;
-    *known = 1; /* a container that holds itself is not live by that */
-    const pel_value *value = pel_value_at(s->log, id);
-    bool live = value->kind == PEL_V_TENSOR || value->tracked;
-    switch (value->kind) {
-    case PEL_V_TUPLE:
-    case PEL_V_SIZE:
-    case PEL_V_LIST:
-    case PEL_V_SET:
-    case PEL_V_FROZENSET:
-    case PEL_V_DICT:
-    case PEL_V_SLICE:
-    case PEL_V_RANGE:
-    case PEL_V_PARTIAL:
-        for (uint32_t i = 0; i < value->n && !live; i++) live = pel_live(s, value->items[i]);
-        break;
-    case PEL_V_OBJECT: /* what the run made may hold anything; what was there before it is looked at by its parts */
-        live = !pel_is_static_object(s, id);
-        break;
-    default: break;
+bool pel_live(const pel_synth *s, pel_id id) { return s->live[id]; }
+
+/* A value is live if it is a tensor or a tracked number, or holds one. An object is live if it ever does, or if the run
+ * changes it: then what it holds at one time says nothing about another. */
+static void find_live(pel_synth *s) {
+    const pel_log *log = s->log;
+    pel_map live_objects = { 0 };
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (pel_id id = 1; id < log->values.n; id++) {
+            if (s->live[id]) continue;
+            const pel_value *value = pel_value_at(log, id);
+            bool live = value->kind == PEL_V_TENSOR || value->tracked;
+            switch (value->kind) {
+            case PEL_V_TUPLE:
+            case PEL_V_SIZE:
+            case PEL_V_LIST:
+            case PEL_V_SET:
+            case PEL_V_FROZENSET:
+            case PEL_V_DICT:
+            case PEL_V_SLICE:
+            case PEL_V_RANGE:
+            case PEL_V_PARTIAL:
+                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
+                break;
+            case PEL_V_OBJECT:
+                live = pel_map_has(&live_objects, value->object) || pel_map_has(&s->written, value->class);
+                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
+                if (live) pel_map_set(s->ctx, &live_objects, value->object, 1);
+                break;
+            default: break;
+            }
+            if (live) s->live[id] = changed = true;
+        }
     }
-    *known = live ? 2 : 1;
-    return live;
 }
 
-bool pel_plain(pel_synth *s, pel_id id) {
+bool pel_plain(const pel_synth *s, pel_id id) {
     const pel_value *value = pel_value_at(s->log, id);
     if (value->tracked || value->truncated) return false;
     switch (value->kind) {
@@ -72,55 +83,8 @@ bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val) {
     return false;
 }
 
-bool pel_is_static_object(pel_synth *s, pel_id id) {
-    const pel_value *value = pel_value_at(s->log, id);
-    return value->kind == PEL_V_OBJECT && pel_map_has(&s->static_objects, value->object);
-}
-
-static void mark_static(pel_synth *s, pel_id id, uint32_t depth) {
-    const pel_value *value = pel_value_at(s->log, id);
-    switch (value->kind) {
-    case PEL_V_OBJECT:
-        if (depth > 200 || !pel_map_set(s->ctx, &s->static_objects, value->object, 1)) return;
-        break;
-    case PEL_V_TUPLE:
-    case PEL_V_LIST:
-    case PEL_V_SET:
-    case PEL_V_FROZENSET:
-    case PEL_V_DICT:
-    case PEL_V_METHOD:
-    case PEL_V_PARTIAL:
-    case PEL_V_FUNCTION:
-        if (depth > 200) return;
-        break;
-    default: return;
-    }
-    for (uint32_t i = 0; i < value->n; i++) mark_static(s, value->items[i], depth + 1);
-}
-
-/* Objects that were there before the run: what modules hold, what global names gave, and attributes of such. */
-static void find_static_objects(pel_synth *s) {
-    const pel_log *log = s->log;
-    for (uint32_t m = 1; m < log->modules.n; m++)
-        for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++)
-            mark_static(s, log->modules.at[m].attributes[i].value, 0);
-    for (uint32_t a = 1; a < log->activations.n; a++) {
-        const pel_activation *activation = &log->activations.at[a];
-        const pel_author *author = &s->authors[activation->code];
-        pel_id below = 0;
-        for (uint32_t i = 0; i < activation->n_records; i++) {
-            const pel_record *record = &activation->records[i];
-            if (record->kind != PEL_R_PUSH || !author->insns) continue;
-            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-            if (index == PEL_NO_TARGET) continue;
-            uint16_t op = author->insns->at[index].op;
-            uint8_t owner = pel_value_at(log, below)->kind;
-            if (op == PEL_OP_LOAD_GLOBAL) mark_static(s, record->value, 0);
-            if (op == PEL_OP_LOAD_ATTR && (owner == PEL_V_CLASS || owner == PEL_V_LIBRARY || pel_is_static_object(s, below)))
-                mark_static(s, record->value, 0);
-            below = record->value;
-        }
-    }
+bool pel_is_static_object(const pel_synth *s, pel_id id) {
+    return pel_value_at(s->log, id)->kind == PEL_V_OBJECT && !s->live[id];
 }
 
 pel_id pel_self_of(const pel_walk *w, const pel_lane *lane) {
@@ -501,7 +465,6 @@ static pel_id class_of_self(pel_synth *s, const pel_activation *activation) {
 /* Whether the function was made by another one that was recorded: then it is written inside of that one. */
 static bool made_in_run(pel_synth *s, const pel_author *author) {
     if (!author->node) return false;
-    if (author->node->kind != PEL_FunctionDef && author->node->kind != PEL_AsyncFunctionDef) return true;
     if (!author->within || author->within->kind == PEL_ClassDef) return false;
     for (pel_id id = 1; id < s->log->codes.n; id++)
         if (s->authors[id].node == author->within) return true;
@@ -587,6 +550,7 @@ static void group_activations(pel_synth *s) {
         bool comprehension = author->node && author->node->kind != PEL_FunctionDef &&
                              author->node->kind != PEL_AsyncFunctionDef && author->node->kind != PEL_Lambda;
         if (comprehension) continue; /* part of the function around it */
+        if (activation->run < log->runs.n && !log->runs.at[activation->run].result) continue; /* the run failed */
         uint64_t key = key_of(s, id), number;
         if (!pel_map_get(&by_key, key, &number)) {
             pel_group *group = pel_new(s->ctx, pel_group);
@@ -627,8 +591,10 @@ static void find_written(pel_synth *s) {
                 const pel_value *object = pel_value_at(log, below);
                 pel_id class = object->kind == PEL_V_MODULE ? pel_module_at(log, object->module)->class
                                : object->kind == PEL_V_OBJECT ? object->class : 0;
-                if (class)
+                if (class) {
                     pel_map_set(s->ctx, &s->written, pel_key2(class, PEL_KEY(author->insns->at[index].name)), 1);
+                    if (object->kind == PEL_V_OBJECT) pel_map_set(s->ctx, &s->written, class, 1);
+                }
             }
             if (record->kind == PEL_R_PUSH) below = record->value;
         }
@@ -645,13 +611,13 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
     s->authors = pel_align(ctx, log);
     s->group_of = pel_new_array(ctx, log->activations.n, pel_group *);
     s->linked = pel_new_array(ctx, log->activations.n, bool);
-    s->live = pel_new_array(ctx, log->values.n, uint8_t);
+    s->live = pel_new_array(ctx, log->values.n, bool);
     for (uint32_t r = 0; r < log->runs.n; r++) {
         s->trained |= log->runs.at[r].training;
         s->evaluated |= !log->runs.at[r].training;
     }
-    find_static_objects(s);
     find_written(s);
+    find_live(s);
     uint32_t round = 0, splits = 0;
     s->regroup = true;
     do {

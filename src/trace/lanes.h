@@ -31,7 +31,8 @@ typedef struct pel_param {
     bool keyword_only;
     pel_node *fallback;     /* the author's default, or NULL */
     const pel_taint *taint; /* a fact: of what the calls pass */
-    bool dead;              /* link: nothing reads it */
+    bool unread;            /* nothing reads it */
+    bool dead;              /* and so it goes */
 } pel_param;
 
 struct pel_group {
@@ -147,9 +148,8 @@ typedef struct pel_synth {
     PEL_VEC(pel_group *) groups;
     pel_group **group_of; /* per activation */
     bool *linked;         /* per activation: some link of this round leads to it */
-    uint8_t *live;        /* per value: 0 not asked, 1 no, 2 yes */
-    pel_map static_objects;
-    pel_map written;      /* class and attribute -> 1 */
+    bool *live;           /* per value */
+    pel_map written;      /* class and attribute -> 1; class of an object that is no module -> 1 */
     pel_map attribute_taint;
     pel_map cell_taint;   /* code and name -> taint */
     pel_map unwritable;   /* nodes that name an object without a literal -> 1 */
@@ -159,6 +159,7 @@ typedef struct pel_synth {
     PEL_VEC(pel_reference) references;
     bool changed;         /* a fact grew in this round */
     bool regroup;         /* split grew: begin again */
+    bool asked_training;  /* some text depends on self.training */
     bool trained, evaluated; /* runs in train mode, in eval mode */
 } pel_synth;
 
@@ -201,11 +202,12 @@ bool pel_env_same(const pel_env *a, const pel_env *b);
 void pel_walk_group(pel_synth *s, pel_group *group);
 
 /* ---- values ---- */
-bool pel_live(pel_synth *s, pel_id value);  /* holds a tensor or a tracked number */
-bool pel_plain(pel_synth *s, pel_id value); /* can be folded into the text */
+bool pel_live(const pel_synth *s, pel_id value);  /* holds a tensor or a tracked number */
+bool pel_plain(const pel_synth *s, pel_id value); /* can be folded into the text */
 bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values);
 bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val);
-bool pel_is_static_object(pel_synth *s, pel_id value);
+/* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
+bool pel_is_static_object(const pel_synth *s, pel_id value);
 pel_id pel_self_of(const pel_walk *w, const pel_lane *lane); /* module, or 0 */
 
 /* ---- lanes_expr.c ---- */

@@ -57,7 +57,7 @@ static pel_id meant(pel_walk *w, const call *c, uint32_t lane) {
             if (self->kind == PEL_V_MODULE && self->module == module) return id;
             continue;
         }
-        if (!child->direct) continue;
+        if (!child->direct || callee->kind == PEL_V_LIBRARY) continue; /* called back by it */
         if (callee->kind == PEL_V_CLASS && !pel_name_is(code->name, "__init__")) continue;
         direct++;
         if (!only) only = id;
@@ -243,6 +243,8 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
     } else if (!target->in_place && !link->receiver) {
         link->callee = PEL_CALLEE_NAME;
         text->Call.func = pel_make_name(w->ctx, w->log->codes.at[target->code].code->name, PEL_Load);
+        const pel_node *func = c->node->Call.func; /* a lambda has no name but that of what holds it */
+        target->hint = func->kind == PEL_Attribute ? func->Attribute.attr : func->kind == PEL_Name ? func->Name.id : target->hint;
     }
     link->node = text;
     c->val->text = text;
@@ -376,6 +378,13 @@ static bool is_identity_module(pel_walk *w, const call *c, pel_front front) {
     return true;
 }
 
+/* Function.apply(x): the class is written as the author has it, with its backward. */
+static bool is_autograd(const pel_walk *w, const call *c) {
+    if (!c->base) return false;
+    const pel_value *base = pel_value_at(w->log, c->base->at[0]);
+    return base->kind == PEL_V_CLASS && pel_class_at(w->log, base->class)->kind == PEL_CLASS_AUTOGRAD;
+}
+
 static void mark_pinned(pel_walk *w, const call *c) {
     for (uint32_t i = 0; i < c->kids.n; i++) {
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
@@ -460,6 +469,7 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
                        (container && !c->base->taint && !asked_by_data);
         }
     }
+    if (is_autograd(w, c)) pure = true;
     for (uint32_t i = 0; i < c->kids.n; i++) { /* callbacks: as pure as what they call */
         if (!dynamic && pure && callee->kind == PEL_V_LIBRARY) { /* getattr, len, isinstance ask a fixed object */
             w->s->linked[c->kids.at[i].activation] = true;
@@ -588,6 +598,11 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
             if (c.base->text->kind != PEL_Name) pel_lost(w, node, "keyword arguments are changed here");
             pel_env_slot(w, node->Call.func->Attribute.value->Name.id)->parts = NULL;
         }
+    }
+    if (is_autograd(w, &c)) {
+        pel_forget_kids(w, &c.kids);
+        c.kids.n = 0;
+        pel_class_row(w, pel_value_at(w->log, c.base->at[0])->class);
     }
     if (pel_on_records(w, &c.kids)) { /* they are written whole: what their methods do is not looked at */
         pel_forget_kids(w, &c.kids);

@@ -297,6 +297,7 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
     }
     if (pel_name_is(name, "training")) {
         val->fixed = true;
+        w->s->asked_training = true;
         return;
     }
     if (written) {

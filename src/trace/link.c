@@ -314,7 +314,8 @@ static void name_functions(pel_synth *s, const reach *r) {
             pel_name own = s->log->codes.at[group->code].code->name;
             bool fixed = group->is_root || group->pinned || group->is_property || group->is_init || (group->hint && group->hint == own);
             if (pass == 0 && !fixed) continue;
-            pel_name wish = group->class && group->hint ? group->hint : own;
+            pel_name wish = (group->class || own->text[0] == '<') && group->hint ? group->hint : own;
+            if (wish->text[0] == '<') wish = pel_intern_c(s->ctx, "function");
             if (group->is_root) wish = pel_intern_c(s->ctx, "forward");
             pel_program_function *function = pel_new(s->ctx, pel_program_function);
             *function = (pel_program_function){ .code = group->code, .class = group->class, .from_source = true,
@@ -400,6 +401,61 @@ static void check(pel_synth *s, const reach *r) {
             pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, s->program->remarks.at[i].line, 0, "%.*s", PEL_FMT(s->program->remarks.at[i].text));
 }
 
+/* ---- what the root was not recorded with ---- */
+
+static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
+    const pel_param *param = &root->params[p];
+    const pel_log *log = s->log;
+    if (param->kind != PEL_PARAM_PLAIN) return NULL;
+    pel_id first = log->activations.at[root->lanes[0]].locals[param->local];
+    for (uint32_t i = 0; i < root->n_lanes; i++) {
+        pel_id value = log->activations.at[root->lanes[i]].locals[param->local];
+        if (!pel_plain(s, value) || !pel_value_same(log, value, first)) return NULL;
+    }
+    pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load), *value = pel_value_expression(s->ctx, s->program, first);
+    if (!value) return NULL;
+    bool none = value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_NONE;
+    if (value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_TRUE) return name;
+    if (value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_FALSE) return pel_not(s->ctx, name);
+    pel_node *test = pel_node_new(s->ctx, PEL_Compare);
+    test->Compare.left = name;
+    test->Compare.ops = (pel_cmpops){ pel_new_array(s->ctx, 1, uint8_t), 1 };
+    test->Compare.ops.at[0] = none ? PEL_Is : PEL_Eq;
+    test->Compare.comparators = pel_nodes_one(s->ctx, value);
+    return test;
+}
+
+static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *message) {
+    pel_node *made = pel_node_new(s->ctx, PEL_Assert);
+    made->Assert.test = test;
+    made->Assert.msg = pel_make_constant(s->ctx, pel_const_str(s->ctx, pel_str_of(message)));
+    pel_nodes_push(s->ctx, body, made);
+}
+
+/* Arguments that the text never looks at have the values they were recorded with, and so has the mode. */
+static void guard_root(pel_synth *s, pel_group *root) {
+    pel_nodes body = { 0 }, tests = { 0 };
+    for (uint32_t p = 1; p < root->n_params; p++) {
+        if (!root->params[p].unread) continue;
+        pel_node *test = as_recorded(s, root, p);
+        if (test) pel_nodes_push(s->ctx, &tests, test);
+    }
+    if (tests.n == 1) guard(s, &body, tests.at[0], "not recorded with this argument");
+    else if (tests.n) {
+        pel_node *all = pel_node_new(s->ctx, PEL_BoolOp);
+        all->BoolOp.op = PEL_And;
+        all->BoolOp.values = tests;
+        guard(s, &body, all, "not recorded with these arguments");
+    }
+    if (s->asked_training && s->trained != s->evaluated) {
+        pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),
+                                            pel_intern_c(s->ctx, "training"), PEL_Load);
+        guard(s, &body, s->trained ? mode : pel_not(s->ctx, mode), s->trained ? "recorded in train mode only" : "recorded in eval mode only");
+    }
+    for (uint32_t i = 0; i < root->body.n; i++) pel_nodes_push(s->ctx, &body, root->body.at[i]);
+    root->body = body;
+}
+
 static void find_instances(pel_synth *s) {
     for (uint32_t m = 1; m < s->log->modules.n; m++) {
         const pel_log_module *module = pel_module_at(s->log, m);
@@ -437,6 +493,8 @@ void pel_link_all(pel_synth *s) {
         else if (node->kind == PEL_Lambda) node->Lambda.args = args[group->number];
         else if (node->kind == PEL_Name && group->function) node->Name.id = group->function->name;
     }
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r.seen[i] && s->groups.at[i]->is_root && s->groups.at[i]->n_params) guard_root(s, s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r.seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
     find_instances(s);

@@ -1,4 +1,5 @@
-/* Dataclasses, model outputs and named tuples: small classes of the same name and fields. */
+/* Classes that are no modules: dataclasses, model outputs and named tuples become small classes of the same name and
+ * fields; autograd functions are written as the author has them. */
 #include "python/parse.h"
 #include "trace/lanes.h"
 
@@ -71,11 +72,64 @@ static pel_node *field(pel_synth *s, pel_name name) {
     return made;
 }
 
-/* Fills def of the records that the texts construct. */
+/* ---- autograd functions ---- */
+
+typedef struct imports { /* what the names of a file mean: name -> path */
+    pel_synth *s;
+    pel_map path;
+} imports;
+
+static void note_imports(imports *im, pel_nodes body) {
+    pel_ctx *ctx = im->s->ctx;
+    for (uint32_t i = 0; i < body.n; i++) {
+        pel_node *node = body.at[i];
+        bool from = node->kind == PEL_ImportFrom;
+        if (node->kind != PEL_Import && (!from || node->ImportFrom.level || !node->ImportFrom.module)) continue;
+        pel_nodes names = from ? node->ImportFrom.names : node->Import.names;
+        for (uint32_t k = 0; k < names.n; k++) {
+            pel_name name = names.at[k]->alias.name, as = names.at[k]->alias.asname ? names.at[k]->alias.asname : name;
+            pel_str path = from ? pel_format(ctx, "%s.%s", node->ImportFrom.module->text, name->text) : pel_name_str(name);
+            if (!from && !names.at[k]->alias.asname) { /* import a.b binds a */
+                size_t dot = 0;
+                while (dot < path.len && path.ptr[dot] != '.') dot++;
+                path.len = dot;
+                as = pel_intern(ctx, path.ptr, path.len);
+            }
+            pel_map_set(ctx, &im->path, PEL_KEY(as), PEL_KEY(pel_intern(ctx, path.ptr, path.len)));
+        }
+    }
+}
+
+static void write_imported(void *arg, pel_node **slot) {
+    imports *im = arg;
+    uint64_t path;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load && pel_map_get(&im->path, PEL_KEY((*slot)->Name.id), &path)) {
+        pel_node *made = pel_library_expression(im->s->ctx, im->s->program, pel_name_str((pel_name)(uintptr_t)path));
+        if (made) *slot = made;
+        return;
+    }
+    pel_each_child(*slot, write_imported, im);
+}
+
+static pel_node *author_class(pel_synth *s, pel_id class) {
+    for (pel_id code = 1; code < s->log->codes.n; code++) {
+        const pel_author *author = &s->authors[code];
+        if (s->log->codes.at[code].class != class || !author->within || author->within->kind != PEL_ClassDef) continue;
+        pel_node *def = pel_copy(s->ctx, author->within);
+        imports im = { .s = s };
+        note_imports(&im, author->file->Module.body);
+        write_imported(&im, &def);
+        return def;
+    }
+    return NULL;
+}
+
+/* Fills def of the classes that the texts name. */
 void pel_write_records(pel_synth *s) {
     for (uint32_t i = 0; i < s->program->classes.n; i++) {
         pel_program_class *row = s->program->classes.at[i];
         const pel_log_class *class = pel_class_at(s->log, row->class);
+        if (class->kind == PEL_CLASS_AUTOGRAD) row->def = author_class(s, row->class);
         bool named = class->kind == PEL_CLASS_NAMEDTUPLE;
         if (row->def || (class->kind != PEL_CLASS_DATACLASS && !named)) continue;
         pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);
