@@ -64,10 +64,44 @@ static bool is_idle_call(const shortener *s, const pel_node *node) {
     return names && pel_map_find(names, PEL_KEY(callee->Attribute.attr), 0);
 }
 
-static void drop_idle_calls(void *arg, pel_node **slot) {
+static bool is_number(const pel_node *node, int64_t value) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
+           !node->Constant.value->integer.digits.len && node->Constant.value->integer.small == value;
+}
+
+/* e + 0, e * 1: folding leaves them behind. e must make a new object, or its user could change another's. */
+static bool is_idle_arithmetic(const pel_node *node) {
+    if (node->kind != PEL_BinOp || (node->BinOp.left->kind != PEL_Call && node->BinOp.left->kind != PEL_BinOp)) return false;
+    bool adds = node->BinOp.op == PEL_Add || node->BinOp.op == PEL_Sub;
+    return is_number(node->BinOp.right, adds ? 0 : 1) && (adds || node->BinOp.op == PEL_Mult);
+}
+
+/* self.layers[:12], where there are twelve in every instance */
+static bool is_whole_list(const shortener *s, const pel_node *node) {
+    if (node->kind != PEL_Subscript || node->Subscript.slice->kind != PEL_Slice || node->Subscript.ctx != PEL_Load) return false;
+    const pel_node *list = node->Subscript.value, *slice = node->Subscript.slice;
+    if (slice->Slice.step || !slice->Slice.upper || (slice->Slice.lower && !is_number(slice->Slice.lower, 0)) ||
+        list->kind != PEL_Attribute || !is_self(s, list->Attribute.value))
+        return false;
+    bool found = false;
+    for (uint32_t i = 1; i < s->log->modules.n; i++) {
+        const pel_log_module *row = &s->log->modules.at[i];
+        if (row->class != s->function->class) continue;
+        pel_id child = 0;
+        for (uint32_t k = 0; k < row->child_names.n; k++)
+            if (row->child_names.at[k] == list->Attribute.attr) child = row->children[k];
+        if (!child || !is_number(slice->Slice.upper, pel_module_at(s->log, child)->child_names.n)) return false;
+        found = pel_str_is(pel_class_at(s->log, pel_module_at(s->log, child)->class)->path, "torch.nn.ModuleList");
+    }
+    return found;
+}
+
+static void drop_idle_parts(void *arg, pel_node **slot) {
     shortener *s = arg;
-    pel_each_child(*slot, drop_idle_calls, s);
+    pel_each_child(*slot, drop_idle_parts, s);
     if (is_idle_call(s, *slot)) *slot = (*slot)->Call.args.at[0];
+    if (is_idle_arithmetic(*slot)) *slot = (*slot)->BinOp.left;
+    if (is_whole_list(s, *slot)) *slot = (*slot)->Subscript.value;
 }
 
 /* ---- statements that do nothing ---- */
@@ -349,7 +383,7 @@ void pel_shorten(pel_ctx *ctx, pel_program *program) {
             s.function = program->functions.at[i];
             if (s.function->dead || !s.function->def) continue;
             for (uint32_t k = 0; k < s.function->def->FunctionDef.body.n; k++)
-                drop_idle_calls(&s, &s.function->def->FunctionDef.body.at[k]);
+                drop_idle_parts(&s, &s.function->def->FunctionDef.body.at[k]);
             drop_idle_statements(&s, &s.function->def->FunctionDef.body, false);
             inline_calls(&s, &s.function->def);
             merge_forwarder(&s);
