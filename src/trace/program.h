@@ -1,6 +1,6 @@
 /* What the synthesis passes hand to each other: the skeleton in the making.
  *
- *   align -> lanes -> taint -> link -> tidy -> shorten -> guard -> init -> emit
+ *   align -> lanes -> taint -> link -> tidy -> shorten -> init -> emit
  *
  * lanes writes the bodies of functions and methods; link finds which of them call each other and what
  * is dead; init writes the constructors from the module tree; emit puts all in one file in an order that
@@ -70,7 +70,6 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 /* ---- the passes ---- */
 void pel_lanes(pel_ctx *ctx, pel_program *program);
 void pel_shorten(pel_ctx *ctx, pel_program *program);
-void pel_guard_root(pel_ctx *ctx, pel_program *program);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */
