@@ -175,35 +175,41 @@ def _wrap(tree, code):
     The compiler gives a function the variables that its text mentions; who runs a code object in the place of another
     needs those that the other had.
     """
-    functions = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    if not functions:
-        lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
-        if code.co_name != "<lambda>" or not lambdas:
-            raise _error(f"{code.co_name}: the text has no function")
-    else:
-        mentioned = [ast.Name(name, ast.Load()) for name in (*code.co_freevars, *code.co_cellvars, *code.co_varnames)
-                     if name.isidentifier()]
-        function = functions[-1]
-        rebound = {name for node in ast.walk(function) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
-        assigned = [ast.Name(name, ast.Store()) for name in code.co_varnames
-                    if name.isidentifier() and name not in rebound]
-        dead = [ast.Expr(ast.Tuple(mentioned, ast.Load()))] if mentioned else []
-        if assigned:
-            dead.insert(0, ast.Assign(assigned, ast.Constant(None)))
+    names = _names_of(code)
+    found = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name in names]
+    if found:
+        function = found[0]  # the outermost: ast.walk goes by levels
+        rebound = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+        variables = [name for name in code.co_varnames if name.isidentifier()]
+        mentioned = [ast.Name(name, ast.Load()) for name in (*code.co_freevars, *variables)]
+        mentioned += [ast.parse(f"lambda: {name}", mode="eval").body for name in code.co_cellvars]
+        dead = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in variables if name not in rebound]
+        if mentioned:
+            dead.append(ast.Expr(ast.Tuple(mentioned, ast.Load())))
         if dead:
             function.body.append(ast.If(ast.Constant(False), dead, []))
+        if function not in tree.body:
+            return tree  # it stands inside one already
+    elif not any(isinstance(n, ast.Lambda) for n in ast.walk(tree)):
+        raise _error(f"{code.co_name}: the text has no function")
     outer = ast.parse("def __pellucid_outer__():\n    pass").body[0]
     outer.body = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars] + tree.body
     return ast.Module([outer], [])
 
 
+def _names_of(code):
+    """What the source may call it: names like <lambda> are none there."""
+    return {code.co_name, code.co_name.replace("<", "_").replace(">", "_")}
+
+
 def _find(made, code):
-    """The code object called like code, nearest to the root."""
+    """The code object called like code (or as the source had to call it), nearest to the root."""
+    names = _names_of(code)
     level = [made]
     while level:
         level = [c for parent in level for c in parent.co_consts if isinstance(c, types.CodeType)]
         for candidate in level:
-            if candidate.co_name == code.co_name:
+            if candidate.co_name in names:
                 return candidate
     raise _error(f"{code.co_name}: the text does not define it")
 

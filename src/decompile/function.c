@@ -1,5 +1,5 @@
 /* A code object -> def, lambda, class, comprehension, module. */
-#include "decompile/lift.h"
+#include "decompile/flat.h"
 
 /* ---- reading one code object ---- */
 
@@ -35,6 +35,11 @@ static void read_all(pel_ctx *ctx, void *arg) {
     pel_canon_check(ctx, l->c);
     l->open = pel_new_array(ctx, (size_t)l->c->n_guards + 1, bool);
     l->head_open = pel_new_array(ctx, (size_t)l->c->n + 1, bool);
+    if (pel_is_juggled(l->c)) {
+        job->body = pel_read_flat(l);
+        pel_decompile_tidy(l, &job->body);
+        return;
+    }
     find_loops(l);
     region whole = { .end = l->c->n_main, .fall = PEL_NONE };
     stack s = { 0 };
@@ -240,12 +245,32 @@ static pel_node *returned(pel_lift *l, pel_nodes body, uint32_t from) {
     return node;
 }
 
+/* The name of a def: generated code has names like "resume_in_<lambda>". */
+static pel_name def_name(pel_lift *l) {
+    pel_name name = l->code->name;
+    pel_buf text = pel_buf_in(l->ctx);
+    for (uint32_t i = 0; i < name->len; i++) {
+        char c = name->text[i];
+        pel_put_byte(&text, c == '<' || c == '>' ? '_' : c);
+    }
+    return pel_intern(l->ctx, pel_buf_str(&text).ptr, pel_buf_str(&text).len);
+}
+
+static pel_node *def_of(pel_lift *l, pel_nodes body) {
+    bool is_async = l->code->flags & (PEL_CO_COROUTINE | PEL_CO_ASYNC_GENERATOR);
+    pel_node *node = pel_node_new(l->ctx, is_async ? PEL_AsyncFunctionDef : PEL_FunctionDef);
+    node->FunctionDef.name = def_name(l);
+    node->FunctionDef.body = body;
+    return node;
+}
+
 static pel_node *read_lambda(pel_lift *l) {
     reading job = { .l = l };
     read_all(l->ctx, &job);
     pel_node *value = returned(l, job.body, 0);
     if (!value && job.body.n == 1 && job.body.at[0]->kind == PEL_Expr && l->code->flags & PEL_CO_GENERATOR)
         value = job.body.at[0]->Expr.value; /* a generator's value is thrown away */
+    if (!value && pel_is_juggled(l->c)) return def_of(l, job.body); /* it was one, before it was rewritten */
     if (!value) pel_lift_fail(l, 0, "a lambda that is no expression");
     pel_node *node = pel_node_new(l->ctx, PEL_Lambda);
     node->Lambda.body = value;
@@ -288,11 +313,7 @@ static pel_node *read_new(pel_lift *outer, const pel_code_object *code) {
         node->ClassDef.body = read_body(l);
         return node;
     }
-    bool is_async = code->flags & (PEL_CO_COROUTINE | PEL_CO_ASYNC_GENERATOR);
-    pel_node *node = pel_node_new(l->ctx, is_async ? PEL_AsyncFunctionDef : PEL_FunctionDef);
-    node->FunctionDef.name = code->name;
-    node->FunctionDef.body = read_body(l);
-    return node;
+    return def_of(l, read_body(l));
 }
 
 pel_node *pel_read_function(pel_lift *outer, const pel_code_object *code, uint32_t at) {
@@ -317,6 +338,39 @@ pel_node *pel_read_function(pel_lift *outer, const pel_code_object *code, uint32
     return node;
 }
 
+typedef struct search {
+    const pel_code_object *code;
+    bool found;
+} search;
+
+static void look_for_nonlocal(void *arg, pel_node **slot) {
+    search *s = arg;
+    if ((*slot)->kind == PEL_Nonlocal)
+        for (uint32_t i = 0; i < s->code->freevars.n; i++)
+            s->found |= s->code->freevars.at[i] == (*slot)->Nonlocal.names.at[0];
+    if (!s->found) pel_each_child(*slot, look_for_nonlocal, arg);
+}
+
+/* A function that stores in variables of a function around it is only Python inside one. */
+static pel_node *with_variables(pel_ctx *ctx, pel_node *def, const pel_code_object *code) {
+    search s = { .code = code };
+    look_for_nonlocal(&s, &def);
+    if (!s.found) return def;
+    pel_node *outer = pel_node_new(ctx, PEL_FunctionDef);
+    pel_str name = pel_format(ctx, "%s_with_variables", def->FunctionDef.name->text);
+    outer->FunctionDef.name = pel_intern(ctx, name.ptr, name.len);
+    outer->FunctionDef.args = pel_node_new(ctx, PEL_arguments);
+    for (uint32_t i = 0; i < code->freevars.n; i++) {
+        pel_node *variable = pel_make_name(ctx, code->freevars.at[i], PEL_Store);
+        pel_node *none = pel_make_constant(ctx, &pel_none);
+        pel_nodes_push(ctx, &outer->FunctionDef.body, pel_make_assign(ctx, variable, none));
+    }
+    pel_nodes_push(ctx, &outer->FunctionDef.body, def);
+    pel_node *inner = pel_make_name(ctx, def->FunctionDef.name, PEL_Load);
+    pel_nodes_push(ctx, &outer->FunctionDef.body, pel_make_return(ctx, inner));
+    return outer;
+}
+
 pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code) {
     pel_lift root = { .ctx = ctx, .result = result, .code = code };
     pel_canon none = { .code = code };
@@ -326,7 +380,7 @@ pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_obj
     if (code->flags & PEL_CO_NEWLOCALS) {
         pel_node *def = pel_read_function(&root, code, PEL_NONE);
         bool is_stmt = def->kind == PEL_FunctionDef || def->kind == PEL_AsyncFunctionDef || def->kind == PEL_ClassDef;
-        module->Module.body = pel_nodes_one(ctx, is_stmt ? def : pel_make_expr(ctx, def));
+        module->Module.body = pel_nodes_one(ctx, is_stmt ? with_variables(ctx, def, code) : pel_make_expr(ctx, def));
         return module;
     }
     pel_lift *l = lift_for(&root, code);

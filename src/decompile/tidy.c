@@ -1,6 +1,6 @@
 /* Statements as the walk made them -> as somebody would have written them. Nothing here changes what the compiler
  * makes of them. */
-#include "decompile/lift.h"
+#include "decompile/flat.h"
 
 static bool is_none(const pel_node *e) { return e && e->kind == PEL_Constant && e->Constant.value->kind == PEL_CONST_NONE; }
 
@@ -175,7 +175,7 @@ static void keep_generator(pel_lift *l, pel_nodes *body) {
 }
 
 void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
-    bool is_lambda = pel_name_is(l->code->name, "<lambda>");
+    bool is_lambda = pel_name_is(l->code->name, "<lambda>") && !pel_is_juggled(l->c);
     bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
     if (is_lambda || l->is_comp) return;
     if (is_class) class_ends(body);

@@ -18,7 +18,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
-COMMANDS = ["dis"]
+COMMANDS = ["dis", "decompile"]
 MAGIC = {"3.8": 3413, "3.9": 3425, "3.10": 3439, "3.11": 3495, "3.12": 3531, "3.13": 3571}
 
 

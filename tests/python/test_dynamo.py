@@ -1,0 +1,95 @@
+"""Bytecode that no compiler laid out: what Dynamo generates, decompiled, compiled again and run in its place."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+pellucid = pytest.importorskip("pellucid", reason="the extension is not built for this Python")
+
+import dynamo_programs  # noqa: E402
+from dynamo_programs import PROGRAMS, log  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SHARED = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "data" / "dynamo"
+
+
+def plain(value):
+    """Something that can be compared with ==, tensors by dtype, grad and bits."""
+    if isinstance(value, torch.Tensor):
+        return ("tensor", str(value.dtype), value.requires_grad, tuple(value.shape), value.detach().double().tolist())
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [type(value).__name__, *map(plain, value)]
+    return value
+
+
+def run(function, calls):
+    """Results and what was left behind: the log, the arguments, the grad mode, what was printed."""
+    log.clear()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = [plain(function(*arguments)) for arguments in calls]
+    left = [plain(log), plain(calls), torch.is_grad_enabled(), printed.getvalue()]
+    torch.set_grad_enabled(True)
+    return results, left
+
+
+class Replace:
+    """While it is open, code that Dynamo generates is decompiled, and the recompiled text runs in its place."""
+
+    def __enter__(self):
+        self.replaced, self.failed = [], []
+        self.handle = torch._dynamo.convert_frame.register_bytecode_hook(self.hook)
+        return self
+
+    def __exit__(self, *error):
+        self.handle.remove()
+
+    def hook(self, original, generated):
+        try:
+            made = pellucid.recompile(generated)
+        except Exception as error:
+            self.failed.append(f"{generated.co_name}: {type(error).__name__}: {error}")
+            return None
+        self.replaced.append(made)
+        return made
+
+
+FAST = {"plain", "data_if", "data_if_else_joined", "break_in_expression", "no_grad_if", "own_context_manager", "try_finally",
+        "closure_nonlocal", "closure_written", "keyword_arguments", "unpacking", "module"}
+
+
+@pytest.mark.parametrize("name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in PROGRAMS])
+def test_recompiled_code_runs_the_same(name: str) -> None:
+    torch._dynamo.reset()
+    expected = run(*PROGRAMS[name]())
+    function, calls = PROGRAMS[name]()
+    with Replace() as replace:
+        got = run(torch.compile(function, backend="eager"), calls)
+    assert not replace.failed
+    assert got == expected
+    if name != "loop_with_data_break":  # the only one that Dynamo leaves alone altogether
+        assert replace.replaced
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded pairs are not on this machine (PELLUCID_SHARED)")
+def test_recorded_code_decompiles(pellucid) -> None:  # the fixture: the program
+    manifest = json.loads((SHARED / "manifest.json").read_text())
+    for pair in manifest:
+        for name in (pair["transformed"], pair["original"]):
+            result = pellucid("decompile", "--marshal", "3.11", SHARED / name)
+            assert result.code == 0, (name, result.err)
+            assert "# pellucid: incomplete" not in result.out, name
+            compile(result.out, name, "exec")
