@@ -31,6 +31,7 @@ static void read_all(pel_ctx *ctx, void *arg) {
     reading *job = arg;
     pel_lift *l = job->l;
     const pel_insns *insns = pel_decode(ctx, l->code);
+    pel_stack_depths(ctx, insns); /* refuses unbalanced code */
     l->c = pel_normalise(ctx, insns);
     pel_canon_check(ctx, l->c);
     l->open = pel_new_array(ctx, (size_t)l->c->n_guards + 1, bool);
@@ -87,7 +88,8 @@ static pel_nodes read_body(pel_lift *l) {
     reading job = { .l = l };
     pel_err why;
     if (pel_attempt(l->ctx, read_all, &job, &why)) return job.body;
-    if (why.code == PEL_E_MEMORY) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
+    bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
+    if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
     return incomplete_body(l, &why);
 }
 
