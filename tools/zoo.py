@@ -6,7 +6,7 @@
     tools/zoo.py --rerun-failed out.jsonl    those that failed, or that a newer build might mend
     tools/zoo.py --summary out.jsonl         the figures of a run
 
-Each model gets a process of its own with limits on time and memory. Results are JSON lines, one per model.
+Each model gets a (forked) process of its own with limits on time and memory. Results are JSON lines, one per model.
 The zoo is a folder with a zoo.py (names(), load()): $PELLUCID_SHARED/zoo, by default ../shared/zoo.
 """
 
@@ -17,18 +17,24 @@ import ast
 import builtins
 import collections
 import faulthandler
+import importlib.util
 import io
 import json
 import keyword
 import os
+import queue
 import random
 import re
+import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tokenize
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -172,7 +178,6 @@ def run_one(name: str, keep: str | None) -> dict[str, Any]:
         made = pellucid.skeleton(model, args, kwargs, strict=False, origin=name,
                                  progress=lambda text: stage(STAGE_OF.get(text, text)))
     except Exception as error:
-        import traceback
         frames = traceback.extract_tb(error.__traceback__)
         mine = [f for f in frames if os.sep + "pellucid" + os.sep in f.filename]
         at = f" [{os.path.basename(mine[-1].filename)}:{mine[-1].lineno}]" if mine else ""
@@ -258,27 +263,142 @@ def memory_of(pid: int) -> int:
         return 0
 
 
-def run_limited(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    command = [sys.executable, "-W", "ignore", os.path.abspath(__file__), "--one", name]
-    if options.keep:
-        command += ["--keep", options.keep]
-    environment = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-    start = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-                               start_new_session=True)
-    killed = ""
-    with ThreadPoolExecutor(1) as reader:
-        output = reader.submit(process.communicate)
-        while not output.done():
-            time.sleep(0.1)
-            if time.monotonic() - start > options.time:
-                killed = f"took more than {options.time:.0f} s"
-            elif memory_of(process.pid) > MEMORY:
-                killed = f"took more than {MEMORY >> 30} GiB"
-            if killed:
-                os.killpg(process.pid, signal.SIGKILL)
+class Worker:
+    """A process that has imported the libraries once and forks for every model: importing takes longer than most models."""
+
+    def __init__(self, options: argparse.Namespace):
+        command = [sys.executable, "-W", "ignore", os.path.abspath(__file__), "--serve", "--time", str(options.time)]
+        if options.keep:
+            command += ["--keep", options.keep]
+        environment = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def run(self, name: str) -> dict[str, Any]:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        print(name, file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else {"name": name, "error": "the worker ended", "stage": "build", "wall_s": 0.0}
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Referees:
+    """A process that has imported torch alone and forks a referee for every skeleton."""
+
+    def __init__(self) -> None:
+        import pellucid
+        self.path = os.path.join(tempfile.mkdtemp(prefix="zoo-"), "referee")
+        script = os.path.join(os.path.dirname(os.path.abspath(pellucid.__file__)), "_check.py")
+        self.process = subprocess.Popen([sys.executable, "-W", "ignore", os.path.abspath(__file__), "--referees", self.path, script])
+
+    def run(self, data: str, result: str, patience: float) -> str:
+        """In the place of pellucid._verify.run_referee."""
+        for _ in range(600):
+            if os.path.exists(self.path):
                 break
-        stdout, stderr = (b.decode(errors="replace") for b in output.result())
+            time.sleep(0.1)
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(patience)
+            link.connect(self.path)
+            link.sendall(f"{data}\n{result}\n".encode())
+            try:
+                answer = link.recv(1000).decode()
+            except TimeoutError:
+                return f"took more than {patience:.0f} s"
+        return "" if answer == "0" else f"ended with status {answer}"
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(os.path.dirname(self.path), ignore_errors=True)
+
+
+def serve_referees(path: str, script: str) -> None:
+    spec = importlib.util.spec_from_file_location("pellucid_referee", script)
+    assert spec is not None and spec.loader is not None
+    referee = importlib.util.module_from_spec(spec)
+    sys.modules["pellucid_referee"] = referee
+    spec.loader.exec_module(referee)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+        while True:
+            link, _ = server.accept()
+            with link:
+                request = b""
+                while request.count(b"\n") < 2:
+                    request += link.recv(1000)
+                pid = os.fork()
+                if pid == 0:
+                    code = 1
+                    try:
+                        code = referee.main(request.decode().split("\n")[:2])
+                    except BaseException:
+                        traceback.print_exc()
+                    os._exit(code)
+                status = os.waitpid(pid, 0)[1]
+                link.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Reads names, writes rows."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    sys.path.insert(0, ZOO)
+    import zoo
+    for module in ("timm", "torchvision", "transformers", "zoo_hf"):
+        try:
+            if module == "timm":
+                zoo.shim()
+            __import__(module)
+        except Exception as problem:
+            print(f"{module} can't be imported: {problem}", file=sys.stderr)
+    import pellucid._verify
+    referees = Referees()
+    pellucid._verify.run_referee = referees.run
+    for line in sys.stdin:
+        print(json.dumps(run_limited(line.strip(), options)), file=answers, flush=True)
+    referees.close()
+    return 0
+
+
+def run_limited(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """One model in a forked process, with limits on time and memory."""
+    start = time.monotonic()
+    with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+            code = 1
+            try:
+                print("RESULT " + json.dumps(run_one(name, options.keep)), flush=True)
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(code)
+        killed, status = "", None
+        while status is None:
+            time.sleep(0.05)
+            done, found = os.waitpid(pid, os.WNOHANG)
+            if done:
+                status = found
+            elif time.monotonic() - start > options.time:
+                killed = f"took more than {options.time:.0f} s"
+            elif memory_of(pid) > MEMORY:
+                killed = f"took more than {MEMORY >> 30} GiB"
+            if killed and status is None:
+                os.killpg(pid, signal.SIGKILL)
+                status = os.waitpid(pid, 0)[1]
+        out.seek(0)
+        err.seek(0)
+        stdout, stderr = out.read(), err.read()
     row: dict[str, Any] = {"name": name}
     stage = "build"
     for line in stdout.splitlines():
@@ -289,8 +409,9 @@ def run_limited(name: str, options: argparse.Namespace) -> dict[str, Any]:
     if "checks" not in row:
         row["stage"] = stage
         if "error" not in row:
-            last = ([t for t in stderr.splitlines() if t.strip()] or [f"exit status {process.returncode}"])[-1]
-            row["error"] = killed or (f"signal {-process.returncode}: {last}" if process.returncode < 0 else last)
+            lines = [t for t in stderr.splitlines() if t.strip()]
+            last = next((t for t in lines if t.startswith("Fatal Python error")), lines[-1] if lines else "")
+            row["error"] = killed or (f"signal {os.WTERMSIG(status)}: {last}" if os.WIFSIGNALED(status) else last)
     row["wall_s"] = round(time.monotonic() - start, 1)
     return row
 
@@ -307,8 +428,20 @@ def failure_class(row: dict[str, Any]) -> str:
 def run_many(names: list[str], options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     width = max(map(len, names), default=10)
-    with open(options.out, "a") as out, ThreadPoolExecutor(options.workers) as pool:
-        for row in pool.map(lambda n: run_limited(n, options), names):
+    workers: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+    started = [Worker(options) for _ in range(min(options.workers, len(names)))]
+    for worker in started:
+        workers.put(worker)
+
+    def run(name: str) -> dict[str, Any]:
+        worker = workers.get()
+        try:
+            return worker.run(name)
+        finally:
+            workers.put(worker)
+
+    with open(options.out, "a") as out, ThreadPoolExecutor(max(1, len(started))) as pool:
+        for row in pool.map(run, names):
             rows.append(row)
             out.write(json.dumps(row) + "\n")
             out.flush()
@@ -316,6 +449,8 @@ def run_many(names: list[str], options: argparse.Namespace) -> list[dict[str, An
             marks = "".join({"passed": "+", "failed": "X", "refused": "r", "skipped": ".", "-": " "}[found[s]] for s in STAGES)
             ratio = f"{row['lines']:4}/{row['author_lines'] + row['init_lines']:<5}" if "lines" in row else " " * 10
             print(f"{row['name']:{width}} {marks} {ratio} {row['wall_s']:6.1f}s {row.get('error', '')[:110]}", flush=True)
+    for worker in started:
+        worker.close()
     return rows
 
 
@@ -390,11 +525,13 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--time", type=float, default=240.0, metavar="SECONDS", help="limit for one model (240)")
     parser.add_argument("--at-least", type=float, metavar="PERCENT", help="exit 4 if fewer are equal")
-    parser.add_argument("--one", metavar="NAME", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--referees", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.one:
-        print("RESULT " + json.dumps(run_one(options.one, options.keep)), flush=True)
-        return 0
+    if options.referees:
+        serve_referees(*options.referees)
+    if options.serve:
+        return serve(options)
     if options.summary:
         print_summary(read_rows(options.summary))
         return 0

@@ -225,15 +225,23 @@ def verify(model: Any, source: str, root: str, sequences: list[list[dict]], extr
     with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
         data, result = os.path.join(folder, "data.pt"), os.path.join(folder, "result.json")
         torch.save(referee_data(model, source, root, sequences, extra), data)
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check.py")
-        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
-        try:
-            done = subprocess.run([sys.executable, "-W", "ignore", script, data, result], cwd=folder, env=environment,
-                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience)
-        except subprocess.TimeoutExpired:
-            return [Check("build", "failed", f"the referee took more than {patience:.0f} s")]
-        if done.returncode or not os.path.exists(result):
-            last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-            return [Check("build", "failed", f"the referee ended: {last}")]
+        problem = run_referee(data, result, patience)
+        if problem or not os.path.exists(result):
+            return [Check("build", "failed", f"the referee {problem or 'gave no result'}")]
         with open(result) as file:
             return [Check(**row) for row in json.load(file)]
+
+
+def run_referee(data: str, result: str, patience: float) -> str:
+    """Runs the referee in a process of its own; what went wrong with it, in words, or nothing."""
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check.py")
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+    try:
+        done = subprocess.run([sys.executable, "-W", "ignore", script, data, result], cwd=os.path.dirname(data),
+                              env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience)
+    except subprocess.TimeoutExpired:
+        return f"took more than {patience:.0f} s"
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return f"ended with status {done.returncode}: {last}"
+    return ""

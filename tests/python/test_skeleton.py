@@ -32,7 +32,7 @@ def here(monkeypatch) -> None:
 
 
 # What the synthesis can't do yet; the test of a mended one fails until its name is taken out.
-PENDING = {"instances_differ", "dataclass_result", "decorated_forward", "autograd_function"}
+PENDING = {"instances_differ", "dataclass_result", "autograd_function"}
 
 
 @pytest.mark.parametrize("name", [
