@@ -75,7 +75,7 @@ lint: env
 
 asan: env
 	@$(MAKE) --no-print-directory dev PY=$(PY) BUILD=build-asan \
-	    MESON_ARGS="-Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Dpython=disabled -Db_lundef=false"
+	    MESON_ARGS="-Db_sanitize=address,undefined -Dc_args=-fno-sanitize-recover=undefined -Dbuildtype=debugoptimized -Dpython=disabled -Db_lundef=false"
 	@$(IN_ENV) meson test -C build-asan --print-errorlogs --quiet
 	@$(IN_ENV) PELLUCID="$(abspath build-asan)/pellucid" $(PY) tests/run_golden.py
 

@@ -20,7 +20,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
 STRICT = "-Dwerror=true"
 NO_TESTS_CHOSEN = 5  # pytest's exit code
-SANITIZE = ["-Db_sanitize=address,undefined", "-Dbuildtype=debugoptimized", "-Db_lundef=false"]
+SANITIZE = [
+    "-Db_sanitize=address,undefined",
+    "-Dc_args=-fno-sanitize-recover=undefined",
+    "-Dbuildtype=debugoptimized",
+    "-Db_lundef=false",
+]
 
 
 class Steps:

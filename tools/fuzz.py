@@ -20,6 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "fuzz" / "corpus"
 BUILD = ROOT / "build-fuzz"
+C_ARGS = "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined"
 OPTIONS = ["-Dlibfuzzer=true", "-Dpython=disabled", "-Db_sanitize=address,undefined", "-Db_lundef=false"]
 
 
@@ -39,7 +40,7 @@ def replay(build: pathlib.Path, names: list[str]) -> bool:
 def build_fuzzers() -> None:
     environment = {**os.environ, "CC": "clang"}
     if not (BUILD / "build.ninja").exists():
-        command = ["meson", "setup", str(BUILD), *OPTIONS, "-Dbuildtype=debugoptimized", "-Dc_args=-fsanitize=fuzzer-no-link"]
+        command = ["meson", "setup", str(BUILD), *OPTIONS, "-Dbuildtype=debugoptimized", C_ARGS]
         subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", str(BUILD), "--quiet"], check=True)
 

@@ -92,7 +92,7 @@ static void *alloc_from_new_block(pel_ctx *ctx, size_t size) {
 void *pel_alloc_raw(pel_ctx *ctx, size_t size) {
     const size_t align = _Alignof(max_align_t) - 1;
     if (size > SIZE_MAX - align) pel_throw(ctx, PEL_E_MEMORY, 0, "allocation size overflows");
-    size = (size + align) & ~align;
+    size = size ? (size + align) & ~align : align + 1; /* never NULL, not even for nothing */
     if (size <= (size_t)(ctx->limit - ctx->next)) {
         char *at = ctx->next;
         ctx->next += size;

@@ -348,24 +348,24 @@ static pel_node *child_expression(builder *b, pel_id child) {
 
 /* ---- one class ---- */
 
+typedef enum part_kind { PART_ATTRIBUTE, PART_PARAMETER, PART_CHILD, PART_BUFFER, PART_VOLATILE_BUFFER } part_kind;
+
 /* The expressions of one part (a parameter, a child ...) in all instances, unified to a statement. */
 typedef struct part {
     pel_name name;
     pel_node **lanes;
-    enum { PART_ATTRIBUTE, PART_PARAMETER, PART_CHILD, PART_BUFFER, PART_VOLATILE_BUFFER } kind;
+    part_kind kind;
 } part;
 
 typedef PEL_VEC(part) parts;
 
-static part *part_named(builder *b, parts *all, pel_name name, uint32_t n_lanes, int kind) {
+static part *part_named(builder *b, parts *all, pel_name name, uint32_t n_lanes, part_kind kind) {
     for (uint32_t i = 0; i < all->n; i++)
         if (all->at[i].name == name) return &all->at[i];
-    part added = { name, pel_new_array(b->ctx, n_lanes, pel_node *), 0 };
+    part added = { name, pel_new_array(b->ctx, n_lanes, pel_node *), kind };
     for (uint32_t i = 0; i < n_lanes; i++) added.lanes[i] = none(b);
     pel_push(b->ctx, all, added);
-    part *last = &all->at[all->n - 1];
-    last->kind = kind;
-    return last;
+    return &all->at[all->n - 1];
 }
 
 static void collect_parts(builder *b, const pel_program_class *class, parts *out) {
@@ -384,7 +384,7 @@ static void collect_parts(builder *b, const pel_program_class *class, parts *out
             const pel_log_slot *slot = &row->buffers[k];
             bool is_wanted = slot->persistent || is_read(b, row->class, slot->name);
             if (is_made_by_base(row, slot->name) || !is_wanted) continue;
-            int kind = slot->persistent ? PART_BUFFER : PART_VOLATILE_BUFFER;
+            part_kind kind = slot->persistent ? PART_BUFFER : PART_VOLATILE_BUFFER;
             part_named(b, out, slot->name, n, kind)->lanes[i] = buffer_expression(b, module, slot);
         }
     }

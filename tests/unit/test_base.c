@@ -18,6 +18,12 @@ static void allocations_are_aligned_and_clear(pel_ctx *ctx) {
     }
 }
 
+static void nothing_has_an_address_too(pel_ctx *ctx) {
+    void *first = pel_alloc(ctx, 0);
+    void *second = pel_new_array(ctx, 0, int);
+    CHECK(first && second && first != second);
+}
+
 static void large_allocation_keeps_the_current_block(pel_ctx *ctx) {
     char *first = pel_alloc_raw(ctx, 16);
     char *large = pel_alloc_raw(ctx, 1 << 20);
@@ -231,6 +237,7 @@ static void json_writes_infinity_as_text(pel_ctx *ctx) {
 int main(void) {
     static const test tests[] = {
         TEST(allocations_are_aligned_and_clear),
+        TEST(nothing_has_an_address_too),
         TEST(large_allocation_keeps_the_current_block),
         TEST(limits_are_kept),
         TEST(array_size_overflow_is_an_error),
