@@ -99,7 +99,8 @@ static pel_node *empty_constant(pel_ctx *ctx, uint32_t line, uint32_t column) {
 /* Whether the expression of a field starts with a brace, and no space before it. */
 static bool starts_with_brace(const pel_node *field) {
     const pel_node *value = field->FormattedValue.value;
-    bool has_braces = value->kind == PEL_Set || value->kind == PEL_Dict || value->kind == PEL_SetComp || value->kind == PEL_DictComp;
+    bool has_braces =
+        value->kind == PEL_Set || value->kind == PEL_Dict || value->kind == PEL_SetComp || value->kind == PEL_DictComp;
     return has_braces && value->lineno == field->lineno && value->col_offset == field->col_offset + 1;
 }
 

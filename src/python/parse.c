@@ -22,8 +22,17 @@ void pel_unexpected(pel_parser *p, const char *expected) {
     pel_syntax_error(&p->lex, pel_here(p), "expected %s, found %.*s", expected, PEL_FMT(found));
 }
 
+static const char *expected_text(pel_token_kind kind) {
+    switch (kind) { /* where a bracket could close, a comma could stand */
+    case PEL_T_RPAR: return "',' or ')'";
+    case PEL_T_RSQB: return "',' or ']'";
+    case PEL_T_RBRACE: return "',' or '}'";
+    default: return pel_token_text(kind);
+    }
+}
+
 void pel_expect(pel_parser *p, pel_token_kind kind) {
-    if (!pel_at(p, kind)) pel_unexpected(p, pel_token_text(kind));
+    if (!pel_at(p, kind)) pel_unexpected(p, expected_text(kind));
     pel_advance(p);
 }
 
@@ -54,7 +63,8 @@ typedef struct pel_height_check {
     PEL_VEC(struct {
         pel_node *node;
         uint32_t height;
-    }) todo;
+    })
+    todo;
 } pel_height_check;
 
 static void visit_for_height(void *arg, pel_node **slot) {
@@ -73,7 +83,8 @@ static void check_height(pel_parser *p, pel_node *root) {
         pel_node *node = check.todo.at[check.todo.n].node;
         check.height = check.todo.at[check.todo.n].height + 1;
         if (check.height > PEL_MAX_TREE_HEIGHT)
-            pel_lexer_error(&p->lex, PEL_E_TOO_DEEP, pel_start_of(node), "the tree is over %d high", PEL_MAX_TREE_HEIGHT);
+            pel_lexer_error(&p->lex, PEL_E_TOO_DEEP, pel_start_of(node), "the tree is over %d high",
+                            PEL_MAX_TREE_HEIGHT);
         pel_each_child(node, visit_for_height, &check);
     }
 }
@@ -86,6 +97,7 @@ static pel_parser *start(pel_ctx *ctx, const pel_source *source, pel_version ver
                   PEL_VERSION_MAX);
     pel_parser *p = pel_new(ctx, pel_parser);
     p->ctx = ctx;
+    pel_reserve(ctx, &p->scratch, 64);
     p->match = pel_intern_c(ctx, "match");
     p->case_ = pel_intern_c(ctx, "case");
     p->type = pel_intern_c(ctx, "type");

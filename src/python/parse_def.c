@@ -73,7 +73,8 @@ static void parse_plain_parameter(pel_parser *p, pel_parameters *state) {
     if (value)
         pel_push(p->ctx, &state->defaults, value);
     else if (state->has_default)
-        pel_syntax_error(&p->lex, pel_start_of(parameter), "parameter without a default follows parameter with a default");
+        pel_syntax_error(&p->lex, pel_start_of(parameter),
+                         "parameter without a default follows parameter with a default");
     state->has_default = value != NULL;
     pel_push(p->ctx, &state->args, parameter);
 }
@@ -103,7 +104,8 @@ static pel_node *parse_parameters(pel_parser *p, pel_token_kind end, bool is_lam
         }
         if (pel_accept(p, PEL_T_COMMA)) continue;
         if (pel_at(p, PEL_T_LPAR)) pel_syntax_error(&p->lex, pel_here(p), "parameters cannot be parenthesized");
-        if (!pel_at(p, end)) pel_unexpected(p, is_lambda ? "',' or ':' after the parameter" : "',' or ')' after the parameter");
+        if (!pel_at(p, end))
+            pel_unexpected(p, is_lambda ? "',' or ':' after the parameter" : "',' or ')' after the parameter");
     }
     if (state.stage == AFTER_STAR && !arguments->arguments.vararg && !state.kwonlyargs.n)
         pel_syntax_error(&p->lex, state.star, "named arguments must follow bare *");

@@ -4,7 +4,17 @@
 /* ---- operators ---- */
 
 typedef enum pel_precedence {
-    NO_OPERATOR, OR, AND, NOT, COMPARISON, BITOR, BITXOR, BITAND, SHIFT, SUM, TERM,
+    NO_OPERATOR,
+    OR,
+    AND,
+    NOT,
+    COMPARISON,
+    BITOR,
+    BITXOR,
+    BITAND,
+    SHIFT,
+    SUM,
+    TERM,
 } pel_precedence;
 
 /* value: a pel_OPERATOR, or the pel_CMPOP of a comparison that is one token. */
@@ -37,10 +47,10 @@ static const struct pel_operator_row {
 };
 
 static const bool starts_expression[PEL_TOKEN_COUNT] = {
-    [PEL_T_NAME] = true,  [PEL_T_NUMBER] = true, [PEL_T_STRING] = true, [PEL_T_FSTRING] = true, [PEL_T_LPAR] = true,
-    [PEL_T_LSQB] = true,  [PEL_T_LBRACE] = true, [PEL_T_PLUS] = true,   [PEL_T_MINUS] = true,   [PEL_T_TILDE] = true,
-    [PEL_T_NOT] = true,   [PEL_T_LAMBDA] = true, [PEL_T_AWAIT] = true,  [PEL_T_TRUE] = true,    [PEL_T_FALSE] = true,
-    [PEL_T_NONE] = true,  [PEL_T_ELLIPSIS] = true,
+    [PEL_T_NAME] = true, [PEL_T_NUMBER] = true,   [PEL_T_STRING] = true, [PEL_T_FSTRING] = true, [PEL_T_LPAR] = true,
+    [PEL_T_LSQB] = true, [PEL_T_LBRACE] = true,   [PEL_T_PLUS] = true,   [PEL_T_MINUS] = true,   [PEL_T_TILDE] = true,
+    [PEL_T_NOT] = true,  [PEL_T_LAMBDA] = true,   [PEL_T_AWAIT] = true,  [PEL_T_TRUE] = true,    [PEL_T_FALSE] = true,
+    [PEL_T_NONE] = true, [PEL_T_ELLIPSIS] = true,
 };
 
 bool pel_starts_expression(pel_token_kind kind) { return starts_expression[kind]; }

@@ -6,9 +6,7 @@
 #define MAX_DECIMAL_DIGITS 4300 /* CPython's own limit for reading and writing integers in decimal */
 #define MAX_RADIX_DIGITS 20000  /* 0x…, 0o… and 0b…: converting them to decimal takes quadratic time */
 
-static uint32_t digit_value(char c) {
-    return c <= '9' ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10);
-}
+static uint32_t digit_value(char c) { return c <= '9' ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10); }
 
 /* The decimal digits of a number given in another radix: long division is avoided by multiplying up
  * limbs of nine decimal digits, the least significant first. */
@@ -52,7 +50,8 @@ static const pel_const *integer_value(pel_parser *p, const pel_token *token, uin
     bool fits = true;
     for (size_t i = 0; i < len && fits; i++) {
         if (s[i] == '_') continue;
-        fits = !__builtin_mul_overflow(value, radix, &value) && !__builtin_add_overflow(value, digit_value(s[i]), &value);
+        fits =
+            !__builtin_mul_overflow(value, radix, &value) && !__builtin_add_overflow(value, digit_value(s[i]), &value);
     }
     if (fits && value <= INT64_MAX) return pel_const_int(p->ctx, (int64_t)value);
 

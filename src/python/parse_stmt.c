@@ -9,12 +9,12 @@ static const struct {
     bool is_augassign;
     uint8_t op;
 } augassign_ops[PEL_TOKEN_COUNT] = {
-    [PEL_T_PLUSEQUAL] = { true, PEL_Add },           [PEL_T_MINUSEQUAL] = { true, PEL_Sub },
-    [PEL_T_STAREQUAL] = { true, PEL_Mult },          [PEL_T_SLASHEQUAL] = { true, PEL_Div },
-    [PEL_T_PERCENTEQUAL] = { true, PEL_Mod },        [PEL_T_AMPEREQUAL] = { true, PEL_BitAnd },
-    [PEL_T_VBAREQUAL] = { true, PEL_BitOr },         [PEL_T_CIRCUMFLEXEQUAL] = { true, PEL_BitXor },
-    [PEL_T_LEFTSHIFTEQUAL] = { true, PEL_LShift },   [PEL_T_RIGHTSHIFTEQUAL] = { true, PEL_RShift },
-    [PEL_T_DOUBLESTAREQUAL] = { true, PEL_Pow },     [PEL_T_DOUBLESLASHEQUAL] = { true, PEL_FloorDiv },
+    [PEL_T_PLUSEQUAL] = { true, PEL_Add },         [PEL_T_MINUSEQUAL] = { true, PEL_Sub },
+    [PEL_T_STAREQUAL] = { true, PEL_Mult },        [PEL_T_SLASHEQUAL] = { true, PEL_Div },
+    [PEL_T_PERCENTEQUAL] = { true, PEL_Mod },      [PEL_T_AMPEREQUAL] = { true, PEL_BitAnd },
+    [PEL_T_VBAREQUAL] = { true, PEL_BitOr },       [PEL_T_CIRCUMFLEXEQUAL] = { true, PEL_BitXor },
+    [PEL_T_LEFTSHIFTEQUAL] = { true, PEL_LShift }, [PEL_T_RIGHTSHIFTEQUAL] = { true, PEL_RShift },
+    [PEL_T_DOUBLESTAREQUAL] = { true, PEL_Pow },   [PEL_T_DOUBLESLASHEQUAL] = { true, PEL_FloorDiv },
     [PEL_T_ATEQUAL] = { true, PEL_MatMult },
 };
 
@@ -240,6 +240,7 @@ static _Noreturn void refuse_rest(pel_parser *p, const pel_node *statement) {
         pel_name name = value->Name.id;
         if (pel_name_is(name, "print") || pel_name_is(name, "exec"))
             pel_syntax_error(&p->lex, pel_start_of(value), "missing parentheses in call to '%s'", name->text);
+        if (name == p->match) pel_need_version(p, 10, pel_start_of(value), "match statements");
     }
     if (pel_at(p, PEL_T_COLONEQUAL))
         pel_syntax_error(&p->lex, pel_here(p), "an assignment expression needs parentheses here");
@@ -261,6 +262,8 @@ static void parse_simple_stmts(pel_parser *p) {
 
 /* block: ':' (NEWLINE INDENT statement+ DEDENT | simple_stmts) */
 pel_nodes pel_parse_block(pel_parser *p, const char *after, uint32_t line) {
+    if (pel_at(p, PEL_T_EQUAL))
+        pel_syntax_error(&p->lex, pel_here(p), "cannot assign here, perhaps you meant '==' or ':='");
     pel_expect(p, PEL_T_COLON);
     uint32_t mark = pel_mark(p);
     if (pel_accept(p, PEL_T_NEWLINE)) {
@@ -372,8 +375,7 @@ static pel_node *parse_except(pel_parser *p, bool *is_star) {
         pel_place from = pel_here(p);
         node->ExceptHandler.type = pel_expression(p);
         if (pel_accept(p, PEL_T_AS)) node->ExceptHandler.name = pel_expect_name(p, "a name after 'as'");
-        if (pel_at(p, PEL_T_COMMA))
-            pel_syntax_error(&p->lex, from, "multiple exception types must be parenthesized");
+        if (pel_at(p, PEL_T_COMMA)) pel_syntax_error(&p->lex, from, "multiple exception types must be parenthesized");
     } else if (*is_star) {
         pel_unexpected(p, "one or more exception types after 'except*'");
     }
@@ -423,7 +425,7 @@ static pel_node *parse_with_item(pel_parser *p) {
     if (pel_accept(p, PEL_T_AS)) {
         bool may_be_starred = p->lex.version >= 9;
         item->withitem.optional_vars = may_be_starred ? pel_star_target(p) : pel_bitwise_or(p);
-        pel_make_target(p, item->withitem.optional_vars, PEL_WITH_TARGET);
+        pel_make_target(p, item->withitem.optional_vars, PEL_ASSIGN);
     }
     return pel_finish(p, item);
 }
@@ -472,7 +474,8 @@ static pel_node *parse_with(pel_parser *p, pel_place from, bool is_async) {
         do pel_keep(p, parse_with_item(p));
         while (pel_accept(p, PEL_T_COMMA));
         const pel_node *only = p->scratch.at[mark];
-        if (pel_mark(p) == mark + 1 && !only->withitem.optional_vars && is_tuple_of_items(p, only->withitem.context_expr)) {
+        if (pel_mark(p) == mark + 1 && !only->withitem.optional_vars &&
+            is_tuple_of_items(p, only->withitem.context_expr)) {
             pel_nodes elements = only->withitem.context_expr->Tuple.elts;
             p->scratch.n = mark;
             for (uint32_t i = 0; i < elements.n; i++) {

@@ -82,16 +82,18 @@ static const char *put_hex_escape(pel_parser *p, const pel_token *token, pel_buf
     int n = s[-1] == 'x' ? 2 : s[-1] == 'u' ? 4 : 8;
     uint32_t point;
     if (!read_hex(s, end, n, &point))
-        bad_escape(p, token, s - 2, n == 2   ? "\\x must be followed by 2 hexadecimal digits"
-                                    : n == 4 ? "\\u must be followed by 4 hexadecimal digits"
-                                             : "\\U must be followed by 8 hexadecimal digits");
+        bad_escape(p, token, s - 2,
+                   n == 2   ? "\\x must be followed by 2 hexadecimal digits"
+                   : n == 4 ? "\\u must be followed by 4 hexadecimal digits"
+                            : "\\U must be followed by 8 hexadecimal digits");
     if (point > 0x10FFFF) bad_escape(p, token, s - 2, "this character code is over \\U0010ffff");
     pel_put_utf8(out, point);
     return s + n;
 }
 
 /* \N{BULLET}: s is behind the N. */
-static const char *put_named_escape(pel_parser *p, const pel_token *token, pel_buf *out, const char *s, const char *end) {
+static const char *put_named_escape(pel_parser *p, const pel_token *token, pel_buf *out, const char *s,
+                                    const char *end) {
     const char *close = s < end && *s == '{' ? memchr(s, '}', (size_t)(end - s)) : NULL;
     uint32_t point;
     if (!close) bad_escape(p, token, s - 2, "\\N must be followed by a character name in braces");
@@ -165,12 +167,12 @@ static void put_bytes(pel_parser *p, const pel_token *token, pel_buf *out, const
 /* The literals that stand side by side, or one format specification: constants that touch become one,
  * empty ones vanish. The values of a JoinedStr are kept on the scratch stack. */
 typedef struct pel_joined {
-    pel_place from;   /* of the whole */
-    pel_buf text;     /* of the constant in the making */
-    pel_str only;     /* its text, as long as it is a single piece that needs no copy */
+    pel_place from; /* of the whole */
+    pel_buf text;   /* of the constant in the making */
+    pel_str only;   /* its text, as long as it is a single piece that needs no copy */
     bool has_text;
     pel_place text_from, text_to;
-    pel_str kind;     /* of the constant */
+    pel_str kind; /* of the constant */
     bool is_formatted;
     uint32_t mark;
 } pel_joined;
@@ -224,7 +226,8 @@ static pel_joined new_joined(pel_parser *p, pel_place from) {
 /* 's', 'r', 'a': the conversion of a field */
 static int conversion_of(pel_parser *p, pel_str text, pel_place at) {
     if (text.len == 1 && (text.ptr[0] == 's' || text.ptr[0] == 'r' || text.ptr[0] == 'a')) return text.ptr[0];
-    pel_syntax_error(&p->lex, at, "f-string: invalid conversion character '%.*s': expected 's', 'r', or 'a'", PEL_FMT(text));
+    pel_syntax_error(&p->lex, at, "f-string: invalid conversion character '%.*s': expected 's', 'r', or 'a'",
+                     PEL_FMT(text));
 }
 
 /* ---- formatted strings before Python 3.12 ---- */
@@ -394,8 +397,12 @@ static const char *parse_old_parts(pel_parser *p, pel_joined *joined, pel_old_fs
 }
 
 static void parse_old_fstring(pel_parser *p, pel_joined *joined, const pel_token *token, const pel_quoted *quoted) {
-    pel_old_fstring f = { .token = token, .cursor = cursor_at(token), .end = quoted->end, .is_raw = quoted->is_raw,
-                          .whole_from = joined->from, .whole_to = token->to };
+    pel_old_fstring f = { .token = token,
+                          .cursor = cursor_at(token),
+                          .end = quoted->end,
+                          .is_raw = quoted->is_raw,
+                          .whole_from = joined->from,
+                          .whole_to = token->to };
     parse_old_parts(p, joined, &f, quoted->start, 0);
 }
 
@@ -429,7 +436,8 @@ static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quo
     pel_enter(p);
     pel_advance(p);
     if (pel_at(p, PEL_T_RBRACE) || pel_at(p, PEL_T_EXCLAMATION) || pel_at(p, PEL_T_COLON) || pel_at(p, PEL_T_EQUAL))
-        pel_syntax_error(lex, pel_here(p), "f-string: valid expression required before %s", pel_token_text(pel_kind_now(p)));
+        pel_syntax_error(lex, pel_here(p), "f-string: valid expression required before %s",
+                         pel_token_text(pel_kind_now(p)));
     if (pel_at(p, PEL_T_LAMBDA))
         pel_syntax_error(lex, pel_here(p), "f-string: lambda expressions are not allowed without parentheses");
     node->FormattedValue.value = pel_yield_or_star_expressions(p);

@@ -118,6 +118,6 @@ pel_node *pel_star_targets(pel_parser *p) {
         node->Tuple.elts = pel_take(p, mark);
         pel_finish(p, node);
     }
-    pel_make_target(p, node, PEL_FOR_TARGET);
+    pel_make_target(p, node, PEL_ASSIGN);
     return node;
 }

@@ -14,7 +14,7 @@ typedef struct pel_parser {
     pel_lexer lex;
     pel_ctx *ctx;
     uint32_t depth, deepest;
-    uint32_t links; /* of long chains (a + b + …, a.b.c…, elif …), which make high trees without deep calls */
+    uint32_t links;    /* of long chains (a + b + …, a.b.c…, elif …), which make high trees without deep calls */
     uint32_t fstrings; /* formatted strings inside of each other */
     PEL_VEC(pel_node *) scratch; /* children of unfinished nodes; each takes those above its own mark */
     pel_name match, case_, type, underscore, debug;
@@ -74,7 +74,9 @@ static inline pel_node *pel_finish_at(pel_node *node, pel_place to) {
 }
 static inline pel_node *pel_finish(pel_parser *p, pel_node *node) { return pel_finish_at(node, p->lex.last_end); }
 static inline pel_place pel_start_of(const pel_node *node) { return (pel_place){ node->lineno, node->col_offset }; }
-static inline pel_place pel_end_of(const pel_node *node) { return (pel_place){ node->end_lineno, node->end_col_offset }; }
+static inline pel_place pel_end_of(const pel_node *node) {
+    return (pel_place){ node->end_lineno, node->end_col_offset };
+}
 
 /* ---- lists of children ---- */
 
@@ -100,10 +102,10 @@ static inline void pel_count_link(pel_parser *p, uint32_t nth) { p->links += nth
 /* ---- expressions (parse_expr.c) ---- */
 
 bool pel_starts_expression(pel_token_kind kind);
-pel_node *pel_expression(pel_parser *p);             /* expression */
-pel_node *pel_named_expression(pel_parser *p);       /* named_expression */
-pel_node *pel_star_named_expression(pel_parser *p);  /* star_named_expression */
-pel_node *pel_star_expressions(pel_parser *p);       /* star_expressions: a tuple if there is a comma */
+pel_node *pel_expression(pel_parser *p);            /* expression */
+pel_node *pel_named_expression(pel_parser *p);      /* named_expression */
+pel_node *pel_star_named_expression(pel_parser *p); /* star_named_expression */
+pel_node *pel_star_expressions(pel_parser *p);      /* star_expressions: a tuple if there is a comma */
 pel_node *pel_disjunction(pel_parser *p);
 pel_node *pel_bitwise_or(pel_parser *p);
 pel_node *pel_yield_or_star_expressions(pel_parser *p); /* (yield_expr | star_expressions) */
@@ -121,7 +123,8 @@ const pel_const *pel_number_value(pel_parser *p, const pel_token *token);
 
 /* ---- targets (parse_target.c) ---- */
 
-typedef enum pel_target_use { PEL_ASSIGN, PEL_AUGASSIGN, PEL_ANNASSIGN, PEL_DELETE, PEL_FOR_TARGET, PEL_WITH_TARGET } pel_target_use;
+typedef enum pel_target_use { PEL_ASSIGN, PEL_AUGASSIGN, PEL_ANNASSIGN, PEL_DELETE } pel_target_use;
+/* Checks that the expression may be a target of that use, and sets its context. */
 void pel_make_target(pel_parser *p, pel_node *node, pel_target_use use);
 pel_node *pel_star_target(pel_parser *p);  /* still Load: pel_make_target comes next */
 pel_node *pel_star_targets(pel_parser *p); /* of `for`; made Store */

@@ -12,7 +12,8 @@
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\f'; }
 
 static bool is_encoding_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == '.';
 }
 
 /* `coding[:=]\s*([-\w.]+)` in a comment that is alone on its line. Empty if the line has none. */
@@ -72,7 +73,8 @@ static bool is_plain_utf8_name(pel_str name) {
 }
 
 static bool is_utf8_name(pel_str name) {
-    return is_plain_utf8_name(name) || pel_str_is(name, "utf8") || pel_str_is(name, "u8") || pel_str_is(name, "cp65001");
+    return is_plain_utf8_name(name) || pel_str_is(name, "utf8") || pel_str_is(name, "u8") ||
+           pel_str_is(name, "cp65001");
 }
 
 /* ---- UTF-8 ---- */
@@ -122,15 +124,30 @@ static void check_utf8(pel_ctx *ctx, pel_str text) {
 /* Where Python's name of an encoding is not one that iconv knows. */
 static pel_str iconv_name(pel_str name) {
     static const char *const rows[][2] = {
-        { "latin-1", "iso-8859-1" },      { "latin", "iso-8859-1" },     { "l1", "iso-8859-1" },
-        { "iso-latin-1", "iso-8859-1" },  { "us-ascii", "ascii" },       { "646", "ascii" },
-        { "mac-roman", "macintosh" },     { "macroman", "macintosh" },   { "mac-cyrillic", "mac-cyrillic" },
-        { "iso8859-1", "iso-8859-1" },    { "8859", "iso-8859-1" },      { "windows-1252", "cp1252" },
-        { "euc-jis-2004", "euc-jisx0213" }, { "shift-jis", "shift_jis" }, { "sjis", "shift_jis" },
-        { "shift-jis-2004", "shift_jisx0213" }, { "ujis", "euc-jp" },    { "eucjp", "euc-jp" },
-        { "iso2022-jp", "iso-2022-jp" },  { "iso2022-kr", "iso-2022-kr" }, { "euckr", "euc-kr" },
-        { "gb2312", "euc-cn" },           { "big5-tw", "big5" },         { "big5hkscs", "big5-hkscs" },
-        { "hz", "hz" },                   { "cp949", "uhc" },            { "uhc", "uhc" },
+        { "latin-1", "iso-8859-1" },
+        { "latin", "iso-8859-1" },
+        { "l1", "iso-8859-1" },
+        { "iso-latin-1", "iso-8859-1" },
+        { "us-ascii", "ascii" },
+        { "646", "ascii" },
+        { "mac-roman", "macintosh" },
+        { "macroman", "macintosh" },
+        { "iso8859-1", "iso-8859-1" },
+        { "8859", "iso-8859-1" },
+        { "windows-1252", "cp1252" },
+        { "euc-jis-2004", "euc-jisx0213" },
+        { "shift-jis", "shift_jis" },
+        { "sjis", "shift_jis" },
+        { "shift-jis-2004", "shift_jisx0213" },
+        { "ujis", "euc-jp" },
+        { "eucjp", "euc-jp" },
+        { "iso2022-jp", "iso-2022-jp" },
+        { "iso2022-kr", "iso-2022-kr" },
+        { "euckr", "euc-kr" },
+        { "gb2312", "euc-cn" },
+        { "big5-tw", "big5" },
+        { "big5hkscs", "big5-hkscs" },
+        { "cp949", "uhc" },
     };
     for (size_t i = 0; i < PEL_COUNT(rows); i++)
         if (pel_str_is(name, rows[i][0])) return pel_str_of(rows[i][1]);

@@ -13,8 +13,14 @@ static const uint8_t byte_class[256] = {
     ['g' ... 'z'] = NAME_START | NAME_PART,
     ['_'] = NAME_START | NAME_PART,
     ['0' ... '9'] = NAME_PART | DIGIT | HEX,
-    [' '] = SPACE, ['\t'] = SPACE, ['\f'] = SPACE,
-    [0] = STRING_STOP, ['\n'] = STRING_STOP, ['\\'] = STRING_STOP, ['"'] = STRING_STOP, ['\''] = STRING_STOP,
+    [' '] = SPACE,
+    ['\t'] = SPACE,
+    ['\f'] = SPACE,
+    [0] = STRING_STOP,
+    ['\n'] = STRING_STOP,
+    ['\\'] = STRING_STOP,
+    ['"'] = STRING_STOP,
+    ['\''] = STRING_STOP,
 };
 
 static inline bool is(char c, uint8_t class) { return byte_class[(unsigned char)c] & class; }
@@ -23,12 +29,14 @@ static inline bool is(char c, uint8_t class) { return byte_class[(unsigned char)
 
 const char *pel_token_text(pel_token_kind kind) {
     static const char *const texts[] = {
+/* clang-format off */
 #define X(name, text) text,
         PEL_TOKENS(X)
 #undef X
 #define X(name, text) "'" text "'",
         PEL_PUNCTUATION(X) PEL_KEYWORDS(X)
 #undef X
+        /* clang-format on */
     };
     return texts[kind];
 }
@@ -204,7 +212,8 @@ static const char *read_digits(pel_lexer *lex, const char *s, uint8_t class) {
     for (;;) {
         while (is(*s, class)) s++;
         if (*s != '_') return s;
-        if (!is(s[1], class)) pel_syntax_error(lex, place_of(lex, s), "an underscore in a number must stand between digits");
+        if (!is(s[1], class))
+            pel_syntax_error(lex, place_of(lex, s), "an underscore in a number must stand between digits");
         s++;
     }
 }
@@ -402,6 +411,7 @@ typedef struct pel_keyword {
 /* No two keywords share a slot. */
 #define KEYWORD_SLOT(first, second, last, len) (((first) + 7 * (second) + 16 * (last) + (len)) & 127)
 
+/* clang-format off */
 static const pel_keyword keyword_slots[128] = {
 #define ROW(first, second, last, text, kind)                                                                           \
     [KEYWORD_SLOT(first, second, last, (int)sizeof text - 1)] = { text, sizeof text - 1, PEL_T_##kind },
@@ -442,6 +452,7 @@ static const pel_keyword keyword_slots[128] = {
     ROW('y', 'i', 'd', "yield", YIELD)
 #undef ROW
 };
+/* clang-format on */
 
 static uint8_t keyword_kind(const char *s, size_t len) {
     if (len < 2 || len > 8) return PEL_T_NAME;
@@ -453,7 +464,8 @@ static bool is_string_prefix(const char *s, size_t len) {
     static const char *const prefixes[] = { "r", "u", "b", "f", "br", "rb", "fr", "rf" };
     if (len > 2) return false;
     for (size_t i = 0; i < PEL_COUNT(prefixes); i++)
-        if (strlen(prefixes[i]) == len && (s[0] | 0x20) == prefixes[i][0] && (len == 1 || (s[1] | 0x20) == prefixes[i][1]))
+        if (strlen(prefixes[i]) == len && (s[0] | 0x20) == prefixes[i][0] &&
+            (len == 1 || (s[1] | 0x20) == prefixes[i][1]))
             return true;
     return false;
 }
@@ -474,6 +486,8 @@ static const char *read_unicode_name(pel_lexer *lex, const char *start) {
         if (s == start ? !pel_is_xid_start(point) : !pel_is_xid_continue(point)) invalid_character(lex, s);
     }
     pel_str name = pel_nfkc(lex->ctx, (pel_str){ start, (size_t)(s - start) });
+    if (!name.len)
+        pel_lexer_error(lex, PEL_E_TOO_BIG, place_of(lex, start), "too many combining marks in a row in this name");
     lex->token.name = pel_intern(lex->ctx, name.ptr, name.len);
     return s;
 }
@@ -518,6 +532,16 @@ static void operator_token(pel_lexer *lex, const char *s, pel_token_kind one, pe
         s[2] == '=' && two_with_equal ? give(lex, two_with_equal, s, s + 3) : give(lex, two, s, s + 2);
     else
         give(lex, one, s, s + 1);
+}
+
+static void opening_token(pel_lexer *lex, pel_token_kind kind, const char *s) {
+    give(lex, kind, s, s + 1);
+    pel_open_bracket(lex, *s, lex->token.from);
+}
+
+static void closing_token(pel_lexer *lex, pel_token_kind kind, const char *s) {
+    close_bracket(lex, s);
+    give(lex, kind, s, s + 1);
 }
 
 static void give_pending(pel_lexer *lex) {
@@ -565,21 +589,12 @@ again:
         lex->at_line_start = true;
         return;
     case 0: end_token(lex, s); return;
-    case '(':
-        give(lex, PEL_T_LPAR, s, s + 1);
-        pel_open_bracket(lex, '(', lex->token.from);
-        return;
-    case '[':
-        give(lex, PEL_T_LSQB, s, s + 1);
-        pel_open_bracket(lex, '[', lex->token.from);
-        return;
-    case '{':
-        give(lex, PEL_T_LBRACE, s, s + 1);
-        pel_open_bracket(lex, '{', lex->token.from);
-        return;
-    case ')': close_bracket(lex, s); give(lex, PEL_T_RPAR, s, s + 1); return;
-    case ']': close_bracket(lex, s); give(lex, PEL_T_RSQB, s, s + 1); return;
-    case '}': close_bracket(lex, s); give(lex, PEL_T_RBRACE, s, s + 1); return;
+    case '(': opening_token(lex, PEL_T_LPAR, s); return;
+    case '[': opening_token(lex, PEL_T_LSQB, s); return;
+    case '{': opening_token(lex, PEL_T_LBRACE, s); return;
+    case ')': closing_token(lex, PEL_T_RPAR, s); return;
+    case ']': closing_token(lex, PEL_T_RSQB, s); return;
+    case '}': closing_token(lex, PEL_T_RBRACE, s); return;
     case ',': give(lex, PEL_T_COMMA, s, s + 1); return;
     case ';': give(lex, PEL_T_SEMI, s, s + 1); return;
     case '~': give(lex, PEL_T_TILDE, s, s + 1); return;
@@ -616,7 +631,9 @@ again:
     case '*': operator_token(lex, s, PEL_T_STAR, PEL_T_STAREQUAL, PEL_T_DOUBLESTAR, PEL_T_DOUBLESTAREQUAL); return;
     case '/': operator_token(lex, s, PEL_T_SLASH, PEL_T_SLASHEQUAL, PEL_T_DOUBLESLASH, PEL_T_DOUBLESLASHEQUAL); return;
     case '<': operator_token(lex, s, PEL_T_LESS, PEL_T_LESSEQUAL, PEL_T_LEFTSHIFT, PEL_T_LEFTSHIFTEQUAL); return;
-    case '>': operator_token(lex, s, PEL_T_GREATER, PEL_T_GREATEREQUAL, PEL_T_RIGHTSHIFT, PEL_T_RIGHTSHIFTEQUAL); return;
+    case '>':
+        operator_token(lex, s, PEL_T_GREATER, PEL_T_GREATEREQUAL, PEL_T_RIGHTSHIFT, PEL_T_RIGHTSHIFTEQUAL);
+        return;
     case '|': operator_token(lex, s, PEL_T_VBAR, PEL_T_VBAREQUAL, 0, 0); return;
     case '&': operator_token(lex, s, PEL_T_AMPER, PEL_T_AMPEREQUAL, 0, 0); return;
     case '^': operator_token(lex, s, PEL_T_CIRCUMFLEX, PEL_T_CIRCUMFLEXEQUAL, 0, 0); return;

@@ -11,26 +11,27 @@
 #define PEL_MAX_BRACKETS 200 /* the limits of CPython's own tokeniser */
 #define PEL_MAX_INDENTS 100
 
+/* clang-format off */
 #define PEL_TOKENS(X)                                                                                                  \
     X(END, "end of file") X(NEWLINE, "end of line") X(INDENT, "indentation") X(DEDENT, "end of the block")             \
     X(NAME, "name") X(NUMBER, "number") X(STRING, "string") X(FSTRING, "formatted string")
 
 #define PEL_PUNCTUATION(X)                                                                                             \
-    X(LPAR, "(") X(RPAR, ")") X(LSQB, "[") X(RSQB, "]") X(LBRACE, "{") X(RBRACE, "}") X(COLON, ":") X(COMMA, ",")       \
-    X(SEMI, ";") X(DOT, ".") X(ELLIPSIS, "...") X(ARROW, "->") X(COLONEQUAL, ":=") X(EQUAL, "=") X(EXCLAMATION, "!")    \
-    X(PLUS, "+") X(MINUS, "-") X(STAR, "*") X(SLASH, "/") X(VBAR, "|") X(AMPER, "&") X(LESS, "<") X(GREATER, ">")       \
-    X(PERCENT, "%") X(EQEQUAL, "==") X(NOTEQUAL, "!=") X(LESSEQUAL, "<=") X(GREATEREQUAL, ">=") X(TILDE, "~")           \
-    X(CIRCUMFLEX, "^") X(LEFTSHIFT, "<<") X(RIGHTSHIFT, ">>") X(DOUBLESTAR, "**") X(DOUBLESLASH, "//") X(AT, "@")       \
-    X(PLUSEQUAL, "+=") X(MINUSEQUAL, "-=") X(STAREQUAL, "*=") X(SLASHEQUAL, "/=") X(PERCENTEQUAL, "%=")                 \
-    X(AMPEREQUAL, "&=") X(VBAREQUAL, "|=") X(CIRCUMFLEXEQUAL, "^=") X(LEFTSHIFTEQUAL, "<<=") X(RIGHTSHIFTEQUAL, ">>=")  \
+    X(LPAR, "(") X(RPAR, ")") X(LSQB, "[") X(RSQB, "]") X(LBRACE, "{") X(RBRACE, "}") X(COLON, ":") X(COMMA, ",")      \
+    X(SEMI, ";") X(DOT, ".") X(ELLIPSIS, "...") X(ARROW, "->") X(COLONEQUAL, ":=") X(EQUAL, "=") X(EXCLAMATION, "!")   \
+    X(PLUS, "+") X(MINUS, "-") X(STAR, "*") X(SLASH, "/") X(VBAR, "|") X(AMPER, "&") X(LESS, "<") X(GREATER, ">")      \
+    X(PERCENT, "%") X(EQEQUAL, "==") X(NOTEQUAL, "!=") X(LESSEQUAL, "<=") X(GREATEREQUAL, ">=") X(TILDE, "~")          \
+    X(CIRCUMFLEX, "^") X(LEFTSHIFT, "<<") X(RIGHTSHIFT, ">>") X(DOUBLESTAR, "**") X(DOUBLESLASH, "//") X(AT, "@")      \
+    X(PLUSEQUAL, "+=") X(MINUSEQUAL, "-=") X(STAREQUAL, "*=") X(SLASHEQUAL, "/=") X(PERCENTEQUAL, "%=")                \
+    X(AMPEREQUAL, "&=") X(VBAREQUAL, "|=") X(CIRCUMFLEXEQUAL, "^=") X(LEFTSHIFTEQUAL, "<<=") X(RIGHTSHIFTEQUAL, ">>=") \
     X(DOUBLESTAREQUAL, "**=") X(DOUBLESLASHEQUAL, "//=") X(ATEQUAL, "@=")
 
 #define PEL_KEYWORDS(X)                                                                                                \
-    X(FALSE, "False") X(NONE, "None") X(TRUE, "True") X(AND, "and") X(AS, "as") X(ASSERT, "assert") X(ASYNC, "async")   \
-    X(AWAIT, "await") X(BREAK, "break") X(CLASS, "class") X(CONTINUE, "continue") X(DEF, "def") X(DEL, "del")           \
-    X(ELIF, "elif") X(ELSE, "else") X(EXCEPT, "except") X(FINALLY, "finally") X(FOR, "for") X(FROM, "from")             \
-    X(GLOBAL, "global") X(IF, "if") X(IMPORT, "import") X(IN, "in") X(IS, "is") X(LAMBDA, "lambda")                     \
-    X(NONLOCAL, "nonlocal") X(NOT, "not") X(OR, "or") X(PASS, "pass") X(RAISE, "raise") X(RETURN, "return")             \
+    X(FALSE, "False") X(NONE, "None") X(TRUE, "True") X(AND, "and") X(AS, "as") X(ASSERT, "assert") X(ASYNC, "async")  \
+    X(AWAIT, "await") X(BREAK, "break") X(CLASS, "class") X(CONTINUE, "continue") X(DEF, "def") X(DEL, "del")          \
+    X(ELIF, "elif") X(ELSE, "else") X(EXCEPT, "except") X(FINALLY, "finally") X(FOR, "for") X(FROM, "from")            \
+    X(GLOBAL, "global") X(IF, "if") X(IMPORT, "import") X(IN, "in") X(IS, "is") X(LAMBDA, "lambda")                    \
+    X(NONLOCAL, "nonlocal") X(NOT, "not") X(OR, "or") X(PASS, "pass") X(RAISE, "raise") X(RETURN, "return")            \
     X(TRY, "try") X(WHILE, "while") X(WITH, "with") X(YIELD, "yield")
 
 typedef enum pel_token_kind {
@@ -39,6 +40,7 @@ typedef enum pel_token_kind {
 #undef X
     PEL_TOKEN_COUNT
 } pel_token_kind;
+/* clang-format on */
 
 typedef struct pel_place {
     uint32_t line, column;
@@ -59,15 +61,15 @@ typedef struct pel_bracket {
 typedef struct pel_lexer {
     pel_ctx *ctx;
     pel_version version;
-    pel_token token;     /* the current one */
-    pel_place last_end;  /* where the one before ended; line ends and indentation don't count */
-    const char *at;      /* the next byte to read */
+    pel_token token;    /* the current one */
+    pel_place last_end; /* where the one before ended; line ends and indentation don't count */
+    const char *at;     /* the next byte to read */
     const char *line_start;
-    const char *limit;   /* behind the last newline; *limit is NUL */
+    const char *limit; /* behind the last newline; *limit is NUL */
     uint32_t line;
     bool at_line_start;
-    int32_t pending;     /* INDENT (1) or DEDENTs (negative) to be given out */
-    uint32_t field;      /* the number of open brackets directly inside of a replacement field, 0 outside of any */
+    int32_t pending; /* INDENT (1) or DEDENTs (negative) to be given out */
+    uint32_t field;  /* the number of open brackets directly inside of a replacement field, 0 outside of any */
     uint32_t n_brackets, n_indents;
     pel_bracket brackets[PEL_MAX_BRACKETS];
     struct {
@@ -97,7 +99,11 @@ pel_quoted pel_quoted_parts(const pel_token *token);
  * specification of a string in single quotes. Sets from, to, start and end of the token; lex->at is at what
  * ended the part. */
 typedef enum pel_part_end {
-    PEL_PART_QUOTE, PEL_PART_OPEN, PEL_PART_CLOSE, PEL_PART_DOUBLED, PEL_PART_LINE_END,
+    PEL_PART_QUOTE,
+    PEL_PART_OPEN,
+    PEL_PART_CLOSE,
+    PEL_PART_DOUBLED,
+    PEL_PART_LINE_END,
 } pel_part_end;
 pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel_place opened, bool in_spec);
 

@@ -94,8 +94,14 @@ size_t pel_utf8_length(const unsigned char *s, size_t left) {
 /* ---- normalisation ---- */
 
 enum { /* Hangul syllables are composed by arithmetic */
-    HANGUL_S = 0xAC00, HANGUL_L = 0x1100, HANGUL_V = 0x1161, HANGUL_T = 0x11A7,
-    HANGUL_LS = 19, HANGUL_VS = 21, HANGUL_TS = 28, HANGUL_COUNT = HANGUL_LS * HANGUL_VS * HANGUL_TS,
+       HANGUL_S = 0xAC00,
+       HANGUL_L = 0x1100,
+       HANGUL_V = 0x1161,
+       HANGUL_T = 0x11A7,
+       HANGUL_LS = 19,
+       HANGUL_VS = 21,
+       HANGUL_TS = 28,
+       HANGUL_COUNT = HANGUL_LS * HANGUL_VS * HANGUL_TS,
 };
 
 typedef PEL_VEC(uint32_t) pel_points;
@@ -130,18 +136,20 @@ static void decompose(pel_ctx *ctx, pel_points *out, uint32_t point) {
 
 #define MOST_MARKS 1000 /* after one letter; a text with more wants to keep us sorting */
 
-/* Marks after a starter stand in the order of their classes; those of one class keep theirs. */
-static void order_marks(pel_ctx *ctx, pel_points *points) {
+/* Marks after a starter stand in the order of their classes; those of one class keep theirs.
+ * False if there are too many. */
+static bool order_marks(pel_points *points) {
     uint32_t n_marks = 0;
     for (uint32_t i = 0; i < points->n; i++) {
         uint32_t point = points->at[i], j = i;
         uint8_t class = combining_class(point);
         n_marks = class ? n_marks + 1 : 0;
         if (!class) continue;
-        if (n_marks > MOST_MARKS) pel_throw(ctx, PEL_E_TOO_BIG, 0, "over %d combining marks in a row", MOST_MARKS);
+        if (n_marks > MOST_MARKS) return false;
         for (; j > 0 && combining_class(points->at[j - 1]) > class; j--) points->at[j] = points->at[j - 1];
         points->at[j] = point;
     }
+    return true;
 }
 
 /* What a and b make together, 0 if nothing. */
@@ -187,7 +195,7 @@ pel_str pel_nfkc(pel_ctx *ctx, pel_str identifier) {
     pel_points points = { 0 };
     for (size_t i = 0, len; i < identifier.len; i += len)
         decompose(ctx, &points, pel_utf8_point(identifier.ptr + i, &len));
-    order_marks(ctx, &points);
+    if (!order_marks(&points)) return (pel_str){ 0 };
     compose_all(&points);
     pel_buf out = pel_buf_in(ctx);
     for (uint32_t i = 0; i < points.n; i++) pel_put_utf8(&out, points.at[i]);
@@ -240,12 +248,13 @@ static uint32_t take_part(pel_str *rest, const char *const *parts, uint32_t n) {
 }
 
 static bool syllable_named(pel_str rest, uint32_t *point) {
-    static const char *const leads[] = { "G", "GG", "N", "D", "DD", "R",  "M", "B", "BB", "S",
-                                         "SS", "", "J", "JJ", "C", "K", "T", "P", "H" };
+    static const char *const leads[] = { "G",  "GG", "N", "D",  "DD", "R", "M", "B", "BB", "S",
+                                         "SS", "",   "J", "JJ", "C",  "K", "T", "P", "H" };
     static const char *const vowels[] = { "A",  "AE", "YA", "YAE", "EO", "E",  "YEO", "YE", "O",  "WA", "WAE",
                                           "OE", "YO", "U",  "WEO", "WE", "WI", "YU",  "EU", "YI", "I" };
-    static const char *const tails[] = { "",   "G",  "GG", "GS", "N",  "NJ", "NH", "D", "L",  "LG", "LM", "LB", "LS", "LT",
-                                         "LP", "LH", "M",  "B",  "BS", "S",  "SS", "NG", "J", "C",  "K",  "T",  "P",  "H" };
+    static const char *const tails[] = { "",   "G",  "GG", "GS", "N",  "NJ", "NH", "D", "L",  "LG",
+                                         "LM", "LB", "LS", "LT", "LP", "LH", "M",  "B", "BS", "S",
+                                         "SS", "NG", "J",  "C",  "K",  "T",  "P",  "H" };
     uint32_t lead = take_part(&rest, leads, HANGUL_LS);
     uint32_t vowel = take_part(&rest, vowels, HANGUL_VS);
     uint32_t tail = take_part(&rest, tails, HANGUL_TS);
@@ -308,7 +317,8 @@ bool pel_unicode_named(pel_str name, uint32_t *point) {
             high = middle;
     }
     pel_name_reader reader = { .at = name_data + name_blocks[low] };
-    const uint8_t *end = low + 1 < PEL_COUNT(name_blocks) ? name_data + name_blocks[low + 1] : name_data + sizeof name_data;
+    const uint8_t *end =
+        low + 1 < PEL_COUNT(name_blocks) ? name_data + name_blocks[low + 1] : name_data + sizeof name_data;
     while (reader.at < end) {
         read_name(&reader);
         if (compare_names(&reader, wanted) == 0) {
