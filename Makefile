@@ -45,7 +45,8 @@ ifeq ($(PY),.venv/bin/python)
 endif
 
 demo: env-torch dev
-	@$(IN_ENV) sh tools/demo.sh
+	@mkdir -p $(BUILD)/demo
+	@cd $(BUILD)/demo && $(IN_ENV) $(abspath $(PY)) -m pellucid demo
 
 test: env-torch dev
 	@$(IN_ENV) $(PY) tools/check.py test

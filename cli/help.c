@@ -27,7 +27,10 @@ static void print_option(FILE *out, const cli_option *option) {
     int n = option->letter ? snprintf(left, sizeof left, "-%c, --%s", option->letter, option->name)
                            : snprintf(left, sizeof left, "    --%s", option->name);
     if (option->value) snprintf(left + n, sizeof left - (size_t)n, " %s", option->value);
-    fprintf(out, "  %-24s %s\n", left, option->help);
+    if (strlen(left) > 24)
+        fprintf(out, "  %s\n  %-24s %s\n", left, "", option->help);
+    else
+        fprintf(out, "  %-24s %s\n", left, option->help);
 }
 
 static void print_indented(FILE *out, const char *text) {
