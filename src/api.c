@@ -194,6 +194,7 @@ static void decompile_body(pel_ctx *ctx, void *arg) {
     }
     const pel_decompiled *made = pel_decompile(ctx, code);
     pel_print_options print = { .width = call->options.width, .version = code->version,
+                                .indent_docstrings = code->version >= 13,
                                 .set_positions = call->options.as_json };
     call->incomplete = made->incomplete.n;
     pel_buf source = pel_buf_in(ctx);
