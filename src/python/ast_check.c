@@ -59,7 +59,7 @@ static const struct {
     { PEL_ClassDef, "bases", ELEMENT },
     { PEL_Call, "args", ELEMENT },
     { PEL_Set, "elts", ELEMENT },
-    { PEL_arg, "annotation", ELEMENT },               /* def f(*args: *Ts) */
+    { PEL_arg, "annotation", ELEMENT },             /* def f(*args: *Ts) */
     { PEL_TypeVarTuple, "default_value", ELEMENT }, /* type X[*Ts = *tuple[int]] */
     { PEL_Subscript, "slice", INDEX },
     { PEL_JoinedStr, "values", FIELD },
@@ -73,16 +73,36 @@ static const struct {
     const char *field;
     uint32_t least;
 } least_lengths[] = {
-    { PEL_FunctionDef, "body", 1 }, { PEL_AsyncFunctionDef, "body", 1 }, { PEL_ClassDef, "body", 1 },
-    { PEL_For, "body", 1 },         { PEL_AsyncFor, "body", 1 },         { PEL_While, "body", 1 },
-    { PEL_If, "body", 1 },          { PEL_With, "body", 1 },             { PEL_AsyncWith, "body", 1 },
-    { PEL_Try, "body", 1 },         { PEL_TryStar, "body", 1 },          { PEL_ExceptHandler, "body", 1 },
-    { PEL_match_case, "body", 1 },  { PEL_Delete, "targets", 1 },        { PEL_Assign, "targets", 1 },
-    { PEL_With, "items", 1 },       { PEL_AsyncWith, "items", 1 },       { PEL_Match, "cases", 1 },
-    { PEL_Import, "names", 1 },     { PEL_ImportFrom, "names", 1 },      { PEL_Global, "names", 1 },
-    { PEL_Nonlocal, "names", 1 },   { PEL_BoolOp, "values", 2 },         { PEL_Compare, "comparators", 1 },
-    { PEL_ListComp, "generators", 1 }, { PEL_SetComp, "generators", 1 }, { PEL_DictComp, "generators", 1 },
-    { PEL_GeneratorExp, "generators", 1 }, { PEL_MatchOr, "patterns", 2 }, { PEL_TryStar, "handlers", 1 },
+    { PEL_FunctionDef, "body", 1 },
+    { PEL_AsyncFunctionDef, "body", 1 },
+    { PEL_ClassDef, "body", 1 },
+    { PEL_For, "body", 1 },
+    { PEL_AsyncFor, "body", 1 },
+    { PEL_While, "body", 1 },
+    { PEL_If, "body", 1 },
+    { PEL_With, "body", 1 },
+    { PEL_AsyncWith, "body", 1 },
+    { PEL_Try, "body", 1 },
+    { PEL_TryStar, "body", 1 },
+    { PEL_ExceptHandler, "body", 1 },
+    { PEL_match_case, "body", 1 },
+    { PEL_Delete, "targets", 1 },
+    { PEL_Assign, "targets", 1 },
+    { PEL_With, "items", 1 },
+    { PEL_AsyncWith, "items", 1 },
+    { PEL_Match, "cases", 1 },
+    { PEL_Import, "names", 1 },
+    { PEL_ImportFrom, "names", 1 },
+    { PEL_Global, "names", 1 },
+    { PEL_Nonlocal, "names", 1 },
+    { PEL_BoolOp, "values", 2 },
+    { PEL_Compare, "comparators", 1 },
+    { PEL_ListComp, "generators", 1 },
+    { PEL_SetComp, "generators", 1 },
+    { PEL_DictComp, "generators", 1 },
+    { PEL_GeneratorExp, "generators", 1 },
+    { PEL_MatchOr, "patterns", 2 },
+    { PEL_TryStar, "handlers", 1 },
 };
 
 static place place_of(const pel_node *node, const pel_field *field, place around) {
@@ -108,10 +128,10 @@ static void check_length(const checker *c, const pel_node *node, const char *fie
 
 static bool is_keyword(pel_str name) {
     static const char *const keywords[] = {
-        "False", "None",   "True",  "and",    "as",   "assert", "async",  "await",    "break",
-        "class", "continue", "def", "del",    "elif", "else",   "except", "finally",  "for",
-        "from",  "global", "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
-        "or",    "pass",   "raise", "return", "try",  "while",  "with",   "yield",
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
     };
     for (size_t i = 0; i < PEL_COUNT(keywords); i++)
         if (pel_str_is(name, keywords[i])) return true;
@@ -329,8 +349,7 @@ static void check_field(checker *c, item at, const pel_field *field) {
         const pel_nodes *list = pel_field_at(node, field, pel_nodes);
         check_length(c, node, field->name, list->n);
         for (uint32_t i = 0; i < list->n; i++)
-            if (list->at[i] || field->type == PEL_FIELD_LIST)
-                push(c, node, list->at[i], field, where, at.depth + 1);
+            if (list->at[i] || field->type == PEL_FIELD_LIST) push(c, node, list->at[i], field, where, at.depth + 1);
         break;
     }
     case PEL_FIELD_NAME: check_name(c, node, field, *pel_field_at(node, field, pel_name)); break;

@@ -93,10 +93,18 @@ bool pel_const_same(const pel_const *a, const pel_const *b) {
 
 const char *pel_const_type_name(const pel_const *value) {
     static const char *const names[] = {
-        [PEL_CONST_NONE] = "NoneType",   [PEL_CONST_FALSE] = "bool",          [PEL_CONST_TRUE] = "bool",
-        [PEL_CONST_ELLIPSIS] = "ellipsis", [PEL_CONST_INT] = "int",           [PEL_CONST_FLOAT] = "float",
-        [PEL_CONST_COMPLEX] = "complex", [PEL_CONST_STR] = "str",             [PEL_CONST_BYTES] = "bytes",
-        [PEL_CONST_TUPLE] = "tuple",     [PEL_CONST_FROZENSET] = "frozenset", [PEL_CONST_CODE] = "code",
+        [PEL_CONST_NONE] = "NoneType",
+        [PEL_CONST_FALSE] = "bool",
+        [PEL_CONST_TRUE] = "bool",
+        [PEL_CONST_ELLIPSIS] = "ellipsis",
+        [PEL_CONST_INT] = "int",
+        [PEL_CONST_FLOAT] = "float",
+        [PEL_CONST_COMPLEX] = "complex",
+        [PEL_CONST_STR] = "str",
+        [PEL_CONST_BYTES] = "bytes",
+        [PEL_CONST_TUPLE] = "tuple",
+        [PEL_CONST_FROZENSET] = "frozenset",
+        [PEL_CONST_CODE] = "code",
         [PEL_CONST_OBJECT] = "object",
     };
     return names[value->kind];

@@ -5,10 +5,19 @@
 #include "base/buf.h"
 
 typedef enum pel_const_kind {
-    PEL_CONST_NONE, PEL_CONST_FALSE, PEL_CONST_TRUE, PEL_CONST_ELLIPSIS,
-    PEL_CONST_INT, PEL_CONST_FLOAT, PEL_CONST_COMPLEX, PEL_CONST_STR, PEL_CONST_BYTES,
+    PEL_CONST_NONE,
+    PEL_CONST_FALSE,
+    PEL_CONST_TRUE,
+    PEL_CONST_ELLIPSIS,
+    PEL_CONST_INT,
+    PEL_CONST_FLOAT,
+    PEL_CONST_COMPLEX,
+    PEL_CONST_STR,
+    PEL_CONST_BYTES,
     /* only in code objects */
-    PEL_CONST_TUPLE, PEL_CONST_FROZENSET, PEL_CONST_CODE,
+    PEL_CONST_TUPLE,
+    PEL_CONST_FROZENSET,
+    PEL_CONST_CODE,
     PEL_CONST_OBJECT, /* a live object without a literal, or what marshal gave for one */
 } pel_const_kind;
 

@@ -3,20 +3,29 @@
 #define INDENT 4
 
 typedef enum token_type {
-    TEXT, LINE, BACKSLASH, IF_BROKEN, INDENT_MORE, INDENT_LESS, OPEN, CLOSE, START, END,
+    TEXT,
+    LINE,
+    BACKSLASH,
+    IF_BROKEN,
+    INDENT_MORE,
+    INDENT_LESS,
+    OPEN,
+    CLOSE,
+    START,
+    END,
 } token_type;
 
 struct pel_token {
-    uint8_t type;      /* enum token_type */
-    uint8_t group;     /* OPEN: enum pel_group */
-    bool multiline;    /* TEXT: width is that of its first line */
-    bool has_lines;    /* OPEN of optional parentheses: there are places to break inside */
-    uint32_t width;    /* flat */
-    uint32_t other;    /* OPEN: its CLOSE */
-    uint32_t hug;      /* OPEN of optional parentheses: the brackets that end it, or PEL_NO_GROUP */
-    uint32_t tail;     /* OPEN of optional parentheses: where its last operator stands */
-    uint32_t before;   /* flush: flat width of the row up to here */
-    uint32_t rest;     /* flush: width from here to the next place to break */
+    uint8_t type;    /* enum token_type */
+    uint8_t group;   /* OPEN: enum pel_group */
+    bool multiline;  /* TEXT: width is that of its first line */
+    bool has_lines;  /* OPEN of optional parentheses: there are places to break inside */
+    uint32_t width;  /* flat */
+    uint32_t other;  /* OPEN: its CLOSE */
+    uint32_t hug;    /* OPEN of optional parentheses: the brackets that end it, or PEL_NO_GROUP */
+    uint32_t tail;   /* OPEN of optional parentheses: where its last operator stands */
+    uint32_t before; /* flush: flat width of the row up to here */
+    uint32_t rest;   /* flush: width from here to the next place to break */
     union {
         pel_str text;
         pel_node *node;

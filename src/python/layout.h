@@ -29,8 +29,8 @@ typedef struct pel_layout {
     bool sets_positions;
     int nobreak; /* > 0: lines become plain text */
     PEL_VEC(pel_token) tokens;
-    PEL_VEC(uint8_t) modes; /* of the groups around the token being laid out */
-    uint32_t n_lines; /* places to break so far */
+    PEL_VEC(uint8_t) modes;                    /* of the groups around the token being laid out */
+    uint32_t n_lines;                          /* places to break so far */
     uint32_t last_brackets, lines_at_brackets; /* the brackets closed last; what a HUG leaves the breaking to */
     uint32_t last_operator;                    /* set by the printer behind the operands of an operation */
     bool has_multiline;
@@ -64,9 +64,9 @@ void pel_lay_close_parens(pel_layout *lay, uint32_t opened, pel_group group);
 /* Undoing and measuring what was written since. */
 uint32_t pel_lay_here(const pel_layout *lay);
 void pel_lay_undo(pel_layout *lay, uint32_t since);
-char pel_lay_first_byte(const pel_layout *lay, uint32_t since); /* 0 if there is no text */
+char pel_lay_first_byte(const pel_layout *lay, uint32_t since);            /* 0 if there is no text */
 uint32_t pel_lay_width(const pel_layout *lay, uint32_t from, uint32_t to); /* flat */
-void pel_lay_freeze(pel_layout *lay, uint32_t from, uint32_t to);         /* takes the places to break away */
+void pel_lay_freeze(pel_layout *lay, uint32_t from, uint32_t to);          /* takes the places to break away */
 
 /* A node's first and last character, for set_positions. */
 void pel_lay_start(pel_layout *lay, pel_node *node);

@@ -4,10 +4,10 @@
 
 static pel_level level_of_operator(pel_OPERATOR op) {
     static const uint8_t levels[] = {
-        [PEL_Add] = PEL_LEVEL_ARITH,    [PEL_Sub] = PEL_LEVEL_ARITH,     [PEL_Mult] = PEL_LEVEL_TERM,
-        [PEL_MatMult] = PEL_LEVEL_TERM, [PEL_Div] = PEL_LEVEL_TERM,      [PEL_Mod] = PEL_LEVEL_TERM,
-        [PEL_Pow] = PEL_LEVEL_POWER,    [PEL_LShift] = PEL_LEVEL_SHIFT,  [PEL_RShift] = PEL_LEVEL_SHIFT,
-        [PEL_BitOr] = PEL_LEVEL_BITOR,  [PEL_BitXor] = PEL_LEVEL_BITXOR, [PEL_BitAnd] = PEL_LEVEL_BITAND,
+        [PEL_Add] = PEL_LEVEL_ARITH,     [PEL_Sub] = PEL_LEVEL_ARITH,     [PEL_Mult] = PEL_LEVEL_TERM,
+        [PEL_MatMult] = PEL_LEVEL_TERM,  [PEL_Div] = PEL_LEVEL_TERM,      [PEL_Mod] = PEL_LEVEL_TERM,
+        [PEL_Pow] = PEL_LEVEL_POWER,     [PEL_LShift] = PEL_LEVEL_SHIFT,  [PEL_RShift] = PEL_LEVEL_SHIFT,
+        [PEL_BitOr] = PEL_LEVEL_BITOR,   [PEL_BitXor] = PEL_LEVEL_BITXOR, [PEL_BitAnd] = PEL_LEVEL_BITAND,
         [PEL_FloorDiv] = PEL_LEVEL_TERM,
     };
     return (pel_level)levels[op];
@@ -199,35 +199,35 @@ static void print_binop(pel_printer *p, pel_node *node) {
     uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
     for (uint32_t i = 1; i < spine.n; i++) pel_lay_start(&p->lay, spine.at[i]);
     pel_print_loose(p, spine.at[spine.n - 1]->BinOp.left, level);
-    uint32_t operator = 0;
+    uint32_t last_operator = 0;
     for (uint32_t i = spine.n; i-- > 0;) {
-        operator = print_operator(p, pel_operator_text(spine.at[i]->BinOp.op));
+        last_operator = print_operator(p, pel_operator_text(spine.at[i]->BinOp.op));
         pel_print_loose(p, spine.at[i]->BinOp.right, level + 1);
         if (i) pel_lay_end(&p->lay, spine.at[i]);
     }
-    close_chain(p, chain, operator);
+    close_chain(p, chain, last_operator);
 }
 
 static void print_boolop(pel_printer *p, pel_node *node) {
     pel_level level = level_of(node);
     uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
-    uint32_t operator = 0;
+    uint32_t last_operator = 0;
     for (uint32_t i = 0; i < node->BoolOp.values.n; i++) {
-        if (i) operator = print_operator(p, pel_boolop_text(node->BoolOp.op));
+        if (i) last_operator = print_operator(p, pel_boolop_text(node->BoolOp.op));
         pel_print_loose(p, node->BoolOp.values.at[i], level + 1);
     }
-    close_chain(p, chain, operator);
+    close_chain(p, chain, last_operator);
 }
 
 static void print_compare(pel_printer *p, pel_node *node) {
     uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
     pel_print_loose(p, node->Compare.left, PEL_LEVEL_BITOR);
-    uint32_t operator = 0;
+    uint32_t last_operator = 0;
     for (uint32_t i = 0; i < node->Compare.comparators.n; i++) {
-        operator = print_operator(p, pel_cmpop_text((pel_CMPOP)node->Compare.ops.at[i]));
+        last_operator = print_operator(p, pel_cmpop_text((pel_CMPOP)node->Compare.ops.at[i]));
         pel_print_loose(p, node->Compare.comparators.at[i], PEL_LEVEL_BITOR);
     }
-    close_chain(p, chain, operator);
+    close_chain(p, chain, last_operator);
 }
 
 /* a if b else c if d else e: one list, too. */

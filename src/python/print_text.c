@@ -154,11 +154,11 @@ static void order_quotes(const looks *seen, bool triple_first, const quotes *ord
 typedef struct style {
     const quotes *quotes;
     bool raw, is_bytes;
-    bool no_backslash;       /* what needs an escape is impossible */
-    uint8_t taken;           /* with no_backslash: quotes that may not occur */
+    bool no_backslash;        /* what needs an escape is impossible */
+    uint8_t taken;            /* with no_backslash: quotes that may not occur */
     bool braces, spec_braces; /* of f-strings: doubled, or escaped in a format specification */
-    bool block; /* new lines and tabs stay what they are */
-    bool is_last; /* the closing quotes follow */
+    bool block;               /* new lines and tabs stay what they are */
+    bool is_last;             /* the closing quotes follow */
 } style;
 
 static bool repeats(pel_str text, size_t at, char c, size_t n) {
@@ -290,8 +290,7 @@ static void print_items(pel_printer *p, const pel_const *value, const char *open
 /* What an object calls itself may have several lines; here it gets one. */
 static void put_object(pel_buf *out, pel_str repr) {
     if (!repr.len) pel_put_c(out, "<object>");
-    for (size_t i = 0; i < repr.len; i++)
-        pel_put_byte(out, (unsigned char)repr.ptr[i] < ' ' ? ' ' : repr.ptr[i]);
+    for (size_t i = 0; i < repr.len; i++) pel_put_byte(out, (unsigned char)repr.ptr[i] < ' ' ? ' ' : repr.ptr[i]);
 }
 
 static void put_plain_constant(pel_buf *out, const pel_const *value) {

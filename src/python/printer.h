@@ -9,16 +9,30 @@
 /* How tightly expressions bind, loosest first. An expression that binds looser than its place asks
  * for stands in parentheses. */
 typedef enum pel_level {
-    PEL_LEVEL_YIELD, PEL_LEVEL_NAMED, PEL_LEVEL_TEST, PEL_LEVEL_OR, PEL_LEVEL_AND, PEL_LEVEL_NOT, PEL_LEVEL_COMPARE,
-    PEL_LEVEL_BITOR, PEL_LEVEL_BITXOR, PEL_LEVEL_BITAND, PEL_LEVEL_SHIFT, PEL_LEVEL_ARITH, PEL_LEVEL_TERM,
-    PEL_LEVEL_FACTOR, PEL_LEVEL_POWER, PEL_LEVEL_AWAIT, PEL_LEVEL_ATOM,
+    PEL_LEVEL_YIELD,
+    PEL_LEVEL_NAMED,
+    PEL_LEVEL_TEST,
+    PEL_LEVEL_OR,
+    PEL_LEVEL_AND,
+    PEL_LEVEL_NOT,
+    PEL_LEVEL_COMPARE,
+    PEL_LEVEL_BITOR,
+    PEL_LEVEL_BITXOR,
+    PEL_LEVEL_BITAND,
+    PEL_LEVEL_SHIFT,
+    PEL_LEVEL_ARITH,
+    PEL_LEVEL_TERM,
+    PEL_LEVEL_FACTOR,
+    PEL_LEVEL_POWER,
+    PEL_LEVEL_AWAIT,
+    PEL_LEVEL_ATOM,
 } pel_level;
 
 /* Inside the replacement field of an f-string. */
 typedef struct pel_field_limits {
-    uint8_t taken;      /* quotes that the strings around use; bits of print_text.c */
-    bool no_backslash;  /* before 3.12 */
-    bool impossible;    /* set when something could not be written so */
+    uint8_t taken;     /* quotes that the strings around use; bits of print_text.c */
+    bool no_backslash; /* before 3.12 */
+    bool impossible;   /* set when something could not be written so */
 } pel_field_limits;
 
 typedef struct pel_printer {

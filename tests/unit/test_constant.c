@@ -110,12 +110,12 @@ static void strings_choose_quotes_and_escapes(pel_ctx *ctx) {
     CHECK_STR(str_repr(ctx, PEL_STR("\"")), "'\"'");
     CHECK_STR(str_repr(ctx, PEL_STR("\t\n\r\\\0\x1b\x7f")), "'\\t\\n\\r\\\\\\x00\\x1b\\x7f'");
     CHECK_STR(str_repr(ctx, PEL_STR("\xC3\xA9")), "'\xC3\xA9'");
-    CHECK_STR(str_repr(ctx, PEL_STR("\xC2\xA0")), "'\\xa0'");                 /* a space that is not one */
-    CHECK_STR(str_repr(ctx, PEL_STR("\xE2\x80\x8B")), "'\\u200b'");           /* zero width */
+    CHECK_STR(str_repr(ctx, PEL_STR("\xC2\xA0")), "'\\xa0'");       /* a space that is not one */
+    CHECK_STR(str_repr(ctx, PEL_STR("\xE2\x80\x8B")), "'\\u200b'"); /* zero width */
     CHECK_STR(str_repr(ctx, PEL_STR("\xF0\x9F\x98\x80")), "'\xF0\x9F\x98\x80'");
     CHECK_STR(str_repr(ctx, PEL_STR("\xF3\xA0\x80\x81")), "'\\U000e0001'");
-    CHECK_STR(str_repr(ctx, PEL_STR("\xED\xA0\x80")), "'\\ud800'");           /* a lone surrogate */
-    CHECK_STR(str_repr(ctx, PEL_STR("a\xFF\xC3")), "'a\\udcff\\udcc3'");      /* no UTF-8 at all */
+    CHECK_STR(str_repr(ctx, PEL_STR("\xED\xA0\x80")), "'\\ud800'");      /* a lone surrogate */
+    CHECK_STR(str_repr(ctx, PEL_STR("a\xFF\xC3")), "'a\\udcff\\udcc3'"); /* no UTF-8 at all */
 }
 
 static void bytes(pel_ctx *ctx) {
@@ -169,10 +169,12 @@ static void sameness_is_the_compilers(pel_ctx *ctx) {
     const pel_const *one = pel_const_int(ctx, 1), *two = pel_const_int(ctx, 2);
     const pel_const *uno = pel_const_int(ctx, 1), *due = pel_const_int(ctx, 2);
     CHECK(pel_const_same(collection(ctx, PEL_CONST_TUPLE, 2, one, two), collection(ctx, PEL_CONST_TUPLE, 2, uno, due)));
-    CHECK(!pel_const_same(collection(ctx, PEL_CONST_TUPLE, 2, one, two), collection(ctx, PEL_CONST_TUPLE, 2, due, uno)));
+    CHECK(
+        !pel_const_same(collection(ctx, PEL_CONST_TUPLE, 2, one, two), collection(ctx, PEL_CONST_TUPLE, 2, due, uno)));
     CHECK(pel_const_same(collection(ctx, PEL_CONST_FROZENSET, 2, one, two),
                          collection(ctx, PEL_CONST_FROZENSET, 2, due, uno)));
-    CHECK(!pel_const_same(collection(ctx, PEL_CONST_TUPLE, 1, one, two), collection(ctx, PEL_CONST_TUPLE, 2, one, two)));
+    CHECK(
+        !pel_const_same(collection(ctx, PEL_CONST_TUPLE, 1, one, two), collection(ctx, PEL_CONST_TUPLE, 2, one, two)));
     pel_const small = { .kind = PEL_CONST_INT }, large = { .kind = PEL_CONST_INT };
     large.integer.digits = PEL_STR("99999999999999999999");
     CHECK(!pel_const_same(&small, &large));

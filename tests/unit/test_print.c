@@ -159,7 +159,8 @@ static void long_chains_print(pel_ctx *ctx) {
 static void print_it(pel_ctx *ctx, void *arg) { print(ctx, arg); }
 
 static void deep_trees_are_refused(pel_ctx *ctx) {
-    pel_node *minus = name(ctx, "x"), *power = name(ctx, "x"), *call = name(ctx, "x"), *blocks = pel_node_new(ctx, PEL_Pass);
+    pel_node *minus = name(ctx, "x"), *power = name(ctx, "x"), *call = name(ctx, "x"),
+             *blocks = pel_node_new(ctx, PEL_Pass);
     pel_node *text = name(ctx, "x");
     for (int i = 0; i < 100000; i++) {
         minus = unary(ctx, PEL_USub, minus);
