@@ -307,6 +307,70 @@ static pel_node *torch_module_call(builder *b, pel_id module) {
     return made;
 }
 
+/* ---- parametrized modules: torch derives a class of its own for each ---- */
+
+static bool is_parametrized(const pel_log *log, pel_id class) {
+    const pel_log_class *row = pel_class_at(log, class);
+    return row->kind == PEL_CLASS_MODULE && pel_str_is(row->module, "torch.nn.utils.parametrize");
+}
+
+static pel_id child_named(const pel_log_module *row, const char *name) {
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (pel_name_is(row->child_names.at[i], name)) return row->children[i];
+    return 0;
+}
+
+/* How torch's own parametrizations are asked for; attributes of the parametrization that are arguments. */
+static const struct {
+    const char *class, *function;
+    const char *arguments[3];
+} parametrizations[] = {
+    { "torch.nn.utils.parametrizations._WeightNorm", "torch.nn.utils.parametrizations.weight_norm", { "dim" } },
+    { "torch.nn.utils.parametrizations._SpectralNorm", "torch.nn.utils.parametrizations.spectral_norm",
+      { "n_power_iterations", "eps", "dim" } },
+    { "torch.nn.utils.parametrizations._Orthogonal", "torch.nn.utils.parametrizations.orthogonal", { NULL } },
+};
+
+static pel_node *parametrize(builder *b, pel_node *made, pel_name tensor, pel_id parametrization) {
+    const pel_log_module *row = pel_module_at(b->log, parametrization);
+    const pel_log_class *class = pel_class_at(b->log, row->class);
+    pel_nodes args = pel_nodes_one(b->ctx, made);
+    for (size_t i = 0; i < PEL_COUNT(parametrizations); i++) {
+        if (!pel_str_is(class->path, parametrizations[i].class)) continue;
+        pel_node *wrapped = call(b, library(b, parametrizations[i].function), args);
+        add_keyword(b, wrapped, name_c(b, "name"), text_constant(b, pel_name_str(tensor)),
+                    pel_name_is(tensor, "weight") ? PEL_ARG_DEFAULT : 0u);
+        for (size_t k = 0; k < PEL_COUNT(parametrizations[i].arguments) && parametrizations[i].arguments[k]; k++) {
+            pel_name name = name_c(b, parametrizations[i].arguments[k]);
+            pel_id value = pel_module_attribute(b->log, parametrization, name);
+            pel_node *written = value ? pel_value_expression(b->ctx, b->program, value) : NULL;
+            if (written) add_keyword(b, wrapped, name, written, 0);
+        }
+        return wrapped;
+    }
+    pel_nodes_push(b->ctx, &args, text_constant(b, pel_name_str(tensor)));
+    pel_nodes_push(b->ctx, &args, module_call(b, parametrization));
+    return call(b, library(b, "torch.nn.utils.parametrize.register_parametrization"), args);
+}
+
+static pel_node *parametrized_call(builder *b, pel_id module) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    const pel_log_class *base = pel_class_at(b->log, pel_torch_base(b->log, row->class));
+    pel_node *made = call(b, pel_library_expression(b->ctx, b->program, base->path), (pel_nodes){ 0 });
+    made->mark = PEL_CALL_BUILDS;
+    add_torch_arguments(b, made, row);
+    pel_id all = child_named(row, "parametrizations");
+    for (uint32_t i = 0; all && i < pel_module_at(b->log, all)->child_names.n; i++) {
+        const pel_log_module *tensors = pel_module_at(b->log, all);
+        const pel_log_module *list = pel_module_at(b->log, tensors->children[i]);
+        for (uint32_t k = 0; k < list->child_names.n; k++) {
+            made = parametrize(b, made, tensors->child_names.at[i], list->children[k]);
+            made->mark = PEL_CALL_BUILDS;
+        }
+    }
+    return made;
+}
+
 static void finish_class(builder *b, pel_program_class *class);
 
 static pel_node *author_module_call(builder *b, pel_id module) {
@@ -328,8 +392,10 @@ static pel_node *module_call(builder *b, pel_id module) {
     uint64_t made;
     if (pel_map_get(&b->call_of, module, &made)) return (pel_node *)(uintptr_t)made;
     if (++b->depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
-    bool is_torch = pel_class_at(b->log, pel_module_at(b->log, module)->class)->kind == PEL_CLASS_TORCH_MODULE;
-    pel_node *node = is_torch ? torch_module_call(b, module) : author_module_call(b, module);
+    pel_id class = pel_module_at(b->log, module)->class;
+    pel_node *node = is_parametrized(b->log, class)                                     ? parametrized_call(b, module)
+                     : pel_class_at(b->log, class)->kind == PEL_CLASS_TORCH_MODULE ? torch_module_call(b, module)
+                                                                                        : author_module_call(b, module);
     pel_map_set(b->ctx, &b->call_of, module, PEL_KEY(node));
     b->depth--;
     return node;
@@ -544,6 +610,27 @@ static pel_node *sign(builder *b, pel_program_class *class, const pel_unifier *u
     return arguments;
 }
 
+/* Parameters that the torch class makes and the author froze: self.weight.requires_grad_(False). */
+static void add_freezing(builder *b, const pel_program_class *class, pel_nodes *body) {
+    const pel_log_module *first = pel_module_at(b->log, class->instances.at[0]);
+    for (uint32_t k = 0; k < first->n_parameters; k++) {
+        pel_name name = first->parameters[k].name;
+        if (!first->parameters[k].tensor || !is_made_by_base(first, name)) continue;
+        bool frozen = true;
+        for (uint32_t i = 0; i < class->instances.n && frozen; i++) {
+            const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
+            for (uint32_t p = 0; p < row->n_parameters; p++)
+                if (row->parameters[p].name == name && row->parameters[p].tensor)
+                    frozen &= !b->log->tensors.at[row->parameters[p].tensor].requires_grad;
+        }
+        if (!frozen) continue;
+        pel_node *parameter = self_attribute(b, name, PEL_Load);
+        pel_node *freeze = pel_make_attribute(b->ctx, parameter, name_c(b, "requires_grad_"), PEL_Load);
+        pel_nodes args = pel_nodes_one(b->ctx, pel_make_constant(b->ctx, &pel_false));
+        pel_nodes_push(b->ctx, body, pel_make_expr(b->ctx, call(b, freeze, args)));
+    }
+}
+
 /* Attributes of the instances whose values differ: their names are the author's for these values. */
 static void collect_known_names(builder *b, const pel_program_class *class, pel_unifier *unifier) {
     uint32_t n = class->instances.n;
@@ -577,6 +664,7 @@ static void finish_class(builder *b, pel_program_class *class) {
         if (!(takes_children && all.at[i].kind == PART_CHILD))
             pel_nodes_push(ctx, &body, part_statement(b, &unifier, &all.at[i]));
 
+    add_freezing(b, class, &body);
     pel_node *arguments = sign(b, class, &unifier);
     pel_node *plain_super = body.at[0]->Expr.value;
     pel_map_set(ctx, &b->progress, class->class, DONE);
@@ -696,7 +784,7 @@ static void collect_instances(builder *b, pel_id module, pel_map *seen, int dept
     if (!pel_map_set(b->ctx, seen, module, 1)) return;
     if (depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     const pel_log_module *row = pel_module_at(b->log, module);
-    if (pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE) {
+    if (pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE && !is_parametrized(b->log, row->class)) {
         pel_program_class *class = class_for(b, row->class);
         pel_push(b->ctx, &class->instances, module);
     }
