@@ -655,7 +655,8 @@ static uint32_t with_block(flat *f, stack *s, uint32_t at) {
     pel_lift *l = f->l;
     uint32_t guard = at + 1 < l->c->n ? guard_at(f, at + 1) : PEL_NONE, end = at + 1, to;
     if (guard == PEL_NONE || l->c->guards[guard].kind != PEL_G_WITH) fail(f, at, "a `with` of unknown shape");
-    while (end < l->c->n && is_covered(f, end, guard)) end++;
+    for (uint32_t i = at + 1; i < l->c->n_main; i++)
+        if (is_covered(f, i, guard)) end = i + 1; /* there may be gaps, which are jumped over */
     if (end >= l->c->n || l->c->at[end].op != PEL_I_WITH_EXIT) fail(f, at, "a `with` of unknown shape");
     uint32_t exit = l->c->guards[guard].exit;
     bool is_apart = exit < l->c->n && exit != end + 1;
@@ -738,6 +739,10 @@ static outcome run(flat *f, stack *s, uint32_t at, uint32_t stop, uint32_t *to) 
         } else if (ins->op == PEL_I_JUMP) {
             if (ins->target == stop) break;
             if (ins->target <= at) fail(f, at, "a loop");
+            if (ins->target < stop) { /* over code that something else leads to */
+                at = ins->target;
+                continue;
+            }
             *to = ins->target;
             how = JUMPED;
             break;
