@@ -19,6 +19,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+import hashlib
 import importlib.abc
 import json
 import random
@@ -287,7 +288,18 @@ def gradients(module: torch.nn.Module, form: Any) -> dict[str, torch.Tensor | No
     for p in parameters.values():
         p.grad = None
     loss.backward()
-    return {name: None if p.grad is None else p.grad.detach().clone() for name, p in parameters.items()}
+    return {name: None if p.grad is None else p.grad.detach() for name, p in parameters.items()}
+
+
+LARGE = 1 << 16  # elements; larger gradients travel as digests
+
+
+def digested(t: torch.Tensor | None) -> Any:
+    """A large dense tensor as dtype, shape and a hash of its bits; others as they are."""
+    if t is None or t.numel() < LARGE or t.layout != torch.strided:
+        return t
+    values = t.detach().cpu().contiguous().flatten()
+    return ("digest", str(t.dtype), list(t.shape), hashlib.sha1(values.view(torch.uint8).numpy()).hexdigest())
 
 
 def buffers_of(module: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -390,10 +402,13 @@ def referee(data: dict) -> list[dict]:
     pristine = made["module"]
     for sequence in data["sequences"]:
         try:
-            module = copy.deepcopy(pristine)
+            # Parameters are shared: no forward changes them, and they are most of the memory.
+            module = copy.deepcopy(pristine, {id(p): p for p in pristine.parameters()})
         except Exception:  # a buffer that is computed from parameters, say
             module = made["namespace"][data["root"]]()
             module.load_state_dict(data["state"], strict=True)
+        for p in module.parameters():
+            p.grad = None
         results: list[Any] = []
         for call in sequence:
             play(checks, module, call, results, made["namespace"], data["seed"])
@@ -435,7 +450,10 @@ def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[
             other = have.get(name)
             if (t is None) != (other is None):
                 return f"{name}: {'no gradient' if t is None else 'a gradient'} expected"
-            if t is not None and (found := tensor_difference(t, other, name)):
+            if isinstance(t, tuple):
+                if t != digested(other):
+                    return f"{name}: its {other.numel()} elements are not the same"
+            elif t is not None and (found := tensor_difference(t, other, name)):
                 return found
         return None
 
@@ -452,7 +470,7 @@ def copy_input(t: torch.Tensor) -> torch.Tensor:
 
 def main(argv: list[str]) -> int:
     data_path, result_path = argv
-    data = torch.load(data_path, weights_only=False)
+    data = torch.load(data_path, weights_only=False, mmap=True)
     sys.meta_path.insert(0, Blocker(set(data["allowed"])))
     checks = referee(data)
     with open(result_path, "w") as out:

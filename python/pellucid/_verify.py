@@ -196,7 +196,8 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
         call["buffers"] = _check.buffers_of(model) if buffers else None
-        call["gradients"] = _check.gradients(model, form) if gradients else None
+        found_gradients = _check.gradients(model, form) if gradients else None
+        call["gradients"] = found_gradients and {k: _check.digested(t) for k, t in found_gradients.items()}
         call["gradients name"] = "gradients" if name == "gradients enabled" else f"{name}: gradients"
     return call, result
 

@@ -281,3 +281,29 @@ def test_inputs_keep_their_memory_format() -> None:
     assert copy.stride() == x.stride() and copy.requires_grad and copy.data_ptr() != x.data_ptr()
 
 
+
+
+def test_large_gradients_travel_as_digests() -> None:
+    t = torch.randn(300, 300)
+    assert _check.digested(t) == _check.digested(t.clone()) != _check.digested(t * 1.0000001)
+    assert _check.digested(t) != _check.digested(t.view(90000))
+    assert _check.digested(t[:2]) is not None and torch.is_tensor(_check.digested(t[:2])) and _check.digested(None) is None
+
+    class Wide(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(300, 300)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    model = Wide()
+    source = ("import torch\nfrom torch import nn\nclass Wide(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+              "        self.linear = nn.Linear(300, 300)\n    def forward(self, x):\n        return self.linear(x)\n")
+    call = play_original(model, "gradients enabled", (torch.randn(2, 300),), {}, grad=True, gradients=True)[0]
+    from pellucid._verify import referee_data
+    doubled = source.replace("return self.linear(x)", "y = self.linear(x)\n        return y.detach() + 2 * (y - y.detach())")
+    for text, wanted in ((source, "passed"), (doubled, "failed")):
+        rows = _check.referee(referee_data(model, text, "Wide", [[call]], ()))
+        found = {r["name"]: r["status"] for r in rows}
+        assert found["gradients enabled"] == "passed" and found["gradients"] == wanted
