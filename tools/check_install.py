@@ -1,5 +1,6 @@
 """Builds the wheel, installs it into an environment of its own (build-install), and looks at what is there:
-the program, the package with its stubs, an extension that exports one symbol, and no import of torch."""
+the program, the library with its header, the package with its stubs, an extension that exports one symbol, and no
+import of torch."""
 
 from __future__ import annotations
 
@@ -38,6 +39,14 @@ def main() -> int:
     exported = [line.split()[-1] for line in run("nm", "-D", "--defined-only", extension).splitlines()]
     if exported != ["PyInit__pellucid"]:
         print(f"the extension exports {exported}, not only PyInit__pellucid")
+        return 1
+    package = pathlib.Path(extension).parent
+    program = FOLDER / "use.c"
+    program.write_text("#include <pellucid.h>\n#include <stdio.h>\nint main(void) { return puts(pellucid_version()) < 0; }\n")
+    library = str(package / "lib" / "libpellucid.a")
+    run("gcc", f"-I{package / 'include'}", str(program), library, "-lm", "-o", str(FOLDER / "use"))
+    if run(str(FOLDER / "use")) not in version:
+        print("the installed library has another version than the program")
         return 1
     print(f"{wheel.name}, {wheel.stat().st_size // 1024} KB: {version}")
     return 0
