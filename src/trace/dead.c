@@ -79,7 +79,9 @@ typedef struct reading {
 
 static void read_names(void *arg, pel_node **slot) {
     const reading *r = arg;
-    if ((*slot)->kind == PEL_Name) add(r->sw, r->set, (*slot)->Name.id);
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load) add(r->sw, r->set, (*slot)->Name.id);
+    if ((*slot)->kind == PEL_AugAssign && (*slot)->AugAssign.target->kind == PEL_Name)
+        add(r->sw, r->set, (*slot)->AugAssign.target->Name.id);
     pel_each_part(r->sw->s, *slot, read_names, arg);
 }
 
@@ -260,8 +262,7 @@ static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
             sw->changed = true;
             return NULL;
         }
-        reads(sw, live, node->AugAssign.target);
-        reads(sw, live, node->AugAssign.value);
+        reads(sw, live, node);
         return node;
     case PEL_Expr:
         if (pel_pure(sw->s, node->Expr.value)) {

@@ -15,8 +15,46 @@ void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...) {
 
 bool pel_live(const pel_synth *s, pel_id id) { return s->live[id]; }
 
+static void mark_old(pel_synth *s, pel_id id, uint32_t depth) {
+    const pel_value *value = pel_value_at(s->log, id);
+    switch (value->kind) {
+    case PEL_V_OBJECT:
+        if (depth > 200 || !pel_map_set(s->ctx, &s->old_objects, value->object, 1)) return;
+        break;
+    case PEL_V_TUPLE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_METHOD:
+    case PEL_V_PARTIAL:
+    case PEL_V_FUNCTION:
+        if (depth > 200) return;
+        break;
+    default: return;
+    }
+    for (uint32_t i = 0; i < value->n; i++) mark_old(s, value->items[i], depth + 1);
+}
+
+/* Objects that were there before the run: what modules hold, and what global names gave. */
+static void find_old_objects(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (uint32_t m = 1; m < log->modules.n; m++)
+        for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++) mark_old(s, log->modules.at[m].attributes[i].value, 0);
+    for (uint32_t a = 1; a < log->activations.n; a++) {
+        const pel_activation *activation = &log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
+            const pel_record *record = &activation->records[i];
+            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+            if (record->kind == PEL_R_PUSH && index != PEL_NO_TARGET && author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
+                mark_old(s, record->value, 0);
+        }
+    }
+}
+
 /* A value is live if it is a tensor or a tracked number, or holds one. An object is live if it ever does, or if the run
- * changes it: then what it holds at one time says nothing about another. */
+ * makes it and changes it: then what it holds at one time says nothing about another. */
 static void find_live(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map live_objects = { 0 };
@@ -40,7 +78,8 @@ static void find_live(pel_synth *s) {
                 for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
                 break;
             case PEL_V_OBJECT:
-                live = pel_map_has(&live_objects, value->object) || pel_map_has(&s->written, value->class);
+                live = pel_map_has(&live_objects, value->object) ||
+                       (pel_map_has(&s->written, value->class) && !pel_map_has(&s->old_objects, value->object));
                 for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
                 if (live) pel_map_set(s->ctx, &live_objects, value->object, 1);
                 break;
@@ -617,6 +656,7 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
         s->evaluated |= !log->runs.at[r].training;
     }
     find_written(s);
+    find_old_objects(s);
     find_live(s);
     uint32_t round = 0, splits = 0;
     s->regroup = true;

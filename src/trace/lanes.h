@@ -67,7 +67,10 @@ typedef struct pel_link {
     pel_node **args;      /* one per parameter of target; NULL: not given, or the receiver */
     bool *by_keyword;
     bool receiver;        /* the first parameter is what stands before the dot, or the callee itself */
-    enum { PEL_CALLEE_AS_WRITTEN, PEL_CALLEE_NAME, PEL_CALLEE_METHOD } callee;
+    enum {
+        PEL_CALLEE_AS_WRITTEN, PEL_CALLEE_NAME, PEL_CALLEE_METHOD,
+        PEL_CALLEE_INLINE, /* nothing in the output is the receiver: what the callee returns stands for the call */
+    } callee;
 } pel_link;
 
 /* ---- values of expressions over lanes ---- */
@@ -149,6 +152,7 @@ typedef struct pel_synth {
     pel_group **group_of; /* per activation */
     bool *linked;         /* per activation: some link of this round leads to it */
     bool *live;           /* per value */
+    pel_map old_objects;  /* identity -> 1 */
     pel_map written;      /* class and attribute -> 1; class of an object that is no module -> 1 */
     pel_map attribute_taint;
     pel_map cell_taint;   /* code and name -> taint */

@@ -215,7 +215,10 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
     text->Call.args = text->Call.keywords = (pel_nodes){ 0 };
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     bool attribute = c->node->Call.func->kind == PEL_Attribute;
-    if (callee->kind == PEL_V_MODULE) {
+    if (callee->kind == PEL_V_MODULE && c->func->lost && !pel_module_at(w->log, callee->module)->in_tree) {
+        link->callee = PEL_CALLEE_INLINE;
+        text->Call.func = pel_make_constant(w->ctx, &pel_none);
+    } else if (callee->kind == PEL_V_MODULE) {
         target->hint = pel_intern_c(w->ctx, "forward");
     } else if (called_module(w, c, 0)) { /* super().__call__(x) */
         link->callee = PEL_CALLEE_METHOD;
@@ -479,7 +482,8 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         if (!group || group->has_effect) pure = false;
     }
     /* What was there before the run and can't be written changes for nobody: all that is read from it is known. */
-    if (c->base && c->base->lost && !dynamic && !c->base->effect) pure = true;
+    const pel_val *asked = c->base ? c->base : c->func;
+    if (asked->lost && !dynamic && !asked->effect) pure = true;
     if (!pure) val->effect = true;
     text->mark = !pure;
     if (!pure && c->base && c->node->Call.func->Attribute.value->kind == PEL_Name && !c->base->lost) {
@@ -514,6 +518,38 @@ static void note_getattr(pel_walk *w, pel_front front, const call *c) {
     pel_name attribute = pel_intern(w->ctx, name->Constant.value->text.ptr, name->Constant.value->text.len);
     pel_need(w, front, modules, attribute, c->val->at);
     c->val->text = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
+}
+
+/* A module of torch's that is not in the tree and has nothing to learn: made where it is called, nn.SiLU()(x). */
+static void build_module(pel_walk *w, pel_front front, call *c) {
+    const pel_log_module *first = pel_module_at(w->log, pel_value_at(w->log, c->callee[0])->module);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_log_module *module = pel_module_at(w->log, pel_value_at(w->log, c->callee[i])->module);
+        if (module->in_tree || module->class != first->class || !module->has_arguments || module->n_parameters ||
+            module->n_buffers || module->child_names.n || module->n_arguments != first->n_arguments)
+            return;
+        for (uint32_t k = 0; k < module->n_arguments; k++)
+            if (!pel_value_same(w->log, module->arguments[k].value, first->arguments[k].value)) return;
+    }
+    pel_nodes args = { 0 }, keywords = { 0 };
+    for (uint32_t k = 0; k < first->n_arguments; k++) {
+        const pel_log_argument *given = &first->arguments[k];
+        if (given->is_default) continue;
+        pel_node *value = pel_value_expression(w->ctx, w->s->program, given->value);
+        if (!value) return;
+        if (given->positional && !keywords.n) {
+            pel_nodes_push(w->ctx, &args, value);
+            continue;
+        }
+        pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
+        keyword->keyword.arg = given->name;
+        keyword->keyword.value = value;
+        pel_nodes_push(w->ctx, &keywords, keyword);
+    }
+    pel_node *class = pel_library_expression(w->ctx, w->s->program, pel_class_at(w->log, first->class)->path);
+    if (!class) return;
+    c->func->text = pel_make_call(w->ctx, class, args, keywords);
+    c->func->lost = false;
 }
 
 /* ---- the call ---- */
@@ -636,6 +672,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         if (functions && c.func->text->kind != PEL_Name) split_by(w, front, node, codes);
     }
     mark_pinned(w, &c);
+    if (c.func->lost && modules) build_module(w, front, &c);
     plain_call(w, front, &c);
     note_getattr(w, front, &c);
     return pel_finish(w, front, node, c.val);

@@ -92,6 +92,49 @@ static pel_node *copy_generators(pel_walk *w, const pel_node *node) {
     return text;
 }
 
+/* kwargs = {k: v for k, v in kwargs.items() if k in known}: what is left of the parameters that kwargs was. */
+static void filter_keys(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    const pel_node *generator = node->DictComp.generators.at[0], *iter = generator->comprehension.iter,
+                   *target = generator->comprehension.target;
+    if (node->DictComp.generators.n != 1 || iter->kind != PEL_Call || iter->Call.func->kind != PEL_Attribute ||
+        !pel_name_is(iter->Call.func->Attribute.attr, "items") || iter->Call.func->Attribute.value->kind != PEL_Name)
+        return;
+    if (target->kind != PEL_Tuple || target->Tuple.elts.n != 2) return;
+    const pel_node *k_name = target->Tuple.elts.at[0], *v_name = target->Tuple.elts.at[1];
+    if (k_name->kind != PEL_Name || v_name->kind != PEL_Name || node->DictComp.key->kind != PEL_Name ||
+        node->DictComp.value->kind != PEL_Name || k_name->Name.id != node->DictComp.key->Name.id ||
+        v_name->Name.id != node->DictComp.value->Name.id)
+        return;
+    const pel_slot *slot = pel_env_slot(w, iter->Call.func->Attribute.value->Name.id);
+    if (!slot->gone || !slot->parts || !slot->parts->keys) return;
+    const pel_value *first = pel_value_at(w->log, val->at[0]);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *dict = pel_value_at(w->log, val->at[i]);
+        if (dict->kind != PEL_V_DICT || dict->n != first->n) return;
+        for (uint32_t k = 0; k < dict->n; k += 2)
+            if (!pel_value_same(w->log, dict->items[k], first->items[k])) return;
+    }
+    pel_parts *left = pel_new(w->ctx, pel_parts);
+    left->keys = pel_new_array(w->ctx, slot->parts->n + 1u, pel_name);
+    left->items = pel_new_array(w->ctx, slot->parts->n + 1u, pel_val *);
+    pel_node *text = pel_node_new(w->ctx, PEL_Dict);
+    for (uint32_t p = 0; p < slot->parts->n; p++)
+        for (uint32_t k = 0; k < first->n; k += 2) {
+            const pel_value *key = pel_value_at(w->log, first->items[k]);
+            if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR ||
+                !pel_str_eq(key->constant->text, pel_name_str(slot->parts->keys[p])))
+                continue;
+            left->keys[left->n] = slot->parts->keys[p];
+            left->items[left->n++] = slot->parts->items[p];
+            pel_nodes_push(w->ctx, &text->Dict.keys, pel_make_constant(w->ctx, key->constant));
+            pel_nodes_push(w->ctx, &text->Dict.values, pel_copy(w->ctx, slot->parts->items[p]->text));
+        }
+    if (left->n * 2 != first->n) return;
+    val->text = text;
+    val->parts = left;
+    val->taint = NULL;
+}
+
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     pel_id code = code_of(w, node);
     made m = { .node = node, .text = copy_generators(w, node) };
@@ -145,6 +188,7 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     val->lost = m.lost || iter->lost;
     val->taint = pel_taint_join(w->ctx, m.taint, pel_taint_any(iter->taint));
     val->fixed = true; /* a new object each time */
+    if (node->kind == PEL_DictComp) filter_keys(w, front, node, val);
     return val;
 }
 

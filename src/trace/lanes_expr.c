@@ -340,7 +340,6 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
             objects++;
             uint64_t taint = pel_map_find(&w->s->attribute_taint, pel_key2(value->class, PEL_KEY(name)), 0);
             val->taint = pel_taint_join(w->ctx, val->taint, (const pel_taint *)(uintptr_t)taint);
-            if (pel_map_has(&w->s->written, pel_key2(value->class, PEL_KEY(name)))) val->fixed = true;
             if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
         } else others++;
     }
@@ -593,9 +592,14 @@ static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
     PEL_VEC(pel_val *) items = { 0 };
     for (uint32_t i = 0; i < node->Dict.values.n; i++) {
         pel_node *key = node->Dict.keys.at[i];
-        pel_own(w, front, node, key ? key : node->Dict.values.at[i], val->at, NULL);
+        pel_node pair = { .lineno = node->Dict.values.at[i]->lineno, .col_offset = node->Dict.values.at[i]->col_offset,
+                          .end_lineno = node->Dict.values.at[i]->end_lineno, .end_col_offset = node->Dict.values.at[i]->end_col_offset }; /* constant keys come all at once, in the end */
+        if (key) {
+            pair.lineno = key->lineno;
+            pair.col_offset = key->col_offset;
+        }
+        pel_own(w, front, node, &pair, val->at, NULL);
         pel_val *name = key ? pel_eval(w, front, key) : NULL;
-        pel_own(w, front, node, node->Dict.values.at[i], val->at, NULL);
         pel_val *item = pel_eval(w, front, node->Dict.values.at[i]);
         take(val, item);
         if (name) take(val, name);
@@ -1009,12 +1013,22 @@ static bool only_names(const pel_node *target) {
     return true;
 }
 
+static bool is_star_name(const pel_walk *w, pel_name name) {
+    const pel_code_object *code = w->log->codes.at[w->group->code].code;
+    uint32_t first = code->argcount + code->kwonlyargcount;
+    uint32_t n = (code->flags & PEL_CO_VARARGS ? 1u : 0u) + (code->flags & PEL_CO_VARKEYWORDS ? 1u : 0u);
+    for (uint32_t i = first; i < first + n; i++)
+        if (code->varnames.at[i] == name) return true;
+    return false;
+}
+
 static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *taint, const pel_parts *parts) {
     if (target->kind == PEL_Name) {
         pel_slot *slot = pel_env_slot(w, target->Name.id);
         slot->taint = taint;
         slot->parts = parts;
-        slot->gone = false;
+        /* kwargs = what is left of kwargs: still nothing but names */
+        slot->gone = slot->gone && parts && parts->keys && is_star_name(w, target->Name.id);
         const pel_code_object *code = w->log->codes.at[w->author->code].code;
         for (uint32_t i = 0; i < code->cellvars.n; i++)
             if (code->cellvars.at[i] == target->Name.id && taint) {
@@ -1075,11 +1089,15 @@ static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target,
         made->items[i] = old->items[i];
         if (old->keys[i] == name) at = i;
     }
-    if (at == old->n) made->n++;
+    if (at == old->n) {
+        made->n++;
+        if (is_local(w, name)) pel_lost(w, target, "`%s` is a key of `%s` and a name of its own", name->text, slot->name->text);
+    }
     pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, name, PEL_Load));
     item->taint = value->taint;
     item->lost = value->lost;
-    if (value->text->kind == PEL_Constant) item->text = value->text;
+    bool negative = value->text->kind == PEL_UnaryOp && value->text->UnaryOp.operand->kind == PEL_Constant;
+    if (value->text->kind == PEL_Constant || negative) item->text = value->text;
     made->keys[at] = name;
     made->items[at] = item;
     slot->parts = made;
@@ -1112,7 +1130,10 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
         pel_val *base = pel_eval(w, front, target->Attribute.value);
         made->Attribute.value = base->text;
         pel_own(w, front, target, NULL, NULL, NULL);
-        store_attribute(w, front, target, base, taint);
+        bool settled = value && !pel_dynamic(w, front, value);
+        for (uint32_t i = 0; i < front.n; i++) settled &= pel_is_static_object(w->s, base->at[i]);
+        if (settled) *text = pel_make_name(w->ctx, pel_intern_c(w->ctx, "_"), PEL_Store); /* who reads it is known */
+        else store_attribute(w, front, target, base, taint);
         break;
     }
     case PEL_Subscript: {

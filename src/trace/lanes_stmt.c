@@ -378,9 +378,18 @@ static void walk_unrolled(pel_ctx *ctx, void *arg) {
     }
 }
 
+static bool is_trivial_value(const pel_node *value) {
+    if (value->kind == PEL_Constant || value->kind == PEL_Name) return true;
+    if (value->kind == PEL_UnaryOp) return is_trivial_value(value->UnaryOp.operand);
+    if (value->kind != PEL_List && value->kind != PEL_Tuple) return false;
+    for (uint32_t i = 0; i < value->List.elts.n; i++)
+        if (!is_trivial_value(value->List.elts.at[i])) return false;
+    return true;
+}
+
 static bool is_trivial(const pel_node *node) {
     return node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Name &&
-           (node->Assign.value->kind == PEL_Constant || node->Assign.value->kind == PEL_Name);
+           is_trivial_value(node->Assign.value);
 }
 
 /* Tries the loop as its rounds one after the other, and takes that if nothing but names of constants is left of it. */

@@ -47,6 +47,10 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
     while (first_default > 0) {
         const pel_param *param = &group->params[first_default - 1];
         bool open = group->is_root || group->pinned;
+        if (group->is_root && param->keyword_only) { /* stand behind a star, with defaults or without */
+            first_default--;
+            continue;
+        }
         if (!param->dead && !(param->fallback && (open || left[first_default - 1]))) break;
         first_default--;
     }
@@ -56,8 +60,8 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
         if (param->dead) continue;
         pel_node *arg = pel_node_new(s->ctx, PEL_arg);
         arg->arg.arg = param->name;
-        pel_node *fallback = p >= first_default ? constant_default(s, group, p) : NULL;
         keyword_only |= group->is_root && param->keyword_only;
+        pel_node *fallback = p >= first_default ? constant_default(s, group, p) : NULL;
         if (keyword_only) {
             pel_nodes_push(s->ctx, &args->arguments.kwonlyargs, arg);
             pel_nodes_push(s->ctx, &args->arguments.kw_defaults, fallback ? fallback : constant_default(s, group, p));
@@ -292,6 +296,75 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     return true;
 }
 
+/* ---- calls that are replaced by what they return ---- */
+
+typedef struct inlining {
+    pel_synth *s;
+    const pel_link *link; /* while its result is copied */
+    bool changed, has_link;
+} inlining;
+
+static void see_link(void *arg, pel_node **slot) {
+    inlining *in = arg;
+    if (pel_link_at(in->s, *slot)) in->has_link = true;
+    pel_each_child(*slot, see_link, in);
+}
+
+static void put_arguments(void *arg, pel_node **slot) {
+    inlining *in = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Name) {
+        uint32_t p = param_named(in->link->target, node->Name.id);
+        if (p == UINT32_MAX) return;
+        pel_node *given = in->link->args[p] ? in->link->args[p] : constant_default(in->s, in->link->target, p);
+        if (given) *slot = given->kind == PEL_Name || given->kind == PEL_Constant ? pel_copy(in->s->ctx, given) : given;
+        return;
+    }
+    pel_each_child(node, put_arguments, in);
+}
+
+typedef struct counting {
+    pel_name name;
+    uint32_t n;
+} counting;
+
+static void count_one(void *arg, pel_node **slot) {
+    counting *c = arg;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == c->name) c->n++;
+    pel_each_child(*slot, count_one, c);
+}
+
+static uint32_t count_name(const pel_node *node, pel_name name) {
+    counting c = { name, 0 };
+    pel_node *root = (pel_node *)(uintptr_t)node;
+    count_one(&c, &root);
+    return c.n;
+}
+
+static void inline_calls(void *arg, pel_node **slot) {
+    inlining *in = arg;
+    pel_each_part(in->s, *slot, inline_calls, in);
+    const pel_link *link = (*slot)->kind == PEL_Call ? pel_link_at(in->s, *slot) : NULL;
+    if (!link || link->callee != PEL_CALLEE_INLINE) return;
+    const pel_group *target = link->target;
+    if (target->body.n != 1 || target->body.at[0]->kind != PEL_Return || !target->body.at[0]->Return.value) return;
+    const pel_node *result = target->body.at[0]->Return.value;
+    in->has_link = false;
+    pel_node *root = (pel_node *)(uintptr_t)result;
+    see_link(in, &root);
+    if (in->has_link || (target->n_params && !target->params[0].unread)) return;
+    for (uint32_t p = 1; p < target->n_params; p++) {
+        const pel_node *given = link->args[p];
+        bool simple = !given || given->kind == PEL_Name || given->kind == PEL_Constant;
+        if (!simple && count_name(result, target->params[p].name) > 1) return;
+    }
+    pel_node *copy = pel_copy(in->s->ctx, result);
+    in->link = link;
+    put_arguments(in, &copy);
+    *slot = copy;
+    in->changed = true;
+}
+
 /* ---- names ---- */
 
 static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish) {
@@ -365,7 +438,8 @@ typedef struct blame {
 static void find_unwritable(void *arg, pel_node **slot) {
     blame *b = arg;
     if (b->found) return;
-    if (pel_map_has(&b->s->unwritable, PEL_KEY(*slot))) b->found = *slot;
+    const pel_link *link = pel_link_at(b->s, *slot);
+    if (pel_map_has(&b->s->unwritable, PEL_KEY(*slot)) || (link && link->callee == PEL_CALLEE_INLINE)) b->found = *slot;
     else pel_each_part(b->s, *slot, find_unwritable, b);
 }
 
@@ -476,6 +550,10 @@ void pel_link_all(pel_synth *s) {
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);
+        inlining in = { .s = s };
+        for (uint32_t i = 0; i < s->groups.n; i++)
+            for (uint32_t k = 0; k < s->groups.at[i]->body.n; k++) inline_calls(&in, &s->groups.at[i]->body.at[k]);
+        changed |= in.changed;
         if (!changed) changed = pel_drop_results(s, find_reached(s).seen);
     } while (changed && ++rounds < 200);
     reach r = find_reached(s);
