@@ -26,34 +26,38 @@ class Pair:
 
 
 def demo(folder: str, width: int | None = None) -> int:
-    from . import demo_model
+    from . import _specs
     from ._sketch import LineTrace
     from ._skeleton import skeleton
-    model, inputs = demo_model.demo(), demo_model.demo_inputs()
+    # The model is copied out of the package: a library of its own, as every other is.
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(os.path.abspath(folder), "lumen.py")
+    shutil.copyfile(os.path.join(os.path.dirname(os.path.abspath(__file__)), "demo_model.py"), path)
+    library = _specs._import(path)
+    model, inputs = library["demo"](), library["demo_inputs"]()
     show = Show(width)
     show.title("The model, as its library builds it")
-    made = skeleton(model, kwargs=inputs, origin="pellucid.demo_model:demo", strict=False,
+    made = skeleton(model, kwargs=inputs, origin="lumen.py:demo", strict=False,
                     progress=lambda text: show.progress(text))
     show.progress("")
     print(made.tree)
 
     with LineTrace() as trace:
-        demo_model.demo()(**inputs)
-    with open(demo_model.__file__, encoding="utf-8") as file:
+        library["demo"]()(**inputs)
+    with open(path, encoding="utf-8") as file:
         source = file.read()
-    pairs = list(paired(source, made.source, trace.seen.get(demo_model.__file__, set())))
+    pairs = list(paired(source, made.source, trace.seen.get(path, set())))
     show.title(f"What it executes: {count(source)} lines became {count(made.source)}")
     for pair in pairs:
         show.pair(pair)
     show.title("Is it the same?")
     print(made.report)
 
-    os.makedirs(folder, exist_ok=True)
     paths = [os.path.join(folder, name) for name in ("demo_skeleton.py", "demo.html")]
     made.save(paths[0])
     with open(paths[1], "w", encoding="utf-8") as file:
         file.write(page(pairs, source, made.source, str(made.tree), str(made.report)))
-    print(f"\nThe skeleton is {paths[0]}, the same side by side as a page is {paths[1]}")
+    print(f"\nThe model is {os.path.join(folder, 'lumen.py')}, its skeleton {paths[0]}; {paths[1]} shows both side by side")
     if not made.report.good:
         return 4
     return 0 if made.report.complete else 3

@@ -29,7 +29,6 @@ class LineTrace:
 
         import torch
         ours = os.path.dirname(os.path.abspath(__file__))
-        self.example = os.path.join(ours, "demo_model.py")
         self.foreign = tuple(os.path.abspath(p) + os.sep for p in (os.path.dirname(torch.__file__), ours))
         self.library = tuple({os.path.abspath(sysconfig.get_path(k)) + os.sep for k in ("stdlib", "platstdlib")})
         self.packages = tuple({os.path.abspath(sysconfig.get_path(k)) + os.sep for k in ("purelib", "platlib")})
@@ -40,7 +39,7 @@ class LineTrace:
         known = self._of_author.get(path)
         if known is None:
             in_library = path.startswith(self.library) and not path.startswith(self.packages)
-            known = os.path.isfile(path) and not in_library and (path == self.example or not path.startswith(self.foreign))
+            known = os.path.isfile(path) and not in_library and not path.startswith(self.foreign)
             self._of_author[path] = known
         return known
 
