@@ -85,7 +85,7 @@ typedef struct pel_recorder {
     PEL_VEC(PyObject *) kept;
     PyObject *kept_list, *odd_constants; /* lists: what code objects were made of, and their constants without literal */
     uint64_t last_number, last_serial;
-    pel_id small_ints[1030];
+    pel_id none, yes, no, small_ints[1030]; /* values that are met all the time */
 
     /* the run */
     PyThreadState *thread; /* NULL while nothing runs */

@@ -14,6 +14,7 @@ typedef enum look { /* how to look at an object, by its type */
     LOOK_LONG, LOOK_FLOAT, LOOK_STR, LOOK_PLAIN, /* PLAIN: complex, bytes */
     LOOK_TUPLE, LOOK_NAMEDTUPLE, LOOK_SIZE, LOOK_LIST, LOOK_SET, LOOK_FROZENSET, LOOK_DICT,
     LOOK_SLICE, LOOK_RANGE, LOOK_TENSOR, LOOK_MODULE, LOOK_FUNCTION, LOOK_METHOD, LOOK_BUILTIN, LOOK_PARTIAL, LOOK_TYPE,
+    LOOK_DEVICE,
     LOOK_NAMED,  /* the library may have a name or a literal for it: dtypes, descriptors, Python modules */
     LOOK_OBJECT, LOOK_OPAQUE,
 } look;
@@ -236,6 +237,7 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     if (inherits(type, torch->tensor)) return LOOK_TENSOR;
     if (inherits(type, torch->module)) return LOOK_MODULE;
     if (type == torch->size) return LOOK_SIZE;
+    if (type == torch->device) return LOOK_DEVICE;
     if (type == &PyTuple_Type) return LOOK_TUPLE;
     if (is_namedtuple(type)) return LOOK_NAMEDTUPLE;
     if (inherits(type, &PyTuple_Type)) return LOOK_NAMEDTUPLE; /* torch.return_types too: class and items */
@@ -272,6 +274,11 @@ static pel_id class_of(pel_recorder *rec, pel_type_info *info) {
 
 /* ---- constants ---- */
 
+static pel_id singleton(pel_recorder *rec, pel_id *known, const pel_const *constant) {
+    if (!*known) *known = intern_const(rec, constant);
+    return *known;
+}
+
 static pel_id long_value(pel_recorder *rec, PyObject *object) {
     int overflow;
     long value = PyLong_AsLongAndOverflow(object, &overflow);
@@ -299,12 +306,21 @@ static pel_id const_value(pel_recorder *rec, pel_const constant) {
     return intern_const(rec, copy);
 }
 
-static pel_id str_value(pel_recorder *rec, PyObject *object) {
+static pel_id str_content(pel_recorder *rec, PyObject *object) {
     Py_ssize_t len;
     const char *ptr = PyUnicode_AsUTF8AndSize(object, &len);
     if (ptr) return const_value(rec, (pel_const){ .kind = PEL_CONST_STR, .text = { ptr, (size_t)len } });
     PyErr_Clear();
     return intern_const(rec, pel_ext_const(rec->ctx, object));
+}
+
+static pel_id str_value(pel_recorder *rec, PyObject *object) {
+    if (PyUnicode_CHECK_INTERNED(object)) { /* a constant or a name of some code: there are not many, keep them */
+        pel_seen *seen = pel_seen_find(rec, object);
+        if (seen && seen->keeper == object) return seen->value;
+        return remember(rec, object, str_content(rec, object));
+    }
+    return str_content(rec, object);
 }
 
 /* ---- containers ---- */
@@ -550,7 +566,9 @@ static pel_id library_value(pel_recorder *rec, PyObject *object) {
     if (seen && seen->keeper == object && seen->value) return seen->value;
     pel_str name = pel_library_name(rec, object);
     if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
-    return opaque_value(rec, object);
+    pel_id id = opaque_value(rec, object);
+    bool may_keep = PyFunction_Check(object) && may_be_kept(PyFunction_GET_CLOSURE(object));
+    return may_keep ? remember(rec, object, id) : id; /* asked once: it has no name */
 }
 
 /* An instance of a C type: a dtype, a device, a descriptor; or an iterator, a generator, a code object. */
@@ -565,6 +583,18 @@ static pel_id named_value(pel_recorder *rec, PyObject *object, pel_type_info *in
     else return remember(rec, object, intern_text(rec, PEL_V_OPAQUE,
                                                   pel_format(rec->ctx, "module %s", PyModule_GetName(object))));
     return opaque_value(rec, object);
+}
+
+/* torch makes a new device object at each question. */
+static pel_id device_value(pel_recorder *rec, PyObject *device) {
+    PyObject *name = PyObject_Str(device); /* "cuda:0": of letters, digits and a colon */
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    char literal[64];
+    int len = text ? snprintf(literal, sizeof literal, "torch.device('%s')", text) : -1;
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (len < 0 || (size_t)len >= sizeof literal) return opaque_value(rec, device);
+    return intern_text(rec, PEL_V_LITERAL, (pel_str){ literal, (size_t)len });
 }
 
 static uint64_t dict_version(PyObject *dict) {
@@ -607,12 +637,14 @@ static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *i
         return seen->value;
     }
     uint64_t number = number_in(rec, seen);
-    pel_str name = is_new ? pel_library_name(rec, object) : PEL_STR("");
+    /* Only instances of the library's classes can have a name or a literal there: torch.strided, numpy.float32(1). */
+    bool may_have_name = is_new && pel_class_at(rec->log, class_of(rec, info))->path.len;
+    pel_str name = may_have_name ? pel_library_name(rec, object) : PEL_STR("");
     if (name.len) {
         Py_XDECREF(dict);
         return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
     }
-    pel_str literal = is_new ? helper_text(rec, "literal_of", object) : PEL_STR("");
+    pel_str literal = may_have_name ? helper_text(rec, "literal_of", object) : PEL_STR("");
     if (literal.len) {
         Py_XDECREF(dict);
         return intern_text(rec, PEL_V_LITERAL, literal);
@@ -660,8 +692,9 @@ static pel_id module_value(pel_recorder *rec, PyObject *module) {
 static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     if (!object) return 0;
     PyTypeObject *type = Py_TYPE(object);
-    if (object == Py_None) return intern_const(rec, &pel_none);
-    if (type == &PyBool_Type) return intern_const(rec, object == Py_True ? &pel_true : &pel_false);
+    if (object == Py_None) return singleton(rec, &rec->none, &pel_none);
+    if (object == Py_True) return singleton(rec, &rec->yes, &pel_true);
+    if (object == Py_False) return singleton(rec, &rec->no, &pel_false);
     if (object == Py_Ellipsis) return intern_const(rec, &pel_ellipsis);
     pel_type_info *info = type_info_of(rec, type);
     switch ((look)info->look) {
@@ -684,6 +717,7 @@ static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     case LOOK_BUILTIN: return builtin_value(rec, object, depth);
     case LOOK_PARTIAL: return partial_value(rec, object, depth);
     case LOOK_TYPE: return pel_record_class_value(rec, object);
+    case LOOK_DEVICE: return device_value(rec, object);
     case LOOK_NAMED: return named_value(rec, object, info);
     case LOOK_OBJECT: return object_value(rec, object, info, depth);
     case LOOK_OPAQUE: return opaque_value(rec, object);

@@ -46,6 +46,14 @@ def same(a: Any, b: Any, depth: int = 0) -> bool:
     return same(vars(a), vars(b), depth + 1) if hasattr(a, "__dict__") else True
 
 
+def seed() -> None:
+    import numpy
+    import torch
+    torch.manual_seed(1)
+    numpy.random.seed(1)
+    random.seed(1)
+
+
 def outcome(call: Any) -> tuple[Any, str]:
     try:
         return call(), ""
@@ -54,7 +62,6 @@ def outcome(call: Any) -> tuple[Any, str]:
 
 
 def compare(name: str, save: str | None) -> dict[str, Any]:
-    sys.path.insert(0, ZOO)
     import torch
     import zoo
 
@@ -68,12 +75,12 @@ def compare(name: str, save: str | None) -> dict[str, Any]:
             plain.train()
             traced.train()
         with torch.set_grad_enabled(grad):
-            torch.manual_seed(1)
+            seed()
             start = time.perf_counter()
             wanted, wanted_error = outcome(lambda: plain(*args, **kwargs))
             between = time.perf_counter()
             after_plain = torch.get_rng_state()
-            torch.manual_seed(1)
+            seed()
             middle = time.perf_counter()
             found, error = outcome(lambda: recorder.run(label, args2, kwargs2))
             row[label] = [round(between - start, 4), round(time.perf_counter() - middle, 4)]
@@ -131,9 +138,13 @@ def main() -> int:
         names = [row["name"] for row in json.load(file) if re.search(options.only, row["name"])]
     if options.sample:
         names = random.Random(options.rotate).sample(names, min(options.sample, len(names)))
-    import torch  # once, for all children
-
+    import torch
     torch.set_num_threads(1)
+    sys.path.insert(0, ZOO)
+    import zoo
+    zoo.shim()
+    for package in ("transformers", "timm", "torchvision.models", "pellucid._pellucid"):  # once, for all children
+        __import__(package)
     equal = 0
     for name in names:
         row = in_child(name, options.seconds, options.save)
