@@ -86,7 +86,7 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
-             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .offset = from->offset, .line = from->line });
+             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .dead_target = PEL_NONE, .offset = from->offset, .line = from->line });
     return &n->ins.at[n->ins.n - 1];
 }
 
@@ -328,9 +328,16 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_CALL_FUNCTION_KW: add_call(n, in, in->arg, take_names(n, in), 1); break;
     case PEL_OP_CALL_FUNCTION_EX: add_sub(n, PEL_I_CALL_EX, in, t->call_slots, in->arg & 1); break;
     case PEL_OP_MAKE_FUNCTION:
-        if (t->named_functions && n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_CONST)
-            n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
-        add_arg(n, PEL_I_FUNCTION, in, t->function_flags ? in->arg : 0);
+        {
+            const pel_const *name = NULL;
+            if (t->named_functions && n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_CONST) {
+                name = n->ins.at[n->ins.n - 1].value;
+                n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
+            }
+            pel_ins *made = add(n, PEL_I_FUNCTION, in);
+            made->arg = t->function_flags ? in->arg : 0;
+            made->value = name;
+        }
         break;
     case PEL_OP_SET_FUNCTION_ATTRIBUTE: add_arg(n, PEL_I_FUNCTION_PART, in, in->arg); break;
     case PEL_OP_LOAD_BUILD_CLASS: add(n, PEL_I_BUILD_CLASS, in); break;
@@ -577,7 +584,10 @@ static uint8_t reach_all(pel_norm *n) {
                 guard->first = 0; /* a mark until the real value is known */
                 more = any = true;
                 if (guard->kind != PEL_G_WITH) reach(n, guard->target, level + 1, g);
-                else if (guard->exit != PEL_NONE) reach(n, guard->exit, level, n->within_of[g]);
+                else if (guard->exit != PEL_NONE) {
+                    guard->exit = pel_norm_resolve(n, guard->exit);
+                    reach(n, guard->exit, level, n->within_of[g]);
+                }
             }
         }
         if (!any) return level;
@@ -620,9 +630,11 @@ static pel_canon *relay(pel_norm *n) {
             }
             to[i] = out.n;
             pel_push(n->ctx, &out, *ins);
+            if (pel_ends(ins) && pel_norm_op(n, next) == PEL_I_JUMP && !n->reached[next])
+                out.at[out.n - 1].dead_target = n->ins.at[next].target;
             if (!pel_ends(ins) && next < n->ins.n && n->reached[next] != mark) {
                 pel_ins jump = { .op = PEL_I_JUMP, .target = next, .cover = ins->cover, .offset = ins->offset, .line = ins->line,
-                                 .within = ins->within, .level = ins->level };
+                                 .within = ins->within, .level = ins->level, .dead_target = PEL_NONE };
                 pel_push(n->ctx, &out, jump);
             }
         }
@@ -645,6 +657,8 @@ static pel_canon *relay(pel_norm *n) {
     canon->at = out.at;
     canon->n = out.n;
     canon->n_main = n_main;
+    canon->else_first = traits_of[canon->code->version].else_first;
+    canon->returns_consts = canon->code->version >= 12;
     canon->copies_exits = canon->code->version >= 10;
     canon->has_docstring = canon->code->version >= 13 ? (canon->code->flags & PEL_CO_HAS_DOCSTRING) != 0
                            : canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;
@@ -652,16 +666,19 @@ static pel_canon *relay(pel_norm *n) {
     canon->target_of = pel_new_array(n->ctx, (size_t)out.n + 1, uint32_t);
     for (uint32_t i = 0; i < out.n; i++) {
         pel_ins *ins = &out.at[i];
+        if (ins->dead_target != PEL_NONE) ins->dead_target = n->reached[ins->dead_target] ? to[ins->dead_target] : PEL_NOWHERE;
         if (ins->target == PEL_NONE) continue;
         ins->target = to[ins->target];
         if (ins->target >= out.n) pel_throw(n->ctx, PEL_E_INCOMPLETE, ins->offset, "a jump leads out of the code");
     }
+    uint32_t last = pel_norm_prev(n, n->ins.n), before = last == PEL_NONE ? PEL_NONE : pel_norm_prev(n, last);
+    canon->dead_return = before != PEL_NONE && n->ins.at[last].op == PEL_I_RETURN && !n->reached[last] && pel_norm_is_none(n, before);
     canon->guards = n->guards.at;
     canon->n_guards = n->guards.n;
     for (uint32_t g = 0; g < n->guards.n; g++) {
         pel_guard *guard = &n->guards.at[g];
         guard->first = guard->last = PEL_NONE;
-        if (guard->target != PEL_NONE && traits_of[canon->code->version].else_first) guard->stood = stood_before(n, guard, g, to, out.n);
+        if (guard->target != PEL_NONE && canon->code->version <= 11) guard->stood = stood_before(n, guard, g, to, out.n);
         if (guard->target != PEL_NONE) guard->target = guard->kind == PEL_G_WITH ? PEL_NONE : to[guard->target];
         if (guard->exit != PEL_NONE) guard->exit = to[guard->exit];
     }
@@ -707,6 +724,7 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
     for (uint32_t i = 0; i < n; i++) {
         uint32_t *target = &c->at[i].target;
         if (*target != PEL_NONE) *target = to[moved ? moved[*target] : *target];
+        if (c->at[i].dead_target < PEL_NOWHERE) c->at[i].dead_target = to[c->at[i].dead_target];
     }
     for (uint32_t g = 0; g < c->n_guards; g++) {
         pel_guard *guard = &c->guards[g];

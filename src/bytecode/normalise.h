@@ -16,6 +16,7 @@
 #include "python/ast.h"
 
 #define PEL_NONE UINT32_MAX
+#define PEL_NOWHERE (UINT32_MAX - 1) /* ...to something that nothing reaches either */
 
 /* X(name, what it says: none, arg, name, value, jump) */
 #define PEL_IOPS(X)                                                                                                    \
@@ -53,7 +54,7 @@
     X(UNPACK_EX, arg)                                                                                                  \
     X(CALL, arg)    /* value: tuple of keyword names or NULL; sub: slots below the arguments, 1 or 2 */                \
     X(CALL_EX, arg) /* arg: 1 if keywords follow; sub: slots */                                                        \
-    X(FUNCTION, arg)                                                                                                   \
+    X(FUNCTION, arg) /* value: its qualified name, where the code says it; else NULL */                                \
     X(FUNCTION_PART, arg)                                                                                              \
     X(BUILD_CLASS, none)                                                                                               \
     X(IMPORT, name)                                                                                                    \
@@ -112,7 +113,8 @@ typedef struct pel_ins {
     uint8_t sub;
     bool flag;
     bool is_target;
-    bool dead_jump;  /* a jump that nothing reaches stood behind it */
+    bool dead_jump;  /* a jump to the very next instruction stood behind it */
+    uint32_t dead_target; /* where a jump led that stood behind it and that nothing reached, or PEL_NONE, or... */
     uint32_t arg;
     uint32_t target; /* index, or PEL_NONE */
     uint32_t offset; /* in the code object's bytes */
@@ -134,7 +136,7 @@ typedef struct pel_guard {
     uint32_t target; /* index of its EXC */
     uint32_t outer;  /* the next handler around what it covers, or PEL_NONE */
     uint32_t first, last; /* first and last covered instruction of the main path or of the handler that holds it */
-    uint32_t stood;  /* what the handler stood before, where the compiler put it behind the else part; or PEL_NONE */
+    uint32_t stood;  /* what the handler stood before, where the compiler put it between; or PEL_NONE */
     uint32_t exit;   /* WITH: where an exception that was swallowed goes on */
 } pel_guard;
 
@@ -145,8 +147,11 @@ typedef struct pel_canon {
     uint32_t n_main; /* handlers begin here */
     pel_guard *guards;
     uint32_t n_guards;
+    bool else_first;     /* the else part of a try stood before its handlers, and those before what follows */
+    bool returns_consts; /* returning a constant is one instruction (RETURN's flag), but for an if-else expression */
     bool copies_exits;   /* a jump to a short end of the function becomes a copy of it */
     bool has_docstring;  /* the first constant */
+    bool dead_return;    /* a `return None` that nothing reaches stands at the end */
     bool tests_again;    /* `while` loops repeat their test at the end */
     uint32_t *target_of; /* how many jumps lead to each instruction; n + 1 of them */
 } pel_canon;

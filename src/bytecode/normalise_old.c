@@ -153,7 +153,7 @@ void pel_norm_prepare_old(pel_norm *n) {
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
-             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .offset = from->offset, .line = from->line });
+             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .dead_target = PEL_NONE, .offset = from->offset, .line = from->line });
     return &n->ins.at[n->ins.n - 1];
 }
 

@@ -317,10 +317,14 @@ bool pel_shorter_test(pel_lift *l, test *t, uint32_t n) {
     if (reduce(l, copy, n) != 1) return false;
     if (copy->t == next) {
         t->expr = copy->yes.e;
+        t->folds = copy->yes.cost >= COST_FOLDED;
+        t->negation_folds = copy->no.cost >= COST_FOLDED;
         t->negation = copy->no.e;
         t->otherwise = copy->f;
     } else if (copy->f == next) {
         t->expr = copy->no.e;
+        t->folds = copy->no.cost >= COST_FOLDED;
+        t->negation_folds = copy->yes.cost >= COST_FOLDED;
         t->negation = copy->yes.e;
         t->otherwise = copy->t;
     } else return false;

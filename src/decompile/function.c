@@ -16,6 +16,7 @@ static void find_loops(pel_lift *l) {
     for (uint32_t i = 0; i < c->n; i++) {
         const pel_ins *ins = &c->at[i];
         uint32_t to = ins->target, from = i;
+        if (ins->dead_target <= i && (l->back[ins->dead_target] == PEL_NONE || l->back[ins->dead_target] < i)) l->back[ins->dead_target] = i;
         if (to == PEL_NONE) continue;
         while (c->at[from].level > c->at[to].level) {
             uint32_t g = c->at[from].within;
@@ -42,6 +43,9 @@ static void read_all(pel_ctx *ctx, void *arg) {
         return;
     }
     find_loops(l);
+    for (uint32_t i = 0; i < l->c->n; i++)
+        if (l->c->at[i].op == PEL_I_FUNCTION && l->c->at[i].value && l->c->at[i].value->kind == PEL_CONST_STR)
+            pel_map_set(ctx, l->places, PEL_KEY(l->code), PEL_KEY(l->c->at[i].value));
     region whole = { .end = l->c->n_main, .fall = PEL_NONE };
     stack s = { 0 };
     pel_region_begin(l, &whole, &s);
@@ -58,6 +62,7 @@ static pel_lift *lift_for(pel_lift *outer, const pel_code_object *code) {
     l->outer = outer;
     l->class_name = outer->class_name;
     l->bodies = outer->bodies;
+    l->places = outer->places;
     l->depth = outer->depth;
     return l;
 }
@@ -378,6 +383,7 @@ pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_obj
     pel_canon none = { .code = code };
     root.c = &none;
     root.bodies = pel_new(ctx, pel_map);
+    root.places = pel_new(ctx, pel_map);
     pel_node *module = pel_node_new(ctx, PEL_Module);
     if (code->flags & PEL_CO_NEWLOCALS) {
         pel_node *def = pel_read_function(&root, code, PEL_NONE);

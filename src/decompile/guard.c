@@ -75,6 +75,12 @@ static bool is_const_return(const pel_lift *l, uint32_t at) {
     return at + 1 < l->c->n && l->c->at[at].op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN && l->c->at[at + 1].sub != 1;
 }
 
+/* The end of a handler and of the function behind it, short enough for the compiler to copy. */
+static bool is_copied_end(const pel_lift *l, uint32_t at) {
+    return l->c->copies_exits && at + 2 < l->c->n && l->c->at[at].op == PEL_I_POP_EXC && l->c->at[at + 1].op == PEL_I_CONST &&
+           l->c->at[at + 1].value->kind == PEL_CONST_NONE && l->c->at[at + 2].op == PEL_I_RETURN;
+}
+
 /* Statements from a place on to the end of its path, appended to a list. */
 static void read_tail(pel_lift *l, region *r, const stack *s, uint32_t at, pel_nodes *out) {
     region tail = { .outer = r, .end = l->c->n, .fall = r->fall, .loop = r->loop, .open_ended = true };
@@ -125,6 +131,7 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     pel_region_begin(l, &body, &w);
     uint32_t next = pel_read_range(l, &body, &w, at);
     bool completes = next < l->c->n && l->c->at[next].op == PEL_I_FINALLY && &l->c->guards[l->c->at[next].arg] == guard;
+    if (body.left_to && l->c->at[body.left_to].op != PEL_I_FINALLY) pel_lift_fail(l, at, "a `finally` that is left behind");
     bool empty = l->c->at[guard->target + 1].op == PEL_I_RERAISE;
     if (!completes && !empty && reaches(l, at, next)) pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
     if (completes) next++;
@@ -137,6 +144,14 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     node->mark = 0;
     pel_lift_emit(l, node);
     return next;
+}
+
+/* Whether a place stands within the same handlers' ranges as a statement whose handler has this one around it. */
+static bool covered_alike(const pel_lift *l, uint32_t outer, uint32_t at) {
+    if (outer == PEL_NONE) return true;
+    for (uint32_t g = l->c->at[at].cover; g != PEL_NONE; g = l->c->guards[g].outer)
+        if (g == outer) return true;
+    return is_const_return(l, at);
 }
 
 uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g) {
@@ -160,11 +175,14 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             if (label != end && pel_same_run(l, label, end)) after = end;
             continue;
         }
-        if (label >= end && label <= r->end && l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level) after = label;
+        bool inside = label >= end && (label < r->end || (label == r->end && pel_resolve(l, label) == r->fall));
+        if (inside && l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level) after = label;
         else if (pel_resolve(l, label) == r->fall) to_fall = true;
     }
-    if (guard->stood != PEL_NONE) after = guard->stood < r->end ? guard->stood : r->end;
+    bool stood = guard->stood != PEL_NONE;
+    if (stood && l->c->else_first) after = guard->stood < r->end ? guard->stood : r->end;
     uint32_t limit = after != PEL_NONE ? after : r->end;
+    if (stood && guard->stood < limit) limit = guard->stood;
     uint32_t body_to = body_end(l, at, end, limit);
     if (after != body_to && is_const_return(l, body_to) && reaches(l, at, body_to) && body_to + 2 <= limit) body_to += 2;
     region body = { .outer = r, .end = body_to, .fall = pel_resolve(l, body_to), .loop = r->loop };
@@ -189,7 +207,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     }
     (void)has_else;
     /* how each handler ends */
-    uint32_t tail = PEL_NONE;
+    uint32_t tail = body.left_to ? body.left_to : PEL_NONE;
     bool completes = reaches(l, at, next) || has_else;
     for (uint32_t i = 0; i < handlers.n; i++) {
         pel_nodes *list = &handlers.at[i]->ExceptHandler.body;
@@ -209,7 +227,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
                 r->loop->n_breaks++;
                 pel_nodes_push(l->ctx, list, pel_make(l, PEL_Break, exit));
             } else if (is_const_return(l, label) || l->c->at[exit].op == PEL_I_POP || l->c->at[exit].op == PEL_I_WITH_EXIT ||
-                       l->c->at[exit].op == PEL_I_FINALLY) {
+                       l->c->at[exit].op == PEL_I_FINALLY || (l->c->at[exit].op == PEL_I_POP_EXC && !is_copied_end(l, exit))) {
                 read_tail(l, r, s, label, list);
             } else if (!completes) {
                 if (tail == PEL_NONE || pel_same_run(l, tail, label)) tail = label;
@@ -224,6 +242,8 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     if (tail != PEL_NONE && r->is_handler && l->c->at[tail].op == PEL_I_POP_EXC) { /* the handler around ends there, too */
         r->done = true;
         r->exit = tail + 1;
+    } else if (tail != PEL_NONE && !covered_alike(l, guard->outer, tail)) {
+        r->left_to = tail; /* behind a statement around this one */
     } else if (tail != PEL_NONE) {
         region *saved = l->region;
         l->region = r;
@@ -275,8 +295,10 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     if (go_on != PEL_NONE && go_on != next) {
         uint32_t label = l->c->at[go_on].op == PEL_I_JUMP ? l->c->at[go_on].target : go_on;
         if (label >= next && label < r->end && l->c->at[label].level == l->c->at[at].level) return label == next ? next : label;
-        if (pel_resolve(l, label) == r->fall) return next;
-        if (l->c->at[label].level > l->c->at[at].level) {
+        if (pel_resolve(l, label) == r->fall || pel_same_run(l, label, next)) return next;
+        if (r->loop && label == r->loop->head) pel_lift_emit(l, pel_make(l, PEL_Continue, at));
+        else if (!covered_alike(l, guard->outer, label)) r->left_to = label;
+        else {
             region *saved = l->region;
             l->region = r;
             read_tail(l, r, s, label, &r->out);

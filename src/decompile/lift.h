@@ -92,6 +92,7 @@ typedef struct region {
     bool is_handler;   /* POP_EXC ends it */
     bool done;
     uint32_t exit;     /* is_handler: where POP_EXC led */
+    uint32_t left_to;  /* a statement at its end goes on there, outside of what covers the region; or 0 */
     pel_nodes out;
     uint32_t start;    /* of the statement in the making */
     pel_nodes pending_targets, pending_values; /* a, b = x, y in the making */
@@ -115,6 +116,7 @@ typedef struct pel_lift {
     region *region;      /* the one that statements go to */
     bool is_comp;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
+    pel_map *places;     /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */
     pel_map *bodies;     /* PEL_KEY(code) -> its statements, read once however often the code is tried */
 } pel_lift;
 
@@ -145,6 +147,7 @@ typedef struct cnode cnode; /* a jump that tests something */
 
 typedef struct test {
     pel_node *expr, *negation;
+    bool folds, negation_folds; /* has a `not` that the compiler would fold into a comparison */
     uint32_t next;      /* true goes on here: just behind the last jump */
     uint32_t otherwise; /* false goes there */
     cnode *nodes;       /* all that could belong to it, in layout order */
@@ -167,6 +170,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at);
 uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at);
 /* The statements of a range whose end leads to fall. The stack of the caller stays as it is. */
 pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall);
+void pel_keep_else(pel_lift *l, pel_nodes *body);
 bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b); /* the same instructions up to the end of the path */
 void pel_region_begin(pel_lift *l, region *r, const stack *s);
 

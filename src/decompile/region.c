@@ -43,11 +43,13 @@ pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, u
 }
 
 bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b) {
-    if (a == b) return true;
+    a = pel_resolve(l, a);
+    b = pel_resolve(l, b);
     for (int steps = 0; steps < 12; steps++, a++, b++) {
+        if (a == b) return true;
         if (a >= l->c->n || b >= l->c->n) return false;
         const pel_ins *x = &l->c->at[a], *y = &l->c->at[b];
-        if (x->op != y->op || x->sub != y->sub || x->arg != y->arg) return false;
+        if (x->op != y->op || (x->sub != y->sub && x->op != PEL_I_RETURN) || x->arg != y->arg) return false;
         if (x->op == PEL_I_CONST ? !pel_const_same(x->value, y->value) : x->name != y->name) return false;
         if (x->target != PEL_NONE && x->target != y->target) return false;
         if (pel_ends(x)) return true;
@@ -101,6 +103,16 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
 /* A place behind the body that something in it jumps to, so that [otherwise, there) is an else: or PEL_NONE. */
 static uint32_t else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise) {
     uint32_t found = PEL_NONE;
+    for (uint32_t g = 0; g < l->c->n_guards; g++) { /* handlers of what stands in the body come back, too */
+        const pel_guard *guard = &l->c->guards[g];
+        if (guard->first < from || guard->first >= otherwise || guard->target == PEL_NONE) continue;
+        for (uint32_t i = guard->target; i < l->c->n && l->c->at[i].within == g; i++) {
+            uint32_t to = l->c->at[i].target;
+            if (l->c->at[i].op != PEL_I_JUMP || l->c->at[to].level != l->c->at[from].level) continue;
+            if (to > otherwise && to < r->end) found = found == PEL_NONE || to > found ? to : found;
+            else if (to > otherwise && pel_resolve(l, to) == r->fall && !(r->loop && to == r->loop->head)) return r->end;
+        }
+    }
     for (uint32_t i = from; i < otherwise; i++) {
         const pel_ins *ins = &l->c->at[i];
         uint32_t to = ins->target;
@@ -113,6 +125,48 @@ static uint32_t else_end(pel_lift *l, const region *r, uint32_t from, uint32_t o
         }
     }
     return found;
+}
+
+static bool terminates(const pel_nodes *body) {
+    if (!body->n) return false;
+    const pel_node *last = body->at[body->n - 1];
+    switch (last->kind) {
+    case PEL_Return:
+    case PEL_Raise:
+    case PEL_Continue:
+    case PEL_Break: return true;
+    case PEL_If: return last->If.orelse.n && terminates(&last->If.body) && terminates(&last->If.orelse);
+    default: return false;
+    }
+}
+
+/* Old compilers leave behind what nothing reaches: a jump or a `return None` behind an if-else of which both parts
+ * return. Without the else it would not be there. */
+void pel_keep_else(pel_lift *l, pel_nodes *body) {
+    if (body->n < 2) return;
+    uint32_t k = body->n - 1;
+    pel_node *last = body->at[k];
+    if (last->kind != PEL_Return) return;
+    while (k-- > 0) {
+        pel_node *stmt = body->at[k];
+        bool is_if = stmt->kind == PEL_If && !stmt->If.orelse.n && terminates(&stmt->If.body);
+        bool is_try = stmt->kind == PEL_Try && !stmt->Try.orelse.n && !stmt->Try.finalbody.n && stmt->Try.handlers.n;
+        bool is_loop = (stmt->kind == PEL_For && !stmt->For.orelse.n) || (stmt->kind == PEL_While && !stmt->While.orelse.n);
+        if (is_loop && k > 0) /* an if-else around the loop explains it as well, and is more common */
+            for (uint32_t m = 0; m < k && is_loop; m++)
+                is_loop = !(body->at[m]->kind == PEL_If && !body->at[m]->If.orelse.n && terminates(&body->at[m]->If.body));
+        if (!is_if && !is_try && !is_loop) {
+            if (stmt->kind == PEL_Try) return;
+            continue;
+        }
+        pel_nodes rest = pel_nodes_of(l->ctx, body->at + k + 1, body->n - k - 1);
+        if (is_if) stmt->If.orelse = rest;
+        else if (stmt->kind == PEL_For) stmt->For.orelse = rest;
+        else if (stmt->kind == PEL_While) stmt->While.orelse = rest;
+        else stmt->Try.orelse = rest;
+        body->n = k + 1;
+        return;
+    }
 }
 
 static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
@@ -130,38 +184,56 @@ static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse
     pel_lift_emit(l, node);
 }
 
+static void emit_continue_if(pel_lift *l, pel_node *asked, uint32_t at) {
+    pel_node *node = pel_node_new(l->ctx, PEL_If);
+    node->If.test = asked;
+    node->If.body = pel_nodes_one(l->ctx, pel_make(l, PEL_Continue, at - 1));
+    pel_lift_emit(l, node);
+}
+
 static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     uint32_t body = t->next, other = t->otherwise;
     loop *lp = r->loop;
+    if (lp && body >= lp->end && other == lp->head && r->end == lp->end) { /* the loop's last test leaves it */
+        if (lp->broke_to == PEL_NONE) lp->broke_to = body;
+        lp->n_breaks++;
+        emit_if(l, t, pel_nodes_one(l->ctx, pel_make(l, PEL_Break, body - 1)), (pel_nodes){ 0 });
+        return r->end;
+    }
     if (other > body && other <= r->end && !(other == r->end && pel_resolve(l, other) != r->fall && lp && r->end == lp->end)) {
         /* [body, other) and perhaps an else behind it */
         uint32_t end = PEL_NONE;
         const pel_ins *last = &l->c->at[other - 1];
-        if (last->op == PEL_I_JUMP && other < r->end) {
-            uint32_t to = last->target;
-            bool continues = lp && to == lp->head;
-            if (to > other && to <= r->end && !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall)) end = to;
+        bool dead = last->dead_target != PEL_NONE;
+        if ((last->op == PEL_I_JUMP || dead) && other < r->end) {
+            uint32_t to = !dead ? last->target : last->dead_target == PEL_NOWHERE ? r->end : last->dead_target;
+            bool continues = !dead && lp && to == lp->head;
+            if (last->dead_target == PEL_NOWHERE) end = r->end;
+            else if (to > other && to <= r->end && !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall)) end = to;
             else if (!continues && pel_resolve(l, to) == r->fall) end = r->end;
         }
         if (end == PEL_NONE && other < r->end) end = else_end(l, r, body, other);
         uint32_t after = end == PEL_NONE ? other : end;
         pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
+        if (last->dead_target != PEL_NONE && last->op != PEL_I_JUMP) pel_keep_else(l, &yes);
         pel_nodes no = { 0 };
         if (end != PEL_NONE) no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
         else if (last->dead_jump) pel_nodes_push(l->ctx, &no, pel_node_new(l->ctx, PEL_Pass));
         emit_if(l, t, yes, no);
         return after;
     }
-    if (pel_resolve(l, other) == r->fall) {
+    bool folds = t->folds && !t->negation_folds; /* only the negation can be written as it was */
+    if (pel_resolve(l, other) == r->fall && !(folds && lp && other == lp->head && !l->is_comp)) {
         pel_nodes yes = pel_read_body(l, r, s, body, r->end, r->fall);
         emit_if(l, t, yes, (pel_nodes){ 0 });
         return r->end;
     }
     if (lp && (other == lp->head || other == lp->again)) { /* not at the tail: the test skips the rest of the loop */
-        pel_node *node = pel_node_new(l->ctx, PEL_If);
-        node->If.test = t->negation;
-        node->If.body = pel_nodes_one(l->ctx, pel_make(l, PEL_Continue, body));
-        pel_lift_emit(l, node);
+        if (t->negation->kind == PEL_BoolOp && t->negation->BoolOp.op == PEL_Or && l->c->returns_consts) {
+            for (uint32_t i = 0; i < t->negation->BoolOp.values.n; i++) emit_continue_if(l, t->negation->BoolOp.values.at[i], body);
+            return body;
+        }
+        emit_continue_if(l, t->negation, body);
         return body;
     }
     if (lp && leaves_loop(lp, other)) {
@@ -383,6 +455,44 @@ static pel_node *assert_false(pel_lift *l, pel_node *exc, uint32_t at) {
     return node;
 }
 
+/* if test: return a; return b, where the constants are loaded by an instruction of their own -> return a if test else b */
+static void return_ternaries(pel_lift *l, pel_nodes *body) {
+    for (uint32_t i = body->n; i-- > 0;) {
+        pel_node *stmt = body->at[i];
+        if (stmt->kind != PEL_If || stmt->If.body.n != 1 || stmt->If.body.at[0]->kind != PEL_Return) continue;
+        pel_node *yes = stmt->If.body.at[0], *no = NULL;
+        bool behind = !stmt->If.orelse.n && i + 1 < body->n;
+        if (stmt->If.orelse.n == 1) no = stmt->If.orelse.at[0];
+        else if (behind) no = body->at[i + 1];
+        if (!no || no->kind != PEL_Return || !(yes->parens == 4 || no->parens == 4) || !yes->Return.value || !no->Return.value) continue;
+        pel_node *value = pel_node_new(l->ctx, PEL_IfExp);
+        value->mark = stmt->mark;
+        value->IfExp.test = stmt->If.test;
+        value->IfExp.body = yes->Return.value;
+        value->IfExp.orelse = no->Return.value;
+        pel_node *made = pel_node_new(l->ctx, PEL_Return);
+        made->mark = stmt->mark;
+        made->parens = 4;
+        made->Return.value = value;
+        body->at[i] = made;
+        if (!behind) continue;
+        memmove(&body->at[i + 1], &body->at[i + 2], (body->n - i - 2) * sizeof *body->at);
+        body->n--;
+    }
+}
+
+/* Behind the pop of a loop's iterator: the code of a `break` that the compiler replaced by a copy of where it leads. */
+static uint32_t copied_break(const pel_lift *l, const loop *lp, uint32_t at) {
+    const pel_ins *first = &l->c->at[at];
+    if (first->op == PEL_I_JUMP || first->op == PEL_I_POP || first->op == PEL_I_RETURN || first->op == PEL_I_WITH_EXIT ||
+        first->op == PEL_I_FINALLY || first->op == PEL_I_POP_EXC || first->op == PEL_I_SWAP)
+        return PEL_NONE;
+    if (first->op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN) return PEL_NONE;
+    for (uint32_t p = lp->end; p < l->c->n && l->c->at[p].level == first->level; p++)
+        if (l->c->at[p].op == first->op && pel_same_run(l, at, p)) return p;
+    return PEL_NONE;
+}
+
 uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
     region *saved = l->region;
     l->region = r;
@@ -397,7 +507,6 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             uint32_t guard = guard_to_open(l, at);
             bool head = l->back[at] != PEL_NONE && !l->head_open[at] && ins->op != PEL_I_FOR && l->back[at] < r->end;
             if (head && guard != PEL_NONE && covered_by(l, l->back[at], guard)) head = false;
-            if (head && pel_is_pop_jump(&l->c->at[l->back[at]]) && l->c->tests_again) head = false;
             if (head) {
                 at = read_loop(l, r, s, at);
                 continue;
@@ -433,6 +542,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             if (s->n && s->at[s->n - 1].kind == IT_SILENT) pel_stack_pop(l, s, at); /* a class returns its cell */
             else node->Return.value = pel_pop_expr(l, s, at);
             node->parens = ins->sub == 1 ? 2 : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1 : 0;
+            if (l->c->returns_consts && !ins->flag && at && l->c->at[at - 1].op == PEL_I_CONST) node->parens = 4;
             pel_lift_emit(l, node);
             back_to_base(l, r, s);
             at++;
@@ -456,6 +566,19 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             at = next != PEL_NONE ? next : pel_read_for(l, r, s, at);
             break;
         }
+        case PEL_I_POP:
+            if (r->loop && s->n == r->base && s->n && s->at[s->n - 1].kind == IT_ITER && l->c->copies_exits) {
+                uint32_t to = copied_break(l, r->loop, at + 1);
+                if (to != PEL_NONE) {
+                    emit_break(l, r->loop, to, at);
+                    for (at++; !pel_ends(&l->c->at[at]); at++) {}
+                    at++;
+                    back_to_base(l, r, s);
+                    break;
+                }
+            }
+            pel_step(l, s, at++);
+            break;
         case PEL_I_WITH: at = pel_read_with(l, r, s, at); break;
         case PEL_I_POP_EXC:
             if (r->is_handler && between(r, s)) {
@@ -478,6 +601,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
     }
     /* the iterator is gone: control leaves the loop */
     if (r->loop && !r->done && s->n < r->base) emit_break(l, r->loop, r->end, at);
+    if (l->c->returns_consts) return_ternaries(l, &r->out);
     l->region = saved;
     pel_lift_leave(l);
     return at;
