@@ -25,9 +25,7 @@ static void do_job(pel_ctx *ctx, void *arg) {
     j->body(j->rec, j->arg);
 }
 
-/* Runs body with the recorder looking away from what it does itself. After the first failure nothing more is
- * recorded; run() raises it when the model is done. */
-static bool attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void *arg), void *arg) {
+bool pel_record_attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void *arg), void *arg) {
     job j = { rec, body, arg };
     bool was_busy = rec->busy;
     rec->busy = true;
@@ -109,13 +107,13 @@ static int on_trace(PyObject *object, PyFrameObject *frame_object, int what, PyO
     pel_frame *frame = pel_frame_of(frame_object);
     if (rec->failed || rec->busy || !live || live->frame != frame) return 0;
     if (what == PyTrace_OPCODE) {
-        attempt(rec, on_opcode, &(opcode_event){ live, frame });
+        pel_record_attempt(rec, on_opcode, &(opcode_event){ live, frame });
     } else if (what == PyTrace_CALL) {
         pel_frame_trace_opcodes(frame_object);
     } else if (what == PyTrace_EXCEPTION && PyTuple_Check(arg) && live->has_pending) {
         PyObject *type = PyTuple_GET_ITEM(arg, 0);
         bool is_stop = type == PyExc_StopIteration && live->code->units[live->pending].swallows_stop;
-        if (!is_stop) attempt(rec, on_raise, &(raise_event){ live, type });
+        if (!is_stop) pel_record_attempt(rec, on_raise, &(raise_event){ live, type });
     }
     return 0;
 }
@@ -237,12 +235,29 @@ static PyObject *evaluate_plainly(PyThreadState *thread, pel_frame *frame, int t
     return evaluate_before ? evaluate_before(thread, frame, throwing) : _PyEval_EvalFrameDefault(thread, frame, throwing);
 }
 
+typedef struct plain_call {
+    PyThreadState *thread;
+    pel_frame *frame;
+} plain_call;
+
+static PyObject *run_plain_call(void *arg) {
+    plain_call *call = arg;
+    return evaluate_plainly(call->thread, call->frame, 0);
+}
+
+static PyObject *evaluate_library(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing) {
+    PyObject *const *slots = pel_frame_slots(frame);
+    if (throwing || !rec->event_mode || !pel_is_leaf_call(rec, pel_frame_code(frame), slots[0]))
+        return evaluate_plainly(thread, frame, throwing);
+    return pel_run_leaf(rec, slots, run_plain_call, &(plain_call){ thread, frame });
+}
+
 static PyObject *evaluate_foreign(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing,
                                   pel_code_role role) {
     int was = pel_set_tracing(thread, thread->c_profilefunc != NULL);
     rec->foreign++;
     rec->silent += role == PEL_ROLE_SILENT;
-    PyObject *result = evaluate_plainly(thread, frame, throwing);
+    PyObject *result = evaluate_library(rec, thread, frame, throwing);
     rec->silent -= role == PEL_ROLE_SILENT;
     rec->foreign--;
     pel_set_tracing(thread, was);
@@ -264,7 +279,7 @@ static PyObject *evaluate_author(pel_recorder *rec, PyThreadState *thread, pel_f
     if (rec->thread && !rec->failed) {
         PyObject *type = NULL, *value = NULL, *traceback = NULL;
         if (!result) PyErr_Fetch(&type, &value, &traceback);
-        attempt(rec, end, &(end_event){ .live = live, .result = result, .exception = type, .was_resumed = was_resumed });
+        pel_record_attempt(rec, end, &(end_event){ .live = live, .result = result, .exception = type, .was_resumed = was_resumed });
         if (!result) PyErr_Restore(type, value, traceback);
     }
     rec->top = caller;
@@ -282,7 +297,7 @@ static PyObject *evaluate(PyThreadState *thread, pel_frame *frame, int throwing)
     begin_event event = { .frame = frame };
     PyObject *type, *value, *traceback; /* set if the frame is resumed by throw() */
     if (throwing) PyErr_Fetch(&type, &value, &traceback);
-    attempt(rec, begin, &event);
+    pel_record_attempt(rec, begin, &event);
     if (throwing) PyErr_Restore(type, value, traceback);
     if (!event.live) return evaluate_foreign(rec, thread, frame, throwing, event.role);
     Py_INCREF(rec); /* the model may drop the last reference while it runs */
@@ -420,15 +435,16 @@ static PyObject *recorder_run(pel_recorder *rec, PyObject *arguments, PyObject *
     if (!event.args) return NULL;
     event.kwargs = kwargs;
     PyObject *result = NULL;
-    if (attempt(rec, begin_run, &event)) {
+    if (pel_record_attempt(rec, begin_run, &event)) {
         hooks before;
         install(rec, &before);
-        result = PyObject_Call(rec->root, event.args, event.kwargs);
+        if (pel_events_on(rec)) result = PyObject_Call(rec->root, event.args, event.kwargs);
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
+        pel_events_off(rec);
         uninstall(rec, &before);
         event.result = result;
-        if (!rec->failed) attempt(rec, end_run, &event);
+        if (!rec->failed) pel_record_attempt(rec, end_run, &event);
         PyErr_Restore(type, value, traceback);
         if (result && rec->failed) Py_CLEAR(result);
     }
@@ -546,7 +562,7 @@ static int recorder_set_origin(pel_recorder *rec, PyObject *value, void *closure
         return -1;
     }
     if (!is_free(rec)) return -1;
-    if (attempt(rec, set_origin, value)) return 0;
+    if (pel_record_attempt(rec, set_origin, value)) return 0;
     pel_ext_raise_err(&rec->err, NULL);
     return -1;
 }
@@ -562,15 +578,17 @@ static PyObject *tuple_of_types(PyObject *sequence) {
 }
 
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = { "model", "author_roots", "leaves", "origin", "tracked", NULL };
+    static char *names[] = { "model", "author_roots", "leaves", "origin", "tracked", "events", NULL };
     PyObject *model, *roots = NULL, *leaves = NULL, *origin = NULL;
-    int tracked = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$OUp:Recorder", names, &model, &roots, &leaves, &origin, &tracked))
+    int tracked = 1, events = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$OUpp:Recorder", names, &model, &roots, &leaves, &origin,
+                                     &tracked, &events))
         return NULL;
     if (!PyCallable_Check(model)) return PyErr_Format(PyExc_TypeError, "a model can be called, %R can't", model);
     pel_recorder *rec = (pel_recorder *)type->tp_alloc(type, 0);
     if (!rec) return NULL;
     rec->root = Py_NewRef(model);
+    rec->wants_events = events;
     if (roots && roots != Py_None && !(rec->author_roots = PySequence_Tuple(roots))) goto failed;
     if (leaves && leaves != Py_None && !(rec->leaf_types = tuple_of_types(leaves))) goto failed;
     if (pel_torch_find(&rec->torch) != 0) goto failed;
@@ -582,7 +600,7 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keyw
         rec->leaves = helper_module("pellucid._leaves");
         rec->formulas = helper_module("pellucid._formula");
     }
-    if (!attempt(rec, open_log, NULL)) {
+    if (!pel_record_attempt(rec, open_log, NULL)) {
         pel_ext_raise_err(&rec->err, NULL);
         goto failed;
     }
@@ -627,10 +645,20 @@ static void recorder_dealloc(pel_recorder *rec) {
     Py_TYPE(rec)->tp_free((PyObject *)rec);
 }
 
+PyDoc_STRVAR(event_names_doc, "event_names()\n--\n\n"
+                              "The calls of torch's functions and modules in their order, if the recorder was made with\n"
+                              "events=True.");
+
+static PyObject *recorder_event_names(pel_recorder *rec, PyObject *ignored) {
+    (void)ignored;
+    return is_free(rec) ? pel_event_names(rec->log) : NULL;
+}
+
 static PyMethodDef recorder_methods[] = {
     { "run", (PyCFunction)(void (*)(void))recorder_run, METH_VARARGS | METH_KEYWORDS, run_doc },
     { "log_bytes", (PyCFunction)(void (*)(void))recorder_log_bytes, METH_NOARGS, log_bytes_doc },
     { "synthesise", (PyCFunction)(void (*)(void))recorder_synthesise, METH_NOARGS, synthesise_doc },
+    { "event_names", (PyCFunction)(void (*)(void))recorder_event_names, METH_NOARGS, event_names_doc },
     { "dump", (PyCFunction)(void (*)(void))recorder_dump, METH_NOARGS, dump_doc },
     { NULL, NULL, 0, NULL },
 };
@@ -640,10 +668,11 @@ static PyGetSetDef recorder_properties[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
-PyDoc_STRVAR(recorder_doc, "Recorder(model, author_roots=None, *, leaves=(), origin='', tracked=True)\n--\n\n"
+PyDoc_STRVAR(recorder_doc, "Recorder(model, author_roots=None, *, leaves=(), origin='', tracked=True, events=False)\n--\n\n"
                            "Records calls of a model: what every function of its author did. With author_roots only\n"
                            "code below these folders is the author's; else all that is not torch's, numpy's or the\n"
-                           "standard library's.");
+                           "standard library's. Modules of leaf classes are not looked into. With events=True the calls of\n"
+                           "torch's functions are recorded too.");
 
 static PyTypeObject recorder_type = {
     PyVarObject_HEAD_INIT(NULL, 0)

@@ -2,6 +2,7 @@
  *
  *   recorder.c          the type Recorder; activations and their records, from the interpreter's events
  *   recorder_values.c   Python objects -> values of the log
+ *   recorder_events.c   calls of torch's functions -> events
  *   recorder_modules.c  modules, classes and code objects -> rows of the log
  *   torch_compat.c      all that touches torch
  *   frames.c            all that touches the inside of CPython
@@ -91,7 +92,9 @@ typedef struct pel_recorder {
     PyThreadState *thread; /* NULL while nothing runs */
     struct pel_recorder *next_running;
     bool is_writing;       /* a thread works on the log without the GIL */
-    PyObject *event_mode;
+    bool wants_events;
+    bool in_leaf;          /* a module of torch's runs as one event */
+    PyObject *event_mode;  /* on torch's stack of function modes, or NULL */
     bool busy;             /* the recorder itself is at work: look away */
     bool failed;
     pel_err err;
@@ -117,6 +120,16 @@ void pel_keep(pel_recorder *rec, PyObject *object);
 void pel_forget_all(pel_recorder *rec);
 int pel_visit_seen(pel_recorder *rec, visitproc visit, void *arg);
 pel_str pel_library_name(pel_recorder *rec, PyObject *object); /* empty if the library does not give it */
+
+/* ---- events ---- */
+bool pel_events_on(pel_recorder *rec); /* false with an exception */
+void pel_events_off(pel_recorder *rec);
+bool pel_is_leaf_call(pel_recorder *rec, PyCodeObject *code, PyObject *first);
+PyObject *pel_run_leaf(pel_recorder *rec, PyObject *const *slots, PyObject *(*run)(void *arg), void *arg);
+PyObject *pel_event_names(const pel_log *log);
+/* Runs body with the recorder looking away from what it does itself. False after a failure: then nothing more is
+ * recorded, and run() raises the error when the model is done. */
+bool pel_record_attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void *arg), void *arg);
 
 /* ---- modules, classes, code ---- */
 pel_id pel_record_module(pel_recorder *rec, PyObject *module); /* with all below it; outside of the tree: path "?" */

@@ -14,7 +14,7 @@ typedef enum look { /* how to look at an object, by its type */
     LOOK_LONG, LOOK_FLOAT, LOOK_STR, LOOK_PLAIN, /* PLAIN: complex, bytes */
     LOOK_TUPLE, LOOK_NAMEDTUPLE, LOOK_SIZE, LOOK_LIST, LOOK_SET, LOOK_FROZENSET, LOOK_DICT,
     LOOK_SLICE, LOOK_RANGE, LOOK_TENSOR, LOOK_MODULE, LOOK_FUNCTION, LOOK_METHOD, LOOK_BUILTIN, LOOK_PARTIAL, LOOK_TYPE,
-    LOOK_DEVICE,
+    LOOK_DEVICE, LOOK_WRAPPER,
     LOOK_NAMED,  /* the library may have a name or a literal for it: dtypes, descriptors, Python modules */
     LOOK_OBJECT, LOOK_OPAQUE,
 } look;
@@ -252,6 +252,7 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     if (type == &PyCFunction_Type || type == &PyCMethod_Type) return LOOK_BUILTIN;
     if (strcmp(type->tp_name, "functools.partial") == 0) return LOOK_PARTIAL;
     if (inherits(type, &PyType_Type)) return LOOK_TYPE;
+    if (strcmp(type->tp_name, "method-wrapper") == 0) return LOOK_WRAPPER;
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type == &PyModule_Type) return LOOK_NAMED;
     return LOOK_OBJECT;
 }
@@ -597,6 +598,22 @@ static pel_id device_value(pel_recorder *rec, PyObject *device) {
     return intern_text(rec, PEL_V_LITERAL, (pel_str){ literal, (size_t)len });
 }
 
+/* torch.Tensor.T.__get__ and the like: a new object at each question too. */
+static pel_id wrapper_value(pel_recorder *rec, PyObject *object) {
+    PyObject *self = PyObject_GetAttrString(object, "__self__"), *name = PyObject_GetAttrString(object, "__name__");
+    const char *method = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    pel_id id = 0;
+    if (self && method && Py_IS_TYPE(self, &PyGetSetDescr_Type)) {
+        const pel_value *of = pel_value_at(rec->log, value_at(rec, self, 1));
+        if (of->kind == PEL_V_LIBRARY)
+            id = intern_text(rec, PEL_V_LIBRARY, pel_format(rec->ctx, "%.*s.%s", PEL_FMT(of->text), method));
+    }
+    Py_XDECREF(self);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return id ? id : opaque_value(rec, object);
+}
+
 static uint64_t dict_version(PyObject *dict) {
 #if PY_VERSION_HEX < 0x030c0000
     return ((PyDictObject *)dict)->ma_version_tag;
@@ -717,6 +734,7 @@ static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     case LOOK_BUILTIN: return builtin_value(rec, object, depth);
     case LOOK_PARTIAL: return partial_value(rec, object, depth);
     case LOOK_TYPE: return pel_record_class_value(rec, object);
+    case LOOK_WRAPPER: return wrapper_value(rec, object);
     case LOOK_DEVICE: return device_value(rec, object);
     case LOOK_NAMED: return named_value(rec, object, info);
     case LOOK_OBJECT: return object_value(rec, object, info, depth);

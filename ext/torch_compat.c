@@ -75,6 +75,8 @@ int pel_torch_find(pel_torch *torch) {
     torch->count_modes = optional(torch->torch, "_C._len_torch_function_stack");
     torch->push_mode = optional(torch->torch, "_C._push_on_torch_function_stack");
     torch->pop_mode = optional(torch->torch, "_C._pop_torch_function_stack");
+    torch->generator_state = optional(torch->torch, "default_generator.get_state");
+    torch->call_code = optional(torch->torch, "nn.Module.__call__.__code__");
     torch->is_grad_enabled = optional(torch->torch, "is_grad_enabled");
     torch->shape = property_of(torch->tensor, "shape");
     torch->dtype = property_of(torch->tensor, "dtype");
@@ -85,7 +87,7 @@ int pel_torch_find(pel_torch *torch) {
 
 #define FIELDS(X)                                                                                                      \
     X(torch) X(tensor) X(parameter) X(module) X(size) X(device) X(generator) X(own_fields) X(disable) X(count_modes)   \
-    X(is_grad_enabled) X(push_mode) X(pop_mode)
+    X(is_grad_enabled) X(push_mode) X(pop_mode) X(generator_state) X(call_code)
 
 void pel_torch_release(pel_torch *torch) {
 #define X(field) Py_CLEAR(torch->field);
@@ -119,7 +121,7 @@ static bool is_watched(const pel_torch *torch, PyObject *tensor) {
     return watched;
 }
 
-static PyObject *enter_disabled(const pel_torch *torch) {
+PyObject *pel_disable_torch_function(const pel_torch *torch) {
     PyObject *guard = torch->disable ? PyObject_CallNoArgs(torch->disable) : NULL;
     PyObject *entered = guard ? PyObject_CallMethod(guard, "__enter__", NULL) : NULL;
     if (!entered) {
@@ -130,7 +132,7 @@ static PyObject *enter_disabled(const pel_torch *torch) {
     return guard;
 }
 
-static void leave_disabled(PyObject *guard) {
+void pel_enable_torch_function(PyObject *guard) {
     if (!guard) return;
     PyObject *left = PyObject_CallMethod(guard, "__exit__", "OOO", Py_None, Py_None, Py_None);
     if (!left) PyErr_Clear();
@@ -139,14 +141,14 @@ static void leave_disabled(PyObject *guard) {
 }
 
 void pel_tensor_look(const pel_torch *torch, PyObject *tensor, pel_tensor_facts *facts) {
-    PyObject *guard = is_watched(torch, tensor) ? enter_disabled(torch) : NULL;
+    PyObject *guard = is_watched(torch, tensor) ? pel_disable_torch_function(torch) : NULL;
     facts->shape = read_property(torch->shape, tensor, "shape");
     facts->dtype = read_property(torch->dtype, tensor, "dtype");
     PyObject *requires_grad = read_property(torch->requires_grad, tensor, "requires_grad");
     facts->requires_grad = requires_grad == Py_True;
     Py_XDECREF(requires_grad);
     facts->is_parameter = PyObject_TypeCheck(tensor, torch->parameter);
-    leave_disabled(guard);
+    pel_enable_torch_function(guard);
 }
 
 bool pel_grad_enabled(const pel_torch *torch) {

@@ -14,6 +14,8 @@ typedef struct pel_torch {
     PyObject *count_modes;  /* torch._C._len_torch_function_stack */
     PyObject *is_grad_enabled;
     PyObject *push_mode, *pop_mode;
+    PyObject *generator_state; /* torch.default_generator.get_state */
+    PyObject *call_code;       /* of nn.Module.__call__ */
     PyGetSetDef *shape, *dtype, *requires_grad; /* of tensors: read without the attribute lookup */
 } pel_torch;
 
@@ -35,6 +37,10 @@ typedef struct pel_tensor_facts {
     bool requires_grad, is_parameter;
 } pel_tensor_facts;
 void pel_tensor_look(const pel_torch *torch, PyObject *tensor, pel_tensor_facts *facts);
+
+/* Runs what follows as if there were no function modes and no __torch_function__; NULL, harmless, if that can't be. */
+PyObject *pel_disable_torch_function(const pel_torch *torch);
+void pel_enable_torch_function(PyObject *guard);
 
 bool pel_grad_enabled(const pel_torch *torch);
 

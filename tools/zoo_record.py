@@ -4,6 +4,7 @@
     tools/zoo_record.py --sample 60              a random sample (the same for the same --rotate)
     tools/zoo_record.py --only 'hf/bert|timm/'   names that match
     tools/zoo_record.py --save DIR               keep the traces
+    tools/zoo_record.py --events                 with torch's function mode
 
 Compared: outputs in eval and in train mode under one seed, buffers and parameters afterwards, the state of the random
 number generator, train flags, the trace function. Each model has a process of its own. One JSON line per model; the
@@ -61,14 +62,14 @@ def outcome(call: Any) -> tuple[Any, str]:
         return None, f"{type(error).__name__}: {error}"
 
 
-def compare(name: str, save: str | None) -> dict[str, Any]:
+def compare(name: str, save: str | None, events: bool) -> dict[str, Any]:
     import torch
     import zoo
 
     from pellucid._pellucid import Recorder
     plain, args, kwargs = zoo.load(name)
     traced, args2, kwargs2 = zoo.load(name)
-    recorder = Recorder(traced, origin=name)
+    recorder = Recorder(traced, origin=name, events=events)
     row: dict[str, Any] = {"name": name, "differs": []}
     for label, grad in (("eval", False), ("train", True)):
         if label == "train":
@@ -102,7 +103,7 @@ def compare(name: str, save: str | None) -> dict[str, Any]:
     return row
 
 
-def in_child(name: str, seconds: int, save: str | None) -> dict[str, Any]:
+def in_child(name: str, seconds: int, save: str | None, events: bool) -> dict[str, Any]:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -110,7 +111,7 @@ def in_child(name: str, seconds: int, save: str | None) -> dict[str, Any]:
         resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
         signal.alarm(seconds)
         try:
-            row = compare(name, save)
+            row = compare(name, save, events)
         except BaseException as error:
             row = {"name": name, "differs": [f"failed: {type(error).__name__}: {str(error)[:200]}"]}
         with os.fdopen(writer, "w") as pipe:
@@ -131,6 +132,7 @@ def main() -> int:
     parser.add_argument("--rotate", type=int, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--save")
+    parser.add_argument("--events", action="store_true")
     parser.add_argument("--seconds", type=int, default=300)
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -147,7 +149,7 @@ def main() -> int:
         __import__(package)
     equal = 0
     for name in names:
-        row = in_child(name, options.seconds, options.save)
+        row = in_child(name, options.seconds, options.save, options.events)
         equal += not row["differs"]
         print(json.dumps(row), flush=True)
     print(json.dumps({"models": len(names), "equal": equal}))
