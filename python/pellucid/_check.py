@@ -326,7 +326,9 @@ class Blocker(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         root = name.partition(".")[0]
-        if root not in self.allowed and root not in sys.stdlib_module_names:
+        # the build's own settings are a module of the standard library whose name depends on the machine
+        is_library = root in sys.stdlib_module_names or root.startswith("_sysconfigdata_")
+        if root not in self.allowed and not is_library:
             raise ModuleNotFoundError(f"No module named {name!r} (only torch, numpy and the standard library are here)",
                                       name=name)
         return None

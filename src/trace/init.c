@@ -291,6 +291,15 @@ static void add_torch_arguments(builder *b, pel_node *to, const pel_log_module *
     }
 }
 
+/* A module around one other: nn.DataParallel(module). What torch.compile gives back is one, too; run eagerly it
+ * computes the same, and it keeps the name that it puts into the state_dict. */
+static void wrap_child(builder *b, pel_node *made, const pel_log_module *row) {
+    made->Call.args = pel_nodes_one(b->ctx, module_call(b, row->children[0]));
+    if (!pel_name_is(row->child_names.at[0], "_orig_mod")) return;
+    made->Call.func = library(b, "torch.compile");
+    add_keyword(b, made, name_c(b, "backend"), text_constant(b, PEL_STR("eager")), 0);
+}
+
 static pel_node *torch_module_call(builder *b, pel_id module) {
     const pel_log_module *row = pel_module_at(b->log, module);
     const pel_log_class *class = pel_class_at(b->log, row->class);
@@ -301,6 +310,8 @@ static pel_node *torch_module_call(builder *b, pel_id module) {
         made->Call.args = container_arguments(b, row, kind);
     else if (row->has_arguments)
         add_torch_arguments(b, made, row);
+    else if (row->child_names.n == 1 && row->children[0] && !row->n_parameters && !row->n_buffers)
+        wrap_child(b, made, row);
     else
         pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "the arguments that made %.*s (a %.*s) could not be found",
                   PEL_FMT(row->path), PEL_FMT(class->path));
