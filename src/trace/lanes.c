@@ -557,9 +557,10 @@ static void make_params(pel_synth *s, pel_group *group, const pel_activation *ac
     if (code->flags & PEL_CO_VARARGS) {
         uint32_t n = pel_value_at(s->log, activation->locals[next])->n;
         for (uint32_t i = 0; i < n; i++) {
-            pel_str text = i == 0 && group->class && code->argcount == 0
-                               ? PEL_STR("self")
-                               : pel_format(s->ctx, "%s_%u", code->varnames.at[next]->text, i);
+            pel_str star = pel_name_str(code->varnames.at[next]);
+            pel_str text = pel_format(s->ctx, "%s_%u", star.ptr, i);
+            if (i == 0 && group->class && code->argcount == 0) text = PEL_STR("self");
+            else if (n == 1 && star.len > 1) text = pel_str_cut(star, 0, star.len - (star.ptr[star.len - 1] == 's'));
             pel_push(s->ctx, &params, ((pel_param){ .name = pel_intern(s->ctx, text.ptr, text.len), .local = next,
                                                     .kind = PEL_PARAM_STAR_ITEM, .item = i }));
         }

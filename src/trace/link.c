@@ -156,7 +156,10 @@ static reach find_reached(pel_synth *s) {
         if (!group || s->linked[id] || group->in_place) continue;
         pel_id parent = s->log->activations.at[id].parent;
         while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent; /* comprehensions */
-        if (!parent) continue;
+        if (!parent) { /* the root is torch's own class */
+            reach_group(&r, group);
+            continue;
+        }
         uint64_t list;
         if (!pel_map_get(&called_back, s->group_of[parent]->number, &list)) {
             list = PEL_KEY(pel_new(s->ctx, group_list));

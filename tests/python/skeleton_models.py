@@ -359,7 +359,7 @@ class Optional_(nn.Module):
         return inputs_embeds.sum(1)
 
 
-@case(lacks=(r"inputs_embeds is None",))
+@case(lacks=(r"if inputs_embeds is None",))
 def keyword_arguments():
     mask = torch.ones(2, 6, dtype=torch.int64)
     mask[1, 4:] = 0
