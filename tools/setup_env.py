@@ -19,8 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 10)
-PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "numpy>=1.24", "clang-format==14.0.6"]
-TORCH = "torch==2.13.0"
+PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "clang-format==14.0.6"]
+TORCH = ["torch==2.13.0", "numpy>=1.24"]
 
 
 def say(text: str) -> None:
@@ -48,9 +48,19 @@ def make_venv() -> None:
         if not has_pip:
             shutil.rmtree(VENV, ignore_errors=True)
             sys.exit(f"setup: this Python has neither ensurepip nor pip (on Debian: apt install python3-venv)\n{done.stdout}")
+
+
+def outer_link() -> pathlib.Path:
+    return next((VENV / "lib").glob("python3.*/site-packages")) / "outer_environment.pth"
+
+
+def install_tools() -> bool:
+    """While the outer packages can't be seen: a tool that lies there has no program in .venv/bin."""
+    outer_link().unlink(missing_ok=True)
+    done = install(*PACKAGES)
     outer = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
-    site = next((VENV / "lib").glob("python3.*/site-packages"))
-    (site / "outer_environment.pth").write_text("".join(f"{path}\n" for path in outer))
+    outer_link().write_text("".join(f"{path}\n" for path in outer))
+    return done
 
 
 def install(*packages: str) -> bool:
@@ -74,17 +84,17 @@ def main() -> int:
     if not PYTHON.exists():
         make_venv()
     if not stamp.exists() or stamp.read_text() != wanted:
-        if not install(*PACKAGES):
+        if not install_tools():
             return 1
         stamp.write_text(wanted)
     torch_stamp = VENV / "torch.txt"
     if "--torch" in sys.argv and not torch_stamp.exists():
         if has_torch():
             torch_stamp.write_text("of the environment\n")
-        elif install(TORCH):
-            torch_stamp.write_text(TORCH + "\n")
+        elif install(*TORCH):
+            torch_stamp.write_text("installed\n")
         else:
-            say(f"{TORCH} could not be installed: tests that need it are skipped, and say so")
+            say(f"{TORCH[0]} could not be installed: tests that need it are skipped, and say so")
     return 0
 
 
