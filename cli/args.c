@@ -162,8 +162,7 @@ int cli_parse_args(const cli_command *command, int argc, char **argv, cli_args *
         if (mistake >= 0) return mistake;
     }
     *args = (cli_args){ command, s.given, s.n_given, operands, n_operands, argv };
-    if (n_operands < command->min_operands)
-        return cli_usage_error(command, "missing operand: %s", command->operands);
+    if (n_operands < command->min_operands) return cli_usage_error(command, "missing operand: %s", command->operands);
     if (command->max_operands && n_operands > command->max_operands)
         return cli_usage_error(command, "one operand too many: '%s'", operands[command->max_operands]);
     for (size_t i = 0; command->choices && i < n_operands; i++)

@@ -20,7 +20,8 @@ static int run(const cli_args *args) {
         cli_consider(&nearest, (*command)->name);
     }
     if (nearest.best)
-        return cli_usage_error(NULL, "there is no subcommand '%s'; did you mean '%s'?", args->operands[0], nearest.best);
+        return cli_usage_error(NULL, "there is no subcommand '%s'; did you mean '%s'?", args->operands[0],
+                               nearest.best);
     return cli_usage_error(NULL, "there is no subcommand '%s'", args->operands[0]);
 }
 

@@ -11,8 +11,9 @@ bool cli_is_terminal(FILE *stream) {
 }
 
 int cli_worse(int a, int b) {
-    static const int severity[] = { [CLI_FINE] = 0, [CLI_INCOMPLETE] = 1, [CLI_FOUND] = 2, [CLI_BAD_INPUT] = 3,
-                                    [CLI_BAD_USAGE] = 4 };
+    static const int severity[] = {
+        [CLI_FINE] = 0, [CLI_INCOMPLETE] = 1, [CLI_FOUND] = 2, [CLI_BAD_INPUT] = 3, [CLI_BAD_USAGE] = 4
+    };
     return severity[a] >= severity[b] ? a : b;
 }
 

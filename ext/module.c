@@ -46,8 +46,9 @@ PyObject *pel_ext_raise(const pel_error *error, const char *file) {
 }
 
 PyObject *pel_ext_raise_err(const pel_err *err, const char *file) {
-    pel_error error = { .code = err->code, .offset = err->at, .line = err->line,
-                        .column = err->line ? err->column + 1 : 0 };
+    pel_error error = {
+        .code = err->code, .offset = err->at, .line = err->line, .column = err->line ? err->column + 1 : 0
+    };
     memcpy(error.message, err->what, sizeof error.message);
     return pel_ext_raise(&error, file);
 }

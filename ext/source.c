@@ -11,10 +11,8 @@ static PyObject *call_on_source(source_function *function, const pel_ext_source 
     pel_text out;
     pel_error error;
     bool done;
-    Py_BEGIN_ALLOW_THREADS
-    done = function(ctx, source->text, options, &out, &error);
-    Py_END_ALLOW_THREADS
-    PyObject *result = done ? pel_ext_str(out) : pel_ext_raise(&error, file);
+    Py_BEGIN_ALLOW_THREADS done = function(ctx, source->text, options, &out, &error);
+    Py_END_ALLOW_THREADS PyObject *result = done ? pel_ext_str(out) : pel_ext_raise(&error, file);
     pellucid_close(ctx);
     return result;
 }

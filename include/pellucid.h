@@ -132,8 +132,8 @@ PEL_API bool pellucid_ast(pel_ctx *ctx, pel_text source, const pel_ast_options *
                           pel_error *error);
 
 typedef struct pel_format_options {
-    int python; /* whose grammar, for reading and for writing */
-    int width;  /* columns that lines are broken to fit; 0: 100 */
+    int python;   /* whose grammar, for reading and for writing */
+    int width;    /* columns that lines are broken to fit; 0: 100 */
     bool is_utf8; /* as above */
 } pel_format_options;
 
@@ -149,9 +149,9 @@ PEL_API pel_text pellucid_source_line(pel_ctx *ctx, pel_text source, uint32_t li
 #define PEL_BYTECODE_MAX ((size_t)256 << 20) /* larger files are refused with PEL_E_TOO_BIG */
 
 typedef struct pel_decompile_options {
-    int python;       /* 0: the bytes are a .pyc file; else marshalled code of that Python */
-    int width;        /* columns that lines are broken to fit; 0: 100 */
-    bool as_json;     /* {"python", "source", "incomplete", "codes", "lines"}, docs/decompile-json.md: with the line map */
+    int python;   /* 0: the bytes are a .pyc file; else marshalled code of that Python */
+    int width;    /* columns that lines are broken to fit; 0: 100 */
+    bool as_json; /* {"python", "source", "incomplete", "codes", "lines"}, docs/decompile-json.md: with the line map */
     const char *dump; /* instead of source, what this pass makes of the code; NULL: source */
 } pel_decompile_options;
 

@@ -74,8 +74,8 @@ static pel_node *read_source(pel_ctx *ctx, source_call *call) {
         pel_throw(ctx, PEL_E_USAGE, 0, "Python 3.%d is not among those supported, 3.%d to 3.%d", call->python,
                   PEL_PYTHON_MIN, PEL_PYTHON_MAX);
     if (call->bytes.len > PEL_SOURCE_MAX)
-        pel_throw_at(ctx, PEL_E_TOO_BIG, 0, 1, 0, "%zu bytes of source are more than the limit of %zu",
-                     call->bytes.len, PEL_SOURCE_MAX);
+        pel_throw_at(ctx, PEL_E_TOO_BIG, 0, 1, 0, "%zu bytes of source are more than the limit of %zu", call->bytes.len,
+                     PEL_SOURCE_MAX);
     call->source = call->is_utf8 ? pel_source_text(ctx, PEL_STR(""), call->bytes)
                                  : pel_source_decode(ctx, PEL_STR(""), call->bytes);
     return pel_parse(ctx, &call->source, call->python);
@@ -193,7 +193,8 @@ static void decompile_body(pel_ctx *ctx, void *arg) {
         return;
     }
     const pel_decompiled *made = pel_decompile(ctx, code);
-    pel_print_options print = { .width = call->options.width, .version = code->version,
+    pel_print_options print = { .width = call->options.width,
+                                .version = code->version,
                                 .indent_docstrings = code->version >= 13,
                                 .set_positions = call->options.as_json };
     call->incomplete = made->incomplete.n;

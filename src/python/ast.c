@@ -14,7 +14,9 @@
 #define CMPOPS(field) pel_cmpops field;
 #define INT(field) int field;
 #define STR_OPT(field) pel_str field;
+/* clang-format off */
 #define NODE(kind, class, fields) struct layout_##kind { fields };
+/* clang-format on */
 #include "python/ast.def"
 #undef NODE
 #undef ONE

@@ -19,6 +19,7 @@ typedef enum pel_kind {
     PEL_KIND_COUNT
 } pel_kind;
 
+/* clang-format off */
 /* Where a node may stand. */
 typedef enum pel_class {
     PEL_MOD, PEL_STMT, PEL_EXPR, PEL_COMPREHENSION, PEL_EXCEPTHANDLER, PEL_ARGUMENTS, PEL_ARG, PEL_KEYWORD,
@@ -43,6 +44,7 @@ typedef enum pel_BOOLOP { PEL_BOOLOPS(X) } pel_BOOLOP;
 typedef enum pel_CMPOP { PEL_CMPOPS(X) } pel_CMPOP;
 typedef enum pel_CTX { PEL_CTXS(X) } pel_CTX;
 #undef X
+/* clang-format on */
 
 typedef struct pel_nodes {
     pel_node **at;
@@ -77,7 +79,9 @@ struct pel_node {
 #define CMPOPS(field) pel_cmpops field;
 #define INT(field) int field;
 #define STR_OPT(field) pel_str field;
+/* clang-format off */
 #define NODE(kind, class, fields) struct { fields } kind;
+/* clang-format on */
 #include "python/ast.def"
 #undef NODE
 #undef ONE
@@ -97,10 +101,12 @@ struct pel_node {
 
 /* ---- what the list says about a kind, for passes that treat all nodes alike ---- */
 
+/* clang-format off */
 typedef enum pel_field_type {
     PEL_FIELD_ONE, PEL_FIELD_OPT, PEL_FIELD_LIST, PEL_FIELD_HOLES, PEL_FIELD_NAME, PEL_FIELD_NAME_OPT, PEL_FIELD_NAMES,
     PEL_FIELD_CONST, PEL_FIELD_ENUM, PEL_FIELD_CMPOPS, PEL_FIELD_INT, PEL_FIELD_STR_OPT,
 } pel_field_type;
+/* clang-format on */
 
 typedef enum pel_enum_type { PEL_ENUM_CTX, PEL_ENUM_BOOLOP, PEL_ENUM_OPERATOR, PEL_ENUM_UNARYOP } pel_enum_type;
 

@@ -34,7 +34,8 @@ static void put_leaf(pel_buf *out, const pel_node *node, const pel_field *field)
         break;
     case PEL_FIELD_ENUM:
         if (field->of != PEL_ENUM_CTX || *(const int *)(const void *)at != PEL_Load)
-            pel_putf(out, " %s=%s", field->name, pel_enum_name((pel_enum_type)field->of, *(const int *)(const void *)at));
+            pel_putf(out, " %s=%s", field->name,
+                     pel_enum_name((pel_enum_type)field->of, *(const int *)(const void *)at));
         break;
     case PEL_FIELD_CMPOPS: {
         const pel_cmpops *ops = (const void *)at;
@@ -84,7 +85,8 @@ static void put_node(pel_buf *out, const char *label, const pel_node *node, size
     pel_put_c(out, pel_kinds[node->kind].name);
     const pel_field *fields = pel_kinds[node->kind].fields();
     for (const pel_field *field = fields; field->name; field++) put_leaf(out, node, field);
-    if (has_position(node)) pel_putf(out, "  %u:%u-%u:%u", node->lineno, node->col_offset, node->end_lineno, node->end_col_offset);
+    if (has_position(node))
+        pel_putf(out, "  %u:%u-%u:%u", node->lineno, node->col_offset, node->end_lineno, node->end_col_offset);
     pel_put_byte(out, '\n');
     for (const pel_field *field = fields; field->name; field++) {
         const char *at = (const char *)node + field->offset;

@@ -51,7 +51,8 @@ static int run_tests(const test *tests, size_t n) {
     return failures != 0;
 }
 
-#define TEST(name) { #name, name }
+#define TEST(name)                                                                                                     \
+    { #name, name }
 #define RUN_TESTS(tests) run_tests(tests, PEL_COUNT(tests))
 
 #endif

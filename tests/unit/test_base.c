@@ -91,9 +91,7 @@ static void any_allocation_can_be_made_to_fail(pel_ctx *ctx) {
 
 /* ---- errors ---- */
 
-static void throw_at(pel_ctx *ctx, void *arg) {
-    pel_throw_at(ctx, PEL_E_SYNTAX, 7, 2, 3, "bad %s", (const char *)arg);
-}
+static void throw_at(pel_ctx *ctx, void *arg) { pel_throw_at(ctx, PEL_E_SYNTAX, 7, 2, 3, "bad %s", (const char *)arg); }
 
 static void throw_after_catching(pel_ctx *ctx, void *arg) {
     pel_err err;

@@ -40,7 +40,7 @@ static bool call_error_json(pel_ctx *ctx, pel_text input, pel_error *error) {
     "async def f(a, /, b: int = 0x_ff, *args, c=1.5e3, **kw) -> 'T':\n"                                                \
     "    '''doc'''\n"                                                                                                  \
     "    async with x as y, z: await g(lambda q: q ** -1)\n"                                                           \
-    "    for i, (j, *k) in [x async for x in y if x]: print(f'{i!r:>{j}} {{}}', b'\\x00' rb'raw')\n"                    \
+    "    for i, (j, *k) in [x async for x in y if x]: print(f'{i!r:>{j}} {{}}', b'\\x00' rb'raw')\n"                   \
     "    else: del a[1:2, ...], b.c\n"                                                                                 \
     "class C(B, metaclass=M):\n"                                                                                       \
     "    x: int\n"                                                                                                     \
