@@ -21,6 +21,7 @@ import dataclasses
 import enum
 import hashlib
 import importlib.abc
+import importlib.machinery
 import json
 import random
 import sys
@@ -328,7 +329,10 @@ class Blocker(importlib.abc.MetaPathFinder):
         root = name.partition(".")[0]
         # the build's own settings are a module of the standard library whose name depends on the machine
         is_library = root in sys.stdlib_module_names or root.startswith("_sysconfigdata_")
-        if root not in self.allowed and not is_library:
+        if root in self.allowed or is_library:
+            return None
+        # what is not installed is not found by the others either, and may be asked for without an exception
+        if importlib.machinery.PathFinder.find_spec(name, path) is not None:
             raise ModuleNotFoundError(f"No module named {name!r} (only torch, numpy and the standard library are here)",
                                       name=name)
         return None
