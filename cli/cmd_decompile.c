@@ -125,8 +125,11 @@ static int check_outputs(const decompile_job *job) {
     return result;
 }
 
-/* Makes the folders that path lies in. */
+/* Makes the folders that path lies in, if they are not those of the path before. */
 static bool make_folders(const char *path) {
+    static char made[4096];
+    size_t len = (size_t)(strrchr(path, '/') - path);
+    if (len < sizeof made && strlen(made) == len && memcmp(made, path, len) == 0) return true;
     char *copy = no_null(strdup(path));
     bool done = true;
     for (char *slash = copy + 1; done && (slash = strchr(slash, '/')); slash++) {
@@ -135,6 +138,10 @@ static bool make_folders(const char *path) {
         *slash = '/';
     }
     free(copy);
+    if (done && len < sizeof made) {
+        memcpy(made, path, len);
+        made[len] = 0;
+    }
     return done;
 }
 

@@ -54,6 +54,13 @@ static void read_all(pel_ctx *ctx, void *arg) {
     job->body = whole.out;
 }
 
+/* The same for statements that are printed as they are: what no compiler would take must not get that far. */
+static void read_checked(pel_ctx *ctx, void *arg) {
+    reading *job = arg;
+    read_all(ctx, arg);
+    for (uint32_t i = 0; i < job->body.n; i++) pel_ast_check(ctx, job->body.at[i]);
+}
+
 static pel_lift *lift_for(pel_lift *outer, const pel_code_object *code) {
     pel_lift *l = pel_new(outer->ctx, pel_lift);
     l->ctx = outer->ctx;
@@ -92,7 +99,7 @@ static pel_nodes incomplete_body(pel_lift *l, const pel_err *why) {
 static pel_nodes read_body(pel_lift *l) {
     reading job = { .l = l };
     pel_err why;
-    if (pel_attempt(l->ctx, read_all, &job, &why)) return job.body;
+    if (pel_attempt(l->ctx, read_checked, &job, &why)) return job.body;
     bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
     if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
     return incomplete_body(l, &why);

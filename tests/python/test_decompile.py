@@ -1,0 +1,150 @@
+"""Decompiling live objects: what is accepted, the line map, and code that takes the place of other code."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import types
+
+import pytest
+
+pellucid = pytest.importorskip("pellucid", reason="the extension is not built for this Python")
+
+
+def example(a, b=2, *rest, key=None, **others):
+    total = 0
+    for item in rest:
+        if item > a:
+            total += item
+        elif item == b:
+            continue
+        else:
+            break
+    try:
+        return total / key
+    except ZeroDivisionError:
+        return others
+
+
+def counter():
+    count = 0
+
+    def step(by=1):
+        nonlocal count
+        count += by
+        return count
+
+    return step
+
+
+class Shape:
+    sides = 4
+
+    def __init__(self, n):
+        self.n = n
+
+    @property
+    def area(self):
+        return self.n**2
+
+    @staticmethod
+    def unit():
+        return 1
+
+
+def test_functions_compile_to_the_same_instructions() -> None:
+    source = pellucid.decompile(example)
+    namespace: dict = {}
+    exec(source, namespace)
+    again = namespace["example"].__code__
+    instructions = lambda code: [(i.opname, i.argrepr) for i in dis.get_instructions(code) if "JUMP" not in i.opname]
+    assert instructions(again) == instructions(example.__code__)
+
+
+def test_what_can_be_decompiled(tmp_path) -> None:
+    import colorsys
+    import py_compile
+
+    assert pellucid.decompile(example).startswith("def example(a, b, *rest, key, **others):")
+    assert pellucid.decompile(example.__code__) == pellucid.decompile(example)
+    assert pellucid.decompile(Shape(2).__init__).startswith("def __init__(self, n):")
+    assert "def rgb_to_hsv(r, g, b):" in pellucid.decompile(colorsys)
+    text = pellucid.decompile(Shape)
+    assert text.startswith("class Shape:\n") and "    @property\n    def area(self):" in text and "@staticmethod" in text
+    compile(text, "shape", "exec")
+    path = tmp_path / "one.py"
+    path.write_text("x = 1\n")
+    compiled = py_compile.compile(str(path), cfile=str(tmp_path / "one.pyc"))
+    assert pellucid.decompile(compiled) == "x = 1\n"
+    with pytest.raises(TypeError):
+        pellucid.decompile(3)
+    with pytest.raises(FileNotFoundError):
+        pellucid.decompile(tmp_path / "missing.pyc")
+
+
+def test_broken_files_raise_with_a_place(tmp_path) -> None:
+    path = tmp_path / "broken.pyc"
+    path.write_bytes(b"\x03\xf3\r\n" + bytes(20))
+    with pytest.raises(pellucid.Error, match="Python 2.7.*supported are 3.8 to 3.13") as error:
+        pellucid.decompile(path)
+    assert error.value.code == "UNSUPPORTED" and error.value.offset == 0
+
+
+def test_every_instruction_has_a_line() -> None:
+    made = pellucid.decompile_map(example)
+    assert not made.incomplete and not made.objects
+    table = made.line_table(example.__code__)
+    offsets = {i.offset for i in dis.get_instructions(example.__code__) if i.opname not in ("CACHE", "EXTENDED_ARG")}
+    assert offsets <= set(table)
+    lines = made.source.splitlines()
+    for instruction in dis.get_instructions(example.__code__):
+        if instruction.opname == "RETURN_VALUE" and table[instruction.offset]:
+            assert "return" in lines[table[instruction.offset] - 1] or "def" in lines[table[instruction.offset] - 1]
+    division = next(i.offset for i in dis.get_instructions(example.__code__) if i.argrepr == "/")
+    assert lines[table[division] - 1].strip() == "return total / key"
+
+
+def test_recompiled_code_takes_the_place_of_the_old() -> None:
+    made = types.FunctionType(pellucid.recompile(example.__code__), globals(), "example", example.__defaults__)
+    made.__kwdefaults__ = example.__kwdefaults__
+    for arguments in [(1, 2, 3, 4, 2, 5), (9, 2, 1), (0,)]:
+        assert made(*arguments, key=2) == example(*arguments, key=2)
+    assert made(1, key=0, x=5) == {"x": 5}
+
+
+def test_recompiled_code_has_the_same_free_variables() -> None:
+    step = counter()
+    step.__code__ = pellucid.recompile(step.__code__)
+    assert [step(), step(2), step()] == [1, 3, 4]
+
+
+def test_constants_without_a_literal_stay_the_objects_they_are() -> None:
+    marker = object()
+
+    def f(x):
+        return (x, "marker")
+
+    consts = tuple(marker if c == "marker" else c for c in f.__code__.co_consts)
+    code = f.__code__.replace(co_consts=consts)
+    assert types.FunctionType(pellucid.recompile(code), {})(1)[1] is marker
+    made = pellucid.decompile_map(code)
+    assert list(made.objects.values()) == [marker] and list(made.objects)[0] in made.source
+
+
+def test_generators_and_coroutines_are_what_they_were() -> None:
+    def numbers(n):
+        for i in range(n):
+            yield i * i
+
+    async def later(x):
+        return x + 1
+
+    again = types.FunctionType(pellucid.recompile(numbers.__code__), globals())
+    assert list(again(4)) == [0, 1, 4, 9]
+    again = types.FunctionType(pellucid.recompile(later.__code__), globals())
+    assert inspect.iscoroutinefunction(again)
+
+
+def test_recompile_refuses_what_is_no_code() -> None:
+    with pytest.raises(TypeError):
+        pellucid.recompile(example)
