@@ -16,6 +16,7 @@ import argparse
 import ast
 import builtins
 import collections
+import contextlib
 import faulthandler
 import importlib.util
 import io
@@ -25,6 +26,7 @@ import os
 import queue
 import random
 import re
+import select
 import shutil
 import signal
 import socket
@@ -339,8 +341,15 @@ def serve_referees(path: str, script: str) -> None:
                     except BaseException:
                         traceback.print_exc()
                     os._exit(code)
-                status = os.waitpid(pid, 0)[1]
-                link.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+                done, status = 0, 0
+                while not done:  # a client that was killed closes its end: nobody waits for the answer then
+                    if select.select([link], [], [], 0.02)[0] and not link.recv(1, socket.MSG_PEEK):
+                        os.kill(pid, signal.SIGKILL)
+                        done, status = os.waitpid(pid, 0)
+                    else:
+                        done, status = os.waitpid(pid, os.WNOHANG)
+                with contextlib.suppress(OSError):
+                    link.sendall(str(os.waitstatus_to_exitcode(status)).encode())
 
 
 def serve(options: argparse.Namespace) -> int:

@@ -97,8 +97,22 @@ class Down(nn.Module):
         return self.conv(x).relu() + shortcut
 
 
-@case(expects=(r"class Down", r"if self\.shortcut is not None:", r"def __init__\(self, in"))
+class Downs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stages = nn.Sequential(Down(3, 8), Down(8, 8), Down(8, 4))
+
+    def forward(self, x):
+        return self.stages(x)
+
+
+@case(expects=(r"class Down\b", r"if self\.shortcut is not None:", r"def __init__\(self, in"))
 def instances_differ():
+    return Downs(), (randn(2, 3, 16, 16),), {}
+
+
+@case(expects=(r"class Down\b", r"if self\.shortcut is not None:"))
+def torch_class_as_root():
     return nn.Sequential(Down(3, 8), Down(8, 8), Down(8, 4)), (randn(2, 3, 16, 16),), {}
 
 
@@ -160,7 +174,7 @@ class Structured(nn.Module):
         return Result(logits=self.b(hidden), hidden=(x, hidden) if return_hidden else None)
 
 
-@case(expects=(r"@dataclass", r"class Result", r"Result\(logits="))
+@case(expects=(r"@(dataclasses\.)?dataclass", r"class Result", r"Result\(logits="))
 def dataclass_result():
     return Structured(), (randn(2, 8),), {}
 
@@ -359,7 +373,7 @@ class Optional_(nn.Module):
         return inputs_embeds.sum(1)
 
 
-@case(lacks=(r"if inputs_embeds is None",))
+@case(expects=(r"def forward\(self, input_ids=None, attention_mask=None, inputs_embeds=None",), lacks=(r"\bif\b",))
 def keyword_arguments():
     mask = torch.ones(2, 6, dtype=torch.int64)
     mask[1, 4:] = 0
