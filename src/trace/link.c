@@ -414,6 +414,24 @@ static pel_program_class *program_class(pel_synth *s, pel_id class) {
     return row;
 }
 
+/* Decorators that set a mode of torch around the function: they leave no activation of their own. */
+static void keep_modes(pel_synth *s, const pel_node *author, pel_node *def) {
+    static const char *const modes[] = { "no_grad", "enable_grad", "inference_mode" };
+    if (!author || author->kind != PEL_FunctionDef) return;
+    for (uint32_t i = 0; i < author->FunctionDef.decorator_list.n; i++) {
+        const pel_node *node = author->FunctionDef.decorator_list.at[i];
+        const pel_node *name = node->kind == PEL_Call ? node->Call.func : node;
+        if (node->kind == PEL_Call && (node->Call.args.n || node->Call.keywords.n)) continue;
+        pel_name last = name->kind == PEL_Attribute ? name->Attribute.attr : name->kind == PEL_Name ? name->Name.id : NULL;
+        for (size_t k = 0; k < PEL_COUNT(modes); k++) {
+            if (!pel_name_is(last, modes[k])) continue;
+            pel_node *mode = pel_library_expression(s->ctx, s->program, pel_format(s->ctx, "torch.%s", modes[k]));
+            pel_nodes_push(s->ctx, &def->FunctionDef.decorator_list,
+                           pel_make_call(s->ctx, mode, (pel_nodes){ 0 }, (pel_nodes){ 0 }));
+        }
+    }
+}
+
 static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
     pel_program_function *function = group->function;
     pel_node *def = pel_node_new(s->ctx, PEL_FunctionDef);
@@ -424,6 +442,7 @@ static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
     if (group->is_property)
         def->FunctionDef.decorator_list =
             pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_intern_c(s->ctx, "property"), PEL_Load));
+    keep_modes(s, group->author->node, def);
     function->def = def;
     for (uint32_t i = 0; i < group->n_lanes; i++) pel_push(s->ctx, &function->activations, group->lanes[i]);
     pel_push(s->ctx, &s->program->functions, function);
