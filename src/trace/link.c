@@ -156,8 +156,8 @@ static reach find_reached(pel_synth *s) {
         if (!group || s->linked[id] || group->in_place) continue;
         pel_id parent = s->log->activations.at[id].parent;
         while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent; /* comprehensions */
-        if (!parent) { /* the root is torch's own class */
-            reach_group(&r, group);
+        if (!parent) { /* the root is torch's own class: what it calls of the author's are modules */
+            if (group->class && pel_class_at(s->log, group->class)->kind == PEL_CLASS_MODULE) reach_group(&r, group);
             continue;
         }
         uint64_t list;
