@@ -14,15 +14,27 @@ typedef struct writer {
     pel_program *program;
     pel_map class_named, function_named; /* name -> row of the program's table + 1 */
     pel_map written;                     /* names that are done or under way */
+    pel_map used;                        /* names and dotted names that the text has */
     pel_nodes body;
     int depth;
 } writer;
 
 static void reach(writer *w, pel_name name);
 
+/* The dotted name that an expression is, NULL if it is none. */
+static pel_name dotted_name(pel_ctx *ctx, const pel_node *node) {
+    if (node->kind == PEL_Name) return node->Name.id;
+    pel_name base = node->kind == PEL_Attribute ? dotted_name(ctx, node->Attribute.value) : NULL;
+    if (!base) return NULL;
+    pel_str path = pel_format(ctx, "%s.%s", base->text, node->Attribute.attr->text);
+    return pel_intern(ctx, path.ptr, path.len);
+}
+
 static void reach_names(void *arg, pel_node **slot) {
     writer *w = arg;
     if ((*slot)->kind == PEL_Name) reach(w, (*slot)->Name.id);
+    pel_name dotted = dotted_name(w->ctx, *slot);
+    if (dotted) pel_map_set(w->ctx, &w->used, PEL_KEY(dotted), 1);
     pel_each_child(*slot, reach_names, w);
 }
 
@@ -108,6 +120,14 @@ static pel_node *import_statement(writer *w, pel_name module) {
     return node;
 }
 
+/* Passes that were done again, or struck something out, leave imports that nothing needs. */
+static bool is_used(const writer *w, pel_name module) {
+    for (size_t i = 0; i < PEL_COUNT(import_forms); i++)
+        if (pel_name_is(module, import_forms[i].module))
+            return pel_map_has(&w->used, PEL_KEY(pel_intern_c(w->ctx, import_forms[i].as ? import_forms[i].as : import_forms[i].import)));
+    return pel_map_has(&w->used, PEL_KEY(module));
+}
+
 static bool is_third_party(pel_name module) {
     pel_str s = pel_name_str(module);
     return pel_str_starts(s, PEL_STR("torch")) || pel_str_starts(s, PEL_STR("numpy"));
@@ -122,6 +142,10 @@ static int compare_imports(const void *a, const void *b) {
 
 static void put_imports(writer *w, const pel_print_options *options, pel_buf *out) {
     pel_program *program = w->program;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < program->imports.n; i++)
+        if (is_used(w, program->imports.at[i])) program->imports.at[kept++] = program->imports.at[i];
+    program->imports.n = kept;
     if (program->embedded.n) {
         pel_push(w->ctx, &program->imports, pel_intern_c(w->ctx, "base64"));
         pel_push(w->ctx, &program->imports, pel_intern_c(w->ctx, "zlib"));

@@ -380,6 +380,7 @@ static void enter(pel_walk *w, pel_front front) {
         }
         pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, param->name, PEL_Load));
         item->taint = param->taint;
+        if (param->optional) item->optional = param;
         for (uint32_t i = 0; i < front.n; i++) {
             const pel_lane *lane = pel_lane_at(w, front, i);
             const pel_value *whole = pel_value_at(w->log, pel_lane_activation(w, lane)->locals[param->local]);
@@ -516,14 +517,16 @@ static uint64_t key_of(pel_synth *s, pel_id id) {
     uint64_t key = pel_key2(1, activation->code);
     if (made_in_run(s, &s->authors[activation->code])) return key;
     key = pel_key2(key, class_of_self(s, activation));
-    /* wrappers: one for each function that they wrap */
+    bool wraps = false; /* wrappers: one for each function that they wrap */
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         const pel_value *cell = pel_value_at(s->log, activation->cells[code->cellvars.n + i]);
-        if (cell->kind == PEL_V_FUNCTION) key = pel_key2(key, cell->code);
+        if (cell->kind != PEL_V_FUNCTION) continue;
+        key = pel_key2(key, cell->code);
+        wraps = true;
     }
     uint32_t next = code->argcount + code->kwonlyargcount;
     if (code->flags & PEL_CO_VARARGS) key = pel_key2(key, pel_value_at(s->log, activation->locals[next++])->n);
-    if (code->flags & PEL_CO_VARKEYWORDS) {
+    if (code->flags & PEL_CO_VARKEYWORDS && wraps) { /* others get the keys of all calls as parameters */
         const pel_value *dict = pel_value_at(s->log, activation->locals[next]);
         uint64_t sum = 0; /* the order of the keys does not matter */
         for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
@@ -543,7 +546,17 @@ static pel_node *default_of(const pel_node *args, uint32_t index) {
 }
 
 
-static void make_params(pel_synth *s, pel_group *group, const pel_activation *activation) {
+/* A key as the name of a parameter: not one that the function uses for something else. */
+static pel_name free_name(pel_synth *s, const pel_code_object *code, pel_name key) {
+    bool taken = false;
+    for (uint32_t i = 0; i < code->localsplus.n; i++) taken |= code->localsplus.at[i] == key;
+    if (!taken) return key;
+    pel_str text = pel_format(s->ctx, "%s_", key->text);
+    return pel_intern(s->ctx, text.ptr, text.len);
+}
+
+static void make_params(pel_synth *s, pel_group *group) {
+    const pel_activation *activation = &s->log->activations.at[group->lanes[0]];
     const pel_code_object *code = s->log->codes.at[group->code].code;
     const pel_node *node = group->author->node;
     const pel_node *args = !node ? NULL : node->kind == PEL_Lambda ? node->Lambda.args
@@ -567,14 +580,22 @@ static void make_params(pel_synth *s, pel_group *group, const pel_activation *ac
         next++;
     }
     if (code->flags & PEL_CO_VARKEYWORDS) {
-        const pel_value *dict = pel_value_at(s->log, activation->locals[next]);
-        for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
-            const pel_value *key = pel_value_at(s->log, dict->items[i]);
-            if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
-            pel_name name = pel_intern(s->ctx, key->constant->text.ptr, key->constant->text.len);
-            pel_push(s->ctx, &params, ((pel_param){ .name = name, .local = next, .kind = PEL_PARAM_KEY_ITEM, .key = name,
-                                                    .keyword_only = true }));
+        pel_map at = { 0 }, count = { 0 }; /* key -> parameter, key -> calls that pass it */
+        for (uint32_t l = 0; l < group->n_lanes; l++) {
+            const pel_value *dict = pel_value_at(s->log, s->log->activations.at[group->lanes[l]].locals[next]);
+            for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
+                const pel_value *text = pel_value_at(s->log, dict->items[i]);
+                if (text->kind != PEL_V_CONST || text->constant->kind != PEL_CONST_STR) continue;
+                pel_name key = pel_intern(s->ctx, text->constant->text.ptr, text->constant->text.len);
+                pel_map_set(s->ctx, &count, PEL_KEY(key), pel_map_find(&count, PEL_KEY(key), 0) + 1);
+                if (!pel_map_set(s->ctx, &at, PEL_KEY(key), params.n)) continue;
+                pel_push(s->ctx, &params, ((pel_param){ .name = free_name(s, code, key), .local = next, .kind = PEL_PARAM_KEY_ITEM,
+                                                        .key = key, .keyword_only = true }));
+            }
         }
+        for (uint32_t p = 0; p < params.n; p++)
+            if (params.at[p].kind == PEL_PARAM_KEY_ITEM)
+                params.at[p].optional = pel_map_find(&count, PEL_KEY(params.at[p].key), 0) < group->n_lanes;
     }
     group->params = params.at;
     group->n_params = params.n;
@@ -601,7 +622,6 @@ static void group_activations(pel_synth *s) {
             if (!group->in_place) group->class = class_of_self(s, activation);
             group->is_init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
             group->is_generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;
-            make_params(s, group, activation);
             pel_push(s->ctx, &s->groups, group);
         }
         pel_group *group = s->groups.at[number];
@@ -612,6 +632,7 @@ static void group_activations(pel_synth *s) {
         for (uint32_t r = 0; r < log->runs.n; r++)
             if (log->runs.at[r].activation == id) group->is_root = true;
     }
+    for (uint32_t i = 0; i < s->groups.n; i++) make_params(s, s->groups.at[i]);
 }
 
 /* Attributes that some STORE_ATTR of the run writes: reading them is never folded. */

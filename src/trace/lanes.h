@@ -29,7 +29,8 @@ typedef struct pel_param {
     uint32_t item;  /* STAR_ITEM: which one of *args */
     pel_name key;   /* KEY_ITEM: its key in **kwargs */
     bool keyword_only;
-    pel_node *fallback;     /* the author's default, or NULL */
+    bool optional;          /* KEY_ITEM: some calls don't pass it */
+    pel_node *fallback;     /* the author's default, or NULL; of an optional item: that of whoever gets it in the end */
     const pel_taint *taint; /* a fact: of what the calls pass */
     bool unread;            /* nothing reads it */
     bool dead;              /* and so it goes */
@@ -66,6 +67,7 @@ typedef struct pel_link {
     pel_group *caller, *target;
     pel_node **args;      /* one per parameter of target; NULL: not given, or the receiver */
     bool *by_keyword;
+    bool runs_module;     /* module(x): what runs is its forward, whatever it is called */
     bool receiver;        /* the first parameter is what stands before the dot, or the callee itself */
     enum {
         PEL_CALLEE_AS_WRITTEN, PEL_CALLEE_NAME, PEL_CALLEE_METHOD,
@@ -89,6 +91,7 @@ struct pel_val {
     bool effect;            /* evaluating the text does more than give a value */
     bool lost;              /* the text mentions an object that can't be written */
     bool fixed;             /* never fold: written by the run, or `training` */
+    pel_param *optional;    /* an item of **kwargs that some calls don't pass */
 };
 
 /* ---- lanes ---- */

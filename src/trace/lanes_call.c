@@ -111,6 +111,26 @@ static pel_node *item_text(pel_walk *w, const pel_val *whole, const pel_const *i
     return node;
 }
 
+/* An item of **kwargs that some calls don't have is passed on: without it the default of whoever gets it holds, so that
+ * must be the default here too. */
+static bool settle_default(pel_walk *w, pel_param *mine, const pel_node *theirs) {
+    if (!theirs) return true; /* not known yet, or not needed */
+    bool negative = theirs->kind == PEL_UnaryOp && theirs->UnaryOp.operand->kind == PEL_Constant;
+    if (theirs->kind != PEL_Constant && !negative) return false;
+    if (mine->fallback) return pel_same(mine->fallback, theirs);
+    mine->fallback = pel_copy(w->ctx, theirs);
+    w->s->changed = true;
+    return true;
+}
+
+static const pel_param *param_for(const pel_group *target, pel_name key) {
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        const pel_param *param = &target->params[p];
+        if (param->kind == PEL_PARAM_PLAIN ? param->name == key : param->kind == PEL_PARAM_KEY_ITEM && param->key == key) return param;
+    }
+    return NULL;
+}
+
 /* How many items a starred argument has in every lane, or -1. */
 static int64_t common_length(pel_walk *w, pel_front front, const pel_val *val) {
     int64_t n = -1;
@@ -145,6 +165,9 @@ static void bind_all(binding *b) {
                 pel_node *text = val->text->kind != PEL_Name
                                      ? item->text
                                      : item_text(w, val, pel_const_str(w->ctx, pel_name_str(val->parts->keys[k])));
+                const pel_param *theirs = param_for(b->link->target, val->parts->keys[k]);
+                if (item->optional && theirs && !settle_default(w, item->optional, theirs->fallback)) b->failed = true;
+                if (item->optional && !theirs) continue; /* no lane that comes by here has it */
                 bind_keyword(b, val->parts->keys[k], text, item->taint);
             }
         } else if (arg->stars) {
@@ -220,6 +243,7 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         text->Call.func = pel_make_constant(w->ctx, &pel_none);
     } else if (callee->kind == PEL_V_MODULE) {
         target->hint = pel_intern_c(w->ctx, "forward");
+        link->runs_module = true;
     } else if (called_module(w, c, 0)) { /* super().__call__(x) */
         link->callee = PEL_CALLEE_METHOD;
         pel_node *self = c->base && !is_super(w, c->base) ? c->base->text : pel_make_name(w->ctx, w->group->params[0].name, PEL_Load);
@@ -331,6 +355,10 @@ static pel_val *virtual_method(pel_walk *w, pel_front front, call *c) {
         if (pel_str_eq(pel_name_str(parts->keys[i]), key->Constant.value->text)) found = parts->items[i];
     pel_val *val = pel_val_new(w, front, NULL);
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
+    if (found && found->optional) {
+        const pel_node *other = c->n_args > 1 ? c->args[1].val->text : pel_make_constant(w->ctx, &pel_none);
+        if (!settle_default(w, found->optional, other)) pel_lost(w, c->node, "`%s` has several defaults", key->Constant.value->text.ptr);
+    }
     if (found) {
         val->text = found->text;
         val->taint = found->taint;
@@ -395,6 +423,27 @@ static void mark_pinned(pel_walk *w, const call *c) {
     }
 }
 
+static uint32_t how_many_have(const pel_walk *w, pel_front front, const pel_val *dict, pel_name key) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, dict->at[i]);
+        for (uint32_t k = 0; value->kind == PEL_V_DICT && k + 1 < value->n; k += 2) {
+            const pel_value *text = pel_value_at(w->log, value->items[k]);
+            if (text->kind == PEL_V_CONST && text->constant->kind == PEL_CONST_STR && pel_str_eq(text->constant->text, pel_name_str(key)))
+                n++;
+        }
+    }
+    return n;
+}
+
+static bool all_have(const pel_walk *w, pel_front front, const pel_val *dict, pel_name key) {
+    return how_many_have(w, front, dict, key) == front.n;
+}
+
+static bool any_has(const pel_walk *w, pel_front front, const pel_val *dict, pel_name key) {
+    return how_many_have(w, front, dict, key) > 0;
+}
+
 static void plain_call(pel_walk *w, pel_front front, call *c) {
     pel_val *val = c->val;
     pel_node *text = pel_shallow(w, c->node);
@@ -421,6 +470,10 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
             const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
             if (parts && parts->keys && arg->val->text->kind == PEL_Dict) {
                 for (uint32_t k = 0; k < parts->n; k++) {
+                    if (parts->items[k]->optional && !all_have(w, front, arg->val, parts->keys[k])) {
+                        if (!any_has(w, front, arg->val, parts->keys[k])) continue;
+                        pel_lost(w, c->node, "`%s` is passed on by some calls only", parts->keys[k]->text);
+                    }
                     pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
                     keyword->keyword.arg = parts->keys[k];
                     keyword->keyword.value = parts->items[k]->text;

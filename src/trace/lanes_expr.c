@@ -208,6 +208,7 @@ static pel_val *eval_constant(pel_walk *w, pel_front front, pel_node *node) {
 static pel_node *parts_text(pel_walk *w, const pel_parts *parts) {
     pel_node *node = pel_node_new(w->ctx, parts->keys ? PEL_Dict : PEL_Tuple);
     for (uint32_t i = 0; i < parts->n; i++) {
+        if (parts->items[i]->optional) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(node), 1); /* has it or not */
         pel_node *item = pel_copy(w->ctx, parts->items[i]->text);
         if (parts->keys) {
             const pel_const *key = pel_const_str(w->ctx, pel_name_str(parts->keys[i]));
@@ -244,6 +245,17 @@ static void refer(pel_walk *w, pel_node *text, pel_id code) {
     pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
 }
 
+#define TABLE_LIMIT 64
+
+static bool is_table(const pel_walk *w, pel_id id) {
+    const pel_value *value = pel_value_at(w->log, id);
+    if (value->kind != PEL_V_LIST && value->kind != PEL_V_DICT && value->kind != PEL_V_SET) return false;
+    if (value->truncated || value->class || value->n > TABLE_LIMIT) return false;
+    for (uint32_t i = 0; i < value->n; i++)
+        if (!pel_plain(w->s, value->items[i]) && !is_table(w, value->items[i])) return false;
+    return true;
+}
+
 static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
     one(w, front, node, val->at);
@@ -261,6 +273,14 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
             else val->lost = true;
             break;
         } else if (from_outside && !pel_plain(w->s, val->at[i])) val->lost = true;
+    }
+    if (val->lost && from_outside && pel_all_same(w, front, val->at) && is_table(w, val->at[0])) {
+        /* a list or dict of constants beside the author's functions: written where it is read */
+        pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
+        if (table) {
+            val->text = table;
+            val->lost = false;
+        }
     }
     if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
     val = pel_finish(w, front, node, val);

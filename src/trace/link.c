@@ -110,6 +110,8 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     link->node->Call.keywords = keywords;
     if (link->callee == PEL_CALLEE_NAME) link->node->Call.func = pel_make_name(s->ctx, target->function->name, PEL_Load);
     else if (link->callee == PEL_CALLEE_METHOD) link->node->Call.func->Attribute.attr = target->function->name;
+    else if (link->runs_module && !pel_name_is(target->function->name, "forward")) /* one of several */
+        link->node->Call.func = pel_make_attribute(s->ctx, link->node->Call.func, target->function->name, PEL_Load);
 }
 
 /* ---- what is reached ---- */
@@ -598,6 +600,11 @@ void pel_link_all(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r.seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
     find_instances(s);
+    pel_map taken = { 0 };
+    for (uint32_t i = 0; i < s->program->classes.n; i++) { /* two files may have classes of one name */
+        pel_program_class *row = s->program->classes.at[i];
+        if (row->methods.n || row->instances.n) row->name = unique(s, &taken, 0, row->name);
+    }
     pel_write_records(s);
     const pel_log_module *root = pel_module_at(s->log, s->log->root);
     s->program->root = program_class(s, root->class)->name;
