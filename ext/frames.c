@@ -38,56 +38,31 @@ typedef struct op_row {
  *   BEFORE_WITH                   what __enter__ gave
  *   PRECALL, KW_NAMES             belong to the CALL that follows */
 static const op_row ops[256] = {
-    [LOAD_CONST] = { PEL_LEAVES_TOP, 0 },
-    [LOAD_FAST] = { PEL_LEAVES_TOP, 0 },
-    [LOAD_NAME] = { PEL_LEAVES_TOP, 0 },
-    [LOAD_GLOBAL] = { PEL_LEAVES_TOP, 5 },
-    [LOAD_DEREF] = { PEL_LEAVES_TOP, 0 },
-    [LOAD_CLASSDEREF] = { PEL_LEAVES_TOP, 0 },
-    [LOAD_ATTR] = { PEL_LEAVES_TOP, 4 },
-    [LOAD_METHOD] = { PEL_LEAVES_METHOD, 10 },
-    [LOAD_BUILD_CLASS] = { PEL_LEAVES_TOP, 0 },
-    [LOAD_ASSERTION_ERROR] = { PEL_LEAVES_TOP, 0 },
-    [UNARY_POSITIVE] = { PEL_LEAVES_TOP, 0 },
-    [UNARY_NEGATIVE] = { PEL_LEAVES_TOP, 0 },
-    [UNARY_NOT] = { PEL_LEAVES_TOP, 0 },
-    [UNARY_INVERT] = { PEL_LEAVES_TOP, 0 },
-    [BINARY_OP] = { PEL_LEAVES_RESULT, 1 },
-    [BINARY_SUBSCR] = { PEL_LEAVES_TOP, 4 },
-    [COMPARE_OP] = { PEL_LEAVES_TOP, 2 },
-    [IS_OP] = { PEL_LEAVES_TOP, 0 },
-    [CONTAINS_OP] = { PEL_LEAVES_TOP, 0 },
-    [BUILD_TUPLE] = { PEL_LEAVES_TOP, 0 },
-    [BUILD_LIST] = { PEL_LEAVES_NEW, 0 },
-    [BUILD_SET] = { PEL_LEAVES_NEW, 0 },
-    [BUILD_MAP] = { PEL_LEAVES_NEW, 0 },
-    [BUILD_CONST_KEY_MAP] = { PEL_LEAVES_NEW, 0 },
-    [BUILD_SLICE] = { PEL_LEAVES_TOP, 0 },
-    [BUILD_STRING] = { PEL_LEAVES_TOP, 0 },
-    [FORMAT_VALUE] = { PEL_LEAVES_TOP, 0 },
-    [LIST_TO_TUPLE] = { PEL_LEAVES_TOP, 0 },
-    [LIST_EXTEND] = { PEL_LEAVES_TOP, 0 },
-    [SET_UPDATE] = { PEL_LEAVES_TOP, 0 },
-    [DICT_UPDATE] = { PEL_LEAVES_TOP, 0 },
-    [DICT_MERGE] = { PEL_LEAVES_TOP, 0 },
-    [MAKE_FUNCTION] = { PEL_LEAVES_TOP, 0 },
-    [CALL] = { PEL_LEAVES_RESULT, 4 },
-    [CALL_FUNCTION_EX] = { PEL_LEAVES_RESULT, 0 },
-    [IMPORT_NAME] = { PEL_LEAVES_TOP, 0 },
-    [IMPORT_FROM] = { PEL_LEAVES_TOP, 0 },
-    [BEFORE_WITH] = { PEL_LEAVES_TOP, 0 },
-    [BEFORE_ASYNC_WITH] = { PEL_LEAVES_TOP, 0 },
-    [CHECK_EXC_MATCH] = { PEL_LEAVES_TOP, 0 },
-    [CHECK_EG_MATCH] = { PEL_LEAVES_TOP, 0 },
-    [MATCH_MAPPING] = { PEL_LEAVES_TOP, 0 },
-    [MATCH_SEQUENCE] = { PEL_LEAVES_TOP, 0 },
-    [GET_LEN] = { PEL_LEAVES_TOP, 0 },
-    [FOR_ITER] = { PEL_LEAVES_ITEM, 0 },
-    [YIELD_VALUE] = { PEL_LEAVES_YIELD, 0 },
-    [RETURN_VALUE] = { PEL_LEAVES_RETURN, 0 },
-    [STORE_ATTR] = { PEL_LEAVES_NOTHING, 4 },
-    [STORE_SUBSCR] = { PEL_LEAVES_NOTHING, 1 },
-    [UNPACK_SEQUENCE] = { PEL_LEAVES_NOTHING, 1 },
+    [LOAD_CONST] = { PEL_LEAVES_TOP, 0 },          [LOAD_FAST] = { PEL_LEAVES_TOP, 0 },
+    [LOAD_NAME] = { PEL_LEAVES_TOP, 0 },           [LOAD_GLOBAL] = { PEL_LEAVES_TOP, 5 },
+    [LOAD_DEREF] = { PEL_LEAVES_TOP, 0 },          [LOAD_CLASSDEREF] = { PEL_LEAVES_TOP, 0 },
+    [LOAD_ATTR] = { PEL_LEAVES_TOP, 4 },           [LOAD_METHOD] = { PEL_LEAVES_METHOD, 10 },
+    [LOAD_BUILD_CLASS] = { PEL_LEAVES_TOP, 0 },    [LOAD_ASSERTION_ERROR] = { PEL_LEAVES_TOP, 0 },
+    [UNARY_POSITIVE] = { PEL_LEAVES_TOP, 0 },      [UNARY_NEGATIVE] = { PEL_LEAVES_TOP, 0 },
+    [UNARY_NOT] = { PEL_LEAVES_TOP, 0 },           [UNARY_INVERT] = { PEL_LEAVES_TOP, 0 },
+    [BINARY_OP] = { PEL_LEAVES_RESULT, 1 },        [BINARY_SUBSCR] = { PEL_LEAVES_TOP, 4 },
+    [COMPARE_OP] = { PEL_LEAVES_TOP, 2 },          [IS_OP] = { PEL_LEAVES_TOP, 0 },
+    [CONTAINS_OP] = { PEL_LEAVES_TOP, 0 },         [BUILD_TUPLE] = { PEL_LEAVES_TOP, 0 },
+    [BUILD_LIST] = { PEL_LEAVES_NEW, 0 },          [BUILD_SET] = { PEL_LEAVES_NEW, 0 },
+    [BUILD_MAP] = { PEL_LEAVES_NEW, 0 },           [BUILD_CONST_KEY_MAP] = { PEL_LEAVES_NEW, 0 },
+    [BUILD_SLICE] = { PEL_LEAVES_TOP, 0 },         [BUILD_STRING] = { PEL_LEAVES_TOP, 0 },
+    [FORMAT_VALUE] = { PEL_LEAVES_TOP, 0 },        [LIST_TO_TUPLE] = { PEL_LEAVES_TOP, 0 },
+    [LIST_EXTEND] = { PEL_LEAVES_TOP, 0 },         [SET_UPDATE] = { PEL_LEAVES_TOP, 0 },
+    [DICT_UPDATE] = { PEL_LEAVES_TOP, 0 },         [DICT_MERGE] = { PEL_LEAVES_TOP, 0 },
+    [MAKE_FUNCTION] = { PEL_LEAVES_TOP, 0 },       [CALL] = { PEL_LEAVES_RESULT, 4 },
+    [CALL_FUNCTION_EX] = { PEL_LEAVES_RESULT, 0 }, [IMPORT_NAME] = { PEL_LEAVES_TOP, 0 },
+    [IMPORT_FROM] = { PEL_LEAVES_TOP, 0 },         [BEFORE_WITH] = { PEL_LEAVES_TOP, 0 },
+    [BEFORE_ASYNC_WITH] = { PEL_LEAVES_TOP, 0 },   [CHECK_EXC_MATCH] = { PEL_LEAVES_TOP, 0 },
+    [CHECK_EG_MATCH] = { PEL_LEAVES_TOP, 0 },      [MATCH_MAPPING] = { PEL_LEAVES_TOP, 0 },
+    [MATCH_SEQUENCE] = { PEL_LEAVES_TOP, 0 },      [GET_LEN] = { PEL_LEAVES_TOP, 0 },
+    [FOR_ITER] = { PEL_LEAVES_ITEM, 0 },           [YIELD_VALUE] = { PEL_LEAVES_YIELD, 0 },
+    [RETURN_VALUE] = { PEL_LEAVES_RETURN, 0 },     [STORE_ATTR] = { PEL_LEAVES_NOTHING, 4 },
+    [STORE_SUBSCR] = { PEL_LEAVES_NOTHING, 1 },    [UNPACK_SEQUENCE] = { PEL_LEAVES_NOTHING, 1 },
     [PRECALL] = { PEL_LEAVES_NOTHING, 1 },
 };
 
@@ -110,13 +85,16 @@ void pel_describe_units(const unsigned char *code, size_t n_units, pel_unit *uni
     for (size_t i = 0; i < n_units;) {
         size_t real = i;
         int arg = code[2 * i + 1];
-        for (; code[2 * real] == EXTENDED_ARG && real + 1 < n_units; real++) arg = (arg << 8 | code[2 * real + 3]) & 0xffffff;
+        for (; code[2 * real] == EXTENDED_ARG && real + 1 < n_units; real++)
+            arg = (arg << 8 | code[2 * real + 3]) & 0xffffff;
         int op = code[2 * real];
         uint8_t leaves = is_below_top(op, arg) ? PEL_LEAVES_NOTHING : ops[op].leaves;
         size_t next = real + 1 + ops[op].caches;
         if (next > n_units) next = n_units;
         for (size_t at = i; at < next; at++)
-            units[at] = (pel_unit){ .leaves = leaves, .swallows_stop = swallows_stop(op), .size = (uint16_t)(next - at),
+            units[at] = (pel_unit){ .leaves = leaves,
+                                    .swallows_stop = swallows_stop(op),
+                                    .size = (uint16_t)(next - at),
                                     .real = (uint32_t)real };
         i = next;
     }
@@ -130,9 +108,7 @@ PyCodeObject *pel_frame_code(const pel_frame *frame) { return frame->f_code; }
 PyObject *pel_frame_function(const pel_frame *frame) { return (PyObject *)frame->f_func; }
 PyObject *const *pel_frame_slots(const pel_frame *frame) { return frame->localsplus; }
 
-uint32_t pel_frame_unit(const pel_frame *frame) {
-    return (uint32_t)(frame->prev_instr - _PyCode_CODE(frame->f_code));
-}
+uint32_t pel_frame_unit(const pel_frame *frame) { return (uint32_t)(frame->prev_instr - _PyCode_CODE(frame->f_code)); }
 
 PyObject *pel_frame_peek(const pel_frame *frame, int below_top) {
     int at = frame->stacktop - 1 - below_top;

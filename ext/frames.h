@@ -39,9 +39,10 @@ void pel_describe_units(const unsigned char *code, size_t n_units, pel_unit *uni
 typedef struct _PyInterpreterFrame pel_frame;
 
 PyCodeObject *pel_frame_code(const pel_frame *frame);
-PyObject *pel_frame_function(const pel_frame *frame);   /* borrowed */
-PyObject *const *pel_frame_slots(const pel_frame *frame); /* locals, cells and free variables, as in co_localsplusnames */
-uint32_t pel_frame_unit(const pel_frame *frame);         /* the instruction that is about to run; only while tracing */
+PyObject *pel_frame_function(const pel_frame *frame); /* borrowed */
+PyObject *const *pel_frame_slots(
+    const pel_frame *frame);                     /* locals, cells and free variables, as in co_localsplusnames */
+uint32_t pel_frame_unit(const pel_frame *frame); /* the instruction that is about to run; only while tracing */
 PyObject *pel_frame_peek(const pel_frame *frame, int below_top); /* borrowed, NULL possible; only while tracing */
 PyObject *pel_frame_generator(pel_frame *frame); /* the generator that owns it, borrowed; NULL if none does */
 pel_frame *pel_frame_of(PyFrameObject *frame);

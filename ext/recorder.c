@@ -41,7 +41,8 @@ bool pel_record_attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void 
 /* ---- records ---- */
 
 static void add_record(pel_recorder *rec, pel_live *live, pel_record_kind kind, uint32_t at, uint32_t value) {
-    pel_push(rec->ctx, &live->records, (pel_record){ .at = at & 0xfffffff, .kind = (uint32_t)kind & 0xf, .value = value });
+    pel_push(rec->ctx, &live->records,
+             (pel_record){ .at = at & 0xfffffff, .kind = (uint32_t)kind & 0xf, .value = value });
 }
 
 /* The value that an instruction left, now that the next one of its frame, at unit `next`, is about to run. */
@@ -50,7 +51,8 @@ static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_fram
     PyObject *top = pel_frame_peek(frame, 0);
     if (!top) return 0;
     switch ((pel_leaves)unit->leaves) {
-    case PEL_LEAVES_TOP: case PEL_LEAVES_YIELD: return pel_record_value(rec, top);
+    case PEL_LEAVES_TOP:
+    case PEL_LEAVES_YIELD: return pel_record_value(rec, top);
     case PEL_LEAVES_NEW: return pel_record_new(rec, top);
     case PEL_LEAVES_RESULT: /* only the stack holds it: it was made just now */
         return Py_REFCNT(top) == 1 ? pel_record_new(rec, top) : pel_record_value(rec, top);
@@ -59,7 +61,8 @@ static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_fram
         return function ? pel_record_method(rec, top, function) : pel_record_value(rec, top);
     }
     case PEL_LEAVES_ITEM: return next == live->pending + unit->size ? pel_record_value(rec, top) : 0;
-    case PEL_LEAVES_NOTHING: case PEL_LEAVES_RETURN: return 0;
+    case PEL_LEAVES_NOTHING:
+    case PEL_LEAVES_RETURN: return 0;
     }
     return 0;
 }
@@ -95,7 +98,8 @@ static void on_raise(pel_recorder *rec, void *arg) {
     raise_event *event = arg;
     pel_live *live = event->live;
     if (!live->has_pending) return;
-    pel_id class = event->exception && PyType_Check(event->exception) ? pel_record_class_value(rec, event->exception) : 0;
+    pel_id class =
+        event->exception && PyType_Check(event->exception) ? pel_record_class_value(rec, event->exception) : 0;
     add_record(rec, live, PEL_R_RAISE, live->pending, class);
     live->has_pending = false;
 }
@@ -122,7 +126,7 @@ static int on_trace(PyObject *object, PyFrameObject *frame_object, int what, PyO
 
 typedef struct begin_event {
     pel_frame *frame;
-    pel_live *live; /* out; NULL for frames that are not the author's */
+    pel_live *live;     /* out; NULL for frames that are not the author's */
     pel_code_role role; /* out */
 } begin_event;
 
@@ -228,11 +232,12 @@ static void end(pel_recorder *rec, void *arg) {
 
 /* ---- the frame evaluation function ---- */
 
-static pel_recorder *running;                 /* all that run now, one per thread */
+static pel_recorder *running;                /* all that run now, one per thread */
 static _PyFrameEvalFunction evaluate_before; /* what ours has replaced */
 
 static PyObject *evaluate_plainly(PyThreadState *thread, pel_frame *frame, int throwing) {
-    return evaluate_before ? evaluate_before(thread, frame, throwing) : _PyEval_EvalFrameDefault(thread, frame, throwing);
+    return evaluate_before ? evaluate_before(thread, frame, throwing)
+                           : _PyEval_EvalFrameDefault(thread, frame, throwing);
 }
 
 typedef struct plain_call {
@@ -279,7 +284,8 @@ static PyObject *evaluate_author(pel_recorder *rec, PyThreadState *thread, pel_f
     if (rec->thread && !rec->failed) {
         PyObject *type = NULL, *value = NULL, *traceback = NULL;
         if (!result) PyErr_Fetch(&type, &value, &traceback);
-        pel_record_attempt(rec, end, &(end_event){ .live = live, .result = result, .exception = type, .was_resumed = was_resumed });
+        pel_record_attempt(
+            rec, end, &(end_event){ .live = live, .result = result, .exception = type, .was_resumed = was_resumed });
         if (!result) PyErr_Restore(type, value, traceback);
     }
     rec->top = caller;
@@ -342,7 +348,8 @@ static void uninstall(pel_recorder *rec, hooks *before) {
     }
     rec->thread = NULL;
     if (!running && _PyInterpreterState_GetEvalFrameFunc(thread->interp) == evaluate)
-        _PyInterpreterState_SetEvalFrameFunc(thread->interp, evaluate_before ? evaluate_before : _PyEval_EvalFrameDefault);
+        _PyInterpreterState_SetEvalFrameFunc(thread->interp,
+                                             evaluate_before ? evaluate_before : _PyEval_EvalFrameDefault);
 }
 
 /* Whether the log is nobody else's at the moment; raises if not. */
@@ -386,7 +393,8 @@ static pel_id forward_of_run(pel_recorder *rec) {
     Py_XDECREF(name);
     PyErr_Clear();
     if (PyFunction_Check(rec->root)) function = rec->root;
-    pel_id code = function && PyFunction_Check(function) ? pel_code_info_of(rec, PyFunction_GET_CODE(function))->row : 0;
+    pel_id code =
+        function && PyFunction_Check(function) ? pel_code_info_of(rec, PyFunction_GET_CODE(function))->row : 0;
     pel_id first = 0;
     for (const pel_live *live = rec->live; live; live = live->older) {
         const pel_activation *row = &log->activations.at[live->id];
@@ -422,7 +430,8 @@ static PyObject *recorder_run(pel_recorder *rec, PyObject *arguments, PyObject *
     static char *names[] = { "label", "args", "kwargs", NULL };
     PyObject *given = NULL, *kwargs = NULL;
     run_event event = { .label = NULL };
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|OO!:run", names, &event.label, &given, &PyDict_Type, &kwargs))
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "U|OO!:run", names, &event.label, &given, &PyDict_Type,
+                                     &kwargs))
         return NULL;
     for (pel_recorder *other = running; other; other = other->next_running)
         if (other->thread == PyThreadState_Get()) {
@@ -522,10 +531,8 @@ static PyObject *recorder_synthesise(pel_recorder *rec, PyObject *ignored) {
     pel_err err;
     bool done;
     rec->is_writing = true; /* the log's names are its ctx's, so the work is done there */
-    Py_BEGIN_ALLOW_THREADS
-    done = pel_attempt(rec->ctx, synthesise, &work, &err);
-    Py_END_ALLOW_THREADS
-    rec->is_writing = false;
+    Py_BEGIN_ALLOW_THREADS done = pel_attempt(rec->ctx, synthesise, &work, &err);
+    Py_END_ALLOW_THREADS rec->is_writing = false;
     return done ? pel_ext_skeleton(&work.made) : pel_ext_raise_err(&err, NULL);
 }
 
@@ -645,9 +652,10 @@ static void recorder_dealloc(pel_recorder *rec) {
     Py_TYPE(rec)->tp_free((PyObject *)rec);
 }
 
-PyDoc_STRVAR(event_names_doc, "event_names()\n--\n\n"
-                              "The calls of torch's functions and modules in their order, if the recorder was made with\n"
-                              "events=True.");
+PyDoc_STRVAR(event_names_doc,
+             "event_names()\n--\n\n"
+             "The calls of torch's functions and modules in their order, if the recorder was made with\n"
+             "events=True.");
 
 static PyObject *recorder_event_names(pel_recorder *rec, PyObject *ignored) {
     (void)ignored;
@@ -668,15 +676,15 @@ static PyGetSetDef recorder_properties[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
-PyDoc_STRVAR(recorder_doc, "Recorder(model, author_roots=None, *, leaves=(), origin='', tracked=True, events=False)\n--\n\n"
-                           "Records calls of a model: what every function of its author did. With author_roots only\n"
-                           "code below these folders is the author's; else all that is not torch's, numpy's or the\n"
-                           "standard library's. Modules of leaf classes are not looked into. With events=True the calls of\n"
-                           "torch's functions are recorded too.");
+PyDoc_STRVAR(recorder_doc,
+             "Recorder(model, author_roots=None, *, leaves=(), origin='', tracked=True, events=False)\n--\n\n"
+             "Records calls of a model: what every function of its author did. With author_roots only\n"
+             "code below these folders is the author's; else all that is not torch's, numpy's or the\n"
+             "standard library's. Modules of leaf classes are not looked into. With events=True the calls of\n"
+             "torch's functions are recorded too.");
 
 static PyTypeObject recorder_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "pellucid._pellucid.Recorder",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "pellucid._pellucid.Recorder",
     .tp_doc = recorder_doc,
     .tp_basicsize = sizeof(pel_recorder),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
@@ -697,8 +705,7 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 }
 
 static PyTypeObject recorder_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "pellucid._pellucid.Recorder",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "pellucid._pellucid.Recorder",
     .tp_doc = "Recorder(model)\n--\n\nNot supported in this Python.",
     .tp_basicsize = sizeof(PyObject),
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -731,10 +738,8 @@ static PyObject *dump_trace(PyObject *module, PyObject *argument) {
         trace_job j = { .bytes = { buffer.buf, (size_t)buffer.len }, .out = pel_buf_in(ctx) };
         pel_err err;
         bool done;
-        Py_BEGIN_ALLOW_THREADS
-        done = pel_attempt(ctx, dump_trace_file, &j, &err);
-        Py_END_ALLOW_THREADS
-        pel_str s = pel_buf_str(&j.out);
+        Py_BEGIN_ALLOW_THREADS done = pel_attempt(ctx, dump_trace_file, &j, &err);
+        Py_END_ALLOW_THREADS pel_str s = pel_buf_str(&j.out);
         result = done ? PyUnicode_DecodeUTF8(s.ptr, (Py_ssize_t)s.len, "surrogatepass") : pel_ext_raise_err(&err, NULL);
         pellucid_close(ctx);
     }

@@ -21,7 +21,8 @@
 /* An object that was seen. */
 typedef struct pel_seen {
     PyObject *object;
-    PyObject *keeper; /* the object itself (kept alive), a weak reference to it, or NULL: then only the address is known */
+    PyObject
+        *keeper; /* the object itself (kept alive), a weak reference to it, or NULL: then only the address is known */
     uint64_t version; /* of its __dict__ when `value` was made */
     uint64_t number;  /* its identity in the log, or 0 */
     pel_id value;
@@ -42,14 +43,14 @@ typedef struct pel_type_info { /* how to look at objects of a type */
 typedef enum pel_code_role {
     PEL_ROLE_LIBRARY, /* leaves nothing, but author functions that it calls do */
     PEL_ROLE_AUTHOR,
-    PEL_ROLE_SILENT,  /* what happens below it is not the model's doing: imports, compilers */
+    PEL_ROLE_SILENT, /* what happens below it is not the model's doing: imports, compilers */
 } pel_code_role;
 
 typedef struct pel_code_info {
     PyObject *code; /* kept alive */
     pel_code_role role;
     bool asked_owner;
-    pel_id row;       /* of the log; 0 until it first runs or is seen as a value */
+    pel_id row; /* of the log; 0 until it first runs or is seen as a value */
     uint32_t n_units;
     pel_unit *units;
 } pel_code_info;
@@ -66,52 +67,52 @@ typedef struct pel_live {
 } pel_live;
 
 typedef struct pel_recorder {
-    PyObject_HEAD
-    pel_ctx *ctx;
+    PyObject_HEAD pel_ctx *ctx;
     pel_log *log;
     pel_torch torch;
     PyObject *root;
-    PyObject *author_roots; /* tuple of str, or NULL: everything that is not the library's */
-    PyObject *leaf_types;   /* tuple of classes whose modules are not looked into, or NULL */
+    PyObject *author_roots;                /* tuple of str, or NULL: everything that is not the library's */
+    PyObject *leaf_types;                  /* tuple of classes whose modules are not looked into, or NULL */
     PyObject *helpers, *leaves, *formulas; /* what is written in Python: pellucid._library, _leaves, _formula */
 
     /* what has been met; all of it is dropped when the recorder is */
     pel_seen_table objects;
-    pel_map types; /* type -> pel_type_info * */
-    pel_map codes; /* code object -> pel_code_info * */
-    pel_map files; /* name of the path -> row */
-    pel_map classes; /* type -> row */
-    pel_map values; /* hash -> first value with that hash */
+    pel_map types;                  /* type -> pel_type_info * */
+    pel_map codes;                  /* code object -> pel_code_info * */
+    pel_map files;                  /* name of the path -> row */
+    pel_map classes;                /* type -> row */
+    pel_map values;                 /* hash -> first value with that hash */
     PEL_VEC(pel_id) next_same_hash; /* value -> next value of equal hash */
     PEL_VEC(PyObject *) kept;
-    PyObject *kept_list, *odd_constants; /* lists: what code objects were made of, and their constants without literal */
+    PyObject *kept_list,
+        *odd_constants; /* lists: what code objects were made of, and their constants without literal */
     uint64_t last_number, last_serial;
     pel_id none, yes, no, small_ints[1030]; /* values that are met all the time */
 
     /* the run */
     PyThreadState *thread; /* NULL while nothing runs */
     struct pel_recorder *next_running;
-    bool is_writing;       /* a thread works on the log without the GIL */
+    bool is_writing; /* a thread works on the log without the GIL */
     bool wants_events;
-    bool in_leaf;          /* a module of torch's runs as one event */
-    PyObject *event_mode;  /* on torch's stack of function modes, or NULL */
-    bool busy;             /* the recorder itself is at work: look away */
+    bool in_leaf;         /* a module of torch's runs as one event */
+    PyObject *event_mode; /* on torch's stack of function modes, or NULL */
+    bool busy;            /* the recorder itself is at work: look away */
     bool failed;
     pel_err err;
     uint32_t run;
-    pel_live *top;         /* the innermost author activation */
-    uint32_t foreign;      /* library frames above it */
-    uint32_t silent;       /* frames of PEL_ROLE_SILENT that have not ended */
+    pel_live *top;    /* the innermost author activation */
+    uint32_t foreign; /* library frames above it */
+    uint32_t silent;  /* frames of PEL_ROLE_SILENT that have not ended */
     pel_live *live;
-    pel_map generators;    /* generator -> pel_live * */
+    pel_map generators; /* generator -> pel_live * */
 } pel_recorder;
 
 /* ---- values: throw on lack of memory, never leave a Python error behind ---- */
-pel_id pel_record_value(pel_recorder *rec, PyObject *object);      /* 0 for NULL */
-pel_id pel_record_new(pel_recorder *rec, PyObject *object);        /* a container that was just made */
+pel_id pel_record_value(pel_recorder *rec, PyObject *object); /* 0 for NULL */
+pel_id pel_record_new(pel_recorder *rec, PyObject *object);   /* a container that was just made */
 pel_id pel_record_method(pel_recorder *rec, PyObject *self, PyObject *function);
 void pel_remember_module(pel_recorder *rec, PyObject *module, pel_id row);
-pel_id pel_record_tensor(pel_recorder *rec, PyObject *tensor);     /* row of the tensors */
+pel_id pel_record_tensor(pel_recorder *rec, PyObject *tensor); /* row of the tensors */
 pel_id pel_record_class_value(pel_recorder *rec, PyObject *type);
 uint64_t pel_number_of(pel_recorder *rec, PyObject *object);
 pel_seen *pel_see(pel_recorder *rec, PyObject *object, bool *is_new);

@@ -8,8 +8,7 @@
 #if PEL_CAN_RECORD
 
 typedef struct event_mode {
-    PyObject_HEAD
-    pel_recorder *rec; /* borrowed: the recorder takes the mode off the stack before it goes */
+    PyObject_HEAD pel_recorder *rec; /* borrowed: the recorder takes the mode off the stack before it goes */
 } event_mode;
 
 /* ---- the random number generator ---- */
@@ -65,7 +64,8 @@ static void record_arguments(pel_recorder *rec, void *arg) {
     Py_ssize_t at = 0;
     while (PyDict_Next(call->kwargs, &at, &key, &value))
         if (PyUnicode_Check(key))
-            row->kwargs[row->n_kwargs++] = (pel_log_attribute){ pel_ext_name(rec->ctx, key), pel_record_value(rec, value) };
+            row->kwargs[row->n_kwargs++] =
+                (pel_log_attribute){ pel_ext_name(rec->ctx, key), pel_record_value(rec, value) };
 }
 
 static void record_result(pel_recorder *rec, void *arg) {
@@ -105,7 +105,8 @@ static bool is_event(const pel_recorder *rec, PyObject *function, PyObject *resu
 static PyObject *mode_torch_function(event_mode *mode, PyObject *arguments, PyObject *keywords) {
     static char *names[] = { "func", "types", "args", "kwargs", NULL };
     PyObject *function, *types, *args = NULL, *kwargs = NULL;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|OO", names, &function, &types, &args, &kwargs)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|OO", names, &function, &types, &args, &kwargs))
+        return NULL;
     args = args && args != Py_None ? PySequence_Tuple(args) : PyTuple_New(0);
     if (!args) return NULL;
     call_event call = { .function = function, .args = args, .kwargs = kwargs && PyDict_Check(kwargs) ? kwargs : NULL };
@@ -131,8 +132,7 @@ static PyMethodDef mode_methods[] = {
 };
 
 static PyTypeObject mode_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "pellucid._pellucid._EventMode",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "pellucid._pellucid._EventMode",
     .tp_basicsize = sizeof(event_mode),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_methods = mode_methods,
@@ -166,7 +166,8 @@ void pel_events_off(pel_recorder *rec) {
 
 static bool is_plain_leaf(const pel_log *log, pel_id id, int depth) {
     const pel_log_module *row = pel_module_at(log, id);
-    if (depth > MAX_DEPTH || row->has_hooks || pel_class_at(log, row->class)->kind != PEL_CLASS_TORCH_MODULE) return false;
+    if (depth > MAX_DEPTH || row->has_hooks || pel_class_at(log, row->class)->kind != PEL_CLASS_TORCH_MODULE)
+        return false;
     for (uint32_t i = 0; i < row->child_names.n; i++)
         if (row->children[i] && !is_plain_leaf(log, row->children[i], depth + 1)) return false;
     return true;
@@ -222,9 +223,12 @@ PyObject *pel_event_names(const pel_log *log) {
     for (pel_id id = 1; list && id < log->events.n; id++) {
         const pel_value *function = pel_value_at(log, log->events.at[id].function);
         pel_str name = PEL_STR("?");
-        if (function->kind == PEL_V_MODULE) name = pel_class_at(log, pel_module_at(log, function->module)->class)->path;
-        else if (pel_value_has_text(function->kind)) name = function->text;
-        else if (function->kind == PEL_V_FUNCTION) name = pel_name_str(log->codes.at[function->code].code->name);
+        if (function->kind == PEL_V_MODULE)
+            name = pel_class_at(log, pel_module_at(log, function->module)->class)->path;
+        else if (pel_value_has_text(function->kind))
+            name = function->text;
+        else if (function->kind == PEL_V_FUNCTION)
+            name = pel_name_str(log->codes.at[function->code].code->name);
         PyObject *text = PyUnicode_DecodeUTF8(name.ptr, (Py_ssize_t)name.len, "surrogatepass");
         if (!text || PyList_Append(list, text) != 0) Py_CLEAR(list);
         Py_XDECREF(text);

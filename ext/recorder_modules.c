@@ -165,8 +165,7 @@ static PyObject *own_dict(PyObject *module) {
 }
 
 /* First all rows of a tree, so that what they hold can refer to any of them. */
-static void add_rows(pel_recorder *rec, PyObject *module, pel_str path, bool in_tree, found_modules *list,
-                     int depth) {
+static void add_rows(pel_recorder *rec, PyObject *module, pel_str path, bool in_tree, found_modules *list, int depth) {
     pel_seen *seen = pel_seen_find(rec, module);
     if (seen && seen->value) return;
     if (depth > 200) pel_throw(rec->ctx, PEL_E_TOO_DEEP, 0, "modules nest too deep");
@@ -290,7 +289,8 @@ static void set_arguments(pel_recorder *rec, pel_id id, PyObject *module) {
         for (uint32_t i = 0; i < n && complete; i++) {
             PyObject *name, *value;
             int positional, is_default;
-            complete = PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, i), "UOpp", &name, &value, &positional, &is_default);
+            complete =
+                PyArg_ParseTuple(PyTuple_GET_ITEM(arguments, i), "UOpp", &name, &value, &positional, &is_default);
             if (!complete) break;
             made[i] = (pel_log_argument){ pel_ext_name(rec->ctx, name), pel_record_value(rec, value), positional,
                                           is_default };

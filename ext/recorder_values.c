@@ -11,12 +11,32 @@
 #define SMALL_INT_MIN (-5)
 
 typedef enum look { /* how to look at an object, by its type */
-    LOOK_LONG, LOOK_FLOAT, LOOK_STR, LOOK_PLAIN, /* PLAIN: complex, bytes */
-    LOOK_TUPLE, LOOK_NAMEDTUPLE, LOOK_SIZE, LOOK_LIST, LOOK_SET, LOOK_FROZENSET, LOOK_DICT,
-    LOOK_SLICE, LOOK_RANGE, LOOK_TENSOR, LOOK_MODULE, LOOK_FUNCTION, LOOK_METHOD, LOOK_BUILTIN, LOOK_PARTIAL, LOOK_TYPE,
-    LOOK_DEVICE, LOOK_WRAPPER,
-    LOOK_NAMED,  /* the library may have a name or a literal for it: dtypes, descriptors, Python modules */
-    LOOK_OBJECT, LOOK_OPAQUE,
+                    LOOK_LONG,
+                    LOOK_FLOAT,
+                    LOOK_STR,
+                    LOOK_PLAIN, /* PLAIN: complex, bytes */
+                    LOOK_TUPLE,
+                    LOOK_NAMEDTUPLE,
+                    LOOK_SIZE,
+                    LOOK_LIST,
+                    LOOK_SET,
+                    LOOK_FROZENSET,
+                    LOOK_DICT,
+                    LOOK_SLICE,
+                    LOOK_RANGE,
+                    LOOK_TENSOR,
+                    LOOK_MODULE,
+                    LOOK_FUNCTION,
+                    LOOK_METHOD,
+                    LOOK_BUILTIN,
+                    LOOK_PARTIAL,
+                    LOOK_TYPE,
+                    LOOK_DEVICE,
+                    LOOK_WRAPPER,
+                    LOOK_NAMED, /* the library may have a name or a literal for it: dtypes, descriptors, Python modules
+                                 */
+                    LOOK_OBJECT,
+                    LOOK_OPAQUE,
 } look;
 
 static pel_id value_at(pel_recorder *rec, PyObject *object, int depth);
@@ -28,7 +48,9 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
     return hash ^ hash >> 29;
 }
 
-static uint64_t hash_str(uint64_t hash, pel_str s) { return mix(hash, pel_hash(s.ptr, s.len) + ((uint64_t)s.len << 32)); }
+static uint64_t hash_str(uint64_t hash, pel_str s) {
+    return mix(hash, pel_hash(s.ptr, s.len) + ((uint64_t)s.len << 32));
+}
 
 static uint64_t hash_const(uint64_t hash, const pel_const *c) {
     hash = mix(hash, (uint64_t)c->kind);
@@ -39,10 +61,9 @@ static uint64_t hash_const(uint64_t hash, const pel_const *c) {
         memcpy(&bits, &c->imag, sizeof bits);
         hash = mix(hash, bits);
         /* fall through */
-    case PEL_CONST_FLOAT:
-        memcpy(&bits, &c->real, sizeof bits);
-        return mix(hash, bits);
-    case PEL_CONST_STR: case PEL_CONST_BYTES: return hash_str(hash, c->text);
+    case PEL_CONST_FLOAT: memcpy(&bits, &c->real, sizeof bits); return mix(hash, bits);
+    case PEL_CONST_STR:
+    case PEL_CONST_BYTES: return hash_str(hash, c->text);
     default: return hash;
     }
 }
@@ -60,7 +81,8 @@ static uint64_t hash_value(const pel_value *v) {
 static bool const_equal(const pel_const *a, const pel_const *b) {
     if (a->kind != b->kind) return false;
     switch (a->kind) { /* floats by their bits: the payload of a NaN and the sign of a zero count */
-    case PEL_CONST_COMPLEX: if (memcmp(&a->imag, &b->imag, sizeof a->imag) != 0) return false; /* fall through */
+    case PEL_CONST_COMPLEX:
+        if (memcmp(&a->imag, &b->imag, sizeof a->imag) != 0) return false; /* fall through */
     case PEL_CONST_FLOAT: return memcmp(&a->real, &b->real, sizeof a->real) == 0;
     default: return pel_const_same(a, b);
     }
@@ -387,12 +409,8 @@ static void dict_items(pel_recorder *rec, PyObject *dict, items *to, int depth) 
 static pel_id sequence_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
     items from;
     switch ((look)info->look) {
-    case LOOK_TUPLE:
-        tuple_items(rec, object, &from, depth);
-        return container(rec, PEL_V_TUPLE, &from, 0, 0);
-    case LOOK_SIZE:
-        tuple_items(rec, object, &from, depth);
-        return container(rec, PEL_V_SIZE, &from, 0, 0);
+    case LOOK_TUPLE: tuple_items(rec, object, &from, depth); return container(rec, PEL_V_TUPLE, &from, 0, 0);
+    case LOOK_SIZE: tuple_items(rec, object, &from, depth); return container(rec, PEL_V_SIZE, &from, 0, 0);
     case LOOK_NAMEDTUPLE:
         tuple_items(rec, object, &from, depth);
         return container(rec, PEL_V_TUPLE, &from, class_of(rec, info), 0);
@@ -403,9 +421,7 @@ static pel_id sequence_value(pel_recorder *rec, PyObject *object, pel_type_info 
     case LOOK_SET:
         set_items(rec, object, &from, depth);
         return container(rec, PEL_V_SET, &from, 0, pel_number_of(rec, object));
-    case LOOK_FROZENSET:
-        set_items(rec, object, &from, depth);
-        return container(rec, PEL_V_FROZENSET, &from, 0, 0);
+    case LOOK_FROZENSET: set_items(rec, object, &from, depth); return container(rec, PEL_V_FROZENSET, &from, 0, 0);
     default:
         dict_items(rec, object, &from, depth);
         return container(rec, PEL_V_DICT, &from, Py_IS_TYPE(object, &PyDict_Type) ? 0 : class_of(rec, info),
@@ -452,8 +468,10 @@ static pel_id tensor_value(pel_recorder *rec, PyObject *tensor) {
     if (!is_new && seen->value) return seen->value;
     pel_tensor_facts facts;
     pel_tensor_look(&rec->torch, tensor, &facts);
-    pel_log_tensor row = { .serial = ++rec->last_serial, .requires_grad = facts.requires_grad,
-                           .is_parameter = facts.is_parameter, .dtype = dtype_name(rec, facts.dtype) };
+    pel_log_tensor row = { .serial = ++rec->last_serial,
+                           .requires_grad = facts.requires_grad,
+                           .is_parameter = facts.is_parameter,
+                           .dtype = dtype_name(rec, facts.dtype) };
     set_shape(rec, &row, facts.shape);
     Py_XDECREF(facts.shape);
     Py_XDECREF(facts.dtype);
@@ -580,9 +598,11 @@ static pel_id named_value(pel_recorder *rec, PyObject *object, pel_type_info *in
     if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
     pel_str literal = helper_text(rec, "literal_of", object);
     if (literal.len) return intern_text(rec, PEL_V_LITERAL, literal);
-    if (!PyModule_Check(object)) info->look = LOOK_OPAQUE; /* no instance of a C type has a name if one has none */
-    else return remember(rec, object, intern_text(rec, PEL_V_OPAQUE,
-                                                  pel_format(rec->ctx, "module %s", PyModule_GetName(object))));
+    if (!PyModule_Check(object))
+        info->look = LOOK_OPAQUE; /* no instance of a C type has a name if one has none */
+    else
+        return remember(rec, object,
+                        intern_text(rec, PEL_V_OPAQUE, pel_format(rec->ctx, "module %s", PyModule_GetName(object))));
     return opaque_value(rec, object);
 }
 
@@ -716,11 +736,15 @@ static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     pel_type_info *info = type_info_of(rec, type);
     switch ((look)info->look) {
     case LOOK_LONG: return long_value(rec, object);
-    case LOOK_FLOAT:
-        return const_value(rec, (pel_const){ .kind = PEL_CONST_FLOAT, .real = PyFloat_AS_DOUBLE(object) });
+    case LOOK_FLOAT: return const_value(rec, (pel_const){ .kind = PEL_CONST_FLOAT, .real = PyFloat_AS_DOUBLE(object) });
     case LOOK_STR: return str_value(rec, object);
     case LOOK_PLAIN: return intern_const(rec, pel_ext_const(rec->ctx, object));
-    case LOOK_TUPLE: case LOOK_NAMEDTUPLE: case LOOK_SIZE: case LOOK_LIST: case LOOK_SET: case LOOK_FROZENSET:
+    case LOOK_TUPLE:
+    case LOOK_NAMEDTUPLE:
+    case LOOK_SIZE:
+    case LOOK_LIST:
+    case LOOK_SET:
+    case LOOK_FROZENSET:
     case LOOK_DICT: return sequence_value(rec, object, info, depth);
     case LOOK_SLICE: return three_members(rec, object, PEL_V_SLICE, depth);
     case LOOK_RANGE: return three_members(rec, object, PEL_V_RANGE, depth);

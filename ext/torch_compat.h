@@ -9,13 +9,13 @@ typedef struct pel_torch {
     bool present;
     PyObject *torch;
     PyTypeObject *tensor, *parameter, *module, *size, *device, *generator;
-    PyObject *own_fields;   /* frozenset: what nn.Module puts into every instance's __dict__ */
-    PyObject *disable;      /* torch._C.DisableTorchFunction */
-    PyObject *count_modes;  /* torch._C._len_torch_function_stack */
+    PyObject *own_fields;  /* frozenset: what nn.Module puts into every instance's __dict__ */
+    PyObject *disable;     /* torch._C.DisableTorchFunction */
+    PyObject *count_modes; /* torch._C._len_torch_function_stack */
     PyObject *is_grad_enabled;
     PyObject *push_mode, *pop_mode;
-    PyObject *generator_state; /* torch.default_generator.get_state */
-    PyObject *call_code;       /* of nn.Module.__call__ */
+    PyObject *generator_state;                  /* torch.default_generator.get_state */
+    PyObject *call_code;                        /* of nn.Module.__call__ */
     PyGetSetDef *shape, *dtype, *requires_grad; /* of tensors: read without the attribute lookup */
 } pel_torch;
 

@@ -1,6 +1,7 @@
 #include "trace/log.h"
 
-#define MAX_DEPTH 64 /* of values inside values: the recorder stops far earlier */
+#define MAX_DEPTH 64        /* of values inside values: the recorder stops far earlier */
+#define MAX_COMPARED 100000 /* values that share their parts can unfold to any size */
 
 pel_log *pel_log_new(pel_ctx *ctx) {
     pel_log *log = pel_new(ctx, pel_log);
@@ -19,11 +20,19 @@ pel_log *pel_log_new(pel_ctx *ctx) {
 
 bool pel_value_has_items(pel_value_kind kind) {
     switch (kind) {
-    case PEL_V_TUPLE: case PEL_V_SIZE: case PEL_V_LIST: case PEL_V_SET: case PEL_V_FROZENSET: case PEL_V_DICT:
-    case PEL_V_SLICE: case PEL_V_RANGE: case PEL_V_FUNCTION: case PEL_V_METHOD: case PEL_V_PARTIAL: case PEL_V_OBJECT:
-        return true;
-    default:
-        return false;
+    case PEL_V_TUPLE:
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_FUNCTION:
+    case PEL_V_METHOD:
+    case PEL_V_PARTIAL:
+    case PEL_V_OBJECT: return true;
+    default: return false;
     }
 }
 
@@ -33,12 +42,13 @@ bool pel_value_has_text(pel_value_kind kind) {
 
 const char *pel_value_kind_name(pel_value_kind kind) {
     static const char *const names[] = {
-        [PEL_V_NONE_YET] = "nothing", [PEL_V_CONST] = "const", [PEL_V_TUPLE] = "tuple", [PEL_V_SIZE] = "size",
-        [PEL_V_LIST] = "list", [PEL_V_SET] = "set", [PEL_V_FROZENSET] = "frozenset", [PEL_V_DICT] = "dict",
-        [PEL_V_SLICE] = "slice", [PEL_V_RANGE] = "range", [PEL_V_TENSOR] = "tensor", [PEL_V_MODULE] = "module",
-        [PEL_V_FUNCTION] = "function", [PEL_V_METHOD] = "method", [PEL_V_PARTIAL] = "partial",
-        [PEL_V_CLASS] = "class", [PEL_V_LIBRARY] = "library", [PEL_V_LITERAL] = "literal",
-        [PEL_V_OBJECT] = "object", [PEL_V_OPAQUE] = "opaque",
+        [PEL_V_NONE_YET] = "nothing",    [PEL_V_CONST] = "const",     [PEL_V_TUPLE] = "tuple",
+        [PEL_V_SIZE] = "size",           [PEL_V_LIST] = "list",       [PEL_V_SET] = "set",
+        [PEL_V_FROZENSET] = "frozenset", [PEL_V_DICT] = "dict",       [PEL_V_SLICE] = "slice",
+        [PEL_V_RANGE] = "range",         [PEL_V_TENSOR] = "tensor",   [PEL_V_MODULE] = "module",
+        [PEL_V_FUNCTION] = "function",   [PEL_V_METHOD] = "method",   [PEL_V_PARTIAL] = "partial",
+        [PEL_V_CLASS] = "class",         [PEL_V_LIBRARY] = "library", [PEL_V_LITERAL] = "literal",
+        [PEL_V_OBJECT] = "object",       [PEL_V_OPAQUE] = "opaque",
     };
     return (size_t)kind < PEL_COUNT(names) ? names[kind] : "?";
 }
@@ -52,35 +62,46 @@ pel_id pel_module_attribute(const pel_log *log, pel_id module, pel_name name) {
     return 0;
 }
 
-static bool same_at(const pel_log *log, pel_id a, pel_id b, int depth) {
+static bool same_at(const pel_log *log, pel_id a, pel_id b, int depth, uint32_t *compared) {
     if (a == b) return true;
     const pel_value *x = pel_value_at(log, a), *y = pel_value_at(log, b);
-    if (x->kind != y->kind || depth > MAX_DEPTH) return false;
+    if (x->kind != y->kind || depth > MAX_DEPTH || ++*compared > MAX_COMPARED) return false;
     switch ((pel_value_kind)x->kind) {
     case PEL_V_NONE_YET: return true;
     case PEL_V_CONST: return pel_const_same(x->constant, y->constant);
     case PEL_V_TENSOR: return x->tensor == y->tensor;
     case PEL_V_MODULE: return x->module == y->module;
     case PEL_V_CLASS: return x->class == y->class;
-    case PEL_V_LIBRARY: case PEL_V_LITERAL: return pel_str_eq(x->text, y->text);
+    case PEL_V_LIBRARY:
+    case PEL_V_LITERAL: return pel_str_eq(x->text, y->text);
     case PEL_V_OPAQUE: return false;
     case PEL_V_OBJECT: return x->object && x->object == y->object;
     case PEL_V_FUNCTION:
         if (x->code != y->code) return false;
         break;
-    case PEL_V_TUPLE: case PEL_V_DICT:
+    case PEL_V_TUPLE:
+    case PEL_V_DICT:
         if (x->class != y->class) return false;
         break;
-    case PEL_V_SIZE: case PEL_V_LIST: case PEL_V_SET: case PEL_V_FROZENSET: case PEL_V_SLICE: case PEL_V_RANGE:
-    case PEL_V_METHOD: case PEL_V_PARTIAL: break;
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_METHOD:
+    case PEL_V_PARTIAL: break;
     }
     if (x->n != y->n || x->truncated || y->truncated) return false;
     for (uint32_t i = 0; i < x->n; i++)
-        if (!same_at(log, x->items[i], y->items[i], depth + 1)) return false;
+        if (!same_at(log, x->items[i], y->items[i], depth + 1, compared)) return false;
     return true;
 }
 
-bool pel_value_same(const pel_log *log, pel_id a, pel_id b) { return same_at(log, a, b, 0); }
+bool pel_value_same(const pel_log *log, pel_id a, pel_id b) {
+    uint32_t compared = 0;
+    return same_at(log, a, b, 0, &compared);
+}
 
 /* ---- the checker ---- */
 
@@ -126,21 +147,31 @@ static void check_value(pel_ctx *ctx, const pel_log *log, pel_id id) {
         check_ids(ctx, row->items, row->n, cyclic ? log->values.n : id, table, id, "no such item");
     switch ((pel_value_kind)row->kind) {
     case PEL_V_NONE_YET: refuse(ctx, table, id, "has no kind"); break;
-    case PEL_V_CONST: need(ctx, row->constant && row->constant->kind <= PEL_CONST_BYTES, table, id, "no constant"); break;
+    case PEL_V_CONST:
+        need(ctx, row->constant && row->constant->kind <= PEL_CONST_BYTES, table, id, "no constant");
+        break;
     case PEL_V_TENSOR: need(ctx, row->tensor && row->tensor < log->tensors.n, table, id, "no such tensor"); break;
     case PEL_V_MODULE: need(ctx, row->module && row->module < log->modules.n, table, id, "no such module"); break;
     case PEL_V_FUNCTION: need(ctx, row->code && row->code < log->codes.n, table, id, "no such code"); break;
-    case PEL_V_CLASS: case PEL_V_OBJECT:
-        need(ctx, row->class && row->class < log->classes.n, table, id, "no such class");
-        break;
-    case PEL_V_TUPLE: case PEL_V_DICT: need(ctx, row->class < log->classes.n, table, id, "no such class"); break;
-    case PEL_V_SLICE: case PEL_V_RANGE: case PEL_V_PARTIAL: need(ctx, row->n == 3, table, id, "needs three items"); break;
+    case PEL_V_CLASS:
+    case PEL_V_OBJECT: need(ctx, row->class && row->class < log->classes.n, table, id, "no such class"); break;
+    case PEL_V_TUPLE:
+    case PEL_V_DICT: need(ctx, row->class < log->classes.n, table, id, "no such class"); break;
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_PARTIAL: need(ctx, row->n == 3, table, id, "needs three items"); break;
     case PEL_V_METHOD: need(ctx, row->n == 2, table, id, "needs two items"); break;
-    case PEL_V_LIBRARY: case PEL_V_LITERAL: case PEL_V_OPAQUE: need(ctx, row->text.len > 0, table, id, "no text"); break;
-    case PEL_V_SIZE: case PEL_V_LIST: case PEL_V_SET: case PEL_V_FROZENSET: break;
+    case PEL_V_LIBRARY:
+    case PEL_V_LITERAL:
+    case PEL_V_OPAQUE: need(ctx, row->text.len > 0, table, id, "no text"); break;
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET: break;
     default: refuse(ctx, table, id, "unknown kind"); break;
     }
-    if (row->kind == PEL_V_DICT || row->kind == PEL_V_OBJECT) need(ctx, row->n % 2 == 0, table, id, "a key without value");
+    if (row->kind == PEL_V_DICT || row->kind == PEL_V_OBJECT)
+        need(ctx, row->n % 2 == 0, table, id, "a key without value");
 }
 
 static void check_slots(pel_ctx *ctx, const pel_log *log, const pel_log_slot *slots, uint32_t n, pel_id id) {
@@ -184,8 +215,9 @@ static void check_activation(pel_ctx *ctx, const pel_log *log, pel_id id) {
     need(ctx, row->parent < id && row->run < log->runs.n, "activations", id, "no such parent or run");
     if (row->parent) {
         const pel_activation *parent = &log->activations.at[row->parent];
-        need(ctx, row->parent_at < parent->n_records && parent->records[row->parent_at].kind == PEL_R_CHILD &&
-                      parent->records[row->parent_at].value == id,
+        need(ctx,
+             row->parent_at < parent->n_records && parent->records[row->parent_at].kind == PEL_R_CHILD &&
+                 parent->records[row->parent_at].value == id,
              "activations", id, "its parent does not know it");
     }
     const pel_code_object *code = log->codes.at[row->code].code;
@@ -213,8 +245,9 @@ static void check_run(pel_ctx *ctx, const pel_log *log, uint32_t id) {
 }
 
 void pel_log_check(pel_ctx *ctx, const pel_log *log) {
-    need(ctx, log->files.n && log->codes.n && log->classes.n && log->values.n && log->tensors.n && log->modules.n &&
-                  log->activations.n && log->events.n,
+    need(ctx,
+         log->files.n && log->codes.n && log->classes.n && log->values.n && log->tensors.n && log->modules.n &&
+             log->activations.n && log->events.n,
          "tables", 0, "row 0 is missing");
     need(ctx, log->root < log->modules.n, "modules", log->root, "is to be the root, and is not there");
     for (pel_id i = 1; i < log->classes.n; i++) check_class(ctx, log, i);

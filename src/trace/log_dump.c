@@ -107,9 +107,15 @@ static void put_value(pel_buf *out, const pel_log *log, pel_id id, int depth) {
         pel_put_c(out, "class ");
         put_class_name(out, log, value->class);
         return;
-    case PEL_V_LIBRARY: case PEL_V_LITERAL: pel_put(out, value->text); return;
+    case PEL_V_LIBRARY:
+    case PEL_V_LITERAL: pel_put(out, value->text); return;
     case PEL_V_OPAQUE: pel_putf(out, "<%.*s>", PEL_FMT(value->text)); return;
-    case PEL_V_SIZE: case PEL_V_SET: case PEL_V_FROZENSET: case PEL_V_SLICE: case PEL_V_RANGE: case PEL_V_PARTIAL:
+    case PEL_V_SIZE:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_PARTIAL:
         pel_putf(out, "%s(", pel_value_kind_name(value->kind));
         put_items(out, log, value, depth);
         pel_put_c(out, ")");
@@ -128,8 +134,10 @@ static void put_attributes(pel_buf *out, const pel_log *log, const pel_log_attri
 static void put_slots(pel_buf *out, const pel_log *log, const char *what, const pel_log_slot *slots, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         pel_putf(out, "    %s %s = ", what, slots[i].name->text);
-        if (slots[i].tensor) put_tensor(out, log, slots[i].tensor);
-        else pel_put_c(out, "None");
+        if (slots[i].tensor)
+            put_tensor(out, log, slots[i].tensor);
+        else
+            pel_put_c(out, "None");
         if (!slots[i].persistent) pel_put_c(out, " (not persistent)");
         pel_str formula = log->tensors.at[slots[i].tensor].formula;
         if (formula.len) pel_putf(out, " = %.*s", PEL_FMT(formula));
@@ -168,9 +176,10 @@ static void dump_modules(pel_buf *out, const pel_log *log) {
 
 static void dump_classes(pel_buf *out, const pel_log *log) {
     static const char *const kinds[] = {
-        [PEL_CLASS_TORCH_MODULE] = "torch module", [PEL_CLASS_MODULE] = "module", [PEL_CLASS_AUTOGRAD] = "autograd",
-        [PEL_CLASS_DATACLASS] = "dataclass", [PEL_CLASS_NAMEDTUPLE] = "namedtuple", [PEL_CLASS_ENUM] = "enum",
-        [PEL_CLASS_LIBRARY] = "library", [PEL_CLASS_AUTHOR] = "author's",
+        [PEL_CLASS_TORCH_MODULE] = "torch module", [PEL_CLASS_MODULE] = "module",
+        [PEL_CLASS_AUTOGRAD] = "autograd",         [PEL_CLASS_DATACLASS] = "dataclass",
+        [PEL_CLASS_NAMEDTUPLE] = "namedtuple",     [PEL_CLASS_ENUM] = "enum",
+        [PEL_CLASS_LIBRARY] = "library",           [PEL_CLASS_AUTHOR] = "author's",
     };
     for (pel_id id = 1; id < log->classes.n; id++) {
         const pel_log_class *row = pel_class_at(log, id);

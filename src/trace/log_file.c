@@ -16,8 +16,8 @@ static const char MAGIC[8] = { 'p', 'e', 'l', 't', 'r', 'a', 'c', 'e' };
 typedef struct pel_wire {
     pel_ctx *ctx;
     bool reading;
-    pel_buf *out;               /* writing */
-    pel_map known;              /* writing: name -> its number */
+    pel_buf *out;                          /* writing */
+    pel_map known;                         /* writing: name -> its number */
     const unsigned char *at, *end, *start; /* reading */
     PEL_VEC(pel_name) texts;
     int depth;
@@ -47,8 +47,10 @@ static void write_number(pel_wire *w, uint64_t value) {
 }
 
 static void wire_u64(pel_wire *w, uint64_t *value) {
-    if (w->reading) *value = read_number(w);
-    else write_number(w, *value);
+    if (w->reading)
+        *value = read_number(w);
+    else
+        write_number(w, *value);
 }
 
 static void wire_u32(pel_wire *w, uint32_t *value) {
@@ -189,7 +191,10 @@ static void wire_const(pel_wire *w, const pel_const **slot) {
     value.kind = (pel_const_kind)kind;
     if (++w->depth > MAX_CODE_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "trace file: constants nest too deep");
     switch (value.kind) {
-    case PEL_CONST_NONE: case PEL_CONST_FALSE: case PEL_CONST_TRUE: case PEL_CONST_ELLIPSIS: break;
+    case PEL_CONST_NONE:
+    case PEL_CONST_FALSE:
+    case PEL_CONST_TRUE:
+    case PEL_CONST_ELLIPSIS: break;
     case PEL_CONST_INT:
         wire_i64(w, &value.integer.small);
         wire_str(w, &value.integer.digits);
@@ -199,8 +204,10 @@ static void wire_const(pel_wire *w, const pel_const **slot) {
         wire_double(w, &value.real);
         wire_double(w, &value.imag);
         break;
-    case PEL_CONST_STR: case PEL_CONST_BYTES: wire_str(w, &value.text); break;
-    case PEL_CONST_TUPLE: case PEL_CONST_FROZENSET:
+    case PEL_CONST_STR:
+    case PEL_CONST_BYTES: wire_str(w, &value.text); break;
+    case PEL_CONST_TUPLE:
+    case PEL_CONST_FROZENSET:
         wire_count(w, &value.n);
         if (w->reading) value.items = pel_new_array(w->ctx, value.n, const pel_const *);
         for (uint32_t i = 0; i < value.n; i++) wire_const(w, &value.items[i]);
@@ -226,8 +233,8 @@ static void wire_code_object(pel_wire *w, pel_code_object *code) {
     wire_u32(w, &version);
     if (version < PEL_VERSION_MIN || version > PEL_VERSION_MAX) broken(w, "code of an unknown Python");
     code->version = (pel_version)version;
-    uint32_t *numbers[] = { &code->argcount, &code->posonlyargcount, &code->kwonlyargcount,
-                            &code->stacksize, &code->flags, &code->firstlineno };
+    uint32_t *numbers[] = { &code->argcount,  &code->posonlyargcount, &code->kwonlyargcount,
+                            &code->stacksize, &code->flags,           &code->firstlineno };
     for (size_t i = 0; i < PEL_COUNT(numbers); i++) wire_u32(w, numbers[i]);
     wire_name(w, &code->name);
     wire_name(w, &code->qualname);
