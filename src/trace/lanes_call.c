@@ -162,7 +162,7 @@ static void bind_all(binding *b) {
         } else if (arg->stars && val->parts && val->parts->keys) {
             for (uint32_t k = 0; k < val->parts->n; k++) {
                 const pel_val *item = val->parts->items[k];
-                pel_node *text = val->text->kind != PEL_Name
+                pel_node *text = val->text->kind != PEL_Name || item->text->kind == PEL_Constant
                                      ? item->text
                                      : item_text(w, val, pel_const_str(w->ctx, pel_name_str(val->parts->keys[k])));
                 const pel_param *theirs = param_for(b->link->target, val->parts->keys[k]);
@@ -423,6 +423,12 @@ static void mark_pinned(pel_walk *w, const call *c) {
     }
 }
 
+static bool all_constants(const pel_parts *parts) {
+    for (uint32_t i = 0; i < parts->n; i++)
+        if (parts->items[i]->text->kind != PEL_Constant) return false;
+    return true;
+}
+
 static uint32_t how_many_have(const pel_walk *w, pel_front front, const pel_val *dict, pel_name key) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < front.n; i++) {
@@ -468,7 +474,7 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
             pel_nodes_push(w->ctx, &text->Call.args, star);
         } else if (arg->keyword || arg->stars) {
             const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
-            if (parts && parts->keys && arg->val->text->kind == PEL_Dict) {
+            if (parts && parts->keys && (arg->val->text->kind == PEL_Dict || all_constants(parts))) {
                 for (uint32_t k = 0; k < parts->n; k++) {
                     if (parts->items[k]->optional && !all_have(w, front, arg->val, parts->keys[k])) {
                         if (!any_has(w, front, arg->val, parts->keys[k])) continue;

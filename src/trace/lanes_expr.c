@@ -1093,6 +1093,27 @@ static void store_attribute(pel_walk *w, pel_front front, const pel_node *target
     }
 }
 
+/* d["key"] = constant, where all that d holds is known. */
+static const pel_parts *with_key(pel_walk *w, const pel_parts *old, const pel_node *key, const pel_val *value) {
+    if (!old || !old->keys || !value || value->text->kind != PEL_Constant || key->kind != PEL_Constant ||
+        key->Constant.value->kind != PEL_CONST_STR)
+        return NULL;
+    pel_name name = pel_intern(w->ctx, key->Constant.value->text.ptr, key->Constant.value->text.len);
+    pel_parts *made = pel_new(w->ctx, pel_parts);
+    *made = (pel_parts){ 0, pel_new_array(w->ctx, old->n + 1u, pel_name), pel_new_array(w->ctx, old->n + 1u, pel_val *) };
+    for (uint32_t i = 0; i < old->n; i++) {
+        if (old->keys[i] == name) continue;
+        made->keys[made->n] = old->keys[i];
+        made->items[made->n++] = old->items[i];
+    }
+    pel_val *item = pel_new(w->ctx, pel_val);
+    item->text = value->text;
+    item->taint = value->taint;
+    made->keys[made->n] = name;
+    made->items[made->n++] = item;
+    return made;
+}
+
 /* kwargs["key"] = value, where kwargs is gone: key becomes a local name. */
 static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target, const pel_val *slice, const pel_val *value) {
     pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
@@ -1170,7 +1191,10 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
             pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
             slot->taint = &pel_tainted;
         }
-        if (target->Subscript.value->kind == PEL_Name) pel_env_slot(w, target->Subscript.value->Name.id)->parts = NULL;
+        if (target->Subscript.value->kind == PEL_Name) {
+            pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
+            slot->parts = with_key(w, slot->parts, slice->text, value);
+        }
         break;
     }
     case PEL_Tuple:

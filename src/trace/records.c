@@ -50,8 +50,10 @@ static void write_mapping_base(pel_synth *s, pel_id class) {
     pel_program_class *row = row_of(s, class);
     if (row->def) return;
     row->def = parse_class(s->ctx, "class Base:\n"
-                                   "    def __post_init__(self):\n"
-                                   "        self.update((key, value) for key, value in vars(self).items() if value is not None)\n"
+                                   "    def __setattr__(self, name, value):\n"
+                                   "        super().__setattr__(name, value)\n"
+                                   "        if value is not None:\n"
+                                   "            self[name] = value\n"
                                    "    def __getitem__(self, key):\n"
                                    "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
                                    "    def to_tuple(self):\n"

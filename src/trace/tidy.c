@@ -1,11 +1,40 @@
 /* Small rewrites that a person would have made. */
 #include "trace/lanes.h"
 
-static void tidy_body(pel_synth *s, pel_nodes *body);
+typedef struct tidying {
+    pel_synth *s;
+    pel_group *group;
+} tidying;
 
-static void tidy_blocks(pel_synth *s, pel_node *node) {
+static void tidy_body(const tidying *t, pel_nodes *body);
+
+typedef struct counting {
+    const pel_synth *s;
+    pel_name name;
+    uint32_t n;
+} counting;
+
+static void count_reads(void *arg, pel_node **slot) {
+    counting *c = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Name && node->Name.id == c->name && node->Name.ctx == PEL_Load) c->n++;
+    if (node->kind == PEL_AugAssign && node->AugAssign.target->kind == PEL_Name && node->AugAssign.target->Name.id == c->name) c->n++;
+    pel_each_part(c->s, *slot, count_reads, c);
+}
+
+/* a = e; b = a, where nobody else reads a  ->  b = e */
+static bool hands_on(const tidying *t, const pel_node *node, const pel_node *next) {
+    if (node->kind != PEL_Assign || next->kind != PEL_Assign || node->Assign.targets.n != 1 || next->Assign.targets.n != 1) return false;
+    const pel_node *a = node->Assign.targets.at[0], *b = next->Assign.targets.at[0], *value = next->Assign.value;
+    if (a->kind != PEL_Name || b->kind != PEL_Name || value->kind != PEL_Name || value->Name.id != a->Name.id) return false;
+    counting c = { t->s, a->Name.id, 0 };
+    for (uint32_t i = 0; i < t->group->body.n; i++) count_reads(&c, &t->group->body.at[i]);
+    return c.n == 1;
+}
+
+static void tidy_blocks(const tidying *t, pel_node *node) {
     for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-        if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) tidy_body(s, pel_field_at(node, field, pel_nodes));
+        if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) tidy_body(t, pel_field_at(node, field, pel_nodes));
 }
 
 /* x = e; return x  ->  return e */
@@ -63,13 +92,19 @@ static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
     return made;
 }
 
-static void tidy_body(pel_synth *s, pel_nodes *body) {
+static void tidy_body(const tidying *t, pel_nodes *body) {
+    pel_synth *s = t->s;
     pel_nodes out = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
-        tidy_blocks(s, node);
+        tidy_blocks(t, node);
         if (node->kind == PEL_For) tidy_for(node);
         node = tidy_flag(s, node);
+        if (i + 1 < body->n && hands_on(t, node, body->at[i + 1])) {
+            node->Assign.targets = body->at[i + 1]->Assign.targets;
+            body->at[i + 1] = node; /* it may be handed on further */
+            continue;
+        }
         if (i + 1 < body->n && returns_it(node, body->at[i + 1])) {
             pel_node *made = pel_make_return(s->ctx, node->Assign.value);
             made->lineno = node->lineno;
@@ -83,6 +118,7 @@ static void tidy_body(pel_synth *s, pel_nodes *body) {
 }
 
 void pel_tidy_group(pel_synth *s, pel_group *group) {
-    tidy_body(s, &group->body);
+    const tidying t = { s, group };
+    tidy_body(&t, &group->body);
     for (uint32_t i = 0; i < group->body.n; i++) tidy_expression(s, &group->body.at[i]);
 }
