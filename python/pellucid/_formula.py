@@ -127,16 +127,21 @@ def _frequencies(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple, dtype: 
 
 
 def _waves(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
-    """Sinusoidal positions: sines and cosines side by side, or in turns."""
-    if tensor.dim() < 2 or math.prod(shape[:-2]) != 1 or shape[-1] % 2 or shape[-2] < 2:
+    """Sinusoidal positions: sines and cosines side by side, or in turns; the row of a padding index may be zero."""
+    if tensor.dim() < 2 or math.prod(shape[:-2]) != 1 or shape[-1] % 2 or shape[-1] < 4 or shape[-2] < 2:
         return
     positions, width = shape[-2:]
+    half = width // 2
     view = f".view({', '.join(map(str, shape))})" if len(shape) > 2 else ""
-    for step in (f"torch.exp(torch.arange(0, {width}, 2).float() * (-{math.log(10000.0)!r} / {width}))",
-                 f"1.0 / (10000 ** (torch.arange(0, {width}, 2).float() / {width}))"):
-        angle = f"torch.arange({positions}).float()[:, None] * ({step})"
-        yield f"torch.cat([({angle}).sin(), ({angle}).cos()], dim=1){view}"
-        yield f"torch.stack([({angle}).sin(), ({angle}).cos()], dim=2).flatten(1){view}"
+    zero_rows = (tensor.reshape(positions, width) == 0).all(dim=1).nonzero().flatten().tolist()
+    zeroed = f".index_fill(0, torch.tensor({zero_rows}), 0.0)" if len(zero_rows) == 1 else ""
+    logarithm = repr(math.log(10000.0))
+    for frequencies in (f"torch.exp(torch.arange(0, {width}, 2).float() * (-{logarithm} / {width}))",
+                        f"torch.exp(torch.arange({half}).float() * -({logarithm} / {half - 1}))",
+                        f"1.0 / (10000 ** (torch.arange(0, {width}, 2).float() / {width}))"):
+        angles = f"torch.outer(torch.arange({positions}).float(), {frequencies})"
+        yield f"torch.cat([torch.sin({angles}), torch.cos({angles})], dim=1){zeroed}{view}"
+        yield f"torch.stack([torch.sin({angles}), torch.cos({angles})], dim=2).flatten(1){zeroed}{view}"
 
 
 def _round_numbers(estimate: float) -> Iterator[str]:
