@@ -140,6 +140,12 @@ static void add_call(pel_norm *n, const pel_insn *from, uint32_t count, const pe
     ins->sub = (uint8_t)slots;
 }
 
+/* Two in one: the second counts as one byte behind the first, so that the two can be told apart. */
+static void second_half(pel_norm *n, const pel_insn *in) {
+    n->ins.at[n->ins.n - 1].name = in->name2;
+    n->ins.at[n->ins.n - 1].offset++;
+}
+
 static void translate(pel_norm *n, const pel_insn *in) {
     const traits *t = &traits_of[n->insns->code->version];
     switch ((pel_op)in->op) {
@@ -183,17 +189,17 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_LOAD_FAST_LOAD_FAST:
         add_name(n, PEL_I_LOAD, in, PEL_FAST);
         add_name(n, PEL_I_LOAD, in, PEL_FAST);
-        n->ins.at[n->ins.n - 1].name = in->name2;
+        second_half(n, in);
         break;
     case PEL_OP_STORE_FAST_LOAD_FAST:
         add_name(n, PEL_I_STORE, in, PEL_FAST);
         add_name(n, PEL_I_LOAD, in, PEL_FAST);
-        n->ins.at[n->ins.n - 1].name = in->name2;
+        second_half(n, in);
         break;
     case PEL_OP_STORE_FAST_STORE_FAST:
         add_name(n, PEL_I_STORE, in, PEL_FAST);
         add_name(n, PEL_I_STORE, in, PEL_FAST);
-        n->ins.at[n->ins.n - 1].name = in->name2;
+        second_half(n, in);
         break;
     case PEL_OP_LOAD_FAST_AND_CLEAR: add_name(n, PEL_I_LOAD_CLEAR, in, PEL_FAST); break;
     case PEL_OP_LOAD_DEREF: add_name(n, PEL_I_LOAD, in, PEL_DEREF); break;

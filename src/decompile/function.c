@@ -37,6 +37,7 @@ static void read_all(pel_ctx *ctx, void *arg) {
     pel_canon_check(ctx, l->c);
     l->open = pel_new_array(ctx, (size_t)l->c->n_guards + 1, bool);
     l->head_open = pel_new_array(ctx, (size_t)l->c->n + 1, bool);
+    l->unseen = pel_new_array(ctx, (size_t)l->c->n + 1, bool);
     if (pel_is_juggled(l->c)) {
         job->body = pel_read_flat(l);
         pel_decompile_tidy(l, &job->body);
@@ -50,6 +51,7 @@ static void read_all(pel_ctx *ctx, void *arg) {
     stack s = { 0 };
     pel_region_begin(l, &whole, &s);
     pel_read_range(l, &whole, &s, 0);
+    pel_check_tree(l, whole.out);
     pel_decompile_tidy(l, &whole.out);
     job->body = whole.out;
 }

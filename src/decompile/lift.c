@@ -393,10 +393,13 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
         return;
     }
     case IT_SILENT:
-        if (target->kind == PEL_Name && pel_name_is(target->Name.id, "__classcell__")) return;
+        if (target->kind == PEL_Name && pel_name_is(target->Name.id, "__classcell__")) {
+            l->unseen[at] = true;
+            return;
+        }
         wrong(l, at, "something is stored that is no value");
         return;
-    case IT_SAVED: return; /* a comprehension gives back the variable */
+    case IT_SAVED: l->unseen[at] = true; return; /* a comprehension gives back the variable */
     default: wrong(l, at, "something is stored that is no value");
     }
 }
@@ -898,6 +901,15 @@ static void pop(pel_lift *l, stack *s, uint32_t at) {
     item it = pel_stack_pop(l, s, at);
     if (it.kind == IT_IMPORT) {
         if (it.pack->from && !it.slot && it.pack->aliases.n) emit_import_from(l, it.pack);
+        return;
+    }
+    if (it.kind == IT_SLOT) { /* stored in a name that the next part is stored in, too */
+        uint32_t next = at + 1;
+        while (next < l->c->n && l->c->at[next].op == PEL_I_POP) next++;
+        if (next >= l->c->n || l->c->at[next].op != PEL_I_STORE) pel_lift_fail(l, at, "a part that is not stored");
+        pel_node *target = name_node(l, l->c->at[next].name, PEL_Store, at);
+        target->parens = 8;
+        pel_store(l, s, it, target, at);
         return;
     }
     if (it.kind != IT_EXPR && it.kind != IT_AUG) return;

@@ -108,6 +108,7 @@ typedef struct pel_lift {
     pel_name class_name; /* of the innermost class, for private names; NULL outside classes */
     bool *open;          /* by guard: its statement is being read */
     bool *head_open;     /* by instruction: its loop is being read */
+    bool *unseen;        /* by instruction: a store that no statement shows */
     uint32_t *back;      /* by instruction: the last jump that comes back to it, or PEL_NONE */
     int trial;
     bool broken;         /* a trial went wrong */
@@ -186,6 +187,10 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at);
 pel_node *pel_read_function(pel_lift *l, const pel_code_object *code, uint32_t at);
 /* for -> comprehension of the display's kind. NULL if the loop does something else. */
 pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *loop_stmt, uint32_t at);
+
+/* ---- check.c ---- */
+/* Throws PEL_E_INCOMPLETE if the statements would not do what the instructions do. */
+void pel_check_tree(pel_lift *l, pel_nodes list);
 
 /* ---- tidy.c ---- */
 pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code);

@@ -1,0 +1,523 @@
+/* Does the tree do what the instructions do?
+ *
+ * The tree is made into a graph of events (calls, stores, deletes, returns, raises, loops, tests...) along the ways that
+ * control can take; the instructions are such a graph already. Both are walked at once, from the start and from every
+ * handler: each event must meet its like, and be covered by the same handlers. Copies that the compiler made need no
+ * care: several places may meet the same event. What happens between two events (loads, operators) was done by one
+ * function in layout order and is not looked at again. A tree that fails is not given out. */
+#include "decompile/lift.h"
+
+typedef enum event_kind {
+    EV_GO, /* nothing happens */
+    EV_CALL,
+    EV_STORE,
+    EV_DELETE,
+    EV_STORE_ATTR,
+    EV_DELETE_ATTR,
+    EV_STORE_SUBSCR,
+    EV_DELETE_SUBSCR,
+    EV_YIELD,
+    EV_AWAIT,
+    EV_RETURN,
+    EV_RAISE,
+    EV_RERAISE,
+    EV_FOR,  /* next: an item, other: the end */
+    EV_TEST, /* next: true, other: false */
+    EV_WITH,
+    EV_CATCH, /* next: the exception is of the type, other: it is not */
+    EV_IMPORT_ALL,
+    EV_ANY, /* meets everything: what follows can't be reached */
+} event_kind;
+
+typedef struct event {
+    event_kind kind;
+    pel_name name;
+    uint32_t next, other;
+    uint32_t context; /* the statement around it that catches exceptions, or PEL_NONE */
+} event;
+
+typedef struct context {
+    uint32_t handler; /* event that it begins with */
+    uint32_t outer;
+    bool is_with;
+} context;
+
+typedef struct checker {
+    pel_lift *l;
+    PEL_VEC(event) events;
+    PEL_VEC(context) contexts;
+    uint32_t within; /* context of what is being made */
+    uint32_t break_to, continue_to;
+    int depth;
+} checker;
+
+#define MAX_NESTING 900
+
+static uint32_t add(checker *c, event_kind kind, pel_name name, uint32_t next, uint32_t other) {
+    pel_push(c->l->ctx, &c->events, ((event){ kind, name, next, other, c->within }));
+    return c->events.n - 1;
+}
+
+static uint32_t value(checker *c, pel_node *e, uint32_t next);
+static uint32_t body(checker *c, pel_nodes list, uint32_t next);
+
+/* ---- expressions, last to first: each function returns where control enters ---- */
+
+static bool is_none(const pel_node *e) { return e->kind == PEL_Constant && e->Constant.value->kind == PEL_CONST_NONE; }
+
+static uint32_t cond(checker *c, pel_node *e, uint32_t yes, uint32_t no) {
+    switch (e->kind) {
+    case PEL_UnaryOp:
+        if (e->UnaryOp.op == PEL_Not) return cond(c, e->UnaryOp.operand, no, yes);
+        break;
+    case PEL_BoolOp: {
+        uint32_t entry = PEL_NONE;
+        for (uint32_t i = e->BoolOp.values.n; i-- > 0;) {
+            bool last = i + 1 == e->BoolOp.values.n;
+            if (e->BoolOp.op == PEL_And) entry = cond(c, e->BoolOp.values.at[i], last ? yes : entry, no);
+            else entry = cond(c, e->BoolOp.values.at[i], yes, last ? no : entry);
+        }
+        return entry;
+    }
+    case PEL_IfExp: {
+        uint32_t a = cond(c, e->IfExp.body, yes, no), b = cond(c, e->IfExp.orelse, yes, no);
+        return cond(c, e->IfExp.test, a, b);
+    }
+    case PEL_Compare:
+        if (e->Compare.ops.n == 1 && is_none(e->Compare.comparators.at[0])) {
+            uint8_t op = e->Compare.ops.at[0];
+            if (op == PEL_IsNot) return value(c, e->Compare.left, add(c, EV_TEST, NULL, no, yes));
+            if (op == PEL_Is) return value(c, e->Compare.left, add(c, EV_TEST, NULL, yes, no));
+        }
+        break;
+    default: break;
+    }
+    return value(c, e, add(c, EV_TEST, NULL, yes, no));
+}
+
+static uint32_t values(checker *c, pel_nodes list, uint32_t next) {
+    for (uint32_t i = list.n; i-- > 0;)
+        if (list.at[i]) next = value(c, list.at[i], next);
+    return next;
+}
+
+/* Stores happen in the order of their instructions, which optimised swaps may have turned. */
+static uint32_t store(checker *c, pel_node *target, uint32_t next) {
+    switch (target->kind) {
+    case PEL_Name: /* a store that another one overwrites at once is left out */
+        return target->parens == 8 ? next : add(c, EV_STORE, target->Name.id, next, PEL_NONE);
+    case PEL_Attribute: return value(c, target->Attribute.value, add(c, EV_STORE_ATTR, target->Attribute.attr, next, PEL_NONE));
+    case PEL_Subscript:
+        next = add(c, EV_STORE_SUBSCR, NULL, next, PEL_NONE);
+        return value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
+    case PEL_Starred: return store(c, target->Starred.value, next);
+    case PEL_Tuple:
+    case PEL_List: {
+        pel_nodes elts = target->kind == PEL_Tuple ? target->Tuple.elts : target->List.elts;
+        bool turned = elts.n > 1 && elts.at[0]->kind == PEL_Name && elts.at[0]->mark > elts.at[elts.n - 1]->mark;
+        for (uint32_t i = 0; i < elts.n; i++) next = store(c, elts.at[turned ? i : elts.n - 1 - i], next);
+        return next;
+    }
+    default: return next;
+    }
+}
+
+static uint32_t generators(checker *c, pel_nodes list, uint32_t i, pel_node *const *elts, uint32_t n, uint32_t next) {
+    if (i == list.n) {
+        for (uint32_t k = n; k-- > 0;) next = value(c, elts[k], next);
+        return next;
+    }
+    pel_node *g = list.at[i];
+    uint32_t loop_event = add(c, EV_FOR, NULL, PEL_NONE, next);
+    uint32_t inner = generators(c, list, i + 1, elts, n, loop_event);
+    for (uint32_t k = g->comprehension.ifs.n; k-- > 0;) inner = cond(c, g->comprehension.ifs.at[k], inner, loop_event);
+    inner = store(c, g->comprehension.target, inner);
+    c->events.at[loop_event].next = inner;
+    return value(c, g->comprehension.iter, loop_event);
+}
+
+/* A comprehension is a function of its own, called with the first iterable, or a loop that stands here. */
+static uint32_t comprehension(checker *c, pel_node *e, pel_nodes list, pel_node *const *elts, uint32_t n, uint32_t next) {
+    if (pel_map_has(&c->l->result->code_of, PEL_KEY(e)))
+        return value(c, list.at[0]->comprehension.iter, add(c, EV_CALL, NULL, next, PEL_NONE));
+    return generators(c, list, 0, elts, n, next);
+}
+
+static uint32_t function_parts(checker *c, pel_node *args, pel_node *returns, uint32_t next) {
+    /* annotations come last, in an order of their own: only one of them at most has events in real code */
+    if (returns) next = value(c, returns, next);
+    pel_nodes lists[] = { args->arguments.kwonlyargs, args->arguments.args, args->arguments.posonlyargs };
+    if (args->arguments.kwarg && args->arguments.kwarg->arg.annotation) next = value(c, args->arguments.kwarg->arg.annotation, next);
+    for (uint32_t k = 0; k < PEL_COUNT(lists); k++) {
+        if (k == 1 && args->arguments.vararg && args->arguments.vararg->arg.annotation) next = value(c, args->arguments.vararg->arg.annotation, next);
+        for (uint32_t i = lists[k].n; i-- > 0;)
+            if (lists[k].at[i]->arg.annotation) next = value(c, lists[k].at[i]->arg.annotation, next);
+    }
+    next = values(c, args->arguments.kw_defaults, next);
+    return values(c, args->arguments.defaults, next);
+}
+
+static uint32_t calls(checker *c, uint32_t n, uint32_t next) {
+    while (n-- > 0) next = add(c, EV_CALL, NULL, next, PEL_NONE);
+    return next;
+}
+
+typedef struct gathered {
+    checker *c;
+    PEL_VEC(pel_node *) children;
+} gathered;
+
+static void gather(void *arg, pel_node **slot) {
+    gathered *g = arg;
+    pel_push(g->c->l->ctx, &g->children, *slot);
+}
+
+static uint32_t value_inner(checker *c, pel_node *e, uint32_t next) {
+    switch (e->kind) {
+    case PEL_Constant:
+    case PEL_Name: return next;
+    case PEL_BoolOp: {
+        pel_nodes v = e->BoolOp.values;
+        uint32_t entry = value(c, v.at[v.n - 1], next);
+        for (uint32_t i = v.n - 1; i-- > 0;)
+            entry = e->BoolOp.op == PEL_And ? cond(c, v.at[i], entry, next) : cond(c, v.at[i], next, entry);
+        return entry;
+    }
+    case PEL_IfExp: {
+        uint32_t yes = value(c, e->IfExp.body, next), no = value(c, e->IfExp.orelse, next);
+        return cond(c, e->IfExp.test, yes, no);
+    }
+    case PEL_NamedExpr: return value(c, e->NamedExpr.value, store(c, e->NamedExpr.target, next));
+    case PEL_Call:
+        next = add(c, EV_CALL, NULL, next, PEL_NONE);
+        for (uint32_t i = e->Call.keywords.n; i-- > 0;) next = value(c, e->Call.keywords.at[i]->keyword.value, next);
+        return value(c, e->Call.func, values(c, e->Call.args, next));
+    case PEL_Dict:
+        for (uint32_t i = e->Dict.keys.n; i-- > 0;) {
+            next = value(c, e->Dict.values.at[i], next);
+            if (e->Dict.keys.at[i]) next = value(c, e->Dict.keys.at[i], next);
+        }
+        return next;
+    case PEL_Lambda: return function_parts(c, e->Lambda.args, NULL, next);
+    case PEL_Yield:
+    case PEL_YieldFrom: {
+        pel_node *given = e->kind == PEL_Yield ? e->Yield.value : e->YieldFrom.value;
+        next = add(c, EV_YIELD, NULL, next, PEL_NONE);
+        return given ? value(c, given, next) : next;
+    }
+    case PEL_Await: return value(c, e->Await.value, add(c, EV_AWAIT, NULL, next, PEL_NONE));
+    case PEL_ListComp: return comprehension(c, e, e->ListComp.generators, &e->ListComp.elt, 1, next);
+    case PEL_SetComp: return comprehension(c, e, e->SetComp.generators, &e->SetComp.elt, 1, next);
+    case PEL_GeneratorExp: return comprehension(c, e, e->GeneratorExp.generators, &e->GeneratorExp.elt, 1, next);
+    case PEL_DictComp: {
+        pel_node *pair[] = { e->DictComp.key, e->DictComp.value };
+        return comprehension(c, e, e->DictComp.generators, pair, 2, next);
+    }
+    default: {
+        gathered g = { .c = c };
+        pel_each_child(e, gather, &g);
+        for (uint32_t i = g.children.n; i-- > 0;) next = value(c, g.children.at[i], next);
+        return next;
+    }
+    }
+}
+
+static uint32_t value(checker *c, pel_node *e, uint32_t next) {
+    if (++c->depth > MAX_NESTING) pel_throw(c->l->ctx, PEL_E_TOO_DEEP, 0, "expressions nest too deep");
+    uint32_t entry = value_inner(c, e, next);
+    c->depth--;
+    return entry;
+}
+
+/* ---- statements ---- */
+
+static uint32_t loop_body(checker *c, pel_nodes list, uint32_t head, uint32_t after) {
+    uint32_t break_to = c->break_to, continue_to = c->continue_to;
+    c->break_to = after;
+    c->continue_to = head;
+    uint32_t entry = body(c, list, head);
+    c->break_to = break_to;
+    c->continue_to = continue_to;
+    return entry;
+}
+
+static uint32_t open_context(checker *c, uint32_t handler, bool is_with) {
+    pel_push(c->l->ctx, &c->contexts, ((context){ handler, c->within, is_with }));
+    c->within = c->contexts.n - 1;
+    return c->within;
+}
+
+static uint32_t with(checker *c, pel_node *stmt, uint32_t i, uint32_t next) {
+    if (i == stmt->With.items.n) return body(c, stmt->With.body, next);
+    uint32_t outer = c->within;
+    pel_node *with_item = stmt->With.items.at[i];
+    open_context(c, next, true);
+    uint32_t entry = with(c, stmt, i + 1, next);
+    if (with_item->withitem.optional_vars) entry = store(c, with_item->withitem.optional_vars, entry);
+    c->within = outer;
+    return value(c, with_item->withitem.context_expr, add(c, EV_WITH, NULL, entry, PEL_NONE));
+}
+
+static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
+    uint32_t outer = c->within;
+    if (stmt->Try.finalbody.n) {
+        uint32_t end = add(c, EV_RERAISE, NULL, PEL_NONE, PEL_NONE);
+        open_context(c, body(c, stmt->Try.finalbody, end), false);
+    }
+    uint32_t covered = c->within;
+    uint32_t done = body(c, stmt->Try.orelse, next);
+    if (stmt->Try.handlers.n) {
+        uint32_t entry = add(c, EV_RERAISE, NULL, PEL_NONE, PEL_NONE);
+        for (uint32_t i = stmt->Try.handlers.n; i-- > 0;) {
+            pel_node *handler = stmt->Try.handlers.at[i];
+            uint32_t inside = body(c, handler->ExceptHandler.body, next);
+            if (handler->ExceptHandler.name) inside = add(c, EV_STORE, handler->ExceptHandler.name, inside, PEL_NONE);
+            entry = handler->ExceptHandler.type ? value(c, handler->ExceptHandler.type, add(c, EV_CATCH, NULL, inside, entry)) : inside;
+        }
+        open_context(c, entry, false);
+    }
+    uint32_t entry = body(c, stmt->Try.body, done);
+    c->within = covered;
+    c->within = outer;
+    return entry;
+}
+
+static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
+    switch (stmt->kind) {
+    case PEL_Expr:
+        if (stmt->Expr.value->kind == PEL_Tuple && stmt->Expr.value->parens == 0x40) return values(c, stmt->Expr.value->Tuple.elts, next);
+        return value(c, stmt->Expr.value, next);
+    case PEL_Assign:
+        for (uint32_t i = stmt->Assign.targets.n; i-- > 0;) next = store(c, stmt->Assign.targets.at[i], next);
+        return value(c, stmt->Assign.value, next);
+    case PEL_AugAssign: {
+        pel_node *target = stmt->AugAssign.target;
+        event_kind kind = target->kind == PEL_Name ? EV_STORE : target->kind == PEL_Attribute ? EV_STORE_ATTR : EV_STORE_SUBSCR;
+        pel_name name = target->kind == PEL_Name ? target->Name.id : target->kind == PEL_Attribute ? target->Attribute.attr : NULL;
+        next = value(c, stmt->AugAssign.value, add(c, kind, name, next, PEL_NONE));
+        if (target->kind == PEL_Attribute) return value(c, target->Attribute.value, next);
+        if (target->kind == PEL_Subscript) return value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
+        return next;
+    }
+    case PEL_Delete:
+        for (uint32_t i = stmt->Delete.targets.n; i-- > 0;) {
+            pel_node *target = stmt->Delete.targets.at[i];
+            if (target->kind == PEL_Name) next = add(c, EV_DELETE, target->Name.id, next, PEL_NONE);
+            else if (target->kind == PEL_Attribute)
+                next = value(c, target->Attribute.value, add(c, EV_DELETE_ATTR, target->Attribute.attr, next, PEL_NONE));
+            else {
+                next = add(c, EV_DELETE_SUBSCR, NULL, next, PEL_NONE);
+                next = value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
+            }
+        }
+        return next;
+    case PEL_Return:
+        next = add(c, EV_RETURN, NULL, PEL_NONE, PEL_NONE);
+        return stmt->Return.value ? value(c, stmt->Return.value, next) : next;
+    case PEL_Raise:
+        next = add(c, EV_RAISE, NULL, PEL_NONE, PEL_NONE);
+        if (stmt->Raise.cause) next = value(c, stmt->Raise.cause, next);
+        return stmt->Raise.exc ? value(c, stmt->Raise.exc, next) : next;
+    case PEL_Assert: {
+        uint32_t raise = add(c, EV_RAISE, NULL, PEL_NONE, PEL_NONE);
+        if (stmt->Assert.msg) raise = value(c, stmt->Assert.msg, add(c, EV_CALL, NULL, raise, PEL_NONE));
+        if (stmt->Assert.test->kind == PEL_Constant) return raise;
+        return cond(c, stmt->Assert.test, next, raise);
+    }
+    case PEL_If: {
+        uint32_t yes = body(c, stmt->If.body, next), no = body(c, stmt->If.orelse, next);
+        return cond(c, stmt->If.test, yes, no);
+    }
+    case PEL_While: {
+        uint32_t head = add(c, EV_GO, NULL, PEL_NONE, PEL_NONE);
+        uint32_t done = body(c, stmt->While.orelse, next);
+        uint32_t inside = loop_body(c, stmt->While.body, head, next);
+        bool forever = stmt->While.test->kind == PEL_Constant;
+        uint32_t entry = forever ? inside : cond(c, stmt->While.test, inside, done);
+        c->events.at[head].next = entry;
+        return head;
+    }
+    case PEL_For:
+    case PEL_AsyncFor: {
+        uint32_t done = body(c, stmt->For.orelse, next);
+        uint32_t head = add(c, EV_FOR, NULL, PEL_NONE, done);
+        uint32_t inside = loop_body(c, stmt->For.body, head, next);
+        uint32_t entry = store(c, stmt->For.target, inside);
+        c->events.at[head].next = entry;
+        return value(c, stmt->For.iter, head);
+    }
+    case PEL_With:
+    case PEL_AsyncWith: return with(c, stmt, 0, next);
+    case PEL_Try: return try(c, stmt, next);
+    case PEL_Import:
+    case PEL_ImportFrom: {
+        pel_nodes names = stmt->kind == PEL_Import ? stmt->Import.names : stmt->ImportFrom.names;
+        for (uint32_t i = names.n; i-- > 0;) {
+            pel_node *alias = names.at[i];
+            pel_str name = pel_name_str(alias->alias.name);
+            if (pel_str_is(name, "*")) {
+                next = add(c, EV_IMPORT_ALL, NULL, next, PEL_NONE);
+                continue;
+            }
+            size_t dot = 0;
+            while (dot < name.len && (name.ptr[dot] != '.' || stmt->kind == PEL_ImportFrom)) dot++;
+            pel_name stored = alias->alias.asname ? alias->alias.asname : pel_intern(c->l->ctx, name.ptr, dot);
+            next = add(c, EV_STORE, stored, next, PEL_NONE);
+        }
+        return next;
+    }
+    case PEL_FunctionDef:
+    case PEL_AsyncFunctionDef:
+        next = add(c, EV_STORE, stmt->FunctionDef.name, next, PEL_NONE);
+        next = calls(c, stmt->FunctionDef.decorator_list.n, next);
+        next = function_parts(c, stmt->FunctionDef.args, stmt->FunctionDef.returns, next);
+        return values(c, stmt->FunctionDef.decorator_list, next);
+    case PEL_ClassDef:
+        next = add(c, EV_STORE, stmt->ClassDef.name, next, PEL_NONE);
+        next = calls(c, 1 + stmt->ClassDef.decorator_list.n, next);
+        for (uint32_t i = stmt->ClassDef.keywords.n; i-- > 0;) next = value(c, stmt->ClassDef.keywords.at[i]->keyword.value, next);
+        next = values(c, stmt->ClassDef.bases, next);
+        return values(c, stmt->ClassDef.decorator_list, next);
+    case PEL_Break: return c->break_to;
+    case PEL_Continue: return c->continue_to;
+    default: return next;
+    }
+}
+
+static uint32_t body(checker *c, pel_nodes list, uint32_t next) {
+    for (uint32_t i = list.n; i-- > 0;) {
+        if (++c->depth > MAX_NESTING) pel_throw(c->l->ctx, PEL_E_TOO_DEEP, 0, "statements nest too deep");
+        next = statement_inner(c, list.at[i], next);
+        c->depth--;
+    }
+    return next;
+}
+
+/* ---- instructions ---- */
+
+/* A value that is kept may be tested again where it arrives: the outcome is known then. */
+static uint32_t tested_again(const pel_canon *c, uint32_t at, bool is_true) {
+    for (int steps = 0; steps < 16 && at < c->n; steps++) {
+        const pel_ins *ins = &c->at[at];
+        if (ins->op == PEL_I_JUMP) at = ins->target;
+        else if (ins->op == PEL_I_JFP || ins->op == PEL_I_PJF) at = is_true ? at + 1 : ins->target;
+        else if (ins->op == PEL_I_JTP || ins->op == PEL_I_PJT) at = is_true ? ins->target : at + 1;
+        else break;
+    }
+    return at;
+}
+
+static event event_at(pel_lift *l, uint32_t i) {
+    const pel_ins *ins = &l->c->at[i];
+    event e = { .kind = EV_GO, .next = i + 1, .other = PEL_NONE };
+    switch (ins->op) {
+    case PEL_I_JUMP: e.next = ins->target; break;
+    case PEL_I_CALL:
+    case PEL_I_CALL_EX:
+    case PEL_I_SUPER: e.kind = EV_CALL; break;
+    case PEL_I_STORE:
+        if (l->unseen[i]) break;
+        e.kind = EV_STORE;
+        e.name = pel_unmangle(l, ins->name);
+        break;
+    case PEL_I_DELETE: e.kind = EV_DELETE, e.name = pel_unmangle(l, ins->name); break;
+    case PEL_I_STORE_ATTR: e.kind = EV_STORE_ATTR, e.name = pel_unmangle(l, ins->name); break;
+    case PEL_I_DELETE_ATTR: e.kind = EV_DELETE_ATTR, e.name = pel_unmangle(l, ins->name); break;
+    case PEL_I_STORE_SUBSCR: e.kind = EV_STORE_SUBSCR; break;
+    case PEL_I_DELETE_SUBSCR: e.kind = EV_DELETE_SUBSCR; break;
+    case PEL_I_YIELD:
+    case PEL_I_YIELD_FROM: e.kind = EV_YIELD; break;
+    case PEL_I_AWAIT: e.kind = EV_AWAIT; break;
+    case PEL_I_RETURN: e.kind = EV_RETURN; break;
+    case PEL_I_RAISE: e.kind = EV_RAISE; break;
+    case PEL_I_RERAISE: e.kind = EV_RERAISE; break;
+    case PEL_I_IMPORT_STAR: e.kind = EV_IMPORT_ALL; break;
+    case PEL_I_FOR: e.kind = EV_FOR, e.other = ins->target; break;
+    case PEL_I_WITH: e.kind = EV_WITH; break;
+    case PEL_I_EXC_MATCH: e.kind = EV_CATCH, e.other = ins->target; break;
+    case PEL_I_FINALLY:
+        if (ins->flag) e.kind = EV_ANY;
+        break;
+    case PEL_I_PJF: e.kind = EV_TEST, e.other = ins->target; break;
+    case PEL_I_JFP: e.kind = EV_TEST, e.other = tested_again(l->c, ins->target, false); break;
+    case PEL_I_PJT: e.kind = EV_TEST, e.next = ins->target, e.other = i + 1; break;
+    case PEL_I_JTP: e.kind = EV_TEST, e.next = tested_again(l->c, ins->target, true), e.other = i + 1; break;
+    case PEL_I_PJN: e.kind = EV_TEST, e.next = ins->target, e.other = i + 1; break;
+    case PEL_I_PJNN: e.kind = EV_TEST, e.other = ins->target; break;
+    default: break;
+    }
+    if (e.kind == EV_TEST && i > 0 && !ins->is_target) { /* what the tree writes as the other way round */
+        const pel_ins *before = &l->c->at[i - 1];
+        bool is_not = before->op == PEL_I_COMPARE && before->sub == PEL_IsNot && i > 1 && l->c->at[i - 2].op == PEL_I_CONST &&
+                      l->c->at[i - 2].value->kind == PEL_CONST_NONE;
+        bool negates = before->op == PEL_I_UNARY && before->sub == PEL_Not;
+        if (is_not || negates) {
+            uint32_t swapped = e.next;
+            e.next = e.other;
+            e.other = swapped;
+        }
+    }
+    return e;
+}
+
+typedef struct meeting {
+    uint32_t a, b;
+} meeting;
+
+static _Noreturn void differ(pel_lift *l, uint32_t b, const char *what) {
+    uint32_t offset = b < l->c->n ? l->c->at[b].offset : 0;
+    pel_throw(l->ctx, PEL_E_INCOMPLETE, offset, "the statements would not do what the instructions do: %s (offset %u)", what, offset);
+}
+
+void pel_check_tree(pel_lift *l, pel_nodes list) {
+    checker c = { .l = l, .within = PEL_NONE, .break_to = PEL_NONE, .continue_to = PEL_NONE };
+    uint32_t start = body(&c, list, PEL_NONE);
+    pel_map met = { 0 };
+    uint32_t *context_of = pel_alloc_raw(l->ctx, (l->c->n_guards + 1) * sizeof *context_of);
+    memset(context_of, 0xff, (l->c->n_guards + 1) * sizeof *context_of);
+    PEL_VEC(meeting) todo = { 0 };
+    pel_push(l->ctx, &todo, ((meeting){ start, 0 }));
+    while (todo.n) {
+        meeting m = todo.at[--todo.n];
+        for (;;) {
+            for (uint32_t steps = 0; m.a != PEL_NONE && c.events.at[m.a].kind == EV_GO; steps++) {
+                if (steps > c.events.n) { /* a loop in which nothing happens */
+                    m.a = PEL_NONE;
+                    break;
+                }
+                m.a = c.events.at[m.a].next;
+            }
+            event b = { .kind = EV_GO, .next = m.b };
+            for (uint32_t steps = 0; b.kind == EV_GO; steps++) {
+                if (steps > 2 * l->c->n) { /* the same in the code */
+                    if (m.a != PEL_NONE) differ(l, m.b, "a loop without effect");
+                    break;
+                }
+                m.b = b.next;
+                if (m.b >= l->c->n) differ(l, m.b, "the code ends");
+                b = event_at(l, m.b);
+            }
+            if (b.kind == EV_GO || b.kind == EV_ANY) break;
+            pel_lift_tick(l, m.b);
+            if (m.a == PEL_NONE) differ(l, m.b, "they end too early");
+            if (!pel_map_set(l->ctx, &met, ((uint64_t)m.a << 32) | m.b, 1)) break;
+            const event a = c.events.at[m.a];
+            if (a.kind != b.kind || a.name != b.name) differ(l, m.b, "another thing comes first");
+            uint32_t guard = l->c->at[m.b].cover;
+            if (b.kind != EV_RETURN && b.kind != EV_RERAISE && b.kind != EV_TEST) { /* jumps may be moved out of a range */
+                if ((guard == PEL_NONE) != (a.context == PEL_NONE)) differ(l, m.b, "exceptions go elsewhere");
+                if (guard != PEL_NONE && context_of[guard] == PEL_NONE) {
+                    const context *x = &c.contexts.at[a.context];
+                    const pel_guard *g = &l->c->guards[guard];
+                    context_of[guard] = a.context;
+                    if (x->is_with != (g->kind == PEL_G_WITH)) differ(l, m.b, "exceptions are handled in another way");
+                    uint32_t handler = x->is_with ? g->exit : g->target;
+                    if (handler < l->c->n) pel_push(l->ctx, &todo, ((meeting){ x->handler, handler }));
+                } else if (guard != PEL_NONE && context_of[guard] != a.context) differ(l, m.b, "exceptions go elsewhere");
+            }
+            if (b.kind == EV_RETURN || b.kind == EV_RAISE || b.kind == EV_RERAISE) break;
+            if (b.other != PEL_NONE) pel_push(l->ctx, &todo, ((meeting){ a.other, b.other }));
+            m = (meeting){ a.next, b.next };
+        }
+    }
+}
