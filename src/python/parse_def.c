@@ -22,10 +22,7 @@ static pel_node *parse_parameter(pel_parser *p, const pel_parameters *state, boo
     if (!state->is_lambda && pel_accept(p, PEL_T_COLON)) {
         if (is_variadic && state->stage == AFTER_STAR && pel_at(p, PEL_T_STAR)) { /* *args: *Ts */
             pel_need_version(p, 11, pel_here(p), "starred annotations");
-            pel_node *starred = pel_begin(p, Starred, pel_here(p));
-            pel_advance(p);
-            starred->Starred.value = pel_bitwise_or(p);
-            node->arg.annotation = pel_finish(p, starred);
+            node->arg.annotation = pel_starred(p);
         } else {
             node->arg.annotation = pel_expression(p);
         }
@@ -133,11 +130,7 @@ static pel_node *parse_type_default(pel_parser *p, bool may_be_starred) {
     if (!pel_at(p, PEL_T_EQUAL)) return NULL;
     pel_need_version(p, 13, pel_here(p), "type parameter defaults");
     pel_advance(p);
-    if (!may_be_starred || !pel_at(p, PEL_T_STAR)) return pel_expression(p);
-    pel_node *starred = pel_begin(p, Starred, pel_here(p));
-    pel_advance(p);
-    starred->Starred.value = pel_bitwise_or(p);
-    return pel_finish(p, starred);
+    return may_be_starred && pel_at(p, PEL_T_STAR) ? pel_starred(p) : pel_expression(p);
 }
 
 /* type_param: NAME [':' expression] [type_default] | '*' NAME [type_default] | '**' NAME [type_default] */

@@ -62,8 +62,7 @@ static pel_node *parse_unary(pel_parser *p);
 static pel_node *parse_comparison(pel_parser *p, pel_node *left, pel_place from) {
     pel_node *node = pel_begin(p, Compare, from);
     PEL_VEC(uint8_t) ops = { 0 };
-    uint8_t room[4]; /* most comparisons have one operator */
-    uint32_t mark = pel_mark(p), n = 0;
+    uint32_t mark = pel_mark(p);
     while (operators[pel_kind_now(p)].precedence == COMPARISON) {
         uint8_t op = operators[pel_kind_now(p)].value;
         bool is_arrows = pel_at(p, PEL_T_LESS) && *p->lex.token.end == '>';
@@ -71,22 +70,11 @@ static pel_node *parse_comparison(pel_parser *p, pel_node *left, pel_place from)
         pel_advance(p);
         if (op == PEL_NotIn) pel_expect(p, PEL_T_IN);
         if (op == PEL_Is && pel_accept(p, PEL_T_NOT)) op = PEL_IsNot;
-        if (n < PEL_COUNT(room))
-            room[n] = op;
-        else {
-            if (n == PEL_COUNT(room))
-                for (uint32_t i = 0; i < n; i++) pel_push(p->ctx, &ops, room[i]);
-            pel_push(p->ctx, &ops, op);
-        }
-        n++;
+        pel_push(p->ctx, &ops, op);
         pel_keep(p, pel_bitwise_or(p));
     }
-    if (!ops.at) {
-        ops.at = pel_alloc_raw(p->ctx, n);
-        memcpy(ops.at, room, n);
-    }
     node->Compare.left = left;
-    node->Compare.ops = (pel_cmpops){ ops.at, n };
+    node->Compare.ops = (pel_cmpops){ ops.at, ops.n };
     node->Compare.comparators = pel_take(p, mark);
     return pel_finish(p, node);
 }
@@ -181,7 +169,7 @@ pel_node *pel_named_expression(pel_parser *p) {
 }
 
 /* '*' bitwise_or */
-static pel_node *parse_starred(pel_parser *p) {
+pel_node *pel_starred(pel_parser *p) {
     pel_node *node = pel_begin(p, Starred, pel_here(p));
     pel_advance(p);
     node->Starred.value = pel_bitwise_or(p);
@@ -190,7 +178,7 @@ static pel_node *parse_starred(pel_parser *p) {
 
 /* star_named_expression: '*' bitwise_or | named_expression */
 pel_node *pel_star_named_expression(pel_parser *p) {
-    return pel_at(p, PEL_T_STAR) ? parse_starred(p) : pel_named_expression(p);
+    return pel_at(p, PEL_T_STAR) ? pel_starred(p) : pel_named_expression(p);
 }
 
 static bool starts_star_expression(const pel_parser *p) {
@@ -201,13 +189,13 @@ static bool starts_star_expression(const pel_parser *p) {
  * star_expression: '*' bitwise_or | expression */
 pel_node *pel_star_expressions(pel_parser *p) {
     pel_place from = pel_here(p);
-    pel_node *first = pel_at(p, PEL_T_STAR) ? parse_starred(p) : pel_expression(p);
+    pel_node *first = pel_at(p, PEL_T_STAR) ? pel_starred(p) : pel_expression(p);
     if (!pel_at(p, PEL_T_COMMA)) return first;
     pel_node *node = pel_begin(p, Tuple, from);
     uint32_t mark = pel_mark(p);
     pel_keep(p, first);
     while (pel_accept(p, PEL_T_COMMA) && starts_star_expression(p))
-        pel_keep(p, pel_at(p, PEL_T_STAR) ? parse_starred(p) : pel_expression(p));
+        pel_keep(p, pel_at(p, PEL_T_STAR) ? pel_starred(p) : pel_expression(p));
     node->Tuple.elts = pel_take(p, mark);
     return pel_finish(p, node);
 }

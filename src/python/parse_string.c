@@ -251,7 +251,7 @@ static _Noreturn void old_fstring_error(pel_parser *p, pel_old_fstring *f, const
 static const char *find_old_expression_end(pel_parser *p, pel_old_fstring *f, const char *s) {
     char quote = 0;
     int quotes = 0, depth = 0;
-    for (const char *start = s; s < f->end; s++) {
+    for (; s < f->end; s++) {
         char c = *s;
         if (c == '\\') old_fstring_error(p, f, s, "expression part cannot include a backslash");
         bool is_triple = f->end - s > 2 && s[1] == c && s[2] == c;
@@ -293,7 +293,6 @@ static const char *find_old_expression_end(pel_parser *p, pel_old_fstring *f, co
             break;
         default: break;
         }
-        if (s >= f->end && quote) old_fstring_error(p, f, start, "unterminated string");
     }
     old_fstring_error(p, f, f->end, quote ? "unterminated string" : "expecting '}'");
 }

@@ -97,13 +97,7 @@ void pel_make_target(pel_parser *p, pel_node *node, pel_target_use use) {
 }
 
 /* star_target: '*' star_target | target; not checked yet */
-pel_node *pel_star_target(pel_parser *p) {
-    if (!pel_at(p, PEL_T_STAR)) return pel_bitwise_or(p);
-    pel_node *node = pel_begin(p, Starred, pel_here(p));
-    pel_advance(p);
-    node->Starred.value = pel_bitwise_or(p);
-    return pel_finish(p, node);
-}
+pel_node *pel_star_target(pel_parser *p) { return pel_at(p, PEL_T_STAR) ? pel_starred(p) : pel_bitwise_or(p); }
 
 /* star_targets: ','.star_target+ [','] */
 pel_node *pel_star_targets(pel_parser *p) {

@@ -106,6 +106,7 @@ pel_node *pel_expression(pel_parser *p);            /* expression */
 pel_node *pel_named_expression(pel_parser *p);      /* named_expression */
 pel_node *pel_star_named_expression(pel_parser *p); /* star_named_expression */
 pel_node *pel_star_expressions(pel_parser *p);      /* star_expressions: a tuple if there is a comma */
+pel_node *pel_starred(pel_parser *p);               /* '*' bitwise_or */
 pel_node *pel_disjunction(pel_parser *p);
 pel_node *pel_bitwise_or(pel_parser *p);
 pel_node *pel_yield_or_star_expressions(pel_parser *p); /* (yield_expr | star_expressions) */
