@@ -909,7 +909,7 @@ static void pop(pel_lift *l, stack *s, uint32_t at) {
         if (next >= l->c->n || l->c->at[next].op != PEL_I_STORE) pel_lift_fail(l, at, "a part that is not stored");
         pel_node *target = name_node(l, l->c->at[next].name, PEL_Store, at);
         target->parens = 8;
-        pel_store(l, s, it, target, at);
+        pel_lift_store(l, s, it, target, at);
         return;
     }
     if (it.kind != IT_EXPR && it.kind != IT_AUG) return;
