@@ -93,11 +93,30 @@ static bool write_as_attribute(pel_walk *w, pel_front front, const pel_node *nod
     return true;
 }
 
+#define TABLE_LIMIT 64
+
+static bool is_table(const pel_walk *w, pel_id id) {
+    const pel_value *value = pel_value_at(w->log, id);
+    if (value->kind != PEL_V_LIST && value->kind != PEL_V_DICT && value->kind != PEL_V_SET) return false;
+    if (value->truncated || value->class || value->n > TABLE_LIMIT) return false;
+    for (uint32_t i = 0; i < value->n; i++)
+        if (!pel_plain(w->s, value->items[i]) && !is_table(w, value->items[i])) return false;
+    return true;
+}
+
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
     if (front.n == 0 || val->effect || val->taint || val->fixed) return val;
     if (val->text->kind == PEL_Constant) return val;
     bool plain = true;
     for (uint32_t i = 0; i < front.n && plain; i++) plain = val->at[i] && pel_plain(w->s, val->at[i]);
+    if (!plain && val->lost && pel_all_same(w, front, val->at) && is_table(w, val->at[0])) {
+        /* a list or dict of constants that some object or file holds: written where it is read */
+        pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
+        if (table) {
+            val->text = table;
+            val->lost = false;
+        }
+    }
     if (!plain) return val;
     if (pel_all_same(w, front, val->at)) {
         pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);
@@ -245,17 +264,6 @@ static void refer(pel_walk *w, pel_node *text, pel_id code) {
     pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
 }
 
-#define TABLE_LIMIT 64
-
-static bool is_table(const pel_walk *w, pel_id id) {
-    const pel_value *value = pel_value_at(w->log, id);
-    if (value->kind != PEL_V_LIST && value->kind != PEL_V_DICT && value->kind != PEL_V_SET) return false;
-    if (value->truncated || value->class || value->n > TABLE_LIMIT) return false;
-    for (uint32_t i = 0; i < value->n; i++)
-        if (!pel_plain(w->s, value->items[i]) && !is_table(w, value->items[i])) return false;
-    return true;
-}
-
 static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
     one(w, front, node, val->at);
@@ -273,14 +281,6 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
             else val->lost = true;
             break;
         } else if (from_outside && !pel_plain(w->s, val->at[i])) val->lost = true;
-    }
-    if (val->lost && from_outside && pel_all_same(w, front, val->at) && is_table(w, val->at[0])) {
-        /* a list or dict of constants beside the author's functions: written where it is read */
-        pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
-        if (table) {
-            val->text = table;
-            val->lost = false;
-        }
     }
     if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
     val = pel_finish(w, front, node, val);
