@@ -106,7 +106,6 @@ def slow(steps: Steps) -> None:
     )
     steps.run("AddressSanitizer: the extension", [PYTHON, "tools/asan_extension.py"])
     steps.run("trees equal CPython's, a sample", [PYTHON, "tools/check_ast.py", "--print", "--every", "20"])
-    steps.run("a short fuzz of every reader", [PYTHON, "tools/fuzz.py", "--seconds", "20"])
     steps.run("installed by pip", [PYTHON, "tools/check_install.py"])
     steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
 
