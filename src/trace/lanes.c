@@ -546,8 +546,7 @@ static pel_node *default_of(const pel_node *args, uint32_t index) {
 }
 
 
-/* A key as the name of a parameter: not one that the function uses for something else. */
-static pel_name free_name(pel_synth *s, const pel_code_object *code, pel_name key) {
+pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name key) {
     bool taken = false;
     for (uint32_t i = 0; i < code->localsplus.n; i++) taken |= code->localsplus.at[i] == key;
     if (!taken) return key;
@@ -589,7 +588,7 @@ static void make_params(pel_synth *s, pel_group *group) {
                 pel_name key = pel_intern(s->ctx, text->constant->text.ptr, text->constant->text.len);
                 pel_map_set(s->ctx, &count, PEL_KEY(key), pel_map_find(&count, PEL_KEY(key), 0) + 1);
                 if (!pel_map_set(s->ctx, &at, PEL_KEY(key), params.n)) continue;
-                pel_push(s->ctx, &params, ((pel_param){ .name = free_name(s, code, key), .local = next, .kind = PEL_PARAM_KEY_ITEM,
+                pel_push(s->ctx, &params, ((pel_param){ .name = pel_free_name(s, code, key), .local = next, .kind = PEL_PARAM_KEY_ITEM,
                                                         .key = key, .keyword_only = true }));
             }
         }

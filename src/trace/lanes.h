@@ -197,6 +197,8 @@ const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lan
 const pel_record *pel_next_record(pel_walk *w, pel_lane *lane);
 const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record);
 const pel_position *pel_position_of(const pel_walk *w, const pel_record *record);
+/* wish, or something like it, as a name that the function does not use for something else. */
+pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name wish);
 /* A lane's next record, if it is a conditional jump: what the tested value was. */
 bool pel_take_jump(pel_walk *w, pel_lane *lane, bool *truth);
 bool pel_is_conditional(uint16_t op);

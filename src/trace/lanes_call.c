@@ -143,6 +143,29 @@ static int64_t common_length(pel_walk *w, pel_front front, const pel_val *val) {
     return n;
 }
 
+/* f(*g(x)): a, b = g(x) first, with the names that f has for them; then f(a, b). */
+static void unpack_first(binding *b, const pel_val *val, uint32_t n) {
+    pel_walk *w = b->w;
+    if (w->in_expression) {
+        b->failed = true;
+        return;
+    }
+    pel_node *target = pel_node_new(w->ctx, PEL_Tuple);
+    target->Tuple.ctx = PEL_Store;
+    for (uint32_t i = 0; i < n && !b->failed; i++) {
+        const pel_group *callee = b->link->target;
+        while (b->next < callee->n_params && callee->params[b->next].keyword_only) b->next++;
+        if (b->next >= callee->n_params) {
+            b->failed = true;
+            return;
+        }
+        pel_name name = pel_free_name(w->s, w->log->codes.at[w->group->code].code, callee->params[b->next].name);
+        pel_nodes_push(w->ctx, &target->Tuple.elts, pel_make_name(w->ctx, name, PEL_Store));
+        bind_positional(b, pel_make_name(w->ctx, name, PEL_Load), pel_taint_item(val->taint, i));
+    }
+    if (!b->failed && n) pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, target, val->text));
+}
+
 static void bind_all(binding *b) {
     pel_walk *w = b->w;
     for (uint32_t i = 0; i < b->c->n_args && !b->failed; i++) {
@@ -157,6 +180,10 @@ static void bind_all(binding *b) {
         } else if (arg->star) {
             int64_t n = common_length(w, b->front, val);
             if (n < 0 || val->effect) b->failed = true;
+            if (!b->failed && val->text->kind != PEL_Name && val->text->kind != PEL_Attribute) {
+                unpack_first(b, val, (uint32_t)n);
+                continue;
+            }
             for (int64_t k = 0; k < n && !b->failed; k++)
                 bind_positional(b, item_text(w, val, pel_const_int(w->ctx, k)), pel_taint_item(val->taint, (uint32_t)k));
         } else if (arg->stars && val->parts && val->parts->keys) {

@@ -1130,11 +1130,11 @@ static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target,
         made->items[i] = old->items[i];
         if (old->keys[i] == name) at = i;
     }
-    if (at == old->n) {
-        made->n++;
-        if (is_local(w, name)) pel_lost(w, target, "`%s` is a key of `%s` and a name of its own", name->text, slot->name->text);
-    }
-    pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, name, PEL_Load));
+    if (at == old->n) made->n++;
+    pel_name local = at < old->n && old->items[at]->text->kind == PEL_Name
+                         ? old->items[at]->text->Name.id
+                         : pel_free_name(w->s, w->log->codes.at[w->group->code].code, name);
+    pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, local, PEL_Load));
     item->taint = value->taint;
     item->lost = value->lost;
     bool negative = value->text->kind == PEL_UnaryOp && value->text->UnaryOp.operand->kind == PEL_Constant;
@@ -1142,8 +1142,8 @@ static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target,
     made->keys[at] = name;
     made->items[at] = item;
     slot->parts = made;
-    pel_env_slot(w, name)->taint = value->taint;
-    return pel_make_name(w->ctx, name, PEL_Store);
+    pel_env_slot(w, local)->taint = value->taint;
+    return pel_make_name(w->ctx, local, PEL_Store);
 }
 
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,

@@ -6,7 +6,7 @@
 /* Whether a parameter that nobody reads may go. */
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
     if (param == 0 && group->class) return false;
-    if (group->is_root) return false;
+    if (group->is_root) return group->params[param].kind != PEL_PARAM_PLAIN; /* what wrappers put into **kwargs */
     if (!group->pinned) return true;
     /* called by torch with what it was recorded with: only what was never passed may go, from the end */
     for (uint32_t p = param; p < group->n_params; p++) {
@@ -122,6 +122,7 @@ typedef struct reach {
     pel_map link_number;
     bool *seen;       /* per group */
     pel_map reference; /* node -> group */
+    pel_map referred;  /* name of such a node -> group */
     PEL_VEC(pel_group *) todo;
 } reach;
 
@@ -141,6 +142,8 @@ static void reach_node(void *arg, pel_node **slot) {
     }
     uint64_t group;
     if (pel_map_get(&r->reference, PEL_KEY(*slot), &group)) reach_group(r, (pel_group *)(uintptr_t)group);
+    else if ((*slot)->kind == PEL_Name && pel_map_get(&r->referred, PEL_KEY((*slot)->Name.id), &group))
+        reach_group(r, (pel_group *)(uintptr_t)group); /* a copy of one that was noted */
     pel_each_part(r->s, *slot, reach_node, r);
 }
 
@@ -148,8 +151,11 @@ static reach find_reached(pel_synth *s) {
     reach r = { .s = s, .active = pel_new_array(s->ctx, s->links.n + 1u, bool), .seen = pel_new_array(s->ctx, s->groups.n + 1u, bool) };
     for (uint32_t i = 0; i < s->links.n; i++) pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->links.at[i]->node), i);
     for (uint32_t i = 0; i < s->references.n; i++)
-        if (s->references.at[i].group)
-            pel_map_set(s->ctx, &r.reference, PEL_KEY(s->references.at[i].node), PEL_KEY(s->references.at[i].group));
+        if (s->references.at[i].group) {
+            const pel_reference *ref = &s->references.at[i];
+            pel_map_set(s->ctx, &r.reference, PEL_KEY(ref->node), PEL_KEY(ref->group));
+            if (ref->node->kind == PEL_Name) pel_map_set(s->ctx, &r.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
+        }
     /* what torch calls back hangs below the functions that called torch */
     pel_map called_back = { 0 }; /* group number -> list of groups */
     typedef PEL_VEC(pel_group *) group_list;
@@ -293,7 +299,8 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     if (outer->is_root) {
         target->is_root = true;
         target->pinned = true;
-        for (uint32_t p = 0; p < target->n_params; p++) target->params[p].dead = false;
+        for (uint32_t p = 0; p < target->n_params; p++)
+            if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
     }
     target->pinned |= outer->pinned;
     outer->instead = target;
