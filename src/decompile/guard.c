@@ -137,7 +137,7 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     if (completes) next++;
     pel_node *node = pel_node_new(l->ctx, PEL_Try);
     bool merge = body.out.n == 1 && body.out.at[0]->kind == PEL_Try && !body.out.at[0]->Try.finalbody.n;
-    if (merge) *node = *body.out.at[0];
+    if (merge) node->Try = body.out.at[0]->Try;
     else node->Try.body = with_pass(l, body.out);
     node->Try.finalbody = with_pass(l, final.out);
     r->start = start;
