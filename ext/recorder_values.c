@@ -152,7 +152,14 @@ static void grow_seen(pel_recorder *rec) {
 /* Whether the entry is about the object that is at its address now. */
 static bool is_current(const pel_seen *seen) {
     if (!seen->keeper || seen->keeper == seen->object) return true;
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *alive = NULL;
+    if (PyWeakref_GetRef(seen->keeper, &alive) < 0) PyErr_Clear();
+    Py_XDECREF(alive);
+    return alive == seen->object;
+#else
     return PyWeakref_GET_OBJECT(seen->keeper) == seen->object;
+#endif
 }
 
 pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object) {
@@ -389,10 +396,13 @@ static void list_items(pel_recorder *rec, PyObject *list, items *to, int depth) 
 
 static void set_items(pel_recorder *rec, PyObject *set, items *to, int depth) {
     if (is_too_deep(to, depth, PySet_GET_SIZE(set))) return;
-    Py_ssize_t at = 0;
-    PyObject *key;
-    Py_hash_t hash;
-    while (_PySet_NextEntry(set, &at, &key, &hash) && has_room(to, 1)) to->at[to->n++] = value_at(rec, key, depth + 1);
+    PyObject *iterator = PyObject_GetIter(set), *item; /* exact types only: no code of anybody runs */
+    while (iterator && !to->truncated && (item = PyIter_Next(iterator))) {
+        if (has_room(to, 1)) to->at[to->n++] = value_at(rec, item, depth + 1);
+        Py_DECREF(item);
+    }
+    Py_XDECREF(iterator);
+    PyErr_Clear();
 }
 
 static void dict_items(pel_recorder *rec, PyObject *dict, items *to, int depth) {

@@ -238,6 +238,13 @@ def test_big_containers_are_cut_and_say_so() -> None:
     assert ", ...]" in activation(recorded(big), "big")[-1]
 
 
+def test_sets() -> None:
+    def build() -> tuple:
+        return {7}, frozenset({8}), set(range(5))
+    line = activation(recorded(build), "build")[-1]
+    assert "set(7)" in line and "frozenset(8)" in line and "set(0, 1, 2, 3, 4)" in line
+
+
 def test_code_without_source_is_the_library() -> None:
     names: dict[str, Any] = {}
     exec("def hidden(x):\n    return x", names)
