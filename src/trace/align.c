@@ -47,8 +47,11 @@ static pel_kind kind_of(const pel_code_object *code) {
     static const struct {
         const char *name;
         pel_kind kind;
-    } special[] = { { "<lambda>", PEL_Lambda },     { "<listcomp>", PEL_ListComp },     { "<setcomp>", PEL_SetComp },
-                    { "<dictcomp>", PEL_DictComp }, { "<genexpr>", PEL_GeneratorExp } };
+    } special[] = { { "<lambda>", PEL_Lambda },
+                    { "<listcomp>", PEL_ListComp },
+                    { "<setcomp>", PEL_SetComp },
+                    { "<dictcomp>", PEL_DictComp },
+                    { "<genexpr>", PEL_GeneratorExp } };
     for (size_t i = 0; i < PEL_COUNT(special); i++)
         if (pel_name_is(code->name, special[i].name)) return special[i].kind;
     return PEL_FunctionDef;
@@ -71,7 +74,8 @@ static bool same_parameters(const pel_node *node, const pel_code_object *code) {
     if (plain != code->argcount || args->arguments.kwonlyargs.n != code->kwonlyargcount) return false;
     for (uint32_t i = 0; i < plain && i < code->varnames.n; i++) {
         uint32_t positional = args->arguments.posonlyargs.n;
-        const pel_node *arg = i < positional ? args->arguments.posonlyargs.at[i] : args->arguments.args.at[i - positional];
+        const pel_node *arg =
+            i < positional ? args->arguments.posonlyargs.at[i] : args->arguments.args.at[i - positional];
         if (!pel_str_ends(pel_name_str(code->varnames.at[i]), pel_name_str(arg->arg.arg))) return false;
     }
     return true;
@@ -80,7 +84,8 @@ static bool same_parameters(const pel_node *node, const pel_code_object *code) {
 static bool holds_all(const pel_node *node, const pel_author *author) {
     for (uint32_t i = 0; i < author->insns->n; i++) {
         const pel_position *at = &author->positions[i];
-        if (at->line < 0 || at->col < 0 || (at->line == at->end_line && at->col == at->end_col)) continue; /* a whole line */
+        if (at->line < 0 || at->col < 0 || (at->line == at->end_line && at->col == at->end_col))
+            continue; /* a whole line */
         if (!pel_inside(at, node)) return false;
     }
     return true;
@@ -117,8 +122,7 @@ static const uint32_t *units(pel_ctx *ctx, const pel_insns *insns, uint32_t *n_u
     for (uint32_t i = 0; i < n; i++) index[i] = PEL_NO_TARGET;
     for (uint32_t i = 0; i < insns->n; i++)
         /* EXTENDED_ARGs belong to the instruction that they extend, whichever of them the recorder names */
-        for (uint32_t unit = insns->at[i].offset / 2; unit < insns->at[i].end / 2 && unit < n; unit++)
-            index[unit] = i;
+        for (uint32_t unit = insns->at[i].offset / 2; unit < insns->at[i].end / 2 && unit < n; unit++) index[unit] = i;
     *n_units = n;
     return index;
 }
@@ -163,8 +167,10 @@ pel_author *pel_align(pel_ctx *ctx, const pel_log *log) {
                 trouble[row->file] = pel_format(ctx, "its source cannot be read: %s", err.what).ptr;
             files[row->file] = s;
         }
-        if (trouble[row->file]) author->why = trouble[row->file];
-        else find_node(author, row->code, files[row->file]);
+        if (trouble[row->file])
+            author->why = trouble[row->file];
+        else
+            find_node(author, row->code, files[row->file]);
     }
     return authors;
 }

@@ -181,7 +181,8 @@ static pel_node *sweep_assign(sweep *sw, pel_node *node, bits live) {
     PEL_VEC(pel_node *) kept = { 0 };
     for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
         pel_node *target = node->Assign.targets.at[i];
-        bool copy = target->kind == PEL_Name && node->Assign.value->kind == PEL_Name && target->Name.id == node->Assign.value->Name.id;
+        bool copy = target->kind == PEL_Name && node->Assign.value->kind == PEL_Name &&
+                    target->Name.id == node->Assign.value->Name.id;
         if (!copy && !target_dead(sw, target, live)) pel_push(sw->ctx, &kept, target);
     }
     if (kept.n != node->Assign.targets.n) sw->changed = true;
@@ -224,7 +225,8 @@ static pel_node *sweep_if(sweep *sw, pel_node *node, bits live) {
 
 static pel_node *sweep_loop(sweep *sw, pel_node *node, bits live) {
     bool is_for = node->kind == PEL_For;
-    pel_nodes *body = is_for ? &node->For.body : &node->While.body, *orelse = is_for ? &node->For.orelse : &node->While.orelse;
+    pel_nodes *body = is_for ? &node->For.body : &node->While.body,
+              *orelse = is_for ? &node->For.orelse : &node->While.orelse;
     bits after = copy_bits(sw, live);
     scope loop = { sw->loop, after, { 0 } };
     *orelse = sweep_body(sw, *orelse, live);
@@ -348,7 +350,8 @@ static pel_name filled_by(const pel_synth *s, const pel_node *node) {
     }
     if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Subscript) {
         const pel_node *target = node->Assign.targets.at[0];
-        if (target->Subscript.value->kind != PEL_Name || !pel_pure(s, target->Subscript.slice) || !pel_pure(s, node->Assign.value))
+        if (target->Subscript.value->kind != PEL_Name || !pel_pure(s, target->Subscript.slice) ||
+            !pel_pure(s, node->Assign.value))
             return NULL;
         return target->Subscript.value->Name.id;
     }
@@ -390,7 +393,8 @@ static void drop_filling(filling *f, pel_nodes *body) {
         }
         if (node->kind != PEL_FunctionDef)
             for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) drop_filling(f, pel_field_at(node, field, pel_nodes));
+                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
+                    drop_filling(f, pel_field_at(node, field, pel_nodes));
         pel_nodes_push(f->sw->ctx, &kept, node);
     }
     *body = kept;

@@ -20,19 +20,54 @@ static bool in_place(pel_str name) {
 
 bool pel_library_pure(pel_str path) {
     static const char *const builtins[] = {
-        "abs", "all", "any", "bool", "callable", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset",
-        "getattr", "hasattr", "hash", "id", "int", "isinstance", "issubclass", "len", "list", "map", "max", "min", "pow",
-        "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "type", "zip",
+        "abs",   "all",       "any",     "bool",    "callable", "complex", "dict", "divmod",     "enumerate",  "filter",
+        "float", "frozenset", "getattr", "hasattr", "hash",     "id",      "int",  "isinstance", "issubclass", "len",
+        "list",  "map",       "max",     "min",     "pow",      "range",   "repr", "reversed",   "round",      "set",
+        "slice", "sorted",    "str",     "sum",     "super",    "tuple",   "type", "zip",
     };
-    static const char *const modules[] = { "torch.", "math.", "operator.", "itertools.", "functools.", "collections.",
-                                           "copy.", "inspect.", "numpy." };
-    static const char *const draws[] = { /* or sets something */
-        "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "normal", "bernoulli",
-        "multinomial", "poisson", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
-        "feature_alpha_dropout", "feature_dropout", "rrelu", "gumbel_softmax", "fractional_max_pool2d",
-        "fractional_max_pool3d", "scaled_dot_product_attention", "manual_seed", "seed", "set_rng_state",
-        "set_grad_enabled", "set_default_dtype", "set_default_device", "multi_head_attention_forward", "batch_norm",
-        "checkpoint", "_assert", "_assert_async", "heappush", "heappop", "lru_cache", "shuffle", "fill_diagonal",
+    static const char *const modules[] = { "torch.",       "math.", "operator.", "itertools.", "functools.",
+                                           "collections.", "copy.", "inspect.",  "numpy." };
+    static const char *const draws[] = {
+        /* or sets something */
+        "rand",
+        "rand_like",
+        "randn",
+        "randn_like",
+        "randint",
+        "randint_like",
+        "randperm",
+        "normal",
+        "bernoulli",
+        "multinomial",
+        "poisson",
+        "dropout",
+        "dropout1d",
+        "dropout2d",
+        "dropout3d",
+        "alpha_dropout",
+        "feature_alpha_dropout",
+        "feature_dropout",
+        "rrelu",
+        "gumbel_softmax",
+        "fractional_max_pool2d",
+        "fractional_max_pool3d",
+        "scaled_dot_product_attention",
+        "manual_seed",
+        "seed",
+        "set_rng_state",
+        "set_grad_enabled",
+        "set_default_dtype",
+        "set_default_device",
+        "multi_head_attention_forward",
+        "batch_norm",
+        "checkpoint",
+        "_assert",
+        "_assert_async",
+        "heappush",
+        "heappop",
+        "lru_cache",
+        "shuffle",
+        "fill_diagonal",
     };
     if (AMONG(path, builtins)) return true;
     pel_str name = last_part(path);
@@ -43,31 +78,55 @@ bool pel_library_pure(pel_str path) {
 }
 
 bool pel_library_settled(pel_str path) {
-    static const char *const names[] = { "isinstance", "hasattr", "callable", "type", "issubclass", "super", "getattr", "id",
-                                         "is_tensor", "is_scripting", "is_tracing", "is_compiling", "is_dynamo_compiling",
-                                         "is_in_onnx_export", "is_torchdynamo_compiling", "has_torch_function",
-                                         "has_torch_function_unary", "has_torch_function_variadic", "is_fx_tracing",
-                                         "iter", "enumerate", "zip", "list", "tuple", "dict", "reversed", "signature" };
+    static const char *const names[] = { "isinstance",
+                                         "hasattr",
+                                         "callable",
+                                         "type",
+                                         "issubclass",
+                                         "super",
+                                         "getattr",
+                                         "id",
+                                         "is_tensor",
+                                         "is_scripting",
+                                         "is_tracing",
+                                         "is_compiling",
+                                         "is_dynamo_compiling",
+                                         "is_in_onnx_export",
+                                         "is_torchdynamo_compiling",
+                                         "has_torch_function",
+                                         "has_torch_function_unary",
+                                         "has_torch_function_variadic",
+                                         "is_fx_tracing",
+                                         "iter",
+                                         "enumerate",
+                                         "zip",
+                                         "list",
+                                         "tuple",
+                                         "dict",
+                                         "reversed",
+                                         "signature" };
     return AMONG(last_part(path), names);
 }
 
 bool pel_library_ambient(pel_str path) {
-    static const char *const names[] = { "is_grad_enabled", "is_inference_mode_enabled", "is_autocast_enabled",
-                                         "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled",
+    static const char *const names[] = { "is_grad_enabled",        "is_inference_mode_enabled",
+                                         "is_autocast_enabled",    "get_autocast_dtype",
+                                         "get_autocast_gpu_dtype", "is_autocast_cpu_enabled",
                                          "get_autocast_cpu_dtype" };
     return pel_str_starts(path, PEL_STR("torch.")) && AMONG(last_part(path), names);
 }
 
 bool pel_method_pure(uint8_t kind, pel_name name) {
-    static const char *const of_tensor[] = { "backward", "register_hook", "retain_grad", "set_", "bernoulli", "multinomial",
-                                             "normal", "numpy", "share_memory_" };
-    static const char *const of_containers[] = { "get", "keys", "values", "items", "copy", "index", "count", "union",
-                                                 "intersection", "difference", "issubset", "issuperset", "numel",
-                                                 "startswith", "endswith", "lower", "upper", "split", "join", "format",
-                                                 "strip", "replace", "rsplit", "title", "isdigit", "find", "is_integer",
-                                                 "as_tuple", "bit_length", "_asdict", "_replace", "named_children",
-                                                 "children", "parameters", "named_parameters", "buffers", "named_buffers",
-                                                 "modules", "named_modules", "state_dict" };
+    static const char *const of_tensor[] = { "backward",    "register_hook", "retain_grad", "set_",         "bernoulli",
+                                             "multinomial", "normal",        "numpy",       "share_memory_" };
+    static const char *const of_containers[] = {
+        "get",        "keys",          "values",     "items",          "copy",       "index",      "count",
+        "union",      "intersection",  "difference", "issubset",       "issuperset", "numel",      "startswith",
+        "endswith",   "lower",         "upper",      "split",          "join",       "format",     "strip",
+        "replace",    "rsplit",        "title",      "isdigit",        "find",       "is_integer", "as_tuple",
+        "bit_length", "_asdict",       "_replace",   "named_children", "children",   "parameters", "named_parameters",
+        "buffers",    "named_buffers", "modules",    "named_modules",  "state_dict"
+    };
     pel_str text = pel_name_str(name);
     if (kind == PEL_V_TENSOR) return !in_place(text) && !AMONG(text, of_tensor);
     return AMONG(text, of_containers);

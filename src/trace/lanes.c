@@ -40,14 +40,16 @@ static void mark_old(pel_synth *s, pel_id id, uint32_t depth) {
 static void find_old_objects(pel_synth *s) {
     const pel_log *log = s->log;
     for (uint32_t m = 1; m < log->modules.n; m++)
-        for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++) mark_old(s, log->modules.at[m].attributes[i].value, 0);
+        for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++)
+            mark_old(s, log->modules.at[m].attributes[i].value, 0);
     for (uint32_t a = 1; a < log->activations.n; a++) {
         const pel_activation *activation = &log->activations.at[a];
         const pel_author *author = &s->authors[activation->code];
         for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
             const pel_record *record = &activation->records[i];
             uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-            if (record->kind == PEL_R_PUSH && index != PEL_NO_TARGET && author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
+            if (record->kind == PEL_R_PUSH && index != PEL_NO_TARGET &&
+                author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
                 mark_old(s, record->value, 0);
         }
     }
@@ -247,9 +249,7 @@ bool pel_take_jump(pel_walk *w, pel_lane *lane, bool *truth) {
     return true;
 }
 
-pel_front pel_front_new(pel_walk *w, uint32_t n) {
-    return (pel_front){ pel_new_array(w->ctx, n + 1u, uint32_t), n };
-}
+pel_front pel_front_new(pel_walk *w, uint32_t n) { return (pel_front){ pel_new_array(w->ctx, n + 1u, uint32_t), n }; }
 
 /* ---- what is known of local names ---- */
 
@@ -308,8 +308,10 @@ void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
         bool known = find_slot(&w->env, with.at[i].name) != NULL;
         pel_slot *slot = pel_env_slot(w, with.at[i].name);
         slot->taint = pel_taint_join(w->ctx, slot->taint, with.at[i].taint);
-        if (!known) slot->parts = with.at[i].parts;
-        else slot->parts = join_parts(w, slot->parts, with.at[i].parts);
+        if (!known)
+            slot->parts = with.at[i].parts;
+        else
+            slot->parts = join_parts(w, slot->parts, with.at[i].parts);
         slot->gone |= with.at[i].gone;
     }
     for (uint32_t i = 0; i < w->env.n; i++)
@@ -360,7 +362,8 @@ bool pel_env_same(const pel_env *a, const pel_env *b) {
     if (a->n != b->n) return false;
     for (uint32_t i = 0; i < a->n; i++) {
         const pel_slot *other = find_slot(b, a->at[i].name);
-        if (!other || !pel_taint_same(other->taint, a->at[i].taint) || !same_parts(other->parts, a->at[i].parts)) return false;
+        if (!other || !pel_taint_same(other->taint, a->at[i].taint) || !same_parts(other->parts, a->at[i].parts))
+            return false;
     }
     return true;
 }
@@ -384,7 +387,8 @@ static void enter(pel_walk *w, pel_front front) {
         for (uint32_t i = 0; i < front.n; i++) {
             const pel_lane *lane = pel_lane_at(w, front, i);
             const pel_value *whole = pel_value_at(w->log, pel_lane_activation(w, lane)->locals[param->local]);
-            if (param->kind == PEL_PARAM_STAR_ITEM) item->at[i] = param->item < whole->n ? whole->items[param->item] : 0;
+            if (param->kind == PEL_PARAM_STAR_ITEM)
+                item->at[i] = param->item < whole->n ? whole->items[param->item] : 0;
             else
                 for (uint32_t k = 0; k + 1 < whole->n; k += 2) {
                     const pel_value *key = pel_value_at(w->log, whole->items[k]);
@@ -431,7 +435,8 @@ static void walk_function(pel_ctx *ctx, void *arg) {
     for (uint32_t i = 0; i < group->n_lanes; i++) {
         const pel_activation *activation = &w->log->activations.at[group->lanes[i]];
         front.at[i] = w->lanes.n;
-        pel_push(ctx, &w->lanes, ((pel_lane){ group->lanes[i], group->lanes[i], 0, activation->n_records, PEL_LANE_RUNS }));
+        pel_push(ctx, &w->lanes,
+                 ((pel_lane){ group->lanes[i], group->lanes[i], 0, activation->n_records, PEL_LANE_RUNS }));
     }
     enter(w, front);
     pel_nodes body = { 0 };
@@ -545,7 +550,6 @@ static pel_node *default_of(const pel_node *args, uint32_t index) {
     return args->arguments.kw_defaults.at[index - plain];
 }
 
-
 pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name key) {
     bool taken = false;
     for (uint32_t i = 0; i < code->localsplus.n; i++) taken |= code->localsplus.at[i] == key;
@@ -558,23 +562,33 @@ static void make_params(pel_synth *s, pel_group *group) {
     const pel_activation *activation = &s->log->activations.at[group->lanes[0]];
     const pel_code_object *code = s->log->codes.at[group->code].code;
     const pel_node *node = group->author->node;
-    const pel_node *args = !node ? NULL : node->kind == PEL_Lambda ? node->Lambda.args
-                           : node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef ? node->FunctionDef.args
-                                                                                                 : NULL;
+    const pel_node *args = !node                      ? NULL
+                           : node->kind == PEL_Lambda ? node->Lambda.args
+                           : node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef
+                               ? node->FunctionDef.args
+                               : NULL;
     PEL_VEC(pel_param) params = { 0 };
     for (uint32_t i = 0; i < code->argcount + code->kwonlyargcount; i++)
-        pel_push(s->ctx, &params, ((pel_param){ .name = code->varnames.at[i], .local = i, .keyword_only = i >= code->argcount,
-                                                .fallback = args ? default_of(args, i) : NULL }));
+        pel_push(s->ctx, &params,
+                 ((pel_param){ .name = code->varnames.at[i],
+                               .local = i,
+                               .keyword_only = i >= code->argcount,
+                               .fallback = args ? default_of(args, i) : NULL }));
     uint32_t next = code->argcount + code->kwonlyargcount;
     if (code->flags & PEL_CO_VARARGS) {
         uint32_t n = pel_value_at(s->log, activation->locals[next])->n;
         for (uint32_t i = 0; i < n; i++) {
             pel_str star = pel_name_str(code->varnames.at[next]);
             pel_str text = pel_format(s->ctx, "%s_%u", star.ptr, i);
-            if (i == 0 && group->class && code->argcount == 0) text = PEL_STR("self");
-            else if (n == 1 && star.len > 1) text = pel_str_cut(star, 0, star.len - (star.ptr[star.len - 1] == 's'));
-            pel_push(s->ctx, &params, ((pel_param){ .name = pel_intern(s->ctx, text.ptr, text.len), .local = next,
-                                                    .kind = PEL_PARAM_STAR_ITEM, .item = i }));
+            if (i == 0 && group->class && code->argcount == 0)
+                text = PEL_STR("self");
+            else if (n == 1 && star.len > 1)
+                text = pel_str_cut(star, 0, star.len - (star.ptr[star.len - 1] == 's'));
+            pel_push(s->ctx, &params,
+                     ((pel_param){ .name = pel_intern(s->ctx, text.ptr, text.len),
+                                   .local = next,
+                                   .kind = PEL_PARAM_STAR_ITEM,
+                                   .item = i }));
         }
         next++;
     }
@@ -588,8 +602,12 @@ static void make_params(pel_synth *s, pel_group *group) {
                 pel_name key = pel_intern(s->ctx, text->constant->text.ptr, text->constant->text.len);
                 pel_map_set(s->ctx, &count, PEL_KEY(key), pel_map_find(&count, PEL_KEY(key), 0) + 1);
                 if (!pel_map_set(s->ctx, &at, PEL_KEY(key), params.n)) continue;
-                pel_push(s->ctx, &params, ((pel_param){ .name = pel_free_name(s, code, key), .local = next, .kind = PEL_PARAM_KEY_ITEM,
-                                                        .key = key, .keyword_only = true }));
+                pel_push(s->ctx, &params,
+                         ((pel_param){ .name = pel_free_name(s, code, key),
+                                       .local = next,
+                                       .kind = PEL_PARAM_KEY_ITEM,
+                                       .key = key,
+                                       .keyword_only = true }));
             }
         }
         for (uint32_t p = 0; p < params.n; p++)
@@ -649,8 +667,9 @@ static void find_written(pel_synth *s) {
             if (author->insns->at[index].op == PEL_OP_STORE_ATTR) {
                 /* the object is what was pushed last: CPython evaluates value, then object */
                 const pel_value *object = pel_value_at(log, below);
-                pel_id class = object->kind == PEL_V_MODULE ? pel_module_at(log, object->module)->class
-                               : object->kind == PEL_V_OBJECT ? object->class : 0;
+                pel_id class = object->kind == PEL_V_MODULE   ? pel_module_at(log, object->module)->class
+                               : object->kind == PEL_V_OBJECT ? object->class
+                                                              : 0;
                 if (class) {
                     pel_map_set(s->ctx, &s->written, pel_key2(class, PEL_KEY(author->insns->at[index].name)), 1);
                     if (object->kind == PEL_V_OBJECT) pel_map_set(s->ctx, &s->written, class, 1);
@@ -687,7 +706,8 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
             group_activations(s);
             round = 0;
         }
-        if (++round > ROUNDS) pel_throw(ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
+        if (++round > ROUNDS)
+            pel_throw(ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
         s->changed = s->regroup = false;
         s->links.n = 0;
         s->references.n = 0;

@@ -26,8 +26,8 @@ typedef struct pel_param {
     pel_name name;  /* in the output */
     uint32_t local; /* index into varnames */
     enum { PEL_PARAM_PLAIN, PEL_PARAM_STAR_ITEM, PEL_PARAM_KEY_ITEM } kind;
-    uint32_t item;  /* STAR_ITEM: which one of *args */
-    pel_name key;   /* KEY_ITEM: its key in **kwargs */
+    uint32_t item; /* STAR_ITEM: which one of *args */
+    pel_name key;  /* KEY_ITEM: its key in **kwargs */
     bool keyword_only;
     bool optional;          /* KEY_ITEM: some calls don't pass it */
     pel_node *fallback;     /* the author's default, or NULL; of an optional item: that of whoever gets it in the end */
@@ -40,24 +40,23 @@ struct pel_group {
     uint32_t number;
     pel_id code;
     const pel_author *author;
-    pel_id class;      /* of self, 0 for a plain function */
-    pel_id *lanes;     /* activations */
+    pel_id class;  /* of self, 0 for a plain function */
+    pel_id *lanes; /* activations */
     uint32_t n_lanes, cap_lanes;
     pel_param *params;
     uint32_t n_params;
-    pel_name hint;     /* the name by which calls know it */
-    bool in_place;     /* a nested function or lambda: written where the author wrote it */
+    pel_name hint;        /* the name by which calls know it */
+    bool in_place;        /* a nested function or lambda: written where the author wrote it */
     bool is_root, pinned; /* called from where we write nothing: its signature stays */
     bool is_property, is_init, is_generator;
-    bool constructs;   /* torch's machinery calls it with a protocol of its own */
     /* facts, grown from round to round */
     const pel_taint *result_taint;
-    bool has_effect;   /* calling it does more than return a value */
+    bool has_effect; /* calling it does more than return a value */
     /* the text of the last round */
     pel_nodes body;
     pel_program_function *function;
     pel_group *instead; /* it only forwards to this one, which took its place */
-    const char *why;   /* the walk failed */
+    const char *why;    /* the walk failed */
     uint32_t why_line;
 };
 
@@ -65,12 +64,14 @@ struct pel_group {
 typedef struct pel_link {
     pel_node *node;
     pel_group *caller, *target;
-    pel_node **args;      /* one per parameter of target; NULL: not given, or the receiver */
+    pel_node **args; /* one per parameter of target; NULL: not given, or the receiver */
     bool *by_keyword;
-    bool runs_module;     /* module(x): what runs is its forward, whatever it is called */
-    bool receiver;        /* the first parameter is what stands before the dot, or the callee itself */
+    bool runs_module; /* module(x): what runs is its forward, whatever it is called */
+    bool receiver;    /* the first parameter is what stands before the dot, or the callee itself */
     enum {
-        PEL_CALLEE_AS_WRITTEN, PEL_CALLEE_NAME, PEL_CALLEE_METHOD,
+        PEL_CALLEE_AS_WRITTEN,
+        PEL_CALLEE_NAME,
+        PEL_CALLEE_METHOD,
         PEL_CALLEE_INLINE, /* nothing in the output is the receiver: what the callee returns stands for the call */
     } callee;
 } pel_link;
@@ -84,14 +85,14 @@ typedef struct pel_parts { /* what is known of a tuple or dict that is built her
 } pel_parts;
 
 struct pel_val {
-    pel_node *text;         /* the residual expression */
-    pel_id *at;             /* per lane of the front: the value; 0: not known */
+    pel_node *text; /* the residual expression */
+    pel_id *at;     /* per lane of the front: the value; 0: not known */
     const pel_taint *taint;
     const pel_parts *parts;
-    bool effect;            /* evaluating the text does more than give a value */
-    bool lost;              /* the text mentions an object that can't be written */
-    bool fixed;             /* never fold: written by the run, or `training` */
-    pel_param *optional;    /* an item of **kwargs that some calls don't pass */
+    bool effect;         /* evaluating the text does more than give a value */
+    bool lost;           /* the text mentions an object that can't be written */
+    bool fixed;          /* never fold: written by the run, or `training` */
+    pel_param *optional; /* an item of **kwargs that some calls don't pass */
 };
 
 /* ---- lanes ---- */
@@ -99,9 +100,9 @@ struct pel_val {
 typedef enum pel_lane_state { PEL_LANE_RUNS, PEL_LANE_LEFT, PEL_LANE_BROKE, PEL_LANE_CONTINUED } pel_lane_state;
 
 typedef struct pel_lane {
-    pel_id activation;  /* whose records it eats */
-    pel_id owner;       /* the activation of the function around comprehensions */
-    uint32_t at, end;   /* records */
+    pel_id activation; /* whose records it eats */
+    pel_id owner;      /* the activation of the function around comprehensions */
+    uint32_t at, end;  /* records */
     pel_lane_state state;
 } pel_lane;
 
@@ -129,7 +130,7 @@ typedef struct pel_loop {
 } pel_loop;
 
 typedef struct pel_child { /* an activation that began while an expression's own instructions ran */
-    uint32_t lane; /* index in the front */
+    uint32_t lane;         /* index in the front */
     pel_id activation;
 } pel_child;
 
@@ -158,15 +159,15 @@ typedef struct pel_synth {
     pel_map old_objects;  /* identity -> 1 */
     pel_map written;      /* class and attribute -> 1; class of an object that is no module -> 1 */
     pel_map attribute_taint;
-    pel_map cell_taint;   /* code and name -> taint */
-    pel_map unwritable;   /* nodes that name an object without a literal -> 1 */
-    pel_map split;        /* activation -> part */
+    pel_map cell_taint; /* code and name -> taint */
+    pel_map unwritable; /* nodes that name an object without a literal -> 1 */
+    pel_map split;      /* activation -> part */
     PEL_VEC(pel_link *) links;
-    pel_map link_of;      /* Call node -> link */
+    pel_map link_of; /* Call node -> link */
     PEL_VEC(pel_reference) references;
-    bool changed;         /* a fact grew in this round */
-    bool regroup;         /* split grew: begin again */
-    bool asked_training;  /* some text depends on self.training */
+    bool changed;            /* a fact grew in this round */
+    bool regroup;            /* split grew: begin again */
+    bool asked_training;     /* some text depends on self.training */
     bool trained, evaluated; /* runs in train mode, in eval mode */
 } pel_synth;
 
@@ -178,18 +179,18 @@ typedef struct pel_walk {
     const pel_author *author; /* of the frame being walked: the function's or a comprehension's */
     PEL_VEC(pel_lane) lanes;
     pel_env env;
-    bool dead_end;            /* no lane goes on */
-    pel_nodes *out;           /* statements are written here */
-    uint32_t in_expression;   /* > 0: inside of a comprehension or lambda, where no statement can stand */
+    pel_nodes *out;         /* statements are written here */
+    uint32_t in_expression; /* > 0: inside of a comprehension or lambda, where no statement can stand */
     pel_loop *loop;
     const pel_taint *result;
     bool effect;
     uint32_t depth;
-    const pel_node *now;      /* for messages */
+    const pel_node *now; /* for messages */
 } pel_walk;
 
 /* ---- lanes.c ---- */
-_Noreturn void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 pel_front pel_front_new(pel_walk *w, uint32_t n);
 static inline pel_lane *pel_lane_at(pel_walk *w, pel_front front, uint32_t i) { return &w->lanes.at[front.at[i]]; }
 const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lane);
@@ -221,6 +222,7 @@ pel_id pel_self_of(const pel_walk *w, const pel_lane *lane); /* module, or 0 */
 
 /* ---- lanes_expr.c ---- */
 pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node);
+static inline bool pel_is_identity(uint8_t op) { return op == PEL_Is || op == PEL_IsNot; }
 typedef struct pel_test {
     pel_node *text; /* NULL where the outcome needs no test */
     bool *truth;    /* per lane */
@@ -263,10 +265,10 @@ bool pel_method_pure(uint8_t value_kind, pel_name name);
 pel_front pel_walk_body(pel_walk *w, pel_front front, pel_nodes body);
 /* Splits lanes that stand at a loop into one lane per iteration. */
 typedef struct pel_rounds {
-    pel_front body;     /* lanes of all iterations */
-    uint32_t *parent;   /* per body lane: index in the loop's front */
-    uint32_t *rest;     /* per lane of the front: record behind the loop if it ran out; 0: it did not */
-    uint32_t *last;     /* per lane of the front: index in body of its last iteration; UINT32_MAX: none */
+    pel_front body;   /* lanes of all iterations */
+    uint32_t *parent; /* per body lane: index in the loop's front */
+    uint32_t *rest;   /* per lane of the front: record behind the loop if it ran out; 0: it did not */
+    uint32_t *last;   /* per lane of the front: index in body of its last iteration; UINT32_MAX: none */
 } pel_rounds;
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
 

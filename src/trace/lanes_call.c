@@ -10,8 +10,8 @@ typedef struct argument {
 typedef struct call {
     pel_node *node;
     pel_val *func;
-    pel_val *base;        /* before the dot, if there is one */
-    pel_id *callee;       /* per lane: the value that is called, as far as known */
+    pel_val *base;  /* before the dot, if there is one */
+    pel_id *callee; /* per lane: the value that is called, as far as known */
     argument *args;
     uint32_t n_args;
     pel_kids kids;
@@ -33,7 +33,8 @@ static pel_id called_module(pel_walk *w, const call *c, uint32_t lane) {
     if (callee->kind != PEL_V_METHOD || callee->n < 2) return 0;
     const pel_value *self = pel_value_at(w->log, callee->items[0]), *function = pel_value_at(w->log, callee->items[1]);
     if (self->kind != PEL_V_MODULE || function->kind != PEL_V_LIBRARY) return 0;
-    bool calls = pel_str_ends(function->text, PEL_STR("._wrapped_call_impl")) || pel_str_ends(function->text, PEL_STR(".__call__")) ||
+    bool calls = pel_str_ends(function->text, PEL_STR("._wrapped_call_impl")) ||
+                 pel_str_ends(function->text, PEL_STR(".__call__")) ||
                  pel_str_ends(function->text, PEL_STR("._call_impl"));
     return calls ? self->module : 0;
 }
@@ -85,17 +86,21 @@ static void bind(binding *b, uint32_t p, pel_node *text, const pel_taint *taint,
 
 static void bind_positional(binding *b, pel_node *text, const pel_taint *taint) {
     const pel_group *target = b->link->target;
-    while (b->next < target->n_params && (target->params[b->next].keyword_only || target->params[b->next].kind == PEL_PARAM_KEY_ITEM))
+    while (b->next < target->n_params &&
+           (target->params[b->next].keyword_only || target->params[b->next].kind == PEL_PARAM_KEY_ITEM))
         b->next++;
-    if (b->next >= target->n_params) b->failed = true;
-    else bind(b, b->next++, text, taint, false);
+    if (b->next >= target->n_params)
+        b->failed = true;
+    else
+        bind(b, b->next++, text, taint, false);
 }
 
 static void bind_keyword(binding *b, pel_name name, pel_node *text, const pel_taint *taint) {
     const pel_group *target = b->link->target;
     for (uint32_t p = 0; p < target->n_params; p++) {
         const pel_param *param = &target->params[p];
-        bool hit = param->kind == PEL_PARAM_PLAIN ? param->name == name : param->kind == PEL_PARAM_KEY_ITEM && param->key == name;
+        bool hit = param->kind == PEL_PARAM_PLAIN ? param->name == name
+                                                  : param->kind == PEL_PARAM_KEY_ITEM && param->key == name;
         if (hit) {
             bind(b, p, text, taint, true);
             return;
@@ -126,7 +131,9 @@ static bool settle_default(pel_walk *w, pel_param *mine, const pel_node *theirs)
 static const pel_param *param_for(const pel_group *target, pel_name key) {
     for (uint32_t p = 0; p < target->n_params; p++) {
         const pel_param *param = &target->params[p];
-        if (param->kind == PEL_PARAM_PLAIN ? param->name == key : param->kind == PEL_PARAM_KEY_ITEM && param->key == key) return param;
+        if (param->kind == PEL_PARAM_PLAIN ? param->name == key
+                                           : param->kind == PEL_PARAM_KEY_ITEM && param->key == key)
+            return param;
     }
     return NULL;
 }
@@ -185,7 +192,8 @@ static void bind_all(binding *b) {
                 continue;
             }
             for (int64_t k = 0; k < n && !b->failed; k++)
-                bind_positional(b, item_text(w, val, pel_const_int(w->ctx, k)), pel_taint_item(val->taint, (uint32_t)k));
+                bind_positional(b, item_text(w, val, pel_const_int(w->ctx, k)),
+                                pel_taint_item(val->taint, (uint32_t)k));
         } else if (arg->stars && val->parts && val->parts->keys) {
             for (uint32_t k = 0; k < val->parts->n; k++) {
                 const pel_val *item = val->parts->items[k];
@@ -255,7 +263,8 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
     *link = (pel_link){ .caller = w->group, .target = target, .receiver = has_receiver(w, c, first) };
     link->args = pel_new_array(w->ctx, target->n_params + 1u, pel_node *);
     link->by_keyword = pel_new_array(w->ctx, target->n_params + 1u, bool);
-    binding b = { w, front, c, link, pel_new_array(w->ctx, target->n_params + 1u, const pel_taint *), link->receiver, false };
+    binding b = { w,    front, c, link, pel_new_array(w->ctx, target->n_params + 1u, const pel_taint *), link->receiver,
+                  false };
     bind_all(&b);
     if (b.failed) return false;
     for (uint32_t p = 0; p < target->n_params; p++)
@@ -273,7 +282,8 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         link->runs_module = true;
     } else if (called_module(w, c, 0)) { /* super().__call__(x) */
         link->callee = PEL_CALLEE_METHOD;
-        pel_node *self = c->base && !is_super(w, c->base) ? c->base->text : pel_make_name(w->ctx, w->group->params[0].name, PEL_Load);
+        pel_node *self = c->base && !is_super(w, c->base) ? c->base->text
+                                                          : pel_make_name(w->ctx, w->group->params[0].name, PEL_Load);
         text->Call.func = pel_make_attribute(w->ctx, self, pel_intern_c(w->ctx, "forward"), PEL_Load);
         target->hint = pel_intern_c(w->ctx, "forward");
     } else if (target->is_init && callee->kind == PEL_V_CLASS) {
@@ -292,13 +302,16 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         /* a method called as a function: what a wrapper does with what it wraps */
         link->callee = PEL_CALLEE_METHOD;
         link->receiver = true;
-        text->Call.func = pel_make_attribute(w->ctx, link->args[0], w->log->codes.at[target->code].code->name, PEL_Load);
+        text->Call.func =
+            pel_make_attribute(w->ctx, link->args[0], w->log->codes.at[target->code].code->name, PEL_Load);
         link->args[0] = NULL;
     } else if (!target->in_place && !link->receiver) {
         link->callee = PEL_CALLEE_NAME;
         text->Call.func = pel_make_name(w->ctx, w->log->codes.at[target->code].code->name, PEL_Load);
         const pel_node *func = c->node->Call.func; /* a lambda has no name but that of what holds it */
-        target->hint = func->kind == PEL_Attribute ? func->Attribute.attr : func->kind == PEL_Name ? func->Name.id : target->hint;
+        target->hint = func->kind == PEL_Attribute ? func->Attribute.attr
+                       : func->kind == PEL_Name    ? func->Name.id
+                                                   : target->hint;
     }
     link->node = text;
     c->val->text = text;
@@ -384,7 +397,8 @@ static pel_val *virtual_method(pel_walk *w, pel_front front, call *c) {
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
     if (found && found->optional) {
         const pel_node *other = c->n_args > 1 ? c->args[1].val->text : pel_make_constant(w->ctx, &pel_none);
-        if (!settle_default(w, found->optional, other)) pel_lost(w, c->node, "`%s` has several defaults", key->Constant.value->text.ptr);
+        if (!settle_default(w, found->optional, other))
+            pel_lost(w, c->node, "`%s` has several defaults", key->Constant.value->text.ptr);
     }
     if (found) {
         val->text = found->text;
@@ -426,7 +440,8 @@ static bool is_logging(pel_walk *w, const call *c, pel_front front) {
 }
 
 static bool is_identity_module(pel_walk *w, const call *c, pel_front front) {
-    if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect) return false;
+    if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect)
+        return false;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *callee = pel_value_at(w->log, c->callee[i]);
         if (callee->kind != PEL_V_MODULE || pel_module_at(w->log, callee->module)->has_hooks) return false;
@@ -462,7 +477,8 @@ static uint32_t how_many_have(const pel_walk *w, pel_front front, const pel_val 
         const pel_value *value = pel_value_at(w->log, dict->at[i]);
         for (uint32_t k = 0; value->kind == PEL_V_DICT && k + 1 < value->n; k += 2) {
             const pel_value *text = pel_value_at(w->log, value->items[k]);
-            if (text->kind == PEL_V_CONST && text->constant->kind == PEL_CONST_STR && pel_str_eq(text->constant->text, pel_name_str(key)))
+            if (text->kind == PEL_V_CONST && text->constant->kind == PEL_CONST_STR &&
+                pel_str_eq(text->constant->text, pel_name_str(key)))
                 n++;
         }
     }
@@ -515,7 +531,8 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
                 continue;
             }
             if (parts && parts->keys && parts->n == 0) continue;
-            if (record && arg->keyword && arg->val->text->kind == PEL_Constant && arg->val->text->Constant.value->kind == PEL_CONST_NONE)
+            if (record && arg->keyword && arg->val->text->kind == PEL_Constant &&
+                arg->val->text->Constant.value->kind == PEL_CONST_NONE)
                 continue; /* the default of every field */
             pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
             keyword->keyword.arg = arg->keyword;
@@ -540,7 +557,8 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         }
     } else if (callee->kind == PEL_V_CLASS) {
         const pel_log_class *class = pel_class_at(w->log, callee->class);
-        pure = class->kind == PEL_CLASS_LIBRARY || class->kind == PEL_CLASS_DATACLASS || class->kind == PEL_CLASS_NAMEDTUPLE;
+        pure = class->kind == PEL_CLASS_LIBRARY || class->kind == PEL_CLASS_DATACLASS ||
+               class->kind == PEL_CLASS_NAMEDTUPLE;
         if (class->kind != PEL_CLASS_LIBRARY && class->kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w, callee->class);
         settled = true;
     }
@@ -553,13 +571,14 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         for (uint32_t i = 0; i < front.n; i++) {
             uint8_t kind = pel_value_at(w->log, c->base->at[i])->kind;
             pure &= pel_method_pure(kind, name);
-            bool container = kind == PEL_V_DICT || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_SET || kind == PEL_V_CONST;
+            bool container = kind == PEL_V_DICT || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_SET ||
+                             kind == PEL_V_CONST;
             settled &= (kind == PEL_V_TENSOR && (pel_name_is(name, "dim") || pel_name_is(name, "ndimension"))) ||
                        (container && !c->base->taint && !asked_by_data);
         }
     }
     if (is_autograd(w, c)) pure = true;
-    for (uint32_t i = 0; i < c->kids.n; i++) { /* callbacks: as pure as what they call */
+    for (uint32_t i = 0; i < c->kids.n; i++) {                   /* callbacks: as pure as what they call */
         if (!dynamic && pure && callee->kind == PEL_V_LIBRARY) { /* getattr, len, isinstance ask a fixed object */
             w->s->linked[c->kids.at[i].activation] = true;
             continue;
@@ -662,7 +681,7 @@ static void eval_callee(pel_walk *w, pel_front front, call *c) {
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *base = pel_value_at(w->log, c->base->at[i]);
         on_value |= base->kind == PEL_V_TENSOR || (base->kind != PEL_V_LIBRARY && base->kind != PEL_V_CLASS &&
-                                                    base->kind != PEL_V_MODULE && base->kind != PEL_V_OBJECT);
+                                                   base->kind != PEL_V_MODULE && base->kind != PEL_V_OBJECT);
         const pel_value *callee = pel_value_at(w->log, c->callee[i]);
         /* LOAD_METHOD leaves the object on top: then what is called is known by its name alone */
         bool self_on_top = c->callee[i] == c->base->at[i] || same_object(w->log, c->callee[i], c->base->at[i]);
@@ -716,7 +735,8 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     if (c.base && c.base->parts && c.base->parts->keys && node->Call.func->Attribute.value->kind == PEL_Name) {
         pel_val *val = virtual_method(w, front, &c);
         if (val) return val;
-        if (!pel_method_pure(PEL_V_DICT, node->Call.func->Attribute.attr)) { /* what it holds now is not known by name */
+        if (!pel_method_pure(PEL_V_DICT,
+                             node->Call.func->Attribute.attr)) { /* what it holds now is not known by name */
             if (c.base->text->kind != PEL_Name) pel_lost(w, node, "keyword arguments are changed here");
             pel_env_slot(w, node->Call.func->Attribute.value->Name.id)->parts = NULL;
         }
@@ -731,7 +751,8 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         c.kids.n = 0;
     }
     /* does every lane mean the same function? */
-    pel_id *codes = pel_new_array(w->ctx, front.n + 1u, pel_id), *children = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    pel_id *codes = pel_new_array(w->ctx, front.n + 1u, pel_id),
+           *children = pel_new_array(w->ctx, front.n + 1u, pel_id);
     uint32_t found = 0;
     pel_group *target = NULL;
     bool one = true;

@@ -17,7 +17,8 @@ static pel_id find_frame(pel_walk *w, const pel_lane *lane, pel_id code, const p
     const pel_activation *activation = pel_lane_activation(w, lane);
     for (uint32_t r = lane->at; r < lane->end; r++) {
         const pel_record *record = &activation->records[r];
-        if (record->kind == PEL_R_CHILD && w->log->activations.at[record->value].code == code && !pel_map_has(taken, record->value))
+        if (record->kind == PEL_R_CHILD && w->log->activations.at[record->value].code == code &&
+            !pel_map_has(taken, record->value))
             return record->value;
     }
     pel_id after = lane->activation;
@@ -153,13 +154,15 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         pel_lane lane = *pel_lane_at(w, front, i);
         pel_id frame = 0;
         for (uint32_t k = 0; k < kids.n && !frame; k++)
-            if (kids.at[k].lane == i && w->log->activations.at[kids.at[k].activation].code == code) frame = kids.at[k].activation;
+            if (kids.at[k].lane == i && w->log->activations.at[kids.at[k].activation].code == code)
+                frame = kids.at[k].activation;
         if (!frame) frame = find_frame(w, &lane, code, &taken);
         if (!frame) continue; /* a generator that nobody asked */
         pel_map_set(w->ctx, &taken, frame, 1);
         w->s->linked[frame] = true;
         inner.at[inner.n++] = w->lanes.n;
-        pel_push(w->ctx, &w->lanes, ((pel_lane){ frame, lane.owner, 0, w->log->activations.at[frame].n_records, PEL_LANE_RUNS }));
+        pel_push(w->ctx, &w->lanes,
+                 ((pel_lane){ frame, lane.owner, 0, w->log->activations.at[frame].n_records, PEL_LANE_RUNS }));
     }
     first->comprehension.iter = iter->text;
     if (inner.n) {
@@ -177,10 +180,16 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         w->author = outer;
     }
     if (!m.reached) { /* no element was ever made */
-        pel_node *empty = pel_node_new(w->ctx, node->kind == PEL_ListComp ? PEL_List : node->kind == PEL_DictComp ? PEL_Dict : PEL_Tuple);
-        if (pel_dynamic(w, front, iter)) pel_guard(w, node, iter->text, false, "nothing was iterated over when this was recorded");
-        if (node->kind != PEL_SetComp) val->text = empty;
-        else val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "set"), PEL_Load), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+        pel_node *empty = pel_node_new(w->ctx, node->kind == PEL_ListComp   ? PEL_List
+                                               : node->kind == PEL_DictComp ? PEL_Dict
+                                                                            : PEL_Tuple);
+        if (pel_dynamic(w, front, iter))
+            pel_guard(w, node, iter->text, false, "nothing was iterated over when this was recorded");
+        if (node->kind != PEL_SetComp)
+            val->text = empty;
+        else
+            val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "set"), PEL_Load),
+                                      (pel_nodes){ 0 }, (pel_nodes){ 0 });
         val->effect = iter->effect;
         return val;
     }
@@ -198,8 +207,10 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, text);
     pel_own(w, front, node, NULL, val->at, NULL);
     pel_id code = code_of(w, node);
-    if (code) pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
-    else val->lost = true; /* never called: there is nothing to say about its body */
+    if (code)
+        pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
+    else
+        val->lost = true; /* never called: there is nothing to say about its body */
     val->fixed = true;
     return val;
 }

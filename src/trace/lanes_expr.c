@@ -34,7 +34,8 @@ static bool ends_expression(uint16_t op) {
     }
 }
 
-void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids) {
+void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values,
+             pel_kids *kids) {
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane *lane = pel_lane_at(w, front, i);
         const pel_record *record;
@@ -83,7 +84,8 @@ static bool write_as_attribute(pel_walk *w, pel_front front, const pel_node *nod
         modules[i] = pel_self_of(w, pel_lane_at(w, front, i));
         uint64_t before;
         if (!modules[i] || !val->at[i] || !pel_plain(w->s, val->at[i])) return false;
-        if (pel_map_get(&seen, modules[i], &before) && !pel_value_same(w->log, (pel_id)before, val->at[i])) return false;
+        if (pel_map_get(&seen, modules[i], &before) && !pel_value_same(w->log, (pel_id)before, val->at[i]))
+            return false;
         pel_map_set(w->ctx, &seen, modules[i], val->at[i]);
     }
     pel_need(w, front, modules, name, val->at);
@@ -155,7 +157,7 @@ pel_node *pel_not(pel_ctx *ctx, pel_node *test) {
         static const struct {
             uint8_t from, to;
         } opposite[] = { { PEL_Eq, PEL_NotEq }, { PEL_NotEq, PEL_Eq }, { PEL_Is, PEL_IsNot },
-                         { PEL_IsNot, PEL_Is }, { PEL_In, PEL_NotIn },  { PEL_NotIn, PEL_In } };
+                         { PEL_IsNot, PEL_Is }, { PEL_In, PEL_NotIn }, { PEL_NotIn, PEL_In } };
         for (size_t i = 0; i < PEL_COUNT(opposite); i++)
             if (test->Compare.ops.at[0] == opposite[i].from) {
                 pel_node *made = pel_node_new(ctx, PEL_Compare);
@@ -174,7 +176,8 @@ pel_node *pel_not(pel_ctx *ctx, pel_node *test) {
 }
 
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message) {
-    if (w->in_expression) pel_lost(w, at, "a path inside of a comprehension depends on data, and only one was recorded");
+    if (w->in_expression)
+        pel_lost(w, at, "a path inside of a comprehension depends on data, and only one was recorded");
     pel_node *guard = pel_node_new(w->ctx, PEL_Assert);
     guard->Assert.test = truth ? test : pel_not(w->ctx, test);
     guard->Assert.msg = pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_str_of(message)));
@@ -275,12 +278,16 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
     bool from_outside = !is_local(w, node->Name.id) || is_outside_cell(w, node->Name.id);
     for (uint32_t i = 0; i < front.n && !val->lost; i++) {
         const pel_value *value = pel_value_at(w->log, val->at[i]);
-        if (pel_is_static_object(w->s, val->at[i])) val->lost = true;
+        if (pel_is_static_object(w->s, val->at[i]))
+            val->lost = true;
         else if (from_outside && value->kind == PEL_V_FUNCTION) {
-            if (pel_all_same(w, front, val->at)) refer(w, val->text, value->code);
-            else val->lost = true;
+            if (pel_all_same(w, front, val->at))
+                refer(w, val->text, value->code);
+            else
+                val->lost = true;
             break;
-        } else if (from_outside && !pel_plain(w->s, val->at[i])) val->lost = true;
+        } else if (from_outside && !pel_plain(w->s, val->at[i]))
+            val->lost = true;
     }
     if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
     val = pel_finish(w, front, node, val);
@@ -354,26 +361,29 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     uint32_t modules = 0, tensors = 0, objects = 0, others = 0;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, base->at[i]);
-        if (value->kind == PEL_V_MODULE) modules++;
-        else if (value->kind == PEL_V_TENSOR) tensors++;
+        if (value->kind == PEL_V_MODULE)
+            modules++;
+        else if (value->kind == PEL_V_TENSOR)
+            tensors++;
         else if (value->kind == PEL_V_OBJECT) {
             objects++;
             uint64_t taint = pel_map_find(&w->s->attribute_taint, pel_key2(value->class, PEL_KEY(name)), 0);
             val->taint = pel_taint_join(w->ctx, val->taint, (const pel_taint *)(uintptr_t)taint);
             if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
-        } else others++;
+        } else
+            others++;
     }
     if (modules) {
         for (uint32_t i = 0; i < front.n; i++) {
             const pel_value *value = pel_value_at(w->log, base->at[i]);
             if (value->kind != PEL_V_MODULE) continue;
             uint64_t key = pel_key2(pel_module_at(w->log, value->module)->class, PEL_KEY(name));
-            val->taint = pel_taint_join(w->ctx, val->taint, (const pel_taint *)(uintptr_t)pel_map_find(&w->s->attribute_taint, key, 0));
+            val->taint = pel_taint_join(w->ctx, val->taint,
+                                        (const pel_taint *)(uintptr_t)pel_map_find(&w->s->attribute_taint, key, 0));
         }
         if (modules == front.n) read_module(w, front, name, base, val);
     } else if (!(tensors == front.n && fixed_of_tensor(name))) {
-        if (base->taint || tensors)
-            val->taint = computed(w, front, val, true);
+        if (base->taint || tensors) val->taint = computed(w, front, val, true);
     }
     /* objects that were there before the run, and __getattr__ hooks, only look things up */
     bool looked_up = (objects == front.n && base->lost) || pel_on_records(w, kids);
@@ -382,8 +392,10 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
         pel_name code = w->log->codes.at[child->code].code->name;
         if (pel_name_is(code, "__getattr__") || pel_name_is(code, "__getattribute__")) looked_up = true;
     }
-    if (looked_up) pel_forget_kids(w, kids);
-    else if (kids->n) pel_link_property(w, front, kids, val, name);
+    if (looked_up)
+        pel_forget_kids(w, kids);
+    else if (kids->n)
+        pel_link_property(w, front, kids, val, name);
     if (others && !tensors && !modules && !objects) {
         /* a function of a module, a class attribute: what can't be folded can't be written */
         for (uint32_t i = 0; i < front.n; i++) {
@@ -417,7 +429,8 @@ static const pel_const *constant_of(const pel_walk *w, pel_front front, const pe
 
 /* An operator that the author's classes define. On what was there before the run it only looks things up. */
 static void operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
-    if (looks_up || pel_on_records(w, kids)) pel_forget_kids(w, kids);
+    if (looks_up || pel_on_records(w, kids))
+        pel_forget_kids(w, kids);
     else if (kids->n) {
         val->effect = true;
         val->text->mark = 1;
@@ -457,7 +470,8 @@ static pel_val *eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
             val->taint = pel_taint_item(base->taint, (uint32_t)index->integer.small);
         else if (position && base->taint->n && -index->integer.small <= base->taint->n)
             val->taint = pel_taint_item(base->taint, (uint32_t)(base->taint->n + index->integer.small));
-        else val->taint = pel_taint_any(base->taint);
+        else
+            val->taint = pel_taint_any(base->taint);
     }
     bool tensor = false;
     for (uint32_t i = 0; i < front.n; i++) tensor |= pel_value_at(w->log, base->at[i])->kind == PEL_V_TENSOR;
@@ -468,7 +482,8 @@ static pel_val *eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     return pel_finish(w, front, node, val);
 }
 
-static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_node *text, pel_val **operands, uint32_t n) {
+static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_node *text, pel_val **operands,
+                              uint32_t n) {
     pel_val *val = pel_val_new(w, front, text);
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, val->at, &kids);
@@ -513,8 +528,10 @@ static pel_val *eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     text->BinOp.right = operands[1]->text;
     pel_val *val = eval_operands(w, front, node, text, operands, 2);
     if (val->text != text || operands[0]->effect || operands[1]->effect) return val;
-    for (int i = 0; i < 2; i++) /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
-        if (is_neutral(node->BinOp.op, operands[i]->text, i) && all_ints(w, front, operands[1 - i])) val->text = operands[1 - i]->text;
+    for (int i = 0; i < 2;
+         i++) /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
+        if (is_neutral(node->BinOp.op, operands[i]->text, i) && all_ints(w, front, operands[1 - i]))
+            val->text = operands[1 - i]->text;
     return val;
 }
 
@@ -524,8 +541,6 @@ static pel_val *eval_unary(pel_walk *w, pel_front front, pel_node *node) {
     text->UnaryOp.operand = operand->text;
     return eval_operands(w, front, node, text, &operand, 1);
 }
-
-static bool is_identity(uint8_t op) { return op == PEL_Is || op == PEL_IsNot; }
 
 /* Whether it could be None with other data: then even `is None` asks the data. */
 static bool maybe_none(const pel_val *val) { return val->taint && val->taint != &pel_tainted_some; }
@@ -545,11 +560,13 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
         take(val, right);
         pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
         bool right_dynamic = pel_dynamic(w, going, right), right_tainted = maybe_none(right);
-        dynamic |= is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;
+        dynamic |=
+            pel_is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;
         left_dynamic = right_dynamic;
         left_tainted = right_tainted;
         if (k + 1 == node->Compare.comparators.n) break;
-        /* a < b < c as a value: the first that fails ends it. All lanes must agree, as for any path of an expression. */
+        /* a < b < c as a value: the first that fails ends it. All lanes must agree, as for any path of an expression.
+         */
         pel_own(w, going, node, node->Compare.comparators.at[k + 1], NULL, NULL);
         for (uint32_t i = 0; i < going.n; i++) {
             bool truth;
@@ -567,7 +584,9 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
 static pel_val *eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
     pel_nodes elts = node->Tuple.elts; /* List and Set have the same layout */
     pel_node *text = pel_shallow(w, node);
-    pel_nodes *into = node->kind == PEL_Tuple ? &text->Tuple.elts : node->kind == PEL_List ? &text->List.elts : &text->Set.elts;
+    pel_nodes *into = node->kind == PEL_Tuple  ? &text->Tuple.elts
+                      : node->kind == PEL_List ? &text->List.elts
+                                               : &text->Set.elts;
     if (node->kind == PEL_Set) elts = node->Set.elts;
     if (node->kind == PEL_List) elts = node->List.elts;
     *into = (pel_nodes){ 0 };
@@ -592,7 +611,8 @@ static pel_val *eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
     }
     pel_own(w, front, node, NULL, val->at, NULL);
     const pel_taint *taint = pel_taint_tuple(w->ctx, taints, elts.n);
-    if (starred || node->kind != PEL_Tuple) val->taint = pel_taint_any(taint);
+    if (starred || node->kind != PEL_Tuple)
+        val->taint = pel_taint_any(taint);
     else {
         val->taint = taint;
         pel_parts *parts = pel_new(w->ctx, pel_parts);
@@ -612,8 +632,12 @@ static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
     PEL_VEC(pel_val *) items = { 0 };
     for (uint32_t i = 0; i < node->Dict.values.n; i++) {
         pel_node *key = node->Dict.keys.at[i];
-        pel_node pair = { .lineno = node->Dict.values.at[i]->lineno, .col_offset = node->Dict.values.at[i]->col_offset,
-                          .end_lineno = node->Dict.values.at[i]->end_lineno, .end_col_offset = node->Dict.values.at[i]->end_col_offset }; /* constant keys come all at once, in the end */
+        pel_node pair = {
+            .lineno = node->Dict.values.at[i]->lineno,
+            .col_offset = node->Dict.values.at[i]->col_offset,
+            .end_lineno = node->Dict.values.at[i]->end_lineno,
+            .end_col_offset = node->Dict.values.at[i]->end_col_offset
+        }; /* constant keys come all at once, in the end */
         if (key) {
             pair.lineno = key->lineno;
             pair.col_offset = key->col_offset;
@@ -628,7 +652,8 @@ static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
         if (constant && constant->kind == PEL_CONST_STR) {
             pel_push(w->ctx, &keys, pel_intern(w->ctx, constant->text.ptr, constant->text.len));
             pel_push(w->ctx, &items, item);
-        } else simple = false;
+        } else
+            simple = false;
         pel_nodes_push(w->ctx, &text->Dict.keys, name ? name->text : NULL);
         pel_nodes_push(w->ctx, &text->Dict.values, item->text);
     }
@@ -715,11 +740,14 @@ static pel_front chosen(pel_walk *w, pel_front front, const bool *truth, bool wa
 
 static pel_val *eval_ifexp(pel_walk *w, pel_front front, pel_node *node) {
     pel_test test = pel_eval_test(w, front, node->IfExp.test);
-    uint32_t *yes_at = pel_new_array(w->ctx, front.n + 1u, uint32_t), *no_at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    uint32_t *yes_at = pel_new_array(w->ctx, front.n + 1u, uint32_t),
+             *no_at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
     pel_front yes = chosen(w, front, test.truth, true, yes_at), no = chosen(w, front, test.truth, false, no_at);
     if (yes.n == 0 || no.n == 0) {
-        if (test.dynamic) pel_guard(w, node, test.text, yes.n > 0, "path not recorded");
-        else if (test.effect) pel_lost(w, node, "a test with an effect inside of an expression");
+        if (test.dynamic)
+            pel_guard(w, node, test.text, yes.n > 0, "path not recorded");
+        else if (test.effect)
+            pel_lost(w, node, "a test with an effect inside of an expression");
         return pel_eval(w, front, yes.n ? node->IfExp.body : node->IfExp.orelse);
     }
     w->in_expression++; /* what one side needs must not be asserted for both */
@@ -748,7 +776,8 @@ bool pel_gives_truth(const pel_node *node) {
     return node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training");
 }
 
-/* Whether an operand decides the whole: False at the end of an `and` whose values are truths, True at that of an `or`. */
+/* Whether an operand decides the whole: False at the end of an `and` whose values are truths, True at that of an `or`.
+ */
 static bool always(pel_walk *w, pel_front front, const pel_node *last, bool is_and, const pel_val *val) {
     if (last->kind != PEL_Constant || val->effect) return false;
     pel_const_kind kind = is_and ? PEL_CONST_FALSE : PEL_CONST_TRUE;
@@ -790,10 +819,11 @@ static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
             next_at[on++] = at[i];
         }
         next.n = on;
-        bool data = pel_dynamic(w, going, operand) ;
+        bool data = pel_dynamic(w, going, operand);
         take(val, operand);
         if (last || on == 0 || on < going.n || data || operand->effect) {
-            if (last && truths && operand->text->kind == PEL_Constant && operand->text->Constant.value->kind == pel_const_bool(is_and)->kind)
+            if (last && truths && operand->text->kind == PEL_Constant &&
+                operand->text->Constant.value->kind == pel_const_bool(is_and)->kind)
                 break; /* `a > b and True` */
             pel_nodes_push(w->ctx, &kept, operand->text);
             val->taint = pel_taint_join(w->ctx, val->taint, operand->taint);
@@ -890,331 +920,4 @@ pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node) {
     }
     w->depth--;
     return val;
-}
-
-/* ---- tests ---- */
-
-static pel_test test_chain(pel_walk *w, pel_front front, pel_node *node) {
-    pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool) };
-    pel_node *text = pel_shallow(w, node);
-    text->Compare.comparators = (pel_nodes){ 0 };
-    text->Compare.ops = (pel_cmpops){ pel_new_array(w->ctx, node->Compare.ops.n, uint8_t), 0 };
-    pel_val *left = pel_eval(w, front, node->Compare.left);
-    text->Compare.left = left->text;
-    test.effect = left->effect;
-    test.lost = left->lost;
-    bool left_dynamic = pel_dynamic(w, front, left);
-    pel_front going = front;
-    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
-    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
-    for (uint32_t k = 0; k < node->Compare.comparators.n && going.n; k++) {
-        bool last = k + 1 == node->Compare.comparators.n;
-        if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
-        pel_val *right = pel_eval(w, going, node->Compare.comparators.at[k]);
-        bool right_dynamic = pel_dynamic(w, going, right);
-        test.dynamic |= left_dynamic || right_dynamic;
-        test.effect |= right->effect;
-        test.lost |= right->lost;
-        left_dynamic = right_dynamic;
-        pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
-        text->Compare.ops.at[text->Compare.ops.n++] = node->Compare.ops.at[k];
-        pel_own(w, going, node, last ? NULL : node->Compare.comparators.at[k + 1], NULL, NULL);
-        pel_front next = pel_front_new(w, going.n);
-        uint32_t on = 0;
-        for (uint32_t i = 0; i < going.n; i++) {
-            bool truth;
-            if (!pel_take_jump(w, pel_lane_at(w, going, i), &truth)) pel_lost(w, node, "a comparison without its jump");
-            test.truth[at[i]] = truth;
-            if (!truth) continue;
-            next.at[on] = going.at[i];
-            at[on++] = at[i];
-        }
-        next.n = on;
-        going = next;
-    }
-    test.text = text;
-    return test;
-}
-
-static pel_test test_boolop(pel_walk *w, pel_front front, pel_node *node) {
-    bool is_and = node->BoolOp.op == PEL_And;
-    pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool) };
-    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
-    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
-    pel_front going = front;
-    pel_nodes kept = { 0 };
-    for (uint32_t k = 0; k < node->BoolOp.values.n && going.n; k++) {
-        if (k > 0) w->in_expression++;
-        pel_test part = pel_eval_test(w, going, node->BoolOp.values.at[k]);
-        if (k > 0) w->in_expression--;
-        pel_front next = pel_front_new(w, going.n);
-        uint32_t *next_at = pel_new_array(w->ctx, going.n + 1u, uint32_t), on = 0;
-        for (uint32_t i = 0; i < going.n; i++) {
-            test.truth[at[i]] = part.truth[i];
-            if (part.truth[i] != is_and) continue;
-            next.at[on] = going.at[i];
-            next_at[on++] = at[i];
-        }
-        next.n = on;
-        bool agreed = on == 0 || on == going.n;
-        if (!agreed || part.dynamic || part.effect) {
-            pel_nodes_push(w->ctx, &kept, part.text);
-            test.dynamic |= part.dynamic;
-            test.effect |= part.effect;
-            test.lost |= part.lost;
-        } else if (on == 0) {
-            /* all that came this far stop here whatever the data, and those that stopped before have the same outcome */
-            if (kept.n && test.effect) pel_nodes_push(w->ctx, &kept, pel_make_constant(w->ctx, pel_const_bool(!is_and)));
-            else kept.n = 0;
-            test.dynamic = test.lost = false;
-        }
-        going = next;
-        at = next_at;
-    }
-    if (kept.n == 0) return test; /* nothing to ask: all agree */
-    if (kept.n == 1) test.text = kept.at[0];
-    else {
-        test.text = pel_shallow(w, node);
-        test.text->BoolOp.values = kept;
-    }
-    return test;
-}
-
-static bool constant_truth(const pel_const *value) {
-    switch (value->kind) {
-    case PEL_CONST_NONE:
-    case PEL_CONST_FALSE: return false;
-    case PEL_CONST_INT: return value->integer.digits.len || value->integer.small != 0;
-    case PEL_CONST_FLOAT: return value->real != 0;
-    case PEL_CONST_STR:
-    case PEL_CONST_BYTES: return value->text.len > 0;
-    default: return true;
-    }
-}
-
-pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node) {
-    if (node->kind == PEL_UnaryOp && node->UnaryOp.op == PEL_Not) {
-        pel_test test = pel_eval_test(w, front, node->UnaryOp.operand);
-        for (uint32_t i = 0; i < front.n; i++) test.truth[i] = !test.truth[i];
-        if (test.text) test.text = pel_not(w->ctx, test.text);
-        return test;
-    }
-    if (node->kind == PEL_BoolOp) return test_boolop(w, front, node);
-    if (node->kind == PEL_Compare && node->Compare.ops.n > 1) return test_chain(w, front, node);
-    pel_val *val = pel_eval(w, front, node);
-    pel_test test = { val->text, pel_new_array(w->ctx, front.n + 1u, bool), pel_dynamic(w, front, val), val->effect, val->lost };
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *value = pel_value_at(w->log, val->at[i]);
-        if (pel_take_jump(w, pel_lane_at(w, front, i), &test.truth[i])) continue;
-        if (node->kind == PEL_Constant) test.truth[i] = constant_truth(node->Constant.value);
-        else if (value->kind == PEL_V_CONST) test.truth[i] = constant_truth(value->constant);
-        else pel_lost(w, node, "the test leaves no jump");
-    }
-    /* `x is None` has no value of its own: the jump looks at x */
-    if (node->kind == PEL_Compare && is_identity(node->Compare.ops.at[0])) {
-        bool none_jump = true;
-        for (uint32_t i = 0; i < front.n; i++) none_jump &= val->at[i] == 0;
-        if (none_jump) {
-            bool is = node->Compare.ops.at[0] == PEL_Is;
-            if (is) for (uint32_t i = 0; i < front.n; i++) test.truth[i] = !test.truth[i];
-        }
-    }
-    return test;
-}
-
-/* ---- storing ---- */
-
-static bool only_names(const pel_node *target) {
-    if (target->kind == PEL_Name) return true;
-    if (target->kind == PEL_Starred) return only_names(target->Starred.value);
-    if (target->kind != PEL_Tuple && target->kind != PEL_List) return false;
-    for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
-        if (!only_names(target->Tuple.elts.at[i])) return false;
-    return true;
-}
-
-static bool is_star_name(const pel_walk *w, pel_name name) {
-    const pel_code_object *code = w->log->codes.at[w->group->code].code;
-    uint32_t first = code->argcount + code->kwonlyargcount;
-    uint32_t n = (code->flags & PEL_CO_VARARGS ? 1u : 0u) + (code->flags & PEL_CO_VARKEYWORDS ? 1u : 0u);
-    for (uint32_t i = first; i < first + n; i++)
-        if (code->varnames.at[i] == name) return true;
-    return false;
-}
-
-static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *taint, const pel_parts *parts) {
-    if (target->kind == PEL_Name) {
-        pel_slot *slot = pel_env_slot(w, target->Name.id);
-        slot->taint = taint;
-        slot->parts = parts;
-        /* kwargs = what is left of kwargs: still nothing but names */
-        slot->gone = slot->gone && parts && parts->keys && is_star_name(w, target->Name.id);
-        const pel_code_object *code = w->log->codes.at[w->author->code].code;
-        for (uint32_t i = 0; i < code->cellvars.n; i++)
-            if (code->cellvars.at[i] == target->Name.id && taint) {
-                /* closures see it, whichever code reads it there */
-                for (uint32_t k = 0; k < w->s->groups.n; k++) {
-                    pel_group *group = w->s->groups.at[k];
-                    if (!group->in_place) continue;
-                    uint64_t key = pel_key2(group->code, PEL_KEY(target->Name.id));
-                    const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->cell_taint, key, 0);
-                    if (pel_taint_grow(w->ctx, &fact, taint)) {
-                        pel_map_set(w->ctx, &w->s->cell_taint, key, PEL_KEY(fact));
-                        w->s->changed = true;
-                    }
-                }
-            }
-    } else if (target->kind == PEL_Starred) {
-        bind_names(w, target->Starred.value, pel_taint_any(taint), NULL);
-    } else {
-        bool starred = false;
-        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
-            starred |= target->Tuple.elts.at[i]->kind == PEL_Starred;
-            bool known = parts && !parts->keys && parts->n == target->Tuple.elts.n && !starred;
-            bind_names(w, target->Tuple.elts.at[i], starred ? pel_taint_any(taint) : pel_taint_item(taint, i),
-                       known ? parts->items[i]->parts : NULL);
-        }
-    }
-}
-
-static void store_attribute(pel_walk *w, pel_front front, const pel_node *target, const pel_val *base, const pel_taint *taint) {
-    w->effect = true;
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *value = pel_value_at(w->log, base->at[i]);
-        pel_id class = value->kind == PEL_V_MODULE ? pel_module_at(w->log, value->module)->class
-                       : value->kind == PEL_V_OBJECT ? value->class : 0;
-        if (!class || !taint) continue;
-        uint64_t key = pel_key2(class, PEL_KEY(target->Attribute.attr));
-        const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->attribute_taint, key, 0);
-        if (pel_taint_grow(w->ctx, &fact, taint)) {
-            pel_map_set(w->ctx, &w->s->attribute_taint, key, PEL_KEY(fact));
-            w->s->changed = true;
-        }
-    }
-}
-
-/* d["key"] = constant, where all that d holds is known. */
-static const pel_parts *with_key(pel_walk *w, const pel_parts *old, const pel_node *key, const pel_val *value) {
-    if (!old || !old->keys || !value || value->text->kind != PEL_Constant || key->kind != PEL_Constant ||
-        key->Constant.value->kind != PEL_CONST_STR)
-        return NULL;
-    pel_name name = pel_intern(w->ctx, key->Constant.value->text.ptr, key->Constant.value->text.len);
-    pel_parts *made = pel_new(w->ctx, pel_parts);
-    *made = (pel_parts){ 0, pel_new_array(w->ctx, old->n + 1u, pel_name), pel_new_array(w->ctx, old->n + 1u, pel_val *) };
-    for (uint32_t i = 0; i < old->n; i++) {
-        if (old->keys[i] == name) continue;
-        made->keys[made->n] = old->keys[i];
-        made->items[made->n++] = old->items[i];
-    }
-    pel_val *item = pel_new(w->ctx, pel_val);
-    item->text = value->text;
-    item->taint = value->taint;
-    made->keys[made->n] = name;
-    made->items[made->n++] = item;
-    return made;
-}
-
-/* kwargs["key"] = value, where kwargs is gone: key becomes a local name. */
-static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target, const pel_val *slice, const pel_val *value) {
-    pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
-    const pel_parts *old = slot->parts;
-    const pel_const *key = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
-    if (!old || !old->keys || !value || !key || key->kind != PEL_CONST_STR)
-        pel_lost(w, target, "`%s` is changed in a way that has no names", slot->name->text);
-    pel_name name = pel_intern(w->ctx, key->text.ptr, key->text.len);
-    pel_parts *made = pel_new(w->ctx, pel_parts);
-    *made = (pel_parts){ old->n, pel_new_array(w->ctx, old->n + 1u, pel_name), pel_new_array(w->ctx, old->n + 1u, pel_val *) };
-    uint32_t at = old->n;
-    for (uint32_t i = 0; i < old->n; i++) {
-        made->keys[i] = old->keys[i];
-        made->items[i] = old->items[i];
-        if (old->keys[i] == name) at = i;
-    }
-    if (at == old->n) made->n++;
-    pel_name local = at < old->n && old->items[at]->text->kind == PEL_Name
-                         ? old->items[at]->text->Name.id
-                         : pel_free_name(w->s, w->log->codes.at[w->group->code].code, name);
-    pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, local, PEL_Load));
-    item->taint = value->taint;
-    item->lost = value->lost;
-    bool negative = value->text->kind == PEL_UnaryOp && value->text->UnaryOp.operand->kind == PEL_Constant;
-    if (value->text->kind == PEL_Constant || negative) item->text = value->text;
-    made->keys[at] = name;
-    made->items[at] = item;
-    slot->parts = made;
-    pel_env_slot(w, local)->taint = value->taint;
-    return pel_make_name(w->ctx, local, PEL_Store);
-}
-
-void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
-               const pel_val *value, pel_node **text) {
-    pel_node *made = pel_shallow(w, target);
-    *text = made;
-    if (only_names(target)) {
-        /* in which order the names are bound is the compiler's affair: a, b = b, a has no tuple at all */
-        for (uint32_t i = 0; i < front.n; i++) {
-            pel_lane *lane = pel_lane_at(w, front, i);
-            const pel_record *record;
-            while ((record = pel_next_record(w, lane)) && pel_inside(pel_position_of(w, record), target)) {
-                if (record->kind == PEL_R_RAISE) pel_lost(w, target, "unpacking raises here");
-                if (record->kind == PEL_R_RETURN) break;
-                uint16_t op = pel_insn_of(w, record)->op;
-                lane->at++;
-                if (target->kind == PEL_Name && (op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_DEREF)) break;
-            }
-        }
-        bind_names(w, target, taint, parts);
-        return;
-    }
-    switch (target->kind) {
-    case PEL_Attribute: {
-        pel_val *base = pel_eval(w, front, target->Attribute.value);
-        made->Attribute.value = base->text;
-        pel_own(w, front, target, NULL, NULL, NULL);
-        bool settled = value && !pel_dynamic(w, front, value);
-        for (uint32_t i = 0; i < front.n; i++) settled &= pel_is_static_object(w->s, base->at[i]);
-        if (settled) *text = pel_make_name(w->ctx, pel_intern_c(w->ctx, "_"), PEL_Store); /* who reads it is known */
-        else store_attribute(w, front, target, base, taint);
-        break;
-    }
-    case PEL_Subscript: {
-        pel_val *base = pel_eval(w, front, target->Subscript.value), *slice = pel_eval(w, front, target->Subscript.slice);
-        made->Subscript.value = base->text;
-        made->Subscript.slice = slice->text;
-        pel_own(w, front, target, NULL, NULL, NULL);
-        if (target->Subscript.value->kind == PEL_Name && pel_env_slot(w, target->Subscript.value->Name.id)->gone) {
-            *text = store_key(w, front, target, slice, value);
-            break;
-        }
-        w->effect = true;
-        if (taint && target->Subscript.value->kind == PEL_Name) {
-            pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
-            slot->taint = &pel_tainted;
-        }
-        if (target->Subscript.value->kind == PEL_Name) {
-            pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
-            slot->parts = with_key(w, slot->parts, slice->text, value);
-        }
-        break;
-    }
-    case PEL_Tuple:
-    case PEL_List:
-        made->Tuple.elts = (pel_nodes){ 0 };
-        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
-            pel_node *item;
-            pel_own(w, front, target, target->Tuple.elts.at[i], NULL, NULL);
-            for (uint32_t k = 0; k < front.n; k++) { /* UNPACK_SEQUENCE ends expressions, but stands here */
-                pel_lane *lane = pel_lane_at(w, front, k);
-                const pel_record *record = pel_next_record(w, lane);
-                if (record && record->kind != PEL_R_RETURN &&
-                    (pel_insn_of(w, record)->op == PEL_OP_UNPACK_SEQUENCE || pel_insn_of(w, record)->op == PEL_OP_UNPACK_EX))
-                    lane->at++;
-            }
-            pel_store(w, front, target->Tuple.elts.at[i], pel_taint_item(taint, i), NULL, NULL, &item);
-            pel_nodes_push(w->ctx, &made->Tuple.elts, item);
-        }
-        break;
-    case PEL_Starred: pel_store(w, front, target->Starred.value, pel_taint_any(taint), NULL, NULL, &made->Starred.value); break;
-    default: pel_lost(w, target, "%s cannot be assigned to", pel_kinds[target->kind].name);
-    }
 }

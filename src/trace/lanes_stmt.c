@@ -79,11 +79,13 @@ static pel_front walk_annotated(pel_walk *w, pel_front front, pel_node *node) {
 static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *target = node->AugAssign.target, *text = pel_shallow(w, node), *made = pel_shallow(w, target);
     pel_val *old = pel_eval(w, front, target);
-    if (target->kind == PEL_Attribute && old->text->kind == PEL_Attribute) made->Attribute.value = old->text->Attribute.value;
+    if (target->kind == PEL_Attribute && old->text->kind == PEL_Attribute)
+        made->Attribute.value = old->text->Attribute.value;
     else if (target->kind == PEL_Subscript && old->text->kind == PEL_Subscript) {
         made->Subscript.value = old->text->Subscript.value;
         made->Subscript.slice = old->text->Subscript.slice;
-    } else if (target->kind != PEL_Name) pel_lost(w, node, "this cannot be changed in place");
+    } else if (target->kind != PEL_Name)
+        pel_lost(w, node, "this cannot be changed in place");
     pel_val *value = pel_eval(w, front, node->AugAssign.value);
     pel_id *results = pel_new_array(w->ctx, front.n + 1u, pel_id);
     pel_kids kids = { 0 };
@@ -132,11 +134,13 @@ static pel_front walk_delete(pel_walk *w, pel_front front, pel_node *node) {
             continue;
         }
         pel_node *made = pel_shallow(w, target);
-        if (target->kind == PEL_Attribute) made->Attribute.value = pel_eval(w, front, target->Attribute.value)->text;
+        if (target->kind == PEL_Attribute)
+            made->Attribute.value = pel_eval(w, front, target->Attribute.value)->text;
         else if (target->kind == PEL_Subscript) {
             made->Subscript.value = pel_eval(w, front, target->Subscript.value)->text;
             made->Subscript.slice = pel_eval(w, front, target->Subscript.slice)->text;
-        } else pel_lost(w, node, "deleting %s is not supported", pel_kinds[target->kind].name);
+        } else
+            pel_lost(w, node, "deleting %s is not supported", pel_kinds[target->kind].name);
         skip(w, front, target);
         pel_node *text = pel_node_new(w->ctx, PEL_Delete);
         text->Delete.targets = pel_nodes_one(w->ctx, made);
@@ -164,7 +168,8 @@ static pel_front walk_import(pel_walk *w, pel_front front, pel_node *node) {
 }
 
 static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
-    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++) skip(w, front, node->FunctionDef.decorator_list.at[i]);
+    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++)
+        skip(w, front, node->FunctionDef.decorator_list.at[i]);
     skip(w, front, node);
     for (pel_id code = 1; code < w->log->codes.n; code++)
         if (w->s->authors[code].node == node) {
@@ -191,8 +196,10 @@ static sides part(pel_walk *w, pel_front front, const bool *truth) {
     sides s = { pel_front_new(w, front.n), pel_front_new(w, front.n) };
     s.yes.n = s.no.n = 0;
     for (uint32_t i = 0; i < front.n; i++) {
-        if (truth[i]) s.yes.at[s.yes.n++] = front.at[i];
-        else s.no.at[s.no.n++] = front.at[i];
+        if (truth[i])
+            s.yes.at[s.yes.n++] = front.at[i];
+        else
+            s.no.at[s.no.n++] = front.at[i];
     }
     return s;
 }
@@ -245,8 +252,10 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
     pel_env after = w->env;
     w->env = before;
     text->If.orelse = walk_side(w, s.no, node->If.orelse, &rest_no);
-    if (rest_no.n == 0) w->env = after;
-    else if (rest_yes.n) pel_env_join(w, &w->env, &after);
+    if (rest_no.n == 0)
+        w->env = after;
+    else if (rest_yes.n)
+        pel_env_join(w, &w->env, &after);
     if (test.dynamic) {
         pel_taint_stored(w, text->If.body);
         pel_taint_stored(w, text->If.orelse);
@@ -258,7 +267,9 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
 /* ---- loops ---- */
 
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node) {
-    pel_rounds rounds = { { 0 }, NULL, pel_new_array(w->ctx, front.n + 1u, uint32_t), pel_new_array(w->ctx, front.n + 1u, uint32_t) };
+    pel_rounds rounds = {
+        { 0 }, NULL, pel_new_array(w->ctx, front.n + 1u, uint32_t), pel_new_array(w->ctx, front.n + 1u, uint32_t)
+    };
     PEL_VEC(uint32_t) lanes = { 0 }, parents = { 0 };
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane lane = *pel_lane_at(w, front, i);
@@ -442,10 +453,13 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
     }
     pel_front ran_out;
     if (rounds.body.n == 0) {
-        if (counted) pel_guard(w, node, pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "list"), PEL_Load),
-                                                      pel_nodes_one(w->ctx, iter->text), (pel_nodes){ 0 }), false,
-                               "the loop had nothing to do when it was recorded");
-        else if (iter->effect) emit(w, pel_make_expr(w->ctx, iter->text));
+        if (counted)
+            pel_guard(w, node,
+                      pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "list"), PEL_Load),
+                                    pel_nodes_one(w->ctx, iter->text), (pel_nodes){ 0 }),
+                      false, "the loop had nothing to do when it was recorded");
+        else if (iter->effect)
+            emit(w, pel_make_expr(w->ctx, iter->text));
         pel_front rest = behind(w, front, &rounds, &ran_out);
         return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
     }
@@ -497,8 +511,10 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
 static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
     PEL_VEC(uint32_t) lanes = { 0 }, owners = { 0 };
     uint32_t *last = pel_new_array(w->ctx, front.n + 1u, uint32_t);
-    pel_node first_body = { .lineno = node->While.body.at[0]->lineno, .col_offset = node->While.body.at[0]->col_offset,
-                            .end_lineno = node->end_lineno, .end_col_offset = node->end_col_offset };
+    pel_node first_body = { .lineno = node->While.body.at[0]->lineno,
+                            .col_offset = node->While.body.at[0]->col_offset,
+                            .end_lineno = node->end_lineno,
+                            .end_col_offset = node->end_col_offset };
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane lane = *pel_lane_at(w, front, i);
         const pel_activation *activation = pel_lane_activation(w, &lane);
@@ -557,7 +573,8 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
         w->env = pel_env_copy(w, &next);
         w->in_expression++;
         if (node->While.test->kind == PEL_Constant) {
-            test = (pel_test){ .text = pel_shallow(w, node->While.test), .truth = pel_new_array(w->ctx, tested.n + 1u, bool) };
+            test = (pel_test){ .text = pel_shallow(w, node->While.test),
+                               .truth = pel_new_array(w->ctx, tested.n + 1u, bool) };
             for (uint32_t i = 0; i < tested.n; i++) test.truth[i] = true;
         } else {
             test = pel_eval_test(w, tested, node->While.test);
@@ -570,7 +587,8 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
     if (loop.has_break) pel_env_join(w, &w->env, &loop.breaks);
     w->effect |= test.effect;
     if (body.n == 0) {
-        if (test.dynamic && test.text) pel_guard(w, node, test.text, false, "the loop had nothing to do when it was recorded");
+        if (test.dynamic && test.text)
+            pel_guard(w, node, test.text, false, "the loop had nothing to do when it was recorded");
         return pel_walk_body(w, front, node->While.orelse);
     }
     text->While.test = test.text ? test.text : pel_make_constant(w->ctx, &pel_true);
@@ -580,11 +598,14 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane *lane = pel_lane_at(w, front, i);
         const pel_lane *final = last[i] == UINT32_MAX ? lane : &w->lanes.at[body.at[last[i]]];
-        if (final->state == PEL_LANE_LEFT) lane->state = PEL_LANE_LEFT;
+        if (final->state == PEL_LANE_LEFT)
+            lane->state = PEL_LANE_LEFT;
         else {
             lane->at = final->at;
-            if (final->state == PEL_LANE_BROKE) rest.at[rest.n++] = front.at[i];
-            else ran_out.at[ran_out.n++] = front.at[i];
+            if (final->state == PEL_LANE_BROKE)
+                rest.at[rest.n++] = front.at[i];
+            else
+                ran_out.at[ran_out.n++] = front.at[i];
         }
     }
     if (ran_out.n && node->While.orelse.n) {
@@ -601,8 +622,10 @@ static pel_front walk_jump(pel_walk *w, pel_front front, pel_node *node) {
     bool is_break = node->kind == PEL_Break;
     pel_env *into = is_break ? &loop->breaks : &loop->continues;
     bool *has = is_break ? &loop->has_break : &loop->has_continue;
-    if (*has) pel_env_join(w, into, &w->env);
-    else *into = pel_env_copy(w, &w->env);
+    if (*has)
+        pel_env_join(w, into, &w->env);
+    else
+        *into = pel_env_copy(w, &w->env);
     *has = true;
     emit(w, pel_shallow(w, node));
     leave(w, front, is_break ? PEL_LANE_BROKE : PEL_LANE_CONTINUED);
@@ -630,7 +653,8 @@ static pel_front walk_with(pel_walk *w, pel_front front, pel_node *node) {
         for (uint32_t k = 0; k < front.n; k++) { /* BEFORE_WITH */
             pel_lane *lane = pel_lane_at(w, front, k);
             const pel_record *record;
-            while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN && pel_insn_of(w, record)->op == PEL_OP_BEFORE_WITH)
+            while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN &&
+                   pel_insn_of(w, record)->op == PEL_OP_BEFORE_WITH)
                 lane->at++;
         }
         made->withitem.context_expr = context->text;
@@ -663,7 +687,8 @@ static bool raises_inside(pel_walk *w, const pel_lane *lane, const pel_node *nod
 
 static pel_front walk_try(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < front.n; i++)
-        if (raises_inside(w, pel_lane_at(w, front, i), node)) pel_lost(w, node, "an exception is raised and caught here");
+        if (raises_inside(w, pel_lane_at(w, front, i), node))
+            pel_lost(w, node, "an exception is raised and caught here");
     /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
     pel_front rest = pel_walk_body(w, front, node->Try.body);
     rest = pel_walk_body(w, rest, node->Try.orelse);

@@ -1,4 +1,5 @@
-/* From walked groups to a program: who calls whom with which parameters, what nobody needs, what everything is called. */
+/* From walked groups to a program: who calls whom with which parameters, what nobody needs, what everything is called.
+ */
 #include "trace/lanes.h"
 
 /* ---- parameters ---- */
@@ -12,7 +13,8 @@ bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
     for (uint32_t p = param; p < group->n_params; p++) {
         if (!group->params[p].fallback || (p > param && !group->params[p].dead)) return false;
         for (uint32_t i = 0; i < group->n_lanes; i++) {
-            const pel_value *value = pel_value_at(s->log, s->log->activations.at[group->lanes[i]].locals[group->params[p].local]);
+            const pel_value *value =
+                pel_value_at(s->log, s->log->activations.at[group->lanes[i]].locals[group->params[p].local]);
             if (value->kind != PEL_V_CONST) return false;
         }
     }
@@ -23,7 +25,8 @@ static pel_node *constant_default(pel_synth *s, const pel_group *group, uint32_t
     pel_node *fallback = group->params[p].fallback;
     if (!fallback) return NULL;
     if (fallback->kind == PEL_Constant) return pel_copy(s->ctx, fallback);
-    if (fallback->kind == PEL_UnaryOp && fallback->UnaryOp.operand->kind == PEL_Constant) return pel_copy(s->ctx, fallback);
+    if (fallback->kind == PEL_UnaryOp && fallback->UnaryOp.operand->kind == PEL_Constant)
+        return pel_copy(s->ctx, fallback);
     /* an expression of the author's file: its value is what lanes that got no argument began with */
     pel_id value = s->log->activations.at[group->lanes[0]].locals[group->params[p].local];
     return pel_plain(s, value) ? pel_value_expression(s->ctx, s->program, value) : pel_make_constant(s->ctx, &pel_none);
@@ -108,8 +111,10 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     }
     link->node->Call.args = positional;
     link->node->Call.keywords = keywords;
-    if (link->callee == PEL_CALLEE_NAME) link->node->Call.func = pel_make_name(s->ctx, target->function->name, PEL_Load);
-    else if (link->callee == PEL_CALLEE_METHOD) link->node->Call.func->Attribute.attr = target->function->name;
+    if (link->callee == PEL_CALLEE_NAME)
+        link->node->Call.func = pel_make_name(s->ctx, target->function->name, PEL_Load);
+    else if (link->callee == PEL_CALLEE_METHOD)
+        link->node->Call.func->Attribute.attr = target->function->name;
     else if (link->runs_module && !pel_name_is(target->function->name, "forward")) /* one of several */
         link->node->Call.func = pel_make_attribute(s->ctx, link->node->Call.func, target->function->name, PEL_Load);
 }
@@ -118,9 +123,9 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
 
 typedef struct reach {
     pel_synth *s;
-    bool *active;     /* per link */
+    bool *active; /* per link */
     pel_map link_number;
-    bool *seen;       /* per group */
+    bool *seen;        /* per group */
     pel_map reference; /* node -> group */
     pel_map referred;  /* name of such a node -> group */
     PEL_VEC(pel_group *) todo;
@@ -141,20 +146,24 @@ static void reach_node(void *arg, pel_node **slot) {
         reach_group(r, r->s->links.at[number]->target);
     }
     uint64_t group;
-    if (pel_map_get(&r->reference, PEL_KEY(*slot), &group)) reach_group(r, (pel_group *)(uintptr_t)group);
+    if (pel_map_get(&r->reference, PEL_KEY(*slot), &group))
+        reach_group(r, (pel_group *)(uintptr_t)group);
     else if ((*slot)->kind == PEL_Name && pel_map_get(&r->referred, PEL_KEY((*slot)->Name.id), &group))
         reach_group(r, (pel_group *)(uintptr_t)group); /* a copy of one that was noted */
     pel_each_part(r->s, *slot, reach_node, r);
 }
 
 static reach find_reached(pel_synth *s) {
-    reach r = { .s = s, .active = pel_new_array(s->ctx, s->links.n + 1u, bool), .seen = pel_new_array(s->ctx, s->groups.n + 1u, bool) };
+    reach r = { .s = s,
+                .active = pel_new_array(s->ctx, s->links.n + 1u, bool),
+                .seen = pel_new_array(s->ctx, s->groups.n + 1u, bool) };
     for (uint32_t i = 0; i < s->links.n; i++) pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->links.at[i]->node), i);
     for (uint32_t i = 0; i < s->references.n; i++)
         if (s->references.at[i].group) {
             const pel_reference *ref = &s->references.at[i];
             pel_map_set(s->ctx, &r.reference, PEL_KEY(ref->node), PEL_KEY(ref->group));
-            if (ref->node->kind == PEL_Name) pel_map_set(s->ctx, &r.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
+            if (ref->node->kind == PEL_Name)
+                pel_map_set(s->ctx, &r.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
         }
     /* what torch calls back hangs below the functions that called torch */
     pel_map called_back = { 0 }; /* group number -> list of groups */
@@ -207,7 +216,8 @@ static void fill_nested(pel_synth *s) {
         pel_node *node = s->references.at[i].node;
         pel_group *group = s->references.at[i].group;
         if (!group) continue;
-        if (node->kind == PEL_FunctionDef) node->FunctionDef.body = group->body;
+        if (node->kind == PEL_FunctionDef)
+            node->FunctionDef.body = group->body;
         else if (node->kind == PEL_Lambda) {
             pel_node *body = lambda_body(group);
             node->Lambda.body = body ? body : pel_make_constant(s->ctx, &pel_none);
@@ -228,13 +238,15 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
     if (group->body.n != 1 || group->body.at[0]->kind != PEL_Return || !group->body.at[0]->Return.value) return NULL;
     pel_node *call = group->body.at[0]->Return.value;
     pel_link *link = call->kind == PEL_Call ? pel_link_at(s, call) : NULL;
-    if (!link || link->target == group || link->target->in_place || link->target->instead || group->is_property) return NULL;
+    if (!link || link->target == group || link->target->in_place || link->target->instead || group->is_property)
+        return NULL;
     if (link->receiver) { /* self.other(...) */
         const pel_node *func = call->Call.func;
         if (link->callee != PEL_CALLEE_METHOD || !group->class || func->Attribute.value->kind != PEL_Name ||
             func->Attribute.value->Name.id != group->params[0].name || link->target->class != group->class)
             return NULL;
-    } else if (link->callee != PEL_CALLEE_NAME || group->class) return NULL;
+    } else if (link->callee != PEL_CALLEE_NAME || group->class)
+        return NULL;
     for (uint32_t p = link->receiver; p < link->target->n_params; p++) {
         const pel_node *arg = link->args[p];
         if (link->target->params[p].dead || !arg || arg->kind == PEL_Constant) continue;
@@ -397,14 +409,16 @@ static void name_functions(pel_synth *s, const reach *r) {
             pel_group *group = s->groups.at[i];
             if (!r->seen[i] || group->in_place || group->function) continue;
             pel_name own = s->log->codes.at[group->code].code->name;
-            bool fixed = group->is_root || group->pinned || group->is_property || group->is_init || (group->hint && group->hint == own);
+            bool fixed = group->is_root || group->pinned || group->is_property || group->is_init ||
+                         (group->hint && group->hint == own);
             if (pass == 0 && !fixed) continue;
             pel_name wish = (group->class || own->text[0] == '<') && group->hint ? group->hint : own;
             if (wish->text[0] == '<') wish = pel_intern_c(s->ctx, "function");
             if (group->is_root) wish = pel_intern_c(s->ctx, "forward");
             pel_program_function *function = pel_new(s->ctx, pel_program_function);
-            *function = (pel_program_function){ .code = group->code, .class = group->class, .from_source = true,
-                                                .is_property = group->is_property };
+            *function = (pel_program_function){
+                .code = group->code, .class = group->class, .from_source = true, .is_property = group->is_property
+            };
             function->name = unique(s, &taken, group->class, wish);
             group->function = function;
         }
@@ -431,7 +445,9 @@ static void keep_modes(pel_synth *s, const pel_node *author, pel_node *def) {
         const pel_node *node = author->FunctionDef.decorator_list.at[i];
         const pel_node *name = node->kind == PEL_Call ? node->Call.func : node;
         if (node->kind == PEL_Call && (node->Call.args.n || node->Call.keywords.n)) continue;
-        pel_name last = name->kind == PEL_Attribute ? name->Attribute.attr : name->kind == PEL_Name ? name->Name.id : NULL;
+        pel_name last = name->kind == PEL_Attribute ? name->Attribute.attr
+                        : name->kind == PEL_Name    ? name->Name.id
+                                                    : NULL;
         for (size_t k = 0; k < PEL_COUNT(modes); k++) {
             if (!pel_name_is(last, modes[k])) continue;
             pel_node *mode = pel_library_expression(s->ctx, s->program, pel_format(s->ctx, "torch.%s", modes[k]));
@@ -470,8 +486,10 @@ static void find_unwritable(void *arg, pel_node **slot) {
     blame *b = arg;
     if (b->found) return;
     const pel_link *link = pel_link_at(b->s, *slot);
-    if (pel_map_has(&b->s->unwritable, PEL_KEY(*slot)) || (link && link->callee == PEL_CALLEE_INLINE)) b->found = *slot;
-    else pel_each_part(b->s, *slot, find_unwritable, b);
+    if (pel_map_has(&b->s->unwritable, PEL_KEY(*slot)) || (link && link->callee == PEL_CALLEE_INLINE))
+        b->found = *slot;
+    else
+        pel_each_part(b->s, *slot, find_unwritable, b);
 }
 
 static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const char *why) {
@@ -496,14 +514,17 @@ static void check(pel_synth *s, const reach *r) {
         blame b = { s, NULL };
         for (uint32_t k = 0; k < group->body.n && !b.found; k++) find_unwritable(&b, &group->body.at[k]);
         if (!b.found) continue;
-        pel_str text = b.found->kind == PEL_Name ? pel_name_str(b.found->Name.id)
-                       : b.found->kind == PEL_Attribute ? pel_name_str(b.found->Attribute.attr) : PEL_STR("?");
-        refuse(s, group, b.found->lineno, pel_format(s->ctx, "`%.*s` is an object without a literal", PEL_FMT(text)).ptr);
+        pel_str text = b.found->kind == PEL_Name        ? pel_name_str(b.found->Name.id)
+                       : b.found->kind == PEL_Attribute ? pel_name_str(b.found->Attribute.attr)
+                                                        : PEL_STR("?");
+        refuse(s, group, b.found->lineno,
+               pel_format(s->ctx, "`%.*s` is an object without a literal", PEL_FMT(text)).ptr);
     }
     if (s->program->remarks.n == 0) return;
     for (uint32_t i = 0; i < s->program->remarks.n; i++)
         if (s->program->remarks.at[i].kind == PEL_REMARK_REFUSED)
-            pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, s->program->remarks.at[i].line, 0, "%.*s", PEL_FMT(s->program->remarks.at[i].text));
+            pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, s->program->remarks.at[i].line, 0, "%.*s",
+                         PEL_FMT(s->program->remarks.at[i].text));
 }
 
 /* ---- what the root was not recorded with ---- */
@@ -517,7 +538,8 @@ static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
         pel_id value = log->activations.at[root->lanes[i]].locals[param->local];
         if (!pel_plain(s, value) || !pel_value_same(log, value, first)) return NULL;
     }
-    pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load), *value = pel_value_expression(s->ctx, s->program, first);
+    pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load),
+             *value = pel_value_expression(s->ctx, s->program, first);
     if (!value) return NULL;
     bool none = value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_NONE;
     if (value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_TRUE) return name;
@@ -545,7 +567,8 @@ static void guard_root(pel_synth *s, pel_group *root) {
         pel_node *test = as_recorded(s, root, p);
         if (test) pel_nodes_push(s->ctx, &tests, test);
     }
-    if (tests.n == 1) guard(s, &body, tests.at[0], "not recorded with this argument");
+    if (tests.n == 1)
+        guard(s, &body, tests.at[0], "not recorded with this argument");
     else if (tests.n) {
         pel_node *all = pel_node_new(s->ctx, PEL_BoolOp);
         all->BoolOp.op = PEL_And;
@@ -555,7 +578,8 @@ static void guard_root(pel_synth *s, pel_group *root) {
     if (s->asked_training && s->trained != s->evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),
                                             pel_intern_c(s->ctx, "training"), PEL_Load);
-        guard(s, &body, s->trained ? mode : pel_not(s->ctx, mode), s->trained ? "recorded in train mode only" : "recorded in eval mode only");
+        guard(s, &body, s->trained ? mode : pel_not(s->ctx, mode),
+              s->trained ? "recorded in train mode only" : "recorded in eval mode only");
     }
     for (uint32_t i = 0; i < root->body.n; i++) pel_nodes_push(s->ctx, &body, root->body.at[i]);
     root->body = body;
@@ -598,9 +622,12 @@ void pel_link_all(pel_synth *s) {
         pel_node *node = s->references.at[i].node;
         pel_group *group = s->references.at[i].group;
         if (!group || !r.seen[group->number]) continue;
-        if (node->kind == PEL_FunctionDef) node->FunctionDef.args = args[group->number];
-        else if (node->kind == PEL_Lambda) node->Lambda.args = args[group->number];
-        else if (node->kind == PEL_Name && group->function) node->Name.id = group->function->name;
+        if (node->kind == PEL_FunctionDef)
+            node->FunctionDef.args = args[group->number];
+        else if (node->kind == PEL_Lambda)
+            node->Lambda.args = args[group->number];
+        else if (node->kind == PEL_Name && group->function)
+            node->Name.id = group->function->name;
     }
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r.seen[i] && s->groups.at[i]->is_root && s->groups.at[i]->n_params) guard_root(s, s->groups.at[i]);

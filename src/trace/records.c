@@ -49,15 +49,16 @@ static pel_node *library(pel_synth *s, const char *path) {
 static void write_mapping_base(pel_synth *s, pel_id class) {
     pel_program_class *row = row_of(s, class);
     if (row->def) return;
-    row->def = parse_class(s->ctx, "class Base:\n"
-                                   "    def __setattr__(self, name, value):\n"
-                                   "        super().__setattr__(name, value)\n"
-                                   "        if value is not None:\n"
-                                   "            self[name] = value\n"
-                                   "    def __getitem__(self, key):\n"
-                                   "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
-                                   "    def to_tuple(self):\n"
-                                   "        return tuple(self.values())\n");
+    row->def = parse_class(s->ctx,
+                           "class Base:\n"
+                           "    def __setattr__(self, name, value):\n"
+                           "        super().__setattr__(name, value)\n"
+                           "        if value is not None:\n"
+                           "            self[name] = value\n"
+                           "    def __getitem__(self, key):\n"
+                           "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
+                           "    def to_tuple(self):\n"
+                           "        return tuple(self.values())\n");
     row->def->ClassDef.name = row->name;
     row->def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "collections.OrderedDict"));
 }
@@ -90,7 +91,8 @@ static void note_imports(imports *im, pel_nodes body) {
         pel_nodes names = from ? node->ImportFrom.names : node->Import.names;
         for (uint32_t k = 0; k < names.n; k++) {
             pel_name name = names.at[k]->alias.name, as = names.at[k]->alias.asname ? names.at[k]->alias.asname : name;
-            pel_str path = from ? pel_format(ctx, "%s.%s", node->ImportFrom.module->text, name->text) : pel_name_str(name);
+            pel_str path =
+                from ? pel_format(ctx, "%s.%s", node->ImportFrom.module->text, name->text) : pel_name_str(name);
             if (!from && !names.at[k]->alias.asname) { /* import a.b binds a */
                 size_t dot = 0;
                 while (dot < path.len && path.ptr[dot] != '.') dot++;
@@ -105,7 +107,8 @@ static void note_imports(imports *im, pel_nodes body) {
 static void write_imported(void *arg, pel_node **slot) {
     imports *im = arg;
     uint64_t path;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load && pel_map_get(&im->path, PEL_KEY((*slot)->Name.id), &path)) {
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load &&
+        pel_map_get(&im->path, PEL_KEY((*slot)->Name.id), &path)) {
         pel_node *made = pel_library_expression(im->s->ctx, im->s->program, pel_name_str((pel_name)(uintptr_t)path));
         if (made) *slot = made;
         return;
@@ -136,14 +139,16 @@ void pel_write_records(pel_synth *s) {
             row->def = pel_node_new(s->ctx, PEL_ClassDef);
             row->def->ClassDef.name = row->name;
             row->def->lineno = class->line;
-            for (uint32_t k = 0; k < row->methods.n; k++) pel_nodes_push(s->ctx, &row->def->ClassDef.body, row->methods.at[k]->def);
+            for (uint32_t k = 0; k < row->methods.n; k++)
+                pel_nodes_push(s->ctx, &row->def->ClassDef.body, row->methods.at[k]->def);
         }
         bool named = class->kind == PEL_CLASS_NAMEDTUPLE;
         if (row->def || (class->kind != PEL_CLASS_DATACLASS && !named)) continue;
         pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);
         def->ClassDef.name = row->name;
         def->lineno = class->line;
-        for (uint32_t k = 0; k < class->fields.n; k++) pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class->fields.at[k]));
+        for (uint32_t k = 0; k < class->fields.n; k++)
+            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class->fields.at[k]));
         if (class->fields.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
         row->def = def;
         if (named) {

@@ -4,9 +4,9 @@
 typedef struct use { /* of one function's result, over all its calls */
     uint32_t n;      /* parts of the tuple; 0: not known yet */
     bool blocked;
-    uint64_t used;   /* parts that somebody wants */
-    PEL_VEC(pel_node *) assigns;   /* a, b = f(x) */
-    PEL_VEC(pel_node **) items;    /* f(x)[0] */
+    uint64_t used;               /* parts that somebody wants */
+    PEL_VEC(pel_node *) assigns; /* a, b = f(x) */
+    PEL_VEC(pel_node **) items;  /* f(x)[0] */
 } use;
 
 typedef struct survey {
@@ -40,8 +40,10 @@ static void look(void *arg, pel_node **slot) {
         bool names = target->kind == PEL_Tuple && fits(u, target->Tuple.elts.n);
         for (uint32_t i = 0; names && i < target->Tuple.elts.n; i++) {
             const pel_node *part = target->Tuple.elts.at[i];
-            if (part->kind == PEL_Starred) names = false;
-            else if (part->kind != PEL_Name || part->Name.id != v->blank) u->used |= (uint64_t)1 << i;
+            if (part->kind == PEL_Starred)
+                names = false;
+            else if (part->kind != PEL_Name || part->Name.id != v->blank)
+                u->used |= (uint64_t)1 << i;
         }
         if (!names) u->blocked = true;
         pel_push(v->s->ctx, &u->assigns, node);
@@ -56,7 +58,8 @@ static void look(void *arg, pel_node **slot) {
             value->integer.small < PARTS_MAX) {
             u->used |= (uint64_t)1 << value->integer.small;
             pel_push(v->s->ctx, &u->items, slot);
-        } else u->blocked = true;
+        } else
+            u->blocked = true;
         look_inside(v, node->Subscript.value);
         return;
     }
@@ -88,12 +91,16 @@ static void see_return(void *arg, pel_node **slot) {
         pel_nodes left = { 0 };
         for (uint32_t i = 0; i < r->n; i++) {
             pel_node *part = value->Tuple.elts.at[i];
-            if (r->kept >> i & 1) pel_nodes_push(r->ctx, &left, part);
-            else if (!pel_pure(r->s, part)) r->fine = false;
+            if (r->kept >> i & 1)
+                pel_nodes_push(r->ctx, &left, part);
+            else if (!pel_pure(r->s, part))
+                r->fine = false;
             if (part->kind == PEL_Starred) r->fine = false;
         }
-        if (r->cut && left.n == 1) node->Return.value = left.at[0];
-        else if (r->cut) value->Tuple.elts = left;
+        if (r->cut && left.n == 1)
+            node->Return.value = left.at[0];
+        else if (r->cut)
+            value->Tuple.elts = left;
         return;
     }
     if (pel_kinds[node->kind].class == PEL_STMT || node->kind == PEL_ExceptHandler) pel_each_child(node, see_return, r);
@@ -104,8 +111,10 @@ static void cut_assign(pel_synth *s, pel_node *node, uint64_t kept) {
     pel_nodes left = { 0 };
     for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
         if (kept >> i & 1) pel_nodes_push(s->ctx, &left, target->Tuple.elts.at[i]);
-    if (left.n == 1) node->Assign.targets = pel_nodes_one(s->ctx, left.at[0]);
-    else target->Tuple.elts = left;
+    if (left.n == 1)
+        node->Assign.targets = pel_nodes_one(s->ctx, left.at[0]);
+    else
+        target->Tuple.elts = left;
 }
 
 static uint32_t count(uint64_t set) {
@@ -136,8 +145,11 @@ bool pel_drop_results(pel_synth *s, const bool *reached) {
         for (uint32_t k = 0; k < u->items.n; k++) {
             pel_node *item = *u->items.at[k];
             uint32_t index = (uint32_t)item->Subscript.slice->Constant.value->integer.small;
-            if (count(kept) == 1) *u->items.at[k] = item->Subscript.value;
-            else item->Subscript.slice = pel_make_constant(s->ctx, pel_const_int(s->ctx, count(kept & (((uint64_t)1 << index) - 1))));
+            if (count(kept) == 1)
+                *u->items.at[k] = item->Subscript.value;
+            else
+                item->Subscript.slice =
+                    pel_make_constant(s->ctx, pel_const_int(s->ctx, count(kept & (((uint64_t)1 << index) - 1))));
         }
         changed = true;
     }

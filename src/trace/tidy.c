@@ -18,15 +18,20 @@ static void count_reads(void *arg, pel_node **slot) {
     counting *c = arg;
     const pel_node *node = *slot;
     if (node->kind == PEL_Name && node->Name.id == c->name && node->Name.ctx == PEL_Load) c->n++;
-    if (node->kind == PEL_AugAssign && node->AugAssign.target->kind == PEL_Name && node->AugAssign.target->Name.id == c->name) c->n++;
+    if (node->kind == PEL_AugAssign && node->AugAssign.target->kind == PEL_Name &&
+        node->AugAssign.target->Name.id == c->name)
+        c->n++;
     pel_each_part(c->s, *slot, count_reads, c);
 }
 
 /* a = e; b = a, where nobody else reads a  ->  b = e */
 static bool hands_on(const tidying *t, const pel_node *node, const pel_node *next) {
-    if (node->kind != PEL_Assign || next->kind != PEL_Assign || node->Assign.targets.n != 1 || next->Assign.targets.n != 1) return false;
+    if (node->kind != PEL_Assign || next->kind != PEL_Assign || node->Assign.targets.n != 1 ||
+        next->Assign.targets.n != 1)
+        return false;
     const pel_node *a = node->Assign.targets.at[0], *b = next->Assign.targets.at[0], *value = next->Assign.value;
-    if (a->kind != PEL_Name || b->kind != PEL_Name || value->kind != PEL_Name || value->Name.id != a->Name.id) return false;
+    if (a->kind != PEL_Name || b->kind != PEL_Name || value->kind != PEL_Name || value->Name.id != a->Name.id)
+        return false;
     counting c = { t->s, a->Name.id, 0 };
     for (uint32_t i = 0; i < t->group->body.n; i++) count_reads(&c, &t->group->body.at[i]);
     return c.n == 1;
@@ -39,9 +44,9 @@ static void tidy_blocks(const tidying *t, pel_node *node) {
 
 /* x = e; return x  ->  return e */
 static bool returns_it(const pel_node *assign, const pel_node *next) {
-    return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 && assign->Assign.targets.at[0]->kind == PEL_Name &&
-           next->kind == PEL_Return && next->Return.value && next->Return.value->kind == PEL_Name &&
-           next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
+    return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 &&
+           assign->Assign.targets.at[0]->kind == PEL_Name && next->kind == PEL_Return && next->Return.value &&
+           next->Return.value->kind == PEL_Name && next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
 }
 
 static bool is_int(const pel_node *node, int64_t value) {
@@ -69,7 +74,9 @@ static void tidy_expression(void *arg, pel_node **slot) {
 /* for i, x in enumerate(xs): where nobody reads i */
 static void tidy_for(pel_node *node) {
     pel_node *iter = node->For.iter, *target = node->For.target;
-    if (iter->kind != PEL_Call || iter->Call.func->kind != PEL_Name || !pel_name_is(iter->Call.func->Name.id, "enumerate")) return;
+    if (iter->kind != PEL_Call || iter->Call.func->kind != PEL_Name ||
+        !pel_name_is(iter->Call.func->Name.id, "enumerate"))
+        return;
     if (target->kind != PEL_Tuple || target->Tuple.elts.n != 2 || iter->Call.args.n == 0) return;
     const pel_node *count = target->Tuple.elts.at[0];
     if (count->kind != PEL_Name || !pel_name_is(count->Name.id, "_")) return;
@@ -79,9 +86,11 @@ static void tidy_for(pel_node *node) {
 
 /* if t: x = True, else: x = False */
 static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
-    if (node->kind != PEL_If || node->If.body.n != 1 || node->If.orelse.n != 1 || !pel_gives_truth(node->If.test)) return node;
+    if (node->kind != PEL_If || node->If.body.n != 1 || node->If.orelse.n != 1 || !pel_gives_truth(node->If.test))
+        return node;
     const pel_node *yes = node->If.body.at[0], *no = node->If.orelse.at[0];
-    if (yes->kind != PEL_Assign || no->kind != PEL_Assign || !pel_same_list(yes->Assign.targets, no->Assign.targets)) return node;
+    if (yes->kind != PEL_Assign || no->kind != PEL_Assign || !pel_same_list(yes->Assign.targets, no->Assign.targets))
+        return node;
     bool plain = is_truth(yes->Assign.value, true) && is_truth(no->Assign.value, false);
     bool flipped = is_truth(yes->Assign.value, false) && is_truth(no->Assign.value, true);
     if (!plain && !flipped) return node;
