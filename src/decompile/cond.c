@@ -171,7 +171,7 @@ static run_end run(pel_lift *l, const graph *g, stack *s, uint32_t base, uint32_
             *at = next;
             continue;
         }
-        if (ins->op == PEL_I_JUMP) return one ? RUN_JUMP : RUN_STOP;
+        if (ins->op == PEL_I_JUMP || i == l->copy_at) return one ? RUN_JUMP : RUN_STOP;
         if (ins->op == PEL_I_FOR) {
             uint32_t next = pel_read_inline_comp(l, s, i);
             if (next == PEL_NONE) return RUN_STOP;
@@ -386,10 +386,11 @@ bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out
             continue;
         }
         cnode node = { .start = start, .jump = pos, .kind = VALUE, .yes = { e, 0 }, .t = pos, .f = pos };
-        if (end == RUN_JUMP) node.t = node.f = l->c->at[pos].target;
+        bool is_copy = pos == l->copy_at;
+        if (end == RUN_JUMP) node.t = node.f = is_copy ? l->copy_of : l->c->at[pos].target;
         pel_push(l->ctx, &g, node);
         if (end == RUN_JUMP) {
-            pos++;
+            pos = is_copy ? l->copy_end : pos + 1;
             if (pos >= limit || l->c->target_of[pos] == 0) break;
             continue;
         }

@@ -73,6 +73,7 @@ static pel_lift *lift_for(pel_lift *outer, const pel_code_object *code) {
     l->bodies = outer->bodies;
     l->places = outer->places;
     l->depth = outer->depth;
+    l->copy_at = PEL_NONE;
     return l;
 }
 

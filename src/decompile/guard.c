@@ -103,7 +103,7 @@ static uint32_t body_end(const pel_lift *l, uint32_t from, uint32_t end, uint32_
     uint32_t furthest = end;
     for (uint32_t i = from; i < end; i++) {
         uint32_t to = l->c->at[i].target;
-        if (to == PEL_NONE || to <= furthest || to >= limit) continue;
+        if (to == PEL_NONE || to <= furthest || to > limit || to >= l->c->n) continue;
         if (l->c->at[to].level != l->c->at[from].level || !pel_ends(&l->c->at[to - 1])) continue;
         furthest = to;
     }

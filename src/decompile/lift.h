@@ -108,6 +108,7 @@ typedef struct pel_lift {
     pel_name class_name; /* of the innermost class, for private names; NULL outside classes */
     bool *open;          /* by guard: its statement is being read */
     bool *head_open;     /* by instruction: its loop is being read */
+    uint32_t copy_at, copy_of, copy_end; /* instructions that are read as a jump to their copy; copy_at may be PEL_NONE */
     bool *unseen;        /* by instruction: a store that no statement shows */
     uint32_t *back;      /* by instruction: the last jump that comes back to it, or PEL_NONE */
     int trial;

@@ -318,7 +318,7 @@ static uint32_t copied_test(const pel_lift *l, uint32_t body, uint32_t bottom, u
     for (; length < body && length <= bottom - body; length++) {
         uint32_t i = body - 1 - length, k = bottom - length;
         const pel_ins *a = &l->c->at[i], *b = &l->c->at[k];
-        if (a->op != b->op || a->sub != b->sub || a->arg != b->arg) break;
+        if (a->op != b->op || (a->sub != b->sub && a->target == PEL_NONE) || a->arg != b->arg) break;
         if (a->op == PEL_I_CONST ? !pel_const_same(a->value, b->value) : a->name != b->name) break;
         if (a->target != PEL_NONE) {
             bool same = (a->target == body && b->target == body) || pel_resolve(l, a->target) == pel_resolve(l, b->target) ||
@@ -481,6 +481,43 @@ static void return_ternaries(pel_lift *l, pel_nodes *body) {
     }
 }
 
+/* The first instruction from i on that ends its path, nothing jumping before it; PEL_NONE if there is none near. */
+static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
+    for (uint32_t steps = 0; i < limit && steps < 200; i++, steps++) {
+        if (pel_ends(&l->c->at[i])) return i;
+        if (pel_is_cond(&l->c->at[i]) || l->c->at[i].op == PEL_I_FOR) return PEL_NONE;
+    }
+    return PEL_NONE;
+}
+
+/* return f(a if c else b): the call and the return behind the two arms are short enough to be copied into both. Both
+ * arms then end alike; the first copy is read as a jump to the second. */
+static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
+    uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit);
+    if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second || l->c->at[first].op == PEL_I_JUMP) return false;
+    uint32_t length = 0;
+    while (length < 8 && first - length > t->next && second - length > t->otherwise) {
+        const pel_ins *a = &l->c->at[first - length], *b = &l->c->at[second - length];
+        bool same = a->op == b->op && a->arg == b->arg && (a->sub == b->sub || a->op == PEL_I_RETURN);
+        same = same && (a->op == PEL_I_CONST ? pel_const_same(a->value, b->value) : a->name == b->name);
+        if (!same) break;
+        length++;
+    }
+    for (; length > 0; length--) {
+        l->copy_at = first + 1 - length;
+        l->copy_of = second + 1 - length;
+        l->copy_end = first + 1;
+        test ignored = { 0 };
+        l->trial++; /* a test is no answer here */
+        bool made = pel_read_cond(l, s, at, limit, &ignored, next);
+        l->trial--;
+        l->copy_at = PEL_NONE;
+        l->broken = false;
+        if (made) return true;
+    }
+    return false;
+}
+
 /* Behind the pop of a loop's iterator: the code of a `break` that the compiler replaced by a copy of where it leads. */
 static uint32_t copied_break(const pel_lift *l, const loop *lp, uint32_t at) {
     const pel_ins *first = &l->c->at[at];
@@ -520,6 +557,10 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             test t;
             uint32_t next;
             if (pel_read_cond(l, s, at, r->end, &t, &next)) {
+                at = next;
+                continue;
+            }
+            if (s->n > r->base + 1 && read_copied_tail(l, s, at, r->end, &t, &next)) {
                 at = next;
                 continue;
             }
