@@ -815,8 +815,7 @@ static bool waits_for_store(const pel_canon *c, uint32_t at) {
         if (ins[i].is_target) return false;
     bool is_pair =
         makes_value(&ins[0]) && ins[0].op != PEL_I_SWAP && ins[1].op == PEL_I_CONST && ins[2].op == PEL_I_STORE;
-    return is_pair && ins[3].op != PEL_I_STORE && ins[3].op != PEL_I_POP && ins[3].op != PEL_I_UNPACK &&
-           ins[3].op != PEL_I_UNPACK_EX;
+    return is_pair && ins[3].op != PEL_I_STORE && ins[3].op != PEL_I_UNPACK && ins[3].op != PEL_I_UNPACK_EX;
 }
 
 bool pel_is_juggled(const pel_canon *c) {
