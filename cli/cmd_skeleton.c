@@ -1,5 +1,40 @@
 #include "cli.h"
 
+#include <string.h>
+
+/* A trace file needs no Python: the skeleton is written from what was recorded. */
+static int skeleton_of_trace(const cli_args *args, pel_ctx *ctx, const cli_input *input) {
+    pel_skeleton_options how = { .as_json = cli_has(args, "json"), .dump = cli_has(args, "dump") };
+    pel_error error;
+    pel_text text;
+    if (!pellucid_skeleton(ctx, input->bytes, &how, &text, &error)) return cli_report(ctx, input, &error, how.as_json);
+    int result = cli_write(cli_value(args, "output"), text);
+    if (result == CLI_FINE && how.as_json && !cli_has(args, "output")) putchar('\n');
+    /* nothing compared it with the model */
+    return result != CLI_FINE || how.dump ? result : CLI_INCOMPLETE;
+}
+
+static int run(const cli_args *args) {
+    const char *spec = args->operands[0];
+    cli_input input;
+    pel_error error;
+    bool is_read = cli_read(spec, PEL_TRACE_MAX, &input, &error);
+    if (strchr(spec, ':') && !(is_read && pellucid_is_trace(input.bytes))) {
+        if (is_read) cli_release(&input);
+        return cli_run_python(args);
+    }
+    pel_ctx *ctx = pellucid_open(NULL);
+    if (!ctx) {
+        fputs("pellucid: out of memory\n", stderr);
+        return CLI_BAD_INPUT;
+    }
+    int result =
+        is_read ? skeleton_of_trace(args, ctx, &input) : cli_report(ctx, &input, &error, cli_has(args, "json"));
+    if (is_read) cli_release(&input);
+    pellucid_close(ctx);
+    return result;
+}
+
 static const cli_option options[] = {
     { 'o', "output", "FILE", "where the source goes (default standard output)", NULL },
     CLI_OPTION_MODEL,
@@ -9,12 +44,13 @@ static const cli_option options[] = {
     { 0, "no-verify", NULL, "don't compare the skeleton with the model", NULL },
     { 0, "anyway", NULL, "write the skeleton even if it differs from the model", NULL },
     { 0, "save-trace", "FILE", "keep the log of the runs", NULL },
+    { 0, "dump", NULL, "of a trace: its log as text, for people", NULL },
     CLI_OPTION_END,
 };
 
 const cli_command cli_cmd_skeleton = {
     .name = "skeleton",
-    .operands = "SPEC",
+    .operands = "SPEC|TRACE",
     .summary = "record a running model and write the program that ran",
     .about = "Builds the model that SPEC names, runs it under a recorder and writes one file that\n"
              "imports torch alone: the author's classes and names, without what did not run.\n"
@@ -26,11 +62,14 @@ const cli_command cli_cmd_skeleton = {
              "SPEC is file.py:callable, package.module:callable(arguments), timm:NAME,\n"
              "hf:CONFIG.json or hf:MODEL_TYPE. The callable returns a module, or a module with its\n"
              "inputs. Inputs are random tensors of the given shapes, what a callable returns, or\n"
-             "what the model says of itself. Exit 3: equal where it must be, not everywhere.",
+             "what the model says of itself. Exit 3: equal where it must be, not everywhere.\n"
+             "\n"
+             "TRACE is a file that --save-trace kept: the skeleton is written from it without Python\n"
+             "and without torch, unverified (exit 3).",
     .example = "$ pellucid skeleton timm:resnet18 -o resnet18.py\n"
                "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
-    .run = cli_run_python,
+    .run = run,
 };

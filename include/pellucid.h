@@ -174,6 +174,23 @@ PEL_API bool pellucid_dis(pel_ctx *ctx, pel_text bytes, const pel_dis_options *o
 /* {"error": {"file", "line", "column", "offset", "code", "message"}}, as --json prints it. */
 PEL_API pel_text pellucid_error_json(pel_ctx *ctx, pel_text file, const pel_error *error);
 
+/* ---- recorded runs ---- */
+
+#define PEL_TRACE_MAX ((size_t)2 << 30) /* larger files are refused with PEL_E_TOO_BIG */
+
+/* Whether the bytes begin as a trace file does. */
+PEL_API bool pellucid_is_trace(pel_text bytes);
+
+typedef struct pel_skeleton_options {
+    bool dump;    /* the log as text, for people, instead of the skeleton */
+    bool as_json; /* {"root": name, "source": text, "functions": n, "from_source": n} */
+} pel_skeleton_options;
+
+/* The skeleton of the runs that a trace file holds: the source of one Python file. It has not been compared with
+ * the model: that needs the model. */
+PEL_API bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options *options, pel_text *out,
+                               pel_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #include "decompile/line_map.h"
 #include "python/parse.h"
 #include "python/print.h"
+#include "trace/program.h"
 
 const char *pellucid_version(void) { return PELLUCID_VERSION; }
 
@@ -288,4 +289,67 @@ pel_text pellucid_error_json(pel_ctx *ctx, pel_text file, const pel_error *error
     pel_err err;
     if (!pel_attempt(ctx, error_body, &call, &err)) return text_of(PEL_STR("{\"error\":{\"code\":\"MEMORY\"}}"));
     return text_of(pel_buf_str(&call.out));
+}
+
+/* ---- recorded runs ---- */
+
+typedef struct trace_call {
+    pel_str bytes;
+    pel_skeleton_options options;
+    pel_buf out;
+} trace_call;
+
+static void skeleton_json(const pel_skeleton *skeleton, pel_buf *out) {
+    unsigned n_functions = 0, n_from_source = 0;
+    for (uint32_t i = 0; i < skeleton->program->functions.n; i++) {
+        const pel_program_function *function = skeleton->program->functions.at[i];
+        if (function->dead || !function->def) continue;
+        n_functions++;
+        n_from_source += function->from_source;
+    }
+    pel_json json = pel_json_to(out);
+    pel_json_object(&json);
+    pel_json_key(&json, "root");
+    pel_json_str(&json, pel_name_str(skeleton->root));
+    pel_json_key(&json, "source");
+    pel_json_str(&json, skeleton->source);
+    pel_json_key(&json, "functions");
+    pel_json_int(&json, n_functions);
+    pel_json_key(&json, "from_source");
+    pel_json_int(&json, n_from_source);
+    pel_json_end_object(&json);
+}
+
+static void skeleton_body(pel_ctx *ctx, void *arg) {
+    trace_call *call = arg;
+    if (call->bytes.len > PEL_TRACE_MAX)
+        pel_throw(ctx, PEL_E_TOO_BIG, 0, "%zu bytes are more than the limit of %zu", call->bytes.len, PEL_TRACE_MAX);
+    const pel_log *log = pel_log_read(ctx, call->bytes);
+    if (call->options.dump) {
+        pel_log_dump(ctx, log, &call->out);
+        return;
+    }
+    pel_skeleton skeleton;
+    pel_synthesise(ctx, log, &skeleton);
+    if (call->options.as_json)
+        skeleton_json(&skeleton, &call->out);
+    else
+        pel_put(&call->out, skeleton.source);
+}
+
+bool pellucid_is_trace(pel_text bytes) { return pel_log_is_file(str_of(bytes)); }
+
+bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options *options, pel_text *out,
+                       pel_error *error) {
+    trace_call call = { .bytes = str_of(trace), .out = pel_buf_in(ctx) };
+    if (options) call.options = *options;
+    pel_err err;
+    bool done = pel_attempt(ctx, skeleton_body, &call, &err);
+    if (done) {
+        *out = text_of(pel_buf_str(&call.out));
+    } else {
+        err.line = 0; /* of one of the author's files: the message names it */
+        give_error(&err, (pel_str){ "", 0 }, error);
+    }
+    return done;
 }

@@ -126,11 +126,9 @@ class Workshop:
         self._restore()
         self.random.restore()
 
-    def _new_recorder(self) -> Any:
+    def _new_recorder(self, tracked: bool = True) -> Any:
         from ._pellucid import Recorder
-        recorder = Recorder(self.model, **({"leaves": self.leaves} if self.leaves else {}))
-        recorder.origin = self.origin
-        return recorder
+        return Recorder(self.model, leaves=self.leaves, origin=self.origin, tracked=tracked)
 
     def _restore(self) -> None:
         for remark in self.state.restore():
@@ -224,7 +222,15 @@ class Workshop:
         from . import _check
         self.given = inputs
         self.progress("recording")
-        self._record(Call("given", self._inner(inputs, "given", self.grad), self.grad))
+        call = Call("given", self._inner(inputs, "given", self.grad), self.grad)
+        try:
+            self._record(call)
+        except Exception:
+            self._restore()
+            self._play(call, "given")  # raises if it is the model that can't, and not the recorder's tracked numbers
+            self.recorder = self._new_recorder(tracked=False)
+            self._record(call)
+            self.report.remarks.append("sizes are fixed: the model doesn't run with numbers that are tracked")
         given = self.recorded[0]
         self.progress("running the original")
         start = time.perf_counter()

@@ -95,6 +95,8 @@ class Report:
         sign = {"passed": "ok", "failed": "FAILED", "refused": "refused", "skipped": "-"}
         lines = [f"{c.name:28} {sign[c.status]:8} {c.detail}".rstrip() for c in self.checks]
         lines += [f"note: {r}" for r in self.remarks]
+        lines += [f"{kind}: {text}" + (f" ({file}:{line})" if file else "")
+                  for kind, text, file, line in self.synthesis.get("remarks", ())]
         lines.append("seconds: " + ", ".join(f"{k} {v:.2f}" for k, v in self.seconds.items()))
         return "\n".join(lines)
 

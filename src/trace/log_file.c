@@ -464,3 +464,5 @@ pel_log *pel_log_read(pel_ctx *ctx, pel_str bytes) {
     pel_log_check(ctx, log);
     return log;
 }
+
+bool pel_log_is_file(pel_str bytes) { return bytes.len >= sizeof MAGIC && memcmp(bytes.ptr, MAGIC, sizeof MAGIC) == 0; }

@@ -27,6 +27,11 @@ def referee_here(model, source, root, sequences, extra=(), patience=0.0):
 
 
 @pytest.fixture
+def pellucid_program(request):
+    return request.getfixturevalue("pellucid")  # the fixture's name is the package's here
+
+
+@pytest.fixture
 def here(monkeypatch) -> None:
     monkeypatch.setattr(_skeleton, "verify", referee_here)
 
@@ -167,3 +172,21 @@ def test_nothing_recorded() -> None:
     with pytest.raises(pellucid.SkeletonError, match="no call"):
         recording.skeleton()
     assert nn.Module.__call__.__module__ == "torch.nn.modules.module"
+
+
+def test_from_a_trace_without_python(here, tmp_path, pellucid_program) -> None:
+    """The program writes the same skeleton from the kept log, and refuses what is none."""
+    model, x = plain()
+    made = pellucid.skeleton(model, (x,), origin="tests:Plain")
+    path = tmp_path / "plain.trace"
+    path.write_bytes(made.trace)
+    result = pellucid_program("skeleton", path)
+    assert result.code == 3, "nothing compared it"
+    assert [line for line in result.out.splitlines() if not line.startswith("#")] == [
+        line for line in made.source.splitlines() if not line.startswith("#")]
+    assert '"root":"Plain"' in pellucid_program("skeleton", path, "--json").out
+    assert pellucid_program("skeleton", path, "--dump").out.startswith("origin tests:Plain")
+    for size in range(0, len(made.trace), max(1, len(made.trace) // 40)):
+        path.write_bytes(made.trace[:size])
+        assert pellucid_program("skeleton", path).code == 2
+    assert pellucid_program("skeleton", tmp_path / "none").code == 2
