@@ -121,6 +121,48 @@ bool pel_pure(const pel_synth *s, const pel_node *expression) {
     return a.pure;
 }
 
+/* Whether running statements does more than bind local names. Assertions count: what is known of a function's result
+ * is known on their conditions. */
+bool pel_body_has_effect(const pel_synth *s, pel_nodes body) {
+    for (uint32_t i = 0; i < body.n; i++) {
+        const pel_node *node = body.at[i];
+        switch (node->kind) {
+        case PEL_Expr:
+            if (!pel_pure(s, node->Expr.value)) return true;
+            break;
+        case PEL_Assign:
+            if (!pel_pure(s, node->Assign.value)) return true;
+            for (uint32_t k = 0; k < node->Assign.targets.n; k++) {
+                uint8_t kind = node->Assign.targets.at[k]->kind;
+                if (kind != PEL_Name && kind != PEL_Tuple) return true;
+                for (uint32_t e = 0; kind == PEL_Tuple && e < node->Assign.targets.at[k]->Tuple.elts.n; e++)
+                    if (node->Assign.targets.at[k]->Tuple.elts.at[e]->kind != PEL_Name) return true;
+            }
+            break;
+        case PEL_AugAssign:
+            if (node->mark || node->AugAssign.target->kind != PEL_Name || !pel_pure(s, node->AugAssign.value)) return true;
+            break;
+        case PEL_Return:
+            if (node->Return.value && !pel_pure(s, node->Return.value)) return true;
+            break;
+        case PEL_If:
+            if (!pel_pure(s, node->If.test) || pel_body_has_effect(s, node->If.body) || pel_body_has_effect(s, node->If.orelse))
+                return true;
+            break;
+        case PEL_For:
+            if (!pel_pure(s, node->For.iter) || pel_body_has_effect(s, node->For.body) || pel_body_has_effect(s, node->For.orelse))
+                return true;
+            break;
+        case PEL_FunctionDef:
+        case PEL_Pass:
+        case PEL_Break:
+        case PEL_Continue: break;
+        default: return true; /* assert may fail, while may not end; with, delete, nonlocal do something */
+        }
+    }
+    return false;
+}
+
 /* ---- statements ---- */
 
 static pel_nodes sweep_body(sweep *sw, pel_nodes body, bits live);

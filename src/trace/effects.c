@@ -70,6 +70,7 @@ bool pel_library_pure(pel_str path) {
         "fill_diagonal",
     };
     if (AMONG(path, builtins)) return true;
+    if (pel_library_ambient(path) && pel_str_starts(path, PEL_STR("numpy."))) return false;
     pel_str name = last_part(path);
     if (in_place(name) || AMONG(name, draws)) return false;
     for (size_t i = 0; i < PEL_COUNT(modules); i++)
@@ -113,6 +114,9 @@ bool pel_library_ambient(pel_str path) {
                                          "is_autocast_enabled",    "get_autocast_dtype",
                                          "get_autocast_gpu_dtype", "is_autocast_cpu_enabled",
                                          "get_autocast_cpu_dtype" };
+    static const char *const elsewhere[] = { "numpy.random.", "random.", "time.", "os.", "datetime.", "uuid." };
+    for (size_t i = 0; i < PEL_COUNT(elsewhere); i++)
+        if (pel_str_starts(path, pel_str_of(elsewhere[i]))) return true;
     return pel_str_starts(path, PEL_STR("torch.")) && AMONG(last_part(path), names);
 }
 

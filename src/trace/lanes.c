@@ -427,6 +427,18 @@ static void enter(pel_walk *w, pel_front front) {
     }
 }
 
+/* *args that a function inside of this one reads: it must be there under its own name. */
+static void bind_captured(pel_walk *w) {
+    const pel_code_object *code = w->log->codes.at[w->group->code].code;
+    for (uint32_t i = 0; i < code->cellvars.n; i++) {
+        pel_slot *slot = pel_env_slot(w, code->cellvars.at[i]);
+        if (!slot->gone) continue;
+        pel_node *whole = pel_parts_text(w, slot->parts);
+        pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, pel_make_name(w->ctx, slot->name, PEL_Store), whole));
+        slot->gone = false;
+    }
+}
+
 static void walk_function(pel_ctx *ctx, void *arg) {
     pel_walk *w = arg;
     pel_group *group = w->group;
@@ -441,6 +453,7 @@ static void walk_function(pel_ctx *ctx, void *arg) {
     enter(w, front);
     pel_nodes body = { 0 };
     w->out = &body;
+    bind_captured(w);
     if (node->kind == PEL_Lambda) {
         pel_val *val = pel_eval(w, front, node->Lambda.body);
         w->result = val->taint;

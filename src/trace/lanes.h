@@ -233,6 +233,7 @@ pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message);
 bool pel_gives_truth(const pel_node *node);
 pel_node *pel_not(pel_ctx *ctx, pel_node *test);
+pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts);
 pel_node *pel_shallow(pel_walk *w, const pel_node *node);
 pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
@@ -251,13 +252,14 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 /* ---- lanes_call.c ---- */
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
 bool pel_on_records(const pel_walk *w, const pel_kids *kids); /* all of them methods of dataclasses or named tuples */
+bool pel_looks_up(const pel_walk *w, const pel_kids *kids); /* one of them is a __getattr__ hook */
 void pel_forget_kids(pel_walk *w, const pel_kids *kids);
 void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name);
 
 /* ---- effects.c: what calls of torch and the standard library do ---- */
 bool pel_library_pure(pel_str path);    /* gives a value and does nothing else */
 bool pel_library_settled(pel_str path); /* its plain result does not depend on the data of its arguments */
-bool pel_library_ambient(pel_str path); /* its result depends on a mode of torch that may change */
+bool pel_library_ambient(pel_str path); /* its result depends on a mode of torch, on chance or on the time */
 bool pel_method_pure(uint8_t value_kind, pel_name name);
 
 /* ---- lanes_stmt.c ---- */
@@ -284,6 +286,7 @@ static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
 bool pel_remove_dead(pel_synth *s, pel_group *group);
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
 bool pel_pure(const pel_synth *s, const pel_node *expression);
+bool pel_body_has_effect(const pel_synth *s, pel_nodes body);
 /* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
 void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
 void pel_tidy_group(pel_synth *s, pel_group *group);

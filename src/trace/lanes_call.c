@@ -316,7 +316,11 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
     link->node = text;
     c->val->text = text;
     c->val->taint = target->result_taint;
-    c->val->effect = c->val->effect || target->has_effect || (target->is_init && callee->kind == PEL_V_CLASS);
+    bool dynamic = false;
+    for (uint32_t i = 0; i < c->n_args; i++) dynamic |= pel_dynamic(w, front, c->args[i].val);
+    bool looks_up = c->base && c->base->lost && !dynamic; /* asks an object that was there before the run */
+    bool makes = target->is_init && callee->kind == PEL_V_CLASS;
+    c->val->effect = c->val->effect || (target->has_effect && !looks_up) || makes;
     c->val->lost = link->callee == PEL_CALLEE_AS_WRITTEN && c->func->lost;
     pel_push(w->ctx, &w->s->links, link);
     pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(text), PEL_KEY(link));
@@ -331,6 +335,15 @@ bool pel_on_records(const pel_walk *w, const pel_kids *kids) {
         if (kind != PEL_CLASS_DATACLASS && kind != PEL_CLASS_NAMEDTUPLE) return false;
     }
     return kids->n > 0;
+}
+
+bool pel_looks_up(const pel_walk *w, const pel_kids *kids) {
+    for (uint32_t i = 0; i < kids->n; i++) {
+        const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
+        pel_name code = w->log->codes.at[child->code].code->name;
+        if (pel_name_is(code, "__getattr__") || pel_name_is(code, "__getattribute__")) return true;
+    }
+    return false;
 }
 
 void pel_forget_kids(pel_walk *w, const pel_kids *kids) {
@@ -577,6 +590,14 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
                        (container && !c->base->taint && !asked_by_data);
         }
     }
+    if (callee->kind == PEL_V_METHOD && callee->n > 1 && pel_value_at(w->log, callee->items[1])->kind == PEL_V_LIBRARY)
+        ambient |= pel_library_ambient(pel_value_at(w->log, callee->items[1])->text);
+    const pel_value *owner = c->base ? pel_value_at(w->log, c->base->at[0]) : NULL;
+    if (owner && owner->kind == PEL_V_LIBRARY) { /* np.random.rand is a method of an object that the module holds */
+        pel_str path = pel_format(w->ctx, "%.*s.%s", PEL_FMT(owner->text), c->node->Call.func->Attribute.attr->text);
+        ambient |= pel_library_ambient(path);
+        if (pel_str_starts(path, PEL_STR("numpy.random."))) pure = false;
+    }
     if (is_autograd(w, c)) pure = true;
     for (uint32_t i = 0; i < c->kids.n; i++) {                   /* callbacks: as pure as what they call */
         if (!dynamic && pure && callee->kind == PEL_V_LIBRARY) { /* getattr, len, isinstance ask a fixed object */
@@ -657,6 +678,39 @@ static void build_module(pel_walk *w, pel_front front, call *c) {
     c->func->lost = false;
 }
 
+/* functools.partial of a library function, held by something that the output has not: F.gelu(x, approximate="tanh"). */
+static void expand_partial(pel_walk *w, pel_front front, call *c) {
+    const pel_value *partial = pel_value_at(w->log, c->callee[0]);
+    if (partial->kind != PEL_V_PARTIAL || partial->n != 3 || pel_value_at(w->log, partial->items[0])->kind != PEL_V_LIBRARY) return;
+    for (uint32_t i = 1; i < front.n; i++)
+        if (c->callee[i] != c->callee[0] && !pel_value_same(w->log, c->callee[i], c->callee[0])) return;
+    const pel_value *args = pel_value_at(w->log, partial->items[1]), *keywords = pel_value_at(w->log, partial->items[2]);
+    argument *all = pel_new_array(w->ctx, c->n_args + args->n + keywords->n / 2 + 1u, argument);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < args->n; i++) {
+        pel_node *text = pel_value_expression(w->ctx, w->s->program, args->items[i]);
+        if (!text) return;
+        all[n++].val = pel_val_new(w, front, text);
+    }
+    for (uint32_t i = 0; i < c->n_args; i++) all[n++] = c->args[i];
+    for (uint32_t i = 0; i + 1 < keywords->n; i += 2) {
+        const pel_value *key = pel_value_at(w->log, keywords->items[i]);
+        pel_node *text = pel_value_expression(w->ctx, w->s->program, keywords->items[i + 1]);
+        if (!text || key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) return;
+        pel_name name = pel_intern(w->ctx, key->constant->text.ptr, key->constant->text.len);
+        bool given = false;
+        for (uint32_t k = 0; k < c->n_args; k++) given |= c->args[k].keyword == name;
+        if (given) continue;
+        all[n].keyword = name;
+        all[n++].val = pel_val_new(w, front, text);
+    }
+    c->args = all;
+    c->n_args = n;
+    for (uint32_t i = 0; i < front.n; i++) c->callee[i] = partial->items[0];
+    c->func = pel_val_new(w, front, pel_library_expression(w->ctx, w->s->program, pel_value_at(w->log, partial->items[0])->text));
+    c->base = NULL;
+}
+
 /* ---- the call ---- */
 
 static void eval_callee(pel_walk *w, pel_front front, call *c) {
@@ -676,7 +730,8 @@ static void eval_callee(pel_walk *w, pel_front front, call *c) {
     memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
     c->func->lost = c->base->lost;
     c->func->effect = c->base->effect;
-    if (kids.n) pel_link_property(w, front, &kids, c->func, func->Attribute.attr);
+    if (c->base->lost || pel_looks_up(w, &kids)) pel_forget_kids(w, &kids);
+    else if (kids.n) pel_link_property(w, front, &kids, c->func, func->Attribute.attr);
     bool on_value = false; /* methods of values stay as they are; functions of modules and classes are folded */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *base = pel_value_at(w->log, c->base->at[i]);
@@ -778,6 +833,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         for (uint32_t i = 0; i < front.n; i++) functions &= function_code(w->log, c.callee[i]) != 0;
         if (functions && c.func->text->kind != PEL_Name) split_by(w, front, node, codes);
     }
+    expand_partial(w, front, &c);
     mark_pinned(w, &c);
     if (c.func->lost && modules) build_module(w, front, &c);
     plain_call(w, front, &c);

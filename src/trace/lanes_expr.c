@@ -182,6 +182,7 @@ void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, cons
     guard->Assert.test = truth ? test : pel_not(w->ctx, test);
     guard->Assert.msg = pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_str_of(message)));
     guard->lineno = at->lineno;
+    w->effect = true; /* a call of this function must not go because its result is known: it holds on that condition */
     pel_nodes_push(w->ctx, w->out, guard);
 }
 
@@ -227,7 +228,7 @@ static pel_val *eval_constant(pel_walk *w, pel_front front, pel_node *node) {
     return val;
 }
 
-static pel_node *parts_text(pel_walk *w, const pel_parts *parts) {
+pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts) {
     pel_node *node = pel_node_new(w->ctx, parts->keys ? PEL_Dict : PEL_Tuple);
     for (uint32_t i = 0; i < parts->n; i++) {
         if (parts->items[i]->optional) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(node), 1); /* has it or not */
@@ -293,7 +294,7 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
     val = pel_finish(w, front, node, val);
     if (is_local(w, node->Name.id) && pel_env_slot(w, node->Name.id)->gone && val->text->kind == PEL_Name) {
         if (!val->parts) pel_lost(w, node, "what `%s` holds differs from path to path", node->Name.id->text);
-        val->text = parts_text(w, val->parts);
+        val->text = pel_parts_text(w, val->parts);
         for (uint32_t i = 0; i < val->parts->n; i++) val->lost |= val->parts->items[i]->lost;
     }
     return val;
@@ -386,12 +387,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
         if (base->taint || tensors) val->taint = computed(w, front, val, true);
     }
     /* objects that were there before the run, and __getattr__ hooks, only look things up */
-    bool looked_up = (objects == front.n && base->lost) || pel_on_records(w, kids);
-    for (uint32_t i = 0; i < kids->n; i++) {
-        const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
-        pel_name code = w->log->codes.at[child->code].code->name;
-        if (pel_name_is(code, "__getattr__") || pel_name_is(code, "__getattribute__")) looked_up = true;
-    }
+    bool looked_up = (objects == front.n && base->lost) || pel_on_records(w, kids) || pel_looks_up(w, kids);
     if (looked_up)
         pel_forget_kids(w, kids);
     else if (kids->n)
@@ -870,6 +866,13 @@ static pel_val *eval_named(pel_walk *w, pel_front front, pel_node *node) {
     val->effect = true; /* it binds a name */
     pel_own(w, front, node, node->NamedExpr.target, NULL, NULL);
     pel_store(w, front, node->NamedExpr.target, value->taint, value->parts, value, &text->NamedExpr.target);
+    if (!w->in_expression) { /* a statement before this one says the same */
+        pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, text->NamedExpr.target, value->text));
+        w->effect |= value->effect;
+        val->text = pel_make_name(w->ctx, node->NamedExpr.target->Name.id, PEL_Load);
+        val->effect = false;
+        return pel_finish(w, front, node->NamedExpr.target, val);
+    }
     return val;
 }
 

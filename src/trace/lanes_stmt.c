@@ -158,6 +158,7 @@ static pel_front walk_assert(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     text->Assert.test = test.text;
     if (node->Assert.msg && node->Assert.msg->kind != PEL_Constant) text->Assert.msg = NULL; /* was never evaluated */
+    w->effect = true;
     emit(w, text);
     return front;
 }

@@ -227,6 +227,10 @@ static void fill_nested(pel_synth *s) {
 
 /* ---- functions that only forward ---- */
 
+static bool is_literal(const pel_node *node) {
+    return node->kind == PEL_Constant || (node->kind == PEL_UnaryOp && node->UnaryOp.operand->kind == PEL_Constant);
+}
+
 static uint32_t param_named(const pel_group *group, pel_name name) {
     for (uint32_t p = 0; p < group->n_params; p++)
         if (group->params[p].name == name && !group->params[p].dead) return p;
@@ -249,7 +253,7 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
         return NULL;
     for (uint32_t p = link->receiver; p < link->target->n_params; p++) {
         const pel_node *arg = link->args[p];
-        if (link->target->params[p].dead || !arg || arg->kind == PEL_Constant) continue;
+        if (link->target->params[p].dead || !arg || is_literal(arg)) continue;
         if (arg->kind != PEL_Name || param_named(group, arg->Name.id) == UINT32_MAX) return NULL;
     }
     return link;
@@ -294,7 +298,7 @@ static bool collapse(pel_synth *s, pel_group *outer) {
             const pel_node *arg = inner->args[p];
             if (!arg || target->params[p].dead) continue;
             by_keyword[p] = inner->by_keyword[p];
-            if (arg->kind == PEL_Constant) {
+            if (is_literal(arg)) {
                 args[p] = pel_copy(s->ctx, arg);
                 continue;
             }
@@ -311,8 +315,12 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     if (outer->is_root) {
         target->is_root = true;
         target->pinned = true;
-        for (uint32_t p = 0; p < target->n_params; p++)
-            if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
+        for (uint32_t p = 0; p < target->n_params; p++) {
+            if (target->params[p].kind != PEL_PARAM_PLAIN) continue;
+            target->params[p].dead = false;
+            const pel_node *given = inner->args[p]; /* what the wrapper fills in is the default that callers see */
+            if (given && is_literal(given)) target->params[p].fallback = pel_copy(s->ctx, given);
+        }
     }
     target->pinned |= outer->pinned;
     outer->instead = target;
@@ -593,6 +601,23 @@ static void find_instances(pel_synth *s) {
     }
 }
 
+/* Which functions do more than return a value: the walk only knew what they might do, the text knows what is left. */
+static void find_effects(pel_synth *s) {
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        s->groups.at[i]->has_effect = s->groups.at[i]->why || s->groups.at[i]->is_generator;
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < s->groups.n; i++) {
+            pel_group *group = s->groups.at[i];
+            const pel_group *real = group;
+            while (real->instead) real = real->instead;
+            if (group->has_effect || (real == group ? !pel_body_has_effect(s, group->body) : !real->has_effect)) continue;
+            group->has_effect = changed = true;
+        }
+    }
+}
+
 void pel_link_all(pel_synth *s) {
     resolve_references(s);
     for (pel_id id = 1; id < s->log->activations.n; id++)
@@ -602,6 +627,7 @@ void pel_link_all(pel_synth *s) {
     do {
         changed = false;
         fill_nested(s);
+        find_effects(s);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);

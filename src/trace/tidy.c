@@ -49,6 +49,93 @@ static bool returns_it(const pel_node *assign, const pel_node *next) {
            next->Return.value->kind == PEL_Name && next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
 }
 
+/* ---- dicts that are only passed on ---- */
+
+typedef struct dict_use {
+    const pel_synth *s;
+    pel_name name;
+    const pel_node *dict; /* the display that it is bound to */
+    uint32_t reads, by_key; /* of them: name["key"] */
+    uint64_t wanted;        /* keys that are read, by place */
+    bool substitute;
+    const bool *simple;     /* per key: its value may stand where it is read */
+} dict_use;
+
+#define KEYS_MAX 64
+
+static uint32_t key_place(const pel_node *dict, const pel_node *key) {
+    if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return UINT32_MAX;
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
+        if (pel_const_same(dict->Dict.keys.at[i]->Constant.value, key->Constant.value)) return i;
+    return UINT32_MAX;
+}
+
+static void see_dict_use(void *arg, pel_node **slot) {
+    dict_use *u = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Subscript && node->Subscript.ctx == PEL_Load && node->Subscript.value->kind == PEL_Name &&
+        node->Subscript.value->Name.id == u->name) {
+        uint32_t place = key_place(u->dict, node->Subscript.slice);
+        if (place != UINT32_MAX) {
+            u->reads++;
+            u->by_key++;
+            if (u->substitute && u->simple[place]) *slot = pel_copy(u->s->ctx, u->dict->Dict.values.at[place]);
+            else u->wanted |= (uint64_t)1 << place;
+            return;
+        }
+    }
+    if (node->kind == PEL_Name && node->Name.id == u->name) u->reads++;
+    pel_each_part(u->s, node, see_dict_use, u);
+}
+
+typedef struct storing {
+    const pel_synth *s;
+    pel_name name;
+    bool found;
+} storing;
+
+static void see_store(void *arg, pel_node **slot) {
+    storing *st = arg;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == st->name && (*slot)->Name.ctx != PEL_Load) st->found = true;
+    if (!st->found) pel_each_part(st->s, *slot, see_store, st);
+}
+
+/* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. */
+static void spell_out(const tidying *t, pel_nodes body, uint32_t at) {
+    pel_node *node = body.at[at];
+    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name) return;
+    pel_node *dict = node->Assign.value;
+    if (dict->kind != PEL_Dict || dict->Dict.keys.n == 0 || dict->Dict.keys.n > KEYS_MAX) return;
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
+        const pel_node *key = dict->Dict.keys.at[i];
+        if (!key || key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return;
+    }
+    dict_use all = { .s = t->s, .name = node->Assign.targets.at[0]->Name.id, .dict = dict }, after = all;
+    for (uint32_t i = 0; i < t->group->body.n; i++) see_dict_use(&all, &t->group->body.at[i]);
+    for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
+    /* one store (this one), and every read by key, behind it */
+    if (all.reads != all.by_key + 1 || after.by_key != all.by_key) return;
+    bool *simple = pel_new_array(t->s->ctx, dict->Dict.keys.n, bool);
+    for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
+        const pel_node *value = dict->Dict.values.at[k];
+        storing st = { t->s, value->kind == PEL_Name ? value->Name.id : NULL, false };
+        for (uint32_t i = at + 1; st.name && i < body.n; i++) see_store(&st, &body.at[i]);
+        simple[k] = value->kind == PEL_Constant || (st.name && !st.found);
+    }
+    after.substitute = true;
+    after.simple = simple;
+    after.wanted = 0;
+    for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
+    pel_nodes keys = { 0 }, values = { 0 };
+    for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
+        if (!(after.wanted >> k & 1) && pel_pure(t->s, dict->Dict.values.at[k])) continue;
+        pel_nodes_push(t->s->ctx, &keys, dict->Dict.keys.at[k]);
+        pel_nodes_push(t->s->ctx, &values, dict->Dict.values.at[k]);
+    }
+    dict->Dict.keys = keys;
+    dict->Dict.values = values;
+}
+
 static bool is_int(const pel_node *node, int64_t value) {
     return node && node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
            node->Constant.value->integer.digits.len == 0 && node->Constant.value->integer.small == value;
@@ -108,6 +195,14 @@ static void tidy_body(const tidying *t, pel_nodes *body) {
         pel_node *node = body->at[i];
         tidy_blocks(t, node);
         if (node->kind == PEL_For) tidy_for(node);
+        spell_out(t, *body, i);
+        if (node->kind == PEL_Expr && (node->Expr.value->kind == PEL_Dict || node->Expr.value->kind == PEL_Tuple)) {
+            /* nobody wants the whole: what its parts do stays */
+            pel_nodes parts = node->Expr.value->kind == PEL_Dict ? node->Expr.value->Dict.values : node->Expr.value->Tuple.elts;
+            for (uint32_t k = 0; k < parts.n; k++)
+                if (!pel_pure(s, parts.at[k])) pel_nodes_push(s->ctx, &out, pel_make_expr(s->ctx, parts.at[k]));
+            continue;
+        }
         node = tidy_flag(s, node);
         if (i + 1 < body->n && hands_on(t, node, body->at[i + 1])) {
             node->Assign.targets = body->at[i + 1]->Assign.targets;
