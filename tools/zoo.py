@@ -241,12 +241,11 @@ def stages_of(row: dict[str, Any]) -> dict[str, str]:
         found = [v for k, v in checks.items() if re.sub(r" \d+$", "", k) in names]
         return next((w for w in ("failed", "refused", "skipped", "passed") if w in found), "-")
 
-    loaded = worst("imports", "build", "load", "order", "ties", "requires_grad")
-    return {"record": "passed", "synthesise": "passed", "load": loaded,
+    return {"record": "passed", "synthesise": "passed", "load": worst("imports", "build", "load"),
             "equal": worst("recorded", "recorded: buffers", "gradients enabled"), "data": worst("other data"),
             "batch": worst("other batch"), "length": worst("other length"),
             "train": worst("train", "train: buffers", "eval", "eval: buffers"),
-            "grads": worst("gradients", "train: gradients", "eval: gradients")}
+            "grads": worst("gradients", "train: gradients", "eval: gradients", "order", "ties", "requires_grad")}
 
 
 def passes(row: dict[str, Any]) -> bool:

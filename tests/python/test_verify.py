@@ -100,7 +100,8 @@ def test_wrong_skeletons_are_caught(net, sequences, old: str, new: str, check: s
         return
     assert report.status(check) in ("failed", "refused"), str(report)
     assert not report.complete
-    assert report.good == (check in ("train", "train: buffers", "gradients", "gradients enabled"))
+    reported = ("train", "train: buffers", "gradients", "gradients enabled", "order", "ties", "requires_grad")
+    assert report.good == (check in reported)
     assert "NOT" in report.verdict
 
 
