@@ -68,7 +68,9 @@ static bool is_none(const pel_node *e) { return e->kind == PEL_Constant && e->Co
 static uint32_t cond(checker *c, pel_node *e, uint32_t yes, uint32_t no) {
     switch (e->kind) {
     case PEL_UnaryOp:
-        if (e->UnaryOp.op == PEL_Not) return cond(c, e->UnaryOp.operand, no, yes);
+        if (e->UnaryOp.op != PEL_Not) break;
+        if (e->parens == 4) return value(c, e->UnaryOp.operand, add(c, EV_TEST, NULL, no, yes));
+        return cond(c, e->UnaryOp.operand, no, yes);
         break;
     case PEL_BoolOp: {
         uint32_t entry = PEL_NONE;

@@ -445,6 +445,50 @@ static pel_nodes nodes_copy(pel_lift *l, pel_nodes list) {
     return copy;
 }
 
+static void find_escape(void *arg, pel_node **slot) {
+    bool *found = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR) {
+        pel_str text = node->Constant.value->text;
+        *found = *found || memchr(text.ptr, '\n', text.len) || memchr(text.ptr, '\\', text.len);
+    }
+    if (!*found) pel_each_child(*slot, find_escape, arg);
+}
+
+/* A string of parts. Where a part can't stand in an f-string of every Python, it was written with %. */
+static pel_node *string_of(pel_lift *l, pel_nodes values, uint32_t at) {
+    bool escapes = false, converts = true;
+    for (uint32_t i = 0; i < values.n; i++) {
+        if (values.at[i]->kind != PEL_FormattedValue) continue;
+        find_escape(&escapes, &values.at[i]->FormattedValue.value);
+        converts = converts && values.at[i]->FormattedValue.conversion > 0 && !values.at[i]->FormattedValue.format_spec;
+    }
+    pel_node *node = pel_make(l, PEL_JoinedStr, at);
+    node->JoinedStr.values = values;
+    if (!escapes || !converts) return node;
+    pel_buf text = pel_buf_in(l->ctx);
+    pel_nodes parts = { 0 };
+    for (uint32_t i = 0; i < values.n; i++) {
+        pel_node *part = values.at[i];
+        if (part->kind == PEL_FormattedValue) {
+            pel_putf(&text, "%%%c", (char)part->FormattedValue.conversion);
+            pel_nodes_push(l->ctx, &parts, part->FormattedValue.value);
+            continue;
+        }
+        pel_str plain = part->Constant.value->text;
+        for (size_t k = 0; k < plain.len; k++) {
+            pel_put_byte(&text, plain.ptr[k]);
+            if (plain.ptr[k] == '%') pel_put_byte(&text, '%');
+        }
+    }
+    pel_node *made = pel_make(l, PEL_BinOp, at);
+    made->BinOp.op = PEL_Mod;
+    made->BinOp.left = pel_make_constant(l->ctx, pel_const_str(l->ctx, pel_buf_str(&text)));
+    made->BinOp.right = pel_make(l, PEL_Tuple, at);
+    made->BinOp.right->Tuple.elts = parts;
+    return made;
+}
+
 static void build(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     uint32_t n = ins->arg;
     switch ((pel_display)ins->sub) {
@@ -474,9 +518,7 @@ static void build(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
                 return;
             }
         }
-        pel_node *joined = pel_make(l, PEL_JoinedStr, at);
-        joined->JoinedStr.values = values;
-        pel_push_expr(l, s, at, joined);
+        pel_push_expr(l, s, at, string_of(l, values, at));
         return;
     }
     case PEL_D_DICT: {
@@ -1135,6 +1177,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
     case PEL_I_UNARY:
         node = pel_make(l, PEL_UnaryOp, at);
         node->UnaryOp.op = ins->sub;
+        node->parens = 4; /* an instruction of its own, not a turned jump */
         node->UnaryOp.operand = pel_pop_expr(l, s, at);
         pel_push_expr(l, s, at, node);
         break;

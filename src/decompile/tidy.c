@@ -31,12 +31,33 @@ static void bare_returns(pel_nodes *body) {
 }
 
 /* Paths that come to the end of the function need no `return`. */
+static void drop_ends(pel_lift *l, pel_nodes *body, bool needed);
+
+/* Outside of functions nobody can write `return`: where a path ends early, the rest is an else. */
+static void rest_to_else(pel_lift *l, pel_nodes *body) {
+    for (uint32_t i = 0; i + 1 < body->n; i++) {
+        pel_node *stmt = body->at[i];
+        pel_nodes *into = NULL;
+        if (stmt->kind == PEL_If && !stmt->If.orelse.n && is_return_none(stmt->If.body.at[stmt->If.body.n - 1])) into = &stmt->If.orelse;
+        if (stmt->kind == PEL_Try && !stmt->Try.orelse.n && !stmt->Try.finalbody.n && stmt->Try.handlers.n) {
+            pel_nodes handler = stmt->Try.handlers.at[0]->ExceptHandler.body;
+            if (is_return_none(handler.at[handler.n - 1])) into = &stmt->Try.orelse;
+        }
+        if (!into) continue;
+        *into = pel_nodes_of(l->ctx, body->at + i + 1, body->n - i - 1);
+        body->n = i + 1;
+        return;
+    }
+}
+
 static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
+    bool is_function = l->code->flags & PEL_CO_NEWLOCALS;
+    if (!is_function) rest_to_else(l, body);
     if (!body->n) return;
     pel_node *last = body->at[body->n - 1];
     switch (last->kind) {
     case PEL_Return:
-        if (is_return_none(last) && last->parens == 2) body->n--;
+        if (is_return_none(last) && (last->parens == 2 || !is_function)) body->n--;
         break;
     case PEL_If:
         drop_ends(l, &last->If.body, true);
@@ -46,6 +67,7 @@ static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
     case PEL_AsyncWith: drop_ends(l, &last->With.body, true); break;
     case PEL_Try:
         drop_ends(l, &last->Try.orelse, false);
+        if (!is_function) drop_ends(l, &last->Try.finalbody, last->Try.finalbody.n > 0);
         if (!last->Try.orelse.n) drop_ends(l, &last->Try.body, true);
         for (uint32_t i = 0; i < last->Try.handlers.n; i++) drop_ends(l, &last->Try.handlers.at[i]->ExceptHandler.body, true);
         break;
@@ -217,7 +239,7 @@ void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     if (is_class) class_ends(body);
     else if (l->c->dead_return) pel_keep_else(l, body);
     else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1) body->n--;
-    if (!is_class) drop_ends(l, body, false);
+    drop_ends(l, body, false);
     if (!is_class && pel_name_is(l->code->name, "<module>")) back_into_class(l, body);
     annotations(l, body);
     bare_returns(body);
