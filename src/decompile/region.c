@@ -29,7 +29,6 @@ static bool between(const region *r, const stack *s) {
 static bool waits(const region *r, const stack *s) {
     for (uint32_t i = s->n; i-- > 0;) {
         if (s->at[i].kind == IT_EXPR && (i >= r->base || r->base_items[i].kind != IT_EXPR)) return true;
-        if (i < r->base && s->at[i].kind == r->base_items[i].kind) return false;
     }
     return false;
 }

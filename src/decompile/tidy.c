@@ -24,10 +24,34 @@ static void insert_at(pel_lift *l, pel_nodes *list, uint32_t i, pel_node *node) 
     list->at[i] = node;
 }
 
-/* `return None` is written `return`. */
+/* `return None` is written `return` in a function that returns nothing else. */
+typedef struct returns {
+    bool gives_values, make_bare;
+} returns;
+
+static void look_at_returns(void *arg, pel_node **slot) {
+    returns *r = arg;
+    pel_node *node = *slot;
+    switch (node->kind) {
+    case PEL_FunctionDef:
+    case PEL_AsyncFunctionDef:
+    case PEL_ClassDef: return;
+    case PEL_Return:
+        if (!node->Return.value) return;
+        if (!is_none(node->Return.value)) r->gives_values = true;
+        else if (r->make_bare) node->Return.value = NULL;
+        return;
+    default: break;
+    }
+    if (pel_kinds[node->kind].class == PEL_STMT || pel_kinds[node->kind].class == PEL_EXCEPTHANDLER || pel_kinds[node->kind].class == PEL_MATCH_CASE)
+        pel_each_child(node, look_at_returns, arg);
+}
+
 static void bare_returns(pel_nodes *body) {
-    for (uint32_t i = 0; i < body->n; i++)
-        if (body->at[i]->kind == PEL_Return && is_none(body->at[i]->Return.value)) body->at[i]->Return.value = NULL;
+    returns r = { 0 };
+    for (uint32_t i = 0; i < body->n; i++) look_at_returns(&r, &body->at[i]);
+    r.make_bare = !r.gives_values;
+    for (uint32_t i = 0; i < body->n && r.make_bare; i++) look_at_returns(&r, &body->at[i]);
 }
 
 /* Paths that come to the end of the function need no `return`. */
