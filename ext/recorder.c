@@ -587,7 +587,7 @@ static PyObject *tuple_of_types(PyObject *sequence) {
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     static char *names[] = { "model", "author_roots", "leaves", "origin", "tracked", "events", NULL };
     PyObject *model, *roots = NULL, *leaves = NULL, *origin = NULL;
-    int tracked = 1, events = 0;
+    int tracked = 1, events = 0; /* sizes are plain ints to this recorder, whatever `tracked` asks for */
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$OUpp:Recorder", names, &model, &roots, &leaves, &origin,
                                      &tracked, &events))
         return NULL;

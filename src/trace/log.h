@@ -156,7 +156,14 @@ typedef struct pel_log_module {
     pel_name_list made_by_base;
 } pel_log_module;
 
-/* ---- activations ---- */
+/* ---- activations ----
+ *
+ * Instructions up to RESUME, and RESUME itself, leave no record. An instruction behind EXTENDED_ARG stands at its own
+ * unit, not at the prefix's. FOR_ITER is a PUSH of the item, or a STEP when the loop ends. LOAD_METHOD pushes the method
+ * bound to its object; which value other instructions have is said in ext/frames.c. A generator's activation begins
+ * where the generator is made and goes on whenever it is resumed: YIELD, then a PUSH at the same unit of what was sent.
+ * An activation whose last record is a RAISE ended with that exception; a generator that nobody ran to its end just
+ * stops. */
 
 typedef enum pel_record_kind {
     PEL_R_STEP,   /* the instruction ran and pushed nothing of interest */
@@ -186,12 +193,15 @@ typedef struct pel_activation {
     uint32_t n_records;
 } pel_activation;
 
-/* ---- torch events: every call that reached torch's function mode ---- */
+/* ---- torch events: every call that reached torch's function mode ----
+ *
+ * A call of one of torch's own modules, with no hooks and nothing of the author's in it, is one event: `function` is then
+ * a MODULE. Reading a property is an event if it gives a tensor. Only recorders that were asked for events have them. */
 
 typedef struct pel_event {
     pel_id activation;  /* the innermost author activation */
     uint32_t record;    /* number of records it had by then */
-    pel_id function;    /* value: LIBRARY */
+    pel_id function;    /* value: LIBRARY, or MODULE */
     pel_id *args;       /* values: positional */
     uint32_t n_args;
     pel_log_attribute *kwargs;
