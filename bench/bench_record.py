@@ -2,7 +2,8 @@
 
     python bench/bench_record.py               needs torch; torchvision and transformers for the named models
 
-Plain and recorded runs alternate, so that a busy machine slows both; CPU time, the median of the ratios. "first" is
+Blocks of plain and of recorded runs alternate, so that a busy machine slows both; the fastest of each block counts, since
+the first one after a change finds cold caches; CPU time, the median of the ratios. "first" is
 the first run of a recorder in the process: module tree, sources and library names are read then. Memory is the peak of
 the process, measured in processes of their own.
 """
@@ -21,6 +22,7 @@ from typing import Any, Callable
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 Model = tuple[Any, tuple, dict]
+BLOCK = 5
 
 
 def mend_torchvision() -> None:
@@ -106,10 +108,13 @@ def measure(name: str, rounds: int) -> None:
     torch.set_num_threads(1)
     model, args, kwargs = MODELS[name]()
 
-    def timed(call: Callable[[], Any]) -> float:
-        start = time.process_time()
-        call()
-        return time.process_time() - start
+    def timed(call: Callable[[], Any], times: int = 1) -> float:
+        found = []
+        for _ in range(times):
+            start = time.process_time()
+            call()
+            found.append(time.process_time() - start)
+        return min(found)
     with torch.no_grad():
         for _ in range(3):
             model(*args, **kwargs)
@@ -117,10 +122,11 @@ def measure(name: str, rounds: int) -> None:
         first = timed(lambda: recorder.run("first", args, kwargs))
         pairs = []
         for number in range(rounds):
-            if number % 50 == 0:
+            if number % 10 == 0:
                 recorder = Recorder(model)
                 recorder.run("warm", args, kwargs)
-            pairs.append((timed(lambda: model(*args, **kwargs)), timed(lambda: recorder.run("again", args, kwargs))))
+            pairs.append((timed(lambda: model(*args, **kwargs), BLOCK),
+                          timed(lambda: recorder.run("again", args, kwargs), BLOCK)))
     plain, traced = (statistics.median(column) for column in zip(*pairs))
     ratio = statistics.median(b / a for a, b in pairs)
     print(f"{name:<18}{plain * 1e3:>10.2f} ms{traced * 1e3:>10.2f} ms{ratio:>8.2f}{first * 1e3:>12.1f} ms", flush=True)
@@ -143,7 +149,7 @@ def peak(kind: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--only", choices=(*MODELS, "memory"))
     parser.add_argument("--peak", choices=("none", "plain", "recorded"), help=argparse.SUPPRESS)
     options = parser.parse_args()
