@@ -4,6 +4,7 @@ import of torch."""
 
 from __future__ import annotations
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -21,7 +22,9 @@ print(next(folder.glob("_pellucid.*.so")))
 
 
 def run(*command: str) -> str:
-    return subprocess.run(command, cwd=FOLDER, capture_output=True, text=True, check=True).stdout.strip()
+    """Without PYTHONPATH: the Makefile's would put the package of the build before the installed one."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def main() -> int:
