@@ -140,17 +140,20 @@ bool pel_body_has_effect(const pel_synth *s, pel_nodes body) {
             }
             break;
         case PEL_AugAssign:
-            if (node->mark || node->AugAssign.target->kind != PEL_Name || !pel_pure(s, node->AugAssign.value)) return true;
+            if (node->mark || node->AugAssign.target->kind != PEL_Name || !pel_pure(s, node->AugAssign.value))
+                return true;
             break;
         case PEL_Return:
             if (node->Return.value && !pel_pure(s, node->Return.value)) return true;
             break;
         case PEL_If:
-            if (!pel_pure(s, node->If.test) || pel_body_has_effect(s, node->If.body) || pel_body_has_effect(s, node->If.orelse))
+            if (!pel_pure(s, node->If.test) || pel_body_has_effect(s, node->If.body) ||
+                pel_body_has_effect(s, node->If.orelse))
                 return true;
             break;
         case PEL_For:
-            if (!pel_pure(s, node->For.iter) || pel_body_has_effect(s, node->For.body) || pel_body_has_effect(s, node->For.orelse))
+            if (!pel_pure(s, node->For.iter) || pel_body_has_effect(s, node->For.body) ||
+                pel_body_has_effect(s, node->For.orelse))
                 return true;
             break;
         case PEL_FunctionDef:

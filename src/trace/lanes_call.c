@@ -561,6 +561,11 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         settled = pel_library_settled(callee->text);
         ambient = pel_library_ambient(callee->text);
         pure = pel_library_pure(callee->text);
+        bool dotted = callee->text.len && memchr(callee->text.ptr, '.', callee->text.len);
+        for (uint32_t i = 0; i < front.n && dotted; i++) { /* np.put_along_axis(...): who returns nothing does something */
+            const pel_value *result = pel_value_at(w->log, val->at[i]);
+            if (result->kind == PEL_V_CONST && result->constant->kind == PEL_CONST_NONE) pure = false;
+        }
         if (pel_str_is(callee->text, "len") && c->n_args == 1) {
             settled = true;
             for (uint32_t i = 0; i < front.n; i++) {
@@ -681,10 +686,13 @@ static void build_module(pel_walk *w, pel_front front, call *c) {
 /* functools.partial of a library function, held by something that the output has not: F.gelu(x, approximate="tanh"). */
 static void expand_partial(pel_walk *w, pel_front front, call *c) {
     const pel_value *partial = pel_value_at(w->log, c->callee[0]);
-    if (partial->kind != PEL_V_PARTIAL || partial->n != 3 || pel_value_at(w->log, partial->items[0])->kind != PEL_V_LIBRARY) return;
+    if (partial->kind != PEL_V_PARTIAL || partial->n != 3 ||
+        pel_value_at(w->log, partial->items[0])->kind != PEL_V_LIBRARY)
+        return;
     for (uint32_t i = 1; i < front.n; i++)
         if (c->callee[i] != c->callee[0] && !pel_value_same(w->log, c->callee[i], c->callee[0])) return;
-    const pel_value *args = pel_value_at(w->log, partial->items[1]), *keywords = pel_value_at(w->log, partial->items[2]);
+    const pel_value *args = pel_value_at(w->log, partial->items[1]),
+                    *keywords = pel_value_at(w->log, partial->items[2]);
     argument *all = pel_new_array(w->ctx, c->n_args + args->n + keywords->n / 2 + 1u, argument);
     uint32_t n = 0;
     for (uint32_t i = 0; i < args->n; i++) {
@@ -707,7 +715,8 @@ static void expand_partial(pel_walk *w, pel_front front, call *c) {
     c->args = all;
     c->n_args = n;
     for (uint32_t i = 0; i < front.n; i++) c->callee[i] = partial->items[0];
-    c->func = pel_val_new(w, front, pel_library_expression(w->ctx, w->s->program, pel_value_at(w->log, partial->items[0])->text));
+    c->func = pel_val_new(w, front,
+                          pel_library_expression(w->ctx, w->s->program, pel_value_at(w->log, partial->items[0])->text));
     c->base = NULL;
 }
 
@@ -730,8 +739,10 @@ static void eval_callee(pel_walk *w, pel_front front, call *c) {
     memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
     c->func->lost = c->base->lost;
     c->func->effect = c->base->effect;
-    if (c->base->lost || pel_looks_up(w, &kids)) pel_forget_kids(w, &kids);
-    else if (kids.n) pel_link_property(w, front, &kids, c->func, func->Attribute.attr);
+    if (c->base->lost || pel_looks_up(w, &kids))
+        pel_forget_kids(w, &kids);
+    else if (kids.n)
+        pel_link_property(w, front, &kids, c->func, func->Attribute.attr);
     bool on_value = false; /* methods of values stay as they are; functions of modules and classes are folded */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *base = pel_value_at(w->log, c->base->at[i]);

@@ -316,10 +316,12 @@ static bool collapse(pel_synth *s, pel_group *outer) {
         target->is_root = true;
         target->pinned = true;
         for (uint32_t p = 0; p < target->n_params; p++) {
-            if (target->params[p].kind != PEL_PARAM_PLAIN) continue;
-            target->params[p].dead = false;
-            const pel_node *given = inner->args[p]; /* what the wrapper fills in is the default that callers see */
+            const pel_node *given = inner->args[p]; /* what wrappers fill in is the default that callers see */
+            for (uint32_t q = 0; given && given->kind == PEL_Name && q < outer->n_params; q++)
+                if (outer->params[q].name == given->Name.id && outer->params[q].kind != PEL_PARAM_PLAIN)
+                    given = outer->params[q].fallback;
             if (given && is_literal(given)) target->params[p].fallback = pel_copy(s->ctx, given);
+            if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
         }
     }
     target->pinned |= outer->pinned;
@@ -612,7 +614,8 @@ static void find_effects(pel_synth *s) {
             pel_group *group = s->groups.at[i];
             const pel_group *real = group;
             while (real->instead) real = real->instead;
-            if (group->has_effect || (real == group ? !pel_body_has_effect(s, group->body) : !real->has_effect)) continue;
+            if (group->has_effect || (real == group ? !pel_body_has_effect(s, group->body) : !real->has_effect))
+                continue;
             group->has_effect = changed = true;
         }
     }

@@ -54,11 +54,11 @@ static bool returns_it(const pel_node *assign, const pel_node *next) {
 typedef struct dict_use {
     const pel_synth *s;
     pel_name name;
-    const pel_node *dict; /* the display that it is bound to */
+    const pel_node *dict;   /* the display that it is bound to */
     uint32_t reads, by_key; /* of them: name["key"] */
     uint64_t wanted;        /* keys that are read, by place */
     bool substitute;
-    const bool *simple;     /* per key: its value may stand where it is read */
+    const bool *simple; /* per key: its value may stand where it is read */
 } dict_use;
 
 #define KEYS_MAX 64
@@ -79,8 +79,10 @@ static void see_dict_use(void *arg, pel_node **slot) {
         if (place != UINT32_MAX) {
             u->reads++;
             u->by_key++;
-            if (u->substitute && u->simple[place]) *slot = pel_copy(u->s->ctx, u->dict->Dict.values.at[place]);
-            else u->wanted |= (uint64_t)1 << place;
+            if (u->substitute && u->simple[place])
+                *slot = pel_copy(u->s->ctx, u->dict->Dict.values.at[place]);
+            else
+                u->wanted |= (uint64_t)1 << place;
             return;
         }
     }
@@ -198,7 +200,8 @@ static void tidy_body(const tidying *t, pel_nodes *body) {
         spell_out(t, *body, i);
         if (node->kind == PEL_Expr && (node->Expr.value->kind == PEL_Dict || node->Expr.value->kind == PEL_Tuple)) {
             /* nobody wants the whole: what its parts do stays */
-            pel_nodes parts = node->Expr.value->kind == PEL_Dict ? node->Expr.value->Dict.values : node->Expr.value->Tuple.elts;
+            pel_nodes parts =
+                node->Expr.value->kind == PEL_Dict ? node->Expr.value->Dict.values : node->Expr.value->Tuple.elts;
             for (uint32_t k = 0; k < parts.n; k++)
                 if (!pel_pure(s, parts.at[k])) pel_nodes_push(s->ctx, &out, pel_make_expr(s->ctx, parts.at[k]));
             continue;

@@ -16,6 +16,7 @@ static const struct {
 } usual_names[] = {
     { "torch.nn.functional.", "F", "torch.nn.functional" },
     { "torch.nn.utils.", "torch.nn.utils", "torch.nn.utils" },
+    { "torch.nn.attention.flex_attention.", "torch.nn.attention.flex_attention", "torch.nn.attention.flex_attention" },
     { "torch.nn.attention.", "torch.nn.attention", "torch.nn.attention" },
     { "torch.nn.", "nn", "torch.nn" },
     { "torch.utils.checkpoint.", "torch.utils.checkpoint", "torch.utils.checkpoint" },
