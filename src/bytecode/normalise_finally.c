@@ -193,6 +193,43 @@ static void try_copy(pel_ctx *ctx, pel_canon *c, uint32_t guard, uint32_t at, ui
     replace(&m, at, gone, changed);
 }
 
+static void reach(pel_ctx *ctx, const pel_canon *c, bool *reached, uint32_t start) {
+    PEL_VEC(uint32_t) todo = { 0 };
+    pel_push(ctx, &todo, start);
+    while (todo.n) {
+        for (uint32_t i = todo.at[--todo.n]; i < c->n && !reached[i]; i++) {
+            reached[i] = true;
+            if (c->at[i].target != PEL_NONE) pel_push(ctx, &todo, c->at[i].target);
+            if (pel_ends(&c->at[i])) break;
+        }
+    }
+}
+
+/* Where the ends of a copy had been copied in their turn, all but one are out of reach now; and a jump to what has
+ * become its neighbour says nothing. */
+static void sweep(pel_ctx *ctx, pel_canon *c) {
+    bool *reached = pel_new_array(ctx, (size_t)c->n + 1, bool), *gone = pel_new_array(ctx, (size_t)c->n + 1, bool);
+    bool *used = pel_new_array(ctx, (size_t)c->n_guards + 1, bool);
+    reach(ctx, c, reached, 0);
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < c->n; i++) {
+            uint32_t g = c->at[i].cover;
+            if (!reached[i] || g == PEL_NONE || used[g]) continue;
+            used[g] = more = true;
+            uint32_t start = c->guards[g].kind == PEL_G_WITH ? c->guards[g].exit : c->guards[g].target;
+            if (start < c->n) reach(ctx, c, reached, start);
+        }
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        gone[i] = !reached[i];
+        uint32_t next = i + 1;
+        while (next < c->n && !reached[next]) next++;
+        if (c->at[i].op == PEL_I_JUMP && c->at[i].target == next && next < c->n && c->at[next].level == c->at[i].level) gone[i] = true;
+    }
+    pel_canon_compact(ctx, c, gone, NULL);
+}
+
 /* The end of a handler is short enough to be copied, too: one is enough. */
 static void one_end(pel_canon *c, uint32_t guard) {
     uint32_t last = PEL_NONE;
@@ -250,5 +287,7 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
             if (!pel_ends(ins) && next < c->n && !is_covered(c, next, g)) try_copy(ctx, c, g, next, b_of, guard_b, gone, &changed);
         }
     }
-    if (changed) pel_canon_compact(ctx, c, gone, NULL);
+    if (!changed) return;
+    pel_canon_compact(ctx, c, gone, NULL);
+    sweep(ctx, c);
 }
