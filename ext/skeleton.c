@@ -69,10 +69,8 @@ static PyObject *synthesise(PyObject *module, PyObject *args) {
     synthesis job = { .bytes = { trace.buf, (size_t)trace.len } };
     pel_err err;
     bool done;
-    Py_BEGIN_ALLOW_THREADS
-    done = pel_attempt(ctx, run_synthesis, &job, &err);
-    Py_END_ALLOW_THREADS
-    if (!done) err.line = 0; /* of one of many files: the message names it */
+    Py_BEGIN_ALLOW_THREADS done = pel_attempt(ctx, run_synthesis, &job, &err);
+    Py_END_ALLOW_THREADS if (!done) err.line = 0; /* of one of many files: the message names it */
     PyObject *result = done ? pel_ext_skeleton(&job.skeleton) : pel_ext_raise_err(&err, NULL);
     pellucid_close(ctx);
     PyBuffer_Release(&trace);

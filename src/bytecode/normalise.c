@@ -58,8 +58,7 @@ bool pel_norm_same_ins(const pel_ins *a, const pel_ins *b) {
     if (a->op != b->op || a->sub != b->sub || a->flag != b->flag || a->arg != b->arg) return false;
     switch (a->op) {
     case PEL_I_CONST: return a->value == b->value || pel_const_same(a->value, b->value);
-    case PEL_I_CALL:
-        return a->value == b->value || (a->value && b->value && pel_const_same(a->value, b->value));
+    case PEL_I_CALL: return a->value == b->value || (a->value && b->value && pel_const_same(a->value, b->value));
     default: return a->name == b->name;
     }
 }
@@ -86,7 +85,13 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
-             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .dead_target = PEL_NONE, .offset = from->offset, .line = from->line });
+             (pel_ins){ .op = (uint8_t)op,
+                        .target = PEL_NONE,
+                        .cover = PEL_NONE,
+                        .within = PEL_NONE,
+                        .dead_target = PEL_NONE,
+                        .offset = from->offset,
+                        .line = from->line });
     return &n->ins.at[n->ins.n - 1];
 }
 
@@ -110,11 +115,13 @@ static void add_binary(pel_norm *n, const pel_insn *from, pel_OPERATOR operator,
 }
 
 /* BINARY_OP's argument, and the order of its in-place half. */
-static const uint8_t binary_ops[13] = { PEL_Add,    PEL_BitAnd, PEL_FloorDiv, PEL_LShift, PEL_MatMult, PEL_Mult, PEL_Mod,
-                                        PEL_BitOr, PEL_Pow,    PEL_RShift,   PEL_Sub,    PEL_Div,     PEL_BitXor };
+static const uint8_t binary_ops[13] = { PEL_Add,  PEL_BitAnd, PEL_FloorDiv, PEL_LShift, PEL_MatMult,
+                                        PEL_Mult, PEL_Mod,    PEL_BitOr,    PEL_Pow,    PEL_RShift,
+                                        PEL_Sub,  PEL_Div,    PEL_BitXor };
 
 static void translate_compare(pel_norm *n, const pel_insn *from, uint32_t index) {
-    static const uint8_t ops[] = { PEL_Lt, PEL_LtE, PEL_Eq, PEL_NotEq, PEL_Gt, PEL_GtE, PEL_In, PEL_NotIn, PEL_Is, PEL_IsNot };
+    static const uint8_t ops[] = { PEL_Lt,  PEL_LtE, PEL_Eq,    PEL_NotEq, PEL_Gt,
+                                   PEL_GtE, PEL_In,  PEL_NotIn, PEL_Is,    PEL_IsNot };
     if (index == 10) { /* an exception and a type: the jump that follows is part of it */
         add_sub(n, PEL_I_EXC_MATCH, from, 0, 0);
         return;
@@ -333,18 +340,16 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_CALL_METHOD: add_call(n, in, in->arg, NULL, 2); break;
     case PEL_OP_CALL_FUNCTION_KW: add_call(n, in, in->arg, take_names(n, in), 1); break;
     case PEL_OP_CALL_FUNCTION_EX: add_sub(n, PEL_I_CALL_EX, in, t->call_slots, in->arg & 1); break;
-    case PEL_OP_MAKE_FUNCTION:
-        {
-            const pel_const *name = NULL;
-            if (t->named_functions && n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_CONST) {
-                name = n->ins.at[n->ins.n - 1].value;
-                n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
-            }
-            pel_ins *made = add(n, PEL_I_FUNCTION, in);
-            made->arg = t->function_flags ? in->arg : 0;
-            made->value = name;
+    case PEL_OP_MAKE_FUNCTION: {
+        const pel_const *name = NULL;
+        if (t->named_functions && n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_CONST) {
+            name = n->ins.at[n->ins.n - 1].value;
+            n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
         }
-        break;
+        pel_ins *made = add(n, PEL_I_FUNCTION, in);
+        made->arg = t->function_flags ? in->arg : 0;
+        made->value = name;
+    } break;
     case PEL_OP_SET_FUNCTION_ATTRIBUTE: add_arg(n, PEL_I_FUNCTION_PART, in, in->arg); break;
     case PEL_OP_LOAD_BUILD_CLASS: add(n, PEL_I_BUILD_CLASS, in); break;
     case PEL_OP_IMPORT_NAME: add_name(n, PEL_I_IMPORT, in, 0); break;
@@ -411,7 +416,10 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_CALL_INTRINSIC_1:
         switch (in->arg) { /* those that have an instruction of their own elsewhere */
         case 1: add(n, PEL_I_PRINT, in); break;
-        case 2: add(n, PEL_I_IMPORT_STAR, in); add(n, PEL_I_CONST, in)->value = &pel_none; break;
+        case 2:
+            add(n, PEL_I_IMPORT_STAR, in);
+            add(n, PEL_I_CONST, in)->value = &pel_none;
+            break;
         case 4: break; /* wraps what an asynchronous generator yields */
         case 5: add_sub(n, PEL_I_UNARY, in, PEL_UAdd, 0); break;
         case 6: add(n, PEL_I_LIST_TO_TUPLE, in); break;
@@ -419,8 +427,10 @@ static void translate(pel_norm *n, const pel_insn *in) {
         }
         break;
     case PEL_OP_CALL_INTRINSIC_2:
-        if (in->arg == 1) add(n, PEL_I_GROUP_RAISE, in);
-        else add_arg(n, PEL_I_INTRINSIC2, in, in->arg);
+        if (in->arg == 1)
+            add(n, PEL_I_GROUP_RAISE, in);
+        else
+            add_arg(n, PEL_I_INTRINSIC2, in, in->arg);
         break;
     default: pel_norm_translate_old(n, in); break;
     }
@@ -449,26 +459,34 @@ static void translate_all(pel_norm *n) {
         uint32_t from = n->ins.n;
         pel_norm_old_handler(n, i);
         uint32_t taken = pel_norm_old_special(n, i);
-        if (taken == 0) taken = 1;
-        else goto done;
+        if (taken == 0)
+            taken = 1;
+        else
+            goto done;
         switch (in->op) {
         case PEL_OP_RETURN_GENERATOR: /* what the caller sends first is popped */
             if (i + 1 < insns->n && insns->at[i + 1].op == PEL_OP_POP_TOP) taken = 2;
             break;
         case PEL_OP_END_FOR:
-            if (!traits_of[insns->code->version].for_end_pops && i + 1 < insns->n && insns->at[i + 1].op == PEL_OP_POP_TOP) taken = 2;
+            if (!traits_of[insns->code->version].for_end_pops && i + 1 < insns->n &&
+                insns->at[i + 1].op == PEL_OP_POP_TOP)
+                taken = 2;
             break;
         case PEL_OP_GET_AWAITABLE:
-            if ((taken = delegation(insns, i)) == 0) pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an await of unknown shape");
+            if ((taken = delegation(insns, i)) == 0)
+                pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an await of unknown shape");
             /* entering and leaving `async with` awaits as part of it */
-            if (!(n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_WITH && n->ins.at[n->ins.n - 1].flag)) add(n, PEL_I_AWAIT, in);
+            if (!(n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_WITH && n->ins.at[n->ins.n - 1].flag))
+                add(n, PEL_I_AWAIT, in);
             break;
         case PEL_OP_GET_YIELD_FROM_ITER:
-            if ((taken = delegation(insns, i)) == 0) pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a `yield from` of unknown shape");
+            if ((taken = delegation(insns, i)) == 0)
+                pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a `yield from` of unknown shape");
             add(n, PEL_I_YIELD_FROM, in);
             break;
         case PEL_OP_GET_ANEXT: {
-            if ((taken = delegation(insns, i)) == 0) pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an `async for` of unknown shape");
+            if ((taken = delegation(insns, i)) == 0)
+                pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an `async for` of unknown shape");
             pel_ins *ins = add(n, PEL_I_FOR, in);
             ins->flag = true;
             ins->target = pel_norm_anext_end(n, i, taken);
@@ -554,7 +572,8 @@ static void reach(pel_norm *n, uint32_t start, uint8_t mark, uint32_t guard) {
             if (pel_ends(ins)) break;
             if (mark > 1 && !is_left && ends_handler(n, i)) {
                 uint32_t next = pel_norm_next(n, i);
-                if (!leaves_at_once(n, next)) is_left = true;
+                if (!leaves_at_once(n, next))
+                    is_left = true;
                 else
                     for (uint32_t k = next; k < n->ins.n; k = pel_norm_next(n, k)) {
                         n->behind_end[k] = true;
@@ -589,7 +608,8 @@ static uint8_t reach_all(pel_norm *n) {
                 if (!used) continue;
                 guard->first = 0; /* a mark until the real value is known */
                 more = any = true;
-                if (guard->kind != PEL_G_WITH) reach(n, guard->target, level + 1, g);
+                if (guard->kind != PEL_G_WITH)
+                    reach(n, guard->target, level + 1, g);
                 else if (guard->exit != PEL_NONE) {
                     guard->exit = pel_norm_resolve(n, guard->exit);
                     reach(n, guard->exit, level, n->within_of[g]);
@@ -639,8 +659,14 @@ static pel_canon *relay(pel_norm *n) {
             if (pel_ends(ins) && pel_norm_op(n, next) == PEL_I_JUMP && !n->reached[next])
                 out.at[out.n - 1].dead_target = n->ins.at[next].target;
             if (!pel_ends(ins) && next < n->ins.n && n->reached[next] != mark) {
-                pel_ins jump = { .op = PEL_I_JUMP, .target = next, .cover = ins->cover, .offset = ins->offset, .line = ins->line,
-                                 .within = ins->within, .level = ins->level, .dead_target = PEL_NONE };
+                pel_ins jump = { .op = PEL_I_JUMP,
+                                 .target = next,
+                                 .cover = ins->cover,
+                                 .offset = ins->offset,
+                                 .line = ins->line,
+                                 .within = ins->within,
+                                 .level = ins->level,
+                                 .dead_target = PEL_NONE };
                 pel_push(n->ctx, &out, jump);
             }
         }
@@ -649,7 +675,8 @@ static pel_canon *relay(pel_norm *n) {
     /* a deleted instruction hands its label to what is next in its own path */
     for (uint32_t i = n->ins.n; i-- > 0;) {
         if (to[i] != PEL_NONE) continue;
-        if (n->ins.at[i].op == PEL_I_JUMP && n->reached[i]) { /* dropped: its target is what comes next; resolved below */
+        if (n->ins.at[i].op == PEL_I_JUMP &&
+            n->reached[i]) { /* dropped: its target is what comes next; resolved below */
             uint32_t k = pel_norm_resolve(n, i);
             to[i] = k < n->ins.n && to[k] != PEL_NONE ? to[k] : PEL_NONE;
             if (to[i] != PEL_NONE) continue;
@@ -666,25 +693,29 @@ static pel_canon *relay(pel_norm *n) {
     canon->else_first = traits_of[canon->code->version].else_first;
     canon->returns_consts = canon->code->version >= 12;
     canon->copies_exits = canon->code->version >= 10;
-    canon->has_docstring = canon->code->version >= 13 ? (canon->code->flags & PEL_CO_HAS_DOCSTRING) != 0
-                           : canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;
+    canon->has_docstring = canon->code->version >= 13
+                               ? (canon->code->flags & PEL_CO_HAS_DOCSTRING) != 0
+                               : canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;
     canon->tests_again = traits_of[canon->code->version].tests_again;
     canon->target_of = pel_new_array(n->ctx, (size_t)out.n + 1, uint32_t);
     for (uint32_t i = 0; i < out.n; i++) {
         pel_ins *ins = &out.at[i];
-        if (ins->dead_target != PEL_NONE) ins->dead_target = n->reached[ins->dead_target] ? to[ins->dead_target] : PEL_NOWHERE;
+        if (ins->dead_target != PEL_NONE)
+            ins->dead_target = n->reached[ins->dead_target] ? to[ins->dead_target] : PEL_NOWHERE;
         if (ins->target == PEL_NONE) continue;
         ins->target = to[ins->target];
         if (ins->target >= out.n) pel_throw(n->ctx, PEL_E_INCOMPLETE, ins->offset, "a jump leads out of the code");
     }
     uint32_t last = pel_norm_prev(n, n->ins.n), before = last == PEL_NONE ? PEL_NONE : pel_norm_prev(n, last);
-    canon->dead_return = before != PEL_NONE && n->ins.at[last].op == PEL_I_RETURN && !n->reached[last] && pel_norm_is_none(n, before);
+    canon->dead_return =
+        before != PEL_NONE && n->ins.at[last].op == PEL_I_RETURN && !n->reached[last] && pel_norm_is_none(n, before);
     canon->guards = n->guards.at;
     canon->n_guards = n->guards.n;
     for (uint32_t g = 0; g < n->guards.n; g++) {
         pel_guard *guard = &n->guards.at[g];
         guard->first = guard->last = PEL_NONE;
-        if (guard->target != PEL_NONE && canon->code->version <= 11) guard->stood = stood_before(n, guard, g, to, out.n);
+        if (guard->target != PEL_NONE && canon->code->version <= 11)
+            guard->stood = stood_before(n, guard, g, to, out.n);
         if (guard->target != PEL_NONE) guard->target = guard->kind == PEL_G_WITH ? PEL_NONE : to[guard->target];
         if (guard->exit != PEL_NONE) guard->exit = to[guard->exit];
     }

@@ -52,16 +52,16 @@
     X(LIST_TO_TUPLE, none)                                                                                             \
     X(UNPACK, arg)                                                                                                     \
     X(UNPACK_EX, arg)                                                                                                  \
-    X(CALL, arg)    /* value: tuple of keyword names or NULL; sub: slots below the arguments, 1 or 2 */                \
-    X(CALL_EX, arg) /* arg: 1 if keywords follow; sub: slots */                                                        \
+    X(CALL, arg)     /* value: tuple of keyword names or NULL; sub: slots below the arguments, 1 or 2 */               \
+    X(CALL_EX, arg)  /* arg: 1 if keywords follow; sub: slots */                                                       \
     X(FUNCTION, arg) /* value: its qualified name, where the code says it; else NULL */                                \
     X(FUNCTION_PART, arg)                                                                                              \
     X(BUILD_CLASS, none)                                                                                               \
     X(IMPORT, name)                                                                                                    \
     X(IMPORT_FROM, name)                                                                                               \
     X(IMPORT_STAR, none)                                                                                               \
-    X(GET_ITER, none)  /* flag: asynchronous; so for FOR and WITH */                                                   \
-    X(FOR, jump)       /* push the next item, or pop the iterator and jump */                                          \
+    X(GET_ITER, none) /* flag: asynchronous; so for FOR and WITH */                                                    \
+    X(FOR, jump)      /* push the next item, or pop the iterator and jump */                                           \
     X(YIELD, none)                                                                                                     \
     X(YIELD_FROM, none)                                                                                                \
     X(AWAIT, none)                                                                                                     \
@@ -102,18 +102,26 @@ typedef enum pel_iop {
 #define X(name, says) PEL_I_##name,
     PEL_IOPS(X)
 #undef X
-    PEL_I_COUNT
+        PEL_I_COUNT
 } pel_iop;
 
 typedef enum pel_scope { PEL_FAST, PEL_DEREF, PEL_CLASS_DEREF, PEL_GLOBAL, PEL_NAME } pel_scope;
-typedef enum pel_display { PEL_D_TUPLE, PEL_D_LIST, PEL_D_SET, PEL_D_DICT, PEL_D_STRING, PEL_D_SLICE, PEL_D_MERGE } pel_display;
+typedef enum pel_display {
+    PEL_D_TUPLE,
+    PEL_D_LIST,
+    PEL_D_SET,
+    PEL_D_DICT,
+    PEL_D_STRING,
+    PEL_D_SLICE,
+    PEL_D_MERGE
+} pel_display;
 
 typedef struct pel_ins {
     uint8_t op; /* enum pel_iop */
     uint8_t sub;
     bool flag;
     bool is_target;
-    bool dead_jump;  /* a jump to the very next instruction stood behind it */
+    bool dead_jump;       /* a jump to the very next instruction stood behind it */
     uint32_t dead_target; /* where a jump led that stood behind it and that nothing reached, or PEL_NONE, or... */
     uint32_t arg;
     uint32_t target; /* index, or PEL_NONE */
@@ -133,11 +141,11 @@ typedef enum pel_guard_kind { PEL_G_EXCEPT, PEL_G_GROUP, PEL_G_FINALLY, PEL_G_WI
 /* A handler that somebody wrote. */
 typedef struct pel_guard {
     pel_guard_kind kind;
-    uint32_t target; /* index of its EXC */
-    uint32_t outer;  /* the next handler around what it covers, or PEL_NONE */
+    uint32_t target;      /* index of its EXC */
+    uint32_t outer;       /* the next handler around what it covers, or PEL_NONE */
     uint32_t first, last; /* first and last covered instruction of the main path or of the handler that holds it */
-    uint32_t stood;  /* what the handler stood before, where the compiler put it between; or PEL_NONE */
-    uint32_t exit;   /* WITH: where an exception that was swallowed goes on */
+    uint32_t stood;       /* what the handler stood before, where the compiler put it between; or PEL_NONE */
+    uint32_t exit;        /* WITH: where an exception that was swallowed goes on */
 } pel_guard;
 
 typedef struct pel_canon {

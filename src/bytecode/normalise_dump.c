@@ -17,12 +17,18 @@ void pel_canon_check(pel_ctx *ctx, const pel_canon *canon) {
         const pel_ins *ins = &canon->at[i];
         bool jumps = ins->op < PEL_I_COUNT && ops[ins->op].says == says_jump;
         const char *wrong = NULL;
-        if (ins->op >= PEL_I_COUNT) wrong = "no such instruction";
-        else if (jumps && ins->target >= canon->n) wrong = "a jump out of the code";
-        else if (!jumps && ins->target != PEL_NONE) wrong = "a target without a jump";
-        else if (ins->cover != PEL_NONE && ins->cover >= canon->n_guards) wrong = "covered by no handler";
-        else if (i + 1 == canon->n && !pel_ends(ins)) wrong = "the end is reached";
-        else if (i + 1 == canon->n_main && !pel_ends(ins)) wrong = "the main path runs into handlers";
+        if (ins->op >= PEL_I_COUNT)
+            wrong = "no such instruction";
+        else if (jumps && ins->target >= canon->n)
+            wrong = "a jump out of the code";
+        else if (!jumps && ins->target != PEL_NONE)
+            wrong = "a target without a jump";
+        else if (ins->cover != PEL_NONE && ins->cover >= canon->n_guards)
+            wrong = "covered by no handler";
+        else if (i + 1 == canon->n && !pel_ends(ins))
+            wrong = "the end is reached";
+        else if (i + 1 == canon->n_main && !pel_ends(ins))
+            wrong = "the main path runs into handlers";
         if (wrong) pel_throw(ctx, PEL_E_INCOMPLETE, ins->offset, "normalise: instruction %u: %s", i, wrong);
     }
 }
@@ -46,14 +52,18 @@ void pel_canon_dump(const pel_canon *canon, pel_buf *out) {
         case says_name: pel_putf(out, " %.*s", PEL_FMT(pel_name_str(ins->name))); break;
         case says_value:
             pel_put_byte(out, ' ');
-            if (ins->value->kind == PEL_CONST_CODE) pel_put_c(out, "<code>");
-            else pel_put_repr(out, ins->value);
+            if (ins->value->kind == PEL_CONST_CODE)
+                pel_put_c(out, "<code>");
+            else
+                pel_put_repr(out, ins->value);
             break;
         case says_jump: pel_putf(out, " -> %u", ins->target); break;
         }
-        if (ops[ins->op].says == says_name && ins->op >= PEL_I_LOAD && ins->op <= PEL_I_DELETE) pel_put_c(out, scopes[ins->sub]);
+        if (ops[ins->op].says == says_name && ins->op >= PEL_I_LOAD && ins->op <= PEL_I_DELETE)
+            pel_put_c(out, scopes[ins->sub]);
         pel_put_byte(out, '\n');
     }
     for (uint32_t g = 0; g < canon->n_guards; g++)
-        if (canon->guards[g].kind == PEL_G_WITH) pel_putf(out, "with %u goes on at %d\n", g, (int)canon->guards[g].exit);
+        if (canon->guards[g].kind == PEL_G_WITH)
+            pel_putf(out, "with %u goes on at %d\n", g, (int)canon->guards[g].exit);
 }

@@ -18,7 +18,7 @@ typedef struct matching {
     uint32_t *guard_b;   /* by guard within the handler: the one in the copy */
     PEL_VEC(pair) pairs; /* all that matched */
     PEL_VEC(pair) todo;
-    uint32_t goes_on;    /* where the copy ends, or PEL_NONE */
+    uint32_t goes_on; /* where the copy ends, or PEL_NONE */
 } matching;
 
 #define MAX_COPY 4000
@@ -31,7 +31,8 @@ static uint32_t jumped(const pel_canon *c, uint32_t i) {
 static bool same_path_end(const pel_canon *c, uint32_t a, uint32_t b) {
     for (int steps = 0; steps < 12; steps++, a++, b++) {
         if (a == b) return true;
-        if (a >= c->n || b >= c->n || !pel_norm_same_ins(&c->at[a], &c->at[b]) || c->at[a].target != c->at[b].target) return false;
+        if (a >= c->n || b >= c->n || !pel_norm_same_ins(&c->at[a], &c->at[b]) || c->at[a].target != c->at[b].target)
+            return false;
         if (pel_ends(&c->at[a])) return true;
     }
     return false;
@@ -42,7 +43,8 @@ static bool ends_handler(const matching *m, uint32_t a) {
     return ins->op == PEL_I_RERAISE && ins->within == m->guard;
 }
 
-/* The handler pops its exception before it leaves by return, break or continue: POP; POP_EXC with swaps around a value. */
+/* The handler pops its exception before it leaves by return, break or continue: POP; POP_EXC with swaps around a value.
+ */
 static uint32_t skip_pops(const pel_canon *c, uint32_t a) {
     uint32_t k = a;
     while (k < c->n && k - a < 3 && (c->at[k].op == PEL_I_POP || (c->at[k].op == PEL_I_SWAP && c->at[k].arg == 2))) k++;
@@ -105,7 +107,8 @@ static bool match_guards(matching *m, uint32_t a, uint32_t b) {
 }
 
 static bool same_here(const matching *m, const pel_ins *x, const pel_ins *y) {
-    if (x->op == PEL_I_FINALLY && y->op == PEL_I_FINALLY) return m->guard_b[x->arg] == y->arg || m->guard_b[x->arg] == PEL_NONE;
+    if (x->op == PEL_I_FINALLY && y->op == PEL_I_FINALLY)
+        return m->guard_b[x->arg] == y->arg || m->guard_b[x->arg] == PEL_NONE;
     return pel_norm_same_ins(x, y);
 }
 
@@ -181,7 +184,8 @@ static void replace(matching *m, uint32_t from, bool *gone, bool *changed) {
     }
 }
 
-static void try_copy(pel_ctx *ctx, pel_canon *c, uint32_t guard, uint32_t at, uint32_t *b_of, uint32_t *guard_b, bool *gone, bool *changed) {
+static void try_copy(pel_ctx *ctx, pel_canon *c, uint32_t guard, uint32_t at, uint32_t *b_of, uint32_t *guard_b,
+                     bool *gone, bool *changed) {
     if (gone[at] || c->at[at].op == PEL_I_FINALLY) return;
     matching m = { .ctx = ctx, .c = c, .guard = guard, .b_of = b_of, .guard_b = guard_b, .goes_on = PEL_NONE };
     bool same = match(&m, c->guards[guard].target + 1, at);
@@ -225,7 +229,8 @@ static void sweep(pel_ctx *ctx, pel_canon *c) {
         gone[i] = !reached[i];
         uint32_t next = i + 1;
         while (next < c->n && !reached[next]) next++;
-        if (c->at[i].op == PEL_I_JUMP && c->at[i].target == next && next < c->n && c->at[next].level == c->at[i].level) gone[i] = true;
+        if (c->at[i].op == PEL_I_JUMP && c->at[i].target == next && next < c->n && c->at[next].level == c->at[i].level)
+            gone[i] = true;
     }
     pel_canon_compact(ctx, c, gone, NULL);
 }
@@ -239,7 +244,8 @@ static void one_end(pel_canon *c, uint32_t guard) {
         if (last != PEL_NONE) {
             ins->op = PEL_I_JUMP;
             ins->target = last;
-        } else last = i;
+        } else
+            last = i;
     }
 }
 
@@ -250,7 +256,8 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
     for (uint32_t g = 0; g < c->n_guards; g++)
         if (c->guards[g].kind == PEL_G_FINALLY) one_end(c, g);
     pel_canon_finish(c);
-    uint32_t *b_of = pel_alloc_raw(ctx, (c->n + 1) * sizeof *b_of), *guard_b = pel_alloc_raw(ctx, (c->n_guards + 1) * sizeof *guard_b);
+    uint32_t *b_of = pel_alloc_raw(ctx, (c->n + 1) * sizeof *b_of),
+             *guard_b = pel_alloc_raw(ctx, (c->n_guards + 1) * sizeof *guard_b);
     memset(b_of, 0xff, (c->n + 1) * sizeof *b_of);
     memset(guard_b, 0xff, (c->n_guards + 1) * sizeof *guard_b);
     bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
@@ -272,10 +279,11 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
         uint32_t g = order[k];
         uint32_t body = c->guards[g].target + 1;
         if (body >= c->n || c->at[body].op == PEL_I_RERAISE) continue; /* finally: pass */
-        for (uint32_t w = 0; w < c->n_guards; w++) { /* a swallowed exception leaves, too */
+        for (uint32_t w = 0; w < c->n_guards; w++) {                   /* a swallowed exception leaves, too */
             uint32_t exit = c->guards[w].exit;
             if (c->guards[w].kind != PEL_G_WITH || exit >= c->n || c->guards[w].first == PEL_NONE) continue;
-            if (is_covered(c, c->guards[w].first, g) && !is_covered(c, exit, g)) try_copy(ctx, c, g, exit, b_of, guard_b, gone, &changed);
+            if (is_covered(c, c->guards[w].first, g) && !is_covered(c, exit, g))
+                try_copy(ctx, c, g, exit, b_of, guard_b, gone, &changed);
         }
         for (uint32_t i = 0; i < c->n; i++) {
             if (gone[i] || !is_covered(c, i, g)) continue;
@@ -284,7 +292,8 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
             if (to != PEL_NONE && !is_covered(c, to, g)) try_copy(ctx, c, g, to, b_of, guard_b, gone, &changed);
             uint32_t next = i + 1;
             while (next < c->n && gone[next]) next++;
-            if (!pel_ends(ins) && next < c->n && !is_covered(c, next, g)) try_copy(ctx, c, g, next, b_of, guard_b, gone, &changed);
+            if (!pel_ends(ins) && next < c->n && !is_covered(c, next, g))
+                try_copy(ctx, c, g, next, b_of, guard_b, gone, &changed);
         }
     }
     if (!changed) return;

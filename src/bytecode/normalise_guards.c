@@ -9,8 +9,10 @@ static const pel_handler *handler_at(const pel_insns *insns, uint32_t i) {
     uint32_t low = 0, high = insns->n_handlers;
     while (low < high) {
         uint32_t mid = (low + high) / 2;
-        if (insns->handlers[mid].end <= i) low = mid + 1;
-        else high = mid;
+        if (insns->handlers[mid].end <= i)
+            low = mid + 1;
+        else
+            high = mid;
     }
     return low < insns->n_handlers && insns->handlers[low].start <= i ? &insns->handlers[low] : NULL;
 }
@@ -19,8 +21,10 @@ uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken) {
     const pel_insns *insns = n->insns;
     const pel_handler *handler = handler_at(insns, i);
     uint32_t target = PEL_NONE;
-    if (handler) target = handler->target;
-    else if (i > 0 && insns->at[i - 1].op == PEL_OP_SETUP_FINALLY) target = insns->at[i - 1].target;
+    if (handler)
+        target = handler->target;
+    else if (i > 0 && insns->at[i - 1].op == PEL_OP_SETUP_FINALLY)
+        target = insns->at[i - 1].target;
     (void)taken;
     if (target == PEL_NONE || insns->at[target].op != PEL_OP_END_ASYNC_FOR || target + 1 >= insns->n)
         pel_throw(n->ctx, PEL_E_INCOMPLETE, insns->at[i].offset, "an `async for` without end");
@@ -72,13 +76,18 @@ pel_guard_kind pel_norm_guard_kind(const pel_norm *n, uint32_t exc) {
 uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc) {
     uint32_t i = pel_norm_next(n, pel_norm_next(n, exc));
     if (pel_norm_op(n, i) == PEL_I_AWAIT) i = pel_norm_next(n, i);
-    if (pel_norm_op(n, i) == PEL_I_PJT) i = pel_norm_skip(n, n->ins.at[i].target);
-    else if (pel_norm_op(n, i) == PEL_I_PJF) i = pel_norm_next(n, i);
-    else pel_norm_fail(n, i, "a `with` handler of unknown shape");
+    if (pel_norm_op(n, i) == PEL_I_PJT)
+        i = pel_norm_skip(n, n->ins.at[i].target);
+    else if (pel_norm_op(n, i) == PEL_I_PJF)
+        i = pel_norm_next(n, i);
+    else
+        pel_norm_fail(n, i, "a `with` handler of unknown shape");
     bool popped = false;
     for (int pops = 0; pops < 6; pops++, i = pel_norm_next(n, i)) {
-        if (pel_norm_op(n, i) == PEL_I_POP_EXC) popped = true;
-        else if (pel_norm_op(n, i) != PEL_I_POP) break;
+        if (pel_norm_op(n, i) == PEL_I_POP_EXC)
+            popped = true;
+        else if (pel_norm_op(n, i) != PEL_I_POP)
+            break;
     }
     if (!popped) pel_norm_fail(n, i, "a `with` handler that does not end");
     return i;
@@ -86,8 +95,13 @@ uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc) {
 
 static uint32_t guard_of(pel_norm *n, uint32_t *by_place, uint32_t place) {
     if (by_place[place] != PEL_NONE) return by_place[place];
-    pel_guard guard = { .kind = pel_norm_guard_kind(n, place), .target = place, .outer = PEL_NONE, .exit = PEL_NONE, .stood = PEL_NONE,
-                        .first = PEL_NONE, .last = PEL_NONE };
+    pel_guard guard = { .kind = pel_norm_guard_kind(n, place),
+                        .target = place,
+                        .outer = PEL_NONE,
+                        .exit = PEL_NONE,
+                        .stood = PEL_NONE,
+                        .first = PEL_NONE,
+                        .last = PEL_NONE };
     if (guard.kind == PEL_G_WITH) guard.exit = pel_norm_with_exit(n, place);
     by_place[place] = n->guards.n;
     pel_push(n->ctx, &n->guards, guard);
@@ -121,7 +135,8 @@ static void fold_matches(pel_norm *n) {
 
 void pel_norm_guards(pel_norm *n) {
     fold_matches(n);
-    if (n->old) pel_norm_blocks(n);
+    if (n->old)
+        pel_norm_blocks(n);
     else {
         uint32_t *by_place = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
         memset(by_place, 0xff, (n->ins.n + 1) * sizeof *by_place);
@@ -145,6 +160,7 @@ void pel_norm_guards(pel_norm *n) {
     for (uint32_t g = 0; g < n->guards.n; g++) {
         uint32_t outer = n->guards.at[g].outer;
         for (uint32_t steps = 0; outer != PEL_NONE; outer = n->guards.at[outer].outer)
-            if (outer == g || ++steps > n->guards.n) pel_norm_fail(n, n->guards.at[g].target, "handlers that cover themselves");
+            if (outer == g || ++steps > n->guards.n)
+                pel_norm_fail(n, n->guards.at[g].target, "handlers that cover themselves");
     }
 }

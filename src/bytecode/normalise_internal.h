@@ -8,17 +8,17 @@ typedef struct pel_norm {
     pel_ctx *ctx;
     const pel_insns *insns;
     PEL_VEC(pel_ins) ins;
-    uint32_t *place;            /* decoded instruction -> first canonical one */
-    uint32_t *from;             /* canonical instruction -> decoded one */
-    uint32_t *jumps_to;         /* filled by pel_norm_count_targets */
-    const pel_const *kw_names;  /* for the next call */
-    struct pel_old *old;        /* NULL where exceptions have a table */
-    bool forward_tests;         /* conditional jumps never go backwards */
+    uint32_t *place;           /* decoded instruction -> first canonical one */
+    uint32_t *from;            /* canonical instruction -> decoded one */
+    uint32_t *jumps_to;        /* filled by pel_norm_count_targets */
+    const pel_const *kw_names; /* for the next call */
+    struct pel_old *old;       /* NULL where exceptions have a table */
+    bool forward_tests;        /* conditional jumps never go backwards */
     PEL_VEC(pel_guard) guards;
     uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */
-    uint8_t *reached;           /* 1: on the main path, 2: in a handler of it, 3: in a handler of that... */
-    bool *behind_end;           /* in a handler, behind its end */
-    uint32_t *within_of;        /* by guard: in which handler stands what it covers */
+    uint8_t *reached;                /* 1: on the main path, 2: in a handler of it, 3: in a handler of that... */
+    bool *behind_end;                /* in a handler, behind its end */
+    uint32_t *within_of;             /* by guard: in which handler stands what it covers */
 } pel_norm;
 
 _Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what);

@@ -1,7 +1,7 @@
 /* Before there were exception tables, instructions pushed and popped blocks at run time. This file finds out which
  * blocks are open where by walking all paths, and gives handlers the shape they have since: what they find on the stack
- * counts as one item instead of three, and the oldest `finally`, which control ran into, becomes a handler and a FINALLY
- * instruction for each way in. */
+ * counts as one item instead of three, and the oldest `finally`, which control ran into, becomes a handler and a
+ * FINALLY instruction for each way in. */
 #include "bytecode/normalise_internal.h"
 
 typedef struct block {
@@ -16,16 +16,18 @@ typedef struct visit {
 } visit;
 
 struct pel_old {
-    block **blocks;      /* by decoded instruction: what is open before it */
+    block **blocks; /* by decoded instruction: what is open before it */
     bool *seen;
-    bool *is_handler;    /* a handler begins here */
-    bool *is_cleanup;    /* it only deletes the name of `except ... as name` */
-    bool *skip;          /* of such a clean-up */
-    uint32_t *end_of;    /* by handler: its END_FINALLY, or PEL_NONE */
+    bool *is_handler; /* a handler begins here */
+    bool *is_cleanup; /* it only deletes the name of `except ... as name` */
+    bool *skip;       /* of such a clean-up */
+    uint32_t *end_of; /* by handler: its END_FINALLY, or PEL_NONE */
     PEL_VEC(visit) todo, later;
 };
 
-static bool sets_block(uint16_t op) { return op == PEL_OP_SETUP_FINALLY || op == PEL_OP_SETUP_WITH || op == PEL_OP_SETUP_ASYNC_WITH; }
+static bool sets_block(uint16_t op) {
+    return op == PEL_OP_SETUP_FINALLY || op == PEL_OP_SETUP_WITH || op == PEL_OP_SETUP_ASYNC_WITH;
+}
 
 static uint16_t op_at(const pel_insns *insns, uint32_t i) { return i < insns->n ? insns->at[i].op : PEL_OP_NONE; }
 
@@ -33,16 +35,19 @@ static bool is_store(uint16_t op) {
     return op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_NAME || op == PEL_OP_STORE_GLOBAL || op == PEL_OP_STORE_DEREF;
 }
 static bool is_delete(uint16_t op) {
-    return op == PEL_OP_DELETE_FAST || op == PEL_OP_DELETE_NAME || op == PEL_OP_DELETE_GLOBAL || op == PEL_OP_DELETE_DEREF;
+    return op == PEL_OP_DELETE_FAST || op == PEL_OP_DELETE_NAME || op == PEL_OP_DELETE_GLOBAL ||
+           op == PEL_OP_DELETE_DEREF;
 }
 
-/* name = None; del name; raise again. setup is the instruction that opens the block: just before it the name is bound. */
+/* name = None; del name; raise again. setup is the instruction that opens the block: just before it the name is bound.
+ */
 static bool is_name_cleanup(const pel_insns *insns, uint32_t setup, uint32_t at) {
     if (at + 3 >= insns->n || setup < 2) return false;
     const pel_insn *in = &insns->at[at], *bound = &insns->at[setup - 2];
-    return in->op == PEL_OP_LOAD_CONST && in->value->kind == PEL_CONST_NONE && is_store(in[1].op) && is_delete(in[2].op) &&
-           in[1].name == in[2].name && (in[3].op == PEL_OP_END_FINALLY || in[3].op == PEL_OP_RERAISE) &&
-           is_store(bound->op) && bound->name == in[1].name && insns->at[setup - 1].op == PEL_OP_POP_TOP;
+    return in->op == PEL_OP_LOAD_CONST && in->value->kind == PEL_CONST_NONE && is_store(in[1].op) &&
+           is_delete(in[2].op) && in[1].name == in[2].name &&
+           (in[3].op == PEL_OP_END_FINALLY || in[3].op == PEL_OP_RERAISE) && is_store(bound->op) &&
+           bound->name == in[1].name && insns->at[setup - 1].op == PEL_OP_POP_TOP;
 }
 
 static block *push_block(pel_norm *n, block *below, bool is_handler, uint32_t handler) {
@@ -72,7 +77,8 @@ static void walk(pel_norm *n, uint32_t i, block *blocks) {
         } else if (in->op == PEL_OP_BEGIN_FINALLY) {
             uint32_t handler = i + 1;
             if (op_at(insns, handler) == PEL_OP_WITH_CLEANUP_START) { /* up to END_FINALLY or POP_FINALLY it is one */
-                while (i < insns->n && insns->at[i].op != PEL_OP_END_FINALLY && insns->at[i].op != PEL_OP_POP_FINALLY) i++;
+                while (i < insns->n && insns->at[i].op != PEL_OP_END_FINALLY && insns->at[i].op != PEL_OP_POP_FINALLY)
+                    i++;
                 i++;
                 continue;
             }
@@ -82,8 +88,10 @@ static void walk(pel_norm *n, uint32_t i, block *blocks) {
             }
             i = old->end_of[handler] + 1;
             continue;
-        } else if (in->op == PEL_OP_POP_BLOCK) blocks = pop_block(blocks, false);
-        else if (in->op == PEL_OP_POP_EXCEPT || in->op == PEL_OP_POP_FINALLY) blocks = pop_block(blocks, true);
+        } else if (in->op == PEL_OP_POP_BLOCK)
+            blocks = pop_block(blocks, false);
+        else if (in->op == PEL_OP_POP_EXCEPT || in->op == PEL_OP_POP_FINALLY)
+            blocks = pop_block(blocks, true);
         else if (in->op == PEL_OP_END_FINALLY) {
             for (block *b = blocks; b; b = b->below)
                 if (b->is_handler) {
@@ -126,7 +134,8 @@ void pel_norm_prepare_old(pel_norm *n) {
             old->is_cleanup[handler] = true;
             if (insns->at[handler + 3].op == PEL_OP_END_FINALLY) /* control runs into it */
                 for (uint32_t k = 0; k < 4; k++) old->skip[handler + k] = true;
-        } else if (insns->at[handler].op != PEL_OP_END_ASYNC_FOR) old->is_handler[handler] = true;
+        } else if (insns->at[handler].op != PEL_OP_END_ASYNC_FOR)
+            old->is_handler[handler] = true;
     }
     pel_push(n->ctx, &old->todo, ((visit){ 0, NULL }));
     for (;;) {
@@ -138,7 +147,8 @@ void pel_norm_prepare_old(pel_norm *n) {
         for (uint32_t k = 0; k < waiting; k++) {
             visit v = old->later.at[k];
             uint32_t end = old->end_of[v.at + 1];
-            if (end == PEL_NONE) old->later.at[k - done] = v;
+            if (end == PEL_NONE)
+                old->later.at[k - done] = v;
             else {
                 pel_push(n->ctx, &old->todo, ((visit){ end + 1, v.blocks }));
                 done++;
@@ -153,7 +163,13 @@ void pel_norm_prepare_old(pel_norm *n) {
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
-             (pel_ins){ .op = (uint8_t)op, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .dead_target = PEL_NONE, .offset = from->offset, .line = from->line });
+             (pel_ins){ .op = (uint8_t)op,
+                        .target = PEL_NONE,
+                        .cover = PEL_NONE,
+                        .within = PEL_NONE,
+                        .dead_target = PEL_NONE,
+                        .offset = from->offset,
+                        .line = from->line });
     return &n->ins.at[n->ins.n - 1];
 }
 
@@ -256,7 +272,9 @@ static void shape_finally(pel_norm *n) {
     for (uint32_t i = 0; i < n->ins.n; i++) {
         if (n->ins.at[i].op != PEL_I_POP) continue;
         uint32_t second = pel_norm_next(n, i), third = pel_norm_next(n, second), last = pel_norm_next(n, third);
-        if (pel_norm_op(n, second) != PEL_I_POP || pel_norm_op(n, third) != PEL_I_POP || pel_norm_op(n, last) != PEL_I_POP_EXC) continue;
+        if (pel_norm_op(n, second) != PEL_I_POP || pel_norm_op(n, third) != PEL_I_POP ||
+            pel_norm_op(n, last) != PEL_I_POP_EXC)
+            continue;
         n->ins.at[second].op = n->ins.at[third].op = PEL_I_NOP;
     }
 }
@@ -270,18 +288,25 @@ void pel_norm_blocks(pel_norm *n) {
         if (!old->is_handler[h] || !old->seen[h]) continue;
         uint32_t exc = n->place[h];
         bool with = insns->at[h].op == PEL_OP_WITH_EXCEPT_START || insns->at[h].op == PEL_OP_WITH_CLEANUP_START;
-        pel_guard guard = { .kind = PEL_G_WITH, .target = exc, .outer = PEL_NONE, .exit = PEL_NONE, .stood = PEL_NONE,
-                            .first = PEL_NONE, .last = PEL_NONE };
+        pel_guard guard = { .kind = PEL_G_WITH,
+                            .target = exc,
+                            .outer = PEL_NONE,
+                            .exit = PEL_NONE,
+                            .stood = PEL_NONE,
+                            .first = PEL_NONE,
+                            .last = PEL_NONE };
         if (insns->at[h].op == PEL_OP_WITH_CLEANUP_START) {
             uint32_t k = h;
             while (k < insns->n && insns->at[k].op != PEL_OP_END_FINALLY) k++;
             if (k + 1 >= insns->n) pel_norm_fail(n, exc, "a `with` handler that does not end");
             guard.exit = n->place[k + 1];
-        } else if (with) guard.exit = pel_norm_with_exit(n, exc);
+        } else if (with)
+            guard.exit = pel_norm_with_exit(n, exc);
         else {
             bool copies = pel_norm_op(n, pel_norm_next(n, exc)) == PEL_I_COPY;
             guard.kind = pel_norm_guard_kind(n, exc);
-            if (guard.kind == PEL_G_EXCEPT && !copies && pel_norm_op(n, pel_norm_next(n, exc)) != PEL_I_POP) guard.kind = PEL_G_FINALLY;
+            if (guard.kind == PEL_G_EXCEPT && !copies && pel_norm_op(n, pel_norm_next(n, exc)) != PEL_I_POP)
+                guard.kind = PEL_G_FINALLY;
             if (guard.kind == PEL_G_EXCEPT) shape_clauses(n, exc);
         }
         guard_of[h] = n->guards.n;

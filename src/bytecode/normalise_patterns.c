@@ -3,7 +3,7 @@
 
 static bool is_target(const pel_norm *n, uint32_t i) { return n->jumps_to[i] != 0; }
 
-static void delete(pel_norm *n, uint32_t i) { n->ins.at[i].op = PEL_I_NOP; }
+static void delete (pel_norm *n, uint32_t i) { n->ins.at[i].op = PEL_I_NOP; }
 
 /* COPY 1; PJF L; POP  ->  JFP L */
 static void jump_or_pop(pel_norm *n, uint32_t i) {
@@ -11,8 +11,8 @@ static void jump_or_pop(pel_norm *n, uint32_t i) {
     if (n->ins.at[i].arg != 1 || (pel_norm_op(n, jump) != PEL_I_PJF && pel_norm_op(n, jump) != PEL_I_PJT)) return;
     if (pel_norm_op(n, pop) != PEL_I_POP || is_target(n, jump) || is_target(n, pop)) return;
     n->ins.at[jump].op = n->ins.at[jump].op == PEL_I_PJF ? PEL_I_JFP : PEL_I_JTP;
-    delete(n, i);
-    delete(n, pop);
+    delete (n, i);
+    delete (n, pop);
 }
 
 static uint8_t inverse(uint8_t op) {
@@ -27,14 +27,15 @@ static uint8_t inverse(uint8_t op) {
 /* PJF L; JUMP back; L:  ->  PJT back. Newer compilers have no conditional jump backwards. */
 static void backward_test(pel_norm *n, uint32_t i) {
     uint32_t jump = pel_norm_next(n, i);
-    if (!n->forward_tests || pel_norm_op(n, jump) != PEL_I_JUMP || is_target(n, jump) || n->ins.at[jump].target > i) return;
+    if (!n->forward_tests || pel_norm_op(n, jump) != PEL_I_JUMP || is_target(n, jump) || n->ins.at[jump].target > i)
+        return;
     if (pel_norm_skip(n, n->ins.at[i].target) != pel_norm_next(n, jump)) return;
     pel_ins *ins = &n->ins.at[i];
     ins->op = inverse(ins->op);
     ins->target = n->ins.at[jump].target;
     ins->flag = true;
     ins->sub = n->ins.at[jump].cover == ins->cover ? 1 : 2;
-    delete(n, jump);
+    delete (n, jump);
 }
 
 /* None, None, None, call, pop: a `with` block is left. */
@@ -56,9 +57,9 @@ static void with_exit(pel_norm *n, uint32_t i) {
         pop = pel_norm_next(n, pop);
     }
     if (pel_norm_op(n, pop) != PEL_I_POP) return;
-    for (k = pel_norm_next(n, i); k < pop; k = pel_norm_next(n, k)) delete(n, k);
-    if (await != PEL_NONE) delete(n, await);
-    delete(n, pop);
+    for (k = pel_norm_next(n, i); k < pop; k = pel_norm_next(n, k)) delete (n, k);
+    if (await != PEL_NONE) delete (n, await);
+    delete (n, pop);
     pel_ins *ins = &n->ins.at[i];
     ins->op = PEL_I_WITH_EXIT;
     ins->flag = await != PEL_NONE;
@@ -69,11 +70,12 @@ static void with_exit(pel_norm *n, uint32_t i) {
 /* POP_EXC; name = None; del name  ->  POP_EXC: the end of `except ... as name`. */
 static void named_end(pel_norm *n, uint32_t i) {
     uint32_t none = pel_norm_next(n, i), store = pel_norm_next(n, none), gone = pel_norm_next(n, store);
-    if (!pel_norm_is_none(n, none) || pel_norm_op(n, store) != PEL_I_STORE || pel_norm_op(n, gone) != PEL_I_DELETE) return;
+    if (!pel_norm_is_none(n, none) || pel_norm_op(n, store) != PEL_I_STORE || pel_norm_op(n, gone) != PEL_I_DELETE)
+        return;
     if (n->ins.at[store].name != n->ins.at[gone].name || is_target(n, none) || is_target(n, store)) return;
-    delete(n, none);
-    delete(n, store);
-    delete(n, gone);
+    delete (n, none);
+    delete (n, store);
+    delete (n, gone);
 }
 
 /* ---- chained comparisons ---- */
@@ -94,7 +96,7 @@ static uint32_t equal_run(const pel_norm *n, uint32_t a, uint32_t b) {
 }
 
 static void delete_run(pel_norm *n, uint32_t i, uint32_t length) {
-    for (; length > 0; length--, i = pel_norm_next(n, i)) delete(n, i);
+    for (; length > 0; length--, i = pel_norm_next(n, i)) delete (n, i);
 }
 
 /* The instruction that a run of `length` before i begins with. */
@@ -119,15 +121,15 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
         uint32_t pop = pel_norm_next(n, c), rest = pel_norm_next(n, pop);
         if (n->ins.at[c].arg != 2 || pel_norm_op(n, pop) != PEL_I_POP) return false;
         if (n->ins.at[before].op == PEL_I_JUMP && pel_norm_skip(n, n->ins.at[before].target) == rest) {
-            if (!is_target(n, before)) delete(n, before);
-            delete(n, c);
-            delete(n, pop);
+            if (!is_target(n, before)) delete (n, before);
+            delete (n, c);
+            delete (n, pop);
             return true;
         }
         uint32_t length = run_length(n, rest), start = back_by(n, c, length);
         if (!length || start == PEL_NONE || equal_run(n, start, rest) != length || is_target(n, rest)) return false;
-        delete(n, c);
-        delete(n, pop);
+        delete (n, c);
+        delete (n, pop);
         delete_run(n, rest, length);
         return true;
     }
@@ -146,17 +148,17 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
     if (!over) return false;
     if (op != PEL_I_PJT) { /* false jumps away: the clean-up must go there, too */
         if (rest == if_jumps) {
-            delete(n, c);
+            delete (n, c);
             return true;
         }
         if (pel_norm_op(n, rest) == PEL_I_JUMP && pel_norm_resolve(n, rest) == pel_norm_resolve(n, if_jumps)) {
             uint32_t end = pel_norm_next(n, rest);
             bool shared = is_target(n, rest);
-            delete(n, c);
-            if (!shared) delete(n, rest);
+            delete (n, c);
+            if (!shared) delete (n, rest);
             if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && !shared &&
                 pel_norm_skip(n, n->ins.at[before].target) == end && !is_target(n, before))
-                delete(n, before);
+                delete (n, before);
             return true;
         }
         uint32_t length = equal_run(n, rest, if_jumps);
@@ -164,25 +166,26 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
             uint32_t end = rest;
             for (uint32_t k = 0; k < length; k++) end = pel_norm_next(n, end);
             if (end == if_jumps || true) {
-                delete(n, c);
+                delete (n, c);
                 delete_run(n, rest, length);
                 if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && !is_target(n, before) &&
                     pel_norm_skip(n, n->ins.at[before].target) == end)
-                    delete(n, before);
+                    delete (n, before);
                 return true;
             }
         }
         if (op == PEL_I_PJF) return false;
     }
     /* true jumps away: what stands between is what the clean-up does */
-    if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && pel_norm_skip(n, n->ins.at[before].target) == rest) {
-        delete(n, c);
-        if (!is_target(n, before)) delete(n, before);
+    if (n->ins.at[before].op == PEL_I_JUMP && before == after_test &&
+        pel_norm_skip(n, n->ins.at[before].target) == rest) {
+        delete (n, c);
+        if (!is_target(n, before)) delete (n, before);
         return true;
     }
     uint32_t length = equal_run(n, after_test, rest);
     if (!length || is_target(n, rest) || back_by(n, c, length) != after_test) return false;
-    delete(n, c);
+    delete (n, c);
     delete_run(n, rest, length);
     return true;
 }
@@ -190,12 +193,15 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
 /* b is kept under the comparison a < b: [a, b] -> [b, a < b]. */
 static uint32_t chain_compare(const pel_norm *n, uint32_t i) {
     uint32_t k = pel_norm_next(n, i);
-    if (pel_norm_op(n, i) == PEL_I_SWAP && n->ins.at[i].arg == 2 && pel_norm_op(n, k) == PEL_I_COPY && n->ins.at[k].arg == 2)
+    if (pel_norm_op(n, i) == PEL_I_SWAP && n->ins.at[i].arg == 2 && pel_norm_op(n, k) == PEL_I_COPY &&
+        n->ins.at[k].arg == 2)
         k = pel_norm_next(n, k);
-    else if (pel_norm_op(n, i) == PEL_I_COPY && n->ins.at[i].arg == 1 && pel_norm_op(n, k) == PEL_I_SWAP && n->ins.at[k].arg == 3 &&
-             pel_norm_op(n, pel_norm_next(n, k)) == PEL_I_SWAP && n->ins.at[pel_norm_next(n, k)].arg == 2)
+    else if (pel_norm_op(n, i) == PEL_I_COPY && n->ins.at[i].arg == 1 && pel_norm_op(n, k) == PEL_I_SWAP &&
+             n->ins.at[k].arg == 3 && pel_norm_op(n, pel_norm_next(n, k)) == PEL_I_SWAP &&
+             n->ins.at[pel_norm_next(n, k)].arg == 2)
         k = pel_norm_next(n, pel_norm_next(n, k));
-    else return PEL_NONE;
+    else
+        return PEL_NONE;
     if (pel_norm_op(n, k) != PEL_I_COMPARE) return PEL_NONE;
     uint32_t jump = pel_norm_next(n, k);
     return pel_norm_op(n, jump) == PEL_I_PJF || pel_norm_op(n, jump) == PEL_I_JFP ? k : PEL_NONE;
@@ -214,9 +220,10 @@ static void fold_chains(pel_norm *n) {
         if (n->jumps_to[c] > 1) {
             bool mine = pel_norm_op(n, c) == PEL_I_POP || pel_norm_op(n, c) == PEL_I_SWAP;
             if (!mine) continue;
-        } else if (!drop_cleanup(n, c)) continue;
+        } else if (!drop_cleanup(n, c))
+            continue;
         for (uint32_t k = i; k <= jump; k = pel_norm_next(n, k))
-            if (k != compare) delete(n, k);
+            if (k != compare) delete (n, k);
         n->ins.at[compare].op = PEL_I_CHAIN;
     }
     pel_norm_count_targets(n);

@@ -1,9 +1,9 @@
 /* Does the tree do what the instructions do?
  *
- * The tree is made into a graph of events (calls, stores, deletes, returns, raises, loops, tests...) along the ways that
- * control can take; the instructions are such a graph already. Both are walked at once, from the start and from every
- * handler: each event must meet its like, and be covered by the same handlers. Copies that the compiler made need no
- * care: several places may meet the same event. What happens between two events (loads, operators) was done by one
+ * The tree is made into a graph of events (calls, stores, deletes, returns, raises, loops, tests...) along the ways
+ * that control can take; the instructions are such a graph already. Both are walked at once, from the start and from
+ * every handler: each event must meet its like, and be covered by the same handlers. Copies that the compiler made need
+ * no care: several places may meet the same event. What happens between two events (loads, operators) was done by one
  * function in layout order and is not looked at again. A tree that fails is not given out. */
 #include "decompile/lift.h"
 
@@ -76,8 +76,10 @@ static uint32_t cond(checker *c, pel_node *e, uint32_t yes, uint32_t no) {
         uint32_t entry = PEL_NONE;
         for (uint32_t i = e->BoolOp.values.n; i-- > 0;) {
             bool last = i + 1 == e->BoolOp.values.n;
-            if (e->BoolOp.op == PEL_And) entry = cond(c, e->BoolOp.values.at[i], last ? yes : entry, no);
-            else entry = cond(c, e->BoolOp.values.at[i], yes, last ? no : entry);
+            if (e->BoolOp.op == PEL_And)
+                entry = cond(c, e->BoolOp.values.at[i], last ? yes : entry, no);
+            else
+                entry = cond(c, e->BoolOp.values.at[i], yes, last ? no : entry);
         }
         return entry;
     }
@@ -108,7 +110,8 @@ static uint32_t store(checker *c, pel_node *target, uint32_t next) {
     switch (target->kind) {
     case PEL_Name: /* a store that another one overwrites at once is left out */
         return target->parens == 8 ? next : add(c, EV_STORE, target->Name.id, next, PEL_NONE);
-    case PEL_Attribute: return value(c, target->Attribute.value, add(c, EV_STORE_ATTR, target->Attribute.attr, next, PEL_NONE));
+    case PEL_Attribute:
+        return value(c, target->Attribute.value, add(c, EV_STORE_ATTR, target->Attribute.attr, next, PEL_NONE));
     case PEL_Subscript:
         next = add(c, EV_STORE_SUBSCR, NULL, next, PEL_NONE);
         return value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
@@ -139,7 +142,8 @@ static uint32_t generators(checker *c, pel_nodes list, uint32_t i, pel_node *con
 }
 
 /* A comprehension is a function of its own, called with the first iterable, or a loop that stands here. */
-static uint32_t comprehension(checker *c, pel_node *e, pel_nodes list, pel_node *const *elts, uint32_t n, uint32_t next) {
+static uint32_t comprehension(checker *c, pel_node *e, pel_nodes list, pel_node *const *elts, uint32_t n,
+                              uint32_t next) {
     if (pel_map_has(&c->l->result->code_of, PEL_KEY(e)))
         return value(c, list.at[0]->comprehension.iter, add(c, EV_CALL, NULL, next, PEL_NONE));
     return generators(c, list, 0, elts, n, next);
@@ -149,9 +153,11 @@ static uint32_t function_parts(checker *c, pel_node *args, pel_node *returns, ui
     /* annotations come last, in an order of their own: only one of them at most has events in real code */
     if (returns) next = value(c, returns, next);
     pel_nodes lists[] = { args->arguments.kwonlyargs, args->arguments.args, args->arguments.posonlyargs };
-    if (args->arguments.kwarg && args->arguments.kwarg->arg.annotation) next = value(c, args->arguments.kwarg->arg.annotation, next);
+    if (args->arguments.kwarg && args->arguments.kwarg->arg.annotation)
+        next = value(c, args->arguments.kwarg->arg.annotation, next);
     for (uint32_t k = 0; k < PEL_COUNT(lists); k++) {
-        if (k == 1 && args->arguments.vararg && args->arguments.vararg->arg.annotation) next = value(c, args->arguments.vararg->arg.annotation, next);
+        if (k == 1 && args->arguments.vararg && args->arguments.vararg->arg.annotation)
+            next = value(c, args->arguments.vararg->arg.annotation, next);
         for (uint32_t i = lists[k].n; i-- > 0;)
             if (lists[k].at[i]->arg.annotation) next = value(c, lists[k].at[i]->arg.annotation, next);
     }
@@ -274,7 +280,9 @@ static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
             pel_node *handler = stmt->Try.handlers.at[i];
             uint32_t inside = body(c, handler->ExceptHandler.body, next);
             if (handler->ExceptHandler.name) inside = add(c, EV_STORE, handler->ExceptHandler.name, inside, PEL_NONE);
-            entry = handler->ExceptHandler.type ? value(c, handler->ExceptHandler.type, add(c, EV_CATCH, NULL, inside, entry)) : inside;
+            entry = handler->ExceptHandler.type
+                        ? value(c, handler->ExceptHandler.type, add(c, EV_CATCH, NULL, inside, entry))
+                        : inside;
         }
         open_context(c, entry, false);
     }
@@ -287,26 +295,34 @@ static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
 static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     switch (stmt->kind) {
     case PEL_Expr:
-        if (stmt->Expr.value->kind == PEL_Tuple && stmt->Expr.value->parens == 0x40) return values(c, stmt->Expr.value->Tuple.elts, next);
+        if (stmt->Expr.value->kind == PEL_Tuple && stmt->Expr.value->parens == 0x40)
+            return values(c, stmt->Expr.value->Tuple.elts, next);
         return value(c, stmt->Expr.value, next);
     case PEL_Assign:
         for (uint32_t i = stmt->Assign.targets.n; i-- > 0;) next = store(c, stmt->Assign.targets.at[i], next);
         return value(c, stmt->Assign.value, next);
     case PEL_AugAssign: {
         pel_node *target = stmt->AugAssign.target;
-        event_kind kind = target->kind == PEL_Name ? EV_STORE : target->kind == PEL_Attribute ? EV_STORE_ATTR : EV_STORE_SUBSCR;
-        pel_name name = target->kind == PEL_Name ? target->Name.id : target->kind == PEL_Attribute ? target->Attribute.attr : NULL;
+        event_kind kind = target->kind == PEL_Name        ? EV_STORE
+                          : target->kind == PEL_Attribute ? EV_STORE_ATTR
+                                                          : EV_STORE_SUBSCR;
+        pel_name name = target->kind == PEL_Name        ? target->Name.id
+                        : target->kind == PEL_Attribute ? target->Attribute.attr
+                                                        : NULL;
         next = value(c, stmt->AugAssign.value, add(c, kind, name, next, PEL_NONE));
         if (target->kind == PEL_Attribute) return value(c, target->Attribute.value, next);
-        if (target->kind == PEL_Subscript) return value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
+        if (target->kind == PEL_Subscript)
+            return value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
         return next;
     }
     case PEL_Delete:
         for (uint32_t i = stmt->Delete.targets.n; i-- > 0;) {
             pel_node *target = stmt->Delete.targets.at[i];
-            if (target->kind == PEL_Name) next = add(c, EV_DELETE, target->Name.id, next, PEL_NONE);
+            if (target->kind == PEL_Name)
+                next = add(c, EV_DELETE, target->Name.id, next, PEL_NONE);
             else if (target->kind == PEL_Attribute)
-                next = value(c, target->Attribute.value, add(c, EV_DELETE_ATTR, target->Attribute.attr, next, PEL_NONE));
+                next =
+                    value(c, target->Attribute.value, add(c, EV_DELETE_ATTR, target->Attribute.attr, next, PEL_NONE));
             else {
                 next = add(c, EV_DELETE_SUBSCR, NULL, next, PEL_NONE);
                 next = value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
@@ -377,7 +393,8 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     case PEL_ClassDef:
         next = add(c, EV_STORE, stmt->ClassDef.name, next, PEL_NONE);
         next = calls(c, 1 + stmt->ClassDef.decorator_list.n, next);
-        for (uint32_t i = stmt->ClassDef.keywords.n; i-- > 0;) next = value(c, stmt->ClassDef.keywords.at[i]->keyword.value, next);
+        for (uint32_t i = stmt->ClassDef.keywords.n; i-- > 0;)
+            next = value(c, stmt->ClassDef.keywords.at[i]->keyword.value, next);
         next = values(c, stmt->ClassDef.bases, next);
         return values(c, stmt->ClassDef.decorator_list, next);
     case PEL_Break: return c->break_to;
@@ -401,10 +418,14 @@ static uint32_t body(checker *c, pel_nodes list, uint32_t next) {
 static uint32_t tested_again(const pel_canon *c, uint32_t at, bool is_true) {
     for (int steps = 0; steps < 16 && at < c->n; steps++) {
         const pel_ins *ins = &c->at[at];
-        if (ins->op == PEL_I_JUMP) at = ins->target;
-        else if (ins->op == PEL_I_JFP || ins->op == PEL_I_PJF) at = is_true ? at + 1 : ins->target;
-        else if (ins->op == PEL_I_JTP || ins->op == PEL_I_PJT) at = is_true ? ins->target : at + 1;
-        else break;
+        if (ins->op == PEL_I_JUMP)
+            at = ins->target;
+        else if (ins->op == PEL_I_JFP || ins->op == PEL_I_PJF)
+            at = is_true ? at + 1 : ins->target;
+        else if (ins->op == PEL_I_JTP || ins->op == PEL_I_PJT)
+            at = is_true ? ins->target : at + 1;
+        else
+            break;
     }
     return at;
 }
@@ -450,8 +471,8 @@ static event event_at(pel_lift *l, uint32_t i) {
     }
     if (e.kind == EV_TEST && i > 0 && !ins->is_target) { /* what the tree writes as the other way round */
         const pel_ins *before = &l->c->at[i - 1];
-        bool is_not = before->op == PEL_I_COMPARE && before->sub == PEL_IsNot && i > 1 && l->c->at[i - 2].op == PEL_I_CONST &&
-                      l->c->at[i - 2].value->kind == PEL_CONST_NONE;
+        bool is_not = before->op == PEL_I_COMPARE && before->sub == PEL_IsNot && i > 1 &&
+                      l->c->at[i - 2].op == PEL_I_CONST && l->c->at[i - 2].value->kind == PEL_CONST_NONE;
         bool negates = before->op == PEL_I_UNARY && before->sub == PEL_Not;
         if (is_not || negates) {
             uint32_t swapped = e.next;
@@ -468,7 +489,8 @@ typedef struct meeting {
 
 static _Noreturn void differ(pel_lift *l, uint32_t b, const char *what) {
     uint32_t offset = b < l->c->n ? l->c->at[b].offset : 0;
-    pel_throw(l->ctx, PEL_E_INCOMPLETE, offset, "the statements would not do what the instructions do: %s (offset %u)", what, offset);
+    pel_throw(l->ctx, PEL_E_INCOMPLETE, offset, "the statements would not do what the instructions do: %s (offset %u)",
+              what, offset);
 }
 
 void pel_check_tree(pel_lift *l, pel_nodes list) {
@@ -506,7 +528,8 @@ void pel_check_tree(pel_lift *l, pel_nodes list) {
             const event a = c.events.at[m.a];
             if (a.kind != b.kind || a.name != b.name) differ(l, m.b, "another thing comes first");
             uint32_t guard = l->c->at[m.b].cover;
-            if (b.kind != EV_RETURN && b.kind != EV_RERAISE && b.kind != EV_TEST) { /* jumps may be moved out of a range */
+            if (b.kind != EV_RETURN && b.kind != EV_RERAISE &&
+                b.kind != EV_TEST) { /* jumps may be moved out of a range */
                 if ((guard == PEL_NONE) != (a.context == PEL_NONE)) differ(l, m.b, "exceptions go elsewhere");
                 if (guard != PEL_NONE && context_of[guard] == PEL_NONE) {
                     const context *x = &c.contexts.at[a.context];
@@ -515,7 +538,8 @@ void pel_check_tree(pel_lift *l, pel_nodes list) {
                     if (x->is_with != (g->kind == PEL_G_WITH)) differ(l, m.b, "exceptions are handled in another way");
                     uint32_t handler = x->is_with ? g->exit : g->target;
                     if (handler < l->c->n) pel_push(l->ctx, &todo, ((meeting){ x->handler, handler }));
-                } else if (guard != PEL_NONE && context_of[guard] != a.context) differ(l, m.b, "exceptions go elsewhere");
+                } else if (guard != PEL_NONE && context_of[guard] != a.context)
+                    differ(l, m.b, "exceptions go elsewhere");
             }
             if (b.kind == EV_RETURN || b.kind == EV_RAISE || b.kind == EV_RERAISE) break;
             if (b.other != PEL_NONE) pel_push(l->ctx, &todo, ((meeting){ a.other, b.other }));

@@ -69,8 +69,10 @@ static form joined(pel_lift *l, pel_BOOLOP op, form a, form b) {
     for (int side = 0; side < 2; side++) {
         pel_node *e = side ? b.e : a.e;
         if (e->kind == PEL_BoolOp && e->BoolOp.op == op)
-            for (uint32_t i = 0; i < e->BoolOp.values.n; i++) pel_nodes_push(l->ctx, &node->BoolOp.values, e->BoolOp.values.at[i]);
-        else pel_nodes_push(l->ctx, &node->BoolOp.values, e);
+            for (uint32_t i = 0; i < e->BoolOp.values.n; i++)
+                pel_nodes_push(l->ctx, &node->BoolOp.values, e->BoolOp.values.at[i]);
+        else
+            pel_nodes_push(l->ctx, &node->BoolOp.values, e);
     }
     return (form){ node, a.cost + b.cost };
 }
@@ -194,7 +196,9 @@ static uint32_t edges_to(const cnode *nodes, uint32_t n, uint32_t label) {
     return count;
 }
 
-static bool same_label(const pel_lift *l, uint32_t a, uint32_t b) { return a == b || pel_resolve(l, a) == pel_resolve(l, b); }
+static bool same_label(const pel_lift *l, uint32_t a, uint32_t b) {
+    return a == b || pel_resolve(l, a) == pel_resolve(l, b);
+}
 
 /* Joins two neighbours into *into; false if no rule fits. */
 static bool join_pair(pel_lift *l, const cnode *a, const cnode *b, cnode *into) {
@@ -210,16 +214,21 @@ static bool join_pair(pel_lift *l, const cnode *a, const cnode *b, cnode *into) 
         if (!is_f && !is_t) return false;
         pel_BOOLOP op = is_f ? PEL_And : PEL_Or;
         /* and: reaching b means that the left side was true */
-        form left = (op == PEL_And) == to_b_if_true ? a->yes : a->no, left_no = (op == PEL_And) == to_b_if_true ? a->no : a->yes;
-        if (b->kind == TEST) join_tests(l, into, op, left, left_no, b->yes, b->no);
-        else into->yes = joined(l, op, left, b->yes);
+        form left = (op == PEL_And) == to_b_if_true ? a->yes : a->no,
+             left_no = (op == PEL_And) == to_b_if_true ? a->no : a->yes;
+        if (b->kind == TEST)
+            join_tests(l, into, op, left, left_no, b->yes, b->no);
+        else
+            into->yes = joined(l, op, left, b->yes);
         return true;
     }
-    if (a->kind == KEEP_FALSE && a->t == b->start && (b->kind == VALUE || b->kind == KEEP_FALSE) && same_label(l, a->f, b->f)) {
+    if (a->kind == KEEP_FALSE && a->t == b->start && (b->kind == VALUE || b->kind == KEEP_FALSE) &&
+        same_label(l, a->f, b->f)) {
         into->yes = joined(l, PEL_And, a->yes, b->yes);
         return true;
     }
-    if (a->kind == KEEP_TRUE && a->f == b->start && (b->kind == VALUE || b->kind == KEEP_TRUE) && same_label(l, a->t, b->t)) {
+    if (a->kind == KEEP_TRUE && a->f == b->start && (b->kind == VALUE || b->kind == KEEP_TRUE) &&
+        same_label(l, a->t, b->t)) {
         into->yes = joined(l, PEL_Or, a->yes, b->yes);
         return true;
     }
@@ -229,9 +238,12 @@ static bool join_pair(pel_lift *l, const cnode *a, const cnode *b, cnode *into) 
 static bool join_three(pel_lift *l, const cnode *a, const cnode *b, const cnode *c, cnode *into) {
     if (a->kind != TEST || b->kind != c->kind) return false;
     bool inverted;
-    if (a->t == b->start && a->f == c->start) inverted = false;
-    else if (a->f == b->start && a->t == c->start) inverted = true;
-    else return false;
+    if (a->t == b->start && a->f == c->start)
+        inverted = false;
+    else if (a->f == b->start && a->t == c->start)
+        inverted = true;
+    else
+        return false;
     if (!same_label(l, b->t, c->t) || !same_label(l, b->f, c->f)) return false;
     *into = *c;
     into->start = a->start;
@@ -249,7 +261,8 @@ static uint32_t reduce(pel_lift *l, cnode *nodes, uint32_t n) {
             uint32_t gone = 0;
             pel_lift_tick(l, nodes[i].jump);
             if (edges_to(nodes, n, nodes[i + 1].start) == 1) {
-                if (join_pair(l, &nodes[i], &nodes[i + 1], &made)) gone = 1;
+                if (join_pair(l, &nodes[i], &nodes[i + 1], &made))
+                    gone = 1;
                 else if (i + 2 < n && edges_to(nodes, n, nodes[i + 2].start) == 1 &&
                          join_three(l, &nodes[i], &nodes[i + 1], &nodes[i + 2], &made))
                     gone = 2;
@@ -280,7 +293,8 @@ static uint32_t value_at(pel_lift *l, graph *g, uint32_t label, pel_node **value
         for (int side = 0; side < 2 && inside; side++) {
             uint32_t to = side ? node->f : node->t;
             if (to == label) {
-                inside = node->kind == VALUE || (node->kind == KEEP_FALSE && side) || (node->kind == KEEP_TRUE && !side);
+                inside =
+                    node->kind == VALUE || (node->kind == KEEP_FALSE && side) || (node->kind == KEEP_TRUE && !side);
                 continue;
             }
             inside = false;
@@ -327,7 +341,8 @@ bool pel_shorter_test(pel_lift *l, test *t, uint32_t n) {
         t->negation_folds = copy->yes.cost >= COST_FOLDED;
         t->negation = copy->yes.e;
         t->otherwise = copy->t;
-    } else return false;
+    } else
+        return false;
     t->next = next;
     t->used = n;
     return true;
@@ -364,8 +379,10 @@ bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out
                 for (uint32_t i = 0; i + 1 < g.n; i++) skips |= g.at[i].t == pos + 1 || g.at[i].f == pos + 1;
                 if (!skips) break;
                 cnode *last = &g.at[g.n - 1];
-                if (last->t == pos) last->t = l->c->at[pos].target;
-                else last->f = l->c->at[pos].target;
+                if (last->t == pos)
+                    last->t = l->c->at[pos].target;
+                else
+                    last->f = l->c->at[pos].target;
                 pos++;
                 if (pos >= limit) break;
             }

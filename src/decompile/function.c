@@ -16,7 +16,8 @@ static void find_loops(pel_lift *l) {
     for (uint32_t i = 0; i < c->n; i++) {
         const pel_ins *ins = &c->at[i];
         uint32_t to = ins->target, from = i;
-        if (ins->dead_target <= i && (l->back[ins->dead_target] == PEL_NONE || l->back[ins->dead_target] < i)) l->back[ins->dead_target] = i;
+        if (ins->dead_target <= i && (l->back[ins->dead_target] == PEL_NONE || l->back[ins->dead_target] < i))
+            l->back[ins->dead_target] = i;
         if (to == PEL_NONE) continue;
         while (c->at[from].level > c->at[to].level) {
             uint32_t g = c->at[from].within;
@@ -93,8 +94,10 @@ static pel_nodes incomplete_body(pel_lift *l, const pel_err *why) {
     if (generates) pel_nodes_push(l->ctx, &body, pel_make_expr(l->ctx, pel_node_new(l->ctx, PEL_Yield)));
     pel_node *raise = pel_node_new(l->ctx, PEL_Raise);
     raise->Raise.exc = pel_make_name(l->ctx, pel_intern_c(l->ctx, "NotImplementedError"), PEL_Load);
-    if (l->code->flags & PEL_CO_NEWLOCALS) pel_nodes_push(l->ctx, &body, raise);
-    else pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
+    if (l->code->flags & PEL_CO_NEWLOCALS)
+        pel_nodes_push(l->ctx, &body, raise);
+    else
+        pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
     return body;
 }
 
@@ -160,8 +163,10 @@ pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *stmt, uint32_t at) {
         } else if (stmt->kind == PEL_If && generator && !stmt->If.orelse.n) {
             pel_nodes_push(l->ctx, &generator->comprehension.ifs, stmt->If.test);
             body = stmt->If.body;
-        } else if (generator && (elt = element(stmt, kind))) break;
-        else return NULL;
+        } else if (generator && (elt = element(stmt, kind)))
+            break;
+        else
+            return NULL;
         if (body.n != 1) return NULL;
         stmt = body.at[0];
     }
@@ -209,13 +214,19 @@ static pel_node *read_comp(pel_lift *l, pel_kind kind) {
 }
 
 uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at) {
-    if (s->n < 3 || s->at[s->n - 1].kind != IT_EXPR || s->at[s->n - 2].kind != IT_EXPR || s->at[s->n - 3].kind != IT_SAVED) return PEL_NONE;
+    if (s->n < 3 || s->at[s->n - 1].kind != IT_EXPR || s->at[s->n - 2].kind != IT_EXPR ||
+        s->at[s->n - 3].kind != IT_SAVED)
+        return PEL_NONE;
     pel_node *display = s->at[s->n - 2].node;
     pel_kind kind;
-    if (display->kind == PEL_List && !display->List.elts.n) kind = PEL_ListComp;
-    else if (display->kind == PEL_Set && !display->Set.elts.n) kind = PEL_SetComp;
-    else if (display->kind == PEL_Dict && !display->Dict.keys.n) kind = PEL_DictComp;
-    else return PEL_NONE;
+    if (display->kind == PEL_List && !display->List.elts.n)
+        kind = PEL_ListComp;
+    else if (display->kind == PEL_Set && !display->Set.elts.n)
+        kind = PEL_SetComp;
+    else if (display->kind == PEL_Dict && !display->Dict.keys.n)
+        kind = PEL_DictComp;
+    else
+        return PEL_NONE;
     uint32_t end = l->c->at[at].target;
     if (end <= at) return PEL_NONE;
     /* a loop of its own: what it makes becomes the value */
@@ -286,7 +297,7 @@ static pel_node *read_lambda(pel_lift *l) {
     read_all(l->ctx, &job);
     pel_node *value = returned(l, job.body, 0);
     if (!value && job.body.n == 1 && job.body.at[0]->kind == PEL_Expr && l->code->flags & PEL_CO_GENERATOR)
-        value = job.body.at[0]->Expr.value; /* a generator's value is thrown away */
+        value = job.body.at[0]->Expr.value;                         /* a generator's value is thrown away */
     if (!value && pel_is_juggled(l->c)) return def_of(l, job.body); /* it was one, before it was rewritten */
     if (!value) pel_lift_fail(l, 0, "a lambda that is no expression");
     pel_node *node = pel_node_new(l->ctx, PEL_Lambda);

@@ -50,11 +50,15 @@ static pel_nodes read_clauses(pel_lift *l, region *r, const stack *s, const pel_
             pel_stack_pop(l, &w, at++);
             if (next <= at) pel_lift_fail(l, at, "handlers out of order");
             const pel_ins *ins = &l->c->at[at];
-            if (ins->op == PEL_I_STORE) clause->ExceptHandler.name = pel_unmangle(l, ins->name);
-            else if (ins->op != PEL_I_POP) pel_lift_fail(l, at, "a handler that keeps its exception");
+            if (ins->op == PEL_I_STORE)
+                clause->ExceptHandler.name = pel_unmangle(l, ins->name);
+            else if (ins->op != PEL_I_POP)
+                pel_lift_fail(l, at, "a handler that keeps its exception");
         }
         at++;
-        region body = { .outer = r, .end = next, .fall = PEL_NONE, .loop = r->loop, .is_handler = true, .exit = PEL_NONE };
+        region body = {
+            .outer = r, .end = next, .fall = PEL_NONE, .loop = r->loop, .is_handler = true, .exit = PEL_NONE
+        };
         pel_region_begin(l, &body, &w);
         pel_read_range(l, &body, &w, at);
         clause->ExceptHandler.body = body.out;
@@ -72,13 +76,15 @@ static uint32_t label_of(const pel_lift *l, uint32_t exit) {
 }
 
 static bool is_const_return(const pel_lift *l, uint32_t at) {
-    return at + 1 < l->c->n && l->c->at[at].op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN && l->c->at[at + 1].sub != 1;
+    return at + 1 < l->c->n && l->c->at[at].op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN &&
+           l->c->at[at + 1].sub != 1;
 }
 
 /* The end of a handler and of the function behind it, short enough for the compiler to copy. */
 static bool is_copied_end(const pel_lift *l, uint32_t at) {
-    return l->c->copies_exits && at + 2 < l->c->n && l->c->at[at].op == PEL_I_POP_EXC && l->c->at[at + 1].op == PEL_I_CONST &&
-           l->c->at[at + 1].value->kind == PEL_CONST_NONE && l->c->at[at + 2].op == PEL_I_RETURN;
+    return l->c->copies_exits && at + 2 < l->c->n && l->c->at[at].op == PEL_I_POP_EXC &&
+           l->c->at[at + 1].op == PEL_I_CONST && l->c->at[at + 1].value->kind == PEL_CONST_NONE &&
+           l->c->at[at + 2].op == PEL_I_RETURN;
 }
 
 /* Statements from a place on to the end of its path, appended to a list. */
@@ -122,7 +128,9 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     stack w = pel_stack_copy(l, s, s->n);
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
-    region final = { .outer = r, .end = handler_end(l, guard->target), .fall = PEL_NONE, .loop = r->loop, .is_handler = true };
+    region final = {
+        .outer = r, .end = handler_end(l, guard->target), .fall = PEL_NONE, .loop = r->loop, .is_handler = true
+    };
     pel_region_begin(l, &final, &w);
     pel_read_range(l, &final, &w, guard->target + 1);
     uint32_t start = r->start;
@@ -131,14 +139,18 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     pel_region_begin(l, &body, &w);
     uint32_t next = pel_read_range(l, &body, &w, at);
     bool completes = next < l->c->n && l->c->at[next].op == PEL_I_FINALLY && &l->c->guards[l->c->at[next].arg] == guard;
-    if (body.left_to && l->c->at[body.left_to].op != PEL_I_FINALLY) pel_lift_fail(l, at, "a `finally` that is left behind");
+    if (body.left_to && l->c->at[body.left_to].op != PEL_I_FINALLY)
+        pel_lift_fail(l, at, "a `finally` that is left behind");
     bool empty = l->c->at[guard->target + 1].op == PEL_I_RERAISE;
-    if (!completes && !empty && reaches(l, at, next)) pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
+    if (!completes && !empty && reaches(l, at, next))
+        pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
     if (completes) next++;
     pel_node *node = pel_node_new(l->ctx, PEL_Try);
     bool merge = body.out.n == 1 && body.out.at[0]->kind == PEL_Try && !body.out.at[0]->Try.finalbody.n;
-    if (merge) node->Try = body.out.at[0]->Try;
-    else node->Try.body = with_pass(l, body.out);
+    if (merge)
+        node->Try = body.out.at[0]->Try;
+    else
+        node->Try.body = with_pass(l, body.out);
     node->Try.finalbody = with_pass(l, final.out);
     r->start = start;
     node->mark = 0;
@@ -176,15 +188,18 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             continue;
         }
         bool inside = label >= end && (label < r->end || (label == r->end && pel_resolve(l, label) == r->fall));
-        if (inside && l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level) after = label;
-        else if (pel_resolve(l, label) == r->fall) to_fall = true;
+        if (inside && l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level)
+            after = label;
+        else if (pel_resolve(l, label) == r->fall)
+            to_fall = true;
     }
     bool stood = guard->stood != PEL_NONE;
     if (stood && l->c->else_first) after = guard->stood < r->end ? guard->stood : r->end;
     uint32_t limit = after != PEL_NONE ? after : r->end;
     if (stood && guard->stood < limit) limit = guard->stood;
     uint32_t body_to = body_end(l, at, end, limit);
-    if (after != body_to && is_const_return(l, body_to) && reaches(l, at, body_to) && body_to + 2 <= limit) body_to += 2;
+    if (after != body_to && is_const_return(l, body_to) && reaches(l, at, body_to) && body_to + 2 <= limit)
+        body_to += 2;
     region body = { .outer = r, .end = body_to, .fall = pel_resolve(l, body_to), .loop = r->loop };
     stack w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &body, &w);
@@ -226,20 +241,25 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
                 if (r->loop->broke_to == PEL_NONE) r->loop->broke_to = label;
                 r->loop->n_breaks++;
                 pel_nodes_push(l->ctx, list, pel_make(l, PEL_Break, exit));
-            } else if (is_const_return(l, label) || l->c->at[exit].op == PEL_I_POP || l->c->at[exit].op == PEL_I_WITH_EXIT ||
-                       l->c->at[exit].op == PEL_I_FINALLY || (l->c->at[exit].op == PEL_I_POP_EXC && !is_copied_end(l, exit))) {
+            } else if (is_const_return(l, label) || l->c->at[exit].op == PEL_I_POP ||
+                       l->c->at[exit].op == PEL_I_WITH_EXIT || l->c->at[exit].op == PEL_I_FINALLY ||
+                       (l->c->at[exit].op == PEL_I_POP_EXC && !is_copied_end(l, exit))) {
                 read_tail(l, r, s, label, list);
             } else if (!completes) {
-                if (tail == PEL_NONE || pel_same_run(l, tail, label)) tail = label;
-                else pel_lift_fail(l, exit, "handlers that go on in two ways");
-            } else pel_lift_fail(l, exit, "a handler that goes on where no statement ends");
+                if (tail == PEL_NONE || pel_same_run(l, tail, label))
+                    tail = label;
+                else
+                    pel_lift_fail(l, exit, "handlers that go on in two ways");
+            } else
+                pel_lift_fail(l, exit, "a handler that goes on where no statement ends");
         }
         *list = with_pass(l, *list);
     }
     node->Try.handlers = handlers;
     r->start = start;
     pel_lift_emit(l, node);
-    if (tail != PEL_NONE && r->is_handler && l->c->at[tail].op == PEL_I_POP_EXC) { /* the handler around ends there, too */
+    if (tail != PEL_NONE && r->is_handler &&
+        l->c->at[tail].op == PEL_I_POP_EXC) { /* the handler around ends there, too */
         r->done = true;
         r->exit = tail + 1;
     } else if (tail != PEL_NONE && !covered_alike(l, guard->outer, tail)) {
@@ -256,7 +276,8 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
 uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     const pel_ins *ins = &l->c->at[at];
     uint32_t g = at + 1 < l->c->n ? l->c->at[at + 1].cover : PEL_NONE;
-    if (g == PEL_NONE || l->c->guards[g].kind != PEL_G_WITH || l->open[g]) pel_lift_fail(l, at, "a `with` without a handler");
+    if (g == PEL_NONE || l->c->guards[g].kind != PEL_G_WITH || l->open[g])
+        pel_lift_fail(l, at, "a `with` without a handler");
     const pel_guard *guard = &l->c->guards[g];
     l->open[g] = true;
     uint32_t start = r->start, end = body_end(l, at + 1, guard->last + 1, r->end);
@@ -272,14 +293,16 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t go_on = PEL_NONE;
     if (completes) {
         next++;
-        bool same = guard->exit == PEL_NONE || pel_resolve(l, next) == pel_resolve(l, guard->exit) || pel_same_run(l, next, guard->exit);
+        bool same = guard->exit == PEL_NONE || pel_resolve(l, next) == pel_resolve(l, guard->exit) ||
+                    pel_same_run(l, next, guard->exit);
         if (!same && (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
             /* the block is left by a return or a jump that stands in it */
             read_tail(l, r, s, next, &body.out);
             next += l->c->at[next].op == PEL_I_JUMP ? 1 : 2;
             go_on = guard->exit;
         }
-    } else go_on = guard->exit;
+    } else
+        go_on = guard->exit;
     pel_node *with_item = pel_make(l, PEL_withitem, at);
     with_item->withitem.context_expr = manager;
     with_item->withitem.optional_vars = target;
@@ -287,17 +310,21 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     node->With.body = with_pass(l, body.out);
     if (node->With.body.n == 1 && node->With.body.at[0]->kind == node->kind) { /* with a, b: */
         pel_node *inner = node->With.body.at[0];
-        for (uint32_t i = 0; i < inner->With.items.n; i++) pel_nodes_push(l->ctx, &node->With.items, inner->With.items.at[i]);
+        for (uint32_t i = 0; i < inner->With.items.n; i++)
+            pel_nodes_push(l->ctx, &node->With.items, inner->With.items.at[i]);
         node->With.body = inner->With.body;
     }
     r->start = start;
     pel_lift_emit(l, node);
     if (go_on != PEL_NONE && go_on != next) {
         uint32_t label = l->c->at[go_on].op == PEL_I_JUMP ? l->c->at[go_on].target : go_on;
-        if (label >= next && label < r->end && l->c->at[label].level == l->c->at[at].level) return label == next ? next : label;
+        if (label >= next && label < r->end && l->c->at[label].level == l->c->at[at].level)
+            return label == next ? next : label;
         if (pel_resolve(l, label) == r->fall || pel_same_run(l, label, next)) return next;
-        if (r->loop && label == r->loop->head) pel_lift_emit(l, pel_make(l, PEL_Continue, at));
-        else if (!covered_alike(l, guard->outer, label)) r->left_to = label;
+        if (r->loop && label == r->loop->head)
+            pel_lift_emit(l, pel_make(l, PEL_Continue, at));
+        else if (!covered_alike(l, guard->outer, label))
+            r->left_to = label;
         else {
             region *saved = l->region;
             l->region = r;

@@ -10,7 +10,8 @@ _Noreturn void pel_lift_fail(pel_lift *l, uint32_t at, const char *what) {
 }
 
 void pel_lift_enter(pel_lift *l, uint32_t at) {
-    if (++l->depth > MAX_DEPTH) pel_throw(l->ctx, PEL_E_TOO_DEEP, at < l->c->n ? l->c->at[at].offset : 0, "statements nest too deep");
+    if (++l->depth > MAX_DEPTH)
+        pel_throw(l->ctx, PEL_E_TOO_DEEP, at < l->c->n ? l->c->at[at].offset : 0, "statements nest too deep");
 }
 
 void pel_lift_tick(pel_lift *l, uint32_t at) {
@@ -157,7 +158,8 @@ pel_node *pel_const_node(pel_lift *l, const pel_const *value, uint32_t at) {
         break;
     case PEL_CONST_FLOAT:
         if (value->real != value->real) return wrong(l, at, "a constant that is not a number");
-        if (__builtin_signbit(value->real)) return minus(l, number_node(l, pel_const_float(l->ctx, -value->real), at), at);
+        if (__builtin_signbit(value->real))
+            return minus(l, number_node(l, pel_const_float(l->ctx, -value->real), at), at);
         break;
     case PEL_CONST_COMPLEX: {
         bool real_minus = __builtin_signbit(value->real), imag_minus = __builtin_signbit(value->imag);
@@ -182,8 +184,10 @@ pel_node *pel_const_node(pel_lift *l, const pel_const *value, uint32_t at) {
         pel_lift_leave(l);
         bool is_tuple = value->kind == PEL_CONST_TUPLE;
         pel_node *node = pel_make(l, is_tuple ? PEL_Tuple : PEL_Set, at);
-        if (is_tuple) node->Tuple.elts = elts;
-        else node->Set.elts = elts;
+        if (is_tuple)
+            node->Tuple.elts = elts;
+        else
+            node->Set.elts = elts;
         return node;
     }
     default: break;
@@ -366,7 +370,8 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
         if (it.slot) { /* from m import name as target */
             if (!it.pack->attribute) pel_lift_fail(l, at, "an import without a name");
             pel_name name = it.pack->attribute;
-            pel_nodes_push(l->ctx, &it.pack->aliases, alias_of(l, name, name == target->Name.id ? NULL : target->Name.id));
+            pel_nodes_push(l->ctx, &it.pack->aliases,
+                           alias_of(l, name, name == target->Name.id ? NULL : target->Name.id));
             return;
         }
         store_import(l, it.pack, target->Name.id, at);
@@ -378,12 +383,14 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
         }
         pel_node *left = aug_target_of(it.node);
         bool same = left->kind == target->kind;
-        if (same && target->kind == PEL_Name) same = left->Name.id == target->Name.id;
+        if (same && target->kind == PEL_Name)
+            same = left->Name.id == target->Name.id;
         else if (same && target->kind == PEL_Attribute)
             same = left->Attribute.value == target->Attribute.value && left->Attribute.attr == target->Attribute.attr;
         else if (same && target->kind == PEL_Subscript)
             same = left->Subscript.value == target->Subscript.value && left->Subscript.slice == target->Subscript.slice;
-        else same = false;
+        else
+            same = false;
         if (!same) pel_lift_fail(l, at, "an in-place operator stores elsewhere");
         pel_node *aug = pel_node_new(l->ctx, PEL_AugAssign);
         aug->AugAssign.target = target;
@@ -495,7 +502,8 @@ static void build(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     case PEL_D_TUPLE:
     case PEL_D_LIST:
     case PEL_D_SET:
-        if (ins->sub == PEL_D_TUPLE && n > 0 && s->n >= n && s->at[s->n - 1].kind == IT_SILENT) { /* cells of a closure */
+        if (ins->sub == PEL_D_TUPLE && n > 0 && s->n >= n &&
+            s->at[s->n - 1].kind == IT_SILENT) { /* cells of a closure */
             for (uint32_t i = 0; i < n; i++) pel_stack_pop(l, s, at);
             pel_push(l->ctx, s, (item){ .kind = IT_SILENT, .at = at });
             return;
@@ -512,7 +520,9 @@ static void build(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
         values.at = pel_alloc_array(l->ctx, n ? n : 1, sizeof *values.at);
         for (uint32_t i = n; i-- > 0;) {
             item it = pel_stack_pop(l, s, at);
-            values.at[i] = it.kind == IT_EXPR && it.node->kind == PEL_FormattedValue && !it.targets ? it.node : pel_item_expr(l, it, at);
+            values.at[i] = it.kind == IT_EXPR && it.node->kind == PEL_FormattedValue && !it.targets
+                               ? it.node
+                               : pel_item_expr(l, it, at);
             if (values.at[i]->kind != PEL_FormattedValue && values.at[i]->kind != PEL_Constant) {
                 wrong(l, at, "a part of a string that is no string");
                 return;
@@ -537,8 +547,10 @@ static void build(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
         pel_node **slots[3] = { &slice->Slice.lower, &slice->Slice.upper, &slice->Slice.step };
         for (uint32_t i = 0; i < parts.n && i < 3; i++) {
             bool none = parts.at[i]->kind == PEL_Constant && parts.at[i]->Constant.value->kind == PEL_CONST_NONE;
-            if (!none) *slots[i] = parts.at[i];
-            else if (i == 2) *slots[i] = parts.at[i];
+            if (!none)
+                *slots[i] = parts.at[i];
+            else if (i == 2)
+                *slots[i] = parts.at[i];
         }
         pel_push_expr(l, s, at, slice);
         return;
@@ -594,7 +606,8 @@ static bool extend(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
         if (is_const && (part->kind == PEL_Tuple || part->kind == PEL_Set) && !elts.n) {
             pel_nodes from = part->kind == PEL_Tuple ? part->Tuple.elts : part->Set.elts;
             for (uint32_t i = 0; i < from.n; i++) pel_nodes_push(l->ctx, &elts, from.at[i]);
-        } else pel_nodes_push(l->ctx, &elts, starred(l, part, at));
+        } else
+            pel_nodes_push(l->ctx, &elts, starred(l, part, at));
         made = display(l, old->kind == PEL_List ? PEL_D_LIST : PEL_D_SET, elts, into->at);
     } else {
         if (old->kind != PEL_Dict) {
@@ -635,8 +648,8 @@ static bool is_open_comp(const pel_node *node) {
 }
 
 static void close_comp(pel_node *node, pel_node *iter) {
-    pel_nodes generators = node->kind == PEL_ListComp ? node->ListComp.generators
-                           : node->kind == PEL_SetComp ? node->SetComp.generators
+    pel_nodes generators = node->kind == PEL_ListComp   ? node->ListComp.generators
+                           : node->kind == PEL_SetComp  ? node->SetComp.generators
                            : node->kind == PEL_DictComp ? node->DictComp.generators
                                                         : node->GeneratorExp.generators;
     generators.at[0]->comprehension.iter = iter;
@@ -736,7 +749,8 @@ static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
                     return;
                 }
             }
-        } else pel_nodes_push(l->ctx, &keywords, keyword(l, NULL, dict));
+        } else
+            pel_nodes_push(l->ctx, &keywords, keyword(l, NULL, dict));
     }
     bool whole = s->n && s->at[s->n - 1].kind == IT_EXPR && l->c->at[s->at[s->n - 1].at].op != PEL_I_CONST;
     pel_node *list = pel_pop_expr(l, s, at);
@@ -744,7 +758,8 @@ static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     if (list->kind == PEL_Tuple || (list->kind == PEL_List && list->parens == 0 && l->c->at[at].sub == 1)) {
         pel_nodes elts = list->kind == PEL_Tuple ? list->Tuple.elts : list->List.elts;
         for (uint32_t i = 0; i < elts.n; i++) pel_nodes_push(l->ctx, &args, elts.at[i]);
-    } else pel_nodes_push(l->ctx, &args, starred(l, list, at));
+    } else
+        pel_nodes_push(l->ctx, &args, starred(l, list, at));
     pel_node *func = pop_callable(l, s, ins->sub, &args, at);
     pel_push_expr(l, s, at, call_of(l, func, args, keywords, at));
 }
@@ -770,7 +785,8 @@ static void add_kw_defaults(pel_lift *l, pel_node *args, pel_node *dict, uint32_
         pel_str text = key->Constant.value->text;
         pel_name id = pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
         for (uint32_t k = 0; k < args->arguments.kwonlyargs.n; k++)
-            if (args->arguments.kwonlyargs.at[k]->arg.arg == id) args->arguments.kw_defaults.at[k] = dict->Dict.values.at[i];
+            if (args->arguments.kwonlyargs.at[k]->arg.arg == id)
+                args->arguments.kw_defaults.at[k] = dict->Dict.values.at[i];
     }
 }
 
@@ -793,16 +809,19 @@ static void add_annotations(pel_lift *l, pel_node *def, pel_node *args, pel_node
         return;
     }
     for (uint32_t i = 0; i < names.n; i++) {
-        if (!names.at[i] || names.at[i]->kind != PEL_Constant || names.at[i]->Constant.value->kind != PEL_CONST_STR) continue;
+        if (!names.at[i] || names.at[i]->kind != PEL_Constant || names.at[i]->Constant.value->kind != PEL_CONST_STR)
+            continue;
         pel_str text = names.at[i]->Constant.value->text;
         pel_name id = pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
         if (pel_name_is(id, "return")) {
             if (def->kind != PEL_Lambda) def->FunctionDef.returns = values.at[i];
             continue;
         }
-        for (uint32_t k = 0; k < args->arguments.posonlyargs.n; k++) annotate(args->arguments.posonlyargs.at[k], id, values.at[i]);
+        for (uint32_t k = 0; k < args->arguments.posonlyargs.n; k++)
+            annotate(args->arguments.posonlyargs.at[k], id, values.at[i]);
         for (uint32_t k = 0; k < args->arguments.args.n; k++) annotate(args->arguments.args.at[k], id, values.at[i]);
-        for (uint32_t k = 0; k < args->arguments.kwonlyargs.n; k++) annotate(args->arguments.kwonlyargs.at[k], id, values.at[i]);
+        for (uint32_t k = 0; k < args->arguments.kwonlyargs.n; k++)
+            annotate(args->arguments.kwonlyargs.at[k], id, values.at[i]);
         annotate(args->arguments.vararg, id, values.at[i]);
         annotate(args->arguments.kwarg, id, values.at[i]);
     }
@@ -825,9 +844,12 @@ static void function_part(pel_lift *l, stack *s, pel_node *def, uint32_t part, u
     }
     pel_node *value = pel_pop_expr(l, s, at), *args = arguments_of(def);
     if (!args) return;
-    if (part == 1) add_defaults(l, args, value, at);
-    else if (part == 2) add_kw_defaults(l, args, value, at);
-    else add_annotations(l, def, args, value, at);
+    if (part == 1)
+        add_defaults(l, args, value, at);
+    else if (part == 2)
+        add_kw_defaults(l, args, value, at);
+    else
+        add_annotations(l, def, args, value, at);
 }
 
 static void function(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
@@ -1000,8 +1022,7 @@ static bool makes_statement(const pel_lift *l, const stack *s, const pel_ins *in
         if (s->n && s->at[s->n - 1].kind == IT_SAVED) return false;
         return !(s->n >= 2 && s->at[s->n - 1].kind == IT_EXPR && s->at[s->n - 1].dup &&
                  s->at[s->n - 2].node == s->at[s->n - 1].node);
-    case PEL_I_POP:
-        return s->n && s->at[s->n - 1].kind != IT_SILENT;
+    case PEL_I_POP: return s->n && s->at[s->n - 1].kind != IT_SILENT;
     case PEL_I_DELETE:
     case PEL_I_STORE_ATTR:
     case PEL_I_STORE_SUBSCR:
@@ -1063,7 +1084,8 @@ static void format(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     }
     item it = pel_stack_pop(l, s, at);
     pel_node *node = pel_make(l, PEL_FormattedValue, at);
-    if (it.kind == IT_EXPR && it.chain == false && it.node && it.node->kind == PEL_FormattedValue && it.node->parens == 0x20) {
+    if (it.kind == IT_EXPR && it.chain == false && it.node && it.node->kind == PEL_FormattedValue &&
+        it.node->parens == 0x20) {
         node->FormattedValue.value = it.node->FormattedValue.value; /* converted before */
         node->FormattedValue.conversion = it.node->FormattedValue.conversion;
     } else {
@@ -1105,7 +1127,8 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         if (ins->value->kind == PEL_CONST_CODE) {
             node = pel_make(l, PEL_Constant, at);
             node->Constant.value = ins->value;
-        } else node = pel_const_node(l, ins->value, at);
+        } else
+            node = pel_const_node(l, ins->value, at);
         pel_push_expr(l, s, at, node);
         break;
     case PEL_I_LOAD: pel_push_expr(l, s, at, name_node(l, ins->name, PEL_Load, at)); break;
@@ -1226,8 +1249,10 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         break;
     case PEL_I_LIST_TO_TUPLE: {
         pel_node *list = pel_pop_expr(l, s, at);
-        if (list->kind == PEL_List) pel_push_expr(l, s, at, display(l, PEL_D_TUPLE, list->List.elts, at));
-        else wrong(l, at, "a tuple of no list");
+        if (list->kind == PEL_List)
+            pel_push_expr(l, s, at, display(l, PEL_D_TUPLE, list->List.elts, at));
+        else
+            wrong(l, at, "a tuple of no list");
         break;
     }
     case PEL_I_UNPACK:
@@ -1265,7 +1290,8 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
     case PEL_I_YIELD:
         node = pel_make(l, PEL_Yield, at);
         node->Yield.value = pel_pop_expr(l, s, at);
-        if (node->Yield.value->kind == PEL_Constant && node->Yield.value->Constant.value->kind == PEL_CONST_NONE) node->Yield.value = NULL;
+        if (node->Yield.value->kind == PEL_Constant && node->Yield.value->Constant.value->kind == PEL_CONST_NONE)
+            node->Yield.value = NULL;
         pel_push_expr(l, s, at, node);
         break;
     case PEL_I_YIELD_FROM:
@@ -1280,7 +1306,9 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         break;
     case PEL_I_FORMAT:
     case PEL_I_CONVERT: format(l, s, ins, at); break;
-    case PEL_I_ASSERTION_ERROR: pel_push_expr(l, s, at, name_node(l, pel_intern_c(l->ctx, "AssertionError"), PEL_Load, at)); break;
+    case PEL_I_ASSERTION_ERROR:
+        pel_push_expr(l, s, at, name_node(l, pel_intern_c(l->ctx, "AssertionError"), PEL_Load, at));
+        break;
     case PEL_I_LOCALS: pel_push(l->ctx, s, (item){ .kind = IT_SILENT, .at = at }); break;
     case PEL_I_WITH_EXIT: {
         item it = pel_stack_pop(l, s, at);

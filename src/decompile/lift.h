@@ -39,13 +39,13 @@ typedef struct pel_targets {
 } pel_targets;
 
 typedef struct item {
-    uint8_t kind;        /* enum item_kind */
-    bool dup;            /* the one below is the same value, still to be used */
-    bool chain;          /* node is a comparison whose right side goes on */
-    uint32_t at;         /* the instruction that pushed it */
+    uint8_t kind; /* enum item_kind */
+    bool dup;     /* the one below is the same value, still to be used */
+    bool chain;   /* node is a comparison whose right side goes on */
+    uint32_t at;  /* the instruction that pushed it */
     pel_node *node;
     pel_targets *targets; /* EXPR: stored there already */
-    struct pack *pack;   /* SLOT, IMPORT */
+    struct pack *pack;    /* SLOT, IMPORT */
     uint32_t slot;
 } item;
 
@@ -72,29 +72,29 @@ typedef struct stack {
 
 typedef struct loop {
     struct loop *outer;
-    uint32_t head;    /* `continue` goes there */
-    uint32_t again;   /* another label that means the same, or PEL_NONE */
+    uint32_t head;      /* `continue` goes there */
+    uint32_t again;     /* another label that means the same, or PEL_NONE */
     uint32_t from, end; /* instructions of the loop; a jump to anywhere else leaves it */
-    uint32_t broke_to; /* where `break` went, or PEL_NONE */
-    pel_node *target; /* of `for` */
+    uint32_t broke_to;  /* where `break` went, or PEL_NONE */
+    pel_node *target;   /* of `for` */
     uint32_t n_breaks;
     bool is_comp;
 } loop;
 
 typedef struct region {
     struct region *outer;
-    uint32_t end;      /* the first instruction that is not of it */
-    uint32_t fall;     /* resolved: where control goes at its end */
+    uint32_t end;  /* the first instruction that is not of it */
+    uint32_t fall; /* resolved: where control goes at its end */
     loop *loop;
-    uint32_t base;     /* depth of the stack between its statements */
-    item *base_items;  /* and what is on it */
-    bool open_ended;   /* ends where the code does */
-    bool is_handler;   /* POP_EXC ends it */
+    uint32_t base;    /* depth of the stack between its statements */
+    item *base_items; /* and what is on it */
+    bool open_ended;  /* ends where the code does */
+    bool is_handler;  /* POP_EXC ends it */
     bool done;
-    uint32_t exit;     /* is_handler: where POP_EXC led */
-    uint32_t left_to;  /* a statement at its end goes on there, outside of what covers the region; or 0 */
+    uint32_t exit;    /* is_handler: where POP_EXC led */
+    uint32_t left_to; /* a statement at its end goes on there, outside of what covers the region; or 0 */
     pel_nodes out;
-    uint32_t start;    /* of the statement in the making */
+    uint32_t start;                            /* of the statement in the making */
     pel_nodes pending_targets, pending_values; /* a, b = x, y in the making */
     uint32_t *pending_at;
 } region;
@@ -108,18 +108,19 @@ typedef struct pel_lift {
     pel_name class_name; /* of the innermost class, for private names; NULL outside classes */
     bool *open;          /* by guard: its statement is being read */
     bool *head_open;     /* by instruction: its loop is being read */
-    uint32_t copy_at, copy_of, copy_end; /* instructions that are read as a jump to their copy; copy_at may be PEL_NONE */
-    bool *unseen;        /* by instruction: a store that no statement shows */
-    uint32_t *back;      /* by instruction: the last jump that comes back to it, or PEL_NONE */
+    uint32_t copy_at, copy_of,
+        copy_end;   /* instructions that are read as a jump to their copy; copy_at may be PEL_NONE */
+    bool *unseen;   /* by instruction: a store that no statement shows */
+    uint32_t *back; /* by instruction: the last jump that comes back to it, or PEL_NONE */
     int trial;
-    bool broken;         /* a trial went wrong */
+    bool broken; /* a trial went wrong */
     uint32_t steps;
     int depth;
-    region *region;      /* the one that statements go to */
+    region *region; /* the one that statements go to */
     bool is_comp;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
-    pel_map *places;     /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */
-    pel_map *bodies;     /* PEL_KEY(code) -> its statements, read once however often the code is tried */
+    pel_map *places; /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */
+    pel_map *bodies; /* PEL_KEY(code) -> its statements, read once however often the code is tried */
 } pel_lift;
 
 _Noreturn void pel_lift_fail(pel_lift *l, uint32_t at, const char *what);
@@ -134,7 +135,7 @@ item pel_stack_pop(pel_lift *l, stack *s, uint32_t at);
 void pel_push_expr(pel_lift *l, stack *s, uint32_t at, pel_node *node);
 pel_node *pel_pop_expr(pel_lift *l, stack *s, uint32_t at);
 pel_node *pel_item_expr(pel_lift *l, item it, uint32_t at); /* the expression that an item stands for */
-void pel_lift_emit(pel_lift *l, pel_node *stmt);                 /* a statement, in the region */
+void pel_lift_emit(pel_lift *l, pel_node *stmt);            /* a statement, in the region */
 void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at);
 
 /* One instruction that is no jump. Returns false, on trial only, if it would make a statement. */
@@ -150,9 +151,9 @@ typedef struct cnode cnode; /* a jump that tests something */
 typedef struct test {
     pel_node *expr, *negation;
     bool folds, negation_folds; /* has a `not` that the compiler would fold into a comparison */
-    uint32_t next;      /* true goes on here: just behind the last jump */
-    uint32_t otherwise; /* false goes there */
-    cnode *nodes;       /* all that could belong to it, in layout order */
+    uint32_t next;              /* true goes on here: just behind the last jump */
+    uint32_t otherwise;         /* false goes there */
+    cnode *nodes;               /* all that could belong to it, in layout order */
     uint32_t n_nodes, used;
 } test;
 

@@ -78,7 +78,8 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
     bool last = at + 1 >= r->end;
     if (to == at + 1) return;
     if (last && (to == r->end || pel_resolve(l, to) == r->fall)) {
-        if (lp && s->n < r->base && leaves_loop(lp, to)) emit_break(l, lp, to, at);
+        if (lp && s->n < r->base && leaves_loop(lp, to))
+            emit_break(l, lp, to, at);
         else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again)
             pel_lift_emit(l, pel_make(l, PEL_Continue, at));
         return;
@@ -88,9 +89,12 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
         return;
     }
     if (lp && leaves_loop(lp, to)) {
-        bool ends = to + 1 < l->c->n && l->c->at[to + 1].op == PEL_I_RETURN && l->c->at[to + 1].sub == 1 && l->c->at[to].op == PEL_I_CONST;
-        if (ends) pel_lift_emit(l, pel_make(l, PEL_Return, at)); /* the end of the function, from within a loop */
-        else emit_break(l, lp, to, at);
+        bool ends = to + 1 < l->c->n && l->c->at[to + 1].op == PEL_I_RETURN && l->c->at[to + 1].sub == 1 &&
+                    l->c->at[to].op == PEL_I_CONST;
+        if (ends)
+            pel_lift_emit(l, pel_make(l, PEL_Return, at)); /* the end of the function, from within a loop */
+        else
+            emit_break(l, lp, to, at);
         return;
     }
     if (pel_resolve(l, to) == r->fall && r->open_ended) return;
@@ -108,8 +112,10 @@ static uint32_t else_end(pel_lift *l, const region *r, uint32_t from, uint32_t o
         for (uint32_t i = guard->target; i < l->c->n && l->c->at[i].within == g; i++) {
             uint32_t to = l->c->at[i].target;
             if (l->c->at[i].op != PEL_I_JUMP || l->c->at[to].level != l->c->at[from].level) continue;
-            if (to > otherwise && to < r->end) found = found == PEL_NONE || to > found ? to : found;
-            else if (to > otherwise && pel_resolve(l, to) == r->fall && !(r->loop && to == r->loop->head)) return r->end;
+            if (to > otherwise && to < r->end)
+                found = found == PEL_NONE || to > found ? to : found;
+            else if (to > otherwise && pel_resolve(l, to) == r->fall && !(r->loop && to == r->loop->head))
+                return r->end;
         }
     }
     for (uint32_t i = from; i < otherwise; i++) {
@@ -150,19 +156,25 @@ void pel_keep_else(pel_lift *l, pel_nodes *body) {
         pel_node *stmt = body->at[k];
         bool is_if = stmt->kind == PEL_If && !stmt->If.orelse.n && terminates(&stmt->If.body);
         bool is_try = stmt->kind == PEL_Try && !stmt->Try.orelse.n && !stmt->Try.finalbody.n && stmt->Try.handlers.n;
-        bool is_loop = (stmt->kind == PEL_For && !stmt->For.orelse.n) || (stmt->kind == PEL_While && !stmt->While.orelse.n);
+        bool is_loop =
+            (stmt->kind == PEL_For && !stmt->For.orelse.n) || (stmt->kind == PEL_While && !stmt->While.orelse.n);
         if (is_loop && k > 0) /* an if-else around the loop explains it as well, and is more common */
             for (uint32_t m = 0; m < k && is_loop; m++)
-                is_loop = !(body->at[m]->kind == PEL_If && !body->at[m]->If.orelse.n && terminates(&body->at[m]->If.body));
+                is_loop =
+                    !(body->at[m]->kind == PEL_If && !body->at[m]->If.orelse.n && terminates(&body->at[m]->If.body));
         if (!is_if && !is_try && !is_loop) {
             if (stmt->kind == PEL_Try) return;
             continue;
         }
         pel_nodes rest = pel_nodes_of(l->ctx, body->at + k + 1, body->n - k - 1);
-        if (is_if) stmt->If.orelse = rest;
-        else if (stmt->kind == PEL_For) stmt->For.orelse = rest;
-        else if (stmt->kind == PEL_While) stmt->While.orelse = rest;
-        else stmt->Try.orelse = rest;
+        if (is_if)
+            stmt->If.orelse = rest;
+        else if (stmt->kind == PEL_For)
+            stmt->For.orelse = rest;
+        else if (stmt->kind == PEL_While)
+            stmt->While.orelse = rest;
+        else
+            stmt->Try.orelse = rest;
         body->n = k + 1;
         return;
     }
@@ -199,7 +211,8 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         emit_if(l, t, pel_nodes_one(l->ctx, pel_make(l, PEL_Break, body - 1)), (pel_nodes){ 0 });
         return r->end;
     }
-    if (other > body && other <= r->end && !(other == r->end && pel_resolve(l, other) != r->fall && lp && r->end == lp->end)) {
+    if (other > body && other <= r->end &&
+        !(other == r->end && pel_resolve(l, other) != r->fall && lp && r->end == lp->end)) {
         /* [body, other) and perhaps an else behind it */
         uint32_t end = PEL_NONE;
         const pel_ins *last = &l->c->at[other - 1];
@@ -207,17 +220,23 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         if ((last->op == PEL_I_JUMP || dead) && other < r->end) {
             uint32_t to = !dead ? last->target : last->dead_target == PEL_NOWHERE ? r->end : last->dead_target;
             bool continues = !dead && lp && to == lp->head;
-            if (last->dead_target == PEL_NOWHERE) end = r->end;
-            else if (to > other && to <= r->end && !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall)) end = to;
-            else if (!continues && pel_resolve(l, to) == r->fall) end = r->end;
+            if (last->dead_target == PEL_NOWHERE)
+                end = r->end;
+            else if (to > other && to <= r->end &&
+                     !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall))
+                end = to;
+            else if (!continues && pel_resolve(l, to) == r->fall)
+                end = r->end;
         }
         if (end == PEL_NONE && other < r->end) end = else_end(l, r, body, other);
         uint32_t after = end == PEL_NONE ? other : end;
         pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
         if (last->dead_target != PEL_NONE && last->op != PEL_I_JUMP) pel_keep_else(l, &yes);
         pel_nodes no = { 0 };
-        if (end != PEL_NONE) no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
-        else if (last->dead_jump) pel_nodes_push(l->ctx, &no, pel_node_new(l->ctx, PEL_Pass));
+        if (end != PEL_NONE)
+            no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
+        else if (last->dead_jump)
+            pel_nodes_push(l->ctx, &no, pel_node_new(l->ctx, PEL_Pass));
         emit_if(l, t, yes, no);
         return after;
     }
@@ -229,7 +248,8 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     }
     if (lp && (other == lp->head || other == lp->again)) { /* not at the tail: the test skips the rest of the loop */
         if (t->negation->kind == PEL_BoolOp && t->negation->BoolOp.op == PEL_Or && l->c->returns_consts) {
-            for (uint32_t i = 0; i < t->negation->BoolOp.values.n; i++) emit_continue_if(l, t->negation->BoolOp.values.at[i], body);
+            for (uint32_t i = 0; i < t->negation->BoolOp.values.n; i++)
+                emit_continue_if(l, t->negation->BoolOp.values.at[i], body);
             return body;
         }
         emit_continue_if(l, t->negation, body);
@@ -320,8 +340,9 @@ static uint32_t copied_test(const pel_lift *l, uint32_t body, uint32_t bottom, u
         if (a->op != b->op || (a->sub != b->sub && a->target == PEL_NONE) || a->arg != b->arg) break;
         if (a->op == PEL_I_CONST ? !pel_const_same(a->value, b->value) : a->name != b->name) break;
         if (a->target != PEL_NONE) {
-            bool same = (a->target == body && b->target == body) || pel_resolve(l, a->target) == pel_resolve(l, b->target) ||
-                        a->target - i == b->target - k || (pel_resolve(l, a->target) == pel_resolve(l, exit));
+            bool same = (a->target == body && b->target == body) ||
+                        pel_resolve(l, a->target) == pel_resolve(l, b->target) || a->target - i == b->target - k ||
+                        (pel_resolve(l, a->target) == pel_resolve(l, exit));
             if (!same) break;
         }
     }
@@ -339,8 +360,10 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     uint32_t first = t->used;
     for (uint32_t i = t->used; i-- > 0;) {
         uint32_t from = i == 0 ? start : pel_test_start(t, i);
-        if (body - from <= length) first = i;
-        else break;
+        if (body - from <= length)
+            first = i;
+        else
+            break;
     }
     if (first == t->used) return false;
     if (first > 0) { /* the others are an `if` around it */
@@ -348,7 +371,9 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
         return false;
     }
     uint32_t copy = bottom + 1 - (body - start);
-    loop lp = { .outer = r->loop, .head = start, .again = PEL_NONE, .from = start, .end = bottom + 1, .broke_to = PEL_NONE };
+    loop lp = {
+        .outer = r->loop, .head = start, .again = PEL_NONE, .from = start, .end = bottom + 1, .broke_to = PEL_NONE
+    };
     region inner = { .outer = r, .end = copy, .fall = copy, .loop = &lp };
     stack w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &inner, &w);
@@ -428,7 +453,6 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
 
 static bool pel_ends_before(const pel_lift *l, uint32_t at) { return at == 0 || pel_ends(&l->c->at[at - 1]); }
 
-
 /* The outermost handler around a place whose statement has not begun. */
 static uint32_t guard_to_open(const pel_lift *l, uint32_t at) {
     uint32_t found = PEL_NONE;
@@ -450,20 +474,26 @@ static pel_node *assert_false(pel_lift *l, pel_node *exc, uint32_t at) {
     if (exc->kind == PEL_Call) {
         if (exc->Call.args.n != 1 || exc->Call.keywords.n) pel_lift_fail(l, at, "an assertion of unknown shape");
         node->Assert.msg = exc->Call.args.at[0];
-    } else if (exc->kind != PEL_Name) pel_lift_fail(l, at, "an assertion of unknown shape");
+    } else if (exc->kind != PEL_Name)
+        pel_lift_fail(l, at, "an assertion of unknown shape");
     return node;
 }
 
-/* if test: return a; return b, where the constants are loaded by an instruction of their own -> return a if test else b */
+/* if test: return a; return b, where the constants are loaded by an instruction of their own -> return a if test else b
+ */
 static void return_ternaries(pel_lift *l, pel_nodes *body) {
     for (uint32_t i = body->n; i-- > 0;) {
         pel_node *stmt = body->at[i];
         if (stmt->kind != PEL_If || stmt->If.body.n != 1 || stmt->If.body.at[0]->kind != PEL_Return) continue;
         pel_node *yes = stmt->If.body.at[0], *no = NULL;
         bool behind = !stmt->If.orelse.n && i + 1 < body->n;
-        if (stmt->If.orelse.n == 1) no = stmt->If.orelse.at[0];
-        else if (behind) no = body->at[i + 1];
-        if (!no || no->kind != PEL_Return || !(yes->parens == 4 || no->parens == 4) || !yes->Return.value || !no->Return.value) continue;
+        if (stmt->If.orelse.n == 1)
+            no = stmt->If.orelse.at[0];
+        else if (behind)
+            no = body->at[i + 1];
+        if (!no || no->kind != PEL_Return || !(yes->parens == 4 || no->parens == 4) || !yes->Return.value ||
+            !no->Return.value)
+            continue;
         pel_node *value = pel_node_new(l->ctx, PEL_IfExp);
         value->mark = stmt->mark;
         value->IfExp.test = stmt->If.test;
@@ -493,7 +523,9 @@ static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
  * arms then end alike; the first copy is read as a jump to the second. */
 static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
     uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit);
-    if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second || l->c->at[first].op == PEL_I_JUMP) return false;
+    if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second ||
+        l->c->at[first].op == PEL_I_JUMP)
+        return false;
     uint32_t length = 0;
     while (length < 8 && first - length > t->next && second - length > t->otherwise) {
         const pel_ins *a = &l->c->at[first - length], *b = &l->c->at[second - length];
@@ -520,8 +552,9 @@ static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit,
 /* Behind the pop of a loop's iterator: the code of a `break` that the compiler replaced by a copy of where it leads. */
 static uint32_t copied_break(const pel_lift *l, const loop *lp, uint32_t at) {
     const pel_ins *first = &l->c->at[at];
-    if (first->op == PEL_I_JUMP || first->op == PEL_I_POP || first->op == PEL_I_RETURN || first->op == PEL_I_WITH_EXIT ||
-        first->op == PEL_I_FINALLY || first->op == PEL_I_POP_EXC || first->op == PEL_I_SWAP)
+    if (first->op == PEL_I_JUMP || first->op == PEL_I_POP || first->op == PEL_I_RETURN ||
+        first->op == PEL_I_WITH_EXIT || first->op == PEL_I_FINALLY || first->op == PEL_I_POP_EXC ||
+        first->op == PEL_I_SWAP)
         return PEL_NONE;
     if (first->op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN) return PEL_NONE;
     for (uint32_t p = lp->end; p < l->c->n && l->c->at[p].level == first->level; p++)
@@ -566,8 +599,10 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             pel_stack_pop(l, s, at);
             if (!between(r, s)) pel_lift_fail(l, at, "a test within an expression");
             uint32_t start = r->start;
-            if (l->c->tests_again && read_test_loop(l, r, s, &t, start, &next)) at = next;
-            else at = read_if(l, r, s, &t);
+            if (l->c->tests_again && read_test_loop(l, r, s, &t, start, &next))
+                at = next;
+            else
+                at = read_if(l, r, s, &t);
             continue;
         }
         switch (ins->op) {
@@ -579,9 +614,13 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             break;
         case PEL_I_RETURN: {
             pel_node *node = pel_node_new(l->ctx, PEL_Return);
-            if (s->n && s->at[s->n - 1].kind == IT_SILENT) pel_stack_pop(l, s, at); /* a class returns its cell */
-            else node->Return.value = pel_pop_expr(l, s, at);
-            node->parens = ins->sub == 1 ? 2 : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1 : 0;
+            if (s->n && s->at[s->n - 1].kind == IT_SILENT)
+                pel_stack_pop(l, s, at); /* a class returns its cell */
+            else
+                node->Return.value = pel_pop_expr(l, s, at);
+            node->parens = ins->sub == 1                                                                           ? 2
+                           : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1
+                                                                                                                   : 0;
             if (l->c->returns_consts && !ins->flag && at && l->c->at[at - 1].op == PEL_I_CONST) node->parens = 4;
             pel_lift_emit(l, node);
             back_to_base(l, r, s);
@@ -626,7 +665,8 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
                 r->exit = at + 1;
                 break;
             }
-            if (!s->n || s->at[s->n - 1].kind != IT_EXC) pel_lift_fail(l, at, "an exception is popped that is not there");
+            if (!s->n || s->at[s->n - 1].kind != IT_EXC)
+                pel_lift_fail(l, at, "an exception is popped that is not there");
             pel_stack_pop(l, s, at++);
             break;
         case PEL_I_RERAISE:

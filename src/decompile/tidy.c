@@ -2,7 +2,9 @@
  * makes of them. */
 #include "decompile/flat.h"
 
-static bool is_none(const pel_node *e) { return e && e->kind == PEL_Constant && e->Constant.value->kind == PEL_CONST_NONE; }
+static bool is_none(const pel_node *e) {
+    return e && e->kind == PEL_Constant && e->Constant.value->kind == PEL_CONST_NONE;
+}
 
 static bool is_return_none(const pel_node *stmt) {
     return stmt->kind == PEL_Return && (!stmt->Return.value || is_none(stmt->Return.value));
@@ -38,12 +40,15 @@ static void look_at_returns(void *arg, pel_node **slot) {
     case PEL_ClassDef: return;
     case PEL_Return:
         if (!node->Return.value) return;
-        if (!is_none(node->Return.value)) r->gives_values = true;
-        else if (r->make_bare) node->Return.value = NULL;
+        if (!is_none(node->Return.value))
+            r->gives_values = true;
+        else if (r->make_bare)
+            node->Return.value = NULL;
         return;
     default: break;
     }
-    if (pel_kinds[node->kind].class == PEL_STMT || pel_kinds[node->kind].class == PEL_EXCEPTHANDLER || pel_kinds[node->kind].class == PEL_MATCH_CASE)
+    if (pel_kinds[node->kind].class == PEL_STMT || pel_kinds[node->kind].class == PEL_EXCEPTHANDLER ||
+        pel_kinds[node->kind].class == PEL_MATCH_CASE)
         pel_each_child(node, look_at_returns, arg);
 }
 
@@ -62,7 +67,8 @@ static void rest_to_else(pel_lift *l, pel_nodes *body) {
     for (uint32_t i = 0; i + 1 < body->n; i++) {
         pel_node *stmt = body->at[i];
         pel_nodes *into = NULL;
-        if (stmt->kind == PEL_If && !stmt->If.orelse.n && is_return_none(stmt->If.body.at[stmt->If.body.n - 1])) into = &stmt->If.orelse;
+        if (stmt->kind == PEL_If && !stmt->If.orelse.n && is_return_none(stmt->If.body.at[stmt->If.body.n - 1]))
+            into = &stmt->If.orelse;
         if (stmt->kind == PEL_Try && !stmt->Try.orelse.n && !stmt->Try.finalbody.n && stmt->Try.handlers.n) {
             pel_nodes handler = stmt->Try.handlers.at[0]->ExceptHandler.body;
             if (is_return_none(handler.at[handler.n - 1])) into = &stmt->Try.orelse;
@@ -93,7 +99,8 @@ static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
         drop_ends(l, &last->Try.orelse, false);
         if (!is_function) drop_ends(l, &last->Try.finalbody, last->Try.finalbody.n > 0);
         if (!last->Try.orelse.n) drop_ends(l, &last->Try.body, true);
-        for (uint32_t i = 0; i < last->Try.handlers.n; i++) drop_ends(l, &last->Try.handlers.at[i]->ExceptHandler.body, true);
+        for (uint32_t i = 0; i < last->Try.handlers.n; i++)
+            drop_ends(l, &last->Try.handlers.at[i]->ExceptHandler.body, true);
         break;
     default: break;
     }
@@ -118,25 +125,31 @@ static void class_ends(pel_nodes *body) {
 static void annotations(pel_lift *l, pel_nodes *body) {
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *stmt = body->at[i];
-        if (stmt->kind != PEL_Assign || stmt->Assign.targets.n != 1 || stmt->Assign.targets.at[0]->kind != PEL_Subscript) continue;
+        if (stmt->kind != PEL_Assign || stmt->Assign.targets.n != 1 ||
+            stmt->Assign.targets.at[0]->kind != PEL_Subscript)
+            continue;
         pel_node *target = stmt->Assign.targets.at[0];
-        if (target->Subscript.value->kind != PEL_Name || !pel_name_is(target->Subscript.value->Name.id, "__annotations__")) continue;
+        if (target->Subscript.value->kind != PEL_Name ||
+            !pel_name_is(target->Subscript.value->Name.id, "__annotations__"))
+            continue;
         pel_node *key = target->Subscript.slice;
         if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) continue;
-        pel_name name = pel_unmangle(l, pel_intern(l->ctx, key->Constant.value->text.ptr, key->Constant.value->text.len));
+        pel_name name =
+            pel_unmangle(l, pel_intern(l->ctx, key->Constant.value->text.ptr, key->Constant.value->text.len));
         pel_node *made = pel_node_new(l->ctx, PEL_AnnAssign);
         made->mark = stmt->mark;
         made->AnnAssign.target = pel_make_name(l->ctx, name, PEL_Store);
         made->AnnAssign.annotation = stmt->Assign.value;
         made->AnnAssign.simple = 1;
         pel_node *before = i ? body->at[i - 1] : NULL;
-        if (before && before->kind == PEL_Assign && before->Assign.targets.n == 1 && before->Assign.targets.at[0]->kind == PEL_Name &&
-            before->Assign.targets.at[0]->Name.id == name) {
+        if (before && before->kind == PEL_Assign && before->Assign.targets.n == 1 &&
+            before->Assign.targets.at[0]->kind == PEL_Name && before->Assign.targets.at[0]->Name.id == name) {
             made->AnnAssign.value = before->Assign.value;
             made->mark = before->mark;
             body->at[i - 1] = made;
             remove_at(body, i--);
-        } else body->at[i] = made;
+        } else
+            body->at[i] = made;
     }
 }
 
@@ -177,7 +190,8 @@ static void unused_names(pel_lift *l) {
         bool used = pel_name_is(name, "__class__") || pel_name_is(name, "__classdict__");
         for (uint32_t i = 0; i < l->c->n && !used; i++) {
             uint8_t op = l->c->at[i].op;
-            used = (op == PEL_I_LOAD || op == PEL_I_STORE || op == PEL_I_DELETE || op == PEL_I_CELL) && l->c->at[i].name == name;
+            used = (op == PEL_I_LOAD || op == PEL_I_STORE || op == PEL_I_DELETE || op == PEL_I_CELL) &&
+                   l->c->at[i].name == name;
         }
         if (!used) pel_push(l->ctx, &l->declared, name);
     }
@@ -230,7 +244,8 @@ static pel_name class_of_place(pel_lift *l, const pel_node *def) {
     size_t dot = 0;
     while (dot < text.len && text.ptr[dot] != '.') dot++;
     pel_str rest = pel_str_from(text, dot + 1);
-    if (dot == text.len || !pel_str_starts(rest, name) || !pel_str_starts(pel_str_from(rest, name.len), locals)) return NULL;
+    if (dot == text.len || !pel_str_starts(rest, name) || !pel_str_starts(pel_str_from(rest, name.len), locals))
+        return NULL;
     if (pel_str_starts(pel_str_from(text, dot), locals)) return NULL;
     return pel_intern(l->ctx, text.ptr, dot);
 }
@@ -248,7 +263,8 @@ static void back_into_class(pel_lift *l, pel_nodes *body) {
         class->ClassDef.body = pel_nodes_one(l->ctx, def);
         class->mark = def->mark;
         body->at[i] = class;
-        pel_node *from = pel_make_attribute(l->ctx, pel_make_name(l->ctx, name, PEL_Load), def->FunctionDef.name, PEL_Load);
+        pel_node *from =
+            pel_make_attribute(l->ctx, pel_make_name(l->ctx, name, PEL_Load), def->FunctionDef.name, PEL_Load);
         insert_at(l, body, ++i, pel_make_assign(l->ctx, pel_make_name(l->ctx, def->FunctionDef.name, PEL_Store), from));
         pel_node *del = pel_node_new(l->ctx, PEL_Delete);
         del->Delete.targets = pel_nodes_one(l->ctx, pel_make_name(l->ctx, name, PEL_Del));
@@ -260,9 +276,12 @@ void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     bool is_lambda = pel_name_is(l->code->name, "<lambda>") && !pel_is_juggled(l->c);
     bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
     if (is_lambda || l->is_comp) return;
-    if (is_class) class_ends(body);
-    else if (l->c->dead_return) pel_keep_else(l, body);
-    else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1) body->n--;
+    if (is_class)
+        class_ends(body);
+    else if (l->c->dead_return)
+        pel_keep_else(l, body);
+    else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1)
+        body->n--;
     drop_ends(l, body, false);
     if (!is_class && pel_name_is(l->code->name, "<module>")) back_into_class(l, body);
     annotations(l, body);

@@ -57,9 +57,9 @@ uint32_t pel_dtype_size(pel_str dtype) {
         const char *name;
         uint32_t size;
     } rows[] = {
-        { "float32", 4 },  { "float16", 2 }, { "bfloat16", 2 },       { "float64", 8 },     { "int64", 8 },
-        { "int32", 4 },    { "int16", 2 },   { "int8", 1 },           { "uint8", 1 },       { "bool", 1 },
-        { "complex64", 8 }, { "complex128", 16 }, { "uint16", 2 },    { "uint32", 4 },      { "uint64", 8 },
+        { "float32", 4 },   { "float16", 2 },       { "bfloat16", 2 },    { "float64", 8 }, { "int64", 8 },
+        { "int32", 4 },     { "int16", 2 },         { "int8", 1 },        { "uint8", 1 },   { "bool", 1 },
+        { "complex64", 8 }, { "complex128", 16 },   { "uint16", 2 },      { "uint32", 4 },  { "uint64", 8 },
         { "complex32", 4 }, { "float8_e4m3fn", 1 }, { "float8_e5m2", 1 }, { "qint8", 1 },   { "quint8", 1 },
     };
     for (size_t i = 0; i < PEL_COUNT(rows); i++)

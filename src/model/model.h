@@ -28,15 +28,19 @@ typedef struct pel_place {
     uint64_t offset, size; /* bytes in a model file; size 0 where it has no place there */
 } pel_place;
 
-typedef enum pel_tensor_role { PEL_PARAMETER, PEL_BUFFER, PEL_VOLATILE_BUFFER /* not in the state_dict */ } pel_tensor_role;
+typedef enum pel_tensor_role {
+    PEL_PARAMETER,
+    PEL_BUFFER,
+    PEL_VOLATILE_BUFFER /* not in the state_dict */
+} pel_tensor_role;
 
 typedef struct pel_model_tensor {
     pel_str name;
     pel_tensor_role role;
-    bool frozen;      /* takes no gradient */
+    bool frozen; /* takes no gradient */
     pel_shape shape;
-    pel_str dtype;    /* "float32"; empty: unknown */
-    pel_str tied_to;  /* full name of the tensor that it shares its storage with */
+    pel_str dtype;   /* "float32"; empty: unknown */
+    pel_str tied_to; /* full name of the tensor that it shares its storage with */
     pel_place place;
 } pel_model_tensor;
 
@@ -51,16 +55,16 @@ typedef struct pel_module {
     PEL_VEC(pel_model_argument) args;
     PEL_VEC(pel_model_tensor) tensors;
     PEL_VEC(struct pel_module *) children;
-    pel_dim repeat;    /* stands for so many equal ones in a row; 1 or a symbol */
-    pel_str condition; /* exists only if this holds */
+    pel_dim repeat;      /* stands for so many equal ones in a row; 1 or a symbol */
+    pel_str condition;   /* exists only if this holds */
     pel_str shared_with; /* full name of the module that this one is */
-    pel_shape output;  /* of the run or the abstract run */
-    double flops;      /* multiply-adds of one call, its children's included; negative: unknown */
-    pel_place origin;  /* of the class or the call */
+    pel_shape output;    /* of the run or the abstract run */
+    double flops;        /* multiply-adds of one call, its children's included; negative: unknown */
+    pel_place origin;    /* of the class or the call */
 } pel_module;
 
 typedef struct pel_flow { /* the output of one module is the input of another */
-    pel_str from, to;  /* full names; "input" and "output" for the network's own */
+    pel_str from, to;     /* full names; "input" and "output" for the network's own */
     pel_shape shape;
 } pel_flow;
 

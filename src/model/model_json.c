@@ -118,7 +118,8 @@ static void put_state_rows(void *arg, const pel_module *module, pel_str path) {
         for (uint32_t i = 0; i < module->tensors.n; i++) {
             const pel_model_tensor *tensor = &module->tensors.at[i];
             if ((tensor->role == PEL_PARAMETER) != parameters || tensor->role == PEL_VOLATILE_BUFFER) continue;
-            pel_str name = path.len ? pel_format(w->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(tensor->name)) : tensor->name;
+            pel_str name =
+                path.len ? pel_format(w->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(tensor->name)) : tensor->name;
             if (!w->details) {
                 pel_json_key_str(w->json, name);
                 put_shape(w->json, &tensor->shape);

@@ -202,7 +202,8 @@ static void check_alias(const checker *c, const pel_node *node) {
 static void check_constant(const checker *c, const pel_node *node) {
     const pel_const *value = node->Constant.value;
     bool is_code = value && value->kind == PEL_CONST_CODE;
-    bool is_opaque = value && value->kind == PEL_CONST_OBJECT && !(value->repr.len && is_name_start(value->repr.ptr[0]));
+    bool is_opaque =
+        value && value->kind == PEL_CONST_OBJECT && !(value->repr.len && is_name_start(value->repr.ptr[0]));
     if (is_code || is_opaque) refuse(c, node, "a value that no source can express", "");
     if (value && node->Constant.kind.len && (value->kind != PEL_CONST_STR || !pel_str_is(node->Constant.kind, "u")))
         refuse(c, node, "unknown kind", "");

@@ -5,8 +5,8 @@
 #include "model/model.h"
 
 typedef struct pel_tree_options {
-    int depth;      /* levels to show; 0: all */
-    bool unfolded;  /* every repeated block, not one for all */
+    int depth;     /* levels to show; 0: all */
+    bool unfolded; /* every repeated block, not one for all */
 } pel_tree_options;
 
 /* The hierarchy, a line for each module: name, class, arguments, tensors. Equal neighbours are folded. */

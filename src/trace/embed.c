@@ -50,7 +50,10 @@ void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out) {
         const pel_log_tensor *row = &program->log->tensors.at[program->embedded.at[i]];
         pel_putf(out, "    \"%.*s\": (%.*s, (", PEL_FMT(key_of(ctx, program, i)), PEL_FMT(row->dtype));
         for (uint32_t d = 0; d < row->n_dims; d++)
-            pel_putf(out, d + 1 < row->n_dims ? "%lld, " : row->n_dims == 1 ? "%lld," : "%lld",
+            pel_putf(out,
+                     d + 1 < row->n_dims ? "%lld, "
+                     : row->n_dims == 1  ? "%lld,"
+                                         : "%lld",
                      (long long)row->shape[d]);
         pel_put_c(out, "), \"\"\"\n");
         for (size_t at = 0; at < row->data.len; at += LINE) {

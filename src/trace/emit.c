@@ -124,7 +124,8 @@ static pel_node *import_statement(writer *w, pel_name module) {
 static bool is_used(const writer *w, pel_name module) {
     for (size_t i = 0; i < PEL_COUNT(import_forms); i++)
         if (pel_name_is(module, import_forms[i].module))
-            return pel_map_has(&w->used, PEL_KEY(pel_intern_c(w->ctx, import_forms[i].as ? import_forms[i].as : import_forms[i].import)));
+            return pel_map_has(&w->used, PEL_KEY(pel_intern_c(w->ctx, import_forms[i].as ? import_forms[i].as
+                                                                                         : import_forms[i].import)));
     return pel_map_has(&w->used, PEL_KEY(module));
 }
 
@@ -180,12 +181,14 @@ static void put_header(const pel_program *program, pel_buf *out) {
     pel_putf(out, "# A skeleton of %.*s, made by pellucid.\n",
              PEL_FMT(log->origin.len ? log->origin : pel_name_str(program->root)));
     if (log->versions.len) pel_putf(out, "# Recorded with %.*s.\n", PEL_FMT(log->versions));
-    pel_putf(out, "#\n#     model = %s()\n#     model.load_state_dict(original.state_dict())\n#\n", program->root->text);
+    pel_putf(out, "#\n#     model = %s()\n#     model.load_state_dict(original.state_dict())\n#\n",
+             program->root->text);
     pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
     if (program->embedded.n)
         pel_putf(out, "# %u constant tensor%s without a formula stand%s at the end of the file.\n", program->embedded.n,
                  program->embedded.n == 1 ? "" : "s", program->embedded.n == 1 ? "s" : "");
-    put_remarks(program, PEL_REMARK_FALLBACK, "Written as the calls that ran, because their source could not be followed", out);
+    put_remarks(program, PEL_REMARK_FALLBACK,
+                "Written as the calls that ran, because their source could not be followed", out);
     put_remarks(program, PEL_REMARK_NOTE, "Note", out);
     pel_put_byte(out, '\n');
 }

@@ -23,10 +23,10 @@ typedef struct builder {
     pel_ctx *ctx;
     pel_program *program;
     const pel_log *log;
-    pel_map class_of; /* class -> its pel_program_class */
-    pel_map progress; /* class -> enum progress */
-    pel_map call_of;  /* module -> the call that builds it */
-    pel_map slot_of;  /* tensor -> index of its first slot */
+    pel_map class_of;        /* class -> its pel_program_class */
+    pel_map progress;        /* class -> enum progress */
+    pel_map call_of;         /* module -> the call that builds it */
+    pel_map slot_of;         /* tensor -> index of its first slot */
     pel_map attributes;      /* names that any code reads as an attribute or as text */
     pel_map self_attributes; /* class and name: attributes of self, which only that class's methods read */
     pel_id noting_class;     /* whose method note_attributes is in, and what it calls itself */
@@ -71,11 +71,11 @@ static bool is_identifier(pel_name name) {
         bool is_letter = c == '_' || c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         if (!is_letter && !(c >= '0' && c <= '9')) return false;
     }
-    static const char *const keywords[] = { "class", "def",  "del",   "for",  "from",  "global", "if",   "import",
-                                            "in",    "is",   "lambda", "not",  "or",    "and",    "pass", "raise",
-                                            "return", "try", "while", "with", "yield", "as",     "else", "elif",
-                                            "except", "finally", "assert", "async", "await", "break", "continue",
-                                            "nonlocal", "None", "True", "False" };
+    static const char *const keywords[] = { "class",  "def",   "del",      "for",      "from",    "global", "if",
+                                            "import", "in",    "is",       "lambda",   "not",     "or",     "and",
+                                            "pass",   "raise", "return",   "try",      "while",   "with",   "yield",
+                                            "as",     "else",  "elif",     "except",   "finally", "assert", "async",
+                                            "await",  "break", "continue", "nonlocal", "None",    "True",   "False" };
     for (size_t i = 0; i < PEL_COUNT(keywords); i++)
         if (pel_name_is(name, keywords[i])) return false;
     return true;
@@ -216,8 +216,7 @@ static pel_node *parameter_expression(builder *b, pel_id tensor) {
     pel_node *empty = tensor_shape_call(b, "torch.empty", row);
     pel_node *made = call(b, library(b, "torch.nn.Parameter"), pel_nodes_one(b->ctx, empty));
     made->mark = PEL_CALL_BUILDS;
-    if (!row->requires_grad)
-        add_keyword(b, made, name_c(b, "requires_grad"), pel_make_constant(b->ctx, &pel_false), 0);
+    if (!row->requires_grad) add_keyword(b, made, name_c(b, "requires_grad"), pel_make_constant(b->ctx, &pel_false), 0);
     return made;
 }
 
@@ -227,8 +226,10 @@ static pel_node *buffer_expression(builder *b, pel_id module, const pel_log_slot
     if (slot->persistent) return tensor_shape_call(b, "torch.empty", row);
     pel_node *made = pel_tensor_expression(b->ctx, b->program, slot->tensor);
     if (!made)
-        pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "the buffer %.*s of %.*s is not in the state_dict, and its values are "
-                  "not known", PEL_FMT(pel_name_str(slot->name)), PEL_FMT(pel_module_at(b->log, module)->path));
+        pel_throw(b->ctx, PEL_E_INCOMPLETE, 0,
+                  "the buffer %.*s of %.*s is not in the state_dict, and its values are "
+                  "not known",
+                  PEL_FMT(pel_name_str(slot->name)), PEL_FMT(pel_module_at(b->log, module)->path));
     return made;
 }
 
@@ -337,7 +338,8 @@ static const struct {
     const char *arguments[3];
 } parametrizations[] = {
     { "torch.nn.utils.parametrizations._WeightNorm", "torch.nn.utils.parametrizations.weight_norm", { "dim" } },
-    { "torch.nn.utils.parametrizations._SpectralNorm", "torch.nn.utils.parametrizations.spectral_norm",
+    { "torch.nn.utils.parametrizations._SpectralNorm",
+      "torch.nn.utils.parametrizations.spectral_norm",
       { "n_power_iterations", "eps", "dim" } },
     { "torch.nn.utils.parametrizations._Orthogonal", "torch.nn.utils.parametrizations.orthogonal", { NULL } },
 };
@@ -386,8 +388,7 @@ static void finish_class(builder *b, pel_program_class *class);
 
 static pel_node *author_module_call(builder *b, pel_id module) {
     const pel_log_module *row = pel_module_at(b->log, module);
-    pel_program_class *class =
-        (pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, row->class, 0);
+    pel_program_class *class = (pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, row->class, 0);
     PEL_ASSERT(class != NULL);
     progress state = (progress)pel_map_find(&b->progress, row->class, NOT_YET);
     if (state == NOT_YET) finish_class(b, class);
@@ -404,9 +405,9 @@ static pel_node *module_call(builder *b, pel_id module) {
     if (pel_map_get(&b->call_of, module, &made)) return (pel_node *)(uintptr_t)made;
     if (++b->depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     pel_id class = pel_module_at(b->log, module)->class;
-    pel_node *node = is_parametrized(b->log, class)                                     ? parametrized_call(b, module)
+    pel_node *node = is_parametrized(b->log, class)                                ? parametrized_call(b, module)
                      : pel_class_at(b->log, class)->kind == PEL_CLASS_TORCH_MODULE ? torch_module_call(b, module)
-                                                                                        : author_module_call(b, module);
+                                                                                   : author_module_call(b, module);
     pel_map_set(b->ctx, &b->call_of, module, PEL_KEY(node));
     b->depth--;
     return node;

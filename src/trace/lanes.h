@@ -252,7 +252,7 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 /* ---- lanes_call.c ---- */
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
 bool pel_on_records(const pel_walk *w, const pel_kids *kids); /* all of them methods of dataclasses or named tuples */
-bool pel_looks_up(const pel_walk *w, const pel_kids *kids); /* one of them is a __getattr__ hook */
+bool pel_looks_up(const pel_walk *w, const pel_kids *kids);   /* one of them is a __getattr__ hook */
 void pel_forget_kids(pel_walk *w, const pel_kids *kids);
 void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name);
 

@@ -562,7 +562,8 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         ambient = pel_library_ambient(callee->text);
         pure = pel_library_pure(callee->text);
         bool dotted = callee->text.len && memchr(callee->text.ptr, '.', callee->text.len);
-        for (uint32_t i = 0; i < front.n && dotted; i++) { /* np.put_along_axis(...): who returns nothing does something */
+        for (uint32_t i = 0; i < front.n && dotted;
+             i++) { /* np.put_along_axis(...): who returns nothing does something */
             const pel_value *result = pel_value_at(w->log, val->at[i]);
             if (result->kind == PEL_V_CONST && result->constant->kind == PEL_CONST_NONE) pure = false;
         }

@@ -28,21 +28,21 @@ typedef struct pel_log_file {
 typedef struct pel_log_code {
     const pel_code_object *code; /* consts hold plain constants only; nested code objects are CONST_CODE */
     pel_id file;
-    pel_id class; /* the class in whose body the function was found, if it is a method */
+    pel_id class;   /* the class in whose body the function was found, if it is a method */
     pel_str module; /* __module__ of the function's globals: "timm.models.resnet" */
 } pel_log_code;
 
 /* ---- classes ---- */
 
 typedef enum pel_class_kind {
-    PEL_CLASS_TORCH_MODULE,  /* an nn.Module that torch defines: written as path(...) */
-    PEL_CLASS_MODULE,        /* an nn.Module that the author defines */
-    PEL_CLASS_AUTOGRAD,      /* an author's torch.autograd.Function */
-    PEL_CLASS_DATACLASS,     /* author's; includes OrderedDict dataclasses such as model outputs */
+    PEL_CLASS_TORCH_MODULE, /* an nn.Module that torch defines: written as path(...) */
+    PEL_CLASS_MODULE,       /* an nn.Module that the author defines */
+    PEL_CLASS_AUTOGRAD,     /* an author's torch.autograd.Function */
+    PEL_CLASS_DATACLASS,    /* author's; includes OrderedDict dataclasses such as model outputs */
     PEL_CLASS_NAMEDTUPLE,
     PEL_CLASS_ENUM,
-    PEL_CLASS_LIBRARY,       /* importable from torch or the standard library: written as path */
-    PEL_CLASS_AUTHOR,        /* any other class of the author's */
+    PEL_CLASS_LIBRARY, /* importable from torch or the standard library: written as path */
+    PEL_CLASS_AUTHOR,  /* any other class of the author's */
 } pel_class_kind;
 
 typedef struct pel_log_class {
@@ -51,8 +51,8 @@ typedef struct pel_log_class {
     pel_str qualname, module; /* as the class says; "__main__" where it says so */
     pel_str path;             /* of torch's and the library's: shortest public dotted name, "torch.nn.Linear" */
     pel_id file;
-    uint32_t line;  /* of the class statement, decorators included; 0 unknown */
-    pel_id *bases;  /* classes, in order; `object` and nn.Module are rows as well */
+    uint32_t line; /* of the class statement, decorators included; 0 unknown */
+    pel_id *bases; /* classes, in order; `object` and nn.Module are rows as well */
     uint32_t n_bases;
     pel_name_list fields; /* of a dataclass or namedtuple, in order */
 } pel_log_class;
@@ -60,28 +60,28 @@ typedef struct pel_log_class {
 /* ---- values ---- */
 
 typedef enum pel_value_kind {
-    PEL_V_NONE_YET,  /* row 0: no value */
-    PEL_V_CONST,     /* None, bool, int, float, complex, str, bytes, Ellipsis */
-    PEL_V_TUPLE,     /* items; class: namedtuple's, or 0 */
-    PEL_V_SIZE,      /* torch.Size: items */
-    PEL_V_LIST,      /* items, as they were when the value was seen; object tells lists apart */
+    PEL_V_NONE_YET, /* row 0: no value */
+    PEL_V_CONST,    /* None, bool, int, float, complex, str, bytes, Ellipsis */
+    PEL_V_TUPLE,    /* items; class: namedtuple's, or 0 */
+    PEL_V_SIZE,     /* torch.Size: items */
+    PEL_V_LIST,     /* items, as they were when the value was seen; object tells lists apart */
     PEL_V_SET,
     PEL_V_FROZENSET,
-    PEL_V_DICT,      /* items: key, value, key, value ...; class: of a subclass, or 0 */
-    PEL_V_SLICE,     /* items: start, stop, step */
-    PEL_V_RANGE,     /* items: start, stop, step */
-    PEL_V_TENSOR,    /* tensor */
-    PEL_V_MODULE,    /* module */
-    PEL_V_FUNCTION,  /* an author's Python function: code, items: its closure's contents */
-    PEL_V_METHOD,    /* items: self, function */
-    PEL_V_PARTIAL,   /* functools.partial: items: function, args tuple, kwargs dict */
-    PEL_V_CLASS,     /* class */
-    PEL_V_LIBRARY,   /* text: the shortest dotted name by which torch or the standard library give it:
-                        "torch.nn.functional.gelu", "math.sqrt", "torch.float32", "torch", "len" */
-    PEL_V_LITERAL,   /* text: an expression of torch and the standard library that makes an equal
-                        object: "torch.device('cpu')" */
-    PEL_V_OBJECT,    /* any other: class, object; items: attribute name (str), value ... of its __dict__ or slots */
-    PEL_V_OPAQUE,    /* of a C type without further meaning (iterators, generators, frames): text: type's name */
+    PEL_V_DICT,     /* items: key, value, key, value ...; class: of a subclass, or 0 */
+    PEL_V_SLICE,    /* items: start, stop, step */
+    PEL_V_RANGE,    /* items: start, stop, step */
+    PEL_V_TENSOR,   /* tensor */
+    PEL_V_MODULE,   /* module */
+    PEL_V_FUNCTION, /* an author's Python function: code, items: its closure's contents */
+    PEL_V_METHOD,   /* items: self, function */
+    PEL_V_PARTIAL,  /* functools.partial: items: function, args tuple, kwargs dict */
+    PEL_V_CLASS,    /* class */
+    PEL_V_LIBRARY,  /* text: the shortest dotted name by which torch or the standard library give it:
+                       "torch.nn.functional.gelu", "math.sqrt", "torch.float32", "torch", "len" */
+    PEL_V_LITERAL,  /* text: an expression of torch and the standard library that makes an equal
+                       object: "torch.device('cpu')" */
+    PEL_V_OBJECT,   /* any other: class, object; items: attribute name (str), value ... of its __dict__ or slots */
+    PEL_V_OPAQUE,   /* of a C type without further meaning (iterators, generators, frames): text: type's name */
 } pel_value_kind;
 
 typedef struct pel_value {
@@ -137,11 +137,11 @@ typedef struct pel_log_argument { /* of a constructor */
 
 typedef struct pel_log_module {
     pel_id class;
-    pel_str path;    /* "encoder.layer.0"; the root's is empty; of modules outside the tree "?" */
+    pel_str path; /* "encoder.layer.0"; the root's is empty; of modules outside the tree "?" */
     bool in_tree, training;
-    bool has_hooks;  /* forward hooks or pre-hooks, parametrizations, methods set on the instance */
+    bool has_hooks; /* forward hooks or pre-hooks, parametrizations, methods set on the instance */
     pel_name_list child_names;
-    pel_id *children;            /* modules, as many as child_names; 0: registered as None */
+    pel_id *children; /* modules, as many as child_names; 0: registered as None */
     pel_log_slot *parameters, *buffers;
     uint32_t n_parameters, n_buffers;
     pel_log_attribute *attributes; /* the rest of its __dict__, but for nn.Module's own fields */
@@ -159,11 +159,11 @@ typedef struct pel_log_module {
 /* ---- activations ----
  *
  * Instructions up to RESUME, and RESUME itself, leave no record. An instruction behind EXTENDED_ARG stands at its own
- * unit, not at the prefix's. FOR_ITER is a PUSH of the item, or a STEP when the loop ends. LOAD_METHOD pushes the method
- * bound to its object; which value other instructions have is said in ext/frames.c. A generator's activation begins
- * where the generator is made and goes on whenever it is resumed: YIELD, then a PUSH at the same unit of what was sent.
- * An activation whose last record is a RAISE ended with that exception; a generator that nobody ran to its end just
- * stops. */
+ * unit, not at the prefix's. FOR_ITER is a PUSH of the item, or a STEP when the loop ends. LOAD_METHOD pushes the
+ * method bound to its object; which value other instructions have is said in ext/frames.c. A generator's activation
+ * begins where the generator is made and goes on whenever it is resumed: YIELD, then a PUSH at the same unit of what
+ * was sent. An activation whose last record is a RAISE ended with that exception; a generator that nobody ran to its
+ * end just stops. */
 
 typedef enum pel_record_kind {
     PEL_R_STEP,   /* the instruction ran and pushed nothing of interest */
@@ -182,44 +182,45 @@ typedef struct pel_record {
 
 typedef struct pel_activation {
     pel_id code;
-    pel_id parent;        /* activation; 0 for the root call of a run */
-    uint32_t parent_at;   /* record number of the CHILD in the parent */
-    bool direct;          /* called by the parent's own instruction, with no torch or library frame between */
-    uint32_t run;         /* number of the run, from 0 */
-    pel_id function;      /* value: the function object, if known */
-    pel_id *locals;       /* values of all co_varnames at entry; 0 where unset (arguments come first) */
-    pel_id *cells;        /* values of co_cellvars + co_freevars at entry; 0 where empty */
+    pel_id parent;      /* activation; 0 for the root call of a run */
+    uint32_t parent_at; /* record number of the CHILD in the parent */
+    bool direct;        /* called by the parent's own instruction, with no torch or library frame between */
+    uint32_t run;       /* number of the run, from 0 */
+    pel_id function;    /* value: the function object, if known */
+    pel_id *locals;     /* values of all co_varnames at entry; 0 where unset (arguments come first) */
+    pel_id *cells;      /* values of co_cellvars + co_freevars at entry; 0 where empty */
     pel_record *records;
     uint32_t n_records;
 } pel_activation;
 
 /* ---- torch events: every call that reached torch's function mode ----
  *
- * A call of one of torch's own modules, with no hooks and nothing of the author's in it, is one event: `function` is then
- * a MODULE. Reading a property is an event if it gives a tensor. Only recorders that were asked for events have them. */
+ * A call of one of torch's own modules, with no hooks and nothing of the author's in it, is one event: `function` is
+ * then a MODULE. Reading a property is an event if it gives a tensor. Only recorders that were asked for events have
+ * them. */
 
 typedef struct pel_event {
-    pel_id activation;  /* the innermost author activation */
-    uint32_t record;    /* number of records it had by then */
-    pel_id function;    /* value: LIBRARY, or MODULE */
-    pel_id *args;       /* values: positional */
+    pel_id activation; /* the innermost author activation */
+    uint32_t record;   /* number of records it had by then */
+    pel_id function;   /* value: LIBRARY, or MODULE */
+    pel_id *args;      /* values: positional */
     uint32_t n_args;
     pel_log_attribute *kwargs;
     uint32_t n_kwargs;
-    pel_id result;      /* value */
-    bool draws_random;  /* the generator's state changed */
+    pel_id result;     /* value */
+    bool draws_random; /* the generator's state changed */
 } pel_event;
 
 typedef struct pel_run {
-    pel_id root;          /* module */
-    pel_id *args;         /* values */
+    pel_id root;  /* module */
+    pel_id *args; /* values */
     uint32_t n_args;
     pel_log_attribute *kwargs;
     uint32_t n_kwargs;
-    pel_id result;        /* value */
-    pel_id activation;    /* of the root's forward; 0 if torch's own */
+    pel_id result;     /* value */
+    pel_id activation; /* of the root's forward; 0 if torch's own */
     bool training, grad_enabled;
-    pel_str label;        /* "given", "other size", "train" */
+    pel_str label; /* "given", "other size", "train" */
 } pel_run;
 
 typedef struct pel_log {

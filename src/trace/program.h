@@ -13,33 +13,33 @@
 
 /* One function of the output: the specialisation of one author function over all its lanes. */
 typedef struct pel_program_function {
-    pel_id code;         /* whose specialisation; 0 for one that has no author's code */
-    pel_id class;        /* a method of this class, or 0 for a function of the file */
-    pel_name name;       /* in the output */
-    pel_node *def;       /* FunctionDef, complete */
-    bool from_source;    /* false: written by the straight-line fallback */
+    pel_id code;      /* whose specialisation; 0 for one that has no author's code */
+    pel_id class;     /* a method of this class, or 0 for a function of the file */
+    pel_name name;    /* in the output */
+    pel_node *def;    /* FunctionDef, complete */
+    bool from_source; /* false: written by the straight-line fallback */
     bool is_property, is_static, is_classmethod;
     PEL_VEC(pel_id) activations; /* its lanes */
-    bool dead;           /* nothing calls it any more */
+    bool dead;                   /* nothing calls it any more */
 } pel_program_function;
 
 /* An attribute of self that methods of a class read and that is neither child, parameter nor buffer:
  * the constructor must set it. */
 typedef struct pel_needed_attribute {
-    pel_name name;     /* as the output reads it: self.<name> */
-    pel_name of;       /* attribute of the original it comes from, or NULL where values says all */
-    pel_map values;    /* module -> value (log values); a module that is absent here takes the attribute `of` */
+    pel_name name;  /* as the output reads it: self.<name> */
+    pel_name of;    /* attribute of the original it comes from, or NULL where values says all */
+    pel_map values; /* module -> value (log values); a module that is absent here takes the attribute `of` */
 } pel_needed_attribute;
 
 typedef struct pel_program_class {
-    pel_id class;      /* whose; the author's name is kept, made unique if two authors' classes share it */
-    pel_name name;     /* in the output */
+    pel_id class;  /* whose; the author's name is kept, made unique if two authors' classes share it */
+    pel_name name; /* in the output */
     PEL_VEC(pel_program_function *) methods;
-    PEL_VEC(pel_id) instances;              /* modules of exactly this class */
-    PEL_VEC(pel_needed_attribute) needs;    /* filled by lanes and link, read by init */
-    pel_node *init;    /* FunctionDef `__init__`, by init */
-    pel_node *def;     /* whole ClassDef for classes that are no modules (dataclasses, caches, autograd functions);
-                          bases and methods then count for nothing */
+    PEL_VEC(pel_id) instances;           /* modules of exactly this class */
+    PEL_VEC(pel_needed_attribute) needs; /* filled by lanes and link, read by init */
+    pel_node *init;                      /* FunctionDef `__init__`, by init */
+    pel_node *def; /* whole ClassDef for classes that are no modules (dataclasses, caches, autograd functions);
+                      bases and methods then count for nothing */
 } pel_program_class;
 
 typedef struct pel_remark { /* goes to the header and the report */
@@ -53,10 +53,10 @@ typedef struct pel_program {
     const pel_log *log;
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
     PEL_VEC(pel_program_class *) classes;
-    PEL_VEC(pel_name) imports;                 /* dotted modules that the bodies use: "torch.nn.functional", "math" */
+    PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
-    PEL_VEC(pel_id) embedded;                  /* tensors whose elements stand at the end of the file */
-    pel_name root;                             /* name of the root class */
+    PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
+    pel_name root;            /* name of the root class */
 } pel_program;
 
 /* The whole way: log -> source text. */

@@ -9,8 +9,8 @@ typedef struct shortener {
     pel_ctx *ctx;
     pel_program *program;
     const pel_log *log;
-    pel_map identities; /* class -> pel_map of child names that are nn.Identity in every instance */
-    pel_map uses;       /* name -> how often the program's text mentions it, as a name or an attribute */
+    pel_map identities;             /* class -> pel_map of child names that are nn.Identity in every instance */
+    pel_map uses;                   /* name -> how often the program's text mentions it, as a name or an attribute */
     pel_program_function *function; /* being looked at */
     bool changed;
 } shortener;
@@ -71,14 +71,16 @@ static bool is_number(const pel_node *node, int64_t value) {
 
 /* e + 0, e * 1: folding leaves them behind. e must make a new object, or its user could change another's. */
 static bool is_idle_arithmetic(const pel_node *node) {
-    if (node->kind != PEL_BinOp || (node->BinOp.left->kind != PEL_Call && node->BinOp.left->kind != PEL_BinOp)) return false;
+    if (node->kind != PEL_BinOp || (node->BinOp.left->kind != PEL_Call && node->BinOp.left->kind != PEL_BinOp))
+        return false;
     bool adds = node->BinOp.op == PEL_Add || node->BinOp.op == PEL_Sub;
     return is_number(node->BinOp.right, adds ? 0 : 1) && (adds || node->BinOp.op == PEL_Mult);
 }
 
 /* self.layers[:12], where there are twelve in every instance */
 static bool is_whole_list(const shortener *s, const pel_node *node) {
-    if (node->kind != PEL_Subscript || node->Subscript.slice->kind != PEL_Slice || node->Subscript.ctx != PEL_Load) return false;
+    if (node->kind != PEL_Subscript || node->Subscript.slice->kind != PEL_Slice || node->Subscript.ctx != PEL_Load)
+        return false;
     const pel_node *list = node->Subscript.value, *slice = node->Subscript.slice;
     if (slice->Slice.step || !slice->Slice.upper || (slice->Slice.lower && !is_number(slice->Slice.lower, 0)) ||
         list->kind != PEL_Attribute || !is_self(s, list->Attribute.value))
@@ -114,7 +116,8 @@ static bool is_quiet(const pel_node *node) {
     case PEL_Attribute: return is_quiet(node->Attribute.value);
     case PEL_UnaryOp: return node->UnaryOp.op == PEL_Not && is_quiet(node->UnaryOp.operand);
     case PEL_Compare:
-        return node->Compare.ops.n == 1 && (node->Compare.ops.at[0] == PEL_Is || node->Compare.ops.at[0] == PEL_IsNot) &&
+        return node->Compare.ops.n == 1 &&
+               (node->Compare.ops.at[0] == PEL_Is || node->Compare.ops.at[0] == PEL_IsNot) &&
                is_quiet(node->Compare.left) && is_quiet(node->Compare.comparators.at[0]);
     default: return false;
     }
@@ -146,7 +149,8 @@ static bool is_idle(const pel_node *node) {
 static pel_node *as_assignment(const pel_node *node) {
     if (node->kind != PEL_If || node->If.body.n != 1 || node->If.orelse.n != 1) return NULL;
     const pel_node *test = node->If.test, *yes = node->If.body.at[0], *no = node->If.orelse.at[0];
-    bool is_bool = test->kind == PEL_Compare || (test->kind == PEL_Attribute && pel_name_is(test->Attribute.attr, "training"));
+    bool is_bool =
+        test->kind == PEL_Compare || (test->kind == PEL_Attribute && pel_name_is(test->Attribute.attr, "training"));
     if (!is_bool || yes->kind != PEL_Assign || no->kind != PEL_Assign || !is_true(yes->Assign.value) ||
         no->Assign.value->kind != PEL_Constant || no->Assign.value->Constant.value->kind != PEL_CONST_FALSE ||
         !pel_same_list(yes->Assign.targets, no->Assign.targets))
@@ -156,9 +160,9 @@ static pel_node *as_assignment(const pel_node *node) {
 
 /* x = e; return x  ->  return e */
 static bool returns_it(const pel_node *assign, const pel_node *next) {
-    return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 && assign->Assign.targets.at[0]->kind == PEL_Name &&
-           next->kind == PEL_Return && next->Return.value && next->Return.value->kind == PEL_Name &&
-           next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
+    return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 &&
+           assign->Assign.targets.at[0]->kind == PEL_Name && next->kind == PEL_Return && next->Return.value &&
+           next->Return.value->kind == PEL_Name && next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
 }
 
 static void drop_idle_statements(shortener *s, pel_nodes *body, bool may_be_empty) {
@@ -168,8 +172,8 @@ static void drop_idle_statements(shortener *s, pel_nodes *body, bool may_be_empt
         for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
             if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) {
                 pel_nodes *inner = pel_field_at(node, field, pel_nodes);
-                bool is_if = node->kind == PEL_If || strcmp(field->name, "orelse") == 0 ||
-                             strcmp(field->name, "finalbody") == 0;
+                bool is_if =
+                    node->kind == PEL_If || strcmp(field->name, "orelse") == 0 || strcmp(field->name, "finalbody") == 0;
                 drop_idle_statements(s, inner, is_if);
             }
         pel_node *assignment = as_assignment(node);
@@ -236,8 +240,8 @@ static pel_program_function *callee_of(const shortener *s, const pel_node *call)
 static bool is_plain_signature(const pel_program_function *f) {
     const pel_node *a = f->def->FunctionDef.args;
     return !a->arguments.posonlyargs.n && !a->arguments.kwonlyargs.n && !a->arguments.vararg && !a->arguments.kwarg &&
-           !f->def->FunctionDef.decorator_list.n && f->def->kind == PEL_FunctionDef && !f->is_property && !f->is_static &&
-           !f->is_classmethod;
+           !f->def->FunctionDef.decorator_list.n && f->def->kind == PEL_FunctionDef && !f->is_property &&
+           !f->is_static && !f->is_classmethod;
 }
 
 /* What a function that is a single `return expression` returns; NULL if it is more. */
@@ -254,7 +258,8 @@ static void merge_forwarder(shortener *s) {
     pel_program_function *target = callee_of(s, value);
     if (!target || target == f || !is_plain_signature(target) || target->class != f->class) return;
     if (pel_map_find(&s->uses, PEL_KEY(target->name), 0) != 1) return;
-    const pel_nodes mine = f->def->FunctionDef.args->arguments.args, its = target->def->FunctionDef.args->arguments.args;
+    const pel_nodes mine = f->def->FunctionDef.args->arguments.args,
+                    its = target->def->FunctionDef.args->arguments.args;
     uint32_t skip = f->class && !f->is_static ? 1 : 0;
     if (value->Call.args.n != its.n - skip || its.n > mine.n) return;
     for (uint32_t i = 0; i < its.n; i++) {
@@ -307,7 +312,8 @@ static bool only_hands_on(const pel_node *node) {
     for (uint32_t i = 0; i < node->Call.args.n; i++)
         if (!is_quiet(node->Call.args.at[i])) return false;
     for (uint32_t i = 0; i < node->Call.keywords.n; i++)
-        if (!node->Call.keywords.at[i]->keyword.arg || !is_quiet(node->Call.keywords.at[i]->keyword.value)) return false;
+        if (!node->Call.keywords.at[i]->keyword.arg || !is_quiet(node->Call.keywords.at[i]->keyword.value))
+            return false;
     return true;
 }
 
@@ -322,8 +328,11 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
     if (!only_hands_on(expression)) return NULL;
     const pel_nodes params = target->def->FunctionDef.args->arguments.args;
     const pel_nodes defaults = target->def->FunctionDef.args->arguments.defaults;
-    binding b = { .names = pel_new_array(s->ctx, params.n, pel_name), .values = pel_new_array(s->ctx, params.n, pel_node *),
-                  .used = pel_new_array(s->ctx, params.n, uint32_t), .n = params.n, .ctx = s->ctx };
+    binding b = { .names = pel_new_array(s->ctx, params.n, pel_name),
+                  .values = pel_new_array(s->ctx, params.n, pel_node *),
+                  .used = pel_new_array(s->ctx, params.n, uint32_t),
+                  .n = params.n,
+                  .ctx = s->ctx };
     uint32_t given = 0;
     if (target->class && !target->is_static) b.values[given++] = call->Call.func->Attribute.value;
     if (call->Call.args.n > params.n - given) return NULL;
@@ -331,7 +340,8 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
     for (uint32_t i = 0; i < params.n; i++) {
         b.names[i] = params.at[i]->arg.arg;
         for (uint32_t k = 0; k < call->Call.keywords.n; k++)
-            if (call->Call.keywords.at[k]->keyword.arg == b.names[i]) b.values[i] = call->Call.keywords.at[k]->keyword.value;
+            if (call->Call.keywords.at[k]->keyword.arg == b.names[i])
+                b.values[i] = call->Call.keywords.at[k]->keyword.value;
         if (!b.values[i] && i + defaults.n >= params.n) b.values[i] = defaults.at[i + defaults.n - params.n];
         if (!b.values[i] || !is_quiet(b.values[i])) return NULL;
     }

@@ -8,7 +8,7 @@
 typedef struct maker {
     pel_ctx *ctx;
     const pel_log *log;
-    pel_program program; /* only lends its imports to the expressions of arguments */
+    pel_program program;                    /* only lends its imports to the expressions of arguments */
     pel_map path_of_module, path_of_tensor; /* -> pel_str: where it was met first */
 } maker;
 
@@ -32,7 +32,9 @@ static void add_slots(maker *m, pel_module *to, pel_str path, const pel_log_slot
         const pel_log_tensor *row = &m->log->tensors.at[slots[i].tensor];
         pel_model_tensor tensor = {
             .name = pel_name_str(slots[i].name),
-            .role = parameters ? PEL_PARAMETER : slots[i].persistent ? PEL_BUFFER : PEL_VOLATILE_BUFFER,
+            .role = parameters            ? PEL_PARAMETER
+                    : slots[i].persistent ? PEL_BUFFER
+                                          : PEL_VOLATILE_BUFFER,
             .frozen = parameters && !row->requires_grad,
             .shape = pel_shape_of(m->ctx, row->shape, row->n_dims),
             .dtype = pel_str_starts(row->dtype, PEL_STR("torch.")) ? pel_str_from(row->dtype, 6) : row->dtype,

@@ -1,10 +1,10 @@
 #include "trace/unify.h"
 
 static const char *const reserved[] = {
-    "self", "nn", "torch", "F", "math", "super", "range", "lambda", "for", "in", "is", "if", "else", "not", "and",
-    "or", "class", "def", "del", "None", "True", "False", "global", "with", "as", "pass", "return", "import", "from",
-    "while", "try", "except", "finally", "raise", "yield", "assert", "async", "await", "break", "continue", "elif",
-    "nonlocal", "functools", "np",
+    "self",   "nn",    "torch",  "F",     "math",   "super",  "range",    "lambda", "for",      "in",        "is",
+    "if",     "else",  "not",    "and",   "or",     "class",  "def",      "del",    "None",     "True",      "False",
+    "global", "with",  "as",     "pass",  "return", "import", "from",     "while",  "try",      "except",    "finally",
+    "raise",  "yield", "assert", "async", "await",  "break",  "continue", "elif",   "nonlocal", "functools", "np",
 };
 
 typedef struct lanes {
@@ -138,8 +138,7 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     if (!any_has_mark(l, PEL_CALL_BUILDS)) { /* a module must not be shared: two would become one */
         for (uint32_t h = 0; h < unifier->holes.n; h++)
-            if (same_values(&unifier->holes.at[h], l))
-                return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
+            if (same_values(&unifier->holes.at[h], l)) return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
         for (uint32_t h = 0; h < unifier->holes.n; h++) {
             int64_t ratio = ratio_to(&unifier->holes.at[h], l);
             if (ratio) return multiple_of(ctx, unifier->holes.at[h].name, ratio);

@@ -17,8 +17,8 @@ enum {
 
 /* Marks on calls. */
 enum {
-    PEL_CALL_BUILDS = 1,    /* makes something that must not be made twice or shared: a module, a parameter */
-    PEL_CALL_OPAQUE = 2,    /* not to be looked into: differs by definition (a class that contains itself) */
+    PEL_CALL_BUILDS = 1, /* makes something that must not be made twice or shared: a module, a parameter */
+    PEL_CALL_OPAQUE = 2, /* not to be looked into: differs by definition (a class that contains itself) */
 };
 
 typedef struct pel_hole {

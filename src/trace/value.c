@@ -27,10 +27,10 @@ static const struct {
 
 /* Top-level modules: a path without a dot is one of these, or a builtin. */
 static const char *const modules[] = {
-    "torch",     "math",      "numpy",       "operator", "functools", "itertools", "collections", "copy",
-    "re",        "random",    "types",       "typing",   "enum",      "dataclasses", "contextlib", "string",
-    "bisect",    "heapq",     "statistics",  "cmath",    "numbers",   "inspect",   "warnings",    "os",
-    "sys",       "abc",       "fractions",   "decimal",  "time",      "weakref",   "threading",
+    "torch",  "math",   "numpy",      "operator", "functools", "itertools",   "collections", "copy",
+    "re",     "random", "types",      "typing",   "enum",      "dataclasses", "contextlib",  "string",
+    "bisect", "heapq",  "statistics", "cmath",    "numbers",   "inspect",     "warnings",    "os",
+    "sys",    "abc",    "fractions",  "decimal",  "time",      "weakref",     "threading",
 };
 
 static void add_import(pel_ctx *ctx, pel_program *program, pel_str module) {
@@ -108,8 +108,7 @@ static pel_node *constant_expression(pel_ctx *ctx, const pel_const *value) {
         const char *text = isnan(value->real) ? "nan" : value->real > 0 ? "inf" : "-inf";
         return call_builtin(ctx, "float", pel_make_constant(ctx, pel_const_str(ctx, pel_str_of(text))));
     }
-    if (value->kind == PEL_CONST_FLOAT && signbit(value->real))
-        return negated(ctx, pel_const_float(ctx, -value->real));
+    if (value->kind == PEL_CONST_FLOAT && signbit(value->real)) return negated(ctx, pel_const_float(ctx, -value->real));
     if (value->kind == PEL_CONST_OBJECT || value->kind == PEL_CONST_CODE) return NULL;
     return pel_make_constant(ctx, value);
 }
