@@ -85,11 +85,11 @@ int pel_torch_find(pel_torch *torch) {
     return 0;
 }
 
+/* clang-format off */
 #define FIELDS(X)                                                                                                      \
-    X(torch)                                                                                                           \
-    X(tensor)                                                                                                          \
-    X(parameter) X(module) X(size) X(device) X(generator) X(own_fields) X(disable) X(count_modes) X(is_grad_enabled)   \
-        X(push_mode) X(pop_mode) X(generator_state) X(call_code)
+    X(torch) X(tensor) X(parameter) X(module) X(size) X(device) X(generator) X(own_fields) X(disable) X(count_modes)   \
+    X(is_grad_enabled) X(push_mode) X(pop_mode) X(generator_state) X(call_code)
+/* clang-format on */
 
 void pel_torch_release(pel_torch *torch) {
 #define X(field) Py_CLEAR(torch->field);
