@@ -148,13 +148,25 @@ static pel_map *self_attributes_of(builder *b, pel_id class) {
     return made;
 }
 
+#define COMPUTED_NAMES 0 /* key of self_attributes: getattr(self, f"block_{i}") may read any of them */
+
 static bool is_read(builder *b, pel_id class, pel_name name) {
-    return pel_map_has(&b->attributes, PEL_KEY(name)) || pel_map_has(self_attributes_of(b, class), PEL_KEY(name));
+    const pel_map *own = self_attributes_of(b, class);
+    return pel_map_has(&b->attributes, PEL_KEY(name)) || pel_map_has(own, PEL_KEY(name)) ||
+           pel_map_has(own, COMPUTED_NAMES);
+}
+
+static bool is_computed_read(const pel_node *node) {
+    return node->kind == PEL_Call && node->Call.func->kind == PEL_Name &&
+           pel_name_is(node->Call.func->Name.id, "getattr") && node->Call.args.n >= 2 &&
+           node->Call.args.at[1]->kind != PEL_Constant;
 }
 
 static void note_attributes(void *arg, pel_node **slot) {
     builder *b = arg;
     pel_node *node = *slot;
+    if (b->noting_class && is_computed_read(node))
+        pel_map_set(b->ctx, self_attributes_of(b, b->noting_class), COMPUTED_NAMES, 1);
     if (node->kind == PEL_Attribute) {
         const pel_node *of = node->Attribute.value;
         bool of_self = b->noting_self && of->kind == PEL_Name && of->Name.id == b->noting_self;
@@ -437,25 +449,35 @@ typedef struct part {
 
 typedef PEL_VEC(part) parts;
 
-static part *part_named(builder *b, parts *all, pel_name name, uint32_t n_lanes, part_kind kind) {
+/* The part of that name. A new one goes to *place, which then is behind it: so the order of every instance is kept,
+ * also that of parts which the first instances don't have. */
+static part *part_named(builder *b, parts *all, pel_name name, uint32_t n_lanes, part_kind kind, uint32_t *place) {
     for (uint32_t i = 0; i < all->n; i++)
-        if (all->at[i].name == name) return &all->at[i];
+        if (all->at[i].name == name) {
+            *place = i + 1;
+            return &all->at[i];
+        }
     part added = { name, pel_new_array(b->ctx, n_lanes, pel_node *), kind };
     for (uint32_t i = 0; i < n_lanes; i++) added.lanes[i] = none(b);
     pel_push(b->ctx, all, added);
-    return &all->at[all->n - 1];
+    memmove(all->at + *place + 1, all->at + *place, (all->n - 1 - *place) * sizeof *all->at);
+    all->at[*place] = added;
+    return &all->at[(*place)++];
 }
 
 static void collect_parts(builder *b, const pel_program_class *class, parts *out) {
-    uint32_t n = class->instances.n;
+    uint32_t n = class->instances.n, first = out->n;
     for (uint32_t i = 0; i < n; i++) {
         const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
+        uint32_t place = first;
         for (uint32_t k = 0; k < row->n_parameters; k++)
             if (!is_made_by_base(row, row->parameters[k].name))
-                part_named(b, out, row->parameters[k].name, n, PART_PARAMETER)->lanes[i] =
+                part_named(b, out, row->parameters[k].name, n, PART_PARAMETER, &place)->lanes[i] =
                     parameter_expression(b, row->parameters[k].tensor);
     }
+    first = out->n;
     for (uint32_t i = 0; i < n; i++) {
+        uint32_t place = first;
         pel_id module = class->instances.at[i];
         const pel_log_module *row = pel_module_at(b->log, module);
         for (uint32_t k = 0; k < row->n_buffers; k++) {
@@ -463,15 +485,18 @@ static void collect_parts(builder *b, const pel_program_class *class, parts *out
             bool is_wanted = slot->persistent || is_read(b, row->class, slot->name);
             if (is_made_by_base(row, slot->name) || !is_wanted) continue;
             part_kind kind = slot->persistent ? PART_BUFFER : PART_VOLATILE_BUFFER;
-            part_named(b, out, slot->name, n, kind)->lanes[i] = buffer_expression(b, module, slot);
+            pel_node *buffer = buffer_expression(b, module, slot);
+            part_named(b, out, slot->name, n, kind, &place)->lanes[i] = buffer;
         }
     }
+    first = out->n;
     for (uint32_t i = 0; i < n; i++) {
+        uint32_t place = first;
         const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
         for (uint32_t k = 0; k < row->child_names.n; k++) {
             if (is_made_by_base(row, row->child_names.at[k]) || !is_needed(b, row, k)) continue;
             pel_node *child = row->children[k] ? child_expression(b, row->children[k]) : none(b);
-            part_named(b, out, row->child_names.at[k], n, PART_CHILD)->lanes[i] = child;
+            part_named(b, out, row->child_names.at[k], n, PART_CHILD, &place)->lanes[i] = child;
         }
     }
 }
@@ -487,7 +512,8 @@ static void collect_needs(builder *b, const pel_program_class *class, parts *out
     for (uint32_t k = 0; k < class->needs.n; k++) {
         const pel_needed_attribute *need = &class->needs.at[k];
         if (is_registered(&registered, need->name)) continue;
-        part *p = part_named(b, out, need->name, class->instances.n, PART_ATTRIBUTE);
+        uint32_t place = out->n;
+        part *p = part_named(b, out, need->name, class->instances.n, PART_ATTRIBUTE, &place);
         for (uint32_t i = 0; i < class->instances.n; i++) {
             pel_id module = class->instances.at[i], value = 0;
             uint64_t given;
@@ -517,9 +543,7 @@ static bool is_none(const pel_node *node) {
     return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_NONE;
 }
 
-static pel_node *part_statement(builder *b, pel_unifier *unifier, const part *p) {
-    unifier->prefix = p->name->text;
-    pel_node *value = pel_unify(unifier, p->lanes, p->name);
+static pel_node *plain_statement(builder *b, const part *p, pel_node *value) {
     switch (p->kind) {
     case PART_BUFFER: return pel_make_expr(b->ctx, register_call(b, "register_buffer", p->name, value));
     case PART_VOLATILE_BUFFER: {
@@ -537,6 +561,29 @@ static pel_node *part_statement(builder *b, pel_unifier *unifier, const part *p)
     case PART_ATTRIBUTE: break;
     }
     return pel_make_assign(b->ctx, self_attribute(b, p->name, PEL_Store), value);
+}
+
+/* in_container: the class inherits from one of torch's containers, which would hand on a child that is None. */
+static pel_node *part_statement(builder *b, pel_unifier *unifier, const part *p, bool in_container) {
+    unifier->prefix = p->name->text;
+    pel_node *value = pel_unify(unifier, p->lanes, p->name);
+    bool may_be_absent = false;
+    for (uint32_t i = 0; i < unifier->n_lanes; i++) may_be_absent |= is_none(p->lanes[i]);
+    if (!in_container || p->kind != PART_CHILD || !may_be_absent) return plain_statement(b, p, value);
+    pel_node *choice = pel_node_new(b->ctx, PEL_If);
+    if (value->kind == PEL_IfExp) {
+        choice->If.test = value->IfExp.test;
+        value = value->IfExp.body;
+    } else {
+        pel_node *test = pel_node_new(b->ctx, PEL_Compare);
+        test->Compare.left = value;
+        test->Compare.comparators = pel_nodes_one(b->ctx, none(b));
+        test->Compare.ops = (pel_cmpops){ pel_alloc_raw(b->ctx, 1), 1 };
+        test->Compare.ops.at[0] = PEL_IsNot;
+        choice->If.test = test;
+    }
+    choice->If.body = pel_nodes_one(b->ctx, plain_statement(b, p, value));
+    return choice;
 }
 
 /* super().__init__(...): the arguments of the torch class that the author's class inherits from. */
@@ -672,9 +719,11 @@ static void finish_class(builder *b, pel_program_class *class) {
     parts all = { 0 };
     collect_parts(b, class, &all);
     collect_needs(b, class, &all);
+    pel_id base = pel_torch_base(b->log, class->class);
+    bool in_container = base && container_kind(pel_class_at(b->log, base)) != NO_CONTAINER;
     for (uint32_t i = 0; i < all.n; i++)
         if (!(takes_children && all.at[i].kind == PART_CHILD))
-            pel_nodes_push(ctx, &body, part_statement(b, &unifier, &all.at[i]));
+            pel_nodes_push(ctx, &body, part_statement(b, &unifier, &all.at[i], in_container));
 
     add_freezing(b, class, &body);
     pel_node *arguments = sign(b, class, &unifier);
