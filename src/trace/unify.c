@@ -383,9 +383,9 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
     PEL_VEC(pel_hole *) running = { 0 };
     for (uint32_t h = n_outside; h < inner.holes.n; h++) {
         pel_hole *hole = &inner.holes.at[h];
-        if (!varies_within_a_list(hole, starts, lists.n)) continue;
-        if (any_has_mark((lanes){ hole->values, total }, PEL_CALL_BUILDS)) return NULL; /* built where it stands */
-        pel_push(ctx, &running, hole);
+        /* A module is built where it stands: one that came in by a name would be shared by all elements. */
+        if (any_has_mark((lanes){ hole->values, total }, PEL_CALL_BUILDS)) return NULL;
+        if (varies_within_a_list(hole, starts, lists.n)) pel_push(ctx, &running, hole);
     }
     bool few = longest <= 4 || (running.n > 1 && longest <= 6);
     if (running.n && equally_long && few && !(running.n == 1 && longest > 2)) return NULL;
