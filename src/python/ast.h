@@ -154,6 +154,17 @@ pel_node *pel_make_expr(pel_ctx *ctx, pel_node *value);
 pel_node *pel_make_return(pel_ctx *ctx, pel_node *value);
 pel_node *pel_make_comment(pel_ctx *ctx, pel_str text);
 
+/* ---- asking nodes ---- */
+
+static inline bool pel_is_none(const pel_node *node) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_NONE;
+}
+/* Whether node is that whole number, as a literal. */
+static inline bool pel_is_number(const pel_node *node, int64_t value) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
+           !node->Constant.value->integer.digits.len && node->Constant.value->integer.small == value;
+}
+
 /* ---- treating all nodes alike ---- */
 
 /* Calls visit for each child of node, in the order of the fields; NULL children are passed over.

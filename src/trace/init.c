@@ -539,10 +539,6 @@ static pel_node *register_call(builder *b, const char *method, pel_name name, pe
     return call(b, self_attribute(b, name_c(b, method), PEL_Load), args);
 }
 
-static bool is_none(const pel_node *node) {
-    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_NONE;
-}
-
 static pel_node *plain_statement(builder *b, const part *p, pel_node *value) {
     switch (p->kind) {
     case PART_BUFFER: return pel_make_expr(b->ctx, register_call(b, "register_buffer", p->name, value));
@@ -552,7 +548,7 @@ static pel_node *plain_statement(builder *b, const part *p, pel_node *value) {
         return pel_make_expr(b->ctx, made);
     }
     case PART_PARAMETER:
-        if (is_none(value) || !is_identifier(p->name))
+        if (pel_is_none(value) || !is_identifier(p->name))
             return pel_make_expr(b->ctx, register_call(b, "register_parameter", p->name, value));
         break;
     case PART_CHILD:
@@ -568,7 +564,7 @@ static pel_node *part_statement(builder *b, pel_unifier *unifier, const part *p,
     unifier->prefix = p->name->text;
     pel_node *value = pel_unify(unifier, p->lanes, p->name);
     bool may_be_absent = false;
-    for (uint32_t i = 0; i < unifier->n_lanes; i++) may_be_absent |= is_none(p->lanes[i]);
+    for (uint32_t i = 0; i < unifier->n_lanes; i++) may_be_absent |= pel_is_none(p->lanes[i]);
     if (!in_container || p->kind != PART_CHILD || !may_be_absent) return plain_statement(b, p, value);
     pel_node *choice = pel_node_new(b->ctx, PEL_If);
     if (value->kind == PEL_IfExp) {
@@ -619,14 +615,15 @@ static pel_node *default_of(const pel_hole *hole, uint32_t n) {
         if (!is_plain(hole->values[i])) continue;
         uint32_t count = 0;
         for (uint32_t k = 0; k < n; k++) count += pel_same(hole->values[i], hole->values[k]);
-        bool better = count > best_count || (is_none(hole->values[i]) && best && !is_none(best) && count == best_count);
+        bool better =
+            count > best_count || (pel_is_none(hole->values[i]) && best && !pel_is_none(best) && count == best_count);
         if (better) {
             best = hole->values[i];
             best_count = count;
         }
     }
     for (uint32_t i = 0; i < n; i++)
-        if (is_none(hole->values[i])) return hole->values[i];
+        if (pel_is_none(hole->values[i])) return hole->values[i];
     return best_count * 2 > n ? best : NULL;
 }
 

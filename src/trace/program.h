@@ -70,6 +70,8 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 /* ---- the passes ---- */
 void pel_lanes(pel_ctx *ctx, pel_program *program);
 void pel_shorten(pel_ctx *ctx, pel_program *program);
+/* x = e; return x: two statements that are `return e`. */
+bool pel_returns_it(const pel_node *assign, const pel_node *next);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */

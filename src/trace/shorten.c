@@ -64,17 +64,12 @@ static bool is_idle_call(const shortener *s, const pel_node *node) {
     return names && pel_map_find(names, PEL_KEY(callee->Attribute.attr), 0);
 }
 
-static bool is_number(const pel_node *node, int64_t value) {
-    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
-           !node->Constant.value->integer.digits.len && node->Constant.value->integer.small == value;
-}
-
 /* e + 0, e * 1: folding leaves them behind. e must make a new object, or its user could change another's. */
 static bool is_idle_arithmetic(const pel_node *node) {
     if (node->kind != PEL_BinOp || (node->BinOp.left->kind != PEL_Call && node->BinOp.left->kind != PEL_BinOp))
         return false;
     bool adds = node->BinOp.op == PEL_Add || node->BinOp.op == PEL_Sub;
-    return is_number(node->BinOp.right, adds ? 0 : 1) && (adds || node->BinOp.op == PEL_Mult);
+    return pel_is_number(node->BinOp.right, adds ? 0 : 1) && (adds || node->BinOp.op == PEL_Mult);
 }
 
 /* self.layers[:12], where there are twelve in every instance */
@@ -82,7 +77,7 @@ static bool is_whole_list(const shortener *s, const pel_node *node) {
     if (node->kind != PEL_Subscript || node->Subscript.slice->kind != PEL_Slice || node->Subscript.ctx != PEL_Load)
         return false;
     const pel_node *list = node->Subscript.value, *slice = node->Subscript.slice;
-    if (slice->Slice.step || !slice->Slice.upper || (slice->Slice.lower && !is_number(slice->Slice.lower, 0)) ||
+    if (slice->Slice.step || !slice->Slice.upper || (slice->Slice.lower && !pel_is_number(slice->Slice.lower, 0)) ||
         list->kind != PEL_Attribute || !is_self(s, list->Attribute.value))
         return false;
     bool found = false;
@@ -92,7 +87,7 @@ static bool is_whole_list(const shortener *s, const pel_node *node) {
         pel_id child = 0;
         for (uint32_t k = 0; k < row->child_names.n; k++)
             if (row->child_names.at[k] == list->Attribute.attr) child = row->children[k];
-        if (!child || !is_number(slice->Slice.upper, pel_module_at(s->log, child)->child_names.n)) return false;
+        if (!child || !pel_is_number(slice->Slice.upper, pel_module_at(s->log, child)->child_names.n)) return false;
         found = pel_str_is(pel_class_at(s->log, pel_module_at(s->log, child)->class)->path, "torch.nn.ModuleList");
     }
     return found;
@@ -158,13 +153,6 @@ static pel_node *as_assignment(const pel_node *node) {
     return (pel_node *)(uintptr_t)yes;
 }
 
-/* x = e; return x  ->  return e */
-static bool returns_it(const pel_node *assign, const pel_node *next) {
-    return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 &&
-           assign->Assign.targets.at[0]->kind == PEL_Name && next->kind == PEL_Return && next->Return.value &&
-           next->Return.value->kind == PEL_Name && next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
-}
-
 static void drop_idle_statements(shortener *s, pel_nodes *body, bool may_be_empty) {
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
@@ -193,7 +181,7 @@ static void drop_idle_statements(shortener *s, pel_nodes *body, bool may_be_empt
         if (idle) s->changed = true;
         if (!idle && node->kind == PEL_If && !node->If.body.n)
             pel_nodes_push(s->ctx, &node->If.body, pel_node_new(s->ctx, PEL_Pass));
-        if (kept.n && returns_it(kept.at[kept.n - 1], node)) {
+        if (kept.n && pel_returns_it(kept.at[kept.n - 1], node)) {
             pel_node *last = kept.at[--kept.n];
             node->Return.value = last->Assign.value;
         }

@@ -42,8 +42,7 @@ static void tidy_blocks(const tidying *t, pel_node *node) {
         if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) tidy_body(t, pel_field_at(node, field, pel_nodes));
 }
 
-/* x = e; return x  ->  return e */
-static bool returns_it(const pel_node *assign, const pel_node *next) {
+bool pel_returns_it(const pel_node *assign, const pel_node *next) {
     return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 &&
            assign->Assign.targets.at[0]->kind == PEL_Name && next->kind == PEL_Return && next->Return.value &&
            next->Return.value->kind == PEL_Name && next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
@@ -212,7 +211,7 @@ static void tidy_body(const tidying *t, pel_nodes *body) {
             body->at[i + 1] = node; /* it may be handed on further */
             continue;
         }
-        if (i + 1 < body->n && returns_it(node, body->at[i + 1])) {
+        if (i + 1 < body->n && pel_returns_it(node, body->at[i + 1])) {
             pel_node *made = pel_make_return(s->ctx, node->Assign.value);
             made->lineno = node->lineno;
             pel_nodes_push(s->ctx, &out, made);

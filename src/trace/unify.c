@@ -156,10 +156,6 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
 
 /* ---- optional parts ---- */
 
-static bool is_none(const pel_node *node) {
-    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_NONE;
-}
-
 typedef struct substitution {
     pel_name name;
     pel_node *by;
@@ -204,7 +200,7 @@ static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
     uint32_t *lane_of = pel_new_array(ctx, l.n, uint32_t), n = 0;
     pel_node **flags = pel_new_array(ctx, l.n, pel_node *);
     for (uint32_t i = 0; i < l.n; i++) {
-        bool is_there = !is_none(l.at[i]);
+        bool is_there = !pel_is_none(l.at[i]);
         flags[i] = pel_make_constant(ctx, pel_const_bool(is_there));
         if (!is_there) continue;
         if (l.at[i]->kind != PEL_Call) return NULL;
@@ -299,11 +295,6 @@ static pel_node *unify_call(pel_unifier *unifier, lanes l, pel_name hint) {
 
 static pel_node *number(pel_ctx *ctx, int64_t value) { return pel_make_constant(ctx, pel_const_int(ctx, value)); }
 
-static bool is_number(const pel_node *node, int64_t value) {
-    return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
-           !node->Constant.value->integer.digits.len && node->Constant.value->integer.small == value;
-}
-
 /* Where each list's elements begin among all elements. */
 static uint32_t *starts_of(pel_ctx *ctx, lanes lists) {
     uint32_t *starts = pel_new_array(ctx, lists.n + 1, uint32_t);
@@ -321,7 +312,7 @@ static bool varies_within_a_list(const pel_hole *hole, const uint32_t *starts, u
 static bool counts_up(const pel_hole *hole, const uint32_t *starts, uint32_t n_lists) {
     for (uint32_t i = 0; i < n_lists; i++)
         for (uint32_t e = starts[i]; e < starts[i + 1]; e++)
-            if (!is_number(hole->values[e], e - starts[i])) return false;
+            if (!pel_is_number(hole->values[e], e - starts[i])) return false;
     return true;
 }
 
