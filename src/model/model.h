@@ -111,5 +111,7 @@ bool pel_module_alike(const pel_module *a, const pel_module *b);
 
 /* ---- JSON: {"networks": [...]}, docs/model-json.md ---- */
 void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
+/* Throws PEL_E_FORMAT with the offset. */
+pel_networks pel_networks_read(pel_ctx *ctx, pel_str text);
 
 #endif

@@ -19,22 +19,42 @@ static void put_shape(pel_json *json, const pel_shape *shape) {
     pel_json_end_array(json);
 }
 
+/* A number, true, false, None or a string. */
+static bool put_constant(pel_json *json, const pel_node *value) {
+    bool negative = value->kind == PEL_UnaryOp && value->UnaryOp.op == PEL_USub;
+    if (negative) value = value->UnaryOp.operand;
+    if (value->kind != PEL_Constant) return false;
+    const pel_const *c = value->Constant.value;
+    if (c->kind == PEL_CONST_INT && !c->integer.digits.len)
+        pel_json_int(json, negative ? -c->integer.small : c->integer.small);
+    else if (c->kind == PEL_CONST_FLOAT)
+        pel_json_double(json, negative ? -c->real : c->real);
+    else if (negative)
+        return false;
+    else if (c->kind == PEL_CONST_TRUE || c->kind == PEL_CONST_FALSE)
+        pel_json_bool(json, c->kind == PEL_CONST_TRUE);
+    else if (c->kind == PEL_CONST_NONE)
+        pel_json_null(json);
+    else if (c->kind == PEL_CONST_STR)
+        pel_json_str(json, c->text);
+    else
+        return false;
+    return true;
+}
+
+static bool is_plain(const pel_node *value) {
+    if (value->kind == PEL_UnaryOp && value->UnaryOp.op == PEL_USub) value = value->UnaryOp.operand;
+    if (value->kind != PEL_Tuple && value->kind != PEL_List) return value->kind == PEL_Constant;
+    pel_nodes items = value->kind == PEL_Tuple ? value->Tuple.elts : value->List.elts;
+    for (uint32_t i = 0; i < items.n; i++)
+        if (!is_plain(items.at[i])) return false;
+    return true;
+}
+
 /* Plain values as JSON has them, all else as source text. */
 static void put_value(pel_ctx *ctx, pel_json *json, pel_node *value) {
-    const pel_node *inner = value;
-    bool negative = value->kind == PEL_UnaryOp && value->UnaryOp.op == PEL_USub;
-    if (negative) inner = value->UnaryOp.operand;
-    if (inner->kind == PEL_Constant) {
-        const pel_const *c = inner->Constant.value;
-        if (c->kind == PEL_CONST_INT && !c->integer.digits.len)
-            return pel_json_int(json, negative ? -c->integer.small : c->integer.small);
-        if (c->kind == PEL_CONST_FLOAT) return pel_json_double(json, negative ? -c->real : c->real);
-        if (c->kind == PEL_CONST_TRUE || c->kind == PEL_CONST_FALSE)
-            return pel_json_bool(json, c->kind == PEL_CONST_TRUE);
-        if (c->kind == PEL_CONST_NONE) return pel_json_null(json);
-        if (c->kind == PEL_CONST_STR) return pel_json_str(json, c->text);
-    }
-    if (value->kind == PEL_Tuple || value->kind == PEL_List) {
+    if (put_constant(json, value)) return;
+    if ((value->kind == PEL_Tuple || value->kind == PEL_List) && is_plain(value)) {
         pel_nodes items = value->kind == PEL_Tuple ? value->Tuple.elts : value->List.elts;
         pel_json_array(json);
         for (uint32_t i = 0; i < items.n; i++) put_value(ctx, json, items.at[i]);
@@ -58,14 +78,29 @@ static void put_place(pel_json *json, const pel_place *place) {
     pel_json_end_object(json);
 }
 
+static pel_str argument_name(pel_ctx *ctx, const pel_module *module, uint32_t i) {
+    return module->args.at[i].name.len ? module->args.at[i].name : pel_format(ctx, "%u", i);
+}
+
 static void put_args(pel_ctx *ctx, pel_json *json, const pel_module *module) {
     pel_json_object(json);
     for (uint32_t i = 0; i < module->args.n; i++) {
-        const pel_model_argument *arg = &module->args.at[i];
-        pel_json_key_str(json, arg->name.len ? arg->name : pel_format(ctx, "%u", i));
-        put_value(ctx, json, arg->value);
+        pel_json_key_str(json, argument_name(ctx, module, i));
+        put_value(ctx, json, module->args.at[i].value);
     }
     pel_json_end_object(json);
+}
+
+/* The arguments whose strings are source text, not Python strings. */
+static void put_source_args(pel_ctx *ctx, pel_json *json, const pel_module *module) {
+    bool is_open = false;
+    for (uint32_t i = 0; i < module->args.n; i++) {
+        if (is_plain(module->args.at[i].value)) continue;
+        if (!is_open) pel_json_key(json, "source_args"), pel_json_array(json);
+        is_open = true;
+        pel_json_str(json, argument_name(ctx, module, i));
+    }
+    if (is_open) pel_json_end_array(json);
 }
 
 static void put_tensors(pel_json *json, const pel_module *module, const char *key, bool parameters) {
@@ -80,13 +115,44 @@ static void put_tensors(pel_json *json, const pel_module *module, const char *ke
     pel_json_end_object(json);
 }
 
+static bool is_frozen(const pel_model_tensor *tensor) { return tensor->frozen; }
+static bool is_volatile(const pel_model_tensor *tensor) { return tensor->role == PEL_VOLATILE_BUFFER; }
+
+static void put_names(pel_json *json, const pel_module *module, const char *key,
+                      bool (*has)(const pel_model_tensor *)) {
+    bool is_open = false;
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        if (!has(&module->tensors.at[i])) continue;
+        if (!is_open) pel_json_key(json, key), pel_json_array(json);
+        is_open = true;
+        pel_json_str(json, module->tensors.at[i].name);
+    }
+    if (is_open) pel_json_end_array(json);
+}
+
+static void put_ties(pel_json *json, const pel_module *module) {
+    bool is_open = false;
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        if (!module->tensors.at[i].tied_to.len) continue;
+        if (!is_open) pel_json_key(json, "tied"), pel_json_object(json);
+        is_open = true;
+        pel_json_key_str(json, module->tensors.at[i].name);
+        pel_json_str(json, module->tensors.at[i].tied_to);
+    }
+    if (is_open) pel_json_end_object(json);
+}
+
 static void put_module(pel_ctx *ctx, pel_json *json, const pel_module *module) {
     pel_json_object(json);
     pel_json_key(json, "name"), pel_json_str(json, module->name);
     pel_json_key(json, "class"), pel_json_str(json, module->class);
     pel_json_key(json, "args"), put_args(ctx, json, module);
+    put_source_args(ctx, json, module);
     put_tensors(json, module, "parameters", true);
     put_tensors(json, module, "buffers", false);
+    put_names(json, module, "frozen", is_frozen);
+    put_names(json, module, "not_saved", is_volatile);
+    put_ties(json, module);
     pel_json_key(json, "repeat"), put_dim(json, module->repeat);
     pel_json_key(json, "condition");
     if (module->condition.len)
