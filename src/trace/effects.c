@@ -18,6 +18,11 @@ static bool in_place(pel_str name) {
     return name.len > 1 && name.ptr[name.len - 1] == '_' && name.ptr[name.len - 2] != '_';
 }
 
+/* What the process was started with: settings, as fixed as the author's defaults. */
+static bool asks_settings(pel_str path) {
+    return pel_str_is(path, "os.getenv") || pel_str_starts(path, PEL_STR("os.environ"));
+}
+
 bool pel_library_pure(pel_str path) {
     static const char *const builtins[] = {
         "abs",   "all",       "any",     "bool",    "callable", "complex", "dict", "divmod",     "enumerate",  "filter",
@@ -69,7 +74,7 @@ bool pel_library_pure(pel_str path) {
         "shuffle",
         "fill_diagonal",
     };
-    if (AMONG(path, builtins)) return true;
+    if (AMONG(path, builtins) || asks_settings(path)) return true;
     if (pel_library_ambient(path) && pel_str_starts(path, PEL_STR("numpy."))) return false;
     pel_str name = last_part(path);
     if (in_place(name) || AMONG(name, draws)) return false;
@@ -115,6 +120,7 @@ bool pel_library_ambient(pel_str path) {
                                          "get_autocast_gpu_dtype", "is_autocast_cpu_enabled",
                                          "get_autocast_cpu_dtype" };
     static const char *const elsewhere[] = { "numpy.random.", "random.", "time.", "os.", "datetime.", "uuid." };
+    if (asks_settings(path)) return false;
     for (size_t i = 0; i < PEL_COUNT(elsewhere); i++)
         if (pel_str_starts(path, pel_str_of(elsewhere[i]))) return true;
     return pel_str_starts(path, PEL_STR("torch.")) && AMONG(last_part(path), names);

@@ -11,6 +11,12 @@ void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...) {
     pel_vthrow(w->ctx, PEL_E_INCOMPLETE, 0, node ? node->lineno : 0, node ? node->col_offset : 0, format, args);
 }
 
+bool pel_ran(const pel_synth *s, pel_id code) {
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (s->groups.at[i]->code == code) return true;
+    return false;
+}
+
 /* ---- values ---- */
 
 bool pel_live(const pel_synth *s, pel_id id) { return s->live[id]; }

@@ -167,6 +167,7 @@ typedef struct pel_synth {
     PEL_VEC(pel_reference) references;
     bool changed;            /* a fact grew in this round */
     bool regroup;            /* split grew: begin again */
+    bool has_stub;           /* something that never ran is named */
     bool asked_training;     /* some text depends on self.training */
     bool trained, evaluated; /* runs in train mode, in eval mode */
 } pel_synth;
@@ -192,6 +193,7 @@ typedef struct pel_walk {
 _Noreturn void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 pel_front pel_front_new(pel_walk *w, uint32_t n);
+bool pel_ran(const pel_synth *s, pel_id code); /* in a run that counts */
 static inline pel_lane *pel_lane_at(pel_walk *w, pel_front front, uint32_t i) { return &w->lanes.at[front.at[i]]; }
 const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lane);
 /* The next record of a lane that means something, NULL at its end. Steps over what is mere bookkeeping. */
@@ -273,6 +275,11 @@ typedef struct pel_rounds {
     uint32_t *last;   /* per lane of the front: index in body of its last iteration; UINT32_MAX: none */
 } pel_rounds;
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
+
+/* ---- stubs.c: what is named but never ran ---- */
+pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author); /* a nested function that raises */
+pel_node *pel_stub_name(pel_synth *s);                        /* the name of a function of the file that raises */
+void pel_write_stub(pel_synth *s);
 
 /* ---- records.c ---- */
 void pel_write_records(pel_synth *s);

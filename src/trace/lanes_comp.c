@@ -207,10 +207,10 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, text);
     pel_own(w, front, node, NULL, val->at, NULL);
     pel_id code = code_of(w, node);
-    if (code)
+    if (code && pel_ran(w->s, code))
         pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
     else
-        val->lost = true; /* never called: there is nothing to say about its body */
+        val->text = pel_stub_name(w->s); /* never called: there is nothing to say about its body */
     val->fixed = true;
     return val;
 }

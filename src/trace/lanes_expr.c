@@ -264,8 +264,12 @@ static bool is_outside_cell(const pel_walk *w, pel_name name) {
     return false;
 }
 
-static void refer(pel_walk *w, pel_node *text, pel_id code) {
-    pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
+/* The text names a function of the author's. */
+static void refer(pel_walk *w, pel_node **text, pel_id code) {
+    if (pel_ran(w->s, code))
+        pel_push(w->ctx, &w->s->references, ((pel_reference){ *text, code, NULL }));
+    else
+        *text = pel_stub_name(w->s);
 }
 
 static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
@@ -283,7 +287,7 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
             val->lost = true;
         else if (from_outside && value->kind == PEL_V_FUNCTION) {
             if (pel_all_same(w, front, val->at))
-                refer(w, val->text, value->code);
+                refer(w, &val->text, value->code);
             else
                 val->lost = true;
             break;
@@ -399,7 +403,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
             const pel_value *owner = pel_value_at(w->log, base->at[i]);
             if (owner->kind == PEL_V_LIBRARY && value->kind == PEL_V_FUNCTION && pel_all_same(w, front, val->at)) {
                 val->text = pel_make_name(w->ctx, name, PEL_Load);
-                refer(w, val->text, value->code);
+                refer(w, &val->text, value->code);
                 val->lost = false;
                 break;
             }

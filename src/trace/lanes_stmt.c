@@ -172,8 +172,10 @@ static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++)
         skip(w, front, node->FunctionDef.decorator_list.at[i]);
     skip(w, front, node);
+    bool ran = false;
     for (pel_id code = 1; code < w->log->codes.n; code++)
-        if (w->s->authors[code].node == node) {
+        if (w->s->authors[code].node == node && pel_ran(w->s, code)) {
+            ran = true;
             pel_node *text = pel_node_new(w->ctx, PEL_FunctionDef);
             text->FunctionDef.name = node->FunctionDef.name;
             text->FunctionDef.args = pel_node_new(w->ctx, PEL_arguments);
@@ -181,6 +183,7 @@ static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
             pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
             emit(w, text);
         }
+    if (!ran) emit(w, pel_stub_def(w->ctx, node));
     pel_slot *slot = pel_env_slot(w, node->FunctionDef.name);
     slot->taint = NULL;
     slot->parts = NULL;

@@ -669,6 +669,7 @@ void pel_link_all(pel_synth *s) {
         if (row->methods.n || row->instances.n) row->name = unique(s, &taken, 0, row->name);
     }
     pel_write_records(s);
+    pel_write_stub(s);
     const pel_log_module *root = pel_module_at(s->log, s->log->root);
     s->program->root = program_class(s, root->class)->name;
     check(s, &r);

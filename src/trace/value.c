@@ -170,6 +170,29 @@ static pel_node *partial_expression(pel_ctx *ctx, pel_program *program, const pe
     return pel_make_call(ctx, pel_library_expression(ctx, program, PEL_STR("functools.partial")), all, keywords);
 }
 
+/* The dotted name that a tree of attributes is; empty if it is something else. */
+static pel_str path_of(pel_ctx *ctx, const pel_node *node) {
+    if (node->kind == PEL_Name) return pel_name_str(node->Name.id);
+    if (node->kind != PEL_Attribute) return PEL_STR("");
+    pel_str base = path_of(ctx, node->Attribute.value);
+    return base.len ? pel_format(ctx, "%.*s.%s", PEL_FMT(base), node->Attribute.attr->text) : base;
+}
+
+typedef struct spelling {
+    pel_ctx *ctx;
+    pel_program *program;
+} spelling;
+
+/* Library names in a literal, as they are written everywhere, with their imports: np.float64(8.0). */
+static void spell_names(void *arg, pel_node **slot) {
+    const spelling *sp = arg;
+    pel_str path = path_of(sp->ctx, *slot);
+    if (path.len)
+        *slot = pel_library_expression(sp->ctx, sp->program, path);
+    else
+        pel_each_child(*slot, spell_names, arg);
+}
+
 static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, int depth) {
     const pel_value *value = pel_value_at(program->log, id);
     if (value->truncated || depth > MAX_DEPTH) return NULL;
@@ -204,9 +227,10 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
     case PEL_V_CLASS: return class_expression(ctx, program, value->class);
     case PEL_V_LIBRARY: return value->text.len ? pel_library_expression(ctx, program, value->text) : NULL;
     case PEL_V_LITERAL: {
-        add_import(ctx, program, PEL_STR("torch"));
         pel_source source = { PEL_STR("literal"), value->text };
-        return pel_parse_expression(ctx, &source, PEL_VERSION_MAX)->Expression.body;
+        pel_node *literal = pel_parse_expression(ctx, &source, PEL_VERSION_MAX)->Expression.body;
+        spell_names(&(spelling){ ctx, program }, &literal);
+        return literal;
     }
     case PEL_V_PARTIAL: return partial_expression(ctx, program, value, depth);
     case PEL_V_NONE_YET:
