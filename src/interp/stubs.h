@@ -2,13 +2,8 @@
 #ifndef PEL_INTERP_STUBS_H
 #define PEL_INTERP_STUBS_H
 
-#include <stddef.h>
+#include "base/embedded.h"
 
-typedef struct pel_stub {
-    const char *path; /* "torch/__init__.py" */
-    const char *text;
-} pel_stub;
-
-extern const pel_stub pel_stubs[]; /* ends with a row of NULL */
+extern const pel_embedded pel_stubs[];
 
 #endif
