@@ -370,7 +370,7 @@ typedef struct filling {
     bits read;        /* names read in any other way */
 } filling;
 
-static bool is_new_container(const pel_node *value) {
+bool pel_is_new_container(const pel_node *value) {
     switch (value->kind) {
     case PEL_List:
     case PEL_Dict:
@@ -407,7 +407,7 @@ static void look_at_filling(void *arg, pel_node **slot) {
     filling *f = arg;
     pel_node *node = *slot;
     if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Name &&
-        is_new_container(node->Assign.value) && pel_pure(f->sw->s, node->Assign.value)) {
+        pel_is_new_container(node->Assign.value) && pel_pure(f->sw->s, node->Assign.value)) {
         add(f->sw, f->only_filled, node->Assign.targets.at[0]->Name.id);
         reads(f->sw, f->read, node->Assign.value);
         return;

@@ -206,7 +206,7 @@ void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out) {
     pel_node *module = pel_node_new(ctx, PEL_Module);
     module->Module.body = w.body;
     pel_ast_check(ctx, module); /* a hole in the tree is a refusal, not a crash of the printer */
-    const pel_print_options options = { .width = 100, .version = 10 };
+    const pel_print_options options = { .width = 120, .version = 10 };
     put_header(program, out);
     put_imports(&w, &options, out);
     pel_put_byte(out, '\n');

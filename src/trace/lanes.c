@@ -314,10 +314,13 @@ void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
         bool known = find_slot(&w->env, with.at[i].name) != NULL;
         pel_slot *slot = pel_env_slot(w, with.at[i].name);
         slot->taint = pel_taint_join(w->ctx, slot->taint, with.at[i].taint);
-        if (!known)
+        if (!known) {
             slot->parts = with.at[i].parts;
-        else
+            slot->own = with.at[i].own;
+        } else {
             slot->parts = join_parts(w, slot->parts, with.at[i].parts);
+            slot->own &= with.at[i].own;
+        }
         slot->gone |= with.at[i].gone;
     }
     for (uint32_t i = 0; i < w->env.n; i++)
@@ -368,7 +371,8 @@ bool pel_env_same(const pel_env *a, const pel_env *b) {
     if (a->n != b->n) return false;
     for (uint32_t i = 0; i < a->n; i++) {
         const pel_slot *other = find_slot(b, a->at[i].name);
-        if (!other || !pel_taint_same(other->taint, a->at[i].taint) || !same_parts(other->parts, a->at[i].parts))
+        if (!other || !pel_taint_same(other->taint, a->at[i].taint) || !same_parts(other->parts, a->at[i].parts) ||
+            other->own != a->at[i].own)
             return false;
     }
     return true;

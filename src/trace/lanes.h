@@ -115,6 +115,7 @@ typedef struct pel_slot { /* what is known of a local name */
     pel_name name;
     const pel_taint *taint;
     const pel_parts *parts;
+    bool own;  /* a list, dict or set that this function made, wherever control came from */
     bool gone; /* *args or **kwargs: the output has its parts under names of their own, and not itself */
 } pel_slot;
 
@@ -239,6 +240,7 @@ pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts);
 pel_node *pel_shallow(pel_walk *w, const pel_node *node);
 pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
+void pel_write_table(pel_walk *w, pel_front front, pel_val *val);
 /* Eats what node itself did, until a jump, a record outside of it, or one inside of `until`. */
 void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids);
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */
@@ -293,6 +295,7 @@ static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
 bool pel_remove_dead(pel_synth *s, pel_group *group);
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
 bool pel_pure(const pel_synth *s, const pel_node *expression);
+bool pel_is_new_container(const pel_node *value);
 bool pel_body_has_effect(const pel_synth *s, pel_nodes body);
 /* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
 void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);

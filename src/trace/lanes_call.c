@@ -781,6 +781,17 @@ static void eval_arguments(pel_walk *w, pel_front front, call *c) {
     }
 }
 
+/* Whether all that a call depends on was there before the run, and some of it can't be written. */
+static bool asks_fixed_objects(pel_walk *w, pel_front front, const call *c) {
+    bool lost = false;
+    if (c->val->effect || c->val->taint || (c->base && pel_dynamic(w, front, c->base))) return false;
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        if (pel_dynamic(w, front, c->args[i].val)) return false;
+        lost |= c->args[i].val->lost;
+    }
+    return lost;
+}
+
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     call c = { .node = node };
     eval_callee(w, front, &c);
@@ -835,6 +846,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     if (found == front.n && one && link_call(w, front, &c, target, children[0])) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
         for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);
+        if (asks_fixed_objects(w, front, &c)) pel_write_table(w, front, c.val);
         return pel_finish(w, front, node, c.val);
     }
     bool modules = true;

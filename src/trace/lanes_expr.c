@@ -99,11 +99,22 @@ static bool write_as_attribute(pel_walk *w, pel_front front, const pel_node *nod
 
 static bool is_table(const pel_walk *w, pel_id id) {
     const pel_value *value = pel_value_at(w->log, id);
-    if (value->kind != PEL_V_LIST && value->kind != PEL_V_DICT && value->kind != PEL_V_SET) return false;
+    if (value->kind != PEL_V_LIST && value->kind != PEL_V_DICT && value->kind != PEL_V_SET &&
+        value->kind != PEL_V_TUPLE)
+        return false;
     if (value->truncated || value->class || value->n > TABLE_LIMIT) return false;
     for (uint32_t i = 0; i < value->n; i++)
         if (!pel_plain(w->s, value->items[i]) && !is_table(w, value->items[i])) return false;
     return true;
+}
+
+/* A list or dict of constants that some object or file holds: written where it is read. */
+void pel_write_table(pel_walk *w, pel_front front, pel_val *val) {
+    if (!val->at[0] || !pel_all_same(w, front, val->at) || !is_table(w, val->at[0])) return;
+    pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
+    if (!table) return;
+    val->text = table;
+    val->lost = false;
 }
 
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
@@ -111,14 +122,7 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
     if (val->text->kind == PEL_Constant) return val;
     bool plain = true;
     for (uint32_t i = 0; i < front.n && plain; i++) plain = val->at[i] && pel_plain(w->s, val->at[i]);
-    if (!plain && val->lost && pel_all_same(w, front, val->at) && is_table(w, val->at[0])) {
-        /* a list or dict of constants that some object or file holds: written where it is read */
-        pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
-        if (table) {
-            val->text = table;
-            val->lost = false;
-        }
-    }
+    if (!plain && val->lost) pel_write_table(w, front, val);
     if (!plain) return val;
     if (pel_all_same(w, front, val->at)) {
         pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);

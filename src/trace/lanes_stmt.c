@@ -37,11 +37,24 @@ static void skip(pel_walk *w, pel_front front, const pel_node *node) {
 
 /* ---- simple statements ---- */
 
+/* Puts something into a list, dict or set that the function made itself: that concerns no caller. */
+static bool fills_own_container(pel_walk *w, const pel_node *author, const pel_node *text) {
+    if (author->kind != PEL_Call || author->Call.func->kind != PEL_Attribute || text->kind != PEL_Call ||
+        author->Call.func->Attribute.value->kind != PEL_Name || pel_link_at(w->s, text) ||
+        !pel_env_slot(w, author->Call.func->Attribute.value->Name.id)->own)
+        return false;
+    for (uint32_t i = 0; i < text->Call.args.n; i++)
+        if (!pel_pure(w->s, text->Call.args.at[i])) return false;
+    for (uint32_t i = 0; i < text->Call.keywords.n; i++)
+        if (!pel_pure(w->s, text->Call.keywords.at[i]->keyword.value)) return false;
+    return true;
+}
+
 static pel_front walk_expr(pel_walk *w, pel_front front, pel_node *node) {
     if (node->Expr.value->kind == PEL_Constant) return front; /* docstrings leave no instruction */
     pel_val *val = pel_eval(w, front, node->Expr.value);
     if (val->effect) {
-        w->effect = true;
+        if (!fills_own_container(w, node->Expr.value, val->text)) w->effect = true;
         pel_node *text = pel_shallow(w, node);
         text->Expr.value = val->text;
         emit(w, text);
@@ -58,6 +71,7 @@ static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
         pel_node *target;
         pel_store(w, front, node->Assign.targets.at[i], val->taint, val->parts, val, &target);
+        if (target->kind == PEL_Name && pel_is_new_container(val->text)) pel_env_slot(w, target->Name.id)->own = true;
         pel_nodes_push(w->ctx, &text->Assign.targets, target);
     }
     emit(w, text);

@@ -24,6 +24,7 @@ static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *tai
         pel_slot *slot = pel_env_slot(w, target->Name.id);
         slot->taint = taint;
         slot->parts = parts;
+        slot->own = false;
         /* kwargs = what is left of kwargs: still nothing but names */
         slot->gone = slot->gone && parts && parts->keys && is_star_name(w, target->Name.id);
         const pel_code_object *code = w->log->codes.at[w->author->code].code;

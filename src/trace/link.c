@@ -296,13 +296,14 @@ static bool collapse(pel_synth *s, pel_group *outer) {
         bool *by_keyword = pel_new_array(s->ctx, target->n_params + 1u, bool);
         for (uint32_t p = inner->receiver; p < target->n_params; p++) {
             const pel_node *arg = inner->args[p];
-            if (!arg || target->params[p].dead) continue;
+            if (!arg) continue;
             by_keyword[p] = inner->by_keyword[p];
-            if (is_literal(arg)) {
+            if (is_literal(arg)) { /* also where nobody reads it: it is the default, should the function be the root */
                 args[p] = pel_copy(s->ctx, arg);
                 continue;
             }
-            uint32_t q = param_named(outer, arg->Name.id);
+            uint32_t q = arg->kind == PEL_Name ? param_named(outer, arg->Name.id) : UINT32_MAX;
+            if (q == UINT32_MAX) continue; /* dead */
             by_keyword[p] = link->by_keyword[q];
             args[p] = link->args[q];
             if (!args[p]) args[p] = constant_default(s, outer, q);

@@ -159,9 +159,15 @@ static void tidy_expression(void *arg, pel_node **slot) {
     }
 }
 
-/* for i, x in enumerate(xs): where nobody reads i */
+/* for i, x in enumerate(xs): where nobody reads i; for a, b in xs: where nobody reads either */
 static void tidy_for(pel_node *node) {
     pel_node *iter = node->For.iter, *target = node->For.target;
+    bool blank = target->kind == PEL_Tuple && target->Tuple.elts.n;
+    for (uint32_t i = 0; blank && i < target->Tuple.elts.n; i++) {
+        const pel_node *part = target->Tuple.elts.at[i];
+        blank = part->kind == PEL_Name && pel_name_is(part->Name.id, "_");
+    }
+    if (blank) node->For.target = target->Tuple.elts.at[0];
     if (iter->kind != PEL_Call || iter->Call.func->kind != PEL_Name ||
         !pel_name_is(iter->Call.func->Name.id, "enumerate"))
         return;

@@ -54,7 +54,7 @@ def test_mechanism(name: str, here) -> None:
     for pattern in lacks:
         assert not re.search(pattern, re.sub("#.*", "", made.source)), f"{pattern} is in\n{made.source}"
     lines = [line for line in made.source.splitlines() if line and not line.startswith("#")]
-    assert [line for line in pellucid.format_source(made.source).splitlines() if line] == lines, "the skeleton is formatted"
+    assert [line for line in pellucid.format_source(made.source, width=120).splitlines() if line] == lines, "the skeleton is formatted"
 
 
 def plain():
