@@ -74,12 +74,13 @@ typedef struct traits {
     bool for_end_pops;     /* the END_FOR behind a loop pops the iterator, too */
     bool tests_again;      /* as in pel_canon */
     bool forward_tests;    /* conditional jumps never go backwards */
+    bool match_answers;    /* MATCH_CLASS and MATCH_KEYS push whether there is a result, too */
     bool else_first;       /* the else part of a try stands before its handlers, and those before what follows */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
     [8] = { 1, 0, true, true, false, false, false }, [9] = { 1, 0, true, true, false, false, false },
-    [10] = { 1, 0, true, true, false, true, false }, [11] = { 2, 0, false, true, false, true, false, true },
+    [10] = { 1, 0, true, true, false, true, false, true }, [11] = { 2, 0, false, true, false, true, false, false, true },
     [12] = { 2, 4, false, true, true, true, true },  [13] = { 2, 5, false, false, false, true, true },
 };
 
@@ -407,10 +408,16 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_LOAD_LOCALS: add(n, PEL_I_LOCALS, in); break;
     case PEL_OP_SETUP_ANNOTATIONS: add(n, PEL_I_SETUP_ANNOTATIONS, in); break;
     case PEL_OP_PRINT_EXPR: add(n, PEL_I_PRINT, in); break;
-    case PEL_OP_MATCH_CLASS: add_arg(n, PEL_I_MATCH_CLASS, in, in->arg); break;
+    case PEL_OP_MATCH_CLASS:
+        add_arg(n, PEL_I_MATCH_CLASS, in, in->arg);
+        if (t->match_answers) add_arg(n, PEL_I_COPY, in, 1);
+        break;
     case PEL_OP_MATCH_MAPPING: add(n, PEL_I_MATCH_MAPPING, in); break;
     case PEL_OP_MATCH_SEQUENCE: add(n, PEL_I_MATCH_SEQUENCE, in); break;
-    case PEL_OP_MATCH_KEYS: add(n, PEL_I_MATCH_KEYS, in); break;
+    case PEL_OP_MATCH_KEYS:
+        add(n, PEL_I_MATCH_KEYS, in);
+        if (t->match_answers) add_arg(n, PEL_I_COPY, in, 1);
+        break;
     case PEL_OP_GET_LEN: add(n, PEL_I_GET_LEN, in); break;
     case PEL_OP_COPY_DICT_WITHOUT_KEYS: add(n, PEL_I_DICT_REST, in); break;
     case PEL_OP_CALL_INTRINSIC_1:

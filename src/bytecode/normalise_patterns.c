@@ -229,6 +229,39 @@ static void fold_chains(pel_norm *n) {
     pel_norm_count_targets(n);
 }
 
+/* ---- match ---- */
+
+/* MATCH_CLASS; COPY 1; PJF L  ->  MATCH_CLASS; COPY 1; PJN L. Where they push a second value that says whether there is
+ * a first one, the translation has put a COPY of the first in its place. */
+static void match_result(pel_norm *n, uint32_t i) {
+    uint32_t copied = pel_norm_next(n, i), jump = pel_norm_next(n, copied);
+    if (pel_norm_op(n, copied) == PEL_I_COPY && pel_norm_op(n, jump) == PEL_I_PJF) n->ins.at[jump].op = PEL_I_PJN;
+}
+
+/* [mapping, keys] -> what other keys there are: {}; SWAP 3; EXTEND 2; UNPACK n; (COPY; SWAP 2; DELETE_SUBSCR) n times
+ * ->  DICT_REST; SWAP 2; POP */
+static void dict_rest(pel_norm *n, uint32_t i) {
+    uint32_t swap = pel_norm_next(n, i), extend = pel_norm_next(n, swap), unpack = pel_norm_next(n, extend);
+    if (n->ins.at[i].sub != PEL_D_DICT || n->ins.at[i].arg || pel_norm_op(n, unpack) != PEL_I_UNPACK) return;
+    if (pel_norm_op(n, swap) != PEL_I_SWAP || n->ins.at[swap].arg != 3) return;
+    if (pel_norm_op(n, extend) != PEL_I_EXTEND || n->ins.at[extend].arg != 2) return;
+    uint32_t end = unpack;
+    for (uint32_t left = n->ins.at[unpack].arg; left > 0; left--) {
+        uint32_t copied = pel_norm_next(n, end), swapped = pel_norm_next(n, copied);
+        end = pel_norm_next(n, swapped);
+        if (pel_norm_op(n, copied) != PEL_I_COPY || n->ins.at[copied].arg != left + 1) return;
+        if (pel_norm_op(n, swapped) != PEL_I_SWAP || pel_norm_op(n, end) != PEL_I_DELETE_SUBSCR) return;
+    }
+    for (uint32_t k = pel_norm_next(n, unpack); k <= end && end > unpack; k = pel_norm_next(n, k)) delete (n, k);
+    delete (n, unpack);
+    n->ins.at[i].op = PEL_I_DICT_REST;
+    n->ins.at[i].sub = 0;
+    n->ins.at[swap].arg = 2;
+    n->ins.at[extend].op = PEL_I_POP;
+    n->ins.at[extend].sub = 0;
+    n->ins.at[extend].arg = 0;
+}
+
 void pel_norm_patterns(pel_norm *n) {
     pel_norm_count_targets(n);
     for (uint32_t i = 0; i < n->ins.n; i++) {
@@ -240,6 +273,9 @@ void pel_norm_patterns(pel_norm *n) {
         case PEL_I_PJNN: backward_test(n, i); break;
         case PEL_I_CONST: with_exit(n, i); break;
         case PEL_I_POP_EXC: named_end(n, i); break;
+        case PEL_I_MATCH_CLASS:
+        case PEL_I_MATCH_KEYS: match_result(n, i); break;
+        case PEL_I_BUILD: dict_rest(n, i); break;
         default: break;
         }
     }

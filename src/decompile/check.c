@@ -292,6 +292,97 @@ static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
     return entry;
 }
 
+/* ---- match ---- */
+
+static uint32_t pattern(checker *c, pel_node *p, uint32_t yes, uint32_t no);
+
+static uint32_t all_patterns(checker *c, pel_nodes list, uint32_t yes, uint32_t no) {
+    for (uint32_t i = list.n; i-- > 0;) yes = pattern(c, list.at[i], yes, no);
+    return yes;
+}
+
+/* What a pattern asks, in its order; the names are bound when all of it fits. */
+static uint32_t pattern(checker *c, pel_node *p, uint32_t yes, uint32_t no) {
+    if (++c->depth > MAX_NESTING) pel_throw(c->l->ctx, PEL_E_TOO_DEEP, 0, "patterns nest too deep");
+    switch (p->kind) {
+    case PEL_MatchValue: yes = value(c, p->MatchValue.value, add(c, EV_TEST, NULL, yes, no)); break;
+    case PEL_MatchSingleton: yes = add(c, EV_TEST, NULL, yes, no); break;
+    case PEL_MatchSequence: {
+        pel_nodes list = p->MatchSequence.patterns;
+        yes = all_patterns(c, list, yes, no);
+        if (list.n != 1 || list.at[0]->kind != PEL_MatchStar) yes = add(c, EV_TEST, NULL, yes, no);
+        yes = add(c, EV_TEST, NULL, yes, no);
+        break;
+    }
+    case PEL_MatchMapping:
+        yes = all_patterns(c, p->MatchMapping.patterns, yes, no);
+        if (p->MatchMapping.keys.n || p->MatchMapping.rest) yes = add(c, EV_TEST, NULL, no, yes);
+        yes = values(c, p->MatchMapping.keys, yes);
+        if (p->MatchMapping.keys.n) yes = add(c, EV_TEST, NULL, yes, no);
+        yes = add(c, EV_TEST, NULL, yes, no);
+        break;
+    case PEL_MatchClass:
+        yes = all_patterns(c, p->MatchClass.kwd_patterns, yes, no);
+        yes = all_patterns(c, p->MatchClass.patterns, yes, no);
+        yes = value(c, p->MatchClass.cls, add(c, EV_TEST, NULL, no, yes));
+        break;
+    case PEL_MatchOr:
+        for (uint32_t i = p->MatchOr.patterns.n; i-- > 0;) no = pattern(c, p->MatchOr.patterns.at[i], yes, no);
+        yes = no;
+        break;
+    case PEL_MatchAs:
+        if (p->MatchAs.pattern) yes = pattern(c, p->MatchAs.pattern, yes, no);
+        break;
+    default: break;
+    }
+    c->depth--;
+    return yes;
+}
+
+typedef struct binding {
+    uint32_t mark;
+    pel_name name;
+} binding;
+
+typedef struct bindings {
+    checker *c;
+    PEL_VEC(binding) list;
+} bindings;
+
+static void gather_names(void *arg, pel_node **slot) {
+    bindings *b = arg;
+    pel_node *p = *slot;
+    pel_name name = p->kind == PEL_MatchAs        ? p->MatchAs.name
+                    : p->kind == PEL_MatchStar    ? p->MatchStar.name
+                    : p->kind == PEL_MatchMapping ? p->MatchMapping.rest
+                                                  : NULL;
+    if (name) pel_push(b->c->l->ctx, &b->list, ((binding){ p->mark, name }));
+    if (p->kind == PEL_MatchOr) /* all alternatives bind the same */
+        gather_names(arg, &p->MatchOr.patterns.at[0]);
+    else if (pel_kinds[p->kind].class == PEL_PATTERN)
+        pel_each_child(p, gather_names, arg);
+}
+
+static uint32_t match(checker *c, pel_node *stmt, uint32_t next) {
+    uint32_t no = next;
+    for (uint32_t i = stmt->Match.cases.n; i-- > 0;) {
+        pel_node *one = stmt->Match.cases.at[i];
+        uint32_t yes = body(c, one->match_case.body, next);
+        if (one->match_case.guard) yes = cond(c, one->match_case.guard, yes, no);
+        bindings b = { .c = c };
+        gather_names(&b, &one->match_case.pattern);
+        while (b.list.n) { /* the last first */
+            uint32_t last = 0;
+            for (uint32_t k = 1; k < b.list.n; k++)
+                if (b.list.at[k].mark > b.list.at[last].mark) last = k;
+            yes = add(c, EV_STORE, b.list.at[last].name, yes, PEL_NONE);
+            b.list.at[last] = b.list.at[--b.list.n];
+        }
+        no = pattern(c, one->match_case.pattern, yes, no);
+    }
+    return value(c, stmt->Match.subject, no);
+}
+
 static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     switch (stmt->kind) {
     case PEL_Expr:
@@ -367,6 +458,7 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     case PEL_With:
     case PEL_AsyncWith: return with(c, stmt, 0, next);
     case PEL_Try: return try(c, stmt, next);
+    case PEL_Match: return match(c, stmt, next);
     case PEL_Import:
     case PEL_ImportFrom: {
         pel_nodes names = stmt->kind == PEL_Import ? stmt->Import.names : stmt->ImportFrom.names;

@@ -1098,7 +1098,8 @@ static void format(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_push_expr(l, s, at, node);
 }
 
-static void declare(pel_lift *l, const pel_ins *ins) {
+void pel_declare(pel_lift *l, uint32_t at) {
+    const pel_ins *ins = &l->c->at[at];
     if (ins->sub != PEL_GLOBAL && ins->sub != PEL_DEREF) return;
     if (ins->sub == PEL_DEREF) {
         bool is_free = false;
@@ -1133,11 +1134,11 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         break;
     case PEL_I_LOAD: pel_push_expr(l, s, at, name_node(l, ins->name, PEL_Load, at)); break;
     case PEL_I_STORE:
-        declare(l, ins);
+        pel_declare(l, at);
         pel_lift_store(l, s, pel_stack_pop(l, s, at), name_node(l, ins->name, PEL_Store, at), at);
         break;
     case PEL_I_DELETE:
-        declare(l, ins);
+        pel_declare(l, at);
         node = pel_node_new(l->ctx, PEL_Delete);
         node->Delete.targets = pel_nodes_one(l->ctx, name_node(l, ins->name, PEL_Del, at));
         pel_lift_emit(l, node);

@@ -136,6 +136,7 @@ void pel_push_expr(pel_lift *l, stack *s, uint32_t at, pel_node *node);
 pel_node *pel_pop_expr(pel_lift *l, stack *s, uint32_t at);
 pel_node *pel_item_expr(pel_lift *l, item it, uint32_t at); /* the expression that an item stands for */
 void pel_lift_emit(pel_lift *l, pel_node *stmt);            /* a statement, in the region */
+void pel_declare(pel_lift *l, uint32_t at);                 /* a store: `global` or `nonlocal` may be needed */
 void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t at);
 
 /* One instruction that is no jump. Returns false, on trial only, if it would make a statement. */
@@ -174,6 +175,10 @@ uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at);
 /* The statements of a range whose end leads to fall. The stack of the caller stays as it is. */
 pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall);
 void pel_keep_else(pel_lift *l, pel_nodes *body);
+/* A place behind `otherwise` that something in [from, otherwise) jumps to, so that an else lies between; or PEL_NONE. */
+uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise);
+/* The test that stands at a place, if expressions lead to one. */
+bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t);
 bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b); /* the same instructions up to the end of the path */
 void pel_region_begin(pel_lift *l, region *r, const stack *s);
 
@@ -183,6 +188,11 @@ uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at);
 /* ---- guard.c ---- */
 uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t guard);
 uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at);
+
+/* ---- match.c ---- */
+bool pel_begins_match(const pel_lift *l, uint32_t at);
+/* The subject is on top of the stack. Returns where to go on, or PEL_NONE, nothing changed, if no pattern stands here. */
+uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at);
 
 /* ---- function.c ---- */
 /* def, lambda, class or comprehension for a code object; without defaults, decorators and first iterable. */

@@ -103,8 +103,7 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
 
 /* ---- if ---- */
 
-/* A place behind the body that something in it jumps to, so that [otherwise, there) is an else: or PEL_NONE. */
-static uint32_t else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise) {
+uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise) {
     uint32_t found = PEL_NONE;
     for (uint32_t g = 0; g < l->c->n_guards; g++) { /* handlers of what stands in the body come back, too */
         const pel_guard *guard = &l->c->guards[g];
@@ -228,7 +227,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
             else if (!continues && pel_resolve(l, to) == r->fall)
                 end = r->end;
         }
-        if (end == PEL_NONE && other < r->end) end = else_end(l, r, body, other);
+        if (end == PEL_NONE && other < r->end) end = pel_else_end(l, r, body, other);
         uint32_t after = end == PEL_NONE ? other : end;
         pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
         if (last->dead_target != PEL_NONE && last->op != PEL_I_JUMP) pel_keep_else(l, &yes);
@@ -392,8 +391,7 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     return true;
 }
 
-/* The test that a loop begins with, if it begins with one. */
-static bool first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t) {
+bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t) {
     stack w = pel_stack_copy(l, s, s->n);
     uint32_t base = s->n, pos = at;
     l->trial++;
@@ -423,7 +421,7 @@ static bool first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit,
 static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t last = l->back[at], next;
     test t;
-    bool tests = first_test(l, s, at, last + 1, &t);
+    bool tests = pel_first_test(l, s, at, last + 1, &t);
     l->head_open[at] = true;
     if (tests && l->c->tests_again && read_test_loop(l, r, s, &t, at, &next)) return next;
     loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = last + 1, .broke_to = PEL_NONE };
@@ -582,6 +580,13 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             }
             if (guard != PEL_NONE) {
                 at = pel_read_try(l, r, s, at, guard);
+                continue;
+            }
+        }
+        if (s->n == r->base + 1 && s->at[r->base].kind == IT_EXPR && pel_begins_match(l, at)) {
+            uint32_t next = pel_read_match(l, r, s, at);
+            if (next != PEL_NONE) {
+                at = next;
                 continue;
             }
         }
