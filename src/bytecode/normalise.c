@@ -79,9 +79,12 @@ typedef struct traits {
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
-    [8] = { 1, 0, true, true, false, false, false }, [9] = { 1, 0, true, true, false, false, false },
-    [10] = { 1, 0, true, true, false, true, false, true }, [11] = { 2, 0, false, true, false, true, false, false, true },
-    [12] = { 2, 4, false, true, true, true, true },  [13] = { 2, 5, false, false, false, true, true },
+    [8] = { 1, 0, true, true, false, false, false },
+    [9] = { 1, 0, true, true, false, false, false },
+    [10] = { 1, 0, true, true, false, true, false, true },
+    [11] = { 2, 0, false, true, false, true, false, false, true },
+    [12] = { 2, 4, false, true, true, true, true },
+    [13] = { 2, 5, false, false, false, true, true },
 };
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {

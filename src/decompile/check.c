@@ -585,6 +585,10 @@ static _Noreturn void differ(pel_lift *l, uint32_t b, const char *what) {
               what, offset);
 }
 
+static bool returns_none(const pel_canon *c, uint32_t at) {
+    return c->at[at - 1].op == PEL_I_CONST && c->at[at - 1].value->kind == PEL_CONST_NONE;
+}
+
 void pel_check_tree(pel_lift *l, pel_nodes list) {
     checker c = { .l = l, .within = PEL_NONE, .break_to = PEL_NONE, .continue_to = PEL_NONE };
     uint32_t start = body(&c, list, PEL_NONE);
@@ -615,6 +619,7 @@ void pel_check_tree(pel_lift *l, pel_nodes list) {
             }
             if (b.kind == EV_GO || b.kind == EV_ANY) break;
             pel_lift_tick(l, m.b);
+            if (m.a == PEL_NONE && b.kind == EV_RETURN && m.b && returns_none(l->c, m.b)) break;
             if (m.a == PEL_NONE) differ(l, m.b, "they end too early");
             if (!pel_map_set(l->ctx, &met, ((uint64_t)m.a << 32) | m.b, 1)) break;
             const event a = c.events.at[m.a];

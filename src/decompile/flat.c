@@ -818,6 +818,12 @@ static bool waits_for_store(const pel_canon *c, uint32_t at) {
     return is_pair && ins[3].op != PEL_I_STORE && ins[3].op != PEL_I_UNPACK && ins[3].op != PEL_I_UNPACK_EX;
 }
 
+/* case _ if guard: the guard, a jump, and the subject is popped. */
+static bool is_guard(const pel_canon *c, uint32_t at) {
+    while (at + 1 < c->n && !pel_is_pop_jump(&c->at[at]) && !pel_ends(&c->at[at])) at++;
+    return at + 1 < c->n && pel_is_pop_jump(&c->at[at]) && c->at[at + 1].op == PEL_I_POP;
+}
+
 bool pel_is_juggled(const pel_canon *c) {
     if (!(c->code->flags & PEL_CO_OPTIMIZED)) return false; /* a class hands out its cell */
     for (uint32_t i = 0; i + 1 < c->n_main; i++) {
@@ -827,7 +833,7 @@ bool pel_is_juggled(const pel_canon *c) {
         if (ins->op == PEL_I_CONST && ins->value->kind == PEL_CONST_CODE && is_loose(c, i)) return true;
         if (next->is_target) continue;
         if (ins->op == PEL_I_PUSH_NULL && next->op == PEL_I_SWAP) return true;
-        if (ins->op == PEL_I_COPY && next->op == PEL_I_POP) return true;
+        if (ins->op == PEL_I_COPY && next->op == PEL_I_POP && !(ins->arg == 1 && is_guard(c, i + 2))) return true;
         if (makes_value(ins) && next->op == PEL_I_DELETE) return true;
         if (waits_for_store(c, i)) return true;
     }

@@ -87,8 +87,7 @@ static bool is_copied_end(const pel_lift *l, uint32_t at) {
            l->c->at[at + 2].op == PEL_I_RETURN;
 }
 
-/* Statements from a place on to the end of its path, appended to a list. */
-static void read_tail(pel_lift *l, region *r, const stack *s, uint32_t at, pel_nodes *out) {
+void pel_read_tail(pel_lift *l, region *r, const stack *s, uint32_t at, pel_nodes *out) {
     region tail = { .outer = r, .end = l->c->n, .fall = r->fall, .loop = r->loop, .open_ended = true };
     stack w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &tail, &w);
@@ -244,7 +243,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             } else if (is_const_return(l, label) || l->c->at[exit].op == PEL_I_POP ||
                        l->c->at[exit].op == PEL_I_WITH_EXIT || l->c->at[exit].op == PEL_I_FINALLY ||
                        (l->c->at[exit].op == PEL_I_POP_EXC && !is_copied_end(l, exit))) {
-                read_tail(l, r, s, label, list);
+                pel_read_tail(l, r, s, label, list);
             } else if (!completes) {
                 if (tail == PEL_NONE || pel_same_run(l, tail, label))
                     tail = label;
@@ -267,7 +266,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     } else if (tail != PEL_NONE) {
         region *saved = l->region;
         l->region = r;
-        read_tail(l, r, s, tail, &r->out);
+        pel_read_tail(l, r, s, tail, &r->out);
         l->region = saved;
     }
     return next;
@@ -297,7 +296,7 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
                     pel_same_run(l, next, guard->exit);
         if (!same && (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
             /* the block is left by a return or a jump that stands in it */
-            read_tail(l, r, s, next, &body.out);
+            pel_read_tail(l, r, s, next, &body.out);
             next += l->c->at[next].op == PEL_I_JUMP ? 1 : 2;
             go_on = guard->exit;
         }
@@ -328,7 +327,7 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
         else {
             region *saved = l->region;
             l->region = r;
-            read_tail(l, r, s, label, &r->out);
+            pel_read_tail(l, r, s, label, &r->out);
             l->region = saved;
         }
     }

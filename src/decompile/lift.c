@@ -1081,6 +1081,11 @@ static void format(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
             joined->JoinedStr.values = pel_nodes_one(l->ctx, spec);
             spec = joined;
         }
+        for (uint32_t i = 0; i < spec->JoinedStr.values.n; i++) {
+            const pel_node *part = spec->JoinedStr.values.at[i];
+            if (part->kind == PEL_FormattedValue && part->FormattedValue.format_spec)
+                wrong(l, at, "a format within the format of a format");
+        }
     }
     item it = pel_stack_pop(l, s, at);
     pel_node *node = pel_make(l, PEL_FormattedValue, at);

@@ -175,7 +175,8 @@ uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at);
 /* The statements of a range whose end leads to fall. The stack of the caller stays as it is. */
 pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall);
 void pel_keep_else(pel_lift *l, pel_nodes *body);
-/* A place behind `otherwise` that something in [from, otherwise) jumps to, so that an else lies between; or PEL_NONE. */
+/* A place behind `otherwise` that something in [from, otherwise) jumps to, so that an else lies between; or PEL_NONE.
+ */
 uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise);
 /* The test that stands at a place, if expressions lead to one. */
 bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t);
@@ -188,10 +189,13 @@ uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at);
 /* ---- guard.c ---- */
 uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t guard);
 uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at);
+/* Statements from a place on to the end of its path, appended to a list. */
+void pel_read_tail(pel_lift *l, region *r, const stack *s, uint32_t at, pel_nodes *out);
 
 /* ---- match.c ---- */
 bool pel_begins_match(const pel_lift *l, uint32_t at);
-/* The subject is on top of the stack. Returns where to go on, or PEL_NONE, nothing changed, if no pattern stands here. */
+/* The subject is on top of the stack. Returns where to go on, or PEL_NONE, nothing changed, if no pattern stands here.
+ */
 uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at);
 
 /* ---- function.c ---- */

@@ -15,16 +15,16 @@ typedef PEL_VEC(part *) parts;
 struct part {
     part_kind kind;
     uint32_t at;
-    pel_node *value; /* VALUE, SINGLETON: what it is compared with; CLASS: the class */
-    parts inside;    /* SEQUENCE, MAPPING, CLASS: its parts; OR: one for each alternative */
-    uint32_t star;   /* SEQUENCE: index of the starred part, or PEL_NONE */
-    bool is_taken;   /* SEQUENCE: its parts were taken apart */
-    pel_nodes keys;  /* MAPPING */
-    const pel_const *attributes;       /* CLASS: names of the last parts */
-    PEL_VEC(pel_node *) names;         /* Name nodes it is stored in, the innermost first */
-    part *rest;                        /* MAPPING: what other keys there are */
-    parts same;                        /* what the other alternatives of an `or` have in its place */
-    PEL_VEC(uint32_t) back;            /* SEQUENCE with a starred `_`: parts counted from the end */
+    pel_node *value;             /* VALUE, SINGLETON: what it is compared with; CLASS: the class */
+    parts inside;                /* SEQUENCE, MAPPING, CLASS: its parts; OR: one for each alternative */
+    uint32_t star;               /* SEQUENCE: index of the starred part, or PEL_NONE */
+    bool is_taken;               /* SEQUENCE: its parts were taken apart */
+    pel_nodes keys;              /* MAPPING */
+    const pel_const *attributes; /* CLASS: names of the last parts */
+    PEL_VEC(pel_node *) names;   /* Name nodes it is stored in, the innermost first */
+    part *rest;                  /* MAPPING: what other keys there are */
+    parts same;                  /* what the other alternatives of an `or` have in its place */
+    PEL_VEC(uint32_t) back;      /* SEQUENCE with a starred `_`: parts counted from the end */
     parts back_parts;
 };
 
@@ -41,6 +41,7 @@ typedef struct slot {
 typedef struct slots {
     slot *at;
     uint32_t n, cap;
+    uint32_t floor; /* what lies below is not touched */
 } slots;
 
 typedef struct failing {
@@ -74,7 +75,7 @@ static slots slots_copy(matcher *m, const slots *s) {
 }
 
 /* A slot counted from the top, from 1; NULL if there are not so many. */
-static slot *peek(slots *s, uint32_t n) { return n >= 1 && n <= s->n ? &s->at[s->n - n] : NULL; }
+static slot *peek(slots *s, uint32_t n) { return n >= 1 && n + s->floor <= s->n ? &s->at[s->n - n] : NULL; }
 
 static bool is_number(const pel_node *node, uint32_t *value) {
     if (node->kind != PEL_Constant || node->Constant.value->kind != PEL_CONST_INT) return false;
@@ -100,8 +101,7 @@ static bool compare(matcher *m, slots *s, const pel_ins *ins, uint32_t at) {
             if (ins->sub != PEL_Eq && ins->sub != PEL_GtE) return false;
             p->star = ins->sub == PEL_Eq ? PEL_NONE : n;
             p->inside.n = 0;
-            for (uint32_t i = 0; i < n + (ins->sub == PEL_GtE); i++)
-                pel_push(m->l->ctx, &p->inside, part_new(m, at));
+            for (uint32_t i = 0; i < n + (ins->sub == PEL_GtE); i++) pel_push(m->l->ctx, &p->inside, part_new(m, at));
         }
     } else if (left->kind == S_PART && p->kind == P_ANY && (ins->sub == PEL_Eq || ins->sub == PEL_Is)) {
         p->kind = ins->sub == PEL_Eq ? P_VALUE : P_SINGLETON;
@@ -256,7 +256,7 @@ static bool step(matcher *m, slots *s, uint32_t at) {
     }
     case PEL_I_BUILD: {
         pel_node *tuple = pel_make(l, PEL_Tuple, at);
-        if (ins->sub != PEL_D_TUPLE || ins->arg > s->n) return false;
+        if (ins->sub != PEL_D_TUPLE || ins->arg > s->n - s->floor) return false;
         for (uint32_t i = 0; i < ins->arg; i++) {
             const slot *it = peek(s, ins->arg - i);
             if (it->kind != S_EXPR) return false;
@@ -339,8 +339,8 @@ static uint32_t after_pops(const pel_lift *l, failing f, uint32_t depth) {
     return at;
 }
 
-/* Runs a pattern until done says so; PEL_NONE if it is none. */
-static uint32_t run_alternative(matcher *m, slots *s, uint32_t base, uint32_t at, uint32_t end) {
+/* Runs a pattern up to a jump or to the end; PEL_NONE if it is none. */
+static uint32_t run_alternative(matcher *m, slots *s, uint32_t at, uint32_t end) {
     while (at < m->limit && at != end) {
         const pel_ins *ins = &m->l->c->at[at];
         if (ins->op == PEL_I_JUMP) return at;
@@ -352,7 +352,7 @@ static uint32_t run_alternative(matcher *m, slots *s, uint32_t base, uint32_t at
                 continue;
             }
         }
-        if (!step(m, s, at) || s->n < base) return PEL_NONE;
+        if (!step(m, s, at)) return PEL_NONE;
         at++;
     }
     return at == end ? at : PEL_NONE;
@@ -375,15 +375,16 @@ static uint32_t read_or(matcher *m, slots *s, uint32_t at) {
             if (k == 0 || !ins || ins->op != PEL_I_POP) goto no;
             /* none fits: the part is popped, too */
             m->fails.n = n_fails;
-            if (l->c->at[at + 1].op == PEL_I_JUMP) fail_to(m, l->c->at[at + 1].target, base - 1);
+            fail_to(m, l->c->at[at + 1].op == PEL_I_JUMP ? l->c->at[at + 1].target : at + 1, base - 1);
             break;
         }
         slots w = slots_copy(m, s);
         part *tried = part_new(m, at);
+        w.floor = base;
         push_part(m, &w, tried);
         m->fails.n = n_fails;
-        uint32_t stop = run_alternative(m, &w, base, at + 1, end);
-        if (stop == PEL_NONE || w.n < base || w.at[base - 1].of != subject) goto no;
+        uint32_t stop = run_alternative(m, &w, at + 1, end);
+        if (stop == PEL_NONE) goto no;
         for (uint32_t i = base; i < w.n; i++)
             if (w.at[i].kind != S_PART) goto no;
         uint32_t to = stop == end ? end : l->c->at[stop].target;
@@ -406,6 +407,7 @@ static uint32_t read_or(matcher *m, slots *s, uint32_t at) {
     m->depth--;
     if (made.inside.n < 2) goto no_depth;
     *subject = made;
+    joined.floor = s->floor;
     *s = joined;
     return end;
 no:
@@ -422,8 +424,7 @@ static pel_node *pattern_of(matcher *m, part *p, bool is_star);
 
 static pel_nodes patterns_of(matcher *m, const parts *list, uint32_t from, uint32_t to, uint32_t star) {
     pel_nodes made = { 0 };
-    for (uint32_t i = from; i < to; i++)
-        pel_nodes_push(m->l->ctx, &made, pattern_of(m, list->at[i], i == star));
+    for (uint32_t i = from; i < to; i++) pel_nodes_push(m->l->ctx, &made, pattern_of(m, list->at[i], i == star));
     return made;
 }
 
@@ -522,13 +523,41 @@ static pel_node *pattern_of(matcher *m, part *p, bool is_star) {
 typedef struct one_case {
     part *subject;
     pel_node *guard;
-    uint32_t body;  /* begins here */
-    uint32_t end;   /* and ends here, where failed tests arrive; or PEL_NONE */
-    uint32_t next;  /* the next case, or what follows the last; or PEL_NONE */
-    bool is_last;   /* takes the subject from the stack */
+    uint32_t body; /* begins here */
+    uint32_t end;  /* and ends here, where failed tests arrive; or PEL_NONE */
+    uint32_t next; /* the next case, or what follows the last; or PEL_NONE */
+    bool is_last;  /* takes the subject from the stack */
     bool fails;
     PEL_VEC(uint32_t) stores;
 } one_case;
+
+/* Whether a pattern may begin here, with its subject on the stack. */
+bool pel_begins_match(const pel_lift *l, uint32_t at) {
+    const pel_ins *ins = &l->c->at[at];
+    if (ins->op == PEL_I_COPY) return ins->arg == 1;
+    if (ins->op == PEL_I_MATCH_SEQUENCE || ins->op == PEL_I_MATCH_MAPPING) return true;
+    if (ins->op != PEL_I_LOAD) return false;
+    uint32_t i = at + 1;
+    while (i < l->c->n && l->c->at[i].op == PEL_I_ATTR) i++;
+    return i + 1 < l->c->n && l->c->at[i].op == PEL_I_CONST && l->c->at[i + 1].op == PEL_I_MATCH_CLASS;
+}
+
+/* case _ if guard: the guard stands at once where a pattern would; it is followed by the pop of the subject. */
+static bool read_guard_only(pel_lift *l, const region *r, const stack *s, uint32_t at, one_case *out) {
+    matcher m = { .l = l };
+    test t;
+    if (pel_begins_match(l, at) || !pel_first_test(l, s, at, r->end, &t)) return false;
+    while (l->c->at[t.next].op != PEL_I_POP)
+        if (t.used < 2 || !pel_shorter_test(l, &t, t.used - 1)) return false;
+    if (t.otherwise <= t.next) return false;
+    *out = (one_case){ .subject = part_new(&m, at),
+                       .guard = t.expr,
+                       .body = t.next + 1,
+                       .end = t.otherwise,
+                       .next = t.otherwise,
+                       .fails = true };
+    return true;
+}
 
 /* The pattern that begins at a place, run to its end. */
 static bool read_case(pel_lift *l, const region *r, const stack *s, uint32_t at, one_case *out) {
@@ -566,6 +595,7 @@ static bool read_case(pel_lift *l, const region *r, const stack *s, uint32_t at,
             if (m.fails.at[i].depth == 0) depth = 0; /* alternatives took the subject */
         out->is_last = depth == 0;
     }
+    if (!m.fails.n && l->c->at[at].op == PEL_I_POP) depth = 0, out->is_last = true;
     if (depth == 0 && w.n == 1) { /* popped once more, behind alternatives */
         if (l->c->at[at].op != PEL_I_POP) return false;
         at++;
@@ -610,34 +640,36 @@ static bool read_case(pel_lift *l, const region *r, const stack *s, uint32_t at,
     return true;
 }
 
-/* Whether a pattern may begin here, with its subject on the stack. */
-bool pel_begins_match(const pel_lift *l, uint32_t at) {
-    const pel_ins *ins = &l->c->at[at];
-    if (ins->op == PEL_I_COPY) return ins->arg == 1;
-    if (ins->op == PEL_I_MATCH_SEQUENCE || ins->op == PEL_I_MATCH_MAPPING) return true;
-    if (ins->op != PEL_I_LOAD) return false;
-    uint32_t i = at + 1;
-    while (i < l->c->n && l->c->at[i].op == PEL_I_ATTR) i++;
-    return i + 1 < l->c->n && l->c->at[i].op == PEL_I_CONST && l->c->at[i + 1].op == PEL_I_MATCH_CLASS;
-}
-
 static pel_nodes body_or_pass(pel_lift *l, pel_nodes body) {
     if (!body.n) pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
     return body;
+}
+
+/* Where in a body the copy begins that the compiler made of the end of the function behind the statement, so that the
+ * body did not have to jump there; the end of the body if there is none. */
+static uint32_t without_copied_end(const pel_lift *l, uint32_t from, uint32_t end, uint32_t after) {
+    uint32_t length = 0;
+    while (length < 12 && after + length < l->c->n && !pel_ends(&l->c->at[after + length])) length++;
+    if (!l->c->copies_exits || end - from <= ++length || pel_is_cond(&l->c->at[end - length - 1])) return end;
+    uint32_t copy = end - length;
+    for (uint32_t i = copy; i < end; i++)
+        if (l->c->at[i].is_target || l->c->at[i].target != PEL_NONE) return end;
+    bool begins = l->c->at[copy - 1].op == PEL_I_POP || l->c->at[copy - 1].op == PEL_I_STORE;
+    return begins && pel_same_run(l, copy, after) ? copy : end;
 }
 
 uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at) {
     PEL_VEC(one_case) cases = { 0 };
     for (uint32_t place = at; place != PEL_NONE;) {
         one_case c;
-        if (!read_case(l, r, s, place, &c)) return PEL_NONE;
+        if (!read_case(l, r, s, place, &c) && (!cases.n || !read_guard_only(l, r, s, place, &c))) return PEL_NONE;
         pel_push(l->ctx, &cases, c);
         if (c.is_last) break;
         if (c.next <= place) return PEL_NONE;
         place = c.next;
     }
     one_case *last = &cases.at[cases.n - 1];
-    if (cases.n == 1 && !last->fails) return PEL_NONE; /* an assignment says the same */
+    if (cases.n == 1 && last->subject->kind == P_ANY) return PEL_NONE; /* an assignment says the same */
     pel_node *node = pel_node_new(l->ctx, PEL_Match);
     node->Match.subject = pel_pop_expr(l, s, at);
     uint32_t start = r->start, first = cases.at[0].body, after = r->end, otherwise = PEL_NONE;
@@ -654,6 +686,12 @@ uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at) {
         if (last->end == PEL_NONE) last->end = last->next;
     } else if (last->end == PEL_NONE || last->end > r->end)
         last->end = r->end;
+    bool copied = last->fails && last->next != PEL_NONE && last->next < last->body && last->next > at;
+    if (copied) { /* alternatives that fail had a copy of what follows the statement */
+        uint32_t end = without_copied_end(l, last->body, last->end, last->next);
+        copied = end == last->end;
+        last->end = after = end;
+    }
     uint32_t fall = after < r->end ? after : r->fall;
     matcher m = { .l = l };
     for (uint32_t i = 0; i < cases.n; i++) {
@@ -663,7 +701,8 @@ uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at) {
         made->match_case.pattern = pattern_of(&m, c->subject, false);
         made->match_case.guard = c->guard;
         for (uint32_t k = 0; k < c->stores.n; k++) pel_declare(l, c->stores.at[k]);
-        made->match_case.body = body_or_pass(l, pel_read_body(l, r, s, c->body, c->end, fall));
+        uint32_t end = after < r->end ? without_copied_end(l, c->body, c->end, after) : c->end;
+        made->match_case.body = body_or_pass(l, pel_read_body(l, r, s, c->body, end, fall));
         pel_nodes_push(l->ctx, &node->Match.cases, made);
     }
     if (otherwise != PEL_NONE) {
@@ -675,5 +714,6 @@ uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at) {
     }
     r->start = start;
     pel_lift_emit(l, node);
+    if (copied) pel_read_tail(l, r, s, last->next, &r->out);
     return after;
 }
