@@ -122,6 +122,24 @@ void cli_release(cli_input *input);
 typedef int cli_each(const void *job, pel_ctx *ctx, const char *path);
 int cli_each_operand(const cli_args *args, cli_each *one, const void *job);
 
+/* ---- model files (model_file.c) ---- */
+
+/* What reading a model file may take: its tables, never its tensors. */
+#define CLI_MODEL_MEMORY ((size_t)128 << 20)
+
+typedef struct cli_model {
+    cli_input input;
+    pel_model_file file;
+    char *path; /* what a folder stands for; NULL if a file was named */
+    struct cli_beside *beside;
+} cli_model;
+
+/* Maps a model file, or the file that stands for a folder. On failure as cli_read. */
+bool cli_open_model(const char *path, cli_model *model, pel_error *error);
+void cli_close_model(cli_model *model);
+/* A pel_ctx with the limit above; says so and returns NULL if there is no memory. */
+pel_ctx *cli_open_for_models(void);
+
 /* ---- results (output.c) ---- */
 
 /* "FILE:LINE:COLUMN: message", the line and a caret, on stderr; with as_json also the JSON on stdout.

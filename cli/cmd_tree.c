@@ -1,17 +1,60 @@
 #include "cli.h"
 
-static const cli_option options[] = { CLI_OPTION_MODEL, CLI_OPTION_END };
+#include <string.h>
+#include <sys/stat.h>
+
+static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
+    pel_tree_view view = { .as_json = cli_has(args, "json"),
+                           .unfolded = cli_has(args, "unfolded"),
+                           .filter = cli_value(args, "filter") };
+    int mistake = cli_number(args, "depth", 1, 1000, &view.depth);
+    if (mistake >= 0) return mistake;
+    cli_model model;
+    pel_error error;
+    pel_text text;
+    if (!cli_open_model(path, &model, &error)) return cli_report(ctx, &model.input, &error, view.as_json);
+    int result = pellucid_tree(ctx, &model.file, &view, &text, &error)
+                     ? cli_write(NULL, text)
+                     : cli_report(ctx, &(cli_input){ .name = model.input.name }, &error, view.as_json);
+    cli_close_model(&model);
+    return result;
+}
+
+static int run(const cli_args *args) {
+    const char *spec = args->operands[0];
+    struct stat info;
+    if (strchr(spec, ':') && stat(spec, &info) != 0) return cli_run_python(args);
+    pel_ctx *ctx = cli_open_for_models();
+    if (!ctx) return CLI_BAD_INPUT;
+    int result = tree_of_file(args, ctx, spec);
+    pellucid_close(ctx);
+    return result;
+}
+
+static const cli_option options[] = {
+    { 0, "depth", "N", "levels of the hierarchy to show (default all)", NULL },
+    { 0, "filter", "GLOB", "of a file: only the tensors whose names fit, as 'layers.0.*'", NULL },
+    { 0, "unfolded", NULL, "of a file: every repeated block, not one for all", NULL },
+    CLI_OPTION_MODEL,
+    CLI_OPTION_END,
+};
 
 const cli_command cli_cmd_tree = {
     .name = "tree",
-    .operands = "SPEC",
-    .summary = "print the hierarchy of a model",
-    .about = "Builds the model that SPEC names (see `pellucid help skeleton`) and prints its modules:\n"
-             "names, classes, arguments, parameters with their shapes. Equal neighbours are one line.",
-    .example = "$ pellucid tree timm:resnet18\n"
-               "$ pellucid tree 'package.models:Net(width=32)' --json",
+    .operands = "FILE|SPEC",
+    .summary = "print the hierarchy of a model or a checkpoint",
+    .about = "Prints the modules of a model: names, classes, arguments, parameters with their shapes.\n"
+             "Equal neighbours are one line.\n"
+             "\n"
+             "FILE is a checkpoint or a model file, or the folder of one. Its format is told by its\n"
+             "content. Nothing in it is executed, and of large files only the tables are read.\n"
+             "\n"
+             "SPEC names a live model (see `pellucid help skeleton`): it is built by Python.",
+    .example = "$ pellucid tree model.safetensors --filter '*.attn.*'\n"
+               "$ pellucid tree checkpoint.pt --json\n"
+               "$ pellucid tree timm:resnet18",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
-    .run = cli_run_python,
+    .run = run,
 };

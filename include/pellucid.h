@@ -191,6 +191,31 @@ typedef struct pel_skeleton_options {
 PEL_API bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options *options, pel_text *out,
                                pel_error *error);
 
+/* ---- model files ---- */
+
+/* A file that holds a model or its weights. The format is told by the content. Map it rather than read it: of a file
+ * of many gigabytes only the tables are looked at. Nothing in it is executed. */
+typedef struct pel_model_file {
+    pel_text name;  /* for messages */
+    pel_text bytes; /* must stay as they are as long as the pel_ctx is used */
+    /* Gives the bytes of a file that lies beside this one: the shards of an index, the variables of a SavedModel.
+     * The name has been checked: it is relative and leads nowhere else. Returns false if there is none. NULL: there
+     * are none at all. */
+    bool (*beside)(void *arg, pel_text name, pel_text *bytes);
+    void *arg;
+} pel_model_file;
+
+typedef struct pel_tree_view {
+    bool as_json;       /* {"networks": [...]}, docs/model-json.md */
+    int depth;          /* levels to show; 0: all */
+    bool unfolded;      /* every repeated block, not one for all */
+    const char *filter; /* only the tensors whose full names fit this pattern of *, ? and [a-z]; NULL: all */
+} pel_tree_view;
+
+/* The hierarchy of the models in a file, as text or JSON. */
+PEL_API bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_tree_view *view, pel_text *out,
+                           pel_error *error);
+
 #ifdef __cplusplus
 }
 #endif

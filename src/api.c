@@ -7,8 +7,10 @@
 #include "bytecode/dis.h"
 #include "decompile/decompile.h"
 #include "decompile/line_map.h"
+#include "load/load.h"
 #include "python/parse.h"
 #include "python/print.h"
+#include "show/show.h"
 #include "trace/program.h"
 
 const char *pellucid_version(void) { return PELLUCID_VERSION; }
@@ -351,5 +353,47 @@ bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options 
         err.line = 0; /* of one of the author's files: the message names it */
         give_error(&err, (pel_str){ "", 0 }, error);
     }
+    return done;
+}
+
+/* ---- model files ---- */
+
+typedef struct tree_call {
+    const pel_model_file *file;
+    pel_tree_view view;
+    pel_loaded loaded;
+    pel_buf out;
+} tree_call;
+
+static void tree_body(pel_ctx *ctx, void *arg) {
+    tree_call *call = arg;
+    pel_load(ctx, call->file, &call->loaded);
+    pel_networks networks = { 0 };
+    for (uint32_t i = 0; i < call->loaded.networks.n; i++) {
+        pel_network *network = call->loaded.networks.at[i];
+        if (call->view.filter) pel_network_filter(ctx, network, pel_str_of(call->view.filter));
+        pel_push(ctx, &networks, network);
+    }
+    if (call->view.as_json) {
+        pel_networks_json(ctx, &networks, &call->out);
+        return;
+    }
+    const pel_tree_options options = { .depth = call->view.depth, .unfolded = call->view.unfolded };
+    for (uint32_t i = 0; i < networks.n; i++) {
+        if (i) pel_put_byte(&call->out, '\n');
+        pel_show_tree(ctx, networks.at[i], &options, &call->out);
+    }
+}
+
+bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_tree_view *view, pel_text *out,
+                   pel_error *error) {
+    tree_call call = { .file = file, .out = pel_buf_in(ctx) };
+    if (view) call.view = *view;
+    pel_err err;
+    bool done = pel_attempt(ctx, tree_body, &call, &err);
+    if (done)
+        *out = text_of(pel_buf_str(&call.out));
+    else
+        give_error(&err, (pel_str){ "", 0 }, error);
     return done;
 }

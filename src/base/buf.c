@@ -80,3 +80,32 @@ void pel_putf(pel_buf *buf, const char *format, ...) {
     va_end(again);
     buf->len += (size_t)len;
 }
+
+/* The length of the UTF-8 character at s[at] that may be shown; 0 if what stands there is none. */
+static size_t visible_length(pel_str s, size_t at) {
+    unsigned char first = (unsigned char)s.ptr[at];
+    if (first < 0x80) return first >= 0x20 && first != 0x7F;
+    size_t n = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+    if (!n || s.len - at < n) return 0;
+    for (size_t i = 1; i < n; i++)
+        if (((unsigned char)s.ptr[at + i] & 0xC0) != 0x80) return 0;
+    unsigned char second = (unsigned char)s.ptr[at + 1];
+    bool is_control = n == 2 && first == 0xC2 && second < 0xA0;
+    bool turns = n == 3 && first == 0xE2 && second == 0x80 && /* marks that reverse the order of what follows */
+                 (((unsigned char)s.ptr[at + 2] >= 0xAA && (unsigned char)s.ptr[at + 2] <= 0xAE) ||
+                  (unsigned char)s.ptr[at + 2] <= 0x8F);
+    bool isolates = n == 3 && first == 0xE2 && second == 0x81 && (unsigned char)s.ptr[at + 2] >= 0xA6 &&
+                    (unsigned char)s.ptr[at + 2] <= 0xA9;
+    return is_control || turns || isolates ? 0 : n;
+}
+
+void pel_put_visible(pel_buf *buf, pel_str s) {
+    for (size_t at = 0; at < s.len;) {
+        size_t n = visible_length(s, at);
+        if (n)
+            pel_put(buf, (pel_str){ s.ptr + at, n });
+        else
+            pel_put_byte(buf, '?');
+        at += n ? n : 1;
+    }
+}

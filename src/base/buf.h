@@ -17,6 +17,8 @@ void pel_buf_reserve(pel_buf *buf, size_t extra);
 void pel_put(pel_buf *buf, pel_str s);
 void pel_put_c(pel_buf *buf, const char *text);
 void pel_put_byte(pel_buf *buf, char byte);
+/* Text of unknown origin for people: control characters, which terminals obey, become '?', broken UTF-8 too. */
+void pel_put_visible(pel_buf *buf, pel_str s);
 void pel_put_spaces(pel_buf *buf, size_t count);
 void pel_put_name(pel_buf *buf, pel_name name);
 void pel_put_int(pel_buf *buf, int64_t value);

@@ -5,6 +5,7 @@
 pel_network *pel_network_new(pel_ctx *ctx, pel_str name) {
     pel_network *network = pel_new(ctx, pel_network);
     network->name = name;
+    network->separator = '.';
     return network;
 }
 
@@ -25,19 +26,33 @@ pel_shape pel_shape_of(pel_ctx *ctx, const int64_t *sizes, uint32_t n) {
 
 /* ---- walking ---- */
 
-static pel_str join(pel_ctx *ctx, pel_str parent, pel_str name) {
-    return parent.len ? pel_format(ctx, "%.*s.%.*s", PEL_FMT(parent), PEL_FMT(name)) : name;
+pel_str pel_full_name(pel_ctx *ctx, const pel_network *network, pel_str path, pel_str name) {
+    if (!path.len) return name;
+    char *text = pel_alloc_raw(ctx, path.len + 1 + name.len);
+    memcpy(text, path.ptr, path.len);
+    text[path.len] = network->separator;
+    memcpy(text + path.len + 1, name.ptr, name.len);
+    return (pel_str){ text, path.len + 1 + name.len };
 }
 
-static void walk(pel_ctx *ctx, const pel_module *module, pel_str path, int depth, pel_visit_module *visit, void *arg) {
-    if (depth > MAX_DEPTH) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
-    visit(arg, module, path);
+typedef struct walker {
+    pel_ctx *ctx;
+    const pel_network *network;
+    pel_visit_module *visit;
+    void *arg;
+} walker;
+
+static void walk(const walker *w, const pel_module *module, pel_str path, int depth) {
+    if (depth > MAX_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    w->visit(w->arg, module, path);
     for (uint32_t i = 0; i < module->children.n; i++)
-        walk(ctx, module->children.at[i], join(ctx, path, module->children.at[i]->name), depth + 1, visit, arg);
+        walk(w, module->children.at[i], pel_full_name(w->ctx, w->network, path, module->children.at[i]->name),
+             depth + 1);
 }
 
 void pel_each_module(pel_ctx *ctx, const pel_network *network, pel_visit_module *visit, void *arg) {
-    if (network->root) walk(ctx, network->root, (pel_str){ "", 0 }, 0, visit, arg);
+    walker w = { ctx, network, visit, arg };
+    if (network->root) walk(&w, network->root, (pel_str){ "", 0 }, 0);
 }
 
 /* ---- sizes ---- */
@@ -57,10 +72,18 @@ uint32_t pel_dtype_size(pel_str dtype) {
         const char *name;
         uint32_t size;
     } rows[] = {
-        { "float32", 4 },   { "float16", 2 },       { "bfloat16", 2 },    { "float64", 8 }, { "int64", 8 },
-        { "int32", 4 },     { "int16", 2 },         { "int8", 1 },        { "uint8", 1 },   { "bool", 1 },
-        { "complex64", 8 }, { "complex128", 16 },   { "uint16", 2 },      { "uint32", 4 },  { "uint64", 8 },
-        { "complex32", 4 }, { "float8_e4m3fn", 1 }, { "float8_e5m2", 1 }, { "qint8", 1 },   { "quint8", 1 },
+        { "float32", 4 },         { "float16", 2 },
+        { "bfloat16", 2 },        { "float64", 8 },
+        { "int64", 8 },           { "int32", 4 },
+        { "int16", 2 },           { "int8", 1 },
+        { "uint8", 1 },           { "bool", 1 },
+        { "complex64", 8 },       { "complex128", 16 },
+        { "uint16", 2 },          { "uint32", 4 },
+        { "uint64", 8 },          { "complex32", 4 },
+        { "float8_e4m3fn", 1 },   { "float8_e5m2", 1 },
+        { "qint8", 1 },           { "quint8", 1 },
+        { "qint32", 4 },          { "float8_e4m3fnuz", 1 },
+        { "float8_e5m2fnuz", 1 }, { "float8_e8m0fnu", 1 },
     };
     for (size_t i = 0; i < PEL_COUNT(rows); i++)
         if (pel_str_is(dtype, rows[i].name)) return rows[i].size;

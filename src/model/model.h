@@ -42,7 +42,17 @@ typedef struct pel_model_tensor {
     pel_str dtype;   /* "float32"; empty: unknown */
     pel_str tied_to; /* full name of the tensor that it shares its storage with */
     pel_place place;
+    const struct pel_stored *stored; /* its bytes, if a file has them; NULL else */
 } pel_model_tensor;
+
+/* Where the bytes of a tensor are. They belong to the file: nothing is copied until somebody asks. */
+typedef struct pel_stored {
+    pel_str bytes;          /* from the first element on; a view may have more bytes than elements */
+    const int64_t *strides; /* in elements; NULL: contiguous, C order */
+    /* For bytes that are packed or scattered: gives them as they should be; NULL: bytes is it. */
+    pel_str (*unpack)(pel_ctx *ctx, const struct pel_stored *stored);
+    const void *arg; /* of unpack */
+} pel_stored;
 
 typedef struct pel_model_argument {
     pel_str name;    /* empty: positional */
@@ -74,14 +84,19 @@ typedef struct pel_unknown {
 } pel_unknown;
 
 typedef struct pel_network {
-    pel_str name; /* the variable that it is bound to, or the file's name */
+    pel_str name;   /* the variable that it is bound to, or the file's name */
+    pel_str format; /* of a file: "safetensors"; empty else */
+    char separator; /* between the parts of full names: '.', in files of TensorFlow and Keras '/' */
     pel_module *root;
     PEL_VEC(pel_flow) flow;
     PEL_VEC(pel_unknown) unknown;
     PEL_VEC(pel_unknown) errors; /* what can't work: shapes that disagree */
 } pel_network;
 
-typedef PEL_VEC(pel_network *) pel_networks;
+typedef struct pel_networks {
+    pel_network **at;
+    uint32_t n, cap;
+} pel_networks;
 
 /* ---- making ---- */
 
@@ -89,7 +104,14 @@ pel_network *pel_network_new(pel_ctx *ctx, pel_str name);
 pel_module *pel_module_new(pel_ctx *ctx, pel_str name, pel_str class);
 pel_shape pel_shape_of(pel_ctx *ctx, const int64_t *sizes, uint32_t n);
 
+/* Keeps the tensors whose full names fit a pattern of *, ? and [a-z], and the modules that have some. */
+void pel_network_filter(pel_ctx *ctx, pel_network *network, pel_str pattern);
+/* Whether a name fits such a pattern. */
+bool pel_fits(pel_str name, pel_str pattern);
+
 /* ---- reading ---- */
+
+pel_str pel_full_name(pel_ctx *ctx, const pel_network *network, pel_str path, pel_str name);
 
 /* Calls visit for every module, parents first. path: full name; the root's is empty. */
 typedef void pel_visit_module(void *arg, const pel_module *module, pel_str path);

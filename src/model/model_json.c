@@ -175,30 +175,47 @@ static void put_module(pel_ctx *ctx, pel_json *json, const pel_module *module) {
 typedef struct state_writer {
     pel_ctx *ctx;
     pel_json *json;
-    bool details; /* dtypes and places instead of shapes */
+    const pel_network *network;
+    void (*put)(struct state_writer *w, const pel_model_tensor *tensor, pel_str name);
 } state_writer;
 
+static void put_state_shape(state_writer *w, const pel_model_tensor *tensor, pel_str name) {
+    pel_json_key_str(w->json, name);
+    put_shape(w->json, &tensor->shape);
+}
+
+static void put_state_dtype(state_writer *w, const pel_model_tensor *tensor, pel_str name) {
+    if (!tensor->dtype.len) return;
+    pel_json_key_str(w->json, name);
+    pel_json_str(w->json, tensor->dtype);
+}
+
+static void put_state_place(state_writer *w, const pel_model_tensor *tensor, pel_str name) {
+    if (!tensor->place.size && !tensor->place.file.len) return;
+    pel_json_key_str(w->json, name);
+    put_place(w->json, &tensor->place);
+}
+
+static void put_state_tie(state_writer *w, const pel_model_tensor *tensor, pel_str name) {
+    if (!tensor->tied_to.len) return;
+    pel_json_key_str(w->json, name);
+    pel_json_str(w->json, tensor->tied_to);
+}
+
 static void put_state_rows(void *arg, const pel_module *module, pel_str path) {
-    const state_writer *w = arg;
+    state_writer *w = arg;
     for (int parameters = 1; parameters >= 0; parameters--) {
         for (uint32_t i = 0; i < module->tensors.n; i++) {
             const pel_model_tensor *tensor = &module->tensors.at[i];
             if ((tensor->role == PEL_PARAMETER) != parameters || tensor->role == PEL_VOLATILE_BUFFER) continue;
-            pel_str name =
-                path.len ? pel_format(w->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(tensor->name)) : tensor->name;
-            if (!w->details) {
-                pel_json_key_str(w->json, name);
-                put_shape(w->json, &tensor->shape);
-            } else if (tensor->dtype.len) {
-                pel_json_key_str(w->json, name);
-                pel_json_str(w->json, tensor->dtype);
-            }
+            w->put(w, tensor, pel_full_name(w->ctx, w->network, path, tensor->name));
         }
     }
 }
 
-static void put_state(pel_ctx *ctx, pel_json *json, const pel_network *network, const char *key, bool details) {
-    state_writer writer = { ctx, json, details };
+static void put_state(pel_ctx *ctx, pel_json *json, const pel_network *network, const char *key,
+                      void (*put)(state_writer *w, const pel_model_tensor *tensor, pel_str name)) {
+    state_writer writer = { ctx, json, network, put };
     pel_json_key(json, key);
     pel_json_object(json);
     pel_each_module(ctx, network, put_state_rows, &writer);
@@ -217,6 +234,9 @@ static void put_unknown(pel_json *json, const pel_unknown *row) {
 /* The fields of one network, without its braces: a command with a single file puts them at the top level too. */
 static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *network) {
     pel_json_key(json, "name"), pel_json_str(json, network->name);
+    if (network->format.len) pel_json_key(json, "format"), pel_json_str(json, network->format);
+    if (network->separator != '.')
+        pel_json_key(json, "separator"), pel_json_str(json, (pel_str){ &network->separator, 1 });
     pel_json_key(json, "class"), pel_json_str(json, network->root ? network->root->class : (pel_str){ "", 0 });
     pel_json_key(json, "args");
     if (network->root) {
@@ -229,8 +249,10 @@ static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *
     pel_json_array(json);
     if (network->root) put_module(ctx, json, network->root);
     pel_json_end_array(json);
-    put_state(ctx, json, network, "state", false);
-    put_state(ctx, json, network, "dtypes", true);
+    put_state(ctx, json, network, "state", put_state_shape);
+    put_state(ctx, json, network, "dtypes", put_state_dtype);
+    put_state(ctx, json, network, "ties", put_state_tie);
+    if (network->format.len) put_state(ctx, json, network, "places", put_state_place);
     pel_json_key(json, "flow");
     pel_json_array(json);
     for (uint32_t i = 0; i < network->flow.n; i++) {

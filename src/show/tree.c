@@ -30,7 +30,7 @@ static void put_shape(pel_buf *out, const pel_shape *shape) {
     for (uint32_t i = 0; i < shape->n; i++) {
         if (i) pel_put_c(out, "×");
         if (shape->dims[i].symbol.len)
-            pel_put(out, shape->dims[i].symbol);
+            pel_put_visible(out, shape->dims[i].symbol);
         else
             pel_put_int(out, shape->dims[i].size);
     }
@@ -42,7 +42,7 @@ static void put_arguments(viewer *v, const pel_module *module) {
     for (uint32_t i = 0; i < module->args.n; i++) {
         if (i) pel_put_c(v->out, ", ");
         if (module->args.at[i].name.len) {
-            pel_put(v->out, module->args.at[i].name);
+            pel_put_visible(v->out, module->args.at[i].name);
             pel_put_byte(v->out, '=');
         }
         pel_print(v->ctx, module->args.at[i].value, &options, v->out);
@@ -50,16 +50,22 @@ static void put_arguments(viewer *v, const pel_module *module) {
     pel_put_byte(v->out, ')');
 }
 
+static void put_same(pel_buf *out, pel_str name) {
+    pel_put_c(out, " (= ");
+    pel_put_visible(out, name);
+    pel_put_byte(out, ')');
+}
+
 static void put_tensors(viewer *v, const pel_module *module) {
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         const pel_model_tensor *tensor = &module->tensors.at[i];
         pel_put_c(v->out, i ? ", " : "  ");
-        pel_put(v->out, tensor->name);
+        pel_put_visible(v->out, tensor->name);
         pel_put_byte(v->out, ' ');
         put_shape(v->out, &tensor->shape);
         if (tensor->dtype.len && !pel_str_is(tensor->dtype, "float32"))
-            pel_putf(v->out, " %.*s", PEL_FMT(tensor->dtype));
-        if (tensor->tied_to.len) pel_putf(v->out, " (= %.*s)", PEL_FMT(tensor->tied_to));
+            pel_put_byte(v->out, ' '), pel_put_visible(v->out, tensor->dtype);
+        if (tensor->tied_to.len) put_same(v->out, tensor->tied_to);
         if (tensor->frozen) pel_put_c(v->out, " frozen");
     }
 }
@@ -67,24 +73,28 @@ static void put_tensors(viewer *v, const pel_module *module) {
 /* One line; last: the last of a run of equal modules, of which only the first is shown. */
 static void put_line(viewer *v, const pel_module *module, const pel_module *last, uint32_t run) {
     if (module->name.len) {
-        pel_put(v->out, module->name);
-        if (run > 1) pel_putf(v->out, " … %.*s ×%u", PEL_FMT(last->name), run);
+        pel_put_visible(v->out, module->name);
+        if (run > 1) {
+            pel_put_c(v->out, " … ");
+            pel_put_visible(v->out, last->name);
+            pel_putf(v->out, " ×%u", run);
+        }
         if (module->class.len) pel_put_c(v->out, ": ");
     }
     if (module->class.len) {
-        pel_put(v->out, module->class);
+        pel_put_visible(v->out, module->class);
         put_arguments(v, module);
     }
     if (module->repeat.symbol.len) pel_putf(v->out, " × %.*s", PEL_FMT(module->repeat.symbol));
     if (!module->repeat.symbol.len && module->repeat.size != 1)
         pel_putf(v->out, " × %lld", (long long)module->repeat.size);
-    if (module->shared_with.len) pel_putf(v->out, " (= %.*s)", PEL_FMT(module->shared_with));
+    if (module->shared_with.len) put_same(v->out, module->shared_with);
     put_tensors(v, module);
     if (module->output.is_known) {
         pel_put_c(v->out, "  → ");
         put_shape(v->out, &module->output);
     }
-    if (module->condition.len) pel_putf(v->out, "  if %.*s", PEL_FMT(module->condition));
+    if (module->condition.len) pel_put_c(v->out, "  if "), pel_put_visible(v->out, module->condition);
     pel_put_byte(v->out, '\n');
 }
 
@@ -109,7 +119,10 @@ static void put_children(viewer *v, const pel_module *module, pel_str indent, in
 static void put_rows(pel_buf *out, const char *title, const pel_unknown *rows, uint32_t n) {
     if (n) pel_putf(out, "%s:\n", title);
     for (uint32_t i = 0; i < n; i++) {
-        pel_putf(out, "  %.*s: %.*s", PEL_FMT(rows[i].what), PEL_FMT(rows[i].why));
+        pel_put_c(out, "  ");
+        pel_put_visible(out, rows[i].what);
+        pel_put_c(out, ": ");
+        pel_put_visible(out, rows[i].why);
         if (rows[i].place.line) pel_putf(out, " (%.*s:%u)", PEL_FMT(rows[i].place.file), rows[i].place.line);
         pel_put_byte(out, '\n');
     }
@@ -117,7 +130,11 @@ static void put_rows(pel_buf *out, const char *title, const pel_unknown *rows, u
 
 void pel_show_tree(pel_ctx *ctx, const pel_network *network, const pel_tree_options *options, pel_buf *out) {
     viewer v = { ctx, options, out };
-    if (network->name.len) pel_putf(out, "%.*s: ", PEL_FMT(network->name));
+    if (network->name.len) {
+        pel_put_visible(out, network->name);
+        if (network->format.len) pel_putf(out, " (%.*s)", PEL_FMT(network->format));
+        pel_put_c(out, network->root && network->root->class.len ? ": " : "");
+    }
     if (network->root) {
         put_line(&v, network->root, network->root, 1);
         put_children(&v, network->root, (pel_str){ "", 0 }, 1);

@@ -1,0 +1,227 @@
+/* Our own, not zlib: what is packed in model files is small (a pickle, a config), so speed is no argument for
+ * a dependency; and this one is short enough to be read by somebody who has to trust it with hostile bytes. */
+#include "io/inflate.h"
+
+#include "io/bytes.h"
+
+#define MAX_BITS 15
+#define N_LITERALS 288
+#define N_DISTANCES 32
+
+typedef struct stream {
+    pel_ctx *ctx;
+    pel_str in;
+    uint64_t at;   /* of in, in its file */
+    uint64_t next; /* next byte of in */
+    uint64_t bits; /* those that were read and not used, the next one lowest */
+    unsigned n_bits;
+    char *out;
+    uint64_t done, size;
+} stream;
+
+/* Canonical Huffman code: how many codes there are of each length, and their symbols in order. */
+typedef struct huffman {
+    uint16_t count[MAX_BITS + 1];
+    uint16_t symbols[N_LITERALS];
+} huffman;
+
+_Noreturn static void fail(const stream *s, const char *what) {
+    pel_throw(s->ctx, PEL_E_FORMAT, s->at + s->next, "deflated data: %s", what);
+}
+
+static unsigned take_bits(stream *s, unsigned n) {
+    while (s->n_bits < n) {
+        if (s->next == s->in.len) fail(s, "it is cut off");
+        s->bits |= (uint64_t)(unsigned char)s->in.ptr[s->next++] << s->n_bits;
+        s->n_bits += 8;
+    }
+    unsigned value = (unsigned)(s->bits & ((1u << n) - 1));
+    s->bits >>= n;
+    s->n_bits -= n;
+    return value;
+}
+
+static void build(const stream *s, huffman *code, const uint8_t *lengths, unsigned n) {
+    uint16_t start[MAX_BITS + 2] = { 0 };
+    int left = 1;
+    memset(code->count, 0, sizeof code->count);
+    for (unsigned i = 0; i < n; i++) code->count[lengths[i]]++;
+    code->count[0] = 0;
+    for (unsigned bits = 1; bits <= MAX_BITS; bits++) {
+        left = left * 2 - code->count[bits];
+        if (left < 0) fail(s, "a code has more symbols than fit");
+        start[bits + 1] = (uint16_t)(start[bits] + code->count[bits]);
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (lengths[i]) code->symbols[start[lengths[i]]++] = (uint16_t)i;
+}
+
+static unsigned take_symbol(stream *s, const huffman *code) {
+    int value = 0, first = 0, index = 0;
+    for (unsigned bits = 1; bits <= MAX_BITS; bits++) {
+        value |= (int)take_bits(s, 1);
+        int count = code->count[bits];
+        if (value - count < first) return code->symbols[index + value - first];
+        index += count;
+        first = (first + count) * 2;
+        value *= 2;
+    }
+    fail(s, "a code that stands for nothing");
+}
+
+static void need_room(const stream *s, uint64_t n) {
+    if (s->size - s->done < n) fail(s, "it gives more bytes than it should");
+}
+
+static void copy_stored(stream *s) {
+    s->bits = 0; /* the block begins at a byte */
+    s->next -= s->n_bits / 8;
+    s->n_bits = 0;
+    if (!pel_within(s->in, s->next, 4)) fail(s, "it is cut off");
+    uint16_t len = pel_le16(s->in.ptr + s->next), check = pel_le16(s->in.ptr + s->next + 2);
+    s->next += 4;
+    if ((len ^ check) != 0xFFFF) fail(s, "the length of a stored block is wrong");
+    if (!pel_within(s->in, s->next, len)) fail(s, "it is cut off");
+    need_room(s, len);
+    memcpy(s->out + s->done, s->in.ptr + s->next, len);
+    s->next += len;
+    s->done += len;
+}
+
+static void expand(stream *s, const huffman *literals, const huffman *distances) {
+    static const uint16_t length_base[] = { 3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                            31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258 };
+    static const uint8_t length_bits[] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                           2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0 };
+    static const uint16_t distance_base[] = { 1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                              33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                              1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577 };
+    static const uint8_t distance_bits[] = { 0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                             6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13 };
+    for (;;) {
+        unsigned symbol = take_symbol(s, literals);
+        if (symbol < 256) {
+            need_room(s, 1);
+            s->out[s->done++] = (char)symbol;
+            continue;
+        }
+        if (symbol == 256) return;
+        symbol -= 257;
+        if (symbol >= PEL_COUNT(length_base)) fail(s, "an unknown length");
+        unsigned length = length_base[symbol] + take_bits(s, length_bits[symbol]);
+        symbol = take_symbol(s, distances);
+        if (symbol >= PEL_COUNT(distance_base)) fail(s, "an unknown distance");
+        unsigned distance = distance_base[symbol] + take_bits(s, distance_bits[symbol]);
+        if (distance > s->done) fail(s, "a distance goes back before the start");
+        need_room(s, length);
+        for (unsigned i = 0; i < length; i++, s->done++) s->out[s->done] = s->out[s->done - distance];
+    }
+}
+
+static void expand_fixed(stream *s) {
+    uint8_t lengths[N_LITERALS];
+    huffman literals, distances;
+    memset(lengths, 8, 144);
+    memset(lengths + 144, 9, 112);
+    memset(lengths + 256, 7, 24);
+    memset(lengths + 280, 8, 8);
+    build(s, &literals, lengths, N_LITERALS);
+    memset(lengths, 5, 30);
+    build(s, &distances, lengths, 30);
+    expand(s, &literals, &distances);
+}
+
+static void expand_dynamic(stream *s) {
+    static const uint8_t order[] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
+    uint8_t lengths[N_LITERALS + N_DISTANCES] = { 0 };
+    huffman of_lengths, literals, distances;
+    unsigned n_literals = take_bits(s, 5) + 257, n_distances = take_bits(s, 5) + 1, n_lengths = take_bits(s, 4) + 4;
+    if (n_literals > 286 || n_distances > 30) fail(s, "too many codes");
+    for (unsigned i = 0; i < n_lengths; i++) lengths[order[i]] = (uint8_t)take_bits(s, 3);
+    build(s, &of_lengths, lengths, 19);
+    memset(lengths, 0, 19);
+    for (unsigned i = 0; i < n_literals + n_distances;) {
+        unsigned symbol = take_symbol(s, &of_lengths);
+        if (symbol < 16) {
+            lengths[i++] = (uint8_t)symbol;
+            continue;
+        }
+        if (symbol == 16 && !i) fail(s, "the first length repeats one before it");
+        uint8_t repeated = symbol == 16 ? lengths[i - 1] : 0;
+        unsigned n = symbol == 16 ? 3 + take_bits(s, 2) : symbol == 17 ? 3 + take_bits(s, 3) : 11 + take_bits(s, 7);
+        if (i + n > n_literals + n_distances) fail(s, "more lengths than codes");
+        memset(lengths + i, repeated, n);
+        i += n;
+    }
+    build(s, &literals, lengths, n_literals);
+    build(s, &distances, lengths + n_literals, n_distances);
+    expand(s, &literals, &distances);
+}
+
+/* Returns how many bytes of packed were used. */
+static uint64_t inflate_blocks(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size) {
+    stream s = { .ctx = ctx, .in = packed, .at = at, .out = out, .size = size };
+    bool is_last;
+    do {
+        is_last = take_bits(&s, 1);
+        switch (take_bits(&s, 2)) {
+        case 0: copy_stored(&s); break;
+        case 1: expand_fixed(&s); break;
+        case 2: expand_dynamic(&s); break;
+        default: fail(&s, "an unknown kind of block");
+        }
+    } while (!is_last);
+    if (s.done != size) fail(&s, "it gives fewer bytes than it should");
+    return s.next - s.n_bits / 8;
+}
+
+void pel_inflate(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size) {
+    if (inflate_blocks(ctx, packed, at, out, size) != packed.len)
+        pel_throw(ctx, PEL_E_FORMAT, at, "deflated data: something stands behind its end");
+}
+
+static uint32_t adler32(const char *bytes, uint64_t size) {
+    uint32_t a = 1, b = 0;
+    for (uint64_t i = 0; i < size; i++) {
+        a = (a + (unsigned char)bytes[i]) % 65521;
+        b = (b + a) % 65521;
+    }
+    return b << 16 | a;
+}
+
+void pel_inflate_zlib(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size) {
+    const unsigned char *p = (const unsigned char *)packed.ptr;
+    if (packed.len < 6 || (p[0] & 15) != 8 || (p[0] << 8 | p[1]) % 31 || p[1] & 32)
+        pel_throw(ctx, PEL_E_FORMAT, at, "zlib data: the header is wrong");
+    uint64_t used = inflate_blocks(ctx, pel_str_cut(packed, 2, packed.len - 4), at + 2, out, size);
+    const unsigned char *sum = p + 2 + used; /* at least four bytes were kept back for it */
+    if (((uint32_t)sum[0] << 24 | (uint32_t)sum[1] << 16 | (uint32_t)sum[2] << 8 | sum[3]) != adler32(out, size))
+        pel_throw(ctx, PEL_E_FORMAT, at, "zlib data: the checksum is wrong");
+}
+
+/* ---- checksums ---- */
+
+/* Four bits at a time: the tables are two lines, and what is checked is small. */
+static uint32_t crc(pel_str s, const uint32_t *table) {
+    uint32_t sum = ~0u;
+    for (size_t i = 0; i < s.len; i++) {
+        sum ^= (unsigned char)s.ptr[i];
+        sum = sum >> 4 ^ table[sum & 15];
+        sum = sum >> 4 ^ table[sum & 15];
+    }
+    return ~sum;
+}
+
+uint32_t pel_crc32(pel_str s) {
+    static const uint32_t table[16] = { 0x00000000, 0x1DB71064, 0x3B6E20C8, 0x26D930AC, 0x76DC4190, 0x6B6B51F4,
+                                        0x4DB26158, 0x5005713C, 0xEDB88320, 0xF00F9344, 0xD6D6A3E8, 0xCB61B38C,
+                                        0x9B64C2B0, 0x86D3D2D4, 0xA00AE278, 0xBDBDF21C };
+    return crc(s, table);
+}
+
+uint32_t pel_crc32c(pel_str s) {
+    static const uint32_t table[16] = { 0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3,
+                                        0x61C69362, 0x7198540D, 0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9,
+                                        0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75 };
+    return crc(s, table);
+}

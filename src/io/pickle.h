@@ -1,0 +1,94 @@
+/* Pickles, read by a machine that builds descriptions and calls nothing.
+ *
+ * What unpickling would compute becomes a graph of objects that say how they would come about: "the result of
+ * calling posix.system with these arguments". Sharing stays sharing, so a graph is never larger than its
+ * file; whoever walks it must expect to meet an object again, and cycles.
+ *
+ * Where Python's unpickler would fail, this one may go on: it must never stop before code that would run. */
+#ifndef PEL_IO_PICKLE_H
+#define PEL_IO_PICKLE_H
+
+#include "base/map.h"
+#include "io/finding.h"
+
+typedef enum pel_pickle_kind {
+    PEL_P_NONE,
+    PEL_P_BOOL,
+    PEL_P_INT,
+    PEL_P_FLOAT,
+    PEL_P_STR,
+    PEL_P_BYTES,
+    PEL_P_BUFFER, /* out-of-band data of protocol 5 */
+    /* from here on things can be put into it */
+    PEL_P_TUPLE,
+    PEL_P_LIST,
+    PEL_P_DICT,
+    PEL_P_SET,
+    PEL_P_FROZENSET,
+    PEL_P_GLOBAL,     /* module.name, imported */
+    PEL_P_CALL,       /* callable(*args); items: what was then put into it, as into a list or dict */
+    PEL_P_NEW,        /* callable.__new__(callable, *args, **kwargs); items likewise */
+    PEL_P_PERSISTENT, /* the id that the file's reader must resolve; torch: a storage */
+} pel_pickle_kind;
+
+typedef struct pel_pickled pel_pickled;
+
+typedef struct pel_pickled_global {
+    pel_str module, name;
+    bool is_computed; /* the pickle computes what to import: the names are not to be known */
+} pel_pickled_global;
+
+typedef struct pel_pickled_call {
+    pel_pickled *callable, *args, *kwargs; /* args: a tuple, or whatever stood there; kwargs: mostly NULL */
+} pel_pickled_call;
+
+struct pel_pickled {
+    uint8_t kind; /* enum pel_pickle_kind */
+    bool is_big;  /* INT beyond 64 bits: text holds its little-endian bytes, or its digits if is_text */
+    bool is_text;
+    uint64_t at; /* offset of the opcode that made it; 0 for values without a place of their own */
+    union {
+        int64_t integer; /* BOOL, INT */
+        double real;
+        pel_str text; /* STR (UTF-8), BYTES */
+        const pel_pickled_global *global;
+        const pel_pickled_call *call; /* CALL, NEW */
+        pel_pickled *id;              /* PERSISTENT */
+    };
+    PEL_VEC(pel_pickled *) items;      /* elements; DICT: key, value, key, value */
+    struct pel_pickled_states *states; /* BUILD: what __setstate__ or __dict__ would get; NULL: never */
+};
+
+typedef struct pel_pickled_states {
+    PEL_VEC(pel_pickled *) list;
+} pel_pickled_states;
+
+typedef struct pel_pickle {
+    pel_pickled *root;              /* what load() would return; NULL if it would fail before */
+    PEL_VEC(pel_pickled *) globals; /* every name that would be imported, in order */
+    PEL_VEC(pel_pickled *) calls;   /* every call, in order: CALL and NEW */
+    PEL_VEC(pel_pickled *) builds;  /* every object that got a state, in order */
+    uint64_t end;                   /* offset behind the STOP, from the start of the pickle */
+    int protocol;                   /* of its PROTO opcode, 0 without */
+    bool failed;                    /* what was read before the fault is all there */
+    pel_err fault;
+} pel_pickle;
+
+/* Reads one pickle at the start of bytes. base: offset of bytes in its file. An unpickler would fail where failed is
+ * set: code that stands before the fault would have run, so what was read is given back all the same. Throws only if
+ * memory or steps run out. */
+pel_pickle *pel_pickle_read(pel_ctx *ctx, pel_str bytes, uint64_t base, pel_str member, pel_findings *findings);
+/* Whether bytes look like the start of a pickle of any protocol. */
+bool pel_is_pickle(pel_str bytes);
+
+bool pel_pickled_is_global(const pel_pickled *object, const char *module, const char *name);
+/* The value of a dict's text key, the last if there are several; NULL if there is none. */
+pel_pickled *pel_pickled_get(const pel_pickled *dict, const char *key);
+/* The dict that an object's __dict__ becomes through BUILD, or NULL. */
+pel_pickled *pel_pickled_state(const pel_pickled *object);
+/* Argument i of a CALL or NEW, or NULL. */
+pel_pickled *pel_pickled_argument(const pel_pickled *call, uint32_t i);
+/* The object as Python would write it, shortened: it may be huge, shared or cyclic. */
+void pel_pickled_show(pel_buf *out, const pel_pickled *object);
+
+#endif

@@ -1,0 +1,281 @@
+#include "io/zip.h"
+
+#include "io/bytes.h"
+#include "io/inflate.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#define END_SIZE 22 /* of the end of central directory record, without its comment */
+#define END_SIGNATURE 0x06054B50u
+#define END64_SIGNATURE 0x06064B50u
+#define LOCATOR64_SIGNATURE 0x07064B50u
+#define ENTRY_SIGNATURE 0x02014B50u
+#define LOCAL_SIGNATURE 0x04034B50u
+#define ENTRY_SIZE 46
+#define LOCAL_SIZE 30
+#define MAX_MEMBERS 1000000u
+#define BOMB_RATIO 100                 /* inflated to packed; honest data stays far below */
+#define BOMB_SIZE ((uint64_t)64 << 20) /* what is smaller harms nobody */
+
+bool pel_is_zip(pel_str bytes) { return bytes.len >= END_SIZE && pel_le32(bytes.ptr) == LOCAL_SIGNATURE; }
+
+typedef struct directory {
+    uint64_t count, size, offset;
+    uint64_t end; /* where the end record begins */
+} directory;
+
+/* Whether an end record at `at` has a directory before it, where it says or right before itself. */
+static bool is_end(pel_str bytes, uint64_t at) {
+    if (pel_le32(bytes.ptr + at) != END_SIGNATURE) return false;
+    uint64_t size = pel_le32(bytes.ptr + at + 12), offset = pel_le32(bytes.ptr + at + 16);
+    if (size == 0xFFFFFFFFu || offset == 0xFFFFFFFFu) return true;
+    if (size < ENTRY_SIZE) return size == 0;
+    return (pel_within(bytes, offset, 4) && pel_le32(bytes.ptr + offset) == ENTRY_SIGNATURE) ||
+           (size <= at && pel_le32(bytes.ptr + at - size) == ENTRY_SIGNATURE);
+}
+
+/* Several end records: which one counts depends on the reader. The last one is ours. */
+static bool find_end(pel_ctx *ctx, pel_str bytes, uint64_t *found, pel_findings *findings) {
+    uint64_t lowest = bytes.len > END_SIZE + 0xFFFF ? bytes.len - END_SIZE - 0xFFFF : 0;
+    bool any = false;
+    for (uint64_t at = bytes.len - END_SIZE + 1; at-- > lowest;) {
+        if (!is_end(bytes, at)) continue;
+        if (any) {
+            pel_find(ctx, findings, PEL_DANGER, "several-directories", (pel_str){ "", 0 }, at,
+                     PEL_STR("a second end of central directory: readers may choose another archive"));
+            break;
+        }
+        if (at + END_SIZE + pel_le16(bytes.ptr + at + 20) != bytes.len)
+            pel_find(ctx, findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, at,
+                     PEL_STR("the archive does not end where its end record says"));
+        *found = at;
+        any = true;
+    }
+    return any;
+}
+
+bool pel_has_zip_inside(pel_str bytes) {
+    if (bytes.len < END_SIZE) return false;
+    uint64_t lowest = bytes.len > END_SIZE + 0xFFFF ? bytes.len - END_SIZE - 0xFFFF : 0;
+    for (uint64_t at = bytes.len - END_SIZE + 1; at-- > lowest;)
+        if (is_end(bytes, at)) return true;
+    return false;
+}
+
+static directory read_end(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
+    directory d = { 0 };
+    if (bytes.len < END_SIZE || !find_end(ctx, bytes, &d.end, findings))
+        pel_throw(ctx, PEL_E_FORMAT, bytes.len, "no end of central directory: the archive is cut off");
+    const char *end = bytes.ptr + d.end;
+    d.count = pel_le16(end + 10);
+    d.size = pel_le32(end + 12);
+    d.offset = pel_le32(end + 16);
+    if (pel_le16(end + 4) || pel_le16(end + 6))
+        pel_throw(ctx, PEL_E_UNSUPPORTED, d.end, "an archive of several volumes");
+    if (d.count == 0xFFFF || d.size == 0xFFFFFFFFu || d.offset == 0xFFFFFFFFu) {
+        if (d.end < 20 || pel_le32(end - 20) != LOCATOR64_SIGNATURE)
+            pel_throw(ctx, PEL_E_FORMAT, d.end, "the zip64 locator is missing");
+        uint64_t at = pel_le64(end - 20 + 8);
+        if (!pel_within(bytes, at, 56) || pel_le32(bytes.ptr + at) != END64_SIGNATURE)
+            pel_throw(ctx, PEL_E_FORMAT, at, "the zip64 end record is not where the locator says");
+        d.count = pel_le64(bytes.ptr + at + 32);
+        d.size = pel_le64(bytes.ptr + at + 40);
+        d.offset = pel_le64(bytes.ptr + at + 48);
+    }
+    if (d.count > MAX_MEMBERS) pel_throw(ctx, PEL_E_TOO_BIG, d.end, "more than %u members", MAX_MEMBERS);
+    if (!pel_within(bytes, d.offset, d.size) || d.offset + d.size > d.end)
+        pel_throw(ctx, PEL_E_FORMAT, d.end, "the central directory lies outside of the file");
+    return d;
+}
+
+/* Sizes and offset that do not fit 32 bits stand in an extra field, in this order, only those that are needed. */
+static void read_zip64(const char *extra, size_t len, uint64_t *const *fields, int n_fields) {
+    for (size_t at = 0; at + 4 <= len;) {
+        uint16_t id = pel_le16(extra + at), size = pel_le16(extra + at + 2);
+        at += 4;
+        if (size > len - at) return;
+        if (id == 1) {
+            size_t used = 0;
+            for (int i = 0; i < n_fields; i++) {
+                if (*fields[i] != 0xFFFFFFFFu || used + 8 > size) continue;
+                *fields[i] = pel_le64(extra + at + used);
+                used += 8;
+            }
+            return;
+        }
+        at += size;
+    }
+}
+
+static bool has_tricks(pel_str name) {
+    if (!name.len || name.ptr[0] == '/' || memchr(name.ptr, '\\', name.len) || memchr(name.ptr, 0, name.len))
+        return true;
+    if (name.len > 1 && name.ptr[1] == ':') return true;
+    for (size_t start = 0; start < name.len;) {
+        size_t end = start;
+        while (end < name.len && name.ptr[end] != '/') end++;
+        if (end - start == 2 && name.ptr[start] == '.' && name.ptr[start + 1] == '.') return true;
+        start = end + 1;
+    }
+    return false;
+}
+
+/* The local header repeats the entry: where they differ, a reader that trusts one sees another file. */
+static void check_local(pel_ctx *ctx, pel_str bytes, pel_zip_member *member, uint16_t flags, pel_findings *findings) {
+    const char *why = NULL;
+    if (!pel_within(bytes, member->header, LOCAL_SIZE) || pel_le32(bytes.ptr + member->header) != LOCAL_SIGNATURE) {
+        pel_find(ctx, findings, PEL_SUSPECT, "no-local-header", member->name, member->header,
+                 PEL_STR("the directory points to what is no member"));
+        return;
+    }
+    const char *local = bytes.ptr + member->header;
+    uint16_t name_len = pel_le16(local + 26), extra_len = pel_le16(local + 28);
+    member->offset = member->header + LOCAL_SIZE + name_len + extra_len;
+    if (!pel_within(bytes, member->offset, member->packed)) {
+        pel_find(ctx, findings, PEL_SUSPECT, "outside", member->name, member->header,
+                 PEL_STR("the data goes beyond the end of the file"));
+        return;
+    }
+    member->in_file = true;
+    uint64_t size = pel_le32(local + 22), packed = pel_le32(local + 18);
+    uint64_t *const fields[] = { &size, &packed };
+    read_zip64(local + LOCAL_SIZE + name_len, extra_len, fields, 2);
+    bool sizes_later = pel_le16(local + 6) & 8; /* in a descriptor behind the data */
+    if (!pel_str_eq((pel_str){ local + LOCAL_SIZE, name_len }, member->name))
+        why = "the name";
+    else if (pel_le16(local + 8) != member->method)
+        why = "the method";
+    else if ((pel_le16(local + 6) ^ flags) & 1)
+        why = "the encryption flag";
+    else if (!sizes_later && (size != member->size || packed != member->packed))
+        why = "the size";
+    else if (!sizes_later && pel_le32(local + 14) != member->crc)
+        why = "the checksum";
+    if (why)
+        pel_find(ctx, findings, PEL_SUSPECT, "headers-disagree", member->name, member->header,
+                 pel_format(ctx, "directory and local header disagree about %s", why));
+    if (flags & 1)
+        pel_find(ctx, findings, PEL_SUSPECT, "encrypted", member->name, member->header, PEL_STR("marked as encrypted"));
+    member->readable = !why && !(flags & 1);
+}
+
+static int by_header(const void *a, const void *b) {
+    const pel_zip_member *x = *(const pel_zip_member *const *)a, *y = *(const pel_zip_member *const *)b;
+    return (x->header > y->header) - (x->header < y->header);
+}
+
+/* Some readers do not tell small letters from capitals, torch's among them. */
+static int compare_folded(pel_str a, pel_str b) {
+    for (size_t i = 0; i < a.len && i < b.len; i++) {
+        int x = tolower((unsigned char)a.ptr[i]), y = tolower((unsigned char)b.ptr[i]);
+        if (x != y) return x - y;
+    }
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+static int by_name(const void *a, const void *b) {
+    const pel_zip_member *x = *(const pel_zip_member *const *)a, *y = *(const pel_zip_member *const *)b;
+    int order = compare_folded(x->name, y->name);
+    return order ? order : (x > y) - (x < y);
+}
+
+static void check_together(pel_ctx *ctx, pel_zip *zip, const directory *d, pel_findings *findings) {
+    uint32_t n = zip->members.n;
+    if (!n) return;
+    pel_zip_member **sorted = pel_new_array(ctx, n, pel_zip_member *);
+    for (uint32_t i = 0; i < n; i++) sorted[i] = &zip->members.at[i];
+    qsort(sorted, n, sizeof *sorted, by_name);
+    for (uint32_t i = 1; i < n; i++)
+        if (compare_folded(sorted[i]->name, sorted[i - 1]->name) == 0)
+            pel_find(ctx, findings, PEL_DANGER, "duplicate-member", sorted[i]->name, sorted[i]->header,
+                     PEL_STR("two members of one name: which of them is read depends on the reader"));
+    qsort(sorted, n, sizeof *sorted, by_header);
+    if (sorted[0]->header)
+        pel_find(ctx, findings, PEL_SUSPECT, "leading-data", (pel_str){ "", 0 }, 0,
+                 pel_format(ctx, "%llu bytes before the first member", (unsigned long long)sorted[0]->header));
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t end = sorted[i]->offset + sorted[i]->packed;
+        uint64_t next = i + 1 < n ? sorted[i + 1]->header : d->offset;
+        if (sorted[i]->in_file && end > next) {
+            pel_find(ctx, findings, PEL_DANGER, "overlap", sorted[i]->name, sorted[i]->header,
+                     i + 1 < n ? pel_format(ctx, "its bytes are also bytes of %.*s", PEL_FMT(sorted[i + 1]->name))
+                               : PEL_STR("its bytes reach into the directory"));
+            sorted[i]->readable = false;
+        }
+        if (sorted[i]->in_file && end + 64 * 1024 < next)
+            pel_find(ctx, findings, PEL_SUSPECT, "gap", sorted[i]->name, end,
+                     pel_format(ctx, "%llu bytes behind it belong to no member", (unsigned long long)(next - end)));
+    }
+}
+
+pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
+    pel_zip *zip = pel_new(ctx, pel_zip);
+    zip->bytes = bytes;
+    directory d = read_end(ctx, bytes, findings);
+    uint64_t at = d.offset, limit = d.offset + d.size;
+    for (uint64_t i = 0; i < d.count; i++) {
+        if (limit - at < ENTRY_SIZE || pel_le32(bytes.ptr + at) != ENTRY_SIGNATURE)
+            pel_throw(ctx, PEL_E_FORMAT, at, "entry %llu of the central directory is broken", (unsigned long long)i);
+        const char *entry = bytes.ptr + at;
+        uint16_t name_len = pel_le16(entry + 28), extra_len = pel_le16(entry + 30), comment_len = pel_le16(entry + 32);
+        uint64_t whole = (uint64_t)ENTRY_SIZE + name_len + extra_len + comment_len;
+        if (whole > limit - at) pel_throw(ctx, PEL_E_FORMAT, at, "an entry is longer than the central directory");
+        pel_zip_member member = {
+            .name = { entry + ENTRY_SIZE, name_len },
+            .method = pel_le16(entry + 10),
+            .crc = pel_le32(entry + 16),
+            .packed = pel_le32(entry + 20),
+            .size = pel_le32(entry + 24),
+            .header = pel_le32(entry + 42),
+        };
+        uint64_t *const fields[] = { &member.size, &member.packed, &member.header };
+        read_zip64(entry + ENTRY_SIZE + name_len, extra_len, fields, 3);
+        check_local(ctx, bytes, &member, pel_le16(entry + 8), findings);
+        if (has_tricks(member.name))
+            pel_find(ctx, findings, PEL_DANGER, "path", member.name, at,
+                     PEL_STR("the name leads out of the folder that the archive is unpacked in"));
+        if (member.method == 0 && member.packed != member.size) member.readable = false;
+        if (member.size >= BOMB_SIZE && member.size / BOMB_RATIO > member.packed)
+            pel_find(ctx, findings, PEL_DANGER, "zip-bomb", member.name, member.header,
+                     pel_format(ctx, "%llu bytes grow to %llu", (unsigned long long)member.packed,
+                                (unsigned long long)member.size));
+        pel_push(ctx, &zip->members, member);
+        at += whole;
+    }
+    if (at != limit)
+        pel_find(ctx, findings, PEL_SUSPECT, "directory-size", (pel_str){ "", 0 }, at,
+                 PEL_STR("the central directory has bytes behind its last entry"));
+    check_together(ctx, zip, &d, findings);
+    return zip;
+}
+
+const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name) {
+    for (uint32_t i = 0; i < zip->members.n; i++)
+        if (pel_str_eq(zip->members.at[i].name, name)) return &zip->members.at[i];
+    return NULL;
+}
+
+pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, uint64_t limit,
+                        pel_findings *findings) {
+    if (!member->in_file)
+        pel_throw(ctx, PEL_E_FORMAT, member->header, "the member %.*s is not in the file", PEL_FMT(member->name));
+    if (member->method != 0 && member->method != 8)
+        pel_throw(ctx, PEL_E_UNSUPPORTED, member->header,
+                  "%.*s is packed by method %u; stored and deflated can be read", PEL_FMT(member->name),
+                  member->method);
+    pel_str content = pel_str_cut(zip->bytes, member->offset, member->offset + member->packed);
+    uint64_t size = member->method == 8 ? member->size : member->packed;
+    if (size > limit)
+        pel_throw(ctx, PEL_E_TOO_BIG, member->header, "%.*s would take %llu bytes; at most %llu are read here",
+                  PEL_FMT(member->name), (unsigned long long)size, (unsigned long long)limit);
+    if (member->method == 8) {
+        char *out = pel_alloc_raw(ctx, size + 1);
+        pel_inflate(ctx, content, member->offset, out, size);
+        content = (pel_str){ out, size };
+    }
+    if (pel_crc32(content) != member->crc)
+        pel_find(ctx, findings, PEL_DANGER, "checksum", member->name, member->offset,
+                 PEL_STR("the checksum is wrong: the content was changed, and not every reader looks"));
+    return content;
+}

@@ -1,0 +1,37 @@
+/* Zip archives, read strictly: the central directory says what there is, every local header must agree with
+ * it, and whatever would let two readers see two different archives is a finding. */
+#ifndef PEL_IO_ZIP_H
+#define PEL_IO_ZIP_H
+
+#include "io/finding.h"
+
+typedef struct pel_zip_member {
+    pel_str name;
+    uint16_t method; /* 0 stored, 8 deflated */
+    uint64_t header; /* offset of the local header */
+    uint64_t offset; /* of the data */
+    uint64_t packed, size;
+    uint32_t crc;
+    bool in_file;  /* the data lies within the file: offset counts */
+    bool readable; /* and is not encrypted, overlaps nothing, and its headers agree */
+} pel_zip_member;
+
+typedef struct pel_zip {
+    pel_str bytes;
+    PEL_VEC(pel_zip_member) members; /* in the order of the central directory */
+} pel_zip;
+
+/* Whether the bytes begin as a zip archive. */
+bool pel_is_zip(pel_str bytes);
+/* Whether an archive's directory stands at the end of bytes that begin as something else. */
+bool pel_has_zip_inside(pel_str bytes);
+/* Throws PEL_E_FORMAT if there is no directory that can be read at all. */
+pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
+/* The first member of that name; NULL if there is none. */
+const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name);
+/* The member's content: a slice of the file if stored, else inflated. Throws if it can't be had or is larger than
+ * limit. A wrong checksum, and trouble that other readers ignore, are findings: somebody would read it. */
+pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, uint64_t limit,
+                        pel_findings *findings);
+
+#endif

@@ -1,0 +1,105 @@
+/* Which format is it? By content, never by name. */
+#include "load/load.h"
+
+#include "io/bytes.h"
+#include "io/safetensors.h"
+
+/* ---- the tree from full names ---- */
+
+#define MAX_PARTS 64        /* of a name; hostile ones have thousands */
+#define MAX_SPLIT_NAME 2048 /* longer names are not split: each prefix is kept */
+
+pel_tree_builder pel_build(pel_ctx *ctx, pel_loaded *out, pel_str name, char separator) {
+    pel_tree_builder builder = { .ctx = ctx, .network = pel_network_new(ctx, name), .findings = &out->findings };
+    builder.network->separator = separator;
+    builder.network->format = out->format;
+    builder.network->root = pel_module_new(ctx, (pel_str){ "", 0 }, (pel_str){ "", 0 });
+    pel_push(ctx, &out->networks, builder.network);
+    return builder;
+}
+
+/* Whether every part of a name has letters, and there are not too many. */
+static bool can_split(const pel_tree_builder *builder, pel_str name) {
+    uint32_t parts = 1;
+    char separator = builder->network->separator;
+    if (!name.len || name.len > MAX_SPLIT_NAME || name.ptr[0] == separator || name.ptr[name.len - 1] == separator)
+        return false;
+    for (size_t i = 1; i < name.len; i++) {
+        if (name.ptr[i] != separator) continue;
+        if (name.ptr[i - 1] == separator) return false;
+        parts++;
+    }
+    return parts <= MAX_PARTS;
+}
+
+pel_module *pel_build_module(pel_tree_builder *builder, pel_str path) {
+    if (!path.len) return builder->network->root;
+    uint64_t key = PEL_KEY(pel_intern(builder->ctx, path.ptr, path.len)), found;
+    if (pel_map_get(&builder->modules, key, &found)) return (pel_module *)(uintptr_t)found;
+    pel_module *parent = builder->network->root;
+    size_t start = 0;
+    if (can_split(builder, path)) {
+        for (start = path.len; start && path.ptr[start - 1] != builder->network->separator;) start--;
+        if (start) parent = pel_build_module(builder, pel_str_cut(path, 0, start - 1)); /* at most MAX_PARTS deep */
+    }
+    pel_module *module = pel_module_new(builder->ctx, pel_str_from(path, start), (pel_str){ "", 0 });
+    pel_push(builder->ctx, &parent->children, module);
+    pel_map_set(builder->ctx, &builder->modules, key, PEL_KEY(module));
+    return module;
+}
+
+void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor) {
+    if (!pel_map_set(builder->ctx, &builder->tensors, PEL_KEY(pel_intern(builder->ctx, full_name.ptr, full_name.len)),
+                     1)) {
+        pel_find(builder->ctx, builder->findings, PEL_SUSPECT, "duplicate-name", full_name, tensor.place.offset,
+                 PEL_STR("two tensors of one name; the first is shown"));
+        return;
+    }
+    size_t start = 0;
+    if (can_split(builder, full_name))
+        for (start = full_name.len; start && full_name.ptr[start - 1] != builder->network->separator;) start--;
+    pel_module *module = pel_build_module(builder, pel_str_cut(full_name, 0, start ? start - 1 : 0));
+    tensor.name = pel_str_from(full_name, start);
+    pel_push(builder->ctx, &module->tensors, tensor);
+}
+
+void pel_build_unknown(pel_tree_builder *builder, pel_str what, pel_str why) {
+    pel_push(builder->ctx, &builder->network->unknown, (pel_unknown){ .what = what, .why = why });
+}
+
+void pel_build_argument(pel_tree_builder *builder, pel_module *module, pel_str name, const pel_const *value) {
+    pel_push(builder->ctx, &module->args, (pel_model_argument){ name, pel_make_constant(builder->ctx, value) });
+}
+
+bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_str member, uint64_t offset,
+                     uint64_t size) {
+    if (!pel_within(file, offset, size)) return false;
+    pel_stored *stored = pel_new(ctx, pel_stored);
+    stored->bytes = (pel_str){ file.ptr + offset, size };
+    tensor->stored = stored;
+    tensor->place = (pel_place){ .file = member, .offset = offset, .size = size };
+    return true;
+}
+
+/* ---- the formats ---- */
+
+void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
+    pel_str name = { file->name.ptr, file->name.len }, bytes = { file->bytes.ptr, file->bytes.len };
+    into->file = file;
+    if (!bytes.len) pel_throw(ctx, PEL_E_FORMAT, 0, "the file is empty");
+    if (pel_is_zip(bytes)) {
+        into->format = PEL_STR("zip archive");
+        const pel_zip *zip = pel_zip_read(ctx, bytes, &into->findings);
+        if (pel_load_torch_zip(ctx, into, name, zip)) return;
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
+    }
+    if (pel_has_zip_inside(bytes))
+        pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
+                 PEL_STR("a zip archive ends the file, but something else begins it: readers may choose either"));
+    if (pel_is_safetensors(bytes))
+        pel_load_safetensors(ctx, into, name, bytes);
+    else if (pel_is_pickle(bytes))
+        pel_load_torch_legacy(ctx, into, name, bytes);
+    else
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
+}

@@ -1,0 +1,65 @@
+/* Model files -> model trees. Nothing in a file is executed, unpacked or believed unchecked. */
+#ifndef PEL_LOAD_LOAD_H
+#define PEL_LOAD_LOAD_H
+
+#include "io/pickle.h"
+#include "io/zip.h"
+#include "model/model.h"
+
+/* A pickle that the file's usual reader would unpickle. */
+typedef struct pel_loaded_pickle {
+    pel_pickle *pickle;
+    pel_str member;
+    bool is_script; /* of TorchScript, whose reader knows torch's own types and those of the archive, nothing else */
+} pel_loaded_pickle;
+
+/* Python bytecode that the file brings along: a Lambda layer of Keras. */
+typedef struct pel_loaded_code {
+    pel_str member, name;
+    pel_str marshalled;
+} pel_loaded_code;
+
+typedef struct pel_loaded {
+    pel_str format; /* "PyTorch archive", "safetensors" ... */
+    pel_networks networks;
+    pel_findings findings;
+    PEL_VEC(pel_loaded_pickle) pickles;
+    PEL_VEC(pel_loaded_code) codes;
+    const pel_model_file *file;
+} pel_loaded;
+
+/* One file by its content; the name serves messages alone. Throws PEL_E_FORMAT if it is broken, PEL_E_UNSUPPORTED if
+ * it is of no known format. into: what was found out until then stays there. */
+void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into);
+
+/* ---- one reader for each format; each adds networks ---- */
+bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+
+/* ---- shared ---- */
+
+/* Makes the tree from full names: "layer.0.weight" becomes the tensor weight of the module layer.0. */
+typedef struct pel_tree_builder {
+    pel_ctx *ctx;
+    pel_network *network;
+    pel_map modules; /* interned path -> module */
+    pel_map tensors; /* interned full name -> 1 */
+    pel_findings *findings;
+} pel_tree_builder;
+
+/* A new network of out, empty but for its root. */
+pel_tree_builder pel_build(pel_ctx *ctx, pel_loaded *out, pel_str name, char separator);
+/* The module of that path, made if there is none. */
+pel_module *pel_build_module(pel_tree_builder *builder, pel_str path);
+/* Names that can't be split (empty parts, hundreds of parts) stay whole, at the root. */
+void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor);
+void pel_build_unknown(pel_tree_builder *builder, pel_str what, pel_str why);
+/* An argument of a module: a constant. */
+void pel_build_argument(pel_tree_builder *builder, pel_module *module, pel_str name, const pel_const *value);
+
+/* A tensor's content at an offset of a file, checked: false if it lies outside. */
+bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_str member, uint64_t offset,
+                     uint64_t size);
+
+#endif

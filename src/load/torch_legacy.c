@@ -1,0 +1,118 @@
+/* torch.save before 1.6: five pickles in a row (magic number, protocol, system, object, storage keys), then each
+ * storage as its element count and its bytes. Any other pickle is read as well: it may hold tensors. */
+#include "io/bytes.h"
+#include "load/torch_objects.h"
+
+/* 0x1950a86a20f9469cfc6c, as the first pickle holds it. */
+static const char magic[] = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+
+#define MAX_PICKLES 1000 /* in a row */
+
+typedef struct legacy {
+    pel_ctx *ctx;
+    pel_loaded *out;
+    pel_str bytes;
+    uint64_t at;    /* behind what was read */
+    pel_map by_key; /* interned key -> row */
+    pel_map widths; /* interned key -> bytes of an element */
+    PEL_VEC(pel_torch_storage) rows;
+} legacy;
+
+static uint64_t interned(legacy *l, pel_str key) { return PEL_KEY(pel_intern(l->ctx, key.ptr, key.len)); }
+
+static bool storage_of(void *arg, pel_str key, pel_torch_storage *storage) {
+    legacy *l = arg;
+    uint64_t row;
+    if (!pel_map_get(&l->by_key, interned(l, key), &row)) return false;
+    *storage = l->rows.at[row];
+    return true;
+}
+
+static bool is_magic(const pel_pickled *object) {
+    return object->kind == PEL_P_INT && object->is_big && !object->is_text &&
+           pel_str_eq(object->text, (pel_str){ magic, sizeof magic - 1 });
+}
+
+/* The storages' types stand in the persistent ids of the pickle: ("storage", class, key, location, count, view). */
+static void note_widths(legacy *l, const pel_pickle *pickle) {
+    for (uint32_t i = 0; i < pickle->calls.n; i++) {
+        const pel_pickled *storage = pel_pickled_argument(pickle->calls.at[i], 0);
+        const pel_pickled *id = storage && storage->kind == PEL_P_PERSISTENT ? storage->id : NULL;
+        if (!id || id->kind != PEL_P_TUPLE || id->items.n < 3 || id->items.at[1]->kind != PEL_P_GLOBAL ||
+            id->items.at[2]->kind != PEL_P_STR)
+            continue;
+        uint32_t width = pel_dtype_size(pel_storage_dtype(id->items.at[1]->global->name));
+        if (width) pel_map_set(l->ctx, &l->widths, interned(l, id->items.at[2]->text), width);
+    }
+}
+
+static void read_storages(legacy *l, const pel_pickled *keys) {
+    if (keys->kind != PEL_P_LIST) pel_throw(l->ctx, PEL_E_FORMAT, keys->at, "the list of storages is no list");
+    for (uint32_t i = 0; i < keys->items.n; i++) {
+        const pel_pickled *key = keys->items.at[i];
+        if (key->kind != PEL_P_STR) pel_throw(l->ctx, PEL_E_FORMAT, key->at, "the key of a storage is no text");
+        if (!pel_within(l->bytes, l->at, 8))
+            pel_throw(l->ctx, PEL_E_FORMAT, l->bytes.len, "the file is cut off: storage %u of %u is not there", i + 1,
+                      keys->items.n);
+        uint64_t size, width = pel_map_find(&l->widths, interned(l, key->text), 0);
+        if (!width) { /* nobody refers to it, so its elements have no size: what follows can't be found */
+            pel_find(l->ctx, &l->out->findings, PEL_SUSPECT, "unused-storage", key->text, l->at,
+                     PEL_STR("a storage that no tensor uses; the bytes behind it are not looked at"));
+            return;
+        }
+        if (__builtin_mul_overflow(pel_le64(l->bytes.ptr + l->at), width, &size) ||
+            !pel_within(l->bytes, l->at + 8, size))
+            pel_throw(l->ctx, PEL_E_FORMAT, l->at, "the file is cut off: storage %.*s goes beyond its end",
+                      PEL_FMT(key->text));
+        pel_map_set(l->ctx, &l->by_key, interned(l, key->text), l->rows.n);
+        pel_push(l->ctx, &l->rows,
+                 (pel_torch_storage){
+                     .offset = l->at + 8, .size = size, .bytes = pel_str_cut(l->bytes, l->at + 8, l->at + 8 + size) });
+        l->at += 8 + size;
+    }
+    if (l->at != l->bytes.len)
+        pel_find(l->ctx, &l->out->findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, l->at,
+                 PEL_STR("bytes behind the last storage"));
+}
+
+static pel_pickle *next_pickle(legacy *l, const char *what) {
+    pel_str bytes = pel_str_from(l->bytes, l->at);
+    pel_pickle *pickle = pel_pickle_read(l->ctx, bytes, l->at, pel_str_of(what), &l->out->findings);
+    pel_push(l->ctx, &l->out->pickles, (pel_loaded_pickle){ pickle, pel_str_of(what), false });
+    if (pickle->failed) pel_throw(l->ctx, pickle->fault.code, pickle->fault.at, "%s", pickle->fault.what);
+    l->at += pickle->end;
+    return pickle;
+}
+
+/* Somebody's pickle: what stands behind it may be more pickles, for a reader that calls load() again. */
+static void read_plain(legacy *l, pel_str name, const pel_pickled *root) {
+    l->out->format = PEL_STR("pickle");
+    pel_tree_builder builder = pel_build(l->ctx, l->out, name, '.');
+    pel_torch_source source = { storage_of, NULL, l };
+    pel_load_torch_objects(&builder, root, &source);
+    if (l->at == l->bytes.len) return;
+    pel_find(l->ctx, &l->out->findings, PEL_NOTE, "trailing-data", (pel_str){ "", 0 }, l->at,
+             PEL_STR("bytes behind the end of the pickle"));
+    for (int i = 0; i < MAX_PICKLES && pel_is_pickle(pel_str_from(l->bytes, l->at)); i++)
+        next_pickle(l, "later pickle");
+}
+
+void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    legacy l = { .ctx = ctx, .out = out, .bytes = bytes };
+    out->format = PEL_STR("pickle");
+    const pel_pickle *first = next_pickle(&l, "first pickle");
+    if (!is_magic(first->root)) {
+        read_plain(&l, name, first->root);
+        return;
+    }
+    out->format = PEL_STR("PyTorch legacy file");
+    next_pickle(&l, "protocol");
+    next_pickle(&l, "system");
+    const pel_pickle *object = next_pickle(&l, "object");
+    const pel_pickle *keys = next_pickle(&l, "storage keys");
+    note_widths(&l, object);
+    read_storages(&l, keys->root);
+    pel_tree_builder builder = pel_build(ctx, out, name, '.');
+    pel_torch_source source = { storage_of, NULL, &l };
+    pel_load_torch_objects(&builder, object->root, &source);
+}

@@ -1,0 +1,397 @@
+#include "load/torch_objects.h"
+
+#define MAX_DEPTH 100
+#define MAX_DIMS 64
+#define MAX_STEPS 10000000 /* attributes looked at */
+#define MAX_SHARED 20000   /* modules that are there again and again; sharing must not multiply them without end */
+
+typedef struct walker {
+    pel_ctx *ctx;
+    pel_tree_builder *builder;
+    const pel_torch_source *source;
+    pel_map seen;  /* containers that were walked -> their path */
+    pel_map first; /* storage key and offset -> full name of the first tensor there */
+    uint32_t n_shared;
+    uint64_t steps;
+} walker;
+
+typedef struct tensor_parts {
+    const pel_pickled *storage, *size, *stride;
+    int64_t offset;
+    bool has_grad, is_parameter;
+    pel_str dtype;
+} tensor_parts;
+
+static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_role role, int depth);
+
+/* ---- tensors ---- */
+
+pel_str pel_storage_dtype(pel_str class_name) {
+    static const struct {
+        const char *storage, *dtype;
+    } rows[] = {
+        { "FloatStorage", "float32" },
+        { "DoubleStorage", "float64" },
+        { "HalfStorage", "float16" },
+        { "BFloat16Storage", "bfloat16" },
+        { "LongStorage", "int64" },
+        { "IntStorage", "int32" },
+        { "ShortStorage", "int16" },
+        { "CharStorage", "int8" },
+        { "ByteStorage", "uint8" },
+        { "BoolStorage", "bool" },
+        { "ComplexFloatStorage", "complex64" },
+        { "ComplexDoubleStorage", "complex128" },
+        { "QInt8Storage", "qint8" },
+        { "QUInt8Storage", "quint8" },
+        { "QInt32Storage", "qint32" },
+        { "FloatTensor", "float32" },
+        { "UntypedStorage", "uint8" },
+    };
+    for (size_t i = 0; i < PEL_COUNT(rows); i++)
+        if (pel_str_is(class_name, rows[i].storage)) return pel_str_of(rows[i].dtype);
+    return (pel_str){ "", 0 };
+}
+
+static pel_pickled *argument(const pel_pickled *call, uint32_t i) { return pel_pickled_argument(call, i); }
+
+/* A tuple of sizes, torch.Size or not; NULL if it is none. */
+static const pel_pickled *sizes_in(const pel_pickled *object) {
+    if (object && object->kind == PEL_P_CALL && pel_pickled_is_global(object->call->callable, "torch", "Size"))
+        object = argument(object, 0);
+    if (!object || (object->kind != PEL_P_TUPLE && object->kind != PEL_P_LIST) || object->items.n > MAX_DIMS)
+        return NULL;
+    for (uint32_t i = 0; i < object->items.n; i++)
+        if (object->items.at[i]->kind != PEL_P_INT || object->items.at[i]->is_big || object->items.at[i]->integer < 0)
+            return NULL;
+    return object;
+}
+
+static pel_str global_name(const pel_pickled *object) {
+    return object && object->kind == PEL_P_GLOBAL ? object->global->name : (pel_str){ "", 0 };
+}
+
+static bool is_true(const pel_pickled *object) { return object && object->kind == PEL_P_BOOL && object->integer; }
+
+/* Reads callable(*args) as a call of one of torch's rebuilding functions. */
+static bool read_call(const pel_pickled *callable, const pel_pickled *args, tensor_parts *parts, int depth) {
+    if (depth > 4 || !callable || callable->kind != PEL_P_GLOBAL || !args || args->kind != PEL_P_TUPLE) return false;
+    pel_str module = callable->global->module, name = callable->global->name;
+    if (!pel_str_is(module, "torch._utils") && !pel_str_is(module, "torch._tensor")) return false;
+    const pel_pickled *at[8] = { 0 };
+    for (uint32_t i = 0; i < PEL_COUNT(at) && i < args->items.n; i++) at[i] = args->items.at[i];
+    if (pel_str_is(name, "_rebuild_parameter") || pel_str_is(name, "_rebuild_parameter_with_state")) {
+        if (!at[0] || at[0]->kind != PEL_P_CALL ||
+            !read_call(at[0]->call->callable, at[0]->call->args, parts, depth + 1))
+            return false;
+        parts->is_parameter = true;
+        parts->has_grad = is_true(at[1]);
+        return true;
+    }
+    if (pel_str_is(name, "_rebuild_from_type_v2")) return read_call(at[0], at[2], parts, depth + 1);
+    if (pel_str_is(name, "_rebuild_meta_tensor_no_storage")) { /* dtype, size, stride, requires_grad */
+        parts->size = sizes_in(at[1]);
+        parts->dtype = global_name(at[0]);
+        return parts->size != NULL;
+    }
+    if (!pel_str_starts(name, PEL_STR("_rebuild_tensor")) && !pel_str_is(name, "_rebuild_qtensor")) return false;
+    parts->storage = at[0]; /* storage, offset, size, stride, requires_grad, hooks[, dtype] */
+    parts->offset = at[1] && at[1]->kind == PEL_P_INT && !at[1]->is_big ? at[1]->integer : -1;
+    parts->size = sizes_in(at[2]);
+    parts->stride = sizes_in(at[3]);
+    parts->has_grad = is_true(at[4]);
+    if (pel_str_is(name, "_rebuild_tensor_v3")) parts->dtype = global_name(at[6]);
+    return parts->storage && parts->size;
+}
+
+static bool read_tensor(const pel_pickled *object, tensor_parts *parts) {
+    return object->kind == PEL_P_CALL && read_call(object->call->callable, object->call->args, parts, 0);
+}
+
+/* ("storage", class, key, location, count) */
+static bool read_storage(const pel_pickled *storage, pel_str *key, pel_str *dtype) {
+    const pel_pickled *id = storage->kind == PEL_P_PERSISTENT ? storage->id : NULL;
+    if (!id || id->kind != PEL_P_TUPLE || id->items.n < 3 || id->items.at[2]->kind != PEL_P_STR) return false;
+    *key = id->items.at[2]->text;
+    *dtype = pel_storage_dtype(global_name(id->items.at[1]));
+    return true;
+}
+
+static bool is_contiguous(const int64_t *sizes, const int64_t *strides, uint32_t n) {
+    int64_t expected = 1;
+    for (uint32_t i = n; i-- > 0;) {
+        if (sizes[i] != 1 && strides[i] != expected) return false;
+        if (__builtin_mul_overflow(expected, sizes[i], &expected)) return false;
+    }
+    return true;
+}
+
+/* Bytes from the first to the last element of a view; false if that overflows. */
+static bool extent(const int64_t *sizes, const int64_t *strides, uint32_t n, uint64_t width, uint64_t *bytes) {
+    uint64_t last = 0, step;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!sizes[i]) {
+            *bytes = 0;
+            return true;
+        }
+        if (__builtin_mul_overflow((uint64_t)(sizes[i] - 1), (uint64_t)strides[i], &step) ||
+            __builtin_add_overflow(last, step, &last))
+            return false;
+    }
+    return !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(last, width, bytes);
+}
+
+/* Finds the bytes of a tensor within its storage. */
+static void place_tensor(walker *w, const tensor_parts *parts, pel_str key, pel_str name, pel_model_tensor *tensor) {
+    pel_torch_storage storage = { .size = 0 };
+    if (!w->source->storage(w->source->arg, key, &storage)) {
+        pel_find(w->ctx, w->builder->findings, PEL_NOTE, "no-storage", name, 0,
+                 PEL_STR("the bytes of the tensor are not in the file"));
+        return;
+    }
+    uint32_t n = tensor->shape.n;
+    int64_t sizes[MAX_DIMS], strides[MAX_DIMS], step = 1;
+    bool has_strides = parts->stride && parts->stride->items.n == n;
+    for (uint32_t i = n; i-- > 0;) {
+        sizes[i] = tensor->shape.dims[i].size;
+        strides[i] = has_strides ? parts->stride->items.at[i]->integer : step;
+        if (__builtin_mul_overflow(step, sizes[i], &step)) step = INT64_MAX;
+    }
+    uint64_t begin, size, width = pel_dtype_size(tensor->dtype);
+    if (!width) return;
+    if (parts->offset < 0 || __builtin_mul_overflow((uint64_t)parts->offset, width, &begin) ||
+        !extent(sizes, strides, n, width, &size) || begin > storage.size || size > storage.size - begin) {
+        pel_find(w->ctx, w->builder->findings, PEL_SUSPECT, "outside", name, storage.offset,
+                 pel_format(w->ctx, "the tensor reaches beyond its storage of %llu bytes",
+                            (unsigned long long)storage.size));
+        return;
+    }
+    pel_stored *stored = pel_new(w->ctx, pel_stored);
+    if (!is_contiguous(sizes, strides, n)) {
+        int64_t *kept = pel_new_array(w->ctx, n, int64_t);
+        memcpy(kept, strides, n * sizeof *kept);
+        stored->strides = kept;
+    }
+    tensor->place = (pel_place){ .file = storage.member, .offset = storage.offset + begin, .size = size };
+    tensor->stored = stored;
+    stored->unpack = storage.unpack;
+    stored->arg = storage.arg;
+    if (storage.unpack) { /* which part of the storage is wanted */
+        stored->bytes = (pel_str){ NULL, size };
+        tensor->place = (pel_place){ .file = storage.member, .offset = storage.offset, .size = storage.size };
+        if (begin) tensor->stored = NULL; /* a view into a packed storage: nobody writes that */
+    } else {
+        stored->bytes = pel_str_cut(storage.bytes, begin, begin + size);
+    }
+}
+
+static void add_tensor(walker *w, const tensor_parts *parts, pel_str full_name, pel_tensor_role role) {
+    int64_t dims[MAX_DIMS];
+    for (uint32_t i = 0; i < parts->size->items.n; i++) dims[i] = parts->size->items.at[i]->integer;
+    pel_model_tensor tensor = { .role = role, .dtype = parts->dtype };
+    tensor.shape = pel_shape_of(w->ctx, dims, parts->size->items.n);
+    tensor.frozen = parts->is_parameter && !parts->has_grad;
+    pel_str key, dtype;
+    if (parts->storage && read_storage(parts->storage, &key, &dtype)) {
+        if (!tensor.dtype.len) tensor.dtype = dtype;
+        place_tensor(w, parts, key, full_name, &tensor);
+        pel_str place = pel_format(w->ctx, "%.*s@%lld", PEL_FMT(key), (long long)parts->offset);
+        uint64_t place_key = PEL_KEY(pel_intern(w->ctx, place.ptr, place.len)), first, count;
+        if (pel_map_get(&w->first, place_key, &first)) {
+            tensor.tied_to = *(const pel_str *)(uintptr_t)first;
+        } else if (pel_shape_count(&tensor.shape, &count) && count) {
+            pel_str *kept = pel_new(w->ctx, pel_str);
+            *kept = full_name;
+            pel_map_set(w->ctx, &w->first, place_key, PEL_KEY(kept));
+        }
+    }
+    pel_build_tensor(w->builder, full_name, tensor);
+}
+
+/* ---- containers ---- */
+
+static pel_str join(walker *w, pel_str path, pel_str name) {
+    return pel_full_name(w->ctx, w->builder->network, path, name);
+}
+
+static pel_str key_text(walker *w, const pel_pickled *key) {
+    if (key->kind == PEL_P_STR) return key->text;
+    if (key->kind == PEL_P_INT && !key->is_big) return pel_format(w->ctx, "%lld", (long long)key->integer);
+    return (pel_str){ "", 0 };
+}
+
+static void walk_items(walker *w, const pel_pickled *dict, pel_str path, pel_tensor_role role, int depth) {
+    for (uint32_t i = 0; i + 1 < dict->items.n; i += 2) {
+        if (dict->items.at[i + 1]->kind < PEL_P_TUPLE) continue;
+        pel_str key = key_text(w, dict->items.at[i]);
+        if (key.len) walk(w, dict->items.at[i + 1], join(w, path, key), role, depth + 1);
+    }
+}
+
+/* ---- modules ---- */
+
+static const pel_pickled *class_of(const pel_pickled *object) {
+    const pel_pickled *callable = object->call->callable;
+    if (callable->kind == PEL_P_GLOBAL && pel_str_is(callable->global->name, "_reconstructor"))
+        callable = argument(object, 0);
+    return callable && callable->kind == PEL_P_GLOBAL ? callable : NULL;
+}
+
+/* Plain values, and short tuples and lists of them, as expressions; NULL for all else. */
+static pel_node *plain_value(pel_ctx *ctx, const pel_pickled *value, int depth) {
+    switch ((pel_pickle_kind)value->kind) {
+    case PEL_P_NONE: return pel_make_constant(ctx, &pel_none);
+    case PEL_P_BOOL: return pel_make_constant(ctx, pel_const_bool(value->integer != 0));
+    case PEL_P_INT: return value->is_big ? NULL : pel_make_constant(ctx, pel_const_int(ctx, value->integer));
+    case PEL_P_FLOAT: return pel_make_constant(ctx, pel_const_float(ctx, value->real));
+    case PEL_P_STR: return value->text.len > 200 ? NULL : pel_make_constant(ctx, pel_const_str(ctx, value->text));
+    case PEL_P_TUPLE:
+    case PEL_P_LIST: {
+        if (depth > 2 || value->items.n > 16) return NULL;
+        pel_node *node = pel_node_new(ctx, value->kind == PEL_P_TUPLE ? PEL_Tuple : PEL_List);
+        pel_nodes *elements = value->kind == PEL_P_TUPLE ? &node->Tuple.elts : &node->List.elts;
+        for (uint32_t i = 0; i < value->items.n; i++) {
+            pel_node *element = plain_value(ctx, value->items.at[i], depth + 1);
+            if (!element) return NULL;
+            pel_nodes_push(ctx, elements, element);
+        }
+        return node;
+    }
+    default: return NULL;
+    }
+}
+
+/* What a module keeps in its attributes is mostly what it was made with. */
+static void add_arguments(walker *w, pel_module *module, const pel_pickled *state) {
+    for (uint32_t i = 0; i + 1 < state->items.n; i += 2) {
+        const pel_pickled *key = state->items.at[i], *value = state->items.at[i + 1];
+        if (key->kind != PEL_P_STR || !key->text.len || key->text.ptr[0] == '_' || pel_str_is(key->text, "training"))
+            continue;
+        pel_node *plain = plain_value(w->ctx, value, 0);
+        if (plain && value->kind != PEL_P_NONE)
+            pel_push(w->ctx, &module->args, (pel_model_argument){ key->text, plain });
+    }
+}
+
+/* A set as protocol 4 has it, or set(["a", "b"]) as the older ones: then set is the tuple of arguments. */
+static bool is_in_set(const pel_pickled *set, pel_str name) {
+    if (set && set->kind == PEL_P_CALL) set = argument(set, 0);
+    for (uint32_t i = 0; set && i < set->items.n; i++)
+        if (set->items.at[i]->kind == PEL_P_STR && pel_str_eq(set->items.at[i]->text, name)) return true;
+    return false;
+}
+
+static void walk_buffers(walker *w, const pel_pickled *state, const pel_pickled *buffers, pel_str path, int depth) {
+    const pel_pickled *passing = pel_pickled_get(state, "_non_persistent_buffers_set");
+    for (uint32_t i = 0; i + 1 < buffers->items.n; i += 2) {
+        const pel_pickled *key = buffers->items.at[i];
+        if (key->kind != PEL_P_STR) continue;
+        pel_tensor_role role = is_in_set(passing, key->text) ? PEL_VOLATILE_BUFFER : PEL_BUFFER;
+        walk(w, buffers->items.at[i + 1], join(w, path, key->text), role, depth + 1);
+    }
+}
+
+/* Attributes of a TorchScript object, in the order of its class: tensors, then the modules among the rest. */
+static void walk_script(walker *w, const pel_pickled *class, const pel_pickled *state, pel_str path, int depth) {
+    for (int pass = 0; pass < 3; pass++) {
+        for (uint32_t i = 0; i + 1 < state->items.n; i += 2) {
+            const pel_pickled *key = state->items.at[i], *value = state->items.at[i + 1];
+            tensor_parts parts = { .dtype = { "", 0 } };
+            if (key->kind != PEL_P_STR || !key->text.len) continue;
+            bool is_tensor = read_tensor(value, &parts);
+            pel_script_role role =
+                is_tensor ? w->source->role(w->source->arg, class->global->module, class->global->name, key->text)
+                          : PEL_SCRIPT_ATTRIBUTE;
+            if (pass == 0 && role == PEL_SCRIPT_PARAMETER)
+                add_tensor(w, &parts, join(w, path, key->text), PEL_PARAMETER);
+            if (pass == 1 && role == PEL_SCRIPT_BUFFER) add_tensor(w, &parts, join(w, path, key->text), PEL_BUFFER);
+            if (pass == 2 && !is_tensor && value->kind == PEL_P_NEW)
+                walk(w, value, join(w, path, key->text), PEL_PARAMETER, depth + 1);
+        }
+    }
+}
+
+/* A whole nn.Module (its __dict__ has _parameters, _buffers and _modules) or an object of TorchScript. */
+static bool walk_module(walker *w, const pel_pickled *object, pel_str path, int depth) {
+    const pel_pickled *state = pel_pickled_state(object), *class = class_of(object);
+    const pel_pickled *modules = state ? pel_pickled_get(state, "_modules") : NULL;
+    bool is_script = w->source->role && class && state && pel_str_starts(class->global->module, PEL_STR("__torch__"));
+    if (!modules && !is_script) return false;
+    pel_module *module = pel_build_module(w->builder, path);
+    if (class) {
+        module->class = class->global->name;
+        module->origin.file = class->global->module;
+    }
+    add_arguments(w, module, state);
+    if (is_script) {
+        walk_script(w, class, state, path, depth);
+        return true;
+    }
+    const pel_pickled *parameters = pel_pickled_get(state, "_parameters"),
+                      *buffers = pel_pickled_get(state, "_buffers");
+    if (parameters) walk_items(w, parameters, path, PEL_PARAMETER, depth);
+    if (buffers) walk_buffers(w, state, buffers, path, depth);
+    for (uint32_t i = 0; i + 1 < modules->items.n; i += 2) {
+        pel_str key = key_text(w, modules->items.at[i]);
+        const pel_pickled *child = modules->items.at[i + 1];
+        if (!key.len || child->kind == PEL_P_NONE) continue;
+        pel_build_module(w->builder, join(w, path, key)); /* even if nothing can be said about it */
+        walk(w, child, join(w, path, key), PEL_PARAMETER, depth + 1);
+    }
+    return true;
+}
+
+/* A module that was met before: it is there again, with the same tensors, as state_dict() has it. */
+static void walk_again(walker *w, const pel_pickled *object, pel_str path, pel_str before, int depth) {
+    pel_module *module = pel_build_module(w->builder, path);
+    module->shared_with = before;
+    if (pel_str_starts(path, before) && (path.len == before.len || path.ptr[before.len] == '.')) return; /* a cycle */
+    if (++w->n_shared > MAX_SHARED) {
+        if (w->n_shared == MAX_SHARED + 1)
+            pel_build_unknown(w->builder, path, PEL_STR("modules are shared too often to list them all"));
+        return;
+    }
+    walk_module(w, object, path, depth);
+}
+
+static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_role role, int depth) {
+    tensor_parts parts = { .dtype = { "", 0 } };
+    if (read_tensor(object, &parts)) {
+        add_tensor(w, &parts, path.len ? path : PEL_STR("tensor"), role);
+        return;
+    }
+    bool is_object = object->kind == PEL_P_CALL || object->kind == PEL_P_NEW;
+    if (!is_object && object->kind != PEL_P_DICT && object->kind != PEL_P_LIST && object->kind != PEL_P_TUPLE) return;
+    if (depth > MAX_DEPTH) {
+        pel_build_unknown(w->builder, path, pel_format(w->ctx, "objects nest deeper than %d", MAX_DEPTH));
+        return;
+    }
+    const pel_pickled *state = is_object ? pel_pickled_state(object) : NULL;
+    if (w->steps > MAX_STEPS) return;
+    w->steps += 1 + (state ? state->items.n : 0);
+    if (w->steps > MAX_STEPS)
+        pel_build_unknown(w->builder, path, PEL_STR("there are too many objects to look at them all"));
+    uint64_t before;
+    if (pel_map_get(&w->seen, PEL_KEY(object), &before)) {
+        if (state && pel_pickled_get(state, "_modules"))
+            walk_again(w, object, path, *(const pel_str *)(uintptr_t)before, depth);
+        return;
+    }
+    pel_str *kept = pel_new(w->ctx, pel_str);
+    *kept = path;
+    pel_map_set(w->ctx, &w->seen, PEL_KEY(object), PEL_KEY(kept));
+    if (is_object && walk_module(w, object, path, depth)) return;
+    if (object->kind == PEL_P_LIST || object->kind == PEL_P_TUPLE) {
+        for (uint32_t i = 0; i < object->items.n; i++)
+            if (object->items.at[i]->kind >= PEL_P_TUPLE)
+                walk(w, object->items.at[i], join(w, path, pel_format(w->ctx, "%u", i)), role, depth + 1);
+        return;
+    }
+    walk_items(w, object, path, role, depth);
+    if (state) walk_items(w, state, path, role, depth); /* somebody's object with tensors in it */
+}
+
+void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickled *root, const pel_torch_source *source) {
+    walker w = { .ctx = builder->ctx, .builder = builder, .source = source };
+    walk(&w, root, (pel_str){ "", 0 }, PEL_PARAMETER, 0);
+}

@@ -1,0 +1,30 @@
+/* Pickled torch objects -> model tree: state dicts, checkpoints that hold them, whole modules, TorchScript. */
+#ifndef PEL_LOAD_TORCH_OBJECTS_H
+#define PEL_LOAD_TORCH_OBJECTS_H
+
+#include "load/load.h"
+
+/* The bytes of a storage, by its key. */
+typedef struct pel_torch_storage {
+    pel_str member;
+    uint64_t offset, size; /* in the file */
+    pel_str bytes;         /* empty if they are packed: then unpack gives them */
+    pel_str (*unpack)(pel_ctx *ctx, const pel_stored *stored);
+    const void *arg;
+} pel_torch_storage;
+
+typedef enum pel_script_role { PEL_SCRIPT_ATTRIBUTE, PEL_SCRIPT_PARAMETER, PEL_SCRIPT_BUFFER } pel_script_role;
+
+typedef struct pel_torch_source {
+    bool (*storage)(void *arg, pel_str key, pel_torch_storage *storage); /* false if the file has none */
+    /* TorchScript: what an attribute of a class is; NULL in other files. */
+    pel_script_role (*role)(void *arg, pel_str class_module, pel_str class_name, pel_str attribute);
+    void *arg;
+} pel_torch_source;
+
+void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickled *root, const pel_torch_source *source);
+
+/* The dtype of a storage class: FloatStorage, "float32"; empty if it is none. */
+pel_str pel_storage_dtype(pel_str class_name);
+
+#endif
