@@ -1,0 +1,6 @@
+class OpaqueBase:
+    pass
+
+
+class OpaqueBaseMeta(type):
+    pass

@@ -1,0 +1,1 @@
+from torch._abstract.core import Tensor as Variable

@@ -1,0 +1,1 @@
+_trace_module_map = None

@@ -1,0 +1,3 @@
+from torch._abstract.core import Storage
+
+UntypedStorage = TypedStorage = Storage
