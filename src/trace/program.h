@@ -1,6 +1,6 @@
 /* What the synthesis passes hand to each other: the skeleton in the making.
  *
- *   align -> lanes -> taint -> link -> tidy -> shorten -> init -> emit
+ *   align -> lanes -> taint -> link -> tidy -> shorten -> contract -> init -> emit
  *
  * lanes writes the bodies of functions and methods; link finds which of them call each other and what
  * is dead; init writes the constructors from the module tree; emit puts all in one file in an order that
@@ -70,6 +70,7 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 /* ---- the passes ---- */
 void pel_lanes(pel_ctx *ctx, pel_program *program);
 void pel_shorten(pel_ctx *ctx, pel_program *program);
+void pel_contract(pel_ctx *ctx, pel_program *program);
 /* x = e; return x: two statements that are `return e`. */
 bool pel_returns_it(const pel_node *assign, const pel_node *next);
 void pel_init(pel_ctx *ctx, pel_program *program);

@@ -6,6 +6,7 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
     program->log = log;
     pel_lanes(ctx, program);
     pel_shorten(ctx, program);
+    pel_contract(ctx, program);
     pel_init(ctx, program);
     pel_buf text = pel_buf_in(ctx);
     pel_emit_file(ctx, program, &text);

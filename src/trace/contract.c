@@ -1,0 +1,268 @@
+/* Steps that one line says as well: x = self.norm(x); x = self.mlp(x)  ->  x = self.mlp(self.norm(x)).
+ *
+ * A name that the author gave to something else stays: only what is bound again under the same name, returned, or the
+ * head of a chain of methods moves into the next statement, and only where that stays short. What moves is evaluated
+ * later than it was, so all that now comes before it must be reads that it can't change. */
+#include "base/map.h"
+#include "python/print.h"
+#include "trace/program.h"
+
+#define MAX_LENGTH 100 /* of a line that was made from two */
+#define MAX_CALLS 3    /* that nest in it */
+
+typedef struct contractor {
+    pel_ctx *ctx;
+    pel_map changing;    /* attributes that the program writes, or computes: reading one is not quiet */
+    const pel_node *def; /* the function being looked at */
+} contractor;
+
+/* ---- attributes that may change ---- */
+
+static void see_written(void *arg, pel_node **slot) {
+    contractor *c = arg;
+    if ((*slot)->kind == PEL_Attribute && (*slot)->Attribute.ctx != PEL_Load)
+        pel_map_set(c->ctx, &c->changing, PEL_KEY((*slot)->Attribute.attr), 1);
+    pel_each_child(*slot, see_written, c);
+}
+
+static void find_changing(contractor *c, pel_program *program) {
+    for (uint32_t i = 0; i < program->functions.n; i++) {
+        pel_program_function *function = program->functions.at[i];
+        if (function->dead || !function->def) continue;
+        see_written(c, &function->def);
+        if (function->is_property) pel_map_set(c->ctx, &c->changing, PEL_KEY(function->name), 1);
+    }
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        if (program->classes.at[i]->def) see_written(c, &program->classes.at[i]->def);
+}
+
+/* ---- reads of a name ---- */
+
+typedef struct reading {
+    pel_name name;
+    uint32_t n;
+    bool captured; /* by a function, a lambda or a comprehension */
+    bool inside;
+} reading;
+
+static void see_read(void *arg, pel_node **slot) {
+    reading *r = arg;
+    const pel_node *node = *slot;
+    bool outside = !r->inside;
+    switch (node->kind) {
+    case PEL_Name:
+        r->n += node->Name.id == r->name && node->Name.ctx == PEL_Load;
+        r->captured |= r->inside && node->Name.id == r->name;
+        return;
+    case PEL_AugAssign:
+        r->n += node->AugAssign.target->kind == PEL_Name && node->AugAssign.target->Name.id == r->name;
+        break;
+    case PEL_FunctionDef:
+    case PEL_Lambda:
+    case PEL_GeneratorExp:
+    case PEL_ListComp:
+    case PEL_SetComp:
+    case PEL_DictComp: r->inside = true; break;
+    default: break;
+    }
+    pel_each_child(*slot, see_read, r);
+    if (outside) r->inside = false;
+}
+
+static reading reads_of(const pel_node *node, pel_name name) {
+    reading r = { .name = name };
+    pel_node *root = (pel_node *)(uintptr_t)node;
+    see_read(&r, &root);
+    return r;
+}
+
+static reading reads_in_function(const contractor *c, pel_name name) {
+    reading r = { .name = name };
+    const pel_nodes body = c->def->FunctionDef.body;
+    for (uint32_t i = 0; i < body.n; i++) see_read(&r, &body.at[i]);
+    return r;
+}
+
+/* ---- where the name is read ---- */
+
+static bool is_quiet(const contractor *c, const pel_node *node) {
+    if (node->kind == PEL_Attribute)
+        return !pel_map_has(&c->changing, PEL_KEY(node->Attribute.attr)) && is_quiet(c, node->Attribute.value);
+    if (node->kind == PEL_Starred) return is_quiet(c, node->Starred.value);
+    return node->kind == PEL_Name || node->kind == PEL_Constant;
+}
+
+typedef struct search {
+    const contractor *c;
+    pel_name name;
+    pel_node **found; /* where the one read hangs */
+    bool failed;      /* something may happen before it, or it need not happen at all */
+} search;
+
+/* Goes through an expression in the order of its evaluation, up to the name. */
+static void find_read(void *arg, pel_node **slot) {
+    search *s = arg;
+    pel_node *node = *slot;
+    if (s->found || s->failed) return;
+    if (node->kind == PEL_Name && node->Name.id == s->name) {
+        s->found = slot;
+        return;
+    }
+    if (is_quiet(s->c, node) && !reads_of(node, s->name).n) return;
+    switch (node->kind) {
+    case PEL_Call:
+    case PEL_keyword:
+    case PEL_Attribute:
+    case PEL_Subscript:
+    case PEL_BinOp:
+    case PEL_UnaryOp:
+    case PEL_Starred:
+    case PEL_Tuple:
+    case PEL_List:
+        if (!reads_of(node, s->name).n) break; /* evaluated before, and more than a read */
+        pel_each_child(node, find_read, s);
+        if (!s->found) s->failed = true;
+        return;
+    default: break;
+    }
+    s->failed = true;
+}
+
+static bool heads_chain(const pel_node *value, pel_name name) {
+    bool methods = false;
+    for (;;) {
+        if (value->kind == PEL_Call && value->Call.func->kind == PEL_Attribute) {
+            value = value->Call.func->Attribute.value;
+            methods = true;
+        } else if (value->kind == PEL_Subscript) {
+            value = value->Subscript.value;
+        } else {
+            return methods && value->kind == PEL_Name && value->Name.id == name;
+        }
+    }
+}
+
+/* ---- two statements as one ---- */
+
+typedef struct nesting {
+    uint32_t here, most;
+} nesting;
+
+/* f(g(x)) nests, x.f().g() is read from left to right. */
+static void see_nesting(void *arg, pel_node **slot) {
+    nesting *n = arg;
+    pel_node *node = *slot;
+    if (node->kind != PEL_Call) {
+        pel_each_child(node, see_nesting, n);
+        return;
+    }
+    if (n->here + 1 > n->most) n->most = n->here + 1;
+    see_nesting(n, &node->Call.func);
+    n->here++;
+    for (uint32_t i = 0; i < node->Call.args.n; i++) see_nesting(n, &node->Call.args.at[i]);
+    for (uint32_t i = 0; i < node->Call.keywords.n; i++) see_nesting(n, &node->Call.keywords.at[i]);
+    n->here--;
+}
+
+static uint32_t nested_calls(pel_node *node) {
+    nesting n = { 0 };
+    see_nesting(&n, &node);
+    return n.most;
+}
+
+/* Whether a part of an expression is an operand or an argument of its outermost operation. */
+static bool is_direct(const pel_node *whole, pel_node *const *place) {
+    if (whole->kind == PEL_BinOp) return place == &whole->BinOp.left || place == &whole->BinOp.right;
+    if (whole->kind != PEL_Call) return false;
+    for (uint32_t i = 0; i < whole->Call.args.n; i++)
+        if (place == &whole->Call.args.at[i]) return true;
+    for (uint32_t i = 0; i < whole->Call.keywords.n; i++)
+        if (place == &whole->Call.keywords.at[i]->keyword.value) return true;
+    return false;
+}
+
+/* What may stand inside of another expression without making it hard to read. */
+static bool may_move(const pel_node *value, const pel_node *into, pel_node **place) {
+    switch (value->kind) {
+    case PEL_Call:
+    case PEL_Attribute:
+    case PEL_Subscript: return true;
+    case PEL_BinOp: /* f(a + b), but not (a + b).f() or (a + b) * c */
+        return into->kind == PEL_Call && is_direct(into, place);
+    default: return false;
+    }
+}
+
+static pel_node *value_of(const pel_node *statement) {
+    if (statement->kind == PEL_Return) return statement->Return.value;
+    return statement->kind == PEL_Assign && statement->Assign.targets.n == 1 ? statement->Assign.value : NULL;
+}
+
+static void set_value(pel_node *statement, pel_node *value) {
+    if (statement->kind == PEL_Return)
+        statement->Return.value = value;
+    else
+        statement->Assign.value = value;
+}
+
+static bool is_short(const contractor *c, pel_node *statement, int indent) {
+    pel_buf text = pel_buf_in(c->ctx);
+    const pel_print_options options = { .width = MAX_LENGTH, .version = 10 };
+    pel_print_body(c->ctx, pel_nodes_one(c->ctx, statement), indent, &options, &text);
+    return !memchr(text.at, '\n', text.len - 1) && text.len - 1 <= MAX_LENGTH;
+}
+
+/* first; second  ->  second with what first computes in it. NULL if they should stay two. */
+static pel_node *contracted(const contractor *c, pel_node *first, pel_node *second, int indent) {
+    pel_node *value = value_of(second);
+    if (first->kind != PEL_Assign || first->Assign.targets.n != 1 || first->Assign.targets.at[0]->kind != PEL_Name ||
+        !value || value->kind == PEL_Tuple)
+        return NULL;
+    pel_name name = first->Assign.targets.at[0]->Name.id;
+    const pel_node *target = second->kind == PEL_Assign ? second->Assign.targets.at[0] : NULL;
+    bool again = target && target->kind == PEL_Name && target->Name.id == name;
+    reading all = reads_in_function(c, name);
+    if (all.captured || reads_of(value, name).n != 1) return NULL;
+    if (!again && second->kind != PEL_Return && (all.n != 1 || !heads_chain(value, name))) return NULL;
+    if (target && !again && target->kind != PEL_Name && target->kind != PEL_Tuple) return NULL;
+    pel_node *made = pel_copy(c->ctx, second), *into = value_of(made);
+    search s = { .c = c, .name = name };
+    find_read(&s, &into);
+    if (!s.found || s.failed || s.found == &into || !may_move(first->Assign.value, into, s.found)) return NULL;
+    if (!again && !heads_chain(value, name) && !is_direct(into, s.found)) return NULL;
+    *s.found = pel_copy(c->ctx, first->Assign.value);
+    set_value(made, into);
+    if (nested_calls(made) > MAX_CALLS || !is_short(c, made, indent)) return NULL;
+    made->lineno = first->lineno;
+    return made;
+}
+
+static void contract_body(const contractor *c, pel_nodes *body, int indent) {
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *node = body->at[i];
+        for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
+            if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT && node->kind != PEL_FunctionDef &&
+                node->kind != PEL_Try && node->kind != PEL_ClassDef)
+                contract_body(c, pel_field_at(node, field, pel_nodes), indent + 1);
+        while (kept.n) {
+            pel_node *both = contracted(c, kept.at[kept.n - 1], node, indent);
+            if (!both) break;
+            node = both;
+            kept.n--;
+        }
+        pel_nodes_push(c->ctx, &kept, node);
+    }
+    *body = kept;
+}
+
+void pel_contract(pel_ctx *ctx, pel_program *program) {
+    contractor c = { .ctx = ctx };
+    find_changing(&c, program);
+    for (uint32_t i = 0; i < program->functions.n; i++) {
+        pel_program_function *function = program->functions.at[i];
+        if (function->dead || !function->def) continue;
+        c.def = function->def;
+        contract_body(&c, &function->def->FunctionDef.body, function->class ? 2 : 1);
+    }
+}
