@@ -15,6 +15,7 @@ typedef struct importer {
     pel_ctx *ctx;
     PyObject *keep;    /* list: what was fetched stays alive until the end, however the import ends */
     PyObject *objects; /* list: constants without a literal */
+    PyObject *spell;   /* called for the text of each of these; None: it gets a name */
     PyObject *root;
     pel_code_object *code;
     int depth;
@@ -83,7 +84,8 @@ static const pel_const *import_object(importer *in, PyObject *object) {
         if (PyList_GET_ITEM(in->objects, i) == object) index = i;
     if (index == PyList_GET_SIZE(in->objects) && PyList_Append(in->objects, object) != 0) python_failed(in);
     konst->object = (uint64_t)index;
-    konst->repr = pel_format(in->ctx, "__pellucid_const_%zd__", index);
+    PyObject *text = in->spell ? kept(in, PyObject_CallOneArg(in->spell, object)) : Py_None;
+    konst->repr = text == Py_None ? pel_format(in->ctx, "__pellucid_const_%zd__", index) : text_of(in, text);
     return konst;
 }
 
@@ -259,22 +261,26 @@ static PyObject *decompile_imported(importer *in, const pel_print_options *print
 }
 
 PyDoc_STRVAR(decompile_code_doc,
-             "decompile_code(code, *, width=100, lines=False)\n--\n\n"
+             "decompile_code(code, *, width=100, lines=False, one_line=False, spell=None)\n--\n\n"
              "(source, incomplete, objects, lines) of a code object of this Python: its source, the\n"
              "(name, reason) of each code object without structure, the constants that the source\n"
              "names __pellucid_const_N__, and, if asked for, per code object (in the order of a walk\n"
-             "over constants) the (offset, line) of each instruction.");
+             "over constants) the (offset, line) of each instruction. With one_line a simple statement\n"
+             "takes one line, however long. spell(object) may return an expression for a constant\n"
+             "without a literal, to be written in place of its name.");
 
 static PyObject *decompile_code(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
-    static char *names[] = { "code", "width", "lines", NULL };
+    static char *names[] = { "code", "width", "lines", "one_line", "spell", NULL };
     pel_print_options print = { .width = 100, .version = PY_MINOR_VERSION };
-    int lines = 0;
+    int lines = 0, one_line = 0;
     importer in = { 0 };
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|$ip:decompile_code", names, &PyCode_Type, &in.root,
-                                     &print.width, &lines))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|$ippO:decompile_code", names, &PyCode_Type, &in.root,
+                                     &print.width, &lines, &one_line, &in.spell))
         return NULL;
     print.set_positions = lines;
+    print.one_line = one_line;
+    if (in.spell == Py_None) in.spell = NULL;
     PyObject *result = NULL;
     in.keep = PyList_New(0);
     in.objects = PyList_New(0);

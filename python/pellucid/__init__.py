@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ._pellucid import Error, __version__, format_source, parse_json
 
 if TYPE_CHECKING:
+    from ._compiler import Explanation, debug, explain, install, prepare_debug, uninstall
     from ._decompile import Decompiled, decompile, decompile_map, recompile
+    from ._link import link
     from ._record import Recording, record
     from ._skeleton import Skeleton, SkeletonError, skeleton
     from ._tree import Tree, tree
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 # Names that live in modules which are read on first use, most of them because they need torch.
 _LAZY = {
     "Decompiled": "_decompile", "decompile": "_decompile", "decompile_map": "_decompile", "recompile": "_decompile",
+    "Explanation": "_compiler", "debug": "_compiler", "explain": "_compiler", "install": "_compiler",
+    "prepare_debug": "_compiler", "uninstall": "_compiler", "link": "_link",
     "Recording": "_record", "record": "_record",
     "Skeleton": "_skeleton", "SkeletonError": "_skeleton", "skeleton": "_skeleton",
     "Tree": "_tree", "tree": "_tree",

@@ -1,5 +1,5 @@
 from types import CodeType
-from typing import Any, Union
+from typing import Any, Callable, Sequence, Union
 
 __version__: str
 
@@ -38,10 +38,17 @@ def format_source(
     source: _Source, *, python_version: _Version = None, width: int = 100, filename: str | None = None
 ) -> str: ...
 def decompile_code(
-    code: CodeType, *, width: int = 100, lines: bool = False
+    code: CodeType,
+    *,
+    width: int = 100,
+    lines: bool = False,
+    one_line: bool = False,
+    spell: Callable[[object], str | None] | None = None,
 ) -> tuple[str, list[tuple[str, str]], list[object], list[list[tuple[int, int]]] | None]: ...
 def decompile_bytes(
     data: bytes, *, marshal: int = 0, width: int = 100, json: bool = False, filename: str | None = None
 ) -> str: ...
+def encode_lines(firstlineno: int, code_size: int, rows: Sequence[tuple[int, int]]) -> bytes: ...
+def set_lines(code: CodeType, filename: str, firstlineno: int, linetable: bytes) -> bool: ...
 
 def synthesise(trace: bytes) -> tuple[str, str, dict[str, Any]]: ...

@@ -63,6 +63,9 @@ static pel_node *name_node(flat *f, pel_name name, pel_CTX use, uint32_t at) {
     return node;
 }
 
+/* A value that was made before, by instructions that belong to the statement which made it. */
+static pel_node *reload(flat *f, pel_name name) { return name_node(f, name, PEL_Load, PEL_NONE); }
+
 static void assign(flat *f, pel_node *target, pel_node *value, uint32_t at) {
     pel_node *stmt = pel_make(f->l, PEL_Assign, at);
     stmt->Assign.targets = pel_nodes_one(f->l->ctx, target);
@@ -119,7 +122,7 @@ static void spill_item(flat *f, item *it, uint32_t at) {
     if (value->kind == PEL_Slice) value = slice_call(f, value);
     pel_name name = new_name(f, "value");
     assign(f, name_node(f, name, PEL_Store, it->at), value, it->at);
-    *it = (item){ .kind = IT_EXPR, .at = it->at, .node = name_node(f, name, PEL_Load, it->at) };
+    *it = (item){ .kind = IT_EXPR, .at = it->at, .node = reload(f, name) };
 }
 
 /* The n deepest items can wait from here on, whatever is done. */
@@ -134,7 +137,7 @@ static void spill_variable(flat *f, stack *s, pel_name name, uint32_t at) {
         if (it->kind != IT_EXPR || it->node->kind != PEL_Name || it->node->Name.id != name) continue;
         pel_name ours = new_name(f, "value");
         assign(f, name_node(f, ours, PEL_Store, at), it->node, at);
-        it->node = name_node(f, ours, PEL_Load, at);
+        it->node = reload(f, ours);
     }
 }
 
@@ -166,14 +169,19 @@ static bool copy_and_store(flat *f, stack *s, uint32_t at) {
         return false;
     if (!is_local(f, next->name)) return false;
     store_name(f, s, pel_pop_expr(f->l, s, at), next, at + 1);
-    pel_push_expr(f->l, s, at, name_node(f, pel_unmangle(f->l, next->name), PEL_Load, at));
+    pel_push_expr(f->l, s, at, reload(f, pel_unmangle(f->l, next->name)));
     return true;
 }
 
 static void copy(flat *f, stack *s, uint32_t n, uint32_t at) {
     if (n < 1 || n > s->n) fail(f, at, "the stack is empty");
     spill(f, s, s->n - n + 1, at);
-    pel_stack_push(f->l, s, s->at[s->n - n]);
+    item copied = s->at[s->n - n];
+    if (copied.kind == IT_EXPR) {
+        copied.node = pel_copy(f->l->ctx, copied.node);
+        copied.node->mark = 0;
+    }
+    pel_stack_push(f->l, s, copied);
 }
 
 static void swap(flat *f, stack *s, uint32_t n, uint32_t at) {
@@ -230,7 +238,7 @@ static uint32_t unpack(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
     }
     assign(f, tuple, value, at);
     if (stored) return n;
-    for (uint32_t i = n; i-- > 0;) pel_push_expr(l, s, at, name_node(f, names.at[i], PEL_Load, at));
+    for (uint32_t i = n; i-- > 0;) pel_push_expr(l, s, at, reload(f, names.at[i]));
     return 0;
 }
 
@@ -256,7 +264,7 @@ static uint32_t in_place(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
     stmt->AugAssign.value = right;
     pel_lift_emit(l, stmt);
     if (same) return 1;
-    pel_push_expr(l, s, at, name_node(f, name, PEL_Load, at));
+    pel_push_expr(l, s, at, reload(f, name));
     return 0;
 }
 
@@ -351,7 +359,7 @@ static void settle_def(flat *f, stack *s, uint32_t at) {
     spill(f, s, s->n, at);
     spill_variable(f, s, def->FunctionDef.name, at);
     pel_lift_emit(f->l, def);
-    pel_push_expr(f->l, s, at, name_node(f, def->FunctionDef.name, PEL_Load, at));
+    pel_push_expr(f->l, s, at, reload(f, def->FunctionDef.name));
     pel_map_set(f->l->ctx, &f->ours, PEL_KEY(def->FunctionDef.name), 1);
 }
 
@@ -498,7 +506,7 @@ static void meet(flat *f, stack *a, pel_nodes *a_out, stack *b, pel_nodes *b_out
             if (value->kind == PEL_Slice) value = slice_call(f, value);
             assign(f, name_node(f, name, PEL_Store, at), value, at);
             *ways[k].out = r.out;
-            ways[k].s->at[i] = (item){ .kind = IT_EXPR, .at = at, .node = name_node(f, name, PEL_Load, at) };
+            ways[k].s->at[i] = (item){ .kind = IT_EXPR, .at = at, .node = reload(f, name) };
         }
     }
     f->l->region = outer;
@@ -580,7 +588,7 @@ static uint32_t for_loop(flat *f, stack *s, uint32_t at) {
     stmt->For.target = name_node(f, name, PEL_Store, at);
     stack inside = pel_stack_copy(l, s, s->n);
     pel_stack_push(l, &inside, (item){ .kind = IT_ITER, .at = at });
-    pel_push_expr(l, &inside, at, name_node(f, name, PEL_Load, at));
+    pel_push_expr(l, &inside, at, reload(f, name));
     pel_nodes body;
     uint32_t to;
     if (run_part(f, &inside, at + 1, at, &to, &body) != FELL) fail(f, at, "a loop that is left in its middle");
@@ -672,7 +680,7 @@ static uint32_t with_block(flat *f, stack *s, uint32_t at) {
     if (!is_unused) {
         pel_name value = new_name(f, "value");
         manager->withitem.optional_vars = name_node(f, value, PEL_Store, at);
-        pel_push_expr(l, &inside, at, name_node(f, value, PEL_Load, at));
+        pel_push_expr(l, &inside, at, reload(f, value));
     }
     f->open[guard] = true;
     region *outer, r = begin(f, &outer);
@@ -689,7 +697,7 @@ static uint32_t with_block(flat *f, stack *s, uint32_t at) {
     if (is_apart) {
         stack empty = { 0 };
         pel_node *otherwise = pel_make(l, PEL_If, at);
-        otherwise->If.test = pel_negate(l, name_node(f, ended, PEL_Load, at));
+        otherwise->If.test = pel_negate(l, reload(f, ended));
         if (run_part(f, &empty, exit, PEL_NONE, &to, &otherwise->If.body) != ENDED)
             fail(f, at, "a swallowed exception goes elsewhere");
         pel_lift_emit(l, otherwise);

@@ -10,7 +10,9 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import io
 import itertools
+import warnings
 
 import numpy
 import torch
@@ -20,6 +22,29 @@ import torch.nn.functional as F
 PROGRAMS = {}
 log: list = []
 counter = 0
+
+
+def comparable(value):
+    """Something that can be compared with ==, tensors by dtype, grad and bits."""
+    if isinstance(value, torch.Tensor):
+        return ("tensor", str(value.dtype), value.requires_grad, tuple(value.shape), value.detach().double().tolist())
+    if isinstance(value, dict):
+        return {key: comparable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [type(value).__name__, *map(comparable, value)]
+    return value
+
+
+def run(function, calls):
+    """Results and what was left behind: the log, the arguments, the grad mode, what was printed."""
+    log.clear()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = [comparable(function(*arguments)) for arguments in calls]
+    left = [comparable(log), comparable(calls), torch.is_grad_enabled(), printed.getvalue()]
+    torch.set_grad_enabled(True)
+    return results, left
 
 
 def program(make):

@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import pathlib
-import subprocess
-import sys
-import warnings
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pellucid = pytest.importorskip("pellucid", reason="the extension is not built for this Python")
 
-import dynamo_programs  # noqa: E402
-from dynamo_programs import PROGRAMS, log  # noqa: E402
+from dynamo_programs import PROGRAMS, run  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SHARED = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "data" / "dynamo"
-
-
-def plain(value):
-    """Something that can be compared with ==, tensors by dtype, grad and bits."""
-    if isinstance(value, torch.Tensor):
-        return ("tensor", str(value.dtype), value.requires_grad, tuple(value.shape), value.detach().double().tolist())
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [type(value).__name__, *map(plain, value)]
-    return value
-
-
-def run(function, calls):
-    """Results and what was left behind: the log, the arguments, the grad mode, what was printed."""
-    log.clear()
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = [plain(function(*arguments)) for arguments in calls]
-    left = [plain(log), plain(calls), torch.is_grad_enabled(), printed.getvalue()]
-    torch.set_grad_enabled(True)
-    return results, left
 
 
 class Replace:

@@ -1,0 +1,178 @@
+"""torch.compile opened: see, and step through, what the compiler made of a program."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import types
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterator, Sequence
+
+from . import _compiler_compat as compat
+from ._compiler_session import Session
+from ._decompile import decompile
+
+_sessions: list[Session] = []
+
+
+@contextlib.contextmanager
+def prepare_debug(dump_src_dir: str | os.PathLike[str], clean_wild_fx_code: bool = True,
+                  log_bytecode: bool = False) -> Iterator[Session]:
+    """While it is open, all that torch.compile makes is written to a directory, and linked to it for debuggers.
+
+    Wrap the calls of compiled functions in it, not torch.compile itself; it is a decorator, too. Begin with `index.html`
+    or `README.txt` in the directory. The program is not touched: generated code runs with its own instructions, and only
+    says that its lines are in the files that show it. Functions that were compiled before are found and shown.
+
+    `log_bytecode` also writes the instructions before and after Dynamo. `clean_wild_fx_code` is accepted for programs
+    that were written for depyf; there is nothing to clean.
+    """
+    session = Session(os.fspath(dump_src_dir), log_bytecode=log_bytecode)
+    session.open()
+    _sessions.append(session)
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+@contextlib.contextmanager
+def debug() -> Iterator[None]:
+    """Stops in the debugger at the first line of what `prepare_debug` wrote that runs inside of it.
+
+    Code that is compiled runs as it is; nothing is compiled anew inside of it, not even what the debugger itself calls.
+    An attached debugpy is used; pdb otherwise, or what sys.breakpointhook was set to.
+    """
+    if not _sessions:
+        raise RuntimeError("nothing was written yet: run the program inside `with pellucid.prepare_debug(folder):` first")
+    files = {path for session in _sessions for path in session.linked_files()}
+    with compat.compiling_nothing(), _stop_in(files):
+        yield
+
+
+@contextlib.contextmanager
+def _stop_in(files: set[str]) -> Iterator[None]:
+    before = sys.getprofile()
+
+    def at_call(frame: types.FrameType, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_filename in files:
+            sys.setprofile(before)
+            _break_at(frame)
+
+    if os.environ.get("PYTHONBREAKPOINT") == "0":
+        yield
+        return
+    sys.setprofile(at_call)
+    try:
+        yield
+    finally:
+        if sys.getprofile() is at_call:
+            sys.setprofile(before)
+
+
+def _break_at(frame: types.FrameType) -> None:
+    """Stops at the next line of this frame."""
+    pydevd = sys.modules.get("pydevd")
+    if pydevd is not None and getattr(pydevd, "get_global_debugger", lambda: None)() is not None:
+        pydevd.settrace(suspend=True, trace_only_current_thread=True, patch_multiprocessing=False, stop_at_frame=frame)
+    elif sys.breakpointhook is not sys.__breakpointhook__ or os.environ.get("PYTHONBREAKPOINT"):
+        sys.breakpointhook()
+    else:
+        import pdb
+        pdb.Pdb().set_trace(frame)
+
+
+# ---- torch's own logs ----
+
+_uninstall: Callable[[], None] | None = None
+
+
+def install() -> None:
+    """From now on the decompiled source of generated code stands in torch's own log of bytecode (TORCH_LOGS=+bytecode)."""
+    global _uninstall
+    compat.require()
+    if _uninstall is None:
+        _uninstall = compat.on_bytecode(_log_source)
+
+
+def uninstall() -> None:
+    """Undoes `install`."""
+    global _uninstall
+    if _uninstall is not None:
+        _uninstall()
+        _uninstall = None
+
+
+def _log_source(original: types.CodeType, generated: types.CodeType) -> None:
+    log = compat.bytecode_log()
+    if log is None or not log.isEnabledFor(logging.DEBUG):
+        return
+    try:
+        log.debug("DECOMPILED SOURCE %s %s line %s\n%s", original.co_name, original.co_filename, original.co_firstlineno,
+                  decompile(generated))
+    except Exception as error:  # a log entry is not worth an exception in the program
+        log.debug("DECOMPILED SOURCE %s: %s", original.co_name, error)
+
+
+# ---- explain ----
+
+@dataclass
+class Explanation:
+    """What torch.compile did with a function: print it, or look at it in a notebook or browser."""
+
+    text: str
+    html: str
+    #: Where all sources are, as prepare_debug writes them.
+    folder: str
+    #: (file, line, reason) of each graph break.
+    graph_breaks: list[tuple[str, int, str]] = field(default_factory=list)
+    #: Why functions were compiled again, as (compile id, reason).
+    recompilations: list[tuple[str, str]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        import html
+        return f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40rem;border:0"></iframe>'
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page if the name ends in .html, the text otherwise."""
+        text = self.html if os.fspath(path).endswith((".html", ".htm")) else self.text
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def explain(fn: Callable[..., Any], *args: Any, backend: Any = "eager", more: Sequence[tuple[Any, ...]] = (),
+            folder: str | os.PathLike[str] | None = None, **kwargs: Any) -> Explanation:
+    """Calls a function, compiled, and says what was compiled, where it broke and why, and what was compiled again.
+
+    A function that is not compiled yet is, with `backend`. `more` are the arguments of further calls, to see what makes
+    Dynamo compile again. The sources go to `folder`, or to one that is removed when Python ends.
+    """
+    import torch
+
+    from . import _compiler_page as page
+    if folder is None:
+        folder = tempfile.mkdtemp(prefix="pellucid-explain-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    compiled = fn if compat.is_compiled(fn) else torch.compile(fn, backend=backend)
+    session = Session(os.fspath(folder), only=compat.code_behind(fn))
+    session.open()
+    _sessions.append(session)
+    try:
+        with session.counting():
+            compiled(*args, **kwargs)
+            for arguments in more:
+                compiled(*arguments, **kwargs)
+    finally:
+        session.close()
+    breaks = [(b.file, b.line, b.reason) for made in session.compilations for b in made.breaks]
+    again = [(made.id, reason) for made in session.compilations for reason in made.recompiled]
+    text = page.text_report(session, with_help=False) + page.side_by_side(session)
+    return Explanation(text, page.html_report(session), session.folder, list(dict.fromkeys(breaks)), again)

@@ -1,0 +1,149 @@
+"""Giving a code object the lines of a file that shows it.
+
+The file holds the decompiled text; the code object keeps its instructions and gets the file's name and a line table. A
+debugger then steps through the text while the original instructions run: whatever the text gets wrong, the program
+can't be changed by it.
+"""
+
+from __future__ import annotations
+
+import dis
+import linecache
+import os
+import re
+import types
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from ._pellucid import decompile_code, encode_lines
+
+
+@dataclass
+class Listing:
+    """Text for a code object, and the line of each instruction in it."""
+
+    source: str
+    rows: list[tuple[int, int]]  # (offset, line), sorted by offset; 0: no line
+    #: Why there is no structure; "" if there is. The text is a list of instructions then.
+    incomplete: str = ""
+    objects: dict[str, object] = field(default_factory=dict)
+
+    def moved(self, lines: int) -> Listing:
+        return Listing(self.source, [(at, line + lines if line else 0) for at, line in self.rows], self.incomplete, self.objects)
+
+
+def link(code: types.CodeType, path: str | os.PathLike[str]) -> types.CodeType:
+    """Writes the decompiled text of a code object to `path`; returns the code object with the lines of that file.
+
+    Nothing else of it changes: put it where the original was (`function.__code__ = pellucid.link(function.__code__,
+    "f.py")`), and debuggers stop at, step through and show the file.
+    """
+    if not isinstance(code, types.CodeType):
+        raise TypeError(f"link() takes a code object, not {type(code).__name__}")
+    path = os.path.abspath(path)
+    made = listing(code)
+    write_text(path, made.source)
+    return linked(code, path, made)
+
+
+def listing(code: types.CodeType, *, names: dict[str, str] | None = None,
+            spell: Callable[[object], str | None] | None = None) -> Listing:
+    """The text of a code object with one statement per line. Never fails: what has no structure is a list of instructions.
+
+    `names` says what to write for a name, `spell` what for a constant without a literal.
+    """
+    try:
+        source, incomplete, objects, tables = decompile_code(code, lines=True, one_line=True, spell=spell)
+        reasons = [why for name, why in incomplete if name == code.co_name]
+        if reasons:
+            return instructions(code, reasons[0])
+        assert tables is not None
+        rows = _with_entry(code, _without_bounces(code, tables[0]), _line_of_def(source, code))
+    except Exception as error:
+        return instructions(code, f"{type(error).__name__}: {error}")
+    if names:
+        source = re.sub(r"\b(?:%s)\b" % "|".join(map(re.escape, sorted(names, key=len, reverse=True))),
+                        lambda found: names[found[0]], source)
+    return Listing(source, rows, "", {f"__pellucid_const_{i}__": value for i, value in enumerate(objects)})
+
+
+def linked(code: types.CodeType, path: str, made: Listing) -> types.CodeType:
+    """The code object with the file name and the lines; its nested code objects keep the file they were written in."""
+    first = max(1, min((line for _, line in made.rows if line), default=1))
+    linecache.checkcache(path)
+    return code.replace(co_filename=path, co_firstlineno=first,
+                        co_linetable=encode_lines(first, len(code.co_code), made.rows))
+
+
+def write_text(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+
+
+def _line_of_def(source: str, code: types.CodeType) -> int:
+    """Of the function itself: one with free variables may stand inside another that has them."""
+    lines = source.splitlines()
+    for pattern in (rf"\s*(?:async )?def {re.escape(plain_name(code.co_name))}\(", r"\s*(?:async )?def ", r".*\blambda\b"):
+        for number, line in enumerate(lines, 1):
+            if re.match(pattern, line):
+                return number
+    return 1
+
+
+_LOADS = {number for name, number in dis.opmap.items() if name.startswith(("LOAD_FAST", "LOAD_CONST")) and "CHECK" not in name}
+
+
+def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Arguments that wait on the stack while other statements run are loaded with those: stepping goes forward only."""
+    raw, made = code.co_code, list(rows)
+    for i in range(len(made) - 2, -1, -1):
+        offset, line = made[i]
+        following = made[i + 1][1]
+        if raw[offset] in _LOADS and 0 < following < line:
+            made[i] = (offset, following)
+    return made
+
+
+def plain_name(name: str) -> str:
+    """What a file or a def can be called: names like <lambda> are none there."""
+    return re.sub(r"[^0-9A-Za-z_]", "_", name)
+
+
+def _with_entry(code: types.CodeType, rows: list[tuple[int, int]], line_of_def: int) -> list[tuple[int, int]]:
+    """What runs before the first statement (making cells, RESUME) belongs to the line of the def, as the compiler has it."""
+    resume = dis.opmap.get("RESUME")
+    raw = code.co_code
+    for index, (offset, _) in enumerate(rows):
+        if raw[offset] == resume:
+            return [(at, line_of_def) for at, _ in rows[: index + 1]] + rows[index + 1:]
+    return rows
+
+
+def instructions(code: types.CodeType, why: str) -> Listing:
+    """The instructions as text: each is a string, hence a statement, and debuggers can stop at it."""
+    arguments = _signature(code)
+    lines = [f"# No structure was found for this code ({_one_line(why)}): its instructions follow.",
+             f"def {plain_name(code.co_name)}({arguments}):"]
+    rows = []
+    for step in dis.get_instructions(code):
+        if step.opname == "EXTENDED_ARG":
+            rows.append((step.offset, len(lines) + 1))
+            continue
+        text = f"{'>>' if step.is_jump_target else '  '} {step.offset:4} {step.opname:28} {_one_line(step.argrepr)}"
+        rows.append((step.offset, len(lines) + 1))
+        lines.append("    " + repr(text.rstrip()))
+    return Listing("\n".join(lines) + "\n", rows, why)
+
+
+def _one_line(text: Any, width: int = 100) -> str:
+    text = " ".join(str(text).split())
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _signature(code: types.CodeType) -> str:
+    names = list(code.co_varnames)
+    positional, rest = names[: code.co_argcount], names[code.co_argcount:]
+    keyword, rest = rest[: code.co_kwonlyargcount], rest[code.co_kwonlyargcount:]
+    star = "*" + rest.pop(0) if code.co_flags & 4 else "*" if keyword else ""
+    double = "**" + rest.pop(0) if code.co_flags & 8 else ""
+    return ", ".join(part for part in [*positional, star, *keyword, double] if part.lstrip("*").isidentifier() or part == "*")
