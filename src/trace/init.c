@@ -507,11 +507,20 @@ static bool is_registered(const parts *all, pel_name name) {
     return false;
 }
 
+/* Whether the torch class sets an attribute by itself, in every instance. */
+static bool base_makes(const builder *b, const pel_program_class *class, pel_name name) {
+    for (uint32_t i = 0; i < class->instances.n; i++)
+        if (!is_made_by_base(pel_module_at(b->log, class->instances.at[i]), name)) return false;
+    return class->instances.n > 0;
+}
+
 static void collect_needs(builder *b, const pel_program_class *class, parts *out) {
     parts registered = *out;
     for (uint32_t k = 0; k < class->needs.n; k++) {
         const pel_needed_attribute *need = &class->needs.at[k];
-        if (is_registered(&registered, need->name)) continue;
+        if (is_registered(&registered, need->name) || !is_read(b, class->class, need->name) ||
+            base_makes(b, class, need->name))
+            continue;
         uint32_t place = out->n;
         part *p = part_named(b, out, need->name, class->instances.n, PART_ATTRIBUTE, &place);
         for (uint32_t i = 0; i < class->instances.n; i++) {

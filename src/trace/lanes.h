@@ -32,6 +32,7 @@ typedef struct pel_param {
     bool optional;          /* KEY_ITEM: some calls don't pass it */
     pel_node *fallback;     /* the author's default, or NULL; of an optional item: that of whoever gets it in the end */
     const pel_taint *taint; /* a fact: of what the calls pass */
+    bool passed;            /* by a call that is written as it stands */
     bool unread;            /* nothing reads it */
     bool dead;              /* and so it goes */
 } pel_param;

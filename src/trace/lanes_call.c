@@ -128,9 +128,9 @@ static bool settle_default(pel_walk *w, pel_param *mine, const pel_node *theirs)
     return true;
 }
 
-static const pel_param *param_for(const pel_group *target, pel_name key) {
+static pel_param *param_for(const pel_group *target, pel_name key) {
     for (uint32_t p = 0; p < target->n_params; p++) {
-        const pel_param *param = &target->params[p];
+        pel_param *param = &target->params[p];
         if (param->kind == PEL_PARAM_PLAIN ? param->name == key
                                            : param->kind == PEL_PARAM_KEY_ITEM && param->key == key)
             return param;
@@ -355,6 +355,12 @@ void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_v
     for (uint32_t i = 0; i < kids->n; i++) {
         const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
         pel_group *group = w->s->group_of[kids->at[i].activation];
+        if (group && !child->direct && !group->has_effect && !group->result_taint && !val->effect) {
+            /* a library's descriptor asked it once and keeps the answer, as functools.cached_property does */
+            pel_forget_kids(w, kids);
+            val->lost = true;
+            return;
+        }
         if (!child->direct || !group || (target && group != target)) {
             val->effect = true;
             return;
@@ -471,10 +477,23 @@ static bool is_autograd(const pel_walk *w, const call *c) {
     return base->kind == PEL_V_CLASS && pel_class_at(w->log, base->class)->kind == PEL_CLASS_AUTOGRAD;
 }
 
-static void mark_pinned(pel_walk *w, const call *c) {
+/* What runs here is called by a text that names no function of ours: what it passes is passed. */
+static void mark_pinned(pel_walk *w, const call *c, pel_front front, const pel_id *children) {
     for (uint32_t i = 0; i < c->kids.n; i++) {
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
         if (group) group->pinned = true;
+    }
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_group *group = children[i] ? w->s->group_of[children[i]] : NULL;
+        if (!group) continue;
+        uint32_t next = has_receiver(w, c, children[i]);
+        for (uint32_t a = 0; a < c->n_args; a++) {
+            const argument *arg = &c->args[a];
+            pel_param *param = arg->keyword                                          ? param_for(group, arg->keyword)
+                               : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
+                                                                                     : NULL;
+            if (param) param->passed = true;
+        }
     }
 }
 
@@ -858,7 +877,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         if (functions && c.func->text->kind != PEL_Name) split_by(w, front, node, codes);
     }
     expand_partial(w, front, &c);
-    mark_pinned(w, &c);
+    mark_pinned(w, &c, front, children);
     if (c.func->lost && modules) build_module(w, front, &c);
     plain_call(w, front, &c);
     note_getattr(w, front, &c);

@@ -11,7 +11,8 @@ bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
     if (!group->pinned) return true;
     /* called by torch with what it was recorded with: only what was never passed may go, from the end */
     for (uint32_t p = param; p < group->n_params; p++) {
-        if (!group->params[p].fallback || (p > param && !group->params[p].dead)) return false;
+        if (!group->params[p].fallback || group->params[p].passed || (p > param && !group->params[p].dead))
+            return false;
         for (uint32_t i = 0; i < group->n_lanes; i++) {
             const pel_value *value =
                 pel_value_at(s->log, s->log->activations.at[group->lanes[i]].locals[group->params[p].local]);

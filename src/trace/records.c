@@ -80,6 +80,8 @@ static pel_node *field(pel_synth *s, pel_name name) {
 typedef struct imports { /* what the names of a file mean: name -> path */
     pel_synth *s;
     pel_map path;
+    const pel_node *file;
+    pel_map kept; /* function of the file -> its name in the output */
 } imports;
 
 static void note_imports(imports *im, pel_nodes body) {
@@ -104,6 +106,8 @@ static void note_imports(imports *im, pel_nodes body) {
     }
 }
 
+static void keep_helper(imports *im, pel_node *name);
+
 static void write_imported(void *arg, pel_node **slot) {
     imports *im = arg;
     uint64_t path;
@@ -113,7 +117,41 @@ static void write_imported(void *arg, pel_node **slot) {
         if (made) *slot = made;
         return;
     }
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load) keep_helper(im, *slot);
     pel_each_child(*slot, write_imported, im);
+}
+
+static bool is_taken(const pel_program *program, pel_name name) {
+    for (uint32_t i = 0; i < program->functions.n; i++)
+        if (!program->functions.at[i]->class && program->functions.at[i]->name == name) return true;
+    return false;
+}
+
+/* A function of the same file that a class which is written whole calls is written whole, too. */
+static void keep_helper(imports *im, pel_node *name) {
+    pel_synth *s = im->s;
+    uint64_t known;
+    if (pel_map_get(&im->kept, PEL_KEY(name->Name.id), &known)) {
+        name->Name.id = (pel_name)(uintptr_t)known;
+        return;
+    }
+    for (uint32_t i = 0; i < im->file->Module.body.n; i++) {
+        const pel_node *def = im->file->Module.body.at[i];
+        if (def->kind != PEL_FunctionDef || def->FunctionDef.name != name->Name.id) continue;
+        pel_program_function *function = pel_new(s->ctx, pel_program_function);
+        *function = (pel_program_function){ .name = name->Name.id, .from_source = true };
+        for (unsigned k = 2; is_taken(s->program, function->name); k++) {
+            pel_str text = pel_format(s->ctx, "%s_%u", def->FunctionDef.name->text, k);
+            function->name = pel_intern(s->ctx, text.ptr, text.len);
+        }
+        pel_push(s->ctx, &s->program->functions, function);
+        pel_map_set(s->ctx, &im->kept, PEL_KEY(name->Name.id), PEL_KEY(function->name));
+        name->Name.id = function->name;
+        function->def = pel_copy(s->ctx, def);
+        function->def->FunctionDef.name = function->name;
+        write_imported(im, &function->def);
+        return;
+    }
 }
 
 static pel_node *author_class(pel_synth *s, pel_id class) {
@@ -121,7 +159,7 @@ static pel_node *author_class(pel_synth *s, pel_id class) {
         const pel_author *author = &s->authors[code];
         if (s->log->codes.at[code].class != class || !author->within || author->within->kind != PEL_ClassDef) continue;
         pel_node *def = pel_copy(s->ctx, author->within);
-        imports im = { .s = s };
+        imports im = { .s = s, .file = author->file };
         note_imports(&im, author->file->Module.body);
         write_imported(&im, &def);
         return def;
