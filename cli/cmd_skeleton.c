@@ -38,6 +38,7 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     { 'o', "output", "FILE", "where the source goes (default standard output)", NULL },
     CLI_OPTION_MODEL,
+    { 0, "html", "FILE", "write a page: the hierarchy with the skeleton's classes beside it", NULL },
     { 0, "module", "PATH", "only this part of the model, as encoder.layer.0", NULL },
     { 0, "leaf", "PACKAGE.CLASS", "a class to keep as it is; the skeleton imports it", NULL },
     { 0, "given-only", NULL, "record the given call alone, make no further runs", NULL },

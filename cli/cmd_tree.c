@@ -4,18 +4,34 @@
 #include <sys/stat.h>
 
 static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
-    pel_tree_view view = { .as_json = cli_has(args, "json"),
-                           .unfolded = cli_has(args, "unfolded"),
-                           .filter = cli_value(args, "filter") };
-    int mistake = cli_number(args, "depth", 1, 1000, &view.depth);
+    bool as_json = cli_has(args, "json");
+    pel_view_options how = { .unfolded = cli_has(args, "unfolded"), .filter = cli_value(args, "filter") };
+    int mistake = cli_number(args, "depth", 1, 1000, &how.depth);
     if (mistake >= 0) return mistake;
     cli_model model;
     pel_error error;
     pel_text text;
-    if (!cli_open_model(path, &model, &error)) return cli_report(ctx, &model.input, &error, view.as_json);
-    int result = pellucid_tree(ctx, &model.file, &view, &text, &error)
-                     ? cli_write(NULL, text)
-                     : cli_report(ctx, &(cli_input){ .name = model.input.name }, &error, view.as_json);
+    if (!cli_open_model(path, &model, &error)) return cli_report(ctx, &model.input, &error, as_json);
+    /* the files that were asked for, then what goes to the terminal */
+    const struct {
+        bool wanted;
+        const char *path; /* NULL: standard output */
+        pel_view view;
+    } views[] = {
+        { cli_has(args, "svg"), cli_value(args, "svg"), PEL_VIEW_SVG },
+        { cli_has(args, "html"), cli_value(args, "html"), PEL_VIEW_HTML },
+        { as_json, NULL, PEL_VIEW_JSON },
+        { !as_json && cli_has(args, "table"), NULL, PEL_VIEW_TABLE },
+        { !as_json && !cli_has(args, "table") && !cli_has(args, "svg") && !cli_has(args, "html"), NULL, PEL_VIEW_TREE },
+    };
+    int result = CLI_FINE;
+    for (size_t i = 0; i < sizeof views / sizeof *views && result == CLI_FINE; i++) {
+        if (!views[i].wanted) continue;
+        how.view = views[i].view;
+        result = pellucid_tree(ctx, &model.file, &how, &text, &error)
+                     ? cli_write(views[i].path, text)
+                     : cli_report(ctx, &(cli_input){ .name = model.input.name }, &error, as_json);
+    }
     cli_close_model(&model);
     return result;
 }
@@ -34,7 +50,10 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     { 0, "depth", "N", "levels of the hierarchy to show (default all)", NULL },
     { 0, "filter", "GLOB", "of a file: only the tensors whose names fit, as 'layers.0.*'", NULL },
-    { 0, "unfolded", NULL, "of a file: every repeated block, not one for all", NULL },
+    { 0, "unfolded", NULL, "every repeated block, not one for all", NULL },
+    { 0, "table", NULL, "parameters, and of a live model output shapes and multiply-adds, instead", NULL },
+    { 0, "svg", "FILE", "write a picture: boxes, and what flows between them", NULL },
+    { 0, "html", "FILE", "write a page to open, search and walk through", NULL },
     CLI_OPTION_MODEL,
     CLI_OPTION_END,
 };
@@ -49,10 +68,12 @@ const cli_command cli_cmd_tree = {
              "FILE is a checkpoint or a model file, or the folder of one. Its format is told by its\n"
              "content. Nothing in it is executed, and of large files only the tables are read.\n"
              "\n"
-             "SPEC names a live model (see `pellucid help skeleton`): it is built by Python.",
+             "SPEC names a live model (see `pellucid help skeleton`): it is built by Python. With inputs\n"
+             "(see there), and for --table, --svg and --html, it runs once: then output shapes,\n"
+             "multiply-adds and what feeds what are shown too.",
     .example = "$ pellucid tree model.safetensors --filter '*.attn.*'\n"
                "$ pellucid tree checkpoint.pt --json\n"
-               "$ pellucid tree timm:resnet18",
+               "$ pellucid tree timm:vit_base_patch16_224 --table --depth 3 --html vit.html",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

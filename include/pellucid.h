@@ -191,6 +191,24 @@ typedef struct pel_skeleton_options {
 PEL_API bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options *options, pel_text *out,
                                pel_error *error);
 
+/* ---- model trees ---- */
+
+typedef enum pel_view {
+    PEL_VIEW_TREE,  /* text: names, classes, arguments, tensors */
+    PEL_VIEW_TABLE, /* text: output shapes, parameters, multiply-adds */
+    PEL_VIEW_SVG,   /* a picture: boxes, and what flows between them */
+    PEL_VIEW_HTML,  /* one page to open, search and walk through, that needs nothing else */
+    PEL_VIEW_JSON,  /* docs/model-json.md */
+} pel_view;
+
+typedef struct pel_view_options {
+    pel_view view;
+    int depth;          /* levels to show; 0: all */
+    bool unfolded;      /* every repeated block, not one for all */
+    const char *filter; /* only the tensors whose full names fit this pattern of *, ? and [a-z]; NULL: all */
+    pel_text source;    /* HTML: Python source, whose classes are shown beside the modules; may be empty */
+} pel_view_options;
+
 /* ---- model files ---- */
 
 /* A file that holds a model or its weights. The format is told by the content. Map it rather than read it: of a file
@@ -205,15 +223,14 @@ typedef struct pel_model_file {
     void *arg;
 } pel_model_file;
 
-typedef struct pel_tree_view {
-    bool as_json;       /* {"networks": [...]}, docs/model-json.md */
-    int depth;          /* levels to show; 0: all */
-    bool unfolded;      /* every repeated block, not one for all */
-    const char *filter; /* only the tensors whose full names fit this pattern of *, ? and [a-z]; NULL: all */
-} pel_tree_view;
+/* The hierarchy of the models in a file. */
+PEL_API bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_view_options *options, pel_text *out,
+                           pel_error *error);
 
-/* The hierarchy of the models in a file, as text or JSON. */
-PEL_API bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_tree_view *view, pel_text *out,
+#define PEL_TREE_MAX ((size_t)256 << 20) /* larger files are refused with PEL_E_TOO_BIG */
+
+/* The same of the model tree that JSON holds, as every command with --json writes it. */
+PEL_API bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out,
                            pel_error *error);
 
 #ifdef __cplusplus

@@ -356,44 +356,70 @@ bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options 
     return done;
 }
 
-/* ---- model files ---- */
+/* ---- model trees ---- */
 
-typedef struct tree_call {
-    const pel_model_file *file;
-    pel_tree_view view;
+typedef struct view_call {
+    const pel_model_file *file; /* or: */
+    pel_str json;
+    pel_view_options options;
     pel_loaded loaded;
     pel_buf out;
-} tree_call;
+} view_call;
 
-static void tree_body(pel_ctx *ctx, void *arg) {
-    tree_call *call = arg;
-    pel_load(ctx, call->file, &call->loaded);
-    pel_networks networks = { 0 };
-    for (uint32_t i = 0; i < call->loaded.networks.n; i++) {
-        pel_network *network = call->loaded.networks.at[i];
-        if (call->view.filter) pel_network_filter(ctx, network, pel_str_of(call->view.filter));
-        pel_push(ctx, &networks, network);
-    }
-    if (call->view.as_json) {
-        pel_networks_json(ctx, &networks, &call->out);
-        return;
-    }
-    const pel_tree_options options = { .depth = call->view.depth, .unfolded = call->view.unfolded };
-    for (uint32_t i = 0; i < networks.n; i++) {
-        if (i) pel_put_byte(&call->out, '\n');
-        pel_show_tree(ctx, networks.at[i], &options, &call->out);
+static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_view_options *options, pel_buf *out) {
+    static void (*const each[])(pel_ctx *, const pel_network *, const pel_tree_options *, pel_buf *) = {
+        [PEL_VIEW_TREE] = pel_show_tree,
+        [PEL_VIEW_TABLE] = pel_show_table,
+        [PEL_VIEW_SVG] = pel_show_svg,
+    };
+    for (uint32_t i = 0; options->filter && i < networks->n; i++)
+        pel_network_filter(ctx, networks->at[i], pel_str_of(options->filter));
+    const pel_tree_options how = { .depth = options->depth, .unfolded = options->unfolded };
+    if (options->view == PEL_VIEW_HTML) return pel_show_page(ctx, networks, str_of(options->source), out);
+    if (options->view == PEL_VIEW_JSON) return pel_networks_json(ctx, networks, out);
+    if ((size_t)options->view >= PEL_COUNT(each)) pel_throw(ctx, PEL_E_USAGE, 0, "no such view");
+    if (options->view == PEL_VIEW_SVG && networks->n != 1)
+        pel_throw(ctx, PEL_E_USAGE, 0, "a picture shows one network, here are %u", networks->n);
+    for (uint32_t i = 0; i < networks->n; i++) {
+        if (i) pel_put_byte(out, '\n');
+        each[options->view](ctx, networks->at[i], &how, out);
     }
 }
 
-bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_tree_view *view, pel_text *out,
-                   pel_error *error) {
-    tree_call call = { .file = file, .out = pel_buf_in(ctx) };
-    if (view) call.view = *view;
+static void view_file_body(pel_ctx *ctx, void *arg) {
+    view_call *call = arg;
+    pel_load(ctx, call->file, &call->loaded);
+    view_networks(ctx, &call->loaded.networks, &call->options, &call->out);
+}
+
+static void view_json_body(pel_ctx *ctx, void *arg) {
+    view_call *call = arg;
+    if (call->json.len > PEL_TREE_MAX)
+        pel_throw(ctx, PEL_E_TOO_BIG, 0, "%zu bytes are more than the limit of %zu", call->json.len, PEL_TREE_MAX);
+    pel_networks networks = pel_networks_read(ctx, call->json);
+    view_networks(ctx, &networks, &call->options, &call->out);
+}
+
+static bool run_view(pel_ctx *ctx, void (*body)(pel_ctx *, void *), view_call *call, const pel_view_options *options,
+                     pel_text *out, pel_error *error) {
+    if (options) call->options = *options;
+    call->out = pel_buf_in(ctx);
     pel_err err;
-    bool done = pel_attempt(ctx, tree_body, &call, &err);
+    bool done = pel_attempt(ctx, body, call, &err);
     if (done)
-        *out = text_of(pel_buf_str(&call.out));
+        *out = text_of(pel_buf_str(&call->out));
     else
         give_error(&err, (pel_str){ "", 0 }, error);
     return done;
+}
+
+bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_view_options *options, pel_text *out,
+                   pel_error *error) {
+    view_call call = { .file = file };
+    return run_view(ctx, view_file_body, &call, options, out, error);
+}
+
+bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out, pel_error *error) {
+    view_call call = { .json = str_of(json) };
+    return run_view(ctx, view_json_body, &call, options, out, error);
 }

@@ -47,6 +47,7 @@ def make_parser() -> Parser:
     command = add("skeleton", "record a model and write the program that ran", epilog=SKELETON_HELP)
     add_model(command)
     command.add_argument("-o", "--output", metavar="FILE", help="where the source goes (standard output)")
+    command.add_argument("--html", metavar="FILE", help="write a page: the hierarchy with the skeleton's classes beside it")
     command.add_argument("--module", metavar="PATH", help="only this part of the model, as encoder.layer.0")
     command.add_argument("--leaf", action="append", default=[], metavar="PACKAGE.CLASS",
                          help="a class to keep as it is; the skeleton imports it")
@@ -57,6 +58,11 @@ def make_parser() -> Parser:
 
     command = add("tree", "the hierarchy of a model: classes, shapes, repeats folded")
     add_model(command)
+    command.add_argument("--table", action="store_true", help="output shapes, parameters and multiply-adds instead")
+    command.add_argument("--svg", metavar="FILE", help="write a picture")
+    command.add_argument("--html", metavar="FILE", help="write a page to open and search")
+    command.add_argument("--depth", type=int, default=0, metavar="N", help="levels to show (all)")
+    command.add_argument("--unfolded", action="store_true", help="every repeated block, not one for all")
 
     command = add("sketch", "the author's source files, cut to the lines that ran")
     add_model(command)
@@ -126,6 +132,8 @@ def run_skeleton(options: argparse.Namespace) -> int:
             made.save(options.output)
         elif not options.json:
             sys.stdout.write(made.source)
+        if options.html:
+            write_page(options, subject, made)
     if options.json:
         print(json.dumps({"root": made.root, "output": options.output if good or options.anyway else None,
                           "source": made.source if not options.output and (good or options.anyway) else None,
@@ -139,6 +147,15 @@ def run_skeleton(options: argparse.Namespace) -> int:
     return FINE if report.complete or options.no_verify else INCOMPLETE
 
 
+def write_page(options: argparse.Namespace, subject: Any, made: Any) -> None:
+    from ._tree import tree
+    with stdout_kept():
+        # a part of the model is not called with the model's inputs
+        found = made.tree if options.module else tree(subject.model, subject.args, subject.kwargs).with_source(made.source)
+    with open(options.html, "w", encoding="utf-8") as file:
+        file.write(found.html())
+
+
 def _class_named(path: str) -> type:
     from . import _specs
     place, _, name = path.rpartition(".")
@@ -149,11 +166,34 @@ def _class_named(path: str) -> type:
 
 
 def run_tree(options: argparse.Namespace) -> int:
+    from . import _specs
     from ._tree import tree
+    wants_run = bool(options.input or options.inputs or options.table or options.svg or options.html)
+    progress = Progress()
     with stdout_kept():
+        progress("building the model")
         subject = load_subject(options, with_inputs=False)
-    found = tree(subject.model)
-    print(json.dumps(found.to_dict()) if options.json else found)
+        if wants_run:
+            try:
+                _specs.give_inputs(subject, options.input, options.inputs)
+            except _specs.SpecError as error:
+                if options.input or options.inputs:
+                    raise
+                print(f"pellucid: not run, so there are no output shapes: {error}", file=sys.stderr)
+                wants_run = False
+        progress("running it" if wants_run else "walking through it")
+        found = tree(subject.model, subject.args, subject.kwargs) if wants_run else tree(subject.model)
+        progress.done()
+    for path, view in ((options.svg, lambda: found.svg(options.depth)), (options.html, found.html)):
+        if path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(view())
+    if options.json:
+        print(json.dumps(found.to_dict()))
+    elif options.table:
+        print(found.table(options.depth, options.unfolded))
+    elif not (options.svg or options.html):
+        print(found.text(options.depth, options.unfolded))
     return FINE
 
 

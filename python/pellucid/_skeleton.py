@@ -329,11 +329,11 @@ class Workshop:
             for check in missing:  # a path that no recorded run took: record it
                 self._record(self.unrecorded.pop(check.name))
         source = with_verdict(source, self.report.verdict)
-        return Skeleton(source, root, self._tree(), self.report, self.model, trace)
+        return Skeleton(source, root, self._tree(source), self.report, self.model, trace)
 
-    def _tree(self) -> Any:
+    def _tree(self, source: str) -> Any:
         from ._tree import tree
-        return tree(self.model)
+        return tree(self.model).with_source(source)
 
 
 def as_inputs(item: Any) -> Inputs:

@@ -1,113 +1,227 @@
-"""The module tree of a live model, as people and programs read it."""
+"""The module tree of live things, in the one form that all of pellucid shares (docs/model-json.md)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Iterator
+import ast
+import functools
+import html
+import json
+from typing import TYPE_CHECKING, Any, Iterable, Mapping
+
+from . import _pellucid
 
 if TYPE_CHECKING:
     import torch
 
 
-@dataclass
-class Node:
-    """A module, or `repeat` equal ones in a row."""
-
-    name: str
-    cls: str
-    origin: str
-    args: str
-    parameters: dict[str, list[int]]
-    buffers: dict[str, list[int]]
-    children: list[Node] = field(default_factory=list)
-    repeat: int = 1
-    last: str = ""  # name of the last of the repeated
-
-    def count(self) -> int:
-        own = 0
-        for shape in self.parameters.values():
-            size = 1
-            for n in shape:
-                size *= n
-            own += size
-        return own + sum(c.count() * c.repeat for c in self.children)
-
-    def shape(self) -> tuple:
-        """What makes two modules equal for the reader."""
-        return (self.cls, self.origin, self.args, tuple((k, tuple(v)) for k, v in self.parameters.items()),
-                tuple((k, tuple(v)) for k, v in self.buffers.items()),
-                tuple((c.name, c.repeat, c.last, c.shape()) for c in self.children))
-
-    def to_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": self.name if self.repeat == 1 else f"{self.name}…{self.last}", "class": self.cls,
-                                 "args": self.args, "parameters": {**self.parameters, **self.buffers},
-                                 "children": [c.to_dict() for c in self.children], "origin": self.origin}
-        if self.repeat > 1:
-            found["repeat"] = self.repeat
-        return found
-
-
-@dataclass
 class Tree:
-    root: Node
-    state: dict[str, list[int]]
+    """The hierarchy of a network. `str` gives it as text; `table`, `svg` and `html` are other views."""
+
+    def __init__(self, network: dict[str, Any], source: str = ""):
+        self._json = json.dumps({"networks": [network]})
+        self._source = source
 
     def to_dict(self) -> dict[str, Any]:
-        total = sum(1 for _ in self.lines())
-        network = {"name": self.root.name, "class": self.root.cls, "args": self.root.args, "tree": [self.root.to_dict()],
-                   "state": self.state, "totals": {"parameters": self.root.count(), "lines": total},
-                   "unknown": [], "errors": []}
-        return {"networks": [network]}
+        """{"networks": [...]}, as every command with --json prints it."""
+        return json.loads(_pellucid.view(self._json, "json"))
 
-    def lines(self) -> Iterator[str]:
-        def walk(node: Node, head: str, rest: str) -> Iterator[str]:
-            name = node.name if node.repeat == 1 else f"{node.name} … {node.last} ×{node.repeat}"
-            label = f"{name}: {node.cls}" if name else node.cls
-            shapes = ", ".join(f"{k} {'×'.join(map(str, s)) or 'scalar'}" for k, s in {**node.parameters, **node.buffers}.items())
-            text = f"{head}{label}({node.args})"
-            yield f"{text}  {shapes}".rstrip()
-            for i, child in enumerate(node.children):
-                end = i == len(node.children) - 1
-                yield from walk(child, rest + ("└─ " if end else "├─ "), rest + ("   " if end else "│  "))
+    def text(self, depth: int = 0, unfolded: bool = False) -> str:
+        """A line for each module; equal neighbours are one line."""
+        return _pellucid.view(self._json, "tree", depth=depth, unfolded=unfolded).rstrip("\n")
 
-        yield from walk(self.root, "", "")
-        yield f"{self.root.count():,} parameters"
+    def table(self, depth: int = 0, unfolded: bool = False) -> str:
+        """A row for each module: output shape, parameters, multiply-adds."""
+        return _pellucid.view(self._json, "table", depth=depth, unfolded=unfolded).rstrip("\n")
+
+    def svg(self, depth: int = 0) -> str:
+        """A picture: boxes in boxes, and what flows between them."""
+        return _pellucid.view(self._json, "svg", depth=depth)
+
+    def html(self) -> str:
+        """One page that needs nothing else: the tree to open and search, shapes, flow, and source if there is some."""
+        return _pellucid.view(self._json, "html", source=self._source)
+
+    def with_source(self, source: str) -> Tree:
+        """The same tree, whose page shows the classes of `source` beside the modules."""
+        made = Tree.__new__(Tree)
+        made._json, made._source = self._json, source
+        return made
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:520px;border:1px solid #8884;border-radius:6px"></iframe>'
 
 
-def tree(model: torch.nn.Module) -> Tree:
-    """The hierarchy of a module: classes, arguments, shapes; equal neighbours folded into one line."""
-    state = {k: list(v.shape) for k, v in model.state_dict().items() if hasattr(v, "shape")}
-    return Tree(_node("", model, {}), state)
+def tree(model: Any, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None) -> Tree:
+    """The hierarchy of a live model: classes, arguments, tensors.
+
+    With inputs the model runs once, and the tree also tells output shapes, multiply-adds and which module feeds which.
+    Takes an nn.Module (scripted ones too), a torch.export.ExportedProgram, or a Keras model.
+    """
+    import torch
+    if isinstance(model, torch.nn.Module):
+        seen = None
+        if args is not None or kwargs is not None:
+            from ._watch import watch
+            seen = watch(model, args or (), kwargs or {})
+        return Tree(_Walk(seen).network(model))
+    if isinstance(model, torch.export.ExportedProgram):
+        return Tree(_exported(model))
+    if callable(getattr(model, "get_config", None)) and hasattr(model, "weights"):
+        return Tree(_keras(model))
+    raise TypeError(f"a tree is made of an nn.Module, an ExportedProgram or a Keras model, not of {type(model).__name__}")
 
 
-def _node(name: str, module: torch.nn.Module, seen: dict[int, str], path: str = "") -> Node:
-    cls = type(module)
-    origin = f"{cls.__module__}.{cls.__qualname__}"
-    node = Node(name, cls.__name__, origin, "", _shapes(module._parameters), _shapes(module._buffers))
-    if id(module) in seen:
-        return Node(name, cls.__name__, origin, f"= {seen[id(module)]}", {}, {})
-    seen[id(module)] = path or "the root"
-    if cls.__module__.startswith("torch.nn.") and not module._modules:
-        node.args = module.extra_repr()
-    children = [_node(n, m, seen, f"{path}.{n}" if path else n) for n, m in module._modules.items() if m is not None]
-    node.children = _folded(children)
-    return node
+class _Walk:
+    def __init__(self, seen: Any):
+        self.seen = seen
+        self.first_module: dict[int, str] = {}
+        self.first_tensor: dict[int, str] = {}
+        self.dtypes: dict[str, str] = {}
+
+    def network(self, model: torch.nn.Module) -> dict[str, Any]:
+        root = self.node("", model, "")
+        flow = [{"from": a, "to": b, "shape": shape} for (a, b), shape in self.seen.flow.items()] if self.seen else []
+        return {"name": "", "tree": [root], "dtypes": self.dtypes, "flow": flow}
+
+    def node(self, name: str, module: torch.nn.Module, path: str) -> dict[str, Any]:
+        cls = type(module)
+        found: dict[str, Any] = {"name": name, "class": getattr(module, "original_name", cls.__name__),
+                                 "origin": {"file": cls.__module__}}
+        if id(module) in self.first_module:
+            return {**found, "shared_with": self.first_module[id(module)]}
+        self.first_module[id(module)] = path or "the root"
+        if cls.__module__.startswith("torch.nn.") and not module._modules:
+            found.update(_arguments(module.extra_repr()))
+        self.tensors(found, module, path)
+        row = self.seen.seen.get(path) if self.seen else None
+        if row is not None:
+            found["flops"] = row.flops
+            if row.output is not None:
+                found["output"] = row.output
+        found["children"] = [self.node(child, part, f"{path}.{child}" if path else child)
+                             for child, part in module._modules.items() if part is not None]
+        return found
+
+    def tensors(self, found: dict[str, Any], module: torch.nn.Module, path: str) -> None:
+        frozen, tied, not_saved = [], {}, []
+        unsaved = getattr(module, "_non_persistent_buffers_set", set())
+        for key, slots in (("parameters", module._parameters), ("buffers", module._buffers)):
+            shapes = found[key] = {}
+            for name, tensor in slots.items():
+                if tensor is None:
+                    continue
+                full = f"{path}.{name}" if path else name
+                shapes[name] = _shape(tensor)
+                self.dtypes[full] = str(tensor.dtype).removeprefix("torch.")
+                if key == "parameters" and not tensor.requires_grad:
+                    frozen.append(name)
+                if key == "buffers" and name in unsaved:
+                    not_saved.append(name)
+                first = self.first_tensor.setdefault(id(tensor), full)
+                if first != full:
+                    tied[name] = first
+        found.update({k: v for k, v in (("frozen", frozen), ("tied", tied), ("not_saved", not_saved)) if v})
 
 
-def _shapes(slots: dict[str, Any]) -> dict[str, list[int]]:
-    return {k: list(t.shape) for k, t in slots.items() if t is not None}
+def _shape(tensor: Any) -> list[int] | None:
+    try:
+        return [int(n) for n in tensor.shape]
+    except RuntimeError:  # lazy parameters have none yet
+        return None
 
 
-def _folded(children: list[Node]) -> list[Node]:
-    found: list[Node] = []
-    for child in children:
-        before = found[-1] if found else None
-        if before is not None and child.name.isdigit() and before.name.isdigit() and before.shape() == child.shape():
-            before.repeat += 1
-            before.last = child.name
-        else:
-            found.append(child)
-    return found
+@functools.lru_cache(maxsize=4096)
+def _arguments(text: str) -> dict[str, Any]:
+    """What a module says of itself, `3, 64, kernel_size=(7, 7)`, as arguments; nothing if it is no list of arguments."""
+    try:
+        call = ast.parse(f"_({text})", mode="eval").body
+    except SyntaxError:
+        return {}
+    if not isinstance(call, ast.Call):
+        return {}
+    args, as_source = {}, []
+    for name, value in [*((str(i), v) for i, v in enumerate(call.args)), *((k.arg, k.value) for k in call.keywords)]:
+        if name is None:
+            return {}
+        try:
+            args[name] = _plain(ast.literal_eval(value))
+        except (ValueError, TypeError):
+            args[name] = ast.unparse(value)
+            as_source.append(name)
+    return {"args": args, "source_args": as_source} if as_source else {"args": args}
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it; raises ValueError for what it has not."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float) and value - value == 0:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    raise ValueError(value)
+
+
+# ---- exported programs and Keras models: names make the hierarchy ----
+
+
+class _Paths:
+    """Modules by their dotted paths, made as they are needed."""
+
+    def __init__(self, root_class: str):
+        self.root = self._new("", root_class)
+        self.at = {"": self.root}
+
+    @staticmethod
+    def _new(name: str, cls: str) -> dict[str, Any]:
+        return {"name": name, "class": cls, "parameters": {}, "buffers": {}, "children": []}
+
+    def module(self, path: str, cls: str = "") -> dict[str, Any]:
+        if path not in self.at:
+            parent, _, name = path.rpartition(".")
+            self.at[path] = self._new(name, cls)
+            self.module(parent)["children"].append(self.at[path])
+        if cls:
+            self.at[path]["class"] = cls
+        return self.at[path]
+
+
+def _exported(program: Any) -> dict[str, Any]:
+    signature, state = program.graph_signature, program.state_dict
+    paths = _Paths("")
+    for node in program.graph.nodes:
+        for path, cls in (node.meta.get("nn_module_stack") or {}).values():
+            paths.module(path.removeprefix("L['self']").lstrip("."), str(cls).rpartition(".")[2])
+    buffers = set(signature.buffers)
+    dtypes = {}
+    for name, tensor in state.items():
+        path, _, own = name.rpartition(".")
+        paths.module(path)["buffers" if name in buffers else "parameters"][own] = _shape(tensor)
+        dtypes[name] = str(tensor.dtype).removeprefix("torch.")
+    return {"name": "", "tree": [paths.root], "dtypes": dtypes}
+
+
+def _keras(model: Any) -> dict[str, Any]:
+    dtypes: dict[str, str] = {}
+
+    def node(layer: Any, name: str, path: str) -> dict[str, Any]:
+        inner = list(getattr(layer, "layers", None) or [])
+        found = {"name": name, "class": type(layer).__name__, "parameters": {}, "buffers": {}, "args": {}, "children": []}
+        if not inner:
+            config = layer.get_config()
+            for key in ("units", "filters", "kernel_size", "strides", "activation", "rate", "padding"):
+                if isinstance(config.get(key), (int, float, str, list, tuple)):
+                    found["args"][key] = _plain(config[key])
+            trainable = {id(w) for w in layer.trainable_weights}
+            for weight in layer.weights:
+                own = weight.name.rpartition("/")[2].partition(":")[0]
+                found["parameters" if id(weight) in trainable else "buffers"][own] = [int(n) for n in weight.shape]
+                dtypes[f"{path}.{own}" if path else own] = str(weight.dtype)
+        found["children"] = [node(part, part.name, f"{path}.{part.name}" if path else part.name) for part in inner]
+        return found
+
+    return {"name": model.name, "tree": [node(model, "", "")], "dtypes": dtypes}

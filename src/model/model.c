@@ -1,6 +1,9 @@
 #include "model/model.h"
 
+#include "base/map.h"
+
 #define MAX_DEPTH 500
+#define MAX_STATE_MODULES 2000000
 
 pel_network *pel_network_new(pel_ctx *ctx, pel_str name) {
     pel_network *network = pel_new(ctx, pel_network);
@@ -53,6 +56,45 @@ static void walk(const walker *w, const pel_module *module, pel_str path, int de
 void pel_each_module(pel_ctx *ctx, const pel_network *network, pel_visit_module *visit, void *arg) {
     walker w = { ctx, network, visit, arg };
     if (network->root) walk(&w, network->root, (pel_str){ "", 0 }, 0);
+}
+
+/* ---- walking as a state_dict does: through shared modules again ---- */
+
+typedef struct state_walk {
+    pel_ctx *ctx;
+    const pel_network *network;
+    pel_map modules; /* full name, interned -> module */
+    pel_visit_module *visit;
+    void *arg;
+    uint32_t n_visits;
+} state_walk;
+
+static void note_module(void *arg, const pel_module *module, pel_str path) {
+    state_walk *w = arg;
+    if (!module->shared_with.len)
+        pel_map_set(w->ctx, &w->modules, PEL_KEY(pel_intern(w->ctx, path.ptr, path.len)), PEL_KEY(module));
+}
+
+static void walk_state(state_walk *w, const pel_module *module, pel_str path, int depth) {
+    if (depth > MAX_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    if (module->shared_with.len) {
+        pel_name name = pel_intern(w->ctx, module->shared_with.ptr, module->shared_with.len);
+        const pel_module *same = (const pel_module *)(uintptr_t)pel_map_find(&w->modules, PEL_KEY(name), 0);
+        if (same) module = same;
+    }
+    /* modules that are shared on every level double the walk with each */
+    if (++w->n_visits > MAX_STATE_MODULES)
+        pel_throw(w->ctx, PEL_E_TOO_BIG, 0, "more than %d modules, shared ones unfolded", MAX_STATE_MODULES);
+    w->visit(w->arg, module, path);
+    for (uint32_t i = 0; i < module->children.n; i++)
+        walk_state(w, module->children.at[i], pel_full_name(w->ctx, w->network, path, module->children.at[i]->name),
+                   depth + 1);
+}
+
+void pel_each_state_module(pel_ctx *ctx, const pel_network *network, pel_visit_module *visit, void *arg) {
+    state_walk w = { .ctx = ctx, .network = network, .visit = visit, .arg = arg };
+    pel_each_module(ctx, network, note_module, &w);
+    if (network->root) walk_state(&w, network->root, (pel_str){ "", 0 }, 0);
 }
 
 /* ---- sizes ---- */

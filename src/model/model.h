@@ -117,6 +117,10 @@ pel_str pel_full_name(pel_ctx *ctx, const pel_network *network, pel_str path, pe
 typedef void pel_visit_module(void *arg, const pel_module *module, pel_str path);
 void pel_each_module(pel_ctx *ctx, const pel_network *network, pel_visit_module *visit, void *arg);
 
+/* The same, but a module that is another one is visited as that one, with all below it, under its own full name: in
+ * this order a state_dict lists the tensors. */
+void pel_each_state_module(pel_ctx *ctx, const pel_network *network, pel_visit_module *visit, void *arg);
+
 typedef struct pel_totals {
     uint64_t modules, parameters, trainable, buffers, bytes; /* elements; tied tensors count once */
     double flops;

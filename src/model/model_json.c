@@ -218,7 +218,7 @@ static void put_state(pel_ctx *ctx, pel_json *json, const pel_network *network, 
     state_writer writer = { ctx, json, network, put };
     pel_json_key(json, key);
     pel_json_object(json);
-    pel_each_module(ctx, network, put_state_rows, &writer);
+    pel_each_state_module(ctx, network, put_state_rows, &writer);
     pel_json_end_object(json);
 }
 

@@ -11,6 +11,7 @@
 
 typedef struct reader {
     pel_ctx *ctx;
+    pel_network *network;
     pel_map dtype_of; /* full name of a tensor, interned -> pel_str * */
 } reader;
 
@@ -123,10 +124,6 @@ static void read_args(reader *r, const pel_json_value *from, pel_module *module)
 
 /* ---- modules ---- */
 
-static pel_str join(reader *r, pel_str parent, pel_str name) {
-    return parent.len ? pel_format(r->ctx, "%.*s.%.*s", PEL_FMT(parent), PEL_FMT(name)) : name;
-}
-
 static void read_tensors(reader *r, const pel_json_value *from, pel_module *module, pel_str path, const char *key) {
     const pel_json_value *rows = list_of(r, from, key, PEL_J_OBJECT);
     const pel_json_value *frozen = list_of(r, from, "frozen", PEL_J_ARRAY);
@@ -134,7 +131,7 @@ static void read_tensors(reader *r, const pel_json_value *from, pel_module *modu
     const pel_json_value *tied = pel_json_get(from, "tied");
     bool is_parameter = key[0] == 'p';
     for (uint32_t i = 0; i + 1 < rows->items.n; i += 2) {
-        pel_str name = rows->items.at[i]->text, full = join(r, path, name);
+        pel_str name = rows->items.at[i]->text, full = pel_full_name(r->ctx, r->network, path, name);
         pel_model_tensor tensor = { .name = name, .shape = read_shape(r, rows->items.at[i + 1]) };
         tensor.frozen = lists_name(frozen, name);
         tensor.role = is_parameter ? PEL_PARAMETER : lists_name(not_saved, name) ? PEL_VOLATILE_BUFFER : PEL_BUFFER;
@@ -151,7 +148,7 @@ static pel_module *read_module(reader *r, const pel_json_value *from, pel_str pa
     if (depth > MAX_DEPTH) pel_throw(r->ctx, PEL_E_TOO_DEEP, from->at, "modules nest deeper than %d", MAX_DEPTH);
     if (from->kind != PEL_J_OBJECT) fail(r, from, "a module is an object");
     pel_module *module = pel_module_new(r->ctx, text_of(r, from, "name"), text_of(r, from, "class"));
-    pel_str path = depth ? join(r, parent, module->name) : (pel_str){ "", 0 };
+    pel_str path = depth ? pel_full_name(r->ctx, r->network, parent, module->name) : (pel_str){ "", 0 };
     read_args(r, from, module);
     read_tensors(r, from, module, path, "parameters");
     read_tensors(r, from, module, path, "buffers");
@@ -187,6 +184,9 @@ static pel_unknown read_unknown(reader *r, const pel_json_value *from) {
 static pel_network *read_network(reader *r, const pel_json_value *from) {
     if (from->kind != PEL_J_OBJECT) fail(r, from, "a network is an object");
     pel_network *network = pel_network_new(r->ctx, text_of(r, from, "name"));
+    r->network = network;
+    pel_str separator = text_of(r, from, "separator");
+    if (separator.len) network->separator = separator.ptr[0];
     read_dtypes(r, from);
     const pel_json_value *tree = list_of(r, from, "tree", PEL_J_ARRAY);
     if (tree->items.n > 1) fail(r, tree, "a network has one root");

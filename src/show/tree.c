@@ -1,54 +1,10 @@
-#include "python/print.h"
-#include "show/show.h"
-
-#define MAX_DEPTH 500
+#include "show/words.h"
 
 typedef struct viewer {
     pel_ctx *ctx;
     const pel_tree_options *options;
     pel_buf *out;
 } viewer;
-
-/* 86,567,656 */
-static void put_grouped(pel_buf *out, uint64_t value) {
-    char digits[32];
-    int n = 0;
-    do digits[n++] = (char)('0' + value % 10);
-    while (value /= 10);
-    while (n) {
-        pel_put_byte(out, digits[--n]);
-        if (n && n % 3 == 0) pel_put_byte(out, ',');
-    }
-}
-
-static void put_shape(pel_buf *out, const pel_shape *shape) {
-    if (!shape->is_known) {
-        pel_put_c(out, "?");
-        return;
-    }
-    if (!shape->n) pel_put_c(out, "scalar");
-    for (uint32_t i = 0; i < shape->n; i++) {
-        if (i) pel_put_c(out, "×");
-        if (shape->dims[i].symbol.len)
-            pel_put_visible(out, shape->dims[i].symbol);
-        else
-            pel_put_int(out, shape->dims[i].size);
-    }
-}
-
-static void put_arguments(viewer *v, const pel_module *module) {
-    const pel_print_options options = { .one_line = true };
-    pel_put_byte(v->out, '(');
-    for (uint32_t i = 0; i < module->args.n; i++) {
-        if (i) pel_put_c(v->out, ", ");
-        if (module->args.at[i].name.len) {
-            pel_put_visible(v->out, module->args.at[i].name);
-            pel_put_byte(v->out, '=');
-        }
-        pel_print(v->ctx, module->args.at[i].value, &options, v->out);
-    }
-    pel_put_byte(v->out, ')');
-}
 
 static void put_same(pel_buf *out, pel_str name) {
     pel_put_c(out, " (= ");
@@ -62,7 +18,7 @@ static void put_tensors(viewer *v, const pel_module *module) {
         pel_put_c(v->out, i ? ", " : "  ");
         pel_put_visible(v->out, tensor->name);
         pel_put_byte(v->out, ' ');
-        put_shape(v->out, &tensor->shape);
+        pel_put_shape(v->out, &tensor->shape);
         if (tensor->dtype.len && !pel_str_is(tensor->dtype, "float32"))
             pel_put_byte(v->out, ' '), pel_put_visible(v->out, tensor->dtype);
         if (tensor->tied_to.len) put_same(v->out, tensor->tied_to);
@@ -72,19 +28,8 @@ static void put_tensors(viewer *v, const pel_module *module) {
 
 /* One line; last: the last of a run of equal modules, of which only the first is shown. */
 static void put_line(viewer *v, const pel_module *module, const pel_module *last, uint32_t run) {
-    if (module->name.len) {
-        pel_put_visible(v->out, module->name);
-        if (run > 1) {
-            pel_put_c(v->out, " … ");
-            pel_put_visible(v->out, last->name);
-            pel_putf(v->out, " ×%u", run);
-        }
-        if (module->class.len) pel_put_c(v->out, ": ");
-    }
-    if (module->class.len) {
-        pel_put_visible(v->out, module->class);
-        put_arguments(v, module);
-    }
+    pel_put_label(v->out, module, last, run);
+    if (module->class.len) pel_put_arguments(v->ctx, module, v->out);
     if (module->repeat.symbol.len) pel_putf(v->out, " × %.*s", PEL_FMT(module->repeat.symbol));
     if (!module->repeat.symbol.len && module->repeat.size != 1)
         pel_putf(v->out, " × %lld", (long long)module->repeat.size);
@@ -92,20 +37,20 @@ static void put_line(viewer *v, const pel_module *module, const pel_module *last
     put_tensors(v, module);
     if (module->output.is_known) {
         pel_put_c(v->out, "  → ");
-        put_shape(v->out, &module->output);
+        pel_put_shape(v->out, &module->output);
     }
     if (module->condition.len) pel_put_c(v->out, "  if "), pel_put_visible(v->out, module->condition);
     pel_put_byte(v->out, '\n');
 }
 
 static void put_children(viewer *v, const pel_module *module, pel_str indent, int depth) {
-    if (depth > MAX_DEPTH) pel_throw(v->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    if (depth > PEL_SHOW_MAX_DEPTH)
+        pel_throw(v->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", PEL_SHOW_MAX_DEPTH);
     if (v->options->depth && depth >= v->options->depth) return;
     uint32_t n = module->children.n;
     for (uint32_t i = 0; i < n;) {
         const pel_module *child = module->children.at[i];
-        uint32_t run = 1;
-        while (!v->options->unfolded && i + run < n && pel_module_alike(child, module->children.at[i + run])) run++;
+        uint32_t run = pel_run_of(module, i, v->options);
         bool is_last = i + run == n;
         pel_put(v->out, indent);
         pel_put_c(v->out, is_last ? "└─ " : "├─ ");
@@ -140,16 +85,16 @@ void pel_show_tree(pel_ctx *ctx, const pel_network *network, const pel_tree_opti
         put_children(&v, network->root, (pel_str){ "", 0 }, 1);
     }
     pel_totals totals = pel_network_totals(ctx, network);
-    put_grouped(out, totals.parameters);
+    pel_put_grouped(out, totals.parameters);
     pel_put_c(out, totals.exact ? " parameters" : " parameters and those of unknown size");
     if (totals.trainable != totals.parameters) {
         pel_put_c(out, ", ");
-        put_grouped(out, totals.trainable);
+        pel_put_grouped(out, totals.trainable);
         pel_put_c(out, " of them trainable");
     }
     if (totals.buffers) {
         pel_put_c(out, "; ");
-        put_grouped(out, totals.buffers);
+        pel_put_grouped(out, totals.buffers);
         pel_put_c(out, " in buffers");
     }
     pel_put_byte(out, '\n');

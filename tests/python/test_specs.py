@@ -144,7 +144,7 @@ def test_tree(net, capfd) -> None:
     assert program.main(["tree", f"{net}:Net", "--json"]) == 0
     (network,) = json.loads(capfd.readouterr().out)["networks"]
     assert list(network["state"])[:2] == ["layers.0.weight", "layers.0.bias"]
-    assert network["tree"][0]["children"][0]["children"][0]["repeat"] == 3
+    assert [part["name"] for part in network["tree"][0]["children"][0]["children"]] == ["0", "1", "2"]
 
 
 def test_sketch(net, tmp_path, capfd) -> None:

@@ -1,0 +1,152 @@
+"""Views of live models: the numbers against torch's own counter, and that watching leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+import pellucid  # noqa: E402
+from pellucid._pellucid import view  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(16)
+        self.attention = nn.MultiheadAttention(16, 4, batch_first=True)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = self.norm(x)
+        return x + self.drop(self.attention(y, y, y, need_weights=False)[0])
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(50, 16)
+        self.blocks = nn.ModuleList(Block() for _ in range(3))
+        self.head = nn.Linear(16, 50, bias=False)
+        self.head.weight = self.embed.weight
+        self.again = self.blocks[0].norm
+        self.register_buffer("seen", torch.zeros((), dtype=torch.int64), persistent=False)
+        self.embed.weight.requires_grad_(False)
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for block in self.blocks:
+            x = block(x)
+        return {"logits": self.head(self.again(x))}
+
+
+@pytest.fixture(scope="module")
+def net():
+    return Net()
+
+
+@pytest.fixture(scope="module")
+def run(net):
+    return pellucid.tree(net, (torch.arange(8).view(2, 4),))
+
+
+def test_text_folds_equal_neighbours(net) -> None:
+    text = str(pellucid.tree(net))
+    assert "0 … 2 ×3: Block()" in text and "norm: LayerNorm((16,), eps=1e-5" in text
+    assert re.search(r"embed: Embedding\(50, 16\)  weight 50×16 frozen", text)
+    assert "(= embed.weight)" in text and "again: LayerNorm() (= blocks.0.norm)" in text
+    count = sum(p.numel() for p in net.parameters())
+    assert text.splitlines()[-1].startswith(f"{count:,} parameters, {count - 800:,} of them trainable; 1 in buffers")
+
+
+def test_numbers_are_those_of_torchs_counter(net, run) -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        net(torch.arange(8).view(2, 4))
+    (network,) = run.to_dict()["networks"]
+    assert network["totals"]["flops"] == counter.get_total_flops() / 2 > 0
+    assert network["totals"]["parameters"] == sum(p.numel() for p in net.parameters())
+    assert network["totals"]["trainable"] == sum(p.numel() for p in net.parameters() if p.requires_grad)
+    assert {k: tuple(v) for k, v in network["state"].items()} == {k: tuple(v.shape) for k, v in net.state_dict().items()}
+    assert list(network["state"]) == list(net.state_dict())
+
+
+def test_flow_and_shapes(run) -> None:
+    (network,) = run.to_dict()["networks"]
+    edges = {(e["from"], e["to"]) for e in network["flow"]}
+    assert ("input", "embed") in edges and ("head", "output") in edges
+    assert ("embed", "blocks.0.norm") in edges
+    assert ("embed", "blocks.1.norm") in edges  # around the first block
+    head = next(n for n in network["tree"][0]["children"] if n["name"] == "head")
+    assert head["output"] == [2, 4, 50]
+
+
+def test_watching_leaves_nothing_behind(net) -> None:
+    net.train()
+    before = torch.get_rng_state()
+    pellucid.tree(net, (torch.zeros(1, 4, dtype=torch.int64),))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(not m._forward_hooks and not m._forward_pre_hooks for m in net.modules())
+    assert all(p.grad is None for p in net.parameters()) and net.training
+
+
+def test_an_exception_of_the_model_comes_out(net) -> None:
+    with pytest.raises(IndexError):
+        pellucid.tree(net, (torch.full((1, 4), 99),))
+    assert all(not m._forward_hooks and not m._forward_pre_hooks for m in net.modules())
+
+
+def test_svg_is_xml(run) -> None:
+    root = xml.etree.ElementTree.fromstring(run.svg())
+    boxes = root.findall(".//{http://www.w3.org/2000/svg}rect")
+    assert len(boxes) >= 6
+    assert any(t.text == "embed: Embedding(50, 16)" for t in root.iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_page_holds_the_data_and_cannot_be_broken_out_of() -> None:
+    model = {"networks": [{"name": "</script><b>", "tree": [{"name": "", "class": "N"}]}]}
+    page = view(json.dumps(model), "html", source="class N:\n    x = '</script>'\n")
+    assert "</script><b>" not in page and page.count("</script>") == 3
+    assert "http" not in re.sub(r"http://www\.w3\.org/2000/svg", "", page)  # nothing from the network
+
+
+def test_table(run) -> None:
+    lines = run.table().splitlines()
+    assert lines[0].split() == ["Module", "Output", "Parameters", "Mult-adds"]
+    assert any(line.startswith("├─ embed: Embedding") and "2×4×16" in line for line in lines)
+
+
+def test_notebook(run) -> None:
+    assert run._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_exported_program() -> None:
+    class Small(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc1, self.fc2 = nn.Linear(10, 20), nn.Linear(20, 5)
+
+        def forward(self, x):
+            return self.fc2(torch.relu(self.fc1(x)))
+
+    program = torch.export.export(Small(), (torch.randn(2, 10),))
+    (network,) = pellucid.tree(program).to_dict()["networks"]
+    assert network["state"] == {"fc1.weight": [20, 10], "fc1.bias": [20], "fc2.weight": [5, 20], "fc2.bias": [5]}
+    assert [c["class"] for c in network["tree"][0]["children"]] == ["Linear", "Linear"]
+
+
+def test_scripted_module() -> None:
+    scripted = torch.jit.script(nn.Sequential(nn.Linear(3, 4), nn.ReLU()))
+    (network,) = pellucid.tree(scripted).to_dict()["networks"]
+    assert network["tree"][0]["children"][0]["class"] == "Linear"
+    assert network["state"]["0.weight"] == [4, 3]
+
+
+def test_what_has_no_tree_is_refused() -> None:
+    with pytest.raises(TypeError, match="not of int"):
+        pellucid.tree(3)
