@@ -169,6 +169,7 @@ void cli_print_zsh_completion(FILE *out);
 /* ---- the subcommands ---- */
 
 extern const cli_command cli_cmd_ast;
+extern const cli_command cli_cmd_audit;
 extern const cli_command cli_cmd_completion;
 extern const cli_command cli_cmd_decompile;
 extern const cli_command cli_cmd_dis;

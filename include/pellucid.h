@@ -233,6 +233,24 @@ PEL_API bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_v
 PEL_API bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out,
                            pel_error *error);
 
+typedef enum pel_verdict {
+    PEL_HARMLESS,   /* opening the file runs nothing; notes may say what it needs */
+    PEL_SUSPICIOUS, /* readers may see two different files in it, or it calls what nobody knows */
+    PEL_DANGEROUS,  /* opening the file with its usual reader runs code or does harm */
+    PEL_BROKEN,     /* it can't be read to its end, and nothing worse was found before */
+} pel_verdict;
+
+typedef struct pel_audit_options {
+    bool as_json; /* {"file", "format", "verdict", "findings", "calls", "globals", "code", "error"}, one line */
+} pel_audit_options;
+
+/* What would run if the file were opened by its usual reader: every call with its arguments, embedded bytecode as
+ * source, ambiguities of the container. Fails only for want of memory: a broken file has a verdict, too. */
+PEL_API bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_options *options, pel_text *out,
+                            pel_verdict *verdict, pel_error *error);
+/* "harmless", "suspicious", "dangerous", "broken". */
+PEL_API const char *pellucid_verdict_name(pel_verdict verdict);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,7 +7,7 @@
 #include "bytecode/dis.h"
 #include "decompile/decompile.h"
 #include "decompile/line_map.h"
-#include "load/load.h"
+#include "load/audit.h"
 #include "python/parse.h"
 #include "python/print.h"
 #include "show/show.h"
@@ -422,4 +422,41 @@ bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_view_opti
 bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out, pel_error *error) {
     view_call call = { .json = str_of(json) };
     return run_view(ctx, view_json_body, &call, options, out, error);
+}
+
+/* ---- audits ---- */
+
+typedef struct audit_call {
+    const pel_model_file *file;
+    bool as_json;
+    pel_audit audit;
+    pel_buf out;
+} audit_call;
+
+static void audit_body(pel_ctx *ctx, void *arg) {
+    audit_call *call = arg;
+    pel_audit_file(ctx, call->file, &call->audit);
+    pel_str name = str_of(call->file->name);
+    if (call->as_json)
+        pel_audit_json(&call->audit, name, &call->out);
+    else
+        pel_audit_text(&call->audit, name, &call->out);
+}
+
+bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_options *options, pel_text *out,
+                    pel_verdict *verdict, pel_error *error) {
+    audit_call call = { .file = file, .as_json = options && options->as_json, .out = pel_buf_in(ctx) };
+    pel_err err;
+    bool done = pel_attempt(ctx, audit_body, &call, &err);
+    if (done)
+        *out = text_of(pel_buf_str(&call.out));
+    else
+        give_error(&err, (pel_str){ "", 0 }, error);
+    if (verdict) *verdict = done ? call.audit.verdict : PEL_BROKEN;
+    return done;
+}
+
+const char *pellucid_verdict_name(pel_verdict verdict) {
+    static const char *const names[] = { "harmless", "suspicious", "dangerous", "broken" };
+    return (size_t)verdict < PEL_COUNT(names) ? names[verdict] : "unknown";
 }

@@ -31,7 +31,7 @@ _Noreturn static void fail(const stream *s, const char *what) {
 
 static unsigned take_bits(stream *s, unsigned n) {
     while (s->n_bits < n) {
-        if (s->next == s->in.len) fail(s, "it is cut off");
+        if (s->next == s->in.len) fail(s, "truncated");
         s->bits |= (uint64_t)(unsigned char)s->in.ptr[s->next++] << s->n_bits;
         s->n_bits += 8;
     }
@@ -77,11 +77,11 @@ static void copy_stored(stream *s) {
     s->bits = 0; /* the block begins at a byte */
     s->next -= s->n_bits / 8;
     s->n_bits = 0;
-    if (!pel_within(s->in, s->next, 4)) fail(s, "it is cut off");
+    if (!pel_within(s->in, s->next, 4)) fail(s, "truncated");
     uint16_t len = pel_le16(s->in.ptr + s->next), check = pel_le16(s->in.ptr + s->next + 2);
     s->next += 4;
     if ((len ^ check) != 0xFFFF) fail(s, "the length of a stored block is wrong");
-    if (!pel_within(s->in, s->next, len)) fail(s, "it is cut off");
+    if (!pel_within(s->in, s->next, len)) fail(s, "truncated");
     need_room(s, len);
     memcpy(s->out + s->done, s->in.ptr + s->next, len);
     s->next += len;

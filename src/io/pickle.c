@@ -28,7 +28,8 @@ _Noreturn static void fail(machine *m, const char *what) {
 /* ---- bytes ---- */
 
 static const char *take(machine *m, uint64_t size) {
-    if (!pel_within(m->bytes, m->next, size)) fail(m, "it ends inside of an opcode, or a length goes beyond its end");
+    if (!pel_within(m->bytes, m->next, size))
+        fail(m, "truncated: it ends inside of an opcode, or a length goes beyond its end");
     const char *at = m->bytes.ptr + m->next;
     m->next += size;
     return at;

@@ -66,7 +66,7 @@ bool pel_has_zip_inside(pel_str bytes) {
 static directory read_end(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
     directory d = { 0 };
     if (bytes.len < END_SIZE || !find_end(ctx, bytes, &d.end, findings))
-        pel_throw(ctx, PEL_E_FORMAT, bytes.len, "no end of central directory: the archive is cut off");
+        pel_throw(ctx, PEL_E_FORMAT, bytes.len, "truncated: the archive has no end of central directory");
     const char *end = bytes.ptr + d.end;
     d.count = pel_le16(end + 10);
     d.size = pel_le32(end + 12);

@@ -52,7 +52,7 @@ static void read_storages(legacy *l, const pel_pickled *keys) {
         const pel_pickled *key = keys->items.at[i];
         if (key->kind != PEL_P_STR) pel_throw(l->ctx, PEL_E_FORMAT, key->at, "the key of a storage is no text");
         if (!pel_within(l->bytes, l->at, 8))
-            pel_throw(l->ctx, PEL_E_FORMAT, l->bytes.len, "the file is cut off: storage %u of %u is not there", i + 1,
+            pel_throw(l->ctx, PEL_E_FORMAT, l->bytes.len, "truncated: storage %u of %u is not there", i + 1,
                       keys->items.n);
         uint64_t size, width = pel_map_find(&l->widths, interned(l, key->text), 0);
         if (!width) { /* nobody refers to it, so its elements have no size: what follows can't be found */
@@ -62,8 +62,7 @@ static void read_storages(legacy *l, const pel_pickled *keys) {
         }
         if (__builtin_mul_overflow(pel_le64(l->bytes.ptr + l->at), width, &size) ||
             !pel_within(l->bytes, l->at + 8, size))
-            pel_throw(l->ctx, PEL_E_FORMAT, l->at, "the file is cut off: storage %.*s goes beyond its end",
-                      PEL_FMT(key->text));
+            pel_throw(l->ctx, PEL_E_FORMAT, l->at, "truncated: storage %.*s goes beyond its end", PEL_FMT(key->text));
         pel_map_set(l->ctx, &l->by_key, interned(l, key->text), l->rows.n);
         pel_push(l->ctx, &l->rows,
                  (pel_torch_storage){

@@ -1,0 +1,54 @@
+/* What would happen if a file were opened by its usual reader: every name that it imports, every call that it makes,
+ * everything about its container that two readers may see differently. */
+#ifndef PEL_LOAD_AUDIT_H
+#define PEL_LOAD_AUDIT_H
+
+#include "load/load.h"
+
+typedef struct pel_audited_call {
+    pel_severity severity;
+    pel_str member;
+    uint64_t offset;
+    pel_str text; /* "posix.system('id')" */
+} pel_audited_call;
+
+typedef struct pel_audited_code {
+    pel_str member, name;
+    pel_severity severity;
+    pel_str source; /* decompiled; empty if it could not be */
+} pel_audited_code;
+
+typedef struct pel_audit {
+    pel_loaded loaded;
+    pel_findings findings; /* all: the loader's and the audit's */
+    PEL_VEC(pel_audited_call) calls;
+    PEL_VEC(pel_audited_code) codes;
+    PEL_VEC(const pel_pickled_global *) globals; /* each once */
+    bool is_broken;                              /* the file could not be read to its end: fault says why */
+    pel_err fault;
+    pel_verdict verdict;
+} pel_audit;
+
+/* Throws only if memory runs out. */
+void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit);
+
+/* Bytecode that a file brings along, as source and judged. */
+void pel_audit_code(pel_ctx *ctx, pel_audit *audit, const pel_loaded_code *code);
+
+void pel_audit_text(const pel_audit *audit, pel_str name, pel_buf *out);
+void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out);
+
+/* ---- names ---- */
+
+typedef enum pel_name_kind {
+    PEL_NAME_PLAIN,    /* makes plain values: OrderedDict, a tensor */
+    PEL_NAME_CLASS,    /* somebody's class, or one of torch's */
+    PEL_NAME_FUNCTION, /* somebody's function */
+    PEL_NAME_LIBRARY,  /* what no model file has to call: functions of the standard library, of torch, of numpy */
+    PEL_NAME_HOT,      /* runs commands, code or imports; reads or writes files: nothing to keep in a model file */
+} pel_name_kind;
+
+/* is_foreign: it takes more than torch and numpy to have that class. */
+pel_name_kind pel_judge_name(pel_str module, pel_str name, bool *is_foreign);
+
+#endif

@@ -1,0 +1,120 @@
+/* The audit for people and for programs. */
+#include "base/json.h"
+#include "load/audit.h"
+
+static const char *const severities[] = { [PEL_NOTE] = "note", [PEL_SUSPECT] = "suspect", [PEL_DANGER] = "danger" };
+static const char *const verdicts[] = {
+    [PEL_HARMLESS] = "harmless", [PEL_SUSPICIOUS] = "suspicious", [PEL_DANGEROUS] = "dangerous", [PEL_BROKEN] = "broken"
+};
+
+static void put_source(pel_buf *out, pel_str source) {
+    for (size_t start = 0; start < source.len;) {
+        size_t end = start;
+        while (end < source.len && source.ptr[end] != '\n') end++;
+        pel_put_c(out, "      | ");
+        pel_put_visible(out, pel_str_cut(source, start, end));
+        pel_put_byte(out, '\n');
+        start = end + 1;
+    }
+}
+
+void pel_audit_text(const pel_audit *audit, pel_str name, pel_buf *out) {
+    pel_put_visible(out, name);
+    pel_putf(out, ": %s", verdicts[audit->verdict]);
+    if (audit->loaded.format.len) pel_putf(out, " (%.*s)", PEL_FMT(audit->loaded.format));
+    pel_put_byte(out, '\n');
+    for (int severity = PEL_DANGER; severity >= PEL_NOTE; severity--) { /* the worst first */
+        for (uint32_t i = 0; i < audit->findings.n; i++) {
+            const pel_finding *row = &audit->findings.at[i];
+            if ((int)row->severity != severity) continue;
+            pel_putf(out, "  %-7s  %s: ", severities[severity], row->kind);
+            pel_put_visible(out, row->text);
+            if (row->member.len) {
+                pel_put_c(out, " (");
+                pel_put_visible(out, row->member);
+                pel_put_byte(out, ')');
+            }
+            if (row->offset) pel_putf(out, " at byte %llu", (unsigned long long)row->offset);
+            pel_put_byte(out, '\n');
+        }
+    }
+    if (audit->findings.dropped) pel_putf(out, "  and %llu more\n", (unsigned long long)audit->findings.dropped);
+    for (uint32_t i = 0; i < audit->codes.n; i++) {
+        if (!audit->codes.at[i].source.len) continue;
+        pel_put_c(out, "  bytecode of ");
+        pel_put_visible(out, audit->codes.at[i].name);
+        pel_put_c(out, ", as source:\n");
+        put_source(out, audit->codes.at[i].source);
+    }
+}
+
+static void put_findings(pel_json *json, const pel_findings *findings) {
+    pel_json_key(json, "findings");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < findings->n; i++) {
+        const pel_finding *row = &findings->at[i];
+        pel_json_object(json);
+        pel_json_key(json, "severity"), pel_json_c(json, severities[row->severity]);
+        pel_json_key(json, "kind"), pel_json_c(json, row->kind);
+        pel_json_key(json, "member"), pel_json_str(json, row->member);
+        pel_json_key(json, "offset"), pel_json_int(json, (int64_t)row->offset);
+        pel_json_key(json, "text"), pel_json_str(json, row->text);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+    pel_json_key(json, "dropped"), pel_json_int(json, (int64_t)findings->dropped);
+}
+
+static void put_calls(pel_json *json, const pel_audit *audit) {
+    pel_json_key(json, "calls");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < audit->calls.n; i++) {
+        const pel_audited_call *row = &audit->calls.at[i];
+        pel_json_object(json);
+        pel_json_key(json, "severity"), pel_json_c(json, severities[row->severity]);
+        pel_json_key(json, "member"), pel_json_str(json, row->member);
+        pel_json_key(json, "offset"), pel_json_int(json, (int64_t)row->offset);
+        pel_json_key(json, "text"), pel_json_str(json, row->text);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+}
+
+void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out) {
+    pel_json writer = pel_json_to(out), *json = &writer;
+    pel_json_object(json);
+    pel_json_key(json, "file"), pel_json_str(json, name);
+    pel_json_key(json, "format"), pel_json_str(json, audit->loaded.format);
+    pel_json_key(json, "verdict"), pel_json_c(json, verdicts[audit->verdict]);
+    put_findings(json, &audit->findings);
+    put_calls(json, audit);
+    pel_json_key(json, "globals");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < audit->globals.n; i++) {
+        pel_json_object(json);
+        pel_json_key(json, "module"), pel_json_str(json, audit->globals.at[i]->module);
+        pel_json_key(json, "name"), pel_json_str(json, audit->globals.at[i]->name);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+    pel_json_key(json, "code");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < audit->codes.n; i++) {
+        pel_json_object(json);
+        pel_json_key(json, "member"), pel_json_str(json, audit->codes.at[i].member);
+        pel_json_key(json, "name"), pel_json_str(json, audit->codes.at[i].name);
+        pel_json_key(json, "severity"), pel_json_c(json, severities[audit->codes.at[i].severity]);
+        pel_json_key(json, "source"), pel_json_str(json, audit->codes.at[i].source);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+    if (audit->is_broken) {
+        pel_json_key(json, "error");
+        pel_json_object(json);
+        pel_json_key(json, "offset"), pel_json_int(json, (int64_t)audit->fault.at);
+        pel_json_key(json, "message"), pel_json_c(json, audit->fault.what);
+        pel_json_end_object(json);
+    }
+    pel_json_end_object(json);
+    pel_put_byte(out, '\n');
+}

@@ -1,0 +1,256 @@
+"""Hostile files: nothing runs, nothing is written, the finding is named, within a second and 200 MB. And no false alarms."""
+
+from __future__ import annotations
+
+import collections
+import io
+import json
+import marshal
+import os
+import pathlib
+import pickle
+import struct
+import subprocess
+import sys
+import zipfile
+from typing import Any, Callable
+
+import pytest
+
+from conftest import PROGRAM, ROOT
+
+SAMPLES = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "data" / "files"
+
+CALL = b"cposix\nsystem\n(S'touch MARKER'\ntR."
+
+
+def archive(*members: tuple[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, content in members:
+            file.writestr(zipfile.ZipInfo(name), content)
+    return out.getvalue()
+
+
+def torch_archive(data: bytes, *more: tuple[str, bytes]) -> bytes:
+    return archive(("archive/data.pkl", data), ("archive/version", b"3\n"), *more)
+
+
+def patched(data: bytes, at: int, new: bytes) -> bytes:
+    return data[:at] + new + data[at + len(new):]
+
+
+def duplicate() -> bytes:
+    return archive(("archive/data.pkl", b"\x80\x02" + CALL), ("archive/data.pkl", b"\x80\x02}."))
+
+
+def other_case() -> bytes:
+    return archive(("archive/data.pkl", b"\x80\x02}."), ("archive/DATA.PKL", b"\x80\x02" + CALL))
+
+
+def bad_checksum() -> bytes:
+    made = torch_archive(b"\x80\x02}q\x00X\x01\x00\x00\x00aK\x01s.")
+    at = made.index(b"aK\x01s")
+    return patched(made, at, b"b")
+
+
+def encrypted_in_directory() -> bytes:
+    made = torch_archive(b"\x80\x02}.")
+    at = made.index(b"PK\x01\x02")
+    return patched(made, at + 8, b"\x01\x00")
+
+
+def other_local_name() -> bytes:
+    made = torch_archive(b"\x80\x02}.")
+    return patched(made, made.index(b"archive/data.pkl"), b"archive/date.pkl")
+
+
+def second_directory() -> bytes:
+    return torch_archive(b"\x80\x02" + CALL) + torch_archive(b"\x80\x02}.")
+
+
+def laughs() -> bytes:
+    data = b"\x80\x02]q\x00"
+    for i in range(60):
+        data += b"](h" + bytes([i]) + b"h" + bytes([i]) + b"eq" + bytes([i + 1])
+    return data + b"."
+
+
+def dotted(module: bytes, name: bytes) -> bytes:
+    return b"\x80\x04\x8c" + bytes([len(module)]) + module + b"\x8c" + bytes([len(name)]) + name + b"\x93\x8c\x02id\x85R."
+
+
+def nested(depth: int) -> bytes:
+    data = b"\x80\x02" + CALL
+    for _ in range(depth):
+        data = b"\x80\x03c_pickle\nloads\nB" + struct.pack("<I", len(data)) + data + b"\x85R."
+    return data
+
+
+def marshalled() -> bytes:
+    code = marshal.dumps(compile("import os\nos.system('touch MARKER')\n", "x", "exec"))
+    return b"\x80\x03cbuiltins\nexec\ncmarshal\nloads\nB" + struct.pack("<I", len(code)) + code + b"\x85R\x85R."
+
+
+def bomb() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/data.pkl", b"\x80\x02}.")
+        file.writestr("archive/data/0", bytes(200 << 20))
+    return out.getvalue()
+
+
+def bomb_pickle() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("archive/data.pkl", b"\x80\x02" + b"N0" * (100 << 20) + b"}.")
+    return out.getvalue()
+
+
+def safetensors(header: object, data: bytes = b"") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def tensor(begin: int, end: int, shape: list[int]) -> dict[str, Any]:
+    return {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
+
+
+# name: (bytes, exit code, a finding's kind or a part of its text)
+HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
+    "call": (lambda: torch_archive(b"\x80\x02" + CALL), 4, "posix.system('touch MARKER')"),
+    "raw_pickle": (lambda: CALL, 4, "posix.system('touch MARKER')"),
+    "inst": (lambda: b"(S'touch MARKER'\niposix\nsystem\n.", 4, "posix.system('touch MARKER')"),
+    "obj": (lambda: b"(cposix\nsystem\nS'touch MARKER'\no.", 4, "posix.system('touch MARKER')"),
+    "newobj_ex": (lambda: b"\x80\x04cposix\nsystem\n)}\x92.", 4, "posix.system"),
+    "duplicate_member": (duplicate, 4, "duplicate-member"),
+    "duplicate_member_runs": (duplicate, 4, "posix.system('touch MARKER')"),
+    "other_case": (other_case, 4, "duplicate-member"),
+    "checksum": (bad_checksum, 4, "checksum"),
+    "encrypted": (encrypted_in_directory, 4, "encrypted"),
+    "local_name": (other_local_name, 4, "headers-disagree"),
+    "second_directory": (second_directory, 4, "several-directories"),
+    "path": (lambda: torch_archive(b"\x80\x02}.", ("archive/../../x", b"")), 4, "path"),
+    "bomb": (bomb, 4, "zip-bomb"),
+    "bomb_pickle": (bomb_pickle, 4, "zip-bomb"),
+    "laughs": (lambda: torch_archive(laughs()), 4, "exponential"),
+    "memo_index": (lambda: torch_archive(b"\x80\x02}r\xff\xff\xff\xff."), 4, "memo-index"),
+    "dotted": (lambda: torch_archive(dotted(b"torch.serialization", b"os.system")), 4, "torch.serialization.os.system"),
+    "dotted_builtins": (lambda: dotted(b"collections", b"abc.sys.modules"), 4, "collections.abc.sys.modules"),
+    "dotted_dunder": (lambda: dotted(b"__main__", b"Net.__init__.__globals__"), 4, "__globals__"),
+    "unicode_escape": (lambda: b"\x80\x04V\\u0070osix\nVsyst\\u0065m\n\x93\x8c\x02id\x85R.", 4, "posix.system('id')"),
+    "string_escape": (lambda: b"\x80\x04S'p\\x6fsix'\nS'syst\\145m'\n\x93\x8c\x02id\x85R.", 4, "posix.system('id')"),
+    "computed_name": (lambda: b"\x80\x04cbuiltins\nstr\nC\x05posix\x8c\x05ascii\x86R\x8c\x06system\x93\x8c\x02id\x85R.", 4,
+                      "computed-name"),
+    "before_fault": (lambda: torch_archive(b"\x80\x02" + CALL[:-1] + b"\xff"), 4, "posix.system('touch MARKER')"),
+    "nested": (lambda: torch_archive(nested(2)), 4, "posix.system('touch MARKER')"),
+    "nested_deep": (lambda: nested(50), 4, "nesting"),
+    "marshalled": (marshalled, 4, 'os.system("touch MARKER")'),
+    "timeit": (lambda: dotted(b"timeit", b"timeit"), 4, "timeit.timeit('id')"),
+    "torch_load": (lambda: dotted(b"torch", b"load"), 4, "torch.load('id')"),
+    "torch_hub": (lambda: dotted(b"torch.hub", b"load"), 4, "torch.hub.load('id')"),
+    "graph_module": (lambda: dotted(b"torch.fx.graph_module", b"reduce_graph_module"), 4, "reduce_graph_module"),
+    "numpy_load": (lambda: dotted(b"numpy", b"load"), 4, "numpy.load('id')"),
+    "stdlib_function": (lambda: dotted(b"linecache", b"getlines"), 4, "linecache.getlines('id')"),
+    "getattr": (lambda: b"\x80\x02cbuiltins\ngetattr\ncbuiltins\n__import__\nX\x02\x00\x00\x00os\x86R.", 4, "getattr"),
+    "call_of_result": (lambda: b"\x80\x02cfunctools\npartial\ncposix\nsystem\n\x85R)R.", 4, "calls-result"),
+    "reference": (lambda: b"\x80\x02cposix\nsystem\n.", 4, "imports"),
+    "change_of_class": (lambda: b"\x80\x02ccollections\nOrderedDict\n}X\x01\x00\x00\x00xK\x01sb.", 4, "changes"),
+    "unknown_function": (lambda: dotted(b"somebody", b"function"), 4, "calls-unknown"),
+    "polyglot": (lambda: b"\x80\x02}." + archive(("x", b"y")), 4, "polyglot"),
+    "huge_length": (lambda: b"\x80\x04\x8d" + b"\xff" * 7 + b"\x0fabc.", 2, "truncated"),
+    "cut_pickle": (lambda: pickle.dumps(list(range(1000)))[:500], 2, "truncated"),
+    "cut_archive": (lambda: torch_archive(b"\x80\x02}.")[:90], 2, "truncated"),
+    "empty": (lambda: b"", 2, "empty"),
+    "deep": (lambda: b"\x80\x02" + b"]" * 100000 + b"a" * 99999 + b".", 4, "deep"),
+    "many_objects": (lambda: b"\x80\x02(" + b"]" * (30 << 20) + b"l.", 2, "memory"),
+    "many_marks": (lambda: b"\x80\x02" + b"(" * (60 << 20) + b".", 2, "memory"),
+    "many_steps": (lambda: b"\x80\x02" + b"N0" * (40 << 20) + b"N.", 2, "opcodes"),
+    "header_length": (lambda: struct.pack("<Q", 1 << 62) + b"{}", 2, "does not fit"),
+    "header_twice": (lambda: safetensors(b'{"a":1,"a":2}'), 2, "same key twice"),
+    "header_deep": (lambda: safetensors(b'{"a":' + b"[" * 100000), 2, "deep"),
+    "tensors_overlap": (lambda: safetensors({"a": tensor(0, 8, [2]), "b": tensor(4, 12, [2])}, bytes(12)), 2, "overlaps"),
+    "tensor_outside": (lambda: safetensors({"a": tensor(0, 8, [2])}, bytes(4)), 2, "outside"),
+    "shape_overflow": (lambda: safetensors({"a": tensor(0, 0, [1 << 40, 1 << 40])}), 2, "overflow"),
+    "hole": (lambda: safetensors({"a": tensor(4, 12, [2])}, bytes(12)), 4, "gap"),
+}
+
+HARMLESS: dict[str, Callable[[], bytes]] = {
+    "plain": lambda: pickle.dumps({"a": [1, 2.5, None, True, "x", b"y", (1,), {2}, frozenset([3])], "b": 1 << 100}),
+    "protocol_0": lambda: pickle.dumps({"a": [1, 2.5, None, True, "é\n\\", b"y"]}, protocol=0),
+    "ordered": lambda: pickle.dumps(collections.OrderedDict(a=1)),
+    "defaultdict": lambda: pickle.dumps(collections.defaultdict(list, a=[1])),
+    "shared": lambda: pickle.dumps([[0] * 1000] * 1000),
+    "path": lambda: pickle.dumps(pathlib.PurePosixPath("/x")),
+    "safetensors": lambda: safetensors({"a": tensor(0, 8, [2]), "__metadata__": {"format": "pt"}}, bytes(8)),
+    "somebody": lambda: b"\x80\x02csomebody.models\nNet\n)\x81}X\x01\x00\x00\x00aK\x01sb.",
+    "bound_method": lambda: b"\x80\x02cbuiltins\ngetattr\ncsomebody\nNet\n)\x81X\x01\x00\x00\x00f\x86R.",
+}
+
+
+# A small process in between: what the test itself has in memory would be counted as the program's own.
+MEASURE = """
+import json, os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+out = process.stdout.read().decode()
+_, status, usage = os.wait4(process.pid, 0)
+print(json.dumps([os.waitstatus_to_exitcode(status), out, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]))
+"""
+
+
+def audit(path: pathlib.Path, *options: str) -> tuple[int, str, float, int]:
+    """Exit code, output, seconds of the processor and the most memory it had, in kB."""
+    done = subprocess.run([sys.executable, "-S", "-c", MEASURE, PROGRAM, "audit", str(path), *options], cwd=path.parent,
+                          stdout=subprocess.PIPE, check=True)
+    return tuple(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_file(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    make, code, finding = HOSTILE[name]
+    path = tmp_path / "hostile"
+    path.write_bytes(make())
+    got, out, seconds, memory = audit(path)
+    assert (got, finding in out) == (code, True), out[:2000]
+    assert [p.name for p in tmp_path.iterdir()] == ["hostile"]
+    if not is_sanitized:
+        assert seconds < 1
+        assert memory < 200 << 10
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_harmless_file(tmp_path: pathlib.Path, name: str) -> None:
+    path = tmp_path / "harmless"
+    path.write_bytes(HARMLESS[name]())
+    code, out, _, _ = audit(path)
+    assert code == 0, out
+
+
+def test_folder_and_json(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "good.pt").write_bytes(torch_archive(b"\x80\x02}."))
+    (tmp_path / "bad.pkl").write_bytes(CALL)
+    (tmp_path / "notes.txt").write_text("no model")
+    code, out, _, _ = audit(tmp_path)
+    assert code == 4
+    assert "2 files, 1 of them not harmless" in out
+    code, out, _, _ = audit(tmp_path, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["verdict"] for row in rows] == ["dangerous", "harmless"]
+    assert rows[0]["calls"][0]["text"] == "posix.system('touch MARKER')"
+    assert rows[0]["globals"] == [{"module": "posix", "name": "system"}]
+    code, out, _, _ = audit(tmp_path, "--quiet")
+    assert "good.pt" not in out
+
+
+needs_samples = pytest.mark.skipif(not SAMPLES.exists(), reason=f"no samples: {SAMPLES} is not there")
+
+
+@needs_samples
+def test_bad_samples(is_sanitized: bool) -> None:
+    for path in sorted((SAMPLES / "bad").iterdir()):
+        code, out, seconds, memory = audit(path)
+        assert code in (2, 4), path
+        assert "danger" in out or "suspect" in out, path
+        if not is_sanitized:
+            assert seconds < 1 and memory < 200 << 10, path
