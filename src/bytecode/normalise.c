@@ -76,16 +76,33 @@ typedef struct traits {
     bool forward_tests;    /* conditional jumps never go backwards */
     bool match_answers;    /* MATCH_CLASS and MATCH_KEYS push whether there is a result, too */
     bool else_first;       /* the else part of a try stands before its handlers, and those before what follows */
+    bool keeps_dead;       /* code that nothing reaches is left where it was, but for what is behind a `return` */
+    bool asserts_by_name;  /* as in pel_canon */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
-    [8] = { 1, 0, true, true, false, false, false },
-    [9] = { 1, 0, true, true, false, false, false },
-    [10] = { 1, 0, true, true, false, true, false, true },
-    [11] = { 2, 0, false, true, false, true, false, false, true },
-    [12] = { 2, 4, false, true, true, true, true },
-    [13] = { 2, 5, false, false, false, true, true },
+    [8] = { .call_slots = 1,
+            .named_functions = true,
+            .function_flags = true,
+            .keeps_dead = true,
+            .asserts_by_name = true },
+    [9] = { .call_slots = 1, .named_functions = true, .function_flags = true, .keeps_dead = true },
+    [10] = { .call_slots = 1,
+             .named_functions = true,
+             .function_flags = true,
+             .tests_again = true,
+             .match_answers = true },
+    [11] = { .call_slots = 2, .function_flags = true, .tests_again = true, .else_first = true },
+    [12] = { .call_slots = 2,
+             .compare_shift = 4,
+             .function_flags = true,
+             .for_end_pops = true,
+             .tests_again = true,
+             .forward_tests = true },
+    [13] = { .call_slots = 2, .compare_shift = 5, .tests_again = true, .forward_tests = true },
 };
+
+bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead; }
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
@@ -93,7 +110,6 @@ static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
                         .target = PEL_NONE,
                         .cover = PEL_NONE,
                         .within = PEL_NONE,
-                        .dead_target = PEL_NONE,
                         .offset = from->offset,
                         .line = from->line });
     return &n->ins.at[n->ins.n - 1];
@@ -595,6 +611,26 @@ static void reach(pel_norm *n, uint32_t start, uint8_t mark, uint32_t guard) {
     }
 }
 
+/* What nothing reaches stands on the level of what is before it; behind a handler, on that of what it covers. */
+static bool reach_dead(pel_norm *n, uint8_t level) {
+    bool any = false;
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        if (!n->ins.at[i].dead || n->reached[i] || n->ins.at[i].op == PEL_I_NOP) continue;
+        uint32_t before = pel_norm_prev(n, i);
+        if (before == PEL_NONE || !n->reached[before]) continue;
+        uint32_t within = n->ins.at[before].within;
+        uint8_t mark = n->reached[before];
+        if (n->ins.at[before].op == PEL_I_RERAISE && within != PEL_NONE) {
+            within = n->within_of[within];
+            mark--;
+        }
+        if (mark > level) continue;
+        reach(n, i, mark, within);
+        any = true;
+    }
+    return any;
+}
+
 /* Level by level: each handler is one deeper than what it covers. */
 static uint8_t reach_all(pel_norm *n) {
     n->reached = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint8_t);
@@ -607,6 +643,7 @@ static uint8_t reach_all(pel_norm *n) {
         if (level > MAX_LEVEL) pel_norm_fail(n, 0, "handlers nest too deep");
         for (bool more = true; more;) { /* what follows a statement may hold further ones */
             more = false;
+            if (reach_dead(n, level)) more = true;
             for (uint32_t g = 0; g < n->guards.n; g++) {
                 pel_guard *guard = &n->guards.at[g];
                 if (guard->first != PEL_NONE) continue;
@@ -621,7 +658,7 @@ static uint8_t reach_all(pel_norm *n) {
                 if (guard->kind != PEL_G_WITH)
                     reach(n, guard->target, level + 1, g);
                 else if (guard->exit != PEL_NONE) {
-                    guard->exit = pel_norm_resolve(n, guard->exit);
+                    if (!n->old) guard->exit = pel_norm_resolve(n, guard->exit);
                     reach(n, guard->exit, level, n->within_of[g]);
                 }
             }
@@ -646,6 +683,7 @@ static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t
 /* The main path, then the handlers, in the order they had; what nothing reaches is left out. */
 static pel_canon *relay(pel_norm *n) {
     uint8_t levels = reach_all(n);
+    pel_norm_dead(n);
     uint32_t *to = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
     memset(to, 0xff, (n->ins.n + 1) * sizeof *to);
     PEL_VEC(pel_ins) out = { 0 };
@@ -659,15 +697,13 @@ static pel_canon *relay(pel_norm *n) {
             if (ins->op == PEL_I_JUMP) { /* over what is moved away: falls through now */
                 uint32_t k = next;
                 while (k < n->ins.n && (n->reached[k] != mark || n->ins.at[k].op == PEL_I_NOP)) k++;
-                if (k == pel_norm_skip(n, ins->target)) {
+                if (k == pel_norm_skip(n, ins->target) && !ins->dead) {
                     if (k == next && out.n) out.at[out.n - 1].dead_jump = true; /* else: pass */
                     continue;
                 }
             }
             to[i] = out.n;
             pel_push(n->ctx, &out, *ins);
-            if (pel_ends(ins) && pel_norm_op(n, next) == PEL_I_JUMP && !n->reached[next])
-                out.at[out.n - 1].dead_target = n->ins.at[next].target;
             if (!pel_ends(ins) && next < n->ins.n && n->reached[next] != mark) {
                 pel_ins jump = { .op = PEL_I_JUMP,
                                  .target = next,
@@ -675,8 +711,7 @@ static pel_canon *relay(pel_norm *n) {
                                  .offset = ins->offset,
                                  .line = ins->line,
                                  .within = ins->within,
-                                 .level = ins->level,
-                                 .dead_target = PEL_NONE };
+                                 .level = ins->level };
                 pel_push(n->ctx, &out, jump);
             }
         }
@@ -687,7 +722,7 @@ static pel_canon *relay(pel_norm *n) {
         if (to[i] != PEL_NONE) continue;
         if (n->ins.at[i].op == PEL_I_JUMP &&
             n->reached[i]) { /* dropped: its target is what comes next; resolved below */
-            uint32_t k = pel_norm_resolve(n, i);
+            uint32_t k = pel_norm_skip(n, n->ins.at[i].target);
             to[i] = k < n->ins.n && to[k] != PEL_NONE ? to[k] : PEL_NONE;
             if (to[i] != PEL_NONE) continue;
         }
@@ -706,19 +741,16 @@ static pel_canon *relay(pel_norm *n) {
     canon->has_docstring = canon->code->version >= 13
                                ? (canon->code->flags & PEL_CO_HAS_DOCSTRING) != 0
                                : canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;
+    canon->keeps_dead = pel_norm_keeps_dead(n);
+    canon->asserts_by_name = traits_of[canon->code->version].asserts_by_name;
     canon->tests_again = traits_of[canon->code->version].tests_again;
     canon->target_of = pel_new_array(n->ctx, (size_t)out.n + 1, uint32_t);
     for (uint32_t i = 0; i < out.n; i++) {
         pel_ins *ins = &out.at[i];
-        if (ins->dead_target != PEL_NONE)
-            ins->dead_target = n->reached[ins->dead_target] ? to[ins->dead_target] : PEL_NOWHERE;
         if (ins->target == PEL_NONE) continue;
         ins->target = to[ins->target];
         if (ins->target >= out.n) pel_throw(n->ctx, PEL_E_INCOMPLETE, ins->offset, "a jump leads out of the code");
     }
-    uint32_t last = pel_norm_prev(n, n->ins.n), before = last == PEL_NONE ? PEL_NONE : pel_norm_prev(n, last);
-    canon->dead_return =
-        before != PEL_NONE && n->ins.at[last].op == PEL_I_RETURN && !n->reached[last] && pel_norm_is_none(n, before);
     canon->guards = n->guards.at;
     canon->n_guards = n->guards.n;
     for (uint32_t g = 0; g < n->guards.n; g++) {
@@ -771,7 +803,6 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
     for (uint32_t i = 0; i < n; i++) {
         uint32_t *target = &c->at[i].target;
         if (*target != PEL_NONE) *target = to[moved ? moved[*target] : *target];
-        if (c->at[i].dead_target < PEL_NOWHERE) c->at[i].dead_target = to[c->at[i].dead_target];
     }
     for (uint32_t g = 0; g < c->n_guards; g++) {
         pel_guard *guard = &c->guards[g];

@@ -16,11 +16,11 @@
 #include "python/ast.h"
 
 #define PEL_NONE UINT32_MAX
-#define PEL_NOWHERE (UINT32_MAX - 1) /* ...to something that nothing reaches either */
 
 /* X(name, what it says: none, arg, name, value, jump) */
 #define PEL_IOPS(X)                                                                                                    \
     X(NOP, none)                                                                                                       \
+    X(PLACE, none) /* nothing: a way led here before the compiler saw that it leads nowhere */                         \
     X(POP, none)                                                                                                       \
     X(COPY, arg) /* push the arg-th from the top, from 1 */                                                            \
     X(SWAP, arg) /* exchange the top with the arg-th */                                                                \
@@ -68,8 +68,8 @@
     X(RETURN, none) /* flag: a constant that has no instruction of its own */                                          \
     X(RAISE, arg)                                                                                                      \
     X(RERAISE, none)                                                                                                   \
-    X(JUMP, jump)                                                                                                      \
-    X(PJF, jump) /* pop, jump if false; true; None; not None */                                                        \
+    X(JUMP, jump) /* flag: surely a `continue` */                                                                      \
+    X(PJF, jump)  /* pop, jump if false; true; None; not None */                                                       \
     X(PJT, jump)                                                                                                       \
     X(PJN, jump)                                                                                                       \
     X(PJNN, jump)                                                                                                      \
@@ -121,8 +121,8 @@ typedef struct pel_ins {
     uint8_t sub;
     bool flag;
     bool is_target;
-    bool dead_jump;       /* a jump to the very next instruction stood behind it */
-    uint32_t dead_target; /* where a jump led that stood behind it and that nothing reached, or PEL_NONE, or... */
+    bool dead_jump; /* a jump to the very next instruction stood behind it */
+    bool dead;      /* nothing reaches it; old compilers leave it behind, and it tells how the code was written */
     uint32_t arg;
     uint32_t target; /* index, or PEL_NONE */
     uint32_t offset; /* in the code object's bytes */
@@ -159,9 +159,10 @@ typedef struct pel_canon {
     bool returns_consts; /* returning a constant is one instruction (RETURN's flag), but for an if-else expression */
     bool copies_exits;   /* a jump to a short end of the function becomes a copy of it */
     bool has_docstring;  /* the first constant */
-    bool dead_return;    /* a `return None` that nothing reaches stands at the end */
-    bool tests_again;    /* `while` loops repeat their test at the end */
-    uint32_t *target_of; /* how many jumps lead to each instruction; n + 1 of them */
+    bool keeps_dead; /* the end of a statement's part is there even if nothing reaches it, but for behind a `return` */
+    bool asserts_by_name; /* a failing assertion loads AssertionError as any name */
+    bool tests_again;     /* `while` loops repeat their test at the end */
+    uint32_t *target_of;  /* how many jumps lead to each instruction; n + 1 of them */
 } pel_canon;
 
 /* Throws PEL_E_INCOMPLETE where exception handling has a shape that no compiler makes. */

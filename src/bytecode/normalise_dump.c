@@ -46,6 +46,7 @@ void pel_canon_dump(const pel_canon *canon, pel_buf *out) {
         pel_put_c(out, ops[ins->op].name);
         if (ins->sub) pel_putf(out, ".%u", ins->sub);
         if (ins->flag) pel_put_c(out, "!");
+        if (ins->dead) pel_put_c(out, " (dead)");
         switch (ops[ins->op].says) {
         case says_none: break;
         case says_arg: pel_putf(out, " %u", ins->arg); break;

@@ -15,12 +15,7 @@ static void add_end(pel_ctx *ctx, pel_canon *c) {
     pel_ins *grown = pel_alloc_raw(ctx, (c->n + 3) * sizeof *grown);
     memcpy(grown, c->at, c->n_main * sizeof *grown);
     memcpy(grown + c->n_main + 2, c->at + c->n_main, (c->n - c->n_main) * sizeof *grown);
-    pel_ins load = { .op = PEL_I_CONST,
-                     .target = PEL_NONE,
-                     .cover = PEL_NONE,
-                     .within = PEL_NONE,
-                     .dead_target = PEL_NONE,
-                     .value = &pel_none };
+    pel_ins load = { .op = PEL_I_CONST, .target = PEL_NONE, .cover = PEL_NONE, .within = PEL_NONE, .value = &pel_none };
     if (c->n_main) load.offset = c->at[c->n_main - 1].offset, load.line = c->at[c->n_main - 1].line;
     pel_ins leave = load;
     leave.op = PEL_I_RETURN;

@@ -214,7 +214,8 @@ static void reach(pel_ctx *ctx, const pel_canon *c, bool *reached, uint32_t star
 static void sweep(pel_ctx *ctx, pel_canon *c) {
     bool *reached = pel_new_array(ctx, (size_t)c->n + 1, bool), *gone = pel_new_array(ctx, (size_t)c->n + 1, bool);
     bool *used = pel_new_array(ctx, (size_t)c->n_guards + 1, bool);
-    reach(ctx, c, reached, 0);
+    for (uint32_t i = 0; i < c->n; i++)
+        if (i == 0 || c->at[i].dead) reach(ctx, c, reached, i);
     for (bool more = true; more;) {
         more = false;
         for (uint32_t i = 0; i < c->n; i++) {

@@ -21,6 +21,7 @@ typedef struct pel_norm {
     uint32_t *within_of;             /* by guard: in which handler stands what it covers */
 } pel_norm;
 
+bool pel_norm_keeps_dead(const pel_norm *n); /* code that nothing reaches is left where it was */
 _Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what);
 uint32_t pel_norm_next(const pel_norm *n, uint32_t i);
 uint32_t pel_norm_prev(const pel_norm *n, uint32_t i);
@@ -45,6 +46,8 @@ void pel_norm_prepare_old(pel_norm *n);
 uint32_t pel_norm_old_special(pel_norm *n, uint32_t i);
 void pel_norm_old_handler(pel_norm *n, uint32_t i);
 void pel_norm_blocks(pel_norm *n);
+/* normalise_dead.c: after what is reached is known */
+void pel_norm_dead(pel_norm *n);
 /* normalise_patterns.c */
 void pel_norm_patterns(pel_norm *n);
 /* normalise_finally.c */

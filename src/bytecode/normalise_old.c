@@ -18,6 +18,8 @@ typedef struct visit {
 struct pel_old {
     block **blocks; /* by decoded instruction: what is open before it */
     bool *seen;
+    bool *dead;       /* seen only after all that can be reached */
+    bool left_over;   /* what is seen from now on is dead */
     bool *is_handler; /* a handler begins here */
     bool *is_cleanup; /* it only deletes the name of `except ... as name` */
     bool *skip;       /* of such a clean-up */
@@ -69,6 +71,7 @@ static void walk(pel_norm *n, uint32_t i, block *blocks) {
     while (i < insns->n) {
         if (old->seen[i]) return;
         old->seen[i] = true;
+        old->dead[i] = old->left_over;
         old->blocks[i] = blocks;
         const pel_insn *in = &insns->at[i];
         if (sets_block(in->op)) {
@@ -116,28 +119,10 @@ static void walk(pel_norm *n, uint32_t i, block *blocks) {
     }
 }
 
-void pel_norm_prepare_old(pel_norm *n) {
-    const pel_insns *insns = n->insns;
-    struct pel_old *old = n->old = pel_new(n->ctx, struct pel_old);
-    size_t count = (size_t)insns->n + 1;
-    old->blocks = pel_new_array(n->ctx, count, block *);
-    old->seen = pel_new_array(n->ctx, count, bool);
-    old->is_handler = pel_new_array(n->ctx, count, bool);
-    old->is_cleanup = pel_new_array(n->ctx, count, bool);
-    old->skip = pel_new_array(n->ctx, count, bool);
-    old->end_of = pel_alloc_raw(n->ctx, count * sizeof *old->end_of);
-    memset(old->end_of, 0xff, count * sizeof *old->end_of);
-    for (uint32_t i = 0; i < insns->n; i++) {
-        if (!sets_block(insns->at[i].op)) continue;
-        uint32_t handler = insns->at[i].target;
-        if (is_name_cleanup(insns, i, handler)) {
-            old->is_cleanup[handler] = true;
-            if (insns->at[handler + 3].op == PEL_OP_END_FINALLY) /* control runs into it */
-                for (uint32_t k = 0; k < 4; k++) old->skip[handler + k] = true;
-        } else if (insns->at[handler].op != PEL_OP_END_ASYNC_FOR)
-            old->is_handler[handler] = true;
-    }
-    pel_push(n->ctx, &old->todo, ((visit){ 0, NULL }));
+/* All that runs from a place on. */
+static void walk_all(pel_norm *n, uint32_t start, block *blocks) {
+    struct pel_old *old = n->old;
+    pel_push(n->ctx, &old->todo, ((visit){ start, blocks }));
     for (;;) {
         while (old->todo.n) {
             visit v = old->todo.at[--old->todo.n];
@@ -159,6 +144,43 @@ void pel_norm_prepare_old(pel_norm *n) {
     }
 }
 
+/* The blocks that are open at a place by its position alone: nothing leads there that could tell. */
+static block *blocks_around(pel_norm *n, uint32_t at) {
+    block *blocks = NULL;
+    for (uint32_t i = 0; i < at; i++) {
+        const pel_insn *in = &n->insns->at[i];
+        if (sets_block(in->op) && n->old->seen[i] && in->target > at) blocks = push_block(n, blocks, false, in->target);
+    }
+    return blocks;
+}
+
+void pel_norm_prepare_old(pel_norm *n) {
+    const pel_insns *insns = n->insns;
+    struct pel_old *old = n->old = pel_new(n->ctx, struct pel_old);
+    size_t count = (size_t)insns->n + 1;
+    old->blocks = pel_new_array(n->ctx, count, block *);
+    old->seen = pel_new_array(n->ctx, count, bool);
+    old->dead = pel_new_array(n->ctx, count, bool);
+    old->is_handler = pel_new_array(n->ctx, count, bool);
+    old->is_cleanup = pel_new_array(n->ctx, count, bool);
+    old->skip = pel_new_array(n->ctx, count, bool);
+    old->end_of = pel_alloc_raw(n->ctx, count * sizeof *old->end_of);
+    memset(old->end_of, 0xff, count * sizeof *old->end_of);
+    for (uint32_t i = 0; i < insns->n; i++) {
+        if (!sets_block(insns->at[i].op)) continue;
+        uint32_t handler = insns->at[i].target;
+        if (is_name_cleanup(insns, i, handler)) {
+            old->is_cleanup[handler] = true;
+            for (uint32_t k = 0; k < 4; k++) old->skip[handler + k] = true;
+        } else if (insns->at[handler].op != PEL_OP_END_ASYNC_FOR)
+            old->is_handler[handler] = true;
+    }
+    walk_all(n, 0, NULL);
+    old->left_over = true;
+    for (uint32_t i = 0; i < insns->n && pel_norm_keeps_dead(n); i++)
+        if (!old->seen[i]) walk_all(n, i, blocks_around(n, i));
+}
+
 /* ---- translation ---- */
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
@@ -167,7 +189,6 @@ static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
                         .target = PEL_NONE,
                         .cover = PEL_NONE,
                         .within = PEL_NONE,
-                        .dead_target = PEL_NONE,
                         .offset = from->offset,
                         .line = from->line });
     return &n->ins.at[n->ins.n - 1];
@@ -180,6 +201,10 @@ uint32_t pel_norm_old_special(pel_norm *n, uint32_t i) {
     const pel_insn *in = &insns->at[i];
     if (!old) return 0;
     if (old->skip[i]) return 1;
+    if (in->op == PEL_OP_POP_BLOCK && old->dead[i]) {
+        add(n, PEL_I_PLACE, in);
+        return 1;
+    }
     if (in->op == PEL_OP_BEGIN_FINALLY && op_at(insns, i + 1) == PEL_OP_WITH_CLEANUP_START) {
         uint32_t k = i + 1;
         while (k < insns->n && insns->at[k].op != PEL_OP_END_FINALLY && insns->at[k].op != PEL_OP_POP_FINALLY) k++;
@@ -205,7 +230,9 @@ uint32_t pel_norm_old_special(pel_norm *n, uint32_t i) {
         if (!old->is_cleanup[in->target]) add(n, PEL_I_FINALLY, in)->arg = in->target;
         return 1;
     }
-    if (in->op == PEL_OP_ROT_FOUR && op_at(insns, i + 1) == PEL_OP_POP_EXCEPT) { /* three items are one now */
+    if (in->op == PEL_OP_ROT_FOUR && (op_at(insns, i + 1) == PEL_OP_POP_EXCEPT ||
+                                      (op_at(insns, i + 1) == PEL_OP_POP_BLOCK &&
+                                       op_at(insns, i + 2) == PEL_OP_POP_EXCEPT))) { /* three items are one now */
         add(n, PEL_I_SWAP, in)->arg = 2;
         return 1;
     }
@@ -322,6 +349,7 @@ void pel_norm_blocks(pel_norm *n) {
         pel_ins *ins = &n->ins.at[i];
         uint32_t handler = old->seen[n->from[i]] ? cover_of(n, old->blocks[n->from[i]]) : PEL_NONE;
         ins->cover = handler == PEL_NONE ? PEL_NONE : guard_of[handler];
+        ins->dead = old->dead[n->from[i]];
         if (ins->op == PEL_I_FINALLY) {
             if (guard_of[ins->arg] == PEL_NONE) pel_norm_fail(n, i, "a `finally` that nothing covers");
             ins->arg = guard_of[ins->arg];

@@ -333,12 +333,14 @@ bool pel_shorter_test(pel_lift *l, test *t, uint32_t n) {
         t->expr = copy->yes.e;
         t->folds = copy->yes.cost >= COST_FOLDED;
         t->negation_folds = copy->no.cost >= COST_FOLDED;
+        t->is_negated = copy->yes.cost > copy->no.cost;
         t->negation = copy->no.e;
         t->otherwise = copy->f;
     } else if (copy->f == next) {
         t->expr = copy->no.e;
         t->folds = copy->no.cost >= COST_FOLDED;
         t->negation_folds = copy->yes.cost >= COST_FOLDED;
+        t->is_negated = copy->no.cost > copy->yes.cost;
         t->negation = copy->yes.e;
         t->otherwise = copy->t;
     } else

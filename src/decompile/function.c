@@ -16,8 +16,6 @@ static void find_loops(pel_lift *l) {
     for (uint32_t i = 0; i < c->n; i++) {
         const pel_ins *ins = &c->at[i];
         uint32_t to = ins->target, from = i;
-        if (ins->dead_target <= i && (l->back[ins->dead_target] == PEL_NONE || l->back[ins->dead_target] < i))
-            l->back[ins->dead_target] = i;
         if (to == PEL_NONE) continue;
         while (c->at[from].level > c->at[to].level) {
             uint32_t g = c->at[from].within;

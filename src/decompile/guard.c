@@ -144,6 +144,12 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     if (!completes && !empty && reaches(l, at, next))
         pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
     if (completes) next++;
+    if (completes && guard->stood != PEL_NONE && next < guard->stood && next < r->end &&
+        (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
+        /* what stands before the handler is part of the body: a return, break or continue */
+        pel_read_tail(l, r, s, next, &body.out);
+        next = guard->stood < r->end ? guard->stood : r->end;
+    }
     pel_node *node = pel_node_new(l->ctx, PEL_Try);
     bool merge = body.out.n == 1 && body.out.at[0]->kind == PEL_Try && !body.out.at[0]->Try.finalbody.n;
     if (merge)
@@ -212,7 +218,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
         next = after;
         has_else = true;
     } else if (after == PEL_NONE && to_fall && next < r->end) {
-        bool head = r->loop && r->fall == r->loop->head;
+        bool head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead;
         if (!head) {
             node->Try.orelse = pel_read_body(l, r, s, next, r->end, r->fall);
             next = r->end;
@@ -230,7 +236,8 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             uint32_t label = label_of(l, exit);
             uint32_t resolved = pel_resolve(l, label);
             bool at_end = next >= r->end || pel_resolve(l, next) == r->fall;
-            bool falls = after != PEL_NONE && (resolved == pel_resolve(l, after) || pel_same_run(l, label, after));
+            bool falls = after != PEL_NONE &&
+                         (resolved == pel_resolve(l, after) || (!l->c->keeps_dead && pel_same_run(l, label, after)));
             falls = falls || (at_end && resolved == r->fall);
             bool jumps = l->c->at[exit].op == PEL_I_JUMP;
             if (falls) {

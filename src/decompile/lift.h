@@ -152,6 +152,7 @@ typedef struct cnode cnode; /* a jump that tests something */
 typedef struct test {
     pel_node *expr, *negation;
     bool folds, negation_folds; /* has a `not` that the compiler would fold into a comparison */
+    bool is_negated;            /* the negation is the simpler one */
     uint32_t next;              /* true goes on here: just behind the last jump */
     uint32_t otherwise;         /* false goes there */
     cnode *nodes;               /* all that could belong to it, in layout order */

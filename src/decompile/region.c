@@ -97,7 +97,7 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
             emit_break(l, lp, to, at);
         return;
     }
-    if (pel_resolve(l, to) == r->fall && r->open_ended) return;
+    if ((pel_resolve(l, to) == r->fall && r->open_ended) || l->c->at[at].dead) return;
     pel_lift_fail(l, at, "a jump that fits no statement");
 }
 
@@ -179,12 +179,38 @@ void pel_keep_else(pel_lift *l, pel_nodes *body) {
     }
 }
 
+/* The only things that assert raises: AssertionError itself, or a call of it with the message. */
+static bool is_assertion_error(const pel_node *exc) {
+    if (exc->kind == PEL_Call && exc->Call.args.n == 1 && !exc->Call.keywords.n &&
+        exc->Call.args.at[0]->kind != PEL_Starred)
+        exc = exc->Call.func;
+    return exc->kind == PEL_Name && pel_name_is(exc->Name.id, "AssertionError");
+}
+
+static bool is_assertion_at(const pel_lift *l, uint32_t at) {
+    const pel_ins *ins = &l->c->at[at];
+    return ins->op == PEL_I_ASSERTION_ERROR || (l->c->asserts_by_name && ins->op == PEL_I_LOAD &&
+                                                ins->sub == PEL_GLOBAL && pel_name_is(ins->name, "AssertionError"));
+}
+
+static pel_node *assert_of(pel_lift *l, pel_node *asserted, pel_node *exc) {
+    pel_node *node = pel_node_new(l->ctx, PEL_Assert);
+    node->Assert.test = asserted;
+    if (exc->kind == PEL_Call) node->Assert.msg = exc->Call.args.at[0];
+    return node;
+}
+
 static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
     if (!orelse.n && body.n == 1 && body.at[0]->kind == PEL_Assert && body.at[0]->Assert.test->kind == PEL_Constant) {
         pel_node *assert = pel_node_new(l->ctx, PEL_Assert); /* if not test: assert False */
         assert->Assert.test = t->negation;
         assert->Assert.msg = body.at[0]->Assert.msg;
         pel_lift_emit(l, assert);
+        return;
+    }
+    pel_node *raised = !orelse.n && body.n == 1 && body.at[0]->kind == PEL_Raise ? body.at[0]->Raise.exc : NULL;
+    if (raised && l->c->asserts_by_name && t->is_negated && is_assertion_error(raised)) {
+        pel_lift_emit(l, assert_of(l, t->negation, raised));
         return;
     }
     pel_node *node = pel_node_new(l->ctx, PEL_If);
@@ -201,6 +227,15 @@ static void emit_continue_if(pel_lift *l, pel_node *asked, uint32_t at) {
     pel_lift_emit(l, node);
 }
 
+/* Behind a `return` nothing is left but what a jump led to, and that jump is gone, too: it stood at the end of a part
+ * of an if-else. */
+static bool was_joined(const pel_lift *l, uint32_t at) {
+    const pel_ins *ins = &l->c->at[at];
+    return at && ins->dead && !ins->is_target && l->c->at[at - 1].op == PEL_I_RETURN && !l->c->at[at - 1].dead;
+}
+
+static bool ends_in_else(const pel_lift *l, const region *r) { return r->end > 0 && was_joined(l, r->end - 1); }
+
 static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     uint32_t body = t->next, other = t->otherwise;
     loop *lp = r->loop;
@@ -210,19 +245,21 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         emit_if(l, t, pel_nodes_one(l->ctx, pel_make(l, PEL_Break, body - 1)), (pel_nodes){ 0 });
         return r->end;
     }
+    if (other == body) {
+        emit_if(l, t, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+        return body;
+    }
     if (other > body && other <= r->end &&
         !(other == r->end && pel_resolve(l, other) != r->fall && lp && r->end == lp->end)) {
         /* [body, other) and perhaps an else behind it */
         uint32_t end = PEL_NONE;
         const pel_ins *last = &l->c->at[other - 1];
-        bool dead = last->dead_target != PEL_NONE;
-        if ((last->op == PEL_I_JUMP || dead) && other < r->end) {
-            uint32_t to = !dead ? last->target : last->dead_target == PEL_NOWHERE ? r->end : last->dead_target;
-            bool continues = !dead && lp && to == lp->head;
-            if (last->dead_target == PEL_NOWHERE)
-                end = r->end;
-            else if (to > other && to <= r->end &&
-                     !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall))
+        if (last->op == PEL_I_JUMP && other < r->end) {
+            uint32_t to = last->target;
+            bool continues = !last->dead && lp && to == lp->head && !ends_in_else(l, r) &&
+                             (!l->c->keeps_dead || !last->is_target || last->flag);
+            if (to > other && to <= r->end &&
+                !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall))
                 end = to;
             else if (!continues && pel_resolve(l, to) == r->fall)
                 end = r->end;
@@ -230,7 +267,6 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         if (end == PEL_NONE && other < r->end) end = pel_else_end(l, r, body, other);
         uint32_t after = end == PEL_NONE ? other : end;
         pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
-        if (last->dead_target != PEL_NONE && last->op != PEL_I_JUMP) pel_keep_else(l, &yes);
         pel_nodes no = { 0 };
         if (end != PEL_NONE)
             no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
@@ -239,7 +275,8 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         emit_if(l, t, yes, no);
         return after;
     }
-    bool folds = t->folds && !t->negation_folds; /* only the negation can be written as it was */
+    /* only the negation can be written as it was */
+    bool folds = t->folds && !t->negation_folds && !is_assertion_at(l, body);
     if (pel_resolve(l, other) == r->fall && !(folds && lp && other == lp->head && !l->is_comp)) {
         pel_nodes yes = pel_read_body(l, r, s, body, r->end, r->fall);
         emit_if(l, t, yes, (pel_nodes){ 0 });
@@ -283,7 +320,9 @@ static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, const loop *
     return end;
 }
 
-static void drop_last_continue(pel_nodes *body) {
+/* end: behind the loop. A jump back that nothing reaches stands there because `continue` was written before it. */
+static void drop_last_continue(const pel_lift *l, pel_nodes *body, uint32_t end) {
+    if (l->c->at[end - 1].dead && l->c->at[end - 1].op == PEL_I_JUMP) return;
     if (body->n && body->at[body->n - 1]->kind == PEL_Continue) body->n--;
 }
 
@@ -305,7 +344,7 @@ uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t start = r->start;
     pel_read_range(l, &body, &inner, at + 1);
     l->head_open[at] = was_open;
-    drop_last_continue(&body.out);
+    drop_last_continue(l, &body.out, end);
     pel_node *node = pel_node_new(l->ctx, ins->flag ? PEL_AsyncFor : PEL_For);
     if (!lp.target) pel_lift_fail(l, at, "a loop without target");
     node->For.target = lp.target;
@@ -381,7 +420,7 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     l->head_open[start] = true;
     pel_read_range(l, &inner, &w, body);
     l->head_open[start] = was_open;
-    drop_last_continue(&inner.out);
+    drop_last_continue(l, &inner.out, bottom + 1);
     pel_node *node = pel_node_new(l->ctx, PEL_While);
     node->While.test = t->expr;
     node->While.body = pass_if_empty(l, inner.out);
@@ -407,7 +446,8 @@ bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, te
             if (ok) pos = next;
             continue;
         }
-        ok = ins->op != PEL_I_JUMP && ins->op != PEL_I_FOR && pel_step(l, &w, pos) && w.low >= base;
+        ok = ins->op != PEL_I_JUMP && ins->op != PEL_I_FOR && ins->op != PEL_I_WITH && pel_step(l, &w, pos) &&
+             w.low >= base;
         pos++;
     }
     ok = ok && pos < limit && !l->broken;
@@ -422,6 +462,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t last = l->back[at], next;
     test t;
     bool tests = pel_first_test(l, s, at, last + 1, &t);
+    uint32_t used = tests ? t.used : 0;
     l->head_open[at] = true;
     if (tests && l->c->tests_again && read_test_loop(l, r, s, &t, at, &next)) return next;
     loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = last + 1, .broke_to = PEL_NONE };
@@ -429,7 +470,9 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     stack w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &inner, &w);
     pel_node *node = pel_node_new(l->ctx, PEL_While);
-    bool while_test = tests && !l->c->tests_again && leaves_loop(&lp, t.otherwise);
+    bool while_test = false; /* the longest test that leaves the loop if it fails */
+    for (uint32_t k = used; k > 0 && !while_test && !l->c->tests_again; k--)
+        while_test = (k == used || pel_shorter_test(l, &t, k)) && leaves_loop(&lp, t.otherwise);
     if (while_test) {
         lp.broke_to = PEL_NONE;
         pel_read_range(l, &inner, &w, t.next);
@@ -438,7 +481,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
         pel_read_range(l, &inner, &w, at);
         node->While.test = pel_make_constant(l->ctx, &pel_true);
     }
-    drop_last_continue(&inner.out);
+    drop_last_continue(l, &inner.out, last + 1);
     node->While.body = pass_if_empty(l, inner.out);
     next = last + 1;
     if (while_test) next = read_orelse(l, r, s, &lp, last + 1, &node->While.orelse);
@@ -465,16 +508,9 @@ static bool covered_by(const pel_lift *l, uint32_t at, uint32_t guard) {
     return false;
 }
 
-/* The only raise that assert makes: of AssertionError itself, or of a call with the message. */
 static pel_node *assert_false(pel_lift *l, pel_node *exc, uint32_t at) {
-    pel_node *node = pel_node_new(l->ctx, PEL_Assert);
-    node->Assert.test = pel_make_constant(l->ctx, &pel_false);
-    if (exc->kind == PEL_Call) {
-        if (exc->Call.args.n != 1 || exc->Call.keywords.n) pel_lift_fail(l, at, "an assertion of unknown shape");
-        node->Assert.msg = exc->Call.args.at[0];
-    } else if (exc->kind != PEL_Name)
-        pel_lift_fail(l, at, "an assertion of unknown shape");
-    return node;
+    if (!is_assertion_error(exc)) pel_lift_fail(l, at, "an assertion of unknown shape");
+    return assert_of(l, pel_make_constant(l->ctx, &pel_false), exc);
 }
 
 /* if test: return a; return b, where the constants are loaded by an instruction of their own -> return a if test else b
@@ -571,6 +607,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
         const pel_ins *ins = &l->c->at[at];
         if (between(r, s)) {
             r->start = at;
+            if (was_joined(l, at)) pel_keep_else(l, &r->out);
             uint32_t guard = guard_to_open(l, at);
             bool head = l->back[at] != PEL_NONE && !l->head_open[at] && ins->op != PEL_I_FOR && l->back[at] < r->end;
             if (head && guard != PEL_NONE && covered_by(l, l->back[at], guard)) head = false;
@@ -623,7 +660,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
                 pel_stack_pop(l, s, at); /* a class returns its cell */
             else
                 node->Return.value = pel_pop_expr(l, s, at);
-            node->parens = ins->sub == 1                                                                           ? 2
+            node->parens = ins->sub == 1 || (ins->dead && at + 1 == l->c->n_main)                                  ? 2
                            : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1
                                                                                                                    : 0;
             if (l->c->returns_consts && !ins->flag && at && l->c->at[at - 1].op == PEL_I_CONST) node->parens = 4;
@@ -645,6 +682,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             if (r->open_ended) r->done = true;
             break;
         }
+        case PEL_I_PLACE: at++; break;
         case PEL_I_FOR: {
             uint32_t next = pel_read_inline_comp(l, s, at);
             at = next != PEL_NONE ? next : pel_read_for(l, r, s, at);
@@ -666,6 +704,11 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
         case PEL_I_WITH: at = pel_read_with(l, r, s, at); break;
         case PEL_I_POP_EXC:
             if (r->is_handler && between(r, s)) {
+                if (at + 2 < r->end && l->c->at[at + 1].op == PEL_I_JUMP && l->c->at[at + 2].dead) {
+                    read_jump(l, r, s, at + 1); /* break or continue: the end of the handler comes behind it */
+                    at += 2;
+                    break;
+                }
                 r->done = true;
                 r->exit = at + 1;
                 break;

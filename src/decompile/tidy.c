@@ -278,8 +278,6 @@ void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     if (is_lambda || l->is_comp) return;
     if (is_class)
         class_ends(body);
-    else if (l->c->dead_return)
-        pel_keep_else(l, body);
     else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1)
         body->n--;
     drop_ends(l, body, false);

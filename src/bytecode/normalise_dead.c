@@ -1,0 +1,160 @@
+/* Code that nothing reaches, but that old compilers leave where it was.
+ *
+ * They lead every jump to a jump straight to where that one goes, and so take from under it whatever led there; only
+ * behind a `return` is it removed. What is left says how the code was written: a jump behind a `raise` or a `break` is
+ * the end of an if that has an else. It stays, marked as dead; and where it is clear which jumps it was that led to a
+ * dead one, they do so again here. */
+#include "bytecode/normalise_internal.h"
+
+static bool is_jump(const pel_norm *n, uint32_t i) { return pel_norm_op(n, i) == PEL_I_JUMP; }
+
+static bool is_dead_jump(const pel_norm *n, uint32_t i) { return is_jump(n, i) && n->ins.at[i].dead; }
+
+/* Leads jump i to the dead jump at `to`, if both go to the same place. Each jump was led on by one step: where i went
+ * until now is where the dead jump went before. */
+static bool lead_to(pel_norm *n, uint32_t i, uint32_t to) {
+    if (i == to || i >= n->ins.n || pel_norm_resolve(n, n->ins.at[i].target) != pel_norm_resolve(n, to)) return false;
+    if (n->ins.at[to].dead) n->ins.at[to].target = n->ins.at[i].target;
+    n->ins.at[i].target = to;
+    return true;
+}
+
+/* A dead jump behind the handlers of a try: what ends the body and the handlers led to it. */
+static void behind_handlers(pel_norm *n, uint32_t g) {
+    const pel_guard *guard = &n->guards.at[g];
+    uint32_t last = PEL_NONE;
+    for (uint32_t i = guard->target; i < n->ins.n; i++)
+        if (n->reached[i] && n->ins.at[i].within == g && n->ins.at[i].op == PEL_I_RERAISE) last = i;
+    uint32_t behind = last == PEL_NONE ? PEL_NONE : pel_norm_next(n, last);
+    if (behind == PEL_NONE || !is_dead_jump(n, behind)) return;
+    uint32_t over = pel_norm_prev(n, guard->target);
+    bool any = over != PEL_NONE && is_jump(n, over) && lead_to(n, over, behind);
+    for (uint32_t i = guard->target; i < last; i++) {
+        if (n->ins.at[i].within != g || !is_jump(n, i)) continue;
+        uint32_t before = pel_norm_prev(n, i);
+        if (before != PEL_NONE && n->ins.at[before].op == PEL_I_POP_EXC && !n->ins.at[i].dead)
+            any |= lead_to(n, i, behind);
+    }
+    if (any) n->ins.at[behind].dead = false;
+}
+
+/* Behind this a statement may be over. */
+static bool ends_statement(const pel_ins *ins) {
+    switch (ins->op) {
+    case PEL_I_POP:
+    case PEL_I_STORE:
+    case PEL_I_DELETE:
+    case PEL_I_STORE_ATTR:
+    case PEL_I_DELETE_ATTR:
+    case PEL_I_STORE_SUBSCR:
+    case PEL_I_DELETE_SUBSCR:
+    case PEL_I_IMPORT_STAR:
+    case PEL_I_FOR:
+    case PEL_I_WITH:
+    case PEL_I_WITH_EXIT:
+    case PEL_I_FINALLY:
+    case PEL_I_PLACE: return true;
+    default: return pel_ends(ins);
+    }
+}
+
+/* By place: the last jump that comes back to it, or PEL_NONE. */
+static uint32_t *last_jumps_back(const pel_norm *n) {
+    uint32_t *last = pel_alloc_raw(n->ctx, ((size_t)n->ins.n + 1) * sizeof *last);
+    memset(last, 0xff, ((size_t)n->ins.n + 1) * sizeof *last);
+    for (uint32_t i = 0; i < n->ins.n; i++)
+        if (n->reached[i] && n->ins.at[i].op != PEL_I_NOP && n->ins.at[i].target <= i) last[n->ins.at[i].target] = i;
+    return last;
+}
+
+/* A test around the one at i, with another end. */
+static bool leads_elsewhere(const pel_norm *n, uint32_t k, uint32_t i, uint32_t at) {
+    return pel_is_pop_jump(&n->ins.at[k]) && n->ins.at[k].target > at && n->ins.at[k].target != n->ins.at[i].target;
+}
+
+/* Whether a loop that goes on behind `at` begins with the test that ends at i. */
+static bool tests_loop(const pel_norm *n, const uint32_t *last_back, uint32_t i, uint32_t at) {
+    for (uint32_t k = i; k != PEL_NONE; k = pel_norm_prev(n, k)) {
+        if (last_back[k] != PEL_NONE && last_back[k] >= at) return true;
+        if (k != i && (ends_statement(&n->ins.at[k]) || leads_elsewhere(n, k, i, at))) return false;
+    }
+    return false;
+}
+
+/* Whether the test that ends at i follows another one in the same statement. */
+static bool follows_test(const pel_norm *n, uint32_t i) {
+    for (uint32_t k = pel_norm_prev(n, i); k != PEL_NONE && !ends_statement(&n->ins.at[k]); k = pel_norm_prev(n, k))
+        if (pel_is_pop_jump(&n->ins.at[k])) return true;
+    return false;
+}
+
+/* The innermost test around what stands before a jump, if it goes where that jump goes; PEL_NONE if it does not. */
+static uint32_t test_around(const pel_norm *n, const uint32_t *last_back, uint32_t at) {
+    for (uint32_t i = at; i-- > 0;) {
+        const pel_ins *ins = &n->ins.at[i];
+        if (n->reached[i] != n->reached[at] || (ins->op != PEL_I_FOR && !pel_is_pop_jump(ins))) continue;
+        uint32_t to = ins->target;
+        bool inside = to > i ? to <= at : last_back[to] < at;
+        if (inside) continue;
+        bool same = ins->op != PEL_I_FOR && pel_norm_resolve(n, to) == pel_norm_resolve(n, at);
+        return same ? i : PEL_NONE;
+    }
+    return PEL_NONE;
+}
+
+/* The tests that jump away led to this jump: `if a and b: raise X` and `continue` behind it. The place they go to now
+ * is the one that the jump had before it was led further in its turn: what goes back at once is a `continue`. */
+static bool led_by_tests(pel_norm *n, const uint32_t *last_back, uint32_t at, bool is_certain) {
+    uint32_t i = test_around(n, last_back, at);
+    if (i == PEL_NONE) return false;
+    uint32_t to = n->ins.at[i].target;
+    if (tests_loop(n, last_back, i, at)) { /* while a: if b: x; else: break: the loop keeps one test at least */
+        if (!is_certain || !follows_test(n, i)) return false;
+        n->ins.at[i].target = at;
+        i = PEL_NONE;
+    }
+    for (; i != PEL_NONE && !ends_statement(&n->ins.at[i]); i = pel_norm_prev(n, i)) {
+        if (!pel_is_pop_jump(&n->ins.at[i])) continue;
+        if (n->ins.at[i].target == to)
+            n->ins.at[i].target = at;
+        else if (n->ins.at[i].target > at)
+            break;
+    }
+    n->ins.at[at].target = to;
+    n->ins.at[at].flag = to <= at;
+    n->ins.at[at].dead = false;
+    return true;
+}
+
+/* if a: x; else: break, where x goes on with the next turn: the end of x, a dead `break`, and the dead jump back that
+ * the end of x led to. */
+static bool is_jump_as_else(const pel_norm *n, uint32_t dead) {
+    uint32_t before = pel_norm_prev(n, dead), next = pel_norm_next(n, dead);
+    if (before == PEL_NONE || !is_jump(n, before)) return false;
+    if (is_dead_jump(n, next)) return pel_norm_resolve(n, before) == pel_norm_resolve(n, next);
+    return pel_norm_skip(n, n->ins.at[before].target) == next;
+}
+
+void pel_norm_dead(pel_norm *n) {
+    if (!pel_norm_keeps_dead(n)) return;
+    for (uint32_t g = 0; g < n->guards.n; g++)
+        if (n->guards.at[g].kind != PEL_G_WITH) behind_handlers(n, g);
+    pel_norm_count_targets(n);
+    const uint32_t *last_back = last_jumps_back(n);
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        if (!is_dead_jump(n, i) || !n->reached[i] || n->jumps_to[i] || !is_jump_as_else(n, i)) continue;
+        uint32_t before = pel_norm_prev(n, i), next = pel_norm_next(n, i);
+        if (led_by_tests(n, last_back, i, true) && is_dead_jump(n, next) && lead_to(n, before, next))
+            n->ins.at[next].dead = n->ins.at[before].dead;
+    }
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        uint32_t before = pel_norm_prev(n, i);
+        if (!is_jump(n, i) || !n->reached[i] || n->jumps_to[i] || before == PEL_NONE || n->ins.at[before].dead)
+            continue;
+        led_by_tests(n, last_back, i, false);
+    }
+    pel_norm_count_targets(n);
+    /* the end of handlers that never get there */
+    for (uint32_t i = 0; i < n->ins.n; i++)
+        if (n->ins.at[i].dead && n->ins.at[i].op == PEL_I_RERAISE) n->ins.at[i].op = PEL_I_NOP;
+}
