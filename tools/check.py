@@ -107,6 +107,8 @@ def slow(steps: Steps) -> None:
     steps.run("AddressSanitizer: the extension", [PYTHON, "tools/asan_extension.py"])
     steps.run("trees equal CPython's, a sample", [PYTHON, "tools/check_ast.py", "--print", "--every", "20"])
     steps.run("installed by pip", [PYTHON, "tools/check_install.py"])
+    if shutil.which("npm") and shutil.which("chromium"):
+        steps.run("the browser's driver", ["npm", "install", "--silent", "--no-fund", "--prefix", "tests/browser"])
     steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
 
 
