@@ -59,6 +59,8 @@ class Lines:
         self.library = os.path.dirname(os.__file__) + os.sep
         self.torch = os.path.dirname(torch.__file__) + os.sep
         self.known: dict[str, bool] = {}
+        self.module = torch.nn.Module
+        self.classes: set[type] = set()
 
     def author(self, path: str) -> bool:
         found = self.known.get(path)
@@ -71,6 +73,10 @@ class Lines:
     def trace(self, frame: Any, event: str, _: Any) -> Any:
         if not self.author(frame.f_code.co_filename):
             return None
+        names = frame.f_code.co_varnames
+        receiver = frame.f_locals.get(names[0]) if names and names[0] == "self" else None
+        if isinstance(receiver, self.module):
+            self.classes.add(type(receiver))
         return self.line
 
     def line(self, frame: Any, event: str, _: Any) -> Any:
@@ -91,19 +97,18 @@ def author_facts(model: Any, args: tuple, kwargs: dict) -> dict[str, Any]:
     import inspect
 
     import torch
-    classes: set[type] = set()
+    lines = Lines()
 
     def note(module: Any, _: Any) -> None:
-        if not type(module).__module__.startswith("torch."):
-            classes.add(type(module))
+        lines.classes.add(type(module))
 
     handle = torch.nn.modules.module.register_module_forward_pre_hook(note)
-    lines = Lines()
     try:
         with torch.no_grad(), lines:
             model(*args, **kwargs)
     finally:
         handle.remove()
+    classes = {c for c in lines.classes if not c.__module__.startswith("torch.")}
     init_lines: set[tuple[str, int]] = set()
     for cls in classes:
         for base in cls.__mro__:

@@ -29,6 +29,8 @@ typedef struct builder {
     pel_map slot_of;         /* tensor -> index of its first slot */
     pel_map attributes;      /* names that any code reads as an attribute or as text */
     pel_map self_attributes; /* class and name: attributes of self, which only that class's methods read */
+    pel_map names;           /* that any code mentions */
+    pel_map idle;            /* class -> 1: none of its instances ran, only their weights are wanted */
     pel_id noting_class;     /* whose method note_attributes is in, and what it calls itself */
     pel_name noting_self;
     PEL_VEC(tie) ties;
@@ -167,6 +169,7 @@ static void note_attributes(void *arg, pel_node **slot) {
     pel_node *node = *slot;
     if (b->noting_class && is_computed_read(node))
         pel_map_set(b->ctx, self_attributes_of(b, b->noting_class), COMPUTED_NAMES, 1);
+    if (node->kind == PEL_Name) pel_map_set(b->ctx, &b->names, PEL_KEY(node->Name.id), 1);
     if (node->kind == PEL_Attribute) {
         const pel_node *of = node->Attribute.value;
         bool of_self = b->noting_self && of->kind == PEL_Name && of->Name.id == b->noting_self;
@@ -396,6 +399,132 @@ static pel_node *parametrized_call(builder *b, pel_id module) {
     return made;
 }
 
+/* ---- modules that never ran ----
+ *
+ * A class without a method left would be a constructor and nothing else. What is wanted of its instances are the names
+ * in the state_dict, and torch's own containers have those as well. */
+
+/* Names that nn.ModuleDict and nn.ParameterDict can't have as keys. */
+static bool is_reserved(pel_name name) {
+    static const char *const names[] = {
+        "add_module", "apply",    "bfloat16", "buffers",      "children",   "clear",   "compile",    "copy",
+        "cpu",        "cuda",     "double",   "eval",         "float",      "forward", "fromkeys",   "get",
+        "half",       "items",    "keys",     "modules",      "parameters", "pop",     "popitem",    "to",
+        "train",      "training", "type",     "update",       "xpu",        "values",  "setdefault", "state_dict",
+        "to_empty",   "mtia",     "ipu",      "T_destination"
+    };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_name_is(name, names[i])) return true;
+    pel_str text = pel_name_str(name);
+    static const char *const beginnings[] = {
+        "_",      "get_",  "named_", "register_",       "set_",  "load_state_",
+        "share_", "zero_", "extra_", "call_super_init", "dump_", "requires_grad"
+    };
+    for (size_t i = 0; i < PEL_COUNT(beginnings); i++)
+        if (pel_str_starts(text, pel_str_of(beginnings[i]))) return true;
+    return false;
+}
+
+static bool has_plain_state(builder *b, const pel_log_module *row) {
+    for (uint32_t i = 0; i < row->n_buffers; i++)
+        if (row->buffers[i].persistent || is_read(b, row->class, row->buffers[i].name)) return false;
+    for (uint32_t i = 0; i < row->n_parameters; i++)
+        if (is_reserved(row->parameters[i].name)) return false;
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (is_reserved(row->child_names.at[i])) return false;
+    return true;
+}
+
+/* Whether a torch class with the same arguments has all that a module of a class derived from it has. */
+static bool is_like_its_base(const pel_log_module *row) {
+    if (!row->has_arguments) return false;
+    for (uint32_t i = 0; i < row->n_parameters; i++)
+        if (!is_made_by_base(row, row->parameters[i].name)) return false;
+    for (uint32_t i = 0; i < row->n_buffers; i++)
+        if (!is_made_by_base(row, row->buffers[i].name)) return false;
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (!is_made_by_base(row, row->child_names.at[i])) return false;
+    return true;
+}
+
+static bool is_plain_module(const pel_log *log, pel_id class) {
+    const pel_id base = pel_torch_base(log, class);
+    return base && pel_str_is(pel_class_at(log, base)->path, "torch.nn.Module");
+}
+
+static void find_idle(builder *b) {
+    const pel_log *log = b->log;
+    pel_map busy = { 0 };
+    pel_map_set(b->ctx, &busy, pel_module_at(log, log->root)->class, 1);
+    for (uint32_t i = 0; i < b->program->functions.n; i++) {
+        const pel_program_function *function = b->program->functions.at[i];
+        if (!function->dead && function->def && function->class) pel_map_set(b->ctx, &busy, function->class, 1);
+    }
+    for (uint32_t i = 0; i < b->program->classes.n; i++) {
+        const pel_program_class *class = b->program->classes.at[i];
+        for (uint32_t k = 0; k < class->needs.n; k++)
+            if (is_read(b, class->class, class->needs.at[k].name)) pel_map_set(b->ctx, &busy, class->class, 1);
+        if (pel_map_has(&b->names, PEL_KEY(class->name))) pel_map_set(b->ctx, &busy, class->class, 1);
+    }
+    for (pel_id m = 1; m < log->modules.n; m++) {
+        const pel_log_module *row = pel_module_at(log, m);
+        bool plain = is_plain_module(log, row->class) ? has_plain_state(b, row) : is_like_its_base(row);
+        if (pel_class_at(log, row->class)->kind != PEL_CLASS_MODULE || row->has_hooks || !plain)
+            pel_map_set(b->ctx, &busy, row->class, 1);
+    }
+    for (pel_id m = 1; m < log->modules.n; m++) {
+        pel_id class = pel_module_at(log, m)->class;
+        if (!pel_map_has(&busy, class)) pel_map_set(b->ctx, &b->idle, class, 1);
+    }
+}
+
+/* Whether nothing in a part of the tree ran: no code reaches into it. */
+static bool never_ran(const builder *b, pel_id module) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    if (!pel_map_has(&b->idle, row->class)) return false;
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (pel_map_has(&b->attributes, PEL_KEY(row->child_names.at[i]))) return false;
+    for (uint32_t i = 0; i < row->n_parameters; i++)
+        if (pel_map_has(&b->attributes, PEL_KEY(row->parameters[i].name))) return false;
+    return true;
+}
+
+static pel_node *child_expression(builder *b, pel_id child);
+
+static void add_pair(builder *b, pel_node *list, pel_name name, pel_node *value) {
+    pel_node *pair = pel_node_new(b->ctx, PEL_Tuple);
+    pel_nodes_push(b->ctx, &pair->Tuple.elts, text_constant(b, pel_name_str(name)));
+    pel_nodes_push(b->ctx, &pair->Tuple.elts, value);
+    pel_nodes_push(b->ctx, &list->List.elts, pair);
+}
+
+/* nn.ParameterDict registers what it is given as its own, modules too. */
+static pel_node *idle_call(builder *b, pel_id module) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    if (!is_plain_module(b->log, row->class)) {
+        const pel_log_class *base = pel_class_at(b->log, pel_torch_base(b->log, row->class));
+        pel_node *made = call(b, pel_library_expression(b->ctx, b->program, base->path), (pel_nodes){ 0 });
+        made->mark = PEL_CALL_BUILDS;
+        add_torch_arguments(b, made, row);
+        return made;
+    }
+    pel_node *list = pel_node_new(b->ctx, PEL_List);
+    for (uint32_t i = 0; i < row->n_parameters; i++)
+        if (row->parameters[i].tensor)
+            add_pair(b, list, row->parameters[i].name, parameter_expression(b, row->parameters[i].tensor));
+    bool holds_parameters = list->List.elts.n > 0;
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (row->children[i] && is_needed(b, row, i))
+            add_pair(b, list, row->child_names.at[i], child_expression(b, row->children[i]));
+    const char *kind = !list->List.elts.n ? "torch.nn.Module"
+                       : holds_parameters ? "torch.nn.ParameterDict"
+                                          : "torch.nn.ModuleDict";
+    pel_node *made = call(b, library(b, kind), (pel_nodes){ 0 });
+    if (list->List.elts.n) made->Call.args = pel_nodes_one(b->ctx, list);
+    made->mark = PEL_CALL_BUILDS;
+    return made;
+}
+
 static void finish_class(builder *b, pel_program_class *class);
 
 static pel_node *author_module_call(builder *b, pel_id module) {
@@ -419,6 +548,7 @@ static pel_node *module_call(builder *b, pel_id module) {
     pel_id class = pel_module_at(b->log, module)->class;
     pel_node *node = is_parametrized(b->log, class)                                ? parametrized_call(b, module)
                      : pel_class_at(b->log, class)->kind == PEL_CLASS_TORCH_MODULE ? torch_module_call(b, module)
+                     : pel_map_has(&b->idle, class)                                ? idle_call(b, module)
                                                                                    : author_module_call(b, module);
     pel_map_set(b->ctx, &b->call_of, module, PEL_KEY(node));
     b->depth--;
@@ -727,9 +857,13 @@ static void finish_class(builder *b, pel_program_class *class) {
     collect_needs(b, class, &all);
     pel_id base = pel_torch_base(b->log, class->class);
     bool in_container = base && container_kind(pel_class_at(b->log, base)) != NO_CONTAINER;
-    for (uint32_t i = 0; i < all.n; i++)
-        if (!(takes_children && all.at[i].kind == PART_CHILD))
-            pel_nodes_push(ctx, &body, part_statement(b, &unifier, &all.at[i], in_container));
+    for (uint32_t i = 0; i < all.n; i++) {
+        if (takes_children && all.at[i].kind == PART_CHILD) continue;
+        pel_id child = child_named(pel_module_at(b->log, class->instances.at[0]), all.at[i].name->text);
+        if (all.at[i].kind == PART_CHILD && child && never_ran(b, child))
+            pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("never ran: here for its weights")));
+        pel_nodes_push(ctx, &body, part_statement(b, &unifier, &all.at[i], in_container));
+    }
 
     add_freezing(b, class, &body);
     pel_node *arguments = sign(b, class, &unifier);
@@ -851,7 +985,8 @@ static void collect_instances(builder *b, pel_id module, pel_map *seen, int dept
     if (!pel_map_set(b->ctx, seen, module, 1)) return;
     if (depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     const pel_log_module *row = pel_module_at(b->log, module);
-    if (pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE && !is_parametrized(b->log, row->class)) {
+    if (pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE && !is_parametrized(b->log, row->class) &&
+        !pel_map_has(&b->idle, row->class)) {
         pel_program_class *class = class_for(b, row->class);
         pel_push(b->ctx, &class->instances, module);
     }
@@ -905,6 +1040,7 @@ void pel_init(pel_ctx *ctx, pel_program *program) {
         b.noting_self = function->class && !function->is_static && args.n ? args.at[0]->arg.arg : NULL;
         note_attributes(&b, &function->def);
     }
+    find_idle(&b);
     pel_map seen = { 0 };
     collect_instances(&b, root, &seen, 0);
 

@@ -465,15 +465,15 @@ static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint) {
     if (all_of_kind(l, PEL_Call) && calls_fit(l)) return unify_call(unifier, l, hint);
     bool builds = any_has_mark(l, PEL_CALL_BUILDS);
     if (all_of_kind(l, PEL_List) && builds) return unify_list(unifier, l, hint);
-    if (all_same(l)) return first;
-    if (builds) {
-        pel_node *optional = make_optional(unifier, l, hint);
-        if (optional) return optional;
-    }
     if (all_of_kind(l, PEL_Tuple) && builds) { /* a tuple of plain values is better passed whole */
         bool fits = true;
         for (uint32_t i = 1; i < l.n; i++) fits &= l.at[i]->Tuple.elts.n == first->Tuple.elts.n;
         if (fits) return unify_tuple(unifier, l, hint);
+    }
+    if (all_same(l)) return first;
+    if (builds) {
+        pel_node *optional = make_optional(unifier, l, hint);
+        if (optional) return optional;
     }
     return make_hole(unifier, l, hint);
 }
@@ -493,6 +493,18 @@ static bool is_list_of_pairs(const pel_node *node) {
     return true;
 }
 
+/* nn.ParameterDict sorts what it gets as a dict; a list of pairs it leaves in its order. */
+static bool would_be_sorted(const pel_node *call, const pel_node *list) {
+    if (call->Call.func->kind != PEL_Attribute || !pel_name_is(call->Call.func->Attribute.attr, "ParameterDict"))
+        return false;
+    for (uint32_t i = 1; i < list->List.elts.n; i++) {
+        const pel_node *before = list->List.elts.at[i - 1]->Tuple.elts.at[0],
+                       *key = list->List.elts.at[i]->Tuple.elts.at[0];
+        if (pel_str_cmp(before->Constant.value->text, key->Constant.value->text) > 0) return true;
+    }
+    return false;
+}
+
 static pel_node *dict_of_pairs(pel_ctx *ctx, const pel_node *list) {
     pel_node *dict = pel_node_new(ctx, PEL_Dict);
     for (uint32_t i = 0; i < list->List.elts.n; i++) {
@@ -510,7 +522,7 @@ static void polish_call(pel_ctx *ctx, pel_node *call) {
         if (arg->kind == PEL_Starred && arg->Starred.value->kind == PEL_List) {
             const pel_nodes elements = arg->Starred.value->List.elts;
             for (uint32_t k = 0; k < elements.n; k++) pel_nodes_push(ctx, &args, elements.at[k]);
-        } else if (call->mark & PEL_CALL_BUILDS && is_list_of_pairs(arg)) {
+        } else if (call->mark & PEL_CALL_BUILDS && is_list_of_pairs(arg) && !would_be_sorted(call, arg)) {
             pel_nodes_push(ctx, &args, dict_of_pairs(ctx, arg));
         } else {
             pel_nodes_push(ctx, &args, arg);
