@@ -102,7 +102,7 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
     [13] = { .call_slots = 2, .compare_shift = 5, .tests_again = true, .forward_tests = true },
 };
 
-bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead; }
+bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->drop_dead; }
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
@@ -814,8 +814,8 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
     c->n_main = n_main;
 }
 
-pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns) {
-    pel_norm norm = { .ctx = ctx, .insns = insns };
+pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool drop_dead) {
+    pel_norm norm = { .ctx = ctx, .insns = insns, .drop_dead = drop_dead };
     if (insns->code->version <= 10) pel_norm_prepare_old(&norm);
     translate_all(&norm);
     pel_norm_guards(&norm);

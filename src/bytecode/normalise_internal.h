@@ -13,6 +13,7 @@ typedef struct pel_norm {
     uint32_t *jumps_to;        /* filled by pel_norm_count_targets */
     const pel_const *kw_names; /* for the next call */
     struct pel_old *old;       /* NULL where exceptions have a table */
+    bool drop_dead;            /* what nothing reaches is left out even where the compiler left it in */
     bool forward_tests;        /* conditional jumps never go backwards */
     PEL_VEC(pel_guard) guards;
     uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */

@@ -24,7 +24,7 @@ typedef struct dumping {
 
 static void dump_normalised(pel_ctx *ctx, void *arg) {
     dumping *d = arg;
-    pel_canon *canon = pel_normalise(ctx, pel_decode(ctx, d->code));
+    pel_canon *canon = pel_normalise(ctx, pel_decode(ctx, d->code), false);
     pel_canon_dump(canon, d->out);
     pel_canon_check(ctx, canon);
 }

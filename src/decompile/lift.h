@@ -118,6 +118,7 @@ typedef struct pel_lift {
     int depth;
     region *region; /* the one that statements go to */
     bool is_comp;
+    bool drop_dead;             /* reads without what nothing reaches */
     PEL_VEC(pel_name) declared; /* global or nonlocal */
     pel_map *places; /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */
     pel_map *bodies; /* PEL_KEY(code) -> its statements, read once however often the code is tried */
