@@ -321,6 +321,9 @@ static pel_node *torch_module_call(builder *b, pel_id module) {
     const pel_log_class *class = pel_class_at(b->log, row->class);
     pel_node *made = call(b, pel_library_expression(b->ctx, b->program, class->path), (pel_nodes){ 0 });
     made->mark = PEL_CALL_BUILDS;
+    const pel_program_class *hooked =
+        (const pel_program_class *)(uintptr_t)pel_map_find(&b->program->hooked, module, 0);
+    if (hooked) made->Call.func = pel_make_name(b->ctx, hooked->name, PEL_Load);
     container kind = container_kind(class);
     if (kind)
         made->Call.args = container_arguments(b, row, kind);

@@ -471,6 +471,7 @@ static void walk_function(pel_ctx *ctx, void *arg) {
         pel_nodes_push(ctx, &body, pel_make_return(ctx, val->text));
     } else {
         pel_front rest = pel_walk_body(w, front, node->FunctionDef.body);
+        group->falls_off = rest.n > 0;
         for (uint32_t i = 0; i < rest.n; i++) {
             pel_lane *lane = pel_lane_at(w, rest, i);
             const pel_record *record = pel_next_record(w, lane);
@@ -501,6 +502,8 @@ void pel_walk_group(pel_synth *s, pel_group *group) {
     } else if (!pel_attempt(s->ctx, walk_function, &w, &err)) {
         group->why = pel_format(s->ctx, "%s", err.what).ptr;
         group->why_line = err.line;
+    } else {
+        pel_insert_hooks(s, group);
     }
 }
 
@@ -517,7 +520,10 @@ static const pel_value *first_argument(const pel_log *log, const pel_activation 
 }
 
 /* The class that a function is a method of in this activation, or 0. */
-static pel_id class_of_self(pel_synth *s, const pel_activation *activation) {
+static pel_id class_of_self(pel_synth *s, pel_id id) {
+    const pel_activation *activation = &s->log->activations.at[id];
+    const pel_hook *hook = (const pel_hook *)(uintptr_t)pel_map_find(&s->hook_of, id, 0);
+    if (hook && !hook->first) return 0; /* a function, whatever its first parameter is called */
     const pel_log_code *row = &s->log->codes.at[activation->code];
     const pel_value *first = first_argument(s->log, activation);
     if (!first) return 0;
@@ -544,7 +550,7 @@ static uint64_t key_of(pel_synth *s, pel_id id) {
     const pel_code_object *code = s->log->codes.at[activation->code].code;
     uint64_t key = pel_key2(1, activation->code);
     if (made_in_run(s, &s->authors[activation->code])) return key;
-    key = pel_key2(key, class_of_self(s, activation));
+    key = pel_key2(key, class_of_self(s, id));
     bool wraps = false; /* wrappers: one for each function that they wrap */
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         const pel_value *cell = pel_value_at(s->log, activation->cells[code->cellvars.n + i]);
@@ -659,7 +665,7 @@ static void group_activations(pel_synth *s) {
             pel_map_set(s->ctx, &by_key, key, number);
             *group = (pel_group){ .number = (uint32_t)number, .code = activation->code, .author = author };
             group->in_place = made_in_run(s, author);
-            if (!group->in_place) group->class = class_of_self(s, activation);
+            if (!group->in_place) group->class = class_of_self(s, id);
             group->is_init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
             group->is_generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;
             pel_push(s->ctx, &s->groups, group);
@@ -721,6 +727,7 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
     find_written(s);
     find_old_objects(s);
     find_live(s);
+    pel_find_hooks(s);
     uint32_t round = 0, splits = 0;
     s->regroup = true;
     do {

@@ -52,6 +52,7 @@ struct pel_group {
     bool is_property, is_init, is_generator;
     /* facts, grown from round to round */
     const pel_taint *result_taint;
+    bool falls_off;  /* some lane comes to its end without a return */
     bool has_effect; /* calling it does more than return a value */
     /* the text of the last round */
     pel_nodes body;
@@ -141,6 +142,17 @@ typedef struct pel_kids {
     uint32_t n, cap;
 } pel_kids;
 
+/* ---- forward hooks ---- */
+
+typedef struct pel_hook {
+    pel_id activation, module;
+    pel_id forward; /* the activation that it stands before or behind; 0: the module is torch's */
+    pel_id args, kwargs; /* values; kwargs: 0 if it did not ask for them */
+    uint32_t first;      /* which positional argument is the module: 1 for a bound method */
+    bool before;
+} pel_hook;
+typedef PEL_VEC(pel_hook *) pel_hook_list;
+
 /* ---- the whole synthesis ---- */
 
 typedef struct pel_reference { /* a Name or Attribute in the text that must get a group's final name */
@@ -164,6 +176,9 @@ typedef struct pel_synth {
     pel_map cell_taint; /* code and name -> taint */
     pel_map unwritable; /* nodes that name an object without a literal -> 1 */
     pel_map split;      /* activation -> part */
+    pel_hook_list hooks;
+    pel_map hook_of; /* activation of a hook -> it */
+    pel_map hooked;  /* activation of a forward -> its pel_hook_list */
     PEL_VEC(pel_link *) links;
     pel_map link_of; /* Call node -> link */
     PEL_VEC(pel_reference) references;
@@ -278,6 +293,11 @@ typedef struct pel_rounds {
     uint32_t *last;   /* per lane of the front: index in body of its last iteration; UINT32_MAX: none */
 } pel_rounds;
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
+
+/* ---- hooks.c ---- */
+void pel_find_hooks(pel_synth *s);
+void pel_insert_hooks(pel_synth *s, pel_group *group); /* into the text of a forward */
+void pel_write_hooked(pel_synth *s);                   /* classes for modules of torch's */
 
 /* ---- stubs.c: what is named but never ran ---- */
 pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author); /* a nested function that raises */

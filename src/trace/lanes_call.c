@@ -742,6 +742,14 @@ static void expand_partial(pel_walk *w, pel_front front, call *c) {
 
 /* ---- the call ---- */
 
+/* Hooks are no business of whoever calls the module. */
+static void forget_hooks(pel_walk *w, pel_kids *kids) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < kids->n; i++)
+        if (!pel_map_has(&w->s->hook_of, kids->at[i].activation)) kids->at[n++] = kids->at[i];
+    kids->n = n;
+}
+
 static void eval_callee(pel_walk *w, pel_front front, call *c) {
     pel_node *func = c->node->Call.func;
     c->callee = pel_new_array(w->ctx, front.n + 1u, pel_id);
@@ -817,6 +825,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     eval_arguments(w, front, &c);
     c.val = pel_val_new(w, front, NULL);
     pel_own(w, front, node, NULL, c.val->at, &c.kids);
+    forget_hooks(w, &c.kids);
     c.val->effect = c.func->effect;
     for (uint32_t i = 0; i < c.n_args; i++) c.val->effect |= c.args[i].val->effect;
     if (front.n == 0) pel_lost(w, node, "no lane comes by here");

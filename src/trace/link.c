@@ -172,6 +172,10 @@ static reach find_reached(pel_synth *s) {
     for (pel_id id = 1; id < s->log->activations.n; id++) {
         pel_group *group = s->group_of[id];
         if (!group || s->linked[id] || group->in_place) continue;
+        if (pel_map_has(&s->hook_of, id)) {
+            reach_group(&r, group);
+            continue;
+        }
         pel_id parent = s->log->activations.at[id].parent;
         while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent; /* comprehensions */
         if (!parent) { /* the root is torch's own class: what it calls of the author's are modules */
@@ -664,6 +668,7 @@ void pel_link_all(pel_synth *s) {
         if (r.seen[i] && s->groups.at[i]->is_root && s->groups.at[i]->n_params) guard_root(s, s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r.seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
+    pel_write_hooked(s);
     find_instances(s);
     pel_map taken = { 0 };
     for (uint32_t i = 0; i < s->program->classes.n; i++) { /* two files may have classes of one name */

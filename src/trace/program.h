@@ -53,6 +53,7 @@ typedef struct pel_program {
     const pel_log *log;
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
     PEL_VEC(pel_program_class *) classes;
+    pel_map hooked;            /* module of torch's with forward hooks -> the class that stands for it */
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
     PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
