@@ -607,6 +607,10 @@ static pel_id named_value(pel_recorder *rec, PyObject *object, pel_type_info *in
     pel_str name = pel_library_name(rec, object);
     if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
     pel_str literal = helper_text(rec, "literal_of", object);
+    if (literal.len && PyContextVar_CheckExact(object)) /* what one function sets another one gets */
+        return remember(
+            rec, object,
+            intern(rec, &(pel_value){ .kind = PEL_V_LITERAL, .text = literal, .object = pel_number_of(rec, object) }));
     if (literal.len) return intern_text(rec, PEL_V_LITERAL, literal);
     if (!PyModule_Check(object))
         info->look = LOOK_OPAQUE; /* no instance of a C type has a name if one has none */

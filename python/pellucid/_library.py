@@ -4,6 +4,7 @@ library ends and the author begins. The extension calls these once per object an
 from __future__ import annotations
 
 import builtins
+import contextvars
 import dataclasses
 import enum
 import linecache
@@ -210,11 +211,25 @@ def _shorter(module: str, qualname: str, value: Any) -> str:
 # ---- literals ----
 
 
+def _is_literal(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+def _context_variable(value: contextvars.ContextVar) -> str | None:
+    try:
+        default = contextvars.Context().run(value.get)  # in a new context nobody has set it
+    except LookupError:
+        return f"contextvars.ContextVar({value.name!r})"
+    return f"contextvars.ContextVar({value.name!r}, default={default!r})" if _is_literal(default) else None
+
+
 def literal_of(value: Any) -> str | None:
     """An expression of torch and the standard library that makes an equal object."""
     torch = sys.modules.get("torch")
     numpy = sys.modules.get("numpy")
     try:
+        if isinstance(value, contextvars.ContextVar):
+            return _context_variable(value)
         if torch is not None:
             if isinstance(value, torch.device):
                 return f"torch.device({str(value)!r})"

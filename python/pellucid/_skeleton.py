@@ -82,11 +82,21 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     strict  raise SkeletonError where the skeleton differs from the model
     """
     args = args if isinstance(args, tuple) else tuple(args) if isinstance(args, list) else (args,)
+    inputs = args, dict(kwargs or {})
     work = Workshop(model, module, tuple(leaves), origin, progress or (lambda text: None))
+    made, refusal = None, None
     with work:
-        work.record_given((args, dict(kwargs or {})))
+        work.record_given(inputs)
         work.record_more(more)
-        made = work.finish(verified)
+        try:
+            made = work.finish(verified)
+        except Exception as error:
+            refusal = error
+        if made is None or (verified and not made.report.good):
+            made = work.again_when_warm(more, verified) or made
+    if made is None:
+        assert refusal is not None
+        raise refusal
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
     return made
@@ -96,6 +106,11 @@ def _complaint(report: Report) -> str:
     bad = report.failures
     return "the skeleton differs from the model: " + (
         f"{bad[0].name}: {bad[0].detail}" if bad else "nothing could be compared")
+
+
+def _set_up(model: torch.nn.Module) -> list[tuple[int, ...]]:
+    """How many hooks and attributes every module has: what a first call may add to."""
+    return [(len(module.__dict__), len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.modules()]
 
 
 class Workshop:
@@ -301,6 +316,33 @@ class Workshop:
             self.report.checks.append(Check(name, "skipped", f"the original raises: {type(error).__name__}"))
             return
         self._record(call)
+
+    def again_when_warm(self, more: Sequence[Any] | None, verified: bool) -> Skeleton | None:
+        """The same after a first call: models set things up then that later calls only find there, such as hooks.
+        None if nothing is set up, or if that does not help."""
+        from . import _check, _inputs
+        self.progress("again, after a first call")
+        before = _set_up(self.whole)
+        args, kwargs = _inputs.copied(self.given)
+        try:
+            self.whole(*args, **kwargs)
+            if _set_up(self.whole) == before:
+                return None
+            warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
+            with warm:
+                warm.record_given(self.given)
+                warm.record_more(more)
+                made = warm.finish(verified)
+        except Exception:
+            if __import__('os').environ.get('DBG'): raise
+            return None
+        finally:
+            self._restore()
+        if __import__('os').environ.get('DBG'): print(made.report.failures, made.source)
+        if (verified and not made.report.good) or _check.difference(self.recorded_result, warm.recorded_result):
+            return None
+        made.report.remarks.append("recorded after a first call: what the model sets up then is in place")
+        return made
 
     # ---- the result ----
 

@@ -12,9 +12,9 @@
 typedef struct writer {
     pel_ctx *ctx;
     pel_program *program;
-    pel_map class_named, function_named; /* name -> row of the program's table + 1 */
-    pel_map written;                     /* names that are done or under way */
-    pel_map used;                        /* names and dotted names that the text has */
+    pel_map class_named, function_named, global_named; /* name -> row of the program's table */
+    pel_map written;                                   /* names that are done or under way */
+    pel_map used;                                      /* names and dotted names that the text has */
     pel_nodes body;
     int depth;
 } writer;
@@ -81,10 +81,14 @@ static void reach(writer *w, pel_name name) {
     uint64_t row;
     pel_node *def = NULL;
     bool is_class = pel_map_get(&w->class_named, PEL_KEY(name), &row);
-    if (!is_class && !pel_map_get(&w->function_named, PEL_KEY(name), &row)) return;
+    bool is_global = !is_class && pel_map_get(&w->global_named, PEL_KEY(name), &row);
+    if (!is_class && !is_global && !pel_map_get(&w->function_named, PEL_KEY(name), &row)) return;
     if (!pel_map_set(w->ctx, &w->written, PEL_KEY(name), 1)) return;
     if (++w->depth > MAX_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "classes nest deeper than %d", MAX_DEPTH);
-    def = is_class ? class_definition(w, w->program->classes.at[row]) : w->program->functions.at[row]->def;
+    def = is_class ? class_definition(w, w->program->classes.at[row])
+          : is_global
+              ? pel_make_assign(w->ctx, pel_make_name(w->ctx, name, PEL_Store), w->program->globals.at[row].value)
+              : w->program->functions.at[row]->def;
     reach_names(w, &def);
     pel_nodes_push(w->ctx, &w->body, def);
     w->depth--;
@@ -202,6 +206,8 @@ void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out) {
         if (!function->class && !function->dead && function->def)
             pel_map_set(ctx, &w.function_named, PEL_KEY(function->name), i);
     }
+    for (uint32_t i = 0; i < program->globals.n; i++)
+        pel_map_set(ctx, &w.global_named, PEL_KEY(program->globals.at[i].name), i);
     reach(&w, program->root);
     pel_node *module = pel_node_new(ctx, PEL_Module);
     module->Module.body = w.body;

@@ -449,8 +449,8 @@ static pel_node *hooked_class(pel_synth *s, pel_id module, const pel_hook_list *
     pel_node *super = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "super"), PEL_Load), (pel_nodes){ 0 },
                                     (pel_nodes){ 0 });
     pel_nodes passed = args->kind == PEL_Tuple ? args->Tuple.elts : pel_nodes_one(ctx, star(ctx, args));
-    pel_node *result = pel_make_call(ctx, pel_make_attribute(ctx, super, def->FunctionDef.name, PEL_Load), passed,
-                                     (pel_nodes){ 0 });
+    pel_node *result =
+        pel_make_call(ctx, pel_make_attribute(ctx, super, def->FunctionDef.name, PEL_Load), passed, (pel_nodes){ 0 });
     for (uint32_t i = 0; i < list->n; i++) {
         const pel_hook *hook = list->at[i];
         if (hook->before) continue;

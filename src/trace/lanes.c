@@ -104,8 +104,8 @@ bool pel_plain(const pel_synth *s, pel_id id) {
     switch (value->kind) {
     case PEL_V_CONST:
     case PEL_V_LIBRARY:
-    case PEL_V_LITERAL:
     case PEL_V_CLASS: return true;
+    case PEL_V_LITERAL: return !value->object;
     case PEL_V_TUPLE:
         if (value->class) return false;
         break;
@@ -553,7 +553,10 @@ static uint64_t key_of(pel_synth *s, pel_id id) {
     key = pel_key2(key, class_of_self(s, id));
     bool wraps = false; /* wrappers: one for each function that they wrap */
     for (uint32_t i = 0; i < code->freevars.n; i++) {
-        const pel_value *cell = pel_value_at(s->log, activation->cells[code->cellvars.n + i]);
+        pel_id id_of_cell = activation->cells[code->cellvars.n + i];
+        const pel_value *cell = pel_value_at(s->log, id_of_cell);
+        if (pel_map_has(&s->hook_of, id) && pel_plain(s, id_of_cell))
+            key = pel_key2(key, id_of_cell); /* one per text */
         if (cell->kind != PEL_V_FUNCTION) continue;
         key = pel_key2(key, cell->code);
         wraps = true;

@@ -50,10 +50,12 @@ struct pel_group {
     bool in_place;        /* a nested function or lambda: written where the author wrote it */
     bool is_root, pinned; /* called from where we write nothing: its signature stays */
     bool is_property, is_init, is_generator;
+    bool no_self; /* all that call it are STATIC */
     /* facts, grown from round to round */
     const pel_taint *result_taint;
     bool falls_off;  /* some lane comes to its end without a return */
     bool has_effect; /* calling it does more than return a value */
+    bool shares;     /* what it does concerns a variable of the file */
     /* the text of the last round */
     pel_nodes body;
     pel_program_function *function;
@@ -74,6 +76,7 @@ typedef struct pel_link {
         PEL_CALLEE_AS_WRITTEN,
         PEL_CALLEE_NAME,
         PEL_CALLEE_METHOD,
+        PEL_CALLEE_STATIC, /* a method of an object that was there before the run: a function, if it needs no self */
         PEL_CALLEE_INLINE, /* nothing in the output is the receiver: what the callee returns stands for the call */
     } callee;
 } pel_link;
@@ -146,7 +149,7 @@ typedef struct pel_kids {
 
 typedef struct pel_hook {
     pel_id activation, module;
-    pel_id forward; /* the activation that it stands before or behind; 0: the module is torch's */
+    pel_id forward;      /* the activation that it stands before or behind; 0: the module is torch's */
     pel_id args, kwargs; /* values; kwargs: 0 if it did not ask for them */
     uint32_t first;      /* which positional argument is the module: 1 for a bound method */
     bool before;
@@ -235,6 +238,7 @@ bool pel_live(const pel_synth *s, pel_id value);  /* holds a tensor or a tracked
 bool pel_plain(const pel_synth *s, pel_id value); /* can be folded into the text */
 bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values);
 bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val);
+bool pel_is_table(const pel_walk *w, pel_id value); /* a list, dict or set of constants, not too long */
 /* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
 bool pel_is_static_object(const pel_synth *s, pel_id value);
 pel_id pel_self_of(const pel_walk *w, const pel_lane *lane); /* module, or 0 */

@@ -258,6 +258,19 @@ static bool is_super(pel_walk *w, const pel_val *base) {
     return value->kind == PEL_V_OPAQUE && pel_str_is(value->text, "super");
 }
 
+static bool is_old_object(const pel_walk *w, pel_front front, const pel_val *base) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!pel_is_static_object(w->s, base->at[i])) return false;
+    return true;
+}
+
+/* What the function does, or a function that it calls, concerns a variable of the file. */
+static void note_sharing(pel_walk *w) {
+    if (w->group->shares) return;
+    w->group->shares = true;
+    w->s->changed = true;
+}
+
 static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, pel_id first) {
     pel_link *link = pel_new(w->ctx, pel_link);
     *link = (pel_link){ .caller = w->group, .target = target, .receiver = has_receiver(w, c, first) };
@@ -292,6 +305,10 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         link->callee = PEL_CALLEE_METHOD;
         text->Call.func = pel_make_attribute(w->ctx, pel_make_name(w->ctx, w->group->params[0].name, PEL_Load),
                                              c->node->Call.func->Attribute.attr, PEL_Load);
+    } else if (link->receiver && attribute && target->class && c->base->lost && is_old_object(w, front, c->base)) {
+        link->callee = PEL_CALLEE_STATIC;
+        text->Call.func = pel_make_name(w->ctx, c->node->Call.func->Attribute.attr, PEL_Load);
+        target->hint = c->node->Call.func->Attribute.attr;
     } else if (link->receiver && attribute && target->class) {
         link->callee = PEL_CALLEE_METHOD;
         pel_node *func = pel_shallow(w, c->node->Call.func);
@@ -318,7 +335,9 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
     c->val->taint = target->result_taint;
     bool dynamic = false;
     for (uint32_t i = 0; i < c->n_args; i++) dynamic |= pel_dynamic(w, front, c->args[i].val);
-    bool looks_up = c->base && c->base->lost && !dynamic; /* asks an object that was there before the run */
+    if (target->shares) note_sharing(w);
+    bool looks_up =
+        c->base && c->base->lost && !dynamic && !target->shares; /* asks an object that was there before the run */
     bool makes = target->is_init && callee->kind == PEL_V_CLASS;
     c->val->effect = c->val->effect || (target->has_effect && !looks_up) || makes;
     c->val->lost = link->callee == PEL_CALLEE_AS_WRITTEN && c->func->lost;
@@ -637,6 +656,7 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
     if (asked->lost && !dynamic && !asked->effect) pure = true;
     if (!pure) val->effect = true;
     text->mark = !pure;
+    if (!pure && c->base && pel_value_at(w->log, c->base->at[0])->kind == PEL_V_LITERAL) note_sharing(w);
     if (!pure && c->base && c->node->Call.func->Attribute.value->kind == PEL_Name && !c->base->lost) {
         bool tainted = false; /* lst.append(x.dtype) */
         for (uint32_t i = 0; i < c->n_args; i++) tainted |= c->args[i].val->taint != NULL;

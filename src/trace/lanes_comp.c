@@ -1,6 +1,8 @@
 /* Comprehensions and lambdas: frames of their own, written where the author wrote them. */
 #include "trace/lanes.h"
 
+#define WRITTEN_OUT 8 /* items */
+
 static pel_id code_of(const pel_walk *w, const pel_node *node) {
     for (pel_id code = 1; code < w->log->codes.n; code++)
         if (w->s->authors[code].node == node) return code;
@@ -136,6 +138,28 @@ static void filter_keys(pel_walk *w, pel_front front, const pel_node *node, pel_
     val->taint = NULL;
 }
 
+/* Whether each element is a value, or a container that is made anew. */
+static bool makes_elements(const pel_walk *w, const pel_node *node, pel_id id) {
+    const pel_node *element = node->kind == PEL_DictComp ? node->DictComp.value : node->ListComp.elt;
+    if (element->kind == PEL_List || element->kind == PEL_Dict || element->kind == PEL_Set) return true;
+    const pel_value *value = pel_value_at(w->log, id);
+    for (uint32_t i = 0; i < value->n; i++)
+        if (!pel_plain(w->s, value->items[i])) return false;
+    return true;
+}
+
+/* Elements that nothing but constants reached: written out, if they are few or can't be written in another way. */
+static void write_out(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    if (val->effect || val->taint || node->kind == PEL_GeneratorExp) return;
+    if (!pel_all_same(w, front, val->at) || !pel_is_table(w, val->at[0])) return;
+    if ((!val->lost && pel_value_at(w->log, val->at[0])->n > WRITTEN_OUT) || !makes_elements(w, node, val->at[0]))
+        return;
+    pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
+    if (!table) return;
+    val->text = table;
+    val->lost = false;
+}
+
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     pel_id code = code_of(w, node);
     made m = { .node = node, .text = copy_generators(w, node) };
@@ -197,6 +221,7 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     val->lost = m.lost || iter->lost;
     val->taint = pel_taint_join(w->ctx, m.taint, pel_taint_any(iter->taint));
     val->fixed = true; /* a new object each time */
+    write_out(w, front, node, val);
     if (node->kind == PEL_DictComp) filter_keys(w, front, node, val);
     return val;
 }

@@ -97,27 +97,38 @@ static bool write_as_attribute(pel_walk *w, pel_front front, const pel_node *nod
 
 #define TABLE_LIMIT 64
 
-static bool is_table(const pel_walk *w, pel_id id) {
+bool pel_is_table(const pel_walk *w, pel_id id) {
     const pel_value *value = pel_value_at(w->log, id);
     if (value->kind != PEL_V_LIST && value->kind != PEL_V_DICT && value->kind != PEL_V_SET &&
         value->kind != PEL_V_TUPLE)
         return false;
     if (value->truncated || value->class || value->n > TABLE_LIMIT) return false;
     for (uint32_t i = 0; i < value->n; i++)
-        if (!pel_plain(w->s, value->items[i]) && !is_table(w, value->items[i])) return false;
+        if (!pel_plain(w->s, value->items[i]) && !pel_is_table(w, value->items[i])) return false;
     return true;
 }
 
 /* A list or dict of constants that some object or file holds: written where it is read. */
 void pel_write_table(pel_walk *w, pel_front front, pel_val *val) {
-    if (!val->at[0] || !pel_all_same(w, front, val->at) || !is_table(w, val->at[0])) return;
+    if (!val->at[0] || !pel_all_same(w, front, val->at) || !pel_is_table(w, val->at[0])) return;
     pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
     if (!table) return;
     val->text = table;
     val->lost = false;
 }
 
+/* An object of which there is one in the process: a variable of the file. */
+static void write_as_global(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    const pel_value *value = pel_value_at(w->log, val->at[0]);
+    if (value->kind != PEL_V_LITERAL || !value->object || !pel_all_same(w, front, val->at)) return;
+    pel_name name = node->kind == PEL_Attribute ? node->Attribute.attr : node->kind == PEL_Name ? node->Name.id : NULL;
+    val->text = pel_global_expression(w->ctx, w->s->program, val->at[0], name);
+    val->lost = false;
+}
+
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    if (front.n && !val->effect && (node->kind == PEL_Attribute || node->kind == PEL_Name))
+        write_as_global(w, front, node, val);
     if (front.n == 0 || val->effect || val->taint || val->fixed) return val;
     if (val->text->kind == PEL_Constant) return val;
     bool plain = true;

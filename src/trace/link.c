@@ -6,7 +6,7 @@
 
 /* Whether a parameter that nobody reads may go. */
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
-    if (param == 0 && group->class) return false;
+    if (param == 0 && group->class) return group->no_self;
     if (group->is_root) return group->params[param].kind != PEL_PARAM_PLAIN; /* what wrappers put into **kwargs */
     if (!group->pinned) return true;
     /* called by torch with what it was recorded with: only what was never passed may go, from the end */
@@ -112,7 +112,7 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     }
     link->node->Call.args = positional;
     link->node->Call.keywords = keywords;
-    if (link->callee == PEL_CALLEE_NAME)
+    if (link->callee == PEL_CALLEE_NAME || link->callee == PEL_CALLEE_STATIC)
         link->node->Call.func = pel_make_name(s->ctx, target->function->name, PEL_Load);
     else if (link->callee == PEL_CALLEE_METHOD)
         link->node->Call.func->Attribute.attr = target->function->name;
@@ -432,10 +432,11 @@ static void name_functions(pel_synth *s, const reach *r) {
             if (wish->text[0] == '<') wish = pel_intern_c(s->ctx, "function");
             if (group->is_root) wish = pel_intern_c(s->ctx, "forward");
             pel_program_function *function = pel_new(s->ctx, pel_program_function);
-            *function = (pel_program_function){
-                .code = group->code, .class = group->class, .from_source = true, .is_property = group->is_property
-            };
-            function->name = unique(s, &taken, group->class, wish);
+            *function = (pel_program_function){ .code = group->code,
+                                                .class = group->no_self ? 0 : group->class,
+                                                .from_source = true,
+                                                .is_property = group->is_property };
+            function->name = unique(s, &taken, function->class, wish);
             group->function = function;
         }
 }
@@ -487,8 +488,8 @@ static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
     function->def = def;
     for (uint32_t i = 0; i < group->n_lanes; i++) pel_push(s->ctx, &function->activations, group->lanes[i]);
     pel_push(s->ctx, &s->program->functions, function);
-    if (group->class) {
-        pel_program_class *class = program_class(s, group->class);
+    if (function->class) {
+        pel_program_class *class = program_class(s, function->class);
         pel_push(s->ctx, &class->methods, function);
     }
 }
@@ -525,6 +526,10 @@ static void check(pel_synth *s, const reach *r) {
         if (!r->seen[i]) continue;
         if (group->why) {
             refuse(s, group, group->why_line, group->why);
+            continue;
+        }
+        if (group->no_self && !group->params[0].dead) {
+            refuse(s, group, group->author->node->lineno, "its object has no literal");
             continue;
         }
         blame b = { s, NULL };
@@ -631,6 +636,10 @@ void pel_link_all(pel_synth *s) {
     resolve_references(s);
     for (pel_id id = 1; id < s->log->activations.n; id++)
         if (s->group_of[id] && !s->linked[id]) s->group_of[id]->pinned = true;
+    for (uint32_t i = 0; i < s->links.n; i++)
+        s->links.at[i]->target->no_self = s->links.at[i]->callee == PEL_CALLEE_STATIC;
+    for (uint32_t i = 0; i < s->links.n; i++)
+        if (s->links.at[i]->callee != PEL_CALLEE_STATIC) s->links.at[i]->target->no_self = false;
     bool changed;
     uint32_t rounds = 0;
     do {

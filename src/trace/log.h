@@ -79,7 +79,7 @@ typedef enum pel_value_kind {
     PEL_V_LIBRARY,  /* text: the shortest dotted name by which torch or the standard library give it:
                        "torch.nn.functional.gelu", "math.sqrt", "torch.float32", "torch", "len" */
     PEL_V_LITERAL,  /* text: an expression of torch and the standard library that makes an equal
-                       object: "torch.device('cpu')" */
+                       object: "torch.device('cpu')"; with `object` there is only one of it in the process */
     PEL_V_OBJECT,   /* any other: class, object; items: attribute name (str), value ... of its __dict__ or slots */
     PEL_V_OPAQUE,   /* of a C type without further meaning (iterators, generators, frames): text: type's name */
 } pel_value_kind;

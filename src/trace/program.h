@@ -49,10 +49,18 @@ typedef struct pel_remark { /* goes to the header and the report */
     uint32_t line;
 } pel_remark;
 
+/* An object that functions share: a variable of the file. */
+typedef struct pel_global {
+    uint64_t object;
+    pel_name name;
+    pel_node *value;
+} pel_global;
+
 typedef struct pel_program {
     const pel_log *log;
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
     PEL_VEC(pel_program_class *) classes;
+    PEL_VEC(pel_global) globals;
     pel_map hooked;            /* module of torch's with forward hooks -> the class that stands for it */
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
@@ -88,6 +96,8 @@ pel_id pel_torch_base(const pel_log *log, pel_id class);
  * is none. Adds what it needs to program->imports. Library paths are written with the usual short names:
  * torch, nn, F, math ... */
 pel_node *pel_value_expression(pel_ctx *ctx, pel_program *program, pel_id value);
+/* The name of the file's variable that holds an object; wish: what the author calls it. */
+pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id value, pel_name wish);
 /* The same for a tensor that the module tree holds: its formula, or embedded data. NULL if neither is known. */
 pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tensor);
 /* The name node for a library path: "torch.nn.functional.gelu" -> F.gelu, with its import. */

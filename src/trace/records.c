@@ -46,6 +46,21 @@ static pel_node *library(pel_synth *s, const char *path) {
     return pel_library_expression(s->ctx, s->program, pel_str_of(path));
 }
 
+/* Whether some function that is no method of a record's fills one in by its keys: output["key"] = value. */
+static bool sets_items(const pel_synth *s) {
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        const pel_group *group = s->groups.at[i];
+        if (!group->class || !is_mapping(s->log, group->class)) continue;
+        if (!pel_name_is(s->log->codes.at[group->code].code->name, "__setitem__")) continue;
+        for (uint32_t l = 0; l < group->n_lanes; l++) {
+            pel_id parent = s->log->activations.at[group->lanes[l]].parent;
+            const pel_group *caller = s->group_of[parent];
+            if (caller && !(caller->class && is_mapping(s->log, caller->class))) return true;
+        }
+    }
+    return false;
+}
+
 static void write_mapping_base(pel_synth *s, pel_id class) {
     pel_program_class *row = row_of(s, class);
     if (row->def) return;
@@ -54,11 +69,14 @@ static void write_mapping_base(pel_synth *s, pel_id class) {
                            "    def __setattr__(self, name, value):\n"
                            "        super().__setattr__(name, value)\n"
                            "        if value is not None:\n"
-                           "            self[name] = value\n"
+                           "            super().__setitem__(name, value)\n"
                            "    def __getitem__(self, key):\n"
                            "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
                            "    def to_tuple(self):\n"
-                           "        return tuple(self.values())\n");
+                           "        return tuple(self.values())\n"
+                           "    def __setitem__(self, key, value):\n"
+                           "        setattr(self, key, value)\n");
+    if (!sets_items(s)) row->def->ClassDef.body.n--; /* the last */
     row->def->ClassDef.name = row->name;
     row->def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "collections.OrderedDict"));
 }

@@ -27,10 +27,10 @@ static const struct {
 
 /* Top-level modules: a path without a dot is one of these, or a builtin. */
 static const char *const modules[] = {
-    "torch",  "math",   "numpy",      "operator", "functools", "itertools",   "collections", "copy",
-    "re",     "random", "types",      "typing",   "enum",      "dataclasses", "contextlib",  "string",
-    "bisect", "heapq",  "statistics", "cmath",    "numbers",   "inspect",     "warnings",    "os",
-    "sys",    "abc",    "fractions",  "decimal",  "time",      "weakref",     "threading",
+    "torch",  "math",   "numpy",       "operator",   "functools", "itertools",   "collections", "copy",
+    "re",     "random", "types",       "typing",     "enum",      "dataclasses", "contextlib",  "string",
+    "bisect", "heapq",  "contextvars", "statistics", "cmath",     "numbers",     "inspect",     "warnings",
+    "os",     "sys",    "abc",         "fractions",  "decimal",   "time",        "weakref",     "threading",
 };
 
 static void add_import(pel_ctx *ctx, pel_program *program, pel_str module) {
@@ -193,6 +193,37 @@ static void spell_names(void *arg, pel_node **slot) {
         pel_each_child(*slot, spell_names, arg);
 }
 
+static pel_node *literal_expression(pel_ctx *ctx, pel_program *program, pel_str text) {
+    pel_source source = { PEL_STR("literal"), text };
+    pel_node *literal = pel_parse_expression(ctx, &source, PEL_VERSION_MAX)->Expression.body;
+    spell_names(&(spelling){ ctx, program }, &literal);
+    return literal;
+}
+
+static bool is_global(const pel_program *program, pel_name name) {
+    for (uint32_t i = 0; i < program->globals.n; i++)
+        if (program->globals.at[i].name == name) return true;
+    return false;
+}
+
+pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, pel_name wish) {
+    const pel_value *value = pel_value_at(program->log, id);
+    for (uint32_t i = 0; i < program->globals.n; i++)
+        if (program->globals.at[i].object == value->object)
+            return pel_make_name(ctx, program->globals.at[i].name, PEL_Load);
+    if (!wish) wish = pel_intern_c(ctx, "shared");
+    pel_global made = { value->object, wish, NULL };
+    for (unsigned n = 2; is_global(program, made.name); n++) {
+        pel_str numbered = pel_format(ctx, "%s_%u", wish->text, n);
+        made.name = pel_intern(ctx, numbered.ptr, numbered.len);
+    }
+    made.value = value->kind == PEL_V_LITERAL ? literal_expression(ctx, program, value->text)
+                                              : pel_value_expression(ctx, program, id);
+    if (!made.value) return NULL;
+    pel_push(ctx, &program->globals, made);
+    return pel_make_name(ctx, made.name, PEL_Load);
+}
+
 static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, int depth) {
     const pel_value *value = pel_value_at(program->log, id);
     if (value->truncated || depth > MAX_DEPTH) return NULL;
@@ -226,12 +257,9 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
     }
     case PEL_V_CLASS: return class_expression(ctx, program, value->class);
     case PEL_V_LIBRARY: return value->text.len ? pel_library_expression(ctx, program, value->text) : NULL;
-    case PEL_V_LITERAL: {
-        pel_source source = { PEL_STR("literal"), value->text };
-        pel_node *literal = pel_parse_expression(ctx, &source, PEL_VERSION_MAX)->Expression.body;
-        spell_names(&(spelling){ ctx, program }, &literal);
-        return literal;
-    }
+    case PEL_V_LITERAL:
+        if (value->object) return pel_global_expression(ctx, program, id, NULL);
+        return literal_expression(ctx, program, value->text);
     case PEL_V_PARTIAL: return partial_expression(ctx, program, value, depth);
     case PEL_V_NONE_YET:
     case PEL_V_TENSOR:
