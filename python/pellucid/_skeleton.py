@@ -93,7 +93,8 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
         except Exception as error:
             refusal = error
         if made is None or (verified and not made.report.good):
-            made = work.again_when_warm(more, verified) or made
+            warm = work.again_when_warm(more, verified)
+            made = warm if warm is not None and (made is None or warm.report.good or not verified) else made
     if made is None:
         assert refusal is not None
         raise refusal
@@ -319,7 +320,7 @@ class Workshop:
 
     def again_when_warm(self, more: Sequence[Any] | None, verified: bool) -> Skeleton | None:
         """The same after a first call: models set things up then that later calls only find there, such as hooks.
-        None if nothing is set up, or if that does not help."""
+        None if nothing is set up, or if it gives something else then."""
         from . import _check, _inputs
         self.progress("again, after a first call")
         before = _set_up(self.whole)
@@ -334,12 +335,10 @@ class Workshop:
                 warm.record_more(more)
                 made = warm.finish(verified)
         except Exception:
-            if __import__('os').environ.get('DBG'): raise
             return None
         finally:
             self._restore()
-        if __import__('os').environ.get('DBG'): print(made.report.failures, made.source)
-        if (verified and not made.report.good) or _check.difference(self.recorded_result, warm.recorded_result):
+        if _check.difference(self.recorded_result, warm.recorded_result):
             return None
         made.report.remarks.append("recorded after a first call: what the model sets up then is in place")
         return made

@@ -477,6 +477,13 @@ static bool is_logging(pel_walk *w, const call *c, pel_front front) {
     return front.n > 0;
 }
 
+static bool registers_hook(pel_walk *w, const call *c, pel_front front) {
+    if (!c->base || !pel_str_starts(pel_name_str(c->node->Call.func->Attribute.attr), PEL_STR("register_")))
+        return false;
+    if (!pel_str_ends(pel_name_str(c->node->Call.func->Attribute.attr), PEL_STR("_hook"))) return false;
+    return pel_value_at(w->log, c->base->at[front.n - 1])->kind == PEL_V_MODULE;
+}
+
 static bool is_identity_module(pel_walk *w, const call *c, pel_front front) {
     if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect)
         return false;
@@ -673,12 +680,35 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
 }
 
+/* hasattr that stays in the text: the modules that have it must have it in the output as well, and the others not. */
+static void note_hasattr(pel_walk *w, pel_front front, const call *c, pel_name attribute) {
+    pel_front one = pel_front_new(w, 1);
+    pel_map having = { 0 }; /* class -> whether its instances have it */
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *object = pel_value_at(w->log, c->args[0].val->at[i]);
+        const pel_value *answer = pel_value_at(w->log, c->val->at[i]);
+        if (object->kind != PEL_V_MODULE || answer->kind != PEL_V_CONST) continue;
+        bool has = answer->constant->kind == PEL_CONST_TRUE;
+        pel_id class = pel_module_at(w->log, object->module)->class, module = object->module;
+        uint64_t before;
+        if (pel_map_get(&having, class, &before) && before != has)
+            pel_lost(w, c->node, "some instances of one class have the attribute `%s` and others not", attribute->text);
+        pel_map_set(w->ctx, &having, class, has);
+        one.at[0] = front.at[i];
+        if (has && pel_module_attribute(w->log, module, attribute)) pel_need(w, one, &module, attribute, NULL);
+    }
+}
+
 /* An attribute by getattr or hasattr with a constant name, on a module: it must be set there. */
 static void note_getattr(pel_walk *w, pel_front front, const call *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
-    if (callee->kind != PEL_V_LIBRARY || !pel_str_is(callee->text, "getattr") || c->n_args < 2) return;
+    if (callee->kind != PEL_V_LIBRARY || c->n_args < 2) return;
     const pel_node *name = c->args[1].val->text;
     if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR) return;
+    pel_name attribute = pel_intern(w->ctx, name->Constant.value->text.ptr, name->Constant.value->text.len);
+    if (pel_str_is(callee->text, "hasattr") && !pel_all_same(w, front, c->val->at))
+        note_hasattr(w, front, c, attribute);
+    if (!pel_str_is(callee->text, "getattr")) return;
     pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *object = pel_value_at(w->log, c->args[0].val->at[i]);
@@ -686,7 +716,6 @@ static void note_getattr(pel_walk *w, pel_front front, const call *c) {
         modules[i] = object->module;
     }
     if (pel_all_same(w, front, c->val->at)) return;
-    pel_name attribute = pel_intern(w->ctx, name->Constant.value->text.ptr, name->Constant.value->text.len);
     pel_need(w, front, modules, attribute, c->val->at);
     c->val->text = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
 }
@@ -849,6 +878,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     c.val->effect = c.func->effect;
     for (uint32_t i = 0; i < c.n_args; i++) c.val->effect |= c.args[i].val->effect;
     if (front.n == 0) pel_lost(w, node, "no lane comes by here");
+    if (registers_hook(w, &c, front)) pel_lost(w, node, "a hook is registered while the model runs");
     if (is_logging(w, &c, front)) {
         c.val->text = pel_make_constant(w->ctx, &pel_none);
         for (uint32_t i = 0; i < c.kids.n; i++) w->s->linked[c.kids.at[i].activation] = true;
