@@ -138,13 +138,20 @@ static void filter_keys(pel_walk *w, pel_front front, const pel_node *node, pel_
     val->taint = NULL;
 }
 
-/* Whether each element is a value, or a container that is made anew. */
-static bool makes_elements(const pel_walk *w, const pel_node *node, pel_id id) {
-    const pel_node *element = node->kind == PEL_DictComp ? node->DictComp.value : node->ListComp.elt;
-    if (element->kind == PEL_List || element->kind == PEL_Dict || element->kind == PEL_Set) return true;
-    const pel_value *value = pel_value_at(w->log, id);
+static bool all_plain(const pel_walk *w, const pel_value *value) {
     for (uint32_t i = 0; i < value->n; i++)
         if (!pel_plain(w->s, value->items[i])) return false;
+    return true;
+}
+
+/* Whether each element is a value, or a container of such that is made anew. */
+static bool makes_elements(const pel_walk *w, const pel_node *node, pel_id id) {
+    const pel_node *element = node->kind == PEL_DictComp ? node->DictComp.value : node->ListComp.elt;
+    bool makes = element->kind == PEL_List || element->kind == PEL_Dict || element->kind == PEL_Set;
+    const pel_value *value = pel_value_at(w->log, id);
+    for (uint32_t i = 0; i < value->n; i++)
+        if (!pel_plain(w->s, value->items[i]) && !(makes && all_plain(w, pel_value_at(w->log, value->items[i]))))
+            return false;
     return true;
 }
 
