@@ -1,0 +1,60 @@
+"""Abstract base classes."""
+
+
+def abstractmethod(function):
+    function.__isabstractmethod__ = True
+    return function
+
+
+class abstractclassmethod(classmethod):
+    pass
+
+
+class abstractstaticmethod(staticmethod):
+    pass
+
+
+class abstractproperty(property):
+    pass
+
+
+class ABCMeta(type):
+    def register(cls, subclass):
+        if '_abc_registry' not in cls.__dict__:
+            cls._abc_registry = []
+        cls._abc_registry.append(subclass)
+        return subclass
+
+    def __instancecheck__(cls, instance):
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass):
+        if cls in getattr(subclass, '__mro__', ()):
+            return True
+        hook = cls.__subclasshook__(subclass)
+        if hook is not NotImplemented:
+            return hook
+        own = cls.__dict__
+        if '_abc_registry' in own:
+            for registered in own['_abc_registry']:
+                if issubclass(subclass, registered):
+                    return True
+        for child in type.__subclasses__(cls):
+            if child is not subclass and '_abc_registry' in child.__dict__ and issubclass(subclass, child):
+                return True
+        return False
+
+    def _dump_registry(cls):
+        pass
+
+
+class ABC(metaclass=ABCMeta):
+    __slots__ = ()
+
+
+def update_abstractmethods(cls):
+    return cls
+
+
+def get_cache_token():
+    return 0
