@@ -353,7 +353,7 @@ def main() -> int:
     sys.setrecursionlimit(10000)
     if options.real:
         real_libraries()
-    world = None if options.real else World([root.resolve() for root in options.root], set() if options.strict else BORROW)
+    world = None if options.real else World([root.resolve() for root in options.root], {"keyword"} if options.strict else BORROW)
     source = iter(options.code) if options.code else (line.rstrip("\n") for line in sys.stdin)
     for code in source:
         try:

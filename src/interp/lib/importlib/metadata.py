@@ -1,0 +1,97 @@
+"""Versions of what is installed: the names of the *.dist-info folders in the source roots."""
+
+import sys
+
+import _pellucid
+
+
+class PackageNotFoundError(ModuleNotFoundError):
+    pass
+
+
+_versions = {}
+
+
+def _canonical(name):
+    return name.lower().replace('-', '_').replace('.', '_')
+
+
+def _table():
+    if not _versions:
+        _versions['_'] = None
+        for root in sys.path:
+            try:
+                entries = _pellucid.list_dir(root)
+            except OSError:
+                continue
+            for entry in entries:
+                if entry.endswith('.dist-info'):
+                    name, _, version = entry[:-10].rpartition('-')
+                    _versions[_canonical(name)] = version
+    return _versions
+
+
+def version(distribution_name):
+    found = _table().get(_canonical(distribution_name))
+    if found is None:
+        raise PackageNotFoundError(distribution_name)
+    return found
+
+
+class Distribution:
+    def __init__(self, name):
+        self.name = name
+        self.version = version(name)
+        self.metadata = {'Name': name, 'Version': self.version}
+        self.requires = []
+        self.entry_points = []
+
+
+def distribution(name):
+    return Distribution(name)
+
+
+def metadata(name):
+    return Distribution(name).metadata
+
+
+def distributions(**kwargs):
+    return []
+
+
+def requires(name):
+    return []
+
+
+def files(name):
+    return []
+
+
+class EntryPoints(list):
+    def select(self, **kwargs):
+        return []
+
+
+def entry_points(**kwargs):
+    return EntryPoints()
+
+
+class _Packages(dict):
+    """Import names are taken to be distribution names."""
+
+    def __missing__(self, key):
+        return [key]
+
+    def get(self, key, default=None):
+        return [key] if _canonical(key) in _table() else default
+
+    def __contains__(self, key):
+        return _canonical(key) in _table()
+
+
+def packages_distributions():
+    result = _Packages()
+    for name in _table():
+        if name != '_':
+            result[name] = [name]
+    return result
