@@ -135,7 +135,7 @@ class World:
         self.borrow = borrow  # names of the standard library taken from CPython, for want of a stub
         self.borrowed: set[str] = set()
         self.modules: dict[str, types.ModuleType] = {}
-        self.builtins = {name: value for name, value in vars(builtins).items() if name not in ("open", "exec", "eval")}
+        self.builtins = {name: value for name, value in vars(builtins).items() if name != "open"}
         self.builtins["__import__"] = self.import_
         self.modules["math"] = math
         self.modules["sys"] = self.system()

@@ -27,4 +27,4 @@ def trange(*args, **kwargs):
 
 
 for _name in ('auto', 'std', 'notebook', 'contrib'):
-    sys.modules['tqdm.' + _name] = sys.modules[__name__]
+    globals()[_name] = sys.modules['tqdm.' + _name] = sys.modules[__name__]

@@ -111,9 +111,16 @@ def _refused(what):
 
 
 for _name in ('system', 'popen', 'fork', 'kill', 'execv', 'execve', 'execvp', 'spawnv', 'getpid', 'getppid', 'getuid',
-              'getlogin', 'cpu_count', 'stat', 'lstat', 'urandom', 'uname', 'sched_getaffinity', 'getloadavg', 'times',
-              'readlink', 'statvfs', 'process_cpu_count', 'get_terminal_size', 'open', 'read', 'write', 'close', 'pipe'):
+              'getlogin', 'stat', 'lstat', 'urandom', 'uname', 'sched_getaffinity', 'getloadavg', 'times',
+              'readlink', 'statvfs', 'get_terminal_size', 'open', 'read', 'write', 'close', 'pipe'):
     globals()[_name] = _refused(_name)
+
+
+def cpu_count():
+    return None  # what it says where it cannot be determined
+
+
+process_cpu_count = cpu_count
 
 
 def _nothing(*args, **kwargs):
