@@ -5,8 +5,8 @@ import math
 import _pellucid
 
 from torch._abstract import values
-from torch._abstract.types import (Size, bool_, complex64, cpu, defaults, device, dtype, float32, int64, is_symbol,
-                                   numel as count)
+from torch._abstract.types import (Size, bool_, complex64, cpu, defaults, device, dtype as DType, float32, float64,
+                                   int64, is_symbol, numel as count)
 
 
 class Tensor:
@@ -374,6 +374,17 @@ def changed(t, value):
     return t
 
 
+def to_dtype(kind):
+    """torch takes Python's own types for dtypes."""
+    if kind is None or type(kind) is DType:
+        return kind
+    if kind is bool:
+        return bool_
+    if kind is int:
+        return int64
+    return float64 if kind is float else kind._dtype
+
+
 def to_device(where):
     if where is None:
         return cpu
@@ -403,7 +414,7 @@ def size_of(args):
 def _made(shape, dtype, value, where, requires_grad):
     t = _new(Tensor)
     t.shape = t._shape = shape
-    t.dtype = t._dtype = defaults.dtype if dtype is None else dtype
+    t.dtype = t._dtype = defaults.dtype if dtype is None else dtype if type(dtype) is DType else to_dtype(dtype)
     if value is not None:
         t._value = value
     if where is not None:
@@ -433,12 +444,16 @@ def _empty(function):
 
 def zeros(*size, dtype=None, device=None, requires_grad=False, layout=None, out=None, names=None, pin_memory=False):
     shape = size_of(size)
+    if type(dtype) is type:
+        dtype = to_dtype(dtype)
     number = 0.0 if dtype is None or dtype.kind == 2 else False if dtype.kind == 0 else 0
     return _made(shape, dtype, values.filled(number, shape), device, requires_grad)
 
 
 def ones(*size, dtype=None, device=None, requires_grad=False, layout=None, out=None, names=None, pin_memory=False):
     shape = size_of(size)
+    if type(dtype) is type:
+        dtype = to_dtype(dtype)
     number = 1.0 if dtype is None or dtype.kind == 2 else True if dtype.kind == 0 else 1
     return _made(shape, dtype, values.filled(number, shape), device, requires_grad)
 
@@ -450,7 +465,8 @@ ones_by_size = _empty(ones)
 
 def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, out=None, names=None,
          pin_memory=False):
-    shape = size_of((size,)) if isinstance(size, (tuple, list)) else size_of((size,))
+    shape = size_of((size,))
+    dtype = to_dtype(dtype)
     if isinstance(fill_value, Tensor):
         dtype = dtype or fill_value.dtype
         data = fill_value.known()
@@ -474,7 +490,7 @@ def scalar_dtype(x):
     if isinstance(x, Tensor):
         return x.dtype
     own = getattr(x, 'dtype', None)  # a number of numpy's
-    if isinstance(own, dtype):
+    if isinstance(own, DType):
         return own
     if is_symbol(x):
         return defaults.dtype
@@ -649,6 +665,7 @@ def _from_tensors(flat, sizes):
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     shape, value, own = from_data(data)
+    dtype = to_dtype(dtype)
     if dtype is not None and dtype is not own:
         value = cast_value(value, own, dtype)
     return _made(shape, dtype or own, value, device, requires_grad)

@@ -3,7 +3,7 @@
 import _pellucid
 
 from torch._abstract import values
-from torch._abstract.core import Tensor, alias, cast_value, changed, like, make, tensor, to_device, view
+from torch._abstract.core import Tensor, alias, cast_value, changed, like, make, tensor, to_device, to_dtype, view
 from torch._abstract.pointwise import functions, known_value, publish
 from torch._abstract.types import (ShapeError, Size, axis, bool_, differ, device, dtype, float64, int64, is_symbol,
                                    join_sizes, numel, promote, uint8)
@@ -601,12 +601,13 @@ for _name in ('scatter', 'scatter_add', 'scatter_reduce', 'index_add', 'index_fi
 
 def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
     for arg in args:
-        if type(arg) is types.dtype:
-            dtype = arg
+        if type(arg) is types.dtype or arg is bool or arg is int or arg is float:
+            dtype = to_dtype(arg)
         elif isinstance(arg, Tensor):
             dtype, device = arg.dtype, arg.device
         elif isinstance(arg, (str, types.device)):
             device = arg
+    dtype = to_dtype(dtype)
     if device is not None:
         device = to_device(device)
     if (dtype is None or dtype is self.dtype) and (device is None or device == self.device) and not copy:

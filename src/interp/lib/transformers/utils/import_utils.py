@@ -102,8 +102,8 @@ class _LazyModule(_ModuleType):
                 entries = self._listed[folder] = _pellucid.list_dir(folder)
             if name + '.py' in entries or name in entries:
                 return prefix + name
-            if name[:1].islower() and not name.isupper() and '_' not in name:
-                continue
+            if name.islower():
+                continue  # functions are imported from their modules
             found = self._in_files(folder, entries, name)
             if found is not None:
                 return prefix + found
