@@ -24,7 +24,7 @@ SCRATCH := $(CURDIR)/build-scratch
 IN_ENV := mkdir -p "$(SCRATCH)" && PATH="$(BIN):$$PATH" TMPDIR="$(SCRATCH)" XDG_CACHE_HOME="$(SCRATCH)/cache" \
     PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
 
-.PHONY: demo test slow bench zoo fuzz format lint docs dev asan clean env env-torch
+.PHONY: demo test slow bench zoo fuzz format lint docs dev asan clean env env-torch env-zoo
 
 dev: env $(BUILD)/build.ninja
 	@$(IN_ENV) ninja -C $(BUILD) --quiet
@@ -44,6 +44,11 @@ ifeq ($(PY),.venv/bin/python)
 	@$(PYTHON) tools/setup_env.py --torch
 endif
 
+env-zoo:
+ifeq ($(PY),.venv/bin/python)
+	@$(PYTHON) tools/setup_env.py --zoo
+endif
+
 demo: env-torch dev
 	@mkdir -p $(BUILD)/demo
 	@cd $(BUILD)/demo && $(IN_ENV) $(abspath $(PY)) -m pellucid demo
@@ -52,13 +57,13 @@ test: env-torch dev
 	@$(IN_ENV) $(PY) tools/check.py test
 
 # What .ci/run adds to the tests.
-slow: env-torch dev
+slow: env-zoo dev
 	@$(IN_ENV) $(PY) tools/check.py slow
 
 bench: env-torch dev
 	@$(IN_ENV) $(PY) tools/check.py bench
 
-zoo: env-torch dev
+zoo: env-zoo dev
 	@$(IN_ENV) $(PY) tools/zoo.py
 
 fuzz: env

@@ -9,11 +9,13 @@ Expects the build in build/ (make dev) and the environment that the Makefile set
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -110,6 +112,27 @@ def slow(steps: Steps) -> None:
     if shutil.which("npm") and shutil.which("chromium"):
         steps.run("the browser's driver", ["npm", "install", "--silent", "--no-fund", "--prefix", "tests/browser"])
     steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
+    zoo_sample(steps)
+
+
+def zoo_sample(steps: Steps) -> None:
+    """Forty of the zoo's models, others for each commit. None may be accepted although it differs."""
+    missing = [m for m in ("torchvision", "timm", "transformers") if importlib.util.find_spec(m) is None]
+    shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared"))
+    if not (shared / "zoo" / "zoo.json").exists():
+        return steps.skip("forty models of the zoo", f"there is no zoo at {shared}")
+    if missing:
+        return steps.skip("forty models of the zoo", f"{', '.join(missing)} not installed")
+    if sys.version_info[:2] != (3, 11):
+        return steps.skip("forty models of the zoo", "the recorder runs in Python 3.11")
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    with tempfile.TemporaryDirectory() as folder:
+        steps.run(
+            "forty models of the zoo",
+            [PYTHON, "tools/zoo.py", "--sample", "40", "--rotate", commit, "--time", "120", "--at-least", "75",
+             "--out", os.path.join(folder, "zoo.jsonl")],
+            OMP_NUM_THREADS="1",
+        )
 
 
 def bench(steps: Steps) -> None:

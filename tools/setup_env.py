@@ -2,6 +2,7 @@
 
     python3 tools/setup_env.py            what every target needs
     python3 tools/setup_env.py --torch    PyTorch too, if the environment has none
+    python3 tools/setup_env.py --zoo      and the libraries whose models the zoo has, if there is a zoo
 
 Run by the Makefile. Packages of the Python that runs this are visible inside, behind those of .venv: where it has
 torch, that torch is used, and none is installed.
@@ -21,6 +22,8 @@ PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 10)
 PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "clang-format==14.0.6"]
 TORCH = ["torch==2.13.0", "numpy>=1.24"]
+# With torch in the same command, so that none of them brings another one.
+ZOO = ["torch==2.13.0", "torchvision==0.28.0", "timm==1.0.30", "transformers==5.22.2", "einops", "safetensors", "numpy>=1.24"]
 
 
 def say(text: str) -> None:
@@ -73,8 +76,14 @@ def install(*packages: str) -> bool:
     return subprocess.run(command, check=False, env={**os.environ, "TMPDIR": str(scratch)}).returncode == 0
 
 
-def has_torch() -> bool:
-    return subprocess.run([str(PYTHON), "-c", "import torch"], capture_output=True, check=False).returncode == 0
+def has(*modules: str) -> bool:
+    look = "import importlib.util as u, sys; sys.exit(not all(u.find_spec(m) for m in sys.argv[1:]))"
+    return subprocess.run([str(PYTHON), "-c", look, *modules], capture_output=True, check=False).returncode == 0
+
+
+def has_zoo() -> bool:
+    shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared"))
+    return (shared / "zoo" / "zoo.json").exists()
 
 
 def main() -> int:
@@ -88,13 +97,15 @@ def main() -> int:
             return 1
         stamp.write_text(wanted)
     torch_stamp = VENV / "torch.txt"
-    if "--torch" in sys.argv and not torch_stamp.exists():
-        if has_torch():
+    if {"--torch", "--zoo"} & set(sys.argv) and not torch_stamp.exists():
+        if has("torch"):
             torch_stamp.write_text("of the environment\n")
         elif install(*TORCH):
             torch_stamp.write_text("installed\n")
         else:
             say(f"{TORCH[0]} could not be installed: tests that need it are skipped, and say so")
+    if "--zoo" in sys.argv and has_zoo() and not has("torchvision", "timm", "transformers", "einops") and not install(*ZOO):
+        say("the zoo's libraries could not be installed: its models are skipped")
     return 0
 
 
