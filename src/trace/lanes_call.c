@@ -271,6 +271,12 @@ static void note_sharing(pel_walk *w) {
     w->s->changed = true;
 }
 
+static bool gets_class(const pel_walk *w, const pel_group *target, pel_id activation) {
+    if (!target->n_params || target->class || target->params[0].kind != PEL_PARAM_PLAIN) return false;
+    const pel_value *first = pel_value_at(w->log, w->log->activations.at[activation].locals[target->params[0].local]);
+    return first->kind == PEL_V_CLASS;
+}
+
 static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, pel_id first) {
     pel_link *link = pel_new(w->ctx, pel_link);
     *link = (pel_link){ .caller = w->group, .target = target, .receiver = has_receiver(w, c, first) };
@@ -322,7 +328,12 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         text->Call.func =
             pel_make_attribute(w->ctx, link->args[0], w->log->codes.at[target->code].code->name, PEL_Load);
         link->args[0] = NULL;
-    } else if (!target->in_place && !link->receiver) {
+    } else if (!target->in_place && (!link->receiver || gets_class(w, target, first))) {
+        if (link->receiver) { /* a class method: the output has no class to pass, it must do without */
+            link->args[0] = pel_make_name(w->ctx, target->params[0].name, PEL_Load);
+            pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(link->args[0]), 1);
+            link->receiver = false;
+        }
         link->callee = PEL_CALLEE_NAME;
         text->Call.func = pel_make_name(w->ctx, w->log->codes.at[target->code].code->name, PEL_Load);
         const pel_node *func = c->node->Call.func; /* a lambda has no name but that of what holds it */
@@ -421,9 +432,31 @@ static void split_by(pel_walk *w, pel_front front, const pel_node *node, const p
 
 /* ---- **kwargs that has become parameters ---- */
 
+/* d.copy() is a dict of d's items: what is known of d by name is known of the copy. */
+static pel_val *copied_dict(pel_walk *w, pel_front front, const call *c) {
+    const pel_parts *parts = c->base->parts;
+    pel_val *val = pel_val_new(w, front, NULL);
+    pel_parts *items = pel_new(w->ctx, pel_parts);
+    memcpy(val->at, c->val->at, front.n * sizeof *val->at);
+    *items = (pel_parts){ parts->n, parts->keys, pel_new_array(w->ctx, parts->n + 1u, pel_val *) };
+    for (uint32_t i = 0; i < parts->n; i++) {
+        if (parts->items[i]->optional) return NULL;
+        items->items[i] = pel_new(w->ctx, pel_val);
+        *items->items[i] = *parts->items[i];
+        if (c->base->text->kind == PEL_Name && parts->items[i]->text->kind != PEL_Constant)
+            items->items[i]->text = item_text(w, c->base, pel_const_str(w->ctx, pel_name_str(parts->keys[i])));
+        val->lost |= parts->items[i]->lost;
+    }
+    val->taint = c->base->taint;
+    val->parts = items;
+    val->text = pel_parts_text(w, items);
+    return val;
+}
+
 static pel_val *virtual_method(pel_walk *w, pel_front front, call *c) {
     const pel_parts *parts = c->base->parts;
     pel_name name = c->node->Call.func->Attribute.attr;
+    if (pel_name_is(name, "copy") && !c->n_args) return copied_dict(w, front, c);
     bool pop = pel_name_is(name, "pop"), get = pel_name_is(name, "get");
     if ((!pop && !get) || c->n_args < 1 || c->args[0].keyword || c->args[0].star) return NULL;
     const pel_node *key = c->args[0].val->text;
