@@ -5,6 +5,7 @@
  *   region.c     a range of instructions -> statements: if, while, for
  *   guard.c      try and with
  *   match.c      match
+ *   place.c      a definition that was moved -> where it stood
  *   function.c   a code object -> def, lambda, class, comprehension, module
  *
  * The walk goes once through the layout from left to right. A range is read as statements by a function that knows
@@ -209,6 +210,10 @@ pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *loop_stmt, uint32_t 
 /* ---- check.c ---- */
 /* Throws PEL_E_INCOMPLETE if the statements would not do what the instructions do. */
 void pel_check_tree(pel_lift *l, pel_nodes list);
+
+/* ---- place.c ---- */
+/* Definitions of a module whose parts say that they stood elsewhere. */
+void pel_put_in_place(pel_lift *l, pel_nodes *body);
 
 /* ---- tidy.c ---- */
 pel_node *pel_read_root(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code);

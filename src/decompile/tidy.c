@@ -234,44 +234,6 @@ static void keep_generator(pel_lift *l, pel_nodes *body) {
     pel_nodes_push(l->ctx, body, never);
 }
 
-/* The class that a function of the module was defined in, told by the qualified names of what is defined within it:
- * "Class.function.<locals>.inner". NULL if they agree with where it stands. */
-static pel_name class_of_place(pel_lift *l, const pel_node *def) {
-    uint64_t code = pel_map_find(&l->result->code_of, PEL_KEY(def), 0);
-    const pel_const *place = code ? (const pel_const *)(uintptr_t)pel_map_find(l->places, code, 0) : NULL;
-    if (!place) return NULL;
-    pel_str text = place->text, name = pel_name_str(def->FunctionDef.name), locals = PEL_STR(".<locals>.");
-    size_t dot = 0;
-    while (dot < text.len && text.ptr[dot] != '.') dot++;
-    pel_str rest = pel_str_from(text, dot + 1);
-    if (dot == text.len || !pel_str_starts(rest, name) || !pel_str_starts(pel_str_from(rest, name.len), locals))
-        return NULL;
-    if (pel_str_starts(pel_str_from(text, dot), locals)) return NULL;
-    return pel_intern(l->ctx, text.ptr, dot);
-}
-
-/* Such a function stands alone only because somebody took it out of its class: it is defined in a class of that name
- * again, so that what is defined within it gets its qualified name, then bound where it was found. */
-static void back_into_class(pel_lift *l, pel_nodes *body) {
-    for (uint32_t i = 0; i < body->n; i++) {
-        pel_node *def = body->at[i];
-        if (def->kind != PEL_FunctionDef && def->kind != PEL_AsyncFunctionDef) continue;
-        pel_name name = class_of_place(l, def);
-        if (!name || name == def->FunctionDef.name) continue;
-        pel_node *class = pel_node_new(l->ctx, PEL_ClassDef);
-        class->ClassDef.name = name;
-        class->ClassDef.body = pel_nodes_one(l->ctx, def);
-        class->mark = def->mark;
-        body->at[i] = class;
-        pel_node *from =
-            pel_make_attribute(l->ctx, pel_make_name(l->ctx, name, PEL_Load), def->FunctionDef.name, PEL_Load);
-        insert_at(l, body, ++i, pel_make_assign(l->ctx, pel_make_name(l->ctx, def->FunctionDef.name, PEL_Store), from));
-        pel_node *del = pel_node_new(l->ctx, PEL_Delete);
-        del->Delete.targets = pel_nodes_one(l->ctx, pel_make_name(l->ctx, name, PEL_Del));
-        insert_at(l, body, ++i, del);
-    }
-}
-
 void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     bool is_lambda = pel_name_is(l->code->name, "<lambda>") && !pel_is_juggled(l->c);
     bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
@@ -281,7 +243,7 @@ void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1)
         body->n--;
     drop_ends(l, body, false);
-    if (!is_class && pel_name_is(l->code->name, "<module>")) back_into_class(l, body);
+    if (!is_class && pel_name_is(l->code->name, "<module>")) pel_put_in_place(l, body);
     annotations(l, body);
     bare_returns(body);
     docstring(l, body);
