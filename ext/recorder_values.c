@@ -30,6 +30,7 @@ typedef enum look { /* how to look at an object, by its type */
                     LOOK_METHOD,
                     LOOK_BUILTIN,
                     LOOK_PARTIAL,
+                    LOOK_CACHE, /* functools.lru_cache: the function below it */
                     LOOK_TYPE,
                     LOOK_DEVICE,
                     LOOK_WRAPPER,
@@ -280,6 +281,7 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     if (type == &PyMethod_Type) return LOOK_METHOD;
     if (type == &PyCFunction_Type || type == &PyCMethod_Type) return LOOK_BUILTIN;
     if (strcmp(type->tp_name, "functools.partial") == 0) return LOOK_PARTIAL;
+    if (strcmp(type->tp_name, "functools._lru_cache_wrapper") == 0) return LOOK_CACHE;
     if (inherits(type, &PyType_Type)) return LOOK_TYPE;
     if (strcmp(type->tp_name, "method-wrapper") == 0) return LOOK_WRAPPER;
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type == &PyModule_Type) return LOOK_NAMED;
@@ -513,6 +515,7 @@ static bool may_be_kept(PyObject *closure) {
 }
 
 static pel_id library_value(pel_recorder *rec, PyObject *object);
+static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth);
 
 static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     pel_seen *seen = pel_seen_find(rec, function);
@@ -581,6 +584,16 @@ static pel_id partial_value(pel_recorder *rec, PyObject *object, int depth) {
         Py_XDECREF(member);
     }
     return container(rec, PEL_V_PARTIAL, &from, 0, 0);
+}
+
+/* A cache in front of a function. Whether the cache or the function answers is no difference in what is computed. */
+static pel_id cached_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+    PyObject *dict = PyObject_GenericGetDict(object, NULL);
+    PyObject *wrapped = dict ? PyDict_GetItemString(dict, "__wrapped__") : NULL; /* borrowed */
+    pel_id id = wrapped && depth < MAX_DEPTH ? value_at(rec, wrapped, depth + 1) : 0;
+    Py_XDECREF(dict);
+    PyErr_Clear();
+    return id && pel_value_at(rec->log, id)->kind == PEL_V_FUNCTION ? id : object_value(rec, object, info, depth);
 }
 
 /* ---- everything else ---- */
@@ -771,6 +784,7 @@ static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     }
     case LOOK_BUILTIN: return builtin_value(rec, object, depth);
     case LOOK_PARTIAL: return partial_value(rec, object, depth);
+    case LOOK_CACHE: return cached_value(rec, object, info, depth);
     case LOOK_TYPE: return pel_record_class_value(rec, object);
     case LOOK_WRAPPER: return wrapper_value(rec, object);
     case LOOK_DEVICE: return device_value(rec, object);

@@ -432,32 +432,26 @@ static void split_by(pel_walk *w, pel_front front, const pel_node *node, const p
 
 /* ---- **kwargs that has become parameters ---- */
 
-/* d.copy() is a dict of d's items: what is known of d by name is known of the copy. */
-static pel_val *copied_dict(pel_walk *w, pel_front front, const call *c) {
-    const pel_parts *parts = c->base->parts;
+/* d.copy() of a dict whose items are known: {"a": d["a"], ...}, so that whoever takes it apart later finds them. */
+static pel_val *copy_of_parts(pel_walk *w, pel_front front, const call *c) {
+    const pel_val *base = c->base;
+    if (c->n_args) return NULL;
+    for (uint32_t i = 0; i < base->parts->n; i++)
+        if (base->parts->items[i]->optional) return NULL;
     pel_val *val = pel_val_new(w, front, NULL);
-    pel_parts *items = pel_new(w->ctx, pel_parts);
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
-    *items = (pel_parts){ parts->n, parts->keys, pel_new_array(w->ctx, parts->n + 1u, pel_val *) };
-    for (uint32_t i = 0; i < parts->n; i++) {
-        if (parts->items[i]->optional) return NULL;
-        items->items[i] = pel_new(w->ctx, pel_val);
-        *items->items[i] = *parts->items[i];
-        if (c->base->text->kind == PEL_Name && parts->items[i]->text->kind != PEL_Constant)
-            items->items[i]->text = item_text(w, c->base, pel_const_str(w->ctx, pel_name_str(parts->keys[i])));
-        val->lost |= parts->items[i]->lost;
-    }
-    val->taint = c->base->taint;
-    val->parts = items;
-    val->text = pel_parts_text(w, items);
+    val->parts = pel_parts_by_key(w, base);
+    val->text = pel_parts_text(w, val->parts);
+    val->taint = base->taint;
+    for (uint32_t i = 0; i < val->parts->n; i++) val->lost |= val->parts->items[i]->lost;
     return val;
 }
 
 static pel_val *virtual_method(pel_walk *w, pel_front front, call *c) {
     const pel_parts *parts = c->base->parts;
     pel_name name = c->node->Call.func->Attribute.attr;
-    if (pel_name_is(name, "copy") && !c->n_args) return copied_dict(w, front, c);
     bool pop = pel_name_is(name, "pop"), get = pel_name_is(name, "get");
+    if (pel_name_is(name, "copy")) return copy_of_parts(w, front, c);
     if ((!pop && !get) || c->n_args < 1 || c->args[0].keyword || c->args[0].star) return NULL;
     const pel_node *key = c->args[0].val->text;
     if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return NULL;
@@ -954,7 +948,14 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         if (target && target != group) one = false;
         target = group;
     }
-    if (found == front.n && one && link_call(w, front, &c, target, children[0])) {
+    pel_id example = 0;
+    for (uint32_t i = 0; i < front.n && !example; i++) example = children[i];
+    for (uint32_t i = 0; i < front.n && one && found && found < front.n; i++)
+        if (!children[i] && function_code(w->log, c.callee[i]) == target->code) { /* a cache answered */
+            children[i] = example;
+            found++;
+        }
+    if (found == front.n && one && link_call(w, front, &c, target, example)) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
         for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);
         if (asks_fixed_objects(w, front, &c)) pel_write_table(w, front, c.val);

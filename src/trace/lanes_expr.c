@@ -259,6 +259,25 @@ pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts) {
     return node;
 }
 
+/* The items of a dict that has a name, as they are read from it: d["a"], ... */
+const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict) {
+    const pel_parts *from = dict->parts;
+    pel_parts *made = pel_new(w->ctx, pel_parts);
+    *made = (pel_parts){ from->n, from->keys, pel_new_array(w->ctx, from->n + 1u, pel_val *) };
+    for (uint32_t i = 0; i < from->n; i++) {
+        pel_val *item = pel_new(w->ctx, pel_val);
+        *item = *from->items[i];
+        if (dict->text->kind == PEL_Name && item->text->kind != PEL_Constant) {
+            pel_node *read = pel_node_new(w->ctx, PEL_Subscript);
+            read->Subscript.value = pel_copy(w->ctx, dict->text);
+            read->Subscript.slice = pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_name_str(from->keys[i])));
+            item->text = read;
+        }
+        made->items[i] = item;
+    }
+    return made;
+}
+
 static bool is_local(const pel_walk *w, pel_name name) {
     const pel_code_object *code = w->log->codes.at[w->author->code].code;
     for (uint32_t i = 0; i < code->varnames.n; i++)
@@ -638,6 +657,17 @@ static pel_val *eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
     return pel_finish(w, front, node, val);
 }
 
+static bool has_optional(const pel_parts *parts) {
+    for (uint32_t i = 0; i < parts->n; i++)
+        if (parts->items[i]->optional) return true;
+    return false;
+}
+
+static void add_item(pel_walk *w, pel_node *dict, pel_name key, const pel_val *item) {
+    pel_nodes_push(w->ctx, &dict->Dict.keys, pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_name_str(key))));
+    pel_nodes_push(w->ctx, &dict->Dict.values, item->text);
+}
+
 static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     text->Dict.keys = text->Dict.values = (pel_nodes){ 0 };
@@ -663,6 +693,15 @@ static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
         take(val, item);
         if (name) take(val, name);
         tainted |= item->taint || (name && name->taint);
+        if (!name && item->parts && item->parts->keys && !has_optional(item->parts)) { /* {**d, ...}: its items */
+            const pel_parts *more = pel_parts_by_key(w, item);
+            for (uint32_t k = 0; k < more->n; k++) {
+                add_item(w, text, more->keys[k], more->items[k]);
+                pel_push(w->ctx, &keys, more->keys[k]);
+                pel_push(w->ctx, &items, more->items[k]);
+            }
+            continue;
+        }
         const pel_const *constant = name && name->text->kind == PEL_Constant ? name->text->Constant.value : NULL;
         if (constant && constant->kind == PEL_CONST_STR) {
             pel_push(w->ctx, &keys, pel_intern(w->ctx, constant->text.ptr, constant->text.len));
