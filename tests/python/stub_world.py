@@ -320,6 +320,28 @@ def rows(model) -> list:
     return [[name, list(tensor.shape), str(tensor.dtype)] for name, tensor in model.state_dict().items()]
 
 
+def shapes_of(value) -> list:
+    """Shapes of the tensors inside an output, in order."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return [list(value.shape)]
+    if hasattr(value, "values") and callable(value.values):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return [shape for item in value for shape in shapes_of(item)]
+    return []
+
+
+def forward(model, torch, sizes: list[int]) -> list:
+    """The output shapes of every module, in the order of their calls."""
+    calls: list = []
+    for name, module in model.named_modules():
+        module.register_forward_hook(lambda module, args, output, name=name: calls.append([name, shapes_of(output)]))
+    model.eval()
+    with torch.no_grad():
+        model(torch.empty(*sizes, device=next(model.parameters()).device))
+    return calls
+
+
 BORROW = set(sys.stdlib_module_names)
 
 
@@ -362,6 +384,7 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="take nothing from CPython's standard library")
     parser.add_argument("--real", action="store_true", help="execute the real libraries instead")
     parser.add_argument("--trace", action="store_true", help="print tracebacks")
+    parser.add_argument("--forward", help="run forward on an input of this shape (2x3x224x224; auto: the shape that timm names)")
     parser.add_argument("code", nargs="*")
     options = parser.parse_args()
     sys.setrecursionlimit(10000)
@@ -375,7 +398,17 @@ def main() -> int:
                 model = real_model(code)
             else:
                 model = world.run(code.replace("; ", "\n"))
-            answer = {"state": rows(model)}
+            if options.forward:
+                torch = sys.modules["torch"] if options.real else world.load("torch")
+                if options.real:
+                    model = model.to("meta")
+                if options.forward == "auto":
+                    sizes = [2, *model.pretrained_cfg["input_size"]]
+                else:
+                    sizes = [int(size) for size in options.forward.split("x")]
+                answer = {"calls": forward(model, torch, sizes)}
+            else:
+                answer = {"state": rows(model)}
         except BaseException as error:
             if options.trace:
                 traceback.print_exc()

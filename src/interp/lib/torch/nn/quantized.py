@@ -17,23 +17,23 @@ class FloatFunctional(Module):
         raise RuntimeError('FloatFunctional is not intended to use the forward. Please use the corresponding operation')
 
     def add(self, x, y):
-        return torch.add(x, y)
+        return self.activation_post_process(torch.add(x, y))
 
     add_scalar = add
 
     def mul(self, x, y):
-        return torch.mul(x, y)
+        return self.activation_post_process(torch.mul(x, y))
 
     mul_scalar = mul
 
     def cat(self, x, dim=0):
-        return torch.cat(x, dim=dim)
+        return self.activation_post_process(torch.cat(x, dim=dim))
 
     def add_relu(self, x, y):
-        return torch.add(x, y)
+        return self.activation_post_process(torch.add(x, y))
 
     def matmul(self, x, y):
-        return torch.matmul(x, y)
+        return self.activation_post_process(torch.matmul(x, y))
 
 
 _module = _pellucid.symbol_module(__name__)
