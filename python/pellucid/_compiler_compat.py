@@ -110,8 +110,10 @@ def on_trace(callback: Callable[[dict[str, Any], str | None], None]) -> Callable
 
 
 def on_graph_compiled(callback: Callable[[Any, types.FunctionType], None]) -> Callable[[], None]:
-    """Calls callback(graph module or None, forward) when the text of a graph has been compiled, outside of Dynamo's
-    compilations: such a graph is about to run."""
+    """Calls callback(graph module or None, forward) when the text of a graph has been compiled that is about to run.
+
+    These are compiled outside of Dynamo's compilations, or take their arguments as a list that they empty.
+    """
     module, name = _find("torch.fx.graph_module"), _EXEC.rpartition(".")[2]
     original = getattr(module, name, None)  # as it is now: contexts nest
     if original is None:
@@ -120,7 +122,7 @@ def on_graph_compiled(callback: Callable[[Any, types.FunctionType], None]) -> Ca
     def watched(src: str, globals: dict[str, Any], *rest: Any, **named: Any) -> Any:
         result = original(src, globals, *rest, **named)
         forward = globals.get("forward")
-        if isinstance(forward, types.FunctionType) and compile_id() is None:
+        if isinstance(forward, types.FunctionType) and (compile_id() is None or forward.__code__.co_varnames[1:2] == ("args_list",)):
             callback(_graph_above(sys._getframe(1)), forward)
         return result
 

@@ -7,7 +7,6 @@ asked for it. `read` makes conditions of it, `write` a function that lists them.
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
 import re
 from dataclasses import dataclass
@@ -19,6 +18,14 @@ _TENSOR = re.compile(r"check_tensor\((?P<what>.*?), (?P<type>\w+), DispatchKeySe
 _IDENTITY = re.compile(r"___check_(?P<kind>obj|type)_id\((?P<what>.*), (?P<id>\d+)\)(?:, type=(?P<type><.*>))?$")
 _MARKS = re.compile(r"hasattr\((?P<what>.*), '_dynamo_\w+'\) == False$")
 _STATE = re.compile(r"___check_global_state\(\) against (\{.*\})$")
+_COMMENT = re.compile(r"\s{2,}# ")
+_CONTAINS = re.compile(r"___dict_contains\((.*?), (.*)\)$")
+_NOT_IN = re.compile(r"^not (.*) in (.*)$")
+_PRIVATE = re.compile(r"___(\w+)")
+_VARIABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
+_IMPORT = re.compile(r"\b__import_(\w+)")
+_MEMBER = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
+_NUMBERED = re.compile(r"\._modules\['(\d+)'\]")
 _HINT = re.compile(r"\s*\(HINT: (.*)\)\s*$")
 
 
@@ -36,16 +43,22 @@ class Guard:
 
 
 def read(text: str) -> list[Guard]:
-    guards = []
+    made: dict[str, Guard] = {}  # by what they say: some are there many times
     for row in text.splitlines():
         found = _LEAF.match(row)
         if found:
-            guards.append(_read_leaf(found[1], found[2]))
-    return _without_repeats(guards)
+            guard = _read_leaf(found[1], found[2])
+            made.setdefault(guard.condition or guard.text, guard)
+    guards = list(made.values())
+    if not _parses("[" + ",\n".join(guard.condition for guard in guards if guard.condition) + "]"):
+        for guard in guards:
+            if not _parses(guard.condition):
+                guard.condition = ""
+    return guards
 
 
 def _read_leaf(kind: str, text: str) -> Guard:
-    said, *comments = re.split(r"\s{2,}# ", text)
+    said, *comments = _COMMENT.split(text)
     hint = line = place = ""
     if comments:
         found = _HINT.search(comments[-1])
@@ -58,24 +71,17 @@ def _read_leaf(kind: str, text: str) -> Guard:
             comments.pop()
         line = "  ".join(comments)
     said = said.strip()
-    return Guard(kind, _condition(kind, said), said, line, place, hint)
+    return Guard(kind, _condition(said), said, line, place, hint)
 
 
-def _condition(kind: str, text: str) -> str:
-    """Tried from the most special form to the text itself; only what parses is taken."""
-    for found, make in ((_TENSOR.match(text), _tensor), (_IDENTITY.match(text), _identity), (_MARKS.match(text), _marks)):
+def _condition(text: str) -> str:
+    """Tried from the most special form to the text itself."""
+    for pattern, make in _FORMS:
+        found = pattern.match(text)
         if found:
-            made = make(found)
-            if _parses(made):
-                return made
-    state = _STATE.match(text)
-    if state:
-        with contextlib.suppress(ValueError):
-            return f"global_state() == {json.loads(state[1])!r}"
-    plain = simple(re.sub(r"___dict_contains\((.*?), (.*)\)$", r"\1 in \2", text))
-    plain = re.sub(r"^not (.*) in (.*)$", r"\1 not in \2", plain)
-    plain = re.sub(r"___(\w+)", r"\1", plain)
-    return plain if _parses(plain) else ""
+            return make(found)
+    plain = simple(_CONTAINS.sub(r"\1 in \2", text))
+    return _PRIVATE.sub(r"\1", _NOT_IN.sub(r"\1 not in \2", plain))
 
 
 def _tensor(found: re.Match[str]) -> str:
@@ -95,6 +101,16 @@ def _marks(found: re.Match[str]) -> str:
     return f"no_dynamic_marks({simple(found['what'])})"
 
 
+def _state(found: re.Match[str]) -> str:
+    try:
+        return f"global_state() == {json.loads(found[1])!r}"
+    except ValueError:
+        return ""
+
+
+_FORMS = ((_MARKS, _marks), (_IDENTITY, _identity), (_TENSOR, _tensor), (_STATE, _state))
+
+
 def _parses(text: str) -> bool:
     try:
         ast.parse(text, mode="eval")
@@ -105,21 +121,12 @@ def _parses(text: str) -> bool:
 
 def simple(text: str) -> str:
     """Sources as the user wrote them: x for L['x'], np for G['np'], self.layer.weight for its path through dicts."""
-    text = re.sub(r"\b[LG]\['([A-Za-z_]\w*)'\]", r"\1", text)
-    text = re.sub(r"\b__import_(\w+)", lambda m: m[1].replace("_dot_", "."), text)
-    text = re.sub(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]", r".\1", text)
-    text = re.sub(r"\._modules\['(\d+)'\]", r"[\1]", text)
+    text = _VARIABLE.sub(r"\1", text)
+    if "__import_" in text:
+        text = _IMPORT.sub(lambda found: found[1].replace("_dot_", "."), text)
+    if "._" in text:
+        text = _NUMBERED.sub(r"[\1]", _MEMBER.sub(r".\1", text))
     return text
-
-
-def _without_repeats(guards: list[Guard]) -> list[Guard]:
-    seen, kept = set(), []
-    for guard in guards:
-        key = guard.condition or guard.text
-        if key not in seen:
-            seen.add(key)
-            kept.append(guard)
-    return kept
 
 
 HELP = """\

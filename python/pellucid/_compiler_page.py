@@ -11,7 +11,6 @@ from typing import Iterator
 
 import torch
 
-from . import _compiler_guards as guards
 from ._compiler_session import Compilation, Function, Session, Stage, places_in
 
 LINES_SHOWN = 600  # of one source on the page; the file has all
@@ -116,7 +115,7 @@ def _text_of(session: Session, made: Compilation) -> Iterator[str]:
         early = ", compiled before the context was entered" if made.before else ""
         yield f"[{made.id}] {made.code.co_name}  {place(made.code.co_filename, made.code.co_firstlineno)}{note}{early}"
         rows = [("written as", relative(session, function.source_path)), ("runs as", relative(session, made.path)),
-                ("guards", f"{relative(session, made.guards_path)} ({len(guards.read(made.guards))})" if made.guards_path else "")]
+                ("guards", f"{relative(session, made.guards_path)} ({len(made.guard_list())})" if made.guards_path else "")]
         rows += [("graph" if stage.kind != "inductor_output_code" else "code",
                   f"{relative(session, stage.path)}  {stage.title}{', runs here' if stage.linked else ''}") for stage in made.stages]
         rows += [("ran", runs_text(session, made)), ("caches", cache_text(made)), ("time", seconds(made))]
@@ -237,7 +236,7 @@ def _section(session: Session, made: Compilation, index: int) -> str:
         parts.append("<ul class=files>" + "".join(f"<li><a href='{e(relative(session, path))}'>{e(what)}</a></li>"
                                                   for path, what in files if path) + "</ul>")
         if made.guards:
-            rows = "".join(_line(number, guard.condition or guard.text, []) for number, guard in enumerate(guards.read(made.guards), 1))
+            rows = "".join(_line(number, guard.condition or guard.text, []) for number, guard in enumerate(made.guard_list(), 1))
             parts.append(f"<details><summary>guards</summary><pre>{rows}</pre></details>")
     return "".join(parts) + "</div></details>"
 

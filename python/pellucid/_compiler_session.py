@@ -23,7 +23,7 @@ from typing import Any, Callable, Iterator
 
 from . import _compiler_compat as compat
 from . import _compiler_guards as guards
-from ._link import Listing, linked, listing, plain_name, write_text
+from ._link import Listing, instructions, linked, listing, plain_name, write_text
 from ._pellucid import set_lines
 
 _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}$")
@@ -57,7 +57,7 @@ class Stage:
     origin: str = ""  # where torch itself keeps the file that runs
     lines_before: int = 0  # of the file, before the text
     linked: bool = False
-    names: list[str] = field(default_factory=list)  # that it assigns to
+    names: set[str] = field(default_factory=set)  # that it assigns to
     user_lines: dict[int, tuple[str, int]] = field(default_factory=dict)  # line of text -> the user's file and line
 
 
@@ -92,7 +92,13 @@ class Compilation:
     attempt: int = 0
     before: bool = False  # compiled before the session was opened
     linked: bool = False
+    _guards: list[guards.Guard] | None = None
     user_lines: dict[int, int] = field(default_factory=dict)  # line of the file -> the user's line, where Dynamo kept it
+
+    def guard_list(self) -> list[guards.Guard]:
+        if self._guards is None:
+            self._guards = guards.read(self.guards)
+        return self._guards
 
     @property
     def complete(self) -> bool:
@@ -254,6 +260,8 @@ class Session:
         function = self._function(made.code)
         names = shown_names(generated, scope)
         made.listing = listing(generated, names=names, spell=lambda value: spelled(value, scope))
+        if not parses(made.listing.source):
+            made.listing = instructions(generated, "the decompiled text is no Python")
         made.calls = [names.get(name, name) for name in generated.co_names if re.match("__(compiled_fn|resume_at)_", name)]
         made.resumes = [scope[name].__code__ for name in generated.co_names
                         if name.startswith("__resume_at_") and isinstance(scope.get(name), types.FunctionType)]
@@ -376,10 +384,11 @@ class Session:
     def _on_graph_compiled(self, module: Any, forward: types.FunctionType) -> None:
         if module is None:
             return
-        names = sorted(node.name for node in module.graph.nodes if node.op not in ("placeholder", "output"))
+        names = {node.name for node in module.graph.nodes if node.op not in ("placeholder", "output")}
+        has_parts = any(hasattr(part, "graph") for part in module.children())  # printed inside of it: it has more names
         for made in reversed(self.compilations):
             for stage in made.stages:
-                if stage.kind.startswith("aot_") and names == stage.names:
+                if stage.kind.startswith("aot_") and (names == stage.names or has_parts and names < stage.names):
                     self._link_graph(made, stage, module, forward)
                     return
 
@@ -403,7 +412,7 @@ class Session:
         made.guards_path = os.path.join(self._function(made.code).folder, f"{file_number(made.id)}.00_guards.py")
         name = f"guards_{made.number}_for_{plain_name(made.code.co_name)}"
         text = f"# [{made.id}] while these hold, {os.path.basename(made.path)} runs.\n" + guards.HELP + "\n"
-        write_text(made.guards_path, text + parsing(guards.write(guards.read(made.guards), name, made.arguments)))
+        write_text(made.guards_path, text + guards.write(made.guard_list(), name, made.arguments))
 
     @careful
     def _write_whole(self) -> None:
@@ -415,7 +424,7 @@ class Session:
             number = seen[function.name] = seen.get(function.name, -1) + 1
             text = "".join(self._whole(function, set()))
             path = os.path.join(self.folder, f"full_code_for_{function.name}_{number}.py")
-            write_text(path, f"# All of {function.name}, for reading; what runs is linked to the other files.\n\n" + parsing(text))
+            write_text(path, f"# All of {function.name}, for reading; what runs is linked to the other files.\n\n" + text)
 
     def _whole(self, function: Function, seen: set[int]) -> Iterator[str]:
         """The functions that continue it first, then its versions, then the choice between them."""
@@ -430,7 +439,7 @@ class Session:
                     yield f"{name} = {'transformed_' if target.compilations else ''}{target.name}_{self.functions.index(target)}\n\n"
             name = f"{made.number}_for_{original}"
             if made.guards:
-                yield guards.write(guards.read(made.guards), f"__guard_{name}", arguments) + "\n\n"
+                yield guards.write(made.guard_list(), f"__guard_{name}", arguments) + "\n\n"
             if made.listing is not None:
                 yield re.sub(rf"(?m)^(\s*)def {re.escape(original)}\(", rf"\1def __transformed_code_{name}(", made.listing.source, count=1)
                 yield "\n\n"
@@ -505,10 +514,12 @@ def lines_kept(generated: types.CodeType, shown: Listing) -> dict[int, int]:
 # ---- texts ----
 
 def source_of(code: types.CodeType) -> tuple[str, int]:
+    """(text, number of its first line); the decompiled text where there is no file. inspect.getsource would look through
+    all modules for the file first."""
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1:]
     try:
-        lines, first = inspect.getsourcelines(code)
-        return "".join(lines), first
-    except (OSError, TypeError, SyntaxError, IndexError):
+        return "".join(inspect.getblock(lines)) if lines else listing(code).source, code.co_firstlineno
+    except (SyntaxError, IndexError, ValueError):
         return listing(code).source, code.co_firstlineno
 
 
@@ -527,8 +538,8 @@ def parsing(text: str) -> str:
     return "# This is not Python:\n" + "".join(f"# {line}\n" for line in text.splitlines())
 
 
-def assigned_names(text: str) -> list[str]:
-    return sorted(set(re.findall(r"^\s+(\w+)(?:: ?\"[^\"]*\")? = ", text, re.MULTILINE)))
+def assigned_names(text: str) -> set[str]:
+    return set(re.findall(r"^\s+(\w+)(?:: ?\"[^\"]*\")? = ", text, re.MULTILINE))
 
 
 def annotated(source: str, module: Any) -> tuple[str, dict[int, tuple[str, int]]]:

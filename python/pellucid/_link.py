@@ -17,6 +17,8 @@ from typing import Any, Callable
 
 from ._pellucid import decompile_code, encode_lines
 
+_MADE_UP = re.compile(r"\b__\w+")  # names that generated code has, and people would not give
+
 
 @dataclass
 class Listing:
@@ -62,8 +64,7 @@ def listing(code: types.CodeType, *, names: dict[str, str] | None = None,
     except Exception as error:
         return instructions(code, f"{type(error).__name__}: {error}")
     if names:
-        source = re.sub(r"\b(?:%s)\b" % "|".join(map(re.escape, sorted(names, key=len, reverse=True))),
-                        lambda found: names[found[0]], source)
+        source = _MADE_UP.sub(lambda found: names.get(found[0], found[0]), source)
     return Listing(source, rows, "", {f"__pellucid_const_{i}__": value for i, value in enumerate(objects)})
 
 
@@ -82,12 +83,12 @@ def write_text(path: str, text: str) -> None:
 
 def _line_of_def(source: str, code: types.CodeType) -> int:
     """Of the function itself: one with free variables may stand inside another that has them."""
-    lines = source.splitlines()
-    for pattern in (rf"\s*(?:async )?def {re.escape(plain_name(code.co_name))}\(", r"\s*(?:async )?def ", r".*\blambda\b"):
+    lines = [line.lstrip().removeprefix("async ") for line in source.splitlines()]
+    for start in (f"def {plain_name(code.co_name)}(", "def "):
         for number, line in enumerate(lines, 1):
-            if re.match(pattern, line):
+            if line.startswith(start):
                 return number
-    return 1
+    return next((number for number, line in enumerate(lines, 1) if "lambda" in line), 1)
 
 
 _LOADS = {number for name, number in dis.opmap.items() if name.startswith(("LOAD_FAST", "LOAD_CONST")) and "CHECK" not in name}

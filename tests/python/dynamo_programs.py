@@ -845,3 +845,218 @@ def decorated(x):
         return z * 2 + 1
 
     return step(x)
+
+
+@program
+def key_value_cache():
+    class Cache:
+        def __init__(self):
+            self.keys = []
+            self.length = 0
+
+        def update(self, key):
+            self.keys.append(key)
+            self.length += key.shape[0]
+            return torch.cat(self.keys)
+
+    cache = Cache()
+
+    def f(x):
+        keys = cache.update(x * 2)
+        brk()
+        return keys @ keys.T, cache.length
+
+    return f, [x2(), x2(), x2()]
+
+
+@functools.lru_cache(None)
+def table(n):
+    log.append(f"table {n}")
+    return n * 2
+
+
+@simple(x2)
+def memoised(x):
+    table.cache_clear()
+    y = x * table(3)
+    brk()
+    return y + table(3)
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 2 * x * gradient
+
+
+@simple(lambda: (t(2, 3).requires_grad_(),))
+def autograd_function(x):
+    y = Square.apply(x).sum()
+    brk()
+    y.backward()
+    return x.grad
+
+
+@simple(lambda: (t(2, 3).requires_grad_(),))
+def tensor_hook(x):
+    y = x * 2
+    y.register_hook(lambda gradient: gradient * 3)
+    brk()
+    y.sum().backward()
+    return x.grad
+
+
+@simple(x2)
+def inference_mode(x):
+    with torch.inference_mode():
+        y = x * 2
+        brk()
+        z = y + 1
+    return z.is_inference(), torch.is_inference_mode_enabled()
+
+
+@torch._dynamo.disable
+def left_alone(x):
+    log.append("left alone")
+    return x + 1
+
+
+@simple(x2)
+def disabled_function(x):
+    return left_alone(x * 2) * 3
+
+
+@simple(x2, neg)
+def higher_order_cond(x):
+    return torch.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, (x,))
+
+
+@simple(x2)
+def vectorised_map(x):
+    y = torch.vmap(lambda row: row.sum() * row)(x)
+    brk()
+    return y + 1
+
+
+@simple(lambda: (t(2, 3).requires_grad_(),))
+def checkpointed(x):
+    from torch.utils.checkpoint import checkpoint
+    y = checkpoint(lambda v: torch.sin(v) * v, x, use_reentrant=False)
+    brk()
+    return y.sum()
+
+
+@simple(x2)
+def generator_with_send(x):
+    def running():
+        total = 0
+        while True:
+            got = yield total
+            if got is None:
+                return
+            total = total + got
+
+    brk()
+    steps = running()
+    next(steps)
+    steps.send(x)
+    return steps.send(x * 2)
+
+
+@simple(x2)
+def exception_chain(x):
+    try:
+        try:
+            brk()
+            raise KeyError("inner")
+        except KeyError as error:
+            raise ValueError("outer") from error
+    except ValueError as error:
+        log.append((str(error), repr(error.__cause__)))
+        return x * 2
+
+
+@simple(x2)
+def exit_stack(x):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        stack.callback(log.append, "left")
+        y = x + 1
+        brk()
+        log.append(torch.is_grad_enabled())
+    return y
+
+
+@simple(x2)
+def suppressed(x):
+    with contextlib.suppress(ZeroDivisionError):
+        brk()
+        x = x + 1 / 0
+    return x
+
+
+@program
+def compiled_method():
+    class Model:
+        scale = 2
+
+        def __call__(self, x):
+            return self.step(x) + 1
+
+        def step(self, x):
+            brk()
+            return x * self.scale
+
+    return Model().__call__, [x2(), neg()]
+
+
+@program
+def function_without_source():
+    space = {"torch": torch, "brk": brk}
+    exec("def f(x):\n    y = x + 1\n    brk()\n    return y * 2\n", space)
+    return space["f"], [x2()]
+
+
+@program
+def optimizer_with_state():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+
+    def step(x):
+        optimizer.zero_grad(set_to_none=True)
+        with torch.enable_grad():
+            loss = F.mse_loss(model(x), x.sum(1, keepdim=True))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss.detach(), model[0].weight.detach().clone()
+
+    return step, [x2(), x2(), x2()]
+
+
+@simple(x2)
+def deques(x):
+    queue = collections.deque([x], maxlen=2)
+    queue.append(x + 1)
+    brk()
+    queue.append(x * 2)
+    return list(queue), queue.maxlen
+
+
+@program
+def many_shapes():
+    def f(x, n):
+        y = x.reshape(-1)[:n]
+        if n > 2:
+            y = y * n
+        print(n, end=" ")
+        return y.sum()
+
+    return f, [(t(2, 3), 1), (t(3, 3), 2), (t(4, 5), 3), (t(4, 5), 4)]
