@@ -684,6 +684,21 @@ static void group_activations(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++) make_params(s, s->groups.at[i]);
 }
 
+/* object.name += value: the object was pushed before its attribute was read. 0 if record i is no store of such. */
+static pel_id changed_in_place(const pel_author *author, const pel_activation *activation, uint32_t i) {
+    const pel_insn *store = &author->insns->at[author->index[activation->records[i].at]];
+    if (store == author->insns->at || store[-1].op != PEL_OP_SWAP) return 0;
+    for (uint32_t r = i; r > 1; r--) {
+        const pel_record *record = &activation->records[r - 1];
+        uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+        if (index == PEL_NO_TARGET || author->insns->at[index].op != PEL_OP_LOAD_ATTR) continue;
+        if (author->insns->at[index].name != store->name) continue;
+        for (uint32_t k = r - 1; k > 0; k--)
+            if (activation->records[k - 1].kind == PEL_R_PUSH) return activation->records[k - 1].value;
+    }
+    return 0;
+}
+
 /* Attributes that some STORE_ATTR of the run writes: reading them is never folded. */
 static void find_written(pel_synth *s) {
     const pel_log *log = s->log;
@@ -699,6 +714,8 @@ static void find_written(pel_synth *s) {
             if (author->insns->at[index].op == PEL_OP_STORE_ATTR) {
                 /* the object is what was pushed last: CPython evaluates value, then object */
                 const pel_value *object = pel_value_at(log, below);
+                pel_id changed = changed_in_place(author, activation, i);
+                if (changed) object = pel_value_at(log, changed);
                 pel_id class = object->kind == PEL_V_MODULE   ? pel_module_at(log, object->module)->class
                                : object->kind == PEL_V_OBJECT ? object->class
                                                               : 0;
