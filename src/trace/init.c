@@ -647,6 +647,44 @@ static bool base_makes(const builder *b, const pel_program_class *class, pel_nam
     return class->instances.n > 0;
 }
 
+static pel_node *path_expression(builder *b, pel_str path, pel_CTX use);
+
+/* All children of an instance, in order. */
+static bool are_the_children(builder *b, const pel_log_module *instance, const pel_value *list) {
+    if (list->kind != PEL_V_LIST || list->n != instance->child_names.n || list->truncated) return false;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const pel_value *item = pel_value_at(b->log, list->items[i]);
+        if (item->kind != PEL_V_MODULE || item->module != instance->children[i]) return false;
+    }
+    return list->n > 0;
+}
+
+/* What an attribute holds, where that is made of modules below the instance: [self.conv, self.norm]. */
+static pel_node *parts_expression(builder *b, const pel_log_module *instance, pel_id id, int depth) {
+    const pel_value *value = pel_value_at(b->log, id);
+    if (value->kind == PEL_V_MODULE) {
+        pel_str path = pel_module_at(b->log, value->module)->path, own = instance->path;
+        if (!pel_module_at(b->log, value->module)->in_tree || !pel_str_starts(path, own) || path.len <= own.len)
+            return NULL;
+        if (own.len && path.ptr[own.len] != '.') return NULL;
+        return path_expression(b, pel_str_from(path, own.len ? own.len + 1 : 0), PEL_Load);
+    }
+    if (are_the_children(b, instance, value)) {
+        pel_node *children = call(b, self_attribute(b, name_c(b, "children"), PEL_Load), (pel_nodes){ 0 });
+        return call(b, pel_make_name(b->ctx, name_c(b, "list"), PEL_Load), pel_nodes_one(b->ctx, children));
+    }
+    bool sequence = value->kind == PEL_V_LIST || (value->kind == PEL_V_TUPLE && !value->class);
+    if (!sequence || value->truncated || depth > MAX_DEPTH) return pel_value_expression(b->ctx, b->program, id);
+    pel_node *made = pel_node_new(b->ctx, value->kind == PEL_V_LIST ? PEL_List : PEL_Tuple);
+    pel_nodes *items = value->kind == PEL_V_LIST ? &made->List.elts : &made->Tuple.elts;
+    for (uint32_t i = 0; i < value->n; i++) {
+        pel_node *item = parts_expression(b, instance, value->items[i], depth + 1);
+        if (!item) return NULL;
+        pel_nodes_push(b->ctx, items, item);
+    }
+    return made;
+}
+
 static void collect_needs(builder *b, const pel_program_class *class, parts *out) {
     parts registered = *out;
     for (uint32_t k = 0; k < class->needs.n; k++) {
@@ -667,6 +705,7 @@ static void collect_needs(builder *b, const pel_program_class *class, parts *out
             const pel_value *row = pel_value_at(b->log, value);
             p->lanes[i] = row->kind == PEL_V_TENSOR ? pel_tensor_expression(b->ctx, b->program, row->tensor)
                                                     : pel_value_expression(b->ctx, b->program, value);
+            if (!p->lanes[i]) p->lanes[i] = parts_expression(b, pel_module_at(b->log, module), value, 0);
             if (!p->lanes[i])
                 pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.%s holds an object that has no literal", class->name->text,
                           need->name->text);
@@ -1026,6 +1065,37 @@ static pel_program_class *add_root(builder *b, pel_node *made, const pel_program
     return class;
 }
 
+/* Modules that a list which is needed holds: they are read, by whatever names they have. */
+static void note_held(builder *b, pel_id id, int depth) {
+    const pel_value *value = pel_value_at(b->log, id);
+    if (value->kind == PEL_V_MODULE) {
+        pel_str path = pel_module_at(b->log, value->module)->path;
+        for (size_t start = 0; start < path.len;) {
+            size_t end = start;
+            while (end < path.len && path.ptr[end] != '.') end++;
+            pel_map_set(b->ctx, &b->attributes, PEL_KEY(pel_intern(b->ctx, path.ptr + start, end - start)), 1);
+            start = end + 1;
+        }
+    }
+    if (value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE) return;
+    for (uint32_t i = 0; i < value->n && depth < MAX_DEPTH; i++) note_held(b, value->items[i], depth + 1);
+}
+
+static void note_needs(builder *b) {
+    for (uint32_t m = 1; m < b->log->modules.n; m++) {
+        const pel_program_class *class =
+            (const pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, b->log->modules.at[m].class, 0);
+        for (uint32_t k = 0; class && k < class->needs.n; k++) {
+            const pel_needed_attribute *need = &class->needs.at[k];
+            uint64_t given;
+            if (pel_map_get(&need->values, m, &given))
+                note_held(b, (pel_id)given, 0);
+            else if (need->of)
+                note_held(b, pel_module_attribute(b->log, m, need->of), 0);
+        }
+    }
+}
+
 void pel_init(pel_ctx *ctx, pel_program *program) {
     builder b = { .ctx = ctx, .program = program, .log = program->log };
     pel_id root = program->log->root;
@@ -1044,6 +1114,7 @@ void pel_init(pel_ctx *ctx, pel_program *program) {
         note_attributes(&b, &function->def);
     }
     find_idle(&b);
+    note_needs(&b);
     pel_map seen = { 0 };
     collect_instances(&b, root, &seen, 0);
 
