@@ -16,6 +16,7 @@ typedef struct job {
     size_t len;
     int result;
     bool done;
+    bool was_found; /* in a folder: then it need not be a model */
 } job;
 
 typedef struct batch {
@@ -27,7 +28,7 @@ typedef struct batch {
 
 /* ---- which files ---- */
 
-static bool add_path(batch *b, const char *path) {
+static bool add_path(batch *b, const char *path, bool was_found) {
     if (b->n == b->cap) {
         size_t cap = b->cap ? 2 * b->cap : 64;
         job *moved = realloc(b->jobs, cap * sizeof *moved);
@@ -35,7 +36,7 @@ static bool add_path(batch *b, const char *path) {
         b->jobs = moved;
         b->cap = cap;
     }
-    b->jobs[b->n] = (job){ .path = strdup(path) };
+    b->jobs[b->n] = (job){ .path = strdup(path), .was_found = was_found };
     return b->jobs[b->n++].path != NULL;
 }
 
@@ -88,7 +89,7 @@ static bool add_folder(batch *b, const char *folder, int depth) {
         struct stat info;
         if (fine && lstat(names[i], &info) == 0) {
             if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH) fine = add_folder(b, names[i], depth + 1);
-            if (S_ISREG(info.st_mode) && looks_like_model(names[i])) fine = add_path(b, names[i]);
+            if (S_ISREG(info.st_mode) && looks_like_model(names[i])) fine = add_path(b, names[i], true);
         }
         free(names[i]);
     }
@@ -110,8 +111,9 @@ static void audit_one(const batch *b, pel_ctx *ctx, job *todo) {
     bool is_open = cli_open_model(todo->path, &model, &error);
     if (is_open) model.file.name = (pel_text){ todo->path, strlen(todo->path) };
     bool is_done = is_open && pellucid_audit(ctx, &model.file, &options, &text, &verdict, &error);
+    bool is_none = is_done && verdict == PEL_NO_MODEL && todo->was_found;
     if (is_done && out) {
-        if (!b->quiet || verdict != PEL_HARMLESS) fwrite(text.ptr, 1, text.len, out);
+        if (!is_none && (!b->quiet || verdict != PEL_HARMLESS)) fwrite(text.ptr, 1, text.len, out);
     } else if (out) {
         if (b->as_json) {
             text = pellucid_error_json(ctx, (pel_text){ todo->path, strlen(todo->path) }, &error);
@@ -124,7 +126,9 @@ static void audit_one(const batch *b, pel_ctx *ctx, job *todo) {
     if (out) fclose(out);
     todo->text = made;
     todo->len = len;
-    todo->result = verdict == PEL_HARMLESS ? CLI_FINE : verdict == PEL_BROKEN ? CLI_BAD_INPUT : CLI_FOUND;
+    todo->result = verdict == PEL_HARMLESS || is_none                      ? CLI_FINE
+                   : verdict == PEL_SUSPICIOUS || verdict == PEL_DANGEROUS ? CLI_FOUND
+                                                                           : CLI_BAD_INPUT;
 }
 
 /* Prints what is done and not behind something that is not. The lock is held. */
@@ -176,7 +180,7 @@ static int run(const cli_args *args) {
     for (size_t i = 0; fine && i < args->n_operands; i++) {
         struct stat info;
         bool is_folder = stat(args->operands[i], &info) == 0 && S_ISDIR(info.st_mode);
-        fine = is_folder ? add_folder(&b, args->operands[i], 0) : add_path(&b, args->operands[i]);
+        fine = is_folder ? add_folder(&b, args->operands[i], 0) : add_path(&b, args->operands[i], false);
     }
     pthread_mutex_init(&b.lock, NULL);
     if (fine && b.n) run_all(&b);
@@ -207,14 +211,14 @@ const cli_command cli_cmd_audit = {
     .about = "Reads model files as hostile: executes nothing, writes nothing. Tells every call that\n"
              "unpickling would make, with its arguments; pickles inside of pickles; bytecode inside of\n"
              "files, as source; whatever two readers of the same archive may see differently.\n"
-             "Folders are searched for model files.\n"
+             "Folders are searched for model files; what is none is passed over.\n"
              "\n"
              "The verdicts and the exit codes, for CI:\n"
              "  0  harmless: opening runs nothing but what rebuilds tensors and plain values. Notes\n"
              "     say what the file needs, somebody's classes for instance\n"
              "  4  dangerous: opening it with its usual reader runs code or does harm; or\n"
              "     suspicious: readers may disagree about it, or it calls somebody's functions\n"
-             "  2  broken: it can't be read to its end, or is no model file\n"
+             "  2  broken: it can't be read to its end; unknown: it is no model file\n"
              "Several files: 2 if there is a broken one, else 4 if there is one of those.",
     .example = "$ pellucid audit downloads/\n"
                "$ pellucid audit model.pt --json",

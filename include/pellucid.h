@@ -238,6 +238,7 @@ typedef enum pel_verdict {
     PEL_SUSPICIOUS, /* readers may see two different files in it, or it calls what nobody knows */
     PEL_DANGEROUS,  /* opening the file with its usual reader runs code or does harm */
     PEL_BROKEN,     /* it can't be read to its end, and nothing worse was found before */
+    PEL_NO_MODEL,   /* it is of no format that is known */
 } pel_verdict;
 
 typedef struct pel_audit_options {
@@ -248,7 +249,7 @@ typedef struct pel_audit_options {
  * source, ambiguities of the container. Fails only for want of memory: a broken file has a verdict, too. */
 PEL_API bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_options *options, pel_text *out,
                             pel_verdict *verdict, pel_error *error);
-/* "harmless", "suspicious", "dangerous", "broken". */
+/* "harmless", "suspicious", "dangerous", "broken", "unknown". */
 PEL_API const char *pellucid_verdict_name(pel_verdict verdict);
 
 #ifdef __cplusplus

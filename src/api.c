@@ -457,6 +457,6 @@ bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_op
 }
 
 const char *pellucid_verdict_name(pel_verdict verdict) {
-    static const char *const names[] = { "harmless", "suspicious", "dangerous", "broken" };
+    static const char *const names[] = { "harmless", "suspicious", "dangerous", "broken", "unknown" };
     return (size_t)verdict < PEL_COUNT(names) ? names[verdict] : "unknown";
 }

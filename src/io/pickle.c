@@ -469,6 +469,7 @@ static void step(machine *m, unsigned char op) {
 
 static void run(pel_ctx *ctx, void *arg) {
     machine *m = arg;
+    pel_reserve(ctx, &m->stack, 64); /* never NULL: places in it are computed */
     for (uint64_t steps = 0;; steps++) {
         m->at = m->next;
         if (steps > MAX_STEPS)

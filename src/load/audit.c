@@ -97,8 +97,6 @@ static void read_nested(pel_ctx *ctx, void *arg) {
     nested_job *job = arg;
     pel_loaded *loaded = pel_new(ctx, pel_loaded);
     pel_model_file file = { .bytes = { job->bytes.ptr, job->bytes.len } };
-    pel_err why;
-    (void)why;
     pel_load(ctx, &file, loaded);
     audit_loaded(job->a, loaded, job->member);
 }
@@ -288,8 +286,8 @@ void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit) 
         pel_find(ctx, &audit->findings, PEL_SUSPECT, kind, (pel_str){ "", 0 }, audit->fault.at,
                  pel_str_copy(ctx, pel_str_of(audit->fault.what)));
     }
-    audit->verdict = audit->findings.worst == PEL_DANGER    ? PEL_DANGEROUS
-                     : audit->is_broken                     ? PEL_BROKEN
+    audit->verdict = audit->findings.worst == PEL_DANGER ? PEL_DANGEROUS
+                     : audit->is_broken ? audit->fault.code == PEL_E_UNSUPPORTED ? PEL_NO_MODEL : PEL_BROKEN
                      : audit->findings.worst == PEL_SUSPECT ? PEL_SUSPICIOUS
                                                             : PEL_HARMLESS;
 }

@@ -3,9 +3,11 @@
 #include "load/audit.h"
 
 static const char *const severities[] = { [PEL_NOTE] = "note", [PEL_SUSPECT] = "suspect", [PEL_DANGER] = "danger" };
-static const char *const verdicts[] = {
-    [PEL_HARMLESS] = "harmless", [PEL_SUSPICIOUS] = "suspicious", [PEL_DANGEROUS] = "dangerous", [PEL_BROKEN] = "broken"
-};
+static const char *const verdicts[] = { [PEL_HARMLESS] = "harmless",
+                                        [PEL_SUSPICIOUS] = "suspicious",
+                                        [PEL_DANGEROUS] = "dangerous",
+                                        [PEL_BROKEN] = "broken",
+                                        [PEL_NO_MODEL] = "unknown" };
 
 static void put_source(pel_buf *out, pel_str source) {
     for (size_t start = 0; start < source.len;) {

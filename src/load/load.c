@@ -2,7 +2,12 @@
 #include "load/load.h"
 
 #include "io/bytes.h"
+#include "io/gguf.h"
+#include "io/hdf5.h"
+#include "io/protobuf.h"
 #include "io/safetensors.h"
+#include "io/tar.h"
+#include "io/tfrecord.h"
 
 /* ---- the tree from full names ---- */
 
@@ -83,23 +88,65 @@ bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_s
 
 /* ---- the formats ---- */
 
+static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
+    into->format = PEL_STR("zip archive");
+    const pel_zip *zip = pel_zip_read(ctx, bytes, &into->findings);
+    if (!pel_load_torch_zip(ctx, into, name, zip) && !pel_load_keras_zip(ctx, into, name, zip))
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
+}
+
+static void load_tar(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
+    into->format = PEL_STR("tar archive");
+    if (!pel_load_torch_tar(ctx, into, name, bytes))
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a tar archive, but of no model format that is known");
+}
+
+/* Protocol buffers have no mark: which fields there are at the top must tell. */
+static bool has_fields(pel_str bytes, pel_wire wire, uint32_t number, pel_wire other_wire, uint32_t other) {
+    uint32_t kinds[8];
+    return pel_proto_scan(bytes, kinds) && kinds[wire] >> number & 1 && kinds[other_wire] >> other & 1;
+}
+
+static bool is_onnx(pel_str bytes) {
+    return has_fields(bytes, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 7) &&
+           has_fields(bytes, PEL_WIRE_BYTES, 7, PEL_WIRE_BYTES, 8);
+}
+static bool is_saved_model(pel_str bytes) { return has_fields(bytes, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 2); }
+static bool is_graphdef(pel_str bytes) {
+    /* nodes, the first of which begins with its name */
+    return bytes.len > 4 && bytes.ptr[0] == 0x0A && has_fields(bytes, PEL_WIRE_BYTES, 1, PEL_WIRE_BYTES, 1);
+}
+
+/* In this order: those with a mark of their own first. */
+static const struct {
+    bool (*is)(pel_str bytes);
+    void (*load)(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+} formats[] = {
+    { pel_is_zip, load_zip },
+    { pel_is_hdf5, pel_load_hdf5 },
+    { pel_is_gguf, pel_load_gguf },
+    { pel_is_safetensors, pel_load_safetensors },
+    { pel_is_tflite, pel_load_tflite },
+    { pel_is_tfrecord, pel_load_events },
+    { pel_is_json, pel_load_json },
+    { pel_is_tar, load_tar },
+    { pel_is_pickle, pel_load_torch_legacy },
+    { is_onnx, pel_load_onnx },
+    { is_saved_model, pel_load_saved_model },
+    { is_graphdef, pel_load_graphdef },
+};
+
 void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
     pel_str name = { file->name.ptr, file->name.len }, bytes = { file->bytes.ptr, file->bytes.len };
     into->file = file;
     if (!bytes.len) pel_throw(ctx, PEL_E_FORMAT, 0, "the file is empty");
-    if (pel_is_zip(bytes)) {
-        into->format = PEL_STR("zip archive");
-        const pel_zip *zip = pel_zip_read(ctx, bytes, &into->findings);
-        if (pel_load_torch_zip(ctx, into, name, zip)) return;
-        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
-    }
-    if (pel_has_zip_inside(bytes))
+    if (!pel_is_zip(bytes) && pel_has_zip_inside(bytes))
         pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
                  PEL_STR("a zip archive ends the file, but something else begins it: readers may choose either"));
-    if (pel_is_safetensors(bytes))
-        pel_load_safetensors(ctx, into, name, bytes);
-    else if (pel_is_pickle(bytes))
-        pel_load_torch_legacy(ctx, into, name, bytes);
-    else
-        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
+    for (size_t i = 0; i < PEL_COUNT(formats); i++) {
+        if (!formats[i].is(bytes)) continue;
+        formats[i].load(ctx, into, name, bytes);
+        return;
+    }
+    pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
 }

@@ -32,10 +32,23 @@ typedef struct pel_loaded {
  * it is of no known format. into: what was found out until then stays there. */
 void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into);
 
-/* ---- one reader for each format; each adds networks ---- */
+/* ---- one reader for each format; each adds networks. Those of archives return false if it is another's ---- */
 bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+
+void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_graphdef(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_events(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+bool pel_is_tflite(pel_str bytes);
+void pel_load_tflite(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+bool pel_is_json(pel_str bytes);
+void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 
 /* ---- shared ---- */
 

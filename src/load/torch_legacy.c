@@ -87,7 +87,7 @@ static pel_pickle *next_pickle(legacy *l, const char *what) {
 static void read_plain(legacy *l, pel_str name, const pel_pickled *root) {
     l->out->format = PEL_STR("pickle");
     pel_tree_builder builder = pel_build(l->ctx, l->out, name, '.');
-    pel_torch_source source = { storage_of, NULL, l };
+    pel_torch_source source = { .storage = storage_of, .arg = l };
     pel_load_torch_objects(&builder, root, &source);
     if (l->at == l->bytes.len) return;
     pel_find(l->ctx, &l->out->findings, PEL_NOTE, "trailing-data", (pel_str){ "", 0 }, l->at,
@@ -112,6 +112,6 @@ void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str 
     note_widths(&l, object);
     read_storages(&l, keys->root);
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
-    pel_torch_source source = { storage_of, NULL, &l };
+    pel_torch_source source = { .storage = storage_of, .arg = &l };
     pel_load_torch_objects(&builder, object->root, &source);
 }

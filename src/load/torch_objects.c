@@ -360,6 +360,12 @@ static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_
         add_tensor(w, &parts, path.len ? path : PEL_STR("tensor"), role);
         return;
     }
+    pel_model_tensor tensor = { .role = role };
+    if (object->kind == PEL_P_PERSISTENT && w->source->tensor &&
+        w->source->tensor(w->source->arg, object->id, &tensor)) {
+        pel_build_tensor(w->builder, path.len ? path : PEL_STR("tensor"), tensor);
+        return;
+    }
     bool is_object = object->kind == PEL_P_CALL || object->kind == PEL_P_NEW;
     if (!is_object && object->kind != PEL_P_DICT && object->kind != PEL_P_LIST && object->kind != PEL_P_TUPLE) return;
     if (depth > MAX_DEPTH) {

@@ -19,6 +19,8 @@ typedef struct pel_torch_source {
     bool (*storage)(void *arg, pel_str key, pel_torch_storage *storage); /* false if the file has none */
     /* TorchScript: what an attribute of a class is; NULL in other files. */
     pel_script_role (*role)(void *arg, pel_str class_module, pel_str class_name, pel_str attribute);
+    /* Files before 0.1.10: a tensor by its id; NULL in other files. */
+    bool (*tensor)(void *arg, const pel_pickled *id, pel_model_tensor *tensor);
     void *arg;
 } pel_torch_source;
 

@@ -184,6 +184,7 @@ static pel_unknown read_unknown(reader *r, const pel_json_value *from) {
 static pel_network *read_network(reader *r, const pel_json_value *from) {
     if (from->kind != PEL_J_OBJECT) fail(r, from, "a network is an object");
     pel_network *network = pel_network_new(r->ctx, text_of(r, from, "name"));
+    network->format = text_of(r, from, "format");
     r->network = network;
     pel_str separator = text_of(r, from, "separator");
     if (separator.len) network->separator = separator.ptr[0];

@@ -21,8 +21,45 @@ needs_samples = pytest.mark.skipif(not manifest(), reason=f"no samples: {SAMPLES
 
 
 @needs_samples
-@pytest.mark.parametrize("name", sorted(name for name, row in manifest().items() if "tensors" in row and name.endswith((".pt", ".pth", "tensors"))))
+@pytest.mark.parametrize("name", sorted(name for name, row in manifest().items() if "tensors" in row))
 def test_sample_has_its_tensors(pellucid, name: str) -> None:
     result = pellucid("tree", SAMPLES / name, "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out)["state"] == manifest()[name]["tensors"]
+
+
+@needs_samples
+@pytest.mark.parametrize("name", sorted(manifest()))
+def test_sample_is_read_and_harmless(pellucid, name: str) -> None:
+    result = pellucid("tree", SAMPLES / name)
+    assert result.code == 0, result.err
+    assert pellucid("audit", SAMPLES / name).code == 0
+
+
+@needs_samples
+def test_classes_and_operators(pellucid) -> None:
+    def modules(name: str) -> dict[str, str]:
+        found = {}
+
+        def walk(node: dict, path: str) -> None:
+            found[path] = node["class"]
+            for child in node["children"]:
+                walk(child, f"{path}/{child['name']}".strip("/"))
+
+        walk(json.loads(pellucid("tree", SAMPLES / name, "--json").out)["tree"][0], "")
+        return found
+
+    whole = {"": "Net", "fc1": "Linear", "relu": "ReLU", "fc2": "Linear"}
+    for name in ("net_fullmodule_maincls.pt", "net_script.pt", "net_trace.pt", "net_lite.ptl"):
+        assert modules(name) == whole
+    assert modules("net.keras") == {"": "Sequential", "input_layer": "InputLayer", "fc1": "Dense", "fc2": "Dense"}
+    assert [c for c in modules("net.onnx").values() if c] == ["net", "Gemm", "Relu", "Gemm"]
+    assert [c for c in modules("tb_torch").values() if c.startswith("aten")] == ["aten::linear", "aten::relu", "aten::linear"]
+    assert modules("tb_torch")["Sequential/0"] == "Linear"
+    assert "FULLY_CONNECTED" in modules("net.tflite").values()
+    assert modules("net_graphdef.pb")["net_1/fc1_1/Relu"] == "Relu"
+
+
+@needs_samples
+def test_lambda_is_shown_as_source(pellucid) -> None:
+    assert "lambda x: x * 2" in pellucid("audit", SAMPLES / "lambda.keras").out

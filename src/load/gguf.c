@@ -1,0 +1,40 @@
+#include "io/gguf.h"
+
+#include "load/load.h"
+
+/* Chat templates are Jinja, which programs render with the model's file at hand: a known way to run code. */
+static void audit_template(pel_ctx *ctx, pel_loaded *out, pel_str text) {
+    static const char *const far[] = { "__class__",    "__globals__", "__init__", "__subclasses__",
+                                       "__builtins__", "__import__",  "__mro__",  "os.popen",
+                                       "subprocess",   "lipsum",      "cycler.",  "joiner." };
+    for (size_t i = 0; i < PEL_COUNT(far); i++)
+        if (text.len && memmem(text.ptr, text.len, far[i], strlen(far[i])))
+            pel_find(ctx, &out->findings, PEL_DANGER, "template", (pel_str){ "", 0 }, 0,
+                     pel_format(ctx, "the chat template reaches for %s", far[i]));
+}
+
+void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    out->format = PEL_STR("GGUF");
+    const pel_gguf *file = pel_gguf_read(ctx, bytes, &out->findings);
+    pel_tree_builder builder = pel_build(ctx, out, name, '.');
+    pel_module *root = builder.network->root;
+    for (uint32_t i = 0; i < file->pairs.n; i++) {
+        const pel_gguf_pair *pair = &file->pairs.at[i];
+        if (pel_str_is(pair->key, "general.architecture")) root->class = pair->text;
+        if (pel_str_starts(pair->key, PEL_STR("tokenizer.chat_template"))) audit_template(ctx, out, pair->text);
+        if (pair->kind == PEL_GGUF_NUMBER)
+            pel_build_argument(&builder, root, pair->key, pel_const_int(ctx, pair->number));
+        if (pair->kind == PEL_GGUF_REAL)
+            pel_build_argument(&builder, root, pair->key, pel_const_float(ctx, pair->real));
+        if (pair->kind == PEL_GGUF_BOOL)
+            pel_build_argument(&builder, root, pair->key, pel_const_bool(pair->number != 0));
+        if (pair->kind == PEL_GGUF_TEXT && pair->text.len < 200)
+            pel_build_argument(&builder, root, pair->key, pel_const_str(ctx, pair->text));
+    }
+    for (uint32_t i = 0; i < file->tensors.n; i++) {
+        const pel_gguf_tensor *row = &file->tensors.at[i];
+        pel_model_tensor tensor = { .dtype = row->dtype, .shape = pel_shape_of(ctx, row->dims, row->n_dims) };
+        if (row->size || !row->n_dims) pel_build_place(ctx, &tensor, bytes, (pel_str){ "", 0 }, row->offset, row->size);
+        pel_build_tensor(&builder, row->name, tensor);
+    }
+}

@@ -1,0 +1,110 @@
+/* Models in several files, by the index that lists them; and model trees that --json wrote. */
+#include "base/json_read.h"
+#include "load/load.h"
+
+bool pel_is_json(pel_str bytes) {
+    size_t i = 0;
+    while (i < bytes.len && i < 100 &&
+           (bytes.ptr[i] == ' ' || bytes.ptr[i] == '\n' || bytes.ptr[i] == '\t' || bytes.ptr[i] == '\r'))
+        i++;
+    return i < bytes.len && bytes.ptr[i] == '{';
+}
+
+/* A plain name: shards lie beside their index. */
+static bool is_plain_name(pel_str name) {
+    return name.len && name.ptr[0] != '.' && !memchr(name.ptr, '/', name.len) && !memchr(name.ptr, '\\', name.len) &&
+           !memchr(name.ptr, 0, name.len);
+}
+
+typedef struct shards {
+    pel_ctx *ctx;
+    pel_loaded *out;
+    pel_tree_builder *builder;
+    pel_map wanted;             /* interned name of a tensor -> PEL_KEY of the interned name of its file */
+    pel_map found;              /* interned names of tensors */
+    const pel_network *network; /* of the shard at hand */
+    pel_name file;
+} shards;
+
+static void add_module(void *arg, const pel_module *module, pel_str path) {
+    shards *s = arg;
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        pel_str name = pel_full_name(s->ctx, s->network, path, module->tensors.at[i].name);
+        uint64_t key = PEL_KEY(pel_intern(s->ctx, name.ptr, name.len)), file;
+        pel_model_tensor tensor = module->tensors.at[i];
+        if (!pel_map_get(&s->wanted, key, &file) || file != PEL_KEY(s->file)) {
+            pel_find(s->ctx, &s->out->findings, PEL_SUSPECT, "index", name, 0,
+                     pel_format(s->ctx, "%s has it, but the index does not say so", s->file->text));
+            continue;
+        }
+        pel_map_set(s->ctx, &s->found, key, 1);
+        tensor.place.file = tensor.place.file.len
+                                ? pel_format(s->ctx, "%s:%.*s", s->file->text, PEL_FMT(tensor.place.file))
+                                : pel_name_str(s->file);
+        pel_build_tensor(s->builder, name, tensor);
+    }
+}
+
+static void load_shard(shards *s) {
+    const pel_model_file *index = s->out->file;
+    pel_model_file *file = pel_new(s->ctx, pel_model_file);
+    file->name = (pel_text){ s->file->text, s->file->len };
+    if (!index->beside || !index->beside(index->arg, file->name, &file->bytes)) {
+        pel_build_unknown(s->builder, pel_name_str(s->file), PEL_STR("the shard is not there"));
+        return;
+    }
+    if (pel_is_json((pel_str){ file->bytes.ptr, file->bytes.len }))
+        pel_throw(s->ctx, PEL_E_FORMAT, 0, "the index %.*s lists another index", (int)index->name.len, index->name.ptr);
+    pel_loaded *loaded = pel_new(s->ctx, pel_loaded);
+    pel_load(s->ctx, file, loaded);
+    for (uint32_t i = 0; i < loaded->findings.n; i++) {
+        pel_finding row = loaded->findings.at[i];
+        pel_find(s->ctx, &s->out->findings, row.severity, row.kind, row.member.len ? row.member : pel_name_str(s->file),
+                 row.offset, row.text);
+    }
+    for (uint32_t i = 0; i < loaded->pickles.n; i++) pel_push(s->ctx, &s->out->pickles, loaded->pickles.at[i]);
+    for (uint32_t i = 0; i < loaded->networks.n; i++) {
+        s->network = loaded->networks.at[i];
+        pel_each_module(s->ctx, s->network, add_module, s);
+    }
+}
+
+static void load_index(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *map) {
+    out->format = PEL_STR("sharded checkpoint");
+    pel_tree_builder builder = pel_build(ctx, out, name, '.');
+    shards s = { .ctx = ctx, .out = out, .builder = &builder };
+    PEL_VEC(pel_name) files = { 0 };
+    pel_map listed = { 0 };
+    for (uint32_t i = 0; i + 1 < map->items.n; i += 2) {
+        pel_str tensor = map->items.at[i]->text, file = pel_json_text(map->items.at[i + 1]);
+        if (!is_plain_name(file)) {
+            pel_find(ctx, &out->findings, PEL_DANGER, "path", tensor, map->items.at[i]->at,
+                     pel_format(ctx, "the index leads to %.*s, which does not lie beside it", PEL_FMT(file)));
+            continue;
+        }
+        pel_name interned = pel_intern(ctx, file.ptr, file.len);
+        pel_map_set(ctx, &s.wanted, PEL_KEY(pel_intern(ctx, tensor.ptr, tensor.len)), PEL_KEY(interned));
+        if (pel_map_set(ctx, &listed, PEL_KEY(interned), 1)) pel_push(ctx, &files, interned);
+    }
+    for (uint32_t i = 0; i < files.n; i++) {
+        s.file = files.at[i];
+        load_shard(&s);
+    }
+    for (uint32_t i = 0; i + 1 < map->items.n; i += 2) {
+        pel_str tensor = map->items.at[i]->text;
+        if (!pel_map_has(&s.found, PEL_KEY(pel_intern(ctx, tensor.ptr, tensor.len))))
+            pel_build_unknown(&builder, tensor, PEL_STR("the index lists it, but its shard has it not"));
+    }
+}
+
+void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    const pel_json_value *root = pel_json_read(ctx, bytes, 0), *map = pel_json_get(root, "weight_map");
+    if (map && map->kind == PEL_J_OBJECT) {
+        load_index(ctx, out, name, map);
+        return;
+    }
+    if (!pel_json_get(root, "networks"))
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "JSON, but neither an index nor a model tree");
+    out->format = PEL_STR("model tree");
+    out->networks = pel_networks_read(ctx, bytes);
+}
