@@ -670,8 +670,11 @@ static uint8_t reach_all(pel_norm *n) {
 /* The first instruction of the covered code's level behind a handler that stood between. */
 static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t g, const uint32_t *to, uint32_t end) {
     uint8_t level = 0;
-    for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !level; i++)
-        if (n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP) level = n->reached[i];
+    for (uint32_t i = 0; i < guard->target; i++) {
+        if (n->ins.at[i].op == PEL_I_NOP || !n->reached[i] || (level && n->reached[i] >= level)) continue;
+        for (uint32_t cover = n->ins.at[i].cover; cover != PEL_NONE; cover = n->guards.at[cover].outer)
+            if (cover == g) level = n->reached[i];
+    }
     uint32_t last = PEL_NONE;
     for (uint32_t i = guard->target; i < n->ins.n; i++)
         if (n->reached[i] == level && n->ins.at[i].op != PEL_I_NOP) return to[i];
@@ -778,7 +781,7 @@ void pel_canon_finish(pel_canon *canon) {
     for (uint32_t i = 0; i < canon->n; i++) {
         pel_ins *ins = &canon->at[i];
         if (ins->target != PEL_NONE) {
-            canon->target_of[ins->target]++;
+            canon->target_of[ins->target] += ins->op != PEL_I_JUMP || !ins->sub;
             canon->at[ins->target].is_target = true;
         }
         for (uint32_t g = ins->cover; g != PEL_NONE; g = canon->guards[g].outer) {

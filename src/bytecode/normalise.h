@@ -68,7 +68,7 @@
     X(RETURN, none) /* flag: a constant that has no instruction of its own */                                          \
     X(RAISE, arg)                                                                                                      \
     X(RERAISE, none)                                                                                                   \
-    X(JUMP, jump) /* flag: surely a `continue` */                                                                      \
+    X(JUMP, jump) /* flag: surely a `continue`; sub 1: another one with the same target stands for it, too */          \
     X(PJF, jump)  /* pop, jump if false; true; None; not None */                                                       \
     X(PJT, jump)                                                                                                       \
     X(PJN, jump)                                                                                                       \

@@ -133,8 +133,144 @@ static void fold_matches(pel_norm *n) {
     }
 }
 
+/* ---- except* ---- */
+
+static void drop(pel_norm *n, uint32_t i) {
+    n->ins.at[i].op = PEL_I_NOP;
+    n->ins.at[i].target = PEL_NONE;
+}
+
+static void become(pel_norm *n, uint32_t i, pel_iop op, uint32_t target) {
+    pel_ins *ins = &n->ins.at[i];
+    ins->op = (uint8_t)op;
+    ins->target = target;
+    ins->name = NULL;
+    ins->arg = ins->sub = 0;
+    ins->flag = false;
+}
+
+/* From the list that collects what is raised to the test of the first type: EXC; list, exception. */
+static uint32_t drop_group_list(pel_norm *n, uint32_t exc) {
+    uint32_t at[3] = { pel_norm_next(n, exc) };
+    at[1] = pel_norm_next(n, at[0]);
+    at[2] = pel_norm_next(n, at[1]);
+    bool list_first = pel_norm_op(n, at[0]) == PEL_I_BUILD && pel_norm_op(n, at[1]) == PEL_I_COPY;
+    bool copy_first = pel_norm_op(n, at[0]) == PEL_I_COPY && pel_norm_op(n, at[1]) == PEL_I_BUILD &&
+                      pel_norm_op(n, at[2]) == PEL_I_SWAP;
+    if (!list_first && !copy_first) pel_norm_fail(n, exc, "an except* of unknown shape");
+    for (int k = 0; k < (list_first ? 2 : 3); k++) drop(n, at[k]);
+    return pel_norm_skip(n, at[0]);
+}
+
+/* The end of an except* statement: what is left and what was raised on the way is raised again, or the handler is done.
+ * Returns where it goes on then; only RERAISE stays. */
+static uint32_t drop_group_end(pel_norm *n, uint32_t raise, uint32_t *reraise) {
+    uint32_t at[9] = { raise };
+    for (int k = 1; k < 5; k++) at[k] = pel_norm_next(n, at[k - 1]);
+    bool known = pel_norm_op(n, at[1]) == PEL_I_COPY && pel_norm_op(n, at[2]) == PEL_I_PJNN &&
+                 pel_norm_op(n, at[3]) == PEL_I_POP && pel_norm_op(n, at[4]) == PEL_I_POP_EXC;
+    if (!known) pel_norm_fail(n, raise, "an except* of unknown shape");
+    uint32_t goes_on = pel_norm_next(n, at[4]);
+    if (pel_norm_op(n, goes_on) == PEL_I_JUMP) goes_on = n->ins.at[goes_on].target;
+    at[5] = pel_norm_skip(n, n->ins.at[at[2]].target);
+    at[6] = pel_norm_next(n, at[5]);
+    at[7] = pel_norm_next(n, at[6]);
+    known = pel_norm_op(n, at[5]) == PEL_I_SWAP && pel_norm_op(n, at[6]) == PEL_I_POP_EXC &&
+            pel_norm_op(n, at[7]) == PEL_I_RERAISE;
+    if (!known) pel_norm_fail(n, raise, "an except* of unknown shape");
+    for (int k = 0; k < 7; k++) drop(n, at[k]);
+    *reraise = at[7];
+    return goes_on;
+}
+
+static bool is_raised_end(const pel_norm *n, uint32_t i) {
+    uint32_t pop = pel_norm_prev(n, i), append = pop == PEL_NONE ? PEL_NONE : pel_norm_prev(n, pop);
+    if (append != PEL_NONE && n->ins.at[pop].op == PEL_I_APPEND && n->ins.at[pop].arg == 1) {
+        pop = append; /* with what is left */
+        append = pel_norm_prev(n, pop);
+    }
+    return append != PEL_NONE && n->ins.at[pop].op == PEL_I_POP && n->ins.at[append].op == PEL_I_APPEND &&
+           n->ins.at[append].arg == 3;
+}
+
+/* The last jump from a clause to the next one, which begins at `next`, or to the end with what is left; all other ways
+ * there lead to it afterwards. PEL_NONE if the clause always raises. */
+static uint32_t clause_end(pel_norm *n, uint32_t from, uint32_t no, uint32_t next) {
+    uint32_t found = PEL_NONE, end = pel_norm_op(n, next) == PEL_I_APPEND ? pel_norm_next(n, next) : PEL_NONE;
+    uint32_t limit = no;
+    for (uint32_t i = from; i < no; i++) /* what stands behind is only passed through */
+        if (n->ins.at[i].op == PEL_I_JUMP && is_raised_end(n, i)) limit = i;
+    for (uint32_t i = from; i < limit; i++) {
+        const pel_ins *ins = &n->ins.at[i];
+        if (ins->op != PEL_I_JUMP || is_raised_end(n, i)) continue;
+        uint32_t to = pel_norm_resolve(n, ins->target), before = pel_norm_prev(n, i);
+        if (to == next) found = i;
+        if (to == end && before != PEL_NONE && n->ins.at[before].op == PEL_I_APPEND) found = before;
+    }
+    if (found == PEL_NONE) return found;
+    for (uint32_t i = from; i < no; i++) {
+        uint32_t to = n->ins.at[i].target;
+        if (to != PEL_NONE && i != found && n->ins.at[i].op != PEL_I_NOP && pel_norm_resolve(n, to) == next)
+            n->ins.at[i].target = found;
+    }
+    return found;
+}
+
+/* name = None; del name, before the end of a clause */
+static void drop_name(pel_norm *n, uint32_t end) {
+    uint32_t gone = pel_norm_prev(n, end), store = gone == PEL_NONE ? PEL_NONE : pel_norm_prev(n, gone);
+    uint32_t none = store == PEL_NONE ? PEL_NONE : pel_norm_prev(n, store);
+    if (none == PEL_NONE || n->ins.at[gone].op != PEL_I_DELETE || n->ins.at[store].op != PEL_I_STORE) return;
+    if (n->ins.at[gone].name != n->ins.at[store].name || !pel_norm_is_none(n, none)) return;
+    drop(n, none);
+    drop(n, store);
+    drop(n, gone);
+}
+
+/* One handler of except* -> the form of except: a clause that is done pops the exception and goes on behind the
+ * statement, whereas in truth the next clause has its turn with what is left of the group. */
+static void fold_group(pel_norm *n, uint32_t exc) {
+    uint32_t at = drop_group_list(n, exc), last_match = PEL_NONE;
+    PEL_VEC(uint32_t) ends = { 0 }; /* jumps at the end of clauses */
+    for (;;) {
+        while (at < n->ins.n && may_name_type(n->ins.at[at].op)) at = pel_norm_next(n, at);
+        if (pel_norm_op(n, at) != PEL_I_EXC_MATCH || !n->ins.at[at].sub) break;
+        uint32_t copied = pel_norm_next(n, at), jump = pel_norm_next(n, copied);
+        if (pel_norm_op(n, copied) != PEL_I_COPY || pel_norm_op(n, jump) != PEL_I_PJN)
+            pel_norm_fail(n, at, "an except* of unknown shape");
+        uint32_t no = pel_norm_skip(n, n->ins.at[jump].target), next = pel_norm_next(n, no);
+        if (no <= jump || pel_norm_op(n, no) != PEL_I_POP) pel_norm_fail(n, at, "an except* of unknown shape");
+        drop(n, copied);
+        drop(n, jump);
+        n->ins.at[at].target = next;
+        last_match = at;
+        uint32_t leave = clause_end(n, jump, no, next);
+        if (leave != PEL_NONE) {
+            for (uint32_t i = leave + 1; i < no; i++) drop(n, i); /* what is done when the clause raises */
+            drop_name(n, leave);
+            become(n, leave, PEL_I_POP_EXC, PEL_NONE);
+            become(n, no, PEL_I_JUMP, PEL_NONE);
+            pel_push(n->ctx, &ends, no);
+        } else
+            drop(n, no);
+        at = next;
+    }
+    if (last_match == PEL_NONE || pel_norm_op(n, at) != PEL_I_APPEND) pel_norm_fail(n, exc, "an except* without clauses");
+    uint32_t raise = pel_norm_next(n, at), reraise = PEL_NONE;
+    drop(n, at);
+    if (pel_norm_op(n, raise) != PEL_I_GROUP_RAISE) pel_norm_fail(n, at, "an except* that does not end");
+    uint32_t goes_on = drop_group_end(n, raise, &reraise);
+    n->ins.at[last_match].target = reraise;
+    for (uint32_t i = 0; i < ends.n; i++) {
+        n->ins.at[ends.at[i]].target = goes_on;
+        n->ins.at[ends.at[i]].sub = i > 0; /* there was one jump, not many */
+    }
+}
+
 void pel_norm_guards(pel_norm *n) {
     fold_matches(n);
+    for (uint32_t i = 0; i < n->ins.n; i++)
+        if (n->ins.at[i].op == PEL_I_EXC && pel_norm_guard_kind(n, i) == PEL_G_GROUP) fold_group(n, i);
     if (n->old)
         pel_norm_blocks(n);
     else {

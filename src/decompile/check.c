@@ -457,7 +457,8 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     }
     case PEL_With:
     case PEL_AsyncWith: return with(c, stmt, 0, next);
-    case PEL_Try: return try(c, stmt, next);
+    case PEL_Try:
+    case PEL_TryStar: return try(c, stmt, next); /* in the form of except */
     case PEL_Match: return match(c, stmt, next);
     case PEL_Import:
     case PEL_ImportFrom: {

@@ -151,9 +151,10 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
         next = guard->stood < r->end ? guard->stood : r->end;
     }
     pel_node *node = pel_node_new(l->ctx, PEL_Try);
-    bool merge = body.out.n == 1 && body.out.at[0]->kind == PEL_Try && !body.out.at[0]->Try.finalbody.n;
+    pel_node *inner = body.out.n == 1 ? body.out.at[0] : NULL;
+    bool merge = inner && (inner->kind == PEL_Try || inner->kind == PEL_TryStar) && !inner->Try.finalbody.n;
     if (merge)
-        node->Try = body.out.at[0]->Try;
+        node = inner;
     else
         node->Try.body = with_pass(l, body.out);
     node->Try.finalbody = with_pass(l, final.out);
@@ -176,7 +177,6 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     l->open[g] = true;
     if (guard->kind == PEL_G_WITH) pel_lift_fail(l, at, "a `with` handler without its statement");
     if (guard->kind == PEL_G_FINALLY) return read_finally(l, r, s, at, guard);
-    if (guard->kind == PEL_G_GROUP) pel_lift_fail(l, at, "except* is not supported");
     exits out = { 0 };
     uint32_t start = r->start;
     pel_nodes handlers = read_clauses(l, r, s, guard, &out);
@@ -199,7 +199,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             to_fall = true;
     }
     bool stood = guard->stood != PEL_NONE;
-    if (stood && l->c->else_first) after = guard->stood < r->end ? guard->stood : r->end;
+    if (stood && l->c->else_first && guard->kind != PEL_G_GROUP) after = guard->stood < r->end ? guard->stood : r->end;
     uint32_t limit = after != PEL_NONE ? after : r->end;
     if (stood && guard->stood < limit) limit = guard->stood;
     uint32_t body_to = body_end(l, at, end, limit);
@@ -210,7 +210,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     pel_region_begin(l, &body, &w);
     uint32_t next = pel_read_range(l, &body, &w, at);
 
-    pel_node *node = pel_node_new(l->ctx, PEL_Try);
+    pel_node *node = pel_node_new(l->ctx, guard->kind == PEL_G_GROUP ? PEL_TryStar : PEL_Try);
     node->Try.body = with_pass(l, body.out);
     bool has_else = false;
     if (after != PEL_NONE && after > next) {
@@ -241,6 +241,10 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             falls = falls || (at_end && resolved == r->fall);
             bool jumps = l->c->at[exit].op == PEL_I_JUMP;
             if (falls) {
+            } else if (guard->kind == PEL_G_GROUP) { /* nothing else leaves such a handler */
+                if (completes || (tail != PEL_NONE && !pel_same_run(l, tail, label)))
+                    pel_lift_fail(l, exit, "handlers of except* that go on in two ways");
+                tail = label;
             } else if (r->loop && label == r->loop->head) {
                 pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
             } else if (r->loop && jumps && leaves_loop(r->loop, label)) {
