@@ -173,6 +173,14 @@ static void second_half(pel_norm *n, const pel_insn *in) {
     n->ins.at[n->ins.n - 1].offset++;
 }
 
+/* The namespace in which a name is looked up first lies on the stack: a class's own, or that of the class around. */
+static void drop_namespace(pel_norm *n) {
+    pel_ins *last = n->ins.n ? &n->ins.at[n->ins.n - 1] : NULL;
+    if (!last) return;
+    bool is_cell = last->op == PEL_I_LOAD && last->sub == PEL_DEREF && pel_name_is(last->name, "__classdict__");
+    if (last->op == PEL_I_LOCALS || is_cell) last->op = PEL_I_NOP;
+}
+
 static void translate(pel_norm *n, const pel_insn *in) {
     const traits *t = &traits_of[n->insns->code->version];
     switch ((pel_op)in->op) {
@@ -231,13 +239,13 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_LOAD_FAST_AND_CLEAR: add_name(n, PEL_I_LOAD_CLEAR, in, PEL_FAST); break;
     case PEL_OP_LOAD_DEREF: add_name(n, PEL_I_LOAD, in, PEL_DEREF); break;
     case PEL_OP_LOAD_CLASSDEREF: add_name(n, PEL_I_LOAD, in, PEL_CLASS_DEREF); break;
-    case PEL_OP_LOAD_FROM_DICT_OR_DEREF: /* what LOAD_LOCALS pushed is under it */
-        if (n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_LOCALS) n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
+    case PEL_OP_LOAD_FROM_DICT_OR_DEREF:
+        drop_namespace(n);
         add_name(n, PEL_I_LOAD, in, PEL_CLASS_DEREF);
         n->ins.at[n->ins.n - 1].flag = true;
         break;
     case PEL_OP_LOAD_FROM_DICT_OR_GLOBALS:
-        if (n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_LOCALS) n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
+        drop_namespace(n);
         add_name(n, PEL_I_LOAD, in, PEL_NAME);
         n->ins.at[n->ins.n - 1].flag = true;
         break;
@@ -631,6 +639,12 @@ static bool reach_dead(pel_norm *n, uint8_t level) {
     return any;
 }
 
+static bool is_covered(const pel_norm *n, uint32_t i, uint32_t guard) {
+    uint32_t g = n->ins.at[i].cover;
+    while (g != PEL_NONE && g != guard) g = n->guards.at[g].outer;
+    return g == guard;
+}
+
 /* Level by level: each handler is one deeper than what it covers. */
 static uint8_t reach_all(pel_norm *n) {
     n->reached = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint8_t);
@@ -649,7 +663,7 @@ static uint8_t reach_all(pel_norm *n) {
                 if (guard->first != PEL_NONE) continue;
                 bool used = false;
                 for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !used; i++) {
-                    used = n->reached[i] == level && n->ins.at[i].cover == g && n->ins.at[i].op != PEL_I_NOP;
+                    used = n->reached[i] == level && n->ins.at[i].op != PEL_I_NOP && is_covered(n, i, g);
                     if (used) n->within_of[g] = n->ins.at[i].within;
                 }
                 if (!used) continue;
@@ -670,11 +684,8 @@ static uint8_t reach_all(pel_norm *n) {
 /* The first instruction of the covered code's level behind a handler that stood between. */
 static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t g, const uint32_t *to, uint32_t end) {
     uint8_t level = 0;
-    for (uint32_t i = 0; i < guard->target; i++) {
-        if (n->ins.at[i].op == PEL_I_NOP || !n->reached[i] || (level && n->reached[i] >= level)) continue;
-        for (uint32_t cover = n->ins.at[i].cover; cover != PEL_NONE; cover = n->guards.at[cover].outer)
-            if (cover == g) level = n->reached[i];
-    }
+    for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !level; i++)
+        if (n->ins.at[i].op != PEL_I_NOP && is_covered(n, i, g)) level = n->reached[i];
     uint32_t last = PEL_NONE;
     for (uint32_t i = guard->target; i < n->ins.n; i++)
         if (n->reached[i] == level && n->ins.at[i].op != PEL_I_NOP) return to[i];

@@ -105,6 +105,12 @@ typedef enum pel_iop {
         PEL_I_COUNT
 } pel_iop;
 
+/* Arguments of INTRINSIC: what is made of the value on top. */
+enum { PEL_X_TYPEVAR = 7, PEL_X_PARAMSPEC, PEL_X_TYPEVARTUPLE, PEL_X_GENERIC, PEL_X_ALIAS };
+/* Of INTRINSIC2: a name and its bound or constraints, a function and its type parameters, a parameter and its default
+ */
+enum { PEL_X2_BOUND = 2, PEL_X2_CONSTRAINTS, PEL_X2_FUNCTION, PEL_X2_DEFAULT };
+
 typedef enum pel_scope { PEL_FAST, PEL_DEREF, PEL_CLASS_DEREF, PEL_GLOBAL, PEL_NAME } pel_scope;
 typedef enum pel_display {
     PEL_D_TUPLE,

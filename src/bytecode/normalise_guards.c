@@ -255,7 +255,8 @@ static void fold_group(pel_norm *n, uint32_t exc) {
             drop(n, no);
         at = next;
     }
-    if (last_match == PEL_NONE || pel_norm_op(n, at) != PEL_I_APPEND) pel_norm_fail(n, exc, "an except* without clauses");
+    if (last_match == PEL_NONE || pel_norm_op(n, at) != PEL_I_APPEND)
+        pel_norm_fail(n, exc, "an except* without clauses");
     uint32_t raise = pel_norm_next(n, at), reraise = PEL_NONE;
     drop(n, at);
     if (pel_norm_op(n, raise) != PEL_I_GROUP_RAISE) pel_norm_fail(n, at, "an except* that does not end");
@@ -286,17 +287,17 @@ void pel_norm_guards(pel_norm *n) {
     n->cover_from = pel_new_array(n->ctx, (size_t)n->guards.n + 1, uint32_t);
     n->cover_to = pel_new_array(n->ctx, (size_t)n->guards.n + 1, uint32_t);
     memset(n->cover_from, 0xff, n->guards.n * sizeof *n->cover_from);
-    for (uint32_t i = 0; i < n->ins.n; i++) {
-        uint32_t g = n->ins.at[i].cover;
-        if (g == PEL_NONE) continue;
-        if (n->cover_from[g] == PEL_NONE) n->cover_from[g] = i;
-        n->cover_to[g] = i + 1;
-    }
     /* handlers around handlers must end somewhere */
     for (uint32_t g = 0; g < n->guards.n; g++) {
         uint32_t outer = n->guards.at[g].outer;
         for (uint32_t steps = 0; outer != PEL_NONE; outer = n->guards.at[outer].outer)
             if (outer == g || ++steps > n->guards.n)
                 pel_norm_fail(n, n->guards.at[g].target, "handlers that cover themselves");
+    }
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        for (uint32_t g = n->ins.at[i].cover; g != PEL_NONE; g = n->guards.at[g].outer) {
+            if (n->cover_from[g] == PEL_NONE) n->cover_from[g] = i;
+            n->cover_to[g] = i + 1;
+        }
     }
 }

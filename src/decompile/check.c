@@ -481,15 +481,24 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     case PEL_AsyncFunctionDef:
         next = add(c, EV_STORE, stmt->FunctionDef.name, next, PEL_NONE);
         next = calls(c, stmt->FunctionDef.decorator_list.n, next);
-        next = function_parts(c, stmt->FunctionDef.args, stmt->FunctionDef.returns, next);
+        if (stmt->FunctionDef.type_params.n) { /* annotations are within the function that has the parameters */
+            next = add(c, EV_CALL, NULL, next, PEL_NONE);
+            next = values(c, stmt->FunctionDef.args->arguments.kw_defaults, next);
+            next = values(c, stmt->FunctionDef.args->arguments.defaults, next);
+        } else
+            next = function_parts(c, stmt->FunctionDef.args, stmt->FunctionDef.returns, next);
         return values(c, stmt->FunctionDef.decorator_list, next);
     case PEL_ClassDef:
         next = add(c, EV_STORE, stmt->ClassDef.name, next, PEL_NONE);
         next = calls(c, 1 + stmt->ClassDef.decorator_list.n, next);
+        if (stmt->ClassDef.type_params.n) return values(c, stmt->ClassDef.decorator_list, next);
         for (uint32_t i = stmt->ClassDef.keywords.n; i-- > 0;)
             next = value(c, stmt->ClassDef.keywords.at[i]->keyword.value, next);
         next = values(c, stmt->ClassDef.bases, next);
         return values(c, stmt->ClassDef.decorator_list, next);
+    case PEL_TypeAlias:
+        next = add(c, EV_STORE, stmt->TypeAlias.name->Name.id, next, PEL_NONE);
+        return calls(c, stmt->TypeAlias.type_params.n > 0, next);
     case PEL_Break: return c->break_to;
     case PEL_Continue: return c->continue_to;
     default: return next;

@@ -50,7 +50,7 @@ static void read_all(pel_ctx *ctx, void *arg) {
     stack s = { 0 };
     pel_region_begin(l, &whole, &s);
     pel_read_range(l, &whole, &s, 0);
-    pel_check_tree(l, whole.out);
+    if (!l->is_lazy) pel_check_tree(l, whole.out);
     pel_decompile_tidy(l, &whole.out);
     job->body = whole.out;
 }
@@ -334,9 +334,40 @@ static pel_node *fresh(pel_lift *l, const pel_node *old) {
     return node;
 }
 
+pel_node *pel_read_lazy(pel_lift *outer, const pel_code_object *code, uint32_t at) {
+    uint64_t known = pel_map_find(outer->bodies, PEL_KEY(code), 0);
+    if (known) return (pel_node *)(uintptr_t)known;
+    pel_lift_enter(outer, at);
+    pel_lift *l = lift_for(outer, code);
+    reading job = { .l = l };
+    l->is_lazy = true;
+    read_all(l->ctx, &job);
+    pel_node *value = returned(l, job.body, 0);
+    if (!value) pel_lift_fail(outer, at, "a type that is no expression");
+    pel_forget_marks(value);
+    pel_lift_leave(outer);
+    pel_map_set(outer->ctx, outer->bodies, PEL_KEY(code), PEL_KEY(value));
+    return value;
+}
+
+/* The def, class or alias that a function makes and returns which holds its type parameters. */
+static pel_node *read_generic(pel_lift *l) {
+    reading job = { .l = l };
+    l->is_lazy = true;
+    read_all(l->ctx, &job);
+    pel_node *value = job.body.n == 1 ? returned(l, job.body, 0) : NULL;
+    bool made = value && (value->kind == PEL_FunctionDef || value->kind == PEL_AsyncFunctionDef ||
+                          value->kind == PEL_ClassDef || value->kind == PEL_TypeAlias);
+    if (!made) pel_lift_fail(l, 0, "type parameters of nothing");
+    pel_forget_marks(value);
+    value->parens = 0x10; /* until it is called */
+    return value;
+}
+
 static pel_node *read_new(pel_lift *outer, const pel_code_object *code) {
     pel_lift *l = lift_for(outer, code);
     pel_kind kind = comp_kind(code->name);
+    if (pel_is_generic(code)) return read_generic(l);
     if (kind) return read_comp(l, kind);
     if (pel_name_is(code->name, "<lambda>")) return read_lambda(l);
     if (!(code->flags & PEL_CO_OPTIMIZED)) {
@@ -360,6 +391,11 @@ pel_node *pel_read_function(pel_lift *outer, const pel_code_object *code, uint32
     }
     pel_node *node = fresh(outer, (pel_node *)(uintptr_t)known);
     if (at < outer->c->n) node->mark = outer->c->at[at].offset + 1;
+    if (pel_is_generic(code)) {
+        uint64_t inner = pel_map_find(&outer->result->code_of, known, 0);
+        if (inner) pel_map_set(outer->ctx, &outer->result->code_of, PEL_KEY(node), inner);
+        return node;
+    }
     pel_lift *l = lift_for(outer, code);
     switch (node->kind) {
     case PEL_FunctionDef: node->FunctionDef.args = arguments(l); break;

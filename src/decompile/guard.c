@@ -172,6 +172,13 @@ static bool covered_alike(const pel_lift *l, uint32_t outer, uint32_t at) {
     return is_const_return(l, at);
 }
 
+/* Nothing but the end of a path in [from, to). */
+static bool reads_straight(const pel_lift *l, uint32_t from, uint32_t to) {
+    for (uint32_t i = from; i < to; i++)
+        if (pel_ends(&l->c->at[i])) return i + 1 == to;
+    return false;
+}
+
 uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g) {
     const pel_guard *guard = &l->c->guards[g];
     l->open[g] = true;
@@ -213,7 +220,12 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     pel_node *node = pel_node_new(l->ctx, guard->kind == PEL_G_GROUP ? PEL_TryStar : PEL_Try);
     node->Try.body = with_pass(l, body.out);
     bool has_else = false;
-    if (after != PEL_NONE && after > next) {
+    /* what follows, copied to the end of the body, is no else */
+    bool copied = l->c->copies_exits && after != PEL_NONE && after > next && after < r->end &&
+                  pel_same_run(l, next, after) && reads_straight(l, next, after);
+    if (copied) {
+        next = after;
+    } else if (after != PEL_NONE && after > next) {
         node->Try.orelse = pel_read_body(l, r, s, next, after, after < r->end ? after : r->fall);
         next = after;
         has_else = true;
@@ -228,7 +240,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     (void)has_else;
     /* how each handler ends */
     uint32_t tail = body.left_to ? body.left_to : PEL_NONE;
-    bool completes = reaches(l, at, next) || has_else;
+    bool completes = reaches(l, at, next) || has_else || copied;
     for (uint32_t i = 0; i < handlers.n; i++) {
         pel_nodes *list = &handlers.at[i]->ExceptHandler.body;
         uint32_t exit = out.at.at[i];

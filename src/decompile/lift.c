@@ -65,7 +65,13 @@ static pel_node *wrong(pel_lift *l, uint32_t at, const char *what) {
 /* An expression used in another one: what was stored on the way becomes `:=`. */
 pel_node *pel_item_expr(pel_lift *l, item it, uint32_t at) {
     if (it.kind == IT_AUG) return it.node; /* an in-place operator whose result is not stored: only generated code */
+    if (it.kind == IT_SLOT && it.pack->n == 1 && it.pack->star == PEL_NONE && !it.pack->filled) { /* x: *value */
+        pel_node *star = pel_make(l, PEL_Starred, it.pack->at);
+        star->Starred.value = pel_item_expr(l, it.pack->source, at);
+        return star;
+    }
     if (it.kind != IT_EXPR || !it.node) return wrong(l, at, "something is used that is no value");
+    if (pel_kinds[it.node->kind].class == PEL_TYPE_PARAM) return it.node; /* stored under its own name */
     if (it.chain) return wrong(l, at, "a chained comparison is used before its end");
     pel_node *node = it.node;
     if (it.node->kind == PEL_FormattedValue) { /* a string of one part */
@@ -244,7 +250,14 @@ static void store_import(pel_lift *l, pack *p, pel_name target, uint32_t at) {
 }
 
 static bool is_def(const pel_node *node) {
-    return node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef || node->kind == PEL_ClassDef;
+    return node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef || node->kind == PEL_ClassDef ||
+           node->kind == PEL_TypeAlias;
+}
+
+static pel_name def_name(const pel_node *def) {
+    return def->kind == PEL_ClassDef    ? def->ClassDef.name
+           : def->kind == PEL_TypeAlias ? def->TypeAlias.name->Name.id
+                                        : def->FunctionDef.name;
 }
 
 static bool has_pending(const pel_lift *l, const stack *s) {
@@ -311,13 +324,13 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
             l->broken = true;
             return;
         }
+        if (pel_store_hidden(l, &it, target, at)) return;
         if (is_def(it.node)) {
             if (target->kind != PEL_Name || it.targets) {
                 wrong(l, at, "a definition is stored in a way that no statement does");
                 return;
             }
-            pel_name *name = it.node->kind == PEL_ClassDef ? &it.node->ClassDef.name : &it.node->FunctionDef.name;
-            if (*name != target->Name.id) pel_lift_fail(l, at, "a definition is stored under another name");
+            if (def_name(it.node) != target->Name.id) pel_lift_fail(l, at, "a definition is stored under another name");
             it.node->mark = 0;
             pel_lift_emit(l, it.node);
             return;
@@ -400,7 +413,9 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
         return;
     }
     case IT_SILENT:
-        if (target->kind == PEL_Name && pel_name_is(target->Name.id, "__classcell__")) {
+        if (target->kind == PEL_Name &&
+            (pel_name_is(target->Name.id, "__classcell__") || pel_name_is(target->Name.id, "__classdict__") ||
+             pel_name_is(target->Name.id, "__classdictcell__"))) {
             l->unseen[at] = true;
             return;
         }
@@ -669,11 +684,31 @@ static pel_node *class_of(pel_lift *l, pel_nodes args, pel_nodes keywords, uint3
     pel_node *def = args.at[0];
     for (uint32_t i = 2; i < args.n; i++) pel_nodes_push(l->ctx, &def->ClassDef.bases, args.at[i]);
     def->ClassDef.keywords = keywords;
+    pel_finish_generic_class(l, def);
+    return def;
+}
+
+static void add_defaults(pel_lift *l, pel_node *args, pel_node *tuple, uint32_t at);
+static void add_kw_defaults(pel_lift *l, pel_node *args, pel_node *dict, uint32_t at);
+static pel_node *arguments_of(pel_node *def);
+
+/* The function that makes something with type parameters is called, with the defaults if there are any. */
+static pel_node *made_generic(pel_lift *l, pel_node *def, pel_nodes args, uint32_t at) {
+    pel_node *arguments = arguments_of(def);
+    for (uint32_t i = 0; i < args.n; i++) {
+        if (!arguments) return wrong(l, at, "type parameters of a shape that no compiler makes");
+        if (args.at[i]->kind == PEL_Tuple)
+            add_defaults(l, arguments, args.at[i], at);
+        else
+            add_kw_defaults(l, arguments, args.at[i], at);
+    }
+    def->parens = 0;
     return def;
 }
 
 static pel_node *call_of(pel_lift *l, pel_node *func, pel_nodes args, pel_nodes keywords, uint32_t at) {
     if (func->kind == PEL_Comment) return class_of(l, args, keywords, at); /* what BUILD_CLASS pushed */
+    if (is_def(func) && func->parens == 0x10 && !keywords.n) return made_generic(l, func, args, at);
     if (is_open_comp(func) && args.n == 1 && !keywords.n) {
         close_comp(func, args.at[0]);
         return func;
@@ -767,6 +802,7 @@ static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
 /* ---- functions ---- */
 
 static void add_defaults(pel_lift *l, pel_node *args, pel_node *tuple, uint32_t at) {
+    if (tuple->kind == PEL_Name && pel_name_is(tuple->Name.id, ".defaults")) return; /* come with the call */
     if (tuple->kind != PEL_Tuple) {
         wrong(l, at, "defaults that are no tuple");
         return;
@@ -775,6 +811,7 @@ static void add_defaults(pel_lift *l, pel_node *args, pel_node *tuple, uint32_t 
 }
 
 static void add_kw_defaults(pel_lift *l, pel_node *args, pel_node *dict, uint32_t at) {
+    if (dict->kind == PEL_Name && pel_name_is(dict->Name.id, ".kwdefaults")) return;
     if (dict->kind != PEL_Dict) {
         wrong(l, at, "keyword defaults that are no dict");
         return;
@@ -858,7 +895,9 @@ static void function(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
         wrong(l, at, "a function of unknown code");
         return;
     }
-    pel_node *def = pel_read_function(l, code->Constant.value->code, at);
+    bool is_lazy = pel_is_lazy(l, at);
+    pel_node *def = is_lazy ? pel_read_lazy(l, code->Constant.value->code, at)
+                            : pel_read_function(l, code->Constant.value->code, at);
     for (uint32_t part = 8; part > 0; part /= 2)
         if (ins->arg & part) function_part(l, s, def, part, at);
     pel_push_expr(l, s, at, def);
@@ -947,7 +986,12 @@ static void import(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
         wrong(l, at, "an import of unknown shape");
         return;
     }
-    p->level = (int)level->Constant.value->integer.small;
+    int64_t dots = level->Constant.value->integer.small;
+    if (dots < 0 || dots > 1000) {
+        wrong(l, at, "an import of unknown shape");
+        return;
+    }
+    p->level = (int)dots;
     bool is_from = from->kind == PEL_Tuple;
     p->from = is_from ? &pel_true : NULL;
     pel_push(l->ctx, s, (item){ .kind = IT_IMPORT, .at = at, .pack = p });
@@ -1284,7 +1328,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
     }
     case PEL_I_IMPORT_STAR: {
         item it = pel_stack_pop(l, s, at);
-        if (it.kind != IT_IMPORT) pel_lift_fail(l, at, "all names are imported from no module");
+        if (it.kind != IT_IMPORT || it.pack->aliases.n) pel_lift_fail(l, at, "all names are imported from no module");
         pel_nodes_push(l->ctx, &it.pack->aliases, alias_of(l, pel_intern_c(l->ctx, "*"), NULL));
         emit_import_from(l, it.pack);
         if (ins->flag) pel_push(l->ctx, s, (item){ .kind = IT_SILENT, .at = at });
@@ -1322,6 +1366,8 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         break;
     }
     case PEL_I_PRINT: pop(l, s, at); break;
+    case PEL_I_INTRINSIC:
+    case PEL_I_INTRINSIC2: pel_intrinsic(l, s, at); break;
     default: wrong(l, at, "an instruction that has no meaning here");
     }
     return !(l->trial && l->broken);

@@ -6,6 +6,7 @@
  *   guard.c      try and with
  *   match.c      match
  *   place.c      a definition that was moved -> where it stood
+ *   generic.c    type parameters
  *   function.c   a code object -> def, lambda, class, comprehension, module
  *
  * The walk goes once through the layout from left to right. A range is read as statements by a function that knows
@@ -120,6 +121,8 @@ typedef struct pel_lift {
     region *region; /* the one that statements go to */
     bool is_comp;
     bool drop_dead;             /* reads without what nothing reaches */
+    bool is_lazy; /* the code only returns an expression of the code around it */
+    pel_nodes type_params;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
     pel_map *places; /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */
     pel_map *bodies; /* PEL_KEY(code) -> its statements, read once however often the code is tried */
@@ -201,7 +204,17 @@ bool pel_begins_match(const pel_lift *l, uint32_t at);
  */
 uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at);
 
+/* ---- generic.c ---- */
+bool pel_is_generic(const pel_code_object *code);
+bool pel_is_lazy(const pel_lift *l, uint32_t at);
+void pel_intrinsic(pel_lift *l, stack *s, uint32_t at);
+bool pel_store_hidden(pel_lift *l, const item *it, const pel_node *target, uint32_t at);
+void pel_finish_generic_class(pel_lift *l, pel_node *def);
+void pel_forget_marks(pel_node *node);
+
 /* ---- function.c ---- */
+/* What code returns that does nothing else. */
+pel_node *pel_read_lazy(pel_lift *l, const pel_code_object *code, uint32_t at);
 /* def, lambda, class or comprehension for a code object; without defaults, decorators and first iterable. */
 pel_node *pel_read_function(pel_lift *l, const pel_code_object *code, uint32_t at);
 /* for -> comprehension of the display's kind. NULL if the loop does something else. */

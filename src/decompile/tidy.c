@@ -109,7 +109,7 @@ static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
 
 /* What the compiler adds at both ends of a class body. */
 static void class_ends(pel_nodes *body) {
-    static const char *const first[] = { "__module__", "__qualname__", "__firstlineno__" };
+    static const char *const first[] = { "__module__", "__qualname__", "__firstlineno__", "__type_params__" };
     for (uint32_t k = 0; k < PEL_COUNT(first); k++)
         if (body->n && stores_name(body->at[0], first[k])) remove_at(body, 0);
     while (body->n) {
@@ -187,7 +187,7 @@ static void declarations(pel_lift *l, pel_nodes *body) {
 static void unused_names(pel_lift *l) {
     for (uint32_t k = 0; k < l->code->freevars.n; k++) {
         pel_name name = l->code->freevars.at[k];
-        bool used = pel_name_is(name, "__class__") || pel_name_is(name, "__classdict__");
+        bool used = pel_name_is(name, "__class__") || pel_name_is(name, "__classdict__") || name->text[0] == '.';
         for (uint32_t i = 0; i < l->c->n && !used; i++) {
             uint8_t op = l->c->at[i].op;
             used = (op == PEL_I_LOAD || op == PEL_I_STORE || op == PEL_I_DELETE || op == PEL_I_CELL) &&
@@ -237,7 +237,7 @@ static void keep_generator(pel_lift *l, pel_nodes *body) {
 void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
     bool is_lambda = pel_name_is(l->code->name, "<lambda>") && !pel_is_juggled(l->c);
     bool is_class = !(l->code->flags & PEL_CO_OPTIMIZED) && !pel_name_is(l->code->name, "<module>");
-    if (is_lambda || l->is_comp) return;
+    if (is_lambda || l->is_comp || l->is_lazy) return;
     if (is_class)
         class_ends(body);
     else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1)
