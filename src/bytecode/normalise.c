@@ -639,9 +639,10 @@ static bool reach_dead(pel_norm *n, uint8_t level) {
     return any;
 }
 
+/* What nothing reaches counts only where it stands. */
 static bool is_covered(const pel_norm *n, uint32_t i, uint32_t guard) {
     uint32_t g = n->ins.at[i].cover;
-    while (g != PEL_NONE && g != guard) g = n->guards.at[g].outer;
+    while (g != PEL_NONE && g != guard && !n->ins.at[i].dead) g = n->guards.at[g].outer;
     return g == guard;
 }
 
