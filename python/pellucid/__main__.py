@@ -1,4 +1,5 @@
-"""What the program `pellucid` needs a live Python for: python -m pellucid skeleton | tree | sketch | demo."""
+"""What the program `pellucid` needs a live Python for: python -m pellucid skeleton | tree | sketch |
+explain | demo."""
 
 from __future__ import annotations
 
@@ -67,6 +68,12 @@ def make_parser() -> Parser:
     command = add("sketch", "the author's source files, cut to the lines that ran")
     add_model(command)
     command.add_argument("-o", "--output", metavar="DIR", required=True, help="where the files go")
+
+    command = add("explain", "what torch.compile makes of a model, and where it breaks")
+    add_model(command)
+    command.add_argument("-o", "--output", metavar="DIR", help="keep all sources, graphs and guards there")
+    command.add_argument("--html", metavar="FILE", help="write a page instead: the sources side by side, lines matched")
+    command.add_argument("--backend", default="eager", metavar="NAME", help="of torch.compile (eager)")
 
     command = add("demo", "look into a built-in model: its tree, its skeleton, both side by side")
     command.add_argument("-o", "--output", metavar="DIR", default=".", help="where skeleton and page go (here)")
@@ -217,6 +224,26 @@ def run_sketch(options: argparse.Namespace) -> int:
     return FINE
 
 
+def run_explain(options: argparse.Namespace) -> int:
+    from ._compiler import explain
+    progress = Progress()
+    with stdout_kept():
+        progress("building the model")
+        subject = load_subject(options, with_inputs=True)
+        progress("compiling it")
+        made = explain(subject.model, *subject.args, backend=options.backend, folder=options.output, **subject.kwargs)
+        progress.done()
+    if options.html:
+        made.save(options.html)
+    if options.json:
+        print(json.dumps({"graph_breaks": [{"file": file, "line": line, "reason": reason} for file, line, reason in made.graph_breaks],
+                          "recompilations": [{"id": number, "reason": reason} for number, reason in made.recompilations],
+                          "folder": made.folder if options.output else None}))
+    elif not options.html:
+        print(made.text, end="")
+    return FINE
+
+
 def run_demo(options: argparse.Namespace) -> int:
     from ._demo import demo
     return demo(options.output, options.width)
@@ -225,7 +252,8 @@ def run_demo(options: argparse.Namespace) -> int:
 def main(argv: list[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     from ._specs import SpecError
-    run = {"skeleton": run_skeleton, "tree": run_tree, "sketch": run_sketch, "demo": run_demo}[options.command]
+    run = {"skeleton": run_skeleton, "tree": run_tree, "sketch": run_sketch, "explain": run_explain,
+           "demo": run_demo}[options.command]
     try:
         return run(options)
     except SpecError as error:

@@ -129,7 +129,8 @@ def _text_of(session: Session, made: Compilation) -> Iterator[str]:
 
 
 def hints(text: str) -> list[str]:
-    return [" ".join(found.split()) for found in re.findall(r"^\s*(?:Hint|Explanation): (.*)$", text, re.MULTILINE)]
+    found = re.findall(r"^\s*(?:Hint|Explanation): (.*)$", text, re.MULTILINE)
+    return list(dict.fromkeys(" ".join(line.split()) for line in found))
 
 
 # ---- page ----

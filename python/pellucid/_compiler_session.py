@@ -395,7 +395,8 @@ class Session:
     def _add_break(self, made: Compilation, text: str) -> None:
         found = _BREAK.search(text)
         place = (found["file"], int(found["line"])) if found else ("", 0)
-        reason = found["reason"].strip() if found else text.strip().split("\n")[0]
+        said = [line.strip() for line in (text[found.start("reason"):] if found else text).split("\n") if line.strip()]
+        reason = next((line for line in said if not line.endswith(":")), "unknown")  # what announces a reason ends so
         if not any((b.reason, b.file, b.line) == (reason, *place) for b in made.breaks):
             made.breaks.append(Break(reason, *place, text))
 

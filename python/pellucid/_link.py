@@ -94,14 +94,25 @@ def _line_of_def(source: str, code: types.CodeType) -> int:
 _LOADS = {number for name, number in dis.opmap.items() if name.startswith(("LOAD_FAST", "LOAD_CONST")) and "CHECK" not in name}
 
 
+_JUMPS = {number for name, number in dis.opmap.items() if name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE",
+                                                                  "JUMP_BACKWARD_NO_INTERRUPT")}
+
+
 def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Arguments that wait on the stack while other statements run are loaded with those: stepping goes forward only."""
+    """Stepping shows what a reader expects.
+
+    Arguments that wait on the stack while other statements run are loaded with those. A jump at which ways meet belongs
+    to no line, as the compiler has it: it would show the end of the one way to who comes by the other.
+    """
     raw, made = code.co_code, list(rows)
-    for i in range(len(made) - 2, -1, -1):
+    meeting = set(dis.findlabels(raw))
+    for i in range(len(made) - 1, -1, -1):
         offset, line = made[i]
-        following = made[i + 1][1]
+        following = made[i + 1][1] if i + 1 < len(made) else 0
         if raw[offset] in _LOADS and 0 < following < line:
             made[i] = (offset, following)
+        elif raw[offset] in _JUMPS and offset in meeting and i and rows[i - 1][1] == line:
+            made[i] = (offset, 0)
     return made
 
 

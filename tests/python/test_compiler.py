@@ -17,8 +17,7 @@ pellucid = pytest.importorskip("pellucid", reason="the extension is not built fo
 from dynamo_programs import PROGRAMS, run  # noqa: E402
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list as cache_entries  # noqa: E402
 
-FAST = {"plain", "data_if", "break_in_expression", "no_grad_if", "own_context_manager", "try_finally", "closure_written",
-        "keyword_arguments", "module"}
+FAST = {"data_if", "break_in_expression", "no_grad_if", "closure_written"}
 
 
 def some_fast(names):
@@ -109,6 +108,59 @@ def test_every_stage_is_written(backend: str, name: str, tmp_path: pathlib.Path)
         assert run_here & {"aot_inference_graph", "aot_forward_graph"}
         if name == "gradient":
             assert "aot_backward_graph" in run_here
+
+
+def timm_model(name: str, size: int):
+    def make():
+        timm = pytest.importorskip("timm", reason="timm is not installed")
+        return timm.create_model(name, num_classes=10).eval(), (torch.rand(1, 3, size, size),), {}
+
+    return make
+
+
+def hf_model(kind: str, **settings: object):
+    def make():
+        transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+        config = transformers.AutoConfig.for_model(kind, vocab_size=64, **settings)
+        model = transformers.AutoModel.from_config(config).eval()
+        ids = torch.arange(12).reshape(2, 6)
+        return model, (), {"input_ids": ids, **({"decoder_input_ids": ids} if config.is_encoder_decoder else {})}
+
+    return make
+
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+MODELS = {
+    "timm resnet10t": timm_model("resnet10t", 64),
+    "timm vit_tiny_patch16_224": timm_model("vit_tiny_patch16_224", 224),
+    "hf bert": hf_model("bert", **SMALL),
+    "hf llama": hf_model("llama", num_key_value_heads=2, **SMALL),
+    "hf gpt2": hf_model("gpt2", n_embd=32, n_layer=2, n_head=2),
+    "hf t5": hf_model("t5", d_model=32, d_ff=64, num_layers=2, num_heads=2, d_kv=16),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODELS)
+def test_model_is_unchanged(name: str, tmp_path: pathlib.Path, libraries: None) -> None:
+    torch.manual_seed(0)
+    model, arguments, named = MODELS[name]()
+
+    def outputs():
+        torch._dynamo.reset()
+        torch.manual_seed(1)
+        with torch.no_grad():
+            made = torch.compile(model, backend="eager")(*arguments, **named)
+        return [value for value in torch.utils._pytree.tree_leaves(made if isinstance(made, torch.Tensor) else dict(made))
+                if isinstance(value, torch.Tensor)]
+
+    expected = outputs()
+    with Watch() as watch, pellucid.prepare_debug(tmp_path) as session:
+        got = outputs()
+    assert not session.notes
+    assert expected and len(expected) == len(got) and all(map(torch.equal, expected, got))
+    check_linked(watch, session, tmp_path)
+    check_files(tmp_path)
 
 
 # ---- debuggers ----
@@ -251,3 +303,240 @@ def test_debug_stops_under_debugpy(tmp_path: pathlib.Path) -> None:
         assert debugger.stopped_at() == (file, line + 1)
         debugger.go()
         assert "the end" in debugger.finish()
+
+
+# ---- what is found and said ----
+
+def first(x):
+    y = torch.sin(x)
+    torch._dynamo.graph_break()
+    return y * 2
+
+
+def test_what_was_compiled_before_is_found(tmp_path: pathlib.Path) -> None:
+    compiled = torch.compile(first, backend="eager")
+    with Watch() as watch:
+        expected = compiled(torch.ones(3))
+    with Watch() as again, pellucid.prepare_debug(tmp_path) as session:
+        assert torch.equal(compiled(torch.ones(3)), expected)
+    assert not again.seen  # nothing is compiled anew for it
+    assert not session.notes
+    assert len(watch.seen) == 2
+    assert [made.before for made in session.compilations] == [True, True]
+    check_linked(watch, session, tmp_path)
+    check_files(tmp_path)
+    lines = []
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename.startswith(str(tmp_path)):
+            lines.append((os.path.basename(frame.f_code.co_filename), event))
+            return trace
+        return None
+
+    sys.settrace(trace)
+    try:
+        compiled(torch.ones(3))
+    finally:
+        sys.settrace(None)
+    assert ("__transformed_code_0_for_first.py", "line") in lines and ("0_0.01_captured_graph.py", "line") in lines
+
+
+def test_as_a_decorator_and_by_hand(tmp_path: pathlib.Path) -> None:
+    compiled = torch.compile(first, backend="eager")
+
+    @pellucid.prepare_debug(str(tmp_path / "one"), log_bytecode=True)
+    def main():
+        return compiled(torch.ones(3))
+
+    expected = main()
+    names = {path.name for path in (tmp_path / "one").iterdir()}
+    assert {"index.html", "README.txt", "full_code_for_first_0.py", "__transformed_code_0_for_first.py",
+            "__transformed_code_0_for_first.py.original_bytecode.txt"} <= names
+    torch._dynamo.reset()
+    context = pellucid.prepare_debug(tmp_path / "two")
+    context.__enter__()
+    assert torch.equal(compiled(torch.ones(3)), expected)
+    context.__exit__(None, None, None)
+    assert list((tmp_path / "two").glob("__transformed_code*.py"))
+
+
+def test_report_says_why(tmp_path: pathlib.Path) -> None:
+    compiled = torch.compile(first, backend="eager")
+    with pellucid.prepare_debug(tmp_path):
+        compiled(torch.ones(3))
+        compiled(torch.ones(4))
+    text = (tmp_path / "README.txt").read_text()
+    assert "1 function, 1 resume function, 4 compilations" in text
+    assert "torch._dynamo.graph_break()" in text or "graph_break" in text
+    line = first.__code__.co_firstlineno + 2
+    assert f"graph break at test_compiler.py:{line}" in text and "goes on in [1/0]" in text
+    assert "compiled again, for a guard failed: 0/0: tensor 'x' size mismatch at index 0. expected 3, actual 4" in text
+    guards = (tmp_path / "00_first" / "0_0.00_guards.py").read_text()
+    assert "tensor_is(x, type='Tensor', dtype=torch.float32" in guards and "size=[3]" in guards
+    assert "torch.sin(l_x_)" in (tmp_path / "00_first" / "0_0.01_captured_graph.py").read_text()
+    assert "y = torch.sin(x)" in (tmp_path / "00_first" / "original.py").read_text()
+
+
+def test_an_error_of_ours_stays_ours(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pellucid import _compiler_session as module
+
+    def fail(*arguments, **named):
+        raise ZeroDivisionError("ours")
+
+    for name in ("listing", "annotated", "source_of"):
+        monkeypatch.setattr(module, name, fail)
+    with pellucid.prepare_debug(tmp_path) as session:
+        result = torch.compile(first, backend="eager")(torch.ones(3))
+    assert torch.equal(result, first(torch.ones(3)))
+    assert any("ZeroDivisionError" in note for note in session.notes)
+    assert "ZeroDivisionError" in (tmp_path / "README.txt").read_text()
+
+
+def test_code_without_structure_is_stepped_by_instruction(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pellucid import _link
+
+    def fail(*arguments, **named):
+        raise ValueError("no structure")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_link, "decompile_code", fail)
+        with Watch() as watch, pellucid.prepare_debug(tmp_path) as session:
+            compiled = torch.compile(first, backend="eager")
+            compiled(torch.ones(3))
+    check_files(tmp_path)
+    assert len(watch.seen) == 2 and all(made.linked and not made.complete for made in session.compilations)
+    assert "is shown as instructions" in (tmp_path / "README.txt").read_text()
+    lines = []
+
+    def trace(frame, event, argument):
+        if os.path.basename(frame.f_code.co_filename).startswith("__transformed"):
+            lines.append(frame.f_lineno)
+            return trace
+        return None
+
+    sys.settrace(trace)
+    try:
+        compiled(torch.ones(3))
+    finally:
+        sys.settrace(None)
+    text = (tmp_path / "__transformed_code_0_for_first.py").read_text().splitlines()
+    assert any("LOAD_FAST" in text[line - 1] for line in lines)
+
+
+def test_missing_parts_of_torch_are_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pellucid import _compiler_compat as compat
+    real = compat._find
+    monkeypatch.setattr(compat, "_find", lambda path: None if "trace_log" in path or "set_stance" in path else real(path))
+    with pellucid.prepare_debug(tmp_path) as session:
+        torch.compile(first, backend="eager")(torch.ones(3))
+    check_files(tmp_path)
+    assert all(made.linked for made in session.compilations) and len(session.compilations) == 2
+    assert "no graphs, guards, graph breaks" in (tmp_path / "README.txt").read_text()
+    monkeypatch.setattr(compat, "_find", lambda path: None)
+    with pytest.raises(RuntimeError, match="register_bytecode_hook"):
+        pellucid.prepare_debug(tmp_path).__enter__()
+
+
+def test_explain(tmp_path: pathlib.Path) -> None:
+    made = pellucid.explain(first, torch.ones(3), more=[(torch.ones(3),), (torch.ones(4),)], folder=tmp_path)
+    assert str(made) == made.text
+    line = first.__code__.co_firstlineno + 2
+    assert [(os.path.basename(file), at) for file, at, _ in made.graph_breaks] == [("test_compiler.py", line)]
+    assert made.recompilations[0] == ("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 4")
+    assert "2 times, 1 cache hit" in made.text
+    matched = [row.split("|") for row in made.text.splitlines() if row.count("|") == 2]
+    assert any("y = torch.sin(x)" in row[0] and "= L_x_" in row[2] for row in matched)
+    made.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!doctype html>") and f"data-u='{line - 1}'" in page
+    assert "<iframe" in made._repr_html_()
+
+
+def test_explain_a_compiled_function() -> None:
+    compiled = torch.compile(first, backend="eager")
+    compiled(torch.ones(3))
+    made = pellucid.explain(compiled, torch.ones(3))
+    assert "compiled before" in made.text and not made.recompilations
+    assert pellucid.explain(torch.nn.Linear(3, 3), torch.ones(1, 3)).graph_breaks == []
+
+
+def test_install_writes_to_torchs_log() -> None:
+    program = """
+        import logging, torch, pellucid
+        pellucid.install()
+        pellucid.install()
+        torch._logging.set_logs(bytecode=True)
+        def f(x):
+            return torch.sin(x) + 1
+        torch.compile(f, backend="eager")(torch.ones(2))
+        pellucid.uninstall()
+        pellucid.uninstall()
+        def g(x):
+            return torch.cos(x) + 1
+        torch.compile(g, backend="eager")(torch.ones(2))
+        """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("DECOMPILED SOURCE") == 1 and "def f(x):" in done.stderr
+
+
+# ---- linking ----
+
+def loops(n):
+    total = 0
+    for i in range(n):
+        if i % 2:
+            total += i
+    return [total, *(i for i in range(2))]
+
+
+def test_link(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "loops.py"
+    code = pellucid.link(loops.__code__, path)
+    assert code.co_code == loops.__code__.co_code and code.co_consts == loops.__code__.co_consts
+    assert code.co_filename == str(path)
+    function = type(loops)(code, globals())
+    assert function(4) == loops(4) == [4, 0, 1]
+    seen = []
+
+    def trace(frame, event, argument):
+        if frame.f_code is code:
+            seen.append((event, frame.f_lineno))
+            return trace
+        return None
+
+    sys.settrace(trace)
+    try:
+        function(2)
+    finally:
+        sys.settrace(None)
+    text = path.read_text().splitlines()
+    assert seen[0] == ("call", 1)
+    ran = [text[line - 1].strip() for event, line in seen if event == "line"]
+    assert ran[:4] == ["total = 0", "for i in range(n):", "if i % 2:", "for i in range(n):"]
+    with pytest.raises(TypeError):
+        pellucid.link(loops, path)
+
+
+def test_line_tables() -> None:
+    import random
+
+    from pellucid._pellucid import encode_lines
+    chance = random.Random(7)
+    code = compile("\n".join(f"x{i} = f(y[{i}], *z)" for i in range(400)), "<text>", "exec")
+    size = len(code.co_code)
+    for _ in range(200):
+        rows = [(at, chance.choice([0, 1, 2, 300, 70_000, at + 1])) for at in range(0, size, 2) if chance.random() < 0.2]
+        start = chance.choice([1, 5000])
+        made = code.replace(co_firstlineno=start, co_linetable=encode_lines(start, size, rows))
+        wanted, line, lines = [], 0, dict(rows)
+        for at in range(0, size, 2):
+            line = lines.get(at, line)
+            wanted.append(line or None)
+        got = [line for begin, end, line in made.co_lines() for _ in range(begin, end, 2)]
+        assert got == wanted
+    for rows in ([(4, 1), (2, 1)], [(3, 1)], [(size + 2, 1)]):
+        with pytest.raises(pellucid.Error):
+            encode_lines(1, size, rows)
+    with pytest.raises(TypeError):
+        encode_lines(1, size, [4])

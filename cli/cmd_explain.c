@@ -1,0 +1,24 @@
+#include "cli.h"
+
+static const cli_option options[] = {
+    { 'o', "output", "DIR", "keep all sources, graphs and guards there", NULL },
+    { 0, "html", "FILE", "write a page instead: the three sources side by side, lines matched", NULL },
+    { 0, "backend", "NAME", "of torch.compile: eager (the default), aot_eager, inductor or another", NULL },
+    CLI_OPTION_MODEL,
+    CLI_OPTION_END,
+};
+
+const cli_command cli_cmd_explain = {
+    .name = "explain",
+    .operands = "SPEC",
+    .summary = "say what torch.compile makes of a model, and where it breaks",
+    .about = "Builds the model that SPEC names (see `pellucid help skeleton`), compiles and calls it, and\n"
+             "reports what was compiled, where the graph broke and why, and what was compiled again;\n"
+             "then the source as written, what Dynamo generated and the graph, side by side. From\n"
+             "Python: pellucid.explain, and pellucid.prepare_debug to step through it in a debugger.",
+    .example = "$ pellucid explain timm:resnet18 --html explained.html",
+    .options = options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = cli_run_python,
+};
