@@ -176,9 +176,10 @@ typedef struct pel_synth {
     pel_map old_objects;  /* identity -> 1 */
     pel_map written;      /* class and attribute -> 1; class of an object that is no module -> 1 */
     pel_map attribute_taint;
-    pel_map cell_taint; /* code and name -> taint */
-    pel_map unwritable; /* nodes that name an object without a literal -> 1 */
-    pel_map split;      /* activation -> part */
+    pel_map cell_taint;    /* code and name -> taint */
+    pel_map unwritable;    /* nodes that name an object without a literal -> 1 */
+    pel_map whole_numbers; /* comparisons of whole numbers, in every lane -> 1 */
+    pel_map split;         /* activation -> part */
     pel_hook_list hooks;
     pel_map hook_of; /* activation of a hook -> it */
     pel_map hooked;  /* activation of a forward -> its pel_hook_list */
@@ -314,6 +315,7 @@ void pel_write_records(pel_synth *s);
 
 /* ---- link.c, dead.c, results.c, tidy.c ---- */
 void pel_link_all(pel_synth *s);
+const char *pel_mode_of(const pel_node *decorator);
 static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
     return (pel_link *)(uintptr_t)pel_map_find(&s->link_of, PEL_KEY(node), 0);
 }
@@ -328,5 +330,10 @@ void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *a
 void pel_tidy_group(pel_synth *s, pel_group *group);
 /* Tuples that functions return lose the parts that every caller throws away. active: links whose calls are reached. */
 bool pel_drop_results(pel_synth *s, const bool *reached);
+/* Second names for what has one go; so do assertions that compare a whole number with itself. */
+bool pel_drop_copies(pel_synth *s, pel_group *group);
+bool pel_decide_assertions(pel_synth *s, pel_group *group);
+/* Functions whose results nobody wants are written where they are called, if that is one place. */
+bool pel_splice(pel_synth *s, const bool *reached, const bool *active);
 
 #endif

@@ -579,6 +579,14 @@ static pel_val *eval_unary(pel_walk *w, pel_front front, pel_node *node) {
 /* Whether it could be None with other data: then even `is None` asks the data. */
 static bool maybe_none(const pel_val *val) { return val->taint && val->taint != &pel_tainted_some; }
 
+static bool are_whole_numbers(const pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_INT) return false;
+    }
+    return front.n > 0;
+}
+
 static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *left = pel_eval(w, front, node->Compare.left);
     pel_node *text = pel_shallow(w, node);
@@ -593,6 +601,8 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
         pel_val *right = pel_eval(w, going, node->Compare.comparators.at[k]);
         take(val, right);
         pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
+        if (node->Compare.ops.n == 1 && are_whole_numbers(w, going, left) && are_whole_numbers(w, going, right))
+            pel_map_set(w->ctx, &w->s->whole_numbers, PEL_KEY(text), 1);
         bool right_dynamic = pel_dynamic(w, going, right), right_tainted = maybe_none(right);
         dynamic |=
             pel_is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;

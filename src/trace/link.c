@@ -454,23 +454,27 @@ static pel_program_class *program_class(pel_synth *s, pel_id class) {
     return row;
 }
 
-/* Decorators that set a mode of torch around the function: they leave no activation of their own. */
-static void keep_modes(pel_synth *s, const pel_node *author, pel_node *def) {
+/* The mode of torch that a decorator sets around the function, NULL if it sets none. It leaves no activation of its
+ * own.
+ */
+const char *pel_mode_of(const pel_node *decorator) {
     static const char *const modes[] = { "no_grad", "enable_grad", "inference_mode" };
+    const pel_node *name = decorator->kind == PEL_Call ? decorator->Call.func : decorator;
+    if (decorator->kind == PEL_Call && (decorator->Call.args.n || decorator->Call.keywords.n)) return NULL;
+    pel_name last = name->kind == PEL_Attribute ? name->Attribute.attr : name->kind == PEL_Name ? name->Name.id : NULL;
+    for (size_t k = 0; k < PEL_COUNT(modes); k++)
+        if (pel_name_is(last, modes[k])) return modes[k];
+    return NULL;
+}
+
+static void keep_modes(pel_synth *s, const pel_node *author, pel_node *def) {
     if (!author || author->kind != PEL_FunctionDef) return;
     for (uint32_t i = 0; i < author->FunctionDef.decorator_list.n; i++) {
-        const pel_node *node = author->FunctionDef.decorator_list.at[i];
-        const pel_node *name = node->kind == PEL_Call ? node->Call.func : node;
-        if (node->kind == PEL_Call && (node->Call.args.n || node->Call.keywords.n)) continue;
-        pel_name last = name->kind == PEL_Attribute ? name->Attribute.attr
-                        : name->kind == PEL_Name    ? name->Name.id
-                                                    : NULL;
-        for (size_t k = 0; k < PEL_COUNT(modes); k++) {
-            if (!pel_name_is(last, modes[k])) continue;
-            pel_node *mode = pel_library_expression(s->ctx, s->program, pel_format(s->ctx, "torch.%s", modes[k]));
-            pel_nodes_push(s->ctx, &def->FunctionDef.decorator_list,
-                           pel_make_call(s->ctx, mode, (pel_nodes){ 0 }, (pel_nodes){ 0 }));
-        }
+        const char *name = pel_mode_of(author->FunctionDef.decorator_list.at[i]);
+        if (!name) continue;
+        pel_node *mode = pel_library_expression(s->ctx, s->program, pel_format(s->ctx, "torch.%s", name));
+        pel_nodes_push(s->ctx, &def->FunctionDef.decorator_list,
+                       pel_make_call(s->ctx, mode, (pel_nodes){ 0 }, (pel_nodes){ 0 }));
     }
 }
 
@@ -693,12 +697,21 @@ void pel_link_all(pel_synth *s) {
         find_effects(s);
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
         for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
+        for (uint32_t i = 0; i < s->groups.n; i++) {
+            if (s->groups.at[i]->in_place) continue;
+            changed |= pel_drop_copies(s, s->groups.at[i]);
+            changed |= pel_decide_assertions(s, s->groups.at[i]);
+        }
         for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);
         inlining in = { .s = s };
         for (uint32_t i = 0; i < s->groups.n; i++)
             for (uint32_t k = 0; k < s->groups.at[i]->body.n; k++) inline_calls(&in, &s->groups.at[i]->body.at[k]);
         changed |= in.changed;
         if (!changed) changed = pel_drop_results(s, find_reached(s).seen);
+        if (!changed) {
+            reach now = find_reached(s);
+            changed = pel_splice(s, now.seen, now.active);
+        }
     } while (changed && ++rounds < 200);
     reach r = find_reached(s);
     name_functions(s, &r);

@@ -1,0 +1,250 @@
+/* Functions that are called from one place, for what they assert or change and not for a result: their statements are
+ * written there. What specialisation leaves of checks and of masks that nobody needs reads as a few assertions then,
+ * and not as a chain of functions that return None. */
+#include "trace/lanes.h"
+
+typedef struct splicer {
+    pel_synth *s;
+    const bool *active;     /* per link: its call is reached */
+    uint32_t *n_calls;      /* per group: reached links that lead to it */
+    const bool *calls_back; /* per group: torch calls something back below it */
+    pel_group *caller;
+    bool changed;
+} splicer;
+
+/* ---- names ---- */
+
+typedef struct name_use {
+    const pel_synth *s;
+    pel_name name;
+    uint32_t reads, stores;
+} name_use;
+
+static void see_use(void *arg, pel_node **slot) {
+    name_use *u = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Name && node->Name.id == u->name) {
+        u->reads += node->Name.ctx == PEL_Load;
+        u->stores += node->Name.ctx != PEL_Load;
+    }
+    if (node->kind == PEL_FunctionDef && node->FunctionDef.name == u->name) u->stores++;
+    pel_each_part(u->s, *slot, see_use, u);
+}
+
+static name_use uses_in(const pel_synth *s, const pel_group *group, pel_name name) {
+    name_use u = { .s = s, .name = name };
+    for (uint32_t i = 0; i < group->body.n; i++) see_use(&u, &group->body.at[i]);
+    return u;
+}
+
+static bool is_param(const pel_group *group, pel_name name) {
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].name == name && !group->params[p].dead) return true;
+    return false;
+}
+
+/* ---- whether a function may be spliced ---- */
+
+typedef struct fitness {
+    splicer *sp;
+    const pel_group *target;
+    const pel_link *link;
+    bool fits;
+} fitness;
+
+static bool is_given(const fitness *f, pel_name name) {
+    const pel_group *target = f->target;
+    for (uint32_t p = 0; p < target->n_params; p++)
+        if (!target->params[p].dead && target->params[p].name == name) return true;
+    return false;
+}
+
+/* No returns but the last statement, no scopes of their own, no name that means something else at the call. */
+static void see_statement(void *arg, pel_node **slot) {
+    fitness *f = arg;
+    const pel_node *node = *slot;
+    const pel_group *caller = f->sp->caller;
+    switch (node->kind) {
+    case PEL_Return:
+    case PEL_FunctionDef:
+    case PEL_Lambda:
+    case PEL_ListComp:
+    case PEL_SetComp:
+    case PEL_DictComp:
+    case PEL_GeneratorExp:
+    case PEL_NamedExpr:
+    case PEL_Yield:
+    case PEL_YieldFrom:
+    case PEL_Global:
+    case PEL_Nonlocal: f->fits = false; return;
+    case PEL_Name: {
+        bool stored = node->Name.ctx != PEL_Load, given = is_given(f, node->Name.id);
+        if (stored && given) f->fits = false; /* a parameter that is bound again */
+        if (given) break;
+        name_use there = uses_in(f->sp->s, caller, node->Name.id);
+        bool known = is_param(caller, node->Name.id) || there.stores;
+        if (known || (stored && there.reads)) f->fits = false;
+        break;
+    }
+    default: break;
+    }
+    if (f->fits) pel_each_part(f->sp->s, *slot, see_statement, f);
+}
+
+static bool arguments_fit(const fitness *f) {
+    const pel_group *target = f->target;
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        const pel_param *param = &target->params[p];
+        if (param->dead) continue;
+        if (p == 0 && f->link->receiver) {
+            const pel_node *func = f->link->node->Call.func;
+            if (func->kind != PEL_Attribute || func->Attribute.value->kind != PEL_Name) return false;
+            if (!param->unread && func->Attribute.value->Name.id != param->name) return false;
+            continue;
+        }
+        const pel_node *arg = f->link->args[p];
+        if (!arg || (arg->kind != PEL_Name && arg->kind != PEL_Constant)) return false;
+        /* a name of the caller's that the function uses for something else */
+        if (arg->kind == PEL_Name && arg->Name.id != param->name && uses_in(f->sp->s, target, arg->Name.id).stores)
+            return false;
+    }
+    return true;
+}
+
+static bool sets_mode(const pel_group *group) {
+    const pel_node *node = group->author->node;
+    if (!node || node->kind != PEL_FunctionDef) return true;
+    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++)
+        if (pel_mode_of(node->FunctionDef.decorator_list.at[i])) return true;
+    return false;
+}
+
+static bool may_splice(splicer *sp, const pel_link *link) {
+    const pel_group *target = link->target;
+    if (sp->n_calls[target->number] != 1 || target == sp->caller || target->is_root || target->pinned ||
+        target->in_place || target->is_property || target->is_generator || target->is_init || target->why ||
+        target->instead || sp->calls_back[target->number] || sets_mode(target) ||
+        (link->callee != PEL_CALLEE_NAME && link->callee != PEL_CALLEE_METHOD) ||
+        (link->receiver && target->class != sp->caller->class))
+        return false;
+    fitness f = { sp, target, link, true };
+    for (uint32_t i = 0; i < target->body.n && f.fits; i++) {
+        pel_node *node = target->body.at[i];
+        if (i + 1 == target->body.n && node->kind == PEL_Return) {
+            if (node->Return.value) see_statement(&f, &node->Return.value);
+            continue;
+        }
+        see_statement(&f, &node);
+    }
+    return f.fits && arguments_fit(&f);
+}
+
+/* ---- splicing ---- */
+
+typedef struct handing {
+    const pel_synth *s;
+    const pel_link *link;
+} handing;
+
+static void hand_arguments(void *arg, pel_node **slot) {
+    const handing *h = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Name) {
+        const pel_group *target = h->link->target;
+        for (uint32_t p = h->link->receiver; p < target->n_params; p++)
+            if (!target->params[p].dead && target->params[p].name == node->Name.id) {
+                *slot = pel_copy(h->s->ctx, h->link->args[p]);
+                return;
+            }
+        return;
+    }
+    pel_each_part(h->s, node, hand_arguments, arg);
+}
+
+static void splice_into(splicer *sp, pel_nodes *out, const pel_link *link) {
+    pel_group *target = link->target;
+    handing h = { sp->s, link };
+    for (uint32_t i = 0; i < target->body.n; i++) {
+        pel_node *node = target->body.at[i];
+        if (node->kind == PEL_Return) {
+            if (!node->Return.value || pel_pure(sp->s, node->Return.value)) continue;
+            node = pel_make_expr(sp->s->ctx, node->Return.value);
+        }
+        hand_arguments(&h, &node);
+        pel_nodes_push(sp->s->ctx, out, node);
+    }
+    for (uint32_t i = 0; i < sp->s->links.n; i++)
+        if (sp->s->links.at[i]->caller == target) sp->s->links.at[i]->caller = sp->caller;
+    target->body = (pel_nodes){ 0 };
+    sp->changed = true;
+}
+
+static void splice_body(splicer *sp, pel_nodes *body) {
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *node = body->at[i];
+        const pel_link *link =
+            node->kind == PEL_Expr && node->Expr.value->kind == PEL_Call ? pel_link_at(sp->s, node->Expr.value) : NULL;
+        if (link && !sp->changed && may_splice(sp, link)) {
+            splice_into(sp, &kept, link);
+            continue;
+        }
+        if (node->kind != PEL_FunctionDef)
+            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
+                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
+                    splice_body(sp, pel_field_at(node, field, pel_nodes));
+        pel_nodes_push(sp->s->ctx, &kept, node);
+    }
+    *body = kept;
+}
+
+/* Functions that the text has as values: somebody may call them. */
+typedef struct values {
+    const pel_synth *s;
+    pel_map referred; /* name -> group */
+    uint32_t *n_calls;
+} values;
+
+static void see_value(void *arg, pel_node **slot) {
+    values *v = arg;
+    pel_node *node = *slot;
+    uint64_t group;
+    if (node->kind == PEL_Name && pel_map_get(&v->referred, PEL_KEY(node->Name.id), &group))
+        v->n_calls[((const pel_group *)(uintptr_t)group)->number] += 2;
+    const pel_link *link = node->kind == PEL_Call ? pel_link_at(v->s, node) : NULL;
+    if (!link || link->callee != PEL_CALLEE_NAME) {
+        pel_each_part(v->s, node, see_value, v);
+        return;
+    }
+    for (uint32_t p = 0; p < link->target->n_params; p++)
+        if (link->args[p] && !link->target->params[p].dead) see_value(v, &link->args[p]);
+}
+
+/* One at a time: what is called how often has changed then. */
+bool pel_splice(pel_synth *s, const bool *reached, const bool *active) {
+    splicer sp = { .s = s, .active = active, .n_calls = pel_new_array(s->ctx, s->groups.n + 1u, uint32_t) };
+    bool *calls_back = pel_new_array(s->ctx, s->groups.n + 1u, bool);
+    for (uint32_t i = 0; i < s->links.n; i++)
+        if (active[i]) sp.n_calls[s->links.at[i]->target->number]++;
+    for (pel_id id = 1; id < s->log->activations.n; id++) {
+        pel_id parent = s->log->activations.at[id].parent;
+        if (!s->group_of[id] || s->linked[id]) continue;
+        while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent;
+        if (parent) calls_back[s->group_of[parent]->number] = true;
+    }
+    values v = { .s = s, .n_calls = sp.n_calls };
+    for (uint32_t i = 0; i < s->references.n; i++) {
+        const pel_reference *ref = &s->references.at[i];
+        if (ref->group && ref->node->kind == PEL_Name)
+            pel_map_set(s->ctx, &v.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
+    }
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        for (uint32_t k = 0; reached[i] && k < s->groups.at[i]->body.n; k++)
+            see_value(&v, &s->groups.at[i]->body.at[k]);
+    sp.calls_back = calls_back;
+    for (uint32_t i = 0; i < s->groups.n && !sp.changed; i++) {
+        sp.caller = s->groups.at[i];
+        if (reached[i] && !sp.caller->why && !sp.caller->in_place) splice_body(&sp, &sp.caller->body);
+    }
+    return sp.changed;
+}
