@@ -280,7 +280,8 @@ static void put_text(pel_layout *lay, pel_str text, cursor *cur) {
 
 static void put_line(pel_layout *lay, const pel_token *token, mode around, cursor *cur) {
     bool breaks = around == BROKEN;
-    if (around == FILLED) breaks = cur->column + token->width + token[1].rest > lay->width;
+    /* a comma may follow that is only there in broken rows */
+    if (around == FILLED) breaks = cur->column + token->width + token[1].rest >= lay->width;
     if (!breaks) {
         pel_put_spaces(lay->out, token->width);
         cur->column += token->width;

@@ -219,8 +219,16 @@ static void print_boolop(pel_printer *p, pel_node *node) {
     close_chain(p, chain, last_operator);
 }
 
+/* a is b is c is None: names share lines, as the numbers of a table do. */
+static bool compares_names(const pel_node *node) {
+    const pel_nodes operands = node->Compare.comparators;
+    for (uint32_t i = 0; i < operands.n; i++)
+        if (operands.at[i]->kind != PEL_Name && operands.at[i]->kind != PEL_Constant) return false;
+    return operands.n > 2 && node->Compare.left->kind == PEL_Name;
+}
+
 static void print_compare(pel_printer *p, pel_node *node) {
-    uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
+    uint32_t chain = pel_lay_open(&p->lay, compares_names(node) ? PEL_GROUP_FILL : PEL_GROUP_CHAIN);
     pel_print_loose(p, node->Compare.left, PEL_LEVEL_BITOR);
     uint32_t last_operator = 0;
     for (uint32_t i = 0; i < node->Compare.comparators.n; i++) {
@@ -495,6 +503,16 @@ static void print_parameter(pel_printer *p, const char *stars, pel_node *paramet
     }
 }
 
+/* Bare names are short: many fit on a line. */
+static bool has_annotations(const pel_node *arguments) {
+    const pel_nodes rows[] = { arguments->arguments.posonlyargs, arguments->arguments.args,
+                               arguments->arguments.kwonlyargs };
+    for (size_t r = 0; r < PEL_COUNT(rows); r++)
+        for (uint32_t i = 0; i < rows[r].n; i++)
+            if (rows[r].at[i]->arg.annotation) return true;
+    return false;
+}
+
 void pel_print_parameters(pel_printer *p, pel_node *arguments, bool in_lambda) {
     pel_nodes posonly = arguments->arguments.posonlyargs, args = arguments->arguments.args;
     pel_nodes kwonly = arguments->arguments.kwonlyargs, defaults = arguments->arguments.defaults;
@@ -503,7 +521,8 @@ void pel_print_parameters(pel_printer *p, pel_node *arguments, bool in_lambda) {
     if (in_lambda)
         p->lay.nobreak++;
     else
-        row = pel_row_open(p, "(", false);
+        row = pel_row_open(p, "(", !has_annotations(arguments));
+    if (!in_lambda && row.inner == PEL_NO_GROUP) row.inner = pel_lay_open(&p->lay, PEL_GROUP_FILL);
     pel_lay_start(&p->lay, arguments);
     for (uint32_t i = 0; i < posonly.n + args.n; i++) {
         pel_row_next(p, &row);

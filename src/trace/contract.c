@@ -89,6 +89,9 @@ static bool is_quiet(const contractor *c, const pel_node *node) {
     if (node->kind == PEL_Attribute)
         return !pel_map_has(&c->changing, PEL_KEY(node->Attribute.attr)) && is_quiet(c, node->Attribute.value);
     if (node->kind == PEL_Starred) return is_quiet(c, node->Starred.value);
+    if (node->kind == PEL_Call) /* super() */
+        return node->Call.func->kind == PEL_Name && pel_name_is(node->Call.func->Name.id, "super") &&
+               !node->Call.args.n;
     return node->kind == PEL_Name || node->kind == PEL_Constant;
 }
 

@@ -185,8 +185,7 @@ static void put_header(const pel_program *program, pel_buf *out) {
     pel_putf(out, "# A skeleton of %.*s, made by pellucid.\n",
              PEL_FMT(log->origin.len ? log->origin : pel_name_str(program->root)));
     if (log->versions.len) pel_putf(out, "# Recorded with %.*s.\n", PEL_FMT(log->versions));
-    pel_putf(out, "#\n#     model = %s()\n#     model.load_state_dict(original.state_dict())\n#\n",
-             program->root->text);
+    pel_putf(out, "# Use: model = %s(); model.load_state_dict(original.state_dict())\n", program->root->text);
     pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
     if (program->embedded.n)
         pel_putf(out, "# %u constant tensor%s without a formula stand%s at the end of the file.\n", program->embedded.n,

@@ -269,6 +269,7 @@ void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node 
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text);
 pel_program_class *pel_class_row(pel_walk *w, pel_id class);
+bool pel_has_slot(const pel_log_module *module, pel_name name); /* as child, parameter or buffer */
 void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
 
 /* ---- lanes_comp.c ---- */

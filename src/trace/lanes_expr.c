@@ -341,7 +341,7 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
 /* Attributes of tensors that are as fixed as the fact that it is a tensor. */
 static bool fixed_of_tensor(pel_name name) { return pel_name_is(name, "ndim") || pel_name_is(name, "is_sparse"); }
 
-static bool has_slot(const pel_log_module *module, pel_name name) {
+bool pel_has_slot(const pel_log_module *module, pel_name name) {
     for (uint32_t i = 0; i < module->child_names.n; i++)
         if (module->child_names.at[i] == name) return true;
     for (uint32_t i = 0; i < module->n_parameters; i++)
@@ -359,7 +359,7 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
         modules[i] = pel_value_at(w->log, base->at[i])->module;
         const pel_log_module *row = pel_module_at(w->log, modules[i]);
         if (pel_map_has(&w->s->written, pel_key2(row->class, PEL_KEY(name)))) written = true;
-        if (!has_slot(row, name) && pel_module_attribute(w->log, modules[i], name)) needed = true;
+        if (!pel_has_slot(row, name) && pel_module_attribute(w->log, modules[i], name)) needed = true;
     }
     if (pel_name_is(name, "training")) {
         val->fixed = true;
@@ -377,7 +377,7 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
         const pel_value *value = pel_value_at(w->log, val->at[i]);
         if (pel_is_static_object(w->s, val->at[i])) val->lost = true;
         if (value->kind == PEL_V_FUNCTION || value->kind == PEL_V_METHOD) needed = false;
-        if (value->kind == PEL_V_MODULE && !has_slot(pel_module_at(w->log, modules[i]), name)) needed = false;
+        if (value->kind == PEL_V_MODULE && !pel_has_slot(pel_module_at(w->log, modules[i]), name)) needed = false;
     }
     if (val->lost) {
         pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);

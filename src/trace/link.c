@@ -407,9 +407,22 @@ static void inline_calls(void *arg, pel_node **slot) {
 
 /* ---- names ---- */
 
+/* What the text may mean by a name when no function of the file has it. */
+static bool is_builtin(pel_name name) {
+    static const char *const names[] = {
+        "abs",     "all",   "any",        "bool",  "callable", "dict",     "enumerate", "filter", "float",   "getattr",
+        "hasattr", "int",   "isinstance", "iter",  "len",      "list",     "map",       "max",    "min",     "next",
+        "open",    "print", "property",   "range", "repr",     "reversed", "round",     "set",    "setattr", "slice",
+        "sorted",  "str",   "sum",        "super", "tuple",    "type",     "zip"
+    };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_name_is(name, names[i])) return true;
+    return false;
+}
+
 static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish) {
     pel_name name = wish;
-    for (unsigned i = 2; pel_map_has(taken, pel_key2(class, PEL_KEY(name))); i++) {
+    for (unsigned i = 2; pel_map_has(taken, pel_key2(class, PEL_KEY(name))) || (!class && is_builtin(name)); i++) {
         pel_str text = pel_format(s->ctx, "%s_%u", wish->text, i);
         name = pel_intern(s->ctx, text.ptr, text.len);
     }
@@ -584,6 +597,27 @@ static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *mes
     pel_nodes_push(s->ctx, body, made);
 }
 
+/* a is None and b is None  ->  a is b is None: a root may have many that were not given. */
+static void chain_nones(pel_synth *s, pel_nodes *tests) {
+    pel_nodes names = { 0 }, others = { 0 };
+    for (uint32_t i = 0; i < tests->n; i++) {
+        pel_node *test = tests->at[i];
+        bool none = test->kind == PEL_Compare && test->Compare.ops.at[0] == PEL_Is;
+        pel_nodes_push(s->ctx, none ? &names : &others, none ? test->Compare.left : test);
+    }
+    if (names.n < 3) return;
+    pel_node *chain = pel_node_new(s->ctx, PEL_Compare);
+    chain->Compare.left = names.at[0];
+    chain->Compare.ops = (pel_cmpops){ pel_new_array(s->ctx, names.n, uint8_t), names.n };
+    for (uint32_t i = 0; i < names.n; i++) {
+        chain->Compare.ops.at[i] = PEL_Is;
+        pel_nodes_push(s->ctx, &chain->Compare.comparators,
+                       i + 1 < names.n ? names.at[i + 1] : pel_make_constant(s->ctx, &pel_none));
+    }
+    *tests = pel_nodes_one(s->ctx, chain);
+    for (uint32_t i = 0; i < others.n; i++) pel_nodes_push(s->ctx, tests, others.at[i]);
+}
+
 /* Arguments that the text never looks at have the values they were recorded with, and so has the mode. */
 static void guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
@@ -592,13 +626,15 @@ static void guard_root(pel_synth *s, pel_group *root) {
         pel_node *test = as_recorded(s, root, p);
         if (test) pel_nodes_push(s->ctx, &tests, test);
     }
+    const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
+    chain_nones(s, &tests);
     if (tests.n == 1)
-        guard(s, &body, tests.at[0], "not recorded with this argument");
+        guard(s, &body, tests.at[0], message);
     else if (tests.n) {
         pel_node *all = pel_node_new(s->ctx, PEL_BoolOp);
         all->BoolOp.op = PEL_And;
         all->BoolOp.values = tests;
-        guard(s, &body, all, "not recorded with these arguments");
+        guard(s, &body, all, message);
     }
     if (s->asked_training && s->trained != s->evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),

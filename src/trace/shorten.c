@@ -305,6 +305,19 @@ static bool only_hands_on(const pel_node *node) {
     return true;
 }
 
+static void count_nodes(void *arg, pel_node **slot) {
+    uint32_t *n = arg;
+    *n += (*slot)->kind == PEL_Call ? 2 : 1;
+    pel_each_child(*slot, count_nodes, n);
+}
+
+/* What reads as well in the middle of another expression. */
+static bool is_small(pel_node *expression) {
+    uint32_t n = 0;
+    count_nodes(&n, &expression);
+    return n <= 14;
+}
+
 static bool is_protocol(pel_name name) {
     return pel_name_is(name, "forward") || pel_str_starts(pel_name_str(name), PEL_STR("__"));
 }
@@ -313,7 +326,8 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
     pel_program_function *target = callee_of(s, call);
     if (!target || target == s->function || is_protocol(target->name) || !is_plain_signature(target)) return NULL;
     pel_node *expression = only_expression(target);
-    if (!only_hands_on(expression)) return NULL;
+    bool once = pel_map_find(&s->uses, PEL_KEY(target->name), 0) == 1;
+    if (!only_hands_on(expression) && !(once && expression && is_small(expression))) return NULL;
     const pel_nodes params = target->def->FunctionDef.args->arguments.args;
     const pel_nodes defaults = target->def->FunctionDef.args->arguments.defaults;
     binding b = { .names = pel_new_array(s->ctx, params.n, pel_name),
