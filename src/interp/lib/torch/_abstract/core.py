@@ -26,6 +26,7 @@ class Tensor:
     _storage = None  # the tensor that owns the memory, when it is not this one
     _seen = 0  # the version of that tensor when this one's value was made
     _owner = None  # the tensor this is the `data` of
+    _given_by = None  # the module that gave it, or a tuple of modules: written by the scan, passed on by operations
     __array_priority__ = 1000
 
     def __init__(self, *args, device=None):
@@ -333,6 +334,8 @@ def like(x):
     t.dtype = t._dtype = x.dtype
     if x.device is not cpu:
         t.device = x.device
+    if x._given_by is not None:
+        t._given_by = x._given_by
     return t
 
 
@@ -353,8 +356,27 @@ def view(x, shape, value):
     t._value = value
     if x.device is not cpu:
         t.device = x.device
+    if x._given_by is not None:
+        t._given_by = x._given_by
     t._storage = storage = x if x._storage is None else x._storage
     t._seen = storage._version
+    return t
+
+
+def after(t, *sources):
+    """t comes from these: passes on their device and who gave them."""
+    givers = ()
+    for x in sources:
+        if isinstance(x, Tensor):
+            if x.device is not cpu:
+                t.device = x.device
+            given = x._given_by
+            if given is not None:
+                for name in given if type(given) is tuple else (given,):
+                    if name not in givers:
+                        givers += (name,)
+    if givers:
+        t._given_by = givers[0] if len(givers) == 1 else givers
     return t
 
 

@@ -3,9 +3,9 @@
 import _pellucid
 
 from torch._abstract import values
-from torch._abstract.core import Tensor, changed, like, make
+from torch._abstract.core import Tensor, after, changed, like, make
 from torch._abstract.pointwise import functions, known_value, publish
-from torch._abstract.types import Size, ShapeError, defaults, differ, int64, is_symbol, join_sizes, numel, promote
+from torch._abstract.types import Size, ShapeError, count_work, defaults, differ, int64, is_symbol, join_sizes, numel, promote
 
 
 def linear(input, weight, bias=None):
@@ -18,17 +18,17 @@ def linear(input, weight, bias=None):
     if input.dtype.kind == 1:
         raise RuntimeError('Linear takes floating point numbers and gets %r' % input.dtype)
     if len(weight.shape) == 1:
-        return make(Size(shape[:-1]), input.dtype)
+        return after(make(Size(shape[:-1]), input.dtype), input)
     t = make(Size(shape[:-1] + (weight.shape[0],)), input.dtype)
-    t.device = input.device
-    return t
+    count_work(numel(t.shape) * features)
+    return after(t, input)
 
 
 def bilinear(input1, input2, weight, bias=None):
     for x, n in ((input1, weight.shape[1]), (input2, weight.shape[2])):
         if differ(x.shape[-1], n):
             raise ShapeError('Bilinear takes %d features and gets %d' % (n, x.shape[-1]), x, weight)
-    return make(Size(tuple(input1.shape[:-1]) + (weight.shape[0],)), input1.dtype)
+    return after(make(Size(tuple(input1.shape[:-1]) + (weight.shape[0],)), input1.dtype), input1)
 
 
 def spread(value, n):
@@ -68,8 +68,8 @@ def convolution(n):
             left = whole - reach - 1
             result.append(left + 1 if type(step) is int and step == 1 else left // step + 1)
         t = make(Size(result), input.dtype)
-        t.device = input.device
-        return t
+        count_work(numel(t.shape) * numel(weight.shape[1:]))
+        return after(t, input)
 
     return conv
 
@@ -92,7 +92,8 @@ def transposed_convolution(n):
         for i in range(n):
             result.append((shape[rank - n + i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (weight.shape[2 + i] - 1)
                           + output_padding[i] + 1)
-        return make(Size(result), input.dtype)
+        count_work(numel(shape) * numel(weight.shape[1:]))
+        return after(make(Size(result), input.dtype), input)
 
     return conv
 
@@ -111,7 +112,7 @@ def general_convolution(input, weight, bias, stride, padding, dilation, transpos
 
 
 def conv_tbc(input, weight, bias, pad=0):
-    return make(Size((input.shape[0] + 2 * pad - weight.shape[0] + 1, input.shape[1], weight.shape[2])), input.dtype)
+    return after(make(Size((input.shape[0] + 2 * pad - weight.shape[0] + 1, input.shape[1], weight.shape[2])), input.dtype), input)
 
 
 def windows(input, n, kernel, stride, padding, dilation, ceil_mode, what):
@@ -139,8 +140,7 @@ def windows(input, n, kernel, stride, padding, dilation, ceil_mode, what):
             count = (left + stride[i] - 1 if ceil_mode else left) // stride[i] + 1
         result.append(count)
     t = make(Size(result), input.dtype)
-    t.device = input.device
-    return t
+    return after(t, input)
 
 
 def max_pool(n):
@@ -174,8 +174,7 @@ def adaptive(n, what):
         sizes = spread(output_size, n)
         result = [shape[rank - n + i] if sizes[i] is None else sizes[i] for i in range(n)]
         t = make(Size(shape[:rank - n] + tuple(result)), input.dtype)
-        t.device = input.device
-        return t
+        return after(t, input)
 
     def with_indices(input, output_size, return_indices=False):
         t = pool(input, output_size)
@@ -198,7 +197,7 @@ adaptive_max_pool3d = adaptive(3, 'AdaptiveMaxPool3d')[1]
 
 def unpool(n):
     def pool(input, indices, output_size, *args):
-        return make(Size(tuple(input.shape)[:len(input.shape) - n] + tuple(output_size)[-n:]), input.dtype)
+        return after(make(Size(tuple(input.shape)[:len(input.shape) - n] + tuple(output_size)[-n:]), input.dtype), input)
 
     return pool
 
@@ -216,13 +215,13 @@ def im2col(input, kernel_size, dilation, padding, stride):
     *batch, channels, height, width = input.shape
     rows = (height + 2 * padding[0] - dilation[0] * (kernel[0] - 1) - 1) // stride[0] + 1
     columns = (width + 2 * padding[1] - dilation[1] * (kernel[1] - 1) - 1) // stride[1] + 1
-    return make(Size(tuple(batch) + (channels * kernel[0] * kernel[1], rows * columns)), input.dtype)
+    return after(make(Size(tuple(batch) + (channels * kernel[0] * kernel[1], rows * columns)), input.dtype), input)
 
 
 def col2im(input, output_size, kernel_size, dilation, padding, stride):
     kernel, size = spread(kernel_size, 2), spread(output_size, 2)
     *batch, channels, _ = input.shape
-    return make(Size(tuple(batch) + (channels // (kernel[0] * kernel[1]),) + size), input.dtype)
+    return after(make(Size(tuple(batch) + (channels // (kernel[0] * kernel[1]),) + size), input.dtype), input)
 
 
 def pad(input, pad, mode='constant', value=None):
@@ -248,8 +247,7 @@ def pad(input, pad, mode='constant', value=None):
         number = value if value is not None else (0.0 if input.dtype.kind == 2 else 0)
         result = values.written(values.filled(number, full), offset, steps, tuple(input.shape), known_value(input))
     t = make(Size(shape), input.dtype, result)
-    t.device = input.device
-    return t
+    return after(t, input)
 
 
 def upsample(n):
@@ -267,8 +265,7 @@ def upsample(n):
         if len(shape) != n + 2:
             raise ShapeError('upsampling over %d dimensions gets %s' % (n, shape), input)
         t = make(Size(shape[:2] + sizes), input.dtype)
-        t.device = input.device
-        return t
+        return after(t, input)
 
     return resize
 
@@ -284,13 +281,13 @@ def pixel_shuffle(input, upscale_factor):
     r = upscale_factor
     if type(channels) is int and channels % (r * r):
         raise ShapeError('PixelShuffle by %d takes multiples of %d channels and gets %d' % (r, r * r, channels), input)
-    return make(Size(tuple(batch) + (channels // (r * r), height * r, width * r)), input.dtype)
+    return after(make(Size(tuple(batch) + (channels // (r * r), height * r, width * r)), input.dtype), input)
 
 
 def pixel_unshuffle(input, downscale_factor):
     *batch, channels, height, width = input.shape
     r = downscale_factor
-    return make(Size(tuple(batch) + (channels * r * r, height // r, width // r)), input.dtype)
+    return after(make(Size(tuple(batch) + (channels * r * r, height // r, width // r)), input.dtype), input)
 
 
 def channels_of(what, x, weights, channels):
@@ -337,7 +334,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 def embedding(weight, input, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if input.dtype.kind != 1:
         raise RuntimeError('Embedding takes integers and gets %r' % input.dtype)
-    return make(Size(tuple(input.shape) + (weight.shape[1],)), weight.dtype)
+    return after(make(Size(tuple(input.shape) + (weight.shape[1],)), weight.dtype), input)
 
 
 def embedding_bag(weight, input, offsets=None, *args, **kwargs):
@@ -360,8 +357,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if attn_mask is not None:
         join_sizes(Size(batch + (q[-2], k[-2])), attn_mask.shape, ' in attention, for the mask', attn_mask, query)
     t = make(Size(batch + (q[-2], v[-1])), query.dtype)
-    t.device = query.device
-    return t
+    count_work(numel(batch) * q[-2] * k[-2] * (q[-1] + v[-1]))
+    return after(t, query, key, value)
 
 
 def one_hot(input, num_classes=-1):
@@ -375,7 +372,7 @@ def glu(input, dim=-1):
     if type(shape[dim]) is int and shape[dim] % 2:
         raise ShapeError('GLU halves dimension %d of %s' % (dim, tuple(shape)), input)
     shape[dim] = shape[dim] // 2
-    return make(Size(shape), input.dtype)
+    return after(make(Size(shape), input.dtype), input)
 
 
 def loss(input, target=None, *args, **kwargs):
@@ -387,7 +384,7 @@ def loss(input, target=None, *args, **kwargs):
     if reduction == 0:
         shape = join_sizes(input.shape, target.shape, ' in a loss', input, target) if isinstance(target, Tensor) else input.shape
         return make(shape, input.dtype)
-    return make(Size(()), input.dtype)
+    return after(make(Size(()), input.dtype), input)
 
 
 def class_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
@@ -395,7 +392,7 @@ def class_loss(input, target, weight=None, reduction=1, ignore_index=-100, label
         raise ShapeError('a loss over %d rows gets %d targets' % (input.shape[0], target.shape[0]), target, input)
     if reduction == 0:
         return make(target.shape if target.dtype.kind == 1 else Size(tuple(input.shape[:1]) + tuple(input.shape[2:])), input.dtype)
-    return make(Size(()), input.dtype)
+    return after(make(Size(()), input.dtype), input)
 
 
 def lstm(input, *args):
@@ -445,7 +442,7 @@ def pack_padded_sequence(input, lengths, batch_first):
 
 
 def grid_sampler(input, grid, *args, **kwargs):
-    return make(Size(tuple(input.shape[:2]) + tuple(grid.shape[1:-1])), input.dtype)
+    return after(make(Size(tuple(input.shape[:2]) + tuple(grid.shape[1:-1])), input.dtype), input)
 
 
 def affine_grid_generator(theta, size, align_corners=False):
@@ -455,13 +452,13 @@ def affine_grid_generator(theta, size, align_corners=False):
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     shape = list(join_sizes(x1.shape, x2.shape, '', x1, x2))
     del shape[dim]
-    return make(Size(shape), x1.dtype)
+    return after(make(Size(shape), x1.dtype), x1)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     shape = list(join_sizes(x1.shape, x2.shape, '', x1, x2))
     shape[-1:] = [1] if keepdim else []
-    return make(Size(shape), x1.dtype)
+    return after(make(Size(shape), x1.dtype), x1)
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side='right'):
@@ -503,7 +500,7 @@ def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tru
     frames = (n - n_fft) // hop + 1
     bins = n_fft if onesided is False else n_fft // 2 + 1
     shape = tuple(input.shape[:-1]) + (bins, frames)
-    return make(Size(shape), input.dtype.to_complex()) if return_complex else make(Size(shape + (2,)), input.dtype)
+    return after(make(Size(shape), input.dtype.to_complex()) if return_complex else make(Size(shape + (2,)), input.dtype), input)
 
 
 def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None,

@@ -3,9 +3,9 @@
 import _pellucid
 
 from torch._abstract import values
-from torch._abstract.core import Tensor, like, make
+from torch._abstract.core import Tensor, after, like, make
 from torch._abstract.pointwise import functions, known_value
-from torch._abstract.types import Size, ShapeError, axis, differ, is_symbol, join_sizes, promote
+from torch._abstract.types import Size, ShapeError, axis, count_work, differ, is_symbol, join_sizes, numel, promote
 
 
 def _inner(a, b, x, y, what):
@@ -28,8 +28,8 @@ def matmul(input, other, *, out=None):
         value = values.Value(_product, known_value(input), known_value(other), a[-2] if len(a) > 1 else 1, a[-1],
                              b[-1] if len(b) > 1 else 1)
     t = make(Size(shape), dtype, value)
-    t.device = input.device
-    return t
+    count_work(numel(shape) * a[-1])
+    return after(t, input, other)
 
 
 def _product(a, b, rows, inner, columns):
@@ -61,7 +61,7 @@ def bmm(input, mat2, *, out=None):
 
 def dot(input, other, *, out=None):
     _inner(input.shape[0], other.shape[0], input, other, 'dot')
-    return make(Size(()), input.dtype)
+    return after(make(Size(()), input.dtype), input)
 
 
 def outer(input, vec2, *, out=None):
@@ -81,11 +81,11 @@ def _products(a, b):
 def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     product = matmul(mat1, mat2)
     join_sizes(product.shape, input.shape, ' in addmm', product, input)
-    return make(product.shape, product.dtype)
+    return after(make(product.shape, product.dtype), input, mat1, mat2)
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
-    return make(Size((batch1.shape[1], batch2.shape[2])), input.dtype)
+    return after(make(Size((batch1.shape[1], batch2.shape[2])), input.dtype), input)
 
 
 def chain_matmul(*matrices):
@@ -145,7 +145,8 @@ def einsum(equation, *operands):
     dtype = operands[0].dtype
     for x in operands[1:]:
         dtype = promote(dtype, x.dtype)
-    return make(Size(shape), dtype)
+    count_work(numel(list(sizes.values())) * numel(dots))
+    return after(make(Size(shape), dtype), *operands)
 
 
 def tensordot(a, b, dims=2, out=None):
@@ -157,15 +158,15 @@ def tensordot(a, b, dims=2, out=None):
     second = [axis(d, len(b.shape)) for d in second]
     for i, j in zip(first, second):
         _inner(a.shape[i], b.shape[j], a, b, 'tensordot')
-    return make(Size([n for i, n in enumerate(a.shape) if i not in first] + [n for j, n in enumerate(b.shape) if j not in second]), a.dtype)
+    return after(make(Size([n for i, n in enumerate(a.shape) if i not in first] + [n for j, n in enumerate(b.shape) if j not in second]), a.dtype), a)
 
 
 def kron(input, other):
-    return make(Size([x * y for x, y in zip(input.shape, other.shape)]), input.dtype)
+    return after(make(Size([x * y for x, y in zip(input.shape, other.shape)]), input.dtype), input)
 
 
 def cross(input, other, dim=None, *, out=None):
-    return make(join_sizes(input.shape, other.shape, '', input, other), input.dtype)
+    return after(make(join_sizes(input.shape, other.shape, '', input, other), input.dtype), input)
 
 
 def square(*args, **kwargs):
@@ -175,17 +176,17 @@ def square(*args, **kwargs):
 
 def transposed(input, *args, **kwargs):
     shape = tuple(input.shape)
-    return make(Size(shape[:-2] + (shape[-1], shape[-2])), input.dtype)
+    return after(make(Size(shape[:-2] + (shape[-1], shape[-2])), input.dtype), input)
 
 
 def last_two_gone(input, *args, **kwargs):
-    return make(Size(tuple(input.shape)[:-2]), input.dtype)
+    return after(make(Size(tuple(input.shape)[:-2]), input.dtype), input)
 
 
 def qr(A, mode='reduced', some=True, *, out=None):
     *batch, m, n = A.shape
     k = m if mode == 'complete' else min(m, n)
-    return make(Size(tuple(batch) + (m, k)), A.dtype), make(Size(tuple(batch) + (k, n)), A.dtype)
+    return after(make(Size(tuple(batch) + (m, k)), A.dtype), make(Size(tuple(batch) + (k, n)), A.dtype), A)
 
 
 def svd(A, full_matrices=True, *, driver=None, out=None):
@@ -201,7 +202,7 @@ def eigh(A, UPLO='L', *, out=None):
 
 
 def eigvalsh(A, UPLO='L'):
-    return make(Size(tuple(A.shape)[:-1]), A.dtype)
+    return after(make(Size(tuple(A.shape)[:-1]), A.dtype), A)
 
 
 def solve(A, B, *args, **kwargs):

@@ -3,7 +3,7 @@
 import math
 
 from torch._abstract import values
-from torch._abstract.core import Tensor, cast_value, changed, like, make, scalar_dtype, tensor
+from torch._abstract.core import Tensor, after, cast_value, changed, like, make, scalar_dtype, tensor
 from torch._abstract.types import Size, bool_, defaults, int64, is_symbol, join_sizes, promote
 
 functions = {}  # name -> function, both torch.name and Tensor.name
@@ -20,6 +20,8 @@ def known_value(t):
 def _in_place(function):
     def operation(self, *args, **kwargs):
         result = function(self, *args, **kwargs)
+        if result._given_by is not None:
+            self._given_by = result._given_by
         return changed(self, cast_value(result._value, result.dtype, self.dtype))
 
     return operation
@@ -184,7 +186,9 @@ def result_dtype(a, b):
             return x
         if (not a.shape) is not (not b.shape):
             strong, weak = (y, x) if not a.shape else (x, y)
-            return strong if strong.kind >= weak.kind else promote(strong, weak) if weak.kind != 2 else weak
+            if strong.kind >= weak.kind:
+                return strong
+            return strong.to_complex() if weak.kind == 3 and strong.kind == 2 else weak
         return promote(x, y)
     x = a.dtype
     if type(b) is float:
@@ -246,15 +250,12 @@ def binary(function, kind=None):
                 if alpha is not None and alpha != 1:
                     other = alpha * other
                 value = values.mapped(lambda x: use(x, other), known_value(input))
-        t = make(shape, dtype, value)
-        if input.device is not CPU:
-            t.device = input.device
+        t = after(make(shape, dtype, value), input, other)
         return t if out is None else written_out(out, t)
 
     return operation
 
 
-CPU = Tensor.device
 _ROUNDED = {'floor': lambda a, b: a // b, 'trunc': lambda a, b: math.trunc(a / b)}
 
 
@@ -265,10 +266,7 @@ def _reversed(function, kind, number, other):
     value = None
     if other._value is not None and not is_symbol(number):
         value = values.mapped(lambda x: function(number, x), known_value(other))
-    t = make(other.shape, dtype, value)
-    if other.device is not CPU:
-        t.device = other.device
-    return t
+    return after(make(other.shape, dtype, value), other)
 
 
 def _floor_divide(a, b):
@@ -372,8 +370,7 @@ def clamp(input, min=None, max=None, *, out=None):
     if input._value is not None and not isinstance(low, Tensor) and not isinstance(high, Tensor):
         if not is_symbol(low) and not is_symbol(high):
             value = values.mapped(lambda x: _clamp(x, low, high), known_value(input))
-    t = make(shape, dtype, value)
-    t.device = input.device
+    t = after(make(shape, dtype, value), input)
     return t if out is None else written_out(out, t)
 
 
@@ -412,7 +409,7 @@ def where(condition, input=None, other=None, *, out=None):
         value = values.chosen(values.broadcast(known_value(condition), tuple(condition.shape), whole),
                               values.broadcast(known_value(first), tuple(first.shape), whole),
                               values.broadcast(known_value(second), tuple(second.shape), whole))
-    return make(shape, dtype, value)
+    return after(make(shape, dtype, value), condition, first, second)
 
 
 functions['where'] = where
@@ -427,9 +424,7 @@ def masked_fill(input, mask, value):
         whole = tuple(shape)
         result = values.chosen(values.broadcast(known_value(mask), tuple(mask.shape), whole), values.filled(value, whole),
                                values.broadcast(known_value(input), tuple(input.shape), whole))
-    t = make(shape, input.dtype, result)
-    t.device = input.device
-    return t
+    return after(make(shape, input.dtype, result), input)
 
 
 publish('masked_fill', masked_fill)
@@ -443,7 +438,7 @@ def _broadcasting(input, *others, **kwargs):
         if isinstance(other, Tensor):
             shape = join_sizes(shape, other.shape, '', input, other)
             dtype = promote(dtype, other.dtype)
-    return make(shape, dtype)
+    return after(make(shape, dtype), input, *others)
 
 
 for _name in ('lerp', 'addcmul', 'addcdiv', 'prelu', 'dist_values', 'masked_scatter', 'igammac'):

@@ -5,7 +5,7 @@ import math
 import _pellucid
 
 from torch._abstract import values
-from torch._abstract.core import Tensor, cast_value, like, make, tensor
+from torch._abstract.core import Tensor, after, cast_value, like, make, tensor
 from torch._abstract.pointwise import functions, known_value
 from torch._abstract.shape import flatten, reshape
 from torch._abstract.types import Size, ShapeError, axis, bool_, defaults, int64, is_symbol, join_sizes, promote
@@ -63,7 +63,7 @@ def reduction(function, kind=None):
         t = make(_without(input.shape, dims, keepdim), result)
         if input._value is not None and function is not None:
             t._value = values.reduced(function, known_value(input), tuple(input.shape), dims)
-        return t
+        return after(t, input)
 
     return operation
 
@@ -95,7 +95,7 @@ for _name, _function, _kind in (
 
 
 def logsumexp(input, dim, keepdim=False, *, out=None):
-    return make(_without(input.shape, _axes(dim, len(input.shape)), keepdim), input.dtype)
+    return after(make(_without(input.shape, _axes(dim, len(input.shape)), keepdim), input.dtype), input)
 
 
 def spread(root):
@@ -138,7 +138,7 @@ def extreme(function, both):
         if input._value is not None:
             first._value = values.reduced(function, known_value(input), tuple(input.shape), dims)
             second._value = values.reduced(lambda line: line.index(function(line)), known_value(input), tuple(input.shape), dims)
-        return pair((first, second))
+        return pair((after(first, input), second))
 
     return operation
 
@@ -157,7 +157,7 @@ def arg_extreme(function):
 def _by_dim(input, dim=None, keepdim=False, *args, **kwargs):
     """median, mode, kthvalue: values and indices along a dimension."""
     if dim is None:
-        return make(Size(()), input.dtype)
+        return after(make(Size(()), input.dtype), input)
     shape = _without(input.shape, _axes(dim, len(input.shape)), keepdim)
     return pair((make(shape, input.dtype), make(shape, int64)))
 
@@ -183,7 +183,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation='linear', out=N
     shape = _without(input.shape, _axes(dim, len(input.shape)), keepdim)
     if isinstance(q, Tensor) and len(q.shape):
         shape = Size(tuple(q.shape) + tuple(shape))
-    return make(shape, input.dtype)
+    return after(make(shape, input.dtype), input)
 
 
 def scan(function, kind=None):
@@ -310,7 +310,7 @@ def bincount(input, weights=None, minlength=0):
 
 
 def histc(input, bins=100, min=0, max=0, *, out=None):
-    return make(Size((bins,)), input.dtype)
+    return after(make(Size((bins,)), input.dtype), input)
 
 
 def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
@@ -365,16 +365,16 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 def cdist(x1, x2, p=2.0, compute_mode=None):
     if type(x1.shape[-1]) is int and type(x2.shape[-1]) is int and x1.shape[-1] != x2.shape[-1]:
         raise ShapeError('cdist: vectors of %d and of %d' % (x1.shape[-1], x2.shape[-1]), x2, x1)
-    return make(Size(tuple(join_sizes(x1.shape[:-2], x2.shape[:-2])) + (x1.shape[-2], x2.shape[-2])), x1.dtype)
+    return after(make(Size(tuple(join_sizes(x1.shape[:-2], x2.shape[:-2])) + (x1.shape[-2], x2.shape[-2])), x1.dtype), x1)
 
 
 def trace(input):
-    return make(Size(()), input.dtype)
+    return after(make(Size(()), input.dtype), input)
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
     n = input.shape[0] if len(input.shape) > 1 else None
-    return make(Size(()) if n is None else Size((n, n)), input.dtype)
+    return after(make(Size(()) if n is None else Size((n, n)), input.dtype), input)
 
 
 functions['max'] = extreme(max, 'maximum')

@@ -3,7 +3,7 @@
 import _pellucid
 
 from torch._abstract import values
-from torch._abstract.core import Tensor, alias, cast_value, changed, like, make, tensor, to_device, to_dtype, view
+from torch._abstract.core import Tensor, after, alias, cast_value, changed, like, make, tensor, to_device, to_dtype, view
 from torch._abstract.pointwise import functions, known_value, publish
 from torch._abstract.types import (ShapeError, Size, axis, bool_, differ, device, dtype, float64, int64, is_symbol,
                                    join_sizes, numel, promote, uint8)
@@ -229,7 +229,7 @@ def repeat(self, *sizes, **kwargs):
             if x._value is None or type(n) is not int:
                 shape = list(x.shape)
                 shape[dim] = shape[dim] * n
-                x = make(Size(shape), x.dtype)
+                x = after(make(Size(shape), x.dtype), x)
             else:
                 x = cat([x] * n, dim) if n else make(Size(tuple(x.shape[:dim]) + (0,) + tuple(x.shape[dim + 1:])), x.dtype)
     return x if x is not self else clone(self)
@@ -250,7 +250,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         n = output_size if output_size is not None else sum(repeats.tolist())
         shape = list(input.shape)
         shape[dim] = n
-        return make(Size(shape), input.dtype)
+        return after(make(Size(shape), input.dtype), input)
     n = repeats.item() if isinstance(repeats, Tensor) else repeats
     if dim is None:
         input, dim = flatten(input), 0
@@ -261,7 +261,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if input._value is not None and type(n) is int:
         value = values.broadcast(known_value(input), shape[:dim + 1] + (1,) + shape[dim + 1:],
                                  shape[:dim + 1] + (n,) + shape[dim + 1:])
-    return make(new, input.dtype, value)
+    return after(make(new, input.dtype, value), input)
 
 
 def clone(input, *, memory_format=None):
@@ -311,9 +311,7 @@ def cat(tensors, dim=0, *, out=None, axis=None):
     value = None
     if first._value is not None:
         value = values.joined([known_value(x) for x in kept], [tuple(x.shape) for x in kept], dim)
-    result = make(Size(shape), dtype, value)
-    result.device = first.device
-    return result
+    return after(make(Size(shape), dtype, value), *kept)
 
 
 def stack(tensors, dim=0, *, out=None):
@@ -478,13 +476,13 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 def diag(input, diagonal=0, *, out=None):
     if len(input.shape) == 1:
         n = input.shape[0] + abs(diagonal)
-        return make(Size((n, n)), input.dtype)
+        return after(make(Size((n, n)), input.dtype), input)
     return functions['diagonal'](input, diagonal)
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     n = input.shape[-1] + abs(offset)
-    return make(Size(tuple(input.shape[:-1]) + (n, n)), input.dtype)
+    return after(make(Size(tuple(input.shape[:-1]) + (n, n)), input.dtype), input)
 
 
 def triangle(lower):
@@ -569,12 +567,12 @@ def index_select(input, dim, index, *, out=None):
 def gather(input, dim, index, *, sparse_grad=False, out=None):
     if len(index.shape) != len(input.shape):
         raise ShapeError('gather: the index %s and the tensor %s differ in rank' % (tuple(index.shape), tuple(input.shape)), index, input)
-    return make(index.shape, input.dtype)
+    return after(make(index.shape, input.dtype), input)
 
 
 def take_along_dim(input, indices, dim=None):
     if dim is None:
-        return make(indices.shape, input.dtype)
+        return after(make(indices.shape, input.dtype), input)
     dim = axis(dim, len(input.shape))
     a = list(input.shape)
     a[dim] = 1
@@ -583,11 +581,11 @@ def take_along_dim(input, indices, dim=None):
     b[dim] = 1
     shape = list(join_sizes(Size(a), Size(b)))
     shape[dim] = n
-    return make(Size(shape), input.dtype)
+    return after(make(Size(shape), input.dtype), input)
 
 
 def take(input, index):
-    return make(index.shape, input.dtype)
+    return after(make(index.shape, input.dtype), input)
 
 
 def _written_somewhere(self, *args, **kwargs):
@@ -789,7 +787,7 @@ def getitem(self, key):
         if len(items) == len(self.shape):
             value = values.Value(_picked, known_value(self), values.strides(self.shape),
                                  [values.broadcast(known_value(i), tuple(i.shape), tuple(new)) for i in items], tuple(self.shape))
-    return make(new, self.dtype, value)
+    return after(make(new, self.dtype, value), self)
 
 
 def _under(value, mask):
@@ -877,7 +875,7 @@ def block_diag(*tensors):
 def combinations(input, r=2, with_replacement=False):
     n = input.shape[0]
     count = n * (n + (1 if with_replacement else -1)) // 2 if r == 2 else _pellucid.unknown('combinations', 'r is not 2')
-    return make(Size((count, r)), input.dtype)
+    return after(make(Size((count, r)), input.dtype), input)
 
 
 for _function in (reshape, view_as, permute, transpose, t, movedim, flatten, unflatten, squeeze, unsqueeze, expand,

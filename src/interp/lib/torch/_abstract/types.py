@@ -40,7 +40,7 @@ class dtype:
         return {'complex32': float16, 'complex64': float32, 'complex128': float64}.get(self._name, self)
 
     def to_complex(self):
-        return {'float16': complex32, 'float32': complex64, 'float64': complex128}.get(self._name, self)
+        return {'float16': complex32, 'bfloat16': complex64, 'float32': complex64, 'float64': complex128}.get(self._name, self)
 
 
 bool_ = dtype('bool', 1, 0, 0)
@@ -271,3 +271,13 @@ def numel(shape):
     for size in shape:
         n = n * size
     return n
+
+
+work = [0, False]  # multiply-adds of what has run so far; whether some could not be counted
+
+
+def count_work(n):
+    if type(n) is int:
+        work[0] += n
+    else:
+        work[1] = True
