@@ -91,18 +91,23 @@ def _line_of_def(source: str, code: types.CodeType) -> int:
     return next((number for number, line in enumerate(lines, 1) if "lambda" in line), 1)
 
 
-_LOADS = {number for name, number in dis.opmap.items() if name.startswith(("LOAD_FAST", "LOAD_CONST")) and "CHECK" not in name}
+def _numbers(*names: str) -> frozenset[int]:
+    return frozenset(dis.opmap[name] for name in names if name in dis.opmap)
 
 
-_JUMPS = {number for name, number in dis.opmap.items() if name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE",
-                                                                  "JUMP_BACKWARD_NO_INTERRUPT")}
+_LOADS = frozenset(number for name, number in dis.opmap.items()
+                   if name.startswith(("LOAD_FAST", "LOAD_CONST")) and "CHECK" not in name)
+_JUMPS = _numbers("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD_NO_INTERRUPT")
+_ENDS = _JUMPS | _numbers("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+_SILENT = _numbers("END_FOR", "NOP", "POP_ITER", "PUSH_EXC_INFO", "SETUP_FINALLY")
 
 
 def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Stepping shows what a reader expects.
 
     Arguments that wait on the stack while other statements run are loaded with those. A jump at which ways meet belongs
-    to no line, as the compiler has it: it would show the end of the one way to who comes by the other.
+    to no line, as the compiler has it: it would show the end of the one way to who comes by the other. So do silent
+    instructions behind the end of a way.
     """
     raw, made = code.co_code, list(rows)
     meeting = set(dis.findlabels(raw))
@@ -112,6 +117,10 @@ def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[
         if raw[offset] in _LOADS and 0 < following < line:
             made[i] = (offset, following)
         elif raw[offset] in _JUMPS and offset in meeting and i and rows[i - 1][1] == line:
+            made[i] = (offset, 0)
+    for i in range(1, len(made)):
+        offset, before = made[i][0], rows[i - 1][0]
+        if raw[offset] in _SILENT and rows[i][1] == rows[i - 1][1] and (raw[before] in _ENDS or not made[i - 1][1]):
             made[i] = (offset, 0)
     return made
 

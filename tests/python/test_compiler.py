@@ -487,6 +487,10 @@ def loops(n):
     for i in range(n):
         if i % 2:
             total += i
+    try:
+        total /= 0
+    except ZeroDivisionError:
+        total = -total
     return [total, *(i for i in range(2))]
 
 
@@ -496,7 +500,7 @@ def test_link(tmp_path: pathlib.Path) -> None:
     assert code.co_code == loops.__code__.co_code and code.co_consts == loops.__code__.co_consts
     assert code.co_filename == str(path)
     function = type(loops)(code, globals())
-    assert function(4) == loops(4) == [4, 0, 1]
+    assert function(4) == loops(4) == [-4, 0, 1]
     seen = []
 
     def trace(frame, event, argument):
@@ -513,7 +517,8 @@ def test_link(tmp_path: pathlib.Path) -> None:
     text = path.read_text().splitlines()
     assert seen[0] == ("call", 1)
     ran = [text[line - 1].strip() for event, line in seen if event == "line"]
-    assert ran[:4] == ["total = 0", "for i in range(n):", "if i % 2:", "for i in range(n):"]
+    assert ran == ["total = 0", *["for i in range(n):", "if i % 2:"] * 2, "total += i", "for i in range(n):", "total /= 0",
+                   "except ZeroDivisionError:", "total = -total", "return [total, *(i for i in range(2))]"]
     with pytest.raises(TypeError):
         pellucid.link(loops, path)
 
