@@ -601,8 +601,10 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     if (pel_torch_find(&rec->torch) != 0) goto failed;
     rec->helpers = PyImport_ImportModule("pellucid._library");
     rec->kept_list = PyList_New(0);
+    rec->caches = PyList_New(0);
     rec->odd_constants = PyList_New(0);
-    if (!rec->helpers || !rec->kept_list || !rec->odd_constants || !(rec->ctx = pel_ext_open())) goto failed;
+    if (!rec->helpers || !rec->kept_list || !rec->caches || !rec->odd_constants || !(rec->ctx = pel_ext_open()))
+        goto failed;
     if (rec->torch.present) {
         rec->leaves = helper_module("pellucid._leaves");
         rec->formulas = helper_module("pellucid._formula");
@@ -625,6 +627,7 @@ static int recorder_traverse(pel_recorder *rec, visitproc visit, void *arg) {
     Py_VISIT(rec->helpers);
     Py_VISIT(rec->leaves);
     Py_VISIT(rec->formulas);
+    Py_VISIT(rec->caches);
     Py_VISIT(rec->kept_list);
     Py_VISIT(rec->odd_constants);
     int stop = pel_torch_visit(&rec->torch, visit, arg);
@@ -638,6 +641,7 @@ static int recorder_clear(pel_recorder *rec) {
     Py_CLEAR(rec->helpers);
     Py_CLEAR(rec->leaves);
     Py_CLEAR(rec->formulas);
+    Py_CLEAR(rec->caches);
     Py_CLEAR(rec->kept_list);
     Py_CLEAR(rec->odd_constants);
     pel_forget_all(rec);
@@ -662,11 +666,21 @@ static PyObject *recorder_event_names(pel_recorder *rec, PyObject *ignored) {
     return is_free(rec) ? pel_event_names(rec->log) : NULL;
 }
 
+PyDoc_STRVAR(caches_doc, "caches()\n--\n\n"
+                         "The functions behind functools.lru_cache that were seen: what they answered before was not\n"
+                         "computed in a run.");
+
+static PyObject *recorder_caches(pel_recorder *rec, PyObject *ignored) {
+    (void)ignored;
+    return PyList_AsTuple(rec->caches);
+}
+
 static PyMethodDef recorder_methods[] = {
     { "run", (PyCFunction)(void (*)(void))recorder_run, METH_VARARGS | METH_KEYWORDS, run_doc },
     { "log_bytes", (PyCFunction)(void (*)(void))recorder_log_bytes, METH_NOARGS, log_bytes_doc },
     { "synthesise", (PyCFunction)(void (*)(void))recorder_synthesise, METH_NOARGS, synthesise_doc },
     { "event_names", (PyCFunction)(void (*)(void))recorder_event_names, METH_NOARGS, event_names_doc },
+    { "caches", (PyCFunction)(void (*)(void))recorder_caches, METH_NOARGS, caches_doc },
     { "dump", (PyCFunction)(void (*)(void))recorder_dump, METH_NOARGS, dump_doc },
     { NULL, NULL, 0, NULL },
 };

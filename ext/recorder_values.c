@@ -591,6 +591,7 @@ static pel_id cached_value(pel_recorder *rec, PyObject *object, pel_type_info *i
     PyObject *dict = PyObject_GenericGetDict(object, NULL);
     PyObject *wrapped = dict ? PyDict_GetItemString(dict, "__wrapped__") : NULL; /* borrowed */
     pel_id id = wrapped && depth < MAX_DEPTH ? value_at(rec, wrapped, depth + 1) : 0;
+    if (rec->caches && !PySequence_Contains(rec->caches, object)) PyList_Append(rec->caches, object);
     Py_XDECREF(dict);
     PyErr_Clear();
     return id && pel_value_at(rec->log, id)->kind == PEL_V_FUNCTION ? id : object_value(rec, object, info, depth);

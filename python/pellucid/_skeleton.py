@@ -109,11 +109,6 @@ def _complaint(report: Report) -> str:
         f"{bad[0].name}: {bad[0].detail}" if bad else "nothing could be compared")
 
 
-def _set_up(model: torch.nn.Module) -> list[tuple[int, ...]]:
-    """How many hooks and attributes every module has: what a first call may add to."""
-    return [(len(module.__dict__), len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.modules()]
-
-
 class Workshop:
     """One skeleton in the making. On exit the model, its inputs and the generators are as they were."""
 
@@ -128,6 +123,7 @@ class Workshop:
         self.recorded: list[Call] = []
         self.recorded_result: Any = None  # of the given call, in plain form
         self.unrecorded: dict[str, Call] = {}
+        self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
 
     def __enter__(self) -> Workshop:
         import torch
@@ -170,6 +166,8 @@ class Workshop:
         self._restore()
         self._enter_mode(call.mode)
         args, kwargs = _inputs.copied(call.inputs)
+        for cache in self.caches:
+            cache.cache_clear()
         _check.seed_all(SEED)
         with torch.set_grad_enabled(call.grad):
             result = self.recorder.run(call.label, args, kwargs)
@@ -319,17 +317,14 @@ class Workshop:
         self._record(call)
 
     def again_when_warm(self, more: Sequence[Any] | None, verified: bool) -> Skeleton | None:
-        """The same after a first call: models set things up then that later calls only find there, such as hooks.
-        None if nothing is set up, or if it gives something else then."""
-        from . import _check, _inputs
+        """The same after a first call: models and libraries set things up then that later calls only find there, such
+        as hooks and registries. None if nothing comes of it, or if it gives something else then."""
+        from . import _check
         self.progress("again, after a first call")
-        before = _set_up(self.whole)
-        args, kwargs = _inputs.copied(self.given)
         try:
-            self.whole(*args, **kwargs)
-            if _set_up(self.whole) == before:
-                return None
+            self._call_whole(self.given)
             warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
+            warm.caches = self._caches_of_data()
             with warm:
                 warm.record_given(self.given)
                 warm.record_more(more)
@@ -342,6 +337,24 @@ class Workshop:
             return None
         made.report.remarks.append("recorded after a first call: what the model sets up then is in place")
         return made
+
+    def _call_whole(self, inputs: Inputs) -> None:
+        from . import _inputs
+        args, kwargs = _inputs.copied(inputs)
+        self.whole(*args, **kwargs)
+
+    def _caches_of_data(self) -> tuple[Any, ...]:
+        """Those that don't know the answer for another batch: what they keep depends on the inputs."""
+        from . import _inputs
+        caches = self.recorder.caches()
+        known = [cache.cache_info().misses for cache in caches]
+        for inputs in _inputs.other_batch(self.given, 2):
+            try:
+                self._call_whole(inputs)
+                break
+            except Exception:
+                continue
+        return tuple(cache for cache, misses in zip(caches, known) if cache.cache_info().misses != misses)
 
     # ---- the result ----
 

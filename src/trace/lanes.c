@@ -732,6 +732,27 @@ static void find_written(pel_synth *s) {
 #define ROUNDS 40
 #define SPLITS 100
 
+/* Walks all functions until nothing new is learnt. */
+static void settle(pel_synth *s, uint32_t *splits) {
+    uint32_t round = 0;
+    do {
+        if (s->regroup && ++*splits > SPLITS) pel_throw(s->ctx, PEL_E_TOO_BIG, 0, "functions split without end");
+        if (s->regroup) {
+            group_activations(s);
+            round = 0;
+        }
+        if (++round > ROUNDS)
+            pel_throw(s->ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
+        s->changed = s->regroup = false;
+        s->links.n = 0;
+        s->references.n = 0;
+        s->link_of = (pel_map){ 0 };
+        memset(s->linked, 0, s->log->activations.n * sizeof *s->linked);
+        for (uint32_t i = 0; i < s->program->classes.n; i++) s->program->classes.at[i]->needs.n = 0;
+        for (uint32_t i = 0; i < s->groups.n; i++) pel_walk_group(s, s->groups.at[i]);
+    } while (s->changed || s->regroup);
+}
+
 void pel_lanes(pel_ctx *ctx, pel_program *program) {
     const pel_log *log = program->log;
     pel_synth *s = pel_new(ctx, pel_synth);
@@ -748,23 +769,13 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
     find_old_objects(s);
     find_live(s);
     pel_find_hooks(s);
-    uint32_t round = 0, splits = 0;
+    uint32_t splits = 0;
     s->regroup = true;
-    do {
-        if (s->regroup && ++splits > SPLITS) pel_throw(ctx, PEL_E_TOO_BIG, 0, "functions split without end");
-        if (s->regroup) {
-            group_activations(s);
-            round = 0;
-        }
-        if (++round > ROUNDS)
-            pel_throw(ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
-        s->changed = s->regroup = false;
-        s->links.n = 0;
-        s->references.n = 0;
-        s->link_of = (pel_map){ 0 };
-        memset(s->linked, 0, log->activations.n * sizeof *s->linked);
-        for (uint32_t i = 0; i < program->classes.n; i++) program->classes.at[i]->needs.n = 0;
-        for (uint32_t i = 0; i < s->groups.n; i++) pel_walk_group(s, s->groups.at[i]);
-    } while (s->changed || s->regroup);
-    pel_link_all(s);
+    for (;;) {
+        settle(s, &splits);
+        if (pel_link_all(s)) return;
+        program->functions.n = program->classes.n = program->remarks.n = program->globals.n = 0;
+        program->hooked = (pel_map){ 0 };
+        s->regroup = true;
+    }
 }

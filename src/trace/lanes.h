@@ -306,6 +306,9 @@ void pel_find_hooks(pel_synth *s);
 void pel_insert_hooks(pel_synth *s, pel_group *group); /* into the text of a forward */
 void pel_write_hooked(pel_synth *s);                   /* classes for modules of torch's */
 
+/* ---- split.c ---- */
+bool pel_split_group(pel_synth *s, const pel_group *group); /* true if its lanes are several functions from now on */
+
 /* ---- stubs.c: what is named but never ran ---- */
 pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author); /* a nested function that raises */
 pel_node *pel_stub_name(pel_synth *s);                        /* the name of a function of the file that raises */
@@ -315,7 +318,7 @@ void pel_write_stub(pel_synth *s);
 void pel_write_records(pel_synth *s);
 
 /* ---- link.c, dead.c, results.c, tidy.c ---- */
-void pel_link_all(pel_synth *s);
+bool pel_link_all(pel_synth *s); /* false: functions were split, all begins again */
 const char *pel_mode_of(const pel_node *decorator);
 static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
     return (pel_link *)(uintptr_t)pel_map_find(&s->link_of, PEL_KEY(node), 0);

@@ -321,6 +321,12 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         func->Attribute.value = c->base->text;
         text->Call.func = func;
         target->hint = c->node->Call.func->Attribute.attr;
+    } else if (!target->in_place && !link->receiver && target->class && link->args[0] && c->n_args &&
+               is_old_object(w, front, c->args[0].val)) { /* a function with such an object */
+        link->callee = PEL_CALLEE_STATIC;
+        link->receiver = true;
+        text->Call.func = pel_make_name(w->ctx, w->log->codes.at[target->code].code->name, PEL_Load);
+        link->args[0] = NULL;
     } else if (!target->in_place && !link->receiver && target->class && link->args[0]) {
         /* a method called as a function: what a wrapper does with what it wraps */
         link->callee = PEL_CALLEE_METHOD;
@@ -504,6 +510,13 @@ static bool is_logging(pel_walk *w, const call *c, pel_front front) {
     return front.n > 0;
 }
 
+/* typing.cast(type, value) is the value. */
+static bool is_cast(const pel_walk *w, const call *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    return callee->kind == PEL_V_LIBRARY && pel_str_is(callee->text, "typing.cast") && c->n_args == 2 &&
+           !c->args[0].star && !c->args[1].star && !c->args[1].stars;
+}
+
 static bool registers_hook(pel_walk *w, const call *c, pel_front front) {
     if (!c->base || !pel_str_starts(pel_name_str(c->node->Call.func->Attribute.attr), PEL_STR("register_")))
         return false;
@@ -643,7 +656,8 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
             settled = true;
             for (uint32_t i = 0; i < front.n; i++) {
                 uint8_t kind = pel_value_at(w->log, c->args[0].val->at[i])->kind;
-                settled &= kind != PEL_V_TENSOR && !c->args[0].val->taint;
+                /* how many dimensions there are is as fixed as ndim */
+                settled &= kind == PEL_V_SIZE || (kind != PEL_V_TENSOR && !c->args[0].val->taint);
             }
         }
     } else if (callee->kind == PEL_V_CLASS) {
@@ -684,6 +698,10 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
         }
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
         if (!group || group->has_effect) pure = false;
+    }
+    if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) { /* a cache knew what it gives */
+        if (dynamic) pel_lost(w, c->node, "a cache answered here, and the function behind it never ran");
+        pure = true;
     }
     /* What was there before the run and can't be written changes for nobody: all that is read from it is known. */
     const pel_val *asked = c->base ? c->base : c->func;
@@ -911,6 +929,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         for (uint32_t i = 0; i < c.kids.n; i++) w->s->linked[c.kids.at[i].activation] = true;
         return c.val;
     }
+    if (is_cast(w, &c)) return c.args[1].val;
     if (is_identity_module(w, &c, front)) {
         memcpy(c.args[0].val->at, c.val->at, front.n * sizeof *c.val->at);
         return c.args[0].val;
@@ -961,6 +980,11 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         if (asks_fixed_objects(w, front, &c)) pel_write_table(w, front, c.val);
         return pel_finish(w, front, node, c.val);
     }
+    bool variants = found == front.n && !one; /* of one function, by what it is given */
+    for (uint32_t i = 0; i < front.n && variants; i++)
+        variants =
+            w->s->group_of[children[i]]->code == target->code && w->s->group_of[children[i]]->class == target->class;
+    if (variants) split_by(w, front, node, codes);
     bool modules = true;
     for (uint32_t i = 0; i < front.n; i++) modules &= pel_value_at(w->log, c.callee[i])->kind == PEL_V_MODULE;
     if (found && !one && !modules && c.func->lost) split_by(w, front, node, codes);

@@ -131,9 +131,10 @@ static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target,
 
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text) {
-    pel_node *made = pel_shallow(w, target);
+    bool names = only_names(target);
+    pel_node *made = names ? pel_copy(w->ctx, target) : pel_shallow(w, target); /* later passes strike names out */
     *text = made;
-    if (only_names(target)) {
+    if (names) {
         /* in which order the names are bound is the compiler's affair: a, b = b, a has no tuple at all */
         for (uint32_t i = 0; i < front.n; i++) {
             pel_lane *lane = pel_lane_at(w, front, i);

@@ -430,6 +430,21 @@ static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish
     return name;
 }
 
+/* Whether a name means something else in some function: a local variable, or one of Python's own. */
+static bool is_used_otherwise(const pel_synth *s, pel_name name) {
+    static const char *const builtins[] = { "set",  "list", "dict", "tuple", "type", "id",    "min",   "max",  "sum",
+                                            "any",  "all",  "len",  "map",   "next", "iter",  "range", "abs",  "pow",
+                                            "hash", "repr", "open", "input", "zip",  "round", "slice", "print" };
+    for (size_t i = 0; i < PEL_COUNT(builtins); i++)
+        if (pel_name_is(name, builtins[i])) return true;
+    for (uint32_t c = 1; c < s->log->codes.n; c++) {
+        const pel_code_object *code = s->log->codes.at[c].code;
+        for (uint32_t i = 0; i < code->localsplus.n; i++)
+            if (code->localsplus.at[i] == name) return true;
+    }
+    return false;
+}
+
 static void name_functions(pel_synth *s, const reach *r) {
     pel_map taken = { 0 };
     /* the plain names go to those that are called by them */
@@ -444,6 +459,10 @@ static void name_functions(pel_synth *s, const reach *r) {
             pel_name wish = (group->class || own->text[0] == '<') && group->hint ? group->hint : own;
             if (wish->text[0] == '<') wish = pel_intern_c(s->ctx, "function");
             if (group->is_root) wish = pel_intern_c(s->ctx, "forward");
+            if (group->no_self && is_used_otherwise(s, wish)) { /* it was a method: there the name was free */
+                pel_str text = pel_format(s->ctx, "%s_%s", pel_class_at(s->log, group->class)->name->text, wish->text);
+                wish = pel_intern(s->ctx, text.ptr, text.len);
+            }
             pel_program_function *function = pel_new(s->ctx, pel_program_function);
             *function = (pel_program_function){ .code = group->code,
                                                 .class = group->no_self ? 0 : group->class,
@@ -537,7 +556,11 @@ static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const ch
 }
 
 /* Every function that is reached must have a text, and every name in it must mean something. */
-static void check(pel_synth *s, const reach *r) {
+static bool check(pel_synth *s, const reach *r) {
+    bool split = false;
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r->seen[i]) split |= pel_split_group(s, s->groups.at[i]);
+    if (split) return false;
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
         if (!r->seen[i]) continue;
@@ -558,11 +581,11 @@ static void check(pel_synth *s, const reach *r) {
         refuse(s, group, b.found->lineno,
                pel_format(s->ctx, "`%.*s` is an object without a literal", PEL_FMT(text)).ptr);
     }
-    if (s->program->remarks.n == 0) return;
     for (uint32_t i = 0; i < s->program->remarks.n; i++)
         if (s->program->remarks.at[i].kind == PEL_REMARK_REFUSED)
             pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, s->program->remarks.at[i].line, 0, "%.*s",
                          PEL_FMT(s->program->remarks.at[i].text));
+    return true;
 }
 
 /* ---- what the root was not recorded with ---- */
@@ -716,7 +739,7 @@ static void forget_unasked(pel_synth *s) {
     }
 }
 
-void pel_link_all(pel_synth *s) {
+bool pel_link_all(pel_synth *s) {
     resolve_references(s);
     forget_unasked(s);
     for (pel_id id = 1; id < s->log->activations.n; id++)
@@ -782,5 +805,5 @@ void pel_link_all(pel_synth *s) {
     pel_write_stub(s);
     const pel_log_module *root = pel_module_at(s->log, s->log->root);
     s->program->root = program_class(s, root->class)->name;
-    check(s, &r);
+    return check(s, &r);
 }
