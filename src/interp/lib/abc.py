@@ -31,9 +31,11 @@ class ABCMeta(type):
     def __subclasscheck__(cls, subclass):
         if cls in getattr(subclass, '__mro__', ()):
             return True
-        hook = cls.__subclasshook__(subclass)
-        if hook is not NotImplemented:
-            return hook
+        hook = getattr(cls, '__subclasshook__', None)
+        if hook is not None:
+            answer = hook(subclass)
+            if answer is not NotImplemented:
+                return answer
         own = cls.__dict__
         if '_abc_registry' in own:
             for registered in own['_abc_registry']:
