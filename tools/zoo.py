@@ -201,6 +201,7 @@ def run_one(name: str, keep: str | None) -> dict[str, Any]:
     result["remarks"] = report.remarks
     result["synthesis"] = {k: v for k, v in report.synthesis.items() if isinstance(v, (int, float, str, bool))}
     result["silent"] = [c.name for c in report.checks if c.silent]
+    result["events"] = next((c.detail for c in report.checks if c.status == "differs"), "")
     bad = report.failures
     if bad:
         result["error"] = f"{bad[0].name}: {bad[0].detail}"
@@ -503,6 +504,8 @@ def print_summary(rows: list[dict[str, Any]]) -> None:
         print(f"lines with author names only: {percent(sum(r['author_named'] for r in measured), code)}")
         functions = [(r["synthesis"].get("functions", 0), r["synthesis"].get("from_source", 0)) for r in measured]
         print(f"functions from the author's source: {percent(sum(b for _, b in functions), sum(a for a, _ in functions))}")
+        events = [e for r in measured if (e := r.get("checks", {}).get("events")) in ("passed", "differs")]
+        print(f"events equal to the original's, in order: {percent(events.count('passed'), len(events))}")
         times = [r["seconds"].get("record", 0) + r["seconds"].get("synthesise", 0) for r in measured]
         print(f"recording and writing: median {statistics.median(times):.2f} s; whole: "
               f"median {statistics.median(r['total_s'] for r in measured):.1f} s")

@@ -317,6 +317,46 @@ def ties_of(module: torch.nn.Module) -> list[list[str]]:
     return sorted(sorted(group) for group in names.values() if len(group) > 1)
 
 
+# ---- events ----
+
+IDLE = {"add": 0, "radd": 0, "sub": 0, "mul": 1, "rmul": 1, "div": 1, "true_divide": 1}  # what leaves a tensor as it is
+
+
+class Events(torch.overrides.TorchFunctionMode):
+    """The calls of torch that give tensors, in order: name, and dtype and shape of what came out. x + 0 and x * 1
+    don't count: a skeleton is spared them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[str] = []
+
+    def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        found = [t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, torch.Tensor)]
+        name = getattr(function, "__name__", "?")
+        idle = (name.strip("_") in IDLE and len(args) == 2 and type(args[1]) in (int, float)
+                and args[1] == IDLE[name.strip("_")] and found and found[0].dtype == getattr(args[0], "dtype", None))
+        if found and not idle:
+            if name == "__get__":  # a property: which one
+                name = getattr(getattr(function, "__self__", None), "__name__", name)
+            shapes = ", ".join(f"{str(t.dtype)[6:]}{list(t.shape)}" for t in found)
+            self.rows.append(f"{name} -> {shapes}")
+        return result
+
+
+def event_difference(want: list[str], got: list[str]) -> str | None:
+    """The first place where the sequences part; whether calls are only missing."""
+    if want == got:
+        return None
+    rest = iter(want)
+    only_fewer = all(row in rest for row in got)
+    first = next((i for i, (a, b) in enumerate(zip(want, got)) if a != b), min(len(want), len(got)))
+    here = want[first] if first < len(want) else "nothing"
+    there = got[first] if first < len(got) else "nothing"
+    what = f"{len(want) - len(got)} of {len(want)} calls are not made, from" if only_fewer else "the calls differ from"
+    return f"{what} number {first} on: {here} expected, {there} found"
+
+
 # ---- the process ----
 
 class Blocker(importlib.abc.MetaPathFinder):
@@ -424,6 +464,9 @@ def referee(data: dict) -> list[dict]:
 def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[Any], classes: dict[str, Any],
          seed: int) -> None:
     got: dict[str, Any] = {}
+    if call.get("events") is not None:
+        play_events(checks, module, call, classes, seed)
+        return
 
     def outputs() -> str | None:
         args = from_form(map_tensors(call["args"], copy_input), classes, results)
@@ -468,6 +511,23 @@ def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[
         run_check(checks, f"{call['name']}: buffers", buffers)
     if ok and call["gradients"] is not None:
         run_check(checks, call["gradients name"], grads)
+
+
+def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any], seed: int) -> None:
+    """Not a question of right or wrong: calls whose results nobody reads may be gone."""
+
+    def events() -> str | None:
+        args = from_form(map_tensors(call["args"], copy_input), classes, [])
+        kwargs = from_form(map_tensors(call["kwargs"], copy_input), classes, [])
+        set_modes(module, call["modes"])
+        torch.set_num_threads(call["threads"])
+        seed_all(seed)
+        with torch.set_grad_enabled(call["grad"]), Events() as seen:
+            module(*args, **kwargs)
+        return event_difference(call["events"], seen.rows)
+
+    if not run_check(checks, call["name"], events):
+        checks[-1]["status"] = "differs"
 
 
 def copy_input(t: torch.Tensor) -> torch.Tensor:

@@ -17,12 +17,14 @@ from typing import Any, Iterable, Iterator
 SEED = 20_240_229
 # What a skeleton must pass to be handed out; the rest is reported.
 NEEDED = ("recording", "imports", "build", "load", "recorded", "recorded: buffers", "other data", "other batch")
+UNSAID = ("build", "load", "order", "ties", "requires_grad", "events")  # not in the header: all skeletons have them
 PATIENCE = 900.0  # seconds that the referee may take
 
 
 @dataclass
 class Check:
-    """One comparison. status: passed, failed, refused (the skeleton's own assertion fired), skipped."""
+    """One comparison. status: passed, failed, refused (the skeleton's own assertion fired), skipped; differs: the
+    events are others, which alone is no fault."""
 
     name: str
     status: str
@@ -47,7 +49,7 @@ class Report:
     def status(self, name: str) -> str:
         """passed only if every check of that name passed."""
         found = [c.status for c in self.checks if _base(c.name) == name]
-        for worst in ("failed", "refused", "skipped", "passed"):
+        for worst in ("failed", "refused", "differs", "skipped", "passed"):
             if worst in found:
                 return worst
         return "skipped"
@@ -78,7 +80,7 @@ class Report:
         for check in self.failures:
             failed.setdefault(_base(check.name), check.detail)
         passed = {_base(c.name): None for c in self.checks if c.status == "passed"}
-        shown = [n for n in passed if n not in failed and n not in ("build", "load", "order", "ties", "requires_grad")]
+        shown = [n for n in passed if n not in failed and n not in UNSAID]
         text = "bit-equal on " + ", ".join(shown) if shown else "nothing is equal"
         if failed:
             text += "; NOT: " + "; ".join(f"{name} ({detail[:160]})" if detail else name for name, detail in failed.items())
@@ -92,7 +94,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        sign = {"passed": "ok", "failed": "FAILED", "refused": "refused", "skipped": "-"}
+        sign = {"passed": "ok", "failed": "FAILED", "refused": "refused", "skipped": "-", "differs": "differs"}
         lines = [f"{c.name:28} {sign[c.status]:8} {c.detail}".rstrip() for c in self.checks]
         lines += [f"note: {r}" for r in self.remarks]
         lines += [f"{kind}: {text}" + (f" ({file}:{line})" if file else "")
@@ -177,7 +179,8 @@ def threads(count: int) -> Iterator[None]:
 
 
 def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: bool, gradients: bool = False,
-                  buffers: bool = False, found: dict[int, tuple] | None = None) -> tuple[dict[str, Any], Any]:
+                  buffers: bool = False, events: bool = False,
+                  found: dict[int, tuple] | None = None) -> tuple[dict[str, Any], Any]:
     """Makes the call on the original and returns what the referee needs to repeat it, and the result.
 
     The inputs are consumed: the model may change them in place. Gradients are summed in an order that depends
@@ -192,8 +195,9 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
         call[part] = _check.map_tensors(call[part], _check.copy_input)
     with threads(count):
         _check.seed_all(SEED)
-        with torch.set_grad_enabled(grad):
+        with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
             result = model(*args, **kwargs)
+        call["events"] = seen.rows if events else None
         form = _check.plain_form(result)
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]

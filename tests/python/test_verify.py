@@ -105,6 +105,21 @@ def test_wrong_skeletons_are_caught(net, sequences, old: str, new: str, check: s
     assert "NOT" in report.verdict
 
 
+@pytest.mark.parametrize("old, new, found", [
+    ("return {", "return {", None),
+    (".relu()", ".relu() + 0", None),
+    (".relu()", ".relu().abs()", "the calls differ from"),
+    (".relu()", ".relu().relu()", "the calls differ from"),
+    ("self.drop(self.bn(self.a(x)).relu())", "self.bn(self.a(x)).relu()", "1 of 6 calls are not made, from number 3 on"),
+])
+def test_events_are_compared_in_order(net, old: str, new: str, found: str | None) -> None:
+    call = play_original(net, "events", (torch.randn(4, 8),), {}, grad=False, events=True)[0]
+    report = referee(net, [[call]], SOURCE.replace(old, new, 1))
+    check = next(c for c in report.checks if c.name == "events")
+    assert check.status == ("differs" if found else "passed"), str(report)
+    assert (found or "") in check.detail and not report.failures
+
+
 def test_an_assertion_is_a_refusal(net, sequences) -> None:
     report = referee(net, sequences, SOURCE.replace("        return", "        assert x.shape[0] == 4, 'batch is 4'\n        return"))
     check = next(c for c in report.checks if c.name == "other batch")
