@@ -170,9 +170,12 @@ void cli_print_zsh_completion(FILE *out);
 
 extern const cli_command cli_cmd_ast;
 extern const cli_command cli_cmd_audit;
+extern const cli_command cli_cmd_compare;
 extern const cli_command cli_cmd_completion;
+extern const cli_command cli_cmd_convert;
 extern const cli_command cli_cmd_decompile;
 extern const cli_command cli_cmd_dis;
+extern const cli_command cli_cmd_extract;
 extern const cli_command cli_cmd_format;
 extern const cli_command cli_cmd_help;
 extern const cli_command cli_cmd_skeleton;

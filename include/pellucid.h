@@ -252,6 +252,29 @@ PEL_API bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_
 /* "harmless", "suspicious", "dangerous", "broken", "unknown". */
 PEL_API const char *pellucid_verdict_name(pel_verdict verdict);
 
+/* Takes what is to be written, piece by piece; returns false to stop. Pieces that lie in a model file as they are
+ * point there. */
+typedef bool pel_write(void *arg, pel_text bytes);
+
+/* One tensor, by its full name, as a .npy file. */
+PEL_API bool pellucid_extract(pel_ctx *ctx, const pel_model_file *file, pel_text name, pel_write *write, void *arg,
+                              pel_error *error);
+/* All tensors as a safetensors file; with a prefix (NULL: none) those whose names begin with it, without it. Fails
+ * before anything is written if a tensor can't be converted. */
+PEL_API bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const char *prefix, pel_write *write, void *arg,
+                              pel_error *error);
+
+typedef struct pel_compare_options {
+    bool as_json; /* {"a", "b", "prefix_a", "prefix_b", "equal", "differences": [{"kind", "name", "a", "b"}]} */
+    bool ignore_dtype;
+} pel_compare_options;
+
+/* Which tensors only one of two files has, and which differ in shape or dtype. Files may hold the model trees that
+ * --json writes: those of scans, of recorded runs, of live models. differences: how many; NULL if of no interest. */
+PEL_API bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,
+                              const pel_compare_options *options, pel_text *out, unsigned *differences,
+                              pel_error *error);
+
 #ifdef __cplusplus
 }
 #endif

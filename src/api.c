@@ -8,6 +8,7 @@
 #include "decompile/decompile.h"
 #include "decompile/line_map.h"
 #include "load/audit.h"
+#include "load/content.h"
 #include "python/parse.h"
 #include "python/print.h"
 #include "show/show.h"
@@ -459,4 +460,83 @@ bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_op
 const char *pellucid_verdict_name(pel_verdict verdict) {
     static const char *const names[] = { "harmless", "suspicious", "dangerous", "broken", "unknown" };
     return (size_t)verdict < PEL_COUNT(names) ? names[verdict] : "unknown";
+}
+
+/* ---- the content of files ---- */
+
+typedef struct content_call {
+    const pel_model_file *file;
+    pel_str name; /* of a tensor, or the prefix of all that are wanted */
+    pel_writer writer;
+    pel_loaded loaded;
+} content_call;
+
+static void extract_body(pel_ctx *ctx, void *arg) {
+    content_call *call = arg;
+    pel_load(ctx, call->file, &call->loaded);
+    pel_write_npy(ctx, &call->loaded, call->name, &call->writer);
+}
+
+static void convert_body(pel_ctx *ctx, void *arg) {
+    content_call *call = arg;
+    pel_load(ctx, call->file, &call->loaded);
+    pel_write_safetensors(ctx, &call->loaded, call->name, &call->writer);
+}
+
+static bool run_content_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), content_call *call, pel_error *error) {
+    pel_err err;
+    bool done = pel_attempt(ctx, body, call, &err);
+    if (!done) give_error(&err, (pel_str){ "", 0 }, error);
+    return done;
+}
+
+bool pellucid_extract(pel_ctx *ctx, const pel_model_file *file, pel_text name, pel_write *write, void *arg,
+                      pel_error *error) {
+    content_call call = { .file = file, .name = str_of(name), .writer = { write, arg } };
+    return run_content_call(ctx, extract_body, &call, error);
+}
+
+bool pellucid_convert(pel_ctx *ctx, const pel_model_file *file, const char *prefix, pel_write *write, void *arg,
+                      pel_error *error) {
+    content_call call = { .file = file, .name = pel_str_of(prefix ? prefix : ""), .writer = { write, arg } };
+    return run_content_call(ctx, convert_body, &call, error);
+}
+
+typedef struct compare_call {
+    const pel_model_file *files[2];
+    pel_compare_options options;
+    pel_loaded loaded[2];
+    pel_comparison found;
+    pel_buf out;
+} compare_call;
+
+static void compare_body(pel_ctx *ctx, void *arg) {
+    compare_call *call = arg;
+    for (int i = 0; i < 2; i++) {
+        pel_load(ctx, call->files[i], &call->loaded[i]);
+        if (!call->loaded[i].networks.n)
+            pel_throw(ctx, PEL_E_FORMAT, 0, "there is no network in %.*s", (int)call->files[i]->name.len,
+                      call->files[i]->name.ptr);
+    }
+    pel_str a = str_of(call->files[0]->name), b = str_of(call->files[1]->name);
+    pel_network_compare(ctx, call->loaded[0].networks.at[0], call->loaded[1].networks.at[0], call->options.ignore_dtype,
+                        &call->found);
+    if (call->options.as_json)
+        pel_comparison_json(&call->found, a, b, &call->out);
+    else
+        pel_comparison_text(&call->found, a, b, &call->out);
+}
+
+bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,
+                      const pel_compare_options *options, pel_text *out, unsigned *differences, pel_error *error) {
+    compare_call call = { .files = { a, b }, .out = pel_buf_in(ctx) };
+    if (options) call.options = *options;
+    pel_err err;
+    bool done = pel_attempt(ctx, compare_body, &call, &err);
+    if (done)
+        *out = text_of(pel_buf_str(&call.out));
+    else
+        give_error(&err, (pel_str){ "", 0 }, error);
+    if (differences) *differences = call.found.differences.n;
+    return done;
 }

@@ -135,6 +135,28 @@ uint32_t pel_dtype_size(pel_str dtype); /* bytes; 0: unknown */
 /* Whether two modules look the same to a reader: everything but their names and places. */
 bool pel_module_alike(const pel_module *a, const pel_module *b);
 
+/* ---- comparing ---- */
+
+typedef enum pel_difference_kind { PEL_ONLY_A, PEL_ONLY_B, PEL_OTHER_SHAPE, PEL_OTHER_DTYPE } pel_difference_kind;
+
+typedef struct pel_difference {
+    pel_difference_kind kind;
+    pel_str name;
+    const pel_model_tensor *a, *b; /* NULL where there is none */
+} pel_difference;
+
+typedef struct pel_comparison {
+    PEL_VEC(pel_difference) differences;
+    uint32_t equal;
+    pel_str prefix_a, prefix_b; /* taken off the names of one side, where that makes them the other's */
+    uint32_t apart_a, apart_b;  /* tensors without that prefix: passed over */
+} pel_comparison;
+
+void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_network *second, bool ignore_dtype,
+                         pel_comparison *out);
+void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
+void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
+
 /* ---- JSON: {"networks": [...]}, docs/model-json.md ---- */
 void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
 /* Throws PEL_E_FORMAT with the offset. */

@@ -1,0 +1,150 @@
+/* convert and extract: tensors out of a model file into another. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Below this, a copy through the kernel is not worth its call. */
+#define WORTH_COPYING ((size_t)64 << 10)
+
+typedef struct output {
+    int file, from; /* from: the model file, or -1 */
+    pel_text mapped;
+    const char *path;
+    int mistake; /* errno of the first failure */
+} output;
+
+static bool write_all(output *o, const char *bytes, size_t len) {
+    while (len) {
+        ssize_t n = write(o->file, bytes, len > 1 << 30 ? 1 << 30 : len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            o->mistake = errno;
+            return false;
+        }
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* What lies in the file as it is goes from file to file inside of the kernel. */
+static bool write_piece(void *arg, pel_text bytes) {
+    output *o = arg;
+    bool is_mapped = bytes.ptr >= o->mapped.ptr && bytes.ptr + bytes.len <= o->mapped.ptr + o->mapped.len;
+    if (o->from >= 0 && is_mapped && bytes.len >= WORTH_COPYING) {
+        off_t at = bytes.ptr - o->mapped.ptr;
+        while (bytes.len) {
+            ssize_t n = copy_file_range(o->from, &at, o->file, NULL, bytes.len, 0);
+            if (n <= 0) break; /* another file system, an old kernel: the rest is written */
+            bytes.ptr += n;
+            bytes.len -= (size_t)n;
+        }
+    }
+    return write_all(o, bytes.ptr, bytes.len);
+}
+
+static bool is_same_file(int a, int b) {
+    struct stat x, y;
+    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int write_failed(const output *o) {
+    fprintf(stderr, "pellucid: cannot write %s: %s\n", o->path, strerror(o->mistake));
+    return CLI_BAD_INPUT;
+}
+
+static int make_file(const cli_args *args, const char *name, cli_model *model, pel_ctx *ctx) {
+    output o = { .path = cli_value(args, "output"), .from = -1, .mapped = model->input.bytes };
+    pel_error error;
+    if (model->input.mapped) o.from = open(model->path ? model->path : args->operands[0], O_RDONLY | O_CLOEXEC);
+    o.file = open(o.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (o.file < 0) {
+        o.mistake = errno;
+        if (o.from >= 0) close(o.from);
+        return write_failed(&o);
+    }
+    int result = CLI_FINE;
+    if (o.from >= 0 && is_same_file(o.from, o.file)) {
+        result = cli_usage_error(args->command, "the output is the input: %s", o.path);
+    } else if (ftruncate(o.file, 0) != 0 && errno != EINVAL) { /* EINVAL: a pipe, a device */
+        o.mistake = errno;
+        result = write_failed(&o);
+    } else {
+        bool done = name
+                        ? pellucid_extract(ctx, &model->file, (pel_text){ name, strlen(name) }, write_piece, &o, &error)
+                        : pellucid_convert(ctx, &model->file, cli_value(args, "prefix"), write_piece, &o, &error);
+        if (!done && o.mistake)
+            result = write_failed(&o);
+        else if (!done)
+            result = cli_report(ctx, &(cli_input){ .name = model->input.name }, &error, false);
+        struct stat info;
+        if (!done && stat(o.path, &info) == 0 && S_ISREG(info.st_mode)) unlink(o.path); /* half a file is none */
+    }
+    if (close(o.file) != 0 && result == CLI_FINE) {
+        o.mistake = errno;
+        result = write_failed(&o);
+    }
+    if (o.from >= 0) close(o.from);
+    return result;
+}
+
+static int run(const cli_args *args) {
+    const char *name = args->n_operands > 1 ? args->operands[1] : NULL;
+    if (!cli_has(args, "output")) return cli_usage_error(args->command, "-o says where the result goes");
+    cli_model model;
+    pel_error error;
+    pel_ctx *ctx = cli_open_for_models();
+    if (!ctx) return CLI_BAD_INPUT;
+    int result;
+    if (cli_open_model(args->operands[0], &model, &error)) {
+        result = make_file(args, name, &model, ctx);
+        cli_close_model(&model);
+    } else {
+        result = cli_report(ctx, &model.input, &error, false);
+    }
+    pellucid_close(ctx);
+    return result;
+}
+
+static const cli_option convert_options[] = {
+    { 'o', "output", "FILE", "where the safetensors file goes", NULL },
+    { 0, "prefix", "TEXT", "only the tensors whose names begin so, as 'model.', without it", NULL },
+    CLI_OPTION_END,
+};
+
+const cli_command cli_cmd_convert = {
+    .name = "convert",
+    .operands = "FILE",
+    .summary = "write the tensors of a model file as safetensors",
+    .about = "Writes every tensor of a model file or checkpoint into a safetensors file, bit by bit,\n"
+             "without executing anything. Views become what they show; tensors that share their bytes\n"
+             "are written for each name. Nothing is written if there is a tensor that safetensors can't\n"
+             "hold, such as a quantised one.",
+    .example = "$ pellucid convert checkpoint.pt -o model.safetensors --prefix model.",
+    .options = convert_options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};
+
+static const cli_option extract_options[] = {
+    { 'o', "output", "FILE", "where the .npy file goes", NULL },
+    CLI_OPTION_END,
+};
+
+const cli_command cli_cmd_extract = {
+    .name = "extract",
+    .operands = "FILE NAME",
+    .summary = "write one tensor of a model file as .npy",
+    .about = "Writes the tensor of that full name, as `pellucid tree --json` lists it under \"state\", into\n"
+             "a file that numpy reads. bfloat16 comes as two raw bytes per element.",
+    .example = "$ pellucid extract model.safetensors layer1.0.conv1.weight -o conv1.npy",
+    .options = extract_options,
+    .min_operands = 2,
+    .max_operands = 2,
+    .run = run,
+};

@@ -1,0 +1,18 @@
+/* The bytes of tensors, out of the files that have them. */
+#ifndef PEL_LOAD_CONTENT_H
+#define PEL_LOAD_CONTENT_H
+
+#include "load/load.h"
+
+typedef struct pel_writer {
+    pel_write *write;
+    void *arg;
+} pel_writer;
+
+/* One tensor as a .npy file. Throws PEL_E_USAGE if there is no tensor of that full name, PEL_E_UNSUPPORTED if its
+ * bytes can't be had. */
+void pel_write_npy(pel_ctx *ctx, const pel_loaded *loaded, pel_str name, const pel_writer *writer);
+/* All tensors as a safetensors file; with a prefix only those below it, without it. */
+void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, const pel_writer *writer);
+
+#endif

@@ -1,0 +1,145 @@
+"""Tensors out of model files: convert, extract and compare against what torch itself reads."""
+
+from __future__ import annotations
+
+import collections
+import json
+import pathlib
+import zipfile
+
+import pytest
+
+np = pytest.importorskip("numpy", reason="numpy is not installed")
+torch = pytest.importorskip("torch", reason="torch is not installed")
+load_file = pytest.importorskip("safetensors.torch", reason="safetensors is not installed").load_file
+
+
+def state() -> dict[str, torch.Tensor]:
+    base = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+    made = collections.OrderedDict(
+        plain=base.clone(), transposed=base.t(), part=base[1:3, ::2], expanded=torch.tensor([7.0]).expand(3, 2),
+        scalar=torch.tensor(3.5), empty=torch.zeros(0, 3), tied=base, also_tied=base)
+    for dtype in (torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+                  torch.uint8, torch.bool, torch.complex64, torch.float8_e4m3fn, torch.float8_e5m2, torch.uint16):
+        made[str(dtype).removeprefix("torch.")] = torch.tensor([0, 1, 2, 3, 4]).to(dtype)
+    return made
+
+
+def same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and \
+        a.contiguous().reshape(-1).view(torch.uint8).tolist() == b.contiguous().reshape(-1).view(torch.uint8).tolist()
+
+
+@pytest.mark.parametrize("new", [True, False])
+def test_convert_is_what_torch_loads(pellucid, tmp_path: pathlib.Path, new: bool) -> None:
+    expected = state()
+    if not new:
+        del expected["uint16"]  # the old format has no storage class for it
+        for name in ("float8_e4m3fn", "float8_e5m2"):
+            del expected[name]
+    torch.save(expected, tmp_path / "x.pt", _use_new_zipfile_serialization=new)
+    assert pellucid("convert", tmp_path / "x.pt", "-o", tmp_path / "x.safetensors").code == 0
+    found = load_file(tmp_path / "x.safetensors")
+    assert set(found) == set(expected)
+    assert [name for name in expected if not same(found[name], expected[name])] == []
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
+    assert tree["state"] == {name: list(tensor.shape) for name, tensor in expected.items()}
+    assert list(tree["state"]) == list(expected)
+    assert tree["dtypes"] == {name: str(tensor.dtype).removeprefix("torch.") for name, tensor in expected.items()}
+    assert tree["ties"]["also_tied"] == "transposed"  # the first that begins where it does
+
+
+def test_deflated_archive(pellucid, tmp_path: pathlib.Path) -> None:
+    """torch reads archives that somebody packed again; their storages have to be unpacked."""
+    expected = {"a": torch.arange(1000.0), "b": torch.ones(3, dtype=torch.int64)}
+    torch.save(expected, tmp_path / "x.pt")
+    with zipfile.ZipFile(tmp_path / "x.pt") as old, \
+            zipfile.ZipFile(tmp_path / "y.pt", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in old.namelist():
+            packed.writestr(name, old.read(name))
+    assert pellucid("convert", tmp_path / "y.pt", "-o", tmp_path / "y.safetensors").code == 0
+    found = load_file(tmp_path / "y.safetensors")
+    assert all(same(found[name], expected[name]) for name in expected)
+
+
+def test_prefix(pellucid, tmp_path: pathlib.Path) -> None:
+    torch.save({"model": {"w": torch.ones(2)}, "optimizer": {"w": torch.zeros(2)}, "epoch": 3}, tmp_path / "x.pt")
+    assert pellucid("convert", tmp_path / "x.pt", "-o", tmp_path / "x.safetensors", "--prefix", "model.").code == 0
+    assert set(load_file(tmp_path / "x.safetensors")) == {"w"}
+
+
+def test_extract(pellucid, tmp_path: pathlib.Path) -> None:
+    expected = state()
+    torch.save(expected, tmp_path / "x.pt")
+    for name in ("plain", "transposed", "part", "expanded", "scalar", "empty", "int64", "bool", "complex64"):
+        assert pellucid("extract", tmp_path / "x.pt", name, "-o", tmp_path / "x.npy").code == 0
+        assert np.array_equal(np.load(tmp_path / "x.npy"), expected[name].numpy()), name
+    result = pellucid("extract", tmp_path / "x.pt", "nothing", "-o", tmp_path / "no.npy")
+    assert result.code == 2 and "there is no tensor 'nothing'" in result.err
+    assert not (tmp_path / "no.npy").exists()
+
+
+def test_the_input_is_never_overwritten(pellucid, tmp_path: pathlib.Path) -> None:
+    torch.save({"w": torch.ones(100000)}, tmp_path / "x.pt")
+    before = (tmp_path / "x.pt").read_bytes()
+    assert pellucid("convert", tmp_path / "x.pt", "-o", tmp_path / "x.pt").code == 1
+    assert (tmp_path / "x.pt").read_bytes() == before
+
+
+def test_whole_modules_are_what_state_dict_says(pellucid, tmp_path: pathlib.Path) -> None:
+    shared = torch.nn.Linear(3, 3)
+    model = torch.nn.Sequential(collections.OrderedDict(
+        conv=torch.nn.Conv2d(3, 8, 3, bias=False), norm=torch.nn.BatchNorm2d(8), a=shared, b=shared,
+        encoder=torch.nn.TransformerEncoderLayer(8, 2, 16), drop=torch.nn.Dropout(0.1)))
+    model.register_buffer("passing", torch.zeros(2), persistent=False)
+    model.a.weight.requires_grad_(False)
+    torch.save(model, tmp_path / "x.pt")
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
+    assert tree["state"] == {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+    assert list(tree["state"]) == list(model.state_dict())
+    assert tree["totals"]["parameters"] == sum(p.numel() for p in model.parameters())
+    assert tree["totals"]["trainable"] == sum(p.numel() for p in model.parameters() if p.requires_grad)
+    assert pellucid("audit", tmp_path / "x.pt").code == 0
+
+
+def test_sharded(pellucid, tmp_path: pathlib.Path) -> None:
+    save_file = pytest.importorskip("safetensors.torch").save_file
+    save_file({"a.w": torch.ones(2, 3)}, tmp_path / "m-1.safetensors")
+    save_file({"b.w": torch.zeros(4)}, tmp_path / "m-2.safetensors")
+    index = {"metadata": {}, "weight_map": {"a.w": "m-1.safetensors", "b.w": "m-2.safetensors"}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    for path in (tmp_path, tmp_path / "model.safetensors.index.json"):
+        assert json.loads(pellucid("tree", path, "--json").out)["state"] == {"a.w": [2, 3], "b.w": [4]}
+    assert pellucid("convert", tmp_path, "-o", tmp_path / "whole").code == 0
+    assert set(load_file(tmp_path / "whole")) == {"a.w", "b.w"}
+    index["weight_map"]["a.w"] = "../../etc/passwd"
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    result = pellucid("audit", tmp_path / "model.safetensors.index.json")
+    assert result.code == 4 and "path" in result.out
+
+
+def test_compare(pellucid, tmp_path: pathlib.Path) -> None:
+    torch.save({"a": torch.ones(2, 3), "b": torch.ones(4), "c": torch.ones(1), "d": torch.ones(1)}, tmp_path / "a.pt")
+    torch.save({"a": torch.ones(2, 5), "b": torch.ones(4).half(), "c": torch.ones(1), "e": torch.ones(1)}, tmp_path / "b.pt")
+    result = pellucid("compare", tmp_path / "a.pt", tmp_path / "b.pt", "--json")
+    assert result.code == 4
+    found = json.loads(result.out)
+    assert [(row["kind"], row["name"]) for row in found["differences"]] == \
+        [("shape", "a"), ("dtype", "b"), ("only_a", "d"), ("only_b", "e")]
+    assert found["equal"] == 1
+    assert pellucid("compare", tmp_path / "a.pt", tmp_path / "a.pt").code == 0
+    torch.save({"state_dict": {f"model.{k}": v for k, v in torch.load(tmp_path / "a.pt").items()}}, tmp_path / "c.pt")
+    result = pellucid("compare", tmp_path / "a.pt", tmp_path / "c.pt")
+    assert result.code == 0 and "'state_dict.model.'" in result.out
+    (tmp_path / "a.json").write_text(pellucid("tree", tmp_path / "a.pt", "--json").out)
+    assert pellucid("compare", tmp_path / "a.json", tmp_path / "c.pt").code == 0
+
+
+@pytest.mark.parametrize("ops", ["script", "trace"])
+def test_torchscript(pellucid, tmp_path: pathlib.Path, ops: str) -> None:
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8), torch.nn.ReLU()).eval()
+    made = torch.jit.script(model) if ops == "script" else torch.jit.trace(model, torch.zeros(1, 3, 8, 8))
+    made.save(str(tmp_path / "x.pt"))
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
+    assert tree["state"] == {name: list(tensor.shape) for name, tensor in made.state_dict().items()}
+    assert pellucid("audit", tmp_path / "x.pt").code == 0
