@@ -139,9 +139,9 @@ class Workshop:
         self._restore()
         self.random.restore()
 
-    def _new_recorder(self, tracked: bool = True) -> Any:
+    def _new_recorder(self, tracked: bool = True, events: bool = False) -> Any:
         from ._pellucid import Recorder
-        return Recorder(self.model, leaves=self.leaves, origin=self.origin, tracked=tracked)
+        return Recorder(self.model, leaves=self.leaves, origin=self.origin, tracked=tracked, events=events)
 
     def _restore(self) -> None:
         for remark in self.state.restore():
@@ -363,13 +363,20 @@ class Workshop:
     # ---- the result ----
 
     def finish(self, verified: bool) -> Skeleton:
-        from ._pellucid import synthesise
+        from ._pellucid import Error, synthesise
         skipped = self.report.checks
         for round_number in range(ROUNDS):
             self.progress("writing")
             start = time.perf_counter()
             trace = self.recorder.log_bytes()
-            source, root, self.report.synthesis = synthesise(trace)
+            try:
+                source, root, self.report.synthesis = synthesise(trace)
+            except Error:
+                # A function that can't be followed may still be written as the calls of torch that it made: these are
+                # recorded only where they are needed, because that takes time.
+                self._record_again_with_events()
+                trace = self.recorder.log_bytes()
+                source, root, self.report.synthesis = synthesise(trace)
             self._time("synthesise", start)
             if not verified:
                 self.report.checks = skipped
@@ -388,6 +395,13 @@ class Workshop:
                 self._record(self.unrecorded.pop(check.name))
         source = with_verdict(source, self.report.verdict)
         return Skeleton(source, root, self._tree(source), self.report, self.model, trace)
+
+    def _record_again_with_events(self) -> None:
+        self.progress("recording again, with the calls of torch")
+        self.recorder = self._new_recorder(events=True)
+        calls, self.recorded = self.recorded, []
+        for call in calls:
+            self._record(call)
 
     def _tree(self, source: str) -> Any:
         from ._tree import tree

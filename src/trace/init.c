@@ -706,9 +706,11 @@ static void collect_needs(builder *b, const pel_program_class *class, parts *out
             p->lanes[i] = row->kind == PEL_V_TENSOR ? pel_tensor_expression(b->ctx, b->program, row->tensor)
                                                     : pel_value_expression(b->ctx, b->program, value);
             if (!p->lanes[i]) p->lanes[i] = parts_expression(b, pel_module_at(b->log, module), value, 0);
-            if (!p->lanes[i])
+            if (!p->lanes[i]) {
+                pel_refuse_users(b->ctx, b->program, value);
                 pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.%s holds an object that has no literal", class->name->text,
                           need->name->text);
+            }
         }
     }
 }

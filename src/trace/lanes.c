@@ -496,7 +496,10 @@ void pel_walk_group(pel_synth *s, pel_group *group) {
     pel_walk w = { .ctx = s->ctx, .s = s, .log = s->log, .group = group, .author = group->author };
     pel_err err;
     group->why = NULL;
-    if (!group->author->node) {
+    if (pel_map_has(&s->program->straight, group->code)) {
+        group->why = "it is called where its straight line can't stand";
+        group->why_line = s->log->codes.at[group->code].code->firstlineno;
+    } else if (!group->author->node) {
         group->why = group->author->why;
         group->why_line = s->log->codes.at[group->code].code->firstlineno;
     } else if (!pel_attempt(s->ctx, walk_function, &w, &err)) {
@@ -746,6 +749,7 @@ static void settle(pel_synth *s, uint32_t *splits) {
         s->changed = s->regroup = false;
         s->links.n = 0;
         s->references.n = 0;
+        s->helpers.n = 0;
         s->link_of = (pel_map){ 0 };
         memset(s->linked, 0, s->log->activations.n * sizeof *s->linked);
         for (uint32_t i = 0; i < s->program->classes.n; i++) s->program->classes.at[i]->needs.n = 0;

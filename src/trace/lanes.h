@@ -158,6 +158,11 @@ typedef PEL_VEC(pel_hook *) pel_hook_list;
 
 /* ---- the whole synthesis ---- */
 
+typedef struct pel_helper { /* a straight line */
+    pel_program_function *function;
+    pel_name wish; /* the author's name */
+} pel_helper;
+
 typedef struct pel_reference { /* a Name or Attribute in the text that must get a group's final name */
     pel_node *node;
     pel_id code;
@@ -186,11 +191,12 @@ typedef struct pel_synth {
     PEL_VEC(pel_link *) links;
     pel_map link_of; /* Call node -> link */
     PEL_VEC(pel_reference) references;
-    bool changed;            /* a fact grew in this round */
-    bool regroup;            /* split grew: begin again */
-    bool has_stub;           /* something that never ran is named */
-    bool asked_training;     /* some text depends on self.training */
-    bool trained, evaluated; /* runs in train mode, in eval mode */
+    PEL_VEC(pel_helper) helpers; /* straight lines */
+    bool changed;                /* a fact grew in this round */
+    bool regroup;                /* split grew: begin again */
+    bool has_stub;               /* something that never ran is named */
+    bool asked_training;         /* some text depends on self.training */
+    bool trained, evaluated;     /* runs in train mode, in eval mode */
 } pel_synth;
 
 typedef struct pel_walk {
@@ -313,6 +319,12 @@ bool pel_split_group(pel_synth *s, const pel_group *group); /* true if its lanes
 pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author); /* a nested function that raises */
 pel_node *pel_stub_name(pel_synth *s);                        /* the name of a function of the file that raises */
 void pel_write_stub(pel_synth *s);
+
+/* ---- straight.c: functions that are written as what they were seen to do ---- */
+bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
+pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
+                           const pel_name *names, uint32_t n_args, pel_val *val);
+void pel_write_straight(pel_synth *s);
 
 /* ---- records.c ---- */
 void pel_write_records(pel_synth *s);

@@ -913,6 +913,35 @@ static bool asks_fixed_objects(pel_walk *w, pel_front front, const call *c) {
     return lost;
 }
 
+static bool are_straight(const pel_walk *w, pel_front front, const pel_id *children) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!pel_map_has(&w->s->program->straight, w->log->activations.at[children[i]].code)) return false;
+    return true;
+}
+
+static pel_val *straight_call(pel_walk *w, pel_front front, const call *c, const pel_id *children) {
+    const pel_code_object *code = w->log->codes.at[w->log->activations.at[children[0]].code].code;
+    uint32_t next = has_receiver(w, c, children[0]);
+    pel_val **args = pel_new_array(w->ctx, c->n_args + 1u, pel_val *);
+    pel_name *names = pel_new_array(w->ctx, c->n_args + 1u, pel_name);
+    for (uint32_t k = 0; k < c->n_args; k++) {
+        const argument *arg = &c->args[k];
+        args[k] = arg->val;
+        if (arg->keyword)
+            names[k] = arg->keyword;
+        else if (!arg->star && !arg->stars && next < code->argcount)
+            names[k] = code->varnames.at[next++];
+        else
+            next = UINT32_MAX; /* behind *args nothing has a number */
+    }
+    /* what ran inside is told by the straight line */
+    for (uint32_t i = 0; i < front.n; i++)
+        for (pel_id id = children[i]; id < w->log->activations.n && pel_is_below(w->log, id, children[i]); id++)
+            w->s->linked[id] = true;
+    return pel_finish(w, front, c->node,
+                      pel_straight_call(w, front, c->node, children, args, names, c->n_args, c->val));
+}
+
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     call c = { .node = node };
     eval_callee(w, front, &c);
@@ -974,6 +1003,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
             children[i] = example;
             found++;
         }
+    if (found == front.n && are_straight(w, front, children)) return straight_call(w, front, &c, children);
     if (found == front.n && one && link_call(w, front, &c, target, example)) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
         for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);

@@ -160,7 +160,7 @@ static reach find_reached(pel_synth *s) {
                 .seen = pel_new_array(s->ctx, s->groups.n + 1u, bool) };
     for (uint32_t i = 0; i < s->links.n; i++) pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->links.at[i]->node), i);
     for (uint32_t i = 0; i < s->references.n; i++)
-        if (s->references.at[i].group) {
+        if (s->references.at[i].group && !pel_map_has(&s->program->straight, s->references.at[i].group->code)) {
             const pel_reference *ref = &s->references.at[i];
             pel_map_set(s->ctx, &r.reference, PEL_KEY(ref->node), PEL_KEY(ref->group));
             if (ref->node->kind == PEL_Name)
@@ -547,6 +547,8 @@ static void find_unwritable(void *arg, pel_node **slot) {
 
 static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const char *why) {
     const pel_log_code *row = &s->log->codes.at[group->code];
+    bool runs_as_module = group->class && pel_class_at(s->log, group->class)->kind == PEL_CLASS_MODULE;
+    if (!runs_as_module && !group->is_root) pel_push(s->ctx, &s->program->refused, group->code);
     pel_str path = row->file ? s->log->files.at[row->file].path : PEL_STR("?");
     pel_remark remark = { PEL_REMARK_REFUSED,
                           pel_format(s->ctx, "%s:%u: %s: %s", pel_format(s->ctx, "%.*s", PEL_FMT(path)).ptr, line,
@@ -803,6 +805,7 @@ bool pel_link_all(pel_synth *s) {
     }
     pel_write_records(s);
     pel_write_stub(s);
+    pel_write_straight(s);
     const pel_log_module *root = pel_module_at(s->log, s->log->root);
     s->program->root = program_class(s, root->class)->name;
     return check(s, &r);

@@ -66,6 +66,8 @@ typedef struct pel_program {
     PEL_VEC(pel_remark) remarks;
     PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
     pel_name root;            /* name of the root class */
+    pel_map straight;         /* codes that are written as what they were seen to do -> 1 */
+    PEL_VEC(pel_id) refused;  /* codes of functions that have no text and would have to have one */
 } pel_program;
 
 /* The whole way: log -> source text. */
@@ -86,6 +88,9 @@ void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */
 void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
+
+/* An object can't be written: functions that were given it, or a part of it, count as refused. */
+void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id value);
 
 /* The torch class that a class inherits from: torch.nn.Module itself or another one; 0 if none. */
 pel_id pel_torch_base(const pel_log *log, pel_id class);
