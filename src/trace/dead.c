@@ -463,6 +463,9 @@ static void find_captured(void *arg, pel_node **slot) {
     case PEL_Nonlocal:
         for (uint32_t i = 0; i < (*slot)->Nonlocal.names.n; i++) add(r->sw, r->set, (*slot)->Nonlocal.names.at[i]);
         return;
+    case PEL_Global:
+        for (uint32_t i = 0; i < (*slot)->Global.names.n; i++) add(r->sw, r->set, (*slot)->Global.names.at[i]);
+        return;
     default: pel_each_part(r->sw->s, *slot, find_captured, arg);
     }
 }

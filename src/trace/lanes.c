@@ -222,6 +222,8 @@ static bool is_bookkeeping(uint16_t op) {
     case PEL_OP_ROT_THREE:
     case PEL_OP_ROT_FOUR:
     case PEL_OP_TO_BOOL:
+    case PEL_OP_PUSH_EXC_INFO:
+    case PEL_OP_POP_EXCEPT:
     case PEL_OP_END_FOR: return true;
     default: return false;
     }
@@ -732,6 +734,27 @@ static void find_written(pel_synth *s) {
     }
 }
 
+/* Names of files that some STORE_GLOBAL of the run binds, with the value that they had first. */
+static void find_written_globals(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t a = 1; a < log->activations.n; a++) {
+            const pel_activation *activation = &log->activations.at[a];
+            const pel_author *author = &s->authors[activation->code];
+            for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
+                const pel_record *record = &activation->records[i];
+                uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+                if (index == PEL_NO_TARGET) continue;
+                const pel_insn *insn = &author->insns->at[index];
+                uint64_t key = pel_key2(log->codes.at[activation->code].file, PEL_KEY(insn->name));
+                if (pass == 0 && insn->op == PEL_OP_STORE_GLOBAL) pel_map_set(s->ctx, &s->written_globals, key, 0);
+                if (pass == 1 && insn->op == PEL_OP_LOAD_GLOBAL && record->kind == PEL_R_PUSH &&
+                    pel_map_has(&s->written_globals, key) && !pel_map_find(&s->written_globals, key, 0))
+                    pel_map_set(s->ctx, &s->written_globals, key, record->value);
+            }
+        }
+}
+
 #define ROUNDS 40
 #define SPLITS 100
 
@@ -770,6 +793,7 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
         s->evaluated |= !log->runs.at[r].training;
     }
     find_written(s);
+    find_written_globals(s);
     find_old_objects(s);
     find_live(s);
     pel_find_hooks(s);

@@ -175,11 +175,12 @@ typedef struct pel_synth {
     pel_program *program;
     const pel_author *authors;
     PEL_VEC(pel_group *) groups;
-    pel_group **group_of; /* per activation */
-    bool *linked;         /* per activation: some link of this round leads to it */
-    bool *live;           /* per value */
-    pel_map old_objects;  /* identity -> 1 */
-    pel_map written;      /* class and attribute -> 1; class of an object that is no module -> 1 */
+    pel_group **group_of;    /* per activation */
+    bool *linked;            /* per activation: some link of this round leads to it */
+    bool *live;              /* per value */
+    pel_map old_objects;     /* identity -> 1 */
+    pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
+    pel_map written_globals; /* file and name -> its value before the run */
     pel_map attribute_taint;
     pel_map cell_taint;    /* code and name -> taint */
     pel_map unwritable;    /* nodes that name an object without a literal -> 1 */

@@ -122,7 +122,7 @@ static void write_as_global(pel_walk *w, pel_front front, const pel_node *node, 
     const pel_value *value = pel_value_at(w->log, val->at[0]);
     if (value->kind != PEL_V_LITERAL || !value->object || !pel_all_same(w, front, val->at)) return;
     pel_name name = node->kind == PEL_Attribute ? node->Attribute.attr : node->kind == PEL_Name ? node->Name.id : NULL;
-    val->text = pel_global_expression(w->ctx, w->s->program, val->at[0], name);
+    val->text = pel_global_expression(w->ctx, w->s->program, val->at[0], value->object, name);
     val->lost = false;
 }
 
@@ -306,9 +306,24 @@ static void refer(pel_walk *w, pel_node **text, pel_id code) {
         *text = pel_stub_name(w->s);
 }
 
+/* A name of the file that the run binds anew. */
+static bool is_written_global(pel_walk *w, pel_name name, pel_val *val) {
+    uint64_t key = pel_key2(w->log->codes.at[w->author->code].file, PEL_KEY(name)), first;
+    if (is_local(w, name) || !pel_map_get(&w->s->written_globals, key, &first)) return false;
+    pel_node *text = first ? pel_global_expression(w->ctx, w->s->program, (pel_id)first, key, name) : NULL;
+    if (!text) pel_throw(w->ctx, PEL_E_UNSUPPORTED, 0, "the global variable `%s` has no literal", name->text);
+    if (text->Name.id != name) pel_throw(w->ctx, PEL_E_UNSUPPORTED, 0, "two files bind a global `%s`", name->text);
+    if (val) {
+        val->text = text;
+        val->taint = &pel_tainted; /* what calls before this one did */
+    }
+    return true;
+}
+
 static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
     one(w, front, node, val->at);
+    if (is_written_global(w, node->Name.id, val)) return val;
     if (is_local(w, node->Name.id)) {
         pel_slot *slot = pel_env_slot(w, node->Name.id);
         val->taint = slot->taint;

@@ -703,13 +703,96 @@ static bool raises_inside(pel_walk *w, const pel_lane *lane, const pel_node *nod
     return false;
 }
 
+/* The statement of a body in which a lane's next exception is raised; UINT32_MAX: in none of them. at: its record. */
+static uint32_t raising_statement(pel_walk *w, const pel_lane *lane, pel_nodes body, uint32_t *at) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < lane->end; r++) {
+        const pel_record *record = &activation->records[r];
+        if (record->kind != PEL_R_RAISE) continue;
+        *at = r;
+        for (uint32_t i = 0; i < body.n; i++)
+            if (pel_inside(pel_position_of(w, record), body.at[i])) return i;
+        break;
+    }
+    return UINT32_MAX;
+}
+
+/* Whether no data came by between a lane's place and a record: then it is the same in every call. */
+static bool is_settled_until(pel_walk *w, const pel_lane *lane, uint32_t end) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < end; r++) {
+        const pel_record *record = &activation->records[r];
+        if (record->kind == PEL_R_PUSH && pel_live(w->s, record->value)) return false;
+    }
+    return true;
+}
+
+static void forget_children(pel_walk *w, const pel_lane *lane, uint32_t end) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < end; r++)
+        if (activation->records[r].kind == PEL_R_CHILD) w->s->linked[activation->records[r].value] = true;
+}
+
+/* Steps over what an `except` does before its body, and says whether it catches. */
+static bool catches(pel_walk *w, pel_lane *lane, const pel_node *handler) {
+    const pel_record *record;
+    while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN) {
+        const pel_position *at = pel_position_of(w, record);
+        if (!pel_inside(at, handler) || pel_inside(at, handler->ExceptHandler.body.at[0])) return true;
+        bool truth;
+        if (!pel_take_jump(w, lane, &truth))
+            lane->at++;
+        else if (!truth)
+            return false;
+    }
+    return true;
+}
+
+/* An exception that no data has to do with is raised and caught in the same way each time: what was done before it, and
+ * what the handler does, is all there is. */
+static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node) {
+    uint32_t at, which = UINT32_MAX;
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint32_t mine = raising_statement(w, pel_lane_at(w, front, i), node->Try.body, &at);
+        if (mine == UINT32_MAX || (i && mine != which))
+            pel_lost(w, node, "some calls raise an exception here, others not");
+        which = mine;
+    }
+    for (uint32_t k = 0; k < which; k++) {
+        pel_front rest = walk_statement(w, front, node->Try.body.at[k]);
+        if (rest.n != front.n) pel_lost(w, node, "an exception is raised and caught here");
+    }
+    const pel_node *handler = NULL;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        raising_statement(w, lane, node->Try.body, &at);
+        if (!is_settled_until(w, lane, at))
+            pel_lost(w, node, "an exception that depends on data is raised and caught here");
+        forget_children(w, lane, at);
+        lane->at = at + 1;
+        const pel_node *mine = NULL;
+        for (uint32_t h = 0; h < node->Try.handlers.n && !mine; h++)
+            if (catches(w, lane, node->Try.handlers.at[h])) mine = node->Try.handlers.at[h];
+        if (!mine || (handler && handler != mine)) pel_lost(w, node, "different exceptions are raised here");
+        handler = mine;
+    }
+    if (handler->ExceptHandler.name) pel_env_slot(w, handler->ExceptHandler.name)->parts = NULL;
+    pel_front rest = pel_walk_body(w, front, handler->ExceptHandler.body);
+    skip(w, rest, handler);
+    return rest;
+}
+
 static pel_front walk_try(pel_walk *w, pel_front front, pel_node *node) {
-    for (uint32_t i = 0; i < front.n; i++)
-        if (raises_inside(w, pel_lane_at(w, front, i), node))
-            pel_lost(w, node, "an exception is raised and caught here");
-    /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
-    pel_front rest = pel_walk_body(w, front, node->Try.body);
-    rest = pel_walk_body(w, rest, node->Try.orelse);
+    bool raises = false;
+    for (uint32_t i = 0; i < front.n; i++) raises |= raises_inside(w, pel_lane_at(w, front, i), node);
+    pel_front rest = front;
+    if (raises) {
+        rest = walk_caught(w, front, node);
+    } else {
+        /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
+        rest = pel_walk_body(w, front, node->Try.body);
+        rest = pel_walk_body(w, rest, node->Try.orelse);
+    }
     if (node->Try.finalbody.n && rest.n < front.n) pel_lost(w, node, "a return through finally is not supported");
     return pel_walk_body(w, rest, node->Try.finalbody);
 }
@@ -736,7 +819,7 @@ static pel_front walk_statement(pel_walk *w, pel_front front, pel_node *node) {
     case PEL_With: front = walk_with(w, front, node); break;
     case PEL_Try: front = walk_try(w, front, node); break;
     case PEL_Pass: break;
-    case PEL_Global: pel_lost(w, node, "global variables that are written");
+    case PEL_Global: w->effect = true; /* fall through */
     case PEL_Nonlocal: emit(w, pel_shallow(w, node)); break;
     case PEL_Raise: pel_lost(w, node, "an exception is raised here");
     default: pel_lost(w, node, "%s is not supported", pel_kinds[node->kind].name);

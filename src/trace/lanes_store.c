@@ -144,7 +144,9 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
                 if (record->kind == PEL_R_RETURN) break;
                 uint16_t op = pel_insn_of(w, record)->op;
                 lane->at++;
-                if (target->kind == PEL_Name && (op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_DEREF)) break;
+                if (target->kind == PEL_Name &&
+                    (op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_DEREF || op == PEL_OP_STORE_GLOBAL))
+                    break;
             }
         }
         bind_names(w, target, taint, parts);

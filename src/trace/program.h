@@ -51,7 +51,7 @@ typedef struct pel_remark { /* goes to the header and the report */
 
 /* An object that functions share: a variable of the file. */
 typedef struct pel_global {
-    uint64_t object;
+    uint64_t object; /* its identity, or that of a name of some file */
     pel_name name;
     pel_node *value;
 } pel_global;
@@ -101,8 +101,9 @@ pel_id pel_torch_base(const pel_log *log, pel_id class);
  * is none. Adds what it needs to program->imports. Library paths are written with the usual short names:
  * torch, nn, F, math ... */
 pel_node *pel_value_expression(pel_ctx *ctx, pel_program *program, pel_id value);
-/* The name of the file's variable that holds an object; wish: what the author calls it. */
-pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id value, pel_name wish);
+/* The name of the file's variable that holds an object. key: what tells it from others; wish: what the author calls it.
+ */
+pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id value, uint64_t key, pel_name wish);
 /* The same for a tensor that the module tree holds: its formula, or embedded data. NULL if neither is known. */
 pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tensor);
 /* The name node for a library path: "torch.nn.functional.gelu" -> F.gelu, with its import. */

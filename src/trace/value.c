@@ -206,13 +206,12 @@ static bool is_global(const pel_program *program, pel_name name) {
     return false;
 }
 
-pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, pel_name wish) {
+pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, uint64_t key, pel_name wish) {
     const pel_value *value = pel_value_at(program->log, id);
     for (uint32_t i = 0; i < program->globals.n; i++)
-        if (program->globals.at[i].object == value->object)
-            return pel_make_name(ctx, program->globals.at[i].name, PEL_Load);
+        if (program->globals.at[i].object == key) return pel_make_name(ctx, program->globals.at[i].name, PEL_Load);
     if (!wish) wish = pel_intern_c(ctx, "shared");
-    pel_global made = { value->object, wish, NULL };
+    pel_global made = { key, wish, NULL };
     for (unsigned n = 2; is_global(program, made.name); n++) {
         pel_str numbered = pel_format(ctx, "%s_%u", wish->text, n);
         made.name = pel_intern(ctx, numbered.ptr, numbered.len);
@@ -258,7 +257,7 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
     case PEL_V_CLASS: return class_expression(ctx, program, value->class);
     case PEL_V_LIBRARY: return value->text.len ? pel_library_expression(ctx, program, value->text) : NULL;
     case PEL_V_LITERAL:
-        if (value->object) return pel_global_expression(ctx, program, id, NULL);
+        if (value->object) return pel_global_expression(ctx, program, id, value->object, NULL);
         return literal_expression(ctx, program, value->text);
     case PEL_V_PARTIAL: return partial_expression(ctx, program, value, depth);
     case PEL_V_NONE_YET:

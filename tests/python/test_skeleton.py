@@ -130,6 +130,18 @@ def test_the_models_own_exception_comes_out() -> None:
         pellucid.skeleton(Raising(), (torch.ones(1),))
 
 
+def test_an_exception_of_the_data_is_refused(here) -> None:
+    class Catching(nn.Module):
+        def forward(self, x):
+            try:
+                return x.view(-1, 5)
+            except RuntimeError:
+                return x * 2
+
+    with pytest.raises(pellucid.Error, match="exception"):
+        pellucid.skeleton(Catching(), (torch.ones(2, 4),))
+
+
 def test_given_call_only(here) -> None:
     model, args, kwargs = skeleton_models.train_and_eval()
     made = pellucid.skeleton(model.eval(), args, kwargs, more=[])
