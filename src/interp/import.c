@@ -1,0 +1,283 @@
+/* Modules: natives, embedded stubs, then the source roots, read as text. */
+#include "interp/stubs.h"
+#include "interp/vm.h"
+#include "python/parse.h"
+
+#define MAX_SOURCE ((size_t)64 << 20)
+#define MAX_IMPORTS 200
+
+/* ---- reading ---- */
+
+/* Whether path stays inside one of the roots: no way out by "..". */
+static bool is_inside(pel_vm *vm, pel_str path) {
+    for (size_t i = 0; i + 1 < path.len; i++)
+        if (path.ptr[i] == '.' && path.ptr[i + 1] == '.' && (i == 0 || path.ptr[i - 1] == '/') &&
+            (i + 2 == path.len || path.ptr[i + 2] == '/'))
+            return false;
+    for (uint32_t i = 0; i < vm->roots.n; i++) {
+        pel_str root = vm->roots.at[i];
+        if (pel_str_starts(path, root) && (path.len == root.len || path.ptr[root.len] == '/' || (root.len && root.ptr[root.len - 1] == '/')))
+            return true;
+    }
+    return false;
+}
+
+bool pel_read_inside(pel_vm *vm, pel_str path, pel_str *bytes) {
+    if (!vm->files.read || !is_inside(vm, path)) return false;
+    return vm->files.read(vm->files.arg, path, bytes);
+}
+
+static const pel_stub *find_stub(pel_str path) {
+    for (const pel_stub *stub = pel_stubs; stub->path; stub++)
+        if (pel_str_is(path, stub->path)) return stub;
+    return NULL;
+}
+
+/* ---- compiling ---- */
+
+typedef struct compile_job {
+    pel_vm *vm;
+    pel_module_source *source;
+    pel_str bytes;
+    bool is_stub, is_expression;
+    pel_codeobj *code;
+} compile_job;
+
+static void compile_body(pel_ctx *ctx, void *arg) {
+    compile_job *job = arg;
+    pel_source source = pel_source_decode(ctx, job->source->path, job->bytes);
+    job->source->text = source.text;
+    pel_node *root = job->is_expression ? pel_parse_expression(ctx, &source, PEL_VERSION_MAX) : pel_parse(ctx, &source, PEL_VERSION_MAX);
+    job->code = pel_compile(job->vm, root, job->source, job->is_stub);
+}
+
+pel_codeobj *pel_compile_source(pel_vm *vm, pel_str path, pel_str text, bool is_stub, bool is_expression) {
+    pel_module_source *source = pel_new(vm->ctx, pel_module_source);
+    source->path = pel_str_copy(vm->ctx, path);
+    compile_job job = { vm, source, text, is_stub, is_expression, NULL };
+    pel_err err;
+    if (text.len > MAX_SOURCE) {
+        pel_raise(vm, vm->types.SyntaxError, "%.*s: %zu bytes of source are too many", PEL_FMT(path), text.len);
+        return NULL;
+    }
+    if (pel_attempt(vm->ctx, compile_body, &job, &err)) return job.code;
+    if (err.code == PEL_E_MEMORY) pel_throw(vm->ctx, err.code, 0, "%s", err.what);
+    pel_raise(vm, vm->types.SyntaxError, "%s (%.*s, line %u)", err.what, PEL_FMT(path), err.line);
+    return NULL;
+}
+
+/* ---- finding ---- */
+
+typedef struct found_module {
+    pel_str path;   /* of the file; stubs: below "<pellucid>/" */
+    pel_str folder; /* of a package */
+    pel_str text;
+    bool is_package, is_stub, is_namespace;
+} found_module;
+
+static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out) {
+    pel_str base = folder.len ? pel_format(vm->ctx, "%.*s/%.*s", PEL_FMT(folder), PEL_FMT(part)) : part;
+    pel_str init = pel_format(vm->ctx, "%.*s/__init__.py", PEL_FMT(base));
+    if (vm->files.kind(vm->files.arg, base) == PEL_FOLDER) {
+        if (pel_read_inside(vm, init, &out->text)) {
+            out->path = init;
+            out->folder = base;
+            out->is_package = true;
+            return true;
+        }
+    }
+    pel_str file = pel_format(vm->ctx, "%.*s.py", PEL_FMT(base));
+    if (pel_read_inside(vm, file, &out->text)) {
+        out->path = file;
+        return true;
+    }
+    if (vm->files.kind(vm->files.arg, base) == PEL_FOLDER) {
+        out->folder = base;
+        out->is_package = out->is_namespace = true;
+        return true;
+    }
+    return false;
+}
+
+static bool find_stub_module(pel_vm *vm, pel_str name, found_module *out) {
+    char *slashed = pel_alloc(vm->ctx, name.len + 1);
+    for (size_t i = 0; i < name.len; i++) slashed[i] = name.ptr[i] == '.' ? '/' : name.ptr[i];
+    const pel_stub *stub = find_stub(pel_format(vm->ctx, "%s/__init__.py", slashed));
+    out->is_package = stub != NULL;
+    if (!stub) stub = find_stub(pel_format(vm->ctx, "%s.py", slashed));
+    if (!stub) return false;
+    out->is_stub = true;
+    out->text = pel_str_of(stub->text);
+    out->path = pel_format(vm->ctx, "<pellucid>/%s", stub->path);
+    return true;
+}
+
+/* The folders that a package's submodules lie in: its __path__, or the roots. */
+static bool find(pel_vm *vm, pel_str name, pel_val parent, found_module *out) {
+    *out = (found_module){ 0 };
+    size_t dot = name.len;
+    while (dot > 0 && name.ptr[dot - 1] != '.') dot--;
+    pel_str part = pel_str_from(name, dot);
+    bool is_stub = find_stub_module(vm, name, out);
+    pel_str stub_path = out->path, stub_text = out->text;
+    if (is_stub && !out->is_package) return true;
+    found_module real = { 0 };
+    bool is_real = false;
+    if (vm->files.kind) {
+        if (!dot) {
+            for (uint32_t i = 0; i < vm->roots.n && !is_real; i++) {
+                is_real = find_in(vm, vm->roots.at[i], part, &real);
+                if (is_real && real.is_namespace && i + 1 < vm->roots.n) is_real = false;
+            }
+        } else if (parent && parent->attrs) {
+            pel_val path = pel_dict_get_str(parent->attrs, vm->names.path), *items;
+            uint32_t n;
+            if (path && pel_collect(vm, path, &items, &n))
+                for (uint32_t i = 0; i < n && !is_real; i++)
+                    if (pel_is_str(items[i]) && is_inside(vm, pel_text_of(items[i]))) is_real = find_in(vm, pel_text_of(items[i]), part, &real);
+            pel_forget(vm);
+        }
+    }
+    if (is_stub) { /* the package's other submodules are still found in the roots */
+        out->folder = is_real && real.is_package ? real.folder : (pel_str){ "", 0 };
+        out->path = stub_path;
+        out->text = stub_text;
+        return true;
+    }
+    *out = real;
+    return is_real;
+}
+
+bool pel_find_module(pel_vm *vm, pel_str name, pel_str *path, bool *is_package) {
+    size_t dot = name.len;
+    while (dot > 0 && name.ptr[dot - 1] != '.') dot--;
+    pel_val parent = dot ? pel_import(vm, pel_str_cut(name, 0, dot - 1)) : NULL;
+    if (dot && !parent) return false;
+    found_module found;
+    if (pel_dict_get_str(vm->modules, pel_interned(vm, name)) || find(vm, name, parent, &found)) {
+        *path = find(vm, name, parent, &found) ? found.path : (pel_str){ "", 0 };
+        *is_package = found.is_package;
+        return true;
+    }
+    return false;
+}
+
+/* ---- importing ---- */
+
+static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
+    pel_val key = pel_interned(vm, name);
+    if (parent && pel_is(parent, PEL_L_MODULE) && ((pel_module_object *)parent)->is_symbolic) {
+        pel_val module = pel_new_module(vm, key);
+        ((pel_module_object *)module)->is_symbolic = true;
+        pel_dict_set_str(vm, vm->modules, key, module);
+        return module;
+    }
+    found_module found;
+    if (!find(vm, name, parent, &found)) {
+        if (vm->raised) return NULL;
+        pel_raise(vm, vm->types.ModuleNotFoundError, "No module named '%.*s'", PEL_FMT(name));
+        pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", key);
+        return NULL;
+    }
+    pel_val module = pel_new_module(vm, key);
+    pel_dict *attrs = module->attrs;
+    size_t dot = name.len;
+    while (dot > 0 && name.ptr[dot - 1] != '.') dot--;
+    pel_str package = found.is_package ? name : dot ? pel_str_cut(name, 0, dot - 1) : (pel_str){ "", 0 };
+    pel_dict_set_str(vm, attrs, vm->names.package, pel_interned(vm, package));
+    if (!found.is_namespace) pel_dict_set_str(vm, attrs, vm->names.file, pel_new_text(vm, found.path));
+    if (found.is_package) {
+        pel_val path = pel_list_of(vm, NULL, 0);
+        if (found.folder.len) pel_list_push(vm, path, pel_new_text(vm, found.folder));
+        pel_dict_set_str(vm, attrs, vm->names.path, path);
+    }
+    pel_dict_set_str(vm, attrs, vm->names.builtins, &vm->builtins->head);
+    pel_dict_set_str(vm, vm->modules, key, module);
+    if (found.is_namespace) return module;
+    pel_codeobj *code = pel_compile_source(vm, found.path, found.text, found.is_stub, false);
+    if (!code || !pel_run_code(vm, code, attrs, NULL, NULL)) {
+        pel_dict_del_str(vm, vm->modules, key);
+        return NULL;
+    }
+    pel_val now = pel_dict_get_str(vm->modules, key); /* a module may put another in its place */
+    return now ? now : module;
+}
+
+pel_val pel_import(pel_vm *vm, pel_str name) {
+    pel_val found = pel_dict_get_str(vm->modules, pel_interned(vm, name));
+    if (found == vm->none) return pel_raise(vm, vm->types.ModuleNotFoundError, "import of %.*s halted; None in sys.modules", PEL_FMT(name));
+    if (found) return found;
+    if (!name.len) return pel_raise(vm, vm->types.ValueError, "Empty module name");
+    if (vm->c_depth > 500) return pel_raise(vm, vm->types.RecursionError, "imports nest too deep");
+    size_t dot = name.len;
+    while (dot > 0 && name.ptr[dot - 1] != '.') dot--;
+    pel_val parent = NULL;
+    if (dot) {
+        vm->c_depth++;
+        parent = pel_import(vm, pel_str_cut(name, 0, dot - 1));
+        vm->c_depth--;
+        if (!parent) return NULL;
+        found = pel_dict_get_str(vm->modules, pel_interned(vm, name));
+        if (found) return found;
+    }
+    vm->c_depth++;
+    pel_val module = load(vm, name, parent);
+    vm->c_depth--;
+    if (module && parent && !pel_is_small(parent) && pel_is(parent, PEL_L_MODULE))
+        pel_dict_set_str(vm, pel_attrs(vm, parent), pel_interned(vm, pel_str_from(name, dot)), module);
+    return module;
+}
+
+pel_val pel_import_relative(pel_vm *vm, pel_dict *globals, pel_str name, uint32_t level) {
+    pel_val package = pel_dict_get_str(globals, vm->names.package);
+    pel_str base = package && pel_is_str(package) ? pel_text_of(package) : (pel_str){ "", 0 };
+    if (!base.len) {
+        pel_val own = pel_dict_get_str(globals, vm->names.name);
+        if (own && pel_is_str(own) && pel_dict_get_str(globals, vm->names.path)) base = pel_text_of(own);
+    }
+    if (!base.len) return pel_raise(vm, vm->types.ImportError, "attempted relative import with no known parent package");
+    for (uint32_t i = 1; i < level; i++) {
+        while (base.len && base.ptr[base.len - 1] != '.') base.len--;
+        if (!base.len) return pel_raise(vm, vm->types.ImportError, "attempted relative import beyond top-level package");
+        base.len--;
+    }
+    return pel_import(vm, name.len ? pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(base), PEL_FMT(name)) : base);
+}
+
+pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
+    bool failed;
+    pel_val found = pel_find_attr(vm, module, name, &failed);
+    if (found || failed) return found;
+    if (pel_is(module, PEL_L_MODULE) && module->attrs) {
+        pel_val own = pel_dict_get_str(module->attrs, vm->names.name);
+        if (own && pel_is_str(own)) {
+            pel_str full = pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(pel_text_of(own)), PEL_FMT(pel_text_of(name)));
+            pel_val submodule = pel_dict_get_str(vm->modules, pel_interned(vm, full));
+            if (submodule) return submodule;
+            if (pel_dict_get_str(module->attrs, vm->names.path)) {
+                submodule = pel_import(vm, full);
+                if (submodule) return submodule;
+                if (!pel_raised_is(vm, vm->types.ModuleNotFoundError)) return NULL;
+                pel_val missing = vm->raised->attrs ? pel_dict_get_c(vm, vm->raised->attrs, "name") : NULL;
+                if (!missing || !pel_is_str(missing) || !pel_str_eq(pel_text_of(missing), full)) return NULL;
+                pel_forget(vm);
+            }
+        }
+    }
+    pel_val own = pel_is_small(module) || !module->attrs ? NULL : pel_dict_get_str(module->attrs, vm->names.name);
+    pel_raise(vm, vm->types.ImportError, "cannot import name '%s' from '%s'", pel_string_at(name)->text,
+              own && pel_is_str(own) ? pel_string_at(own)->text : "?");
+    pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", own ? own : vm->none);
+    return NULL;
+}
+
+pel_val pel_run_source(pel_vm *vm, pel_str name, pel_str path, pel_str text) {
+    pel_val key = pel_interned(vm, name);
+    pel_val module = pel_new_module(vm, key);
+    pel_dict_set_str(vm, module->attrs, vm->names.file, pel_new_text(vm, path));
+    pel_dict_set_str(vm, module->attrs, vm->names.builtins, &vm->builtins->head);
+    pel_dict_set_str(vm, vm->modules, key, module);
+    pel_codeobj *code = pel_compile_source(vm, path, text, false, false);
+    if (!code || !pel_run_code(vm, code, module->attrs, NULL, NULL)) return NULL;
+    return module;
+}

@@ -1,0 +1,115 @@
+/* Symbols: values that are not known, named by the expression that made them. */
+#include "interp/vm.h"
+
+#define MAX_TEXT 400 /* longer expressions are cut: they only name the value */
+
+pel_val pel_symbol_of(pel_vm *vm, pel_str text, pel_str why) {
+    if (vm->assigned) {
+        pel_val given = pel_dict_get_str(vm->assigned, pel_interned(vm, text));
+        if (given) return given;
+    }
+    pel_symbol *symbol = pel_make_object(vm, vm->types.symbol, sizeof *symbol);
+    if (text.len > MAX_TEXT) text = pel_format(vm->ctx, "%.*s…", MAX_TEXT, text.ptr);
+    symbol->text = text;
+    symbol->why = why;
+    symbol->code = vm->frame ? vm->frame->code : NULL;
+    symbol->line = vm->frame ? pel_frame_line(vm->frame) : 0;
+    return &symbol->head;
+}
+
+void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why) {
+    pel_note note = { what, why, { "", 0 }, 0 };
+    pel_here(vm, true, &note.file, &note.line);
+    for (uint32_t i = 0; i < vm->unknown.n; i++) {
+        const pel_note *there = &vm->unknown.at[i];
+        if (there->line == note.line && pel_str_eq(there->file, note.file) && pel_str_eq(there->what, what)) return;
+    }
+    if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, note);
+}
+
+pel_str pel_symbol_arg(pel_vm *vm, pel_val v) {
+    if (pel_is_symbol(v)) return ((pel_symbol *)v)->text;
+    pel_layout layout = pel_type_of(vm, v)->layout;
+    if (pel_is_type(v)) return pel_text_of(pel_as_type(v)->name);
+    if (layout == PEL_L_FUNCTION) return pel_text_of(((pel_function *)v)->name);
+    if (layout == PEL_L_MODULE && pel_is_str(((pel_module_object *)v)->name)) return pel_text_of(((pel_module_object *)v)->name);
+    bool is_plain = layout == PEL_L_INT || layout == PEL_L_BOOL || layout == PEL_L_FLOAT || layout == PEL_L_STR ||
+                    layout == PEL_L_NONE || layout == PEL_L_TUPLE || layout == PEL_L_LIST || layout == PEL_L_DICT;
+    if (!is_plain || !pel_type_of(vm, v)->is_native) return pel_format(vm->ctx, "<%s>", pel_type_text(vm, v));
+    if (layout == PEL_L_LIST || layout == PEL_L_TUPLE) {
+        uint32_t n;
+        pel_items(v, &n);
+        if (n > 8) return PEL_STR("[…]");
+    }
+    if (layout == PEL_L_DICT) return PEL_STR("{…}");
+    pel_val saved = vm->raised;
+    pel_val text = pel_repr(vm, v);
+    vm->raised = saved;
+    return text ? pel_text_of(text) : PEL_STR("…");
+}
+
+static uint8_t level_of(const char *op) {
+    if (pel_str_is(pel_str_of(op), "**")) return 1;
+    if (strchr("*/%@", op[0])) return 2;
+    if (op[1] == 0 && strchr("+-", op[0])) return 3;
+    return 9;
+}
+
+static pel_str operand(pel_vm *vm, pel_val v, uint8_t level, bool is_right) {
+    pel_str text = pel_symbol_arg(vm, v);
+    uint8_t own = pel_is_symbol(v) ? ((pel_symbol *)v)->level : 0;
+    if (own > level || (is_right && own == level && own)) return pel_format(vm->ctx, "(%.*s)", PEL_FMT(text));
+    return text;
+}
+
+pel_val pel_symbol_binary(pel_vm *vm, const char *op, pel_val a, pel_val b) {
+    pel_symbol *known = (pel_symbol *)(pel_is_symbol(a) ? a : b);
+    uint8_t level = level_of(op);
+    /* what arithmetic says without knowing the value */
+    int64_t i;
+    if (pel_is_int(b) && pel_to_i64(b, &i)) {
+        if (i == 1 && (pel_str_is(pel_str_of(op), "*") || pel_str_is(pel_str_of(op), "//"))) return a;
+        if (i == 0 && (op[0] == '+' || op[0] == '-') && op[1] == 0) return a;
+    }
+    if (pel_is_int(a) && pel_to_i64(a, &i)) {
+        if (i == 1 && pel_str_is(pel_str_of(op), "*")) return b;
+        if (i == 0 && pel_str_is(pel_str_of(op), "+")) return b;
+    }
+    pel_str text = pel_format(vm->ctx, "%.*s %s %.*s", PEL_FMT(operand(vm, a, level, false)), op,
+                              PEL_FMT(operand(vm, b, level, true)));
+    pel_val made = pel_symbol_of(vm, text, known->why);
+    if (pel_is_symbol(made)) ((pel_symbol *)made)->level = level;
+    return made;
+}
+
+/* A symbol that is called with one function or class is a decorator that we don't know: it gives what it got. */
+pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, const pel_kw *kw) {
+    if (n == 1 && !kw && (pel_is(args[0], PEL_L_FUNCTION) || pel_is_type(args[0]) || pel_is(args[0], PEL_L_WRAPPER))) return args[0];
+    pel_buf text = pel_buf_in(vm->ctx);
+    pel_symbol *s = (pel_symbol *)symbol;
+    pel_putf(&text, s->level ? "(%.*s)(" : "%.*s(", PEL_FMT(s->text));
+    for (uint32_t i = 0; i < n; i++) {
+        if (i) pel_put_c(&text, ", ");
+        pel_put(&text, pel_symbol_arg(vm, args[i]));
+    }
+    for (uint32_t i = 0; kw && i < kw->n; i++) {
+        if (n || i) pel_put_c(&text, ", ");
+        pel_putf(&text, "%s=%.*s", pel_string_at(kw->names[i])->text, PEL_FMT(pel_symbol_arg(vm, kw->values[i])));
+    }
+    pel_put_c(&text, ")");
+    return pel_symbol_of(vm, pel_buf_str(&text), s->why);
+}
+
+/* A branch on something unknown. The decision of this run is looked up, or made and written down; scan.c runs the
+ * construction again for the other one, and joins what the runs made. */
+int pel_symbol_truth(pel_vm *vm, pel_val symbol) {
+    pel_symbol *s = (pel_symbol *)symbol;
+    for (uint32_t i = 0; i < vm->asked.n; i++)
+        if (pel_str_eq(vm->asked.at[i].what, s->text)) return vm->decided.at[i];
+    pel_note note = { s->text, s->why, { "", 0 }, 0 };
+    pel_here(vm, true, &note.file, &note.line);
+    bool decision = vm->asked.n < vm->planned.n ? vm->planned.at[vm->asked.n] : true;
+    pel_push(vm->ctx, &vm->asked, note);
+    pel_push(vm->ctx, &vm->decided, decision);
+    return decision;
+}
