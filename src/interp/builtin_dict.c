@@ -85,7 +85,7 @@ METHOD(dict_fromkeys) {
 }
 
 static pel_val view_of(pel_vm *vm, pel_type *type, pel_val dict) {
-    pel_view *view = pel_make_object(vm, type, sizeof *view);
+    pel_dict_view *view = pel_make_object(vm, type, sizeof *view);
     view->dict = pel_dict_at(dict);
     return &view->head;
 }
@@ -103,7 +103,7 @@ METHOD(dict_getitem) {
     pel_val found;
     if (!pel_dict_get(vm, pel_dict_at(args[0]), args[1], &found)) return NULL;
     if (found) return found;
-    if (pel_lookup(vm, args[0]->type, vm->names.missing)) return pel_call_special(vm, args[0], vm->names.missing, &args[1], 1);
+    if (pel_lookup(vm, args[0]->type, vm->names.s_missing)) return pel_call_special(vm, args[0], vm->names.s_missing, &args[1], 1);
     return pel_raise_with(vm, vm->types.KeyError, args[1]);
 }
 METHOD(dict_setitem) {
@@ -297,10 +297,10 @@ METHOD(set_hash) {
 METHOD(view_get) {
     IGNORE();
     pel_val found;
-    if (!pel_dict_get(vm, ((pel_view *)args[0])->dict, args[1], &found)) return NULL;
+    if (!pel_dict_get(vm, ((pel_dict_view *)args[0])->dict, args[1], &found)) return NULL;
     return found ? found : n > 2 ? args[2] : vm->none;
 }
-static pel_val view_dict(pel_val self) { return &((pel_view *)self)->dict->head; }
+static pel_val view_dict(pel_val self) { return &((pel_dict_view *)self)->dict->head; }
 METHOD(proxy_new) {
     IGNORE();
     if (n < 2 || !pel_is_dict(args[1])) return pel_raise(vm, vm->types.TypeError, "mappingproxy() needs a dict");
@@ -315,7 +315,7 @@ METHOD(proxy_copy) {
     return dict_copy(vm, &dict, 1, NULL);
 }
 METHOD(view_iter) { IGNORE(); return pel_iter_of(vm, args[0]); }
-METHOD(view_len) { IGNORE(); return pel_int_of(vm, ((pel_view *)args[0])->dict->live); }
+METHOD(view_len) { IGNORE(); return pel_int_of(vm, ((pel_dict_view *)args[0])->dict->live); }
 METHOD(view_contains) {
     IGNORE();
     int found = pel_contains(vm, args[0], args[1]);
@@ -330,7 +330,7 @@ METHOD(view_isdisjoint) {
 }
 
 static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
-    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.new, pel_new_native(vm, "__new__", fn, 1, -1, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new, pel_new_native(vm, "__new__", fn, 1, -1, true));
 }
 
 void pel_init_dict(pel_vm *vm) {
@@ -374,8 +374,8 @@ void pel_init_dict(pel_vm *vm) {
     }
     pel_add_methods(vm, vm->types.set, mutable_sets);
     pel_add_methods(vm, vm->types.frozenset, hashed);
-    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.dict->head), vm->names.hash, vm->none);
-    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.set->head), vm->names.hash, vm->none);
+    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.dict->head), vm->names.s_hash, vm->none);
+    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.set->head), vm->names.s_hash, vm->none);
     add_new(vm, vm->types.dict, dict_new);
     add_new(vm, vm->types.set, set_new);
     add_new(vm, vm->types.frozenset, frozenset_new);

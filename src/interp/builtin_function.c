@@ -31,7 +31,7 @@ METHOD(fn_len) {
         return pel_symbol_of(vm, pel_format(vm->ctx, "len(%.*s)", PEL_FMT(s->text)), s->why);
     }
     if (!pel_is_small(args[0]) && !args[0]->type->is_native) {
-        pel_val special = pel_lookup(vm, args[0]->type, vm->names.len);
+        pel_val special = pel_lookup(vm, args[0]->type, vm->names.s_len);
         if (special && pel_is(special, PEL_L_FUNCTION)) {
             pel_val made = pel_call1(vm, special, args[0]);
             if (!made || pel_is_symbol(made) || pel_is_small(made)) return made;
@@ -57,7 +57,7 @@ METHOD(fn_callable) {
     IGNORE();
     pel_layout layout = pel_type_of(vm, args[0])->layout;
     bool is = layout == PEL_L_FUNCTION || layout == PEL_L_NATIVE || layout == PEL_L_METHOD || layout == PEL_L_TYPE ||
-              layout == PEL_L_SYMBOL || pel_special(vm, args[0], vm->names.call) != NULL;
+              layout == PEL_L_SYMBOL || pel_special(vm, args[0], vm->names.s_call) != NULL;
     return pel_bool_of(vm, is);
 }
 METHOD(fn_isinstance) {
@@ -183,9 +183,9 @@ METHOD(fn_min) { return extreme(vm, args, n, kw, false); }
 METHOD(fn_abs) {
     IGNORE();
     pel_val v = args[0];
-    if (!pel_is_small(v) && !v->type->is_native && pel_lookup(vm, v->type, vm->names.abs) &&
-        !pel_is(pel_lookup(vm, v->type, vm->names.abs), PEL_L_NATIVE))
-        return pel_call_special(vm, v, vm->names.abs, NULL, 0);
+    if (!pel_is_small(v) && !v->type->is_native && pel_lookup(vm, v->type, vm->names.s_abs) &&
+        !pel_is(pel_lookup(vm, v->type, vm->names.s_abs), PEL_L_NATIVE))
+        return pel_call_special(vm, v, vm->names.s_abs, NULL, 0);
     if (pel_is_int(v)) return pel_int_sign(v) < 0 ? pel_int_negate(vm, pel_int_plain(vm, v)) : pel_int_plain(vm, v);
     if (pel_is_float(v)) return pel_float_of(vm, fabs(((pel_float *)v)->value));
     if (pel_is(v, PEL_L_COMPLEX)) return pel_float_of(vm, hypot(((pel_float *)v)->value, ((pel_float *)v)->imag));
@@ -223,7 +223,7 @@ METHOD(fn_round) {
         if (digits >= 0) return pel_int_plain(vm, v);
         return pel_int_from_double(vm, round_to(pel_int_to_double(v), digits));
     }
-    pel_val made = pel_call_special(vm, v, vm->names.round, whole ? NULL : &p[1], whole ? 0 : 1);
+    pel_val made = pel_call_special(vm, v, vm->names.s_round, whole ? NULL : &p[1], whole ? 0 : 1);
     if (!made && !vm->raised) pel_raise(vm, vm->types.TypeError, "type %s doesn't define __round__ method", pel_type_text(vm, v));
     return made;
 }
@@ -286,7 +286,7 @@ static pel_dict *frame_locals(pel_vm *vm, pel_frame *frame) {
         if (frame->slots[i] && pel_text_of(code->locals[i]).ptr[0] != '.') pel_dict_set_str(vm, dict, code->locals[i], frame->slots[i]);
     for (uint32_t i = 0; i < code->n_cells + code->n_free; i++) {
         pel_val cell = frame->slots[code->n_locals + i];
-        if (cell && ((pel_cell *)cell)->value && code->cells[i] != vm->names.class)
+        if (cell && ((pel_cell *)cell)->value && code->cells[i] != vm->names.s_class)
             pel_dict_set_str(vm, dict, code->cells[i], ((pel_cell *)cell)->value);
     }
     return dict;
@@ -296,7 +296,7 @@ METHOD(fn_locals) { IGNORE(); (void)args; return &frame_locals(vm, vm->frame)->h
 METHOD(fn_vars) {
     (void)kw;
     if (!n) return &frame_locals(vm, vm->frame)->head;
-    return pel_getattr(vm, args[0], vm->names.dict);
+    return pel_getattr(vm, args[0], vm->names.s_dict);
 }
 METHOD(fn_dir) {
     (void)kw;
@@ -305,9 +305,9 @@ METHOD(fn_dir) {
         list = pel_list_of(vm, NULL, 0);
         if (!pel_extend(vm, list, &frame_locals(vm, vm->frame)->head)) return NULL;
     } else {
-        pel_val found = pel_is_type(args[0]) ? pel_lookup(vm, args[0]->type, vm->names.dir) : pel_special(vm, args[0], vm->names.dir);
+        pel_val found = pel_is_type(args[0]) ? pel_lookup(vm, args[0]->type, vm->names.s_dir) : pel_special(vm, args[0], vm->names.s_dir);
         if (pel_is(args[0], PEL_L_MODULE) && args[0]->attrs) {
-            pel_val own = pel_dict_get_str(args[0]->attrs, vm->names.dir);
+            pel_val own = pel_dict_get_str(args[0]->attrs, vm->names.s_dir);
             list = own ? pel_call0(vm, own) : pel_call1(vm, found, args[0]);
         } else {
             list = pel_call1(vm, found, args[0]);

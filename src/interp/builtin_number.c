@@ -30,7 +30,7 @@ static pel_val parse_int(pel_vm *vm, pel_str given, unsigned base) {
     bool fine = text.len > 0;
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
-        unsigned digit = c >= '0' && c <= '9' ? c - '0' : isalpha(c) ? (unsigned)(tolower(c) - 'a' + 10) : 99;
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - 48) : isalpha(c) ? (unsigned)(tolower(c) - 'a' + 10) : 99;
         if (c == '_' && i && i + 1 < text.len && text.ptr[i - 1] != '_') continue;
         fine &= digit < base;
     }
@@ -63,17 +63,17 @@ static pel_val int_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) 
         return as_type(vm, args[0], parse_int(vm, pel_text_of(p[0]), (unsigned)base));
     }
     if (pel_is_str(p[0]) || pel_is(p[0], PEL_L_BYTES)) return as_type(vm, args[0], parse_int(vm, pel_text_of(p[0]), 10));
-    pel_val special = pel_type_of(vm, p[0])->is_native ? NULL : pel_special(vm, p[0], vm->names.int);
+    pel_val special = pel_type_of(vm, p[0])->is_native ? NULL : pel_special(vm, p[0], vm->names.s_int);
     if (special && !pel_is(special, PEL_L_NATIVE)) {
-        pel_val made = pel_call_special(vm, p[0], vm->names.int, NULL, 0);
+        pel_val made = pel_call_special(vm, p[0], vm->names.s_int, NULL, 0);
         if (!made || pel_is_symbol(made)) return made;
         if (!pel_is_int(made)) return pel_raise(vm, vm->types.TypeError, "__int__ returned non-int");
         return as_type(vm, args[0], made);
     }
     if (pel_is_int(p[0])) return as_type(vm, args[0], p[0]);
     if (pel_is_float(p[0])) return as_type(vm, args[0], pel_int_from_double(vm, ((pel_float *)p[0])->value));
-    pel_val made = pel_call_special(vm, p[0], vm->names.index, NULL, 0);
-    if (!made && !vm->raised) made = pel_call_special(vm, p[0], vm->names.trunc, NULL, 0);
+    pel_val made = pel_call_special(vm, p[0], vm->names.s_index, NULL, 0);
+    if (!made && !vm->raised) made = pel_call_special(vm, p[0], vm->names.s_trunc, NULL, 0);
     if (made) return pel_is_symbol(made) ? made : as_type(vm, args[0], made);
     if (!vm->raised)
         pel_raise(vm, vm->types.TypeError, "int() argument must be a string, a bytes-like object or a real number, not '%s'",
@@ -244,9 +244,9 @@ static pel_val float_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw
                 return pel_raise(vm, vm->types.ValueError, "could not convert string to float: %s", repr ? pel_string_at(repr)->text : "?");
             }
         } else {
-            pel_val special = pel_type_of(vm, args[1])->is_native ? NULL : pel_special(vm, args[1], vm->names.float);
+            pel_val special = pel_type_of(vm, args[1])->is_native ? NULL : pel_special(vm, args[1], vm->names.s_float);
             if (special && !pel_is(special, PEL_L_NATIVE)) {
-                pel_val made = pel_call_special(vm, args[1], vm->names.float, NULL, 0);
+                pel_val made = pel_call_special(vm, args[1], vm->names.s_float, NULL, 0);
                 if (!made || pel_is_symbol(made)) return made;
                 if (!pel_to_double(vm, made, &d)) return NULL;
             } else if (!pel_to_double(vm, args[1], &d)) {
@@ -296,7 +296,7 @@ static pel_val complex_conjugate(pel_vm *vm, pel_val *args, uint32_t n, const pe
 }
 
 static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
-    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.new, pel_new_native(vm, "__new__", fn, 1, -1, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new, pel_new_native(vm, "__new__", fn, 1, -1, true));
 }
 
 void pel_init_numbers(pel_vm *vm) {

@@ -2,7 +2,7 @@
 #include "interp/vm.h"
 
 static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
-    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.new, pel_new_native(vm, "__new__", fn, 1, -1, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new, pel_new_native(vm, "__new__", fn, 1, -1, true));
 }
 
 /* ---- object ---- */
@@ -33,7 +33,7 @@ static pel_val object_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *k
     size_t size = size_of(type->layout);
     if (!size) return pel_raise(vm, vm->types.TypeError, "cannot create '%s' instances", pel_string_at(type->name)->text);
     if (!type->is_native && type->layout == PEL_L_OBJECT) {
-        pel_val left = pel_lookup(vm, type, vm->names.abstractmethods);
+        pel_val left = pel_lookup(vm, type, vm->names.s_abstractmethods);
         if (left && pel_is_set(left) && pel_dict_at(left)->live) {
             uint32_t at = 0;
             pel_entry *first = pel_dict_next(pel_dict_at(left), &at);
@@ -51,7 +51,7 @@ static pel_val object_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *k
 static pel_val object_init(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     if (n > 1 || kw) {
         pel_type *type = pel_type_of(vm, args[0]);
-        pel_val init = pel_lookup(vm, type, vm->names.init), new = pel_lookup(vm, type, vm->names.new);
+        pel_val init = pel_lookup(vm, type, vm->names.s_init), new = pel_lookup(vm, type, vm->names.s_new);
         bool own_init = !pel_is(init, PEL_L_NATIVE), own_new = !pel_is(new, PEL_L_NATIVE);
         if (own_init || (!own_new && type->layout == PEL_L_OBJECT))
             return pel_raise(vm, vm->types.TypeError, own_init ? "object.__init__() takes exactly one argument (the instance to initialize)" : "%s() takes no arguments",
@@ -167,9 +167,8 @@ static pel_val object_dir(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *k
     return pel_extend(vm, list, names) ? list : NULL;
 }
 
-/* __reduce_ex__: only what copying needs, in the shape that copy.py expects of objects. */
 static pel_val object_sizeof(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
-    (void)args, (void)n, (void)kw;
+    (void)vm, (void)args, (void)n, (void)kw;
     return pel_from_small(64);
 }
 
@@ -186,7 +185,7 @@ static bool set_class(pel_vm *vm, pel_val self, pel_val value) {
 static pel_val get_dict(pel_vm *vm, pel_val self) {
     if (pel_is_small(self)) return pel_raise(vm, vm->types.AttributeError, "'int' object has no attribute '__dict__'");
     if (pel_is_type(self)) {
-        pel_view *view = pel_make_object(vm, vm->types.mappingproxy, sizeof *view);
+        pel_dict_view *view = pel_make_object(vm, vm->types.mappingproxy, sizeof *view);
         view->dict = pel_attrs(vm, self);
         return &view->head;
     }
@@ -292,32 +291,32 @@ static pel_val get_type_base(pel_vm *vm, pel_val self) {
     return bases->n ? bases->at[0] : vm->none;
 }
 static pel_val get_type_module(pel_vm *vm, pel_val self) {
-    pel_val module = self->attrs ? pel_dict_get_str(self->attrs, vm->names.module) : NULL;
+    pel_val module = self->attrs ? pel_dict_get_str(self->attrs, vm->names.s_module) : NULL;
     return module ? module : pel_interned_c(vm, "builtins");
 }
 static bool set_type_module(pel_vm *vm, pel_val self, pel_val value) {
-    if (value) pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.module, value);
+    if (value) pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.s_module, value);
     pel_types_changed(vm);
     return true;
 }
 static pel_val get_type_doc(pel_vm *vm, pel_val self) {
-    pel_val doc = self->attrs ? pel_dict_get_str(self->attrs, vm->names.doc) : NULL;
+    pel_val doc = self->attrs ? pel_dict_get_str(self->attrs, vm->names.s_doc) : NULL;
     return doc ? pel_bind(vm, doc, NULL, pel_as_type(self)) : vm->none;
 }
 static bool set_type_doc(pel_vm *vm, pel_val self, pel_val value) {
-    pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.doc, value ? value : vm->none);
+    pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.s_doc, value ? value : vm->none);
     pel_types_changed(vm);
     return true;
 }
 static pel_val get_type_annotations(pel_vm *vm, pel_val self) {
-    pel_val own = self->attrs ? pel_dict_get_str(self->attrs, vm->names.annotations) : NULL;
+    pel_val own = self->attrs ? pel_dict_get_str(self->attrs, vm->names.s_annotations) : NULL;
     if (own) return own;
     own = pel_new_dict(vm);
-    if (!pel_as_type(self)->is_native) pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.annotations, own);
+    if (!pel_as_type(self)->is_native) pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.s_annotations, own);
     return own;
 }
 static bool set_type_annotations(pel_vm *vm, pel_val self, pel_val value) {
-    if (value) pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.annotations, value);
+    if (value) pel_dict_set_str(vm, pel_attrs(vm, self), vm->names.s_annotations, value);
     pel_types_changed(vm);
     return true;
 }
@@ -424,7 +423,7 @@ static pel_val super_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw
         for (uint32_t i = 0; i < code->n_cells; i++)
             if (code->cell_of_arg[i] == 0) self = ((pel_cell *)frame->slots[code->n_locals + i])->value;
         for (uint32_t i = 0; i < code->n_cells + code->n_free; i++)
-            if (code->cells[i] == vm->names.class) {
+            if (code->cells[i] == vm->names.s_class) {
                 pel_val type = ((pel_cell *)frame->slots[code->n_locals + i])->value;
                 if (type && pel_is_type(type)) s->type = pel_as_type(type);
             }
@@ -523,7 +522,7 @@ static pel_val function_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw 
     f->name = p[2] && pel_is_str(p[2]) ? p[2] : f->code->name;
     f->qualname = f->name;
     f->doc = f->code->has_docstring ? f->code->consts[0] : vm->none;
-    f->module = or_none(vm, pel_dict_get_str(f->globals, vm->names.name));
+    f->module = or_none(vm, pel_dict_get_str(f->globals, vm->names.s_name));
     f->defaults = p[3] && pel_is_tuple(p[3]) ? p[3] : NULL;
     uint32_t given = p[4] && pel_is_tuple(p[4]) ? pel_tuple_at(p[4])->n : 0;
     if (given != f->code->n_free) return pel_raise(vm, vm->types.ValueError, "function() needs a closure of %u cells", f->code->n_free);
@@ -537,8 +536,8 @@ static pel_val method_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *k
     if (n != 3) return pel_raise(vm, vm->types.TypeError, "method expected 2 arguments");
     return pel_new_method(vm, args[1], args[2]);
 }
-static pel_val get_method_name(pel_vm *vm, pel_val self) { return pel_getattr(vm, ((pel_method *)self)->func, vm->names.name); }
-static pel_val get_method_doc(pel_vm *vm, pel_val self) { return pel_getattr(vm, ((pel_method *)self)->func, vm->names.doc); }
+static pel_val get_method_name(pel_vm *vm, pel_val self) { return pel_getattr(vm, ((pel_method *)self)->func, vm->names.s_name); }
+static pel_val get_method_doc(pel_vm *vm, pel_val self) { return pel_getattr(vm, ((pel_method *)self)->func, vm->names.s_doc); }
 static pel_val method_eq(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     (void)n, (void)kw;
     int equal = pel_equal(vm, args[0], args[1]);
@@ -654,9 +653,9 @@ static pel_val module_init(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *
     pel_module_object *module = (pel_module_object *)args[0];
     if (n > 1) {
         module->name = args[1];
-        pel_dict_set_str(vm, pel_attrs(vm, args[0]), vm->names.name, args[1]);
+        pel_dict_set_str(vm, pel_attrs(vm, args[0]), vm->names.s_name, args[1]);
     }
-    if (n > 2) pel_dict_set_str(vm, pel_attrs(vm, args[0]), vm->names.doc, args[2]);
+    if (n > 2) pel_dict_set_str(vm, pel_attrs(vm, args[0]), vm->names.s_doc, args[2]);
     return vm->none;
 }
 
@@ -694,8 +693,8 @@ void pel_init_object(pel_vm *vm) {
     pel_val hook = pel_new_native(vm, "__init_subclass__", none_native, 0, -1, false);
     pel_wrapper *hook_method = pel_make_object(vm, vm->types.classmethod, sizeof *hook_method);
     hook_method->func = hook;
-    pel_dict_set_str(vm, object->head.attrs, vm->names.init_subclass, &hook_method->head);
-    pel_dict_set_str(vm, object->head.attrs, vm->names.doc, vm->none);
+    pel_dict_set_str(vm, object->head.attrs, vm->names.s_init_subclass, &hook_method->head);
+    pel_dict_set_str(vm, object->head.attrs, vm->names.s_doc, vm->none);
 
     static const pel_native_row type_rows[] = {
         { "__call__", type_call, 1, -1, true },       { "mro", type_mro_method, 1, 1 },
@@ -721,7 +720,7 @@ void pel_init_object(pel_vm *vm) {
     add_getsets(vm, vm->types.type, type_getsets);
     pel_wrapper *prepare = pel_make_object(vm, vm->types.classmethod, sizeof *prepare);
     prepare->func = pel_new_native(vm, "__prepare__", type_prepare, 0, -1, true);
-    pel_dict_set_str(vm, vm->types.type->head.attrs, vm->names.prepare, &prepare->head);
+    pel_dict_set_str(vm, vm->types.type->head.attrs, vm->names.s_prepare, &prepare->head);
 
     static const pel_native_row property_rows[] = {
         { "__init__", property_init, 1, -1, true }, { "getter", property_getter, 2, 2 }, { "setter", property_setter, 2, 2 },

@@ -404,8 +404,8 @@ static pel_val next_reversed(pel_vm *vm, pel_iter *iter) {
 METHOD(reversed_new) {
     IGNORE();
     pel_val v = args[1];
-    pel_val special = pel_special(vm, v, vm->names.reversed);
-    if (special && !pel_is(special, PEL_L_NATIVE)) return pel_call_special(vm, v, vm->names.reversed, NULL, 0);
+    pel_val special = pel_special(vm, v, vm->names.s_reversed);
+    if (special && !pel_is(special, PEL_L_NATIVE)) return pel_call_special(vm, v, vm->names.s_reversed, NULL, 0);
     if (pel_is_symbol(v)) return pel_iter_of(vm, v);
     if (pel_is(v, PEL_L_RANGE) && ((pel_range *)v)->count) return pel_iter_of(vm, v);
     if (pel_is_dict(v) || pel_is(v, PEL_L_VIEW)) {
@@ -426,7 +426,7 @@ METHOD(iter_next) {
 }
 
 static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn, int min, int max) {
-    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.new, pel_new_native(vm, "__new__", fn, min, max, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new, pel_new_native(vm, "__new__", fn, min, max, true));
 }
 
 void pel_init_sequences(pel_vm *vm) {
@@ -448,7 +448,7 @@ void pel_init_sequences(pel_vm *vm) {
     pel_add_methods(vm, vm->types.list, both);
     pel_add_methods(vm, vm->types.tuple, both);
     pel_add_methods(vm, vm->types.tuple, tuples);
-    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.list->head), vm->names.hash, vm->none);
+    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.list->head), vm->names.s_hash, vm->none);
     add_new(vm, vm->types.list, list_new, 1, -1);
     add_new(vm, vm->types.tuple, tuple_new, 1, 2);
     add_new(vm, vm->types.range, range_new, 2, 4);

@@ -602,9 +602,9 @@ void pel_init_str(pel_vm *vm) {
     for (int i = 0; i < 2; i++) {
         pel_add_methods(vm, like_bytes[i], both);
         pel_add_methods(vm, like_bytes[i], bytes);
-        pel_dict_set_str(vm, pel_attrs(vm, &like_bytes[i]->head), vm->names.new, pel_new_native(vm, "__new__", bytes_new, 1, 4, true));
+        pel_dict_set_str(vm, pel_attrs(vm, &like_bytes[i]->head), vm->names.s_new, pel_new_native(vm, "__new__", bytes_new, 1, 4, true));
         pel_dict_set_c(vm, pel_attrs(vm, &like_bytes[i]->head), "fromhex", pel_new_native(vm, "fromhex", bytes_fromhex, 1, 1, false));
     }
-    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.str->head), vm->names.new, pel_new_native(vm, "__new__", str_new, 1, 4, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.str->head), vm->names.s_new, pel_new_native(vm, "__new__", str_new, 1, 4, true));
     pel_dict_set_c(vm, pel_attrs(vm, &vm->types.str->head), "maketrans", pel_new_native(vm, "maketrans", str_maketrans, 1, 3, false));
 }

@@ -221,8 +221,8 @@ bool pel_args(pel_vm *vm, const char *function, const char *names, pel_val *args
 
 static bool check_init_args(pel_vm *vm, pel_type *type, pel_val new, pel_val init, uint32_t n, const pel_kw *kw) {
     if (!n && !(kw && kw->n)) return true;
-    pel_val object_new = pel_dict_get_str(vm->types.object->head.attrs, vm->names.new);
-    pel_val object_init = pel_dict_get_str(vm->types.object->head.attrs, vm->names.init);
+    pel_val object_new = pel_dict_get_str(vm->types.object->head.attrs, vm->names.s_new);
+    pel_val object_init = pel_dict_get_str(vm->types.object->head.attrs, vm->names.s_init);
     if (new != object_new || init != object_init) return true;
     pel_raise(vm, vm->types.TypeError, "%s() takes no arguments", pel_string_at(type->name)->text);
     return false;
@@ -230,8 +230,8 @@ static bool check_init_args(pel_vm *vm, pel_type *type, pel_val new, pel_val ini
 
 pel_val pel_type_call(pel_vm *vm, pel_type *type, pel_val *args, uint32_t n, const pel_kw *kw) {
     if (type == vm->types.type && n == 1 && !(kw && kw->n)) return &pel_type_of(vm, args[0])->head;
-    pel_val new = pel_lookup(vm, type, vm->names.new);
-    pel_val init = pel_lookup(vm, type, vm->names.init);
+    pel_val new = pel_lookup(vm, type, vm->names.s_new);
+    pel_val init = pel_lookup(vm, type, vm->names.s_init);
     if (!check_init_args(vm, type, new, init, n, kw)) return NULL;
     pel_val all_room[16];
     pel_val *all = n < 16 ? all_room : pel_new_array(vm->ctx, n + 1, pel_val);
@@ -240,10 +240,10 @@ pel_val pel_type_call(pel_vm *vm, pel_type *type, pel_val *args, uint32_t n, con
     pel_val func = pel_is(new, PEL_L_WRAPPER) ? ((pel_wrapper *)new)->func : new;
     pel_val self = pel_call(vm, func, all, n + 1, kw);
     if (!self || !pel_is_a(vm, self, type)) return self;
-    if (pel_type_of(vm, self) != type) init = pel_lookup(vm, pel_type_of(vm, self), vm->names.init);
+    if (pel_type_of(vm, self) != type) init = pel_lookup(vm, pel_type_of(vm, self), vm->names.s_init);
     if (vm->on_construct) vm->on_construct(vm, self, args, n, kw);
     if (type == vm->types.type || !init) return self;
-    if (pel_is(init, PEL_L_NATIVE) && init == pel_dict_get_str(vm->types.object->head.attrs, vm->names.init)) return self;
+    if (pel_is(init, PEL_L_NATIVE) && init == pel_dict_get_str(vm->types.object->head.attrs, vm->names.s_init)) return self;
     all[0] = self;
     pel_val result = pel_is(init, PEL_L_FUNCTION) || pel_is(init, PEL_L_NATIVE) ? pel_call(vm, init, all, n + 1, kw) : NULL;
     if (!result && !vm->raised) {
@@ -292,7 +292,7 @@ pel_val pel_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pe
     case PEL_L_TYPE: {
         pel_type *meta = callee->type;
         if (meta != vm->types.type) {
-            pel_val call = pel_lookup(vm, meta, vm->names.call);
+            pel_val call = pel_lookup(vm, meta, vm->names.s_call);
             if (call && !pel_is(call, PEL_L_NATIVE)) return call_with_self(vm, call, callee, args, n, kw);
         }
         return pel_type_call(vm, pel_as_type(callee), args, n, kw);
@@ -306,7 +306,7 @@ pel_val pel_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pe
     }
     default: break;
     }
-    pel_val call = pel_lookup(vm, type, vm->names.call);
+    pel_val call = pel_lookup(vm, type, vm->names.s_call);
     if (!call) return pel_raise(vm, vm->types.TypeError, "'%s' object is not callable", pel_type_text(vm, callee));
     if (vm->c_depth >= MAX_NATIVE_DEPTH) return pel_raise(vm, vm->types.RecursionError, "maximum recursion depth exceeded");
     if (pel_is(call, PEL_L_FUNCTION)) return call_with_self(vm, call, callee, args, n, kw);

@@ -82,9 +82,9 @@ static bool set_names(pel_vm *vm, pel_type *type) {
     for (uint32_t i = 0; i < n && i < attrs->n; i++) {
         pel_entry entry = attrs->entries[i];
         if (!entry.key || pel_is_small(entry.value) || entry.value->type->is_native) continue;
-        pel_val found = pel_lookup(vm, entry.value->type, vm->names.set_name);
+        pel_val found = pel_lookup(vm, entry.value->type, vm->names.s_set_name);
         if (!found) continue;
-        if (!pel_call_special(vm, entry.value, vm->names.set_name, (pel_val[]){ &type->head, entry.key }, 2)) return false;
+        if (!pel_call_special(vm, entry.value, vm->names.s_set_name, (pel_val[]){ &type->head, entry.key }, 2)) return false;
     }
     return true;
 }
@@ -92,7 +92,7 @@ static bool set_names(pel_vm *vm, pel_type *type) {
 static bool init_subclass(pel_vm *vm, pel_type *type, const pel_kw *kw) {
     pel_super super = { .type = type, .self = &type->head, .self_type = type };
     super.head.type = vm->types.super;
-    pel_val hook = pel_super_getattr(vm, &super, vm->names.init_subclass);
+    pel_val hook = pel_super_getattr(vm, &super, vm->names.s_init_subclass);
     if (!hook) return false;
     return pel_call(vm, hook, NULL, 0, kw) != NULL;
 }
@@ -125,28 +125,28 @@ pel_val pel_type_new(pel_vm *vm, pel_type *meta, pel_val name, pel_val bases, pe
         if (!pel_is_str(entry->key)) continue;
         pel_dict_set_str(vm, attrs, pel_intern_val(vm, entry->key), entry->value);
     }
-    pel_val qualname = take(vm, attrs, vm->names.qualname);
+    pel_val qualname = take(vm, attrs, vm->names.s_qualname);
     type->qualname = qualname && pel_is_str(qualname) ? qualname : type->name;
-    pel_val cell = take(vm, attrs, vm->names.classcell);
-    if (!pel_dict_get_str(attrs, vm->names.module)) {
-        pel_val module = vm->frame ? pel_dict_get_str(vm->frame->globals, vm->names.name) : NULL;
-        if (module) pel_dict_set_str(vm, attrs, vm->names.module, module);
+    pel_val cell = take(vm, attrs, vm->names.s_classcell);
+    if (!pel_dict_get_str(attrs, vm->names.s_module)) {
+        pel_val module = vm->frame ? pel_dict_get_str(vm->frame->globals, vm->names.s_name) : NULL;
+        if (module) pel_dict_set_str(vm, attrs, vm->names.s_module, module);
     }
-    if (!pel_dict_get_str(attrs, vm->names.doc)) pel_dict_set_str(vm, attrs, vm->names.doc, vm->none);
-    wrap_implicit(vm, attrs, vm->names.new, vm->types.staticmethod);
-    wrap_implicit(vm, attrs, vm->names.init_subclass, vm->types.classmethod);
-    wrap_implicit(vm, attrs, vm->names.class_getitem, vm->types.classmethod);
-    if (pel_dict_get_str(attrs, vm->names.eq) && !pel_dict_get_str(attrs, vm->names.hash))
-        pel_dict_set_str(vm, attrs, vm->names.hash, vm->none);
+    if (!pel_dict_get_str(attrs, vm->names.s_doc)) pel_dict_set_str(vm, attrs, vm->names.s_doc, vm->none);
+    wrap_implicit(vm, attrs, vm->names.s_new, vm->types.staticmethod);
+    wrap_implicit(vm, attrs, vm->names.s_init_subclass, vm->types.classmethod);
+    wrap_implicit(vm, attrs, vm->names.s_class_getitem, vm->types.classmethod);
+    if (pel_dict_get_str(attrs, vm->names.s_eq) && !pel_dict_get_str(attrs, vm->names.s_hash))
+        pel_dict_set_str(vm, attrs, vm->names.s_hash, vm->none);
     if (!linearise(vm, type, bases))
         return pel_raise(vm, vm->types.TypeError, "Cannot create a consistent method resolution order (MRO) for bases of %s",
                          pel_string_at(type->name)->text);
     for (uint32_t i = 0; i < pel_tuple_at(bases)->n; i++)
         pel_push(vm->ctx, &pel_as_type(pel_tuple_at(bases)->at[i])->derived, type);
-    pel_val attribute = pel_lookup(vm, type, vm->names.getattribute);
+    pel_val attribute = pel_lookup(vm, type, vm->names.s_getattribute);
     type->has_attribute = attribute && !pel_is(attribute, PEL_L_NATIVE);
-    type->has_getattr = type->has_attribute || pel_lookup(vm, type, vm->names.getattr);
-    pel_val setter = pel_lookup(vm, type, vm->names.setattr), deleter = pel_lookup(vm, type, vm->names.delattr);
+    type->has_getattr = type->has_attribute || pel_lookup(vm, type, vm->names.s_getattr);
+    pel_val setter = pel_lookup(vm, type, vm->names.s_setattr), deleter = pel_lookup(vm, type, vm->names.s_delattr);
     type->has_setattr = (setter && !pel_is(setter, PEL_L_NATIVE)) || (deleter && !pel_is(deleter, PEL_L_NATIVE));
     if (cell && pel_is(cell, PEL_L_CELL)) ((pel_cell *)cell)->value = &type->head;
     if (!set_names(vm, type) || !init_subclass(vm, type, kw)) return NULL;
@@ -171,7 +171,7 @@ static pel_val resolve_bases(pel_vm *vm, pel_val bases, bool *changed) {
             pel_list_push(vm, list, ((pel_alias *)base)->origin);
             continue;
         }
-        pel_val entries = pel_call_special(vm, base, vm->names.mro_entries, &bases, 1);
+        pel_val entries = pel_call_special(vm, base, vm->names.s_mro_entries, &bases, 1);
         if (!entries) {
             if (vm->raised) return NULL;
             /* any object whose type can be called like a metaclass */
@@ -226,7 +226,7 @@ pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val original
     pel_val namespace = NULL;
     if (meta != &vm->types.type->head) {
         bool failed;
-        pel_val prepare = pel_find_attr(vm, meta, vm->names.prepare, &failed);
+        pel_val prepare = pel_find_attr(vm, meta, vm->names.s_prepare, &failed);
         if (failed) return NULL;
         if (prepare && !(pel_is(prepare, PEL_L_METHOD) && pel_is(((pel_method *)prepare)->func, PEL_L_NATIVE))) {
             pel_val args[] = { name, bases };

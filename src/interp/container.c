@@ -93,7 +93,7 @@ static pel_val slice_range(pel_vm *vm, pel_val v, pel_val slice) {
 /* ---- getting ---- */
 
 static bool item_index(pel_vm *vm, pel_val key, int64_t len, const char *what, int64_t *out) {
-    if (!pel_is_int(key) && !pel_is_symbol(key) && !pel_special(vm, key, vm->names.index)) {
+    if (!pel_is_int(key) && !pel_is_symbol(key) && !pel_special(vm, key, vm->names.s_index)) {
         pel_raise(vm, vm->types.TypeError, "%s indices must be integers or slices, not %s", what, pel_type_text(vm, key));
         return false;
     }
@@ -116,10 +116,10 @@ static pel_val symbol_item(pel_vm *vm, pel_val v, pel_val key) {
 static pel_val class_getitem(pel_vm *vm, pel_val v, pel_val key) {
     pel_type *type = pel_as_type(v);
     if (v->type != vm->types.type) {
-        pel_val found = pel_lookup(vm, v->type, vm->names.getitem);
+        pel_val found = pel_lookup(vm, v->type, vm->names.s_getitem);
         if (found) return pel_call2(vm, found, v, key);
     }
-    pel_val hook = pel_lookup(vm, type, vm->names.class_getitem);
+    pel_val hook = pel_lookup(vm, type, vm->names.s_class_getitem);
     if (hook) {
         hook = pel_bind(vm, hook, NULL, type);
         return hook ? pel_call1(vm, hook, key) : NULL;
@@ -136,8 +136,8 @@ static pel_val class_getitem(pel_vm *vm, pel_val v, pel_val key) {
 pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
     pel_type *type = pel_type_of(vm, v);
     if (!type->is_native && type->layout != PEL_L_TYPE) {
-        pel_val found = pel_lookup(vm, type, vm->names.getitem);
-        if (found && !pel_is(found, PEL_L_NATIVE)) return pel_call_special(vm, v, vm->names.getitem, &key, 1);
+        pel_val found = pel_lookup(vm, type, vm->names.s_getitem);
+        if (found && !pel_is(found, PEL_L_NATIVE)) return pel_call_special(vm, v, vm->names.s_getitem, &key, 1);
     }
     int64_t at;
     switch (type->layout) {
@@ -154,15 +154,15 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
         pel_val found;
         if (!pel_dict_get(vm, pel_dict_at(v), key, &found)) return NULL;
         if (found) return found;
-        if (!type->is_native && pel_lookup(vm, type, vm->names.missing))
-            return pel_call_special(vm, v, vm->names.missing, &key, 1);
+        if (!type->is_native && pel_lookup(vm, type, vm->names.s_missing))
+            return pel_call_special(vm, v, vm->names.s_missing, &key, 1);
         if (pel_is_symbol(key)) return symbol_item(vm, v, key);
         return pel_raise_with(vm, vm->types.KeyError, key == vm->none ? pel_interned_c(vm, "None") : key);
     }
     case PEL_L_VIEW: {
         if (type != vm->types.mappingproxy) break;
         pel_val found;
-        if (!pel_dict_get(vm, ((pel_view *)v)->dict, key, &found)) return NULL;
+        if (!pel_dict_get(vm, ((pel_dict_view *)v)->dict, key, &found)) return NULL;
         return found ? found : pel_raise_with(vm, vm->types.KeyError, key);
     }
     case PEL_L_STR:
@@ -188,7 +188,7 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
     }
     default: break;
     }
-    pel_val result = pel_call_special(vm, v, vm->names.getitem, &key, 1);
+    pel_val result = pel_call_special(vm, v, vm->names.s_getitem, &key, 1);
     if (!result && !vm->raised)
         pel_raise(vm, vm->types.TypeError, "'%s' object is not subscriptable", pel_type_text(vm, v));
     return result;
@@ -234,7 +234,7 @@ static bool set_slice(pel_vm *vm, pel_val v, pel_val slice, pel_val value) {
 
 bool pel_setitem(pel_vm *vm, pel_val v, pel_val key, pel_val value) {
     pel_type *type = pel_type_of(vm, v);
-    pel_val name = value ? vm->names.setitem : vm->names.delitem;
+    pel_val name = value ? vm->names.s_setitem : vm->names.s_delitem;
     if (!type->is_native) {
         pel_val found = pel_lookup(vm, type, name);
         if (found && !pel_is(found, PEL_L_NATIVE))
@@ -343,10 +343,10 @@ static pel_val iter_symbol(pel_vm *vm, pel_val count, pel_val item) {
 
 pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     pel_type *type = pel_type_of(vm, v);
-    pel_val found = type->is_native && type->layout != PEL_L_TYPE ? NULL : pel_lookup(vm, type, vm->names.iter);
+    pel_val found = type->is_native && type->layout != PEL_L_TYPE ? NULL : pel_lookup(vm, type, vm->names.s_iter);
     if (found && !pel_is(found, PEL_L_NATIVE)) {
         if (found == vm->none) return pel_raise(vm, vm->types.TypeError, "'%s' object is not iterable", pel_type_text(vm, v));
-        return pel_call_special(vm, v, vm->names.iter, NULL, 0);
+        return pel_call_special(vm, v, vm->names.s_iter, NULL, 0);
     }
     switch (type->layout) {
     case PEL_L_TUPLE:
@@ -354,7 +354,7 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     case PEL_L_DICT:
     case PEL_L_SET: return iter_dict(vm, pel_dict_at(v), 0);
     case PEL_L_VIEW:
-        return iter_dict(vm, ((pel_view *)v)->dict,
+        return iter_dict(vm, ((pel_dict_view *)v)->dict,
                          type == vm->types.dict_values ? 1 : type == vm->types.dict_items ? 2 : 0);
     case PEL_L_STR:
     case PEL_L_BYTES: return pel_new_iter(vm, vm->types.iter, next_char, v, 0);
@@ -382,9 +382,9 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     }
     default: break;
     }
-    found = pel_lookup(vm, type, vm->names.iter);
-    if (found && found != vm->none) return pel_call_special(vm, v, vm->names.iter, NULL, 0);
-    if (!type->is_native && pel_lookup(vm, type, vm->names.getitem)) return pel_new_iter(vm, vm->types.iter, next_sequence, v, 0);
+    found = pel_lookup(vm, type, vm->names.s_iter);
+    if (found && found != vm->none) return pel_call_special(vm, v, vm->names.s_iter, NULL, 0);
+    if (!type->is_native && pel_lookup(vm, type, vm->names.s_getitem)) return pel_new_iter(vm, vm->types.iter, next_sequence, v, 0);
     return pel_raise(vm, vm->types.TypeError, "'%s' object is not iterable", pel_type_text(vm, v));
 }
 
@@ -395,7 +395,7 @@ pel_val pel_next_of(pel_vm *vm, pel_val iter) {
         bool ended;
         return pel_generator_resume(vm, (pel_generator *)iter, vm->none, &ended);
     }
-    pel_val value = pel_call_special(vm, iter, vm->names.next, NULL, 0);
+    pel_val value = pel_call_special(vm, iter, vm->names.s_next, NULL, 0);
     if (value) return value;
     if (!vm->raised) return pel_raise(vm, vm->types.TypeError, "'%s' object is not an iterator", pel_type_text(vm, iter));
     if (pel_raised_is(vm, vm->types.StopIteration)) {
@@ -442,9 +442,9 @@ bool pel_collect(pel_vm *vm, pel_val iterable, pel_val **at, uint32_t *n) {
 int pel_contains(pel_vm *vm, pel_val container, pel_val item) {
     pel_type *type = pel_type_of(vm, container);
     if (!type->is_native || type->layout == PEL_L_TYPE) {
-        pel_val found = pel_lookup(vm, type, vm->names.contains);
+        pel_val found = pel_lookup(vm, type, vm->names.s_contains);
         if (found && !pel_is(found, PEL_L_NATIVE)) {
-            pel_val result = pel_call_special(vm, container, vm->names.contains, &item, 1);
+            pel_val result = pel_call_special(vm, container, vm->names.s_contains, &item, 1);
             return result ? pel_truth(vm, result) : -1;
         }
     }
@@ -458,7 +458,7 @@ int pel_contains(pel_vm *vm, pel_val container, pel_val item) {
     case PEL_L_VIEW: {
         pel_val found;
         if (type == vm->types.dict_values || type == vm->types.dict_items) break;
-        return pel_dict_get(vm, ((pel_view *)container)->dict, item, &found) ? found != NULL : -1;
+        return pel_dict_get(vm, ((pel_dict_view *)container)->dict, item, &found) ? found != NULL : -1;
     }
     case PEL_L_STR: {
         if (!pel_is_str(item)) {

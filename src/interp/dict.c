@@ -201,7 +201,7 @@ bool pel_dict_update(pel_vm *vm, pel_dict *into, pel_val from) {
     if (pel_is_dict(from) || pel_is(from, PEL_L_VIEW)) {
         bool is_view = !pel_is_dict(from);
         if (!is_view || from->type == vm->types.mappingproxy) {
-            pel_dict *dict = is_view ? ((pel_view *)from)->dict : pel_dict_at(from);
+            pel_dict *dict = is_view ? ((pel_dict_view *)from)->dict : pel_dict_at(from);
             uint32_t at = 0;
             for (pel_entry *entry; (entry = pel_dict_next(dict, &at));)
                 if (!pel_dict_set(vm, into, entry->key, entry->value)) return false;
@@ -253,13 +253,13 @@ bool pel_hash_of(pel_vm *vm, pel_val v, uint64_t *hash) {
         *hash = (uint64_t)pel_small(v);
         return true;
     }
-    pel_val special = pel_lookup(vm, v->type, vm->names.hash);
+    pel_val special = pel_lookup(vm, v->type, vm->names.s_hash);
     if (special && !pel_is(special, PEL_L_NATIVE)) {
         if (special == vm->none) {
             pel_raise(vm, vm->types.TypeError, "unhashable type: '%s'", pel_type_text(vm, v));
             return false;
         }
-        pel_val made = pel_call_special(vm, v, vm->names.hash, NULL, 0);
+        pel_val made = pel_call_special(vm, v, vm->names.s_hash, NULL, 0);
         if (!made) return false;
         if (!pel_is_int(made)) {
             pel_raise(vm, vm->types.TypeError, "__hash__ method should return an integer");

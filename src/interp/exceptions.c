@@ -127,8 +127,8 @@ static pel_val exc_with_traceback(pel_vm *vm, pel_val *args, uint32_t n, const p
 static pel_val exc_add_note(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     (void)n, (void)kw;
     pel_dict *attrs = pel_attrs(vm, args[0]);
-    pel_val notes = pel_dict_get_str(attrs, vm->names.notes);
-    if (!notes) pel_dict_set_str(vm, attrs, vm->names.notes, notes = pel_list_of(vm, NULL, 0));
+    pel_val notes = pel_dict_get_str(attrs, vm->names.s_notes);
+    if (!notes) pel_dict_set_str(vm, attrs, vm->names.s_notes, notes = pel_list_of(vm, NULL, 0));
     if (pel_is_list(notes)) pel_list_push(vm, notes, args[1]);
     return vm->none;
 }
@@ -192,7 +192,7 @@ void pel_init_exceptions(pel_vm *vm) {
     pel_type *base = vm->types.BaseException =
         pel_new_native_type(vm, "BaseException", PEL_L_EXCEPTION, vm->types.object);
     pel_add_methods(vm, base, rows);
-    pel_dict_set_str(vm, pel_attrs(vm, &base->head), vm->names.new, pel_new_native(vm, "__new__", exc_new, 1, -1, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &base->head), vm->names.s_new, pel_new_native(vm, "__new__", exc_new, 1, -1, true));
     pel_add_getset(vm, base, "args", get_args, set_args);
     pel_add_getset(vm, base, "__cause__", get_cause, set_cause);
     pel_add_getset(vm, base, "__context__", get_context, set_context);

@@ -57,7 +57,7 @@ static void put_complex(pel_buf *out, double real, double imag) {
 }
 
 static void put_type_name(pel_vm *vm, pel_buf *out, const pel_type *type) {
-    pel_val module = type->head.attrs ? pel_dict_get_str(type->head.attrs, vm->names.module) : NULL;
+    pel_val module = type->head.attrs ? pel_dict_get_str(type->head.attrs, vm->names.s_module) : NULL;
     if (module && pel_is_str(module) && !pel_text_is(module, "builtins"))
         pel_putf(out, "%.*s.", PEL_FMT(pel_text_of(module)));
     pel_put(out, pel_text_of(type->qualname));
@@ -122,7 +122,7 @@ static bool put_native_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth)
         int what = type == vm->types.dict_values ? 1 : type == vm->types.dict_items ? 2 : 0;
         if (type == vm->types.mappingproxy) what = 3;
         pel_putf(out, what == 3 ? "%s({" : "%s([", pel_string_at(type->name)->text);
-        if (!put_entries(vm, out, ((pel_view *)v)->dict, what, depth)) return false;
+        if (!put_entries(vm, out, ((pel_dict_view *)v)->dict, what, depth)) return false;
         pel_put_c(out, what == 3 ? "})" : "])");
         return true;
     }
@@ -193,10 +193,10 @@ static bool put_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth) {
     pel_type *type = pel_type_of(vm, v);
     if (++vm->steps > vm->max_steps) pel_over_budget(vm, "steps");
     bool ask = !type->is_native || type->layout == PEL_L_EXCEPTION || type->layout == PEL_L_TYPE;
-    pel_val found = ask ? pel_lookup(vm, type, vm->names.repr) : NULL;
+    pel_val found = ask ? pel_lookup(vm, type, vm->names.s_repr) : NULL;
     bool is_object = found && pel_is(found, PEL_L_NATIVE) && ((pel_native *)found)->owner != vm->types.BaseException;
     if (!found || is_object) return put_native_repr(vm, out, v, depth);
-    pel_val text = pel_call_special(vm, v, vm->names.repr, NULL, 0);
+    pel_val text = pel_call_special(vm, v, vm->names.s_repr, NULL, 0);
     if (!text) return false;
     if (pel_is_symbol(text)) {
         pel_put(out, ((pel_symbol *)text)->text);
@@ -220,15 +220,15 @@ pel_val pel_str_val(pel_vm *vm, pel_val v) {
     if (type == vm->types.str) return v;
     pel_val found = type->is_native && type->layout != PEL_L_EXCEPTION && type->layout != PEL_L_TYPE
                         ? NULL
-                        : pel_lookup(vm, type, vm->names.str);
+                        : pel_lookup(vm, type, vm->names.s_str);
     if (found && !(pel_is(found, PEL_L_NATIVE) && ((pel_native *)found)->owner == vm->types.object)) {
-        pel_val text = pel_call_special(vm, v, vm->names.str, NULL, 0);
+        pel_val text = pel_call_special(vm, v, vm->names.s_str, NULL, 0);
         if (!text || pel_is_str(text)) return text;
         if (pel_is_symbol(text)) return pel_new_text(vm, ((pel_symbol *)text)->text);
         return pel_raise(vm, vm->types.TypeError, "__str__ returned non-string (type %s)", pel_type_text(vm, text));
     }
     if (type->layout == PEL_L_STR) {
-        pel_val repr = pel_lookup(vm, type, vm->names.repr);
+        pel_val repr = pel_lookup(vm, type, vm->names.s_repr);
         (void)repr;
         return pel_new_text_own(vm, pel_text_of(v));
     }
@@ -382,10 +382,10 @@ static pel_str cut_chars(pel_str text, int64_t n) {
 
 pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
     pel_type *type = pel_type_of(vm, v);
-    pel_val found = type->is_native ? NULL : pel_lookup(vm, type, vm->names.format);
+    pel_val found = type->is_native ? NULL : pel_lookup(vm, type, vm->names.s_format);
     if (found && !pel_is(found, PEL_L_NATIVE)) {
         pel_val arg = pel_new_text(vm, text);
-        pel_val made = pel_call_special(vm, v, vm->names.format, &arg, 1);
+        pel_val made = pel_call_special(vm, v, vm->names.s_format, &arg, 1);
         if (made && !pel_is_str(made)) return pel_raise(vm, vm->types.TypeError, "__format__ must return a str");
         return made;
     }

@@ -112,17 +112,17 @@ pel_val pel_run_get_awaitable(pel_vm *vm, pel_val v, int op) {
     if (pel_is_symbol(v)) return pel_iter_of(vm, pel_tuple_of(vm, &v, 0));
     if (op == PEL_I_GET_AITER) {
         if (v->type == vm->types.async_generator) return v;
-        pel_val made = pel_call_special(vm, v, vm->names.aiter, NULL, 0);
+        pel_val made = pel_call_special(vm, v, vm->names.s_aiter, NULL, 0);
         if (!made && !vm->raised) pel_raise(vm, vm->types.TypeError, "'async for' requires an object with __aiter__");
         return made;
     }
     if (op == PEL_I_GET_ANEXT) {
-        pel_val made = pel_call_special(vm, v, vm->names.anext, NULL, 0);
+        pel_val made = pel_call_special(vm, v, vm->names.s_anext, NULL, 0);
         if (!made && !vm->raised) pel_raise(vm, vm->types.TypeError, "'async for' requires an iterator with __anext__");
         return made ? pel_run_get_awaitable(vm, made, PEL_I_GET_AWAITABLE) : NULL;
     }
     if (pel_is(v, PEL_L_GENERATOR)) return v;
-    pel_val made = pel_call_special(vm, v, vm->names.await, NULL, 0);
+    pel_val made = pel_call_special(vm, v, vm->names.s_await, NULL, 0);
     if (!made && !vm->raised)
         pel_raise(vm, vm->types.TypeError, "object %s can't be used in 'await' expression", pel_type_text(vm, v));
     return made;

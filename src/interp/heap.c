@@ -195,11 +195,11 @@ pel_val pel_new_module(pel_vm *vm, pel_val name) {
     pel_module_object *module = pel_make_object(vm, vm->types.module, sizeof *module);
     module->name = name;
     pel_dict *attrs = pel_attrs(vm, &module->head);
-    pel_dict_set_str(vm, attrs, vm->names.name, name);
-    pel_dict_set_str(vm, attrs, vm->names.doc, vm->none);
-    pel_dict_set_str(vm, attrs, vm->names.package, vm->none);
-    pel_dict_set_str(vm, attrs, vm->names.loader, vm->none);
-    pel_dict_set_str(vm, attrs, vm->names.spec, vm->none);
+    pel_dict_set_str(vm, attrs, vm->names.s_name, name);
+    pel_dict_set_str(vm, attrs, vm->names.s_doc, vm->none);
+    pel_dict_set_str(vm, attrs, vm->names.s_package, vm->none);
+    pel_dict_set_str(vm, attrs, vm->names.s_loader, vm->none);
+    pel_dict_set_str(vm, attrs, vm->names.s_spec, vm->none);
     return &module->head;
 }
 

@@ -27,8 +27,8 @@ bool pel_read_inside(pel_vm *vm, pel_str path, pel_str *bytes) {
     return vm->files.read(vm->files.arg, path, bytes);
 }
 
-static const pel_stub *find_stub(pel_str path) {
-    for (const pel_stub *stub = pel_stubs; stub->path; stub++)
+static const pel_embedded *find_stub(pel_str path) {
+    for (const pel_embedded *stub = pel_stubs; stub->path; stub++)
         if (pel_str_is(path, stub->path)) return stub;
     return NULL;
 }
@@ -102,7 +102,7 @@ static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out)
 static bool find_stub_module(pel_vm *vm, pel_str name, found_module *out) {
     char *slashed = pel_alloc(vm->ctx, name.len + 1);
     for (size_t i = 0; i < name.len; i++) slashed[i] = name.ptr[i] == '.' ? '/' : name.ptr[i];
-    const pel_stub *stub = find_stub(pel_format(vm->ctx, "%s/__init__.py", slashed));
+    const pel_embedded *stub = find_stub(pel_format(vm->ctx, "%s/__init__.py", slashed));
     out->is_package = stub != NULL;
     if (!stub) stub = find_stub(pel_format(vm->ctx, "%s.py", slashed));
     if (!stub) return false;
@@ -130,7 +130,7 @@ static bool find(pel_vm *vm, pel_str name, pel_val parent, found_module *out) {
                 if (is_real && real.is_namespace && i + 1 < vm->roots.n) is_real = false;
             }
         } else if (parent && parent->attrs) {
-            pel_val path = pel_dict_get_str(parent->attrs, vm->names.path), *items;
+            pel_val path = pel_dict_get_str(parent->attrs, vm->names.s_path), *items;
             uint32_t n;
             if (path && pel_collect(vm, path, &items, &n))
                 for (uint32_t i = 0; i < n && !is_real; i++)
@@ -184,14 +184,14 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     size_t dot = name.len;
     while (dot > 0 && name.ptr[dot - 1] != '.') dot--;
     pel_str package = found.is_package ? name : dot ? pel_str_cut(name, 0, dot - 1) : (pel_str){ "", 0 };
-    pel_dict_set_str(vm, attrs, vm->names.package, pel_interned(vm, package));
-    if (!found.is_namespace) pel_dict_set_str(vm, attrs, vm->names.file, pel_new_text(vm, found.path));
+    pel_dict_set_str(vm, attrs, vm->names.s_package, pel_interned(vm, package));
+    if (!found.is_namespace) pel_dict_set_str(vm, attrs, vm->names.s_file, pel_new_text(vm, found.path));
     if (found.is_package) {
         pel_val path = pel_list_of(vm, NULL, 0);
         if (found.folder.len) pel_list_push(vm, path, pel_new_text(vm, found.folder));
-        pel_dict_set_str(vm, attrs, vm->names.path, path);
+        pel_dict_set_str(vm, attrs, vm->names.s_path, path);
     }
-    pel_dict_set_str(vm, attrs, vm->names.builtins, &vm->builtins->head);
+    pel_dict_set_str(vm, attrs, vm->names.s_builtins, &vm->builtins->head);
     pel_dict_set_str(vm, vm->modules, key, module);
     if (found.is_namespace) return module;
     pel_codeobj *code = pel_compile_source(vm, found.path, found.text, found.is_stub, false);
@@ -229,11 +229,11 @@ pel_val pel_import(pel_vm *vm, pel_str name) {
 }
 
 pel_val pel_import_relative(pel_vm *vm, pel_dict *globals, pel_str name, uint32_t level) {
-    pel_val package = pel_dict_get_str(globals, vm->names.package);
+    pel_val package = pel_dict_get_str(globals, vm->names.s_package);
     pel_str base = package && pel_is_str(package) ? pel_text_of(package) : (pel_str){ "", 0 };
     if (!base.len) {
-        pel_val own = pel_dict_get_str(globals, vm->names.name);
-        if (own && pel_is_str(own) && pel_dict_get_str(globals, vm->names.path)) base = pel_text_of(own);
+        pel_val own = pel_dict_get_str(globals, vm->names.s_name);
+        if (own && pel_is_str(own) && pel_dict_get_str(globals, vm->names.s_path)) base = pel_text_of(own);
     }
     if (!base.len) return pel_raise(vm, vm->types.ImportError, "attempted relative import with no known parent package");
     for (uint32_t i = 1; i < level; i++) {
@@ -249,12 +249,12 @@ pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
     pel_val found = pel_find_attr(vm, module, name, &failed);
     if (found || failed) return found;
     if (pel_is(module, PEL_L_MODULE) && module->attrs) {
-        pel_val own = pel_dict_get_str(module->attrs, vm->names.name);
+        pel_val own = pel_dict_get_str(module->attrs, vm->names.s_name);
         if (own && pel_is_str(own)) {
             pel_str full = pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(pel_text_of(own)), PEL_FMT(pel_text_of(name)));
             pel_val submodule = pel_dict_get_str(vm->modules, pel_interned(vm, full));
             if (submodule) return submodule;
-            if (pel_dict_get_str(module->attrs, vm->names.path)) {
+            if (pel_dict_get_str(module->attrs, vm->names.s_path)) {
                 submodule = pel_import(vm, full);
                 if (submodule) return submodule;
                 if (!pel_raised_is(vm, vm->types.ModuleNotFoundError)) return NULL;
@@ -264,7 +264,7 @@ pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
             }
         }
     }
-    pel_val own = pel_is_small(module) || !module->attrs ? NULL : pel_dict_get_str(module->attrs, vm->names.name);
+    pel_val own = pel_is_small(module) || !module->attrs ? NULL : pel_dict_get_str(module->attrs, vm->names.s_name);
     pel_raise(vm, vm->types.ImportError, "cannot import name '%s' from '%s'", pel_string_at(name)->text,
               own && pel_is_str(own) ? pel_string_at(own)->text : "?");
     pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", own ? own : vm->none);
@@ -274,8 +274,8 @@ pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
 pel_val pel_run_source(pel_vm *vm, pel_str name, pel_str path, pel_str text) {
     pel_val key = pel_interned(vm, name);
     pel_val module = pel_new_module(vm, key);
-    pel_dict_set_str(vm, module->attrs, vm->names.file, pel_new_text(vm, path));
-    pel_dict_set_str(vm, module->attrs, vm->names.builtins, &vm->builtins->head);
+    pel_dict_set_str(vm, module->attrs, vm->names.s_file, pel_new_text(vm, path));
+    pel_dict_set_str(vm, module->attrs, vm->names.s_builtins, &vm->builtins->head);
     pel_dict_set_str(vm, vm->modules, key, module);
     pel_codeobj *code = pel_compile_source(vm, path, text, false, false);
     if (!code || !pel_run_code(vm, code, module->attrs, NULL, NULL)) return NULL;

@@ -88,9 +88,9 @@ static pel_val to_whole(pel_vm *vm, pel_val v, const char *name, pel_val special
     double d;
     return pel_to_double(vm, v, &d) ? pel_int_from_double(vm, round(d)) : NULL;
 }
-METHOD(math_floor) { IGNORE(); return to_whole(vm, args[0], "floor", vm->names.floor, floor); }
-METHOD(math_ceil) { IGNORE(); return to_whole(vm, args[0], "ceil", vm->names.ceil, ceil); }
-METHOD(math_trunc) { IGNORE(); return to_whole(vm, args[0], "trunc", vm->names.trunc, trunc); }
+METHOD(math_floor) { IGNORE(); return to_whole(vm, args[0], "floor", vm->names.s_floor, floor); }
+METHOD(math_ceil) { IGNORE(); return to_whole(vm, args[0], "ceil", vm->names.s_ceil, ceil); }
+METHOD(math_trunc) { IGNORE(); return to_whole(vm, args[0], "trunc", vm->names.s_trunc, trunc); }
 
 METHOD(math_isnan) { IGNORE(); double x; return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isnan(x)) : NULL; }
 METHOD(math_isinf) { IGNORE(); double x; return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isinf(x)) : NULL; }

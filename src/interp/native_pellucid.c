@@ -155,7 +155,7 @@ METHOD(p_import_module) {
     if (!level) return pel_import(vm, name);
     if (!p[1] || !pel_is_str(p[1])) return pel_raise(vm, vm->types.TypeError, "the 'package' argument is required to perform a relative import");
     pel_dict *globals = pel_dict_at(pel_new_dict(vm));
-    pel_dict_set_str(vm, globals, vm->names.package, p[1]);
+    pel_dict_set_str(vm, globals, vm->names.s_package, p[1]);
     return pel_import_relative(vm, globals, name, level);
 }
 METHOD(p_find_module) {

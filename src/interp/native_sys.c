@@ -30,7 +30,7 @@ METHOD(sys_intern) {
 }
 METHOD(sys_recursion) {
     IGNORE();
-    (void)args;
+    (void)vm, (void)args;
     return pel_from_small(1000);
 }
 METHOD(sys_none) {
@@ -40,7 +40,7 @@ METHOD(sys_none) {
 }
 METHOD(sys_size) {
     IGNORE();
-    (void)args;
+    (void)vm, (void)args;
     return pel_from_small(64);
 }
 METHOD(sys_exit) {

@@ -33,7 +33,7 @@ static bool is_data_descriptor(pel_vm *vm, pel_val found) {
     case PEL_L_OBJECT:
     case PEL_L_DICT:
     case PEL_L_LIST:
-        return !found->type->is_native && (pel_lookup(vm, found->type, vm->names.set) || pel_lookup(vm, found->type, vm->names.delete));
+        return !found->type->is_native && (pel_lookup(vm, found->type, vm->names.s_set) || pel_lookup(vm, found->type, vm->names.s_delete));
     default: return false;
     }
 }
@@ -46,14 +46,14 @@ pel_val pel_bind(pel_vm *vm, pel_val found, pel_val self, pel_type *type) {
     case PEL_L_WRAPPER: {
         pel_val func = ((pel_wrapper *)found)->func;
         if (!pel_is_subtype(found->type, vm->types.classmethod)) return func;
-        if (pel_is(func, PEL_L_PROPERTY) || (pel_is(func, PEL_L_OBJECT) && pel_lookup(vm, func->type, vm->names.get)))
+        if (pel_is(func, PEL_L_PROPERTY) || (pel_is(func, PEL_L_OBJECT) && pel_lookup(vm, func->type, vm->names.s_get)))
             return pel_bind(vm, func, &type->head, type->head.type);
         return pel_new_method(vm, func, &type->head);
     }
     case PEL_L_PROPERTY: {
         pel_property *property = (pel_property *)found;
         if (found->type != vm->types.property) {
-            pel_val get = pel_lookup(vm, found->type, vm->names.get);
+            pel_val get = pel_lookup(vm, found->type, vm->names.s_get);
             if (get && pel_is(get, PEL_L_FUNCTION))
                 return pel_call(vm, get, (pel_val[]){ found, self ? self : vm->none, &type->head }, 3, NULL);
         }
@@ -69,7 +69,7 @@ pel_val pel_bind(pel_vm *vm, pel_val found, pel_val self, pel_type *type) {
     case PEL_L_TUPLE: return found;
     default: {
         if (found->type->is_native) return found;
-        pel_val get = pel_lookup(vm, found->type, vm->names.get);
+        pel_val get = pel_lookup(vm, found->type, vm->names.s_get);
         if (!get) return found;
         return pel_call(vm, get, (pel_val[]){ found, self ? self : vm->none, &type->head }, 3, NULL);
     }
@@ -115,7 +115,7 @@ static pel_val module_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
         pel_dict_set_str(vm, pel_attrs(vm, v), name, symbol);
         return symbol;
     }
-    pel_val getter = v->attrs ? pel_dict_get_str(v->attrs, vm->names.getattr) : NULL;
+    pel_val getter = v->attrs ? pel_dict_get_str(v->attrs, vm->names.s_getattr) : NULL;
     if (getter) return pel_call1(vm, getter, name);
     if (raise) {
         pel_str of = pel_is_str(module->name) ? pel_text_of(module->name) : PEL_STR("?");
@@ -135,7 +135,7 @@ pel_val pel_super_getattr(pel_vm *vm, pel_super *super, pel_val name) {
         if (of_class && pel_is(found, PEL_L_FUNCTION)) return found;
         return pel_bind(vm, found, of_class ? NULL : super->self, super->self_type);
     }
-    if (name == vm->names.class) return &vm->types.super->head;
+    if (name == vm->names.s_class) return &vm->types.super->head;
     return pel_raise(vm, vm->types.AttributeError, "'super' object has no attribute '%s'", pel_string_at(name)->text);
 }
 
@@ -187,14 +187,14 @@ static pel_val try_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
     if (!type->has_getattr) return pel_generic_getattr(vm, v, name, raise);
     pel_val found;
     if (type->has_attribute) {
-        pel_val get = pel_lookup(vm, type, vm->names.getattribute);
+        pel_val get = pel_lookup(vm, type, vm->names.s_getattribute);
         found = pel_call2(vm, get, v, name);
     } else {
         found = pel_generic_getattr(vm, v, name, false);
     }
     if (found) return found;
     if (vm->raised && !pel_raised_is(vm, vm->types.AttributeError)) return NULL;
-    pel_val getter = pel_lookup(vm, type, vm->names.getattr);
+    pel_val getter = pel_lookup(vm, type, vm->names.s_getattr);
     if (getter && !pel_is_small(getter)) {
         pel_forget(vm);
         if (pel_is(getter, PEL_L_FUNCTION) || pel_is(getter, PEL_L_NATIVE)) return pel_call2(vm, getter, v, name);
@@ -240,10 +240,10 @@ pel_val pel_call_special(pel_vm *vm, pel_val v, pel_val name, pel_val *args, uin
 /* ---- writing ---- */
 
 static void refresh_hints(pel_vm *vm, pel_type *type, uint32_t depth) {
-    pel_val attribute = pel_lookup(vm, type, vm->names.getattribute);
+    pel_val attribute = pel_lookup(vm, type, vm->names.s_getattribute);
     type->has_attribute = attribute && !pel_is(attribute, PEL_L_NATIVE);
-    type->has_getattr = type->has_attribute || pel_lookup(vm, type, vm->names.getattr);
-    pel_val setter = pel_lookup(vm, type, vm->names.setattr), deleter = pel_lookup(vm, type, vm->names.delattr);
+    type->has_getattr = type->has_attribute || pel_lookup(vm, type, vm->names.s_getattr);
+    pel_val setter = pel_lookup(vm, type, vm->names.s_setattr), deleter = pel_lookup(vm, type, vm->names.s_delattr);
     type->has_setattr = (setter && !pel_is(setter, PEL_L_NATIVE)) || (deleter && !pel_is(deleter, PEL_L_NATIVE));
     if (depth < 100)
         for (uint32_t i = 0; i < type->derived.n; i++) refresh_hints(vm, type->derived.at[i], depth + 1);
@@ -297,7 +297,7 @@ static bool set_through(pel_vm *vm, pel_val descriptor, pel_val v, pel_val name,
         }
         return getset->set(vm, v, value);
     }
-    pel_val set = pel_lookup(vm, descriptor->type, value ? vm->names.set : vm->names.delete);
+    pel_val set = pel_lookup(vm, descriptor->type, value ? vm->names.s_set : vm->names.s_delete);
     if (!set) {
         *done = false;
         return true;
@@ -336,7 +336,7 @@ bool pel_setattr(pel_vm *vm, pel_val v, pel_val name, pel_val value) {
     pel_type *type = pel_type_of(vm, v);
     if (type->has_setattr) {
         pel_val args[] = { v, name, value };
-        pel_val setter = pel_lookup(vm, type, value ? vm->names.setattr : vm->names.delattr);
+        pel_val setter = pel_lookup(vm, type, value ? vm->names.s_setattr : vm->names.s_delattr);
         if (setter && !pel_is(setter, PEL_L_NATIVE)) return pel_call(vm, setter, args, value ? 3 : 2, NULL) != NULL;
     }
     return pel_generic_setattr(vm, v, name, value);
@@ -360,7 +360,7 @@ static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint3
         pel_type *t = pel_as_type(type);
         if (is_class ? pel_is_type(v) && v == type : pel_type_of(vm, v) == t) return 1;
         if (t->head.type != vm->types.type) {
-            pel_val name = is_class ? vm->names.subclasscheck : vm->names.instancecheck;
+            pel_val name = is_class ? vm->names.s_subclasscheck : vm->names.s_instancecheck;
             pel_val check = pel_lookup(vm, t->head.type, name);
             if (check && !pel_is(check, PEL_L_NATIVE)) {
                 pel_val result = pel_call2(vm, check, type, v);
@@ -379,7 +379,7 @@ static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint3
             return pel_truth(vm, pel_symbol_of(vm, text, ((pel_symbol *)v)->why));
         }
         /* An object may claim another class by a property __class__. */
-        pel_val claim = pel_is_small(v) || v->type->is_native ? NULL : pel_lookup(vm, v->type, vm->names.class);
+        pel_val claim = pel_is_small(v) || v->type->is_native ? NULL : pel_lookup(vm, v->type, vm->names.s_class);
         if (claim && pel_is(claim, PEL_L_PROPERTY)) {
             pel_val said = pel_bind(vm, claim, v, v->type);
             if (!said) return -1;
@@ -395,7 +395,7 @@ static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint3
     }
     if (type == vm->none) return !is_class && v == vm->none;
     if (pel_is_symbol(type)) return 0; /* nothing that we know is an instance of a class that we don't */
-    pel_val name = is_class ? vm->names.subclasscheck : vm->names.instancecheck;
+    pel_val name = is_class ? vm->names.s_subclasscheck : vm->names.s_instancecheck;
     pel_val result = pel_call_special(vm, type, name, &v, 1);
     if (result) return pel_truth(vm, result);
     if (!vm->raised)

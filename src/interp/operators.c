@@ -18,7 +18,7 @@ int pel_truth(pel_vm *vm, pel_val v) {
         case PEL_L_LIST: return pel_list_at(v)->n != 0;
         case PEL_L_DICT:
         case PEL_L_SET: return pel_dict_at(v)->live != 0;
-        case PEL_L_VIEW: return ((pel_view *)v)->dict->live != 0;
+        case PEL_L_VIEW: return ((pel_dict_view *)v)->dict->live != 0;
         case PEL_L_INT:
         case PEL_L_BOOL: return pel_int_sign(v) != 0;
         case PEL_L_FLOAT: return ((pel_float *)v)->value != 0;
@@ -32,15 +32,15 @@ int pel_truth(pel_vm *vm, pel_val v) {
         default: return 1;
         }
     }
-    if (pel_lookup(vm, type, vm->names.bool)) {
-        pel_val result = pel_call_special(vm, v, vm->names.bool, NULL, 0);
+    if (pel_lookup(vm, type, vm->names.s_bool)) {
+        pel_val result = pel_call_special(vm, v, vm->names.s_bool, NULL, 0);
         if (!result) return -1;
         if (result == vm->true_ || result == vm->false_) return result == vm->true_;
         if (pel_is_symbol(result)) return pel_symbol_truth(vm, result);
         pel_raise(vm, vm->types.TypeError, "__bool__ should return bool, returned %s", pel_type_text(vm, result));
         return -1;
     }
-    if (pel_lookup(vm, type, vm->names.len)) {
+    if (pel_lookup(vm, type, vm->names.s_len)) {
         int64_t len = pel_len(vm, v);
         return len < 0 ? -1 : len != 0;
     }
@@ -58,8 +58,8 @@ static pel_val symbol_fails(pel_vm *vm, pel_val v, const char *what) {
 
 int64_t pel_len(pel_vm *vm, pel_val v) {
     pel_type *type = pel_type_of(vm, v);
-    if (type->is_native || !pel_lookup(vm, type, vm->names.len) ||
-        pel_is(pel_lookup(vm, type, vm->names.len), PEL_L_NATIVE)) {
+    if (type->is_native || !pel_lookup(vm, type, vm->names.s_len) ||
+        pel_is(pel_lookup(vm, type, vm->names.s_len), PEL_L_NATIVE)) {
         switch (type->layout) {
         case PEL_L_STR:
         case PEL_L_BYTES: return pel_string_at(v)->chars;
@@ -67,7 +67,7 @@ int64_t pel_len(pel_vm *vm, pel_val v) {
         case PEL_L_LIST: return pel_list_at(v)->n;
         case PEL_L_DICT:
         case PEL_L_SET: return pel_dict_at(v)->live;
-        case PEL_L_VIEW: return ((pel_view *)v)->dict->live;
+        case PEL_L_VIEW: return ((pel_dict_view *)v)->dict->live;
         case PEL_L_RANGE: {
             pel_range *r = (pel_range *)v;
             if (r->count) {
@@ -81,7 +81,7 @@ int64_t pel_len(pel_vm *vm, pel_val v) {
         default: break;
         }
     }
-    pel_val result = pel_call_special(vm, v, vm->names.len, NULL, 0);
+    pel_val result = pel_call_special(vm, v, vm->names.s_len, NULL, 0);
     if (!result) {
         if (!vm->raised) pel_raise(vm, vm->types.TypeError, "object of type '%s' has no len()", pel_type_text(vm, v));
         return -1;
@@ -113,7 +113,7 @@ bool pel_index(pel_vm *vm, pel_val v, int64_t *out) {
         symbol_fails(vm, v, "the number");
         return false;
     }
-    pel_val result = pel_call_special(vm, v, vm->names.index, NULL, 0);
+    pel_val result = pel_call_special(vm, v, vm->names.s_index, NULL, 0);
     if (result && pel_is_int(result)) return pel_index(vm, result, out);
     if (result && pel_is_symbol(result)) return pel_index(vm, result, out);
     if (!vm->raised)
@@ -134,8 +134,8 @@ bool pel_to_double(pel_vm *vm, pel_val v, double *out) {
         symbol_fails(vm, v, "the number");
         return false;
     }
-    pel_val result = pel_call_special(vm, v, vm->names.float, NULL, 0);
-    if (!result && !vm->raised) result = pel_call_special(vm, v, vm->names.index, NULL, 0);
+    pel_val result = pel_call_special(vm, v, vm->names.s_float, NULL, 0);
+    if (!result && !vm->raised) result = pel_call_special(vm, v, vm->names.s_index, NULL, 0);
     if (result && (pel_is_float(result) || pel_is_int(result) || pel_is_symbol(result))) return pel_to_double(vm, result, out);
     if (!vm->raised) pel_raise(vm, vm->types.TypeError, "must be real number, not %s", pel_type_text(vm, v));
     return false;
@@ -251,8 +251,8 @@ static pel_val concatenate(pel_vm *vm, pel_val a, pel_val b) {
 }
 
 static pel_val set_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
-    pel_dict *x = pel_is(a, PEL_L_VIEW) ? ((pel_view *)a)->dict : pel_dict_at(a);
-    pel_dict *y = pel_is(b, PEL_L_VIEW) ? ((pel_view *)b)->dict : pel_dict_at(b);
+    pel_dict *x = pel_is(a, PEL_L_VIEW) ? ((pel_dict_view *)a)->dict : pel_dict_at(a);
+    pel_dict *y = pel_is(b, PEL_L_VIEW) ? ((pel_dict_view *)b)->dict : pel_dict_at(b);
     pel_type *type = pel_is_set(a) && pel_is_subtype(a->type, vm->types.frozenset) ? vm->types.frozenset : vm->types.set;
     pel_val made = pel_new_set(vm, type);
     for (int side = 0; side < 2; side++) {
@@ -425,7 +425,7 @@ pel_val pel_unary(pel_vm *vm, pel_UNARYOP op, pel_val a) {
         int truth = pel_truth(vm, a);
         return truth < 0 ? NULL : pel_bool_of(vm, !truth);
     }
-    pel_val name = op == PEL_USub ? vm->names.neg : op == PEL_UAdd ? vm->names.pos : vm->names.invert;
+    pel_val name = op == PEL_USub ? vm->names.s_neg : op == PEL_UAdd ? vm->names.s_pos : vm->names.s_invert;
     if (has_interpreted(vm, a, name)) return pel_call_special(vm, a, name, NULL, 0);
     if (pel_is_int(a)) {
         if (op == PEL_USub) return pel_int_negate(vm, pel_int_plain(vm, a));
@@ -494,8 +494,8 @@ static int native_equal(pel_vm *vm, pel_val a, pel_val b) {
         return -2;
     }
     if (is_set_like(vm, a) && is_set_like(vm, b) && (pel_is_set(a) || a->type != vm->types.mappingproxy))
-        return equal_dicts(vm, pel_is(a, PEL_L_VIEW) ? ((pel_view *)a)->dict : pel_dict_at(a),
-                           pel_is(b, PEL_L_VIEW) ? ((pel_view *)b)->dict : pel_dict_at(b), false);
+        return equal_dicts(vm, pel_is(a, PEL_L_VIEW) ? ((pel_dict_view *)a)->dict : pel_dict_at(a),
+                           pel_is(b, PEL_L_VIEW) ? ((pel_dict_view *)b)->dict : pel_dict_at(b), false);
     if (layout != b->type->layout) return -2;
     uint32_t differs;
     switch (layout) {
@@ -529,7 +529,7 @@ static int native_equal(pel_vm *vm, pel_val a, pel_val b) {
 }
 
 static pel_val compare_name(pel_vm *vm, pel_CMPOP op) {
-    const pel_val names[] = { vm->names.eq, vm->names.ne, vm->names.lt, vm->names.le, vm->names.gt, vm->names.ge };
+    const pel_val names[] = { vm->names.s_eq, vm->names.s_ne, vm->names.s_lt, vm->names.s_le, vm->names.s_gt, vm->names.s_ge };
     return names[op];
 }
 
@@ -545,8 +545,8 @@ static int native_order(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     } else if (pel_is_small(a) || pel_is_small(b)) {
         return -2;
     } else if (is_set_like(vm, a) && is_set_like(vm, b)) {
-        pel_dict *x = pel_is(a, PEL_L_VIEW) ? ((pel_view *)a)->dict : pel_dict_at(a);
-        pel_dict *y = pel_is(b, PEL_L_VIEW) ? ((pel_view *)b)->dict : pel_dict_at(b);
+        pel_dict *x = pel_is(a, PEL_L_VIEW) ? ((pel_dict_view *)a)->dict : pel_dict_at(a);
+        pel_dict *y = pel_is(b, PEL_L_VIEW) ? ((pel_dict_view *)b)->dict : pel_dict_at(b);
         pel_dict *small = op == PEL_Lt || op == PEL_LtE ? x : y, *large = small == x ? y : x;
         uint32_t at = 0;
         for (pel_entry *entry; (entry = pel_dict_next(small, &at));) {
@@ -594,7 +594,7 @@ static pel_val rich_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
         result = try_operator(vm, b, other, a, &done);
         if (done) return result;
     }
-    if (op == PEL_NotEq && (has_interpreted(vm, a, vm->names.eq) || has_interpreted(vm, b, vm->names.eq))) {
+    if (op == PEL_NotEq && (has_interpreted(vm, a, vm->names.s_eq) || has_interpreted(vm, b, vm->names.s_eq))) {
         result = rich_compare(vm, PEL_Eq, a, b);
         if (!result) return NULL;
         int truth = pel_truth(vm, result);

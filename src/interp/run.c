@@ -101,11 +101,11 @@ static outcome start_function(pel_vm *vm, pel_function *fn, pel_val *args, uint3
 /* A class of plain objects with an interpreted __init__: its frame runs in this loop, and gives self. */
 static outcome start_type(pel_vm *vm, pel_type *type, pel_val *args, uint32_t n, const pel_kw *kw) {
     if (type->head.type != vm->types.type) {
-        pel_val call = pel_lookup(vm, type->head.type, vm->names.call);
+        pel_val call = pel_lookup(vm, type->head.type, vm->names.s_call);
         if (call && !pel_is(call, PEL_L_NATIVE)) return (outcome){ .value = pel_call(vm, &type->head, args, n, kw) };
     }
-    pel_val new = pel_lookup(vm, type, vm->names.new), init = pel_lookup(vm, type, vm->names.init);
-    pel_val object_new = pel_dict_get_str(vm->types.object->head.attrs, vm->names.new);
+    pel_val new = pel_lookup(vm, type, vm->names.s_new), init = pel_lookup(vm, type, vm->names.s_init);
+    pel_val object_new = pel_dict_get_str(vm->types.object->head.attrs, vm->names.s_new);
     if (type->layout != PEL_L_OBJECT || new != object_new || !pel_is(init, PEL_L_FUNCTION) ||
         ((pel_function *)init)->code->is_generator)
         return (outcome){ .value = pel_type_call(vm, type, args, n, kw) };
@@ -127,7 +127,7 @@ static outcome start_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n,
         case PEL_L_FUNCTION: return start_function(vm, (pel_function *)callee, args, n, kw);
         case PEL_L_TYPE: return start_type(vm, pel_as_type(callee), args, n, kw);
         case PEL_L_OBJECT: {
-            pel_val call = pel_lookup(vm, callee->type, vm->names.call);
+            pel_val call = pel_lookup(vm, callee->type, vm->names.s_call);
             if (!call || !pel_is(call, PEL_L_FUNCTION)) goto plain;
             pel_val room[16];
             pel_val *all = n < 16 ? room : pel_new_array(vm->ctx, n + 1, pel_val);
@@ -826,9 +826,9 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         case PEL_I_SETUP_ANNOTATIONS:
             SAVE();
             if (f->names_object) {
-                if (!pel_setitem(vm, f->names_object, vm->names.annotations, pel_new_dict(vm))) FAIL();
-            } else if (!pel_dict_get_str(f->names, vm->names.annotations)) {
-                pel_dict_set_str(vm, f->names, vm->names.annotations, pel_new_dict(vm));
+                if (!pel_setitem(vm, f->names_object, vm->names.s_annotations, pel_new_dict(vm))) FAIL();
+            } else if (!pel_dict_get_str(f->names, vm->names.s_annotations)) {
+                pel_dict_set_str(vm, f->names, vm->names.s_annotations, pel_new_dict(vm));
             }
             break;
         case PEL_I_LOAD_ASSERTION_ERROR: PUSH(&vm->types.AssertionError->head); break;

@@ -84,7 +84,7 @@ pel_val pel_run_make_function(pel_vm *vm, pel_frame *frame, pel_codeobj *code, p
     f->name = code->name;
     f->qualname = code->qualname;
     f->doc = code->has_docstring ? code->consts[0] : vm->none;
-    pel_val module = pel_dict_get_str(frame->globals, vm->names.name);
+    pel_val module = pel_dict_get_str(frame->globals, vm->names.s_name);
     f->module = module ? module : vm->none;
     f->defaults = parts[0];
     f->kwdefaults = parts[1] ? pel_dict_at(parts[1]) : NULL;
@@ -206,8 +206,8 @@ bool pel_run_enter(pel_vm *vm, pel_val manager, bool is_async, pel_val *exit, pe
         *entered = pel_symbol_of(vm, ((pel_symbol *)manager)->text, ((pel_symbol *)manager)->why);
         return true;
     }
-    pel_val enter_name = is_async ? vm->names.aenter : vm->names.enter;
-    pel_val exit_name = is_async ? vm->names.aexit : vm->names.exit;
+    pel_val enter_name = is_async ? vm->names.s_aenter : vm->names.s_enter;
+    pel_val exit_name = is_async ? vm->names.s_aexit : vm->names.s_exit;
     pel_type *type = pel_type_of(vm, manager);
     pel_val found = pel_lookup(vm, type, exit_name);
     if (!found || !pel_lookup(vm, type, enter_name)) {
@@ -236,7 +236,7 @@ pel_val pel_run_import(pel_vm *vm, pel_frame *frame, pel_val name, uint32_t leve
 
 bool pel_run_import_star(pel_vm *vm, pel_dict *into, pel_val module) {
     bool failed;
-    pel_val all = pel_find_attr(vm, module, vm->names.all, &failed);
+    pel_val all = pel_find_attr(vm, module, vm->names.s_all, &failed);
     if (failed) return false;
     if (all && !pel_is_symbol(all)) {
         pel_val *names;
@@ -317,7 +317,7 @@ pel_val pel_run_match_class(pel_vm *vm, pel_val *at, uint32_t positional) {
     pel_val order = NULL;
     if (positional) {
         bool failed;
-        order = pel_find_attr(vm, class, vm->names.match_args, &failed);
+        order = pel_find_attr(vm, class, vm->names.s_match_args, &failed);
         if (failed) return NULL;
         bool is_self = pel_is_type(class) && !order && pel_as_type(class)->layout != PEL_L_OBJECT;
         if (is_self && positional == 1) {

@@ -219,10 +219,10 @@ typedef struct pel_symbol {
     uint32_t line;
 } pel_symbol;
 
-typedef struct pel_view { /* keys, values, items of a dict; mappingproxy */
+typedef struct pel_dict_view { /* keys, values, items of a dict; mappingproxy */
     pel_object head;
     pel_dict *dict;
-} pel_view;
+} pel_dict_view;
 
 typedef struct pel_alias { /* list[int], int | None */
     pel_object head;

@@ -35,7 +35,7 @@ static void make_types(pel_vm *vm) {
 }
 
 static void make_names(pel_vm *vm) {
-#define X(field) vm->names.field = pel_interned_c(vm, "__" #field "__");
+#define X(field) vm->names.s_##field = pel_interned_c(vm, "__" #field "__");
     PEL_DUNDERS(X)
 #undef X
     static const char *const operators[] = { "add", "sub",    "mul", "matmul", "truediv", "mod", "pow",
@@ -100,8 +100,8 @@ pel_vm *pel_vm_new(pel_ctx *ctx) {
     pel_dict_set_c(vm, vm->builtins, "False", vm->false_);
     pel_dict_set_c(vm, vm->builtins, "Ellipsis", vm->ellipsis);
     pel_dict_set_c(vm, vm->builtins, "NotImplemented", vm->not_implemented);
-    pel_dict_set_str(vm, vm->builtins, vm->names.debug, vm->true_);
-    pel_dict_set_str(vm, vm->builtins, vm->names.name, pel_interned_c(vm, "builtins"));
+    pel_dict_set_str(vm, vm->builtins, vm->names.s_debug, vm->true_);
+    pel_dict_set_str(vm, vm->builtins, vm->names.s_name, pel_interned_c(vm, "builtins"));
     pel_init_modules(vm);
     return vm;
 }

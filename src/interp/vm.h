@@ -77,7 +77,7 @@ typedef struct pel_types {
 } pel_types;
 
 typedef struct pel_dunders {
-#define X(field) pel_val field;
+#define X(field) pel_val s_##field;
     PEL_DUNDERS(X)
 #undef X
 } pel_dunders;
