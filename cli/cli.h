@@ -178,6 +178,7 @@ extern const cli_command cli_cmd_dis;
 extern const cli_command cli_cmd_extract;
 extern const cli_command cli_cmd_format;
 extern const cli_command cli_cmd_help;
+extern const cli_command cli_cmd_scan;
 extern const cli_command cli_cmd_skeleton;
 extern const cli_command cli_cmd_explain;
 extern const cli_command cli_cmd_sketch;

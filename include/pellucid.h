@@ -275,6 +275,40 @@ PEL_API bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_m
                               const pel_compare_options *options, pel_text *out, unsigned *differences,
                               pel_error *error);
 
+/* ---- networks from source, nothing executed ---- */
+
+/* The only way to the outside that the interpreted program has. Paths are inside the roots; what is read must stay as
+ * long as the pel_ctx. */
+typedef struct pel_scan_files {
+    void *arg;
+    bool (*read)(void *arg, pel_text path, pel_text *bytes); /* false: there is no such file */
+    int (*kind)(void *arg, pel_text path);                   /* 0: nothing, 1: a file, 2: a folder */
+    bool (*list)(void *arg, pel_text path, pel_text *names); /* sorted, each ended by a newline */
+} pel_scan_files;
+
+typedef struct pel_scan_options {
+    pel_scan_files files;
+    const char *const *roots; /* folders that modules are imported from, in their order; ends with NULL */
+    const char *const *set;   /* "name=value": values for what is not known; ends with NULL */
+    const char *forward;      /* "2x3x224x224", several with a comma between: shapes through forward; NULL: none */
+    bool as_json;             /* docs/model-json.md, one line per source */
+    bool classes;             /* also the classes that no network was made of, their parameters as symbols */
+    uint64_t steps;           /* that one source may take; 0: a thousand million */
+} pel_scan_options;
+
+typedef struct pel_scan_result {
+    unsigned networks, unknown, errors;
+} pel_scan_result;
+
+/* A machine that keeps what it has imported. Everything it makes lives in ctx. */
+typedef struct pel_scanner pel_scanner;
+PEL_API bool pellucid_scan_open(pel_ctx *ctx, const pel_scan_options *options, pel_scanner **scanner, pel_error *error);
+/* Runs the import statements of a source ahead of it. */
+PEL_API void pellucid_scan_import(pel_scanner *scanner, pel_text source);
+/* The networks of one source. path: its file, or NULL for a snippet, whose last expression counts as a network. */
+PEL_API bool pellucid_scan(pel_scanner *scanner, const char *path, pel_text source, pel_text *out,
+                           pel_scan_result *result, pel_error *error);
+
 #ifdef __cplusplus
 }
 #endif

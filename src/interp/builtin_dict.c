@@ -89,10 +89,22 @@ static pel_val view_of(pel_vm *vm, pel_type *type, pel_val dict) {
     view->dict = pel_dict_at(dict);
     return &view->head;
 }
-METHOD(dict_keys) { IGNORE(); return view_of(vm, vm->types.dict_keys, args[0]); }
-METHOD(dict_values) { IGNORE(); return view_of(vm, vm->types.dict_values, args[0]); }
-METHOD(dict_items) { IGNORE(); return view_of(vm, vm->types.dict_items, args[0]); }
-METHOD(dict_len) { IGNORE(); return pel_int_of(vm, pel_dict_at(args[0])->live); }
+METHOD(dict_keys) {
+    IGNORE();
+    return view_of(vm, vm->types.dict_keys, args[0]);
+}
+METHOD(dict_values) {
+    IGNORE();
+    return view_of(vm, vm->types.dict_values, args[0]);
+}
+METHOD(dict_items) {
+    IGNORE();
+    return view_of(vm, vm->types.dict_items, args[0]);
+}
+METHOD(dict_len) {
+    IGNORE();
+    return pel_int_of(vm, pel_dict_at(args[0])->live);
+}
 METHOD(dict_contains) {
     IGNORE();
     pel_val found;
@@ -103,7 +115,8 @@ METHOD(dict_getitem) {
     pel_val found;
     if (!pel_dict_get(vm, pel_dict_at(args[0]), args[1], &found)) return NULL;
     if (found) return found;
-    if (pel_lookup(vm, args[0]->type, vm->names.s_missing)) return pel_call_special(vm, args[0], vm->names.s_missing, &args[1], 1);
+    if (pel_lookup(vm, args[0]->type, vm->names.s_missing))
+        return pel_call_special(vm, args[0], vm->names.s_missing, &args[1], 1);
     return pel_raise_with(vm, vm->types.KeyError, args[1]);
 }
 METHOD(dict_setitem) {
@@ -144,7 +157,10 @@ METHOD(dict_eq) {
     int equal = pel_equal(vm, as_plain(vm, args[0], vm->types.dict), as_plain(vm, args[1], vm->types.dict));
     return equal < 0 ? NULL : pel_bool_of(vm, equal);
 }
-METHOD(dict_repr) { IGNORE(); return pel_repr(vm, as_plain(vm, args[0], vm->types.dict)); }
+METHOD(dict_repr) {
+    IGNORE();
+    return pel_repr(vm, as_plain(vm, args[0], vm->types.dict));
+}
 METHOD(dict_or) {
     IGNORE();
     if (!pel_is_dict(args[1])) return vm->not_implemented;
@@ -188,7 +204,9 @@ METHOD(set_new) {
 }
 METHOD(frozenset_new) {
     IGNORE();
-    if (n > 1 && args[0] == &vm->types.frozenset->head && pel_is(args[1], PEL_L_SET) && args[1]->type == vm->types.frozenset) return args[1];
+    if (n > 1 && args[0] == &vm->types.frozenset->head && pel_is(args[1], PEL_L_SET) &&
+        args[1]->type == vm->types.frozenset)
+        return args[1];
     pel_val made = pel_make_object(vm, pel_as_type(args[0]), sizeof(pel_dict));
     return n < 2 || add_all(vm, pel_dict_at(made), args[1]) ? made : NULL;
 }
@@ -229,7 +247,8 @@ METHOD(set_update) {
 
 /* With each argument in turn, which may be any iterable. */
 static pel_val combine(pel_vm *vm, pel_val *args, uint32_t n, pel_OPERATOR op, bool in_place) {
-    pel_val made = as_plain(vm, args[0], pel_is_subtype(args[0]->type, vm->types.frozenset) ? vm->types.frozenset : vm->types.set);
+    pel_val made =
+        as_plain(vm, args[0], pel_is_subtype(args[0]->type, vm->types.frozenset) ? vm->types.frozenset : vm->types.set);
     if (n == 1) return dict_copy(vm, &made, 1, NULL);
     for (uint32_t i = 1; i < n; i++) {
         pel_val other = args[i];
@@ -248,12 +267,30 @@ static pel_val combine(pel_vm *vm, pel_val *args, uint32_t n, pel_OPERATOR op, b
     *args[0] = head;
     return vm->none;
 }
-METHOD(set_union) { (void)kw; return combine(vm, args, n, PEL_BitOr, false); }
-METHOD(set_intersection) { (void)kw; return combine(vm, args, n, PEL_BitAnd, false); }
-METHOD(set_difference) { (void)kw; return combine(vm, args, n, PEL_Sub, false); }
-METHOD(set_symmetric) { (void)kw; return combine(vm, args, n, PEL_BitXor, false); }
-METHOD(set_difference_update) { (void)kw; return combine(vm, args, n, PEL_Sub, true); }
-METHOD(set_intersection_update) { (void)kw; return combine(vm, args, n, PEL_BitAnd, true); }
+METHOD(set_union) {
+    (void)kw;
+    return combine(vm, args, n, PEL_BitOr, false);
+}
+METHOD(set_intersection) {
+    (void)kw;
+    return combine(vm, args, n, PEL_BitAnd, false);
+}
+METHOD(set_difference) {
+    (void)kw;
+    return combine(vm, args, n, PEL_Sub, false);
+}
+METHOD(set_symmetric) {
+    (void)kw;
+    return combine(vm, args, n, PEL_BitXor, false);
+}
+METHOD(set_difference_update) {
+    (void)kw;
+    return combine(vm, args, n, PEL_Sub, true);
+}
+METHOD(set_intersection_update) {
+    (void)kw;
+    return combine(vm, args, n, PEL_BitAnd, true);
+}
 
 static pel_val contains_all(pel_vm *vm, pel_val small, pel_val large) {
     uint32_t at = 0;
@@ -289,7 +326,8 @@ METHOD(set_isdisjoint) {
 METHOD(set_hash) {
     IGNORE();
     uint64_t hash;
-    return pel_hash_of(vm, as_plain(vm, args[0], vm->types.frozenset), &hash) ? pel_int_of(vm, (int64_t)(hash >> 2)) : NULL;
+    return pel_hash_of(vm, as_plain(vm, args[0], vm->types.frozenset), &hash) ? pel_int_of(vm, (int64_t)(hash >> 2))
+                                                                              : NULL;
 }
 
 /* ---- views ---- */
@@ -306,22 +344,40 @@ METHOD(proxy_new) {
     if (n < 2 || !pel_is_dict(args[1])) return pel_raise(vm, vm->types.TypeError, "mappingproxy() needs a dict");
     return view_of(vm, vm->types.mappingproxy, args[1]);
 }
-METHOD(proxy_keys) { IGNORE(); return view_of(vm, vm->types.dict_keys, view_dict(args[0])); }
-METHOD(proxy_values) { IGNORE(); return view_of(vm, vm->types.dict_values, view_dict(args[0])); }
-METHOD(proxy_items) { IGNORE(); return view_of(vm, vm->types.dict_items, view_dict(args[0])); }
+METHOD(proxy_keys) {
+    IGNORE();
+    return view_of(vm, vm->types.dict_keys, view_dict(args[0]));
+}
+METHOD(proxy_values) {
+    IGNORE();
+    return view_of(vm, vm->types.dict_values, view_dict(args[0]));
+}
+METHOD(proxy_items) {
+    IGNORE();
+    return view_of(vm, vm->types.dict_items, view_dict(args[0]));
+}
 METHOD(proxy_copy) {
     IGNORE();
     pel_val dict = view_dict(args[0]);
     return dict_copy(vm, &dict, 1, NULL);
 }
-METHOD(view_iter) { IGNORE(); return pel_iter_of(vm, args[0]); }
-METHOD(view_len) { IGNORE(); return pel_int_of(vm, ((pel_dict_view *)args[0])->dict->live); }
+METHOD(view_iter) {
+    IGNORE();
+    return pel_iter_of(vm, args[0]);
+}
+METHOD(view_len) {
+    IGNORE();
+    return pel_int_of(vm, ((pel_dict_view *)args[0])->dict->live);
+}
 METHOD(view_contains) {
     IGNORE();
     int found = pel_contains(vm, args[0], args[1]);
     return found < 0 ? NULL : pel_bool_of(vm, found);
 }
-METHOD(view_getitem) { IGNORE(); return pel_getitem(vm, args[0], args[1]); }
+METHOD(view_getitem) {
+    IGNORE();
+    return pel_getitem(vm, args[0], args[1]);
+}
 METHOD(view_isdisjoint) {
     IGNORE();
     pel_val mine = pel_new_set(vm, vm->types.set);
@@ -335,35 +391,62 @@ static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
 
 void pel_init_dict(pel_vm *vm) {
     static const pel_native_row dicts[] = {
-        { "__init__", dict_init, 1, 2, true }, { "update", dict_update, 1, 2, true }, { "get", dict_get, 2, 3 },
-        { "setdefault", dict_setdefault, 2, 3 }, { "pop", dict_pop, 2, 3 }, { "popitem", dict_popitem, 1, 2, true },
-        { "keys", dict_keys, 1, 1 }, { "values", dict_values, 1, 1 }, { "items", dict_items, 1, 1 },
-        { "__getitem__", dict_getitem, 2, 2 }, { "__setitem__", dict_setitem, 3, 3 }, { "__delitem__", dict_delitem, 2, 2 },
-        { "__eq__", dict_eq, 2, 2 }, { "__repr__", dict_repr, 1, 1 }, { "__or__", dict_or, 2, 2 }, { "__reversed__", dict_reversed, 1, 1 },
-        { "move_to_end", dict_move_to_end, 2, 3, true }, { NULL },
+        { "__init__", dict_init, 1, 2, true },
+        { "update", dict_update, 1, 2, true },
+        { "get", dict_get, 2, 3 },
+        { "setdefault", dict_setdefault, 2, 3 },
+        { "pop", dict_pop, 2, 3 },
+        { "popitem", dict_popitem, 1, 2, true },
+        { "keys", dict_keys, 1, 1 },
+        { "values", dict_values, 1, 1 },
+        { "items", dict_items, 1, 1 },
+        { "__getitem__", dict_getitem, 2, 2 },
+        { "__setitem__", dict_setitem, 3, 3 },
+        { "__delitem__", dict_delitem, 2, 2 },
+        { "__eq__", dict_eq, 2, 2 },
+        { "__repr__", dict_repr, 1, 1 },
+        { "__or__", dict_or, 2, 2 },
+        { "__reversed__", dict_reversed, 1, 1 },
+        { "move_to_end", dict_move_to_end, 2, 3, true },
+        { NULL },
     };
     static const pel_native_row both[] = {
-        { "clear", dict_clear, 1, 1 }, { "copy", dict_copy, 1, 1 }, { "__len__", dict_len, 1, 1 },
+        { "clear", dict_clear, 1, 1 },           { "copy", dict_copy, 1, 1 },     { "__len__", dict_len, 1, 1 },
         { "__contains__", dict_contains, 2, 2 }, { "__iter__", dict_iter, 1, 1 }, { NULL },
     };
     static const pel_native_row mutable_sets[] = {
-        { "__init__", set_init, 1, 2 }, { "add", set_add, 2, 2 }, { "discard", set_discard, 2, 2 }, { "remove", set_remove, 2, 2 },
-        { "pop", set_pop, 1, 1 }, { "update", set_update, 1, -1 }, { "difference_update", set_difference_update, 1, -1 },
-        { "intersection_update", set_intersection_update, 1, -1 }, { NULL },
+        { "__init__", set_init, 1, 2 },
+        { "add", set_add, 2, 2 },
+        { "discard", set_discard, 2, 2 },
+        { "remove", set_remove, 2, 2 },
+        { "pop", set_pop, 1, 1 },
+        { "update", set_update, 1, -1 },
+        { "difference_update", set_difference_update, 1, -1 },
+        { "intersection_update", set_intersection_update, 1, -1 },
+        { NULL },
     };
     static const pel_native_row sets[] = {
-        { "union", set_union, 1, -1 }, { "intersection", set_intersection, 1, -1 }, { "difference", set_difference, 1, -1 },
-        { "symmetric_difference", set_symmetric, 2, 2 }, { "issubset", set_issubset, 2, 2 }, { "issuperset", set_issuperset, 2, 2 },
-        { "isdisjoint", set_isdisjoint, 2, 2 }, { NULL },
+        { "union", set_union, 1, -1 },           { "intersection", set_intersection, 1, -1 },
+        { "difference", set_difference, 1, -1 }, { "symmetric_difference", set_symmetric, 2, 2 },
+        { "issubset", set_issubset, 2, 2 },      { "issuperset", set_issuperset, 2, 2 },
+        { "isdisjoint", set_isdisjoint, 2, 2 },  { NULL },
     };
     static const pel_native_row hashed[] = { { "__hash__", set_hash, 1, 1 }, { NULL } };
     static const pel_native_row views[] = {
-        { "__iter__", view_iter, 1, 1 }, { "__len__", view_len, 1, 1 }, { "__contains__", view_contains, 2, 2 },
-        { "isdisjoint", view_isdisjoint, 2, 2 }, { NULL },
+        { "__iter__", view_iter, 1, 1 },
+        { "__len__", view_len, 1, 1 },
+        { "__contains__", view_contains, 2, 2 },
+        { "isdisjoint", view_isdisjoint, 2, 2 },
+        { NULL },
     };
     static const pel_native_row proxies[] = {
-        { "get", view_get, 2, 3 }, { "keys", proxy_keys, 1, 1 }, { "values", proxy_values, 1, 1 }, { "items", proxy_items, 1, 1 },
-        { "copy", proxy_copy, 1, 1 }, { "__getitem__", view_getitem, 2, 2 }, { NULL },
+        { "get", view_get, 2, 3 },
+        { "keys", proxy_keys, 1, 1 },
+        { "values", proxy_values, 1, 1 },
+        { "items", proxy_items, 1, 1 },
+        { "copy", proxy_copy, 1, 1 },
+        { "__getitem__", view_getitem, 2, 2 },
+        { NULL },
     };
     pel_add_methods(vm, vm->types.dict, dicts);
     pel_add_methods(vm, vm->types.dict, both);
@@ -383,7 +466,8 @@ void pel_init_dict(pel_vm *vm) {
     pel_wrapper *fromkeys = pel_make_object(vm, vm->types.classmethod, sizeof *fromkeys);
     fromkeys->func = pel_new_native(vm, "fromkeys", dict_fromkeys, 2, 3, false);
     pel_dict_set_c(vm, vm->types.dict->head.attrs, "fromkeys", &fromkeys->head);
-    pel_type *view_types[] = { vm->types.dict_keys, vm->types.dict_values, vm->types.dict_items, vm->types.mappingproxy };
+    pel_type *view_types[] = { vm->types.dict_keys, vm->types.dict_values, vm->types.dict_items,
+                               vm->types.mappingproxy };
     for (int i = 0; i < 4; i++) pel_add_methods(vm, view_types[i], views);
     pel_add_methods(vm, vm->types.mappingproxy, proxies);
 }

@@ -41,9 +41,18 @@ METHOD(fn_len) {
     int64_t len = pel_len(vm, args[0]);
     return len < 0 ? NULL : pel_int_of(vm, len);
 }
-METHOD(fn_repr) { IGNORE(); return pel_repr(vm, args[0]); }
-METHOD(fn_ascii) { IGNORE(); return pel_repr(vm, args[0]); }
-METHOD(fn_format) { IGNORE(); return pel_format_val(vm, args[0], n > 1 && pel_is_str(args[1]) ? pel_text_of(args[1]) : (pel_str){ "", 0 }); }
+METHOD(fn_repr) {
+    IGNORE();
+    return pel_repr(vm, args[0]);
+}
+METHOD(fn_ascii) {
+    IGNORE();
+    return pel_repr(vm, args[0]);
+}
+METHOD(fn_format) {
+    IGNORE();
+    return pel_format_val(vm, args[0], n > 1 && pel_is_str(args[1]) ? pel_text_of(args[1]) : (pel_str){ "", 0 });
+}
 METHOD(fn_id) {
     IGNORE();
     return pel_int_of(vm, (int64_t)(PEL_KEY(args[0]) & INT64_MAX));
@@ -51,7 +60,9 @@ METHOD(fn_id) {
 METHOD(fn_hash) {
     IGNORE();
     uint64_t hash;
-    return pel_hash_of(vm, args[0], &hash) ? pel_int_of(vm, pel_is_small(args[0]) ? pel_small(args[0]) : (int64_t)(hash & (INT64_MAX >> 2))) : NULL;
+    return pel_hash_of(vm, args[0], &hash)
+               ? pel_int_of(vm, pel_is_small(args[0]) ? pel_small(args[0]) : (int64_t)(hash & (INT64_MAX >> 2)))
+               : NULL;
 }
 METHOD(fn_callable) {
     IGNORE();
@@ -118,7 +129,9 @@ METHOD(fn_iter) {
 }
 METHOD(fn_next) {
     (void)kw;
-    if (pel_is_symbol(args[0])) return pel_symbol_of(vm, pel_format(vm->ctx, "next(%.*s)", PEL_FMT(((pel_symbol *)args[0])->text)), ((pel_symbol *)args[0])->why);
+    if (pel_is_symbol(args[0]))
+        return pel_symbol_of(vm, pel_format(vm->ctx, "next(%.*s)", PEL_FMT(((pel_symbol *)args[0])->text)),
+                             ((pel_symbol *)args[0])->why);
     pel_val v = pel_next_of(vm, args[0]);
     if (v || vm->raised) return v;
     return n > 1 ? args[1] : pel_raise_with(vm, vm->types.StopIteration, vm->stop_value);
@@ -134,8 +147,14 @@ static pel_val any_or_all(pel_vm *vm, pel_val iterable, bool stop_at) {
     }
     return vm->raised ? NULL : pel_bool_of(vm, !stop_at);
 }
-METHOD(fn_any) { IGNORE(); return any_or_all(vm, args[0], true); }
-METHOD(fn_all) { IGNORE(); return any_or_all(vm, args[0], false); }
+METHOD(fn_any) {
+    IGNORE();
+    return any_or_all(vm, args[0], true);
+}
+METHOD(fn_all) {
+    IGNORE();
+    return any_or_all(vm, args[0], false);
+}
 
 METHOD(fn_sum) {
     pel_val p[2];
@@ -153,17 +172,21 @@ static pel_val extreme(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw, 
     pel_val key = NULL, fallback = NULL, *items = args;
     const char *name = largest ? "max" : "min";
     for (uint32_t i = 0; kw && i < kw->n; i++) {
-        if (pel_text_is(kw->names[i], "key")) key = kw->values[i] == vm->none ? NULL : kw->values[i];
-        else if (pel_text_is(kw->names[i], "default")) fallback = kw->values[i];
+        if (pel_text_is(kw->names[i], "key"))
+            key = kw->values[i] == vm->none ? NULL : kw->values[i];
+        else if (pel_text_is(kw->names[i], "default"))
+            fallback = kw->values[i];
     }
     uint32_t count = n;
     if (n == 1 && !pel_collect(vm, args[0], &items, &count)) return NULL;
-    if (!count) return fallback ? fallback : pel_raise(vm, vm->types.ValueError, "%s() iterable argument is empty", name);
+    if (!count)
+        return fallback ? fallback : pel_raise(vm, vm->types.ValueError, "%s() iterable argument is empty", name);
     for (uint32_t i = 0; i < count; i++)
         if (pel_is_symbol(items[i]) && !key && count > 1) {
             pel_buf text = pel_buf_in(vm->ctx);
             pel_putf(&text, "%s(", name);
-            for (uint32_t k = 0; k < count; k++) pel_putf(&text, "%s%.*s", k ? ", " : "", PEL_FMT(pel_symbol_arg(vm, items[k])));
+            for (uint32_t k = 0; k < count; k++)
+                pel_putf(&text, "%s%.*s", k ? ", " : "", PEL_FMT(pel_symbol_arg(vm, items[k])));
             pel_put_c(&text, ")");
             return pel_symbol_of(vm, pel_buf_str(&text), ((pel_symbol *)items[i])->why);
         }
@@ -189,7 +212,9 @@ METHOD(fn_abs) {
     if (pel_is_int(v)) return pel_int_sign(v) < 0 ? pel_int_negate(vm, pel_int_plain(vm, v)) : pel_int_plain(vm, v);
     if (pel_is_float(v)) return pel_float_of(vm, fabs(((pel_float *)v)->value));
     if (pel_is(v, PEL_L_COMPLEX)) return pel_float_of(vm, hypot(((pel_float *)v)->value, ((pel_float *)v)->imag));
-    if (pel_is_symbol(v)) return pel_symbol_of(vm, pel_format(vm->ctx, "abs(%.*s)", PEL_FMT(((pel_symbol *)v)->text)), ((pel_symbol *)v)->why);
+    if (pel_is_symbol(v))
+        return pel_symbol_of(vm, pel_format(vm->ctx, "abs(%.*s)", PEL_FMT(((pel_symbol *)v)->text)),
+                             ((pel_symbol *)v)->why);
     return pel_raise(vm, vm->types.TypeError, "bad operand type for abs(): '%s'", pel_type_text(vm, v));
 }
 
@@ -210,7 +235,9 @@ METHOD(fn_round) {
     if (!pel_args(vm, "round", "number,ndigits", args, n, kw, 1, p)) return NULL;
     pel_val v = p[0];
     bool whole = !p[1] || p[1] == vm->none;
-    if (pel_is_symbol(v)) return pel_symbol_of(vm, pel_format(vm->ctx, "round(%.*s)", PEL_FMT(((pel_symbol *)v)->text)), ((pel_symbol *)v)->why);
+    if (pel_is_symbol(v))
+        return pel_symbol_of(vm, pel_format(vm->ctx, "round(%.*s)", PEL_FMT(((pel_symbol *)v)->text)),
+                             ((pel_symbol *)v)->why);
     if (pel_is_float(v)) {
         double d = ((pel_float *)v)->value;
         if (whole) return pel_int_from_double(vm, rint(d));
@@ -224,7 +251,8 @@ METHOD(fn_round) {
         return pel_int_from_double(vm, round_to(pel_int_to_double(v), digits));
     }
     pel_val made = pel_call_special(vm, v, vm->names.s_round, whole ? NULL : &p[1], whole ? 0 : 1);
-    if (!made && !vm->raised) pel_raise(vm, vm->types.TypeError, "type %s doesn't define __round__ method", pel_type_text(vm, v));
+    if (!made && !vm->raised)
+        pel_raise(vm, vm->types.TypeError, "type %s doesn't define __round__ method", pel_type_text(vm, v));
     return made;
 }
 METHOD(fn_divmod) {
@@ -254,11 +282,21 @@ static pel_val in_base(pel_vm *vm, pel_val v, unsigned base, const char *prefix)
     pel_put_int_val(vm, &digits, whole, base);
     pel_str text = pel_buf_str(&digits);
     bool negative = text.ptr[0] == '-';
-    return pel_new_text(vm, pel_format(vm->ctx, "%s%s%.*s", negative ? "-" : "", prefix, PEL_FMT(pel_str_from(text, negative))));
+    return pel_new_text(
+        vm, pel_format(vm->ctx, "%s%s%.*s", negative ? "-" : "", prefix, PEL_FMT(pel_str_from(text, negative))));
 }
-METHOD(fn_hex) { IGNORE(); return in_base(vm, args[0], 16, "0x"); }
-METHOD(fn_oct) { IGNORE(); return in_base(vm, args[0], 8, "0o"); }
-METHOD(fn_bin) { IGNORE(); return in_base(vm, args[0], 2, "0b"); }
+METHOD(fn_hex) {
+    IGNORE();
+    return in_base(vm, args[0], 16, "0x");
+}
+METHOD(fn_oct) {
+    IGNORE();
+    return in_base(vm, args[0], 8, "0o");
+}
+METHOD(fn_bin) {
+    IGNORE();
+    return in_base(vm, args[0], 2, "0b");
+}
 METHOD(fn_ord) {
     IGNORE();
     if ((!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES)) || pel_string_at(args[0])->chars != 1)
@@ -283,7 +321,8 @@ static pel_dict *frame_locals(pel_vm *vm, pel_frame *frame) {
     pel_dict *dict = pel_dict_at(pel_new_dict(vm));
     const pel_codeobj *code = frame->code;
     for (uint32_t i = 0; i < code->n_locals; i++)
-        if (frame->slots[i] && pel_text_of(code->locals[i]).ptr[0] != '.') pel_dict_set_str(vm, dict, code->locals[i], frame->slots[i]);
+        if (frame->slots[i] && pel_text_of(code->locals[i]).ptr[0] != '.')
+            pel_dict_set_str(vm, dict, code->locals[i], frame->slots[i]);
     for (uint32_t i = 0; i < code->n_cells + code->n_free; i++) {
         pel_val cell = frame->slots[code->n_locals + i];
         if (cell && ((pel_cell *)cell)->value && code->cells[i] != vm->names.s_class)
@@ -291,8 +330,16 @@ static pel_dict *frame_locals(pel_vm *vm, pel_frame *frame) {
     }
     return dict;
 }
-METHOD(fn_globals) { IGNORE(); (void)args; return &vm->frame->globals->head; }
-METHOD(fn_locals) { IGNORE(); (void)args; return &frame_locals(vm, vm->frame)->head; }
+METHOD(fn_globals) {
+    IGNORE();
+    (void)args;
+    return &vm->frame->globals->head;
+}
+METHOD(fn_locals) {
+    IGNORE();
+    (void)args;
+    return &frame_locals(vm, vm->frame)->head;
+}
 METHOD(fn_vars) {
     (void)kw;
     if (!n) return &frame_locals(vm, vm->frame)->head;
@@ -305,7 +352,8 @@ METHOD(fn_dir) {
         list = pel_list_of(vm, NULL, 0);
         if (!pel_extend(vm, list, &frame_locals(vm, vm->frame)->head)) return NULL;
     } else {
-        pel_val found = pel_is_type(args[0]) ? pel_lookup(vm, args[0]->type, vm->names.s_dir) : pel_special(vm, args[0], vm->names.s_dir);
+        pel_val found = pel_is_type(args[0]) ? pel_lookup(vm, args[0]->type, vm->names.s_dir)
+                                             : pel_special(vm, args[0], vm->names.s_dir);
         if (pel_is(args[0], PEL_L_MODULE) && args[0]->attrs) {
             pel_val own = pel_dict_get_str(args[0]->attrs, vm->names.s_dir);
             list = own ? pel_call0(vm, own) : pel_call1(vm, found, args[0]);
@@ -359,11 +407,14 @@ static pel_val run_text(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw,
         while (is_eval && text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t')) text = pel_str_from(text, 1);
         code = pel_compile_source(vm, PEL_STR("<string>"), text, false, is_eval);
     } else {
-        return pel_raise(vm, vm->types.TypeError, "%s() arg 1 must be a string or code object", is_eval ? "eval" : "exec");
+        return pel_raise(vm, vm->types.TypeError, "%s() arg 1 must be a string or code object",
+                         is_eval ? "eval" : "exec");
     }
     if (!code) return NULL;
     pel_dict *globals = p[1] && pel_is_dict(p[1]) ? pel_dict_at(p[1]) : vm->frame->globals;
-    pel_dict *names = p[2] && pel_is_dict(p[2]) ? pel_dict_at(p[2]) : p[1] && pel_is_dict(p[1]) ? globals : frame_locals(vm, vm->frame);
+    pel_dict *names = p[2] && pel_is_dict(p[2])   ? pel_dict_at(p[2])
+                      : p[1] && pel_is_dict(p[1]) ? globals
+                                                  : frame_locals(vm, vm->frame);
     pel_val result = pel_run_code(vm, code, globals, names, names->head.type == vm->types.dict ? NULL : &names->head);
     return !result ? NULL : is_eval ? result : vm->none;
 }
@@ -404,17 +455,47 @@ METHOD(fn_input) {
 
 void pel_init_functions(pel_vm *vm) {
     static const pel_native_row rows[] = {
-        { "print", fn_print, 0, -1, true }, { "len", fn_len, 1, 1 }, { "repr", fn_repr, 1, 1 }, { "ascii", fn_ascii, 1, 1 },
-        { "format", fn_format, 1, 2 }, { "id", fn_id, 1, 1 }, { "hash", fn_hash, 1, 1 }, { "callable", fn_callable, 1, 1 },
-        { "isinstance", fn_isinstance, 2, 2 }, { "issubclass", fn_issubclass, 2, 2 }, { "getattr", fn_getattr, 2, 3 },
-        { "hasattr", fn_hasattr, 2, 2 }, { "setattr", fn_setattr, 3, 3 }, { "delattr", fn_delattr, 2, 2 },
-        { "iter", fn_iter, 1, 2 }, { "next", fn_next, 1, 2 }, { "any", fn_any, 1, 1 }, { "all", fn_all, 1, 1 },
-        { "sum", fn_sum, 1, 2, true }, { "max", fn_max, 1, -1, true }, { "min", fn_min, 1, -1, true }, { "abs", fn_abs, 1, 1 },
-        { "round", fn_round, 1, 2, true }, { "divmod", fn_divmod, 2, 2 }, { "pow", fn_pow, 2, 3, true }, { "hex", fn_hex, 1, 1 },
-        { "oct", fn_oct, 1, 1 }, { "bin", fn_bin, 1, 1 }, { "ord", fn_ord, 1, 1 }, { "chr", fn_chr, 1, 1 },
-        { "globals", fn_globals, 0, 0 }, { "locals", fn_locals, 0, 0 }, { "vars", fn_vars, 0, 1 }, { "dir", fn_dir, 0, 1 },
-        { "compile", fn_compile, 3, 6, true }, { "exec", fn_exec, 1, 3, true }, { "eval", fn_eval, 1, 3, true },
-        { "__import__", fn_import, 1, 5, true }, { "open", fn_open, 1, -1, true }, { "input", fn_input, 0, 1 }, { NULL },
+        { "print", fn_print, 0, -1, true },
+        { "len", fn_len, 1, 1 },
+        { "repr", fn_repr, 1, 1 },
+        { "ascii", fn_ascii, 1, 1 },
+        { "format", fn_format, 1, 2 },
+        { "id", fn_id, 1, 1 },
+        { "hash", fn_hash, 1, 1 },
+        { "callable", fn_callable, 1, 1 },
+        { "isinstance", fn_isinstance, 2, 2 },
+        { "issubclass", fn_issubclass, 2, 2 },
+        { "getattr", fn_getattr, 2, 3 },
+        { "hasattr", fn_hasattr, 2, 2 },
+        { "setattr", fn_setattr, 3, 3 },
+        { "delattr", fn_delattr, 2, 2 },
+        { "iter", fn_iter, 1, 2 },
+        { "next", fn_next, 1, 2 },
+        { "any", fn_any, 1, 1 },
+        { "all", fn_all, 1, 1 },
+        { "sum", fn_sum, 1, 2, true },
+        { "max", fn_max, 1, -1, true },
+        { "min", fn_min, 1, -1, true },
+        { "abs", fn_abs, 1, 1 },
+        { "round", fn_round, 1, 2, true },
+        { "divmod", fn_divmod, 2, 2 },
+        { "pow", fn_pow, 2, 3, true },
+        { "hex", fn_hex, 1, 1 },
+        { "oct", fn_oct, 1, 1 },
+        { "bin", fn_bin, 1, 1 },
+        { "ord", fn_ord, 1, 1 },
+        { "chr", fn_chr, 1, 1 },
+        { "globals", fn_globals, 0, 0 },
+        { "locals", fn_locals, 0, 0 },
+        { "vars", fn_vars, 0, 1 },
+        { "dir", fn_dir, 0, 1 },
+        { "compile", fn_compile, 3, 6, true },
+        { "exec", fn_exec, 1, 3, true },
+        { "eval", fn_eval, 1, 3, true },
+        { "__import__", fn_import, 1, 5, true },
+        { "open", fn_open, 1, -1, true },
+        { "input", fn_input, 0, 1 },
+        { NULL },
     };
     pel_add_functions(vm, vm->builtins, rows);
 }

@@ -30,7 +30,9 @@ static pel_val parse_int(pel_vm *vm, pel_str given, unsigned base) {
     bool fine = text.len > 0;
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - 48) : isalpha(c) ? (unsigned)(tolower(c) - 'a' + 10) : 99;
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - 48)
+                         : isalpha(c)         ? (unsigned)(tolower(c) - 'a' + 10)
+                                              : 99;
         if (c == '_' && i && i + 1 < text.len && text.ptr[i - 1] != '_') continue;
         fine &= digit < base;
     }
@@ -59,10 +61,12 @@ static pel_val int_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) 
     if (p[1]) {
         int64_t base;
         if (!pel_index(vm, p[1], &base)) return NULL;
-        if (!pel_is_str(p[0]) || base < 0 || base > 36) return pel_raise(vm, vm->types.TypeError, "int() can't convert that with an explicit base");
+        if (!pel_is_str(p[0]) || base < 0 || base > 36)
+            return pel_raise(vm, vm->types.TypeError, "int() can't convert that with an explicit base");
         return as_type(vm, args[0], parse_int(vm, pel_text_of(p[0]), (unsigned)base));
     }
-    if (pel_is_str(p[0]) || pel_is(p[0], PEL_L_BYTES)) return as_type(vm, args[0], parse_int(vm, pel_text_of(p[0]), 10));
+    if (pel_is_str(p[0]) || pel_is(p[0], PEL_L_BYTES))
+        return as_type(vm, args[0], parse_int(vm, pel_text_of(p[0]), 10));
     pel_val special = pel_type_of(vm, p[0])->is_native ? NULL : pel_special(vm, p[0], vm->names.s_int);
     if (special && !pel_is(special, PEL_L_NATIVE)) {
         pel_val made = pel_call_special(vm, p[0], vm->names.s_int, NULL, 0);
@@ -76,7 +80,8 @@ static pel_val int_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) 
     if (!made && !vm->raised) made = pel_call_special(vm, p[0], vm->names.s_trunc, NULL, 0);
     if (made) return pel_is_symbol(made) ? made : as_type(vm, args[0], made);
     if (!vm->raised)
-        pel_raise(vm, vm->types.TypeError, "int() argument must be a string, a bytes-like object or a real number, not '%s'",
+        pel_raise(vm, vm->types.TypeError,
+                  "int() argument must be a string, a bytes-like object or a real number, not '%s'",
                   pel_type_text(vm, p[0]));
     return NULL;
 }
@@ -140,7 +145,7 @@ static pel_val get_one(pel_vm *vm, pel_val self) {
 
 /* Dunders of numbers that code calls by name: int.__add__(a, b). */
 #define OPERATOR(name, op)                                                                                             \
-    static pel_val num_##name(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {                              \
+    static pel_val num_##name(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {                               \
         (void)n, (void)kw;                                                                                             \
         pel_val a = pel_is_int(args[0]) ? pel_int_plain(vm, args[0]) : args[0];                                        \
         pel_val b = pel_is_int(args[1]) ? pel_int_plain(vm, args[1]) : args[1];                                        \
@@ -190,8 +195,8 @@ static pel_val num_hash(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw)
 static pel_val num_repr(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     (void)n, (void)kw;
     return pel_repr(vm, pel_is_int(args[0]) && !pel_is(args[0], PEL_L_BOOL) ? pel_int_plain(vm, args[0])
-                        : pel_is_float(args[0])                              ? pel_float_of(vm, ((pel_float *)args[0])->value)
-                                                                             : args[0]);
+                        : pel_is_float(args[0]) ? pel_float_of(vm, ((pel_float *)args[0])->value)
+                                                : args[0]);
 }
 static pel_val num_float(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     (void)n, (void)kw;
@@ -241,7 +246,8 @@ static pel_val float_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw
         if (pel_is_str(args[1])) {
             if (!parse_float(pel_text_of(args[1]), &d)) {
                 pel_val repr = pel_repr(vm, args[1]);
-                return pel_raise(vm, vm->types.ValueError, "could not convert string to float: %s", repr ? pel_string_at(repr)->text : "?");
+                return pel_raise(vm, vm->types.ValueError, "could not convert string to float: %s",
+                                 repr ? pel_string_at(repr)->text : "?");
             }
         } else {
             pel_val special = pel_type_of(vm, args[1])->is_native ? NULL : pel_special(vm, args[1], vm->names.s_float);
@@ -301,24 +307,51 @@ static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
 
 void pel_init_numbers(pel_vm *vm) {
     static const pel_native_row both[] = {
-        { "__add__", num_add, 2, 2 }, { "__sub__", num_sub, 2, 2 }, { "__mul__", num_mul, 2, 2 },
-        { "__truediv__", num_truediv, 2, 2 }, { "__floordiv__", num_floordiv, 2, 2 }, { "__mod__", num_mod, 2, 2 },
-        { "__pow__", num_pow, 2, 2 }, { "__radd__", num_radd, 2, 2 }, { "__rsub__", num_rsub, 2, 2 },
-        { "__rmul__", num_rmul, 2, 2 }, { "__rtruediv__", num_rtruediv, 2, 2 }, { "__lt__", num_lt, 2, 2 },
-        { "__le__", num_le, 2, 2 }, { "__gt__", num_gt, 2, 2 }, { "__ge__", num_ge, 2, 2 }, { "__eq__", num_eq, 2, 2 },
-        { "__neg__", num_neg, 1, 1 }, { "__abs__", num_abs, 1, 1 }, { "__hash__", num_hash, 1, 1 },
-        { "__repr__", num_repr, 1, 1 }, { "__float__", num_float, 1, 1 }, { "__bool__", num_bool, 1, 1 }, { NULL },
+        { "__add__", num_add, 2, 2 },
+        { "__sub__", num_sub, 2, 2 },
+        { "__mul__", num_mul, 2, 2 },
+        { "__truediv__", num_truediv, 2, 2 },
+        { "__floordiv__", num_floordiv, 2, 2 },
+        { "__mod__", num_mod, 2, 2 },
+        { "__pow__", num_pow, 2, 2 },
+        { "__radd__", num_radd, 2, 2 },
+        { "__rsub__", num_rsub, 2, 2 },
+        { "__rmul__", num_rmul, 2, 2 },
+        { "__rtruediv__", num_rtruediv, 2, 2 },
+        { "__lt__", num_lt, 2, 2 },
+        { "__le__", num_le, 2, 2 },
+        { "__gt__", num_gt, 2, 2 },
+        { "__ge__", num_ge, 2, 2 },
+        { "__eq__", num_eq, 2, 2 },
+        { "__neg__", num_neg, 1, 1 },
+        { "__abs__", num_abs, 1, 1 },
+        { "__hash__", num_hash, 1, 1 },
+        { "__repr__", num_repr, 1, 1 },
+        { "__float__", num_float, 1, 1 },
+        { "__bool__", num_bool, 1, 1 },
+        { NULL },
     };
     static const pel_native_row ints[] = {
-        { "__and__", num_and, 2, 2 }, { "__or__", num_or, 2, 2 }, { "__xor__", num_xor, 2, 2 },
-        { "__lshift__", num_lshift, 2, 2 }, { "__rshift__", num_rshift, 2, 2 },
-        { "__int__", int_plain_method, 1, 1 }, { "__index__", int_plain_method, 1, 1 }, { "__trunc__", int_plain_method, 1, 1 },
+        { "__and__", num_and, 2, 2 },
+        { "__or__", num_or, 2, 2 },
+        { "__xor__", num_xor, 2, 2 },
+        { "__lshift__", num_lshift, 2, 2 },
+        { "__rshift__", num_rshift, 2, 2 },
+        { "__int__", int_plain_method, 1, 1 },
+        { "__index__", int_plain_method, 1, 1 },
+        { "__trunc__", int_plain_method, 1, 1 },
         { "conjugate", int_plain_method, 1, 1 },
-        { "bit_length", int_bit_length, 1, 1 }, { "bit_count", int_bit_count, 1, 1 }, { "is_integer", int_is_integer, 1, 1 },
-        { "to_bytes", int_to_bytes, 1, 4, true }, { NULL },
+        { "bit_length", int_bit_length, 1, 1 },
+        { "bit_count", int_bit_count, 1, 1 },
+        { "is_integer", int_is_integer, 1, 1 },
+        { "to_bytes", int_to_bytes, 1, 4, true },
+        { NULL },
     };
     static const pel_native_row floats[] = {
-        { "is_integer", float_is_integer, 1, 1 }, { "as_integer_ratio", float_as_ratio, 1, 1 }, { "hex", float_hex, 1, 1 }, { NULL },
+        { "is_integer", float_is_integer, 1, 1 },
+        { "as_integer_ratio", float_as_ratio, 1, 1 },
+        { "hex", float_hex, 1, 1 },
+        { NULL },
     };
     static const pel_native_row complexes[] = { { "conjugate", complex_conjugate, 1, 1 }, { NULL } };
     pel_add_methods(vm, vm->types.int_, both);

@@ -31,7 +31,8 @@ static pel_val object_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *k
     if (!pel_is_type(args[0])) return pel_raise(vm, vm->types.TypeError, "object.__new__(X): X is not a type object");
     pel_type *type = pel_as_type(args[0]);
     size_t size = size_of(type->layout);
-    if (!size) return pel_raise(vm, vm->types.TypeError, "cannot create '%s' instances", pel_string_at(type->name)->text);
+    if (!size)
+        return pel_raise(vm, vm->types.TypeError, "cannot create '%s' instances", pel_string_at(type->name)->text);
     if (!type->is_native && type->layout == PEL_L_OBJECT) {
         pel_val left = pel_lookup(vm, type, vm->names.s_abstractmethods);
         if (left && pel_is_set(left) && pel_dict_at(left)->live) {
@@ -39,7 +40,8 @@ static pel_val object_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *k
             pel_entry *first = pel_dict_next(pel_dict_at(left), &at);
             return pel_raise(vm, vm->types.TypeError,
                              "Can't instantiate abstract class %s without an implementation for abstract method '%s'",
-                             pel_string_at(type->name)->text, pel_is_str(first->key) ? pel_string_at(first->key)->text : "?");
+                             pel_string_at(type->name)->text,
+                             pel_is_str(first->key) ? pel_string_at(first->key)->text : "?");
         }
     }
     pel_val made = pel_make_object(vm, type, size);
@@ -54,7 +56,9 @@ static pel_val object_init(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *
         pel_val init = pel_lookup(vm, type, vm->names.s_init), new = pel_lookup(vm, type, vm->names.s_new);
         bool own_init = !pel_is(init, PEL_L_NATIVE), own_new = !pel_is(new, PEL_L_NATIVE);
         if (own_init || (!own_new && type->layout == PEL_L_OBJECT))
-            return pel_raise(vm, vm->types.TypeError, own_init ? "object.__init__() takes exactly one argument (the instance to initialize)" : "%s() takes no arguments",
+            return pel_raise(vm, vm->types.TypeError,
+                             own_init ? "object.__init__() takes exactly one argument (the instance to initialize)"
+                                      : "%s() takes no arguments",
                              pel_string_at(type->name)->text);
     }
     return vm->none;
@@ -103,7 +107,8 @@ static pel_val object_eq(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw
     if (layout != PEL_L_OBJECT && layout == pel_type_of(vm, args[1])->layout && layout != PEL_L_TYPE) {
         /* int.__eq__(a, b) and the like: as natives compare */
         pel_val plain[2] = { args[0], args[1] };
-        if (pel_type_of(vm, plain[0])->is_native || pel_is_str(plain[0]) || pel_is_tuple(plain[0]) || pel_is_int(plain[0])) {
+        if (pel_type_of(vm, plain[0])->is_native || pel_is_str(plain[0]) || pel_is_tuple(plain[0]) ||
+            pel_is_int(plain[0])) {
             if (pel_is_int(plain[0])) return pel_bool_of(vm, pel_int_compare(plain[0], plain[1]) == 0);
             if (pel_is_str(plain[0])) return pel_bool_of(vm, pel_str_eq(pel_text_of(plain[0]), pel_text_of(plain[1])));
             if (pel_is_tuple(plain[0])) {
@@ -191,7 +196,8 @@ static pel_val get_dict(pel_vm *vm, pel_val self) {
     }
     pel_layout layout = self->type->layout;
     if (self->type->is_native && layout != PEL_L_FUNCTION && layout != PEL_L_MODULE && layout != PEL_L_EXCEPTION)
-        return pel_raise(vm, vm->types.AttributeError, "'%s' object has no attribute '__dict__'", pel_type_text(vm, self));
+        return pel_raise(vm, vm->types.AttributeError, "'%s' object has no attribute '__dict__'",
+                         pel_type_text(vm, self));
     return &pel_attrs(vm, self)->head;
 }
 
@@ -515,7 +521,8 @@ static pel_val function_call(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw
 static pel_val function_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     pel_val p[5];
     if (!pel_args(vm, "function", "code,globals,name,argdefs,closure", args + 1, n - 1, kw, 2, p)) return NULL;
-    if (!pel_is(p[0], PEL_L_CODE) || !pel_is_dict(p[1])) return pel_raise(vm, vm->types.TypeError, "function() needs code and globals");
+    if (!pel_is(p[0], PEL_L_CODE) || !pel_is_dict(p[1]))
+        return pel_raise(vm, vm->types.TypeError, "function() needs code and globals");
     pel_function *f = pel_make_object(vm, vm->types.function, sizeof *f);
     f->code = (pel_codeobj *)p[0];
     f->globals = pel_dict_at(p[1]);
@@ -525,9 +532,11 @@ static pel_val function_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw 
     f->module = or_none(vm, pel_dict_get_str(f->globals, vm->names.s_name));
     f->defaults = p[3] && pel_is_tuple(p[3]) ? p[3] : NULL;
     uint32_t given = p[4] && pel_is_tuple(p[4]) ? pel_tuple_at(p[4])->n : 0;
-    if (given != f->code->n_free) return pel_raise(vm, vm->types.ValueError, "function() needs a closure of %u cells", f->code->n_free);
+    if (given != f->code->n_free)
+        return pel_raise(vm, vm->types.ValueError, "function() needs a closure of %u cells", f->code->n_free);
     for (uint32_t i = 0; i < given; i++)
-        if (!pel_is(pel_tuple_at(p[4])->at[i], PEL_L_CELL)) return pel_raise(vm, vm->types.TypeError, "a closure is made of cells");
+        if (!pel_is(pel_tuple_at(p[4])->at[i], PEL_L_CELL))
+            return pel_raise(vm, vm->types.TypeError, "a closure is made of cells");
     f->closure = given ? pel_tuple_at(p[4])->at : NULL;
     return &f->head;
 }
@@ -536,8 +545,12 @@ static pel_val method_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *k
     if (n != 3) return pel_raise(vm, vm->types.TypeError, "method expected 2 arguments");
     return pel_new_method(vm, args[1], args[2]);
 }
-static pel_val get_method_name(pel_vm *vm, pel_val self) { return pel_getattr(vm, ((pel_method *)self)->func, vm->names.s_name); }
-static pel_val get_method_doc(pel_vm *vm, pel_val self) { return pel_getattr(vm, ((pel_method *)self)->func, vm->names.s_doc); }
+static pel_val get_method_name(pel_vm *vm, pel_val self) {
+    return pel_getattr(vm, ((pel_method *)self)->func, vm->names.s_name);
+}
+static pel_val get_method_doc(pel_vm *vm, pel_val self) {
+    return pel_getattr(vm, ((pel_method *)self)->func, vm->names.s_doc);
+}
 static pel_val method_eq(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     (void)n, (void)kw;
     int equal = pel_equal(vm, args[0], args[1]);
@@ -583,12 +596,16 @@ static pel_val get_co_cellvars(pel_vm *vm, pel_val self) {
     return pel_tuple_of(vm, code->cells, code->n_cells);
 }
 static pel_val get_co_filename(pel_vm *vm, pel_val self) { return pel_new_text(vm, ((pel_codeobj *)self)->file); }
-static pel_val get_co_firstlineno(pel_vm *vm, pel_val self) { return pel_int_of(vm, ((pel_codeobj *)self)->first_line); }
+static pel_val get_co_firstlineno(pel_vm *vm, pel_val self) {
+    return pel_int_of(vm, ((pel_codeobj *)self)->first_line);
+}
 static pel_val get_co_flags(pel_vm *vm, pel_val self) {
     pel_codeobj *code = (pel_codeobj *)self;
     int flags = 3 | (code->has_varargs ? 4 : 0) | (code->has_varkw ? 8 : 0);
-    if (code->is_coroutine) flags |= code->is_generator ? 0x200 : 0x80;
-    else if (code->is_generator) flags |= 0x20;
+    if (code->is_coroutine)
+        flags |= code->is_generator ? 0x200 : 0x80;
+    else if (code->is_generator)
+        flags |= 0x20;
     return pel_int_of(vm, flags);
 }
 
@@ -685,7 +702,9 @@ void pel_init_object(pel_vm *vm) {
         { "__sizeof__", object_sizeof, 1, 1 },
         { NULL },
     };
-    static const getset_row object_getsets[] = { { "__class__", get_class, set_class }, { "__dict__", get_dict, set_dict }, { NULL } };
+    static const getset_row object_getsets[] = { { "__class__", get_class, set_class },
+                                                 { "__dict__", get_dict, set_dict },
+                                                 { NULL } };
     pel_type *object = vm->types.object;
     pel_add_methods(vm, object, object_rows);
     add_new(vm, object, object_new);
@@ -697,9 +716,13 @@ void pel_init_object(pel_vm *vm) {
     pel_dict_set_str(vm, object->head.attrs, vm->names.s_doc, vm->none);
 
     static const pel_native_row type_rows[] = {
-        { "__call__", type_call, 1, -1, true },       { "mro", type_mro_method, 1, 1 },
-        { "__subclasses__", type_subclasses, 1, 1 },  { "__instancecheck__", type_instancecheck, 2, 2 },
-        { "__subclasscheck__", type_subclasscheck, 2, 2 }, { "__or__", type_or, 2, 2 }, { "__init__", none_native, 1, -1, true },
+        { "__call__", type_call, 1, -1, true },
+        { "mro", type_mro_method, 1, 1 },
+        { "__subclasses__", type_subclasses, 1, 1 },
+        { "__instancecheck__", type_instancecheck, 2, 2 },
+        { "__subclasscheck__", type_subclasscheck, 2, 2 },
+        { "__or__", type_or, 2, 2 },
+        { "__init__", none_native, 1, -1, true },
         { NULL },
     };
     static const getset_row type_getsets[] = {
@@ -723,19 +746,31 @@ void pel_init_object(pel_vm *vm) {
     pel_dict_set_str(vm, vm->types.type->head.attrs, vm->names.s_prepare, &prepare->head);
 
     static const pel_native_row property_rows[] = {
-        { "__init__", property_init, 1, -1, true }, { "getter", property_getter, 2, 2 }, { "setter", property_setter, 2, 2 },
-        { "deleter", property_deleter, 2, 2 },      { "__get__", property_get, 2, 3 },  { "__set__", property_set, 3, 3 },
+        { "__init__", property_init, 1, -1, true },
+        { "getter", property_getter, 2, 2 },
+        { "setter", property_setter, 2, 2 },
+        { "deleter", property_deleter, 2, 2 },
+        { "__get__", property_get, 2, 3 },
+        { "__set__", property_set, 3, 3 },
         { NULL },
     };
     static const getset_row property_getsets[] = {
-        { "fget", get_fget }, { "fset", get_fset }, { "fdel", get_fdel }, { "__doc__", get_property_doc, set_property_doc }, { NULL },
+        { "fget", get_fget },
+        { "fset", get_fset },
+        { "fdel", get_fdel },
+        { "__doc__", get_property_doc, set_property_doc },
+        { NULL },
     };
     pel_add_methods(vm, vm->types.property, property_rows);
     add_new(vm, vm->types.property, property_new);
     add_getsets(vm, vm->types.property, property_getsets);
 
-    static const pel_native_row wrapper_rows[] = { { "__get__", wrapper_get, 2, 3 }, { "__init__", none_native, 1, -1, true }, { NULL } };
-    static const getset_row wrapper_getsets[] = { { "__func__", get_wrapped }, { "__wrapped__", get_wrapped }, { NULL } };
+    static const pel_native_row wrapper_rows[] = { { "__get__", wrapper_get, 2, 3 },
+                                                   { "__init__", none_native, 1, -1, true },
+                                                   { NULL } };
+    static const getset_row wrapper_getsets[] = { { "__func__", get_wrapped },
+                                                  { "__wrapped__", get_wrapped },
+                                                  { NULL } };
     pel_type *wrappers[] = { vm->types.classmethod, vm->types.staticmethod };
     for (int i = 0; i < 2; i++) {
         add_new(vm, wrappers[i], wrapper_new);
@@ -746,7 +781,9 @@ void pel_init_object(pel_vm *vm) {
     static const pel_native_row super_rows[] = { { "__init__", none_native, 1, -1, true }, { NULL } };
     pel_add_methods(vm, vm->types.super, super_rows);
 
-    static const pel_native_row function_rows[] = { { "__get__", function_get, 2, 3 }, { "__call__", function_call, 1, -1, true }, { NULL } };
+    static const pel_native_row function_rows[] = { { "__get__", function_get, 2, 3 },
+                                                    { "__call__", function_call, 1, -1, true },
+                                                    { NULL } };
     static const getset_row function_getsets[] = {
         { "__name__", get_fn_name, set_fn_name },
         { "__qualname__", get_fn_qualname, set_fn_qualname },
@@ -764,38 +801,56 @@ void pel_init_object(pel_vm *vm) {
     pel_add_methods(vm, vm->types.function, function_rows);
     add_new(vm, vm->types.function, function_new);
     add_getsets(vm, vm->types.function, function_getsets);
-    static const pel_native_row method_rows[] = { { "__eq__", method_eq, 2, 2 }, { "__call__", function_call, 1, -1, true }, { NULL } };
+    static const pel_native_row method_rows[] = { { "__eq__", method_eq, 2, 2 },
+                                                  { "__call__", function_call, 1, -1, true },
+                                                  { NULL } };
     static const getset_row method_getsets[] = {
-        { "__func__", get_method_func, set_method_func }, { "__self__", get_method_self, set_method_self },
-        { "__name__", get_method_name }, { "__doc__", get_method_doc }, { NULL },
+        { "__func__", get_method_func, set_method_func },
+        { "__self__", get_method_self, set_method_self },
+        { "__name__", get_method_name },
+        { "__doc__", get_method_doc },
+        { NULL },
     };
     pel_add_methods(vm, vm->types.method, method_rows);
     add_new(vm, vm->types.method, method_new);
     add_getsets(vm, vm->types.method, method_getsets);
     static const getset_row native_getsets[] = {
         { "__name__", get_native_name }, { "__qualname__", get_native_name }, { "__module__", get_native_module },
-        { "__doc__", get_none }, { "__text_signature__", get_none }, { NULL },
+        { "__doc__", get_none },         { "__text_signature__", get_none },  { NULL },
     };
     add_getsets(vm, vm->types.native, native_getsets);
     static const pel_native_row native_rows[] = { { "__call__", function_call, 1, -1, true }, { NULL } };
     pel_add_methods(vm, vm->types.native, native_rows);
     static const getset_row code_getsets[] = {
-        { "co_name", get_co_name }, { "co_qualname", get_co_qualname }, { "co_argcount", get_co_argcount },
-        { "co_posonlyargcount", get_co_posonly }, { "co_kwonlyargcount", get_co_kwonly }, { "co_nlocals", get_co_nlocals },
-        { "co_varnames", get_co_varnames }, { "co_names", get_co_names }, { "co_consts", get_co_consts },
-        { "co_freevars", get_co_freevars }, { "co_cellvars", get_co_cellvars }, { "co_filename", get_co_filename },
-        { "co_firstlineno", get_co_firstlineno }, { "co_flags", get_co_flags }, { NULL },
+        { "co_name", get_co_name },
+        { "co_qualname", get_co_qualname },
+        { "co_argcount", get_co_argcount },
+        { "co_posonlyargcount", get_co_posonly },
+        { "co_kwonlyargcount", get_co_kwonly },
+        { "co_nlocals", get_co_nlocals },
+        { "co_varnames", get_co_varnames },
+        { "co_names", get_co_names },
+        { "co_consts", get_co_consts },
+        { "co_freevars", get_co_freevars },
+        { "co_cellvars", get_co_cellvars },
+        { "co_filename", get_co_filename },
+        { "co_firstlineno", get_co_firstlineno },
+        { "co_flags", get_co_flags },
+        { NULL },
     };
     add_getsets(vm, vm->types.code, code_getsets);
     pel_add_getset(vm, vm->types.cell, "cell_contents", get_cell, set_cell);
     add_new(vm, vm->types.cell, cell_new);
     static const getset_row frame_getsets[] = {
         { "f_globals", get_f_globals }, { "f_locals", get_f_locals }, { "f_code", get_f_code },
-        { "f_lineno", get_f_lineno }, { "f_back", get_f_back }, { NULL },
+        { "f_lineno", get_f_lineno },   { "f_back", get_f_back },     { NULL },
     };
     add_getsets(vm, vm->types.frame, frame_getsets);
     static const getset_row alias_getsets[] = {
-        { "__origin__", get_origin }, { "__args__", get_alias_args }, { "__parameters__", empty_tuple_getter }, { NULL },
+        { "__origin__", get_origin },
+        { "__args__", get_alias_args },
+        { "__parameters__", empty_tuple_getter },
+        { NULL },
     };
     static const pel_native_row alias_rows[] = { { "__mro_entries__", alias_mro_entries, 2, 2 }, { NULL } };
     add_getsets(vm, vm->types.alias, alias_getsets);

@@ -20,7 +20,8 @@ METHOD(tuple_new) {
     IGNORE();
     pel_val *items = NULL;
     uint32_t count = 0;
-    if (n > 1 && args[0] == &vm->types.tuple->head && args[1]->type == vm->types.tuple && !pel_is_small(args[1])) return args[1];
+    if (n > 1 && args[0] == &vm->types.tuple->head && args[1]->type == vm->types.tuple && !pel_is_small(args[1]))
+        return args[1];
     if (n > 1 && !pel_collect(vm, args[1], &items, &count)) return NULL;
     if (args[0] == &vm->types.tuple->head) return pel_tuple_of(vm, items, count);
     pel_tuple *made = pel_make_object(vm, pel_as_type(args[0]), sizeof *made + count * sizeof(pel_val));
@@ -93,7 +94,8 @@ METHOD(seq_index) {
     if (!find_index(vm, args, n, &found)) return NULL;
     if (found >= 0) return pel_int_of(vm, found);
     pel_val repr = pel_repr(vm, args[1]);
-    return pel_raise(vm, vm->types.ValueError, "%s is not in %s", repr ? pel_string_at(repr)->text : "?", pel_is_list(args[0]) ? "list" : "tuple");
+    return pel_raise(vm, vm->types.ValueError, "%s is not in %s", repr ? pel_string_at(repr)->text : "?",
+                     pel_is_list(args[0]) ? "list" : "tuple");
 }
 METHOD(list_remove) {
     IGNORE();
@@ -142,7 +144,8 @@ METHOD(list_copy) {
 static bool merge_sort(pel_vm *vm, pel_val *keys, pel_val *values, pel_val *room, uint32_t n, bool reverse) {
     if (n < 2) return true;
     uint32_t half = n / 2;
-    if (!merge_sort(vm, keys, values, room, half, reverse) || !merge_sort(vm, keys + half, values + half, room, n - half, reverse))
+    if (!merge_sort(vm, keys, values, room, half, reverse) ||
+        !merge_sort(vm, keys + half, values + half, room, n - half, reverse))
         return false;
     uint32_t a = 0, b = half, at = 0;
     while (a < half && b < n) {
@@ -202,7 +205,10 @@ static pel_val plain_copy(pel_vm *vm, pel_val v) { /* of a subclass, so that its
     pel_val *items = pel_items(v, &n);
     return pel_is_tuple(v) ? pel_tuple_of(vm, items, n) : pel_list_of(vm, items, n);
 }
-METHOD(seq_getitem) { IGNORE(); return pel_getitem(vm, args[0]->type->is_native ? args[0] : plain_copy(vm, args[0]), args[1]); }
+METHOD(seq_getitem) {
+    IGNORE();
+    return pel_getitem(vm, args[0]->type->is_native ? args[0] : plain_copy(vm, args[0]), args[1]);
+}
 METHOD(seq_setitem) {
     IGNORE();
     pel_type *type = args[0]->type;
@@ -230,7 +236,10 @@ METHOD(seq_add) {
     if (pel_type_of(vm, args[1])->layout != args[0]->type->layout) return vm->not_implemented;
     return pel_binary(vm, PEL_Add, plain_copy(vm, args[0]), plain_copy(vm, args[1]));
 }
-METHOD(seq_mul) { IGNORE(); return pel_binary(vm, PEL_Mult, plain_copy(vm, args[0]), args[1]); }
+METHOD(seq_mul) {
+    IGNORE();
+    return pel_binary(vm, PEL_Mult, plain_copy(vm, args[0]), args[1]);
+}
 METHOD(seq_eq) {
     IGNORE();
     if (pel_type_of(vm, args[1])->layout != args[0]->type->layout) return vm->not_implemented;
@@ -247,8 +256,14 @@ METHOD(seq_hash) {
     uint64_t hash;
     return pel_hash_of(vm, plain_copy(vm, args[0]), &hash) ? pel_int_of(vm, (int64_t)(hash >> 2)) : NULL;
 }
-METHOD(seq_repr) { IGNORE(); return pel_repr(vm, plain_copy(vm, args[0])); }
-METHOD(list_iadd) { IGNORE(); return pel_extend(vm, args[0], args[1]) ? args[0] : NULL; }
+METHOD(seq_repr) {
+    IGNORE();
+    return pel_repr(vm, plain_copy(vm, args[0]));
+}
+METHOD(list_iadd) {
+    IGNORE();
+    return pel_extend(vm, args[0], args[1]) ? args[0] : NULL;
+}
 
 /* ---- range, slice ---- */
 
@@ -289,9 +304,18 @@ METHOD(slice_new) {
     if (n == 2) return pel_new_slice(vm, vm->none, args[1], vm->none);
     return pel_new_slice(vm, args[1], args[2], n > 3 ? args[3] : vm->none);
 }
-static pel_val get_slice_start(pel_vm *vm, pel_val self) { (void)vm; return ((pel_slice *)self)->start; }
-static pel_val get_slice_stop(pel_vm *vm, pel_val self) { (void)vm; return ((pel_slice *)self)->stop; }
-static pel_val get_slice_step(pel_vm *vm, pel_val self) { (void)vm; return ((pel_slice *)self)->step; }
+static pel_val get_slice_start(pel_vm *vm, pel_val self) {
+    (void)vm;
+    return ((pel_slice *)self)->start;
+}
+static pel_val get_slice_stop(pel_vm *vm, pel_val self) {
+    (void)vm;
+    return ((pel_slice *)self)->stop;
+}
+static pel_val get_slice_step(pel_vm *vm, pel_val self) {
+    (void)vm;
+    return ((pel_slice *)self)->step;
+}
 METHOD(slice_indices) {
     IGNORE();
     int64_t len, start, step, count;
@@ -417,7 +441,11 @@ METHOD(reversed_new) {
     return len < 0 ? NULL : pel_new_iter(vm, vm->types.reversed, next_reversed, v, len - 1);
 }
 
-METHOD(iter_self) { IGNORE(); (void)vm; return args[0]; }
+METHOD(iter_self) {
+    IGNORE();
+    (void)vm;
+    return args[0];
+}
 METHOD(iter_next) {
     IGNORE();
     pel_val v = pel_next_of(vm, args[0]);
@@ -426,22 +454,32 @@ METHOD(iter_next) {
 }
 
 static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn, int min, int max) {
-    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new, pel_new_native(vm, "__new__", fn, min, max, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &type->head), vm->names.s_new,
+                     pel_new_native(vm, "__new__", fn, min, max, true));
 }
 
 void pel_init_sequences(pel_vm *vm) {
     static const pel_native_row lists[] = {
-        { "__init__", list_init, 1, 2 }, { "append", list_append, 2, 2 }, { "extend", list_extend, 2, 2 },
-        { "insert", list_insert, 3, 3 }, { "pop", list_pop, 1, 2 }, { "remove", list_remove, 2, 2 },
-        { "reverse", list_reverse, 1, 1 }, { "clear", list_clear, 1, 1 }, { "copy", list_copy, 1, 1 },
-        { "sort", list_sort, 1, 1, true }, { "__setitem__", seq_setitem, 3, 3 }, { "__delitem__", seq_setitem, 2, 2 },
-        { "__iadd__", list_iadd, 2, 2 }, { NULL },
+        { "__init__", list_init, 1, 2 },
+        { "append", list_append, 2, 2 },
+        { "extend", list_extend, 2, 2 },
+        { "insert", list_insert, 3, 3 },
+        { "pop", list_pop, 1, 2 },
+        { "remove", list_remove, 2, 2 },
+        { "reverse", list_reverse, 1, 1 },
+        { "clear", list_clear, 1, 1 },
+        { "copy", list_copy, 1, 1 },
+        { "sort", list_sort, 1, 1, true },
+        { "__setitem__", seq_setitem, 3, 3 },
+        { "__delitem__", seq_setitem, 2, 2 },
+        { "__iadd__", list_iadd, 2, 2 },
+        { NULL },
     };
     static const pel_native_row both[] = {
-        { "index", seq_index, 2, 4 }, { "count", seq_count, 2, 2 }, { "__len__", seq_len, 1, 1 },
+        { "index", seq_index, 2, 4 },         { "count", seq_count, 2, 2 },           { "__len__", seq_len, 1, 1 },
         { "__getitem__", seq_getitem, 2, 2 }, { "__contains__", seq_contains, 2, 2 }, { "__iter__", seq_iter, 1, 1 },
-        { "__add__", seq_add, 2, 2 }, { "__mul__", seq_mul, 2, 2 }, { "__eq__", seq_eq, 2, 2 }, { "__lt__", seq_lt, 2, 2 },
-        { "__repr__", seq_repr, 1, 1 }, { NULL },
+        { "__add__", seq_add, 2, 2 },         { "__mul__", seq_mul, 2, 2 },           { "__eq__", seq_eq, 2, 2 },
+        { "__lt__", seq_lt, 2, 2 },           { "__repr__", seq_repr, 1, 1 },         { NULL },
     };
     static const pel_native_row tuples[] = { { "__hash__", seq_hash, 1, 1 }, { NULL } };
     pel_add_methods(vm, vm->types.list, lists);
@@ -468,8 +506,11 @@ void pel_init_sequences(pel_vm *vm) {
     pel_add_getset(vm, vm->types.slice, "step", get_slice_step, NULL);
     static const pel_native_row slices[] = { { "indices", slice_indices, 2, 2 }, { NULL } };
     pel_add_methods(vm, vm->types.slice, slices);
-    static const pel_native_row iters[] = { { "__iter__", iter_self, 1, 1 }, { "__next__", iter_next, 1, 1 }, { NULL } };
-    pel_type *types[] = { vm->types.iter, vm->types.enumerate, vm->types.zip, vm->types.map, vm->types.filter, vm->types.reversed };
+    static const pel_native_row iters[] = { { "__iter__", iter_self, 1, 1 },
+                                            { "__next__", iter_next, 1, 1 },
+                                            { NULL } };
+    pel_type *types[] = { vm->types.iter, vm->types.enumerate, vm->types.zip,
+                          vm->types.map,  vm->types.filter,    vm->types.reversed };
     for (size_t i = 0; i < PEL_COUNT(types); i++) pel_add_methods(vm, types[i], iters);
     static const pel_native_row functions[] = { { "sorted", sorted_native, 1, 1, true }, { NULL } };
     pel_add_functions(vm, vm->builtins, functions);

@@ -15,7 +15,8 @@ static bool text_arg(pel_vm *vm, pel_val self, pel_val arg, pel_str *out) {
         *out = pel_text_of(arg);
         return true;
     }
-    pel_raise(vm, vm->types.TypeError, "expected %s, got %s", pel_is_str(self) ? "str" : "bytes", pel_type_text(vm, arg));
+    pel_raise(vm, vm->types.TypeError, "expected %s, got %s", pel_is_str(self) ? "str" : "bytes",
+              pel_type_text(vm, arg));
     return false;
 }
 
@@ -140,11 +141,26 @@ static pel_val map_case(pel_vm *vm, pel_val self, int how) {
     out[text.len] = 0;
     return like(vm, self, (pel_str){ out, text.len });
 }
-METHOD(str_lower) { IGNORE(); return map_case(vm, args[0], 0); }
-METHOD(str_upper) { IGNORE(); return map_case(vm, args[0], 1); }
-METHOD(str_capitalize) { IGNORE(); return map_case(vm, args[0], 2); }
-METHOD(str_title) { IGNORE(); return map_case(vm, args[0], 3); }
-METHOD(str_swapcase) { IGNORE(); return map_case(vm, args[0], 4); }
+METHOD(str_lower) {
+    IGNORE();
+    return map_case(vm, args[0], 0);
+}
+METHOD(str_upper) {
+    IGNORE();
+    return map_case(vm, args[0], 1);
+}
+METHOD(str_capitalize) {
+    IGNORE();
+    return map_case(vm, args[0], 2);
+}
+METHOD(str_title) {
+    IGNORE();
+    return map_case(vm, args[0], 3);
+}
+METHOD(str_swapcase) {
+    IGNORE();
+    return map_case(vm, args[0], 4);
+}
 
 static pel_val all_chars(pel_vm *vm, pel_val self, int how) {
     pel_str text = pel_text_of(self);
@@ -168,18 +184,42 @@ static pel_val all_chars(pel_vm *vm, pel_val self, int how) {
     }
     return pel_bool_of(vm, (how != 4 && how != 5) || cased);
 }
-METHOD(str_isdigit) { IGNORE(); return all_chars(vm, args[0], 0); }
-METHOD(str_isalpha) { IGNORE(); return all_chars(vm, args[0], 1); }
-METHOD(str_isalnum) { IGNORE(); return all_chars(vm, args[0], 2); }
-METHOD(str_isspace) { IGNORE(); return all_chars(vm, args[0], 3); }
-METHOD(str_islower) { IGNORE(); return all_chars(vm, args[0], 4); }
-METHOD(str_isupper) { IGNORE(); return all_chars(vm, args[0], 5); }
-METHOD(str_isidentifier) { IGNORE(); return all_chars(vm, args[0], 6); }
+METHOD(str_isdigit) {
+    IGNORE();
+    return all_chars(vm, args[0], 0);
+}
+METHOD(str_isalpha) {
+    IGNORE();
+    return all_chars(vm, args[0], 1);
+}
+METHOD(str_isalnum) {
+    IGNORE();
+    return all_chars(vm, args[0], 2);
+}
+METHOD(str_isspace) {
+    IGNORE();
+    return all_chars(vm, args[0], 3);
+}
+METHOD(str_islower) {
+    IGNORE();
+    return all_chars(vm, args[0], 4);
+}
+METHOD(str_isupper) {
+    IGNORE();
+    return all_chars(vm, args[0], 5);
+}
+METHOD(str_isidentifier) {
+    IGNORE();
+    return all_chars(vm, args[0], 6);
+}
 METHOD(str_isprintable) {
     IGNORE();
     return pel_text_of(args[0]).len ? all_chars(vm, args[0], 7) : vm->true_;
 }
-METHOD(str_isascii) { IGNORE(); return pel_bool_of(vm, pel_string_at(args[0])->is_ascii); }
+METHOD(str_isascii) {
+    IGNORE();
+    return pel_bool_of(vm, pel_string_at(args[0])->is_ascii);
+}
 
 /* ---- searching ---- */
 
@@ -209,10 +249,22 @@ static pel_val find_from(pel_vm *vm, pel_val *args, uint32_t n, bool last, bool 
     if (at) return pel_int_of(vm, chars_before(args[0], at));
     return raise ? pel_raise(vm, vm->types.ValueError, "substring not found") : pel_from_small(-1);
 }
-METHOD(str_find) { (void)kw; return find_from(vm, args, n, false, false); }
-METHOD(str_rfind) { (void)kw; return find_from(vm, args, n, true, false); }
-METHOD(str_index) { (void)kw; return find_from(vm, args, n, false, true); }
-METHOD(str_rindex) { (void)kw; return find_from(vm, args, n, true, true); }
+METHOD(str_find) {
+    (void)kw;
+    return find_from(vm, args, n, false, false);
+}
+METHOD(str_rfind) {
+    (void)kw;
+    return find_from(vm, args, n, true, false);
+}
+METHOD(str_index) {
+    (void)kw;
+    return find_from(vm, args, n, false, true);
+}
+METHOD(str_rindex) {
+    (void)kw;
+    return find_from(vm, args, n, true, true);
+}
 
 METHOD(str_count) {
     (void)kw;
@@ -220,7 +272,8 @@ METHOD(str_count) {
     if (!part_between(vm, args, n, 2, &where) || !text_arg(vm, args[0], args[1], &part)) return NULL;
     if (!part.len) return pel_int_of(vm, pel_string_at(args[0])->chars + 1);
     int64_t count = 0;
-    for (const char *at; (at = find_in(where, part)); count++) where = pel_str_from(where, (size_t)(at - where.ptr) + part.len);
+    for (const char *at; (at = find_in(where, part)); count++)
+        where = pel_str_from(where, (size_t)(at - where.ptr) + part.len);
     return pel_int_of(vm, count);
 }
 
@@ -237,8 +290,14 @@ static pel_val starts_or_ends(pel_vm *vm, pel_val *args, uint32_t n, bool ends) 
     }
     return vm->false_;
 }
-METHOD(str_startswith) { (void)kw; return starts_or_ends(vm, args, n, false); }
-METHOD(str_endswith) { (void)kw; return starts_or_ends(vm, args, n, true); }
+METHOD(str_startswith) {
+    (void)kw;
+    return starts_or_ends(vm, args, n, false);
+}
+METHOD(str_endswith) {
+    (void)kw;
+    return starts_or_ends(vm, args, n, true);
+}
 
 METHOD(str_removeprefix) {
     IGNORE();
@@ -250,7 +309,8 @@ METHOD(str_removesuffix) {
     IGNORE();
     pel_str part, text = pel_text_of(args[0]);
     if (!text_arg(vm, args[0], args[1], &part)) return NULL;
-    return part.len && pel_str_ends(text, part) ? like(vm, args[0], pel_str_cut(text, 0, text.len - part.len)) : args[0];
+    return part.len && pel_str_ends(text, part) ? like(vm, args[0], pel_str_cut(text, 0, text.len - part.len))
+                                                : args[0];
 }
 
 /* ---- splitting and joining ---- */
@@ -274,9 +334,18 @@ static pel_val strip_with(pel_vm *vm, pel_val *args, uint32_t n, bool left, bool
     }
     return start == 0 && end == text.len ? args[0] : like(vm, args[0], pel_str_cut(text, start, end));
 }
-METHOD(str_strip) { (void)kw; return strip_with(vm, args, n, true, true); }
-METHOD(str_lstrip) { (void)kw; return strip_with(vm, args, n, true, false); }
-METHOD(str_rstrip) { (void)kw; return strip_with(vm, args, n, false, true); }
+METHOD(str_strip) {
+    (void)kw;
+    return strip_with(vm, args, n, true, true);
+}
+METHOD(str_lstrip) {
+    (void)kw;
+    return strip_with(vm, args, n, true, false);
+}
+METHOD(str_rstrip) {
+    (void)kw;
+    return strip_with(vm, args, n, false, true);
+}
 
 static pel_val split_white(pel_vm *vm, pel_val self, int64_t most, bool from_right) {
     pel_str text = pel_text_of(self);
@@ -379,13 +448,21 @@ static pel_val partition_with(pel_vm *vm, pel_val *args, bool last) {
     if (!sep.len) return pel_raise(vm, vm->types.ValueError, "empty separator");
     const char *at = last ? rfind_in(text, sep) : find_in(text, sep);
     pel_val empty = like(vm, args[0], (pel_str){ "", 0 });
-    if (!at) return pel_tuple_of(vm, last ? (pel_val[]){ empty, empty, args[0] } : (pel_val[]){ args[0], empty, empty }, 3);
+    if (!at)
+        return pel_tuple_of(vm, last ? (pel_val[]){ empty, empty, args[0] } : (pel_val[]){ args[0], empty, empty }, 3);
     size_t len = (size_t)(at - text.ptr);
-    pel_val parts[] = { like(vm, args[0], pel_str_cut(text, 0, len)), args[1], like(vm, args[0], pel_str_from(text, len + sep.len)) };
+    pel_val parts[] = { like(vm, args[0], pel_str_cut(text, 0, len)), args[1],
+                        like(vm, args[0], pel_str_from(text, len + sep.len)) };
     return pel_tuple_of(vm, parts, 3);
 }
-METHOD(str_partition) { IGNORE(); return partition_with(vm, args, false); }
-METHOD(str_rpartition) { IGNORE(); return partition_with(vm, args, true); }
+METHOD(str_partition) {
+    IGNORE();
+    return partition_with(vm, args, false);
+}
+METHOD(str_rpartition) {
+    IGNORE();
+    return partition_with(vm, args, true);
+}
 
 METHOD(str_join) {
     IGNORE();
@@ -400,7 +477,8 @@ METHOD(str_join) {
             continue;
         }
         if (pel_type_of(vm, items[i])->layout != args[0]->type->layout)
-            return pel_raise(vm, vm->types.TypeError, "sequence item %u: expected str instance, %s found", i, pel_type_text(vm, items[i]));
+            return pel_raise(vm, vm->types.TypeError, "sequence item %u: expected str instance, %s found", i,
+                             pel_type_text(vm, items[i]));
         pel_put(&out, pel_text_of(items[i]));
     }
     return like(vm, args[0], pel_buf_str(&out));
@@ -447,9 +525,18 @@ static pel_val pad(pel_vm *vm, pel_val *args, uint32_t n, int how) {
     for (int64_t i = left; i < missing; i++) pel_put(&out, fill);
     return like(vm, args[0], pel_buf_str(&out));
 }
-METHOD(str_ljust) { (void)kw; return pad(vm, args, n, 0); }
-METHOD(str_rjust) { (void)kw; return pad(vm, args, n, 1); }
-METHOD(str_center) { (void)kw; return pad(vm, args, n, 2); }
+METHOD(str_ljust) {
+    (void)kw;
+    return pad(vm, args, n, 0);
+}
+METHOD(str_rjust) {
+    (void)kw;
+    return pad(vm, args, n, 1);
+}
+METHOD(str_center) {
+    (void)kw;
+    return pad(vm, args, n, 2);
+}
 METHOD(str_zfill) {
     IGNORE();
     int64_t width;
@@ -532,7 +619,8 @@ METHOD(str_maketrans) {
         if (!pel_dict_set(vm, pel_dict_at(table), pel_int_of(vm, from), pel_int_of(vm, to))) return NULL;
     }
     for (size_t c = 0; n > 2 && c < pel_text_of(args[2]).len;)
-        if (!pel_dict_set(vm, pel_dict_at(table), pel_int_of(vm, pel_text_next(pel_text_of(args[2]), &c)), vm->none)) return NULL;
+        if (!pel_dict_set(vm, pel_dict_at(table), pel_int_of(vm, pel_text_next(pel_text_of(args[2]), &c)), vm->none))
+            return NULL;
     return table;
 }
 
@@ -545,7 +633,10 @@ METHOD(str_getitem) {
     IGNORE();
     return pel_getitem(vm, pel_is_str(args[0]) ? pel_new_text_own(vm, pel_text_of(args[0])) : args[0], args[1]);
 }
-METHOD(str_len) { IGNORE(); return pel_int_of(vm, pel_string_at(args[0])->chars); }
+METHOD(str_len) {
+    IGNORE();
+    return pel_int_of(vm, pel_string_at(args[0])->chars);
+}
 METHOD(str_iter) {
     IGNORE();
     return pel_iter_of(vm, pel_is_str(args[0]) ? pel_new_text_own(vm, pel_text_of(args[0])) : args[0]);
@@ -555,10 +646,22 @@ METHOD(str_add) {
     if (pel_type_of(vm, args[1])->layout != args[0]->type->layout) return vm->not_implemented;
     return pel_binary(vm, PEL_Add, like(vm, args[0], pel_text_of(args[0])), like(vm, args[0], pel_text_of(args[1])));
 }
-METHOD(str_mod) { IGNORE(); return pel_percent(vm, args[0], args[1]); }
-METHOD(str_mul) { IGNORE(); return pel_binary(vm, PEL_Mult, like(vm, args[0], pel_text_of(args[0])), args[1]); }
-METHOD(str_str) { IGNORE(); return pel_new_text_own(vm, pel_text_of(args[0])); }
-METHOD(str_repr) { IGNORE(); return pel_repr(vm, like(vm, args[0], pel_text_of(args[0]))); }
+METHOD(str_mod) {
+    IGNORE();
+    return pel_percent(vm, args[0], args[1]);
+}
+METHOD(str_mul) {
+    IGNORE();
+    return pel_binary(vm, PEL_Mult, like(vm, args[0], pel_text_of(args[0])), args[1]);
+}
+METHOD(str_str) {
+    IGNORE();
+    return pel_new_text_own(vm, pel_text_of(args[0]));
+}
+METHOD(str_repr) {
+    IGNORE();
+    return pel_repr(vm, like(vm, args[0], pel_text_of(args[0])));
+}
 METHOD(str_eq) {
     IGNORE();
     if (pel_type_of(vm, args[1])->layout != args[0]->type->layout) return vm->not_implemented;
@@ -569,42 +672,91 @@ METHOD(str_lt) {
     if (pel_type_of(vm, args[1])->layout != args[0]->type->layout) return vm->not_implemented;
     return pel_bool_of(vm, pel_str_cmp(pel_text_of(args[0]), pel_text_of(args[1])) < 0);
 }
-METHOD(str_hash) { IGNORE(); return pel_int_of(vm, pel_string_at(args[0])->hash); }
+METHOD(str_hash) {
+    IGNORE();
+    return pel_int_of(vm, pel_string_at(args[0])->hash);
+}
 
 void pel_init_str(pel_vm *vm) {
     static const pel_native_row both[] = {
-        { "lower", str_lower, 1, 1 }, { "upper", str_upper, 1, 1 }, { "casefold", str_lower, 1, 1 },
-        { "capitalize", str_capitalize, 1, 1 }, { "title", str_title, 1, 1 }, { "swapcase", str_swapcase, 1, 1 },
-        { "isdigit", str_isdigit, 1, 1 }, { "isnumeric", str_isdigit, 1, 1 }, { "isdecimal", str_isdigit, 1, 1 },
-        { "isalpha", str_isalpha, 1, 1 }, { "isalnum", str_isalnum, 1, 1 }, { "isspace", str_isspace, 1, 1 },
-        { "islower", str_islower, 1, 1 }, { "isupper", str_isupper, 1, 1 }, { "isidentifier", str_isidentifier, 1, 1 },
-        { "isprintable", str_isprintable, 1, 1 }, { "isascii", str_isascii, 1, 1 },
-        { "find", str_find, 2, 4 }, { "rfind", str_rfind, 2, 4 }, { "index", str_index, 2, 4 }, { "rindex", str_rindex, 2, 4 },
-        { "count", str_count, 2, 4 }, { "startswith", str_startswith, 2, 4 }, { "endswith", str_endswith, 2, 4 },
-        { "removeprefix", str_removeprefix, 2, 2 }, { "removesuffix", str_removesuffix, 2, 2 },
-        { "strip", str_strip, 1, 2 }, { "lstrip", str_lstrip, 1, 2 }, { "rstrip", str_rstrip, 1, 2 },
-        { "split", str_split, 1, 3, true }, { "rsplit", str_rsplit, 1, 3, true }, { "splitlines", str_splitlines, 1, 2, true },
-        { "partition", str_partition, 2, 2 }, { "rpartition", str_rpartition, 2, 2 }, { "join", str_join, 2, 2 },
-        { "replace", str_replace, 3, 4, true }, { "ljust", str_ljust, 2, 3 }, { "rjust", str_rjust, 2, 3 },
-        { "center", str_center, 2, 3 }, { "zfill", str_zfill, 2, 2 }, { "expandtabs", str_expandtabs, 1, 2, true },
-        { "__contains__", str_contains, 2, 2 }, { "__getitem__", str_getitem, 2, 2 }, { "__len__", str_len, 1, 1 },
-        { "__iter__", str_iter, 1, 1 }, { "__add__", str_add, 2, 2 }, { "__mul__", str_mul, 2, 2 },
-        { "__eq__", str_eq, 2, 2 }, { "__lt__", str_lt, 2, 2 }, { "__hash__", str_hash, 1, 1 }, { "__repr__", str_repr, 1, 1 }, { NULL },
+        { "lower", str_lower, 1, 1 },
+        { "upper", str_upper, 1, 1 },
+        { "casefold", str_lower, 1, 1 },
+        { "capitalize", str_capitalize, 1, 1 },
+        { "title", str_title, 1, 1 },
+        { "swapcase", str_swapcase, 1, 1 },
+        { "isdigit", str_isdigit, 1, 1 },
+        { "isnumeric", str_isdigit, 1, 1 },
+        { "isdecimal", str_isdigit, 1, 1 },
+        { "isalpha", str_isalpha, 1, 1 },
+        { "isalnum", str_isalnum, 1, 1 },
+        { "isspace", str_isspace, 1, 1 },
+        { "islower", str_islower, 1, 1 },
+        { "isupper", str_isupper, 1, 1 },
+        { "isidentifier", str_isidentifier, 1, 1 },
+        { "isprintable", str_isprintable, 1, 1 },
+        { "isascii", str_isascii, 1, 1 },
+        { "find", str_find, 2, 4 },
+        { "rfind", str_rfind, 2, 4 },
+        { "index", str_index, 2, 4 },
+        { "rindex", str_rindex, 2, 4 },
+        { "count", str_count, 2, 4 },
+        { "startswith", str_startswith, 2, 4 },
+        { "endswith", str_endswith, 2, 4 },
+        { "removeprefix", str_removeprefix, 2, 2 },
+        { "removesuffix", str_removesuffix, 2, 2 },
+        { "strip", str_strip, 1, 2 },
+        { "lstrip", str_lstrip, 1, 2 },
+        { "rstrip", str_rstrip, 1, 2 },
+        { "split", str_split, 1, 3, true },
+        { "rsplit", str_rsplit, 1, 3, true },
+        { "splitlines", str_splitlines, 1, 2, true },
+        { "partition", str_partition, 2, 2 },
+        { "rpartition", str_rpartition, 2, 2 },
+        { "join", str_join, 2, 2 },
+        { "replace", str_replace, 3, 4, true },
+        { "ljust", str_ljust, 2, 3 },
+        { "rjust", str_rjust, 2, 3 },
+        { "center", str_center, 2, 3 },
+        { "zfill", str_zfill, 2, 2 },
+        { "expandtabs", str_expandtabs, 1, 2, true },
+        { "__contains__", str_contains, 2, 2 },
+        { "__getitem__", str_getitem, 2, 2 },
+        { "__len__", str_len, 1, 1 },
+        { "__iter__", str_iter, 1, 1 },
+        { "__add__", str_add, 2, 2 },
+        { "__mul__", str_mul, 2, 2 },
+        { "__eq__", str_eq, 2, 2 },
+        { "__lt__", str_lt, 2, 2 },
+        { "__hash__", str_hash, 1, 1 },
+        { "__repr__", str_repr, 1, 1 },
+        { NULL },
     };
     static const pel_native_row texts[] = {
-        { "format", str_format, 1, -1, true }, { "format_map", str_format_map, 2, 2 }, { "translate", str_translate, 2, 2 },
-        { "encode", str_encode, 1, 3, true }, { "__mod__", str_mod, 2, 2 }, { "__str__", str_str, 1, 1 }, { NULL },
+        { "format", str_format, 1, -1, true },
+        { "format_map", str_format_map, 2, 2 },
+        { "translate", str_translate, 2, 2 },
+        { "encode", str_encode, 1, 3, true },
+        { "__mod__", str_mod, 2, 2 },
+        { "__str__", str_str, 1, 1 },
+        { NULL },
     };
-    static const pel_native_row bytes[] = { { "decode", bytes_decode, 1, 3, true }, { "hex", bytes_hex, 1, 3 }, { NULL } };
+    static const pel_native_row bytes[] = { { "decode", bytes_decode, 1, 3, true },
+                                            { "hex", bytes_hex, 1, 3 },
+                                            { NULL } };
     pel_add_methods(vm, vm->types.str, both);
     pel_add_methods(vm, vm->types.str, texts);
     pel_type *like_bytes[] = { vm->types.bytes, vm->types.bytearray };
     for (int i = 0; i < 2; i++) {
         pel_add_methods(vm, like_bytes[i], both);
         pel_add_methods(vm, like_bytes[i], bytes);
-        pel_dict_set_str(vm, pel_attrs(vm, &like_bytes[i]->head), vm->names.s_new, pel_new_native(vm, "__new__", bytes_new, 1, 4, true));
-        pel_dict_set_c(vm, pel_attrs(vm, &like_bytes[i]->head), "fromhex", pel_new_native(vm, "fromhex", bytes_fromhex, 1, 1, false));
+        pel_dict_set_str(vm, pel_attrs(vm, &like_bytes[i]->head), vm->names.s_new,
+                         pel_new_native(vm, "__new__", bytes_new, 1, 4, true));
+        pel_dict_set_c(vm, pel_attrs(vm, &like_bytes[i]->head), "fromhex",
+                       pel_new_native(vm, "fromhex", bytes_fromhex, 1, 1, false));
     }
-    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.str->head), vm->names.s_new, pel_new_native(vm, "__new__", str_new, 1, 4, true));
-    pel_dict_set_c(vm, pel_attrs(vm, &vm->types.str->head), "maketrans", pel_new_native(vm, "maketrans", str_maketrans, 1, 3, false));
+    pel_dict_set_str(vm, pel_attrs(vm, &vm->types.str->head), vm->names.s_new,
+                     pel_new_native(vm, "__new__", str_new, 1, 4, true));
+    pel_dict_set_c(vm, pel_attrs(vm, &vm->types.str->head), "maketrans",
+                   pel_new_native(vm, "maketrans", str_maketrans, 1, 3, false));
 }

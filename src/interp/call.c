@@ -12,7 +12,7 @@ pel_frame *pel_new_frame(pel_vm *vm, pel_codeobj *code) {
     uint32_t fixed = code->n_locals + code->n_cells + code->n_free;
     uint32_t total = fixed + code->stack_size + code->n_blocks * (uint32_t)(sizeof(pel_handler) / sizeof(pel_val));
     uint32_t class = 3;
-    while (class < 15 && (1u << class) < total) class++;
+    while (class < 15 && (1u << class) < total) class ++;
     pel_frame *frame = class < 15 ? vm->free_frames[class] : NULL;
     if (frame) {
         vm->free_frames[class] = frame->back;
@@ -69,7 +69,8 @@ static bool bind_keywords(pel_vm *vm, pel_function *f, pel_frame *frame, const p
             if (frame->slots[at]) {
                 char text[200];
                 function_name(f, text, sizeof text);
-                pel_raise(vm, vm->types.TypeError, "%s got multiple values for argument '%s'", text, pel_string_at(name)->text);
+                pel_raise(vm, vm->types.TypeError, "%s got multiple values for argument '%s'", text,
+                          pel_string_at(name)->text);
                 return false;
             }
             frame->slots[at] = kw->values[i];
@@ -78,7 +79,8 @@ static bool bind_keywords(pel_vm *vm, pel_function *f, pel_frame *frame, const p
         } else {
             char text[200];
             function_name(f, text, sizeof text);
-            pel_raise(vm, vm->types.TypeError, "%s got an unexpected keyword argument '%s'", text, pel_string_at(name)->text);
+            pel_raise(vm, vm->types.TypeError, "%s got an unexpected keyword argument '%s'", text,
+                      pel_string_at(name)->text);
             return false;
         }
     }
@@ -202,8 +204,9 @@ bool pel_args(pel_vm *vm, const char *function, const char *names, pel_val *args
         uint32_t at = 0;
         while (at < total && !pel_str_eq(name[at], pel_text_of(kw->names[k]))) at++;
         if (at == total || out[at]) {
-            pel_raise(vm, vm->types.TypeError, at == total ? "%s() got an unexpected keyword argument '%s'"
-                                                           : "%s() got multiple values for argument '%s'",
+            pel_raise(vm, vm->types.TypeError,
+                      at == total ? "%s() got an unexpected keyword argument '%s'"
+                                  : "%s() got multiple values for argument '%s'",
                       function, pel_string_at(kw->names[k])->text);
             return false;
         }
@@ -243,9 +246,11 @@ pel_val pel_type_call(pel_vm *vm, pel_type *type, pel_val *args, uint32_t n, con
     if (pel_type_of(vm, self) != type) init = pel_lookup(vm, pel_type_of(vm, self), vm->names.s_init);
     if (vm->on_construct) vm->on_construct(vm, self, args, n, kw);
     if (type == vm->types.type || !init) return self;
-    if (pel_is(init, PEL_L_NATIVE) && init == pel_dict_get_str(vm->types.object->head.attrs, vm->names.s_init)) return self;
+    if (pel_is(init, PEL_L_NATIVE) && init == pel_dict_get_str(vm->types.object->head.attrs, vm->names.s_init))
+        return self;
     all[0] = self;
-    pel_val result = pel_is(init, PEL_L_FUNCTION) || pel_is(init, PEL_L_NATIVE) ? pel_call(vm, init, all, n + 1, kw) : NULL;
+    pel_val result =
+        pel_is(init, PEL_L_FUNCTION) || pel_is(init, PEL_L_NATIVE) ? pel_call(vm, init, all, n + 1, kw) : NULL;
     if (!result && !vm->raised) {
         pel_val bound = pel_bind(vm, init, self, type);
         result = bound ? pel_call(vm, bound, args, n, kw) : NULL;
@@ -288,7 +293,8 @@ pel_val pel_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pe
         vm->c_depth--;
         return result;
     }
-    case PEL_L_METHOD: return call_with_self(vm, ((pel_method *)callee)->func, ((pel_method *)callee)->self, args, n, kw);
+    case PEL_L_METHOD:
+        return call_with_self(vm, ((pel_method *)callee)->func, ((pel_method *)callee)->self, args, n, kw);
     case PEL_L_TYPE: {
         pel_type *meta = callee->type;
         if (meta != vm->types.type) {
@@ -308,8 +314,14 @@ pel_val pel_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pe
     }
     pel_val call = pel_lookup(vm, type, vm->names.s_call);
     if (!call) return pel_raise(vm, vm->types.TypeError, "'%s' object is not callable", pel_type_text(vm, callee));
-    if (vm->c_depth >= MAX_NATIVE_DEPTH) return pel_raise(vm, vm->types.RecursionError, "maximum recursion depth exceeded");
-    if (pel_is(call, PEL_L_FUNCTION)) return call_with_self(vm, call, callee, args, n, kw);
+    if (vm->c_depth >= MAX_NATIVE_DEPTH)
+        return pel_raise(vm, vm->types.RecursionError, "maximum recursion depth exceeded");
+    if (pel_is(call, PEL_L_FUNCTION)) {
+        bool watched = vm->on_call && vm->on_call(vm, callee, args, n);
+        pel_val result = call_with_self(vm, call, callee, args, n, kw);
+        if (watched) vm->on_return(vm, callee, result);
+        return result;
+    }
     vm->c_depth++;
     call = pel_bind(vm, call, callee, type);
     pel_val result = call ? pel_call(vm, call, args, n, kw) : NULL;

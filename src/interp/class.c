@@ -26,7 +26,8 @@ static bool linearise(pel_vm *vm, pel_type *type, pel_val bases) {
             pel_val candidate = lists[i]->at[heads[i]];
             bool blocked = false;
             for (uint32_t k = 0; k < n_lists && !blocked; k++)
-                for (uint32_t t = heads[k] + 1; t < lists[k]->n && !blocked; t++) blocked = lists[k]->at[t] == candidate;
+                for (uint32_t t = heads[k] + 1; t < lists[k]->n && !blocked; t++)
+                    blocked = lists[k]->at[t] == candidate;
             if (!blocked) next = candidate;
         }
         if (!left) break;
@@ -84,7 +85,8 @@ static bool set_names(pel_vm *vm, pel_type *type) {
         if (!entry.key || pel_is_small(entry.value) || entry.value->type->is_native) continue;
         pel_val found = pel_lookup(vm, entry.value->type, vm->names.s_set_name);
         if (!found) continue;
-        if (!pel_call_special(vm, entry.value, vm->names.s_set_name, (pel_val[]){ &type->head, entry.key }, 2)) return false;
+        if (!pel_call_special(vm, entry.value, vm->names.s_set_name, (pel_val[]){ &type->head, entry.key }, 2))
+            return false;
     }
     return true;
 }
@@ -139,7 +141,8 @@ pel_val pel_type_new(pel_vm *vm, pel_type *meta, pel_val name, pel_val bases, pe
     if (pel_dict_get_str(attrs, vm->names.s_eq) && !pel_dict_get_str(attrs, vm->names.s_hash))
         pel_dict_set_str(vm, attrs, vm->names.s_hash, vm->none);
     if (!linearise(vm, type, bases))
-        return pel_raise(vm, vm->types.TypeError, "Cannot create a consistent method resolution order (MRO) for bases of %s",
+        return pel_raise(vm, vm->types.TypeError,
+                         "Cannot create a consistent method resolution order (MRO) for bases of %s",
                          pel_string_at(type->name)->text);
     for (uint32_t i = 0; i < pel_tuple_at(bases)->n; i++)
         pel_push(vm->ctx, &pel_as_type(pel_tuple_at(bases)->at[i])->derived, type);
@@ -218,8 +221,9 @@ pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val original
             if (pel_is_subtype(of, winner))
                 winner = of;
             else if (!pel_is_subtype(winner, of))
-                return pel_raise(vm, vm->types.TypeError, "metaclass conflict: the metaclass of a derived class must be a "
-                                                          "(non-strict) subclass of the metaclasses of all its bases");
+                return pel_raise(vm, vm->types.TypeError,
+                                 "metaclass conflict: the metaclass of a derived class must be a "
+                                 "(non-strict) subclass of the metaclasses of all its bases");
         }
         meta = &winner->head;
     }

@@ -9,13 +9,13 @@ typedef uint32_t pel_label; /* index into unit->labels; jumps hold labels until 
 
 typedef enum pel_block_kind {
     PEL_BLOCK_WHILE,
-    PEL_BLOCK_FOR,         /* the iterator is on the stack */
-    PEL_BLOCK_TRY,         /* a handler is set */
-    PEL_BLOCK_FINALLY,     /* a handler is set, and final has to run on the way out */
-    PEL_BLOCK_FINAL_BODY,  /* inside the handler of a finally: [handled before, exception] on the stack */
-    PEL_BLOCK_HANDLER,     /* [handled before] on the stack */
-    PEL_BLOCK_NAMED,       /* a handler is set that forgets name */
-    PEL_BLOCK_WITH,        /* [exit, NULL] on the stack, a handler is set */
+    PEL_BLOCK_FOR,        /* the iterator is on the stack */
+    PEL_BLOCK_TRY,        /* a handler is set */
+    PEL_BLOCK_FINALLY,    /* a handler is set, and final has to run on the way out */
+    PEL_BLOCK_FINAL_BODY, /* inside the handler of a finally: [handled before, exception] on the stack */
+    PEL_BLOCK_HANDLER,    /* [handled before] on the stack */
+    PEL_BLOCK_NAMED,      /* a handler is set that forgets name */
+    PEL_BLOCK_WITH,       /* [exit, NULL] on the stack, a handler is set */
 } pel_block_kind;
 
 typedef struct pel_fblock {

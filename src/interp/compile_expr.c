@@ -402,8 +402,8 @@ void pel_compile_expr(pel_compiler *c, pel_node *node) {
     pel_enter(c);
     uint32_t line = c->unit->line;
     if (node->lineno) c->unit->line = node->lineno;
-    pel_val value = node->kind == PEL_Constant || node->kind == PEL_UnaryOp || node->kind == PEL_Tuple ? literal(c, node)
-                                                                                                       : NULL;
+    pel_val value =
+        node->kind == PEL_Constant || node->kind == PEL_UnaryOp || node->kind == PEL_Tuple ? literal(c, node) : NULL;
     if (value) {
         pel_emit_const(c, value);
     } else {

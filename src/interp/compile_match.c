@@ -96,10 +96,9 @@ static void match_class(pel_compiler *c, const pel_node *node, pel_name subject,
         load(c, values);
         pel_emit_const(c, pel_int_of(c->vm, i));
         pel_emit(c, PEL_I_LOAD_SUBSCR, 0);
-        match_element(c,
-                      i < n_positional ? node->MatchClass.patterns.at[i]
-                                       : node->MatchClass.kwd_patterns.at[i - n_positional],
-                      fail);
+        match_element(
+            c, i < n_positional ? node->MatchClass.patterns.at[i] : node->MatchClass.kwd_patterns.at[i - n_positional],
+            fail);
     }
 }
 

@@ -362,10 +362,12 @@ static pel_codeobj *compile_annotations(pel_compiler *c, const pel_node *node) {
     pel_open_unit(c, args, PEL_STR("<annotations>"), node->lineno);
     pel_declare_params(c, NULL);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < args->arguments.posonlyargs.n; i++) n += emit_annotation(c, args->arguments.posonlyargs.at[i]);
+    for (uint32_t i = 0; i < args->arguments.posonlyargs.n; i++)
+        n += emit_annotation(c, args->arguments.posonlyargs.at[i]);
     for (uint32_t i = 0; i < args->arguments.args.n; i++) n += emit_annotation(c, args->arguments.args.at[i]);
     n += emit_annotation(c, args->arguments.vararg);
-    for (uint32_t i = 0; i < args->arguments.kwonlyargs.n; i++) n += emit_annotation(c, args->arguments.kwonlyargs.at[i]);
+    for (uint32_t i = 0; i < args->arguments.kwonlyargs.n; i++)
+        n += emit_annotation(c, args->arguments.kwonlyargs.at[i]);
     n += emit_annotation(c, args->arguments.kwarg);
     if (node->FunctionDef.returns) {
         pel_emit_const(c, pel_interned_c(c->vm, "return"));

@@ -3,7 +3,8 @@
 
 /* ---- slices ---- */
 
-static bool slice_part(pel_vm *vm, pel_val part, int64_t len, int64_t fallback, int64_t low, int64_t high, int64_t *out) {
+static bool slice_part(pel_vm *vm, pel_val part, int64_t len, int64_t fallback, int64_t low, int64_t high,
+                       int64_t *out) {
     if (part == vm->none) {
         *out = fallback;
         return true;
@@ -25,7 +26,8 @@ bool pel_slice_range(pel_vm *vm, pel_val v, int64_t len, int64_t *start, int64_t
     }
     int64_t stop;
     bool back = *step < 0;
-    if (!slice_part(vm, slice->start, len, back ? len - 1 : 0, back ? -1 : 0, back ? len - 1 : len, start)) return false;
+    if (!slice_part(vm, slice->start, len, back ? len - 1 : 0, back ? -1 : 0, back ? len - 1 : len, start))
+        return false;
     if (!slice_part(vm, slice->stop, len, back ? -1 : len, back ? -1 : 0, back ? len - 1 : len, &stop)) return false;
     if (back)
         *count = stop < *start ? (*start - stop - 1) / -*step + 1 : 0;
@@ -94,7 +96,8 @@ static pel_val slice_range(pel_vm *vm, pel_val v, pel_val slice) {
 
 static bool item_index(pel_vm *vm, pel_val key, int64_t len, const char *what, int64_t *out) {
     if (!pel_is_int(key) && !pel_is_symbol(key) && !pel_special(vm, key, vm->names.s_index)) {
-        pel_raise(vm, vm->types.TypeError, "%s indices must be integers or slices, not %s", what, pel_type_text(vm, key));
+        pel_raise(vm, vm->types.TypeError, "%s indices must be integers or slices, not %s", what,
+                  pel_type_text(vm, key));
         return false;
     }
     if (!pel_index(vm, key, out)) return false;
@@ -205,8 +208,8 @@ static bool set_slice(pel_vm *vm, pel_val v, pel_val slice, pel_val value) {
     if (value && !pel_collect(vm, value, &items, &n)) return false;
     if (step != 1) {
         if (value && n != count) {
-            pel_raise(vm, vm->types.ValueError, "attempt to assign sequence of size %u to extended slice of size %lld", n,
-                      (long long)count);
+            pel_raise(vm, vm->types.ValueError, "attempt to assign sequence of size %u to extended slice of size %lld",
+                      n, (long long)count);
             return false;
         }
         if (value) {
@@ -345,7 +348,8 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     pel_type *type = pel_type_of(vm, v);
     pel_val found = type->is_native && type->layout != PEL_L_TYPE ? NULL : pel_lookup(vm, type, vm->names.s_iter);
     if (found && !pel_is(found, PEL_L_NATIVE)) {
-        if (found == vm->none) return pel_raise(vm, vm->types.TypeError, "'%s' object is not iterable", pel_type_text(vm, v));
+        if (found == vm->none)
+            return pel_raise(vm, vm->types.TypeError, "'%s' object is not iterable", pel_type_text(vm, v));
         return pel_call_special(vm, v, vm->names.s_iter, NULL, 0);
     }
     switch (type->layout) {
@@ -355,7 +359,9 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     case PEL_L_SET: return iter_dict(vm, pel_dict_at(v), 0);
     case PEL_L_VIEW:
         return iter_dict(vm, ((pel_dict_view *)v)->dict,
-                         type == vm->types.dict_values ? 1 : type == vm->types.dict_items ? 2 : 0);
+                         type == vm->types.dict_values  ? 1
+                         : type == vm->types.dict_items ? 2
+                                                        : 0);
     case PEL_L_STR:
     case PEL_L_BYTES: return pel_new_iter(vm, vm->types.iter, next_char, v, 0);
     case PEL_L_RANGE: {
@@ -384,7 +390,8 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     }
     found = pel_lookup(vm, type, vm->names.s_iter);
     if (found && found != vm->none) return pel_call_special(vm, v, vm->names.s_iter, NULL, 0);
-    if (!type->is_native && pel_lookup(vm, type, vm->names.s_getitem)) return pel_new_iter(vm, vm->types.iter, next_sequence, v, 0);
+    if (!type->is_native && pel_lookup(vm, type, vm->names.s_getitem))
+        return pel_new_iter(vm, vm->types.iter, next_sequence, v, 0);
     return pel_raise(vm, vm->types.TypeError, "'%s' object is not iterable", pel_type_text(vm, v));
 }
 
@@ -397,7 +404,8 @@ pel_val pel_next_of(pel_vm *vm, pel_val iter) {
     }
     pel_val value = pel_call_special(vm, iter, vm->names.s_next, NULL, 0);
     if (value) return value;
-    if (!vm->raised) return pel_raise(vm, vm->types.TypeError, "'%s' object is not an iterator", pel_type_text(vm, iter));
+    if (!vm->raised)
+        return pel_raise(vm, vm->types.TypeError, "'%s' object is not an iterator", pel_type_text(vm, iter));
     if (pel_raised_is(vm, vm->types.StopIteration)) {
         pel_tuple *args = pel_tuple_at(((pel_exception *)vm->raised)->args);
         vm->stop_value = args->n ? args->at[0] : NULL;
@@ -462,7 +470,8 @@ int pel_contains(pel_vm *vm, pel_val container, pel_val item) {
     }
     case PEL_L_STR: {
         if (!pel_is_str(item)) {
-            pel_raise(vm, vm->types.TypeError, "'in <string>' requires string as left operand, not %s", pel_type_text(vm, item));
+            pel_raise(vm, vm->types.TypeError, "'in <string>' requires string as left operand, not %s",
+                      pel_type_text(vm, item));
             return -1;
         }
         pel_str text = pel_text_of(container), part = pel_text_of(item);

@@ -82,7 +82,8 @@ static pel_entry *find_str(const pel_dict *dict, pel_val key) {
     for (uint32_t slot = mix(hash) & dict->index_mask; dict->index[slot] != EMPTY;
          slot = (slot + 1) & dict->index_mask) {
         pel_entry *entry = &dict->entries[dict->index[slot]];
-        if (entry->key == key || (entry->key && entry->hash == hash && is_text_key(entry->key) && same_text(entry->key, key)))
+        if (entry->key == key ||
+            (entry->key && entry->hash == hash && is_text_key(entry->key) && same_text(entry->key, key)))
             return entry;
     }
     return NULL;
@@ -291,7 +292,8 @@ bool pel_hash_of(pel_vm *vm, pel_val v, uint64_t *hash) {
         if (!pel_is_subtype(v->type, vm->types.frozenset)) break;
         uint64_t sum = 1927868237;
         uint32_t at = 0;
-        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(v), &at));) sum ^= entry->hash * 0x9E3779B97F4A7C15ull;
+        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(v), &at));)
+            sum ^= entry->hash * 0x9E3779B97F4A7C15ull;
         *hash = sum;
         return true;
     }
@@ -308,9 +310,7 @@ bool pel_hash_of(pel_vm *vm, pel_val v, uint64_t *hash) {
         *hash = a * 31 + b;
         return true;
     }
-    case PEL_L_METHOD:
-        *hash = PEL_KEY(((pel_method *)v)->func) * 31 + PEL_KEY(((pel_method *)v)->self);
-        return true;
+    case PEL_L_METHOD: *hash = PEL_KEY(((pel_method *)v)->func) * 31 + PEL_KEY(((pel_method *)v)->self); return true;
     case PEL_L_SYMBOL: *hash = pel_hash(((pel_symbol *)v)->text.ptr, ((pel_symbol *)v)->text.len); return true;
     case PEL_L_LIST:
     case PEL_L_DICT:

@@ -85,7 +85,8 @@ static pel_val exc_new(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) 
 
 static pel_val exc_init(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     ((pel_exception *)args[0])->args = pel_tuple_of(vm, args + 1, n - 1);
-    for (uint32_t i = 0; kw && i < kw->n; i++) pel_dict_set_str(vm, pel_attrs(vm, args[0]), kw->names[i], kw->values[i]);
+    for (uint32_t i = 0; kw && i < kw->n; i++)
+        pel_dict_set_str(vm, pel_attrs(vm, args[0]), kw->names[i], kw->values[i]);
     if (n > 1 && pel_is_subtype(args[0]->type, vm->types.OSError) && n >= 3) {
         pel_dict *attrs = pel_attrs(vm, args[0]);
         pel_dict_set_c(vm, attrs, "errno", args[1]);
@@ -100,7 +101,8 @@ static pel_val exc_str(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) 
     pel_tuple *own = pel_tuple_at(((pel_exception *)args[0])->args);
     if (!own->n) return vm->empty_str;
     if (own->n == 1)
-        return pel_is_subtype(args[0]->type, vm->types.KeyError) ? pel_repr(vm, own->at[0]) : pel_str_val(vm, own->at[0]);
+        return pel_is_subtype(args[0]->type, vm->types.KeyError) ? pel_repr(vm, own->at[0])
+                                                                 : pel_str_val(vm, own->at[0]);
     if (own->n >= 2 && pel_is_subtype(args[0]->type, vm->types.OSError)) {
         pel_val number = pel_str_val(vm, own->at[0]), text = pel_str_val(vm, own->at[1]);
         if (!number || !text) return NULL;
@@ -192,7 +194,8 @@ void pel_init_exceptions(pel_vm *vm) {
     pel_type *base = vm->types.BaseException =
         pel_new_native_type(vm, "BaseException", PEL_L_EXCEPTION, vm->types.object);
     pel_add_methods(vm, base, rows);
-    pel_dict_set_str(vm, pel_attrs(vm, &base->head), vm->names.s_new, pel_new_native(vm, "__new__", exc_new, 1, -1, true));
+    pel_dict_set_str(vm, pel_attrs(vm, &base->head), vm->names.s_new,
+                     pel_new_native(vm, "__new__", exc_new, 1, -1, true));
     pel_add_getset(vm, base, "args", get_args, set_args);
     pel_add_getset(vm, base, "__cause__", get_cause, set_cause);
     pel_add_getset(vm, base, "__context__", get_context, set_context);

@@ -153,7 +153,9 @@ static bool put_native_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth)
         pel_put_c(out, "'>");
         return true;
     }
-    case PEL_L_FUNCTION: pel_putf(out, "<function %s>", pel_string_at(((pel_function *)v)->qualname)->text); return true;
+    case PEL_L_FUNCTION:
+        pel_putf(out, "<function %s>", pel_string_at(((pel_function *)v)->qualname)->text);
+        return true;
     case PEL_L_NATIVE:
         if (((pel_native *)v)->is_method)
             pel_putf(out, "<method '%s' of '%s' objects>", ((pel_native *)v)->name,
@@ -169,12 +171,15 @@ static bool put_native_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth)
         return true;
     }
     case PEL_L_MODULE:
-        pel_putf(out, "<module '%s'>", pel_is_str(((pel_module_object *)v)->name) ? pel_string_at(((pel_module_object *)v)->name)->text : "?");
+        pel_putf(out, "<module '%s'>",
+                 pel_is_str(((pel_module_object *)v)->name) ? pel_string_at(((pel_module_object *)v)->name)->text
+                                                            : "?");
         return true;
     case PEL_L_SYMBOL: pel_put(out, ((pel_symbol *)v)->text); return true;
     case PEL_L_ALIAS: return put_alias(vm, out, (pel_alias *)v, depth);
     case PEL_L_GENERATOR:
-        pel_putf(out, "<%s object %s>", pel_string_at(type->name)->text, pel_string_at(((pel_generator *)v)->qualname)->text);
+        pel_putf(out, "<%s object %s>", pel_string_at(type->name)->text,
+                 pel_string_at(((pel_generator *)v)->qualname)->text);
         return true;
     default: {
         pel_put_c(out, "<");
@@ -421,7 +426,8 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
     } else if (pel_is(v, PEL_L_BOOL)) {
         put_padded(&out, &s, v == vm->true_ ? PEL_STR("True") : PEL_STR("False"), 0, '<');
     } else {
-        return pel_raise(vm, vm->types.TypeError, "unsupported format string passed to %s.__format__", pel_type_text(vm, v));
+        return pel_raise(vm, vm->types.TypeError, "unsupported format string passed to %s.__format__",
+                         pel_type_text(vm, v));
     }
     return pel_new_text_own(vm, pel_buf_str(&out));
 }
@@ -466,7 +472,8 @@ pel_val pel_percent(pel_vm *vm, pel_val format, pel_val args) {
                 *field = 0;
             }
             if (i < text.len && text.ptr[i] == '*') {
-                if (used >= n || !pel_index(vm, pel_is_tuple(args) ? pel_tuple_at(args)->at[used] : args, field)) return NULL;
+                if (used >= n || !pel_index(vm, pel_is_tuple(args) ? pel_tuple_at(args)->at[used] : args, field))
+                    return NULL;
                 used++;
                 i++;
             }
@@ -495,7 +502,8 @@ pel_val pel_percent(pel_vm *vm, pel_val format, pel_val args) {
             if (pel_is_float(value)) value = pel_int_from_double(vm, ((pel_float *)value)->value);
             if (!value) return NULL;
             if (!pel_is_int(value))
-                return pel_raise(vm, vm->types.TypeError, "%%%c format: a real number is required, not %s", kind, pel_type_text(vm, value));
+                return pel_raise(vm, vm->types.TypeError, "%%%c format: a real number is required, not %s", kind,
+                                 pel_type_text(vm, value));
             s.kind = strchr("diu", kind) ? 'd' : kind;
             format_int(vm, &out, value, &s);
         } else if (strchr("eEfFgG", kind)) {
@@ -533,8 +541,11 @@ static pel_val field_value(pel_vm *vm, formatter *f, pel_str name) {
     bool is_number = first.len > 0;
     for (size_t i = 0; i < first.len; i++) is_number &= first.ptr[i] >= '0' && first.ptr[i] <= '9';
     if (!first.len || is_number) {
-        uint32_t at = first.len ? (uint32_t)strtoul(pel_format(vm->ctx, "%.*s", PEL_FMT(first)).ptr, NULL, 10) : f->next++;
-        if (at >= f->n) return pel_raise(vm, vm->types.IndexError, "Replacement index %u out of range for positional args tuple", at);
+        uint32_t at =
+            first.len ? (uint32_t)strtoul(pel_format(vm->ctx, "%.*s", PEL_FMT(first)).ptr, NULL, 10) : f->next++;
+        if (at >= f->n)
+            return pel_raise(vm, vm->types.IndexError, "Replacement index %u out of range for positional args tuple",
+                             at);
         v = f->args[at];
     } else if (f->mapping) {
         v = pel_getitem(vm, f->mapping, pel_interned(vm, first));
@@ -595,7 +606,8 @@ static bool put_format(pel_vm *vm, pel_buf *out, formatter *f, pel_str text, uin
         }
         pel_str field = pel_str_cut(text, i + 1, end);
         size_t at = 0;
-        while (at < field.len && field.ptr[at] != '!' && field.ptr[at] != ':') at += field.ptr[at] == '[' ? (size_t)1 : 1;
+        while (at < field.len && field.ptr[at] != '!' && field.ptr[at] != ':')
+            at += field.ptr[at] == '[' ? (size_t)1 : 1;
         pel_val v = field_value(vm, f, pel_str_cut(field, 0, at));
         if (!v) return false;
         if (at < field.len && field.ptr[at] == '!') {
@@ -605,7 +617,8 @@ static bool put_format(pel_vm *vm, pel_buf *out, formatter *f, pel_str text, uin
             at += 2;
         }
         pel_buf spec_text = pel_buf_in(vm->ctx);
-        if (at < field.len && field.ptr[at] == ':' && !put_format(vm, &spec_text, f, pel_str_from(field, at + 1), depth + 1))
+        if (at < field.len && field.ptr[at] == ':' &&
+            !put_format(vm, &spec_text, f, pel_str_from(field, at + 1), depth + 1))
             return false;
         v = pel_format_val(vm, v, pel_buf_str(&spec_text));
         if (!v) return false;

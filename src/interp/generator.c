@@ -162,7 +162,8 @@ static pel_val gen_close(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw
         return vm->none;
     }
     pel_val exception = pel_make_exception(vm, &vm->types.GeneratorExit->head);
-    if (pel_generator_throw(vm, gen, exception)) return pel_raise(vm, vm->types.RuntimeError, "generator ignored GeneratorExit");
+    if (pel_generator_throw(vm, gen, exception))
+        return pel_raise(vm, vm->types.RuntimeError, "generator ignored GeneratorExit");
     if (pel_raised_is(vm, vm->types.GeneratorExit) || pel_raised_is(vm, vm->types.StopIteration)) {
         pel_forget(vm);
         return vm->none;
@@ -182,8 +183,12 @@ static pel_val gen_name(pel_vm *vm, pel_val self) {
 
 void pel_init_generators(pel_vm *vm) {
     static const pel_native_row rows[] = {
-        { "__iter__", gen_self, 1, 1 }, { "__next__", gen_next, 1, 1 }, { "send", gen_send, 2, 2 },
-        { "throw", gen_throw, 2, 4 },   { "close", gen_close, 1, 1 },   { "__await__", gen_self, 1, 1 },
+        { "__iter__", gen_self, 1, 1 },
+        { "__next__", gen_next, 1, 1 },
+        { "send", gen_send, 2, 2 },
+        { "throw", gen_throw, 2, 4 },
+        { "close", gen_close, 1, 1 },
+        { "__await__", gen_self, 1, 1 },
         { NULL },
     };
     pel_type *types[] = { vm->types.generator, vm->types.coroutine, vm->types.async_generator };

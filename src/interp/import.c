@@ -16,7 +16,8 @@ static bool is_inside(pel_vm *vm, pel_str path) {
             return false;
     for (uint32_t i = 0; i < vm->roots.n; i++) {
         pel_str root = vm->roots.at[i];
-        if (pel_str_starts(path, root) && (path.len == root.len || path.ptr[root.len] == '/' || (root.len && root.ptr[root.len - 1] == '/')))
+        if (pel_str_starts(path, root) &&
+            (path.len == root.len || path.ptr[root.len] == '/' || (root.len && root.ptr[root.len - 1] == '/')))
             return true;
     }
     return false;
@@ -47,7 +48,8 @@ static void compile_body(pel_ctx *ctx, void *arg) {
     compile_job *job = arg;
     pel_source source = pel_source_decode(ctx, job->source->path, job->bytes);
     job->source->text = source.text;
-    pel_node *root = job->is_expression ? pel_parse_expression(ctx, &source, PEL_VERSION_MAX) : pel_parse(ctx, &source, PEL_VERSION_MAX);
+    pel_node *root = job->is_expression ? pel_parse_expression(ctx, &source, PEL_VERSION_MAX)
+                                        : pel_parse(ctx, &source, PEL_VERSION_MAX);
     job->code = pel_compile(job->vm, root, job->source, job->is_stub);
 }
 
@@ -134,7 +136,8 @@ static bool find(pel_vm *vm, pel_str name, pel_val parent, found_module *out) {
             uint32_t n;
             if (path && pel_collect(vm, path, &items, &n))
                 for (uint32_t i = 0; i < n && !is_real; i++)
-                    if (pel_is_str(items[i]) && is_inside(vm, pel_text_of(items[i]))) is_real = find_in(vm, pel_text_of(items[i]), part, &real);
+                    if (pel_is_str(items[i]) && is_inside(vm, pel_text_of(items[i])))
+                        is_real = find_in(vm, pel_text_of(items[i]), part, &real);
             pel_forget(vm);
         }
     }
@@ -205,7 +208,9 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
 
 pel_val pel_import(pel_vm *vm, pel_str name) {
     pel_val found = pel_dict_get_str(vm->modules, pel_interned(vm, name));
-    if (found == vm->none) return pel_raise(vm, vm->types.ModuleNotFoundError, "import of %.*s halted; None in sys.modules", PEL_FMT(name));
+    if (found == vm->none)
+        return pel_raise(vm, vm->types.ModuleNotFoundError, "import of %.*s halted; None in sys.modules",
+                         PEL_FMT(name));
     if (found) return found;
     if (!name.len) return pel_raise(vm, vm->types.ValueError, "Empty module name");
     if (vm->c_depth > 500) return pel_raise(vm, vm->types.RecursionError, "imports nest too deep");
@@ -235,10 +240,12 @@ pel_val pel_import_relative(pel_vm *vm, pel_dict *globals, pel_str name, uint32_
         pel_val own = pel_dict_get_str(globals, vm->names.s_name);
         if (own && pel_is_str(own) && pel_dict_get_str(globals, vm->names.s_path)) base = pel_text_of(own);
     }
-    if (!base.len) return pel_raise(vm, vm->types.ImportError, "attempted relative import with no known parent package");
+    if (!base.len)
+        return pel_raise(vm, vm->types.ImportError, "attempted relative import with no known parent package");
     for (uint32_t i = 1; i < level; i++) {
         while (base.len && base.ptr[base.len - 1] != '.') base.len--;
-        if (!base.len) return pel_raise(vm, vm->types.ImportError, "attempted relative import beyond top-level package");
+        if (!base.len)
+            return pel_raise(vm, vm->types.ImportError, "attempted relative import beyond top-level package");
         base.len--;
     }
     return pel_import(vm, name.len ? pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(base), PEL_FMT(name)) : base);

@@ -40,6 +40,9 @@ REAL(atan, atan(x), 1)
 REAL(sinh, sinh(x), 1)
 REAL(cosh, cosh(x), 1)
 REAL(tanh, tanh(x), 1)
+REAL(asinh, asinh(x), 1)
+REAL(acosh, acosh(x), x >= 1)
+REAL(atanh, atanh(x), fabs(x) < 1)
 REAL(erf, erf(x), 1)
 REAL(erfc, erfc(x), 1)
 REAL(gamma, tgamma(x), 1)
@@ -88,13 +91,34 @@ static pel_val to_whole(pel_vm *vm, pel_val v, const char *name, pel_val special
     double d;
     return pel_to_double(vm, v, &d) ? pel_int_from_double(vm, round(d)) : NULL;
 }
-METHOD(math_floor) { IGNORE(); return to_whole(vm, args[0], "floor", vm->names.s_floor, floor); }
-METHOD(math_ceil) { IGNORE(); return to_whole(vm, args[0], "ceil", vm->names.s_ceil, ceil); }
-METHOD(math_trunc) { IGNORE(); return to_whole(vm, args[0], "trunc", vm->names.s_trunc, trunc); }
+METHOD(math_floor) {
+    IGNORE();
+    return to_whole(vm, args[0], "floor", vm->names.s_floor, floor);
+}
+METHOD(math_ceil) {
+    IGNORE();
+    return to_whole(vm, args[0], "ceil", vm->names.s_ceil, ceil);
+}
+METHOD(math_trunc) {
+    IGNORE();
+    return to_whole(vm, args[0], "trunc", vm->names.s_trunc, trunc);
+}
 
-METHOD(math_isnan) { IGNORE(); double x; return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isnan(x)) : NULL; }
-METHOD(math_isinf) { IGNORE(); double x; return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isinf(x)) : NULL; }
-METHOD(math_isfinite) { IGNORE(); double x; return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isfinite(x)) : NULL; }
+METHOD(math_isnan) {
+    IGNORE();
+    double x;
+    return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isnan(x)) : NULL;
+}
+METHOD(math_isinf) {
+    IGNORE();
+    double x;
+    return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isinf(x)) : NULL;
+}
+METHOD(math_isfinite) {
+    IGNORE();
+    double x;
+    return pel_to_double(vm, args[0], &x) ? pel_bool_of(vm, isfinite(x)) : NULL;
+}
 METHOD(math_isclose) {
     pel_val p[4];
     if (!pel_args(vm, "isclose", "a,b,rel_tol,abs_tol", args, n, kw, 2, p)) return NULL;
@@ -130,8 +154,14 @@ static pel_val fold_ints(pel_vm *vm, const char *name, pel_val *args, uint32_t n
     }
     return lcm && pel_int_sign(total) < 0 ? pel_int_negate(vm, total) : total;
 }
-METHOD(math_gcd) { (void)kw; return fold_ints(vm, "gcd", args, n, false); }
-METHOD(math_lcm) { (void)kw; return fold_ints(vm, "lcm", args, n, true); }
+METHOD(math_gcd) {
+    (void)kw;
+    return fold_ints(vm, "gcd", args, n, false);
+}
+METHOD(math_lcm) {
+    (void)kw;
+    return fold_ints(vm, "lcm", args, n, true);
+}
 
 METHOD(math_prod) {
     pel_val p[2];
@@ -227,15 +257,59 @@ METHOD(math_ldexp) {
 pel_val pel_native_math(pel_vm *vm) {
     static const pel_native_row rows[] = {
 #define ROW(name) { #name, math_##name, 1, 1 }
-        ROW(sqrt), ROW(exp), ROW(expm1), ROW(log2), ROW(log10), ROW(log1p), ROW(sin), ROW(cos), ROW(tan), ROW(asin), ROW(acos),
-        ROW(atan), ROW(sinh), ROW(cosh), ROW(tanh), ROW(erf), ROW(erfc), ROW(gamma), ROW(lgamma), ROW(fabs), ROW(degrees),
-        ROW(radians), ROW(cbrt), ROW(exp2), ROW(floor), ROW(ceil), ROW(trunc), ROW(isnan), ROW(isinf), ROW(isfinite),
-        ROW(isqrt), ROW(factorial), ROW(fsum), ROW(modf), ROW(frexp),
+        ROW(sqrt),
+        ROW(exp),
+        ROW(expm1),
+        ROW(log2),
+        ROW(log10),
+        ROW(log1p),
+        ROW(sin),
+        ROW(cos),
+        ROW(tan),
+        ROW(asin),
+        ROW(acos),
+        ROW(atan),
+        ROW(sinh),
+        ROW(cosh),
+        ROW(tanh),
+        ROW(asinh),
+        ROW(acosh),
+        ROW(atanh),
+        ROW(erf),
+        ROW(erfc),
+        ROW(gamma),
+        ROW(lgamma),
+        ROW(fabs),
+        ROW(degrees),
+        ROW(radians),
+        ROW(cbrt),
+        ROW(exp2),
+        ROW(floor),
+        ROW(ceil),
+        ROW(trunc),
+        ROW(isnan),
+        ROW(isinf),
+        ROW(isfinite),
+        ROW(isqrt),
+        ROW(factorial),
+        ROW(fsum),
+        ROW(modf),
+        ROW(frexp),
 #undef ROW
-        { "pow", math_pow, 2, 2 }, { "atan2", math_atan2, 2, 2 }, { "fmod", math_fmod, 2, 2 }, { "copysign", math_copysign, 2, 2 },
-        { "remainder", math_remainder, 2, 2 }, { "nextafter", math_nextafter, 2, 2 }, { "log", math_log, 1, 2 },
-        { "isclose", math_isclose, 2, 2, true }, { "gcd", math_gcd, 0, -1 }, { "lcm", math_lcm, 0, -1 },
-        { "prod", math_prod, 1, 1, true }, { "comb", math_comb, 2, 2 }, { "hypot", math_hypot, 0, -1 }, { "ldexp", math_ldexp, 2, 2 },
+        { "pow", math_pow, 2, 2 },
+        { "atan2", math_atan2, 2, 2 },
+        { "fmod", math_fmod, 2, 2 },
+        { "copysign", math_copysign, 2, 2 },
+        { "remainder", math_remainder, 2, 2 },
+        { "nextafter", math_nextafter, 2, 2 },
+        { "log", math_log, 1, 2 },
+        { "isclose", math_isclose, 2, 2, true },
+        { "gcd", math_gcd, 0, -1 },
+        { "lcm", math_lcm, 0, -1 },
+        { "prod", math_prod, 1, 1, true },
+        { "comb", math_comb, 2, 2 },
+        { "hypot", math_hypot, 0, -1 },
+        { "ldexp", math_ldexp, 2, 2 },
         { NULL },
     };
     pel_val module = pel_new_module(vm, pel_interned_c(vm, "math"));

@@ -4,7 +4,9 @@
 #define METHOD(name) static pel_val name(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw)
 #define IGNORE() (void)n, (void)kw
 
-static pel_str text_or(pel_val v, const char *fallback) { return v && pel_is_str(v) ? pel_text_of(v) : pel_str_of(fallback); }
+static pel_str text_or(pel_val v, const char *fallback) {
+    return v && pel_is_str(v) ? pel_text_of(v) : pel_str_of(fallback);
+}
 
 METHOD(p_symbol) {
     pel_val p[2];
@@ -22,7 +24,10 @@ METHOD(p_symbol_module) {
     pel_dict_set_str(vm, vm->modules, name, module);
     return module;
 }
-METHOD(p_is_symbol) { IGNORE(); return pel_bool_of(vm, pel_is_symbol(args[0])); }
+METHOD(p_is_symbol) {
+    IGNORE();
+    return pel_bool_of(vm, pel_is_symbol(args[0]));
+}
 METHOD(p_symbol_text) {
     IGNORE();
     return pel_is_symbol(args[0]) ? pel_new_text(vm, ((pel_symbol *)args[0])->text) : pel_str_val(vm, args[0]);
@@ -49,10 +54,14 @@ METHOD(p_place) {
     pel_here(vm, true, &file, &line);
     return pel_tuple2(vm, pel_new_text(vm, file), pel_int_of(vm, line));
 }
-METHOD(p_type_of) { IGNORE(); return &pel_type_of(vm, args[0])->head; }
+METHOD(p_type_of) {
+    IGNORE();
+    return &pel_type_of(vm, args[0])->head;
+}
 METHOD(p_lookup) {
     (void)kw;
-    if (!pel_is_type(args[0]) || !pel_is_str(args[1])) return pel_raise(vm, vm->types.TypeError, "lookup() needs a type and a name");
+    if (!pel_is_type(args[0]) || !pel_is_str(args[1]))
+        return pel_raise(vm, vm->types.TypeError, "lookup() needs a type and a name");
     pel_val found = pel_lookup(vm, pel_as_type(args[0]), pel_intern_val(vm, args[1]));
     return found ? found : n > 2 ? args[2] : vm->none;
 }
@@ -89,12 +98,19 @@ METHOD(p_read_bytes) {
 static int kind_of(pel_vm *vm, pel_val path) {
     return pel_is_str(path) && vm->files.kind ? (int)vm->files.kind(vm->files.arg, pel_text_of(path)) : PEL_NOTHING;
 }
-METHOD(p_is_file) { IGNORE(); return pel_bool_of(vm, kind_of(vm, args[0]) == PEL_FILE); }
-METHOD(p_is_dir) { IGNORE(); return pel_bool_of(vm, kind_of(vm, args[0]) == PEL_FOLDER); }
+METHOD(p_is_file) {
+    IGNORE();
+    return pel_bool_of(vm, kind_of(vm, args[0]) == PEL_FILE);
+}
+METHOD(p_is_dir) {
+    IGNORE();
+    return pel_bool_of(vm, kind_of(vm, args[0]) == PEL_FOLDER);
+}
 METHOD(p_list_dir) {
     IGNORE();
     pel_str names;
-    if (!pel_is_str(args[0]) || !vm->files.list || !vm->files.list(vm->files.arg, pel_text_of(args[0]), &names)) return not_found(vm, args[0]);
+    if (!pel_is_str(args[0]) || !vm->files.list || !vm->files.list(vm->files.arg, pel_text_of(args[0]), &names))
+        return not_found(vm, args[0]);
     pel_val list = pel_list_of(vm, NULL, 0);
     while (names.len) {
         const char *end = memchr(names.ptr, '\n', names.len);
@@ -137,7 +153,8 @@ METHOD(p_source_place) {
     uint32_t first, last;
     pel_codeobj *code = code_of(args[0], &first, &last);
     if (!code) return vm->none;
-    return pel_tuple_of(vm, (pel_val[]){ pel_new_text(vm, code->file), pel_int_of(vm, first), pel_int_of(vm, last) }, 3);
+    return pel_tuple_of(vm, (pel_val[]){ pel_new_text(vm, code->file), pel_int_of(vm, first), pel_int_of(vm, last) },
+                        3);
 }
 
 /* ---- modules ---- */
@@ -153,7 +170,8 @@ METHOD(p_import_module) {
         name = pel_str_from(name, 1);
     }
     if (!level) return pel_import(vm, name);
-    if (!p[1] || !pel_is_str(p[1])) return pel_raise(vm, vm->types.TypeError, "the 'package' argument is required to perform a relative import");
+    if (!p[1] || !pel_is_str(p[1]))
+        return pel_raise(vm, vm->types.TypeError, "the 'package' argument is required to perform a relative import");
     pel_dict *globals = pel_dict_at(pel_new_dict(vm));
     pel_dict_set_str(vm, globals, vm->names.s_package, p[1]);
     return pel_import_relative(vm, globals, name, level);
@@ -166,25 +184,54 @@ METHOD(p_find_module) {
     if (!pel_find_module(vm, pel_text_of(args[0]), &path, &is_package)) return vm->raised ? NULL : vm->none;
     return pel_tuple2(vm, pel_new_text(vm, path), pel_bool_of(vm, is_package));
 }
-METHOD(p_new_module) { IGNORE(); return pel_new_module(vm, args[0]); }
+METHOD(p_new_module) {
+    IGNORE();
+    return pel_new_module(vm, args[0]);
+}
 METHOD(p_make_function) { return pel_call(vm, &vm->types.function->head, args, n, kw); }
-METHOD(p_make_method) { IGNORE(); return pel_new_method(vm, args[0], args[1]); }
-METHOD(p_make_cell) { IGNORE(); return pel_new_cell(vm, n ? args[0] : NULL); }
+METHOD(p_make_method) {
+    IGNORE();
+    return pel_new_method(vm, args[0], args[1]);
+}
+METHOD(p_make_cell) {
+    IGNORE();
+    return pel_new_cell(vm, n ? args[0] : NULL);
+}
 
 METHOD(p_types) {
     IGNORE();
     (void)args;
-    const struct { const char *name; pel_type *type; } rows[] = {
-        { "function", vm->types.function }, { "method", vm->types.method }, { "builtin", vm->types.native }, { "code", vm->types.code },
-        { "frame", vm->types.frame }, { "generator", vm->types.generator }, { "coroutine", vm->types.coroutine },
-        { "async_generator", vm->types.async_generator }, { "cell", vm->types.cell }, { "module", vm->types.module },
-        { "mappingproxy", vm->types.mappingproxy }, { "NoneType", vm->types.none }, { "NotImplementedType", vm->types.not_implemented },
-        { "ellipsis", vm->types.ellipsis }, { "traceback", vm->types.traceback }, { "dict_keys", vm->types.dict_keys },
-        { "dict_values", vm->types.dict_values }, { "dict_items", vm->types.dict_items }, { "getset", vm->types.getset },
-        { "union", vm->types.union_ }, { "generic_alias", vm->types.alias }, { "symbol", vm->types.symbol }, { "iterator", vm->types.iter },
+    const struct {
+        const char *name;
+        pel_type *type;
+    } rows[] = {
+        { "function", vm->types.function },
+        { "method", vm->types.method },
+        { "builtin", vm->types.native },
+        { "code", vm->types.code },
+        { "frame", vm->types.frame },
+        { "generator", vm->types.generator },
+        { "coroutine", vm->types.coroutine },
+        { "async_generator", vm->types.async_generator },
+        { "cell", vm->types.cell },
+        { "module", vm->types.module },
+        { "mappingproxy", vm->types.mappingproxy },
+        { "NoneType", vm->types.none },
+        { "NotImplementedType", vm->types.not_implemented },
+        { "ellipsis", vm->types.ellipsis },
+        { "traceback", vm->types.traceback },
+        { "dict_keys", vm->types.dict_keys },
+        { "dict_values", vm->types.dict_values },
+        { "dict_items", vm->types.dict_items },
+        { "getset", vm->types.getset },
+        { "union", vm->types.union_ },
+        { "generic_alias", vm->types.alias },
+        { "symbol", vm->types.symbol },
+        { "iterator", vm->types.iter },
     };
     pel_val dict = pel_new_dict(vm);
-    for (size_t i = 0; i < PEL_COUNT(rows); i++) pel_dict_set_c(vm, pel_dict_at(dict), rows[i].name, &rows[i].type->head);
+    for (size_t i = 0; i < PEL_COUNT(rows); i++)
+        pel_dict_set_c(vm, pel_dict_at(dict), rows[i].name, &rows[i].type->head);
     return dict;
 }
 
@@ -192,34 +239,65 @@ METHOD(p_regex) {
     IGNORE();
     int64_t flags = 0;
     if (n > 1 && !pel_index(vm, args[1], &flags)) return NULL;
-    if (!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES)) return pel_raise(vm, vm->types.TypeError, "first argument must be string or compiled pattern");
+    if (!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES))
+        return pel_raise(vm, vm->types.TypeError, "first argument must be string or compiled pattern");
     return pel_regex_compile(vm, args[0], flags);
 }
 METHOD(p_json_loads) {
     IGNORE();
-    if (!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES)) return pel_raise(vm, vm->types.TypeError, "the JSON object must be str, bytes or bytearray");
+    if (!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES))
+        return pel_raise(vm, vm->types.TypeError, "the JSON object must be str, bytes or bytearray");
     return pel_json_value(vm, pel_text_of(args[0]));
 }
 METHOD(p_hash_text) {
     IGNORE();
-    if (!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES)) return pel_raise(vm, vm->types.TypeError, "hash_text() needs text");
+    if (!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES))
+        return pel_raise(vm, vm->types.TypeError, "hash_text() needs text");
     return pel_hash_text(vm, pel_text_of(args[0]), text_or(args[1], "sha256"));
 }
-METHOD(p_float_format) { IGNORE(); return pel_format_val(vm, args[0], text_or(args[1], "")); }
-METHOD(p_steps) { IGNORE(); (void)args; return pel_int_of(vm, (int64_t)vm->steps); }
+METHOD(p_float_format) {
+    IGNORE();
+    return pel_format_val(vm, args[0], text_or(args[1], ""));
+}
+METHOD(p_steps) {
+    IGNORE();
+    (void)args;
+    return pel_int_of(vm, (int64_t)vm->steps);
+}
 
 pel_val pel_native_pellucid(pel_vm *vm) {
     static const pel_native_row rows[] = {
-        { "symbol", p_symbol, 1, 2, true }, { "symbol_module", p_symbol_module, 1, 1 }, { "is_symbol", p_is_symbol, 1, 1 },
-        { "symbol_text", p_symbol_text, 1, 1 }, { "unknown", p_unknown, 1, 2, true }, { "note_error", p_note_error, 1, 2, true },
-        { "place", p_place, 0, 0 }, { "type_of", p_type_of, 1, 1 }, { "lookup", p_lookup, 2, 3 }, { "get_dict", p_get_dict, 1, 1 },
-        { "object_setattr", p_object_setattr, 3, 3 }, { "read_text", p_read_text, 1, 1 }, { "read_bytes", p_read_bytes, 1, 1 },
-        { "is_file", p_is_file, 1, 1 }, { "is_dir", p_is_dir, 1, 1 }, { "list_dir", p_list_dir, 1, 1 },
-        { "source_of", p_source_of, 1, 1 }, { "source_place", p_source_place, 1, 1 }, { "import_module", p_import_module, 1, 2, true },
-        { "find_module", p_find_module, 1, 1 }, { "new_module", p_new_module, 1, 1 }, { "make_function", p_make_function, 2, 5, true },
-        { "make_method", p_make_method, 2, 2 }, { "make_cell", p_make_cell, 0, 1 }, { "types", p_types, 0, 0 },
-        { "regex", p_regex, 1, 2 }, { "json_loads", p_json_loads, 1, 1 }, { "hash_text", p_hash_text, 2, 2 },
-        { "float_format", p_float_format, 2, 2 }, { "steps", p_steps, 0, 0 }, { NULL },
+        { "symbol", p_symbol, 1, 2, true },
+        { "symbol_module", p_symbol_module, 1, 1 },
+        { "is_symbol", p_is_symbol, 1, 1 },
+        { "symbol_text", p_symbol_text, 1, 1 },
+        { "unknown", p_unknown, 1, 2, true },
+        { "note_error", p_note_error, 1, 2, true },
+        { "place", p_place, 0, 0 },
+        { "type_of", p_type_of, 1, 1 },
+        { "lookup", p_lookup, 2, 3 },
+        { "get_dict", p_get_dict, 1, 1 },
+        { "object_setattr", p_object_setattr, 3, 3 },
+        { "read_text", p_read_text, 1, 1 },
+        { "read_bytes", p_read_bytes, 1, 1 },
+        { "is_file", p_is_file, 1, 1 },
+        { "is_dir", p_is_dir, 1, 1 },
+        { "list_dir", p_list_dir, 1, 1 },
+        { "source_of", p_source_of, 1, 1 },
+        { "source_place", p_source_place, 1, 1 },
+        { "import_module", p_import_module, 1, 2, true },
+        { "find_module", p_find_module, 1, 1 },
+        { "new_module", p_new_module, 1, 1 },
+        { "make_function", p_make_function, 2, 5, true },
+        { "make_method", p_make_method, 2, 2 },
+        { "make_cell", p_make_cell, 0, 1 },
+        { "types", p_types, 0, 0 },
+        { "regex", p_regex, 1, 2 },
+        { "json_loads", p_json_loads, 1, 1 },
+        { "hash_text", p_hash_text, 2, 2 },
+        { "float_format", p_float_format, 2, 2 },
+        { "steps", p_steps, 0, 0 },
+        { NULL },
     };
     pel_val module = pel_new_module(vm, pel_interned_c(vm, "_pellucid"));
     pel_add_functions(vm, module->attrs, rows);

@@ -26,7 +26,8 @@ METHOD(sys_exception) {
 }
 METHOD(sys_intern) {
     IGNORE();
-    return pel_is_str(args[0]) ? pel_intern_val(vm, args[0]) : pel_raise(vm, vm->types.TypeError, "intern() argument must be str");
+    return pel_is_str(args[0]) ? pel_intern_val(vm, args[0])
+                               : pel_raise(vm, vm->types.TypeError, "intern() argument must be str");
 }
 METHOD(sys_recursion) {
     IGNORE();
@@ -71,18 +72,31 @@ static pel_val named_tuple(pel_vm *vm, const char *name, const char *const *fiel
 
 pel_val pel_native_sys(pel_vm *vm) {
     static const pel_native_row rows[] = {
-        { "_getframe", sys_getframe, 0, 1 }, { "exc_info", sys_exc_info, 0, 0 }, { "exception", sys_exception, 0, 0 },
-        { "intern", sys_intern, 1, 1 }, { "getrecursionlimit", sys_recursion, 0, 0 }, { "setrecursionlimit", sys_none, 1, 1 },
-        { "getsizeof", sys_size, 1, 2 }, { "exit", sys_exit, 0, 1 }, { "getdefaultencoding", sys_utf8, 0, 0 },
-        { "getfilesystemencoding", sys_utf8, 0, 0 }, { "settrace", sys_none, 1, 1 }, { "gettrace", sys_none, 0, 0 },
-        { "is_finalizing", sys_finalizing, 0, 0 }, { "audit", sys_none, 0, -1 }, { "getrefcount", sys_size, 1, 1 },
-        { "setprofile", sys_none, 1, 1 }, { "getprofile", sys_none, 0, 0 }, { NULL },
+        { "_getframe", sys_getframe, 0, 1 },
+        { "exc_info", sys_exc_info, 0, 0 },
+        { "exception", sys_exception, 0, 0 },
+        { "intern", sys_intern, 1, 1 },
+        { "getrecursionlimit", sys_recursion, 0, 0 },
+        { "setrecursionlimit", sys_none, 1, 1 },
+        { "getsizeof", sys_size, 1, 2 },
+        { "exit", sys_exit, 0, 1 },
+        { "getdefaultencoding", sys_utf8, 0, 0 },
+        { "getfilesystemencoding", sys_utf8, 0, 0 },
+        { "settrace", sys_none, 1, 1 },
+        { "gettrace", sys_none, 0, 0 },
+        { "is_finalizing", sys_finalizing, 0, 0 },
+        { "audit", sys_none, 0, -1 },
+        { "getrefcount", sys_size, 1, 1 },
+        { "setprofile", sys_none, 1, 1 },
+        { "getprofile", sys_none, 0, 0 },
+        { NULL },
     };
     pel_val module = pel_new_module(vm, pel_interned_c(vm, "sys"));
     pel_dict *d = module->attrs;
     pel_add_functions(vm, d, rows);
     static const char *const version_fields[] = { "major", "minor", "micro", "releaselevel", "serial" };
-    pel_val version[] = { pel_from_small(3), pel_from_small(11), pel_from_small(7), pel_interned_c(vm, "final"), pel_from_small(0) };
+    pel_val version[] = { pel_from_small(3), pel_from_small(11), pel_from_small(7), pel_interned_c(vm, "final"),
+                          pel_from_small(0) };
     pel_val info = named_tuple(vm, "version_info", version_fields, version, 5);
     pel_dict_set_c(vm, d, "version_info", info);
     pel_dict_set_c(vm, d, "hexversion", pel_int_of(vm, 0x030B07F0));
@@ -99,15 +113,21 @@ pel_val pel_native_sys(pel_vm *vm) {
     pel_dict_set_c(vm, d, "byteorder", pel_interned_c(vm, "little"));
     pel_dict_set_c(vm, d, "maxsize", pel_int_of(vm, INT64_MAX));
     pel_dict_set_c(vm, d, "maxunicode", pel_int_of(vm, 0x10FFFF));
-    const char *const empty[] = { "executable", "prefix", "base_prefix", "exec_prefix", "base_exec_prefix", "platlibdir", "pycache_prefix", "copyright" };
+    const char *const empty[] = { "executable",       "prefix",     "base_prefix",    "exec_prefix",
+                                  "base_exec_prefix", "platlibdir", "pycache_prefix", "copyright" };
     for (size_t i = 0; i < PEL_COUNT(empty); i++) pel_dict_set_c(vm, d, empty[i], vm->empty_str);
     pel_dict_set_c(vm, d, "dont_write_bytecode", vm->true_);
     pel_dict_set_c(vm, d, "stdlib_module_names", pel_new_set(vm, vm->types.frozenset));
     static const char *const float_fields[] = { "max", "min", "epsilon", "dig", "mant_dig", "max_exp", "min_exp" };
-    pel_val floats[] = { pel_float_of(vm, DBL_MAX), pel_float_of(vm, DBL_MIN), pel_float_of(vm, DBL_EPSILON), pel_from_small(DBL_DIG),
-                         pel_from_small(DBL_MANT_DIG), pel_from_small(DBL_MAX_EXP), pel_from_small(DBL_MIN_EXP) };
+    pel_val floats[] = { pel_float_of(vm, DBL_MAX),  pel_float_of(vm, DBL_MIN),    pel_float_of(vm, DBL_EPSILON),
+                         pel_from_small(DBL_DIG),    pel_from_small(DBL_MANT_DIG), pel_from_small(DBL_MAX_EXP),
+                         pel_from_small(DBL_MIN_EXP) };
     pel_dict_set_c(vm, d, "float_info", named_tuple(vm, "float_info", float_fields, floats, 7));
-    static const char *const flag_fields[] = { "debug", "optimize", "interactive", "verbose", "no_site", "dev_mode", "utf8_mode", "isolated", "ignore_environment", "no_user_site", "bytes_warning", "quiet", "safe_path", "inspect", "dont_write_bytecode", "hash_randomization" };
+    static const char *const flag_fields[] = {
+        "debug",     "optimize", "interactive",         "verbose",           "no_site",       "dev_mode",
+        "utf8_mode", "isolated", "ignore_environment",  "no_user_site",      "bytes_warning", "quiet",
+        "safe_path", "inspect",  "dont_write_bytecode", "hash_randomization"
+    };
     pel_val flags[16];
     for (int i = 0; i < 16; i++) flags[i] = pel_from_small(0);
     pel_dict_set_c(vm, d, "flags", named_tuple(vm, "flags", flag_fields, flags, 16));
@@ -117,7 +137,11 @@ pel_val pel_native_sys(pel_vm *vm) {
     pel_dict_set_c(vm, implementation->attrs, "version", info);
     pel_dict_set_c(vm, implementation->attrs, "cache_tag", pel_interned_c(vm, "cpython-311"));
     pel_dict_set_c(vm, d, "implementation", implementation);
-    static const pel_native_row stream[] = { { "write", sys_none, 1, 1 }, { "flush", sys_none, 0, 0 }, { "isatty", pel_false_native, 0, 0 }, { "close", sys_none, 0, 0 }, { NULL } };
+    static const pel_native_row stream[] = { { "write", sys_none, 1, 1 },
+                                             { "flush", sys_none, 0, 0 },
+                                             { "isatty", pel_false_native, 0, 0 },
+                                             { "close", sys_none, 0, 0 },
+                                             { NULL } };
     const char *const streams[] = { "stdout", "stderr", "stdin", "__stdout__", "__stderr__", "__stdin__" };
     for (size_t i = 0; i < PEL_COUNT(streams); i++) {
         pel_val bag = pel_new_module(vm, pel_interned_c(vm, streams[i]));

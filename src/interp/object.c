@@ -33,7 +33,8 @@ static bool is_data_descriptor(pel_vm *vm, pel_val found) {
     case PEL_L_OBJECT:
     case PEL_L_DICT:
     case PEL_L_LIST:
-        return !found->type->is_native && (pel_lookup(vm, found->type, vm->names.s_set) || pel_lookup(vm, found->type, vm->names.s_delete));
+        return !found->type->is_native &&
+               (pel_lookup(vm, found->type, vm->names.s_set) || pel_lookup(vm, found->type, vm->names.s_delete));
     default: return false;
     }
 }
@@ -59,7 +60,8 @@ pel_val pel_bind(pel_vm *vm, pel_val found, pel_val self, pel_type *type) {
         }
         if (!self) return found;
         if (!property->get || property->get == vm->none)
-            return pel_raise(vm, vm->types.AttributeError, "property of '%s' object has no getter", pel_type_text(vm, self));
+            return pel_raise(vm, vm->types.AttributeError, "property of '%s' object has no getter",
+                             pel_type_text(vm, self));
         return pel_call1(vm, property->get, self);
     }
     case PEL_L_GETSET: return self ? ((pel_getset *)found)->get(vm, self) : found;
@@ -95,8 +97,8 @@ static pel_val type_getattr(pel_vm *vm, pel_type *self, pel_val name, bool raise
     if (found) return pel_bind(vm, found, NULL, self);
     if (of_meta) return pel_bind(vm, of_meta, &self->head, meta);
     if (raise)
-        pel_raise(vm, vm->types.AttributeError, "type object '%s' has no attribute '%s'", pel_string_at(self->name)->text,
-                  pel_string_at(name)->text);
+        pel_raise(vm, vm->types.AttributeError, "type object '%s' has no attribute '%s'",
+                  pel_string_at(self->name)->text, pel_string_at(name)->text);
     return NULL;
 }
 
@@ -252,8 +254,8 @@ static void refresh_hints(pel_vm *vm, pel_type *type, uint32_t depth) {
 static bool type_setattr(pel_vm *vm, pel_type *self, pel_val name, pel_val value) {
     if (self->is_native && pel_text_of(name).len) {
         /* Libraries hang attributes on builtins only by mistake; types of ours are shared by nobody else. */
-        pel_raise(vm, vm->types.TypeError, "cannot set '%s' attribute of immutable type '%s'", pel_string_at(name)->text,
-                  pel_string_at(self->name)->text);
+        pel_raise(vm, vm->types.TypeError, "cannot set '%s' attribute of immutable type '%s'",
+                  pel_string_at(name)->text, pel_string_at(self->name)->text);
         return false;
     }
     pel_val of_meta = pel_lookup(vm, self->head.type, name);
@@ -268,8 +270,8 @@ static bool type_setattr(pel_vm *vm, pel_type *self, pel_val name, pel_val value
     if (value) {
         pel_dict_set_str(vm, attrs, name, value);
     } else if (!pel_dict_del_str(vm, attrs, name)) {
-        pel_raise(vm, vm->types.AttributeError, "type object '%s' has no attribute '%s'", pel_string_at(self->name)->text,
-                  pel_string_at(name)->text);
+        pel_raise(vm, vm->types.AttributeError, "type object '%s' has no attribute '%s'",
+                  pel_string_at(self->name)->text, pel_string_at(name)->text);
         return false;
     }
     if (pel_str_starts(pel_text_of(name), PEL_STR("__"))) refresh_hints(vm, self, 0);
@@ -317,8 +319,8 @@ bool pel_generic_setattr(pel_vm *vm, pel_val v, pel_val name, pel_val value) {
     }
     pel_layout layout = type->layout;
     bool has_dict = !pel_is_small(v) && (!type->is_native || layout == PEL_L_FUNCTION || layout == PEL_L_MODULE ||
-                                         layout == PEL_L_EXCEPTION || layout == PEL_L_SYMBOL || layout == PEL_L_NATIVE ||
-                                         layout == PEL_L_WRAPPER || layout == PEL_L_PROPERTY);
+                                         layout == PEL_L_EXCEPTION || layout == PEL_L_SYMBOL ||
+                                         layout == PEL_L_NATIVE || layout == PEL_L_WRAPPER || layout == PEL_L_PROPERTY);
     if (!has_dict || type == vm->types.object) {
         no_attribute(vm, v, name);
         return false;

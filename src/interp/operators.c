@@ -136,7 +136,8 @@ bool pel_to_double(pel_vm *vm, pel_val v, double *out) {
     }
     pel_val result = pel_call_special(vm, v, vm->names.s_float, NULL, 0);
     if (!result && !vm->raised) result = pel_call_special(vm, v, vm->names.s_index, NULL, 0);
-    if (result && (pel_is_float(result) || pel_is_int(result) || pel_is_symbol(result))) return pel_to_double(vm, result, out);
+    if (result && (pel_is_float(result) || pel_is_int(result) || pel_is_symbol(result)))
+        return pel_to_double(vm, result, out);
     if (!vm->raised) pel_raise(vm, vm->types.TypeError, "must be real number, not %s", pel_type_text(vm, v));
     return false;
 }
@@ -253,7 +254,8 @@ static pel_val concatenate(pel_vm *vm, pel_val a, pel_val b) {
 static pel_val set_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
     pel_dict *x = pel_is(a, PEL_L_VIEW) ? ((pel_dict_view *)a)->dict : pel_dict_at(a);
     pel_dict *y = pel_is(b, PEL_L_VIEW) ? ((pel_dict_view *)b)->dict : pel_dict_at(b);
-    pel_type *type = pel_is_set(a) && pel_is_subtype(a->type, vm->types.frozenset) ? vm->types.frozenset : vm->types.set;
+    pel_type *type =
+        pel_is_set(a) && pel_is_subtype(a->type, vm->types.frozenset) ? vm->types.frozenset : vm->types.set;
     pel_val made = pel_new_set(vm, type);
     for (int side = 0; side < 2; side++) {
         pel_dict *from = side ? y : x, *other = side ? x : y;
@@ -276,9 +278,7 @@ static bool is_set_like(pel_vm *vm, pel_val v) {
 static bool is_number(pel_val v) { return pel_is_int(v) || pel_is_float(v); }
 
 /* Types and None: X | Y makes a union. */
-static bool is_union_part(pel_vm *vm, pel_val v) {
-    return pel_is_type(v) || v == vm->none || pel_is(v, PEL_L_ALIAS);
-}
+static bool is_union_part(pel_vm *vm, pel_val v) { return pel_is_type(v) || v == vm->none || pel_is(v, PEL_L_ALIAS); }
 
 static pel_val make_union(pel_vm *vm, pel_val a, pel_val b) {
     pel_val list = pel_list_of(vm, NULL, 0), both[] = { a, b };
@@ -438,8 +438,8 @@ pel_val pel_unary(pel_vm *vm, pel_UNARYOP op, pel_val a) {
         return pel_complex_of(vm, -((pel_float *)a)->value, -((pel_float *)a)->imag);
     if (pel_is_symbol(a)) {
         pel_symbol *s = (pel_symbol *)a;
-        return pel_symbol_of(vm, pel_format(vm->ctx, s->level ? "%s(%.*s)" : "%s%.*s", pel_unaryop_text(op), PEL_FMT(s->text)),
-                             s->why);
+        return pel_symbol_of(
+            vm, pel_format(vm->ctx, s->level ? "%s(%.*s)" : "%s%.*s", pel_unaryop_text(op), PEL_FMT(s->text)), s->why);
     }
     return pel_raise(vm, vm->types.TypeError, "bad operand type for unary %s: '%s'", pel_unaryop_text(op),
                      pel_type_text(vm, a));
@@ -500,7 +500,8 @@ static int native_equal(pel_vm *vm, pel_val a, pel_val b) {
     uint32_t differs;
     switch (layout) {
     case PEL_L_STR:
-    case PEL_L_BYTES: return pel_string_at(a)->hash == pel_string_at(b)->hash && pel_str_eq(pel_text_of(a), pel_text_of(b));
+    case PEL_L_BYTES:
+        return pel_string_at(a)->hash == pel_string_at(b)->hash && pel_str_eq(pel_text_of(a), pel_text_of(b));
     case PEL_L_TUPLE:
     case PEL_L_LIST: return compare_items(vm, a, b, &differs);
     case PEL_L_DICT: return equal_dicts(vm, pel_dict_at(a), pel_dict_at(b), true);
@@ -529,7 +530,8 @@ static int native_equal(pel_vm *vm, pel_val a, pel_val b) {
 }
 
 static pel_val compare_name(pel_vm *vm, pel_CMPOP op) {
-    const pel_val names[] = { vm->names.s_eq, vm->names.s_ne, vm->names.s_lt, vm->names.s_le, vm->names.s_gt, vm->names.s_ge };
+    const pel_val names[] = { vm->names.s_eq, vm->names.s_ne, vm->names.s_lt,
+                              vm->names.s_le, vm->names.s_gt, vm->names.s_ge };
     return names[op];
 }
 
@@ -602,7 +604,8 @@ static pel_val rich_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     }
     if (pel_is_symbol(a) || pel_is_symbol(b)) {
         if (a == b && (op == PEL_Eq || op == PEL_LtE || op == PEL_GtE)) return vm->true_;
-        if (op <= PEL_NotEq && (a == vm->none || b == vm->none)) return pel_symbol_binary(vm, op == PEL_Eq ? "is" : "is not", a, b);
+        if (op <= PEL_NotEq && (a == vm->none || b == vm->none))
+            return pel_symbol_binary(vm, op == PEL_Eq ? "is" : "is not", a, b);
         return pel_symbol_binary(vm, pel_cmpop_text(op), a, b);
     }
     if (op == PEL_Eq || op == PEL_NotEq) {

@@ -52,7 +52,8 @@ static int64_t to_characters(const pel_string *s, int64_t byte) {
 static pel_val match(pel_vm *vm, pel_val *args, uint32_t n, pel_regex_mode mode) {
     pel_regex_object *self = (pel_regex_object *)args[0];
     if (!pel_is_str(args[1]) && !pel_is(args[1], PEL_L_BYTES))
-        return pel_raise(vm, vm->types.TypeError, "expected string or bytes-like object, got '%s'", pel_type_text(vm, args[1]));
+        return pel_raise(vm, vm->types.TypeError, "expected string or bytes-like object, got '%s'",
+                         pel_type_text(vm, args[1]));
     pel_string *s = pel_string_at(args[1]);
     int64_t start = 0, end = s->chars;
     if (n > 2 && !pel_index(vm, args[2], &start)) return NULL;
@@ -101,9 +102,10 @@ static pel_val get_flags(pel_vm *vm, pel_val self) {
 }
 
 void pel_init_regex(pel_vm *vm) {
-    static const pel_native_row rows[] = {
-        { "search", regex_search, 2, 4 }, { "match", regex_match, 2, 4 }, { "fullmatch", regex_fullmatch, 2, 4 }, { NULL }
-    };
+    static const pel_native_row rows[] = { { "search", regex_search, 2, 4 },
+                                           { "match", regex_match, 2, 4 },
+                                           { "fullmatch", regex_fullmatch, 2, 4 },
+                                           { NULL } };
     pel_add_methods(vm, vm->types.regex, rows);
     pel_add_getset(vm, vm->types.regex, "groups", get_groups, NULL);
     pel_add_getset(vm, vm->types.regex, "groupindex", get_groupindex, NULL);

@@ -12,8 +12,9 @@ uint32_t pel_frame_line(const pel_frame *frame) {
 
 static pel_val unbound(pel_vm *vm, pel_val name, bool is_free) {
     return pel_raise(vm, is_free ? vm->types.NameError : vm->types.UnboundLocalError,
-                     is_free ? "cannot access free variable '%s' where it is not associated with a value in enclosing scope"
-                             : "cannot access local variable '%s' where it is not associated with a value",
+                     is_free
+                         ? "cannot access free variable '%s' where it is not associated with a value in enclosing scope"
+                         : "cannot access local variable '%s' where it is not associated with a value",
                      pel_string_at(name)->text);
 }
 
@@ -52,10 +53,11 @@ static void add_trace(pel_vm *vm, const pel_frame *f) {
 /* A method call without making a method: finds the function on the type. */
 static bool load_method(pel_vm *vm, pel_val v, pel_val name, pel_val *func, pel_val *self) {
     pel_type *type = pel_type_of(vm, v);
-    if (!type->has_getattr && type->layout != PEL_L_TYPE && type->layout != PEL_L_MODULE && type->layout != PEL_L_SUPER &&
-        type->layout != PEL_L_SYMBOL) {
+    if (!type->has_getattr && type->layout != PEL_L_TYPE && type->layout != PEL_L_MODULE &&
+        type->layout != PEL_L_SUPER && type->layout != PEL_L_SYMBOL) {
         pel_val found = pel_lookup(vm, type, name);
-        if (found && (pel_is(found, PEL_L_FUNCTION) || (pel_is(found, PEL_L_NATIVE) && ((pel_native *)found)->is_method)) &&
+        if (found &&
+            (pel_is(found, PEL_L_FUNCTION) || (pel_is(found, PEL_L_NATIVE) && ((pel_native *)found)->is_method)) &&
             (pel_is_small(v) || !v->attrs || !pel_dict_get_str(v->attrs, name))) {
             *func = found;
             *self = v;
@@ -133,7 +135,9 @@ static outcome start_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n,
             pel_val *all = n < 16 ? room : pel_new_array(vm->ctx, n + 1, pel_val);
             all[0] = callee;
             if (n) memcpy(all + 1, args, n * sizeof *args);
-            return start_function(vm, (pel_function *)call, all, n + 1, kw);
+            outcome out = start_function(vm, (pel_function *)call, all, n + 1, kw);
+            if (out.frame && vm->on_call && vm->on_call(vm, callee, args, n)) out.frame->watched = callee;
+            return out;
         }
         case PEL_L_METHOD: {
             pel_method *method = (pel_method *)callee;
@@ -328,7 +332,8 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         case PEL_I_DELETE_GLOBAL:
             SAVE();
             if (!pel_dict_del_str(vm, f->globals, code->names[insn.b])) {
-                pel_raise(vm, vm->types.NameError, "name '%s' is not defined", pel_string_at(code->names[insn.b])->text);
+                pel_raise(vm, vm->types.NameError, "name '%s' is not defined",
+                          pel_string_at(code->names[insn.b])->text);
                 FAIL();
             }
             break;
@@ -346,7 +351,8 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         case PEL_I_DELETE_NAME:
             SAVE();
             if (!pel_dict_del_str(vm, f->names ? f->names : f->globals, code->names[insn.b])) {
-                pel_raise(vm, vm->types.NameError, "name '%s' is not defined", pel_string_at(code->names[insn.b])->text);
+                pel_raise(vm, vm->types.NameError, "name '%s' is not defined",
+                          pel_string_at(code->names[insn.b])->text);
                 FAIL();
             }
             break;
@@ -675,6 +681,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
                 }
                 v = done->self;
             }
+            if (done->watched) vm->on_return(vm, done->watched, v);
             vm->handled = done->handled;
             vm->frame = done->back;
             vm->depth--;
@@ -907,6 +914,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             f = done->back;
             bool is_entry = done->is_entry;
             if (done->generator) done->generator->frame = NULL;
+            if (done->watched) vm->on_return(vm, done->watched, NULL);
             pel_free_frame(vm, done);
             if (is_entry) {
                 vm->c_depth--;

@@ -165,9 +165,7 @@ static void walk(walker *w, pel_node *node) {
     case PEL_AsyncFunctionDef: walk_function(w, node); break;
     case PEL_Lambda: walk_lambda(w, node); break;
     case PEL_ClassDef: walk_class(w, node); break;
-    case PEL_ListComp:
-        walk_comprehension(w, node, node->ListComp.elt, NULL, node->ListComp.generators);
-        break;
+    case PEL_ListComp: walk_comprehension(w, node, node->ListComp.elt, NULL, node->ListComp.generators); break;
     case PEL_SetComp: walk_comprehension(w, node, node->SetComp.elt, NULL, node->SetComp.generators); break;
     case PEL_GeneratorExp:
         walk_comprehension(w, node, node->GeneratorExp.elt, NULL, node->GeneratorExp.generators);
@@ -269,7 +267,8 @@ static bool capture(walker *w, pel_scope *scope, pel_name name) {
         } else {
             use(w, outer, name, PEL_USE_CELL);
         }
-        for (pel_scope *between = scope; between != outer; between = between->parent) use(w, between, name, PEL_USE_FREE);
+        for (pel_scope *between = scope; between != outer; between = between->parent)
+            use(w, between, name, PEL_USE_FREE);
         return true;
     }
     return false;

@@ -32,7 +32,8 @@ pel_str pel_symbol_arg(pel_vm *vm, pel_val v) {
     pel_layout layout = pel_type_of(vm, v)->layout;
     if (pel_is_type(v)) return pel_text_of(pel_as_type(v)->name);
     if (layout == PEL_L_FUNCTION) return pel_text_of(((pel_function *)v)->name);
-    if (layout == PEL_L_MODULE && pel_is_str(((pel_module_object *)v)->name)) return pel_text_of(((pel_module_object *)v)->name);
+    if (layout == PEL_L_MODULE && pel_is_str(((pel_module_object *)v)->name))
+        return pel_text_of(((pel_module_object *)v)->name);
     bool is_plain = layout == PEL_L_INT || layout == PEL_L_BOOL || layout == PEL_L_FLOAT || layout == PEL_L_STR ||
                     layout == PEL_L_NONE || layout == PEL_L_TUPLE || layout == PEL_L_LIST || layout == PEL_L_DICT;
     if (!is_plain || !pel_type_of(vm, v)->is_native) return pel_format(vm->ctx, "<%s>", pel_type_text(vm, v));
@@ -84,7 +85,8 @@ pel_val pel_symbol_binary(pel_vm *vm, const char *op, pel_val a, pel_val b) {
 
 /* A symbol that is called with one function or class is a decorator that we don't know: it gives what it got. */
 pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, const pel_kw *kw) {
-    if (n == 1 && !kw && (pel_is(args[0], PEL_L_FUNCTION) || pel_is_type(args[0]) || pel_is(args[0], PEL_L_WRAPPER))) return args[0];
+    if (n == 1 && !kw && (pel_is(args[0], PEL_L_FUNCTION) || pel_is_type(args[0]) || pel_is(args[0], PEL_L_WRAPPER)))
+        return args[0];
     pel_buf text = pel_buf_in(vm->ctx);
     pel_symbol *s = (pel_symbol *)symbol;
     pel_putf(&text, s->level ? "(%.*s)(" : "%.*s(", PEL_FMT(s->text));

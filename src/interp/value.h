@@ -39,14 +39,14 @@ struct pel_type {
     pel_object head; /* head.type is the metaclass, head.attrs the namespace */
     pel_val name, qualname;
     pel_layout layout;
-    bool is_native;      /* its attributes can't be set */
-    bool has_getattr;    /* __getattr__, __getattribute__ or __setattr__ may be found in the MRO; */
-    bool has_setattr;    /* only hints that let the common case skip a search */
+    bool is_native;   /* its attributes can't be set */
+    bool has_getattr; /* __getattr__, __getattribute__ or __setattr__ may be found in the MRO; */
+    bool has_setattr; /* only hints that let the common case skip a search */
     bool has_attribute;
     bool is_final;
-    bool keeps_slots;    /* instances have no __dict__ beyond __slots__; never enforced */
-    pel_type *base;      /* the first in the MRO that gives the layout */
-    pel_val bases, mro;  /* tuples */
+    bool keeps_slots;   /* instances have no __dict__ beyond __slots__; never enforced */
+    pel_type *base;     /* the first in the MRO that gives the layout */
+    pel_val bases, mro; /* tuples */
     PEL_VEC(pel_type *) derived;
     pel_codeobj *made_by; /* body of the class statement */
     uint32_t first_line, last_line;
@@ -116,7 +116,7 @@ typedef struct pel_function {
     pel_codeobj *code;
     pel_dict *globals;
     pel_val name, qualname, doc, module;
-    pel_val defaults;   /* tuple or NULL */
+    pel_val defaults; /* tuple or NULL */
     pel_dict *kwdefaults;
     pel_val *closure;
     pel_val annotations; /* dict, or NULL while they have not been asked for */
@@ -137,8 +137,8 @@ typedef struct pel_native {
     pel_object head;
     pel_native_fn *fn;
     const char *name;
-    pel_type *owner; /* of methods */
-    pel_val bound;   /* data of natives that are made at run time */
+    pel_type *owner;  /* of methods */
+    pel_val bound;    /* data of natives that are made at run time */
     int16_t min, max; /* positional arguments; max < 0: any number */
     bool keywords;
     bool is_method; /* binds to instances */

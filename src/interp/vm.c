@@ -38,7 +38,7 @@ static void make_names(pel_vm *vm) {
 #define X(field) vm->names.s_##field = pel_interned_c(vm, "__" #field "__");
     PEL_DUNDERS(X)
 #undef X
-    static const char *const operators[] = { "add", "sub",    "mul", "matmul", "truediv", "mod", "pow",
+    static const char *const operators[] = { "add",    "sub",    "mul", "matmul", "truediv", "mod",     "pow",
                                              "lshift", "rshift", "or",  "xor",    "and",     "floordiv" };
     static const char *const prefixes[] = { "", "r", "i" };
     for (int i = 0; i < 13; i++)
@@ -87,11 +87,12 @@ pel_vm *pel_vm_new(pel_ctx *ctx) {
     pel_init_functions(vm);
     /* types that have a name for everybody */
     pel_type *named[] = {
-        vm->types.object, vm->types.type, vm->types.int_, vm->types.bool_, vm->types.float_, vm->types.complex, vm->types.str,
-        vm->types.bytes, vm->types.bytearray, vm->types.tuple, vm->types.list, vm->types.dict, vm->types.set,
-        vm->types.frozenset, vm->types.range, vm->types.slice, vm->types.property, vm->types.classmethod,
-        vm->types.staticmethod, vm->types.super, vm->types.enumerate, vm->types.zip, vm->types.map, vm->types.filter,
-        vm->types.reversed, vm->types.memoryview,
+        vm->types.object,     vm->types.type,     vm->types.int_,        vm->types.bool_,        vm->types.float_,
+        vm->types.complex,    vm->types.str,      vm->types.bytes,       vm->types.bytearray,    vm->types.tuple,
+        vm->types.list,       vm->types.dict,     vm->types.set,         vm->types.frozenset,    vm->types.range,
+        vm->types.slice,      vm->types.property, vm->types.classmethod, vm->types.staticmethod, vm->types.super,
+        vm->types.enumerate,  vm->types.zip,      vm->types.map,         vm->types.filter,       vm->types.reversed,
+        vm->types.memoryview,
     };
     for (size_t i = 0; i < PEL_COUNT(named); i++) pel_dict_set_str(vm, vm->builtins, named[i]->name, &named[i]->head);
     vm->types.bool_->is_final = true;

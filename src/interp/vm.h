@@ -129,11 +129,12 @@ struct pel_frame {
     pel_codeobj *code;
     pel_function *function; /* NULL for modules and classes */
     pel_dict *globals;
-    pel_dict *names; /* namespace of a module or class body */
+    pel_dict *names;      /* namespace of a module or class body */
     pel_val names_object; /* the namespace when it is no plain dict (a metaclass's __prepare__) */
     pel_frame *back;
     pel_generator *generator;
     pel_val self;    /* of a constructor: what the call gives instead of the result of __init__ */
+    pel_val watched; /* the object whose __call__ this is, if somebody wants to know what it gives */
     pel_val handled; /* vm->handled when the frame was entered */
     const pel_insn *next;
     uint32_t sp, n_blocks, size_class;
@@ -173,14 +174,14 @@ struct pel_vm {
     pel_types types;
     pel_dunders names;
     pel_val none, true_, false_, ellipsis, not_implemented, empty_tuple, empty_str;
-    pel_val chars[128]; /* one-letter strings */
+    pel_val chars[128];      /* one-letter strings */
     pel_val op_names[13][3]; /* __add__, __radd__, __iadd__ */
-    pel_map interned;   /* hash of text -> index of the first in a chain */
+    pel_map interned;        /* hash of text -> index of the first in a chain */
     pel_val *strings;
     uint32_t *string_next, n_strings, strings_cap;
-    pel_map names_of; /* pel_name -> str */
-    pel_val raised;   /* the exception on its way */
-    pel_val handled;  /* the one that is being handled */
+    pel_map names_of;         /* pel_name -> str */
+    pel_val raised;           /* the exception on its way */
+    pel_val handled;          /* the one that is being handled */
     pel_val generator_result; /* of the generator that has just ended */
     pel_val stop_value;       /* of the StopIteration that pel_next_of has just eaten; NULL: none */
     pel_frame *frame;
@@ -200,13 +201,12 @@ struct pel_vm {
     /* branching on symbols: the decisions of this run, and how many were asked for */
     PEL_VEC(pel_note) asked;
     PEL_VEC(bool) decided;
-    PEL_VEC(bool) planned; /* decisions for the next questions, in their order */
+    PEL_VEC(bool) planned;      /* decisions for the next questions, in their order */
     PEL_VEC(pel_val) repeating; /* symbols of the counts of the loops we are in */
-    PEL_VEC(pel_val) born;      /* instances in the order of their making, with the arguments; see scan.c */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
-    void (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, pel_val result);
+    bool (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n); /* true: the result is wanted too */
+    void (*on_return)(pel_vm *vm, pel_val callee, pel_val result);          /* NULL: it raised */
     void *scan;
-    uint64_t next_id;
 };
 
 pel_vm *pel_vm_new(pel_ctx *ctx);
@@ -218,7 +218,7 @@ pel_val pel_int_of(pel_vm *vm, int64_t i);
 pel_val pel_float_of(pel_vm *vm, double value);
 pel_val pel_complex_of(pel_vm *vm, double real, double imag);
 static inline pel_val pel_bool_of(pel_vm *vm, bool b) { return b ? vm->true_ : vm->false_; }
-pel_val pel_new_text(pel_vm *vm, pel_str text);   /* a str; the text is copied */
+pel_val pel_new_text(pel_vm *vm, pel_str text); /* a str; the text is copied */
 pel_val pel_new_text_c(pel_vm *vm, const char *text);
 pel_val pel_new_text_own(pel_vm *vm, pel_str text); /* the text lives as long as the machine */
 pel_val pel_textf(pel_vm *vm, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -332,7 +332,8 @@ bool pel_generic_setattr(pel_vm *vm, pel_val v, pel_val name, pel_val value);
 pel_val pel_bind(pel_vm *vm, pel_val found, pel_val self, pel_type *type); /* the descriptor protocol */
 /* Looks name up on the type; a function is not bound but *self_out gets v. NULL if absent. */
 pel_val pel_special(pel_vm *vm, pel_val v, pel_val name);
-pel_val pel_call_special(pel_vm *vm, pel_val v, pel_val name, pel_val *args, uint32_t n); /* NULL, no exception: absent */
+pel_val pel_call_special(pel_vm *vm, pel_val v, pel_val name, pel_val *args,
+                         uint32_t n); /* NULL, no exception: absent */
 pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val bases, const pel_kw *kw);
 pel_val pel_type_new(pel_vm *vm, pel_type *meta, pel_val name, pel_val bases, pel_dict *namespace, const pel_kw *kw);
 pel_type *pel_new_native_type(pel_vm *vm, const char *name, pel_layout layout, pel_type *base);
@@ -379,8 +380,8 @@ int pel_contains(pel_vm *vm, pel_val container, pel_val item);
 pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key);
 bool pel_setitem(pel_vm *vm, pel_val v, pel_val key, pel_val value); /* value NULL: delete */
 pel_val pel_iter_of(pel_vm *vm, pel_val v);
-pel_val pel_next_of(pel_vm *vm, pel_val iter); /* NULL at the end, with nothing raised */
-int64_t pel_len(pel_vm *vm, pel_val v);        /* -1: raised */
+pel_val pel_next_of(pel_vm *vm, pel_val iter);       /* NULL at the end, with nothing raised */
+int64_t pel_len(pel_vm *vm, pel_val v);              /* -1: raised */
 bool pel_index(pel_vm *vm, pel_val v, int64_t *out); /* __index__ */
 bool pel_to_double(pel_vm *vm, pel_val v, double *out);
 /* All items of an iterable, as an array. False: raised. */
@@ -404,7 +405,7 @@ pel_val pel_raise_val(pel_vm *vm, pel_val exception);
 pel_val pel_raise_with(pel_vm *vm, pel_type *type, pel_val arg);
 pel_val pel_make_exception(pel_vm *vm, pel_val type_or_value); /* as `raise x` does */
 bool pel_raised_is(pel_vm *vm, pel_type *type);
-void pel_forget(pel_vm *vm); /* drops the exception on its way */
+void pel_forget(pel_vm *vm);                               /* drops the exception on its way */
 pel_str pel_exception_text(pel_vm *vm, pel_val exception); /* "ValueError: text" */
 _Noreturn void pel_over_budget(pel_vm *vm, const char *what);
 /* Where the machine is, outside of stubs if outside is set. */
@@ -448,11 +449,11 @@ void pel_add_functions(pel_vm *vm, pel_dict *into, const pel_native_row *rows);
 void pel_add_getset(pel_vm *vm, pel_type *type, const char *name, pel_val (*get)(pel_vm *, pel_val),
                     bool (*set)(pel_vm *, pel_val, pel_val));
 
-void pel_init_object(pel_vm *vm);   /* builtin_object.c: object, type, property, super, functions */
-void pel_init_numbers(pel_vm *vm);  /* builtin_number.c */
-void pel_init_str(pel_vm *vm);      /* builtin_str.c */
+void pel_init_object(pel_vm *vm);    /* builtin_object.c: object, type, property, super, functions */
+void pel_init_numbers(pel_vm *vm);   /* builtin_number.c */
+void pel_init_str(pel_vm *vm);       /* builtin_str.c */
 void pel_init_sequences(pel_vm *vm); /* builtin_sequence.c */
-void pel_init_dict(pel_vm *vm);     /* builtin_dict.c */
+void pel_init_dict(pel_vm *vm);      /* builtin_dict.c */
 void pel_init_functions(pel_vm *vm); /* builtin_function.c */
 void pel_init_exceptions(pel_vm *vm);
 void pel_init_generators(pel_vm *vm);

@@ -55,7 +55,8 @@ static void body(pel_ctx *ctx, void *arg) {
             fprintf(stderr, "  %.*s:%u %s\n", PEL_FMT(e->trace.at[i].code->file), e->trace.at[i].line,
                     pel_string_at(e->trace.at[i].code->name)->text);
     }
-    if (getenv("INTERP_STEPS")) fprintf(stderr, "%llu steps, %.3f s, %zu MB\n", (unsigned long long)vm->steps, spent, ctx->taken >> 20);
+    if (getenv("INTERP_STEPS"))
+        fprintf(stderr, "%llu steps, %.3f s, %zu MB\n", (unsigned long long)vm->steps, spent, ctx->taken >> 20);
     j->result = module ? 0 : 1;
 }
 

@@ -1,0 +1,158 @@
+/* pellucid_scan: the interpreter and its model trees, as pellucid.h has them. */
+#include "interp/scan.h"
+#include "pellucid.h"
+#include "show/show.h"
+
+static pel_str str_of(pel_text text) { return (pel_str){ text.ptr, text.len }; }
+static pel_text text_of(pel_str s) { return (pel_text){ s.ptr, s.len }; }
+
+static void give_error(const pel_err *err, pel_error *error) {
+    if (!error) return;
+    *error = (pel_error){
+        .code = err->code, .offset = err->at, .line = err->line, .column = err->line ? err->column + 1 : 0
+    };
+    memcpy(error->message, err->what, sizeof error->message);
+}
+
+/* ---- files ---- */
+
+static bool read_file(void *arg, pel_str path, pel_str *bytes) {
+    const pel_scan_files *files = arg;
+    pel_text text;
+    if (!files->read(files->arg, text_of(path), &text)) return false;
+    *bytes = str_of(text);
+    return true;
+}
+static enum pel_entry_kind kind_of(void *arg, pel_str path) {
+    const pel_scan_files *files = arg;
+    int kind = files->kind(files->arg, text_of(path));
+    return kind == 1 ? PEL_FILE : kind == 2 ? PEL_FOLDER : PEL_NOTHING;
+}
+static bool list_folder(void *arg, pel_str path, pel_str *names) {
+    const pel_scan_files *files = arg;
+    pel_text text;
+    if (!files->list || !files->list(files->arg, text_of(path), &text)) return false;
+    *names = str_of(text);
+    return true;
+}
+
+/* ---- opening ---- */
+
+typedef struct open_call {
+    const pel_scan_options *options;
+    pel_scanner *scanner;
+} open_call;
+
+static void open_body(pel_ctx *ctx, void *arg) {
+    open_call *call = arg;
+    const pel_scan_options *options = call->options;
+    pel_files files = { NULL, read_file, kind_of, list_folder };
+    pel_scanner *scanner = pel_scanner_new(ctx, &files, options->steps);
+    scanner->outside = options->files;
+    scanner->vm->files.arg = &scanner->outside;
+    scanner->as_json = options->as_json;
+    scanner->classes = options->classes;
+    if (options->forward) scanner->forward = pel_str_copy(ctx, pel_str_of(options->forward));
+    for (const char *const *root = options->roots; root && *root; root++) pel_scanner_root(scanner, pel_str_of(*root));
+    for (const char *const *set = options->set; set && *set; set++) {
+        const char *equals = strchr(*set, '=');
+        if (!equals) pel_throw(ctx, PEL_E_USAGE, 0, "--set needs NAME=VALUE, not '%s'", *set);
+        pel_scanner_set(scanner, (pel_str){ *set, (size_t)(equals - *set) }, pel_str_of(equals + 1));
+    }
+    call->scanner = scanner;
+}
+
+bool pellucid_scan_open(pel_ctx *ctx, const pel_scan_options *options, pel_scanner **scanner, pel_error *error) {
+    open_call call = { options, NULL };
+    pel_err err;
+    if (!pel_attempt(ctx, open_body, &call, &err)) {
+        give_error(&err, error);
+        return false;
+    }
+    *scanner = call.scanner;
+    return true;
+}
+
+typedef struct import_call {
+    pel_scanner *scanner;
+    pel_str text;
+} import_call;
+
+static void import_body(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    import_call *call = arg;
+    pel_scanner_import(call->scanner, call->text);
+}
+
+void pellucid_scan_import(pel_scanner *scanner, pel_text source) {
+    import_call call = { scanner, str_of(source) };
+    pel_err err;
+    pel_attempt(scanner->vm->ctx, import_body, &call, &err); /* what fails here is said by the scan itself */
+}
+
+/* ---- scanning ---- */
+
+typedef struct scan_call {
+    pel_scanner *scanner;
+    pel_scan_request request;
+    pel_networks networks;
+    pel_buf out;
+    pel_scan_result result;
+} scan_call;
+
+static void put_rows(pel_buf *out, const char *kind, const pel_unknown *rows, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        pel_putf(out, "  %s: %.*s", kind, PEL_FMT(rows[i].what));
+        if (rows[i].place.line) pel_putf(out, "  (%.*s:%u)", PEL_FMT(rows[i].place.file), rows[i].place.line);
+        if (rows[i].why.len) pel_putf(out, ": %.*s", PEL_FMT(rows[i].why));
+        pel_put_byte(out, '\n');
+    }
+}
+
+static void put_text(pel_ctx *ctx, const pel_network *network, pel_buf *out) {
+    pel_tree_options options = { 0 };
+    if (network->root)
+        pel_show_tree(ctx, network, &options, out);
+    else
+        pel_putf(out, "%.*s\n", PEL_FMT(network->name));
+    put_rows(out, "error", network->errors.at, network->errors.n);
+    put_rows(out, "unknown", network->unknown.at, network->unknown.n);
+}
+
+static void scan_body(pel_ctx *ctx, void *arg) {
+    scan_call *call = arg;
+    pel_network *problems;
+    pel_scan(call->scanner, &call->request, &call->networks, &problems);
+    /* what stopped the run concerns every network of it; without any it stands alone */
+    for (uint32_t i = 0; i < call->networks.n; i++)
+        for (uint32_t k = 0; k < problems->unknown.n; k++)
+            pel_push(ctx, &call->networks.at[i]->unknown, problems->unknown.at[k]);
+    if (!call->networks.n && (problems->unknown.n || problems->errors.n)) pel_push(ctx, &call->networks, problems);
+    for (uint32_t i = 0; i < call->networks.n; i++) {
+        call->result.networks += call->networks.at[i]->root != NULL;
+        call->result.unknown += call->networks.at[i]->unknown.n;
+        call->result.errors += call->networks.at[i]->errors.n;
+    }
+    if (call->scanner->as_json)
+        pel_networks_json(ctx, &call->networks, &call->out);
+    else
+        for (uint32_t i = 0; i < call->networks.n; i++) put_text(ctx, call->networks.at[i], &call->out);
+}
+
+bool pellucid_scan(pel_scanner *scanner, const char *path, pel_text source, pel_text *out, pel_scan_result *result,
+                   pel_error *error) {
+    scan_call call = { .scanner = scanner, .out = pel_buf_in(scanner->vm->ctx) };
+    call.request = (pel_scan_request){ .path = path ? pel_str_of(path) : PEL_STR("<snippet>"),
+                                       .text = str_of(source),
+                                       .is_snippet = !path,
+                                       .classes = scanner->classes && path,
+                                       .forward = scanner->forward };
+    pel_err err;
+    if (!pel_attempt(scanner->vm->ctx, scan_body, &call, &err)) {
+        give_error(&err, error);
+        return false;
+    }
+    *out = text_of(pel_buf_str(&call.out));
+    if (result) *result = call.result;
+    return true;
+}

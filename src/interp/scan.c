@@ -1,0 +1,462 @@
+/* Networks from source: runs the source in the machine, finds what it made, and explores decisions on what is unknown.
+ */
+#include "interp/scan.h"
+
+#include "python/parse.h"
+
+#define MAX_RUNS 16
+#define DEFAULT_STEPS 1000000000u
+
+pel_scanner *pel_scanner_new(pel_ctx *ctx, const pel_files *files, uint64_t max_steps) {
+    pel_scanner *scanner = pel_new(ctx, pel_scanner);
+    scanner->vm = pel_vm_new(ctx);
+    scanner->vm->files = *files;
+    scanner->vm->max_steps = max_steps ? max_steps : DEFAULT_STEPS;
+    pel_watch_births(scanner);
+    return scanner;
+}
+
+void pel_scanner_root(pel_scanner *scanner, pel_str folder) {
+    while (folder.len > 1 && folder.ptr[folder.len - 1] == '/') folder.len--;
+    for (uint32_t i = 0; i < scanner->vm->roots.n; i++)
+        if (pel_str_eq(scanner->vm->roots.at[i], folder)) return;
+    pel_push(scanner->vm->ctx, &scanner->vm->roots, pel_str_copy(scanner->vm->ctx, folder));
+}
+
+void pel_scanner_set(pel_scanner *scanner, pel_str name, pel_str value) {
+    pel_vm *vm = scanner->vm;
+    pel_codeobj *code = pel_compile_source(vm, PEL_STR("<--set>"), value, false, true);
+    pel_dict *globals = pel_dict_at(pel_new_dict(vm));
+    pel_val made = code ? pel_run_code(vm, code, globals, NULL, NULL) : NULL;
+    if (!made) pel_throw(vm->ctx, PEL_E_USAGE, 0, "--set %.*s: '%.*s' is no value", PEL_FMT(name), PEL_FMT(value));
+    if (!vm->assigned) vm->assigned = pel_dict_at(pel_new_dict(vm));
+    pel_dict_set_str(vm, vm->assigned, pel_interned(vm, name), made);
+}
+
+/* ---- one run ---- */
+
+static void start_over(pel_scanner *scanner) {
+    pel_vm *vm = scanner->vm;
+    vm->frame = NULL;
+    vm->raised = vm->handled = NULL;
+    vm->depth = vm->c_depth = 0;
+    vm->steps = 0;
+    vm->asked.n = vm->decided.n = vm->repeating.n = 0;
+    vm->on_call = NULL;
+    scanner->births = (pel_map){ 0 };
+    scanner->order.n = 0;
+}
+
+/* The last expression of a snippet is bound to "_". */
+static void bind_last(pel_ctx *ctx, pel_node *root) {
+    pel_nodes *body = &root->Module.body;
+    if (!body->n || body->at[body->n - 1]->kind != PEL_Expr) return;
+    pel_node *stmt = body->at[body->n - 1];
+    pel_node *assign = pel_make_assign(ctx, pel_make_name(ctx, pel_intern_c(ctx, "_"), PEL_Store), stmt->Expr.value);
+    assign->lineno = stmt->lineno;
+    body->at[body->n - 1] = assign;
+}
+
+typedef struct run_job {
+    pel_scanner *scanner;
+    const pel_scan_request *request;
+    pel_str name; /* of the module */
+    bool is_inside_package;
+    pel_val module;
+    pel_type *class; /* to make an instance of; NULL: run the file */
+    pel_val made;
+} run_job;
+
+/* The dotted name of a file: below a root, through folders that are packages. */
+static pel_str module_name(pel_scanner *scanner, pel_str path, bool *in_package) {
+    pel_vm *vm = scanner->vm;
+    *in_package = false;
+    pel_str file = path;
+    while (file.len && memchr(file.ptr, '/', file.len))
+        file = pel_str_from(file, (size_t)((const char *)memchr(file.ptr, '/', file.len) - file.ptr) + 1);
+    pel_str stem = pel_str_ends(file, PEL_STR(".py")) ? pel_str_cut(file, 0, file.len - 3) : file;
+    pel_str folder = pel_str_cut(path, 0, path.len - file.len ? path.len - file.len - 1 : 0);
+    pel_str name = stem;
+    bool is_init = pel_str_is(stem, "__init__");
+    for (int levels = 0; levels < 30 && folder.len && vm->files.kind; levels++) {
+        if (vm->files.kind(vm->files.arg, pel_format(vm->ctx, "%.*s/__init__.py", PEL_FMT(folder))) != PEL_FILE) break;
+        size_t cut = folder.len;
+        while (cut > 0 && folder.ptr[cut - 1] != '/') cut--;
+        pel_str part = pel_str_from(folder, cut);
+        name = is_init && levels == 0 ? part : pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(part), PEL_FMT(name));
+        folder = pel_str_cut(folder, 0, cut ? cut - 1 : 0);
+        *in_package = true;
+    }
+    if (*in_package) pel_scanner_root(scanner, folder.len ? folder : PEL_STR("/"));
+    return name;
+}
+
+static void run_body(pel_ctx *ctx, void *arg) {
+    run_job *job = arg;
+    pel_vm *vm = job->scanner->vm;
+    const pel_scan_request *request = job->request;
+    if (job->is_inside_package) {
+        pel_dict_del_str(vm, vm->modules, pel_interned(vm, job->name));
+        job->module = pel_import(vm, job->name);
+        return;
+    }
+    pel_val key = pel_interned(vm, job->name);
+    pel_val module = pel_new_module(vm, key);
+    pel_dict_set_str(vm, module->attrs, vm->names.s_file, pel_new_text(vm, request->path));
+    pel_dict_set_str(vm, module->attrs, vm->names.s_builtins, &vm->builtins->head);
+    pel_dict_set_str(vm, vm->modules, key, module);
+    job->module = module;
+    pel_module_source *source = pel_new(ctx, pel_module_source);
+    source->path = request->path;
+    pel_source decoded = pel_source_decode(ctx, request->path, request->text);
+    source->text = decoded.text;
+    pel_node *root = pel_parse(ctx, &decoded, PEL_VERSION_MAX);
+    if (request->is_snippet) bind_last(ctx, root);
+    pel_codeobj *code = pel_compile(vm, root, source, false);
+    pel_run_code(vm, code, module->attrs, NULL, NULL);
+}
+
+/* A class, its parameters without default as symbols. */
+static void instance_body(pel_ctx *ctx, void *arg) {
+    run_job *job = arg;
+    pel_vm *vm = job->scanner->vm;
+    pel_val init = pel_lookup(vm, job->class, vm->names.s_init);
+    pel_val args[64], names[64], values[64];
+    uint32_t n = 0;
+    pel_kw kw = { 0, names, values };
+    (void)ctx;
+    if (init && pel_is(init, PEL_L_FUNCTION)) {
+        pel_function *f = (pel_function *)init;
+        const pel_codeobj *code = f->code;
+        uint32_t defaults = f->defaults ? pel_tuple_at(f->defaults)->n : 0;
+        for (uint32_t i = 1; i < code->n_args + code->n_kwonly && n < 64 && kw.n < 64; i++) {
+            pel_val name = code->locals[i];
+            bool has_default = i < code->n_args ? i + defaults >= code->n_args
+                                                : f->kwdefaults && pel_dict_get_str(f->kwdefaults, name);
+            pel_val given = vm->assigned ? pel_dict_get_str(vm->assigned, name) : NULL;
+            if (has_default && !given) continue;
+            pel_val value = given;
+            if (!value) {
+                value = pel_symbol_of(vm, pel_text_of(name), PEL_STR("a parameter of the class"));
+                if (pel_is_symbol(value)) ((pel_symbol *)value)->is_parameter = true;
+            }
+            if (i < code->n_args && !has_default) {
+                args[n++] = value;
+            } else {
+                names[kw.n] = name;
+                values[kw.n++] = value;
+            }
+        }
+    }
+    job->made = pel_call(vm, &job->class->head, args, n, kw.n ? &kw : NULL);
+}
+
+/* ---- what stopped a run ---- */
+
+static void put_problem(pel_scanner *scanner, pel_network *network, const pel_err *err, pel_str path) {
+    pel_vm *vm = scanner->vm;
+    pel_unknown row = { .place = { .file = path } };
+    if (err) {
+        row.what = pel_str_copy(vm->ctx, pel_str_of(err->what));
+        row.why = pel_str_of(pel_code_text(err->code));
+        row.place.line = err->line;
+    } else if (vm->raised) {
+        pel_exception *e = (pel_exception *)vm->raised;
+        row.what = pel_exception_text(vm, vm->raised);
+        row.why = PEL_STR("the run stopped there");
+        for (uint32_t i = 0; i < e->trace.n; i++)
+            if (!e->trace.at[i].code->is_stub) {
+                row.place = (pel_place){ .file = e->trace.at[i].code->file, .line = e->trace.at[i].line };
+                break;
+            }
+    } else {
+        return;
+    }
+    pel_push(vm->ctx, &network->unknown, row);
+}
+
+static void put_notes(pel_scanner *scanner, pel_network *network) {
+    pel_vm *vm = scanner->vm;
+    for (uint32_t i = 0; i < vm->unknown.n; i++) {
+        const pel_note *note = &vm->unknown.at[i];
+        pel_push(vm->ctx, &network->unknown,
+                 (pel_unknown){ note->what, note->why, { .file = note->file, .line = note->line } });
+    }
+    for (uint32_t i = 0; i < vm->asked.n; i++) {
+        const pel_note *note = &vm->asked.at[i];
+        pel_push(vm->ctx, &network->unknown,
+                 (pel_unknown){ note->what,
+                                note->why.len ? note->why : PEL_STR("a condition that is not known"),
+                                { .file = note->file, .line = note->line } });
+    }
+    for (uint32_t i = 0; i < vm->errors.n; i++) {
+        const pel_note *note = &vm->errors.at[i];
+        pel_push(vm->ctx, &network->errors,
+                 (pel_unknown){ note->what, note->why, { .file = note->file, .line = note->line } });
+    }
+}
+
+/* ---- decisions ---- */
+
+typedef struct plans {
+    PEL_VEC(bool *) at;
+    PEL_VEC(uint32_t) lengths;
+    uint32_t next;
+} plans;
+
+/* For every question that this run answered on its own: another run with the other answer. */
+static void plan_others(pel_vm *vm, plans *p, uint32_t given) {
+    for (uint32_t i = given; i < vm->decided.n && p->at.n < MAX_RUNS; i++) {
+        bool *plan = pel_new_array(vm->ctx, i + 1, bool);
+        memcpy(plan, vm->decided.at, i * sizeof *plan);
+        plan[i] = !vm->decided.at[i];
+        pel_push(vm->ctx, &p->at, plan);
+        pel_push(vm->ctx, &p->lengths, i + 1);
+    }
+}
+
+static void follow(pel_vm *vm, const plans *p, uint32_t which) {
+    vm->planned.n = 0;
+    for (uint32_t i = 0; i < p->lengths.at[which]; i++) pel_push(vm->ctx, &vm->planned, p->at.at[which][i]);
+}
+
+static pel_scan_run record(pel_vm *vm, pel_module *root) {
+    pel_scan_run run = { .root = root, .n = vm->asked.n };
+    pel_note *asked = pel_new_array(vm->ctx, run.n ? run.n : 1, pel_note);
+    bool *decided = pel_new_array(vm->ctx, run.n ? run.n : 1, bool);
+    if (run.n) {
+        memcpy(asked, vm->asked.at, run.n * sizeof *asked);
+        memcpy(decided, vm->decided.at, run.n * sizeof *decided);
+    }
+    run.asked = asked;
+    run.decided = decided;
+    return run;
+}
+
+/* ---- networks of a run ---- */
+
+typedef struct found {
+    pel_str name;
+    pel_val self;
+} found;
+
+typedef struct findings {
+    PEL_VEC(found) at;
+} findings;
+
+static bool is_network(pel_scanner *scanner, pel_val v) {
+    return !pel_is_small(v) && !v->type->is_native && pel_module_kind_of(scanner, v->type) &&
+           pel_map_has(&scanner->births, PEL_KEY(v));
+}
+
+static void find_networks(pel_scanner *scanner, pel_val module, findings *out) {
+    pel_vm *vm = scanner->vm;
+    out->at.n = 0;
+    if (!module || !pel_is(module, PEL_L_MODULE) || !module->attrs) return;
+    uint32_t at = 0;
+    for (pel_entry *entry; (entry = pel_dict_next(module->attrs, &at));) {
+        if (!pel_is_str(entry->key) || pel_text_of(entry->key).ptr[0] == '.') continue;
+        if (is_network(scanner, entry->value)) {
+            bool again = false;
+            for (uint32_t i = 0; i < out->at.n; i++) again |= out->at.at[i].self == entry->value;
+            if (!again) pel_push(vm->ctx, &out->at, (found){ pel_text_of(entry->key), entry->value });
+        } else if ((pel_is_list(entry->value) || pel_is_tuple(entry->value)) && entry->value->type->is_native) {
+            uint32_t n;
+            pel_val *items = pel_items(entry->value, &n);
+            for (uint32_t i = 0; i < n && i < 1000; i++)
+                if (is_network(scanner, items[i]))
+                    pel_push(vm->ctx, &out->at,
+                             (found){ pel_format(vm->ctx, "%.*s[%u]", PEL_FMT(pel_text_of(entry->key)), i), items[i] });
+        }
+    }
+}
+
+static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_job *job, pel_err *err) {
+    start_over(scanner);
+    bool done = pel_attempt(scanner->vm->ctx, body, job, err);
+    scanner->vm->frame = NULL;
+    scanner->vm->depth = scanner->vm->c_depth = 0;
+    return done;
+}
+
+typedef struct tree_job {
+    pel_scanner *scanner;
+    pel_val self;
+    pel_module *root;
+    pel_network *network;
+    pel_str forward;
+} tree_job;
+
+static void tree_body(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    tree_job *job = arg;
+    if (job->forward.len) {
+        pel_read_module(job->scanner, job->self, (pel_str){ "", 0 }); /* names, for the flow */
+        pel_scan_forward(job->scanner, job->network, job->self, job->forward);
+    }
+    job->root = pel_read_module(job->scanner, job->self, (pel_str){ "", 0 });
+}
+
+static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val self, pel_str forward, pel_str path) {
+    pel_network *network = pel_network_new(scanner->vm->ctx, name);
+    tree_job job = { scanner, self, NULL, network, forward };
+    pel_err err;
+    if (!pel_attempt(scanner->vm->ctx, tree_body, &job, &err)) put_problem(scanner, network, &err, path);
+    network->root = job.root;
+    scanner->vm->frame = NULL;
+    scanner->vm->depth = scanner->vm->c_depth = 0;
+    return network;
+}
+
+/* The file run again with other answers: trees of the network of that name are joined. */
+static void explore_file(pel_scanner *scanner, run_job *job, pel_networks *networks, uint32_t first) {
+    pel_vm *vm = scanner->vm;
+    plans p = { 0 };
+    uint32_t n = networks->n - first, n_runs = 1;
+    pel_scan_run(*runs)[MAX_RUNS + 1] = pel_alloc(vm->ctx, (n ? n : 1) * sizeof *runs);
+    for (uint32_t i = 0; i < n; i++) runs[i][0] = record(vm, networks->at[first + i]->root);
+    plan_others(vm, &p, 0);
+    for (uint32_t k = 0; k < p.at.n && k < MAX_RUNS; k++) {
+        pel_err err;
+        follow(vm, &p, k);
+        job->module = NULL;
+        attempt(scanner, run_body, job, &err);
+        pel_forget(vm);
+        findings now;
+        memset(&now, 0, sizeof now);
+        find_networks(scanner, job->module, &now);
+        for (uint32_t i = 0; i < n; i++) {
+            pel_module *root = NULL;
+            for (uint32_t m = 0; m < now.at.n; m++)
+                if (pel_str_eq(now.at.at[m].name, networks->at[first + i]->name))
+                    root = read_network(scanner, now.at.at[m].name, now.at.at[m].self, (pel_str){ "", 0 },
+                                        job->request->path)
+                               ->root;
+            runs[i][n_runs] = record(vm, root);
+        }
+        n_runs++;
+        plan_others(vm, &p, p.lengths.at[k]);
+    }
+    vm->planned.n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        pel_module *joined = pel_join_runs(vm->ctx, runs[i], n_runs);
+        if (joined) networks->at[first + i]->root = joined;
+    }
+}
+
+static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_networks *networks) {
+    pel_vm *vm = scanner->vm;
+    plans p = { 0 };
+    pel_scan_run runs[MAX_RUNS + 1];
+    uint32_t n_runs = 0;
+    pel_network *network = NULL;
+    job->class = type;
+    vm->planned.n = 0;
+    for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
+        pel_err err;
+        if (k) follow(vm, &p, k - 1);
+        vm->unknown.n = vm->errors.n = 0;
+        job->made = NULL;
+        bool done = attempt(scanner, instance_body, job, &err);
+        pel_network *now = pel_network_new(vm->ctx, pel_text_of(type->name));
+        if (done && job->made) {
+            now = read_network(scanner, pel_text_of(type->name), job->made, (pel_str){ "", 0 }, job->request->path);
+        } else {
+            put_problem(scanner, now, done ? NULL : &err, job->request->path);
+            pel_forget(vm);
+        }
+        put_notes(scanner, now);
+        runs[n_runs++] = record(vm, now->root);
+        if (!network || (!network->root && now->root)) network = now;
+        plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
+    }
+    vm->planned.n = 0;
+    pel_module *joined = pel_join_runs(vm->ctx, runs, n_runs);
+    if (joined) network->root = joined;
+    pel_push(vm->ctx, networks, network);
+}
+
+static bool was_made(pel_scanner *scanner, const pel_type *type, const pel_map *made) {
+    (void)scanner;
+    return pel_map_has(made, PEL_KEY(type));
+}
+
+static void scan_classes(pel_scanner *scanner, run_job *job, const pel_map *made, pel_networks *networks) {
+    pel_vm *vm = scanner->vm;
+    if (!job->module || !pel_is(job->module, PEL_L_MODULE)) return;
+    PEL_VEC(pel_type *) types = { 0 };
+    uint32_t at = 0;
+    for (pel_entry *entry; (entry = pel_dict_next(job->module->attrs, &at));) {
+        if (!pel_is_type(entry->value)) continue;
+        pel_type *type = pel_as_type(entry->value);
+        pel_val of = type->head.attrs ? pel_dict_get_str(type->head.attrs, vm->names.s_module) : NULL;
+        if (!of || !pel_is_str(of) || !pel_str_eq(pel_text_of(of), job->name)) continue;
+        if (!pel_text_is(entry->key, pel_string_at(type->name)->text)) continue;
+        if (pel_module_kind_of(scanner, type) && !was_made(scanner, type, made)) pel_push(vm->ctx, &types, type);
+    }
+    for (uint32_t i = 0; i < types.n; i++) scan_class(scanner, job, types.at[i], networks);
+}
+
+void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks, pel_network **problems) {
+    pel_vm *vm = scanner->vm;
+    run_job job = { .scanner = scanner, .request = request };
+    pel_err err;
+    job.name = request->is_snippet ? pel_format(vm->ctx, "snippet%u", ++scanner->n_requests)
+                                   : module_name(scanner, request->path, &job.is_inside_package);
+    vm->unknown.n = vm->errors.n = 0;
+    vm->planned.n = 0;
+    *problems = pel_network_new(vm->ctx, request->path);
+    bool done = attempt(scanner, run_body, &job, &err);
+    if (!done || vm->raised) put_problem(scanner, *problems, done ? NULL : &err, request->path);
+    pel_forget(vm);
+    findings now;
+    memset(&now, 0, sizeof now);
+    find_networks(scanner, job.module, &now);
+    uint32_t first = networks->n;
+    pel_map made = { 0 };
+    for (uint32_t i = 0; i < scanner->order.n; i++)
+        pel_map_set(vm->ctx, &made, PEL_KEY(scanner->order.at[i]->self->type), 1);
+    for (uint32_t i = 0; i < now.at.n; i++) {
+        pel_network *network =
+            read_network(scanner, now.at.at[i].name, now.at.at[i].self, request->forward, request->path);
+        put_notes(scanner, network);
+        pel_push(vm->ctx, networks, network);
+    }
+    if (!now.at.n) put_notes(scanner, *problems);
+    if (vm->asked.n && now.at.n) explore_file(scanner, &job, networks, first);
+    if (request->classes) scan_classes(scanner, &job, &made, networks);
+}
+
+/* ---- imports ahead ---- */
+
+typedef struct import_job {
+    pel_scanner *scanner;
+    pel_str text;
+} import_job;
+
+static void import_body(pel_ctx *ctx, void *arg) {
+    import_job *job = arg;
+    pel_source source = pel_source_decode(ctx, PEL_STR("<imports>"), job->text);
+    pel_node *root = pel_parse(ctx, &source, PEL_VERSION_MAX);
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < root->Module.body.n; i++) {
+        pel_node *stmt = root->Module.body.at[i];
+        if (stmt->kind == PEL_Import || stmt->kind == PEL_ImportFrom) pel_nodes_push(ctx, &kept, stmt);
+    }
+    root->Module.body = kept;
+    pel_module_source *from = pel_new(ctx, pel_module_source);
+    from->path = PEL_STR("<imports>");
+    from->text = source.text;
+    pel_vm *vm = job->scanner->vm;
+    pel_val module = pel_new_module(vm, pel_interned_c(vm, "imports"));
+    pel_run_code(vm, pel_compile(vm, root, from, true), module->attrs, NULL, NULL);
+}
+
+void pel_scanner_import(pel_scanner *scanner, pel_str text) {
+    import_job job = { scanner, text };
+    pel_err err;
+    start_over(scanner);
+    pel_attempt(scanner->vm->ctx, import_body, &job, &err); /* what fails here fails again where it is reported */
+    pel_forget(scanner->vm);
+    start_over(scanner);
+}

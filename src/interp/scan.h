@@ -1,0 +1,74 @@
+/* Networks from source: runs the source in the machine and reads the modules that it made. */
+#ifndef PEL_INTERP_SCAN_H
+#define PEL_INTERP_SCAN_H
+
+#include "interp/vm.h"
+#include "model/model.h"
+
+typedef struct pel_scan_request {
+    pel_str path, text;
+    bool is_snippet; /* code of the command line: its last expression is a network too */
+    bool classes;    /* also classes that nothing made an instance of */
+    pel_str forward; /* "2x3x224x224", several with a comma between; empty: no forward */
+} pel_scan_request;
+
+/* Steps that one request may take; 0: the default. */
+pel_scanner *pel_scanner_new(pel_ctx *ctx, const pel_files *files, uint64_t max_steps);
+void pel_scanner_root(pel_scanner *scanner, pel_str folder);
+/* --set name=value; value is a Python expression. Throws PEL_E_USAGE if it is none. */
+void pel_scanner_set(pel_scanner *scanner, pel_str name, pel_str value);
+/* Runs the import statements of a text, and nothing else of it. */
+void pel_scanner_import(pel_scanner *scanner, pel_str text);
+/* The networks of one file or snippet. Modules that were imported stay for the next request. What stopped the run
+ * is in *problems. */
+void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks, pel_network **problems);
+
+/* ---- scan_tree.c: live modules -> model tree ---- */
+
+typedef struct pel_birth { /* how a module was made */
+    pel_val self, args;    /* args: tuple */
+    pel_val kw_names, kw_values;
+    pel_str file;
+    uint32_t line;
+    pel_val repeating; /* tuple of the counts of the loops it was made in */
+    pel_shape output;
+    double flops;
+} pel_birth;
+
+struct pel_scanner {
+    pel_vm *vm;
+    pel_scan_files outside;
+    pel_str forward;
+    bool as_json, classes;
+    pel_map births; /* object -> pel_birth */
+    PEL_VEC(pel_birth *) order;
+    pel_map is_module; /* type -> enum pel_module_kind + 1 */
+    uint32_t n_requests;
+    pel_network *network; /* of the forward that is running */
+    pel_map names;        /* object -> index into paths */
+    PEL_VEC(pel_str) paths;
+    PEL_VEC(pel_val) running;
+};
+
+typedef enum pel_module_kind { PEL_NO_MODULE, PEL_TORCH_MODULE, PEL_KERAS_LAYER } pel_module_kind;
+pel_module_kind pel_module_kind_of(pel_scanner *scanner, pel_type *type);
+pel_module *pel_read_module(pel_scanner *scanner, pel_val self, pel_str name);
+void pel_watch_births(pel_scanner *scanner);
+pel_node *pel_value_node(pel_vm *vm, pel_val v); /* how a value is written as an argument */
+pel_shape pel_shape_of_val(pel_scanner *scanner, pel_val tensor);
+
+/* ---- scan_join.c: runs with different decisions -> one tree ---- */
+
+typedef struct pel_scan_run {
+    pel_module *root; /* NULL: that run failed */
+    const pel_note *asked;
+    const bool *decided;
+    uint32_t n;
+} pel_scan_run;
+/* The first run's tree, with what other runs have and don't have marked by conditions. */
+pel_module *pel_join_runs(pel_ctx *ctx, const pel_scan_run *runs, uint32_t n);
+
+/* ---- scan_forward.c ---- */
+void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes);
+
+#endif

@@ -1,0 +1,316 @@
+/* Live modules of the machine -> model tree. */
+#include "interp/scan.h"
+
+#include "python/parse.h"
+
+#define MAX_DEPTH 100
+#define MAX_MODULES 200000
+
+/* ---- which objects are modules ---- */
+
+/* torch.nn's Module and Keras' Layer, by the names that their own sources give them. */
+pel_module_kind pel_module_kind_of(pel_scanner *scanner, pel_type *type) {
+    uint64_t known = pel_map_find(&scanner->is_module, PEL_KEY(type), 0);
+    if (known) return (pel_module_kind)(known - 1);
+    pel_vm *vm = scanner->vm;
+    pel_module_kind kind = PEL_NO_MODULE;
+    const pel_tuple *mro = pel_tuple_at(type->mro);
+    for (uint32_t i = 0; i < mro->n && !kind; i++) {
+        pel_type *base = pel_as_type(mro->at[i]);
+        if (base->is_native || !base->head.attrs) continue;
+        pel_val module = pel_dict_get_str(base->head.attrs, vm->names.s_module);
+        if (!module || !pel_is_str(module)) continue;
+        if (pel_text_is(base->name, "Module") && pel_text_is(module, "torch.nn.modules.module"))
+            kind = PEL_TORCH_MODULE;
+        if (pel_text_is(base->name, "Layer") && pel_str_starts(pel_text_of(module), PEL_STR("keras")))
+            kind = PEL_KERAS_LAYER;
+    }
+    pel_map_set(vm->ctx, &scanner->is_module, PEL_KEY(type), (uint64_t)kind + 1);
+    return kind;
+}
+
+/* ---- births ---- */
+
+static void on_construct(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw) {
+    pel_scanner *scanner = vm->scan;
+    if (pel_is_small(self) || self->type->is_native || self->type->layout != PEL_L_OBJECT) return;
+    if (!pel_module_kind_of(scanner, self->type)) return;
+    if (pel_map_has(&scanner->births, PEL_KEY(self))) return;
+    pel_birth *birth = pel_new(vm->ctx, pel_birth);
+    birth->self = self;
+    birth->args = pel_tuple_of(vm, args, n);
+    birth->kw_names = pel_tuple_of(vm, kw ? kw->names : NULL, kw ? kw->n : 0);
+    birth->kw_values = pel_tuple_of(vm, kw ? kw->values : NULL, kw ? kw->n : 0);
+    birth->repeating = pel_tuple_of(vm, vm->repeating.at, vm->repeating.n);
+    birth->flops = -1;
+    pel_here(vm, true, &birth->file, &birth->line);
+    pel_map_set(vm->ctx, &scanner->births, PEL_KEY(self), PEL_KEY(birth));
+    pel_push(vm->ctx, &scanner->order, birth);
+}
+
+void pel_watch_births(pel_scanner *scanner) {
+    scanner->vm->scan = scanner;
+    scanner->vm->on_construct = on_construct;
+}
+
+/* ---- arguments ---- */
+
+static pel_node *name_node(pel_ctx *ctx, pel_str text) {
+    if (text.len > 120) text = pel_format(ctx, "%.*s…", 120, text.ptr);
+    return pel_make_name(ctx, pel_intern(ctx, text.ptr, text.len), PEL_Load);
+}
+
+static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth);
+
+static pel_nodes item_nodes(pel_vm *vm, pel_val v, uint32_t depth) {
+    pel_nodes nodes = { 0 };
+    uint32_t n;
+    pel_val *items = pel_items(v, &n);
+    for (uint32_t i = 0; i < n && i < 32; i++) pel_nodes_push(vm->ctx, &nodes, node_of(vm, items[i], depth + 1));
+    if (n > 32) pel_nodes_push(vm->ctx, &nodes, name_node(vm->ctx, PEL_STR("…")));
+    return nodes;
+}
+
+static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
+    pel_ctx *ctx = vm->ctx;
+    int64_t i;
+    if (depth > 6) return name_node(ctx, PEL_STR("…"));
+    pel_layout layout = pel_type_of(vm, v)->layout;
+    bool is_native = pel_type_of(vm, v)->is_native;
+    switch (layout) {
+    case PEL_L_NONE: return v == vm->none ? pel_make_constant(ctx, &pel_none) : name_node(ctx, PEL_STR("…"));
+    case PEL_L_BOOL: return pel_make_constant(ctx, pel_const_bool(v == vm->true_));
+    case PEL_L_INT:
+        if (is_native && pel_to_i64(v, &i)) {
+            if (i >= 0) return pel_make_constant(ctx, pel_const_int(ctx, i));
+            pel_node *minus = pel_node_new(ctx, PEL_UnaryOp);
+            minus->UnaryOp.op = PEL_USub;
+            minus->UnaryOp.operand = pel_make_constant(ctx, pel_const_int(ctx, -i));
+            return minus;
+        }
+        break;
+    case PEL_L_FLOAT:
+        if (is_native) return pel_make_constant(ctx, pel_const_float(ctx, ((pel_float *)v)->value));
+        break;
+    case PEL_L_STR:
+        if (is_native) return pel_make_constant(ctx, pel_const_str(ctx, pel_text_of(v)));
+        break;
+    case PEL_L_TUPLE:
+    case PEL_L_LIST: {
+        if (!is_native) break;
+        pel_node *node = pel_node_new(ctx, layout == PEL_L_TUPLE ? PEL_Tuple : PEL_List);
+        if (layout == PEL_L_TUPLE)
+            node->Tuple.elts = item_nodes(vm, v, depth);
+        else
+            node->List.elts = item_nodes(vm, v, depth);
+        return node;
+    }
+    case PEL_L_DICT: {
+        if (!is_native) break;
+        pel_node *node = pel_node_new(ctx, PEL_Dict);
+        uint32_t at = 0, n = 0;
+        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(v), &at)) && n < 32; n++) {
+            pel_nodes_push(ctx, &node->Dict.keys, node_of(vm, entry->key, depth + 1));
+            pel_nodes_push(ctx, &node->Dict.values, node_of(vm, entry->value, depth + 1));
+        }
+        return node;
+    }
+    case PEL_L_TYPE: return name_node(ctx, pel_text_of(pel_as_type(v)->name));
+    case PEL_L_FUNCTION: return name_node(ctx, pel_text_of(((pel_function *)v)->name));
+    case PEL_L_NATIVE: return name_node(ctx, pel_str_of(((pel_native *)v)->name));
+    case PEL_L_SYMBOL: return name_node(ctx, ((pel_symbol *)v)->text);
+    default: break;
+    }
+    return name_node(ctx, pel_format(ctx, "<%s>", pel_type_text(vm, v)));
+}
+
+pel_node *pel_value_node(pel_vm *vm, pel_val v) { return node_of(vm, v, 0); }
+
+static void put_args(pel_vm *vm, pel_module *module, const pel_birth *birth) {
+    const pel_tuple *args = pel_tuple_at(birth->args), *names = pel_tuple_at(birth->kw_names),
+                    *values = pel_tuple_at(birth->kw_values);
+    for (uint32_t i = 0; i < args->n; i++)
+        pel_push(vm->ctx, &module->args, (pel_model_argument){ { "", 0 }, node_of(vm, args->at[i], 0) });
+    for (uint32_t i = 0; i < names->n; i++)
+        pel_push(vm->ctx, &module->args,
+                 (pel_model_argument){ pel_text_of(names->at[i]), node_of(vm, values->at[i], 0) });
+}
+
+/* ---- tensors ---- */
+
+static pel_val own(pel_vm *vm, pel_val v, const char *name) {
+    return pel_is_small(v) || !v->attrs ? NULL : pel_dict_get_c(vm, v->attrs, name);
+}
+
+static pel_val ask(pel_vm *vm, pel_val v, const char *name) {
+    bool failed;
+    pel_val found = pel_find_attr(vm, v, pel_interned_c(vm, name), &failed);
+    if (failed) pel_forget(vm);
+    return found;
+}
+
+static pel_dim dim_of(pel_vm *vm, pel_val v) {
+    int64_t size;
+    if (pel_is_int(v) && pel_to_i64(v, &size)) return (pel_dim){ size, { "", 0 } };
+    return (pel_dim){ 0, pel_symbol_arg(vm, v) };
+}
+
+pel_shape pel_shape_of_val(pel_scanner *scanner, pel_val tensor) {
+    pel_vm *vm = scanner->vm;
+    pel_shape shape = { 0 };
+    pel_val sizes = own(vm, tensor, "_shape");
+    if (!sizes) sizes = ask(vm, tensor, "_shape");
+    if (!sizes || (!pel_is_tuple(sizes) && !pel_is_list(sizes))) return shape;
+    pel_val *items = pel_items(sizes, &shape.n);
+    shape.dims = pel_new_array(vm->ctx, shape.n ? shape.n : 1, pel_dim);
+    for (uint32_t i = 0; i < shape.n; i++) shape.dims[i] = dim_of(vm, items[i]);
+    shape.is_known = true;
+    return shape;
+}
+
+typedef struct reader {
+    pel_scanner *scanner;
+    pel_map tensors; /* storage or tensor -> index of its first name */
+    pel_map modules;
+    PEL_VEC(pel_str) names;
+    uint32_t n_modules;
+} reader;
+
+static pel_str join(pel_ctx *ctx, pel_str path, pel_str name) {
+    return path.len ? pel_format(ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(name)) : name;
+}
+
+/* The first name of this object, or empty if this is the first. */
+static pel_str first_name(reader *r, pel_map *seen, pel_val object, pel_str name) {
+    uint64_t at = pel_map_find(seen, PEL_KEY(object), UINT64_MAX);
+    if (at != UINT64_MAX) return r->names.at[at];
+    pel_map_set(r->scanner->vm->ctx, seen, PEL_KEY(object), r->names.n);
+    pel_push(r->scanner->vm->ctx, &r->names, name);
+    return (pel_str){ "", 0 };
+}
+
+static void add_tensor(reader *r, pel_module *module, pel_str path, pel_str name, pel_val tensor,
+                       pel_tensor_role role) {
+    pel_vm *vm = r->scanner->vm;
+    if (tensor == vm->none) return;
+    pel_model_tensor row = { .name = name, .role = role };
+    row.shape = pel_shape_of_val(r->scanner, tensor);
+    pel_val dtype = own(vm, tensor, "_dtype");
+    if (!dtype) dtype = ask(vm, tensor, "_dtype");
+    pel_val text = dtype && !pel_is_str(dtype) ? ask(vm, dtype, "_name") : dtype;
+    if (text && pel_is_str(text)) row.dtype = pel_text_of(text);
+    if (role == PEL_PARAMETER) {
+        pel_val grad = own(vm, tensor, "requires_grad");
+        if (!grad) grad = ask(vm, tensor, "requires_grad");
+        pel_val trainable = own(vm, tensor, "trainable");
+        row.frozen = grad == vm->false_ || trainable == vm->false_;
+    }
+    pel_val storage = own(vm, tensor, "_storage");
+    pel_val key = storage && storage != vm->none ? storage : tensor;
+    row.tied_to = first_name(r, &r->tensors, key, join(vm->ctx, path, name));
+    pel_push(vm->ctx, &module->tensors, row);
+}
+
+/* ---- modules ---- */
+
+static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str path, uint32_t parent_loops,
+                               uint32_t depth);
+
+static void add_child(reader *r, pel_module *module, pel_str path, pel_str name, pel_val child, uint32_t loops,
+                      uint32_t depth) {
+    if (child == r->scanner->vm->none) return;
+    pel_module *made = read_module(r, child, name, join(r->scanner->vm->ctx, path, name), loops, depth + 1);
+    if (made) pel_push(r->scanner->vm->ctx, &module->children, made);
+}
+
+static void read_torch(reader *r, pel_module *module, pel_val self, pel_str path, uint32_t loops, uint32_t depth) {
+    pel_vm *vm = r->scanner->vm;
+    pel_val parameters = own(vm, self, "_parameters"), buffers = own(vm, self, "_buffers"),
+            modules = own(vm, self, "_modules");
+    pel_val volatiles = own(vm, self, "_non_persistent_buffers_set");
+    uint32_t at = 0;
+    if (parameters && pel_is_dict(parameters))
+        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(parameters), &at));)
+            if (pel_is_str(entry->key))
+                add_tensor(r, module, path, pel_text_of(entry->key), entry->value, PEL_PARAMETER);
+    at = 0;
+    if (buffers && pel_is_dict(buffers))
+        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(buffers), &at));) {
+            if (!pel_is_str(entry->key)) continue;
+            pel_val is_volatile = NULL;
+            if (volatiles && pel_is_set(volatiles)) pel_dict_get(vm, pel_dict_at(volatiles), entry->key, &is_volatile);
+            add_tensor(r, module, path, pel_text_of(entry->key), entry->value,
+                       is_volatile ? PEL_VOLATILE_BUFFER : PEL_BUFFER);
+        }
+    at = 0;
+    if (modules && pel_is_dict(modules))
+        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(modules), &at));)
+            if (pel_is_str(entry->key)) add_child(r, module, path, pel_text_of(entry->key), entry->value, loops, depth);
+}
+
+static void read_keras(reader *r, pel_module *module, pel_val self, pel_str path, uint32_t loops, uint32_t depth) {
+    pel_vm *vm = r->scanner->vm;
+    pel_val weights = ask(vm, self, "_weights_in_order"), layers = ask(vm, self, "_layers_in_order"), *items;
+    uint32_t n;
+    if (weights && pel_collect(vm, weights, &items, &n))
+        for (uint32_t i = 0; i < n; i++) {
+            pel_val name = ask(vm, items[i], "name");
+            pel_str text = name && pel_is_str(name) ? pel_text_of(name) : pel_format(vm->ctx, "%u", i);
+            add_tensor(r, module, path, text, items[i], PEL_PARAMETER);
+        }
+    if (layers && pel_collect(vm, layers, &items, &n))
+        for (uint32_t i = 0; i < n; i++) {
+            if (!pel_is_tuple(items[i]) || pel_tuple_at(items[i])->n != 2) continue;
+            pel_val name = pel_tuple_at(items[i])->at[0];
+            pel_str text = pel_is_str(name) ? pel_text_of(name) : pel_format(vm->ctx, "%u", i);
+            add_child(r, module, path, text, pel_tuple_at(items[i])->at[1], loops, depth);
+        }
+    pel_forget(vm);
+}
+
+static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str path, uint32_t parent_loops,
+                               uint32_t depth) {
+    pel_vm *vm = r->scanner->vm;
+    if (depth > MAX_DEPTH) pel_throw(vm->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
+    if (++r->n_modules > MAX_MODULES) pel_throw(vm->ctx, PEL_E_TOO_BIG, 0, "more than %d modules", MAX_MODULES);
+    if (pel_is_symbol(self)) {
+        pel_module *module =
+            pel_module_new(vm->ctx, name, pel_format(vm->ctx, "<%.*s>", PEL_FMT(((pel_symbol *)self)->text)));
+        pel_note_unknown(vm, ((pel_symbol *)self)->text, ((pel_symbol *)self)->why);
+        return module;
+    }
+    pel_type *type = pel_type_of(vm, self);
+    pel_module *module = pel_module_new(vm->ctx, name, pel_text_of(type->name));
+    module->shared_with = first_name(r, &r->modules, self, path);
+    uint32_t loops = parent_loops;
+    const pel_birth *birth = (const pel_birth *)(uintptr_t)pel_map_find(&r->scanner->births, PEL_KEY(self), 0);
+    if (birth) {
+        put_args(vm, module, birth);
+        module->origin = (pel_place){ .file = birth->file, .line = birth->line };
+        module->output = birth->output;
+        module->flops = birth->flops;
+        const pel_tuple *counts = pel_tuple_at(birth->repeating);
+        for (uint32_t i = parent_loops; i < counts->n; i++) {
+            pel_str count = pel_symbol_arg(vm, counts->at[i]);
+            module->repeat.symbol =
+                module->repeat.symbol.len
+                    ? pel_format(vm->ctx, "%.*s * %.*s", PEL_FMT(module->repeat.symbol), PEL_FMT(count))
+                    : count;
+        }
+        if (counts->n > loops) loops = counts->n;
+    }
+    pel_map_set(vm->ctx, &r->scanner->names, PEL_KEY(self), r->scanner->paths.n);
+    pel_push(vm->ctx, &r->scanner->paths, path);
+    pel_module_kind kind = pel_module_kind_of(r->scanner, type);
+    if (kind == PEL_TORCH_MODULE) read_torch(r, module, self, path, loops, depth);
+    if (kind == PEL_KERAS_LAYER) read_keras(r, module, self, path, loops, depth);
+    return module;
+}
+
+pel_module *pel_read_module(pel_scanner *scanner, pel_val self, pel_str name) {
+    reader r = { .scanner = scanner };
+    scanner->paths.n = 0;
+    scanner->names = (pel_map){ 0 };
+    pel_module *root = read_module(&r, self, name, (pel_str){ "", 0 }, 0, 0);
+    return root;
+}
