@@ -277,8 +277,9 @@ const cli_command cli_cmd_scan = {
              "Libraries (torch.nn, timm, transformers) are interpreted from their sources, too: the\n"
              "roots are DIR, or the folder of FILE, what --root names, and the site-packages of --python.\n"
              "\n"
-             "A size may be a symbol; \"× n\" stands for a loop whose count is not known, and \"if …\"\n"
-             "for a branch that is not. What could not be found out is listed with its place.\n"
+             "A size may be a symbol; a module that stands for n of them is one of a loop\n"
+             "whose count is not known, and a condition names a branch that is not. What could not be\n"
+             "found out is listed with its place.\n"
              "\n"
              "Exit status: 3 if something stayed unknown, 4 if --forward found shapes that disagree.",
     .example = "$ pellucid scan model.py --python venv/bin/python --forward 1x10\n"
