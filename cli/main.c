@@ -4,7 +4,6 @@
 
 /* In the order of the overview. */
 const cli_command *const cli_commands[] = {
-<<<<<<< HEAD
     &cli_cmd_skeleton,
     &cli_cmd_sketch,
     &cli_cmd_tree,
@@ -22,11 +21,6 @@ const cli_command *const cli_commands[] = {
     &cli_cmd_version,
     &cli_cmd_completion,
     NULL,
-=======
-    &cli_cmd_skeleton, &cli_cmd_sketch,    &cli_cmd_tree,       &cli_cmd_scan, &cli_cmd_explain,
-    &cli_cmd_audit,    &cli_cmd_decompile, &cli_cmd_dis,        &cli_cmd_ast,  &cli_cmd_format,
-    &cli_cmd_help,     &cli_cmd_version,   &cli_cmd_completion, NULL,
->>>>>>> 1ef0f81 (docs: scan in the manual page)
 };
 
 static const cli_command *find_command(const char *name) {
