@@ -205,42 +205,8 @@ def test_from_a_trace_without_python(here, tmp_path, pellucid_program) -> None:
 
 # ---- straight lines ----
 
-def parse_pattern(pattern: str, sizes: dict[str, int]) -> list[tuple[str, int]]:
-    """Takes text apart in a way that nobody can follow from its runs."""
-    found = {}
-    for word in sorted(pattern.split(), key=lambda w: (len(w), w)):
-        found[word] = sizes.get(word, 0) or eval("0", {"word": word})  # noqa: S307
-    return list(found.items())
-
-
-def reorder(x: torch.Tensor, pattern: str, **sizes: int) -> torch.Tensor:
-    parsed = dict(parse_pattern(pattern, sizes))
-    if "heads" in parsed:
-        y = x.reshape(x.shape[0], x.shape[1], parsed["heads"], -1)
-        return y.permute(0, 2, 1, 3)
-    return x.permute(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1)
-
-
-class Reorders(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.fc = nn.Linear(8, 8)
-
-    def forward(self, x):
-        heads = reorder(self.fc(x), "batch length heads dim", heads=2)
-        return reorder(heads * 2, "join all")
-
-
-def test_functions_that_cannot_be_followed_are_written_as_what_they_did() -> None:
-    """einops is of this kind: every place that calls it gets the calls of torch that it made there."""
-    made = pellucid.skeleton(Reorders().eval(), (torch.randn(2, 5, 8),))
-    assert made.report.good and made.report.complete
-    assert "parse_pattern" not in made.source
-    if "Written as the calls that ran" in made.source:
-        assert ".permute(0, 2, 1, 3)" in made.source and "x.shape[0]" in made.source
-
-
 def test_einops() -> None:
+    """What it does can't be followed: every place that calls it gets the calls of torch that it made there."""
     einops = pytest.importorskip("einops", reason="einops is not installed")
 
     class Attention(nn.Module):
