@@ -26,5 +26,6 @@ def trange(*args, **kwargs):
     return range(*args)
 
 
-for _name in ('auto', 'std', 'notebook', 'contrib'):
+contrib = sys.modules['tqdm.contrib'] = _pellucid.symbol_module('tqdm.contrib')
+for _name in ('auto', 'std', 'notebook', 'asyncio'):
     globals()[_name] = sys.modules['tqdm.' + _name] = sys.modules[__name__]

@@ -16,10 +16,24 @@ def _canonical(name):
     return name.lower().replace('-', '_').replace('.', '_')
 
 
+def _roots():
+    """Where modules come from: the path, or the folders of the packages that are imported."""
+    roots = list(sys.path)
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, '__file__', None)
+        if '.' not in name and isinstance(file, str) and file.startswith('/'):
+            folder = file.rpartition('/')[0]
+            if file.endswith('/__init__.py'):
+                folder = folder.rpartition('/')[0]
+            if folder not in roots:
+                roots.append(folder)
+    return roots
+
+
 def _table():
     if not _versions:
         _versions['_'] = None
-        for root in sys.path:
+        for root in _roots():
             try:
                 entries = _pellucid.list_dir(root)
             except OSError:
