@@ -5,6 +5,7 @@ KerasTensors, so a subclassed model finds the shapes of its weights as Keras doe
 """
 
 import _pellucid
+from keras._base import Layer as _Base
 from torch._abstract import types as _types
 
 is_symbol = _pellucid.is_symbol
@@ -285,7 +286,7 @@ class TrackedDict(dict):
             self[key] = item
 
 
-class Layer:
+class Layer(_Base):
     """Base of every layer. Sublayers and weights are found by assignment, in order."""
 
     _settled = False
@@ -397,7 +398,7 @@ class Layer:
         if type(self).build is Layer.build:
             return
         rank = getattr(self, '_rank', 2)
-        shape = (None,) * (rank - 1) + (_pellucid.symbol('input features of ' + self.name),)
+        shape = (None,) * (rank - 1) + (_pellucid.symbol('input_dim'),)
         try:
             self.build(shape)
         except (TypeError, ValueError, AttributeError, IndexError):

@@ -4,6 +4,7 @@ import sys
 
 import _pellucid
 from keras import ops as _ops
+from keras._base import Layer as _Base
 from keras._engine import KerasTensor, Layer, Variable as _Variable, auto_name, snake_case, to_dtype
 
 __version__ = '2.16.0'
@@ -32,7 +33,7 @@ def _shape(value):
     return tuple(sizes)
 
 
-class Module:
+class Module(_Base):
     """tf.Module: variables and modules that are attributes, in the order of their names."""
 
     def __init__(self, name=None):
@@ -71,7 +72,7 @@ class Module:
 
     @property
     def _layers_in_order(self):
-        return [(name, item) for name, item in self._members() if isinstance(item, (Module, Layer))]
+        return [(name, item) for name, item in self._members() if isinstance(item, _Base)]
 
     @property
     def variables(self):
