@@ -61,6 +61,8 @@ def _candidates(tensor: torch.Tensor) -> Iterator[str]:
         yield from _progressions(tensor, flat, shape, dtype)
     if tensor.dim() >= 2 and not tensor.is_complex():
         yield from _triangles(tensor, shape, dtype)
+    if tensor.dtype == torch.int64 and tensor.numel() >= 16:
+        yield from _relative_positions(tensor, flat, shape)
     if tensor.is_floating_point() and tensor.numel() >= 2:
         yield from _frequencies(tensor, flat, shape, dtype)
         yield from _waves(tensor, shape, dtype)
@@ -139,9 +141,27 @@ def _waves(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
     for frequencies in (f"torch.exp(torch.arange(0, {width}, 2).float() * (-{logarithm} / {width}))",
                         f"torch.exp(torch.arange({half}).float() * -({logarithm} / {half - 1}))",
                         f"1.0 / (10000 ** (torch.arange(0, {width}, 2).float() / {width}))"):
-        angles = f"torch.outer(torch.arange({positions}).float(), {frequencies})"
-        yield f"torch.cat([torch.sin({angles}), torch.cos({angles})], dim=1){zeroed}{view}"
-        yield f"torch.stack([torch.sin({angles}), torch.cos({angles})], dim=2).flatten(1){zeroed}{view}"
+        most = positions // 2
+        for steps in (f"{positions}", f"{most}, {most - positions}, -1", f"{-most}, {positions - most}"):
+            # from 0 on, or as far to the left as to the right
+            angles = f"torch.outer(torch.arange({steps}).float(), {frequencies})"
+            yield f"torch.cat([torch.sin({angles}), torch.cos({angles})], dim=1){zeroed}{view}"
+            yield f"torch.stack([torch.sin({angles}), torch.cos({angles})], dim=2).flatten(1){zeroed}{view}"
+
+
+def _relative_positions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple) -> Iterator[str]:
+    """Where in a table of offsets each pair of places of a window looks: rows and columns apart, as one number."""
+    places = math.isqrt(flat.numel())
+    if places * places != flat.numel() or places < 4 or flat.max().item() < places:
+        return
+    view = "" if shape == (places, places) else f".view({', '.join(map(str, shape))})"
+    middle = flat[0].item()  # of a place to itself
+    for width in range(2, places // 2 + 1):
+        if places % width or middle != (places // width - 1) * (2 * width - 1) + width - 1:
+            continue
+        place = f"torch.arange({places}) // {width} * {2 * width - 1} + torch.arange({places}) % {width}"
+        offsets = f"(lambda place: place[:, None] - place + {middle})({place})"
+        yield f"{offsets}{view}"
 
 
 def _round_numbers(estimate: float) -> Iterator[str]:

@@ -568,6 +568,22 @@ static bool is_neutral(pel_OPERATOR op, const pel_node *operand, int side) {
     }
 }
 
+/* x.cos() * 1.0: what configurations scale by when they don't. x must be made here, or its user could change another's,
+ * and be of floats already. */
+static bool scales_by_one(pel_walk *w, pel_front front, uint8_t op, pel_val *const operands[2]) {
+    const pel_node *one = operands[1]->text, *of = operands[0]->text;
+    if (op != PEL_Mult || one->kind != PEL_Constant || (of->kind != PEL_Call && of->kind != PEL_BinOp)) return false;
+    const pel_const *value = one->Constant.value;
+    if (value->kind != PEL_CONST_FLOAT || value->real < 1.0 || value->real > 1.0) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *tensor = pel_value_at(w->log, operands[0]->at[i]);
+        if (tensor->kind != PEL_V_TENSOR) return false;
+        pel_str dtype = w->log->tensors.at[tensor->tensor].dtype;
+        if (!pel_str_starts(dtype, PEL_STR("torch.float")) && !pel_str_is(dtype, "torch.bfloat16")) return false;
+    }
+    return front.n > 0;
+}
+
 static pel_val *eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *operands[2];
     operands[0] = pel_eval(w, front, node->BinOp.left);
@@ -577,6 +593,7 @@ static pel_val *eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     text->BinOp.right = operands[1]->text;
     pel_val *val = eval_operands(w, front, node, text, operands, 2);
     if (val->text != text || operands[0]->effect || operands[1]->effect) return val;
+    if (scales_by_one(w, front, node->BinOp.op, operands)) val->text = operands[0]->text;
     for (int i = 0; i < 2;
          i++) /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
         if (is_neutral(node->BinOp.op, operands[i]->text, i) && all_ints(w, front, operands[1 - i]))
