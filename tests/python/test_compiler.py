@@ -147,7 +147,6 @@ def test_model_is_unchanged(name: str, tmp_path: pathlib.Path, libraries: None) 
     model, arguments, named = MODELS[name]()
 
     def outputs():
-        torch._dynamo.reset()
         torch.manual_seed(1)
         with torch.no_grad():
             made = torch.compile(model, backend="eager")(*arguments, **named)
@@ -155,6 +154,7 @@ def test_model_is_unchanged(name: str, tmp_path: pathlib.Path, libraries: None) 
                 if isinstance(value, torch.Tensor)]
 
     expected = outputs()
+    torch._dynamo.reset()
     with Watch() as watch, pellucid.prepare_debug(tmp_path) as session:
         got = outputs()
     assert not session.notes
