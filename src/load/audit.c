@@ -96,6 +96,7 @@ typedef struct nested_job {
 static void read_nested(pel_ctx *ctx, void *arg) {
     nested_job *job = arg;
     pel_loaded *loaded = pel_new(ctx, pel_loaded);
+    loaded->depth = 1;
     pel_model_file file = { .bytes = { job->bytes.ptr, job->bytes.len } };
     pel_load(ctx, &file, loaded);
     audit_loaded(job->a, loaded, job->member);

@@ -88,11 +88,20 @@ bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_s
 
 /* ---- the formats ---- */
 
+#define MAX_NESTING 3 /* archives inside of archives */
+
+/* An archive that two libraries would open is two files in one: what each would do must be known. */
 static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
+    static bool (*const loaders[])(pel_ctx *, pel_loaded *, pel_str,
+                                   const pel_zip *) = { pel_load_torch_zip, pel_load_torch_export, pel_load_keras_zip };
     into->format = PEL_STR("zip archive");
     const pel_zip *zip = pel_zip_read(ctx, bytes, &into->findings);
-    if (!pel_load_torch_zip(ctx, into, name, zip) && !pel_load_keras_zip(ctx, into, name, zip))
-        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
+    unsigned n = 0;
+    for (size_t i = 0; i < PEL_COUNT(loaders); i++) n += loaders[i](ctx, into, name, zip);
+    if (!n) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
+    if (n > 1)
+        pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
+                 PEL_STR("several libraries would open the archive, and each would see another model"));
 }
 
 static void load_tar(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
@@ -139,6 +148,7 @@ static const struct {
 void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
     pel_str name = { file->name.ptr, file->name.len }, bytes = { file->bytes.ptr, file->bytes.len };
     into->file = file;
+    if (into->depth > MAX_NESTING) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "model files nest deeper than %d", MAX_NESTING);
     if (!bytes.len) pel_throw(ctx, PEL_E_FORMAT, 0, "the file is empty");
     if (!pel_is_zip(bytes) && pel_has_zip_inside(bytes))
         pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,

@@ -26,6 +26,7 @@ typedef struct pel_loaded {
     PEL_VEC(pel_loaded_pickle) pickles;
     PEL_VEC(pel_loaded_code) codes;
     const pel_model_file *file;
+    int depth; /* how many files it lies in */
 } pel_loaded;
 
 /* One file by its content; the name serves messages alone. Throws PEL_E_FORMAT if it is broken, PEL_E_UNSUPPORTED if
@@ -34,6 +35,7 @@ void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into);
 
 /* ---- one reader for each format; each adds networks. Those of archives return false if it is another's ---- */
 bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+bool pel_load_torch_export(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);

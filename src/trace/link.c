@@ -96,7 +96,9 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
             }
             text = constant_default(s, target, p);
             if (!text) {
-                target->why = pel_format(s->ctx, "a call leaves out `%s`, which has no default", target->params[p].name->text).ptr;
+                target->why =
+                    pel_format(s->ctx, "a call leaves out `%s`, which has no default", target->params[p].name->text)
+                        .ptr;
                 text = pel_make_constant(s->ctx, &pel_none);
             }
         }

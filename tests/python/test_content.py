@@ -143,3 +143,15 @@ def test_torchscript(pellucid, tmp_path: pathlib.Path, ops: str) -> None:
     tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
     assert tree["state"] == {name: list(tensor.shape) for name, tensor in made.state_dict().items()}
     assert pellucid("audit", tmp_path / "x.pt").code == 0
+
+
+def test_torch_export(pellucid, tmp_path: pathlib.Path) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU()).eval()
+    torch.export.save(torch.export.export(model, (torch.zeros(2, 4),)), tmp_path / "x.pt2")
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt2", "--json").out)
+    assert tree["state"] == {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
+    assert [child["class"] for child in tree["tree"][0]["children"]] == ["Linear", "BatchNorm1d", "ReLU"]
+    assert pellucid("audit", tmp_path / "x.pt2").code == 0
+    assert pellucid("convert", tmp_path / "x.pt2", "-o", tmp_path / "x.safetensors").code == 0
+    found = load_file(tmp_path / "x.safetensors")
+    assert all(same(found[name], tensor) for name, tensor in model.state_dict().items())

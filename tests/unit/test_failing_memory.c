@@ -34,6 +34,34 @@ static bool call_error_json(pel_ctx *ctx, pel_text input, pel_error *error) {
     return pellucid_error_json(ctx, input, &(pel_error){ .code = PEL_E_SYNTAX, .line = 3, .message = "x" }).len > 0;
 }
 
+static bool call_tree(pel_ctx *ctx, pel_text input, pel_error *error) {
+    pel_text out;
+    return pellucid_tree(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, &out, error);
+}
+
+static bool call_audit(pel_ctx *ctx, pel_text input, pel_error *error) {
+    pel_text out;
+    return pellucid_audit(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, &out, NULL, error);
+}
+
+static bool call_compare(pel_ctx *ctx, pel_text input, pel_error *error) {
+    const pel_model_file file = { .name = { "x", 1 }, .bytes = input };
+    pel_text out;
+    return pellucid_compare(ctx, &file, &file, NULL, &out, NULL, error);
+}
+
+static bool drop(void *arg, pel_text bytes) {
+    (void)arg, (void)bytes;
+    return true;
+}
+
+static bool call_convert(pel_ctx *ctx, pel_text input, pel_error *error) {
+    return pellucid_convert(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, drop, NULL, error);
+}
+
+#define PICKLE "(dp0\nS'a'\np1\n(lp2\nI1\naF2.5\nasS'b'\ncposix\nsystem\n(S'id'\ntRs."
+#define TREE "{\"networks\":[{\"tree\":[{\"parameters\":{\"w\":[2,3]}}],\"dtypes\":{\"w\":\"float32\"}}]}"
+
 #define PROGRAM                                                                                                        \
     "# coding: utf-8\n"                                                                                                \
     "@decorate(1, *a, k=2, **b)\n"                                                                                     \
@@ -56,6 +84,10 @@ static const entry_point entry_points[] = {
     { "format", call_format, { PROGRAM, "x = 1 +\n" } },
     { "source line", call_source_line, { PROGRAM, "# coding: latin-1\n\xe9\n", "one line" } },
     { "error as JSON", call_error_json, { "file.py" } },
+    { "tree", call_tree, { PICKLE, TREE, "what?" } },
+    { "audit", call_audit, { PICKLE, "c__main__\nNet\n(tR.", "what?" } },
+    { "compare", call_compare, { TREE, PICKLE } },
+    { "convert", call_convert, { TREE, PICKLE } },
 };
 
 static void walk(const entry_point *entry, const char *text) {
