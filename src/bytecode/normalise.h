@@ -71,7 +71,7 @@
     X(JUMP, jump) /* flag: surely a `continue`; sub 1: another one with the same target stands for it, too */          \
     X(PJF, jump)  /* pop, jump if false; true; None; not None */                                                       \
     X(PJT, jump)                                                                                                       \
-    X(PJN, jump)                                                                                                       \
+    X(PJN, jump) /* arg 1, behind a CHAIN: true jumps */                                                                                                     \
     X(PJNN, jump)                                                                                                      \
     X(JFP, jump) /* jump if false, else pop */                                                                         \
     X(JTP, jump)                                                                                                       \

@@ -38,11 +38,6 @@ static bool same_path_end(const pel_canon *c, uint32_t a, uint32_t b) {
     return false;
 }
 
-static bool ends_handler(const matching *m, uint32_t a) {
-    const pel_ins *ins = &m->c->at[a];
-    return ins->op == PEL_I_RERAISE && ins->within == m->guard;
-}
-
 /* The handler pops its exception before it leaves by return, break or continue: POP; POP_EXC with swaps around a value.
  */
 static uint32_t skip_pops(const pel_canon *c, uint32_t a) {
@@ -58,6 +53,14 @@ static bool is_inner(const matching *m, uint32_t g) {
         if (first != PEL_NONE && m->c->at[first].within == m->guard) return true;
     }
     return false;
+}
+
+/* Where the handler raises again: at its own end, or at that of a handler in it, which has just popped its exception. */
+static bool ends_handler(const matching *m, uint32_t a) {
+    const pel_ins *ins = &m->c->at[a];
+    if (ins->op != PEL_I_RERAISE) return false;
+    return ins->within == m->guard ||
+           (a > 0 && m->c->at[a - 1].op == PEL_I_POP_EXC && ins->within != PEL_NONE && is_inner(m, ins->within));
 }
 
 static bool add_pair(matching *m, uint32_t a, uint32_t b) {

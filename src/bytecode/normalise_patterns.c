@@ -177,6 +177,7 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
         if (op == PEL_I_PJF) return false;
     }
     /* true jumps away: what stands between is what the clean-up does */
+    if (op == PEL_I_PJN || op == PEL_I_PJNN) n->ins.at[test].arg = 1;
     if (n->ins.at[before].op == PEL_I_JUMP && before == after_test &&
         pel_norm_skip(n, n->ins.at[before].target) == rest) {
         delete (n, c);

@@ -116,6 +116,34 @@ static bool is_join(const graph *g, uint32_t label) {
     return false;
 }
 
+#define CHAINED 0x21 /* parens of a comparison that goes on */
+
+/* e is None, or e is not None; the comparison e may be the beginning of it. */
+static pel_node *none_test(pel_lift *l, pel_node *e, bool is_none, uint32_t at) {
+    pel_node *node = pel_make(l, PEL_Compare, at);
+    uint32_t n = e->parens == CHAINED ? e->Compare.ops.n : 0;
+    node->Compare.left = n ? e->Compare.left : e;
+    node->Compare.ops.at = pel_alloc_array(l->ctx, n + 1, 1);
+    if (n) memcpy(node->Compare.ops.at, e->Compare.ops.at, n);
+    node->Compare.ops.at[n] = is_none ? PEL_Is : PEL_IsNot;
+    node->Compare.ops.n = n + 1;
+    for (uint32_t i = 0; i < n; i++) pel_nodes_push(l->ctx, &node->Compare.comparators, e->Compare.comparators.at[i]);
+    pel_nodes_push(l->ctx, &node->Compare.comparators, pel_make_constant(l->ctx, &pel_none));
+    return node;
+}
+
+/* What a jump tests. */
+static pel_node *pop_tested(pel_lift *l, stack *s, uint32_t at) {
+    item *top = s->n ? &s->at[s->n - 1] : NULL;
+    bool asks_none = l->c->at[at].op == PEL_I_PJN || l->c->at[at].op == PEL_I_PJNN;
+    if (!asks_none || !top || top->kind != IT_EXPR || !top->chain) return pel_pop_expr(l, s, at);
+    pel_node *begun = pel_node_new(l->ctx, PEL_Compare);
+    begun->Compare = top->node->Compare;
+    begun->parens = CHAINED;
+    pel_stack_pop(l, s, at);
+    return begun;
+}
+
 static cnode node_at(pel_lift *l, uint32_t start, uint32_t jump, pel_node *e) {
     const pel_ins *ins = &l->c->at[jump];
     uint32_t next = jump + 1;
@@ -133,18 +161,18 @@ static cnode node_at(pel_lift *l, uint32_t start, uint32_t jump, pel_node *e) {
         break;
     case PEL_I_PJN:
     case PEL_I_PJNN: {
-        pel_node *forms[2];
-        for (int k = 0; k < 2; k++) {
-            forms[k] = pel_make(l, PEL_Compare, jump);
-            forms[k]->Compare.left = e;
-            forms[k]->Compare.ops.at = pel_alloc_array(l->ctx, 1, 1);
-            forms[k]->Compare.ops.at[0] = k ? PEL_IsNot : PEL_Is;
-            forms[k]->Compare.ops.n = 1;
-            forms[k]->Compare.comparators = pel_nodes_one(l->ctx, pel_make_constant(l->ctx, &pel_none));
-        }
         bool jumps_if_none = ins->op == PEL_I_PJN;
-        node.yes = (form){ forms[jumps_if_none], 0 }; /* true falls through */
-        node.no = (form){ forms[!jumps_if_none], 0 };
+        if (e->parens == CHAINED) { /* a < b is None: where it fails, the comparisons before it lead, too */
+            bool if_true = ins->arg == 1;
+            node.yes.e = none_test(l, e, jumps_if_none == if_true, jump);
+            if (if_true) {
+                node.t = ins->target;
+                node.f = next;
+            }
+            break;
+        }
+        node.yes = (form){ none_test(l, e, !jumps_if_none, jump), 0 }; /* true falls through */
+        node.no = (form){ none_test(l, e, jumps_if_none, jump), 0 };
         return node;
     }
     default: break;
@@ -161,6 +189,9 @@ static run_end run(pel_lift *l, const graph *g, stack *s, uint32_t base, uint32_
         uint32_t i = *at;
         if (i >= limit) return s->n == base + 1 && s->low >= base && is_join(g, i) ? RUN_JOIN : RUN_STOP;
         bool one = s->n == base + 1 && s->at[base].kind == IT_EXPR && !s->at[base].chain;
+        if (s->n == base + 1 && s->at[base].kind == IT_EXPR && s->at[base].chain &&
+            (l->c->at[i].op == PEL_I_PJN || l->c->at[i].op == PEL_I_PJNN))
+            return RUN_TEST;
         if (one && is_join(g, i)) return RUN_JOIN;
         const pel_ins *ins = &l->c->at[i];
         if (pel_opens_guard(l, i)) return RUN_STOP;
@@ -369,7 +400,7 @@ bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out
     l->trial++;
     l->broken = false;
     stack w = pel_stack_copy(l, s, s->n);
-    pel_node *first = pel_pop_expr(l, &w, at);
+    pel_node *first = pop_tested(l, &w, at);
     bool bad_first = l->broken;
     pel_push(l->ctx, &g, node_at(l, at, at, first));
     pel_node *pending = NULL; /* a value that is ready at pos */
@@ -397,7 +428,7 @@ bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out
         pending = NULL;
         run_end end = run(l, &g, &w, base, &pos, limit);
         if (end == RUN_STOP || l->broken) break;
-        pel_node *e = pel_pop_expr(l, &w, pos);
+        pel_node *e = end == RUN_TEST ? pop_tested(l, &w, pos) : pel_pop_expr(l, &w, pos);
         if (l->broken) break;
         if (end == RUN_TEST) {
             pel_push(l->ctx, &g, node_at(l, start, pos, e));

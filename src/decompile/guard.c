@@ -196,7 +196,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
         if (out.at.at[i] == PEL_NONE) continue;
         uint32_t label = label_of(l, out.at.at[i]);
         if (label == out.at.at[i]) { /* code instead of a jump: a copy of what follows, or what follows itself */
-            if (label != end && pel_same_run(l, label, end)) after = end;
+            if (label != end && pel_same_run(l, label, end) && body_end(l, at, end, r->end) == end) after = end;
             continue;
         }
         bool inside = label >= end && (label < r->end || (label == r->end && pel_resolve(l, label) == r->fall));
