@@ -412,6 +412,7 @@ bool pel_read_cond(pel_lift *l, stack *s, uint32_t at, uint32_t limit, test *out
                 for (uint32_t i = 0; i + 1 < g.n; i++) skips |= g.at[i].t == pos + 1 || g.at[i].f == pos + 1;
                 if (!skips) break;
                 cnode *last = &g.at[g.n - 1];
+                if (last->t == pos + 1 || last->f == pos + 1) break; /* if a: pass, with an else */
                 if (last->t == pos)
                     last->t = l->c->at[pos].target;
                 else
