@@ -17,6 +17,12 @@ static const pel_handler *handler_at(const pel_insns *insns, uint32_t i) {
     return low < insns->n_handlers && insns->handlers[low].start <= i ? &insns->handlers[low] : NULL;
 }
 
+pel_same_cover pel_norm_same_cover(const pel_norm *n, uint32_t a, uint32_t b) {
+    const pel_handler *x = handler_at(n->insns, n->from[a]), *y = handler_at(n->insns, n->from[b]);
+    if (!x && !y) return PEL_COVER_UNKNOWN;
+    return x && y && x->target == y->target ? PEL_COVER_SAME : PEL_COVER_OTHER;
+}
+
 uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken) {
     const pel_insns *insns = n->insns;
     const pel_handler *handler = handler_at(insns, i);

@@ -34,7 +34,7 @@ static void backward_test(pel_norm *n, uint32_t i) {
     ins->op = inverse(ins->op);
     ins->target = n->ins.at[jump].target;
     ins->flag = true;
-    ins->sub = n->ins.at[jump].cover == ins->cover ? 1 : 2;
+    ins->sub = (uint8_t)pel_norm_same_cover(n, i, jump);
     delete (n, jump);
 }
 

@@ -236,6 +236,18 @@ static bool was_joined(const pel_lift *l, uint32_t at) {
 
 static bool ends_in_else(const pel_lift *l, const region *r) { return r->end > 0 && was_joined(l, r->end - 1); }
 
+/* Whether all jumps of a test that go back to the head of a loop are known to be written as `continue`. */
+static bool says_continue(const pel_lift *l, const test *t) {
+    bool any = false;
+    for (uint32_t i = 0; i < t->used; i++) {
+        const pel_ins *ins = &l->c->at[pel_test_jump(t, i)];
+        if (!ins->flag || ins->target != t->otherwise) continue;
+        if (ins->sub != PEL_COVER_SAME) return false;
+        any = true;
+    }
+    return any;
+}
+
 static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     uint32_t body = t->next, other = t->otherwise;
     loop *lp = r->loop;
@@ -277,7 +289,8 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     }
     /* only the negation can be written as it was */
     bool folds = t->folds && !t->negation_folds && !is_assertion_at(l, body);
-    if (pel_resolve(l, other) == r->fall && !(folds && lp && other == lp->head && !l->is_comp)) {
+    bool to_head = lp && other == lp->head && !l->is_comp;
+    if (pel_resolve(l, other) == r->fall && !(to_head && (folds || says_continue(l, t)))) {
         pel_nodes yes = pel_read_body(l, r, s, body, r->end, r->fall);
         emit_if(l, t, yes, (pel_nodes){ 0 });
         return r->end;
