@@ -36,9 +36,83 @@ static void add_end(pel_ctx *ctx, pel_canon *c) {
     c->target_of = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
 }
 
+/* ---- ends of handlers ---- */
+
+/* Two more instructions before a place; what led there leads behind them. */
+static void insert_pair(pel_ctx *ctx, pel_canon *c, uint32_t at, const pel_ins *like) {
+    pel_ins *grown = pel_alloc_raw(ctx, (c->n + 3) * sizeof *grown);
+    memcpy(grown, c->at, at * sizeof *grown);
+    memcpy(grown + at + 2, c->at + at, (c->n - at) * sizeof *grown);
+    grown[at] = like[0];
+    grown[at + 1] = like[1];
+    c->at = grown;
+    c->n += 2;
+    if (at < c->n_main) c->n_main += 2;
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (i == at || i == at + 1) continue;
+        if (grown[i].target != PEL_NONE && grown[i].target >= at) grown[i].target += 2;
+    }
+    if (grown[at + 1].target >= at) grown[at + 1].target += 2;
+    for (uint32_t g = 0; g < c->n_guards; g++) {
+        uint32_t *labels[] = { &c->guards[g].target, &c->guards[g].exit, &c->guards[g].stood };
+        for (uint32_t k = 0; k < PEL_COUNT(labels); k++)
+            if (*labels[k] != PEL_NONE && *labels[k] >= at) *labels[k] += 2;
+    }
+    c->target_of = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
+}
+
+static bool is_end(const pel_canon *c, uint32_t i, uint32_t within) {
+    return i + 1 < c->n && c->at[i].op == PEL_I_POP_EXC && c->at[i].within == within && c->at[i + 1].op == PEL_I_JUMP &&
+           !c->at[i + 1].is_target && c->at[i + 1].within == within;
+}
+
+/* One clause of a handler, [from, to). The newest compilers copy the end of a clause into the branches that lead there;
+ * the copies become jumps to one that stands last. */
+static void one_clause_end(pel_ctx *ctx, pel_canon *c, uint32_t from, uint32_t to, uint32_t within) {
+    uint32_t first = PEL_NONE, n = 0;
+    for (uint32_t i = from; i < to; i++) {
+        if (!is_end(c, i, within)) continue;
+        if (first != PEL_NONE && c->at[i + 1].target != c->at[first + 1].target) return;
+        if (first == PEL_NONE) first = i;
+        n++;
+    }
+    if (first == PEL_NONE) return;
+    uint32_t goal = c->at[first + 1].target, covered = c->guards[within].first;
+    bool is_last = is_end(c, to - 2, within);
+    if (covered == PEL_NONE || goal <= covered || c->at[goal].within == within || (is_last && n == 1)) return;
+    pel_ins pair[2] = { c->at[first], c->at[first + 1] };
+    if (!is_last) insert_pair(ctx, c, to, pair);
+    uint32_t end = is_last ? to - 2 : to;
+    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool);
+    for (uint32_t i = from; i < end; i++) {
+        if (!is_end(c, i, within)) continue;
+        c->at[i].op = PEL_I_JUMP;
+        c->at[i].target = end;
+        gone[i + 1] = true;
+    }
+    pel_canon_compact(ctx, c, gone, NULL);
+}
+
+static void one_end_per_clause(pel_ctx *ctx, pel_canon *c) {
+    for (uint32_t g = 0; g < c->n_guards; g++) {
+        if (c->guards[g].kind != PEL_G_EXCEPT || c->guards[g].target == PEL_NONE) continue;
+        for (uint32_t at = c->guards[g].target + 1; at < c->n && c->at[at].within == g;) {
+            uint32_t match = at;
+            while (match < c->n && c->at[match].within == g && c->at[match].op != PEL_I_EXC_MATCH) match++;
+            if (match >= c->n || c->at[match].within != g) break;
+            uint32_t next = c->at[match].target;
+            if (next <= match + 2 || next > c->n || c->at[next - 1].within != g) break;
+            one_clause_end(ctx, c, match + 1, next, g);
+            pel_canon_finish(c);
+            at = c->at[match].target;
+        }
+    }
+}
+
 void pel_norm_exits(pel_ctx *ctx, pel_canon *c) {
     pel_canon_finish(c);
     if (!c->copies_exits) return;
+    if (c->returns_consts) one_end_per_clause(ctx, c); /* older ones jump there */
     PEL_VEC(uint32_t) middle = { 0 };
     uint32_t *moved = NULL;
     bool *gone = NULL;

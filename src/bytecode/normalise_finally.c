@@ -55,7 +55,8 @@ static bool is_inner(const matching *m, uint32_t g) {
     return false;
 }
 
-/* Where the handler raises again: at its own end, or at that of a handler in it, which has just popped its exception. */
+/* Where the handler raises again: at its own end, or at that of a handler in it, which has just popped its exception.
+ */
 static bool ends_handler(const matching *m, uint32_t a) {
     const pel_ins *ins = &m->c->at[a];
     if (ins->op != PEL_I_RERAISE) return false;

@@ -373,6 +373,7 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
             l->broken = true;
             return;
         }
+        if (!it.targets) pel_lift_fail(l, at, "an exception is stored outside of its handler's beginning");
         *(pel_node **)(void *)it.targets = target;
         return;
     case IT_IMPORT:
