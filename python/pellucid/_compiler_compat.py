@@ -122,7 +122,9 @@ def on_graph_compiled(callback: Callable[[Any, types.FunctionType], None]) -> Ca
     def watched(src: str, globals: dict[str, Any], *rest: Any, **named: Any) -> Any:
         result = original(src, globals, *rest, **named)
         forward = globals.get("forward")
-        if isinstance(forward, types.FunctionType) and (compile_id() is None or forward.__code__.co_varnames[1:2] == ("args_list",)):
+        if not isinstance(forward, types.FunctionType):
+            return result
+        if compile_id() is None or forward.__code__.co_varnames[1:2] == ("args_list",):
             callback(_graph_above(sys._getframe(1)), forward)
         return result
 
@@ -202,7 +204,8 @@ def entries(code: types.CodeType) -> list[Entry]:
         generated = getattr(entry, "code", None)
         if isinstance(generated, types.CodeType):
             number = getattr(entry, "compile_id", None)
-            made.append(Entry(generated, None if number is None else str(number), str(getattr(entry, "guard_manager", ""))))
+            guards = str(getattr(entry, "guard_manager", ""))
+            made.append(Entry(generated, None if number is None else str(number), guards))
     return made
 
 

@@ -116,15 +116,17 @@ def _text_of(session: Session, made: Compilation) -> Iterator[str]:
         yield f"[{made.id}] {made.code.co_name}  {place(made.code.co_filename, made.code.co_firstlineno)}{note}{early}"
         rows = [("written as", relative(session, function.source_path)), ("runs as", relative(session, made.path)),
                 ("guards", f"{relative(session, made.guards_path)} ({len(made.guard_list())})" if made.guards_path else "")]
-        rows += [("graph" if stage.kind != "inductor_output_code" else "code",
-                  f"{relative(session, stage.path)}  {stage.title}{', runs here' if stage.linked else ''}") for stage in made.stages]
+        for stage in made.stages:
+            what = "code" if stage.kind == "inductor_output_code" else "graph"
+            rows.append((what, f"{relative(session, stage.path)}  {stage.title}{', runs here' if stage.linked else ''}"))
         rows += [("ran", runs_text(session, made)), ("caches", cache_text(made)), ("time", seconds(made))]
         yield from (f"    {name:12}{value}" for name, value in rows if value)
     for reason in made.recompiled:
         yield f"    compiled again, for a guard failed: {reason}"
     for broken in made.breaks:
         then = continued_by(session, made)
-        yield f"    graph break at {place(broken.file, broken.line)}: {broken.reason}" + (f" (goes on in {then})" if then else "")
+        where = place(broken.file, broken.line)
+        yield f"    graph break at {where}: {broken.reason}" + (f" (goes on in {then})" if then else "")
         yield from (f"        {hint}" for hint in hints(broken.text))
 
 
@@ -151,10 +153,11 @@ details.made { border: 1px solid var(--line); border-radius: 6px; margin: .8rem 
 details.made > summary { padding: .5rem .8rem; cursor: pointer; } details.made > div { padding: 0 .8rem .8rem; }
 .three { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: .6rem; align-items: start; }
 .three h3 { font-size: .85rem; margin: .4rem 0; font-weight: 600; }
-pre { margin: 0; border: 1px solid var(--line); border-radius: 4px; background: var(--back); overflow: auto; max-height: 36rem;
-  padding: .3rem 0; }
+pre { margin: 0; border: 1px solid var(--line); border-radius: 4px; background: var(--back); overflow: auto;
+  max-height: 36rem; padding: .3rem 0; }
 pre span.l { display: block; padding: 0 .6rem; min-height: 1.45em; white-space: pre; }
-pre span.l.m { cursor: pointer; } pre span.l.on { background: var(--mark); } pre span.l:focus { outline: 2px solid var(--link); outline-offset: -2px; }
+pre span.l.m { cursor: pointer; } pre span.l.on { background: var(--mark); }
+pre span.l:focus { outline: 2px solid var(--link); outline-offset: -2px; }
 pre i { color: var(--dim); font-style: normal; } pre b { color: var(--dim); font-weight: normal; user-select: none; }
 ul.files { columns: 26rem; padding-left: 1.2rem; margin: .5rem 0; } blockquote { margin: .3rem 0 .3rem 1rem; }
 """
@@ -176,17 +179,19 @@ document.addEventListener('keydown', function (e) {
   var all = Array.prototype.slice.call(s.closest('pre').querySelectorAll('span.m')), next = all[all.indexOf(s) + step];
   if (next) { next.focus(); e.preventDefault(); } });
 document.addEventListener('keydown', function (e) { if (e.key !== 'e' || e.ctrlKey || e.metaKey || e.altKey) return;
-  var all = document.querySelectorAll('details.made'), open = Array.prototype.some.call(all, function (d) { return !d.open; });
+  var all = document.querySelectorAll('details.made');
+  var open = Array.prototype.some.call(all, function (d) { return !d.open; });
   all.forEach(function (d) { d.open = open; }); });
-function reveal() { var el = location.hash && document.getElementById(location.hash.slice(1)); if (el && 'open' in el) el.open = true; }
+function reveal() { var el = location.hash && document.getElementById(location.hash.slice(1));
+  if (el && 'open' in el) el.open = true; }
 addEventListener('hashchange', reveal); reveal();
 """
 
 
 def html_report(session: Session) -> str:
     shown = in_order(session)
-    body = [f"<h1>What torch.compile made of this program</h1><p class=dim>{e(summary(session))} · torch {e(torch.__version__)}, "
-            f"Python {e(sys.version.split()[0])}</p>",
+    body = ["<h1>What torch.compile made of this program</h1>",
+            f"<p class=dim>{e(summary(session))} · torch {e(torch.__version__)}, Python {e(sys.version.split()[0])}</p>",
             "<p>In the order in which they ran first. Point at a line, or move to it with Tab and the arrows, to see what "
             "became of it; <kbd>e</kbd> opens and closes all.</p>", "<nav aria-label='compilations'><ol>"]
     body += [f"<li><a href='#c{index}'>{e(title_of(made))}</a>{badges(made)}</li>" for index, made in enumerate(shown)]
@@ -217,12 +222,13 @@ def badges(made: Compilation) -> str:
 
 
 def _section(session: Session, made: Compilation, index: int) -> str:
-    parts = [f"<details class=made id=c{index}{' open' if index < 4 else ''}><summary><h2>{e(title_of(made))}</h2>{badges(made)}</summary><div>"]
+    parts = [f"<details class=made id=c{index}{' open' if index < 4 else ''}>",
+             f"<summary><h2>{e(title_of(made))}</h2>{badges(made)}</summary><div>"]
     function = function_of(session, made)
     if made.code is not None and function is not None:
         where = f"{made.code.co_filename}:{made.code.co_firstlineno}"
-        parts.append(f"<p class=dim>{e(where)}" + (f", continues {e(function.continues)}" if function.continues else "")
-                     + (f" · {e(seconds(made))}" if seconds(made) else "") + (f" · {e(cache_text(made))}" if made.caches else "") + "</p>")
+        where += f", continues {function.continues}" if function.continues else ""
+        parts.append(f"<p class=dim>{e(' · '.join(filter(None, (where, runs_text(session, made), seconds(made), cache_text(made)))))}</p>")
     for reason in made.recompiled:
         parts.append(f"<p>Compiled again, for a guard failed: <code>{e(reason)}</code></p>")
     for broken in made.breaks:
@@ -237,7 +243,7 @@ def _section(session: Session, made: Compilation, index: int) -> str:
         parts.append("<ul class=files>" + "".join(f"<li><a href='{e(relative(session, path))}'>{e(what)}</a></li>"
                                                   for path, what in files if path) + "</ul>")
         if made.guards:
-            rows = "".join(_line(number, guard.condition or guard.text, []) for number, guard in enumerate(made.guard_list(), 1))
+            rows = "".join(_line(n, guard.condition or guard.text, []) for n, guard in enumerate(made.guard_list(), 1))
             parts.append(f"<details><summary>guards</summary><pre>{rows}</pre></details>")
     return "".join(parts) + "</div></details>"
 

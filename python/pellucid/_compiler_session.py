@@ -145,7 +145,6 @@ class Session:
         self.functions: list[Function] = []
         self.compilations: list[Compilation] = []
         self._current: dict[str, Compilation] = {}  # by id: torch counts from 0 again after a reset
-        self.breaks_elsewhere: list[Break] = []
         self._function_of: dict[int, Function] = {}  # by id(code): code with dicts among its constants has no hash
         self.runs: dict[str, int] = {}  # by path, where runs were counted
         self._numbers: dict[str, int] = {}
@@ -221,6 +220,7 @@ class Session:
         self._current.pop(number, None)
         return self._compilation(number)
 
+    @careful
     def _find_compiled_before(self) -> None:
         seen = {}
         for code in compat.codes_seen():
@@ -268,11 +268,12 @@ class Session:
         made.number = self._numbers.get(function.name, 0)
         self._numbers[function.name] = made.number + 1
         made.path = os.path.join(self.folder, f"__transformed_code_{made.number}_for_{function.name}.py")
-        made.arguments = ", ".join(name for name in made.code.co_varnames[: made.code.co_argcount + made.code.co_kwonlyargcount]
-                                   if name.isidentifier())
+        count = made.code.co_argcount + made.code.co_kwonlyargcount
+        made.arguments = ", ".join(filter(str.isidentifier, made.code.co_varnames[:count]))
         if made not in function.compilations:
             function.compilations.append(made)
-        header = [f"# [{made.id}] what Dynamo made of {function.name} ({made.code.co_filename}, line {made.code.co_firstlineno}).",
+        where = f"{made.code.co_filename}, line {made.code.co_firstlineno}"
+        header = [f"# [{made.id}] what Dynamo made of {function.name} ({where}).",
                   "# These lines are linked to the instructions that run: breakpoints set here work. value_N is no variable",
                   "# but a value on the stack; debuggers show the others."]
         header += [f"# {shown} is {name}" for name, shown in names.items() if name.startswith("__compiled_fn")]
@@ -365,9 +366,11 @@ class Session:
             forward = compat.forward_of(part) if hasattr(part, "graph") else None
             if forward is None:
                 continue
-            stage = next((s for s in made.stages if s.kind == "dynamo_output_graph" and not s.linked), None) if not path else None
+            free = [s for s in made.stages if s.kind == "dynamo_output_graph" and not s.linked]
+            stage = free[0] if free and not path else None
             if stage is None:
-                stage = Stage("dynamo_output_graph", STAGES["dynamo_output_graph"][1] + (f": {path}" if path else ""), "", "")
+                title = STAGES["dynamo_output_graph"][1] + (f": {path}" if path else "")
+                stage = Stage("dynamo_output_graph", title, "", "")
                 made.stages.append(stage)
             self._link_graph(made, stage, part, forward)
 
@@ -403,7 +406,7 @@ class Session:
     # ---- at the end ----
 
     def _write_guards(self) -> None:
-        for made in self.compilations:
+        for made in list(self.compilations):
             if made.guards and made.code is not None and not made.guards_path:
                 self._write_guards_of(made)
 
@@ -437,13 +440,13 @@ class Session:
                 if target is not None and target.compilations and id(target) not in seen:
                     yield from self._whole(target, seen)
                 if target is not None:
-                    yield f"{name} = {'transformed_' if target.compilations else ''}{target.name}_{self.functions.index(target)}\n\n"
+                    shown = "transformed_" if target.compilations else ""
+                    yield f"{name} = {shown}{target.name}_{self.functions.index(target)}\n\n"
             name = f"{made.number}_for_{original}"
             if made.guards:
                 yield guards.write(made.guard_list(), f"__guard_{name}", arguments) + "\n\n"
             if made.listing is not None:
-                yield re.sub(rf"(?m)^(\s*)def {re.escape(original)}\(", rf"\1def __transformed_code_{name}(", made.listing.source, count=1)
-                yield "\n\n"
+                yield made.listing.source.replace(f"def {original}(", f"def __transformed_code_{name}(", 1) + "\n\n"
             choice.append(f"    if __guard_{name}({arguments}):\n" if made.guards else "    if True:\n")
             choice.append(f"        return __transformed_code_{name}({arguments})\n")
         source = textwrap.dedent(function.source)
@@ -553,7 +556,8 @@ def annotated(source: str, module: Any) -> tuple[str, dict[int, tuple[str, int]]
         note = ""
         if node is not None:
             place, code = place_of(node)
-            note = "  ".join(filter(None, (shape_of(node), f"{os.path.basename(place[0])}:{place[1]}" if place else "", code)))
+            where = f"{os.path.basename(place[0])}:{place[1]}" if place else ""
+            note = "  ".join(filter(None, (shape_of(node), where, code)))
             if place:
                 places[number] = place
         lines.append(f"{line}  # {note}" if note else line.rstrip())

@@ -31,7 +31,8 @@ class Listing:
     objects: dict[str, object] = field(default_factory=dict)
 
     def moved(self, lines: int) -> Listing:
-        return Listing(self.source, [(at, line + lines if line else 0) for at, line in self.rows], self.incomplete, self.objects)
+        rows = [(at, line + lines if line else 0) for at, line in self.rows]
+        return Listing(self.source, rows, self.incomplete, self.objects)
 
 
 def link(code: types.CodeType, path: str | os.PathLike[str]) -> types.CodeType:
@@ -167,4 +168,5 @@ def _signature(code: types.CodeType) -> str:
     keyword, rest = rest[: code.co_kwonlyargcount], rest[code.co_kwonlyargcount:]
     star = "*" + rest.pop(0) if code.co_flags & 4 else "*" if keyword else ""
     double = "**" + rest.pop(0) if code.co_flags & 8 else ""
-    return ", ".join(part for part in [*positional, star, *keyword, double] if part.lstrip("*").isidentifier() or part == "*")
+    parts = [*positional, star, *keyword, double]
+    return ", ".join(part for part in parts if part.lstrip("*").isidentifier() or part == "*")
