@@ -19,6 +19,24 @@ import warnings
 PELLUCID = os.environ.get("PELLUCID", "build/pellucid")
 
 
+def stand_in_for_operators() -> None:
+    """Where torchvision's compiled part does not fit the torch that is there, its Python part needs two names of it."""
+    import torch
+
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        for name in ("nms", "qnms"):
+            library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        KEPT.append(library)
+        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
+
+
+KEPT: list = []
+
+
 def names_of(kind: str) -> list[str]:
     if kind == "timm":
         import timm
@@ -63,6 +81,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--names", default="")
     args = parser.parse_args()
+    stand_in_for_operators()
     names = args.names.split(",") if args.names else names_of(args.kind)
     if not args.names and args.sample < len(names):
         names = random.Random(args.seed).sample(names, args.sample)

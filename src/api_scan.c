@@ -111,10 +111,11 @@ static void put_rows(pel_buf *out, const char *kind, const pel_unknown *rows, ui
 
 static void put_text(pel_ctx *ctx, const pel_network *network, pel_buf *out) {
     pel_tree_options options = { 0 };
-    if (network->root)
+    if (network->root) {
         pel_show_tree(ctx, network, &options, out);
-    else
-        pel_putf(out, "%.*s\n", PEL_FMT(network->name));
+        return;
+    }
+    pel_putf(out, "%.*s\n", PEL_FMT(network->name));
     put_rows(out, "error", network->errors.at, network->errors.n);
     put_rows(out, "unknown", network->unknown.at, network->unknown.n);
 }

@@ -378,7 +378,12 @@ static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint3
         if (pel_is_symbol(v)) {
             pel_str text = pel_format(vm->ctx, "isinstance(%.*s, %s)", PEL_FMT(((pel_symbol *)v)->text),
                                       pel_string_at(t->name)->text);
-            return pel_truth(vm, pel_symbol_of(vm, text, ((pel_symbol *)v)->why));
+            pel_val question = pel_symbol_of(vm, text, ((pel_symbol *)v)->why);
+            if (pel_is_symbol(question)) {
+                ((pel_symbol *)question)->if_number = t == vm->types.int_ ? 1 : -1;
+                ((pel_symbol *)question)->about = ((pel_symbol *)v)->text;
+            }
+            return pel_truth(vm, question);
         }
         /* An object may claim another class by a property __class__. */
         pel_val claim = pel_is_small(v) || v->type->is_native ? NULL : pel_lookup(vm, v->type, vm->names.s_class);

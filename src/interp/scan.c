@@ -352,6 +352,7 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
     pel_network *network = NULL;
     job->class = type;
     vm->planned.n = 0;
+    vm->own_file = job->request->path;
     for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
         pel_err err;
         if (k) follow(vm, &p, k - 1);
@@ -371,6 +372,7 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
         plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
     }
     vm->planned.n = 0;
+    vm->own_file = (pel_str){ "", 0 };
     pel_module *joined = pel_join_runs(vm->ctx, runs, n_runs);
     if (joined) network->root = joined;
     pel_push(vm->ctx, networks, network);

@@ -63,6 +63,17 @@ static pel_str operand(pel_vm *vm, pel_val v, uint8_t level, bool is_right) {
     return text;
 }
 
+/* What a comparison gives if the symbol is a positive number: 1, -1, or 0 if that does not say. */
+static int8_t if_number(pel_vm *vm, const char *op, pel_val a, pel_val b) {
+    if (!pel_is_symbol(a)) return 0;
+    bool is_zero = b == vm->none || b == pel_from_small(0);
+    pel_str text = pel_str_of(op);
+    if (is_zero && (pel_str_is(text, "is") || pel_str_is(text, "=="))) return -1;
+    if (is_zero && (pel_str_is(text, "is not") || pel_str_is(text, "!="))) return 1;
+    if (b == pel_from_small(0)) return pel_str_is(text, ">") || pel_str_is(text, ">=") ? 1 : op[0] == '<' ? -1 : 0;
+    return 0;
+}
+
 pel_val pel_symbol_binary(pel_vm *vm, const char *op, pel_val a, pel_val b) {
     pel_symbol *known = (pel_symbol *)(pel_is_symbol(a) ? a : b);
     uint8_t level = level_of(op);
@@ -79,7 +90,11 @@ pel_val pel_symbol_binary(pel_vm *vm, const char *op, pel_val a, pel_val b) {
     pel_str text = pel_format(vm->ctx, "%.*s %s %.*s", PEL_FMT(operand(vm, a, level, false)), op,
                               PEL_FMT(operand(vm, b, level, true)));
     pel_val made = pel_symbol_of(vm, text, known->why);
-    if (pel_is_symbol(made)) ((pel_symbol *)made)->level = level;
+    if (pel_is_symbol(made)) {
+        ((pel_symbol *)made)->level = level;
+        ((pel_symbol *)made)->if_number = if_number(vm, op, a, b);
+        ((pel_symbol *)made)->about = known->text;
+    }
     return made;
 }
 
@@ -106,6 +121,17 @@ pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, c
  * construction again for the other one, and joins what the runs made. */
 int pel_symbol_truth(pel_vm *vm, pel_val symbol) {
     pel_symbol *s = (pel_symbol *)symbol;
+    if (s->if_number && vm->own_file.len) {
+        pel_str file;
+        uint32_t line;
+        pel_here(vm, true, &file, &line);
+        if (!pel_str_eq(file, vm->own_file)) {
+            for (uint32_t i = 0; i < vm->unknown.n; i++)
+                if (pel_str_eq(vm->unknown.at[i].what, s->about)) return s->if_number > 0;
+            pel_note_unknown(vm, s->about, PEL_STR("what libraries ask about it is answered as for a positive number"));
+            return s->if_number > 0;
+        }
+    }
     for (uint32_t i = 0; i < vm->asked.n; i++)
         if (pel_str_eq(vm->asked.at[i].what, s->text)) return vm->decided.at[i];
     pel_note note = { s->text, s->why, { "", 0 }, 0 };

@@ -215,6 +215,8 @@ typedef struct pel_symbol {
     pel_str text, why;
     uint8_t level;     /* precedence of text: 0 atom, 1 unary and power, 2 product, 3 sum, 9 other */
     bool is_parameter; /* could be anything, None too */
+    pel_str about;     /* of a question: the symbol that it is about */
+    int8_t if_number;  /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */
     pel_codeobj *code;
     uint32_t line;
 } pel_symbol;

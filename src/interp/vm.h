@@ -198,6 +198,7 @@ struct pel_vm {
     PEL_VEC(pel_note) errors;
     pel_buf *out; /* what print writes to; NULL: nowhere */
     pel_map parsed;
+    pel_str own_file; /* what is scanned; libraries' questions about a parameter are answered as for a number */
     /* branching on symbols: the decisions of this run, and how many were asked for */
     PEL_VEC(pel_note) asked;
     PEL_VEC(bool) decided;
