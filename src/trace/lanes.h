@@ -299,6 +299,7 @@ bool pel_method_pure(uint8_t value_kind, pel_name name);
 /* ---- lanes_stmt.c ---- */
 /* Returns the lanes that go on behind the statements. */
 pel_front pel_walk_body(pel_walk *w, pel_front front, pel_nodes body);
+pel_front pel_walk_match(pel_walk *w, pel_front front, pel_node *node);
 /* Splits lanes that stand at a loop into one lane per iteration. */
 typedef struct pel_rounds {
     pel_front body;   /* lanes of all iterations */
@@ -320,6 +321,7 @@ bool pel_split_group(pel_synth *s, const pel_group *group); /* true if its lanes
 pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author); /* a nested function that raises */
 pel_node *pel_stub_name(pel_synth *s);                        /* the name of a function of the file that raises */
 void pel_write_stub(pel_synth *s);
+pel_nodes pel_stub_body(pel_ctx *ctx); /* raise NotImplementedError("path not recorded") */
 
 /* ---- straight.c: functions that are written as what they were seen to do ---- */
 bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);

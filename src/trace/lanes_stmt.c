@@ -818,6 +818,7 @@ static pel_front walk_statement(pel_walk *w, pel_front front, pel_node *node) {
     case PEL_Continue: front = walk_jump(w, front, node); break;
     case PEL_With: front = walk_with(w, front, node); break;
     case PEL_Try: front = walk_try(w, front, node); break;
+    case PEL_Match: front = pel_walk_match(w, front, node); break;
     case PEL_Pass: break;
     case PEL_Global: w->effect = true; /* fall through */
     case PEL_Nonlocal: emit(w, pel_shallow(w, node)); break;

@@ -2,7 +2,7 @@
 #include "python/parse.h"
 #include "trace/lanes.h"
 
-static pel_nodes raise_body(pel_ctx *ctx) {
+pel_nodes pel_stub_body(pel_ctx *ctx) {
     pel_node *raise = pel_node_new(ctx, PEL_Raise);
     const pel_const *message = pel_const_str(ctx, PEL_STR("path not recorded"));
     raise->Raise.exc = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "NotImplementedError"), PEL_Load),
@@ -33,7 +33,7 @@ pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author) {
     pel_node *made = pel_node_new(ctx, PEL_FunctionDef), *args = pel_node_new(ctx, PEL_arguments);
     made->FunctionDef.name = author->FunctionDef.name;
     made->FunctionDef.args = args;
-    made->FunctionDef.body = raise_body(ctx);
+    made->FunctionDef.body = pel_stub_body(ctx);
     made->lineno = author->lineno;
     args->arguments.posonlyargs = plain_args(ctx, from->arguments.posonlyargs);
     args->arguments.args = plain_args(ctx, from->arguments.args);
@@ -60,6 +60,6 @@ void pel_write_stub(pel_synth *s) {
     pel_program_function *function = pel_new(s->ctx, pel_program_function);
     *function = (pel_program_function){ .name = pel_intern_c(s->ctx, STUB), .from_source = true };
     function->def = pel_parse(s->ctx, &source, PEL_VERSION_MAX)->Module.body.at[0];
-    function->def->FunctionDef.body = raise_body(s->ctx);
+    function->def->FunctionDef.body = pel_stub_body(s->ctx);
     pel_push(s->ctx, &s->program->functions, function);
 }
