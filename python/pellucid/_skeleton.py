@@ -93,25 +93,15 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             made = work.finish(verified)
         except Exception as error:
             refusal = error
-        if made is None or (verified and not made.report.good) or _unfollowed(made):
+        if made is None or (verified and not made.report.good):
             warm = work.again_when_warm(more, verified)
-            if warm is not None and (made is None or _rank(warm, verified) > _rank(made, verified)):
-                made = warm
+            made = warm if warm is not None and (made is None or warm.report.good or not verified) else made
     if made is None:
         assert refusal is not None
         raise refusal
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
     return made
-
-
-def _unfollowed(made: Skeleton) -> int:
-    """How many functions were written as the calls that ran, because their source could not be followed."""
-    return made.report.synthesis.get("functions", 0) - made.report.synthesis.get("from_source", 0)
-
-
-def _rank(made: Skeleton, verified: bool) -> tuple[bool, int]:
-    return made.report.good or not verified, -_unfollowed(made)
 
 
 def _complaint(report: Report) -> str:

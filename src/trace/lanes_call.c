@@ -1019,9 +1019,12 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < front.n; i++) modules &= pel_value_at(w->log, c.callee[i])->kind == PEL_V_MODULE;
     if (found && !one && !modules && c.func->lost) split_by(w, front, node, codes);
     if (found && !one && !modules && !c.base) {
-        bool functions = true;
-        for (uint32_t i = 0; i < front.n; i++) functions &= function_code(w->log, c.callee[i]) != 0;
-        if (functions && c.func->text->kind != PEL_Name) split_by(w, front, node, codes);
+        bool functions = true, in_place = true; /* lambdas in a dict are there, under its keys */
+        for (uint32_t i = 0; i < front.n; i++) {
+            functions &= function_code(w->log, c.callee[i]) != 0;
+            in_place &= children[i] && w->s->group_of[children[i]]->in_place;
+        }
+        if (functions && !in_place && c.func->text->kind != PEL_Name) split_by(w, front, node, codes);
     }
     expand_partial(w, front, &c);
     mark_pinned(w, &c, front, children);
