@@ -6,7 +6,7 @@ from keras._engine import (Input, InputLayer, KerasTensor, Layer, Model, ShapeEr
 
 
 def spread(value, n):
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    return tuple(value) if not is_symbol(value) and isinstance(value, (tuple, list)) else (value,) * n
 
 
 class Dense(Layer):

@@ -331,7 +331,7 @@ class Layer(_Base):
                 for _, layer in own['_tracked']:
                     layer.trainable = value
             return
-        if isinstance(value, (Layer, Variable, list, tuple, dict)):
+        if not is_symbol(value) and isinstance(value, (Layer, Variable, list, tuple, dict)):
             if not attribute.startswith('_'):
                 if type(value) is list:
                     value = TrackedList(value)
@@ -440,7 +440,7 @@ class Layer(_Base):
                    constraint=None, aggregation=None, overwrite_with_gradient=False, name=None, **kwargs):
         if isinstance(shape, str):  # the old order of arguments: name, shape
             name, shape = shape, initializer if isinstance(initializer, (tuple, list)) else kwargs.get('shape', ())
-        shape = () if shape is None else (shape,) if isinstance(shape, int) else tuple(shape)
+        shape = () if shape is None else (shape,) if is_symbol(shape) or isinstance(shape, int) else tuple(shape)
         w = Variable(initializer, shape, dtype or self.dtype, trainable, name)
         self._own_weights.append(w)
         return w

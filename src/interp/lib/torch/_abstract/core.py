@@ -420,7 +420,7 @@ def size_of(args):
         first = args[0]
         if type(first) is Size:
             return first
-        if isinstance(first, (tuple, list)):
+        if type(first) is not int and not is_symbol(first) and isinstance(first, (tuple, list)):
             args = first
     for size in args:
         if type(size) is not int and not is_symbol(size):
@@ -489,14 +489,17 @@ def full(size, fill_value, *, dtype=None, device=None, requires_grad=False, layo
          pin_memory=False):
     shape = size_of((size,))
     dtype = to_dtype(dtype)
-    if isinstance(fill_value, Tensor):
+    if is_symbol(fill_value):
+        value = None
+        dtype = dtype or defaults.dtype
+    elif isinstance(fill_value, Tensor):
         dtype = dtype or fill_value.dtype
         data = fill_value.known()
         value = None if data is None else values.filled(data[0], shape)
     else:
         if dtype is None:
             dtype = scalar_dtype(fill_value)
-        value = None if is_symbol(fill_value) else values.filled(cast_number(fill_value, dtype), shape)
+        value = values.filled(cast_number(fill_value, dtype), shape)
     return _made(shape, dtype, value, device, requires_grad)
 
 
@@ -556,22 +559,26 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, out=None, dtype=None
     return _made(size_of((size,)), dtype, None, device, False)
 
 
+def number(x):
+    """A number or a symbol, out of a tensor if need be."""
+    if type(x) is int or type(x) is float or is_symbol(x):
+        return x
+    return x.item() if isinstance(x, Tensor) else x
+
+
 def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False, layout=None, out=None,
            pin_memory=False):
-    if end is None:
+    if not is_symbol(end) and end is None:
         start, end = 0, start
-    if isinstance(start, Tensor):
-        start = start.item()
-    if isinstance(end, Tensor):
-        end = end.item()
-    if isinstance(step, Tensor):
-        step = step.item()
+    start, end, step = number(start), number(end), number(step)
     if type(start) is int and type(end) is int and type(step) is int:
         n = (end - start + step - (1 if step > 0 else -1)) // step
         if dtype is None:
             dtype = int64
     elif is_symbol(start) or is_symbol(end) or is_symbol(step):
-        n = end - start if step == 1 else (end - start) // step
+        n = end if type(start) is int and start == 0 else end - start
+        if type(step) is not int or step != 1:
+            n = n // step
         return _made(Size((n,)), dtype or int64, None, device, requires_grad)
     else:
         whole = (end - start) / step
@@ -589,12 +596,7 @@ def arange(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False, layout=None, out=None,
              pin_memory=False):
-    if isinstance(start, Tensor):
-        start = start.item()
-    if isinstance(end, Tensor):
-        end = end.item()
-    if isinstance(steps, Tensor):
-        steps = steps.item()
+    start, end, steps = number(start), number(end), number(steps)
     dtype = dtype or defaults.dtype
     value = None
     if not (is_symbol(start) or is_symbol(end) or is_symbol(steps)):
@@ -620,7 +622,7 @@ def logspace(start, end, steps, base=10.0, **kwargs):
 
 
 def eye(n, m=None, *, dtype=None, device=None, requires_grad=False, layout=None, out=None, pin_memory=False):
-    m = n if m is None else m
+    m = n if not is_symbol(m) and m is None else m
     value = None
     if type(n) is int and type(m) is int:
         value = values.Value(_eye, n, m)
@@ -633,6 +635,8 @@ def _eye(n, m):
 
 def from_data(data):
     """Shape, value and dtype of nested lists and numbers, or of an array."""
+    if is_symbol(data):
+        return Size(()), None, defaults.dtype
     if isinstance(data, Tensor):
         return data.shape, data._value, data.dtype
     if isinstance(data, (list, tuple, range)):
@@ -646,7 +650,7 @@ def from_data(data):
             level = level[0]
             if isinstance(level, (list, tuple, range)):
                 flat = [x for row in flat for x in row]
-        if flat and (isinstance(flat[0], Tensor) or hasattr(flat[0], '_tensor')):
+        if flat and not is_symbol(flat[0]) and (isinstance(flat[0], Tensor) or hasattr(flat[0], '_tensor')):
             return _from_tensors(flat, sizes)
         kind = None
         known = True
@@ -672,8 +676,6 @@ def from_data(data):
     if hasattr(data, '_tensor'):  # an array of our numpy
         t = data._tensor
         return t.shape, t._value, t.dtype
-    if is_symbol(data):
-        return Size(()), None, defaults.dtype
     return Size(()), values.literal([data]), scalar_dtype(data)
 
 

@@ -32,7 +32,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 
 def spread(value, n):
-    if isinstance(value, (tuple, list)):
+    if not is_symbol(value) and isinstance(value, (tuple, list)):
         return tuple(value) if len(value) == n else tuple(value) * n
     return (value,) * n
 

@@ -15,9 +15,13 @@ from torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, Uninitial
 
 def _spread(n):
     def spread(x):
-        return tuple(x) if isinstance(x, (tuple, list)) else (x,) * n
+        return tuple(x) if not is_symbol(x) and isinstance(x, (tuple, list)) else (x,) * n
 
     return spread
+
+
+is_symbol = _pellucid.is_symbol
+_shape = _spread(1)
 
 
 _single, _pair, _triple, _quadruple = _spread(1), _spread(2), _spread(3), _spread(4)
@@ -99,30 +103,30 @@ class _ConvNd(Module):
     def _setup(self, in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding, groups, bias, padding_mode,
                device, dtype):
         Module.__init__(self)
-        if in_channels is not None and not _pellucid.is_symbol(in_channels) and not _pellucid.is_symbol(groups):
+        if not is_symbol(in_channels) and in_channels is not None and not is_symbol(groups):
             if groups <= 0:
                 raise ValueError('groups must be a positive integer')
             if in_channels % groups != 0:
                 raise ValueError('in_channels must be divisible by groups')
-            if not _pellucid.is_symbol(out_channels) and out_channels % groups != 0:
+            if not is_symbol(out_channels) and out_channels % groups != 0:
                 raise ValueError('out_channels must be divisible by groups')
         spread = _spread(self._n)
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = spread(kernel_size)
         self.stride = spread(stride)
-        self.padding = padding if isinstance(padding, str) else spread(padding)
+        self.padding = padding if not is_symbol(padding) and isinstance(padding, str) else spread(padding)
         self.dilation = spread(dilation)
         self.transposed = self._transposed
         self.output_padding = spread(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
-        if in_channels is None:
+        if not is_symbol(in_channels) and in_channels is None:
             self.weight = UninitializedParameter()
         elif self._transposed:
-            self.weight = _weight(in_channels, out_channels if groups == 1 else out_channels // groups, *self.kernel_size, device=device, dtype=dtype)
+            self.weight = _weight(in_channels, out_channels if type(groups) is int and groups == 1 else out_channels // groups, *self.kernel_size, device=device, dtype=dtype)
         else:
-            self.weight = _weight(out_channels, in_channels if groups == 1 else in_channels // groups, *self.kernel_size, device=device, dtype=dtype)
+            self.weight = _weight(out_channels, in_channels if type(groups) is int and groups == 1 else in_channels // groups, *self.kernel_size, device=device, dtype=dtype)
         if bias:
             self.bias = _weight(out_channels, device=device, dtype=dtype)
         else:
@@ -284,7 +288,7 @@ class InstanceNorm3d(_InstanceNorm):
 class LayerNorm(Module):
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
         super().__init__()
-        self.normalized_shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+        self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         if elementwise_affine:
@@ -306,7 +310,7 @@ class LayerNorm(Module):
 class RMSNorm(Module):
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()
-        self.normalized_shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+        self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         if elementwise_affine:
             self.weight = _weight(self.normalized_shape, device=device, dtype=dtype)

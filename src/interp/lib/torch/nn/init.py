@@ -50,7 +50,7 @@ def _random_matrix(tensor, *args, **kwargs):
 
 
 def kaiming_uniform_(tensor, a=0, mode='fan_in', nonlinearity='leaky_relu', generator=None):
-    if 0 in tensor.shape:
+    if any([type(n) is int and n == 0 for n in tensor.shape]):
         warnings.warn('Initializing zero-element tensors is a no-op')
         return tensor
     return _random_matrix(tensor)

@@ -13,6 +13,7 @@ from torch.nn.parameter import Buffer, Parameter
 from torch.utils.hooks import RemovableHandle
 
 _set = _pellucid.object_setattr
+is_symbol = _pellucid.is_symbol
 _IncompatibleKeys = namedtuple('IncompatibleKeys', ['missing_keys', 'unexpected_keys'])
 _EXTRA_STATE_KEY_SUFFIX = '_extra_state'
 _global_buffer_registration_hooks = OrderedDict()
@@ -117,6 +118,9 @@ class Module:
 
     def __setattr__(self, name, value):
         own = self.__dict__
+        if is_symbol(value):
+            _set(self, name, value)
+            return
         if isinstance(value, Parameter):
             if '_parameters' not in own:
                 raise AttributeError('cannot assign parameters before Module.__init__() call')
