@@ -121,7 +121,7 @@ def with_verdict(source: str, verdict: str) -> str:
     return source[:header.end()] + text + "\n" + source[header.end():]
 
 
-def _wrapped(text: str, width: int = 100) -> Iterator[str]:
+def _wrapped(text: str, width: int = 120) -> Iterator[str]:
     line = "#"
     for word in text.split():
         if len(line) + 1 + len(word) > width and line != "#":
