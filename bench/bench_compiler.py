@@ -14,6 +14,7 @@ import ast
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,6 +25,7 @@ import warnings
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 TOOLS = ("pellucid", "depyf")
+SECONDS = 180  # for one program; more, and the process is ended by SIGALRM, which costs that program alone
 
 
 # ---- one process: programs under a tool ----
@@ -53,12 +55,15 @@ def run_programs(tool: str, names: list[str], folder: str) -> None:
         handle = torch._dynamo.convert_frame.register_bytecode_hook(lambda old, new: seen.append((old, new)))
         where = os.path.join(folder, name)
         os.makedirs(where)
+        signal.alarm(SECONDS)
         try:
             with look(tool, where):
                 got = run(torch.compile(function, backend="eager"), calls)
             row["same"] = got == expected
         except Exception as error:
             row["error"] = f"{type(error).__name__}: {error}"[:200]
+        finally:
+            signal.alarm(0)
         handle.remove()
         torch.set_grad_enabled(True)
         row["generated"] = len(seen)
