@@ -30,6 +30,7 @@ typedef struct pel_param {
     pel_name key;  /* KEY_ITEM: its key in **kwargs */
     bool keyword_only;
     bool optional;          /* KEY_ITEM: some calls don't pass it */
+    bool forwarded;         /* and it goes on as it came, or not at all */
     pel_node *fallback;     /* the author's default, or NULL; of an optional item: that of whoever gets it in the end */
     const pel_taint *taint; /* a fact: of what the calls pass */
     bool passed;            /* by a call that is written as it stands */
@@ -60,6 +61,7 @@ struct pel_group {
     pel_nodes body;
     pel_program_function *function;
     pel_group *instead; /* it only forwards to this one, which took its place */
+    pel_name rest;      /* **kwargs, if it is passed on whole; parameters that are `forwarded` are in it */
     const char *why;    /* the walk failed */
     uint32_t why_line;
 };
@@ -328,6 +330,9 @@ bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
                            const pel_name *names, uint32_t n_args, pel_val *val);
 void pel_write_straight(pel_synth *s);
+
+/* ---- rest.c ---- */
+void pel_keep_rest(pel_synth *s, pel_group *group);
 
 /* ---- records.c ---- */
 void pel_write_records(pel_synth *s);

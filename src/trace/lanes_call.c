@@ -559,6 +559,9 @@ static void mark_pinned(pel_walk *w, const call *c, pel_front front, const pel_i
                                : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
                                                                                      : NULL;
             if (param) param->passed = true;
+            const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
+            for (uint32_t k = 0; parts && parts->keys && k < parts->n; k++)
+                if ((param = param_for(group, parts->keys[k]))) param->passed = true;
         }
     }
 }
@@ -619,7 +622,8 @@ static void plain_call(pel_walk *w, pel_front front, call *c) {
                 for (uint32_t k = 0; k < parts->n; k++) {
                     if (parts->items[k]->optional && !all_have(w, front, arg->val, parts->keys[k])) {
                         if (!any_has(w, front, arg->val, parts->keys[k])) continue;
-                        pel_lost(w, c->node, "`%s` is passed on by some calls only", parts->keys[k]->text);
+                        parts->items[k]->optional->forwarded = true; /* rest.c says how, or that it can't be */
+                        parts->items[k]->text = pel_make_name(w->ctx, parts->items[k]->optional->name, PEL_Load);
                     }
                     pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
                     keyword->keyword.arg = parts->keys[k];

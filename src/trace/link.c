@@ -55,13 +55,14 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
             first_default--;
             continue;
         }
-        if (!param->dead && !(param->fallback && (open || left[first_default - 1]))) break;
+        bool is_gone = param->dead || (group->rest && param->forwarded);
+        if (!is_gone && !(param->fallback && (open || left[first_default - 1]))) break;
         first_default--;
     }
     bool keyword_only = false;
     for (uint32_t p = 0; p < group->n_params; p++) {
         pel_param *param = &group->params[p];
-        if (param->dead) continue;
+        if (param->dead || (group->rest && param->forwarded)) continue;
         pel_node *arg = pel_node_new(s->ctx, PEL_arg);
         arg->arg.arg = param->name;
         keyword_only |= group->is_root && param->keyword_only;
@@ -73,6 +74,10 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
             pel_nodes_push(s->ctx, &args->arguments.args, arg);
             if (fallback) pel_nodes_push(s->ctx, &args->arguments.defaults, fallback);
         }
+    }
+    if (group->rest) {
+        args->arguments.kwarg = pel_node_new(s->ctx, PEL_arg);
+        args->arguments.kwarg->arg.arg = group->rest;
     }
     return args;
 }
@@ -86,6 +91,15 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     bool by_name = false;
     for (uint32_t p = 0; p < target->n_params; p++) {
         if (target->params[p].dead) continue;
+        if (target->rest && target->params[p].forwarded) {
+            if (!link->args[p]) continue;
+            pel_node *keyword = pel_node_new(s->ctx, PEL_keyword);
+            keyword->keyword.arg = target->params[p].key;
+            keyword->keyword.value = link->args[p];
+            pel_nodes_push(s->ctx, &keywords, keyword);
+            by_name = true;
+            continue;
+        }
         uint32_t place = at++;
         if (p == 0 && link->receiver) continue;
         pel_node *text = link->args[p];
@@ -778,6 +792,8 @@ bool pel_link_all(pel_synth *s) {
     } while (changed && ++rounds < 200);
     reach r = find_reached(s);
     name_functions(s, &r);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r.seen[i]) pel_keep_rest(s, s->groups.at[i]);
     pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r.seen[i]) args[i] = signature(s, s->groups.at[i], r.active);

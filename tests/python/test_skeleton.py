@@ -224,3 +224,33 @@ def test_einops() -> None:
     made = pellucid.skeleton(Attention().eval(), (torch.randn(2, 5, 8),))
     assert made.report.good and made.report.complete
     assert "reshape(tensor.shape[0], tensor.shape[1], 2, 4).permute(0, 2, 1, 3)" in made.source
+
+
+def test_keyword_arguments_that_only_some_calls_have_are_passed_on_whole() -> None:
+    class Mix(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(4, 4)
+
+        def forward(self, x, scale=None):
+            return self.fc(x) if scale is None else self.fc(x) * scale
+
+    class PreNorm(nn.Module):
+        def __init__(self, fn: nn.Module) -> None:
+            super().__init__()
+            self.norm, self.fn = nn.LayerNorm(4), fn
+
+        def forward(self, x, **kwargs):
+            return self.fn(self.norm(x), **kwargs)
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.mix, self.plain = PreNorm(Mix()), PreNorm(nn.Linear(4, 4))
+
+        def forward(self, x, scale):
+            return self.plain(self.mix(x, scale=scale))
+
+    made = pellucid.skeleton(Net().eval(), (torch.randn(2, 4), torch.randn(2, 4)))
+    assert made.report.good and made.report.complete
+    assert "def forward(self, x, **kwargs):\n        return self.fn(self.norm(x), **kwargs)" in made.source

@@ -1,0 +1,79 @@
+/* **kwargs that is passed on whole. Elsewhere its items have become parameters; but where some calls bring an item and
+ * others don't, and it goes on to whatever module stands there, only **kwargs says that: fn(norm(x), **kwargs). */
+#include "trace/lanes.h"
+
+typedef struct search {
+    const pel_group *group;
+    pel_ctx *ctx;
+    pel_name rest;
+    uint32_t *named, *passed_on; /* per parameter: how often it is read, and how often only to pass it on */
+    bool rewrite;
+} search;
+
+static pel_param *passed_by(const pel_group *group, const pel_node *keyword, uint32_t *number) {
+    if (keyword->keyword.value->kind != PEL_Name || !keyword->keyword.arg) return NULL;
+    for (uint32_t p = 0; p < group->n_params; p++) {
+        pel_param *param = &group->params[p];
+        if (!param->forwarded || param->key != keyword->keyword.arg || param->name != keyword->keyword.value->Name.id)
+            continue;
+        *number = p;
+        return param;
+    }
+    return NULL;
+}
+
+static void look_at(void *arg, pel_node **slot) {
+    search *look = arg;
+    pel_node *node = *slot;
+    uint32_t p;
+    if (node->kind == PEL_Name && !look->rewrite)
+        for (p = 0; p < look->group->n_params; p++) look->named[p] += look->group->params[p].name == node->Name.id;
+    if (node->kind == PEL_Call) {
+        uint32_t n_kept = 0, n = node->Call.keywords.n;
+        for (uint32_t i = 0; i < n; i++) {
+            if (passed_by(look->group, node->Call.keywords.at[i], &p))
+                look->passed_on[p]++;
+            else if (look->rewrite)
+                node->Call.keywords.at[n_kept++] = node->Call.keywords.at[i];
+        }
+        if (look->rewrite && n_kept < n) {
+            pel_node *all = pel_node_new(look->ctx, PEL_keyword);
+            all->keyword.value = pel_make_name(look->ctx, look->rest, PEL_Load);
+            node->Call.keywords.n = n_kept;
+            pel_nodes_push(look->ctx, &node->Call.keywords, all);
+        }
+    }
+    pel_each_child(node, look_at, arg);
+}
+
+static void look_through(search *look, pel_group *group) {
+    for (uint32_t i = 0; i < group->body.n; i++) look_at(look, &group->body.at[i]);
+}
+
+/* Gives a group its **kwargs again if it needs it, and sets why if that can't be. */
+void pel_keep_rest(pel_synth *s, pel_group *group) {
+    bool is_wanted = false;
+    for (uint32_t p = 0; p < group->n_params; p++) {
+        if (group->params[p].dead) group->params[p].forwarded = false;
+        is_wanted |= group->params[p].forwarded;
+    }
+    if (!is_wanted) return;
+    const pel_code_object *code = s->log->codes.at[group->code].code;
+    uint32_t at = code->argcount + code->kwonlyargcount + (code->flags & PEL_CO_VARARGS ? 1 : 0);
+    search look = { .group = group, .ctx = s->ctx, .rest = code->varnames.at[at] };
+    look.named = pel_new_array(s->ctx, group->n_params, uint32_t);
+    look.passed_on = pel_new_array(s->ctx, group->n_params, uint32_t);
+    look_through(&look, group);
+    uint32_t times = 0; /* every call that gets one item gets them all */
+    for (uint32_t p = 0; p < group->n_params; p++) {
+        if (!group->params[p].forwarded) continue;
+        if (look.named[p] != look.passed_on[p] || (times && look.passed_on[p] != times) || group->is_root) {
+            group->why = pel_format(s->ctx, "`%s` is passed on by some calls only", group->params[p].name->text).ptr;
+            return;
+        }
+        times = look.passed_on[p];
+    }
+    look.rewrite = true;
+    look_through(&look, group);
+    group->rest = look.rest;
+}
