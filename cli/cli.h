@@ -61,6 +61,9 @@ typedef struct cli_command {
         { 0, "json", NULL, "print a report for programs", NULL }, {                                                    \
         0, "python", "PATH", "the Python that has torch and the model's library", NULL                                 \
     }
+/* Of the subcommands that read model files. */
+#define CLI_OPTION_MEMORY                                                                                              \
+    { 0, "memory", "MIB", "what the tables of a file may take (default 128)", NULL }
 #define CLI_OPTION_END                                                                                                 \
     { 0, NULL, NULL, NULL, NULL }
 
@@ -124,8 +127,8 @@ int cli_each_operand(const cli_args *args, cli_each *one, const void *job);
 
 /* ---- model files (model_file.c) ---- */
 
-/* What reading a model file may take: its tables, never its tensors. */
-#define CLI_MODEL_MEMORY ((size_t)128 << 20)
+/* What reading a model file may take, in MiB: its tables, never its tensors. --memory says otherwise. */
+#define CLI_MODEL_MEMORY 128
 
 typedef struct cli_model {
     cli_input input;
@@ -137,8 +140,8 @@ typedef struct cli_model {
 /* Maps a model file, or the file that stands for a folder. On failure as cli_read. */
 bool cli_open_model(const char *path, cli_model *model, pel_error *error);
 void cli_close_model(cli_model *model);
-/* A pel_ctx with the limit above; says so and returns NULL if there is no memory. */
-pel_ctx *cli_open_for_models(void);
+/* A pel_ctx with that limit. On a bad --memory, or without memory: says so and returns NULL. */
+pel_ctx *cli_open_for_models(const cli_args *args);
 
 /* ---- results (output.c) ---- */
 

@@ -23,6 +23,7 @@ typedef struct batch {
     job *jobs;
     size_t n, cap, next, printed;
     bool as_json, quiet;
+    const cli_args *args;
     pthread_mutex_t lock;
 } batch;
 
@@ -145,7 +146,7 @@ static void print_done(batch *b) {
 
 static void *work(void *arg) {
     batch *b = arg;
-    pel_ctx *ctx = cli_open_for_models();
+    pel_ctx *ctx = cli_open_for_models(b->args);
     for (;;) {
         pthread_mutex_lock(&b->lock);
         job *todo = ctx && b->next < b->n ? &b->jobs[b->next++] : NULL;
@@ -174,7 +175,7 @@ static void run_all(batch *b) {
 }
 
 static int run(const cli_args *args) {
-    batch b = { .as_json = cli_has(args, "json"), .quiet = cli_has(args, "quiet") };
+    batch b = { .args = args, .as_json = cli_has(args, "json"), .quiet = cli_has(args, "quiet") };
     bool fine = true;
     int result = CLI_FINE;
     for (size_t i = 0; fine && i < args->n_operands; i++) {
@@ -201,6 +202,7 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     { 0, "json", NULL, "print JSON, one line per file", NULL },
     { 'q', "quiet", NULL, "say nothing about harmless files", NULL },
+    CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };
 

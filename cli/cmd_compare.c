@@ -18,7 +18,7 @@ static int compare(const cli_args *args, pel_ctx *ctx, cli_model *models) {
 static int run(const cli_args *args) {
     cli_model models[2];
     pel_error error;
-    pel_ctx *ctx = cli_open_for_models();
+    pel_ctx *ctx = cli_open_for_models(args);
     if (!ctx) return CLI_BAD_INPUT;
     int n = 0, result = CLI_FINE;
     for (; n < 2 && result == CLI_FINE; n++)
@@ -35,6 +35,7 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     CLI_OPTION_JSON,
     { 0, "ignore-dtype", NULL, "float16 weights fit a float32 model", NULL },
+    CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };
 

@@ -105,7 +105,7 @@ static int run(const cli_args *args) {
     if (!cli_has(args, "output")) return cli_usage_error(args->command, "-o says where the result goes");
     cli_model model;
     pel_error error;
-    pel_ctx *ctx = cli_open_for_models();
+    pel_ctx *ctx = cli_open_for_models(args);
     if (!ctx) return CLI_BAD_INPUT;
     int result;
     if (cli_open_model(args->operands[0], &model, &error)) {
@@ -121,6 +121,7 @@ static int run(const cli_args *args) {
 static const cli_option convert_options[] = {
     { 'o', "output", "FILE", "where the safetensors file goes", NULL },
     { 0, "prefix", "TEXT", "only the tensors whose names begin so, as 'model.', without it", NULL },
+    CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };
 
@@ -141,6 +142,7 @@ const cli_command cli_cmd_convert = {
 
 static const cli_option extract_options[] = {
     { 'o', "output", "FILE", "where the .npy file goes", NULL },
+    CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };
 

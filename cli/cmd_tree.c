@@ -40,7 +40,7 @@ static int run(const cli_args *args) {
     const char *spec = args->operands[0];
     struct stat info;
     if (strchr(spec, ':') && stat(spec, &info) != 0) return cli_run_python(args);
-    pel_ctx *ctx = cli_open_for_models();
+    pel_ctx *ctx = cli_open_for_models(args);
     if (!ctx) return CLI_BAD_INPUT;
     int result = tree_of_file(args, ctx, spec);
     pellucid_close(ctx);
@@ -55,6 +55,7 @@ static const cli_option options[] = {
     { 0, "svg", "FILE", "write a picture: boxes, and what flows between them", NULL },
     { 0, "html", "FILE", "write a page to open, search and walk through", NULL },
     CLI_OPTION_MODEL,
+    CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };
 

@@ -89,8 +89,10 @@ void cli_close_model(cli_model *model) {
     free(model->path);
 }
 
-pel_ctx *cli_open_for_models(void) {
-    pel_ctx *ctx = pellucid_open(&(pel_limits){ .memory = CLI_MODEL_MEMORY });
+pel_ctx *cli_open_for_models(const cli_args *args) {
+    int mib = CLI_MODEL_MEMORY;
+    if (cli_number(args, "memory", 1, 1 << 20, &mib) >= 0) return NULL;
+    pel_ctx *ctx = pellucid_open(&(pel_limits){ .memory = (size_t)mib << 20 });
     if (!ctx) fputs("pellucid: out of memory\n", stderr);
     return ctx;
 }

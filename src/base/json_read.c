@@ -111,6 +111,20 @@ static pel_json_value *read_number(reader *r) {
 
 static pel_json_value *read_value(reader *r);
 
+/* Small objects are many, and a map for each would be larger than the object. */
+#define FEW_KEYS 8
+
+static bool is_new_key(reader *r, const pel_json_value *object, pel_map *keys, pel_str key) {
+    uint32_t n = object->items.n / 2;
+    for (uint32_t i = 0; n < FEW_KEYS && i < n; i++)
+        if (pel_str_eq(object->items.at[2 * i]->text, key)) return false;
+    for (uint32_t i = 0; n == FEW_KEYS && i < n; i++) {
+        pel_str before = object->items.at[2 * i]->text;
+        pel_map_set(r->ctx, keys, PEL_KEY(pel_intern(r->ctx, before.ptr, before.len)), 1);
+    }
+    return n < FEW_KEYS || pel_map_set(r->ctx, keys, PEL_KEY(pel_intern(r->ctx, key.ptr, key.len)), 1);
+}
+
 static void read_items(reader *r, pel_json_value *into, int close) {
     pel_map keys = { 0 };
     r->at++;
@@ -124,8 +138,7 @@ static void read_items(reader *r, pel_json_value *into, int close) {
         if (into->kind == PEL_J_OBJECT) {
             pel_json_value *key = make(r, PEL_J_STR);
             key->text = read_string(r);
-            if (!pel_map_set(r->ctx, &keys, PEL_KEY(pel_intern(r->ctx, key->text.ptr, key->text.len)), 1))
-                fail(r, "an object has the same key twice");
+            if (!is_new_key(r, into, &keys, key->text)) fail(r, "an object has the same key twice");
             pel_push(r->ctx, &into->items, key);
             skip_space(r);
             if (peek(r) != ':') fail(r, "a colon was expected");

@@ -65,6 +65,10 @@ void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_te
         for (start = full_name.len; start && full_name.ptr[start - 1] != builder->network->separator;) start--;
     pel_module *module = pel_build_module(builder, pel_str_cut(full_name, 0, start ? start - 1 : 0));
     tensor.name = pel_str_from(full_name, start);
+    if (!module->tensors.cap) { /* a weight and a bias: most modules have no more, and there may be many */
+        module->tensors.at = pel_new_array(builder->ctx, 2, pel_model_tensor);
+        module->tensors.cap = 2;
+    }
     pel_push(builder->ctx, &module->tensors, tensor);
 }
 

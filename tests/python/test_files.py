@@ -63,3 +63,13 @@ def test_classes_and_operators(pellucid) -> None:
 @needs_samples
 def test_lambda_is_shown_as_source(pellucid) -> None:
     assert "lambda x: x * 2" in pellucid("audit", SAMPLES / "lambda.keras").out
+
+
+def test_memory_has_a_limit_that_can_be_raised(pellucid, tmp_path: pathlib.Path) -> None:
+    row = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+    text = json.dumps({f"layer{i}.weight": row for i in range(2000)}).encode()
+    (tmp_path / "x.safetensors").write_bytes(len(text).to_bytes(8, "little") + text)
+    assert pellucid("tree", tmp_path / "x.safetensors").code == 0
+    result = pellucid("tree", tmp_path / "x.safetensors", "--memory", "1")
+    assert result.code == 2 and "memory" in result.err
+    assert pellucid("audit", tmp_path / "x.safetensors", "--memory", "none").code != 0
