@@ -430,7 +430,7 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     case PEL_Assert: {
         uint32_t raise = add(c, EV_RAISE, NULL, PEL_NONE, PEL_NONE);
         if (stmt->Assert.msg) raise = value(c, stmt->Assert.msg, add(c, EV_CALL, NULL, raise, PEL_NONE));
-        if (stmt->Assert.test->kind == PEL_Constant) return raise;
+        if (stmt->parens == 1) return raise; /* a constant that is not tested */
         return cond(c, stmt->Assert.test, next, raise);
     }
     case PEL_If: {

@@ -497,7 +497,8 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     drop_last_continue(l, &inner.out, last + 1);
     node->While.body = pass_if_empty(l, inner.out);
     next = last + 1;
-    if (while_test) next = read_orelse(l, r, s, &lp, last + 1, &node->While.orelse);
+    bool dead_else = next < l->c->n && l->c->at[next].dead;
+    if (while_test || dead_else) next = read_orelse(l, r, s, &lp, last + 1, &node->While.orelse);
     r->start = at;
     pel_lift_emit(l, node);
     return next;
@@ -523,7 +524,9 @@ static bool covered_by(const pel_lift *l, uint32_t at, uint32_t guard) {
 
 static pel_node *assert_false(pel_lift *l, pel_node *exc, uint32_t at) {
     if (!is_assertion_error(exc)) pel_lift_fail(l, at, "an assertion of unknown shape");
-    return assert_of(l, pel_make_constant(l->ctx, &pel_false), exc);
+    pel_node *node = assert_of(l, pel_make_constant(l->ctx, &pel_false), exc);
+    node->parens = 1; /* the constant is not tested */
+    return node;
 }
 
 /* if test: return a; return b, where the constants are loaded by an instruction of their own -> return a if test else b
