@@ -102,7 +102,7 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
     [13] = { .call_slots = 2, .compare_shift = 5, .tests_again = true, .forward_tests = true },
 };
 
-bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->drop_dead; }
+bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
@@ -829,14 +829,15 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
     c->n_main = n_main;
 }
 
-pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool drop_dead) {
-    pel_norm norm = { .ctx = ctx, .insns = insns, .drop_dead = drop_dead };
+pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
+    pel_norm norm = { .ctx = ctx, .insns = insns, .plainly = plainly };
     if (insns->code->version <= 10) pel_norm_prepare_old(&norm);
     translate_all(&norm);
     pel_norm_guards(&norm);
     norm.forward_tests = traits_of[insns->code->version].forward_tests;
     pel_norm_patterns(&norm);
     pel_canon *canon = relay(&norm);
+    if (!plainly) pel_norm_copies(ctx, canon);
     pel_norm_finally(ctx, canon);
     pel_norm_exits(ctx, canon);
     pel_canon_finish(canon);

@@ -175,9 +175,9 @@ typedef struct pel_canon {
     uint32_t *target_of;  /* how many jumps lead to each instruction; n + 1 of them */
 } pel_canon;
 
-/* drop_dead: without what nothing reaches. Throws PEL_E_INCOMPLETE where exception handling has a shape that no
- * compiler makes. */
-pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool drop_dead);
+/* plainly: without what nothing reaches and without a look at line numbers. Throws PEL_E_INCOMPLETE where exception
+ * handling has a shape that no compiler makes. */
+pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly);
 void pel_canon_check(pel_ctx *ctx, const pel_canon *canon);
 void pel_canon_dump(const pel_canon *canon, pel_buf *out);
 

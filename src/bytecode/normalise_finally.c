@@ -215,7 +215,7 @@ static void reach(pel_ctx *ctx, const pel_canon *c, bool *reached, uint32_t star
 
 /* Where the ends of a copy had been copied in their turn, all but one are out of reach now; and a jump to what has
  * become its neighbour says nothing. */
-static void sweep(pel_ctx *ctx, pel_canon *c) {
+void pel_canon_sweep(pel_ctx *ctx, pel_canon *c) {
     bool *reached = pel_new_array(ctx, (size_t)c->n + 1, bool), *gone = pel_new_array(ctx, (size_t)c->n + 1, bool);
     bool *used = pel_new_array(ctx, (size_t)c->n_guards + 1, bool);
     for (uint32_t i = 0; i < c->n; i++)
@@ -303,5 +303,5 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
     }
     if (!changed) return;
     pel_canon_compact(ctx, c, gone, NULL);
-    sweep(ctx, c);
+    pel_canon_sweep(ctx, c);
 }

@@ -13,7 +13,7 @@ typedef struct pel_norm {
     uint32_t *jumps_to;        /* filled by pel_norm_count_targets */
     const pel_const *kw_names; /* for the next call */
     struct pel_old *old;       /* NULL where exceptions have a table */
-    bool drop_dead;            /* what nothing reaches is left out even where the compiler left it in */
+    bool plainly;              /* as in pel_normalise */
     bool forward_tests;        /* conditional jumps never go backwards */
     PEL_VEC(pel_guard) guards;
     uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */
@@ -36,6 +36,9 @@ void pel_canon_finish(pel_canon *canon);
 /* Leaves out the instructions that are gone; jumps to moved[i] instead of i, where moved is given. */
 void pel_canon_compact(pel_ctx *ctx, pel_canon *canon, const bool *gone, const uint32_t *moved);
 
+/* Drops what is out of reach and not marked as dead, and jumps to their neighbours. */
+void pel_canon_sweep(pel_ctx *ctx, pel_canon *canon);
+
 /* normalise_guards.c */
 void pel_norm_guards(pel_norm *n);
 pel_guard_kind pel_norm_guard_kind(const pel_norm *n, uint32_t exc);
@@ -53,6 +56,8 @@ void pel_norm_dead(pel_norm *n);
 void pel_norm_patterns(pel_norm *n);
 /* normalise_finally.c */
 void pel_norm_finally(pel_ctx *ctx, pel_canon *canon);
+/* normalise_copies.c */
+void pel_norm_copies(pel_ctx *ctx, pel_canon *canon);
 /* normalise_exits.c */
 void pel_norm_exits(pel_ctx *ctx, pel_canon *canon);
 

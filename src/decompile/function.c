@@ -32,7 +32,8 @@ static void read_all(pel_ctx *ctx, void *arg) {
     pel_lift *l = job->l;
     const pel_insns *insns = pel_decode(ctx, l->code);
     pel_stack_depths(ctx, insns); /* refuses unbalanced code */
-    l->c = pel_normalise(ctx, insns, l->drop_dead);
+    l->c = pel_normalise(ctx, insns, l->plainly);
+    if (!l->plainly && pel_is_juggled(l->c)) l->c = pel_normalise(ctx, insns, true); /* its lines tell nothing */
     pel_canon_check(ctx, l->c);
     l->open = pel_new_array(ctx, (size_t)l->c->n_guards + 1, bool);
     l->head_open = pel_new_array(ctx, (size_t)l->c->n + 1, bool);
@@ -106,13 +107,12 @@ static pel_nodes read_body(pel_lift *l) {
     if (pel_attempt(l->ctx, read_checked, &job, &why)) return job.body;
     bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
     if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
-    if (!l->c || l->c->keeps_dead) { /* what nothing reaches may have been more confusing than helpful */
-        job.l = lift_for(l->outer, l->code);
-        job.l->class_name = l->class_name;
-        job.l->drop_dead = true;
-        pel_err ignored;
-        if (pel_attempt(l->ctx, read_checked, &job, &ignored)) return job.body;
-    }
+    /* hints that the compiler left may have been more confusing than helpful */
+    job.l = lift_for(l->outer, l->code);
+    job.l->class_name = l->class_name;
+    job.l->plainly = true;
+    pel_err ignored;
+    if (pel_attempt(l->ctx, read_checked, &job, &ignored)) return job.body;
     return incomplete_body(l, &why);
 }
 

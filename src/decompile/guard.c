@@ -144,8 +144,12 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     if (!completes && !empty && reaches(l, at, next))
         pel_lift_fail(l, next, "a `finally` whose body is not run at the end");
     if (completes) next++;
-    if (completes && guard->stood != PEL_NONE && next < guard->stood && next < r->end &&
-        (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
+    const pel_ins *behind = next < l->c->n ? &l->c->at[next] : NULL;
+    bool before = guard->stood != PEL_NONE && next < guard->stood && next < r->end;
+    /* a function that comes to its end has a `return None` there, too, but not in a line of the body */
+    bool at_end = behind && !l->c->keeps_dead && behind->op == PEL_I_CONST && behind->value->kind == PEL_CONST_NONE &&
+                  (!behind->line || behind->line >= l->c->at[guard->target + 1].line);
+    if (completes && before && !at_end && (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
         /* what stands before the handler is part of the body: a return, break or continue */
         pel_read_tail(l, r, s, next, &body.out);
         next = guard->stood < r->end ? guard->stood : r->end;

@@ -120,8 +120,8 @@ typedef struct pel_lift {
     int depth;
     region *region; /* the one that statements go to */
     bool is_comp;
-    bool drop_dead; /* reads without what nothing reaches */
-    bool is_lazy;   /* the code only returns an expression of the code around it */
+    bool plainly; /* reads without the hints that the compiler left */
+    bool is_lazy; /* the code only returns an expression of the code around it */
     pel_nodes type_params;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
     pel_map *places; /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */

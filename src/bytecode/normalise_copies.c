@@ -1,0 +1,100 @@
+/* Ends of paths that the compiler copied become jumps again.
+ *
+ * Newer compilers replace a jump to a few instructions that end in `return` or `raise` by a copy of them. A copy keeps
+ * the line numbers of what it was copied from, and nobody writes the same instructions twice in one line: equal ends of
+ * paths with equal lines are copies of one. The last of them stays. Where lines were stripped nothing is done here, and
+ * the statements come out as the copies have it. */
+#include "base/map.h"
+#include "bytecode/normalise_internal.h"
+
+#define MAX_COPY 5 /* canonical instructions; the compiler copies four of its own */
+
+static bool ends_path(const pel_ins *ins) { return ins->op == PEL_I_RETURN || ins->op == PEL_I_RAISE; }
+
+static bool is_copy_of(const pel_ins *a, const pel_ins *b) {
+    return a->line == b->line && a->line && a->cover == b->cover && a->target == PEL_NONE && pel_norm_same_ins(a, b);
+}
+
+/* Needs nothing from before. */
+static bool begins(const pel_ins *ins) {
+    return ins->op == PEL_I_LOAD || ins->op == PEL_I_CONST || (ins->op == PEL_I_RAISE && ins->arg == 0);
+}
+
+/* The end of the function, which nobody wrote: copies of it are told from each other elsewhere. */
+static bool is_return_none(const pel_canon *c, uint32_t i) {
+    return i + 1 < c->n && c->at[i].op == PEL_I_CONST && c->at[i].value->kind == PEL_CONST_NONE &&
+           c->at[i + 1].op == PEL_I_RETURN;
+}
+
+/* How many instructions up to and with a were copied from those up to and with b. */
+static uint32_t copied(const pel_canon *c, uint32_t a, uint32_t b) {
+    uint32_t length = 0, apart = a < b ? b - a : a - b, before = a < b ? a : b;
+    while (length < MAX_COPY && length <= before && length < apart &&
+           is_copy_of(&c->at[a - length], &c->at[b - length])) {
+        length++;
+        if (c->at[a + 1 - length].is_target || c->at[b + 1 - length].is_target) break;
+    }
+    while (length > 0 && (!begins(&c->at[a + 1 - length]) || is_return_none(c, a + 1 - length))) length--;
+    return length;
+}
+
+/* Whether a jump from one place to the other stays on its level. */
+static bool may_jump(const pel_canon *c, uint32_t from, uint32_t to) {
+    if (c->at[from].level == c->at[to].level && c->at[from].within == c->at[to].within) return true;
+    return from > 0 && c->at[from - 1].op == PEL_I_POP_EXC && c->at[from].level == c->at[to].level + 1;
+}
+
+/* By place: whether all that follows on the main path was written behind it. */
+static bool *written_last(pel_ctx *ctx, const pel_canon *c) {
+    bool *last = pel_new_array(ctx, (size_t)c->n_main + 1, bool);
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = c->n_main; i-- > 0;) {
+        uint32_t line = c->at[i].line;
+        last[i] = line <= least;
+        if (line && line < least) least = line;
+    }
+    return last;
+}
+
+void pel_norm_copies(pel_ctx *ctx, pel_canon *c) {
+    if (!c->copies_exits) return;
+    pel_canon_finish(c);
+    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
+    bool *is_made = pel_new_array(ctx, (size_t)c->n + 1, bool), *is_last = written_last(ctx, c);
+    pel_map last_of = { 0 }; /* line -> the last end of a path in it */
+    for (uint32_t i = 0; i < c->n_main; i++)
+        if (ends_path(&c->at[i])) pel_map_set(ctx, &last_of, c->at[i].line, i);
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (!ends_path(&c->at[i])) continue;
+        uint32_t last = (uint32_t)pel_map_find(&last_of, c->at[i].line, PEL_NONE);
+        if (last == PEL_NONE || last == i || !is_last[last]) continue;
+        uint32_t length = copied(c, i, last);
+        if (!length) continue;
+        uint32_t from = i + 1 - length, to = last + 1 - length;
+        if (!may_jump(c, from, to)) continue;
+        pel_ins *jump = &c->at[from];
+        jump->op = PEL_I_JUMP;
+        jump->target = to;
+        jump->arg = 0;
+        jump->sub = 0;
+        jump->flag = false;
+        jump->name = NULL;
+        is_made[from] = changed = true;
+        for (uint32_t k = from + 1; k <= i; k++) gone[k] = true;
+    }
+    if (!changed) return;
+    /* what only handlers led to a copy for leads on, and the copy is gone */
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t to = c->at[i].target;
+        if (c->at[i].op == PEL_I_JUMP && to != PEL_NONE && is_made[to] && c->at[i].level > c->at[to].level)
+            c->at[i].target = c->at[to].target;
+    }
+    for (uint32_t g = 0; g < c->n_guards; g++) { /* a `with` that goes on in two copies */
+        uint32_t *exit = &c->guards[g].exit, before = *exit - 1;
+        if (*exit >= c->n || *exit == 0 || !is_made[*exit]) continue;
+        while (before > 0 && gone[before]) before--;
+        if (is_made[before] && c->at[before].target == c->at[*exit].target) *exit = c->at[*exit].target;
+    }
+    pel_canon_compact(ctx, c, gone, NULL);
+    pel_canon_sweep(ctx, c);
+}
