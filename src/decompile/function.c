@@ -167,6 +167,7 @@ pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *stmt, uint32_t at) {
             body = stmt->For.body;
         } else if (stmt->kind == PEL_If && generator && !stmt->If.orelse.n) {
             pel_nodes_push(l->ctx, &generator->comprehension.ifs, stmt->If.test);
+            if (stmt->parens) generators.at[0]->parens = 1;
             body = stmt->If.body;
         } else if (generator && (elt = element(stmt, kind)))
             break;

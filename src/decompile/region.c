@@ -217,6 +217,9 @@ static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse
     node->If.test = t->expr;
     node->If.body = pass_if_empty(l, body);
     node->If.orelse = orelse;
+    /* a jump to a jump is only left as it is where the two stand on different lines */
+    if (l->is_comp && l->c->returns_consts && t->otherwise < l->c->n && l->c->at[t->otherwise].op == PEL_I_JUMP)
+        node->parens = 1;
     pel_lift_emit(l, node);
 }
 

@@ -92,6 +92,13 @@ void pel_lay_soft(pel_layout *lay) { line(lay, LINE, 0); }
 void pel_lay_line(pel_layout *lay) { line(lay, LINE, 1); }
 void pel_lay_backslash(pel_layout *lay) { line(lay, BACKSLASH, 1); }
 
+void pel_lay_apart(pel_layout *lay) {
+    if (lay->nobreak) return;
+    pel_token *token = push(lay, IF_BROKEN);
+    token->text = PEL_STR("");
+    token->width = lay->width + 1;
+}
+
 void pel_lay_if_broken(pel_layout *lay, const char *text) {
     if (lay->nobreak) return;
     push(lay, IF_BROKEN)->text = pel_str_of(text);

@@ -51,6 +51,8 @@ void pel_lay_name(pel_layout *lay, pel_name name);
 void pel_lay_soft(pel_layout *lay);
 void pel_lay_line(pel_layout *lay);
 void pel_lay_backslash(pel_layout *lay); /* a space, or a backslash and a new line */
+/* The group around does not stay flat, however short it is. */
+void pel_lay_apart(pel_layout *lay);
 void pel_lay_if_broken(pel_layout *lay, const char *text);
 void pel_lay_indent(pel_layout *lay); /* of new lines, if the group around is broken */
 void pel_lay_dedent(pel_layout *lay);

@@ -123,6 +123,7 @@ static void print_dict(pel_printer *p, pel_node *node) {
 static void print_clauses(pel_printer *p, pel_nodes generators) {
     for (uint32_t i = 0; i < generators.n; i++) {
         pel_node *clause = generators.at[i];
+        if (clause->parens) pel_lay_apart(&p->lay); /* the decompiler knows that it stood on a line of its own */
         pel_lay_line(&p->lay);
         pel_lay_start(&p->lay, clause);
         pel_lay_c(&p->lay, clause->comprehension.is_async ? "async for " : "for ");
