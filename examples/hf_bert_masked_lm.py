@@ -1,11 +1,8 @@
 # A skeleton of hf/bert:MaskedLM, made by pellucid.
 # Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
-#
-#     model = BertForMaskedLM()
-#     model.load_state_dict(original.state_dict())
-#
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data,
-#   other batch, other length, train, train: buffers, train: gradients
+# Use: model = BertForMaskedLM(); model.load_state_dict(original.state_dict())
+# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data, other batch, other
+#   length, train, train: buffers, train: gradients
 
 import collections
 import dataclasses
@@ -19,9 +16,7 @@ class BertEmbeddings(nn.Module):
     def __init__(self):
         super().__init__()
         self.register_buffer("position_ids", torch.arange(128).view(1, 128), persistent=False)
-        self.register_buffer(
-            "token_type_ids", torch.zeros(1, 128, dtype=torch.int64), persistent=False
-        )
+        self.register_buffer("token_type_ids", torch.zeros(1, 128, dtype=torch.int64), persistent=False)
         self.word_embeddings = nn.Embedding(512, 64, padding_idx=0)
         self.position_embeddings = nn.Embedding(128, 64)
         self.token_type_embeddings = nn.Embedding(2, 64)
@@ -39,9 +34,7 @@ class BertEmbeddings(nn.Module):
         token_type_embeddings = self.token_type_embeddings(token_type_ids)
         embeddings = inputs_embeds + token_type_embeddings
         position_embeddings = self.position_embeddings(position_ids)
-        embeddings = embeddings + position_embeddings
-        embeddings = self.LayerNorm(embeddings)
-        return self.dropout(embeddings)
+        return self.dropout(self.LayerNorm(embeddings + position_embeddings))
 
 
 def sdpa_attention_forward(query, key, value, dropout):
@@ -78,8 +71,7 @@ class BertSelfOutput(nn.Module):
         self.dropout = nn.Dropout(p=0.1)
 
     def forward(self, hidden_states, input_tensor):
-        hidden_states = self.dense(hidden_states)
-        hidden_states = self.dropout(hidden_states)
+        hidden_states = self.dropout(self.dense(hidden_states))
         return self.LayerNorm(hidden_states + input_tensor)
 
 
@@ -90,8 +82,7 @@ class BertAttention(nn.Module):
         self.output = BertSelfOutput()
 
     def forward(self, hidden_states):
-        attention_output = self.self(hidden_states)
-        return self.output(attention_output, hidden_states)
+        return self.output(self.self(hidden_states), hidden_states)
 
 
 class GELUActivation(nn.Module):
@@ -106,8 +97,7 @@ class BertIntermediate(nn.Module):
         self.intermediate_act_fn = GELUActivation()
 
     def forward(self, hidden_states):
-        hidden_states = self.dense(hidden_states)
-        return self.intermediate_act_fn(hidden_states)
+        return self.intermediate_act_fn(self.dense(hidden_states))
 
 
 class BertOutput(nn.Module):
@@ -118,8 +108,7 @@ class BertOutput(nn.Module):
         self.dropout = nn.Dropout(p=0.1)
 
     def forward(self, hidden_states, input_tensor):
-        hidden_states = self.dense(hidden_states)
-        hidden_states = self.dropout(hidden_states)
+        hidden_states = self.dropout(self.dense(hidden_states))
         return self.LayerNorm(hidden_states + input_tensor)
 
 
@@ -131,19 +120,17 @@ class BertLayer(nn.Module):
         self.output = BertOutput()
 
     def forward(self, hidden_states):
-        attention_output = self.attention(hidden_states)
-        return self.feed_forward_chunk(attention_output)
+        return self.feed_forward_chunk(self.attention(hidden_states))
 
     def feed_forward_chunk(self, attention_output):
-        intermediate_output = self.intermediate(attention_output)
-        return self.output(intermediate_output, attention_output)
+        return self.output(self.intermediate(attention_output), attention_output)
 
 
 class ModelOutput(collections.OrderedDict):
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         if value is not None:
-            self[name] = value
+            super().__setitem__(name, value)
 
     def __getitem__(self, key):
         return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
@@ -203,9 +190,7 @@ class BertPredictionHeadTransform(nn.Module):
         self.LayerNorm = nn.LayerNorm(64, eps=1e-12)
 
     def forward(self, hidden_states):
-        hidden_states = self.dense(hidden_states)
-        hidden_states = self.transform_act_fn(hidden_states)
-        return self.LayerNorm(hidden_states)
+        return self.LayerNorm(self.transform_act_fn(self.dense(hidden_states)))
 
 
 class BertLMPredictionHead(nn.Module):
@@ -216,8 +201,7 @@ class BertLMPredictionHead(nn.Module):
         self.decoder = nn.Linear(64, 512)
 
     def forward(self, hidden_states):
-        hidden_states = self.transform(hidden_states)
-        return self.decoder(hidden_states)
+        return self.decoder(self.transform(hidden_states))
 
 
 class BertOnlyMLMHead(nn.Module):
@@ -246,26 +230,13 @@ class BertForMaskedLM(nn.Module):
         self.cls.predictions.decoder.bias = self.cls.predictions.bias
 
     def forward(
-        self,
-        input_ids=None,
-        attention_mask=None,
-        token_type_ids=None,
-        position_ids=None,
-        inputs_embeds=None,
-        encoder_hidden_states=None,
-        encoder_attention_mask=None,
-        labels=None,
+        self, input_ids=None, attention_mask=None, token_type_ids=None, position_ids=None, inputs_embeds=None,
+        encoder_hidden_states=None, encoder_attention_mask=None, labels=None,
     ):
         assert (
-            attention_mask is None
-            and token_type_ids is None
-            and position_ids is None
-            and inputs_embeds is None
-            and encoder_hidden_states is None
-            and encoder_attention_mask is None
-            and labels is None
+            attention_mask is token_type_ids is position_ids is inputs_embeds is encoder_hidden_states
+            is encoder_attention_mask is labels is None
         ), "not recorded with these arguments"
         outputs = self.bert(input_ids)
         sequence_output = outputs[0]
-        prediction_scores = self.cls(sequence_output)
-        return MaskedLMOutput(logits=prediction_scores)
+        return MaskedLMOutput(logits=self.cls(sequence_output))

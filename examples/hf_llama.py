@@ -1,11 +1,8 @@
 # A skeleton of hf/llama, made by pellucid.
 # Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
-#
-#     model = LlamaModel()
-#     model.load_state_dict(original.state_dict())
-#
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data,
-#   other batch, other length, train, train: buffers, train: gradients
+# Use: model = LlamaModel(); model.load_state_dict(original.state_dict())
+# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data, other batch, other
+#   length, train, train: buffers, train: gradients
 
 import collections
 import dataclasses
@@ -57,8 +54,7 @@ class LlamaAttention(nn.Module):
         cos, sin = position_embeddings
         query_states, key_states = apply_rotary_pos_emb(query_states, key_states, cos, sin)
         attn_output = sdpa_attention_forward(query_states, key_states, value_states)
-        attn_output = attn_output.reshape(*input_shape, -1).contiguous()
-        return self.o_proj(attn_output)
+        return self.o_proj(attn_output.reshape(*input_shape, -1).contiguous())
 
 
 class SiLUActivation(nn.Module):
@@ -102,73 +98,41 @@ class LlamaDecoderLayer(nn.Module):
     def forward(self, hidden_states, position_embeddings):
         residual = hidden_states
         hidden_states = self.input_layernorm(hidden_states)
-        hidden_states = self.self_attn(
-            hidden_states=hidden_states, position_embeddings=position_embeddings
-        )
+        hidden_states = self.self_attn(hidden_states=hidden_states, position_embeddings=position_embeddings)
         hidden_states = residual + hidden_states
         residual = hidden_states
-        hidden_states = self.post_attention_layernorm(hidden_states)
-        hidden_states = self.mlp(hidden_states)
-        return residual + hidden_states
+        return residual + self.mlp(self.post_attention_layernorm(hidden_states))
 
 
 class LlamaRotaryEmbedding(nn.Module):
     def __init__(self):
         super().__init__()
-        self.register_buffer(
-            "inv_freq", 1.0 / 10000.0 ** (torch.arange(0, 16, 2).float() / 16), persistent=False
-        )
+        self.register_buffer("inv_freq", 1.0 / 10000.0 ** (torch.arange(0, 16, 2).float() / 16), persistent=False)
 
     @torch.no_grad()
     def forward(self, x, position_ids):
-        freqs = (
-            position_ids[..., None].float() * self.inv_freq.to(device=x.device, dtype=torch.float32)
-        )
+        freqs = position_ids[..., None].float() * self.inv_freq.to(device=x.device, dtype=torch.float32)
         emb = torch.cat((freqs, freqs), dim=-1)
-        cos = emb.cos() * 1.0
-        sin = emb.sin() * 1.0
+        cos = emb.cos()
+        sin = emb.sin()
         return cos.to(dtype=x.dtype), sin.to(dtype=x.dtype)
 
 
-def find_packed_sequence_indices(position_ids):
+def _preprocess_mask_arguments(inputs_embeds, position_ids):
+    batch_size = inputs_embeds.shape[0]
+    assert batch_size != position_ids.shape[0], "path not recorded"
+    position_ids = position_ids.expand(batch_size, -1)
     first_dummy_value = position_ids[:, :1] - 1
     position_diff = torch.diff(position_ids, prepend=first_dummy_value, dim=-1)
     packed_sequence_mask = (position_diff != 1).cumsum(-1)
     assert (packed_sequence_mask[:, -1] == 0).all(), "path not recorded"
-    return None
-
-
-def _preprocess_mask_arguments(inputs_embeds, position_ids):
-    q_length = inputs_embeds.shape[1]
-    kv_length = q_length
-    batch_size = inputs_embeds.shape[0]
-    assert batch_size != position_ids.shape[0], "path not recorded"
-    position_ids = position_ids.expand(batch_size, -1)
-    find_packed_sequence_indices(position_ids)
-    return q_length, kv_length
-
-
-def _ignore_causal_mask_sdpa(q_length, kv_length):
-    assert q_length == 1 or kv_length == q_length, "path not recorded"
-    return True
-
-
-def sdpa_mask(q_length, kv_length):
-    _ignore_causal_mask_sdpa(q_length, kv_length)
-    return None
-
-
-def create_causal_mask(inputs_embeds, position_ids):
-    q_length, kv_length = _preprocess_mask_arguments(inputs_embeds, position_ids)
-    sdpa_mask(q_length=q_length, kv_length=kv_length)
-    return None
 
 
 class ModelOutput(collections.OrderedDict):
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         if value is not None:
-            self[name] = value
+            super().__setitem__(name, value)
 
     def __getitem__(self, key):
         return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
@@ -194,28 +158,18 @@ class LlamaModel(nn.Module):
         self.rotary_emb = LlamaRotaryEmbedding()
 
     def forward(
-        self,
-        input_ids=None,
-        attention_mask=None,
-        position_ids=None,
-        past_key_values=None,
-        inputs_embeds=None,
+        self, input_ids=None, attention_mask=None, position_ids=None, past_key_values=None, inputs_embeds=None,
         use_cache=None,
     ):
-        assert (
-            attention_mask is None
-            and position_ids is None
-            and past_key_values is None
-            and inputs_embeds is None
-            and not use_cache
-        ), "not recorded with these arguments"
+        assert attention_mask is position_ids is past_key_values is inputs_embeds is None and not use_cache, (
+            "not recorded with these arguments"
+        )
         inputs_embeds = self.embed_tokens(input_ids)
         position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device)
         position_ids = position_ids.unsqueeze(0)
-        create_causal_mask(inputs_embeds=inputs_embeds, position_ids=position_ids)
+        _preprocess_mask_arguments(inputs_embeds, position_ids)
         hidden_states = inputs_embeds
         position_embeddings = self.rotary_emb(hidden_states, position_ids=position_ids)
         for decoder_layer in self.layers:
             hidden_states = decoder_layer(hidden_states, position_embeddings=position_embeddings)
-        hidden_states = self.norm(hidden_states)
-        return BaseModelOutputWithPast(last_hidden_state=hidden_states)
+        return BaseModelOutputWithPast(last_hidden_state=self.norm(hidden_states))

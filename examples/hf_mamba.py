@@ -1,14 +1,12 @@
 # A skeleton of hf/mamba, made by pellucid.
 # Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
-#
-#     model = MambaModel()
-#     model.load_state_dict(original.state_dict())
-#
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data,
-#   other batch, other length, train, train: buffers, train: gradients
+# Use: model = MambaModel(); model.load_state_dict(original.state_dict())
+# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data, other batch, other
+#   length, train, train: buffers, train: gradients
 
 import collections
 import dataclasses
+import importlib
 
 import torch
 import torch.nn.functional as F
@@ -35,37 +33,36 @@ def apply_mask_to_padding_states(hidden_states):
 def causal_conv1d_fn(hidden_states, weight, bias):
     _, hidden_size, seq_len = hidden_states.shape
     padding = weight.shape[-1] - 1
-    out = torch.conv1d(
-        hidden_states.to(weight.dtype),
-        weight=weight.unsqueeze(1),
-        bias=bias,
-        padding=padding,
-        groups=hidden_size,
-    )[:, :, :seq_len]
-    out = F.silu(out)
-    return out.to(hidden_states.dtype)
+    out = (
+        torch.conv1d(
+            hidden_states.to(weight.dtype), weight=weight.unsqueeze(1), bias=bias, padding=padding, groups=hidden_size
+        )[:, :, :seq_len]
+    )
+    return F.silu(out).to(hidden_states.dtype)
+
+
+def _is_package_available():
+    importlib.util.find_spec("mambapy")
+    return False, None
 
 
 def mamba_selective_scan(hidden_states, dt, A, B, C, D, z, delta_bias):
+    _is_package_available()[0]
     batch_size, intermediate_size, seq_len = hidden_states.shape
     input_dtype = hidden_states.dtype
-    dt = dt + delta_bias.to(dt.dtype)[..., None]
-    dt = F.softplus(dt)
+    dt = F.softplus(dt + delta_bias.to(dt.dtype)[..., None])
     B = B.transpose(1, 2)
     C = C.transpose(1, 2)
     discrete_A = torch.exp(A[None, :, None, :] * dt[:, :, :, None])
     discrete_B = dt[:, :, :, None] * B[:, None, :, :].float()
     deltaB_u = discrete_B * hidden_states[:, :, :, None].float()
-    ssm_state = torch.zeros(
-        batch_size, intermediate_size, A.shape[-1], dtype=input_dtype, device=hidden_states.device
-    )
+    ssm_state = torch.zeros(batch_size, intermediate_size, A.shape[-1], dtype=input_dtype, device=hidden_states.device)
     scan_outputs = []
     for index in range(seq_len):
         ssm_state = discrete_A[:, :, index] * ssm_state + deltaB_u[:, :, index]
         scan_output = torch.matmul(ssm_state.to(input_dtype), C[:, index, :].unsqueeze(-1))
         scan_outputs.append(scan_output[:, :, 0])
-    scan_output = torch.stack(scan_outputs, dim=-1)
-    scan_output = scan_output + hidden_states * D[None, :, None]
+    scan_output = torch.stack(scan_outputs, dim=-1) + hidden_states * D[None, :, None]
     return scan_output * F.silu(z)
 
 
@@ -86,9 +83,7 @@ class MambaMixer(nn.Module):
         projected_states = self.in_proj(hidden_states).transpose(1, 2)
         A = -torch.exp(self.A_log.float())
         hidden_states_B_C, gate = projected_states.chunk(2, dim=1)
-        hidden_states_B_C = causal_conv1d_fn(
-            hidden_states_B_C, self.conv1d.weight.squeeze(1), self.conv1d.bias
-        )
+        hidden_states_B_C = causal_conv1d_fn(hidden_states_B_C, self.conv1d.weight.squeeze(1), self.conv1d.bias)
         hidden_states_B_C = apply_mask_to_padding_states(hidden_states_B_C.transpose(1, 2))
         time_step, B, C = torch.split(self.x_proj(hidden_states_B_C), [4, 16, 16], dim=-1)
         time_step = self.dt_proj.weight @ time_step.transpose(1, 2)
@@ -115,16 +110,14 @@ class MambaBlock(nn.Module):
     def forward(self, hidden_states):
         residual = hidden_states
         hidden_states = self.norm(hidden_states.to(dtype=self.norm.weight.dtype))
-        residual = residual.to(torch.float32)
-        hidden_states = self.mixer(hidden_states)
-        return residual + hidden_states
+        return residual.to(torch.float32) + self.mixer(hidden_states)
 
 
 class ModelOutput(collections.OrderedDict):
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         if value is not None:
-            self[name] = value
+            super().__setitem__(name, value)
 
     def __getitem__(self, key):
         return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
@@ -148,25 +141,13 @@ class MambaModel(nn.Module):
         self.norm_f = MambaRMSNorm()
 
     def forward(
-        self,
-        input_ids=None,
-        inputs_embeds=None,
-        cache_params=None,
-        use_cache=None,
-        output_hidden_states=None,
-        return_dict=None,
-        attention_mask=None,
+        self, input_ids=None, inputs_embeds=None, cache_params=None, use_cache=None, output_hidden_states=None,
+        return_dict=None, attention_mask=None,
     ):
         assert (
-            inputs_embeds is None
-            and cache_params is None
-            and use_cache is None
-            and output_hidden_states is None
-            and return_dict is None
-            and attention_mask is None
+            inputs_embeds is cache_params is use_cache is output_hidden_states is return_dict is attention_mask is None
         ), "not recorded with these arguments"
         hidden_states = self.embeddings(input_ids)
         for mixer_block in self.layers:
             hidden_states = mixer_block(hidden_states)
-        hidden_states = self.norm_f(hidden_states)
-        return MambaOutput(last_hidden_state=hidden_states)
+        return MambaOutput(last_hidden_state=self.norm_f(hidden_states))

@@ -1,11 +1,8 @@
 # A skeleton of hf/mt5, made by pellucid.
 # Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
-#
-#     model = MT5Model()
-#     model.load_state_dict(original.state_dict())
-#
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data,
-#   other batch, other length, train, train: buffers, train: gradients
+# Use: model = MT5Model(); model.load_state_dict(original.state_dict())
+# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data, other batch, other
+#   length, train, train: buffers, train: gradients
 
 import collections
 import dataclasses
@@ -22,20 +19,14 @@ class MT5Block(nn.Module):
         self.layer = nn.ModuleList(layer)
         self.is_decoder = is_decoder
 
-    def forward(
-        self, hidden_states, position_bias, encoder_hidden_states, encoder_decoder_position_bias
-    ):
-        hidden_states, self_attn_position_bias = self.layer[0](
-            hidden_states, position_bias=position_bias
-        )
+    def forward(self, hidden_states, position_bias, encoder_hidden_states, encoder_decoder_position_bias):
+        hidden_states, self_attn_position_bias = self.layer[0](hidden_states, position_bias=position_bias)
         assert hidden_states.dtype != torch.float16, "path not recorded"
         cross_attn_position_bias = None
         do_cross_attention = self.is_decoder
         if do_cross_attention:
             hidden_states, cross_attn_position_bias = self.layer[1](
-                hidden_states,
-                key_value_states=encoder_hidden_states,
-                position_bias=encoder_decoder_position_bias,
+                hidden_states, key_value_states=encoder_hidden_states, position_bias=encoder_decoder_position_bias
             )
             assert hidden_states.dtype != torch.float16, "path not recorded"
         hidden_states = self.layer[-1](hidden_states)
@@ -68,27 +59,19 @@ def _ignore_causal_mask_sdpa(q_length, kv_length):
 
 def sdpa_mask(q_length, kv_length, allow_is_causal_skip):
     if allow_is_causal_skip and _ignore_causal_mask_sdpa(q_length, kv_length):
-        return None
-    return None
-
-
-def create_causal_mask(inputs_embeds):
-    q_length, kv_length = _preprocess_mask_arguments(inputs_embeds)
-    sdpa_mask(q_length=q_length, kv_length=kv_length, allow_is_causal_skip=True)
-    return None
+        return
 
 
 def create_bidirectional_mask(inputs_embeds, encoder_hidden_states=None):
     q_length, kv_length = _preprocess_mask_arguments(inputs_embeds, encoder_hidden_states)
     sdpa_mask(q_length=q_length, kv_length=kv_length, allow_is_causal_skip=False)
-    return None
 
 
 class ModelOutput(collections.OrderedDict):
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         if value is not None:
-            self[name] = value
+            super().__setitem__(name, value)
 
     def __getitem__(self, key):
         return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
@@ -118,30 +101,23 @@ class MT5Stack(nn.Module):
     def forward(self, input_ids, encoder_hidden_states=None):
         inputs_embeds = self.embed_tokens(input_ids)
         if self.is_decoder:
-            create_causal_mask(inputs_embeds=inputs_embeds)
+            q_length, kv_length = _preprocess_mask_arguments(inputs_embeds)
+            sdpa_mask(q_length=q_length, kv_length=kv_length, allow_is_causal_skip=True)
         else:
             create_bidirectional_mask(inputs_embeds=inputs_embeds)
         if self.is_decoder:
-            create_bidirectional_mask(
-                inputs_embeds=inputs_embeds, encoder_hidden_states=encoder_hidden_states
-            )
+            create_bidirectional_mask(inputs_embeds=inputs_embeds, encoder_hidden_states=encoder_hidden_states)
         position_bias = None
         encoder_decoder_position_bias = None
         hidden_states = self.dropout(inputs_embeds)
         for layer_module in self.block:
-            hidden_states, self_attention_position_bias, cross_attention_position_bias = (
-                layer_module(
-                    hidden_states,
-                    position_bias,
-                    encoder_hidden_states,
-                    encoder_decoder_position_bias,
-                )
+            hidden_states, self_attention_position_bias, cross_attention_position_bias = layer_module(
+                hidden_states, position_bias, encoder_hidden_states, encoder_decoder_position_bias
             )
             position_bias = self_attention_position_bias
             if self.is_decoder:
                 encoder_decoder_position_bias = cross_attention_position_bias
-        hidden_states = self.final_layer_norm(hidden_states)
-        hidden_states = self.dropout(hidden_states)
+        hidden_states = self.dropout(self.final_layer_norm(hidden_states))
         return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=hidden_states)
 
 
@@ -157,11 +133,9 @@ def _relative_position_bucket(relative_position, bidirectional, num_buckets):
     is_small = relative_position < max_exact
     relative_position_if_large = (
         max_exact
-        + (
-            torch.log(relative_position.float() / max_exact)
-            / math.log(128 / max_exact)
-            * (num_buckets - max_exact)
-        ).to(torch.int64)
+        + (torch.log(relative_position.float() / max_exact) / math.log(128 / max_exact) * (num_buckets - max_exact)).to(
+            torch.int64
+        )
     )
     relative_position_if_large = torch.min(
         relative_position_if_large, torch.full_like(relative_position_if_large, num_buckets - 1)
@@ -175,10 +149,7 @@ def create_position_bias_mask(position_bias, is_causal, query, key):
     if is_causal:
         device = key.device
         q_length, kv_length = query.shape[2], key.shape[2]
-        causal_mask = (
-            torch.arange(q_length, device=device)[:, None]
-            >= torch.arange(kv_length, device=device)[None, :]
-        )
+        causal_mask = torch.arange(q_length, device=device)[:, None] >= torch.arange(kv_length, device=device)[None, :]
         causal_mask = causal_mask.view(1, 1, q_length, kv_length)
         position_bias_mask = torch.where(causal_mask, position_bias, min_dtype)
     else:
@@ -234,14 +205,10 @@ class MT5Attention(nn.Module):
             key_length = key_states.shape[-2]
             if not self.has_relative_attention_bias:
                 position_bias = torch.zeros(
-                    (1, 4, input_shape[1], key_length),
-                    device=query_states.device,
-                    dtype=query_states.dtype,
+                    (1, 4, input_shape[1], key_length), device=query_states.device, dtype=query_states.dtype
                 )
             else:
-                position_bias = self.compute_bias(
-                    input_shape[1], key_length, device=query_states.device
-                )
+                position_bias = self.compute_bias(input_shape[1], key_length, device=query_states.device)
         attn_output = sdpa_attention_forward(
             self,
             query_states,
@@ -250,8 +217,7 @@ class MT5Attention(nn.Module):
             dropout=0.0 if not self.training else 0.1,
             position_bias=position_bias,
         )
-        attn_output = attn_output.reshape(*input_shape, -1).contiguous()
-        attn_output = self.o(attn_output)
+        attn_output = self.o(attn_output.reshape(*input_shape, -1).contiguous())
         return attn_output, position_bias
 
 
@@ -259,29 +225,21 @@ class MT5LayerSelfAttention(nn.Module):
     def __init__(self, has_relative_attention_bias, is_decoder):
         super().__init__()
         self.SelfAttention = MT5Attention(
-            has_relative_attention_bias=has_relative_attention_bias,
-            is_decoder=is_decoder,
-            is_causal=is_decoder,
+            has_relative_attention_bias=has_relative_attention_bias, is_decoder=is_decoder, is_causal=is_decoder
         )
         self.layer_norm = MT5LayerNorm()
         self.dropout = nn.Dropout(p=0.1)
 
     def forward(self, hidden_states, position_bias):
         normed_hidden_states = self.layer_norm(hidden_states)
-        attention_output, position_bias = self.SelfAttention(
-            normed_hidden_states, None, position_bias=position_bias
-        )
+        attention_output, position_bias = self.SelfAttention(normed_hidden_states, None, position_bias=position_bias)
         attention_output = hidden_states + self.dropout(attention_output)
         return attention_output, position_bias
 
 
 class NewGELUActivation(nn.Module):
     def forward(self, input):
-        return (
-            0.5
-            * input
-            * (1.0 + torch.tanh(0.7978845608028654 * (input + 0.044715 * torch.pow(input, 3.0))))
-        )
+        return 0.5 * input * (1.0 + torch.tanh(0.7978845608028654 * (input + 0.044715 * torch.pow(input, 3.0))))
 
 
 class MT5DenseGatedActDense(nn.Module):
@@ -296,8 +254,7 @@ class MT5DenseGatedActDense(nn.Module):
     def forward(self, hidden_states):
         hidden_gelu = self.act(self.wi_0(hidden_states))
         hidden_linear = self.wi_1(hidden_states)
-        hidden_states = hidden_gelu * hidden_linear
-        hidden_states = self.dropout(hidden_states)
+        hidden_states = self.dropout(hidden_gelu * hidden_linear)
         assert hidden_states.dtype == self.wo.weight.dtype, "path not recorded"
         return self.wo(hidden_states)
 
@@ -310,8 +267,7 @@ class MT5LayerFF(nn.Module):
         self.dropout = nn.Dropout(p=0.1)
 
     def forward(self, hidden_states):
-        forwarded_states = self.layer_norm(hidden_states)
-        forwarded_states = self.DenseReluDense(forwarded_states)
+        forwarded_states = self.DenseReluDense(self.layer_norm(hidden_states))
         return hidden_states + self.dropout(forwarded_states)
 
 
@@ -361,31 +317,16 @@ class MT5Model(nn.Module):
         self.decoder.embed_tokens.weight = self.shared.weight
 
     def forward(
-        self,
-        input_ids=None,
-        attention_mask=None,
-        decoder_input_ids=None,
-        decoder_attention_mask=None,
-        encoder_outputs=None,
-        past_key_values=None,
-        inputs_embeds=None,
-        decoder_inputs_embeds=None,
-        use_cache=None,
+        self, input_ids=None, attention_mask=None, decoder_input_ids=None, decoder_attention_mask=None,
+        encoder_outputs=None, past_key_values=None, inputs_embeds=None, decoder_inputs_embeds=None, use_cache=None,
     ):
         assert (
-            attention_mask is None
-            and decoder_attention_mask is None
-            and encoder_outputs is None
-            and past_key_values is None
-            and inputs_embeds is None
-            and decoder_inputs_embeds is None
-            and use_cache is None
+            attention_mask is decoder_attention_mask is encoder_outputs is past_key_values is inputs_embeds
+            is decoder_inputs_embeds is use_cache is None
         ), "not recorded with these arguments"
         encoder_outputs = self.encoder(input_ids=input_ids)
         hidden_states = encoder_outputs[0]
-        decoder_outputs = self.decoder(
-            input_ids=decoder_input_ids, encoder_hidden_states=hidden_states
-        )
+        decoder_outputs = self.decoder(input_ids=decoder_input_ids, encoder_hidden_states=hidden_states)
         return Seq2SeqModelOutput(
             last_hidden_state=decoder_outputs.last_hidden_state,
             encoder_last_hidden_state=encoder_outputs.last_hidden_state,
