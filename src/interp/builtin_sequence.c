@@ -320,8 +320,13 @@ METHOD(slice_indices) {
     IGNORE();
     int64_t len, start, step, count;
     if (!pel_index(vm, args[1], &len) || !pel_slice_range(vm, args[0], len, &start, &step, &count)) return NULL;
-    int64_t stop = start + count * step;
-    if (step > 0 && ((pel_slice *)args[0])->stop == vm->none) stop = len;
+    /* the end itself, clipped as the start was */
+    int64_t stop, ignored;
+    pel_val end = pel_new_slice(vm, ((pel_slice *)args[0])->stop, vm->none, ((pel_slice *)args[0])->step);
+    if (((pel_slice *)args[0])->stop == vm->none)
+        stop = step < 0 ? -1 : len;
+    else if (!pel_slice_range(vm, end, len, &stop, &ignored, &count))
+        return NULL;
     return pel_tuple_of(vm, (pel_val[]){ pel_int_of(vm, start), pel_int_of(vm, stop), pel_int_of(vm, step) }, 3);
 }
 

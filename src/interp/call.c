@@ -87,19 +87,26 @@ static bool bind_keywords(pel_vm *vm, pel_function *f, pel_frame *frame, const p
     return true;
 }
 
+/* Whether parameter i has neither an argument nor a default. */
+static bool is_missing(const pel_function *f, const pel_frame *frame, uint32_t i) {
+    if (frame->slots[i]) return false;
+    uint32_t defaults = f->defaults ? pel_tuple_at(f->defaults)->n : 0;
+    if (i < f->code->n_args) return i + defaults < f->code->n_args;
+    return !f->kwdefaults || !pel_dict_get_str(f->kwdefaults, f->code->locals[i]);
+}
+
 static bool missing(pel_vm *vm, const pel_function *f, const pel_frame *frame) {
     char name[200];
     pel_buf list = pel_buf_in(vm->ctx);
     function_name(f, name, sizeof name);
-    uint32_t n = 0;
     const pel_codeobj *code = f->code;
     bool positional = false;
-    for (uint32_t i = 0; i < code->n_args; i++) positional |= !frame->slots[i];
+    for (uint32_t i = 0; i < code->n_args; i++) positional |= is_missing(f, frame, i);
     uint32_t from = positional ? 0 : code->n_args, to = positional ? code->n_args : code->n_args + code->n_kwonly;
-    uint32_t total = 0;
-    for (uint32_t i = from; i < to; i++) total += !frame->slots[i];
+    uint32_t total = 0, n = 0;
+    for (uint32_t i = from; i < to; i++) total += is_missing(f, frame, i);
     for (uint32_t i = from; i < to; i++) {
-        if (frame->slots[i]) continue;
+        if (!is_missing(f, frame, i)) continue;
         if (n) pel_put_c(&list, n + 1 == total ? (total > 2 ? ", and " : " and ") : ", ");
         pel_putf(&list, "'%s'", pel_string_at(code->locals[i])->text);
         n++;

@@ -28,6 +28,14 @@ bool pel_read_inside(pel_vm *vm, pel_str path, pel_str *bytes) {
     return vm->files.read(vm->files.arg, path, bytes);
 }
 
+enum pel_entry_kind pel_kind_inside(pel_vm *vm, pel_str path) {
+    return vm->files.kind && is_inside(vm, path) ? vm->files.kind(vm->files.arg, path) : PEL_NOTHING;
+}
+
+bool pel_list_inside(pel_vm *vm, pel_str path, pel_str *names) {
+    return vm->files.list && is_inside(vm, path) && vm->files.list(vm->files.arg, path, names);
+}
+
 static const pel_embedded *find_stub(pel_str path) {
     for (const pel_embedded *stub = pel_stubs; stub->path; stub++)
         if (pel_str_is(path, stub->path)) return stub;
@@ -80,7 +88,7 @@ typedef struct found_module {
 static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out) {
     pel_str base = folder.len ? pel_format(vm->ctx, "%.*s/%.*s", PEL_FMT(folder), PEL_FMT(part)) : part;
     pel_str init = pel_format(vm->ctx, "%.*s/__init__.py", PEL_FMT(base));
-    if (vm->files.kind(vm->files.arg, base) == PEL_FOLDER) {
+    if (pel_kind_inside(vm, base) == PEL_FOLDER) {
         if (pel_read_inside(vm, init, &out->text)) {
             out->path = init;
             out->folder = base;
@@ -93,7 +101,7 @@ static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out)
         out->path = file;
         return true;
     }
-    if (vm->files.kind(vm->files.arg, base) == PEL_FOLDER) {
+    if (pel_kind_inside(vm, base) == PEL_FOLDER) {
         out->folder = base;
         out->is_package = out->is_namespace = true;
         return true;

@@ -95,8 +95,8 @@ METHOD(p_read_bytes) {
     if (!pel_is_str(args[0]) || !pel_read_inside(vm, pel_text_of(args[0]), &bytes)) return not_found(vm, args[0]);
     return pel_bytes_of(vm, bytes);
 }
-static int kind_of(pel_vm *vm, pel_val path) {
-    return pel_is_str(path) && vm->files.kind ? (int)vm->files.kind(vm->files.arg, pel_text_of(path)) : PEL_NOTHING;
+static enum pel_entry_kind kind_of(pel_vm *vm, pel_val path) {
+    return pel_is_str(path) ? pel_kind_inside(vm, pel_text_of(path)) : PEL_NOTHING;
 }
 METHOD(p_is_file) {
     IGNORE();
@@ -109,8 +109,7 @@ METHOD(p_is_dir) {
 METHOD(p_list_dir) {
     IGNORE();
     pel_str names;
-    if (!pel_is_str(args[0]) || !vm->files.list || !vm->files.list(vm->files.arg, pel_text_of(args[0]), &names))
-        return not_found(vm, args[0]);
+    if (!pel_is_str(args[0]) || !pel_list_inside(vm, pel_text_of(args[0]), &names)) return not_found(vm, args[0]);
     pel_val list = pel_list_of(vm, NULL, 0);
     while (names.len) {
         const char *end = memchr(names.ptr, '\n', names.len);

@@ -431,7 +431,10 @@ bool pel_find_module(pel_vm *vm, pel_str name, pel_str *path, bool *is_package);
 pel_codeobj *pel_compile_source(pel_vm *vm, pel_str path, pel_str text, bool is_stub, bool is_expression);
 /* Runs text as a module of that name; the module, or NULL: raised. */
 pel_val pel_run_source(pel_vm *vm, pel_str name, pel_str path, pel_str text);
+/* Files inside the roots; outside of them there is nothing. */
 bool pel_read_inside(pel_vm *vm, pel_str path, pel_str *bytes);
+enum pel_entry_kind pel_kind_inside(pel_vm *vm, pel_str path);
+bool pel_list_inside(pel_vm *vm, pel_str path, pel_str *names);
 
 /* ---- compiling (compile.c) ---- */
 

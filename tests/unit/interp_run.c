@@ -61,7 +61,7 @@ static void body(pel_ctx *ctx, void *arg) {
 }
 
 int main(int argc, char **argv) {
-    pel_ctx *ctx = pel_ctx_new(0);
+    pel_ctx *ctx = pel_ctx_new((size_t)512 << 20);
     if (argc < 2 || !ctx) return 2;
     job j = { argc, argv, pel_buf_in(ctx), 1 };
     pel_err err;

@@ -1,0 +1,202 @@
+"""`pellucid scan`: networks from source alone. torch's own sources are read as text; nothing of them is executed here."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pathlib
+import sys
+
+import pytest
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("torch's sources are interpreted, and there are none here", allow_module_level=True)
+
+MLP = """
+import torch.nn as nn
+
+
+class MLP(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Linear(10, 20)
+        self.relu = nn.ReLU()
+        self.fc2 = nn.Linear(20, 5)
+
+    def forward(self, x):
+        return self.fc2(self.relu(self.fc1(x)))
+
+
+model = MLP()
+"""
+
+BRANCH = """
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, use_branch):
+        super().__init__()
+        self.use_branch = use_branch
+        self.fc1 = nn.Linear(10, 20)
+        self.fc_branch = nn.Linear(20, 15)
+        self.fc2 = nn.Linear(20, 5)
+
+    def forward(self, x):
+        x = self.fc1(x)
+        if self.use_branch:
+            x = self.fc_branch(x)
+        return self.fc2(x)
+
+
+net = Net(True)
+"""
+
+CONV = """
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Conv(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 16, 3, padding=1)
+        self.conv2 = nn.Conv2d(16, 32, 3, padding=1)
+        self.pool = nn.MaxPool2d(2)
+        self.fc = nn.Linear(32 * 7 * 7, 10)
+
+    def forward(self, x):
+        x = self.pool(F.relu(self.conv1(x)))
+        x = self.pool(F.relu(self.conv2(x)))
+        x = x.view(x.size(0), 32 * 7 * 7)
+        return self.fc(x)
+
+
+net = Conv()
+"""
+
+STACK = """
+import torch.nn as nn
+
+
+class Stack(nn.Module):
+    def __init__(self, num_layers, width, residual):
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for i in range(num_layers):
+            self.layers.append(nn.Linear(width, width))
+        if residual:
+            self.proj = nn.Linear(width, 10)
+        self.head = nn.Linear(width, 2 * width + 1)
+"""
+
+KERAS = """
+import tensorflow as tf
+from tensorflow.keras import layers
+
+
+class Model(tf.keras.Model):
+    def __init__(self, num_layers):
+        super().__init__()
+        self.blocks = []
+        for _ in range(num_layers):
+            self.blocks.append(layers.Dense(32, activation='relu'))
+        self.out = layers.Dense(10)
+
+
+model = Model(5)
+"""
+
+
+@pytest.fixture
+def scan(pellucid, tmp_path):
+    def run(source: str, *options: str):
+        path = tmp_path / "source.py"
+        path.write_text(source)
+        return pellucid("scan", str(path), "--python", sys.executable, *options)
+
+    return run
+
+
+def network(result) -> dict:
+    return json.loads(result.out)["networks"][0]
+
+
+def test_mlp(scan) -> None:
+    result = scan(MLP)
+    assert result.code == 0
+    assert result.out == (
+        "model: MLP()\n"
+        "├─ fc1: Linear(10, 20)  weight 20×10, bias 20\n"
+        "├─ relu: ReLU()\n"
+        "└─ fc2: Linear(20, 5)  weight 5×20, bias 5\n"
+        "325 parameters\n"
+    )
+
+
+def test_flow(scan) -> None:
+    found = network(scan(MLP, "--forward", "2x10", "--json"))
+    assert [(row["from"], row["to"]) for row in found["flow"]] == [
+        ("input", "fc1"), ("fc1", "relu"), ("relu", "fc2"), ("fc2", "output"),
+    ]  # fmt: skip
+    assert found["tree"][0]["output"] == [2, 5]
+
+
+def test_branch_that_does_not_fit(scan) -> None:
+    result = scan(BRANCH, "--forward", "4x10", "--json")
+    (error,) = network(result)["errors"]
+    assert result.code == 4
+    assert "takes 20 features and gets 15" in error["what"]
+    assert "source.py:17" in error["why"] or error["line"] == 17
+
+
+def test_view_that_does_not_fit(scan) -> None:
+    fine, wrong = scan(CONV, "--forward", "2x3x28x28", "--json"), scan(CONV, "--forward", "2x3x32x32", "--json")
+    assert fine.code == 0 and network(fine)["tree"][0]["output"] == [2, 10]
+    assert wrong.code == 4 and network(wrong)["errors"][0]["line"] == 17
+
+
+def test_parameters_are_symbols(scan) -> None:
+    result = scan(STACK, "--json")
+    found = network(result)
+    layers, proj, head = found["tree"][0]["children"]
+    assert result.code == 3
+    assert layers["children"][0]["repeat"] == "num_layers"
+    assert proj["condition"] == "residual" and head["condition"] is None
+    assert head["parameters"]["weight"] == ["2 * width + 1", "width"]
+    assert all(row["line"] for row in found["unknown"])
+
+
+def test_set_gives_symbols_values(scan) -> None:
+    result = scan(STACK, "--set", "num_layers=2", "--set", "width=4", "--set", "residual=False", "--json")
+    assert result.code == 0
+    assert list(network(result)["state"].items()) == [
+        ("layers.0.weight", [4, 4]), ("layers.0.bias", [4]), ("layers.1.weight", [4, 4]), ("layers.1.bias", [4]),
+        ("head.weight", [9, 4]), ("head.bias", [9]),
+    ]  # fmt: skip
+
+
+def test_keras_loop(scan) -> None:
+    children = network(scan(KERAS, "--json"))["tree"][0]["children"]
+    assert [(child["class"], child["args"]["0"]) for child in children] == [("Dense", 32)] * 5 + [("Dense", 10)]
+
+
+def test_snippets_give_a_line_each(pellucid) -> None:
+    code = "import torch.nn as nn\nnn.Linear({0}, 2)"
+    result = pellucid("scan", "--json", "--python", sys.executable, "-e", code.format(1), "-e", code.format(3))
+    shapes = [json.loads(line)["networks"][0]["state"]["weight"] for line in result.out.splitlines()]
+    assert shapes == [[2, 1], [2, 3]]
+
+
+def test_nothing_outside_is_touched(scan, tmp_path) -> None:
+    mark = tmp_path / "mark"
+    result = scan(f"import os\nos.system('touch {mark}')\nopen({str(mark)!r}, 'w').write('x')\n")
+    assert not mark.exists() and result.code == 3
+    assert pathlib.Path(tmp_path).exists()
+
+
+def test_what_stops_a_run_is_said_with_its_place(scan) -> None:
+    result = scan("import torch.nn as nn\nnet = nn.Linear(1, 2)\nraise ValueError('no')\n", "--json")
+    (row,) = network(result)["unknown"]
+    assert result.code == 3 and row["line"] == 3 and "ValueError: no" in row["what"]
+    assert network(result)["state"]["weight"] == [2, 1]
