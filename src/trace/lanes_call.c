@@ -838,6 +838,27 @@ static void expand_partial(pel_walk *w, pel_front front, call *c) {
     c->base = NULL;
 }
 
+/* getattr(module, "name", None) where the name is a property's: module.name. */
+static bool asks_property(pel_walk *w, pel_front front, call *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (callee->kind != PEL_V_LIBRARY || !pel_str_is(callee->text, "getattr") || c->n_args < 2 || c->kids.n != front.n)
+        return false;
+    const pel_node *name = c->args[1].val->text;
+    if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR || c->args[0].val->lost) return false;
+    pel_name attribute = pel_intern(w->ctx, name->Constant.value->text.ptr, name->Constant.value->text.len);
+    for (uint32_t i = 0; i < c->kids.n; i++) {
+        const pel_activation *child = &w->log->activations.at[c->kids.at[i].activation];
+        const pel_group *group = w->s->group_of[c->kids.at[i].activation];
+        bool of_module = pel_value_at(w->log, c->args[0].val->at[c->kids.at[i].lane])->kind == PEL_V_MODULE;
+        if (!child->direct || !group || !group->class || !of_module ||
+            w->log->codes.at[child->code].code->name != attribute)
+            return false;
+    }
+    c->val->text = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
+    pel_link_property(w, front, &c->kids, c->val, attribute);
+    return true;
+}
+
 /* ---- the call ---- */
 
 /* Hooks are no business of whoever calls the module. */
@@ -1030,6 +1051,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         }
         if (functions && !in_place && c.func->text->kind != PEL_Name) split_by(w, front, node, codes);
     }
+    if (asks_property(w, front, &c)) return pel_finish(w, front, node, c.val);
     expand_partial(w, front, &c);
     mark_pinned(w, &c, front, children);
     if (c.func->lost && modules) build_module(w, front, &c);
