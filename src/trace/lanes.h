@@ -213,6 +213,7 @@ typedef struct pel_walk {
     pel_nodes *out;         /* statements are written here */
     uint32_t in_expression; /* > 0: inside of a comprehension or lambda, where no statement can stand */
     pel_loop *loop;
+    const struct pel_finally *finally; /* the innermost one around */
     const pel_taint *result;
     bool effect;
     uint32_t depth;

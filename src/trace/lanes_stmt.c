@@ -127,6 +127,35 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
     return front;
 }
 
+/* A try statement with a finally around what is walked. */
+typedef struct pel_finally {
+    const struct pel_finally *outer;
+    pel_nodes body;
+} pel_finally;
+
+/* What runs between the value of a return statement and the return. */
+static void walk_finally(pel_walk *w, pel_front front, const pel_node *node, pel_node *text) {
+    const pel_finally *around = w->finally;
+    pel_nodes *out = w->out, after = { 0 };
+    w->out = &after;
+    for (; w->finally; w->finally = w->finally->outer) {
+        const pel_finally *inner = w->finally;
+        w->finally = inner->outer;
+        if (pel_walk_body(w, front, inner->body).n != front.n) pel_lost(w, node, "a finally leaves in its own way");
+        w->finally = inner;
+    }
+    w->finally = around;
+    w->out = out;
+    if (!after.n) return;
+    if (text->Return.value && text->Return.value->kind != PEL_Constant) { /* its value is that of before */
+        const pel_code_object *code = w->log->codes.at[w->group->code].code;
+        pel_name name = pel_free_name(w->s, code, pel_intern_c(w->ctx, "result"));
+        emit(w, pel_make_assign(w->ctx, pel_make_name(w->ctx, name, PEL_Store), text->Return.value));
+        text->Return.value = pel_make_name(w->ctx, name, PEL_Load);
+    }
+    for (uint32_t i = 0; i < after.n; i++) emit(w, after.at[i]);
+}
+
 static pel_front walk_return(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     if (node->Return.value) {
@@ -135,6 +164,7 @@ static pel_front walk_return(pel_walk *w, pel_front front, pel_node *node) {
         w->result = pel_taint_join(w->ctx, w->result, val->taint);
         text->Return.value = val->text;
     }
+    if (w->finally) walk_finally(w, front, node, text);
     emit(w, text);
     leave(w, front, PEL_LANE_LEFT);
     return without(w, front);
@@ -786,6 +816,8 @@ static pel_front walk_try(pel_walk *w, pel_front front, pel_node *node) {
     bool raises = false;
     for (uint32_t i = 0; i < front.n; i++) raises |= raises_inside(w, pel_lane_at(w, front, i), node);
     pel_front rest = front;
+    const pel_finally *outer = w->finally, own = { outer, node->Try.finalbody };
+    if (node->Try.finalbody.n) w->finally = &own;
     if (raises) {
         rest = walk_caught(w, front, node);
     } else {
@@ -793,7 +825,12 @@ static pel_front walk_try(pel_walk *w, pel_front front, pel_node *node) {
         rest = pel_walk_body(w, front, node->Try.body);
         rest = pel_walk_body(w, rest, node->Try.orelse);
     }
-    if (node->Try.finalbody.n && rest.n < front.n) pel_lost(w, node, "a return through finally is not supported");
+    w->finally = outer;
+    for (uint32_t i = 0; node->Try.finalbody.n && i < front.n; i++) {
+        pel_lane_state state = pel_lane_at(w, front, i)->state;
+        if (state == PEL_LANE_BROKE || state == PEL_LANE_CONTINUED)
+            pel_lost(w, node, "a loop is left through finally, which is not supported");
+    }
     return pel_walk_body(w, rest, node->Try.finalbody);
 }
 

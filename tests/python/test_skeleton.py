@@ -254,3 +254,28 @@ def test_keyword_arguments_that_only_some_calls_have_are_passed_on_whole() -> No
     made = pellucid.skeleton(Net().eval(), (torch.randn(2, 4), torch.randn(2, 4)))
     assert made.report.good and made.report.complete
     assert "def forward(self, x, **kwargs):\n        return self.fn(self.norm(x), **kwargs)" in made.source
+
+
+def test_finally_runs_between_the_value_and_the_return() -> None:
+    class Counted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc, self.depth, self.scale = nn.Linear(4, 4), 0, 1.0
+
+        def scaled(self, x):
+            try:
+                return self.fc(x) * 2
+            finally:
+                if self.scale != 1.0:
+                    self.fc.weight.data.div_(self.scale)
+
+        def forward(self, x):
+            self.depth = self.depth + 1
+            try:
+                return self.scaled(x) + self.depth
+            finally:
+                self.depth = self.depth - 1
+
+    made = pellucid.skeleton(Counted().eval(), (torch.randn(2, 4),))
+    assert made.report.good and made.report.complete
+    assert "div_" not in made.source and "return self.fc(x) * 2" in made.source
