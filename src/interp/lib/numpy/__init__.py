@@ -523,6 +523,10 @@ def ndindex(*shape):
     return itertools.product(*[range(n) for n in shape])
 
 
+def lcm(a, b):
+    return int(a) * int(b) // math.gcd(int(a), int(b)) if a and b else 0
+
+
 def isscalar(x):
     return isinstance(x, (int, float, complex, str, bytes))
 

@@ -9,6 +9,7 @@ if _real is not None:
     _file = _real[0].rpartition('/modules/')[0] + '/__init__.py'
     __file__ = _file
     exec(compile(_pellucid.read_text(_file), _file, 'exec'), globals())
+    _pellucid.import_module('torch.nn._symbolic')
 else:
     from torch.nn import init, parameter
     from torch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter

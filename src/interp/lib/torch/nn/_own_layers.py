@@ -287,7 +287,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 class LayerNorm(Module):
     def __init__(self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None):
-        super().__init__()
+        Module.__init__(self)
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
@@ -309,7 +309,7 @@ class LayerNorm(Module):
 
 class RMSNorm(Module):
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
-        super().__init__()
+        Module.__init__(self)
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         if elementwise_affine:
@@ -323,7 +323,7 @@ class RMSNorm(Module):
 
 class GroupNorm(Module):
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
-        super().__init__()
+        Module.__init__(self)
         if type(num_channels) is int and type(num_groups) is int and num_channels % num_groups != 0:
             raise ValueError('num_channels must be divisible by num_groups')
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
@@ -731,7 +731,7 @@ class ParameterDict(Module):
 class RNNBase(Module):
     def __init__(self, mode, input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False,
                  proj_size=0, device=None, dtype=None):
-        super().__init__()
+        Module.__init__(self)
         self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout, self.bidirectional, self.proj_size = bias, batch_first, dropout, bidirectional, proj_size
         gates = {'LSTM': 4, 'GRU': 3}.get(mode, 1)
@@ -820,7 +820,7 @@ class LSTMCell(RNNCellBase):
 class MultiheadAttention(Module):
     def __init__(self, embed_dim, num_heads, dropout=0.0, bias=True, add_bias_kv=False, add_zero_attn=False, kdim=None, vdim=None,
                  batch_first=False, device=None, dtype=None):
-        super().__init__()
+        Module.__init__(self)
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.kdim = embed_dim if kdim is None else kdim
         self.vdim = embed_dim if vdim is None else vdim
