@@ -252,6 +252,10 @@ static pel_val concatenate(pel_vm *vm, pel_val a, pel_val b) {
 }
 
 static pel_val set_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
+    /* pairs are no keys of the dict: a set of them is made first */
+    if (pel_is(a, PEL_L_VIEW) && a->type == vm->types.dict_items) a = pel_call1(vm, &vm->types.set->head, a);
+    if (a && pel_is(b, PEL_L_VIEW) && b->type == vm->types.dict_items) b = pel_call1(vm, &vm->types.set->head, b);
+    if (!a || !b) return NULL;
     pel_dict *x = pel_is(a, PEL_L_VIEW) ? ((pel_dict_view *)a)->dict : pel_dict_at(a);
     pel_dict *y = pel_is(b, PEL_L_VIEW) ? ((pel_dict_view *)b)->dict : pel_dict_at(b);
     pel_type *type =
@@ -329,6 +333,10 @@ static pel_val native_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) 
     if (op == PEL_Mult && sequence_b && pel_is_int(a)) return repeat(vm, b, a);
     bool set_op = op == PEL_Sub || op == PEL_BitAnd || op == PEL_BitOr || op == PEL_BitXor;
     if (set_op && is_set_like(vm, a) && is_set_like(vm, b)) return set_binary(vm, op, a, b);
+    if (set_op && pel_is(a, PEL_L_VIEW) && is_set_like(vm, a)) { /* a view of keys takes any iterable */
+        pel_val other = pel_call1(vm, &vm->types.set->head, b);
+        return other ? set_binary(vm, op, a, other) : NULL;
+    }
     if (op == PEL_BitOr && pel_is_dict(a) && pel_is_dict(b)) {
         pel_val made = pel_new_dict(vm);
         if (!pel_dict_update(vm, pel_dict_at(made), a) || !pel_dict_update(vm, pel_dict_at(made), b)) return NULL;
