@@ -336,6 +336,8 @@ mod = remainder
 
 
 def power(a, b):
+    if (type(a) is int or type(a) is float) and (type(b) is int or type(b) is float):
+        return a ** b  # tables of positions ask for this element by element
     a, b = _tensor(a), _tensor(b)
     return _wrap(_operations['pow'](a, b))
 
