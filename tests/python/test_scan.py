@@ -200,3 +200,18 @@ def test_what_stops_a_run_is_said_with_its_place(scan) -> None:
     (row,) = network(result)["unknown"]
     assert result.code == 3 and row["line"] == 3 and "ValueError: no" in row["what"]
     assert network(result)["state"]["weight"] == [2, 1]
+
+
+def test_scan_from_python(tmp_path, monkeypatch) -> None:
+    import pellucid
+    from conftest import PROGRAM
+    monkeypatch.setenv("PELLUCID", PROGRAM)
+    path = tmp_path / "net.py"
+    path.write_text("import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                    "        self.fc = nn.Linear(4, 2)\n\n    def forward(self, x):\n        return self.fc(x)\n\n\nnet = Net()\n")
+    found = pellucid.scan(path, forward="3x4")
+    assert found["net"].to_dict()["networks"][0]["state"] == {"fc.weight": [2, 4], "fc.bias": [2]}
+    assert "fc: Linear(4, 2)" in str(found) and not found.errors
+    assert pellucid.scan(path, forward="3x5").errors
+    with pytest.raises(pellucid.Error, match="cannot be read"):
+        pellucid.scan(tmp_path / "none.py")

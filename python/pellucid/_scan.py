@@ -1,0 +1,92 @@
+"""Networks out of source code, nothing of it executed: `pellucid scan` as a function.
+
+The analysis runs in a process of its own, which has the memory that it takes and gives it back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import Any, Iterable, Iterator, Mapping
+
+from ._pellucid import Error
+from ._tree import Tree
+
+
+class Scan:
+    """What was found: `networks` as in docs/model-json.md, and each of them as a Tree by index or name."""
+
+    def __init__(self, networks: list[dict[str, Any]]):
+        self.networks = networks
+
+    def __len__(self) -> int:
+        return len(self.networks)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (Tree(network) for network in self.networks)
+
+    def __getitem__(self, which: int | str) -> Tree:
+        if isinstance(which, int):
+            return Tree(self.networks[which])
+        for network in self.networks:
+            if which in (network["name"], network["class"]):
+                return Tree(network)
+        raise KeyError(which)
+
+    @property
+    def unknown(self) -> list[dict[str, Any]]:
+        return [row for network in self.networks for row in network["unknown"]]
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        return [row for network in self.networks for row in network["errors"]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"networks": self.networks}
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+
+def scan(*targets: str | os.PathLike[str], code: str | None = None, roots: Iterable[str | os.PathLike[str]] = (),
+         python: str | os.PathLike[str] | None = None, values: Mapping[str, Any] | None = None,
+         forward: str | None = None) -> Scan:
+    """The networks that source code builds, told without executing it.
+
+    targets  files or directories
+    code     a snippet instead, whose last expression counts as a network
+    roots    where imports are looked for, read as text; by default the targets' folders and site-packages of `python`
+    python   the interpreter whose site-packages count (this one)
+    values   what symbols stand for: {"num_layers": 5}
+    forward  shape of an input, "2x3x224x224": shapes and shape errors through forward
+    """
+    command = [program(), "scan", "--json", "--python", os.fspath(python or sys.executable)]
+    for root in roots:
+        command += ["--root", os.fspath(root)]
+    for name, value in (values or {}).items():
+        command += ["--set", f"{name}={value!r}"]
+    if forward:
+        command += ["--forward", forward]
+    command += ["-e", code] if code is not None else ["--", *map(os.fspath, targets)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    networks: list[dict[str, Any]] = []
+    for line in done.stdout.splitlines():
+        found = json.loads(line)
+        if "error" in found and "networks" not in found:
+            raise Error(found["error"]["message"])
+        networks += found["networks"]
+    if not done.stdout and done.returncode:
+        raise Error(done.stderr.strip() or f"pellucid scan ended with {done.returncode}")
+    return Scan(networks)
+
+
+def program() -> str:
+    """The program `pellucid`: $PELLUCID, the one beside this Python, or the one on the path."""
+    beside = os.path.join(os.path.dirname(sys.executable), "pellucid")
+    found = os.environ.get("PELLUCID") or (beside if os.path.exists(beside) else shutil.which("pellucid"))
+    if not found:
+        raise Error("the program pellucid is neither beside this Python nor on the path; $PELLUCID may name it")
+    return found
