@@ -125,6 +125,7 @@ static void note_imports(imports *im, pel_nodes body) {
 }
 
 static void keep_helper(imports *im, pel_node *name);
+static bool keep_constant(imports *im, const pel_node *name);
 
 static void write_imported(void *arg, pel_node **slot) {
     imports *im = arg;
@@ -135,7 +136,7 @@ static void write_imported(void *arg, pel_node **slot) {
         if (made) *slot = made;
         return;
     }
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load) keep_helper(im, *slot);
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load && !keep_constant(im, *slot)) keep_helper(im, *slot);
     pel_each_child(*slot, write_imported, im);
 }
 
@@ -170,6 +171,35 @@ static void keep_helper(imports *im, pel_node *name) {
         write_imported(im, &function->def);
         return;
     }
+}
+
+static bool is_constant(const pel_node *value) {
+    switch (value->kind) {
+    case PEL_Constant: return true;
+    case PEL_UnaryOp: return is_constant(value->UnaryOp.operand);
+    case PEL_BinOp: return is_constant(value->BinOp.left) && is_constant(value->BinOp.right);
+    default: return false;
+    }
+}
+
+/* LIMIT = 1000.0, in the same file: a variable of ours as well. */
+static bool keep_constant(imports *im, const pel_node *name) {
+    const pel_node *found = NULL;
+    for (uint32_t i = 0; i < im->file->Module.body.n; i++) {
+        const pel_node *node = im->file->Module.body.at[i];
+        if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
+            node->Assign.targets.at[0]->Name.id != name->Name.id)
+            continue;
+        if (found || !is_constant(node->Assign.value)) return false;
+        found = node;
+    }
+    if (!found) return false;
+    pel_program *program = im->s->program;
+    for (uint32_t i = 0; i < program->globals.n; i++)
+        if (program->globals.at[i].name == name->Name.id) return true;
+    pel_push(im->s->ctx, &program->globals,
+             (pel_global){ .name = name->Name.id, .value = pel_copy(im->s->ctx, found->Assign.value) });
+    return true;
 }
 
 static pel_node *author_class(pel_synth *s, pel_id class) {
