@@ -54,6 +54,11 @@ METHOD(p_place) {
     pel_here(vm, true, &file, &line);
     return pel_tuple2(vm, pel_new_text(vm, file), pel_int_of(vm, line));
 }
+METHOD(p_copied) {
+    IGNORE();
+    if (vm->on_copy) vm->on_copy(vm, args[0], args[1], args[2]);
+    return vm->none;
+}
 METHOD(p_type_of) {
     IGNORE();
     return &pel_type_of(vm, args[0])->head;
@@ -273,6 +278,7 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "unknown", p_unknown, 1, 2, true },
         { "note_error", p_note_error, 1, 2, true },
         { "place", p_place, 0, 0 },
+        { "copied", p_copied, 3, 3 },
         { "type_of", p_type_of, 1, 1 },
         { "lookup", p_lookup, 2, 3 },
         { "get_dict", p_get_dict, 1, 1 },

@@ -275,9 +275,11 @@ static pel_val set_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
     return made;
 }
 
-static bool is_set_like(pel_vm *vm, pel_val v) {
-    return pel_is_set(v) || (pel_is(v, PEL_L_VIEW) && v->type != vm->types.dict_values);
+static bool is_keys_or_items(pel_vm *vm, pel_val v) {
+    return !pel_is_small(v) && (v->type == vm->types.dict_keys || v->type == vm->types.dict_items);
 }
+
+static bool is_set_like(pel_vm *vm, pel_val v) { return pel_is_set(v) || is_keys_or_items(vm, v); }
 
 static bool is_number(pel_val v) { return pel_is_int(v) || pel_is_float(v); }
 
@@ -333,9 +335,10 @@ static pel_val native_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) 
     if (op == PEL_Mult && sequence_b && pel_is_int(a)) return repeat(vm, b, a);
     bool set_op = op == PEL_Sub || op == PEL_BitAnd || op == PEL_BitOr || op == PEL_BitXor;
     if (set_op && is_set_like(vm, a) && is_set_like(vm, b)) return set_binary(vm, op, a, b);
-    if (set_op && pel_is(a, PEL_L_VIEW) && is_set_like(vm, a)) { /* a view of keys takes any iterable */
-        pel_val other = pel_call1(vm, &vm->types.set->head, b);
-        return other ? set_binary(vm, op, a, other) : NULL;
+    if (set_op && (is_keys_or_items(vm, a) || is_keys_or_items(vm, b))) { /* such a view takes any iterable */
+        pel_val x = is_set_like(vm, a) ? a : pel_call1(vm, &vm->types.set->head, a);
+        pel_val y = !x || is_set_like(vm, b) ? b : pel_call1(vm, &vm->types.set->head, b);
+        return x && y ? set_binary(vm, op, x, y) : NULL;
     }
     if (op == PEL_BitOr && pel_is_dict(a) && pel_is_dict(b)) {
         pel_val made = pel_new_dict(vm);

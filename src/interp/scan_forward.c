@@ -27,7 +27,7 @@ static void add_flow(pel_scanner *scanner, pel_str from, pel_str to, pel_val ten
         pel_push(scanner->vm->ctx, &network->flow, (pel_flow){ from, to, pel_shape_of_val(scanner, tensor) });
 }
 
-/* Where a tensor came from is written on it: the leaf that gave it. */
+/* Where a tensor came from is written on it: the leaf that gave it, or a tuple of those whose outputs were joined. */
 static void flow_into(pel_scanner *scanner, pel_val v, pel_str to, uint32_t depth) {
     pel_vm *vm = scanner->vm;
     if (depth > 4) return;
@@ -38,6 +38,11 @@ static void flow_into(pel_scanner *scanner, pel_val v, pel_str to, uint32_t dept
     } else if (is_tensor(vm, v)) {
         pel_val from = pel_dict_get_c(vm, v->attrs, "_given_by");
         if (from && pel_is_str(from)) add_flow(scanner, pel_text_of(from), to, v);
+        if (!from || !pel_is_tuple(from)) return;
+        for (uint32_t i = 0; i < pel_tuple_at(from)->n; i++) {
+            pel_val one = pel_tuple_at(from)->at[i];
+            if (pel_is_str(one)) add_flow(scanner, pel_text_of(one), to, v);
+        }
     }
 }
 
@@ -133,6 +138,9 @@ void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, 
         pel_list_push(vm, inputs, input);
         shapes = pel_str_from(shapes, len + 1);
     }
+    /* as it is used once it is trained: heads that only training has may not fit the size of the input */
+    if (!vm->raised && pel_module_kind_of(scanner, self->type) == PEL_TORCH_MODULE)
+        pel_call_method(vm, self, "eval", NULL, 0);
     vm->on_call = on_call;
     vm->on_return = on_return;
     pel_val result = vm->raised ? NULL : pel_call(vm, self, pel_list_at(inputs)->at, pel_list_at(inputs)->n, NULL);

@@ -31,11 +31,23 @@ pel_module_kind pel_module_kind_of(pel_scanner *scanner, pel_type *type) {
 
 /* ---- births ---- */
 
+static bool is_module(pel_scanner *scanner, pel_val v) {
+    return !pel_is_small(v) && !v->type->is_native && v->type->layout == PEL_L_OBJECT &&
+           pel_module_kind_of(scanner, v->type);
+}
+
+static const pel_birth *birth_of(pel_scanner *scanner, pel_val self) {
+    return (const pel_birth *)(uintptr_t)pel_map_find(&scanner->births, PEL_KEY(self), 0);
+}
+
+static void add_birth(pel_scanner *scanner, pel_birth *birth) {
+    pel_map_set(scanner->vm->ctx, &scanner->births, PEL_KEY(birth->self), PEL_KEY(birth));
+    pel_push(scanner->vm->ctx, &scanner->order, birth);
+}
+
 static void on_construct(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw) {
     pel_scanner *scanner = vm->scan;
-    if (pel_is_small(self) || self->type->is_native || self->type->layout != PEL_L_OBJECT) return;
-    if (!pel_module_kind_of(scanner, self->type)) return;
-    if (pel_map_has(&scanner->births, PEL_KEY(self))) return;
+    if (!is_module(scanner, self) || birth_of(scanner, self)) return;
     pel_birth *birth = pel_new(vm->ctx, pel_birth);
     birth->self = self;
     birth->args = pel_tuple_of(vm, args, n);
@@ -44,13 +56,37 @@ static void on_construct(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, co
     birth->repeating = pel_tuple_of(vm, vm->repeating.at, vm->repeating.n);
     birth->flops = -1;
     pel_here(vm, true, &birth->file, &birth->line);
-    pel_map_set(vm->ctx, &scanner->births, PEL_KEY(self), PEL_KEY(birth));
-    pel_push(vm->ctx, &scanner->order, birth);
+    add_birth(scanner, birth);
+}
+
+/* A copy was made as its original was, but in the loops that copy it. Those that the root was made in are not its own;
+ * those inside of the root are. */
+static void on_copy(pel_vm *vm, pel_val from, pel_val made, pel_val root) {
+    pel_scanner *scanner = vm->scan;
+    if (!is_module(scanner, from) || !is_module(scanner, made) || birth_of(scanner, made)) return;
+    const pel_birth *original = birth_of(scanner, from), *outermost = birth_of(scanner, root);
+    pel_birth *birth = pel_new(vm->ctx, pel_birth);
+    pel_val loops = pel_list_of(vm, vm->repeating.at, vm->repeating.n);
+    if (original) {
+        *birth = *original;
+        const pel_tuple *counts = pel_tuple_at(original->repeating);
+        for (uint32_t i = outermost ? pel_tuple_at(outermost->repeating)->n : 0; i < counts->n; i++)
+            pel_list_push(vm, loops, counts->at[i]);
+    } else {
+        birth->args = birth->kw_names = birth->kw_values = pel_tuple_of(vm, NULL, 0);
+        pel_here(vm, true, &birth->file, &birth->line);
+    }
+    birth->self = made;
+    birth->repeating = pel_tuple_of(vm, pel_list_at(loops)->at, pel_list_at(loops)->n);
+    birth->output = (pel_shape){ 0 };
+    birth->flops = -1;
+    add_birth(scanner, birth);
 }
 
 void pel_watch_births(pel_scanner *scanner) {
     scanner->vm->scan = scanner;
     scanner->vm->on_construct = on_construct;
+    scanner->vm->on_copy = on_copy;
 }
 
 /* ---- arguments ---- */
@@ -283,7 +319,7 @@ static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str pa
     pel_module *module = pel_module_new(vm->ctx, name, pel_text_of(type->name));
     module->shared_with = first_name(r, &r->modules, self, path);
     uint32_t loops = parent_loops;
-    const pel_birth *birth = (const pel_birth *)(uintptr_t)pel_map_find(&r->scanner->births, PEL_KEY(self), 0);
+    const pel_birth *birth = birth_of(r->scanner, self);
     if (birth) {
         put_args(vm, module, birth);
         module->origin = (pel_place){ .file = birth->file, .line = birth->line };

@@ -205,6 +205,7 @@ struct pel_vm {
     PEL_VEC(bool) planned;      /* decisions for the next questions, in their order */
     PEL_VEC(pel_val) repeating; /* symbols of the counts of the loops we are in */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
+    void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root);  /* root: what the copy began with */
     bool (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n); /* true: the result is wanted too */
     void (*on_return)(pel_vm *vm, pel_val callee, pel_val result);          /* NULL: it raised */
     void *scan;

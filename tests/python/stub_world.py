@@ -177,6 +177,7 @@ class World:
         module.symbol_module = symbol_module
         module.symbol_text = lambda value: value._text
         module.place = lambda: ("", 0)
+        module.copied = lambda value, made, root: None
         module.note_error = lambda what, why="": None
         module.type_of = type
         module.lookup = inspect.getattr_static

@@ -107,6 +107,53 @@ class Model(tf.keras.Model):
 model = Model(5)
 """
 
+COPIES = """
+import copy
+import torch.nn as nn
+
+
+class Block(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.inner = nn.ModuleList()
+        for _ in range(depth):
+            self.inner.append(nn.Linear(4, 4))
+
+
+class Copies(nn.Module):
+    def __init__(self, depth, n):
+        super().__init__()
+        block = Block(depth)
+        self.blocks = nn.ModuleList()
+        for _ in range(n):
+            self.blocks.append(copy.deepcopy(block))
+
+
+net = copy.deepcopy(nn.Sequential(nn.Linear(2, 3), nn.ReLU()))
+"""
+
+RESIDUAL = """
+import torch.nn as nn
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = nn.Linear(4, 4)
+        self.c = nn.Linear(4, 2)
+        self.aux = nn.Linear(9, 2)
+
+    def forward(self, x):
+        if self.training:
+            return self.aux(x)
+        x = self.a(x)
+        return self.c(x + self.b(x))
+
+
+net = Residual()
+"""
+
 
 @pytest.fixture
 def scan(pellucid, tmp_path):
@@ -154,6 +201,23 @@ def test_view_that_does_not_fit(scan) -> None:
     fine, wrong = scan(CONV, "--forward", "2x3x28x28", "--json"), scan(CONV, "--forward", "2x3x32x32", "--json")
     assert fine.code == 0 and network(fine)["tree"][0]["output"] == [2, 10]
     assert wrong.code == 4 and network(wrong)["errors"][0]["line"] == 17
+
+
+def test_flow_of_joined_tensors_in_evaluation(scan) -> None:
+    result = scan(RESIDUAL, "--forward", "1x4", "--json")
+    assert result.code == 0
+    assert [(row["from"], row["to"]) for row in network(result)["flow"]] == [
+        ("input", "a"), ("a", "b"), ("a", "c"), ("b", "c"), ("c", "output"),
+    ]  # fmt: skip
+
+
+def test_copies_are_networks(scan) -> None:
+    result = scan(COPIES, "--json")
+    net, _, copies = json.loads(result.out)["networks"]
+    assert net["name"] == "net" and net["state"]["0.weight"] == [3, 2]
+    assert net["tree"][0]["children"][0]["args"] == {"0": 2, "1": 3}
+    (block,) = copies["tree"][0]["children"][0]["children"]
+    assert block["repeat"] == "n" and block["children"][0]["children"][0]["repeat"] == "depth"
 
 
 def test_parameters_are_symbols(scan) -> None:

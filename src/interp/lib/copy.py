@@ -6,6 +6,7 @@ _native = _pellucid.types()
 _ATOMS = {int, float, bool, complex, str, bytes, type, range, slice, property, type(None), type(...),
           type(NotImplemented), _native['function'], _native['builtin'], _native['code'], _native['module']}
 _new = object.__new__
+_ROOT = 'root'  # in a memo, whose other keys are numbers: what the copy began with
 
 
 class Error(Exception):
@@ -23,10 +24,13 @@ def copy(x):
         return x.copy()
     own = getattr(cls, '__copy__', None)
     if own is not None:
-        return own(x)
-    if _pellucid.is_symbol(x):
+        y = own(x)
+    elif _pellucid.is_symbol(x):
         return x
-    return _rebuild(x, cls, None)
+    else:
+        y = _rebuild(x, cls, None)
+    _pellucid.copied(x, y, x)
+    return y
 
 
 def deepcopy(x, memo=None):
@@ -34,7 +38,7 @@ def deepcopy(x, memo=None):
     if cls in _ATOMS:
         return x
     if memo is None:
-        memo = {}
+        memo = {_ROOT: x}
     key = id(x)
     if key in memo:
         return memo[key]
@@ -71,6 +75,7 @@ def deepcopy(x, memo=None):
         return x
     else:
         y = _rebuild(x, cls, memo)
+    _pellucid.copied(x, y, memo.get(_ROOT, x))
     memo[key] = y
     return y
 

@@ -1,12 +1,14 @@
 """functools."""
 
+import _pellucid
+
 WRAPPER_ASSIGNMENTS = ('__module__', '__name__', '__qualname__', '__doc__', '__annotations__')
 WRAPPER_UPDATES = ('__dict__',)
 
 
 class partial:
     def __new__(cls, func, /, *args, **keywords):
-        if isinstance(func, partial):
+        if not _pellucid.is_symbol(func) and isinstance(func, partial):
             args = func.args + args
             keywords = {**func.keywords, **keywords}
             func = func.func
