@@ -420,3 +420,25 @@ class Custom(nn.Module):
 @case(expects=(r"autograd\.Function", r"def backward"))
 def autograd_function():
     return Custom(), (randn(2, 8),), {}
+
+
+STEEPEST = 2.0 * 0.25
+
+
+class Clipped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.clamp(grad * 2, max=STEEPEST)
+
+
+class ClippedNet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return Clipped.apply(self.fc(x))

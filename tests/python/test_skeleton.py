@@ -281,28 +281,7 @@ def test_finally_runs_between_the_value_and_the_return() -> None:
     assert "div_" not in made.source and "self.fc(x) * 2" in made.source
 
 
-STEEPEST = 2.0 * 0.25
-
-
-class Clipped(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, grad):
-        return torch.clamp(grad * 2, max=STEEPEST)
-
-
 def test_a_backward_keeps_the_constants_of_its_file() -> None:
-    class Net(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.fc = nn.Linear(4, 4)
-
-        def forward(self, x):
-            return Clipped.apply(self.fc(x))
-
-    made = pellucid.skeleton(Net().eval(), (torch.randn(2, 4),))
+    made = pellucid.skeleton(skeleton_models.ClippedNet().eval(), (torch.randn(2, 4),))
     assert made.report.good and made.report.complete
     assert "STEEPEST = 2.0 * 0.25" in made.source
