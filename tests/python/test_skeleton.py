@@ -285,3 +285,10 @@ def test_a_backward_keeps_the_constants_of_its_file() -> None:
     made = pellucid.skeleton(skeleton_models.ClippedNet().eval(), (torch.randn(2, 4),))
     assert made.report.good and made.report.complete
     assert "STEEPEST = 2.0 * 0.25" in made.source
+
+
+def test_convolutions_that_were_dilated_after_they_were_made() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(4, 4, 3, stride=2, padding=1))
+    model[1].stride, model[1].dilation, model[1].padding = (1, 1), (2, 2), (2, 2)
+    made = pellucid.skeleton(model.eval(), (torch.randn(2, 3, 8, 8),))
+    assert made.report.good and "dilation=2" in made.source
