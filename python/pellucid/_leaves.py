@@ -308,12 +308,12 @@ def _equal_children(built: nn.Module, module: nn.Module) -> bool:
 def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):  # stride=[2, 2] computes what (2, 2) does
+        return len(a) == len(b) and all(map(_same, a, b))
     if type(a) is not type(b):
         return False
     if isinstance(a, torch.Tensor):
         return a.shape == b.shape and a.dtype == b.dtype
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, nn.Module):
         return _equal(a, b, type(a))
     try:

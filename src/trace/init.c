@@ -781,6 +781,10 @@ static pel_node *super_init(builder *b, pel_unifier *unifier, const pel_program_
         lanes[i] = call(b, init, *takes_children ? container_arguments(b, row, kind) : (pel_nodes){ 0 });
         lanes[i]->mark = PEL_CALL_BUILDS;
         if (!kind && row->has_arguments) add_torch_arguments(b, lanes[i], row);
+        if (!kind && row->has_arguments != pel_module_at(b->log, class->instances.at[0])->has_arguments)
+            pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "the arguments that made %.*s (a %s) could not be found",
+                      PEL_FMT(row->has_arguments ? pel_module_at(b->log, class->instances.at[0])->path : row->path),
+                      class->name->text);
     }
     return pel_make_expr(ctx, pel_unify(unifier, lanes, name_c(b, "blocks")));
 }
