@@ -30,7 +30,7 @@ static void unwind_one(pel_compiler *c, const pel_fblock *block, bool keeps) {
     case PEL_BLOCK_WHILE: break;
     case PEL_BLOCK_FOR:
         if (keeps) pel_emit(c, PEL_I_SWAP, 2);
-        pel_emit(c, PEL_I_POP, 0);
+        pel_emit(c, PEL_I_LEAVE_FOR, 0);
         break;
     case PEL_BLOCK_TRY: pel_emit(c, PEL_I_POP_TRY, 0); break;
     case PEL_BLOCK_FINALLY:
@@ -102,7 +102,7 @@ static void compile_return(pel_compiler *c, const pel_node *node) {
 static void compile_break(pel_compiler *c, bool is_break) {
     const pel_fblock *loop = unwind(c, true, false);
     if (!loop) pel_throw(c->ctx, PEL_E_SYNTAX, 0, "%.*s:%u: no loop here", PEL_FMT(c->source->path), c->unit->line);
-    if (is_break && loop->kind == PEL_BLOCK_FOR) pel_emit(c, PEL_I_POP, 0);
+    if (is_break && loop->kind == PEL_BLOCK_FOR) pel_emit(c, PEL_I_LEAVE_FOR, 0);
     pel_emit(c, is_break ? PEL_I_JUMP : PEL_I_JUMP_BACK, is_break ? loop->end : loop->start);
 }
 

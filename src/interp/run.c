@@ -597,18 +597,26 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         }
         case PEL_I_FOR_ITER: {
             SAVE();
+            uint32_t outside = vm->repeating.n;
             pel_val v = pel_next_of(vm, TOP());
             steps = vm->steps;
             if (v) {
+                if (vm->repeating.n > outside) pel_run_loop_begins(vm, f, TOP(), outside);
                 PUSH(v);
             } else if (vm->raised) {
                 FAIL();
             } else {
                 sp--;
+                if (vm->loops.n) pel_run_loop_ends(vm, f, stack[sp]);
                 next = code->insns + insn.b;
             }
             break;
         }
+        case PEL_I_LEAVE_FOR:
+            sp--;
+            SAVE();
+            if (vm->loops.n) pel_run_loop_ends(vm, f, stack[sp]);
+            break;
         case PEL_I_CALL:
         case PEL_I_CALL_KW:
         case PEL_I_CALL_EX: {

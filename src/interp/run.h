@@ -25,4 +25,8 @@ pel_val pel_run_match_keys(pel_vm *vm, pel_val subject, pel_val keys);
 pel_val pel_run_match_class(pel_vm *vm, pel_val *at, uint32_t positional);
 pel_val pel_run_dict_rest(pel_vm *vm, pel_val subject, pel_val keys);
 
+/* run_loop.c: a loop whose count is not known starts (outside: how many were running before), or is left. */
+void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outside);
+void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter);
+
 #endif

@@ -41,7 +41,7 @@ static void start_over(pel_scanner *scanner) {
     vm->raised = vm->handled = NULL;
     vm->depth = vm->c_depth = 0;
     vm->steps = 0;
-    vm->asked.n = vm->decided.n = vm->repeating.n = 0;
+    vm->asked.n = vm->decided.n = vm->repeating.n = vm->loops.n = 0;
     vm->on_call = NULL;
     scanner->births = (pel_map){ 0 };
     scanner->order.n = 0;
@@ -308,6 +308,23 @@ static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val sel
     return network;
 }
 
+/* Of a network that the source makes with its arguments, sizes that stay symbols are something not found out. */
+static void list_symbols(pel_ctx *ctx, pel_network *network, const pel_module *module) {
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        const pel_model_tensor *tensor = &module->tensors.at[i];
+        for (uint32_t k = 0; k < tensor->shape.n; k++) {
+            pel_str what = tensor->shape.dims[k].symbol;
+            bool is_listed = !what.len;
+            for (uint32_t u = 0; u < network->unknown.n && !is_listed; u++)
+                is_listed = pel_str_eq(network->unknown.at[u].what, what);
+            if (is_listed || network->unknown.n >= 1000) continue;
+            pel_str why = pel_format(ctx, "a size of %.*s", PEL_FMT(tensor->name));
+            pel_push(ctx, &network->unknown, (pel_unknown){ what, why, module->origin });
+        }
+    }
+    for (uint32_t i = 0; i < module->children.n; i++) list_symbols(ctx, network, module->children.at[i]);
+}
+
 /* The file run again with other answers: trees of the network of that name are joined. */
 static void explore_file(pel_scanner *scanner, run_job *job, pel_networks *networks, uint32_t first) {
     pel_vm *vm = scanner->vm;
@@ -422,6 +439,7 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
         pel_network *network =
             read_network(scanner, now.at.at[i].name, now.at.at[i].self, request->forward, request->path);
         put_notes(scanner, network);
+        if (network->root) list_symbols(vm->ctx, network, network->root);
         pel_push(vm->ctx, networks, network);
     }
     if (!now.at.n) put_notes(scanner, *problems);

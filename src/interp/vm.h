@@ -146,6 +146,17 @@ struct pel_frame {
 
 /* ---- the machine ---- */
 
+typedef struct pel_carried { /* a variable that one pass of a loop hands to the next */
+    const pel_insn *store;
+    pel_val before, inside; /* its value before the loop; the symbol that stands for it in the body */
+} pel_carried;
+
+typedef struct pel_loop { /* one whose count is not known */
+    pel_val iter, count;
+    uint32_t outside; /* how many such loops are around it */
+    PEL_VEC(pel_carried) carried;
+} pel_loop;
+
 typedef struct pel_note { /* an unknown or an error, with its place */
     pel_str what, why;
     pel_str file;
@@ -204,6 +215,7 @@ struct pel_vm {
     PEL_VEC(bool) decided;
     PEL_VEC(bool) planned;      /* decisions for the next questions, in their order */
     PEL_VEC(pel_val) repeating; /* symbols of the counts of the loops we are in */
+    PEL_VEC(pel_loop) loops;    /* those loops: what their passes hand on */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
     void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root);  /* root: what the copy began with */
     bool (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n); /* true: the result is wanted too */

@@ -154,6 +154,39 @@ class Residual(nn.Module):
 net = Residual()
 """
 
+CARRIED = """
+import torch.nn as nn
+
+
+class Carried(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        c, kept, layers = 16, 4, []
+        for i in range(n):
+            layers.append(nn.Conv2d(c, c * 2, 3))
+            layers += [nn.ReLU()]
+            c *= 2
+            kept = 5
+        self.layers = nn.Sequential(*layers)
+        self.fc = nn.Linear(c, kept)
+
+
+class Left(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        for i in range(n):
+            self.inside = nn.Linear(2, 2)
+            break
+        self.behind = nn.Linear(2, 2)
+"""
+
+UNBUILT = """
+from tensorflow import keras
+
+model = keras.Sequential([keras.layers.Dense(4)])
+built = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4)])
+"""
+
 
 @pytest.fixture
 def scan(pellucid, tmp_path):
@@ -229,6 +262,29 @@ def test_parameters_are_symbols(scan) -> None:
     assert proj["condition"] == "residual" and head["condition"] is None
     assert head["parameters"]["weight"] == ["2 * width + 1", "width"]
     assert all(row["line"] for row in found["unknown"])
+
+
+def test_what_passes_of_a_loop_hand_on_is_a_symbol(scan) -> None:
+    carried, left = json.loads(scan(CARRIED, "--json").out)["networks"]
+    layers, fc = carried["tree"][0]["children"]
+    assert layers["children"][0]["parameters"]["weight"] == ["c[i] * 2", "c[i]", 3, 3]
+    assert [child["repeat"] for child in layers["children"]] == ["n", "n"]
+    assert fc["parameters"]["weight"] == [5, "c[n]"] and fc["repeat"] == 1
+    assert ("c[i]", 9) in [(row["what"], row["line"]) for row in carried["unknown"]]
+    assert [child["repeat"] for child in left["tree"][0]["children"]] == ["n", 1]
+
+
+def test_known_count_makes_the_loop_plain(scan) -> None:
+    found = network(scan(CARRIED, "--set", "n=2", "--json"))
+    assert found["state"]["layers.2.weight"] == [64, 32, 3, 3] and found["state"]["fc.weight"] == [5, 64]
+
+
+def test_sizes_that_stay_symbols_are_unknown(scan) -> None:
+    result = scan(UNBUILT, "--json")
+    model, built = json.loads(result.out)["networks"]
+    assert result.code == 3 and not built["unknown"]
+    (row,) = model["unknown"]
+    assert row["what"] == "dense.input_dim" and row["line"] == 4
 
 
 def test_set_gives_symbols_values(scan) -> None:

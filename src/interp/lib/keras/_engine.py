@@ -398,7 +398,7 @@ class Layer(_Base):
         if type(self).build is Layer.build:
             return
         rank = getattr(self, '_rank', 2)
-        shape = (None,) * (rank - 1) + (_pellucid.symbol('input_dim'),)
+        shape = (None,) * (rank - 1) + (_pellucid.symbol(f'{self.name}.input_dim'),)
         try:
             self.build(shape)
         except (TypeError, ValueError, AttributeError, IndexError):
