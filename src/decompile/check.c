@@ -144,8 +144,11 @@ static uint32_t generators(checker *c, pel_nodes list, uint32_t i, pel_node *con
 /* A comprehension is a function of its own, called with the first iterable, or a loop that stands here. */
 static uint32_t comprehension(checker *c, pel_node *e, pel_nodes list, pel_node *const *elts, uint32_t n,
                               uint32_t next) {
-    if (pel_map_has(&c->l->result->code_of, PEL_KEY(e)))
-        return value(c, list.at[0]->comprehension.iter, add(c, EV_CALL, NULL, next, PEL_NONE));
+    if (pel_map_has(&c->l->result->code_of, PEL_KEY(e))) {
+        pel_node *iter = list.at[0]->comprehension.iter; /* what calls it fills it in */
+        if (!iter) pel_throw(c->l->ctx, PEL_E_INCOMPLETE, 0, "a comprehension that nothing calls");
+        return value(c, iter, add(c, EV_CALL, NULL, next, PEL_NONE));
+    }
     return generators(c, list, 0, elts, n, next);
 }
 
