@@ -219,6 +219,18 @@ static pel_node *read_comp(pel_lift *l, pel_kind kind) {
     return comp;
 }
 
+/* The variables that a comprehension saves are its own, even if a function around has some of that name. */
+static void undeclare_saved(pel_lift *l, const stack *s, uint32_t n_before) {
+    uint32_t kept = n_before;
+    for (uint32_t i = n_before; i < l->declared.n; i++) {
+        bool is_saved = false;
+        for (uint32_t k = s->n - 2; k-- > 0 && s->at[k].kind == IT_SAVED;)
+            is_saved |= l->c->at[s->at[k].at].name == l->declared.at[i];
+        if (!is_saved) l->declared.at[kept++] = l->declared.at[i];
+    }
+    l->declared.n = kept;
+}
+
 uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at) {
     if (s->n < 3 || s->at[s->n - 1].kind != IT_EXPR || s->at[s->n - 2].kind != IT_EXPR ||
         s->at[s->n - 3].kind != IT_SAVED)
@@ -246,7 +258,9 @@ uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at) {
     r.base_items = w.at;
     region *saved = l->region;
     l->region = &r;
+    uint32_t n_declared = l->declared.n;
     uint32_t next = pel_read_for(l, &r, &w, at);
+    undeclare_saved(l, s, n_declared);
     l->region = saved;
     l->trial = trial;
     l->broken = broken;

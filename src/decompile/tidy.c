@@ -166,6 +166,14 @@ static void docstring(pel_lift *l, pel_nodes *body) {
         body->at[0] = pel_make_expr(l->ctx, body->at[0]->Assign.value);
 }
 
+/* Python has no `nonlocal` for type parameters. */
+static bool is_type_parameter(const pel_lift *l, pel_name name) {
+    for (const pel_lift *around = l->outer; around; around = around->outer)
+        for (uint32_t i = 0; i < around->code->cellvars.n; i++)
+            if (around->code->cellvars.at[i] == name) return pel_is_generic(around->code);
+    return false;
+}
+
 static void declarations(pel_lift *l, pel_nodes *body) {
     uint32_t at = body->n && body->at[0]->kind == PEL_Expr && body->at[0]->Expr.value->kind == PEL_Constant &&
                   body->at[0]->Expr.value->Constant.value->kind == PEL_CONST_STR;
@@ -175,6 +183,8 @@ static void declarations(pel_lift *l, pel_nodes *body) {
         bool is_free = false;
         for (uint32_t k = 0; k < l->code->freevars.n; k++) is_free |= l->code->freevars.at[k] == name;
         if (is_module && is_free) continue;
+        if (is_free && is_type_parameter(l, name))
+            pel_lift_fail(l, 0, "a type parameter that only nonlocal could name");
         pel_node *node = pel_node_new(l->ctx, is_free ? PEL_Nonlocal : PEL_Global);
         pel_name *one = pel_alloc(l->ctx, sizeof *one);
         *one = pel_unmangle(l, name);
