@@ -21,12 +21,17 @@ static int dis_file(const void *arg, pel_ctx *ctx, const char *path) {
 }
 
 static int run(const cli_args *args) {
-    dis_job job = { .options = { .as_json = cli_has(args, "json"), .python = cli_marshal_version(args) } };
+    dis_job job = { .options = { .as_json = cli_has(args, "json"),
+                                 .normalised = cli_has(args, "normalised"),
+                                 .python = cli_marshal_version(args) } };
+    if (job.options.as_json && job.options.normalised)
+        return cli_usage_error(args->command, "--normalised and --json exclude each other");
     return cli_each_operand(args, dis_file, &job);
 }
 
 static const cli_option options[] = {
     CLI_OPTION_JSON,
+    { 0, "normalised", NULL, "show the instructions as the decompiler reads them, alike for every Python", NULL },
     CLI_OPTION_MARSHAL,
     CLI_OPTION_END,
 };
@@ -37,7 +42,9 @@ const cli_command cli_cmd_dis = {
     .summary = "show the instructions of compiled Python",
     .about = "Prints the bytecode of .pyc files (\"-\" is standard input), of Python 3.8 to 3.13 whichever\n"
              "Python is installed: basic blocks with the blocks that lead to them, jumps by offset, and\n"
-             "for each block where an exception goes. Source line, offset, instruction, argument.",
+             "for each block where an exception goes. Source line, offset, instruction, argument.\n"
+             "With --normalised: one instruction set in one layout, the main path first, then handlers.\n"
+             "\">\" stands where jumps lead, \"[N]\" says that exceptions go to handler N.",
     .example = "$ pellucid dis __pycache__/hello.cpython-311.pyc\n"
                "code <module>, Python 3.11, line 0\n"
                "block 0\n"

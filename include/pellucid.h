@@ -163,8 +163,9 @@ PEL_API bool pellucid_decompile(pel_ctx *ctx, pel_text bytes, const pel_decompil
 PEL_API const char *const *pellucid_decompile_passes(void);
 
 typedef struct pel_dis_options {
-    int python;   /* as above */
-    bool as_json; /* docs/dis-json.md */
+    int python;      /* as above */
+    bool as_json;    /* docs/dis-json.md */
+    bool normalised; /* as the decompiler reads them, the same for every Python; only as text */
 } pel_dis_options;
 
 /* The instructions of a module's code and of all code in it: basic blocks, jumps, where exceptions go. */

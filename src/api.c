@@ -236,7 +236,10 @@ const char *const *pellucid_decompile_passes(void) { return pel_passes; }
 static void dis_body(pel_ctx *ctx, void *arg) {
     code_call *call = arg;
     const pel_code_object *code = read_code(ctx, call);
-    if (call->options.as_json) {
+    if (call->options.dump) {
+        if (call->options.as_json) pel_throw(ctx, PEL_E_USAGE, 0, "normalised instructions are shown as text only");
+        pel_decompile_dump(ctx, code, pel_str_of(call->options.dump), &call->out);
+    } else if (call->options.as_json) {
         pel_json json = pel_json_to(&call->out);
         pel_dis_json(ctx, code, &json);
     } else {
@@ -246,7 +249,10 @@ static void dis_body(pel_ctx *ctx, void *arg) {
 
 bool pellucid_dis(pel_ctx *ctx, pel_text bytes, const pel_dis_options *options, pel_text *out, pel_error *error) {
     code_call call = { .bytes = str_of(bytes) };
-    if (options) call.options = (pel_decompile_options){ .python = options->python, .as_json = options->as_json };
+    if (options)
+        call.options = (pel_decompile_options){ .python = options->python,
+                                                .as_json = options->as_json,
+                                                .dump = options->normalised ? "normalise" : NULL };
     return run_code_call(ctx, dis_body, &call, out, error);
 }
 
