@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 void *pel_make_object(pel_vm *vm, pel_type *type, size_t size) {
+    if (vm->ctx->taken > vm->max_taken) pel_over_budget(vm, "memory");
     pel_object *object = pel_alloc(vm->ctx, size);
     object->type = type;
     return object;

@@ -5,7 +5,8 @@
 #include "python/parse.h"
 
 #define MAX_RUNS 16
-#define DEFAULT_STEPS 1000000000u
+#define DEFAULT_STEPS 200000000u /* a second or two; a language model of 32 layers takes 3 million */
+#define MAX_BYTES ((size_t)1 << 30)
 
 pel_scanner *pel_scanner_new(pel_ctx *ctx, const pel_files *files, uint64_t max_steps) {
     pel_scanner *scanner = pel_new(ctx, pel_scanner);
@@ -271,9 +272,18 @@ static void find_networks(pel_scanner *scanner, pel_val module, findings *out) {
     }
 }
 
+/* A run may take half of what is left: the report of what it made needs memory, too. */
+static bool within_memory(pel_vm *vm, void (*body)(pel_ctx *, void *), void *job, pel_err *err) {
+    size_t left = (vm->ctx->may_take - vm->ctx->taken) / 2;
+    vm->max_taken = vm->ctx->taken + (left < MAX_BYTES ? left : MAX_BYTES);
+    bool done = pel_attempt(vm->ctx, body, job, err);
+    vm->max_taken = SIZE_MAX;
+    return done;
+}
+
 static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_job *job, pel_err *err) {
     start_over(scanner);
-    bool done = pel_attempt(scanner->vm->ctx, body, job, err);
+    bool done = within_memory(scanner->vm, body, job, err);
     scanner->vm->frame = NULL;
     scanner->vm->depth = scanner->vm->c_depth = 0;
     return done;
@@ -301,7 +311,7 @@ static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val sel
     pel_network *network = pel_network_new(scanner->vm->ctx, name);
     tree_job job = { scanner, self, NULL, network, forward };
     pel_err err;
-    if (!pel_attempt(scanner->vm->ctx, tree_body, &job, &err)) put_problem(scanner, network, &err, path);
+    if (!within_memory(scanner->vm, tree_body, &job, &err)) put_problem(scanner, network, &err, path);
     network->root = job.root;
     scanner->vm->frame = NULL;
     scanner->vm->depth = scanner->vm->c_depth = 0;

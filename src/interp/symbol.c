@@ -1,7 +1,8 @@
 /* Symbols: values that are not known, named by the expression that made them. */
 #include "interp/vm.h"
 
-#define MAX_TEXT 400 /* longer expressions are cut: they only name the value */
+#define MAX_TEXT 400       /* longer expressions are cut: they only name the value */
+#define MAX_QUESTIONS 1000 /* of one run: `while i < n` asks another one in each pass */
 
 pel_val pel_symbol_of(pel_vm *vm, pel_str text, pel_str why) {
     if (vm->assigned) {
@@ -134,6 +135,7 @@ int pel_symbol_truth(pel_vm *vm, pel_val symbol) {
     }
     for (uint32_t i = 0; i < vm->asked.n; i++)
         if (pel_str_eq(vm->asked.at[i].what, s->text)) return vm->decided.at[i];
+    if (vm->asked.n >= MAX_QUESTIONS) pel_over_budget(vm, "conditions that are not known");
     pel_note note = { s->text, s->why, { "", 0 }, 0 };
     pel_here(vm, true, &note.file, &note.line);
     bool decision = vm->asked.n < vm->planned.n ? vm->planned.at[vm->asked.n] : true;

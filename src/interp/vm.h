@@ -198,6 +198,7 @@ struct pel_vm {
     pel_frame *frame;
     uint32_t depth, c_depth;
     uint64_t steps, max_steps;
+    size_t max_taken; /* of the arena, before a run is over its budget of memory */
     pel_frame *free_frames[16];
     pel_cache_row *cache;
     uint32_t version;

@@ -335,3 +335,24 @@ def test_scan_from_python(tmp_path, monkeypatch) -> None:
     assert pellucid.scan(path, forward="3x5").errors
     with pytest.raises(pellucid.Error, match="cannot be read"):
         pellucid.scan(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(
+    "source, said",
+    [
+        ("x = 1\nwhile True: pass\n", "source.py:2: over the budget of steps"),
+        ("\nx = [0] * 10**12\n", "source.py:2: over the budget of memory"),
+        ("\nsum(range(10**13))\n", "source.py:2: over the budget of memory"),
+        ("def f(n): return f(n + 1)\n\nf(0)\n", "RecursionError"),
+    ],
+)
+def test_hostile_sources_end_with_their_place(scan, source, said) -> None:
+    result = scan(source, "--json")
+    (row,) = network(result)["unknown"]
+    assert result.code == 3 and said in row["what"]
+
+
+def test_conditions_without_end(scan) -> None:
+    source = "import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+    result = scan(source + "        i = 0\n        while i < n:\n            i += 1\n", "--json")
+    assert result.code == 3 and network(result)["unknown"][0]["line"] == 8
