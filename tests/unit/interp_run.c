@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
     job j = { argc, argv, pel_buf_in(ctx), 1 };
     pel_err err;
     bool done = pel_attempt(ctx, body, &j, &err);
-    fwrite(j.out.at, 1, j.out.len, stdout);
+    if (j.out.len) fwrite(j.out.at, 1, j.out.len, stdout);
     if (!done) printf("stopped: %s\n", err.what);
     pel_ctx_free(ctx);
     return done ? j.result : 3;
