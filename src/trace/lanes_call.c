@@ -237,7 +237,16 @@ static bool same_object(const pel_log *log, pel_id a, pel_id b) {
 }
 
 /* Whether the callee got what stands before the dot (or what is called, or a new object) as its first argument. */
+/* An object of the author's with a __call__ of its own. */
+static bool calls_object(pel_walk *w, const call *c, pel_id activation) {
+    const pel_group *group = w->s->group_of[activation];
+    if (pel_value_at(w->log, c->callee[0])->kind != PEL_V_OBJECT || !group->n_params) return false;
+    return group->params[0].kind == PEL_PARAM_PLAIN &&
+           same_object(w->log, w->log->activations.at[activation].locals[group->params[0].local], c->callee[0]);
+}
+
 static bool has_receiver(pel_walk *w, const call *c, pel_id activation) {
+    if (calls_object(w, c, activation)) return true;
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     if (callee->kind == PEL_V_MODULE || callee->kind == PEL_V_METHOD || callee->kind == PEL_V_CLASS) return true;
     if (!c->base) return false;
@@ -311,6 +320,11 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
         link->callee = PEL_CALLEE_METHOD;
         text->Call.func = pel_make_attribute(w->ctx, pel_make_name(w->ctx, w->group->params[0].name, PEL_Load),
                                              c->node->Call.func->Attribute.attr, PEL_Load);
+    } else if (calls_object(w, c, first)) { /* what it is was there before the run: a function */
+        pel_name name = attribute ? c->node->Call.func->Attribute.attr : target->hint;
+        link->callee = PEL_CALLEE_STATIC;
+        text->Call.func = pel_make_name(w->ctx, name ? name : w->log->codes.at[target->code].code->name, PEL_Load);
+        target->hint = name;
     } else if (link->receiver && attribute && target->class && c->base->lost && is_old_object(w, front, c->base)) {
         link->callee = PEL_CALLEE_STATIC;
         text->Call.func = pel_make_name(w->ctx, c->node->Call.func->Attribute.attr, PEL_Load);

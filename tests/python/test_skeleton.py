@@ -292,3 +292,22 @@ def test_convolutions_that_were_dilated_after_they_were_made() -> None:
     model[1].stride, model[1].dilation, model[1].padding = (1, 1), (2, 2), (2, 2)
     made = pellucid.skeleton(model.eval(), (torch.randn(2, 3, 8, 8),))
     assert made.report.good and "dilation=2" in made.source
+
+
+def test_objects_with_a_call_of_their_own_are_functions() -> None:
+    class Processor:
+        def __call__(self, layer, x, scale=None):
+            y = layer.fc(x)
+            return y if scale is None else y * scale
+
+    class Layer(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc, self.processor = nn.Linear(4, 4), Processor()
+
+        def forward(self, x):
+            return self.processor(self, x) + 1
+
+    made = pellucid.skeleton(Layer().eval(), (torch.randn(2, 4),))
+    assert made.report.good and made.report.complete
+    assert "Processor" not in made.source
