@@ -31,7 +31,7 @@ static int run(const cli_args *args) {
 
 static const cli_option options[] = {
     CLI_OPTION_JSON,
-    { 0, "normalised", NULL, "show the instructions as the decompiler reads them, alike for every Python", NULL },
+    { 0, "normalised", NULL, "show instructions as the decompiler reads them, one set for all", NULL },
     CLI_OPTION_MARSHAL,
     CLI_OPTION_END,
 };

@@ -17,6 +17,7 @@ import hashlib
 import inspect
 import json
 import math
+import importlib.util
 import os
 import pathlib
 import re
@@ -349,7 +350,7 @@ BORROW = set(sys.stdlib_module_names)
 def real_libraries() -> None:
     """Lets the real libraries be imported (see conftest.libraries), and their weights be left as memory has them."""
     shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "zoo"
-    if (shared / "tvshim.py").exists():
+    if (shared / "tvshim.py").exists() and importlib.util.find_spec("torchvision"):
         sys.path.insert(0, str(shared))
         __import__("tvshim")
         sys.path.remove(str(shared))
