@@ -570,7 +570,7 @@ static bool is_neutral(pel_OPERATOR op, const pel_node *operand, int side) {
 
 /* x.cos() * 1.0: what configurations scale by when they don't. x must be made here, or its user could change another's,
  * and be of floats already. */
-static bool scales_by_one(pel_walk *w, pel_front front, uint8_t op, pel_val *const operands[2]) {
+static bool scales_by_one(pel_walk *w, pel_front front, pel_OPERATOR op, pel_val *const operands[2]) {
     const pel_node *one = operands[1]->text, *of = operands[0]->text;
     if (op != PEL_Mult || one->kind != PEL_Constant || (of->kind != PEL_Call && of->kind != PEL_BinOp)) return false;
     const pel_const *value = one->Constant.value;

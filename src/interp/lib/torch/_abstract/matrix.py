@@ -111,11 +111,11 @@ def einsum(equation, *operands):
         letters = term
         shape = tuple(x.shape)
         if '...' in term:
-            before, _, after = term.partition('...')
-            middle = len(shape) - len(before) - len(after)
-            dots = join_sizes(dots, Size(shape[len(before):len(before) + middle]), ' in einsum', x)
-            shape = shape[:len(before)] + shape[len(before) + middle:]
-            letters = before + after
+            head, _, tail = term.partition('...')
+            middle = len(shape) - len(head) - len(tail)
+            dots = join_sizes(dots, Size(shape[len(head):len(head) + middle]), ' in einsum', x)
+            shape = shape[:len(head)] + shape[len(head) + middle:]
+            letters = head + tail
         if len(letters) != len(shape):
             raise ShapeError('einsum %r: %r has %d letters, the tensor %s has %d dimensions'
                              % (equation, term, len(letters), tuple(x.shape), len(x.shape)), x)
@@ -135,12 +135,12 @@ def einsum(equation, *operands):
         joined = left.replace(',', '').replace('.', '')
         right = '...' * ('...' in left) + ''.join(sorted([c for c in set(joined) if joined.count(c) == 1]))
     shape = []
-    before, has_dots, after = right.partition('...')
-    for letter in before:
+    head, has_dots, tail = right.partition('...')
+    for letter in head:
         shape.append(sizes[letter])
     if has_dots:
         shape.extend(dots)
-    for letter in after:
+    for letter in tail:
         shape.append(sizes[letter])
     dtype = operands[0].dtype
     for x in operands[1:]:
