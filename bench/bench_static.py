@@ -8,6 +8,7 @@ Truth is the state_dict of the real model, built on torch's meta device: names, 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -17,6 +18,8 @@ import time
 import warnings
 
 PELLUCID = os.environ.get("PELLUCID", "build/pellucid")
+
+KINDS = ("timm", "torchvision", "transformers")
 
 
 def stand_in_for_operators() -> None:
@@ -75,19 +78,30 @@ def truth(kind: str, name: str):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("kind", choices=["timm", "torchvision", "transformers"])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kinds", nargs="*", metavar="LIBRARY", help="timm, torchvision, transformers (the first two)")
     parser.add_argument("--sample", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--names", default="")
     args = parser.parse_args()
+    kinds = args.kinds or ["timm", "torchvision"]
+    missing = {"torch", *kinds} - {name for name in ("torch", *KINDS) if importlib.util.find_spec(name)}
+    if missing:
+        print(f"bench_static: skipped, not installed or not known: {', '.join(sorted(missing))}")
+        return 0
     stand_in_for_operators()
-    names = args.names.split(",") if args.names else names_of(args.kind)
+    for kind in kinds:
+        compare(kind, args)
+    return 0
+
+
+def compare(kind: str, args: argparse.Namespace) -> None:
+    names = args.names.split(",") if args.names else names_of(kind)
     if not args.names and args.sample < len(names):
         names = random.Random(args.seed).sample(names, args.sample)
     command = [PELLUCID, "scan", "--json", "--python", sys.executable]
     for name in names:
-        command += ["-e", code_of(args.kind, name)]
+        command += ["-e", code_of(kind, name)]
     start = time.time()
     done = subprocess.run(command, capture_output=True, text=True)
     spent = time.time() - start
@@ -95,7 +109,7 @@ def main() -> int:
     equal = silent = skipped = 0
     for name, line in zip(names, lines):
         try:
-            real = truth(args.kind, name)
+            real = truth(kind, name)
         except Exception as problem:
             skipped += 1
             print(f"skipped {name}: executing it fails: {type(problem).__name__}: {str(problem)[:80]}")
@@ -114,10 +128,9 @@ def main() -> int:
         where = next((f"{a} != {b}" for a, b in zip(found, real) if a != b), f"{len(found)} of {len(real)} rows")
         print(f"differs {name}: {where} | {said}"[:400])
     print(
-        f"{args.kind}: {equal} of {len(lines) - skipped} equal, {silent} wrong without a word, "
+        f"{kind}: {equal} of {len(lines) - skipped} equal, {silent} wrong without a word, "
         f"{spent:.1f} s for {len(lines)} of {len(names)} ({1000 * spent / max(1, len(lines)):.0f} ms each)"
     )
-    return 0
 
 
 if __name__ == "__main__":
