@@ -23,11 +23,24 @@ def compiler() -> str:
     return found
 
 
+def embedded(folder: pathlib.Path) -> list[str]:
+    """What tools/embed.c makes: the library models and the page."""
+    embed = folder / "embed"
+    subprocess.run([compiler(), str(ROOT / "tools" / "embed.c"), "-o", str(embed)], check=True)
+    tables = [("interp/stubs.h", "pel_stubs", "interp/lib/", sorted(glob.glob(str(ROOT / "src/interp/lib/**/*.py"), recursive=True))),
+              ("show/page.h", "pel_pages", "show/", [str(ROOT / "src" / "show" / "page.html")])]
+    made = []
+    for header, table, below, files in tables:
+        made.append(str(folder / f"{table}.c"))
+        subprocess.run([str(embed), made[-1], header, table, below, *files], check=True)
+    return made
+
+
 @pytest.mark.slow
-def test_one_command_builds_the_program(tmp_path: pathlib.Path) -> None:
+def test_few_commands_build_the_program(tmp_path: pathlib.Path) -> None:
     """Without any build system."""
     program = tmp_path / "pellucid"
-    sources = [*SOURCES, *glob.glob(str(ROOT / "cli" / "*.c"))]
+    sources = [*SOURCES, *embedded(tmp_path), *glob.glob(str(ROOT / "cli" / "*.c"))]
     subprocess.run([compiler(), *FLAGS, "-O1", *sources, "-o", str(program), "-lm"], check=True)
     done = subprocess.run([program, "version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("pellucid ")

@@ -11,6 +11,10 @@ class PackageNotFoundError(ModuleNotFoundError):
 
 _versions = {}
 
+# Distributions whose modules are modelled beside this file: they count as installed where no root has them.
+_modelled = {'regex': '2026.1.1', 'numpy': '2.2.0', 'pyyaml': '6.0.2', 'tqdm': '4.67.1', 'packaging': '25.0',
+             'filelock': '3.20.0', 'requests': '2.32.0'}
+
 
 def _canonical(name):
     return name.lower().replace('-', '_').replace('.', '_')
@@ -46,7 +50,8 @@ def _table():
 
 
 def version(distribution_name):
-    found = _table().get(_canonical(distribution_name))
+    name = _canonical(distribution_name)
+    found = _table().get(name) or _modelled.get(name)
     if found is None:
         raise PackageNotFoundError(distribution_name)
     return found
