@@ -24,9 +24,13 @@ def summary(session: Session) -> str:
     made = [c for c in session.compilations if c.listing is not None]
     again = sum(bool(c.recompiled) for c in made)
     users = sum(not f.continues for f in session.functions)
+    breaks = counted(sum(len(c.breaks) for c in session.compilations), "graph break")
+    # A resume function stands behind a break; of those from before nobody kept the reason.
+    untold = sum(bool(f.continues) and all(c.before for c in f.compilations) for f in session.functions)
+    if untold:
+        breaks += f" and {untold} of before, whose reasons are gone"
     parts = [counted(users, "function"), counted(len(session.functions) - users, "resume function"),
-             counted(len(made), "compilation"), counted(sum(len(c.breaks) for c in session.compilations), "graph break"),
-             counted(again, "recompilation")]
+             counted(len(made), "compilation"), breaks, counted(again, "recompilation")]
     return ", ".join(parts)
 
 
