@@ -75,6 +75,9 @@ pel_name pel_new_temp(pel_compiler *c);
 /* ---- expressions (compile_expr.c) ---- */
 void pel_compile_expr(pel_compiler *c, pel_node *node);
 void pel_compile_jump_if(pel_compiler *c, pel_node *test, bool when, pel_label target);
+/* Loading, storing or deleting, by op. */
+void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_op op);
+void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_op op);
 void pel_compile_store(pel_compiler *c, pel_node *target); /* the value is on the stack */
 void pel_compile_args(pel_compiler *c, pel_nodes args, pel_nodes keywords);
 uint32_t pel_compile_defaults(pel_compiler *c, const pel_node *args);

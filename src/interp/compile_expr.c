@@ -351,20 +351,23 @@ void pel_compile_text_of(pel_compiler *c, pel_node *node) {
 
 /* ---- targets ---- */
 
+void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_op op) {
+    pel_compile_expr(c, node->Attribute.value);
+    pel_emit(c, op, pel_add_name(c, pel_mangle(c->ctx, c->unit->scope->class_name, node->Attribute.attr)));
+}
+
+void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_op op) {
+    pel_compile_expr(c, node->Subscript.value);
+    pel_compile_expr(c, node->Subscript.slice);
+    pel_emit(c, op, 0);
+}
+
 void pel_compile_store(pel_compiler *c, pel_node *target) {
     pel_enter(c);
     switch (target->kind) {
     case PEL_Name: pel_emit_name(c, target->Name.id, PEL_Store); break;
-    case PEL_Attribute:
-        pel_compile_expr(c, target->Attribute.value);
-        pel_emit(c, PEL_I_STORE_ATTR,
-                 pel_add_name(c, pel_mangle(c->ctx, c->unit->scope->class_name, target->Attribute.attr)));
-        break;
-    case PEL_Subscript:
-        pel_compile_expr(c, target->Subscript.value);
-        pel_compile_expr(c, target->Subscript.slice);
-        pel_emit(c, PEL_I_STORE_SUBSCR, 0);
-        break;
+    case PEL_Attribute: pel_compile_attribute(c, target, PEL_I_STORE_ATTR); break;
+    case PEL_Subscript: pel_compile_subscript(c, target, PEL_I_STORE_SUBSCR); break;
     case PEL_Starred: pel_compile_store(c, target->Starred.value); break;
     case PEL_Tuple:
     case PEL_List: {
@@ -409,16 +412,8 @@ void pel_compile_expr(pel_compiler *c, pel_node *node) {
     } else {
         switch (node->kind) {
         case PEL_Name: pel_emit_name(c, node->Name.id, PEL_Load); break;
-        case PEL_Attribute:
-            pel_compile_expr(c, node->Attribute.value);
-            pel_emit(c, PEL_I_LOAD_ATTR,
-                     pel_add_name(c, pel_mangle(c->ctx, c->unit->scope->class_name, node->Attribute.attr)));
-            break;
-        case PEL_Subscript:
-            pel_compile_expr(c, node->Subscript.value);
-            pel_compile_expr(c, node->Subscript.slice);
-            pel_emit(c, PEL_I_LOAD_SUBSCR, 0);
-            break;
+        case PEL_Attribute: pel_compile_attribute(c, node, PEL_I_LOAD_ATTR); break;
+        case PEL_Subscript: pel_compile_subscript(c, node, PEL_I_LOAD_SUBSCR); break;
         case PEL_Call: compile_call(c, node); break;
         case PEL_BinOp:
             pel_compile_expr(c, node->BinOp.left);

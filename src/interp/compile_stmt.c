@@ -594,16 +594,8 @@ static void compile_annotated(pel_compiler *c, const pel_node *node) {
 static void compile_delete(pel_compiler *c, pel_node *target) {
     switch (target->kind) {
     case PEL_Name: pel_emit_name(c, target->Name.id, PEL_Del); break;
-    case PEL_Attribute:
-        pel_compile_expr(c, target->Attribute.value);
-        pel_emit(c, PEL_I_DELETE_ATTR,
-                 pel_add_name(c, pel_mangle(c->ctx, c->unit->scope->class_name, target->Attribute.attr)));
-        break;
-    case PEL_Subscript:
-        pel_compile_expr(c, target->Subscript.value);
-        pel_compile_expr(c, target->Subscript.slice);
-        pel_emit(c, PEL_I_DELETE_SUBSCR, 0);
-        break;
+    case PEL_Attribute: pel_compile_attribute(c, target, PEL_I_DELETE_ATTR); break;
+    case PEL_Subscript: pel_compile_subscript(c, target, PEL_I_DELETE_SUBSCR); break;
     case PEL_Tuple:
     case PEL_List: {
         pel_nodes elts = target->kind == PEL_Tuple ? target->Tuple.elts : target->List.elts;

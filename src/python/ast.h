@@ -165,6 +165,11 @@ static inline bool pel_is_number(const pel_node *node, int64_t value) {
            !node->Constant.value->integer.digits.len && node->Constant.value->integer.small == value;
 }
 
+/* ---- names ---- */
+
+bool pel_is_keyword(pel_str name);    /* of every Python 3; not `match` and its like */
+bool pel_is_identifier(pel_str name); /* and no keyword */
+
 /* ---- treating all nodes alike ---- */
 
 /* Calls visit for each child of node, in the order of the fields; NULL children are passed over.

@@ -126,7 +126,7 @@ static void check_length(const checker *c, const pel_node *node, const char *fie
 
 /* ---- names ---- */
 
-static bool is_keyword(pel_str name) {
+bool pel_is_keyword(pel_str name) {
     static const char *const keywords[] = {
         "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
         "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
@@ -140,20 +140,20 @@ static bool is_keyword(pel_str name) {
 
 static bool is_name_start(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-static bool is_identifier(pel_str name) {
+bool pel_is_identifier(pel_str name) {
     for (size_t i = 0; i < name.len;) {
         bool is_first = i == 0;
         uint32_t point = pel_text_next(name, &i);
         if (!(is_first ? pel_is_xid_start(point) : pel_is_xid_continue(point))) return false;
     }
-    return name.len && !is_keyword(name);
+    return name.len && !pel_is_keyword(name);
 }
 
 static bool is_dotted(pel_str name) {
     for (;;) {
         const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
         size_t end = dot ? (size_t)(dot - name.ptr) : name.len;
-        if (!is_identifier(pel_str_cut(name, 0, end))) return false;
+        if (!pel_is_identifier(pel_str_cut(name, 0, end))) return false;
         if (!dot) return true;
         name = pel_str_from(name, end + 1);
     }
@@ -164,7 +164,7 @@ static void check_name(const checker *c, const pel_node *node, const pel_field *
     pel_str text = pel_name_str(name);
     bool dots = node->kind == PEL_ImportFrom || (node->kind == PEL_alias && strcmp(field->name, "name") == 0);
     bool star = dots && node->kind == PEL_alias && pel_str_is(text, "*");
-    if (!star && !(dots ? is_dotted(text) : is_identifier(text)))
+    if (!star && !(dots ? is_dotted(text) : pel_is_identifier(text)))
         refuse(c, node, "a name that is no identifier: ", field->name);
 }
 

@@ -66,23 +66,6 @@ static void add_keyword(builder *b, pel_node *to, pel_name name, pel_node *value
     pel_nodes_push(b->ctx, &to->Call.keywords, keyword);
 }
 
-static bool is_identifier(pel_name name) {
-    if (!name->len || (name->text[0] >= '0' && name->text[0] <= '9')) return false;
-    for (uint32_t i = 0; i < name->len; i++) {
-        unsigned char c = (unsigned char)name->text[i];
-        bool is_letter = c == '_' || c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!is_letter && !(c >= '0' && c <= '9')) return false;
-    }
-    static const char *const keywords[] = { "class",  "def",   "del",      "for",      "from",    "global", "if",
-                                            "import", "in",    "is",       "lambda",   "not",     "or",     "and",
-                                            "pass",   "raise", "return",   "try",      "while",   "with",   "yield",
-                                            "as",     "else",  "elif",     "except",   "finally", "assert", "async",
-                                            "await",  "break", "continue", "nonlocal", "None",    "True",   "False" };
-    for (size_t i = 0; i < PEL_COUNT(keywords); i++)
-        if (pel_name_is(name, keywords[i])) return false;
-    return true;
-}
-
 /* ---- torch's containers ---- */
 
 typedef enum container { NO_CONTAINER, SEQUENTIAL, MODULE_LIST, MODULE_DICT, PARAMETER_LIST, PARAMETER_DICT } container;
@@ -731,11 +714,12 @@ static pel_node *plain_statement(builder *b, const part *p, pel_node *value) {
         return pel_make_expr(b->ctx, made);
     }
     case PART_PARAMETER:
-        if (pel_is_none(value) || !is_identifier(p->name))
+        if (pel_is_none(value) || !pel_is_identifier(pel_name_str(p->name)))
             return pel_make_expr(b->ctx, register_call(b, "register_parameter", p->name, value));
         break;
     case PART_CHILD:
-        if (!is_identifier(p->name)) return pel_make_expr(b->ctx, register_call(b, "add_module", p->name, value));
+        if (!pel_is_identifier(pel_name_str(p->name)))
+            return pel_make_expr(b->ctx, register_call(b, "add_module", p->name, value));
         break;
     case PART_ATTRIBUTE: break;
     }
@@ -942,7 +926,7 @@ static pel_node *path_expression(builder *b, pel_str path, pel_CTX use) {
             subscript->Subscript.slice = pel_make_constant(b->ctx, pel_const_int(b->ctx, index));
             subscript->Subscript.ctx = here;
             node = subscript;
-        } else if (is_identifier(name)) {
+        } else if (pel_is_identifier(pel_name_str(name))) {
             node = pel_make_attribute(b->ctx, node, name, here);
         } else {
             pel_nodes args = pel_nodes_one(b->ctx, text_constant(b, pel_name_str(name)));

@@ -89,6 +89,9 @@ void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */
 void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
 
+/* wish, or wish_2 ...: a name that no function and no class of the file has. */
+pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish);
+
 /* An object can't be written: functions that were given it, or a part of it, count as refused. */
 void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id value);
 

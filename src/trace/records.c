@@ -140,12 +140,6 @@ static void write_imported(void *arg, pel_node **slot) {
     pel_each_child(*slot, write_imported, im);
 }
 
-static bool is_taken(const pel_program *program, pel_name name) {
-    for (uint32_t i = 0; i < program->functions.n; i++)
-        if (!program->functions.at[i]->class && program->functions.at[i]->name == name) return true;
-    return false;
-}
-
 /* A function of the same file that a class which is written whole calls is written whole, too. */
 static void keep_helper(imports *im, pel_node *name) {
     pel_synth *s = im->s;
@@ -158,11 +152,8 @@ static void keep_helper(imports *im, pel_node *name) {
         const pel_node *def = im->file->Module.body.at[i];
         if (def->kind != PEL_FunctionDef || def->FunctionDef.name != name->Name.id) continue;
         pel_program_function *function = pel_new(s->ctx, pel_program_function);
-        *function = (pel_program_function){ .name = name->Name.id, .from_source = true };
-        for (unsigned k = 2; is_taken(s->program, function->name); k++) {
-            pel_str text = pel_format(s->ctx, "%s_%u", def->FunctionDef.name->text, k);
-            function->name = pel_intern(s->ctx, text.ptr, text.len);
-        }
+        *function =
+            (pel_program_function){ .name = pel_unused_name(s->ctx, s->program, name->Name.id), .from_source = true };
         pel_push(s->ctx, &s->program->functions, function);
         pel_map_set(s->ctx, &im->kept, PEL_KEY(name->Name.id), PEL_KEY(function->name));
         name->Name.id = function->name;

@@ -68,7 +68,7 @@ bool pel_is_below(const pel_log *log, pel_id activation, pel_id above) {
     return activation == above;
 }
 
-/* Events of an activation and all below it stand in one row. */
+/* Of an activation and all below it, in their order; those of a generator may come late. */
 static uint32_t events_of(writer *x, pel_id activation, const pel_event **out) {
     uint32_t n = 0;
     for (uint32_t i = 1; i < x->log->events.n; i++) {
@@ -505,14 +505,6 @@ static void see_helpers(naming *look) {
         if (look->s->program->functions.at[i]->def) see_helper(look, &look->s->program->functions.at[i]->def);
 }
 
-static bool is_taken(const pel_program *program, pel_name name) {
-    for (uint32_t i = 0; i < program->functions.n; i++)
-        if (!program->functions.at[i]->class && program->functions.at[i]->name == name) return true;
-    for (uint32_t i = 0; i < program->classes.n; i++)
-        if (program->classes.at[i]->name == name) return true;
-    return false;
-}
-
 void pel_write_straight(pel_synth *s) {
     if (!s->helpers.n) return;
     naming look = { .s = s, .used = pel_new_array(s->ctx, s->helpers.n, bool) };
@@ -524,11 +516,7 @@ void pel_write_straight(pel_synth *s) {
     for (uint32_t i = 0; i < s->helpers.n; i++) {
         if (!look.used[i]) continue;
         pel_program_function *function = s->helpers.at[i].function;
-        pel_name wish = s->helpers.at[i].wish, name = wish;
-        for (unsigned k = 2; is_taken(s->program, name); k++) {
-            pel_str text = pel_format(s->ctx, "%s_%u", wish->text, k);
-            name = pel_intern(s->ctx, text.ptr, text.len);
-        }
+        pel_name name = pel_unused_name(s->ctx, s->program, s->helpers.at[i].wish);
         function->name = function->def->FunctionDef.name = name;
         pel_push(s->ctx, &s->program->functions, function);
         if (names.len) pel_put_c(&names, ", ");

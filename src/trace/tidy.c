@@ -137,11 +137,6 @@ static void spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     dict->Dict.values = values;
 }
 
-static bool is_int(const pel_node *node, int64_t value) {
-    return node && node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_INT &&
-           node->Constant.value->integer.digits.len == 0 && node->Constant.value->integer.small == value;
-}
-
 static bool is_truth(const pel_node *node, bool value) {
     return node->kind == PEL_Constant && node->Constant.value->kind == (value ? PEL_CONST_TRUE : PEL_CONST_FALSE);
 }
@@ -153,7 +148,7 @@ static void tidy_expression(void *arg, pel_node **slot) {
     pel_each_part(s, node, tidy_expression, s);
     switch (node->kind) {
     case PEL_Slice:
-        if (is_int(node->Slice.lower, 0)) node->Slice.lower = NULL;
+        if (node->Slice.lower && pel_is_number(node->Slice.lower, 0)) node->Slice.lower = NULL;
         break;
     default: break;
     }

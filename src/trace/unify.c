@@ -1,11 +1,7 @@
 #include "trace/unify.h"
 
-static const char *const reserved[] = {
-    "self",   "nn",    "torch",  "F",     "math",   "super",  "range",    "lambda", "for",      "in",        "is",
-    "if",     "else",  "not",    "and",   "or",     "class",  "def",      "del",    "None",     "True",      "False",
-    "global", "with",  "as",     "pass",  "return", "import", "from",     "while",  "try",      "except",    "finally",
-    "raise",  "yield", "assert", "async", "await",  "break",  "continue", "elif",   "nonlocal", "functools", "np",
-};
+/* What constructors use by these names. */
+static const char *const reserved[] = { "self", "nn", "torch", "F", "math", "super", "range", "functools", "np" };
 
 typedef struct lanes {
     pel_node *const *at;
@@ -49,17 +45,11 @@ static bool is_taken(const pel_unifier *unifier, pel_name name) {
     }
     for (size_t i = 0; i < PEL_COUNT(reserved); i++)
         if (pel_name_is(name, reserved[i])) return true;
-    return false;
+    return pel_is_keyword(pel_name_str(name));
 }
 
-static bool is_identifier(pel_str s) {
-    if (!s.len || (s.ptr[0] >= '0' && s.ptr[0] <= '9')) return false;
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-        if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))) return false;
-    }
-    return true;
-}
+/* Whether a name can be made of it: a keyword becomes one with something added. */
+static bool is_wordlike(pel_str s) { return pel_is_identifier(s) || pel_is_keyword(s); }
 
 /* Some of torch's names say little outside of their constructor. */
 static const struct {
@@ -74,9 +64,9 @@ static const struct {
 static pel_name free_name(const pel_unifier *unifier, pel_name hint) {
     for (size_t i = 0; i < PEL_COUNT(better_names); i++)
         if (pel_name_is(hint, better_names[i].torch)) hint = pel_intern_c(unifier->ctx, better_names[i].better);
-    if (!hint || !is_identifier(pel_name_str(hint))) hint = pel_intern_c(unifier->ctx, "value");
+    if (!hint || !is_wordlike(pel_name_str(hint))) hint = pel_intern_c(unifier->ctx, "value");
     if (!is_taken(unifier, hint)) return hint;
-    if (unifier->prefix && is_identifier(pel_str_of(unifier->prefix))) {
+    if (unifier->prefix && is_wordlike(pel_str_of(unifier->prefix))) {
         pel_str longer = pel_format(unifier->ctx, "%s_%.*s", unifier->prefix, PEL_FMT(pel_name_str(hint)));
         pel_name name = pel_intern(unifier->ctx, longer.ptr, longer.len);
         if (!is_taken(unifier, name)) return name;
