@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,15 +12,38 @@
 #define MAX_LIST 256
 #define MAX_FILES 100000
 
+typedef struct scan_job {
+    const char *roots[MAX_LIST + 8];
+    char *real_roots[MAX_LIST]; /* the same, links followed; NULL: there is no such folder */
+    const char *set[MAX_LIST + 1];
+    const char *snippets[MAX_LIST * 16];
+    size_t n_roots, n_set, n_snippets;
+    bool as_json;
+    pel_scanner *scanner;
+    pel_ctx *ctx;
+} scan_job;
+
 /* ---- files: everything that was read stays until the end ---- */
 
+/* Whether a file is still inside of a root once links are followed. */
+static bool stays_inside(const scan_job *job, const char *name) {
+    char real[PATH_MAX];
+    if (!realpath(name, real)) return false;
+    for (size_t i = 0; i < job->n_roots; i++) {
+        const char *root = job->real_roots[i];
+        size_t len = root ? strlen(root) : 0;
+        if (len && strncmp(real, root, len) == 0 && (real[len] == '/' || root[len - 1] == '/')) return true;
+    }
+    return false;
+}
+
 static bool read_file(void *arg, pel_text path, pel_text *bytes) {
-    (void)arg;
     char name[4096];
     if (path.len >= sizeof name) return false;
     memcpy(name, path.ptr, path.len);
     name[path.len] = '\0';
-    int file = open(name, O_RDONLY | O_CLOEXEC);
+    if (access(name, R_OK) != 0 || !stays_inside(arg, name)) return false;
+    int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) return false;
     struct stat info;
     char *text = NULL;
@@ -90,18 +114,10 @@ static bool list_folder(void *arg, pel_text path, pel_text *out) {
 
 /* ---- roots ---- */
 
-typedef struct scan_job {
-    const char *roots[MAX_LIST + 8];
-    const char *set[MAX_LIST + 1];
-    const char *snippets[MAX_LIST * 16];
-    size_t n_roots, n_set, n_snippets;
-    bool as_json;
-    pel_scanner *scanner;
-    pel_ctx *ctx;
-} scan_job;
-
 static void add_root(scan_job *job, const char *path) {
-    if (job->n_roots < MAX_LIST) job->roots[job->n_roots++] = path;
+    if (job->n_roots == MAX_LIST) return;
+    job->real_roots[job->n_roots] = realpath(path, NULL);
+    job->roots[job->n_roots++] = path;
 }
 
 /* lib/python3.X/site-packages beside the bin/ that an interpreter stands in. Its file is only named, not run. */
@@ -207,15 +223,23 @@ static int scan_folder(scan_job *job, const char *path, int depth) {
     return result;
 }
 
-static const char *folder_of(const char *path) {
-    char *copy = strdup(path);
-    if (!copy) return ".";
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return copy;
-    char *slash = strrchr(copy, '/');
+static const char *parent_of(const char *path) {
+    const char *slash = strrchr(path, '/');
     if (!slash) return ".";
-    *slash = '\0';
-    return copy;
+    char *parent = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    return parent ? parent : ".";
+}
+
+static const char *folder_of(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? path : parent_of(path);
+}
+
+/* Modules of a package import each other from the folder that it stands in. */
+static bool is_package(const char *folder) {
+    char init[4096];
+    return snprintf(init, sizeof init, "%s/__init__.py", folder) < (int)sizeof init && strcmp(folder, ".") != 0 &&
+           access(init, R_OK) == 0;
 }
 
 static int run(const cli_args *args) {
@@ -229,7 +253,11 @@ static int run(const cli_args *args) {
             job->snippets[job->n_snippets++] = given->value;
     }
     if (!args->n_operands && !job->n_snippets) return cli_usage_error(args->command, "a TARGET or -e CODE is needed");
-    for (size_t i = 0; i < args->n_operands; i++) add_root(job, folder_of(args->operands[i]));
+    for (size_t i = 0; i < args->n_operands; i++) {
+        const char *folder = folder_of(args->operands[i]);
+        add_root(job, folder);
+        while (is_package(folder)) add_root(job, folder = parent_of(folder));
+    }
     if (cli_has(args, "python"))
         add_python(job, cli_value(args, "python"));
     else if (getenv("VIRTUAL_ENV"))
@@ -237,7 +265,7 @@ static int run(const cli_args *args) {
     job->as_json = cli_has(args, "json");
     job->ctx = pellucid_open(NULL);
     if (!job->ctx) return CLI_BAD_INPUT;
-    const pel_scan_options options = { .files = { NULL, read_file, kind_of, list_folder },
+    const pel_scan_options options = { .files = { job, read_file, kind_of, list_folder },
                                        .roots = job->roots,
                                        .set = job->set,
                                        .forward = cli_value(args, "forward"),

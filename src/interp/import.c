@@ -8,32 +8,65 @@
 
 /* ---- reading ---- */
 
-/* Whether path stays inside one of the roots: no way out by "..". */
-static bool is_inside(pel_vm *vm, pel_str path) {
-    for (size_t i = 0; i + 1 < path.len; i++)
-        if (path.ptr[i] == '.' && path.ptr[i + 1] == '.' && (i == 0 || path.ptr[i - 1] == '/') &&
-            (i + 2 == path.len || path.ptr[i + 2] == '/'))
-            return false;
-    for (uint32_t i = 0; i < vm->roots.n; i++) {
-        pel_str root = vm->roots.at[i];
-        if (pel_str_starts(path, root) &&
-            (path.len == root.len || path.ptr[root.len] == '/' || (root.len && root.ptr[root.len - 1] == '/')))
-            return true;
+/* The path without ".", "//" and "a/.."; empty if it leads above where it begins. */
+static pel_str plain_path(pel_vm *vm, pel_str path) {
+    pel_buf out = pel_buf_in(vm->ctx);
+    size_t first = path.len && path.ptr[0] == '/';
+    if (first) pel_put_byte(&out, '/');
+    for (size_t at = 0, end; at < path.len; at = end + 1) {
+        const char *slash = memchr(path.ptr + at, '/', path.len - at);
+        end = slash ? (size_t)(slash - path.ptr) : path.len;
+        pel_str part = pel_str_cut(path, at, end);
+        if (!part.len || pel_str_is(part, ".")) continue;
+        if (pel_str_is(part, "..")) {
+            if (out.len == first) return (pel_str){ "", 0 };
+            while (out.len > first && out.at[out.len - 1] != '/') out.len--;
+            if (out.len > first) out.len--;
+            continue;
+        }
+        if (out.len > first) pel_put_byte(&out, '/');
+        pel_put(&out, part);
     }
-    return false;
+    return out.len ? pel_buf_str(&out) : PEL_STR(".");
+}
+
+static bool is_below(pel_str path, pel_str root) {
+    bool is_relative = path.len && path.ptr[0] != '/';
+    if (pel_str_is(root, ".")) return is_relative;
+    if (pel_str_starts(root, PEL_STR("./"))) root = pel_str_from(root, 2);
+    return pel_str_starts(path, root) &&
+           (path.len == root.len || path.ptr[root.len] == '/' || (root.len && root.ptr[root.len - 1] == '/'));
+}
+
+static pel_str inside(pel_vm *vm, pel_str path) {
+    pel_str plain = plain_path(vm, path);
+    for (uint32_t i = 0; plain.len && vm->files.kind && i < vm->roots.n; i++)
+        if (is_below(plain, vm->roots.at[i])) return plain;
+    return (pel_str){ "", 0 };
+}
+
+pel_str pel_path_of_program(pel_vm *vm, pel_str path) {
+    if ((path.len && path.ptr[0] == '/') || pel_kind_inside(vm, path) != PEL_NOTHING) return path;
+    for (uint32_t i = 0; i < vm->roots.n; i++) {
+        pel_str beside = pel_format(vm->ctx, "%.*s/%.*s", PEL_FMT(vm->roots.at[i]), PEL_FMT(path));
+        if (pel_kind_inside(vm, beside) != PEL_NOTHING) return beside;
+    }
+    return path;
 }
 
 bool pel_read_inside(pel_vm *vm, pel_str path, pel_str *bytes) {
-    if (!vm->files.read || !is_inside(vm, path)) return false;
-    return vm->files.read(vm->files.arg, path, bytes);
+    pel_str found = inside(vm, path);
+    return found.len && vm->files.read && vm->files.read(vm->files.arg, found, bytes);
 }
 
 enum pel_entry_kind pel_kind_inside(pel_vm *vm, pel_str path) {
-    return vm->files.kind && is_inside(vm, path) ? vm->files.kind(vm->files.arg, path) : PEL_NOTHING;
+    pel_str found = inside(vm, path);
+    return found.len ? vm->files.kind(vm->files.arg, found) : PEL_NOTHING;
 }
 
 bool pel_list_inside(pel_vm *vm, pel_str path, pel_str *names) {
-    return vm->files.list && is_inside(vm, path) && vm->files.list(vm->files.arg, path, names);
+    pel_str found = inside(vm, path);
+    return found.len && vm->files.list && vm->files.list(vm->files.arg, found, names);
 }
 
 static const pel_embedded *find_stub(pel_str path) {
@@ -144,7 +177,7 @@ static bool find(pel_vm *vm, pel_str name, pel_val parent, found_module *out) {
             uint32_t n;
             if (path && pel_collect(vm, path, &items, &n))
                 for (uint32_t i = 0; i < n && !is_real; i++)
-                    if (pel_is_str(items[i]) && is_inside(vm, pel_text_of(items[i])))
+                    if (pel_is_str(items[i]) && inside(vm, pel_text_of(items[i])).len)
                         is_real = find_in(vm, pel_text_of(items[i]), part, &real);
             pel_forget(vm);
         }

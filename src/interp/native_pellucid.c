@@ -91,17 +91,19 @@ static pel_val not_found(pel_vm *vm, pel_val path) {
 METHOD(p_read_text) {
     IGNORE();
     pel_str bytes;
-    if (!pel_is_str(args[0]) || !pel_read_inside(vm, pel_text_of(args[0]), &bytes)) return not_found(vm, args[0]);
+    if (!pel_is_str(args[0]) || !pel_read_inside(vm, pel_path_of_program(vm, pel_text_of(args[0])), &bytes))
+        return not_found(vm, args[0]);
     return pel_new_text(vm, bytes);
 }
 METHOD(p_read_bytes) {
     IGNORE();
     pel_str bytes;
-    if (!pel_is_str(args[0]) || !pel_read_inside(vm, pel_text_of(args[0]), &bytes)) return not_found(vm, args[0]);
+    if (!pel_is_str(args[0]) || !pel_read_inside(vm, pel_path_of_program(vm, pel_text_of(args[0])), &bytes))
+        return not_found(vm, args[0]);
     return pel_bytes_of(vm, bytes);
 }
 static enum pel_entry_kind kind_of(pel_vm *vm, pel_val path) {
-    return pel_is_str(path) ? pel_kind_inside(vm, pel_text_of(path)) : PEL_NOTHING;
+    return pel_is_str(path) ? pel_kind_inside(vm, pel_path_of_program(vm, pel_text_of(path))) : PEL_NOTHING;
 }
 METHOD(p_is_file) {
     IGNORE();
@@ -114,7 +116,8 @@ METHOD(p_is_dir) {
 METHOD(p_list_dir) {
     IGNORE();
     pel_str names;
-    if (!pel_is_str(args[0]) || !pel_list_inside(vm, pel_text_of(args[0]), &names)) return not_found(vm, args[0]);
+    if (!pel_is_str(args[0]) || !pel_list_inside(vm, pel_path_of_program(vm, pel_text_of(args[0])), &names))
+        return not_found(vm, args[0]);
     pel_val list = pel_list_of(vm, NULL, 0);
     while (names.len) {
         const char *end = memchr(names.ptr, '\n', names.len);

@@ -88,7 +88,8 @@ static pel_str module_name(pel_scanner *scanner, pel_str path, bool *in_package)
         folder = pel_str_cut(folder, 0, cut ? cut - 1 : 0);
         *in_package = true;
     }
-    if (*in_package) pel_scanner_root(scanner, folder.len ? folder : PEL_STR("/"));
+    bool is_absolute = path.len && path.ptr[0] == '/';
+    if (*in_package) pel_scanner_root(scanner, folder.len ? folder : is_absolute ? PEL_STR("/") : PEL_STR("."));
     return name;
 }
 

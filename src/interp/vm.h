@@ -449,6 +449,8 @@ pel_val pel_run_source(pel_vm *vm, pel_str name, pel_str path, pel_str text);
 bool pel_read_inside(pel_vm *vm, pel_str path, pel_str *bytes);
 enum pel_entry_kind pel_kind_inside(pel_vm *vm, pel_str path);
 bool pel_list_inside(pel_vm *vm, pel_str path, pel_str *names);
+/* A path that the program opens: a relative one leads on from where it was started, or from the folder of a root. */
+pel_str pel_path_of_program(pel_vm *vm, pel_str path);
 
 /* ---- compiling (compile.c) ---- */
 

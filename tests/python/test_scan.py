@@ -322,6 +322,33 @@ def test_what_stops_a_run_is_said_with_its_place(scan) -> None:
     assert network(result)["state"]["weight"] == [2, 1]
 
 
+def test_modules_and_data_of_a_package(pellucid, tmp_path, monkeypatch) -> None:
+    (tmp_path / "pkg" / "sub").mkdir(parents=True)
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "sub" / "__init__.py").write_text("from ..sizes import WIDTH\n")
+    (tmp_path / "pkg" / "sizes.py").write_text("WIDTH = 3\n")
+    (tmp_path / "pkg" / "config.json").write_text('{"out": 5}')
+    (tmp_path / "pkg" / "net.py").write_text(
+        "import json, os\nfrom torch import nn\nfrom .sub import WIDTH\n"
+        "with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'pkg', 'config.json')) as f:\n"
+        "    net = nn.Linear(WIDTH, json.load(f)['out'])\n")
+    monkeypatch.chdir(tmp_path)
+    for path in ("pkg/net.py", "./pkg/net.py", str(tmp_path / "pkg" / "net.py")):
+        found = network(pellucid("scan", path, "--python", sys.executable, "--json"))
+        assert found["state"] == {"weight": [5, 3], "bias": [5]} and not found["unknown"]
+
+
+def test_links_out_of_the_roots_lead_nowhere(pellucid, tmp_path) -> None:
+    (tmp_path / "outside.json").write_text("[7]")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "link.json").symlink_to(tmp_path / "outside.json")
+    source = tmp_path / "in" / "net.py"
+    for path in ("link.json", "../outside.json", str(tmp_path / "outside.json")):
+        source.write_text(f"import json\nwith open({path!r}) as f:\n    n = json.load(f)\n")
+        result = pellucid("scan", str(source), "--python", sys.executable, "--json")
+        assert result.code == 3 and "FileNotFoundError" in network(result)["unknown"][0]["what"]
+
+
 def test_scan_from_python(tmp_path, monkeypatch) -> None:
     import pellucid
     from conftest import PROGRAM

@@ -121,7 +121,7 @@ class PurePath:
 class Path(PurePath):
     @classmethod
     def cwd(cls):
-        return cls('/')
+        return cls('.')
 
     @classmethod
     def home(cls):

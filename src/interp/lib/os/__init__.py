@@ -55,7 +55,7 @@ fsencode = fsdecode
 
 
 def getcwd():
-    return '/'
+    return '.'
 
 
 def listdir(p='.'):

@@ -80,8 +80,7 @@ def normpath(p):
 
 
 def abspath(p):
-    p = _text(p)
-    return normpath(p if p.startswith('/') else '/' + p)
+    return normpath(p)  # where a script is started is "."
 
 
 realpath = abspath
