@@ -187,6 +187,7 @@ typedef struct pel_synth {
     pel_map cell_taint;    /* code and name -> taint */
     pel_map unwritable;    /* nodes that name an object without a literal -> 1 */
     pel_map whole_numbers; /* comparisons of whole numbers, in every lane -> 1 */
+    pel_map star_items;    /* text of an item of `*whole` in a call -> how many items there are */
     pel_map split;         /* activation -> part */
     pel_hook_list hooks;
     pel_map hook_of; /* activation of a hook -> it */
@@ -257,6 +258,7 @@ pel_id pel_self_of(const pel_walk *w, const pel_lane *lane); /* module, or 0 */
 /* ---- lanes_expr.c ---- */
 pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node);
 static inline bool pel_is_identity(uint8_t op) { return op == PEL_Is || op == PEL_IsNot; }
+static inline bool pel_is_containment(uint8_t op) { return op == PEL_In || op == PEL_NotIn; }
 typedef struct pel_test {
     pel_node *text; /* NULL where the outcome needs no test */
     bool *truth;    /* per lane */

@@ -116,6 +116,13 @@ static pel_node *item_text(pel_walk *w, const pel_val *whole, const pel_const *i
     return node;
 }
 
+/* One of the n items of `*whole`. */
+static pel_node *star_item_text(pel_walk *w, const pel_val *whole, uint32_t index, uint32_t n) {
+    pel_node *node = item_text(w, whole, pel_const_int(w->ctx, index));
+    pel_map_set(w->ctx, &w->s->star_items, PEL_KEY(node), n);
+    return node;
+}
+
 /* An item of **kwargs that some calls don't have is passed on: without it the default of whoever gets it holds, so that
  * must be the default here too. */
 static bool settle_default(pel_walk *w, pel_param *mine, const pel_node *theirs) {
@@ -181,7 +188,7 @@ static void bind_all(binding *b) {
         if (arg->star && val->parts && !val->parts->keys) {
             for (uint32_t k = 0; k < val->parts->n; k++) {
                 const pel_val *item = val->parts->items[k];
-                pel_node *text = val->text->kind == PEL_Name ? item_text(w, val, pel_const_int(w->ctx, k)) : item->text;
+                pel_node *text = val->text->kind == PEL_Name ? star_item_text(w, val, k, val->parts->n) : item->text;
                 bind_positional(b, text, item->taint);
             }
         } else if (arg->star) {
@@ -191,9 +198,8 @@ static void bind_all(binding *b) {
                 unpack_first(b, val, (uint32_t)n);
                 continue;
             }
-            for (int64_t k = 0; k < n && !b->failed; k++)
-                bind_positional(b, item_text(w, val, pel_const_int(w->ctx, k)),
-                                pel_taint_item(val->taint, (uint32_t)k));
+            for (uint32_t k = 0; k < n && !b->failed; k++)
+                bind_positional(b, star_item_text(w, val, k, (uint32_t)n), pel_taint_item(val->taint, k));
         } else if (arg->stars && val->parts && val->parts->keys) {
             for (uint32_t k = 0; k < val->parts->n; k++) {
                 const pel_val *item = val->parts->items[k];

@@ -619,6 +619,14 @@ static bool are_whole_numbers(const pel_walk *w, pel_front front, const pel_val 
     return front.n > 0;
 }
 
+/* A dict whose keys are written out, as `**kwargs` is: what is in it does not hang on what the values are. */
+static bool has_fixed_keys(const pel_node *text) {
+    if (text->kind != PEL_Dict) return false;
+    for (uint32_t i = 0; i < text->Dict.keys.n; i++)
+        if (!text->Dict.keys.at[i] || text->Dict.keys.at[i]->kind != PEL_Constant) return false;
+    return true;
+}
+
 static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *left = pel_eval(w, front, node->Compare.left);
     pel_node *text = pel_shallow(w, node);
@@ -636,6 +644,7 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
         if (node->Compare.ops.n == 1 && are_whole_numbers(w, going, left) && are_whole_numbers(w, going, right))
             pel_map_set(w->ctx, &w->s->whole_numbers, PEL_KEY(text), 1);
         bool right_dynamic = pel_dynamic(w, going, right), right_tainted = maybe_none(right);
+        if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
         dynamic |=
             pel_is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;
         left_dynamic = right_dynamic;

@@ -401,7 +401,7 @@ static pel_front behind(pel_walk *w, pel_front front, const pel_rounds *rounds, 
 #define LOOP_ROUNDS 30
 #define UNROLL_LIMIT 32
 
-/* ---- loops over constants that leave nothing but constants ---- */
+/* ---- loops over constants that are not worth a loop ---- */
 
 typedef struct unrolling {
     pel_walk *w;
@@ -451,15 +451,23 @@ static bool is_trivial(const pel_node *node) {
            is_trivial_value(node->Assign.value);
 }
 
-/* Tries the loop as its rounds one after the other, and takes that if nothing but names of constants is left of it. */
+/* What the loop's variable is bound to in a round. */
+static const pel_record *item_of(pel_walk *w, const pel_rounds *rounds, uint32_t round) {
+    const pel_lane *lane = pel_lane_at(w, rounds->body, round);
+    return &pel_lane_activation(w, lane)->records[lane->at - 1];
+}
+
+/* Tries the loop as its rounds one after the other, and takes that if nothing but names of constants is left of it, or
+ * if there is but one round. */
 static bool unroll(pel_walk *w, pel_front front, pel_node *node, const pel_rounds *rounds) {
     if (rounds->body.n % front.n || rounds->body.n / front.n > UNROLL_LIMIT) return false;
     unrolling u = { w, node, rounds, front.n, rounds->body.n / front.n, { 0 }, false };
     for (uint32_t i = 0; i < rounds->body.n; i++) {
         if (rounds->parent[i] != i / u.n) return false;
-        const pel_lane *lane = pel_lane_at(w, rounds->body, i);
-        const pel_record *item = &pel_lane_activation(w, lane)->records[lane->at - 1];
-        if (item->kind != PEL_R_PUSH || !pel_plain(w->s, item->value)) return false;
+        const pel_record *item = item_of(w, rounds, i), *first = item_of(w, rounds, i % u.n);
+        if (item->kind != PEL_R_PUSH || !pel_plain(w->s, item->value) ||
+            !pel_value_same(w->log, item->value, first->value))
+            return false;
     }
     pel_env before = pel_env_copy(w, &w->env);
     uint32_t *places = save_places(w, rounds->body), *front_places = save_places(w, front);
@@ -467,7 +475,7 @@ static bool unroll(pel_walk *w, pel_front front, pel_node *node, const pel_round
     bool changed = w->s->changed, regroup = w->s->regroup;
     pel_err err;
     bool fine = pel_attempt(w->ctx, walk_unrolled, &u, &err) && !u.broke;
-    for (uint32_t i = 0; i < u.written.n && fine; i++) fine = is_trivial(u.written.at[i]);
+    for (uint32_t i = 0; i < u.written.n && fine && u.n > 1; i++) fine = is_trivial(u.written.at[i]);
     if (fine) {
         for (uint32_t i = 0; i < u.written.n; i++) emit(w, u.written.at[i]);
         return true;

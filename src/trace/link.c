@@ -82,6 +82,37 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
     return args;
 }
 
+/* Of how many items of `*whole` the text of an argument is one; 0 if it is not one. */
+static uint32_t star_length(const pel_synth *s, const pel_node *text) {
+    uint64_t n = 0;
+    pel_map_get(&s->star_items, PEL_KEY(text), &n);
+    return (uint32_t)n;
+}
+
+/* f(x, pair[0], pair[1]) was f(x, *pair), and is that again if none of the items went. */
+static void restore_stars(const pel_synth *s, pel_nodes *positional) {
+    pel_nodes out = { 0 };
+    for (uint32_t i = 0; i < positional->n;) {
+        pel_node *first = positional->at[i];
+        uint32_t n = star_length(s, first), k = 0;
+        for (; k < n && i + k < positional->n; k++) {
+            const pel_node *item = positional->at[i + k];
+            if (star_length(s, item) != n || !pel_is_number(item->Subscript.slice, k) ||
+                !pel_same(item->Subscript.value, first->Subscript.value))
+                break;
+        }
+        bool whole = n > 1 && k == n;
+        if (whole) {
+            pel_node *star = pel_node_new(s->ctx, PEL_Starred);
+            star->Starred.value = first->Subscript.value;
+            first = star;
+        }
+        pel_nodes_push(s->ctx, &out, first);
+        i += whole ? n : 1;
+    }
+    *positional = out;
+}
+
 /* Puts the arguments that are left into the call. */
 static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     if (link->node->kind != PEL_Call) return; /* a property */
@@ -126,6 +157,7 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
             pel_nodes_push(s->ctx, &positional, text);
         }
     }
+    restore_stars(s, &positional);
     link->node->Call.args = positional;
     link->node->Call.keywords = keywords;
     if (link->callee == PEL_CALLEE_NAME || link->callee == PEL_CALLEE_STATIC)
@@ -280,8 +312,22 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
     return link;
 }
 
+/* A keyword that a wrapper takes and the function in it does not: it goes if no run was given it. */
+static bool is_left_out(const pel_synth *s, const pel_group *outer, const pel_link *inner, uint32_t q) {
+    const pel_param *param = &outer->params[q];
+    if (!outer->is_root || !param->keyword_only || param->kind != PEL_PARAM_PLAIN) return false;
+    for (uint32_t p = inner->receiver; p < inner->target->n_params; p++) {
+        const pel_node *arg = inner->args[p];
+        if (arg && arg->kind == PEL_Name && arg->Name.id == param->name) return false;
+    }
+    for (uint32_t r = 0; r < s->log->runs.n; r++)
+        for (uint32_t k = 0; k < s->log->runs.at[r].n_kwargs; k++)
+            if (s->log->runs.at[r].kwargs[k].name == param->name) return false;
+    return true;
+}
+
 /* Whether the inner function can stand where the outer one is called from outside: the same parameters in order. */
-static bool stands_in(const pel_group *outer, const pel_link *inner) {
+static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link *inner) {
     uint32_t q = inner->receiver;
     for (uint32_t p = inner->receiver; p < inner->target->n_params; p++) {
         const pel_param *param = &inner->target->params[p];
@@ -290,7 +336,7 @@ static bool stands_in(const pel_group *outer, const pel_link *inner) {
             if (!param->dead && !param->fallback) return false;
             continue;
         }
-        while (q < outer->n_params && outer->params[q].dead) q++;
+        while (q < outer->n_params && (outer->params[q].dead || is_left_out(s, outer, inner, q))) q++;
         if (param->dead) continue;
         if (arg->kind != PEL_Name || q >= outer->n_params) return false;
         if (outer->is_root && outer->params[q].kind != PEL_PARAM_PLAIN) { /* *args, **kwargs: by name */
@@ -309,7 +355,7 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     if (!inner || inner->target->why) return false;
     pel_group *target = inner->target;
     bool open = outer->is_root || outer->pinned;
-    if (open && (!stands_in(outer, inner) || target->is_root)) return false;
+    if (open && (!stands_in(s, outer, inner) || target->is_root)) return false;
     for (uint32_t i = 0; i < s->links.n; i++) {
         pel_link *link = s->links.at[i];
         if (link->target != outer || link == inner) continue;

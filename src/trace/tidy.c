@@ -101,21 +101,23 @@ static void see_store(void *arg, pel_node **slot) {
     if (!st->found) pel_each_part(st->s, *slot, see_store, st);
 }
 
-/* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. */
-static void spell_out(const tidying *t, pel_nodes body, uint32_t at) {
+/* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. True if
+ * nothing is left of d. */
+static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     pel_node *node = body.at[at];
-    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name) return;
+    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name)
+        return false;
     pel_node *dict = node->Assign.value;
-    if (dict->kind != PEL_Dict || dict->Dict.keys.n == 0 || dict->Dict.keys.n > KEYS_MAX) return;
+    if (dict->kind != PEL_Dict || dict->Dict.keys.n == 0 || dict->Dict.keys.n > KEYS_MAX) return false;
     for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
         const pel_node *key = dict->Dict.keys.at[i];
-        if (!key || key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return;
+        if (!key || key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return false;
     }
     dict_use all = { .s = t->s, .name = node->Assign.targets.at[0]->Name.id, .dict = dict }, after = all;
     for (uint32_t i = 0; i < t->group->body.n; i++) see_dict_use(&all, &t->group->body.at[i]);
     for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
     /* one store (this one), and every read by key, behind it */
-    if (all.reads != all.by_key + 1 || after.by_key != all.by_key) return;
+    if (all.reads != all.by_key + 1 || after.by_key != all.by_key) return false;
     bool *simple = pel_new_array(t->s->ctx, dict->Dict.keys.n, bool);
     for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
         const pel_node *value = dict->Dict.values.at[k];
@@ -135,6 +137,75 @@ static void spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     }
     dict->Dict.keys = keys;
     dict->Dict.values = values;
+    return keys.n == 0;
+}
+
+/* ---- dicts that are filled right after they are made ---- */
+
+typedef struct mention {
+    const pel_synth *s;
+    pel_name name;
+    bool found;
+} mention;
+
+static void see_mention(void *arg, pel_node **slot) {
+    mention *m = arg;
+    m->found |= (*slot)->kind == PEL_Name && (*slot)->Name.id == m->name;
+    if (!m->found) pel_each_part(m->s, *slot, see_mention, m);
+}
+
+static bool mentions(const tidying *t, pel_node *node, pel_name name) {
+    mention m = { t->s, name, false };
+    see_mention(&m, &node);
+    return m.found;
+}
+
+/* name = {...}: the dict, with keys that are constants. */
+static pel_node *made_dict(const pel_node *node) {
+    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
+        node->Assign.value->kind != PEL_Dict)
+        return NULL;
+    pel_nodes keys = node->Assign.value->Dict.keys;
+    for (uint32_t i = 0; i < keys.n; i++)
+        if (!keys.at[i] || keys.at[i]->kind != PEL_Constant) return NULL;
+    return node->Assign.value;
+}
+
+/* name["key"] = value, for a key that the dict has not got. */
+static bool fills(const tidying *t, const pel_node *node, pel_name name, const pel_node *dict) {
+    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Subscript)
+        return false;
+    const pel_node *target = node->Assign.targets.at[0], *key = target->Subscript.slice;
+    if (target->Subscript.value->kind != PEL_Name || target->Subscript.value->Name.id != name ||
+        key->kind != PEL_Constant || mentions(t, node->Assign.value, name))
+        return false;
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
+        if (pel_const_same(dict->Dict.keys.at[i]->Constant.value, key->Constant.value)) return false;
+    return true;
+}
+
+/* d = {}; x = f(); d["a"] = x  ->  x = f(); d = {"a": x}. The dict is made where its next item comes, if nothing looks
+ * at it before. */
+static bool moves_down(const tidying *t, pel_nodes body, uint32_t at) {
+    pel_node *node = body.at[at], *dict = made_dict(node);
+    if (!dict) return false;
+    pel_name name = node->Assign.targets.at[0]->Name.id;
+    uint32_t next = at + 1;
+    while (next < body.n && dict->Dict.keys.n == 0 && !mentions(t, body.at[next], name)) next++;
+    if (next >= body.n || !fills(t, body.at[next], name, dict)) return false;
+    const pel_node *fill = body.at[next];
+    pel_nodes_push(t->s->ctx, &dict->Dict.keys, fill->Assign.targets.at[0]->Subscript.slice);
+    pel_nodes_push(t->s->ctx, &dict->Dict.values, fill->Assign.value);
+    node->lineno = fill->lineno;
+    body.at[next] = node;
+    return true;
+}
+
+static void gather_dicts(const tidying *t, pel_nodes *body) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < body->n; i++)
+        if (!moves_down(t, *body, i)) body->at[n++] = body->at[i];
+    body->n = n;
 }
 
 static bool is_truth(const pel_node *node, bool value) {
@@ -193,11 +264,12 @@ static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
 static void tidy_body(const tidying *t, pel_nodes *body) {
     pel_synth *s = t->s;
     pel_nodes out = { 0 };
+    gather_dicts(t, body);
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
         tidy_blocks(t, node);
         if (node->kind == PEL_For) tidy_for(node);
-        spell_out(t, *body, i);
+        if (spell_out(t, *body, i)) continue;
         if (node->kind == PEL_Expr && (node->Expr.value->kind == PEL_Dict || node->Expr.value->kind == PEL_Tuple)) {
             /* nobody wants the whole: what its parts do stays */
             pel_nodes parts =
