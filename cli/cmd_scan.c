@@ -19,6 +19,7 @@ typedef struct scan_job {
     const char *snippets[MAX_LIST * 16];
     size_t n_roots, n_set, n_snippets;
     bool as_json;
+    const char *output; /* of --source; NULL: standard output */
     pel_scanner *scanner;
     pel_ctx *ctx;
 } scan_job;
@@ -167,7 +168,7 @@ static int scan_source(scan_job *job, const char *path, pel_text source) {
     if (!pellucid_scan(job->scanner, path, source, &out, &result, &error))
         return cli_report(job->ctx, &(cli_input){ .name = path ? path : "<snippet>", .bytes = source }, &error,
                           job->as_json);
-    int written = cli_write(NULL, out);
+    int written = cli_write(job->output, out);
     return written == CLI_FINE ? worst(&result) : written;
 }
 
@@ -263,6 +264,12 @@ static int run(const cli_args *args) {
     else if (getenv("VIRTUAL_ENV"))
         add_site_packages(job, getenv("VIRTUAL_ENV"));
     job->as_json = cli_has(args, "json");
+    job->output = cli_value(args, "output");
+    bool as_source = cli_has(args, "source");
+    if (as_source && (args->n_operands + job->n_snippets > 1 || job->as_json))
+        return cli_usage_error(args->command, "--source takes one TARGET, and no --json");
+    if (!as_source && (job->output || cli_has(args, "network")))
+        return cli_usage_error(args->command, "-o and --network need --source");
     job->ctx = pellucid_open(NULL);
     if (!job->ctx) return CLI_BAD_INPUT;
     const pel_scan_options options = { .files = { job, read_file, kind_of, list_folder },
@@ -270,6 +277,8 @@ static int run(const cli_args *args) {
                                        .set = job->set,
                                        .forward = cli_value(args, "forward"),
                                        .as_json = job->as_json,
+                                       .as_source = as_source,
+                                       .network = cli_value(args, "network"),
                                        .classes = true };
     pel_error error;
     if (!pellucid_scan_open(job->ctx, &options, &job->scanner, &error))
@@ -291,6 +300,9 @@ static const cli_option options[] = {
     { 0, "python", "PATH", "the Python whose site-packages are read, as text only", NULL },
     { 0, "set", "NAME=VALUE", "a value for a parameter or another symbol; may be given several times", NULL },
     { 0, "forward", "2x3x224x224", "run forward on abstract tensors of these shapes", NULL },
+    { 0, "source", NULL, "write a program that builds the network, with torch alone", NULL },
+    { 0, "network", "NAME", "of --source: which of several networks", NULL },
+    { 'o', "output", "FILE", "where --source writes to", NULL },
     CLI_OPTION_JSON,
     CLI_OPTION_END,
 };

@@ -365,7 +365,7 @@ typedef struct run_event {
 
 static void begin_run(pel_recorder *rec, void *arg) {
     run_event *event = arg;
-    pel_run row = { .label = pel_ext_text(rec->ctx, event->label), .grad_enabled = pel_grad_enabled(&rec->torch) };
+    pel_log_run row = { .label = pel_ext_text(rec->ctx, event->label), .grad_enabled = pel_grad_enabled(&rec->torch) };
     if (pel_is_module(&rec->torch, rec->root)) {
         if (!rec->log->root) pel_record_tree(rec, rec->root);
         row.root = rec->log->root;
@@ -415,7 +415,7 @@ static void end_run(pel_recorder *rec, void *arg) {
         row->records = live->records.at;
         row->n_records = live->records.n;
     }
-    pel_run *row = &rec->log->runs.at[rec->run];
+    pel_log_run *row = &rec->log->runs.at[rec->run];
     row->activation = forward_of_run(rec);
     row->result = event->result ? pel_record_value(rec, event->result) : 0;
     rec->live = rec->top = NULL;

@@ -294,6 +294,8 @@ typedef struct pel_scan_options {
     const char *forward;      /* "2x3x224x224", several with a comma between: shapes through forward; NULL: none */
     bool as_json;             /* docs/model-json.md, one line per source */
     bool classes;             /* also the classes that no network was made of, their parameters as symbols */
+    bool as_source;           /* instead: a program that needs only torch and builds the network */
+    const char *network;      /* of as_source: which, by the name it is bound to; NULL: the only one */
     uint64_t steps;           /* that one source may take; 0: a thousand million */
 } pel_scan_options;
 

@@ -52,6 +52,8 @@ static void open_body(pel_ctx *ctx, void *arg) {
     scanner->vm->files.arg = &scanner->outside;
     scanner->as_json = options->as_json;
     scanner->classes = options->classes;
+    scanner->wants_source = options->as_source;
+    if (options->network) scanner->wanted = pel_str_copy(ctx, pel_str_of(options->network));
     if (options->forward) scanner->forward = pel_str_copy(ctx, pel_str_of(options->forward));
     for (const char *const *root = options->roots; root && *root; root++) pel_scanner_root(scanner, pel_str_of(*root));
     for (const char *const *set = options->set; set && *set; set++) {
@@ -120,6 +122,32 @@ static void put_text(pel_ctx *ctx, const pel_network *network, pel_buf *out) {
     put_rows(out, "unknown", network->unknown.at, network->unknown.n);
 }
 
+/* The program of the network that was asked for. */
+static void put_source(pel_ctx *ctx, const scan_call *call, pel_buf *out) {
+    const pel_network *chosen = NULL;
+    pel_str wanted = call->scanner->wanted, names = { "", 0 };
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < call->networks.n; i++) {
+        const pel_network *network = call->networks.at[i];
+        if (network->root)
+            names = names.len ? pel_format(ctx, "%.*s, %.*s", PEL_FMT(names), PEL_FMT(network->name)) : network->name;
+        if (wanted.len ? !pel_str_eq(network->name, wanted) : call->networks.n > 1 && !network->root) continue;
+        chosen = network;
+        n++;
+    }
+    if (n > 1) pel_throw(ctx, PEL_E_USAGE, 0, "there are several networks, say which: %.*s", PEL_FMT(names));
+    if (!chosen && wanted.len)
+        pel_throw(ctx, PEL_E_USAGE, 0, "there is no network '%.*s'; there are: %.*s", PEL_FMT(wanted), PEL_FMT(names));
+    if (!chosen) pel_throw(ctx, PEL_E_INCOMPLETE, 0, "no network was found");
+    if (!chosen->source.len) {
+        const pel_unknown *row = chosen->unknown.n ? &chosen->unknown.at[chosen->unknown.n - 1] : NULL;
+        pel_throw(ctx, PEL_E_INCOMPLETE, 0, "%.*s can't be written as a program: %.*s (%.*s:%u)", PEL_FMT(chosen->name),
+                  PEL_FMT(row ? row->what : PEL_STR("it was not made")), PEL_FMT(row ? row->place.file : PEL_STR("?")),
+                  row ? row->place.line : 0);
+    }
+    pel_put(out, chosen->source);
+}
+
 static void scan_body(pel_ctx *ctx, void *arg) {
     scan_call *call = arg;
     pel_network *problems;
@@ -134,7 +162,9 @@ static void scan_body(pel_ctx *ctx, void *arg) {
         call->result.unknown += call->networks.at[i]->unknown.n;
         call->result.errors += call->networks.at[i]->errors.n;
     }
-    if (call->scanner->as_json)
+    if (call->scanner->wants_source)
+        put_source(ctx, call, &call->out);
+    else if (call->scanner->as_json)
         pel_networks_json(ctx, &call->networks, &call->out);
     else
         for (uint32_t i = 0; i < call->networks.n; i++) put_text(ctx, call->networks.at[i], &call->out);

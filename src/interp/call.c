@@ -159,6 +159,7 @@ pel_frame *pel_bind_args(pel_vm *vm, pel_function *f, pel_val *args, uint32_t n,
         pel_free_frame(vm, frame);
         return NULL;
     }
+    if (code->is_watched && vm->on_bind) vm->on_bind(vm, f, frame);
     pel_val *cells = frame->slots + code->n_locals;
     for (uint32_t i = 0; i < code->n_cells; i++)
         cells[i] = pel_new_cell(vm, code->cell_of_arg[i] >= 0 ? frame->slots[code->cell_of_arg[i]] : NULL);

@@ -306,6 +306,7 @@ static void tree_body(pel_ctx *ctx, void *arg) {
         pel_scan_forward(job->scanner, job->network, job->self, job->forward);
     }
     job->root = pel_read_module(job->scanner, job->self, (pel_str){ "", 0 });
+    if (job->scanner->wants_source) pel_scan_source(job->scanner, job->network, job->self);
 }
 
 static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val self, pel_str forward, pel_str path) {
@@ -369,6 +370,7 @@ static void explore_file(pel_scanner *scanner, run_job *job, pel_networks *netwo
     for (uint32_t i = 0; i < n; i++) {
         pel_module *joined = pel_join_runs(vm->ctx, runs[i], n_runs);
         if (joined) networks->at[first + i]->root = joined;
+        pel_drop_conditional_source(vm->ctx, networks->at[first + i]);
     }
 }
 
@@ -403,6 +405,7 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
     vm->own_file = (pel_str){ "", 0 };
     pel_module *joined = pel_join_runs(vm->ctx, runs, n_runs);
     if (joined) network->root = joined;
+    pel_drop_conditional_source(vm->ctx, network);
     pel_push(vm->ctx, networks, network);
 }
 
@@ -455,7 +458,8 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
     }
     if (!now.at.n) put_notes(scanner, *problems);
     if (vm->asked.n && now.at.n) explore_file(scanner, &job, networks, first);
-    if (request->classes) scan_classes(scanner, &job, &made, networks);
+    bool want_classes = request->classes && (!scanner->wants_source || !now.at.n);
+    if (want_classes) scan_classes(scanner, &job, &made, networks);
 }
 
 /* ---- imports ahead ---- */

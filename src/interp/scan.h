@@ -33,6 +33,8 @@ typedef struct pel_birth { /* how a module was made */
     pel_val repeating; /* tuple of the counts of the loops it was made in */
     pel_shape output;
     double flops;
+    pel_val built_by; /* the constructor of the torch class that it is or derives from, */
+    pel_val built_of; /* and what was bound to its parameters: a tuple; only where the source is wanted */
 } pel_birth;
 
 struct pel_scanner {
@@ -40,7 +42,9 @@ struct pel_scanner {
     pel_scan_files outside;
     pel_str forward;
     bool as_json, classes;
-    pel_map births; /* object -> pel_birth */
+    bool wants_source; /* the construction code of each network, as a program */
+    pel_str wanted;    /* which network's; empty: the only one's */
+    pel_map births;    /* object -> pel_birth */
     PEL_VEC(pel_birth *) order;
     pel_map is_module; /* type -> enum pel_module_kind + 1 */
     uint32_t n_requests;
@@ -54,6 +58,11 @@ typedef enum pel_module_kind { PEL_NO_MODULE, PEL_TORCH_MODULE, PEL_KERAS_LAYER 
 pel_module_kind pel_module_kind_of(pel_scanner *scanner, pel_type *type);
 pel_module *pel_read_module(pel_scanner *scanner, pel_val self, pel_str name);
 void pel_watch_births(pel_scanner *scanner);
+pel_birth *pel_birth_of(pel_scanner *scanner, pel_val self); /* NULL: not made by this run */
+/* The first class of torch's that a class inherits from, nn.Module too; NULL: none. */
+pel_type *pel_torch_class_of(pel_vm *vm, const pel_type *type);
+/* The function that takes its arguments by name; NULL: it takes none. */
+pel_val pel_torch_init_of(pel_vm *vm, const pel_type *type);
 pel_node *pel_value_node(pel_vm *vm, pel_val v); /* how a value is written as an argument */
 pel_shape pel_shape_of_val(pel_scanner *scanner, pel_val tensor);
 
@@ -67,6 +76,12 @@ typedef struct pel_scan_run {
 } pel_scan_run;
 /* The first run's tree, with what other runs have and don't have marked by conditions. */
 pel_module *pel_join_runs(pel_ctx *ctx, const pel_scan_run *runs, uint32_t n);
+
+/* ---- scan_source.c ---- */
+/* A program that builds the network, into network->source; what can't be carried is listed as unknown. */
+void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self);
+/* Runs that decided otherwise made another tree: then one program can't build it. */
+void pel_drop_conditional_source(pel_ctx *ctx, pel_network *network);
 
 /* ---- scan_forward.c ---- */
 void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes);

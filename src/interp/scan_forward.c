@@ -1,10 +1,6 @@
 /* A forward on abstract tensors: output shapes of every module, what feeds what, and where shapes disagree. */
 #include "interp/scan.h"
 
-static pel_birth *birth_of(pel_scanner *scanner, pel_val self) {
-    return (pel_birth *)(uintptr_t)pel_map_find(&scanner->births, PEL_KEY(self), 0);
-}
-
 static pel_str path_of(pel_scanner *scanner, pel_val self) {
     uint64_t at = pel_map_find(&scanner->names, PEL_KEY(self), UINT64_MAX);
     return at == UINT64_MAX ? (pel_str){ "", 0 } : scanner->paths.at[at];
@@ -87,7 +83,7 @@ static pel_shape output_shape(pel_scanner *scanner, pel_val result) {
 static void on_return(pel_vm *vm, pel_val callee, pel_val result) {
     pel_scanner *scanner = vm->scan;
     if (scanner->running.n) scanner->running.n--;
-    pel_birth *birth = birth_of(scanner, callee);
+    pel_birth *birth = pel_birth_of(scanner, callee);
     if (!result || !birth) return;
     birth->output = output_shape(scanner, result);
     if (is_leaf(vm, callee)) mark(scanner, result, pel_new_text(vm, path_of(scanner, callee)), 0);

@@ -36,8 +36,8 @@ static bool is_module(pel_scanner *scanner, pel_val v) {
            pel_module_kind_of(scanner, v->type);
 }
 
-static const pel_birth *birth_of(pel_scanner *scanner, pel_val self) {
-    return (const pel_birth *)(uintptr_t)pel_map_find(&scanner->births, PEL_KEY(self), 0);
+pel_birth *pel_birth_of(pel_scanner *scanner, pel_val self) {
+    return (pel_birth *)(uintptr_t)pel_map_find(&scanner->births, PEL_KEY(self), 0);
 }
 
 static void add_birth(pel_scanner *scanner, pel_birth *birth) {
@@ -45,9 +45,46 @@ static void add_birth(pel_scanner *scanner, pel_birth *birth) {
     pel_push(scanner->vm->ctx, &scanner->order, birth);
 }
 
+pel_type *pel_torch_class_of(pel_vm *vm, const pel_type *type) {
+    const pel_tuple *mro = pel_tuple_at(type->mro);
+    for (uint32_t i = 0; i < mro->n; i++) {
+        pel_type *base = pel_as_type(mro->at[i]);
+        pel_val module = base->head.attrs ? pel_dict_get_str(base->head.attrs, vm->names.s_module) : NULL;
+        if (module && pel_is_str(module) && pel_str_starts(pel_text_of(module), PEL_STR("torch."))) return base;
+    }
+    return NULL;
+}
+
+/* One that only passes everything on (nn.LSTM) has the parameters of its base's. */
+pel_val pel_torch_init_of(pel_vm *vm, const pel_type *type) {
+    const pel_tuple *mro = pel_tuple_at(type->mro);
+    for (uint32_t i = 0; i < mro->n; i++) {
+        pel_val init = mro->at[i]->attrs ? pel_dict_get_str(mro->at[i]->attrs, vm->names.s_init) : NULL;
+        if (!init || !pel_is(init, PEL_L_FUNCTION)) continue;
+        pel_val wrapped = init->attrs ? pel_dict_get_str(init->attrs, vm->names.s_wrapped) : NULL;
+        if (wrapped && pel_is(wrapped, PEL_L_FUNCTION)) init = wrapped; /* a model of ours around torch's own */
+        const pel_codeobj *code = ((pel_function *)init)->code;
+        if (!code->has_varargs && !code->has_varkw) return init;
+    }
+    return NULL;
+}
+
+static void watch_init(pel_vm *vm, const pel_type *type) {
+    const pel_type *base = pel_torch_class_of(vm, type);
+    pel_val init = base ? pel_torch_init_of(vm, base) : NULL;
+    if (init) ((pel_function *)init)->code->is_watched = true;
+}
+
+static void on_bind(pel_vm *vm, pel_function *function, const pel_frame *frame) {
+    pel_birth *birth = function->code->n_args ? pel_birth_of(vm->scan, frame->slots[0]) : NULL;
+    if (!birth || pel_torch_init_of(vm, pel_torch_class_of(vm, birth->self->type)) != &function->head) return;
+    birth->built_by = &function->head;
+    birth->built_of = pel_tuple_of(vm, frame->slots, function->code->n_args + function->code->n_kwonly);
+}
+
 static void on_construct(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw) {
     pel_scanner *scanner = vm->scan;
-    if (!is_module(scanner, self) || birth_of(scanner, self)) return;
+    if (!is_module(scanner, self) || pel_birth_of(scanner, self)) return;
     pel_birth *birth = pel_new(vm->ctx, pel_birth);
     birth->self = self;
     birth->args = pel_tuple_of(vm, args, n);
@@ -57,14 +94,15 @@ static void on_construct(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, co
     birth->flops = -1;
     pel_here(vm, true, &birth->file, &birth->line);
     add_birth(scanner, birth);
+    if (scanner->wants_source) watch_init(vm, self->type);
 }
 
 /* A copy was made as its original was, but in the loops that copy it. Those that the root was made in are not its own;
  * those inside of the root are. */
 static void on_copy(pel_vm *vm, pel_val from, pel_val made, pel_val root) {
     pel_scanner *scanner = vm->scan;
-    if (!is_module(scanner, from) || !is_module(scanner, made) || birth_of(scanner, made)) return;
-    const pel_birth *original = birth_of(scanner, from), *outermost = birth_of(scanner, root);
+    if (!is_module(scanner, from) || !is_module(scanner, made) || pel_birth_of(scanner, made)) return;
+    const pel_birth *original = pel_birth_of(scanner, from), *outermost = pel_birth_of(scanner, root);
     pel_birth *birth = pel_new(vm->ctx, pel_birth);
     pel_val loops = pel_list_of(vm, vm->repeating.at, vm->repeating.n);
     if (original) {
@@ -87,6 +125,7 @@ void pel_watch_births(pel_scanner *scanner) {
     scanner->vm->scan = scanner;
     scanner->vm->on_construct = on_construct;
     scanner->vm->on_copy = on_copy;
+    scanner->vm->on_bind = on_bind;
 }
 
 /* ---- arguments ---- */
@@ -319,7 +358,7 @@ static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str pa
     pel_module *module = pel_module_new(vm->ctx, name, pel_text_of(type->name));
     module->shared_with = first_name(r, &r->modules, self, path);
     uint32_t loops = parent_loops;
-    const pel_birth *birth = birth_of(r->scanner, self);
+    const pel_birth *birth = pel_birth_of(r->scanner, self);
     if (birth) {
         put_args(vm, module, birth);
         module->origin = (pel_place){ .file = birth->file, .line = birth->line };

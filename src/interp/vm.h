@@ -110,6 +110,7 @@ struct pel_codeobj {
     int32_t *cell_of_arg; /* for own cell i: the local that is copied into it on entry, or -1 */
     uint32_t n_posonly, n_args, n_kwonly;
     bool has_varargs, has_varkw, is_generator, is_coroutine, is_class, has_docstring, uses_names;
+    bool is_watched; /* vm->on_bind wants to know what its arguments are */
     uint32_t stack_size, n_blocks;
     uint32_t first_line, last_line;
     pel_codeobj *annotations; /* of a function; evaluated when asked for */
@@ -218,6 +219,7 @@ struct pel_vm {
     PEL_VEC(pel_val) repeating; /* symbols of the counts of the loops we are in */
     PEL_VEC(pel_loop) loops;    /* those loops: what their passes hand on */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
+    void (*on_bind)(pel_vm *vm, pel_function *function, const pel_frame *frame);
     void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root);  /* root: what the copy began with */
     bool (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n); /* true: the result is wanted too */
     void (*on_return)(pel_vm *vm, pel_val callee, pel_val result);          /* NULL: it raised */

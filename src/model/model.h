@@ -91,6 +91,7 @@ typedef struct pel_network {
     PEL_VEC(pel_flow) flow;
     PEL_VEC(pel_unknown) unknown;
     PEL_VEC(pel_unknown) errors; /* what can't work: shapes that disagree */
+    pel_str source;              /* a program that builds it, where one was asked for and could be written */
 } pel_network;
 
 typedef struct pel_networks {

@@ -182,11 +182,13 @@ static void put_remarks(const pel_program *program, int kind, const char *title,
 
 static void put_header(const pel_program *program, pel_buf *out) {
     const pel_log *log = program->log;
-    pel_putf(out, "# A skeleton of %.*s, made by pellucid.\n",
+    pel_putf(out, "# %s of %.*s, made by pellucid.\n", program->only_construction ? "The constructors" : "A skeleton",
              PEL_FMT(log->origin.len ? log->origin : pel_name_str(program->root)));
+    if (log->from_source) pel_put_c(out, "# From source alone: not executed, not verified.\n");
+    for (uint32_t i = 0; i < log->assumed.n; i++) pel_putf(out, "# Assumed: %.*s\n", PEL_FMT(log->assumed.at[i]));
     if (log->versions.len) pel_putf(out, "# Recorded with %.*s.\n", PEL_FMT(log->versions));
     pel_putf(out, "# Use: model = %s(); model.load_state_dict(original.state_dict())\n", program->root->text);
-    pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
+    if (!log->from_source) pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
     if (program->embedded.n)
         pel_putf(out, "# %u constant tensor%s without a formula stand%s at the end of the file.\n", program->embedded.n,
                  program->embedded.n == 1 ? "" : "s", program->embedded.n == 1 ? "s" : "");

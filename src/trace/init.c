@@ -34,6 +34,7 @@ typedef struct builder {
     pel_id noting_class;     /* whose method note_attributes is in, and what it calls itself */
     pel_name noting_self;
     PEL_VEC(tie) ties;
+    PEL_VEC(pel_str) frozen; /* paths of parameters that no class freezes by itself */
     PEL_VEC(pel_str) slot_paths;
     int depth;
 } builder;
@@ -170,6 +171,7 @@ static void note_attributes(void *arg, pel_node **slot) {
 
 /* A child that no code reads and that no state_dict knows of is left out. */
 static bool is_needed(builder *b, const pel_log_module *parent, uint32_t child) {
+    if (b->program->only_construction) return true;
     if (parent->children[child] && owns_state(b, parent->children[child], 0)) return true;
     pel_id base = pel_torch_base(b->log, parent->class);
     if (base && container_kind(pel_class_at(b->log, base))) return true;
@@ -581,6 +583,13 @@ static part *part_named(builder *b, parts *all, pel_name name, uint32_t n_lanes,
     return &all->at[(*place)++];
 }
 
+/* Buffers that no state_dict holds are for the code that reads them; a mere constructor has those that can be written.
+ */
+static bool is_wanted(builder *b, const pel_log_module *row, const pel_log_slot *slot) {
+    if (slot->persistent || is_read(b, row->class, slot->name)) return true;
+    return b->program->only_construction && slot->tensor && b->log->tensors.at[slot->tensor].formula.len;
+}
+
 static void collect_parts(builder *b, const pel_program_class *class, parts *out) {
     uint32_t n = class->instances.n, first = out->n;
     for (uint32_t i = 0; i < n; i++) {
@@ -598,8 +607,7 @@ static void collect_parts(builder *b, const pel_program_class *class, parts *out
         const pel_log_module *row = pel_module_at(b->log, module);
         for (uint32_t k = 0; k < row->n_buffers; k++) {
             const pel_log_slot *slot = &row->buffers[k];
-            bool is_wanted = slot->persistent || is_read(b, row->class, slot->name);
-            if (is_made_by_base(row, slot->name) || !is_wanted) continue;
+            if (is_made_by_base(row, slot->name) || !is_wanted(b, row, slot)) continue;
             part_kind kind = slot->persistent ? PART_BUFFER : PART_VOLATILE_BUFFER;
             pel_node *buffer = buffer_expression(b, module, slot);
             part_named(b, out, slot->name, n, kind, &place)->lanes[i] = buffer;
@@ -908,7 +916,7 @@ static void finish_class(builder *b, pel_program_class *class) {
     class->init->FunctionDef.body = body;
 }
 
-/* ---- ties: modules and tensors that stand in two places of the tree ---- */
+/* ---- ties: modules and tensors that stand in two places of the tree; parameters frozen from outside ---- */
 
 static pel_node *path_expression(builder *b, pel_str path, pel_CTX use) {
     pel_node *node = pel_make_name(b->ctx, name_c(b, "self"), PEL_Load);
@@ -956,11 +964,22 @@ static void note_slots(builder *b, pel_str path, const pel_log_slot *slots, uint
     }
 }
 
+/* A module of torch's is frozen as a whole where it is made (child_expression); a part of one, from outside. */
+static void note_frozen(builder *b, pel_id module, pel_str path) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    bool is_torch = pel_class_at(b->log, row->class)->kind == PEL_CLASS_TORCH_MODULE;
+    if (!is_torch || !path.len || is_frozen(b, module, 0)) return;
+    for (uint32_t i = 0; i < row->n_parameters; i++)
+        if (row->parameters[i].tensor && !b->log->tensors.at[row->parameters[i].tensor].requires_grad)
+            pel_push(b->ctx, &b->frozen, join_path(b, path, row->parameters[i].name));
+}
+
 static void find_ties(builder *b, pel_id module, pel_str path, pel_map *paths, int depth) {
     const pel_log_module *row = pel_module_at(b->log, module);
     if (depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     note_slots(b, path, row->parameters, row->n_parameters);
     note_slots(b, path, row->buffers, row->n_buffers);
+    note_frozen(b, module, path);
     for (uint32_t i = 0; i < row->child_names.n; i++) {
         pel_id child = row->children[i];
         if (!child || !is_needed(b, row, i)) continue;
@@ -985,6 +1004,12 @@ static void add_ties(builder *b, const pel_program_class *root) {
         pel_node *to = path_expression(b, b->ties.at[i].later, PEL_Store);
         pel_node *from = path_expression(b, b->ties.at[i].first, PEL_Load);
         pel_nodes_push(b->ctx, &root->init->FunctionDef.body, pel_make_assign(b->ctx, to, from));
+    }
+    for (uint32_t i = 0; i < b->frozen.n; i++) {
+        pel_node *freeze = pel_make_attribute(b->ctx, path_expression(b, b->frozen.at[i], PEL_Load),
+                                              name_c(b, "requires_grad_"), PEL_Load);
+        pel_nodes args = pel_nodes_one(b->ctx, pel_make_constant(b->ctx, &pel_false));
+        pel_nodes_push(b->ctx, &root->init->FunctionDef.body, pel_make_expr(b->ctx, call(b, freeze, args)));
     }
 }
 
@@ -1103,7 +1128,7 @@ void pel_init(pel_ctx *ctx, pel_program *program) {
         b.noting_self = function->class && !function->is_static && args.n ? args.at[0]->arg.arg : NULL;
         note_attributes(&b, &function->def);
     }
-    find_idle(&b);
+    if (!program->only_construction) find_idle(&b);
     note_needs(&b);
     pel_map seen = { 0 };
     collect_instances(&b, root, &seen, 0);

@@ -237,7 +237,7 @@ static void check_event(pel_ctx *ctx, const pel_log *log, pel_id id) {
 }
 
 static void check_run(pel_ctx *ctx, const pel_log *log, uint32_t id) {
-    const pel_run *row = &log->runs.at[id];
+    const pel_log_run *row = &log->runs.at[id];
     need(ctx, row->root < log->modules.n && row->activation < log->activations.n && row->result < log->values.n, "runs",
          id, "refers to nothing");
     check_ids(ctx, row->args, row->n_args, log->values.n, "runs", id, "no such argument");

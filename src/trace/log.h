@@ -211,7 +211,7 @@ typedef struct pel_event {
     bool draws_random; /* the generator's state changed */
 } pel_event;
 
-typedef struct pel_run {
+typedef struct pel_log_run {
     pel_id root;  /* module */
     pel_id *args; /* values */
     uint32_t n_args;
@@ -221,7 +221,7 @@ typedef struct pel_run {
     pel_id activation; /* of the root's forward; 0 if torch's own */
     bool training, grad_enabled;
     pel_str label; /* "given", "other size", "train" */
-} pel_run;
+} pel_log_run;
 
 typedef struct pel_log {
     PEL_VEC(pel_log_file) files;
@@ -232,10 +232,12 @@ typedef struct pel_log {
     PEL_VEC(pel_log_module) modules;
     PEL_VEC(pel_activation) activations;
     PEL_VEC(pel_event) events;
-    PEL_VEC(pel_run) runs; /* the only table whose row 0 is a row */
-    pel_id root;           /* module */
-    pel_str origin;        /* how the model was named by the user: "timm:resnet18" */
-    pel_str versions;      /* "Python 3.11.7, torch 2.13.0, timm 1.0.30" */
+    PEL_VEC(pel_log_run) runs; /* the only table whose row 0 is a row */
+    pel_id root;               /* module */
+    pel_str origin;            /* how the model was named by the user: "timm:resnet18" */
+    pel_str versions;          /* "Python 3.11.7, torch 2.13.0, timm 1.0.30" */
+    bool from_source;          /* src/interp wrote it: nothing was executed; no file carries it */
+    PEL_VEC(pel_str) assumed;  /* what it then took for granted, for people */
 } pel_log;
 
 pel_log *pel_log_new(pel_ctx *ctx); /* with row 0 of every table */

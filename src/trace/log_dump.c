@@ -265,7 +265,7 @@ static void dump_events(pel_buf *out, const pel_log *log) {
 
 static void dump_runs(pel_buf *out, const pel_log *log) {
     for (uint32_t id = 0; id < log->runs.n; id++) {
-        const pel_run *row = &log->runs.at[id];
+        const pel_log_run *row = &log->runs.at[id];
         pel_putf(out, "run %u \"%.*s\"%s%s activation %u: ", id, PEL_FMT(row->label), row->training ? " training" : "",
                  row->grad_enabled ? " grad" : "", row->activation);
         put_module(out, log, row->root);

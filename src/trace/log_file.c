@@ -404,7 +404,7 @@ static void row_event(pel_wire *w, pel_event *row) {
     wire_bool(w, &row->draws_random);
 }
 
-static void row_run(pel_wire *w, pel_run *row) {
+static void row_run(pel_wire *w, pel_log_run *row) {
     wire_u32(w, &row->root);
     wire_ids(w, &row->args, &row->n_args);
     wire_attributes(w, &row->kwargs, &row->n_kwargs);
@@ -438,7 +438,7 @@ static void wire_log(pel_wire *w, pel_log *log) {
     WIRE_TABLE(w, &log->modules, 1, pel_log_module, row_module(w, row));
     WIRE_TABLE(w, &log->activations, 1, pel_activation, row_activation(w, row, log));
     WIRE_TABLE(w, &log->events, 1, pel_event, row_event(w, row));
-    WIRE_TABLE(w, &log->runs, 0, pel_run, row_run(w, row));
+    WIRE_TABLE(w, &log->runs, 0, pel_log_run, row_run(w, row));
     wire_u32(w, &log->root);
 }
 

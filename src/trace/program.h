@@ -67,6 +67,7 @@ typedef struct pel_program {
     PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
     pel_name root;            /* name of the root class */
     pel_map straight;         /* codes that are written as what they were seen to do -> 1 */
+    bool only_construction;   /* constructors and nothing else: no code reads what they make */
     PEL_VEC(pel_id) refused;  /* codes of functions that have no text and would have to have one */
 } pel_program;
 
@@ -77,6 +78,8 @@ typedef struct pel_skeleton {
     pel_program *program;
 } pel_skeleton;
 void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
+/* The module tree alone: classes with their constructors. */
+void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 
 /* ---- the passes ---- */
 void pel_lanes(pel_ctx *ctx, pel_program *program);

@@ -54,3 +54,13 @@ void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
             pel_throw_at(ctx, err.code, err.at, err.line, err.column, "%s", err.what);
     }
 }
+
+void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
+    pel_program *program = pel_new(ctx, pel_program);
+    program->log = log;
+    program->only_construction = true;
+    pel_init(ctx, program);
+    pel_buf text = pel_buf_in(ctx);
+    pel_emit_file(ctx, program, &text);
+    *out = (pel_skeleton){ pel_buf_str(&text), program->root, program };
+}
