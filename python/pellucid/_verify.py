@@ -17,7 +17,13 @@ from typing import Any, Iterable, Iterator
 SEED = 20_240_229
 # What a skeleton must pass to be handed out; the rest is reported.
 NEEDED = ("recording", "imports", "build", "load", "recorded", "recorded: buffers", "other data", "other batch")
-UNSAID = ("build", "load", "order", "ties", "requires_grad", "events")  # not in the header: all skeletons have them
+# How the header puts it. What all skeletons have goes unsaid, and so does what belongs to a run that is named.
+PHRASES = {
+    "recorded": "the recorded input", "other data": "other data", "other batch": "other batch sizes",
+    "other length": "other lengths", "train": "train mode", "gradients": "gradients",
+}
+UNSAID = ("build", "load", "order", "ties", "requires_grad", "events", "recorded: buffers", "gradients enabled",
+          "train: buffers", "train: gradients")
 PATIENCE = 900.0  # seconds that the referee may take
 
 
@@ -80,7 +86,8 @@ class Report:
         for check in self.failures:
             failed.setdefault(_base(check.name), check.detail)
         passed = {_base(c.name): None for c in self.checks if c.status == "passed"}
-        shown = [n for n in passed if n not in failed and n not in UNSAID]
+        said = [n for n in [*PHRASES, *passed] if n in passed and n not in failed and n not in UNSAID]
+        shown = [PHRASES.get(n, n) for n in dict.fromkeys(said)]
         text = "bit-equal on " + ", ".join(shown) if shown else "nothing is equal"
         if failed:
             text += "; NOT: " + "; ".join(f"{name} ({detail[:160]})" if detail else name for name, detail in failed.items())

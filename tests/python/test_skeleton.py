@@ -66,7 +66,7 @@ def test_in_its_own_process(tmp_path) -> None:
     model, x = plain()
     made = pellucid.skeleton(model, (x,), origin="tests:Plain")
     assert made.report.complete and made.root == "Plain"
-    assert "tests:Plain" in made.source and "# Verification: bit-equal on recorded" in made.source
+    assert "tests:Plain" in made.source and "# Verification: bit-equal on the recorded input" in made.source
     made.save(tmp_path / "plain.py")
     assert (tmp_path / "plain.py").read_text() == made.source
     assert torch.equal(made.module()(x), model(x))
