@@ -1,14 +1,26 @@
 /* Does the tree do what the instructions do?
  *
- * The tree is made into a graph of events (calls, stores, deletes, returns, raises, loops, tests...) along the ways
- * that control can take; the instructions are such a graph already. Both are walked at once, from the start and from
- * every handler: each event must meet its like, and be covered by the same handlers. Copies that the compiler made need
- * no care: several places may meet the same event. What happens between two events (loads, operators) was done by one
- * function in layout order and is not looked at again. A tree that fails is not given out. */
+ * The tree is made into a graph of events (loads, operators, calls, stores, returns, loops, tests, ways out of `with`
+ * and `finally`...) along the ways that control can take; the instructions are such a graph already. Both are walked at
+ * once, from the start and from every handler: each event must meet its like, and be covered by the same handlers.
+ * Copies that the compiler made need no care: several places may meet the same event. An instruction that only pushes
+ * or computes a value may be passed over if no node of the tree came from it, since compilers load more than is
+ * written (names of arguments, the None of a bare `return`); an event of the tree never is. A tree that fails is not
+ * given out. */
 #include "decompile/lift.h"
 
 typedef enum event_kind {
     EV_GO, /* nothing happens */
+    /* values */
+    EV_LOAD,
+    EV_CONST,
+    EV_ATTR,
+    EV_SUBSCR,
+    EV_UNARY,
+    EV_BINARY,
+    EV_COMPARE,
+    EV_LAST_VALUE = EV_COMPARE,
+    /* effects */
     EV_CALL,
     EV_STORE,
     EV_DELETE,
@@ -24,14 +36,20 @@ typedef enum event_kind {
     EV_FOR,  /* next: an item, other: the end */
     EV_TEST, /* next: true, other: false */
     EV_WITH,
-    EV_CATCH, /* next: the exception is of the type, other: it is not */
+    EV_WITH_EXIT,
+    EV_FINALLY, /* its body runs on the way out */
+    EV_CATCH,   /* next: the exception is of the type, other: it is not */
+    EV_IMPORT,
     EV_IMPORT_ALL,
     EV_ANY, /* meets everything: what follows can't be reached */
 } event_kind;
 
 typedef struct event {
     event_kind kind;
-    pel_name name;
+    uint8_t op;             /* of a value: which operator */
+    pel_name name;          /* or NULL */
+    const pel_const *value; /* EV_CONST */
+    uint32_t from;          /* of a value: the instruction that the node came from, or PEL_NONE */
     uint32_t next, other;
     uint32_t context; /* the statement around it that catches exceptions, or PEL_NONE */
 } event;
@@ -42,20 +60,81 @@ typedef struct context {
     bool is_with;
 } context;
 
+/* What a jump out of it has to leave. */
+typedef struct enclosure {
+    struct enclosure *outer;
+    event_kind leaves; /* EV_WITH_EXIT or EV_FINALLY */
+} enclosure;
+
 typedef struct checker {
     pel_lift *l;
+    uint32_t *first_at; /* by offset: the first instruction from there, or PEL_NONE */
+    bool *meant;        /* by instruction: a value event of the tree came from it */
     PEL_VEC(event) events;
     PEL_VEC(context) contexts;
     uint32_t within; /* context of what is being made */
     uint32_t break_to, continue_to;
+    enclosure *around, *around_loop; /* what a return has to leave; what lies around the innermost loop */
     int depth;
 } checker;
 
 #define MAX_NESTING 900
 
 static uint32_t add(checker *c, event_kind kind, pel_name name, uint32_t next, uint32_t other) {
-    pel_push(c->l->ctx, &c->events, ((event){ kind, name, next, other, c->within }));
+    event e = { .kind = kind, .name = name, .from = PEL_NONE, .next = next, .other = other, .context = c->within };
+    pel_push(c->l->ctx, &c->events, e);
     return c->events.n - 1;
+}
+
+/* A cell that goes into a closure: Python has no text for it. */
+static bool loads_cell(const pel_code_object *code, const pel_ins *ins) {
+    if (ins->sub != PEL_FAST) return false;
+    for (uint32_t i = 0; i < code->cellvars.n; i++)
+        if (code->cellvars.at[i] == ins->name) return true;
+    for (uint32_t i = 0; i < code->freevars.n; i++)
+        if (code->freevars.at[i] == ins->name) return true;
+    return false;
+}
+
+/* The instruction that a node came from, if it is one of these; or PEL_NONE. */
+static uint32_t made_by(const checker *c, const pel_node *node, pel_iop op, pel_iop or_op) {
+    const pel_canon *code = c->l->c;
+    uint32_t offset = node->mark - 1; /* no mark: beyond all offsets */
+    if (offset >= code->code->code.len) return PEL_NONE;
+    for (uint32_t i = c->first_at[offset]; i < code->n && code->at[i].offset == offset; i++)
+        if (code->at[i].op == op || code->at[i].op == or_op) return i;
+    return PEL_NONE;
+}
+
+static uint32_t add_value(checker *c, event_kind kind, uint32_t ins, pel_name name, uint8_t op, uint32_t next) {
+    if (ins != PEL_NONE) c->meant[ins] = true;
+    uint32_t made = add(c, kind, name, next, PEL_NONE);
+    c->events.at[made].op = op;
+    c->events.at[made].from = ins;
+    return made;
+}
+
+/* The instruction that pushed the constant which a node is, or is a part of. */
+static uint32_t const_of(const checker *c, const pel_node *node) {
+    switch (node->kind) {
+    case PEL_Constant:
+    case PEL_UnaryOp:
+    case PEL_BinOp:
+    case PEL_Tuple:
+    case PEL_Set: break;
+    default: return PEL_NONE;
+    }
+    uint32_t ins = made_by(c, node, PEL_I_CONST, PEL_I_CONST);
+    return ins != PEL_NONE && c->l->c->at[ins].value->kind == PEL_CONST_CODE ? PEL_NONE : ins;
+}
+
+/* All parts of a constant come from one instruction. */
+static uint32_t add_const(checker *c, uint32_t ins, uint32_t next) {
+    const pel_const *value = c->l->c->at[ins].value;
+    if (next != PEL_NONE && c->events.at[next].kind == EV_CONST && c->events.at[next].from == ins) return next;
+    uint32_t made = add_value(c, EV_CONST, ins, NULL, 0, next);
+    c->events.at[made].value = value;
+    return made;
 }
 
 static uint32_t value(checker *c, pel_node *e, uint32_t next);
@@ -152,18 +231,20 @@ static uint32_t comprehension(checker *c, pel_node *e, pel_nodes list, pel_node 
     return generators(c, list, 0, elts, n, next);
 }
 
+static uint32_t annotation(checker *c, pel_node *arg, uint32_t next) {
+    return arg && arg->arg.annotation ? value(c, arg->arg.annotation, next) : next;
+}
+
 static uint32_t function_parts(checker *c, pel_node *args, pel_node *returns, uint32_t next) {
-    /* annotations come last, in an order of their own: only one of them at most has events in real code */
+    /* annotations come last, in an order of their own */
     if (returns) next = value(c, returns, next);
-    pel_nodes lists[] = { args->arguments.kwonlyargs, args->arguments.args, args->arguments.posonlyargs };
-    if (args->arguments.kwarg && args->arguments.kwarg->arg.annotation)
-        next = value(c, args->arguments.kwarg->arg.annotation, next);
-    for (uint32_t k = 0; k < PEL_COUNT(lists); k++) {
-        if (k == 1 && args->arguments.vararg && args->arguments.vararg->arg.annotation)
-            next = value(c, args->arguments.vararg->arg.annotation, next);
-        for (uint32_t i = lists[k].n; i-- > 0;)
-            if (lists[k].at[i]->arg.annotation) next = value(c, lists[k].at[i]->arg.annotation, next);
-    }
+    next = annotation(c, args->arguments.kwarg, next);
+    for (uint32_t i = args->arguments.kwonlyargs.n; i-- > 0;)
+        next = annotation(c, args->arguments.kwonlyargs.at[i], next);
+    next = annotation(c, args->arguments.vararg, next);
+    for (uint32_t i = args->arguments.posonlyargs.n; i-- > 0;)
+        next = annotation(c, args->arguments.posonlyargs.at[i], next);
+    for (uint32_t i = args->arguments.args.n; i-- > 0;) next = annotation(c, args->arguments.args.at[i], next);
     next = values(c, args->arguments.kw_defaults, next);
     return values(c, args->arguments.defaults, next);
 }
@@ -183,10 +264,43 @@ static void gather(void *arg, pel_node **slot) {
     pel_push(g->c->l->ctx, &g->children, *slot);
 }
 
+/* a < b < c: each comparison is made as soon as it can be. */
+static uint32_t comparison(checker *c, pel_node *e, uint32_t next) {
+    for (uint32_t i = e->Compare.ops.n; i-- > 0;) {
+        bool is_last = i + 1 == e->Compare.ops.n; /* the only one that the node came from */
+        uint32_t ins = is_last ? made_by(c, e, PEL_I_COMPARE, PEL_I_COMPARE) : PEL_NONE;
+        if (!is_last || ins != PEL_NONE) next = add_value(c, EV_COMPARE, ins, NULL, e->Compare.ops.at[i], next);
+        next = value(c, e->Compare.comparators.at[i], next);
+    }
+    return value(c, e->Compare.left, next);
+}
+
 static uint32_t value_inner(checker *c, pel_node *e, uint32_t next) {
+    uint32_t ins = const_of(c, e);
+    if (ins != PEL_NONE) return add_const(c, ins, next);
     switch (e->kind) {
-    case PEL_Constant:
-    case PEL_Name: return next;
+    case PEL_Constant: return next;
+    case PEL_Name:
+        ins = made_by(c, e, PEL_I_LOAD, PEL_I_LOAD);
+        if (ins == PEL_NONE || loads_cell(c->l->code, &c->l->c->at[ins])) return next;
+        return add_value(c, EV_LOAD, ins, e->Name.id, 0, next);
+    case PEL_Attribute:
+        ins = made_by(c, e, PEL_I_ATTR, PEL_I_METHOD);
+        if (ins != PEL_NONE) next = add_value(c, EV_ATTR, ins, e->Attribute.attr, 0, next);
+        return value(c, e->Attribute.value, next);
+    case PEL_Subscript:
+        ins = made_by(c, e, PEL_I_SUBSCR, PEL_I_SUBSCR);
+        if (ins != PEL_NONE) next = add_value(c, EV_SUBSCR, ins, NULL, 0, next);
+        return value(c, e->Subscript.value, value(c, e->Subscript.slice, next));
+    case PEL_UnaryOp:
+        ins = made_by(c, e, PEL_I_UNARY, PEL_I_UNARY);
+        if (ins != PEL_NONE) next = add_value(c, EV_UNARY, ins, NULL, e->UnaryOp.op, next);
+        return value(c, e->UnaryOp.operand, next);
+    case PEL_BinOp:
+        ins = made_by(c, e, PEL_I_BINARY, PEL_I_BINARY);
+        if (ins != PEL_NONE) next = add_value(c, EV_BINARY, ins, NULL, e->BinOp.op, next);
+        return value(c, e->BinOp.left, value(c, e->BinOp.right, next));
+    case PEL_Compare: return comparison(c, e, next);
     case PEL_BoolOp: {
         pel_nodes v = e->BoolOp.values;
         uint32_t entry = value(c, v.at[v.n - 1], next);
@@ -244,12 +358,34 @@ static uint32_t value(checker *c, pel_node *e, uint32_t next) {
 
 static uint32_t loop_body(checker *c, pel_nodes list, uint32_t head, uint32_t after) {
     uint32_t break_to = c->break_to, continue_to = c->continue_to;
+    enclosure *around_loop = c->around_loop;
     c->break_to = after;
     c->continue_to = head;
+    c->around_loop = c->around;
     uint32_t entry = body(c, list, head);
     c->break_to = break_to;
     c->continue_to = continue_to;
+    c->around_loop = around_loop;
     return entry;
+}
+
+static void enclose(checker *c, enclosure *e, event_kind leaves) {
+    *e = (enclosure){ c->around, leaves };
+    c->around = e;
+}
+
+/* The innermost is left first. */
+static uint32_t leave(checker *c, const enclosure *e, const enclosure *until, uint32_t next) {
+    if (e == until) return next;
+    return add(c, e->leaves, NULL, leave(c, e->outer, until, next), PEL_NONE);
+}
+
+/* A value that has to be computed is computed before anything is left, a constant is loaded last. */
+static uint32_t return_value(checker *c, pel_node *given, uint32_t next) {
+    bool is_const = !given || given->kind == PEL_Constant || const_of(c, given) != PEL_NONE;
+    if (given && is_const) next = value(c, given, next);
+    next = leave(c, c->around, NULL, next);
+    return is_const ? next : value(c, given, next);
 }
 
 static uint32_t open_context(checker *c, uint32_t handler, bool is_with) {
@@ -262,8 +398,12 @@ static uint32_t with(checker *c, pel_node *stmt, uint32_t i, uint32_t next) {
     if (i == stmt->With.items.n) return body(c, stmt->With.body, next);
     uint32_t outer = c->within;
     pel_node *with_item = stmt->With.items.at[i];
+    uint32_t left = add(c, EV_WITH_EXIT, NULL, next, PEL_NONE);
     open_context(c, next, true);
-    uint32_t entry = with(c, stmt, i + 1, next);
+    enclosure e;
+    enclose(c, &e, EV_WITH_EXIT);
+    uint32_t entry = with(c, stmt, i + 1, left);
+    c->around = e.outer;
     if (with_item->withitem.optional_vars) entry = store(c, with_item->withitem.optional_vars, entry);
     c->within = outer;
     return value(c, with_item->withitem.context_expr, add(c, EV_WITH, NULL, entry, PEL_NONE));
@@ -271,11 +411,13 @@ static uint32_t with(checker *c, pel_node *stmt, uint32_t i, uint32_t next) {
 
 static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
     uint32_t outer = c->within;
+    enclosure e, *around = c->around;
     if (stmt->Try.finalbody.n) {
         uint32_t end = add(c, EV_RERAISE, NULL, PEL_NONE, PEL_NONE);
+        next = add(c, EV_FINALLY, NULL, next, PEL_NONE);
         open_context(c, body(c, stmt->Try.finalbody, end), false);
+        enclose(c, &e, EV_FINALLY);
     }
-    uint32_t covered = c->within;
     uint32_t done = body(c, stmt->Try.orelse, next);
     if (stmt->Try.handlers.n) {
         uint32_t entry = add(c, EV_RERAISE, NULL, PEL_NONE, PEL_NONE);
@@ -290,8 +432,8 @@ static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
         open_context(c, entry, false);
     }
     uint32_t entry = body(c, stmt->Try.body, done);
-    c->within = covered;
     c->within = outer;
+    c->around = around;
     return entry;
 }
 
@@ -403,11 +545,13 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
         pel_name name = target->kind == PEL_Name        ? target->Name.id
                         : target->kind == PEL_Attribute ? target->Attribute.attr
                                                         : NULL;
-        next = value(c, stmt->AugAssign.value, add(c, kind, name, next, PEL_NONE));
-        if (target->kind == PEL_Attribute) return value(c, target->Attribute.value, next);
-        if (target->kind == PEL_Subscript)
-            return value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
-        return next;
+        next = add(c, kind, name, next, PEL_NONE);
+        next = value(c, stmt->AugAssign.value, add_value(c, EV_BINARY, PEL_NONE, NULL, stmt->AugAssign.op, next));
+        if (target->kind == PEL_Attribute)
+            return value(c, target->Attribute.value, add_value(c, EV_ATTR, PEL_NONE, name, 0, next));
+        if (target->kind == PEL_Name) return add_value(c, EV_LOAD, PEL_NONE, name, 0, next);
+        next = add_value(c, EV_SUBSCR, PEL_NONE, NULL, 0, next);
+        return value(c, target->Subscript.value, value(c, target->Subscript.slice, next));
     }
     case PEL_Delete:
         for (uint32_t i = stmt->Delete.targets.n; i-- > 0;) {
@@ -423,9 +567,7 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
             }
         }
         return next;
-    case PEL_Return:
-        next = add(c, EV_RETURN, NULL, PEL_NONE, PEL_NONE);
-        return stmt->Return.value ? value(c, stmt->Return.value, next) : next;
+    case PEL_Return: return return_value(c, stmt->Return.value, add(c, EV_RETURN, NULL, PEL_NONE, PEL_NONE));
     case PEL_Raise:
         next = add(c, EV_RAISE, NULL, PEL_NONE, PEL_NONE);
         if (stmt->Raise.cause) next = value(c, stmt->Raise.cause, next);
@@ -478,7 +620,9 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
             pel_name stored = alias->alias.asname ? alias->alias.asname : pel_intern(c->l->ctx, name.ptr, dot);
             next = add(c, EV_STORE, stored, next, PEL_NONE);
         }
-        return next;
+        if (stmt->kind == PEL_Import) return add(c, EV_IMPORT, names.at[0]->alias.name, next, PEL_NONE);
+        pel_name module = stmt->ImportFrom.module ? stmt->ImportFrom.module : pel_intern_c(c->l->ctx, "");
+        return add(c, EV_IMPORT, module, next, PEL_NONE);
     }
     case PEL_FunctionDef:
     case PEL_AsyncFunctionDef:
@@ -502,8 +646,8 @@ static uint32_t statement_inner(checker *c, pel_node *stmt, uint32_t next) {
     case PEL_TypeAlias:
         next = add(c, EV_STORE, stmt->TypeAlias.name->Name.id, next, PEL_NONE);
         return calls(c, stmt->TypeAlias.type_params.n > 0, next);
-    case PEL_Break: return c->break_to;
-    case PEL_Continue: return c->continue_to;
+    case PEL_Break: return leave(c, c->around, c->around_loop, c->break_to);
+    case PEL_Continue: return leave(c, c->around, c->around_loop, c->continue_to);
     default: return next;
     }
 }
@@ -540,6 +684,19 @@ static event event_at(pel_lift *l, uint32_t i) {
     event e = { .kind = EV_GO, .next = i + 1, .other = PEL_NONE };
     switch (ins->op) {
     case PEL_I_JUMP: e.next = ins->target; break;
+    case PEL_I_LOAD:
+        if (!loads_cell(l->code, ins)) e.kind = EV_LOAD, e.name = pel_unmangle(l, ins->name);
+        break;
+    case PEL_I_CONST:
+        if (ins->value->kind != PEL_CONST_CODE) e.kind = EV_CONST, e.value = ins->value;
+        break;
+    case PEL_I_ATTR:
+    case PEL_I_METHOD: e.kind = EV_ATTR, e.name = pel_unmangle(l, ins->name); break;
+    case PEL_I_SUBSCR: e.kind = EV_SUBSCR; break;
+    case PEL_I_UNARY: e.kind = EV_UNARY, e.op = ins->sub; break;
+    case PEL_I_BINARY: e.kind = EV_BINARY, e.op = ins->sub; break;
+    case PEL_I_COMPARE:
+    case PEL_I_CHAIN: e.kind = EV_COMPARE, e.op = ins->sub; break;
     case PEL_I_CALL:
     case PEL_I_CALL_EX:
     case PEL_I_SUPER: e.kind = EV_CALL; break;
@@ -559,13 +716,13 @@ static event event_at(pel_lift *l, uint32_t i) {
     case PEL_I_RETURN: e.kind = EV_RETURN; break;
     case PEL_I_RAISE: e.kind = EV_RAISE; break;
     case PEL_I_RERAISE: e.kind = EV_RERAISE; break;
+    case PEL_I_IMPORT: e.kind = EV_IMPORT, e.name = ins->name; break;
     case PEL_I_IMPORT_STAR: e.kind = EV_IMPORT_ALL; break;
     case PEL_I_FOR: e.kind = EV_FOR, e.other = ins->target; break;
     case PEL_I_WITH: e.kind = EV_WITH; break;
+    case PEL_I_WITH_EXIT: e.kind = EV_WITH_EXIT; break;
     case PEL_I_EXC_MATCH: e.kind = EV_CATCH, e.other = ins->target; break;
-    case PEL_I_FINALLY:
-        if (ins->flag) e.kind = EV_ANY;
-        break;
+    case PEL_I_FINALLY: e.kind = ins->flag ? EV_ANY : EV_FINALLY; break;
     case PEL_I_PJF: e.kind = EV_TEST, e.other = ins->target; break;
     case PEL_I_JFP: e.kind = EV_TEST, e.other = tested_again(l->c, ins->target, false); break;
     case PEL_I_PJT: e.kind = EV_TEST, e.next = ins->target, e.other = i + 1; break;
@@ -598,62 +755,123 @@ static _Noreturn void differ(pel_lift *l, uint32_t b, const char *what) {
               what, offset);
 }
 
+static bool meets(const event *a, const event *b) {
+    if (a->kind != b->kind || a->name != b->name || a->op != b->op) return false;
+    return a->kind != EV_CONST || pel_const_same(a->value, b->value);
+}
+
+static bool is_value(event_kind kind) { return kind >= EV_LOAD && kind <= EV_LAST_VALUE; }
+
+/* Jumps, and the last steps of leaving something, may stand outside of the range that their statement covers. */
+static bool shows_cover(event_kind kind) {
+    return !is_value(kind) && kind != EV_RETURN && kind != EV_RERAISE && kind != EV_TEST && kind != EV_WITH_EXIT &&
+           kind != EV_FINALLY;
+}
+
 static bool returns_none(const pel_canon *c, uint32_t at) {
     return c->at[at - 1].op == PEL_I_CONST && c->at[at - 1].value->kind == PEL_CONST_NONE;
 }
 
-void pel_check_tree(pel_lift *l, pel_nodes list) {
-    checker c = { .l = l, .within = PEL_NONE, .break_to = PEL_NONE, .continue_to = PEL_NONE };
-    uint32_t start = body(&c, list, PEL_NONE);
-    pel_map met = { 0 };
-    uint32_t *context_of = pel_alloc_raw(l->ctx, (l->c->n_guards + 1) * sizeof *context_of);
-    memset(context_of, 0xff, (l->c->n_guards + 1) * sizeof *context_of);
-    PEL_VEC(meeting) todo = { 0 };
-    pel_push(l->ctx, &todo, ((meeting){ start, 0 }));
-    while (todo.n) {
-        meeting m = todo.at[--todo.n];
-        for (;;) {
-            for (uint32_t steps = 0; m.a != PEL_NONE && c.events.at[m.a].kind == EV_GO; steps++) {
-                if (steps > c.events.n) { /* a loop in which nothing happens */
-                    m.a = PEL_NONE;
-                    break;
-                }
-                m.a = c.events.at[m.a].next;
-            }
-            event b = { .kind = EV_GO, .next = m.b };
-            for (uint32_t steps = 0; b.kind == EV_GO; steps++) {
-                if (steps > 2 * l->c->n) { /* the same in the code */
-                    if (m.a != PEL_NONE) differ(l, m.b, "a loop without effect");
-                    break;
-                }
-                m.b = b.next;
-                if (m.b >= l->c->n) differ(l, m.b, "the code ends");
-                b = event_at(l, m.b);
-            }
-            if (b.kind == EV_GO || b.kind == EV_ANY) break;
-            pel_lift_tick(l, m.b);
-            if (m.a == PEL_NONE && b.kind == EV_RETURN && m.b && returns_none(l->c, m.b)) break;
-            if (m.a == PEL_NONE) differ(l, m.b, "they end too early");
-            if (!pel_map_set(l->ctx, &met, ((uint64_t)m.a << 32) | m.b, 1)) break;
-            const event a = c.events.at[m.a];
-            if (a.kind != b.kind || a.name != b.name) differ(l, m.b, "another thing comes first");
-            uint32_t guard = l->c->at[m.b].cover;
-            if (b.kind != EV_RETURN && b.kind != EV_RERAISE &&
-                b.kind != EV_TEST) { /* jumps may be moved out of a range */
-                if ((guard == PEL_NONE) != (a.context == PEL_NONE)) differ(l, m.b, "exceptions go elsewhere");
-                if (guard != PEL_NONE && context_of[guard] == PEL_NONE) {
-                    const context *x = &c.contexts.at[a.context];
-                    const pel_guard *g = &l->c->guards[guard];
-                    context_of[guard] = a.context;
-                    if (x->is_with != (g->kind == PEL_G_WITH)) differ(l, m.b, "exceptions are handled in another way");
-                    uint32_t handler = x->is_with ? g->exit : g->target;
-                    if (handler < l->c->n) pel_push(l->ctx, &todo, ((meeting){ x->handler, handler }));
-                } else if (guard != PEL_NONE && context_of[guard] != a.context)
-                    differ(l, m.b, "exceptions go elsewhere");
-            }
-            if (b.kind == EV_RETURN || b.kind == EV_RAISE || b.kind == EV_RERAISE) break;
-            if (b.other != PEL_NONE) pel_push(l->ctx, &todo, ((meeting){ a.other, b.other }));
-            m = (meeting){ a.next, b.next };
-        }
+typedef struct walk {
+    checker c;
+    pel_map met;          /* pairs that were compared: (event << 32) | instruction */
+    uint32_t *context_of; /* by handler of the code: the context of the tree, or PEL_NONE */
+    PEL_VEC(meeting) todo;
+} walk;
+
+/* The first event from here on at which something happens; PEL_NONE for the end, and for a loop without effect. */
+static uint32_t next_event(const checker *c, uint32_t a) {
+    for (uint32_t steps = 0; a != PEL_NONE && c->events.at[a].kind == EV_GO; steps++) {
+        if (steps > c->events.n) return PEL_NONE;
+        a = c->events.at[a].next;
     }
+    return a;
+}
+
+/* Whether an instruction pushes a value for which there is no node. It may look like the one that is waited for: then
+ * that one still comes. */
+static bool is_hidden(const walk *w, const event *a, uint32_t i, const event *b) {
+    if (!is_value(b->kind) || w->c.meant[i]) return false;
+    if (!a || !meets(a, b)) return true;
+    const pel_canon *code = w->c.l->c;
+    for (i++; i < code->n && !w->c.meant[i]; i++) {
+        event between = event_at(w->c.l, i);
+        if (between.next != i + 1 || (between.kind != EV_GO && !is_value(between.kind))) return false;
+    }
+    return i == a->from;
+}
+
+/* The same for instructions; *b is what it does. EV_GO: a loop without effect. */
+static uint32_t next_instruction(const walk *w, uint32_t a, uint32_t i, event *b) {
+    pel_lift *l = w->c.l;
+    const event *awaited = a == PEL_NONE ? NULL : &w->c.events.at[a];
+    for (uint32_t steps = 0; steps <= 2 * l->c->n; steps++) {
+        if (i >= l->c->n) differ(l, i, "the code ends");
+        *b = event_at(l, i);
+        if (b->kind != EV_GO && !is_hidden(w, awaited, i, b)) return i;
+        i = b->next;
+    }
+    b->kind = EV_GO;
+    return i;
+}
+
+/* Exceptions must go to the same place; where they go is compared the first time. */
+static void compare_cover(walk *w, const event *a, uint32_t at) {
+    pel_lift *l = w->c.l;
+    uint32_t guard = l->c->at[at].cover;
+    if ((guard == PEL_NONE) != (a->context == PEL_NONE)) differ(l, at, "exceptions go elsewhere");
+    if (guard == PEL_NONE) return;
+    if (w->context_of[guard] != PEL_NONE) {
+        if (w->context_of[guard] != a->context) differ(l, at, "exceptions go elsewhere");
+        return;
+    }
+    const context *x = &w->c.contexts.at[a->context];
+    const pel_guard *g = &l->c->guards[guard];
+    w->context_of[guard] = a->context;
+    if (x->is_with != (g->kind == PEL_G_WITH)) differ(l, at, "exceptions are handled in another way");
+    uint32_t handler = x->is_with ? g->exit : g->target;
+    if (handler < l->c->n) pel_push(l->ctx, &w->todo, ((meeting){ x->handler, handler }));
+}
+
+/* Both ways from one pair on, up to the end or a pair that was met before. */
+static void compare_from(walk *w, meeting m) {
+    pel_lift *l = w->c.l;
+    for (;;) {
+        event b;
+        m.a = next_event(&w->c, m.a);
+        m.b = next_instruction(w, m.a, m.b, &b);
+        if (b.kind == EV_ANY || (b.kind == EV_GO && m.a == PEL_NONE)) return;
+        if (b.kind == EV_GO) differ(l, m.b, "a loop without effect");
+        pel_lift_tick(l, m.b);
+        if (m.a == PEL_NONE && b.kind == EV_RETURN && m.b && returns_none(l->c, m.b)) return;
+        if (m.a == PEL_NONE) differ(l, m.b, "they end too early");
+        bool may_meet_again = !is_value(b.kind) || l->c->at[m.b].is_target;
+        if (may_meet_again && !pel_map_set(l->ctx, &w->met, ((uint64_t)m.a << 32) | m.b, 1)) return;
+        const event a = w->c.events.at[m.a];
+        if (!meets(&a, &b)) differ(l, m.b, "another thing comes first");
+        if (shows_cover(b.kind)) compare_cover(w, &a, m.b);
+        if (b.kind == EV_RETURN || b.kind == EV_RAISE || b.kind == EV_RERAISE) return;
+        if (b.other != PEL_NONE) pel_push(l->ctx, &w->todo, ((meeting){ a.other, b.other }));
+        m = (meeting){ a.next, b.next };
+    }
+}
+
+static checker checker_for(pel_lift *l) {
+    checker c = { .l = l, .within = PEL_NONE, .break_to = PEL_NONE, .continue_to = PEL_NONE };
+    size_t n_offsets = l->code->code.len;
+    c.first_at = pel_alloc_raw(l->ctx, (n_offsets + 1) * sizeof *c.first_at);
+    memset(c.first_at, 0xff, (n_offsets + 1) * sizeof *c.first_at);
+    for (uint32_t i = l->c->n; i-- > 0;)
+        if (l->c->at[i].offset < n_offsets) c.first_at[l->c->at[i].offset] = i;
+    c.meant = pel_new_array(l->ctx, (size_t)l->c->n + 1, bool);
+    return c;
+}
+
+void pel_check_tree(pel_lift *l, pel_nodes list) {
+    walk w = { .c = checker_for(l) };
+    uint32_t start = body(&w.c, list, PEL_NONE);
+    w.context_of = pel_alloc_raw(l->ctx, (l->c->n_guards + 1) * sizeof *w.context_of);
+    memset(w.context_of, 0xff, (l->c->n_guards + 1) * sizeof *w.context_of);
+    pel_push(l->ctx, &w.todo, ((meeting){ start, 0 }));
+    while (w.todo.n) compare_from(&w, w.todo.at[--w.todo.n]);
 }
