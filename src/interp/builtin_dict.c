@@ -22,7 +22,7 @@ METHOD(dict_update) { return update_from(vm, args, n, kw); }
 METHOD(dict_get) {
     IGNORE();
     pel_val found;
-    if (pel_is_symbol(args[1])) {
+    if (pel_is_symbol(args[1]) && !pel_is_named(args[1])) {
         pel_val item = pel_getitem(vm, args[0], args[1]);
         return item;
     }

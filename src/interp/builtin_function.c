@@ -38,6 +38,8 @@ METHOD(fn_len) {
         }
     }
     if (pel_is(args[0], PEL_L_RANGE) && ((pel_range *)args[0])->count) return ((pel_range *)args[0])->count;
+    pel_val unknown = pel_unknown_len(vm, args[0]);
+    if (unknown) return unknown;
     int64_t len = pel_len(vm, args[0]);
     return len < 0 ? NULL : pel_int_of(vm, len);
 }
@@ -133,7 +135,8 @@ METHOD(fn_next) {
         return pel_symbol_of(vm, pel_format(vm->ctx, "next(%.*s)", PEL_FMT(((pel_symbol *)args[0])->text)),
                              ((pel_symbol *)args[0])->why);
     pel_val v = pel_next_of(vm, args[0]);
-    if (v || vm->raised) return v;
+    if (v) return vm->repeating.n ? pel_run_loop_takes(vm, args[0], v) : v;
+    if (vm->raised) return v;
     return n > 1 ? args[1] : pel_raise_with(vm, vm->types.StopIteration, vm->stop_value);
 }
 
@@ -161,7 +164,13 @@ METHOD(fn_sum) {
     if (!pel_args(vm, "sum", "iterable,start", args, n, kw, 1, p)) return NULL;
     pel_val total = p[1] ? p[1] : pel_from_small(0), iter = pel_iter_of(vm, p[0]);
     if (!iter) return NULL;
+    uint32_t outside = vm->repeating.n;
     for (pel_val v; (v = pel_next_of(vm, iter));) {
+        for (uint32_t i = outside; i < vm->repeating.n; i++) { /* so many of them */
+            pel_str text = pel_format(vm->ctx, "sum(%.*s for %.*s)", PEL_FMT(pel_symbol_arg(vm, v)),
+                                      PEL_FMT(pel_symbol_arg(vm, vm->repeating.at[i].count)));
+            v = pel_symbol_of(vm, text, PEL_WHY_LOOP);
+        }
         total = pel_binary(vm, PEL_Add, total, v);
         if (!total) return NULL;
     }

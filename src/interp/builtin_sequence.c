@@ -23,7 +23,11 @@ METHOD(tuple_new) {
     if (n > 1 && args[0] == &vm->types.tuple->head && args[1]->type == vm->types.tuple && !pel_is_small(args[1]))
         return args[1];
     if (n > 1 && !pel_collect(vm, args[1], &items, &count)) return NULL;
-    if (args[0] == &vm->types.tuple->head) return pel_tuple_of(vm, items, count);
+    if (args[0] == &vm->types.tuple->head) {
+        pel_val made = pel_tuple_of(vm, items, count);
+        if (n > 1 && vm->collected) pel_copy_times(vm, vm->collected, made);
+        return made;
+    }
     pel_tuple *made = pel_make_object(vm, pel_as_type(args[0]), sizeof *made + count * sizeof(pel_val));
     made->n = count;
     if (count) memcpy(made->at, items, count * sizeof *items);
@@ -52,6 +56,7 @@ METHOD(list_insert) {
     pel_list_push(vm, args[0], vm->none);
     memmove(list->at + at + 1, list->at + at, (list->n - 1 - (size_t)at) * sizeof *list->at);
     list->at[at] = args[2];
+    pel_resized(vm, args[0]);
     return vm->none;
 }
 METHOD(list_pop) {
@@ -65,7 +70,8 @@ METHOD(list_pop) {
     pel_val v = list->at[at];
     memmove(list->at + at, list->at + at + 1, (list->n - (size_t)at - 1) * sizeof *list->at);
     list->n--;
-    return v;
+    pel_resized(vm, args[0]);
+    return vm->repeating.n ? pel_run_loop_takes(vm, args[0], v) : v;
 }
 static pel_val find_index(pel_vm *vm, pel_val *args, uint32_t n, int64_t *found) {
     uint32_t count;
@@ -105,6 +111,7 @@ METHOD(list_remove) {
     pel_list *list = pel_list_at(args[0]);
     memmove(list->at + found, list->at + found + 1, (list->n - (size_t)found - 1) * sizeof *list->at);
     list->n--;
+    pel_resized(vm, args[0]);
     return vm->none;
 }
 METHOD(seq_count) {
@@ -137,7 +144,9 @@ METHOD(list_clear) {
 }
 METHOD(list_copy) {
     IGNORE();
-    return pel_list_of(vm, pel_list_at(args[0])->at, pel_list_at(args[0])->n);
+    pel_val made = pel_list_of(vm, pel_list_at(args[0])->at, pel_list_at(args[0])->n);
+    pel_copy_times(vm, args[0], made);
+    return made;
 }
 
 /* Merge sort: stable, and a comparison that raises leaves the list as it was. keys move with values. */
@@ -276,10 +285,17 @@ METHOD(range_new) {
     if (pel_is_symbol(start) || pel_is_symbol(stop) || (n > 3 && pel_is_symbol(args[3]))) {
         pel_val count = pel_binary(vm, PEL_Sub, stop, start);
         if (!count) return NULL;
-        if (n > 3) count = pel_binary(vm, PEL_FloorDiv, count, args[3]);
+        if (n > 3) { /* rounded up */
+            pel_val rest = pel_binary(vm, PEL_Sub, args[3], pel_from_small(1));
+            count = rest ? pel_binary(vm, PEL_Add, count, rest) : NULL;
+            count = count ? pel_binary(vm, PEL_FloorDiv, count, args[3]) : NULL;
+        }
         if (!count) return NULL;
         if (pel_is_symbol(count)) {
             range->count = count;
+            bool is_known = pel_is_int(start) && pel_to_i64(start, &range->start) &&
+                            (n <= 3 || (pel_is_int(args[3]) && pel_to_i64(args[3], &range->step)));
+            if (!is_known) range->step = 0;
             return &range->head;
         }
     }
@@ -333,8 +349,10 @@ METHOD(slice_indices) {
 /* ---- iterators ---- */
 
 static pel_val next_enumerate(pel_vm *vm, pel_iter *iter) {
+    uint32_t outside = vm->repeating.n;
     pel_val v = pel_next_of(vm, iter->a);
     if (!v) return NULL;
+    if (vm->repeating.n > outside) iter->b = pel_index_symbol(vm, PEL_STR("i"));
     if (pel_is_symbol(iter->b)) return pel_tuple2(vm, iter->b, v);
     pel_val at = iter->b;
     iter->b = pel_binary(vm, PEL_Add, at, pel_from_small(1));
@@ -354,8 +372,10 @@ static pel_val next_zip(pel_vm *vm, pel_iter *iter) {
     pel_tuple *inner = pel_tuple_at(iter->a);
     if (!inner->n) return NULL;
     pel_val row = pel_tuple_of(vm, NULL, inner->n);
+    uint32_t outside = vm->repeating.n;
     for (uint32_t i = 0; i < inner->n; i++) {
-        pel_val v = pel_next_of(vm, inner->at[i]);
+        pel_val v = pel_next_beside(vm, inner->at[i], iter->j ? iter->k : -1);
+        if (vm->repeating.n > outside + 1) vm->repeating.n = outside + 1; /* side by side, not one inside the other */
         if (!v) {
             if (vm->raised || !iter->i) return NULL;
             if (i) return pel_raise(vm, vm->types.ValueError, "zip() argument %u is shorter than argument 1", i + 1);
@@ -366,6 +386,7 @@ static pel_val next_zip(pel_vm *vm, pel_iter *iter) {
         }
         pel_tuple_at(row)->at[i] = v;
     }
+    iter->k++;
     return row;
 }
 METHOD(zip_new) {
@@ -376,6 +397,8 @@ METHOD(zip_new) {
         pel_tuple_at(inner)->at[i - 1] = iter;
     }
     pel_val made = pel_new_iter(vm, vm->types.zip, next_zip, inner, 0);
+    for (uint32_t i = 0; i < n - 1; i++) /* j: the length of some argument is known */
+        ((pel_iter *)made)->j |= !pel_is_symbolic_iter(pel_tuple_at(inner)->at[i]);
     if (kw && kw->n) {
         int strict = pel_truth(vm, kw->values[0]);
         if (strict < 0) return NULL;

@@ -473,7 +473,7 @@ METHOD(str_join) {
     for (uint32_t i = 0; i < count; i++) {
         if (i) pel_put(&out, pel_text_of(args[0]));
         if (pel_is_symbol(items[i])) {
-            pel_put(&out, ((pel_symbol *)items[i])->text);
+            pel_put(&out, pel_symbol_in_text(vm, items[i]));
             continue;
         }
         if (pel_type_of(vm, items[i])->layout != args[0]->type->layout)

@@ -79,6 +79,7 @@ static pel_val slice_items(pel_vm *vm, pel_val v, pel_val slice) {
     uint32_t ignored;
     pel_val *out = pel_items(made, &ignored);
     for (int64_t i = 0; i < count; i++, start += step) out[i] = items[start];
+    pel_copy_times(vm, v, made);
     return made;
 }
 
@@ -107,13 +108,22 @@ static bool item_index(pel_vm *vm, pel_val key, int64_t len, const char *what, i
     return false;
 }
 
+static pel_str key_text(pel_vm *vm, pel_val key) {
+    if (!pel_is(key, PEL_L_SLICE)) return pel_symbol_arg(vm, key);
+    const pel_slice *slice = (const pel_slice *)key;
+    pel_str start = slice->start == vm->none ? (pel_str){ "", 0 } : pel_symbol_arg(vm, slice->start);
+    pel_str stop = slice->stop == vm->none ? (pel_str){ "", 0 } : pel_symbol_arg(vm, slice->stop);
+    if (slice->step == vm->none) return pel_format(vm->ctx, "%.*s:%.*s", PEL_FMT(start), PEL_FMT(stop));
+    return pel_format(vm->ctx, "%.*s:%.*s:%.*s", PEL_FMT(start), PEL_FMT(stop),
+                      PEL_FMT(pel_symbol_arg(vm, slice->step)));
+}
+
 static pel_val symbol_item(pel_vm *vm, pel_val v, pel_val key) {
     pel_str of = pel_is_symbol(v) && ((pel_symbol *)v)->level
                      ? pel_format(vm->ctx, "(%.*s)", PEL_FMT(((pel_symbol *)v)->text))
                      : pel_symbol_arg(vm, v);
-    pel_str why = ((pel_symbol *)(pel_is_symbol(v) ? v : key))->why;
-    pel_str text = pel_format(vm->ctx, "%.*s[%.*s]", PEL_FMT(of), PEL_FMT(pel_symbol_arg(vm, key)));
-    return pel_symbol_of(vm, text, why);
+    pel_str text = pel_format(vm->ctx, "%.*s[%.*s]", PEL_FMT(of), PEL_FMT(key_text(vm, key)));
+    return pel_symbol_from(vm, text, pel_is_symbol(v) ? v : key);
 }
 
 static pel_val class_getitem(pel_vm *vm, pel_val v, pel_val key) {
@@ -150,6 +160,9 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
         if (pel_is_symbol(key)) return symbol_item(vm, v, key);
         uint32_t n;
         pel_items(v, &n);
+        if (pel_times_of(vm, v) && pel_index(vm, key, &at) && (at >= n || at < -(int64_t)n))
+            return pel_symbol_of(vm, pel_format(vm->ctx, "<%s>[%lld]", pel_type_text(vm, v), (long long)at),
+                                 PEL_WHY_LOOP);
         if (!item_index(vm, key, n, pel_is_tuple(v) ? "tuple" : "list", &at)) return NULL;
         return pel_items(v, &n)[at];
     }
@@ -159,7 +172,7 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
         if (found) return found;
         if (!type->is_native && pel_lookup(vm, type, vm->names.s_missing))
             return pel_call_special(vm, v, vm->names.s_missing, &key, 1);
-        if (pel_is_symbol(key)) return symbol_item(vm, v, key);
+        if (pel_is_symbol(key) && !pel_is_named(key)) return symbol_item(vm, v, key);
         return pel_raise_with(vm, vm->types.KeyError, key == vm->none ? pel_interned_c(vm, "None") : key);
     }
     case PEL_L_VIEW: {
@@ -201,6 +214,7 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
 
 static bool set_slice(pel_vm *vm, pel_val v, pel_val slice, pel_val value) {
     pel_list *list = pel_list_at(v);
+    pel_resized(vm, v);
     int64_t start, step, count;
     if (!pel_slice_range(vm, slice, list->n, &start, &step, &count)) return false;
     pel_val *items = NULL;
@@ -245,6 +259,7 @@ bool pel_setitem(pel_vm *vm, pel_val v, pel_val key, pel_val value) {
     }
     switch (type->layout) {
     case PEL_L_DICT: {
+        if (vm->repeating.n) pel_run_loop_writes(vm, v, key);
         if (value) return pel_dict_set(vm, pel_dict_at(v), key, value);
         pel_val had;
         if (!pel_dict_del(vm, pel_dict_at(v), key, &had)) return false;
@@ -256,9 +271,11 @@ bool pel_setitem(pel_vm *vm, pel_val v, pel_val key, pel_val value) {
         int64_t at;
         pel_list *list = pel_list_at(v);
         if (!item_index(vm, key, list->n, value ? "list assignment" : "list", &at)) return false;
+        if (vm->repeating.n) pel_run_loop_writes(vm, v, pel_int_of(vm, at));
         if (value) {
             list->at[at] = value;
         } else {
+            pel_resized(vm, v);
             memmove(list->at + at, list->at + at + 1, (list->n - (size_t)at - 1) * sizeof *list->at);
             list->n--;
         }
@@ -276,11 +293,36 @@ bool pel_setitem(pel_vm *vm, pel_val v, pel_val key, pel_val value) {
 
 /* ---- iterating ---- */
 
+static void enter_repeat(pel_vm *vm, pel_val count) {
+    pel_push(vm->ctx, &vm->repeating, (pel_repeat){ count, ++vm->loop_serial });
+}
+
+static void leave_repeat(pel_vm *vm, pel_val count) {
+    if (vm->repeating.n && vm->repeating.at[vm->repeating.n - 1].count == count) vm->repeating.n--;
+}
+
+pel_val pel_repeating_counts(pel_vm *vm) {
+    pel_val counts = pel_tuple_of(vm, NULL, vm->repeating.n);
+    for (uint32_t i = 0; i < vm->repeating.n; i++) pel_tuple_at(counts)->at[i] = vm->repeating.at[i].count;
+    return counts;
+}
+
 static pel_val next_item(pel_vm *vm, pel_iter *iter) {
     (void)vm;
     uint32_t n;
     pel_val *items = pel_items(iter->a, &n);
     return iter->i < n ? items[iter->i++] : NULL;
+}
+
+/* Items that stand for several: what is done with one is done so often. */
+static pel_val next_repeated_item(pel_vm *vm, pel_iter *iter) {
+    uint32_t n;
+    if (iter->b) leave_repeat(vm, iter->b);
+    iter->b = pel_item_times(vm, iter->a, (uint32_t)iter->i);
+    pel_val *items = pel_items(iter->a, &n);
+    if (iter->i >= n) return NULL;
+    if (iter->b) enter_repeat(vm, iter->b);
+    return items[iter->i++];
 }
 
 static pel_val next_entry(pel_vm *vm, pel_iter *iter) {
@@ -317,11 +359,24 @@ static pel_val next_number(pel_vm *vm, pel_iter *iter) {
 /* A loop whose count is not known: its body runs once, and what it makes is marked "× n". */
 static pel_val next_of_symbol(pel_vm *vm, pel_iter *iter) {
     if (iter->i++ == 0) {
-        pel_push(vm->ctx, &vm->repeating, iter->a);
+        enter_repeat(vm, iter->a);
         return iter->b;
     }
-    if (vm->repeating.n && vm->repeating.at[vm->repeating.n - 1] == iter->a) vm->repeating.n--;
+    leave_repeat(vm, iter->a);
     return NULL;
+}
+
+bool pel_is_symbolic_iter(pel_val iter) {
+    return pel_is(iter, PEL_L_ITER) && ((pel_iter *)iter)->next == next_of_symbol;
+}
+
+pel_val pel_next_beside(pel_vm *vm, pel_val iter, int64_t at) {
+    if (at < 0 || !pel_is_symbolic_iter(iter)) return pel_next_of(vm, iter);
+    pel_val of = ((pel_iter *)iter)->c;
+    if (pel_is_symbol(of)) return symbol_item(vm, of, pel_int_of(vm, at));
+    pel_val index = pel_symbol_of(vm, PEL_STR("range"), PEL_STR("where it begins is not known"));
+    return ((pel_range *)of)->step ? pel_int_of(vm, ((pel_range *)of)->start + at * ((pel_range *)of)->step)
+                                   : symbol_item(vm, index, pel_int_of(vm, at));
 }
 
 static pel_val next_sequence(pel_vm *vm, pel_iter *iter) {
@@ -338,9 +393,10 @@ static pel_val iter_dict(pel_vm *vm, pel_dict *dict, int what) {
     return made;
 }
 
-static pel_val iter_symbol(pel_vm *vm, pel_val count, pel_val item) {
+static pel_val iter_symbol(pel_vm *vm, pel_val count, pel_val item, pel_val of) {
     pel_val made = pel_new_iter(vm, vm->types.iter, next_of_symbol, count, 0);
     ((pel_iter *)made)->b = item;
+    ((pel_iter *)made)->c = of;
     return made;
 }
 
@@ -354,7 +410,8 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     }
     switch (type->layout) {
     case PEL_L_TUPLE:
-    case PEL_L_LIST: return pel_new_iter(vm, vm->types.iter, next_item, v, 0);
+    case PEL_L_LIST:
+        return pel_new_iter(vm, vm->types.iter, pel_times_of(vm, v) ? next_repeated_item : next_item, v, 0);
     case PEL_L_DICT:
     case PEL_L_SET: return iter_dict(vm, pel_dict_at(v), 0);
     case PEL_L_VIEW:
@@ -367,8 +424,8 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     case PEL_L_RANGE: {
         pel_range *r = (pel_range *)v;
         if (r->count) {
-            pel_val index = pel_symbol_of(vm, PEL_STR("i"), PEL_STR("index of a loop whose count is not known"));
-            return iter_symbol(vm, r->count, index);
+            pel_val index = pel_index_symbol(vm, PEL_STR("i"));
+            return iter_symbol(vm, r->count, index, v);
         }
         int64_t len = pel_len(vm, v);
         if (len < 0) return NULL;
@@ -383,8 +440,8 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
         pel_symbol *s = (pel_symbol *)v;
         pel_str of = s->level ? pel_format(vm->ctx, "(%.*s)", PEL_FMT(s->text)) : s->text;
         pel_val count = pel_symbol_of(vm, pel_format(vm->ctx, "len(%.*s)", PEL_FMT(s->text)), s->why);
-        pel_val item = pel_symbol_of(vm, pel_format(vm->ctx, "%.*s[i]", PEL_FMT(of)), s->why);
-        return iter_symbol(vm, count, item);
+        pel_val item = pel_symbol_from(vm, pel_format(vm->ctx, "%.*s[i]", PEL_FMT(of)), v);
+        return iter_symbol(vm, count, item, v);
     }
     default: break;
     }
@@ -420,7 +477,8 @@ bool pel_extend(pel_vm *vm, pel_val list, pel_val iterable) {
         pel_items(iterable, &n);
         for (uint32_t i = 0; i < n; i++) {
             uint32_t now;
-            pel_list_push(vm, list, pel_items(iterable, &now)[i]);
+            pel_list_append(vm, pel_list_at(list), pel_items(iterable, &now)[i]);
+            if (vm->loop_serial) pel_pushed(vm, list, pel_item_times(vm, iterable, i));
         }
         return true;
     }
@@ -442,6 +500,7 @@ bool pel_collect(pel_vm *vm, pel_val iterable, pel_val **at, uint32_t *n) {
     if (!pel_extend(vm, list, iterable)) return false;
     *at = pel_list_at(list)->at;
     *n = pel_list_at(list)->n;
+    vm->collected = list;
     return true;
 }
 

@@ -204,7 +204,7 @@ static bool put_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth) {
     pel_val text = pel_call_special(vm, v, vm->names.s_repr, NULL, 0);
     if (!text) return false;
     if (pel_is_symbol(text)) {
-        pel_put(out, ((pel_symbol *)text)->text);
+        pel_put(out, pel_symbol_in_text(vm, text));
         return true;
     }
     if (!pel_is_str(text)) {
@@ -223,13 +223,14 @@ pel_val pel_repr(pel_vm *vm, pel_val v) {
 pel_val pel_str_val(pel_vm *vm, pel_val v) {
     pel_type *type = pel_type_of(vm, v);
     if (type == vm->types.str) return v;
+    if (type->layout == PEL_L_SYMBOL) return pel_new_text(vm, pel_symbol_in_text(vm, v));
     pel_val found = type->is_native && type->layout != PEL_L_EXCEPTION && type->layout != PEL_L_TYPE
                         ? NULL
                         : pel_lookup(vm, type, vm->names.s_str);
     if (found && !(pel_is(found, PEL_L_NATIVE) && ((pel_native *)found)->owner == vm->types.object)) {
         pel_val text = pel_call_special(vm, v, vm->names.s_str, NULL, 0);
         if (!text || pel_is_str(text)) return text;
-        if (pel_is_symbol(text)) return pel_new_text(vm, ((pel_symbol *)text)->text);
+        if (pel_is_symbol(text)) return pel_new_text(vm, pel_symbol_in_text(vm, text));
         return pel_raise(vm, vm->types.TypeError, "__str__ returned non-string (type %s)", pel_type_text(vm, text));
     }
     if (type->layout == PEL_L_STR) {
@@ -395,7 +396,7 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
         return made;
     }
     if (!text.len) return pel_str_val(vm, v);
-    if (pel_is_symbol(v)) return pel_new_text(vm, ((pel_symbol *)v)->text);
+    if (pel_is_symbol(v)) return pel_new_text(vm, pel_symbol_in_text(vm, v));
     spec s;
     if (!parse_spec(vm, text, &s)) return NULL;
     pel_buf out = pel_buf_in(vm->ctx);
@@ -497,7 +498,7 @@ pel_val pel_percent(pel_vm *vm, pel_val format, pel_val args) {
             if (s.align == '=') s.align = '>', s.fill = ' ';
             put_padded(&out, &s, body, 0, '>');
         } else if (pel_is_symbol(value)) {
-            pel_put(&out, ((pel_symbol *)value)->text);
+            pel_put(&out, pel_symbol_in_text(vm, value));
         } else if (strchr("diuxXo", kind)) {
             if (pel_is_float(value)) value = pel_int_from_double(vm, ((pel_float *)value)->value);
             if (!value) return NULL;

@@ -7,6 +7,7 @@ void *pel_make_object(pel_vm *vm, pel_type *type, size_t size) {
     if (vm->ctx->taken > vm->max_taken) pel_over_budget(vm, "memory");
     pel_object *object = pel_alloc(vm->ctx, size);
     object->type = type;
+    if (vm->repeating.n) pel_map_set(vm->ctx, &vm->born, PEL_KEY(object), vm->loop_serial);
     return object;
 }
 
@@ -142,10 +143,14 @@ pel_val pel_list_of(pel_vm *vm, const pel_val *at, uint32_t n) {
     return &list->head;
 }
 
+void pel_list_append(pel_vm *vm, pel_list *list, pel_val item) {
+    if (list->n == list->cap) list->at = pel_grow(vm->ctx, list->at, list->n, &list->cap, sizeof *list->at);
+    list->at[list->n++] = item;
+}
+
 void pel_list_push(pel_vm *vm, pel_val list, pel_val item) {
-    pel_list *l = pel_list_at(list);
-    if (l->n == l->cap) l->at = pel_grow(vm->ctx, l->at, l->n, &l->cap, sizeof *l->at);
-    l->at[l->n++] = item;
+    pel_list_append(vm, pel_list_at(list), item);
+    if (vm->loop_serial) pel_pushed(vm, list, NULL);
 }
 
 pel_val pel_new_dict(pel_vm *vm) { return pel_make_object(vm, vm->types.dict, sizeof(pel_dict)); }

@@ -114,6 +114,7 @@ static pel_val module_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
         pel_str of = pel_is_str(module->name) ? pel_text_of(module->name) : PEL_STR("module");
         pel_val symbol = pel_symbol_of(vm, pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(text)),
                                        pel_format(vm->ctx, "%.*s is not interpreted", PEL_FMT(of)));
+        if (pel_is_symbol(symbol)) ((pel_symbol *)symbol)->is_named = true;
         pel_dict_set_str(vm, pel_attrs(vm, v), name, symbol);
         return symbol;
     }
@@ -155,7 +156,9 @@ static pel_val symbol_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
         if (set) return set;
     }
     pel_str of = symbol->level ? pel_format(vm->ctx, "(%.*s)", PEL_FMT(symbol->text)) : symbol->text;
-    return pel_symbol_of(vm, pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(text)), symbol->why);
+    pel_val made = pel_symbol_from(vm, pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(text)), v);
+    if (pel_is_symbol(made)) ((pel_symbol *)made)->is_named = symbol->is_named;
+    return made;
 }
 
 pel_val pel_generic_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
@@ -267,6 +270,7 @@ static bool type_setattr(pel_vm *vm, pel_type *self, pel_val name, pel_val value
     }
     pel_types_changed(vm);
     pel_dict *attrs = pel_attrs(vm, &self->head);
+    if (vm->repeating.n) pel_run_loop_writes(vm, &self->head, name);
     if (value) {
         pel_dict_set_str(vm, attrs, name, value);
     } else if (!pel_dict_del_str(vm, attrs, name)) {
@@ -326,6 +330,7 @@ bool pel_generic_setattr(pel_vm *vm, pel_val v, pel_val name, pel_val value) {
         return false;
     }
     if (value) {
+        if (vm->repeating.n && v->attrs) pel_run_loop_writes(vm, v, name);
         pel_dict_set_str(vm, pel_attrs(vm, v), name, value);
         return true;
     }
@@ -375,7 +380,7 @@ static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint3
             return pel_raise(vm, vm->types.TypeError, "issubclass() arg 1 must be a class"), -1;
         }
         if (pel_is_subtype(pel_type_of(vm, v), t)) return 1;
-        if (pel_is_symbol(v)) {
+        if (pel_is_symbol(v) && !pel_is_named(v)) {
             pel_str text = pel_format(vm->ctx, "isinstance(%.*s, %s)", PEL_FMT(((pel_symbol *)v)->text),
                                       pel_string_at(t->name)->text);
             pel_val question = pel_symbol_of(vm, text, ((pel_symbol *)v)->why);

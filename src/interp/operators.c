@@ -391,6 +391,7 @@ pel_val pel_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
         result = native_binary(vm, op, a, b);
         if (result || vm->raised) return result;
     }
+    if (pel_is_str(a) && op == PEL_Mod && pel_is_symbol(b)) return pel_percent(vm, a, b);
     if (pel_is_symbol(a) || pel_is_symbol(b)) return pel_symbol_binary(vm, pel_operator_text(op), a, b);
     return pel_raise(vm, vm->types.TypeError, "unsupported operand type(s) for %s: '%s' and '%s'",
                      op == PEL_Pow ? "** or pow()" : pel_operator_text(op), pel_type_text(vm, a), pel_type_text(vm, b));
@@ -588,6 +589,11 @@ static int native_order(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     return op == PEL_Lt ? order < 0 : op == PEL_LtE ? order <= 0 : op == PEL_Gt ? order > 0 : order >= 0;
 }
 
+/* Two that can be told apart although one is not interpreted. */
+static bool has_name(pel_val a, pel_val b) {
+    return pel_is_named(a) ? !pel_is_symbol(b) || pel_is_named(b) : pel_is_named(b) && !pel_is_symbol(a);
+}
+
 static pel_val rich_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     static const pel_CMPOP mirrored[] = { PEL_Eq, PEL_NotEq, PEL_Gt, PEL_GtE, PEL_Lt, PEL_LtE };
     pel_type *type_a = pel_type_of(vm, a), *type_b = pel_type_of(vm, b);
@@ -613,6 +619,10 @@ static pel_val rich_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
         int truth = pel_truth(vm, result);
         return truth < 0 ? NULL : pel_bool_of(vm, !truth);
     }
+    if (op <= PEL_NotEq && has_name(a, b)) {
+        bool same = pel_is_symbol(a) && pel_is_symbol(b) && pel_str_eq(((pel_symbol *)a)->text, ((pel_symbol *)b)->text);
+        return pel_bool_of(vm, same == (op == PEL_Eq));
+    }
     if (pel_is_symbol(a) || pel_is_symbol(b)) {
         if (a == b && (op == PEL_Eq || op == PEL_LtE || op == PEL_GtE)) return vm->true_;
         if (op <= PEL_NotEq && (a == vm->none || b == vm->none))
@@ -622,6 +632,10 @@ static pel_val rich_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     if (op == PEL_Eq || op == PEL_NotEq) {
         int equal = native_equal(vm, a, b);
         if (equal == -1) return NULL;
+        if (!equal && pel_is_str(a) && pel_is_str(b) && pel_texts_may_be_equal(a, b)) {
+            pel_val text = pel_symbol_of(vm, pel_symbol_arg(vm, a), PEL_STR("a part of the text is not known"));
+            return pel_symbol_binary(vm, pel_cmpop_text(op), text, b);
+        }
         if (equal == -2) equal = a == b;
         return pel_bool_of(vm, op == PEL_Eq ? equal : !equal);
     }
@@ -645,7 +659,7 @@ pel_val pel_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     case PEL_NotIn: {
         if (pel_is_symbol(b) || (pel_is_symbol(a) && !pel_type_of(vm, b)->is_native))
             return pel_symbol_binary(vm, pel_cmpop_text(op), a, b);
-        if (pel_is_symbol(a)) return pel_symbol_binary(vm, pel_cmpop_text(op), a, b);
+        if (pel_is_symbol(a) && !pel_is_named(a)) return pel_symbol_binary(vm, pel_cmpop_text(op), a, b);
         int found = pel_contains(vm, b, a);
         return found < 0 ? NULL : pel_bool_of(vm, op == PEL_In ? found : !found);
     }

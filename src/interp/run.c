@@ -328,7 +328,10 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             PUSH(v);
             break;
         }
-        case PEL_I_STORE_GLOBAL: pel_dict_set_str(vm, f->globals, code->names[insn.b], stack[--sp]); break;
+        case PEL_I_STORE_GLOBAL:
+            if (vm->repeating.n) pel_run_loop_writes(vm, &f->globals->head, code->names[insn.b]);
+            pel_dict_set_str(vm, f->globals, code->names[insn.b], stack[--sp]);
+            break;
         case PEL_I_DELETE_GLOBAL:
             SAVE();
             if (!pel_dict_del_str(vm, f->globals, code->names[insn.b])) {
@@ -601,7 +604,10 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             pel_val v = pel_next_of(vm, TOP());
             steps = vm->steps;
             if (v) {
-                if (vm->repeating.n > outside) pel_run_loop_begins(vm, f, TOP(), outside);
+                if (vm->repeating.n > outside) {
+                    pel_run_loop_begins(vm, f, TOP(), outside);
+                    v = pel_run_loop_index(vm, f, v);
+                }
                 PUSH(v);
             } else if (vm->raised) {
                 FAIL();

@@ -27,6 +27,7 @@ pel_val pel_run_dict_rest(pel_vm *vm, pel_val subject, pel_val keys);
 
 /* run_loop.c: a loop whose count is not known starts (outside: how many were running before), or is left. */
 void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outside);
+pel_val pel_run_loop_index(pel_vm *vm, const pel_frame *f, pel_val index);
 void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter);
 
 #endif

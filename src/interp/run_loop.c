@@ -3,8 +3,6 @@
 #include "interp/ops.h"
 #include "interp/run.h"
 
-#define WHY PEL_STR("changes in a loop whose count is not known")
-
 /* Values that a loop may count with. Objects stay: what they hold is marked where it is made. */
 static bool is_plain(pel_val v, uint32_t depth) {
     if (pel_is_small(v) || pel_is_symbol(v)) return true;
@@ -65,20 +63,132 @@ static void assign(pel_vm *vm, pel_frame *f, const pel_insn *store, pel_val valu
     }
 }
 
+/* An attribute of an object, or an item of a list or dict; NULL if there is none. */
+static pel_val part_of(pel_vm *vm, pel_val owner, pel_val key) {
+    int64_t at;
+    pel_val found = NULL;
+    if (pel_is_list(owner) && owner->type->is_native)
+        return pel_is_int(key) && pel_to_i64(key, &at) && at >= 0 && at < pel_list_at(owner)->n
+                   ? pel_list_at(owner)->at[at]
+                   : NULL;
+    if (pel_is_dict(owner) && owner->type->is_native) {
+        if (!pel_dict_get(vm, pel_dict_at(owner), key, &found)) pel_forget(vm);
+        return found;
+    }
+    return owner->attrs && pel_is_str(key) ? pel_dict_get_str(owner->attrs, key) : NULL;
+}
+
+static void set_part(pel_vm *vm, pel_val owner, pel_val key, pel_val value) {
+    int64_t at;
+    if (pel_is_list(owner) && owner->type->is_native) {
+        if (pel_to_i64(key, &at) && at >= 0 && at < pel_list_at(owner)->n) pel_list_at(owner)->at[at] = value;
+    } else if (pel_is_dict(owner) && owner->type->is_native) {
+        if (!pel_dict_set(vm, pel_dict_at(owner), key, value)) pel_forget(vm);
+    } else {
+        pel_dict_set_str(vm, owner->attrs, key, value);
+        pel_types_changed(vm);
+    }
+}
+
+static pel_val carried_value(pel_vm *vm, const pel_frame *f, const pel_carried *row) {
+    return row->store ? value_of(f, row->store) : part_of(vm, row->owner, row->key);
+}
+
+static void set_carried(pel_vm *vm, pel_frame *f, const pel_carried *row, pel_val value) {
+    if (row->store)
+        assign(vm, f, row->store, value);
+    else
+        set_part(vm, row->owner, row->key, value);
+}
+
 static pel_loop *loop_of(pel_vm *vm, pel_val iter) {
     for (uint32_t i = vm->loops.n; i > 0; i--)
         if (vm->loops.at[i - 1].iter == iter) return &vm->loops.at[i - 1];
     return NULL;
 }
 
-static pel_val symbol_at(pel_vm *vm, pel_val name, pel_str pass) {
-    return pel_symbol_of(vm, pel_format(vm->ctx, "%.*s[%.*s]", PEL_FMT(pel_text_of(name)), PEL_FMT(pass)), WHY);
+static pel_val symbol_at(pel_vm *vm, pel_str name, pel_str pass) {
+    return pel_symbol_of(vm, pel_format(vm->ctx, "%.*s[%.*s]", PEL_FMT(name), PEL_FMT(pass)), PEL_WHY_LOOP);
 }
 
-/* What the body reads first and writes later goes from one pass to the next. f->next is the body's begin. */
+pel_val pel_index_symbol(pel_vm *vm, pel_str name) {
+    return pel_symbol_of(vm, name, PEL_STR("index of a loop whose count is not known"));
+}
+
+/* ---- what is reached from the variables of a frame ---- */
+
+typedef struct reached {
+    pel_val variable, attribute, value;
+    uint32_t at;
+} reached;
+
+static bool next_variable(const pel_frame *f, reached *r) {
+    const pel_codeobj *code = f->code;
+    uint32_t n_cells = code->n_cells + code->n_free;
+    r->value = NULL;
+    while (!r->value && r->at < code->n_locals + n_cells) {
+        uint32_t i = r->at++;
+        if (!f->slots[i]) continue;
+        r->variable = i < code->n_locals ? code->locals[i] : code->cells[i - code->n_locals];
+        r->value = i < code->n_locals ? f->slots[i] : ((pel_cell *)f->slots[i])->value;
+    }
+    return r->value != NULL;
+}
+
+static bool is_object(pel_val v) { return !pel_is_small(v) && v->attrs != NULL; }
+
+/* variable or variable.attribute that is the owner. */
+static bool find_owner(const pel_frame *f, pel_val owner, reached *r) {
+    *r = (reached){ 0 };
+    while (next_variable(f, r))
+        if (r->value == owner) return true;
+    *r = (reached){ 0 };
+    while (next_variable(f, r)) {
+        if (!is_object(r->value)) continue;
+        uint32_t at = 0;
+        for (pel_entry *entry; (entry = pel_dict_next(r->value->attrs, &at));)
+            if (entry->value == owner && pel_is_str(entry->key)) {
+                r->attribute = entry->key;
+                return true;
+            }
+    }
+    return false;
+}
+
+static pel_val owner_of(pel_vm *vm, const pel_frame *f, const pel_changing *row) {
+    reached r = { 0 };
+    while (next_variable(f, &r)) {
+        if (!pel_str_eq(pel_text_of(r.variable), pel_text_of(row->variable))) continue;
+        return row->attribute && is_object(r.value) ? part_of(vm, r.value, row->attribute) : r.value;
+    }
+    return NULL;
+}
+
+static pel_str part_name(pel_vm *vm, pel_val owner, pel_val variable, pel_val attribute, pel_val key) {
+    pel_str of = variable ? pel_text_of(variable) : pel_str_of(pel_type_text(vm, owner));
+    if (attribute) of = pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(pel_text_of(attribute)));
+    bool is_item = (pel_is_list(owner) || pel_is_dict(owner)) && owner->type->is_native;
+    pel_str text = is_item ? pel_symbol_arg(vm, key) : pel_text_of(key);
+    return pel_format(vm->ctx, is_item ? "%.*s[%.*s]" : "%.*s.%.*s", PEL_FMT(of), PEL_FMT(text));
+}
+
+/* ---- the loop begins ---- */
+
+static void carry(pel_vm *vm, pel_frame *f, pel_loop *loop, pel_carried row) {
+    row.before = carried_value(vm, f, &row);
+    if (!row.before || !is_plain(row.before, 0)) return;
+    row.inside = symbol_at(vm, row.name, PEL_STR("i"));
+    set_carried(vm, f, &row, row.inside);
+    pel_push(vm->ctx, &loop->carried, row);
+}
+
+/* What the body reads first and writes later goes from one pass to the next; so does what an earlier run has found to
+ * change. f->next is the body's begin. */
 void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outside) {
     if (loop_of(vm, iter)) return;
-    pel_loop loop = { .iter = iter, .outside = outside, .count = vm->repeating.at[outside] };
+    pel_loop loop = { .iter = iter, .outside = outside };
+    loop.count = vm->repeating.at[outside].count;
+    loop.serial = vm->repeating.at[outside].serial;
     pel_map seen = { 0 }; /* variable -> 1: read; 2: written, or read and dealt with */
     const pel_insn *end = f->code->insns + f->next[-1].b;
     for (const pel_insn *insn = f->next; insn < end; insn++) {
@@ -87,14 +197,68 @@ void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outsid
         uint64_t key = ((uint64_t)(read ? read : written) << 32) | insn->b;
         uint64_t before = pel_map_find(&seen, key, 0);
         if (!before || written) pel_map_set(vm->ctx, &seen, key, read ? 1 : 2);
-        pel_val value = written && before == 1 ? value_of(f, insn) : NULL;
-        if (!value || !is_plain(value, 0)) continue;
-        pel_carried row = { insn, value, symbol_at(vm, name_of(f, insn), PEL_STR("i")) };
-        assign(vm, f, insn, row.inside);
-        pel_push(vm->ctx, &loop.carried, row);
+        if (written && before == 1)
+            carry(vm, f, &loop, (pel_carried){ .store = insn, .name = pel_text_of(name_of(f, insn)) });
+    }
+    uint32_t line = pel_frame_line(f);
+    for (uint32_t i = 0; i < vm->changing.n; i++) {
+        const pel_changing *row = &vm->changing.at[i];
+        pel_val owner = row->line == line && pel_str_eq(row->file, f->code->file) ? owner_of(vm, f, row) : NULL;
+        if (!owner || pel_is_small(owner)) continue;
+        carry(vm, f, &loop,
+              (pel_carried){ .owner = owner,
+                             .key = row->key,
+                             .name = part_name(vm, owner, row->variable, row->attribute, row->key) });
     }
     pel_push(vm->ctx, &vm->loops, loop);
 }
+
+/* The index of a loop is called as the variable that takes it. */
+pel_val pel_run_loop_index(pel_vm *vm, const pel_frame *f, pel_val index) {
+    if (!pel_is_symbol(index) || !pel_str_is(((pel_symbol *)index)->text, "i") || !written_by(f->next->op))
+        return index;
+    pel_str name = pel_text_of(name_of(f, f->next));
+    return pel_str_is(name, "_") ? index : pel_index_symbol(vm, name);
+}
+
+/* ---- inside ---- */
+
+/* Module.__setattr__ and its like write for the line that assigns; what our own models of libraries keep is theirs. */
+static bool is_of_program(const pel_vm *vm) {
+    const pel_frame *f = vm->frame;
+    while (f && f->code->is_stub && pel_text_is(f->code->name, "__setattr__")) f = f->back;
+    return f && !f->code->is_stub;
+}
+
+void pel_run_loop_writes(pel_vm *vm, pel_val owner, pel_val key) {
+    if (!is_of_program(vm)) return;
+    pel_val before = part_of(vm, owner, key);
+    if (!before) {
+        bool is_new_in_each = pel_is_symbol(key) || (pel_is_str(key) && pel_text_has_symbol(key));
+        if (is_new_in_each && pel_is_dict(owner)) pel_resized(vm, owner);
+        return;
+    }
+    if (!is_plain(before, 0)) return;
+    uint32_t born = pel_born(vm, owner);
+    for (uint32_t i = 0; i < vm->loops.n; i++) {
+        pel_loop *loop = &vm->loops.at[i];
+        bool is_known = born >= loop->serial;
+        for (uint32_t k = 0; k < loop->carried.n && !is_known; k++)
+            is_known = loop->carried.at[k].owner == owner && pel_equal(vm, loop->carried.at[k].key, key) == 1;
+        for (uint32_t k = 0; k < loop->written.n && !is_known; k++)
+            is_known = loop->written.at[k].owner == owner && pel_equal(vm, loop->written.at[k].key, key) == 1;
+        if (!is_known) pel_push(vm->ctx, &loop->written, (pel_carried){ .owner = owner, .key = key, .before = before });
+    }
+}
+
+pel_val pel_run_loop_takes(pel_vm *vm, pel_val from, pel_val item) {
+    if (!is_plain(item, 0) || pel_born(vm, from) >= vm->repeating.at[vm->repeating.n - 1].serial) return item;
+    pel_str name = pel_is_list(from) ? PEL_STR("pop()") : PEL_STR("next()");
+    pel_note_unknown(vm, name, PEL_STR("gives something else in each pass of a loop whose count is not known"));
+    return symbol_at(vm, name, PEL_STR("i"));
+}
+
+/* ---- the loop ends ---- */
 
 /* Does the value of a symbol depend on the pass? */
 static bool depends(const pel_loop *loop, pel_val v) {
@@ -108,22 +272,40 @@ static bool depends(const pel_loop *loop, pel_val v) {
     return false;
 }
 
+static void end_carried(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pel_carried *row) {
+    pel_val now = carried_value(vm, f, row);
+    if (now == row->inside) { /* this run did not write it */
+        set_carried(vm, f, row, row->before);
+        return;
+    }
+    if (pel_is_symbol(row->inside)) pel_note_unknown(vm, ((pel_symbol *)row->inside)->text, PEL_WHY_LOOP);
+    /* a value that does not depend on the pass is the same after each */
+    if (now && pel_is_symbol(now) && depends(loop, now))
+        set_carried(vm, f, row, symbol_at(vm, row->name, pel_symbol_arg(vm, loop->count)));
+}
+
+/* The next run will know that it changes; in this one it is unknown from here on. */
+static void end_written(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pel_carried *row) {
+    pel_val now = part_of(vm, row->owner, row->key);
+    if (!now || now == row->before || (is_plain(now, 0) && pel_equal(vm, now, row->before) == 1)) return;
+    reached r;
+    pel_changing found = { .file = f->code->file, .line = pel_frame_line(f), .key = row->key };
+    if (find_owner(f, row->owner, &r)) {
+        found.variable = r.variable;
+        found.attribute = r.attribute;
+        pel_push(vm->ctx, &vm->changing, found);
+    }
+    pel_str name = part_name(vm, row->owner, found.variable, found.attribute, row->key);
+    pel_note_unknown(vm, name, PEL_WHY_LOOP);
+    set_part(vm, row->owner, row->key, symbol_at(vm, name, pel_symbol_arg(vm, loop->count)));
+}
+
 void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter) {
     pel_loop *found = loop_of(vm, iter);
     if (!found) return;
     pel_loop loop = *found;
     *found = vm->loops.at[--vm->loops.n];
     if (vm->repeating.n > loop.outside) vm->repeating.n = loop.outside;
-    for (uint32_t i = 0; i < loop.carried.n; i++) {
-        const pel_carried *row = &loop.carried.at[i];
-        pel_val now = value_of(f, row->store);
-        if (now == row->inside) { /* this run did not write it */
-            assign(vm, f, row->store, row->before);
-            continue;
-        }
-        if (pel_is_symbol(row->inside)) pel_note_unknown(vm, ((pel_symbol *)row->inside)->text, WHY);
-        /* a value that does not depend on the pass is the same after each */
-        if (now && pel_is_symbol(now) && depends(&loop, now))
-            assign(vm, f, row->store, symbol_at(vm, name_of(f, row->store), pel_symbol_arg(vm, loop.count)));
-    }
+    for (uint32_t i = 0; i < loop.carried.n; i++) end_carried(vm, f, &loop, &loop.carried.at[i]);
+    for (uint32_t i = 0; i < loop.written.n; i++) end_written(vm, f, &loop, &loop.written.at[i]);
 }

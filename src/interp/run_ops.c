@@ -45,7 +45,7 @@ static void unpack_symbol(pel_vm *vm, pel_val from, uint32_t n, pel_val *out) {
     for (uint32_t i = 0; i < n; i++) {
         pel_symbol *symbol = (pel_symbol *)from;
         pel_str text = pel_format(vm->ctx, symbol->level ? "(%.*s)[%u]" : "%.*s[%u]", PEL_FMT(symbol->text), i);
-        out[n - 1 - i] = pel_symbol_of(vm, text, symbol->why);
+        out[n - 1 - i] = pel_symbol_from(vm, text, from);
     }
 }
 

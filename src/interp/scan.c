@@ -5,6 +5,7 @@
 #include "python/parse.h"
 
 #define MAX_RUNS 16
+#define MAX_AGAIN 5
 #define DEFAULT_STEPS 200000000u /* a second or two; a language model of 32 layers takes 3 million */
 #define MAX_BYTES ((size_t)1 << 30)
 
@@ -43,6 +44,8 @@ static void start_over(pel_scanner *scanner) {
     vm->depth = vm->c_depth = 0;
     vm->steps = 0;
     vm->asked.n = vm->decided.n = vm->repeating.n = vm->loops.n = 0;
+    vm->loop_serial = 0;
+    vm->born = vm->times = (pel_map){ 0 };
     vm->on_call = NULL;
     scanner->births = (pel_map){ 0 };
     scanner->order.n = 0;
@@ -184,13 +187,6 @@ static void put_notes(pel_scanner *scanner, pel_network *network) {
         pel_push(vm->ctx, &network->unknown,
                  (pel_unknown){ note->what, note->why, { .file = note->file, .line = note->line } });
     }
-    for (uint32_t i = 0; i < vm->asked.n; i++) {
-        const pel_note *note = &vm->asked.at[i];
-        pel_push(vm->ctx, &network->unknown,
-                 (pel_unknown){ note->what,
-                                note->why.len ? note->why : PEL_STR("a condition that is not known"),
-                                { .file = note->file, .line = note->line } });
-    }
     for (uint32_t i = 0; i < vm->errors.n; i++) {
         const pel_note *note = &vm->errors.at[i];
         pel_push(vm->ctx, &network->errors,
@@ -203,12 +199,16 @@ static void put_notes(pel_scanner *scanner, pel_network *network) {
 typedef struct plans {
     PEL_VEC(bool *) at;
     PEL_VEC(uint32_t) lengths;
-    uint32_t next;
+    bool is_cut; /* there were more than are tried */
 } plans;
 
 /* For every question that this run answered on its own: another run with the other answer. */
 static void plan_others(pel_vm *vm, plans *p, uint32_t given) {
-    for (uint32_t i = given; i < vm->decided.n && p->at.n < MAX_RUNS; i++) {
+    for (uint32_t i = given; i < vm->decided.n; i++) {
+        if (p->at.n == MAX_RUNS) {
+            p->is_cut = true;
+            return;
+        }
         bool *plan = pel_new_array(vm->ctx, i + 1, bool);
         memcpy(plan, vm->decided.at, i * sizeof *plan);
         plan[i] = !vm->decided.at[i];
@@ -222,8 +222,8 @@ static void follow(pel_vm *vm, const plans *p, uint32_t which) {
     for (uint32_t i = 0; i < p->lengths.at[which]; i++) pel_push(vm->ctx, &vm->planned, p->at.at[which][i]);
 }
 
-static pel_scan_run record(pel_vm *vm, pel_module *root) {
-    pel_scan_run run = { .root = root, .n = vm->asked.n };
+static pel_scan_run record(pel_vm *vm, pel_module *root, bool failed) {
+    pel_scan_run run = { .root = root, .failed = failed, .n = vm->asked.n };
     pel_note *asked = pel_new_array(vm->ctx, run.n ? run.n : 1, pel_note);
     bool *decided = pel_new_array(vm->ctx, run.n ? run.n : 1, bool);
     if (run.n) {
@@ -282,11 +282,22 @@ static bool within_memory(pel_vm *vm, void (*body)(pel_ctx *, void *), void *job
     return done;
 }
 
+/* A run that finds out that the passes of a loop change something is made again, knowing it from the start. */
 static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_job *job, pel_err *err) {
-    start_over(scanner);
-    bool done = within_memory(scanner->vm, body, job, err);
-    scanner->vm->frame = NULL;
-    scanner->vm->depth = scanner->vm->c_depth = 0;
+    pel_vm *vm = scanner->vm;
+    uint32_t unknown = vm->unknown.n, errors = vm->errors.n, known;
+    bool done;
+    for (int again = 0; again < MAX_AGAIN; again++) {
+        known = vm->changing.n;
+        vm->unknown.n = unknown;
+        vm->errors.n = errors;
+        pel_forget(vm);
+        start_over(scanner);
+        done = within_memory(vm, body, job, err);
+        vm->frame = NULL;
+        vm->depth = vm->c_depth = 0;
+        if (!done || vm->changing.n == known) break;
+    }
     return done;
 }
 
@@ -337,41 +348,80 @@ static void list_symbols(pel_ctx *ctx, pel_network *network, const pel_module *m
     for (uint32_t i = 0; i < module->children.n; i++) list_symbols(ctx, network, module->children.at[i]);
 }
 
-/* The file run again with other answers: trees of the network of that name are joined. */
-static void explore_file(pel_scanner *scanner, run_job *job, pel_networks *networks, uint32_t first) {
+/* ---- a file, with all answers ---- */
+
+typedef struct variant { /* a network by its name and what its constructor was given: runs may differ in that */
+    pel_network *network;
+    pel_module *roots[MAX_RUNS + 1];
+} variant;
+
+typedef struct file_runs {
+    PEL_VEC(variant) variants;
+    pel_scan_run runs[MAX_RUNS + 1];
+    uint32_t n;
+    pel_map made; /* classes that have instances */
+} file_runs;
+
+static void add_variant(pel_vm *vm, file_runs *all, pel_network *network) {
+    for (uint32_t i = 0; i < all->variants.n; i++) {
+        variant *v = &all->variants.at[i];
+        if (v->roots[all->n] || !pel_str_eq(v->network->name, network->name)) continue;
+        if (!network->root || !v->network->root) continue;
+        if (!pel_same_but_children(v->network->root, network->root)) continue;
+        v->roots[all->n] = network->root;
+        return;
+    }
+    variant v = { .network = network };
+    v.roots[all->n] = network->root;
+    pel_push(vm->ctx, &all->variants, v);
+}
+
+static void read_networks(pel_scanner *scanner, run_job *job, file_runs *all, bool failed) {
+    pel_vm *vm = scanner->vm;
+    findings now;
+    memset(&now, 0, sizeof now);
+    find_networks(scanner, job->module, &now);
+    for (uint32_t i = 0; i < scanner->order.n; i++)
+        pel_map_set(vm->ctx, &all->made, PEL_KEY(scanner->order.at[i]->self->type), 1);
+    for (uint32_t i = 0; i < now.at.n; i++) {
+        pel_network *network =
+            read_network(scanner, now.at.at[i].name, now.at.at[i].self, job->request->forward, job->request->path);
+        put_notes(scanner, network);
+        if (network->root) list_symbols(vm->ctx, network, network->root);
+        add_variant(vm, all, network);
+    }
+    all->runs[all->n++] = record(vm, NULL, failed);
+}
+
+/* The file is run again for the other answers to its questions; what the runs made is joined. */
+static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks, pel_network *problems,
+                      file_runs *all) {
     pel_vm *vm = scanner->vm;
     plans p = { 0 };
-    uint32_t n = networks->n - first, n_runs = 1;
-    pel_scan_run(*runs)[MAX_RUNS + 1] = pel_alloc(vm->ctx, (n ? n : 1) * sizeof *runs);
-    for (uint32_t i = 0; i < n; i++) runs[i][0] = record(vm, networks->at[first + i]->root);
-    plan_others(vm, &p, 0);
-    for (uint32_t k = 0; k < p.at.n && k < MAX_RUNS; k++) {
+    for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
         pel_err err;
-        follow(vm, &p, k);
+        if (k) follow(vm, &p, k - 1);
+        vm->unknown.n = vm->errors.n = 0;
         job->module = NULL;
-        attempt(scanner, run_body, job, &err);
+        bool done = attempt(scanner, run_body, job, &err), failed = !done || vm->raised;
+        if (failed && !k) put_problem(scanner, problems, done ? NULL : &err, job->request->path);
         pel_forget(vm);
-        findings now;
-        memset(&now, 0, sizeof now);
-        find_networks(scanner, job->module, &now);
-        for (uint32_t i = 0; i < n; i++) {
-            pel_module *root = NULL;
-            for (uint32_t m = 0; m < now.at.n; m++)
-                if (pel_str_eq(now.at.at[m].name, networks->at[first + i]->name))
-                    root = read_network(scanner, now.at.at[m].name, now.at.at[m].self, (pel_str){ "", 0 },
-                                        job->request->path)
-                               ->root;
-            runs[i][n_runs] = record(vm, root);
-        }
-        n_runs++;
-        plan_others(vm, &p, p.lengths.at[k]);
+        read_networks(scanner, job, all, failed);
+        if (!k && !all->variants.n) put_notes(scanner, problems);
+        if (!k && !all->variants.n) break; /* nothing to join */
+        plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
     }
     vm->planned.n = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        pel_module *joined = pel_join_runs(vm->ctx, runs[i], n_runs);
-        if (joined) networks->at[first + i]->root = joined;
-        pel_drop_conditional_source(vm->ctx, networks->at[first + i]);
+    for (uint32_t i = 0; i < all->variants.n; i++) {
+        variant *v = &all->variants.at[i];
+        for (uint32_t r = 0; r < all->n; r++) all->runs[r].root = v->roots[r];
+        pel_module *joined = pel_join_runs(vm->ctx, all->runs, all->n);
+        if (joined) v->network->root = joined;
+        pel_drop_conditional_source(vm->ctx, v->network);
+        pel_put_questions(vm->ctx, v->network, all->runs, all->n, !p.is_cut);
+        pel_push(vm->ctx, networks, v->network);
     }
+    if (!all->variants.n) pel_put_questions(vm->ctx, problems, all->runs, all->n, false);
 }
 
 static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_networks *networks) {
@@ -397,7 +447,7 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
             pel_forget(vm);
         }
         put_notes(scanner, now);
-        runs[n_runs++] = record(vm, now->root);
+        runs[n_runs++] = record(vm, now->root, !now->root);
         if (!network || (!network->root && now->root)) network = now;
         plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
     }
@@ -406,12 +456,8 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
     pel_module *joined = pel_join_runs(vm->ctx, runs, n_runs);
     if (joined) network->root = joined;
     pel_drop_conditional_source(vm->ctx, network);
+    pel_put_questions(vm->ctx, network, runs, n_runs, !p.is_cut);
     pel_push(vm->ctx, networks, network);
-}
-
-static bool was_made(pel_scanner *scanner, const pel_type *type, const pel_map *made) {
-    (void)scanner;
-    return pel_map_has(made, PEL_KEY(type));
 }
 
 static void scan_classes(pel_scanner *scanner, run_job *job, const pel_map *made, pel_networks *networks) {
@@ -425,7 +471,7 @@ static void scan_classes(pel_scanner *scanner, run_job *job, const pel_map *made
         pel_val of = type->head.attrs ? pel_dict_get_str(type->head.attrs, vm->names.s_module) : NULL;
         if (!of || !pel_is_str(of) || !pel_str_eq(pel_text_of(of), job->name)) continue;
         if (!pel_text_is(entry->key, pel_string_at(type->name)->text)) continue;
-        if (pel_module_kind_of(scanner, type) && !was_made(scanner, type, made)) pel_push(vm->ctx, &types, type);
+        if (pel_module_kind_of(scanner, type) && !pel_map_has(made, PEL_KEY(type))) pel_push(vm->ctx, &types, type);
     }
     for (uint32_t i = 0; i < types.n; i++) scan_class(scanner, job, types.at[i], networks);
 }
@@ -433,33 +479,14 @@ static void scan_classes(pel_scanner *scanner, run_job *job, const pel_map *made
 void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks, pel_network **problems) {
     pel_vm *vm = scanner->vm;
     run_job job = { .scanner = scanner, .request = request };
-    pel_err err;
     job.name = request->is_snippet ? pel_format(vm->ctx, "snippet%u", ++scanner->n_requests)
                                    : module_name(scanner, request->path, &job.is_inside_package);
-    vm->unknown.n = vm->errors.n = 0;
     vm->planned.n = 0;
     *problems = pel_network_new(vm->ctx, request->path);
-    bool done = attempt(scanner, run_body, &job, &err);
-    if (!done || vm->raised) put_problem(scanner, *problems, done ? NULL : &err, request->path);
-    pel_forget(vm);
-    findings now;
-    memset(&now, 0, sizeof now);
-    find_networks(scanner, job.module, &now);
-    uint32_t first = networks->n;
-    pel_map made = { 0 };
-    for (uint32_t i = 0; i < scanner->order.n; i++)
-        pel_map_set(vm->ctx, &made, PEL_KEY(scanner->order.at[i]->self->type), 1);
-    for (uint32_t i = 0; i < now.at.n; i++) {
-        pel_network *network =
-            read_network(scanner, now.at.at[i].name, now.at.at[i].self, request->forward, request->path);
-        put_notes(scanner, network);
-        if (network->root) list_symbols(vm->ctx, network, network->root);
-        pel_push(vm->ctx, networks, network);
-    }
-    if (!now.at.n) put_notes(scanner, *problems);
-    if (vm->asked.n && now.at.n) explore_file(scanner, &job, networks, first);
-    bool want_classes = request->classes && (!scanner->wants_source || !now.at.n);
-    if (want_classes) scan_classes(scanner, &job, &made, networks);
+    file_runs *all = pel_new(vm->ctx, file_runs);
+    scan_file(scanner, &job, networks, *problems, all);
+    bool want_classes = request->classes && (!scanner->wants_source || !all->variants.n);
+    if (want_classes) scan_classes(scanner, &job, &all->made, networks);
 }
 
 /* ---- imports ahead ---- */

@@ -69,13 +69,18 @@ pel_shape pel_shape_of_val(pel_scanner *scanner, pel_val tensor);
 /* ---- scan_join.c: runs with different decisions -> one tree ---- */
 
 typedef struct pel_scan_run {
-    pel_module *root; /* NULL: that run failed */
+    pel_module *root; /* NULL: that run did not make it */
+    bool failed;      /* it stopped before it could */
     const pel_note *asked;
     const bool *decided;
     uint32_t n;
 } pel_scan_run;
 /* The first run's tree, with what other runs have and don't have marked by conditions. */
 pel_module *pel_join_runs(pel_ctx *ctx, const pel_scan_run *runs, uint32_t n);
+/* Same class, arguments and tensors: two roots that are not are two networks. */
+bool pel_same_but_children(const pel_module *a, const pel_module *b);
+/* Lists the questions of the runs that the joined tree depends on; all of them if some answers were not tried. */
+void pel_put_questions(pel_ctx *ctx, pel_network *network, const pel_scan_run *runs, uint32_t n, bool is_complete);
 
 /* ---- scan_source.c ---- */
 /* A program that builds the network, into network->source; what can't be carried is listed as unknown. */

@@ -22,7 +22,7 @@ static pel_str condition_of(joiner *j, uint64_t in) {
             pel_str what = j->runs[r].asked[i].what;
             bool when_true = true, when_false = true;
             for (uint32_t k = 0; k < j->n; k++) {
-                if (!j->runs[k].root) continue;
+                if (j->runs[k].failed) continue;
                 bool there = in >> k & 1;
                 int decided = decision(&j->runs[k], what);
                 when_true &= there == (decided == 1);
@@ -45,14 +45,6 @@ static pel_str condition_of(joiner *j, uint64_t in) {
     return (pel_str){ "", 0 };
 }
 
-static pel_module *child_like(const pel_module *parent, const pel_module *wanted) {
-    for (uint32_t i = 0; i < parent->children.n; i++)
-        if (pel_str_eq(parent->children.at[i]->name, wanted->name) &&
-            pel_str_eq(parent->children.at[i]->class, wanted->class))
-            return parent->children.at[i];
-    return NULL;
-}
-
 static bool same_shapes(const pel_module *a, const pel_module *b) {
     if (a->tensors.n != b->tensors.n) return false;
     for (uint32_t i = 0; i < a->tensors.n; i++) {
@@ -62,6 +54,46 @@ static bool same_shapes(const pel_module *a, const pel_module *b) {
             if (x->dims[k].size != y->dims[k].size || !pel_str_eq(x->dims[k].symbol, y->dims[k].symbol)) return false;
     }
     return true;
+}
+
+/* "<Linear>", or a list of such: a module that is an argument. It is a child too, and told apart there. */
+static bool is_object(const pel_node *value) {
+    if (value->kind == PEL_Name) return pel_name_str(value->Name.id).ptr[0] == '<';
+    const pel_nodes *items = value->kind == PEL_List    ? &value->List.elts
+                             : value->kind == PEL_Tuple ? &value->Tuple.elts
+                                                        : NULL;
+    for (uint32_t i = 0; items && i < items->n; i++)
+        if (!is_object(items->at[i])) return false;
+    return items && items->n;
+}
+
+static uint32_t count_plain(const pel_module *module) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < module->args.n; i++) n += !is_object(module->args.at[i].value);
+    return n;
+}
+
+static bool same_args(const pel_module *a, const pel_module *b) {
+    if (count_plain(a) != count_plain(b)) return false;
+    for (uint32_t i = 0, k = 0; i < a->args.n; i++) {
+        if (is_object(a->args.at[i].value)) continue;
+        while (is_object(b->args.at[k].value)) k++;
+        const pel_model_argument *x = &a->args.at[i], *y = &b->args.at[k++];
+        if (!pel_str_eq(x->name, y->name) || !pel_same(x->value, y->value)) return false;
+    }
+    return true;
+}
+
+bool pel_same_but_children(const pel_module *a, const pel_module *b) {
+    return pel_str_eq(a->class, b->class) && same_shapes(a, b) && same_args(a, b);
+}
+
+static pel_module *child_like(const pel_module *parent, const pel_module *wanted) {
+    for (uint32_t i = 0; i < parent->children.n; i++)
+        if (pel_str_eq(parent->children.at[i]->name, wanted->name) &&
+            pel_same_but_children(parent->children.at[i], wanted))
+            return parent->children.at[i];
+    return NULL;
 }
 
 /* nodes[r]: the module in run r, or NULL. The first that is there becomes the result. */
@@ -81,15 +113,10 @@ static pel_module *join(joiner *j, pel_module **nodes, uint64_t parents, uint32_
         for (uint32_t c = 0; nodes[r] && c < nodes[r]->children.n; c++) {
             pel_module *child = nodes[r]->children.at[c];
             bool done = false;
-            for (uint32_t before = 0; before < r && !done; before++) {
-                pel_module *twin = nodes[before] ? child_like(nodes[before], child) : NULL;
-                done = twin && same_shapes(twin, child);
-            }
+            for (uint32_t before = 0; before < r && !done; before++)
+                done = nodes[before] && child_like(nodes[before], child);
             if (done) continue;
-            for (uint32_t k = 0; k < j->n; k++) {
-                row[k] = k < r || !nodes[k] ? NULL : child_like(nodes[k], child);
-                if (row[k] && !same_shapes(row[k], child)) row[k] = NULL;
-            }
+            for (uint32_t k = 0; k < j->n; k++) row[k] = k < r || !nodes[k] ? NULL : child_like(nodes[k], child);
             pel_push(j->ctx, &children, join(j, row, in, depth + 1));
         }
     }
@@ -101,11 +128,41 @@ static pel_module *join(joiner *j, pel_module **nodes, uint64_t parents, uint32_
 pel_module *pel_join_runs(pel_ctx *ctx, const pel_scan_run *runs, uint32_t n) {
     joiner j = { ctx, runs, n };
     pel_module **roots = pel_new_array(ctx, n, pel_module *);
-    uint64_t all = 0;
+    uint64_t all = 0, in = 0;
     for (uint32_t r = 0; r < n; r++) {
         roots[r] = runs[r].root;
-        if (roots[r]) all |= (uint64_t)1 << r;
+        if (roots[r]) in |= (uint64_t)1 << r;
+        if (!runs[r].failed) all |= (uint64_t)1 << r;
     }
-    if (!all) return NULL;
+    if (!in) return NULL;
     return n == 1 ? roots[0] : join(&j, roots, all, 0);
+}
+
+/* ---- which questions matter ---- */
+
+static bool mentions(pel_str text, pel_str part) {
+    for (size_t at = 0; part.len && at + part.len <= text.len; at++)
+        if (memcmp(text.ptr + at, part.ptr, part.len) == 0) return true;
+    return false;
+}
+
+static bool depends_on(const pel_module *module, pel_str what) {
+    if (mentions(module->condition, what)) return true;
+    for (uint32_t i = 0; i < module->children.n; i++)
+        if (depends_on(module->children.at[i], what)) return true;
+    return false;
+}
+
+void pel_put_questions(pel_ctx *ctx, pel_network *network, const pel_scan_run *runs, uint32_t n, bool is_complete) {
+    for (uint32_t r = 0; r < n; r++)
+        for (uint32_t i = 0; i < runs[r].n; i++) {
+            const pel_note *note = &runs[r].asked[i];
+            bool matters = !is_complete || runs[r].failed || (network->root && depends_on(network->root, note->what));
+            for (uint32_t k = 0; k < network->unknown.n && matters; k++)
+                matters = !pel_str_eq(network->unknown.at[k].what, note->what);
+            pel_str why = note->why.len ? note->why : PEL_STR("a condition that is not known");
+            if (matters && network->unknown.n < 1000)
+                pel_push(ctx, &network->unknown,
+                         (pel_unknown){ note->what, why, { .file = note->file, .line = note->line } });
+        }
 }

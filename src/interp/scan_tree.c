@@ -90,7 +90,7 @@ static void on_construct(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, co
     birth->args = pel_tuple_of(vm, args, n);
     birth->kw_names = pel_tuple_of(vm, kw ? kw->names : NULL, kw ? kw->n : 0);
     birth->kw_values = pel_tuple_of(vm, kw ? kw->values : NULL, kw ? kw->n : 0);
-    birth->repeating = pel_tuple_of(vm, vm->repeating.at, vm->repeating.n);
+    birth->repeating = pel_repeating_counts(vm);
     birth->flops = -1;
     pel_here(vm, true, &birth->file, &birth->line);
     add_birth(scanner, birth);
@@ -104,7 +104,7 @@ static void on_copy(pel_vm *vm, pel_val from, pel_val made, pel_val root) {
     if (!is_module(scanner, from) || !is_module(scanner, made) || pel_birth_of(scanner, made)) return;
     const pel_birth *original = pel_birth_of(scanner, from), *outermost = pel_birth_of(scanner, root);
     pel_birth *birth = pel_new(vm->ctx, pel_birth);
-    pel_val loops = pel_list_of(vm, vm->repeating.at, vm->repeating.n);
+    pel_val now = pel_repeating_counts(vm), loops = pel_list_of(vm, pel_tuple_at(now)->at, pel_tuple_at(now)->n);
     if (original) {
         *birth = *original;
         const pel_tuple *counts = pel_tuple_at(original->repeating);
@@ -121,11 +121,23 @@ static void on_copy(pel_vm *vm, pel_val from, pel_val made, pel_val root) {
     add_birth(scanner, birth);
 }
 
+/* A module that was made in loops which have ended stands for all that they made. */
+static pel_val on_count(pel_vm *vm, pel_val member) {
+    const pel_birth *birth = pel_is_small(member) ? NULL : pel_birth_of(vm->scan, member);
+    if (!birth) return NULL;
+    const pel_tuple *counts = pel_tuple_at(birth->repeating);
+    pel_val times = NULL;
+    for (uint32_t i = vm->repeating.n; i < counts->n; i++)
+        times = times ? pel_symbol_binary(vm, "*", times, counts->at[i]) : counts->at[i];
+    return times;
+}
+
 void pel_watch_births(pel_scanner *scanner) {
     scanner->vm->scan = scanner;
     scanner->vm->on_construct = on_construct;
     scanner->vm->on_copy = on_copy;
     scanner->vm->on_bind = on_bind;
+    scanner->vm->on_count = on_count;
 }
 
 /* ---- arguments ---- */
@@ -168,7 +180,7 @@ static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
         if (is_native) return pel_make_constant(ctx, pel_const_float(ctx, ((pel_float *)v)->value));
         break;
     case PEL_L_STR:
-        if (is_native) return pel_make_constant(ctx, pel_const_str(ctx, pel_text_of(v)));
+        if (is_native) return pel_make_constant(ctx, pel_const_str(ctx, pel_readable(vm, pel_text_of(v))));
         break;
     case PEL_L_TUPLE:
     case PEL_L_LIST: {
@@ -268,6 +280,7 @@ static void add_tensor(reader *r, pel_module *module, pel_str path, pel_str name
                        pel_tensor_role role) {
     pel_vm *vm = r->scanner->vm;
     if (tensor == vm->none) return;
+    name = pel_readable(vm, name);
     pel_model_tensor row = { .name = name, .role = role };
     row.shape = pel_shape_of_val(r->scanner, tensor);
     pel_val dtype = own(vm, tensor, "_dtype");
@@ -291,11 +304,29 @@ static void add_tensor(reader *r, pel_module *module, pel_str path, pel_str name
 static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str path, uint32_t parent_loops,
                                uint32_t depth);
 
+/* One attribute holds one module, however often a loop wrote it; what is numbered, or named by the pass, is many. */
+static bool is_numbered(pel_str name) {
+    bool digits = name.len > 0;
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] == '{') return true;
+        digits &= name.ptr[i] >= '0' && name.ptr[i] <= '9';
+    }
+    return digits;
+}
+
 static void add_child(reader *r, pel_module *module, pel_str path, pel_str name, pel_val child, uint32_t loops,
                       uint32_t depth) {
     if (child == r->scanner->vm->none) return;
     pel_module *made = read_module(r, child, name, join(r->scanner->vm->ctx, path, name), loops, depth + 1);
+    if (pel_module_kind_of(r->scanner, pel_type_of(r->scanner->vm, child)) == PEL_TORCH_MODULE && !is_numbered(name))
+        made->repeat = (pel_dim){ 1, { "", 0 } };
     if (made) pel_push(r->scanner->vm->ctx, &module->children, made);
+}
+
+/* A module that is numbered by the index of a loop is called by its position. */
+static pel_str key_text(pel_vm *vm, pel_val key, uint32_t position) {
+    pel_str text = pel_is_str(key) ? pel_readable(vm, pel_text_of(key)) : (pel_str){ "", 0 };
+    return text.len && text.ptr[0] != '{' ? text : pel_format(vm->ctx, "%u", position);
 }
 
 static void read_torch(reader *r, pel_module *module, pel_val self, pel_str path, uint32_t loops, uint32_t depth) {
@@ -320,7 +351,7 @@ static void read_torch(reader *r, pel_module *module, pel_val self, pel_str path
     at = 0;
     if (modules && pel_is_dict(modules))
         for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(modules), &at));)
-            if (pel_is_str(entry->key)) add_child(r, module, path, pel_text_of(entry->key), entry->value, loops, depth);
+            add_child(r, module, path, key_text(vm, entry->key, module->children.n), entry->value, loops, depth);
 }
 
 static void read_keras(reader *r, pel_module *module, pel_val self, pel_str path, uint32_t loops, uint32_t depth) {

@@ -18,6 +18,66 @@ pel_val pel_symbol_of(pel_vm *vm, pel_str text, pel_str why) {
     return &symbol->head;
 }
 
+pel_val pel_symbol_from(pel_vm *vm, pel_str text, pel_val parent) {
+    pel_val made = pel_symbol_of(vm, text, ((pel_symbol *)parent)->why);
+    if (pel_is_symbol(made)) ((pel_symbol *)made)->is_parameter = ((pel_symbol *)parent)->is_parameter;
+    return made;
+}
+
+/* Inside a text a symbol stands between two letters that nobody else uses, so that it is known for one later on. */
+#define OPEN "\xEE\x80\x80"
+#define CLOSE "\xEE\x80\x81"
+
+pel_str pel_symbol_in_text(pel_vm *vm, pel_val symbol) {
+    return pel_format(vm->ctx, OPEN "%.*s" CLOSE, PEL_FMT(((pel_symbol *)symbol)->text));
+}
+
+static bool has_at(pel_str text, size_t at, const char *mark) {
+    return at + 3 <= text.len && memcmp(text.ptr + at, mark, 3) == 0;
+}
+
+/* The known letters before the first symbol and behind the last one; false: there is none. */
+static bool known_ends(pel_val text, pel_str *before, pel_str *behind) {
+    pel_str s = pel_text_of(text);
+    if (pel_string_at(text)->is_ascii) return false;
+    size_t first = 0, last = s.len;
+    while (first < s.len && !has_at(s, first, OPEN)) first++;
+    while (last >= 3 && !has_at(s, last - 3, CLOSE)) last--;
+    *before = pel_str_cut(s, 0, first);
+    *behind = pel_str_from(s, last < first ? first : last);
+    return first < s.len;
+}
+
+/* What a symbol stands for is not empty: nobody makes names of nothing. */
+static bool may_be(pel_val unknown, pel_val text) {
+    pel_str before, behind, s = pel_text_of(text);
+    if (!known_ends(unknown, &before, &behind)) return true;
+    return s.len > before.len + behind.len && pel_str_starts(s, before) && pel_str_ends(s, behind);
+}
+
+bool pel_text_has_symbol(pel_val text) {
+    pel_str before, behind;
+    return known_ends(text, &before, &behind);
+}
+
+bool pel_texts_may_be_equal(pel_val a, pel_val b) {
+    pel_str before, behind;
+    bool is_known = !known_ends(a, &before, &behind), is_other_known = !known_ends(b, &before, &behind);
+    if (is_known && is_other_known) return false;
+    if (is_known) return may_be(b, a);
+    return is_other_known ? may_be(a, b) : true;
+}
+
+pel_str pel_readable(pel_vm *vm, pel_str text) {
+    pel_buf out = pel_buf_in(vm->ctx);
+    for (size_t i = 0; i < text.len; i++) {
+        bool opens = has_at(text, i, OPEN), closes = has_at(text, i, CLOSE);
+        pel_put_byte(&out, opens ? '{' : closes ? '}' : text.ptr[i]);
+        if (opens || closes) i += 2;
+    }
+    return pel_buf_str(&out);
+}
+
 void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why) {
     pel_note note = { what, why, { "", 0 }, 0 };
     pel_here(vm, true, &note.file, &note.line);
@@ -44,6 +104,7 @@ pel_str pel_symbol_arg(pel_vm *vm, pel_val v) {
         if (n > 8) return PEL_STR("[…]");
     }
     if (layout == PEL_L_DICT) return PEL_STR("{…}");
+    if (layout == PEL_L_STR) v = pel_new_text(vm, pel_readable(vm, pel_text_of(v)));
     pel_val saved = vm->raised;
     pel_val text = pel_repr(vm, v);
     vm->raised = saved;
@@ -115,7 +176,7 @@ pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, c
         pel_putf(&text, "%s=%.*s", pel_string_at(kw->names[i])->text, PEL_FMT(pel_symbol_arg(vm, kw->values[i])));
     }
     pel_put_c(&text, ")");
-    return pel_symbol_of(vm, pel_buf_str(&text), s->why);
+    return pel_symbol_from(vm, pel_buf_str(&text), symbol);
 }
 
 /* A branch on something unknown. The decision of this run is looked up, or made and written down; scan.c runs the

@@ -102,8 +102,8 @@ struct pel_dict { /* dict and set, in the order of insertion */
 
 typedef struct pel_range {
     pel_object head;
-    int64_t start, stop, step;
-    pel_val count; /* a symbol: how often, when that is not known */
+    int64_t start, stop, step; /* step 0: of an unknown count, and not known either */
+    pel_val count;             /* a symbol: how often, when that is not known */
 } pel_range;
 
 typedef struct pel_slice {
@@ -215,6 +215,7 @@ typedef struct pel_symbol {
     pel_str text, why;
     uint8_t level;     /* precedence of text: 0 atom, 1 unary and power, 2 product, 3 sum, 9 other */
     bool is_parameter; /* could be anything, None too */
+    bool is_named;     /* a name of a library that is not interpreted: one object, told from others by its text */
     pel_str about;     /* of a question: the symbol that it is about */
     int8_t if_number;  /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */
     pel_codeobj *code;

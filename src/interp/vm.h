@@ -147,16 +147,33 @@ struct pel_frame {
 
 /* ---- the machine ---- */
 
-typedef struct pel_carried { /* a variable that one pass of a loop hands to the next */
-    const pel_insn *store;
+#define PEL_WHY_LOOP PEL_STR("changes in a loop whose count is not known")
+
+typedef struct pel_carried { /* a variable, an attribute or an item that one pass of a loop hands to the next */
+    const pel_insn *store;   /* of a variable; NULL: owner.key, or owner[key] of a list or dict */
+    pel_val owner, key;
+    pel_str name;           /* as the report calls it */
     pel_val before, inside; /* its value before the loop; the symbol that stands for it in the body */
 } pel_carried;
 
 typedef struct pel_loop { /* one whose count is not known */
     pel_val iter, count;
     uint32_t outside; /* how many such loops are around it */
+    uint32_t serial;
     PEL_VEC(pel_carried) carried;
+    PEL_VEC(pel_carried) written; /* attributes and items that were not expected to change */
 } pel_loop;
+
+typedef struct pel_changing { /* found by one run, for the next: what a pass of a loop changes, and how it is reached */
+    pel_str file;
+    uint32_t line;
+    pel_val variable, attribute, key; /* variable.key; with an attribute: variable.attribute.key */
+} pel_changing;
+
+typedef struct pel_repeat {
+    pel_val count;
+    uint32_t serial; /* the how many-th of these loops it is */
+} pel_repeat;
 
 typedef struct pel_note { /* an unknown or an error, with its place */
     pel_str what, why;
@@ -215,9 +232,15 @@ struct pel_vm {
     /* branching on symbols: the decisions of this run, and how many were asked for */
     PEL_VEC(pel_note) asked;
     PEL_VEC(bool) decided;
-    PEL_VEC(bool) planned;      /* decisions for the next questions, in their order */
-    PEL_VEC(pel_val) repeating; /* symbols of the counts of the loops we are in */
-    PEL_VEC(pel_loop) loops;    /* those loops: what their passes hand on */
+    PEL_VEC(bool) planned;         /* decisions for the next questions, in their order */
+    PEL_VEC(pel_repeat) repeating; /* counts of the loops we are in whose count is not known */
+    PEL_VEC(pel_loop) loops;       /* those loops: what their passes hand on */
+    PEL_VEC(pel_changing) changing;
+    uint32_t loop_serial;
+    pel_val collected; /* the list that pel_collect has just made */
+    pel_map born;      /* what was made in such a loop -> loop_serial at that time */
+    pel_map times;     /* container -> list of how often each item stands in it (None: once), or Ellipsis: not known */
+    pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module stands here; NULL: once */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
     void (*on_bind)(pel_vm *vm, pel_function *function, const pel_frame *frame);
     void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root);  /* root: what the copy began with */
@@ -247,6 +270,7 @@ pel_val pel_name_val(pel_vm *vm, pel_name name);
 pel_val pel_tuple_of(pel_vm *vm, const pel_val *at, uint32_t n); /* at NULL: holes */
 pel_val pel_tuple2(pel_vm *vm, pel_val a, pel_val b);
 pel_val pel_list_of(pel_vm *vm, const pel_val *at, uint32_t n);
+void pel_list_append(pel_vm *vm, pel_list *list, pel_val item); /* of our own lists */
 void pel_list_push(pel_vm *vm, pel_val list, pel_val item);
 pel_val pel_new_dict(pel_vm *vm);
 pel_val pel_new_set(pel_vm *vm, pel_type *type);
@@ -268,6 +292,7 @@ static inline bool pel_is_dict(pel_val v) { return pel_is(v, PEL_L_DICT); }
 static inline bool pel_is_set(pel_val v) { return pel_is(v, PEL_L_SET); }
 static inline bool pel_is_type(pel_val v) { return pel_is(v, PEL_L_TYPE); }
 static inline bool pel_is_symbol(pel_val v) { return pel_is(v, PEL_L_SYMBOL); }
+static inline bool pel_is_named(pel_val v) { return pel_is_symbol(v) && ((pel_symbol *)v)->is_named; }
 static inline bool pel_is_float(pel_val v) { return pel_is(v, PEL_L_FLOAT); }
 static inline bool pel_is_int(pel_val v) { /* bool too */
     return pel_is_small(v) || v->type->layout == PEL_L_INT || v->type->layout == PEL_L_BOOL;
@@ -406,6 +431,25 @@ bool pel_collect(pel_vm *vm, pel_val iterable, pel_val **at, uint32_t *n);
 bool pel_extend(pel_vm *vm, pel_val list, pel_val iterable);
 bool pel_slice_range(pel_vm *vm, pel_val slice, int64_t len, int64_t *start, int64_t *step, int64_t *count);
 
+/* ---- what loops do whose count is not known (repeat.c) ---- */
+
+uint32_t pel_born(pel_vm *vm, pel_val v);
+void pel_pushed(pel_vm *vm, pel_val list, pel_val item_times); /* an item was added at its end */
+void pel_resized(pel_vm *vm, pel_val container);               /* changed in another way */
+void pel_copy_times(pel_vm *vm, pel_val from, pel_val to);
+pel_val pel_times_of(pel_vm *vm, pel_val container);
+pel_val pel_item_times(pel_vm *vm, pel_val container, uint32_t at); /* NULL: once */
+pel_val pel_unknown_len(pel_vm *vm, pel_val v);                     /* NULL: it is known */
+pel_val pel_repeating_counts(pel_vm *vm);                           /* tuple */
+pel_val pel_index_symbol(pel_vm *vm, pel_str name);                 /* of such a loop */
+bool pel_is_symbolic_iter(pel_val iter);
+/* As pel_next_of; but beside something of known length (at >= 0) an unknown iterable gives its item of that index. */
+pel_val pel_next_beside(pel_vm *vm, pel_val iter, int64_t at);
+/* What an older list gives in one pass is not what it gives in the next. */
+pel_val pel_run_loop_takes(pel_vm *vm, pel_val from, pel_val item);
+/* An attribute or an item of something is about to be set. */
+void pel_run_loop_writes(pel_vm *vm, pel_val owner, pel_val key);
+
 /* ---- text of values (format.c) ---- */
 
 pel_val pel_repr(pel_vm *vm, pel_val v);
@@ -432,10 +476,16 @@ uint32_t pel_frame_line(const pel_frame *frame);
 /* ---- symbols (symbol.c) ---- */
 
 pel_val pel_symbol_of(pel_vm *vm, pel_str text, pel_str why);
+/* An attribute, an item or a result of a symbol: it, too, could be anything if that one could. */
+pel_val pel_symbol_from(pel_vm *vm, pel_str text, pel_val parent);
 pel_val pel_symbol_binary(pel_vm *vm, const char *op, pel_val a, pel_val b);
 pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, const pel_kw *kw);
 int pel_symbol_truth(pel_vm *vm, pel_val symbol);
 pel_str pel_symbol_arg(pel_vm *vm, pel_val v); /* how a value is written inside the text of a symbol */
+pel_str pel_symbol_in_text(pel_vm *vm, pel_val symbol);
+bool pel_text_has_symbol(pel_val text);
+bool pel_texts_may_be_equal(pel_val a, pel_val b); /* of two that are written otherwise: parts may be symbols */
+pel_str pel_readable(pel_vm *vm, pel_str text);    /* symbols in a text as "{n}" */
 void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why);
 
 /* ---- modules (import.c) ---- */

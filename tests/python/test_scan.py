@@ -180,6 +180,66 @@ class Left(nn.Module):
         self.behind = nn.Linear(2, 2)
 """
 
+CHANGING = """
+import itertools
+
+import torch.nn as nn
+
+
+class Attribute(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.c = 16
+        layers = [nn.Conv2d(3, self.c, 3)]
+        for i in range(n):
+            layers += [self._make(), nn.ReLU()]
+        self.layers = nn.Sequential(*layers)
+        self.head = nn.Linear(self.c, len(layers))
+        self.count = nn.Linear(len(self.layers), 2)
+
+    def _make(self):
+        conv = nn.Conv2d(self.c, self.c * 2, 3)
+        self.c = self.c * 2
+        return conv
+
+
+class Containers(nn.Module):
+    def __init__(self, n, h):
+        super().__init__()
+        dims, counter, sizes, names = [], itertools.count(), {'w': 8}, {}
+        for i in range(n):
+            dims.append(h)
+            sizes['w'] *= 2
+            names[f'x{i}'] = next(counter)
+        self.each = nn.ModuleList([nn.Linear(d, 1) for d in dims])
+        self.sums = nn.Linear(sum(dims), len(dims))
+        self.size = nn.Linear(sizes['w'], len(names))
+        for i, d in enumerate(dims):
+            setattr(self, f'fc{i}', nn.Linear(1, d) if i == 0 else nn.Linear(2, d))
+
+
+class Asked(nn.Module):
+    def __init__(self, cfg):
+        super().__init__()
+        if cfg.drop is not None:
+            self.drop = nn.Identity()
+        self.pool = nn.MaxPool2d(2 if cfg.big else 3)
+        for a, b in zip([4, 5], cfg.widths):
+            self.add_module('z%d' % a, nn.Linear(a, b))
+"""
+
+ROOTS = """
+import random
+from torch import nn
+
+if random.random() > 0.5:
+    net = nn.Linear(1, 2)
+    extra = nn.ReLU()
+else:
+    net = nn.Conv2d(1, 2, 3)
+plain = nn.Linear(3, 3)
+"""
+
 UNBUILT = """
 from tensorflow import keras
 
@@ -271,7 +331,33 @@ def test_what_passes_of_a_loop_hand_on_is_a_symbol(scan) -> None:
     assert [child["repeat"] for child in layers["children"]] == ["n", "n"]
     assert fc["parameters"]["weight"] == [5, "c[n]"] and fc["repeat"] == 1
     assert ("c[i]", 9) in [(row["what"], row["line"]) for row in carried["unknown"]]
-    assert [child["repeat"] for child in left["tree"][0]["children"]] == ["n", 1]
+    assert [child["repeat"] for child in left["tree"][0]["children"]] == [1, 1]
+
+
+def test_what_a_loop_of_unknown_count_changes_is_a_symbol(scan) -> None:
+    attribute, containers, asked = json.loads(scan(CHANGING, "--json").out)["networks"]
+    layers, head, count = attribute["tree"][0]["children"]
+    assert [child["repeat"] for child in layers["children"]] == [1, "n", "n"]
+    assert layers["children"][1]["parameters"]["weight"][:2] == ["self.c[i] * 2", "self.c[i]"]
+    assert head["parameters"]["weight"] == ["2 * n + 1", "self.c[n]"]
+    assert count["parameters"]["weight"] == [2, "2 * n + 1"]
+    each, sums, size, first, other = containers["tree"][0]["children"]
+    assert each["children"][0]["repeat"] == "n" and each["children"][0]["parameters"]["weight"] == [1, "h"]
+    assert sums["parameters"]["weight"] == ["n", "sum(h for n)"]
+    assert size["parameters"]["weight"] == ["len(<dict>)", "sizes['w'][n]"]
+    assert [(row["name"], row["condition"]) for row in (first, other)] == [("fc{i}", "i == 0"), ("fc{i}", "not (i == 0)")]
+    assert [(row["name"], row["class"], row["condition"]) for row in asked["tree"][0]["children"]] == [
+        ("drop", "Identity", "cfg.drop is not None"), ("pool", "MaxPool2d", "cfg.big"), ("z4", "Linear", None),
+        ("z5", "Linear", None), ("pool", "MaxPool2d", "not (cfg.big)"),
+    ]  # fmt: skip
+
+
+def test_networks_that_only_some_runs_make(scan) -> None:
+    found = json.loads(scan(ROOTS, "--json").out)["networks"]
+    assert [(row["name"], row["class"], row["tree"][0]["condition"]) for row in found] == [
+        ("net", "Linear", "random.random > 0.5"), ("extra", "ReLU", "random.random > 0.5"), ("plain", "Linear", None),
+        ("net", "Conv2d", "not (random.random > 0.5)"),
+    ]  # fmt: skip
 
 
 def test_known_count_makes_the_loop_plain(scan) -> None:
