@@ -353,6 +353,17 @@ bool pel_setattr(pel_vm *vm, pel_val v, pel_val name, pel_val value) {
 
 static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint32_t depth);
 
+/* PIL.Image.Image is a class, huggingface_hub.constants.HF_HOME is none. */
+static bool is_named_as_class(const pel_symbol *symbol) {
+    size_t at = symbol->text.len;
+    bool has_small = false;
+    while (at > 0 && symbol->text.ptr[at - 1] != '.') {
+        at--;
+        has_small |= symbol->text.ptr[at] >= 'a' && symbol->text.ptr[at] <= 'z';
+    }
+    return symbol->is_named && has_small && symbol->text.ptr[at] >= 'A' && symbol->text.ptr[at] <= 'Z';
+}
+
 static int check_each(pel_vm *vm, pel_val v, pel_val types, bool is_class, uint32_t depth) {
     for (uint32_t i = 0; i < pel_tuple_at(types)->n; i++) {
         int result = check_class(vm, v, pel_tuple_at(types)->at[i], is_class, depth + 1);
@@ -380,7 +391,8 @@ static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint3
             return pel_raise(vm, vm->types.TypeError, "issubclass() arg 1 must be a class"), -1;
         }
         if (pel_is_subtype(pel_type_of(vm, v), t)) return 1;
-        if (pel_is_symbol(v) && !pel_is_named(v)) {
+        if (pel_is_symbol(v) && is_named_as_class((pel_symbol *)v)) return t == vm->types.type || t == vm->types.object;
+        if (pel_is_symbol(v)) {
             pel_str text = pel_format(vm->ctx, "isinstance(%.*s, %s)", PEL_FMT(((pel_symbol *)v)->text),
                                       pel_string_at(t->name)->text);
             pel_val question = pel_symbol_of(vm, text, ((pel_symbol *)v)->why);

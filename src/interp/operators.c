@@ -620,7 +620,8 @@ static pel_val rich_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
         return truth < 0 ? NULL : pel_bool_of(vm, !truth);
     }
     if (op <= PEL_NotEq && has_name(a, b)) {
-        bool same = pel_is_symbol(a) && pel_is_symbol(b) && pel_str_eq(((pel_symbol *)a)->text, ((pel_symbol *)b)->text);
+        bool same =
+            pel_is_symbol(a) && pel_is_symbol(b) && pel_str_eq(((pel_symbol *)a)->text, ((pel_symbol *)b)->text);
         return pel_bool_of(vm, same == (op == PEL_Eq));
     }
     if (pel_is_symbol(a) || pel_is_symbol(b)) {
