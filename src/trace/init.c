@@ -735,9 +735,12 @@ static pel_node *plain_statement(builder *b, const part *p, pel_node *value) {
 }
 
 /* in_container: the class inherits from one of torch's containers, which would hand on a child that is None. */
-static pel_node *part_statement(builder *b, pel_unifier *unifier, const part *p, bool in_container) {
+static pel_node *part_statement(builder *b, pel_unifier *unifier, const pel_program_class *class, const part *p,
+                                bool in_container) {
     unifier->prefix = p->name->text;
+    unifier->author = pel_author_builds(b->ctx, b->program, class->class, p->name, p->lanes[0]);
     pel_node *value = pel_unify(unifier, p->lanes, p->name);
+    unifier->author = NULL;
     bool may_be_absent = false;
     for (uint32_t i = 0; i < unifier->n_lanes; i++) may_be_absent |= pel_is_none(p->lanes[i]);
     if (!in_container || p->kind != PART_CHILD || !may_be_absent) return plain_statement(b, p, value);
@@ -902,7 +905,7 @@ static void finish_class(builder *b, pel_program_class *class) {
         pel_id child = child_named(pel_module_at(b->log, class->instances.at[0]), all.at[i].name->text);
         if (all.at[i].kind == PART_CHILD && child && never_ran(b, child))
             pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("never ran: here for its weights")));
-        pel_nodes_push(ctx, &body, part_statement(b, &unifier, &all.at[i], in_container));
+        pel_nodes_push(ctx, &body, part_statement(b, &unifier, class, &all.at[i], in_container));
     }
 
     add_freezing(b, class, &body);

@@ -784,7 +784,7 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
     const pel_log *log = program->log;
     pel_synth *s = pel_new(ctx, pel_synth);
     *s = (pel_synth){ .ctx = ctx, .log = log, .program = program };
-    s->authors = pel_align(ctx, log);
+    s->authors = program->authors = pel_align(ctx, log);
     s->group_of = pel_new_array(ctx, log->activations.n, pel_group *);
     s->linked = pel_new_array(ctx, log->activations.n, bool);
     s->live = pel_new_array(ctx, log->values.n, bool);

@@ -58,6 +58,7 @@ typedef struct pel_global {
 
 typedef struct pel_program {
     const pel_log *log;
+    const struct pel_author *authors;          /* a row per code, by lanes; NULL if no code is looked at */
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
     PEL_VEC(pel_program_class *) classes;
     PEL_VEC(pel_global) globals;
@@ -91,6 +92,11 @@ void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */
 void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
+
+/* The author's expression for an attribute in the constructor of a class, to compare with ours; NULL: none, or several
+ * of which no one fits. */
+const pel_node *pel_author_builds(pel_ctx *ctx, const pel_program *program, pel_id class, pel_name attribute,
+                                  const pel_node *ours);
 
 /* wish, or wish_2 ...: a name that no function and no class of the file has. */
 pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish);

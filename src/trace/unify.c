@@ -124,6 +124,22 @@ static pel_node *multiple_of(pel_ctx *ctx, pel_name name, int64_t ratio) {
     return product;
 }
 
+/* dim, config.dim, config["dim"]: the author's name for what differs. */
+static pel_name name_in(pel_ctx *ctx, const pel_node *author) {
+    if (!author) return NULL;
+    switch (author->kind) {
+    case PEL_Name: return author->Name.id;
+    case PEL_Attribute: return author->Attribute.attr;
+    case PEL_Subscript: {
+        const pel_node *key = author->Subscript.slice;
+        if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return NULL;
+        pel_str text = key->Constant.value->text;
+        return is_wordlike(text) ? pel_intern(ctx, text.ptr, text.len) : NULL;
+    }
+    default: return NULL;
+    }
+}
+
 static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     if (!any_has_mark(l, PEL_CALL_BUILDS)) { /* a module must not be shared: two would become one */
@@ -138,6 +154,8 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
                 hint = unifier->known.at[k].name;
                 break;
             }
+        pel_name authors = name_in(ctx, unifier->author);
+        if (authors) hint = authors;
     }
     pel_hole hole = { free_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at };
     pel_push(ctx, &unifier->holes, hole);
@@ -163,7 +181,9 @@ static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint);
 
 /* A unifier for other lanes, each of which lies in one lane outside: the names outside are known in it. */
 static pel_unifier unifier_inside(pel_unifier *outside, const uint32_t *lane_of, uint32_t n) {
-    pel_unifier inner = { .ctx = outside->ctx, .n_lanes = n, .prefix = outside->prefix, .around = outside };
+    pel_unifier inner = {
+        .ctx = outside->ctx, .n_lanes = n, .prefix = outside->prefix, .around = outside, .author = outside->author
+    };
     for (uint32_t h = 0; h < outside->holes.n; h++) {
         pel_hole seen = { outside->holes.at[h].name, pel_new_array(inner.ctx, n, pel_node *) };
         for (uint32_t i = 0; i < n; i++) seen.values[i] = outside->holes.at[h].values[lane_of[i]];
@@ -251,14 +271,28 @@ static pel_node *starred_value(pel_node *starred, uint32_t i) { return (void)i, 
 static pel_node *list_element(pel_node *list, uint32_t i) { return list->List.elts.at[i]; }
 static pel_node *tuple_element(pel_node *tuple, uint32_t i) { return tuple->Tuple.elts.at[i]; }
 
+/* What the author passes for an argument of a call: by its name, or by its place if the call is one of torch's, whose
+ * parameters have the order that they have for the author. */
+static const pel_node *authors_argument(const pel_node *author, const pel_node *call, pel_name name, uint32_t place) {
+    if (!author || author->kind != PEL_Call) return NULL;
+    for (uint32_t i = 0; i < author->Call.keywords.n; i++)
+        if (name && author->Call.keywords.at[i]->keyword.arg == name) return author->Call.keywords.at[i]->keyword.value;
+    if (call->Call.func->kind != PEL_Attribute || place >= author->Call.args.n) return NULL;
+    for (uint32_t i = 0; i <= place; i++)
+        if (author->Call.args.at[i]->kind == PEL_Starred) return NULL;
+    return author->Call.args.at[place];
+}
+
 static pel_node *unify_call(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
+    const pel_node *author = unifier->author;
     pel_node *first = l.at[0], *call = pel_node_new(ctx, PEL_Call);
     call->mark = first->mark;
     call->Call.func = first->Call.func;
     for (uint32_t i = 0; i < first->Call.args.n; i++) {
         lanes args = pick(ctx, l, call_argument, i);
         pel_node *arg;
+        unifier->author = authors_argument(author, first, NULL, i);
         if (args.at[0]->kind == PEL_Starred) {
             arg = pel_node_new(ctx, PEL_Starred);
             arg->Starred.value = unify(unifier, pick(ctx, args, starred_value, 0), hint);
@@ -275,9 +309,11 @@ static pel_node *unify_call(pel_unifier *unifier, lanes l, pel_name hint) {
         keyword->mark = (keywords.at[0]->mark & PEL_ARG_POSITIONAL) | (always_default ? PEL_ARG_DEFAULT : 0);
         keyword->keyword.arg = keywords.at[0]->keyword.arg;
         pel_name name = keyword->keyword.arg;
+        unifier->author = authors_argument(author, first, name, first->Call.args.n + i);
         keyword->keyword.value = unify(unifier, pick(ctx, keywords, keyword_value, 0), name ? name : hint);
         pel_nodes_push(ctx, &call->Call.keywords, keyword);
     }
+    unifier->author = author;
     return call;
 }
 
@@ -338,6 +374,12 @@ static pel_node *loop_source(pel_unifier *unifier, lanes lists, const uint32_t *
 
 /* [Block(dim) for _ in range(12)], if the elements of all lists are calls of one function; NULL if a plain list
  * reads better or nothing else is possible. */
+/* What the author has for an element of a list. */
+static const pel_node *authors_element(const pel_node *author, uint32_t i) {
+    if (author && author->kind == PEL_ListComp) return author->ListComp.elt;
+    return author && author->kind == PEL_List && i < author->List.elts.n ? author->List.elts.at[i] : NULL;
+}
+
 static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     uint32_t *starts = starts_of(ctx, lists), total = starts[lists.n], longest = 0;
@@ -360,6 +402,7 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
 
     pel_unifier inner = unifier_inside(unifier, list_of, total);
     const uint32_t n_outside = inner.holes.n;
+    inner.author = authors_element(unifier->author, 0);
     pel_node *element = unify_call(&inner, all, hint);
     PEL_VEC(pel_hole *) running = { 0 };
     for (uint32_t h = n_outside; h < inner.holes.n; h++) {
@@ -427,6 +470,7 @@ static pel_node *repeated(pel_ctx *ctx, pel_node *element, uint32_t n) {
 
 static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
+    const pel_node *author = unifier->author;
     pel_node *comprehension = unify_as_comprehension(unifier, l, hint);
     if (comprehension) return comprehension;
     for (uint32_t i = 1; i < l.n; i++)
@@ -435,10 +479,12 @@ static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
     for (uint32_t i = 0; i < l.at[0]->List.elts.n;) {
         uint32_t run = equal_elements(l, i);
         if (run < 3) run = 1;
+        unifier->author = authors_element(author, i);
         pel_node *element = unify(unifier, pick(ctx, l, list_element, i), hint);
         pel_nodes_push(ctx, &list->List.elts, run == 1 ? element : repeated(ctx, element, run));
         i += run;
     }
+    unifier->author = author;
     return list;
 }
 

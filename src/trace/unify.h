@@ -34,6 +34,7 @@ typedef struct pel_unifier {
     const struct pel_unifier *around; /* a comprehension's variables must not hide the names outside */
     PEL_VEC(pel_name) busy;           /* names that comprehensions use for their variables */
     PEL_VEC(pel_hole) known;          /* names that the author has for such values, to be preferred */
+    const pel_node *author;           /* what stands in the author's constructor where this is unified, or NULL */
 } pel_unifier;
 
 /* lanes: as many expressions as the unifier has lanes. hint: the name that a hole would like to have. */
