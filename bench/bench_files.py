@@ -4,7 +4,7 @@
 
 The file is made with torch in a temporary folder (TMPDIR says where) and deleted again. Listing is timed as a whole
 process, the fastest of 25 runs, and the file is in the page cache. Converting is compared with `cp` of the same file,
-the fastest of three runs each, by turns.
+the fastest of five runs each, by turns.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> int:
             print(f"list {path.name}, {options.megabytes} MiB, {options.tensors} tensors: {best * 1000:.1f} ms (to reach: {goal})")
         plain.unlink()
         turns = []
-        for _ in range(3):
+        for _ in range(5):
             turns.append((seconds("cp", archive, folder / "copy"), seconds(PROGRAM, "convert", archive, "-o", folder / "y")))
             (folder / "copy").unlink()
             (folder / "y").unlink()
