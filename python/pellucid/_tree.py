@@ -108,7 +108,6 @@ class _Walk:
 
     def tensors(self, found: dict[str, Any], module: torch.nn.Module, path: str) -> None:
         frozen, tied, not_saved = [], {}, []
-        unsaved = getattr(module, "_non_persistent_buffers_set", set())
         for key, slots in (("parameters", module._parameters), ("buffers", module._buffers)):
             shapes = found[key] = {}
             for name, tensor in slots.items():
@@ -116,10 +115,10 @@ class _Walk:
                     continue
                 full = f"{path}.{name}" if path else name
                 shapes[name] = _shape(tensor)
-                self.dtypes[full] = str(tensor.dtype).removeprefix("torch.")
+                self.dtypes[full] = _dtype(tensor.dtype)
                 if key == "parameters" and not tensor.requires_grad:
                     frozen.append(name)
-                if key == "buffers" and name in unsaved:
+                if key == "buffers" and name in module._non_persistent_buffers_set:
                     not_saved.append(name)
                 first = self.first_tensor.setdefault(id(tensor), full)
                 if first != full:
@@ -127,9 +126,14 @@ class _Walk:
         found.update({k: v for k, v in (("frozen", frozen), ("tied", tied), ("not_saved", not_saved)) if v})
 
 
+@functools.lru_cache(maxsize=None)
+def _dtype(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
 def _shape(tensor: Any) -> list[int] | None:
     try:
-        return [int(n) for n in tensor.shape]
+        return list(tensor.shape)
     except RuntimeError:  # lazy parameters have none yet
         return None
 
@@ -201,7 +205,7 @@ def _exported(program: Any) -> dict[str, Any]:
     for name, tensor in state.items():
         path, _, own = name.rpartition(".")
         paths.module(path)["buffers" if name in buffers else "parameters"][own] = _shape(tensor)
-        dtypes[name] = str(tensor.dtype).removeprefix("torch.")
+        dtypes[name] = _dtype(tensor.dtype)
     return {"name": "", "tree": [paths.root], "dtypes": dtypes}
 
 

@@ -47,10 +47,21 @@ static bool is_surrogate(const unsigned char *s, size_t left) {
     return left >= 3 && s[0] == 0xED && s[1] >= 0xA0 && s[1] < 0xC0 && (s[2] & 0xC0) == 0x80;
 }
 
+/* How many of the next characters stand for themselves, and are one byte each. */
+static size_t plain_run(const unsigned char *p, size_t left) {
+    size_t n = 0;
+    while (n < left && p[n] >= 0x20 && p[n] < 0x7F && p[n] != '"' && p[n] != '\\') n++;
+    return n;
+}
+
 static void put_quoted(pel_buf *out, pel_str s) {
     pel_put_byte(out, '"');
     const unsigned char *p = (const unsigned char *)s.ptr;
     for (size_t i = 0; i < s.len;) {
+        size_t run = plain_run(p + i, s.len - i);
+        pel_put(out, (pel_str){ s.ptr + i, run });
+        i += run;
+        if (i == s.len) break;
         unsigned char c = p[i];
         size_t n = utf8_length(p + i, s.len - i);
         if (c == '"' || c == '\\') {

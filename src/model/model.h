@@ -158,7 +158,10 @@ void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_netwo
 void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
 void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
 
-/* ---- JSON: {"networks": [...]}, docs/model-json.md ---- */
+/* ---- JSON: docs/model-json.md ---- */
+/* {"networks": [...]} */
+void pel_networks_list_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
+/* The same; the fields of a single network also stand at the top level. */
 void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
 /* Throws PEL_E_FORMAT with the offset. */
 pel_networks pel_networks_read(pel_ctx *ctx, pel_str text);

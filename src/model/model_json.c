@@ -231,7 +231,7 @@ static void put_unknown(pel_json *json, const pel_unknown *row) {
     pel_json_end_object(json);
 }
 
-/* The fields of one network, without its braces: a command with a single file puts them at the top level too. */
+/* The fields of one network, without its braces. */
 static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *network) {
     pel_json_key(json, "name"), pel_json_str(json, network->name);
     if (network->format.len) pel_json_key(json, "format"), pel_json_str(json, network->format);
@@ -284,18 +284,36 @@ static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *
     pel_json_end_array(json);
 }
 
+/* {"networks": [...], without its last brace; returns where the fields of the last network stand in out. */
+static pel_str put_list(pel_ctx *ctx, pel_json *json, const pel_networks *networks) {
+    size_t start = 0, end = 0;
+    pel_json_object(json);
+    pel_json_key(json, "networks");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < networks->n; i++) {
+        pel_json_object(json);
+        start = json->out->len;
+        put_network_fields(ctx, json, networks->at[i]);
+        end = json->out->len;
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+    return pel_str_cut(pel_buf_str(json->out), start, end);
+}
+
+void pel_networks_list_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out) {
+    pel_json json = pel_json_to(out);
+    put_list(ctx, &json, networks);
+    pel_json_end_object(&json);
+}
+
 void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out) {
     pel_json json = pel_json_to(out);
-    pel_json_object(&json);
-    pel_json_key(&json, "networks");
-    pel_json_array(&json);
-    for (uint32_t i = 0; i < networks->n; i++) {
-        pel_json_object(&json);
-        put_network_fields(ctx, &json, networks->at[i]);
-        pel_json_end_object(&json);
+    pel_str fields = put_list(ctx, &json, networks);
+    if (networks->n == 1) {
+        pel_put_byte(out, ',');
+        pel_put(out, fields); /* out may move, but the arena keeps what it moved from */
     }
-    pel_json_end_array(&json);
-    if (networks->n == 1) put_network_fields(ctx, &json, networks->at[0]);
     pel_json_end_object(&json);
     pel_put_byte(out, '\n');
 }

@@ -5,11 +5,15 @@
 
 /* JSON inside <script>: "<" could end the element or begin a comment, so it is written as an escape. */
 static void put_as_data(pel_buf *out, pel_str json) {
-    for (size_t i = 0; i < json.len; i++)
-        if (json.ptr[i] == '<')
-            pel_put_c(out, "\\u003c");
-        else
-            pel_put_byte(out, json.ptr[i]);
+    for (;;) {
+        const char *found = json.len ? memchr(json.ptr, '<', json.len) : NULL;
+        if (!found) break;
+        size_t before = (size_t)(found - json.ptr);
+        pel_put(out, pel_str_cut(json, 0, before));
+        pel_put_c(out, "\\u003c");
+        json = pel_str_from(json, before + 1);
+    }
+    pel_put(out, json);
 }
 
 /* Puts the template up to the mark, and gives what is behind it. */
@@ -23,7 +27,7 @@ static pel_str put_until(pel_buf *out, pel_str rest, const char *mark) {
 
 void pel_show_page(pel_ctx *ctx, const pel_networks *networks, pel_str source, pel_buf *out) {
     pel_buf model = pel_buf_in(ctx), text = pel_buf_in(ctx);
-    pel_networks_json(ctx, networks, &model);
+    pel_networks_list_json(ctx, networks, &model);
     pel_json json = pel_json_to(&text);
     pel_json_str(&json, source);
     pel_str rest = put_until(out, pel_str_of(pel_pages[0].text), "@MODEL@");

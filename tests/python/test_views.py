@@ -76,6 +76,26 @@ def test_numbers_are_those_of_torchs_counter(net, run) -> None:
     assert list(network["state"]) == list(net.state_dict())
 
 
+def test_layers_whose_cost_is_known_cost_what_torch_counts() -> None:
+    from torch.utils.flop_counter import FlopCounterMode
+    image = torch.randn(2, 6, 9, 9)
+    for layer, given in ((nn.Linear(9, 5), image), (nn.Conv2d(6, 4, 3, stride=2, groups=2, bias=False), image),
+                         (nn.Conv1d(6, 4, 3), image[..., 0]), (nn.Conv3d(6, 4, 3), torch.randn(2, 6, 5, 5, 5)),
+                         (nn.ConvTranspose2d(6, 4, 3, stride=2, groups=2), image), (nn.BatchNorm2d(6), image)):
+        model = nn.Sequential(layer).eval()
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            model(given)
+        (network,) = pellucid.tree(model, (given,)).to_dict()["networks"]
+        assert network["totals"]["flops"] == counter.get_total_flops() / 2, layer
+
+
+def test_hooks_are_counted_too() -> None:
+    layer = nn.Linear(4, 4, bias=False)
+    layer.register_forward_hook(lambda module, args, output: output @ output.T)
+    (network,) = pellucid.tree(nn.Sequential(layer), (torch.zeros(3, 4),)).to_dict()["networks"]
+    assert network["totals"]["flops"] == 3 * 4 * 4 + 3 * 4 * 3
+
+
 def test_flow_and_shapes(run) -> None:
     (network,) = run.to_dict()["networks"]
     edges = {(e["from"], e["to"]) for e in network["flow"]}
@@ -91,6 +111,7 @@ def test_watching_leaves_nothing_behind(net) -> None:
     before = torch.get_rng_state()
     pellucid.tree(net, (torch.zeros(1, 4, dtype=torch.int64),))
     assert torch.equal(torch.get_rng_state(), before)
+    assert nn.Module.__call__ is nn.Module._wrapped_call_impl
     assert all(not m._forward_hooks and not m._forward_pre_hooks for m in net.modules())
     assert all(p.grad is None for p in net.parameters()) and net.training
 
