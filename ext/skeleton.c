@@ -13,11 +13,7 @@ static void run_synthesis(pel_ctx *ctx, void *arg) {
     pel_synthesise(ctx, job->log, &job->skeleton);
 }
 
-static const char *const remark_kinds[] = { [PEL_REMARK_GUARD] = "guard",
-                                            [PEL_REMARK_FALLBACK] = "fallback",
-                                            [PEL_REMARK_EMBEDDED] = "embedded",
-                                            [PEL_REMARK_REFUSED] = "refused",
-                                            [PEL_REMARK_NOTE] = "note" };
+static const char *const remark_kinds[] = { [PEL_REMARK_FALLBACK] = "fallback", [PEL_REMARK_REFUSED] = "refused" };
 
 static PyObject *str_of(pel_str s) {
     return PyUnicode_DecodeUTF8(s.ptr ? s.ptr : "", (Py_ssize_t)s.len, "surrogatepass");

@@ -318,9 +318,10 @@ def owner_of(qualname: str, module_globals: dict[str, Any], first_argument: Any)
 
 
 def versions() -> str:
+    """Of whatever is imported and says its version: the skeleton's header names those that the model comes from."""
     parts = ["Python " + ".".join(map(str, sys.version_info[:3]))]
-    for name in ("torch", "torchvision", "timm", "transformers", "einops", "numpy"):
-        module = sys.modules.get(name)
-        if module is not None and isinstance(getattr(module, "__version__", None), str):
-            parts.append(f"{name} {module.__version__}")
+    for name, module in sorted(sys.modules.items()):
+        version = vars(module).get("__version__") if isinstance(module, types.ModuleType) and "." not in name else None
+        if isinstance(version, str) and "," not in version and name not in sys.stdlib_module_names:
+            parts.append(f"{name} {version}")
     return ", ".join(parts)

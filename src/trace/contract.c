@@ -7,7 +7,7 @@
 #include "python/print.h"
 #include "trace/program.h"
 
-#define MAX_LENGTH 100 /* of a line that was made from two */
+#define MAX_LENGTH 110 /* of a line that was made from two */
 #define MAX_CALLS 3    /* that nest in it */
 
 typedef struct contractor {
@@ -40,10 +40,16 @@ static void find_changing(contractor *c, pel_program *program) {
 
 typedef struct reading {
     pel_name name;
-    uint32_t n;
-    bool captured; /* by a function, a lambda or a comprehension */
+    uint32_t n, stores;
+    bool captured; /* by a function, a lambda or a comprehension; or others bind it, too */
     bool inside;
 } reading;
+
+static bool is_among(pel_name_list names, pel_name name) {
+    for (uint32_t i = 0; i < names.n; i++)
+        if (names.at[i] == name) return true;
+    return false;
+}
 
 static void see_read(void *arg, pel_node **slot) {
     reading *r = arg;
@@ -52,11 +58,14 @@ static void see_read(void *arg, pel_node **slot) {
     switch (node->kind) {
     case PEL_Name:
         r->n += node->Name.id == r->name && node->Name.ctx == PEL_Load;
+        r->stores += node->Name.id == r->name && node->Name.ctx != PEL_Load;
         r->captured |= r->inside && node->Name.id == r->name;
         return;
     case PEL_AugAssign:
         r->n += node->AugAssign.target->kind == PEL_Name && node->AugAssign.target->Name.id == r->name;
         break;
+    case PEL_Global: r->captured |= is_among(node->Global.names, r->name); break;
+    case PEL_Nonlocal: r->captured |= is_among(node->Nonlocal.names, r->name); break;
     case PEL_FunctionDef:
     case PEL_Lambda:
     case PEL_GeneratorExp:
@@ -81,6 +90,14 @@ static reading reads_in_function(const contractor *c, pel_name name) {
     const pel_nodes body = c->def->FunctionDef.body;
     for (uint32_t i = 0; i < body.n; i++) see_read(&r, &body.at[i]);
     return r;
+}
+
+/* A name of the file: functions that are called may bind it. */
+static bool is_global(const contractor *c, pel_name name) {
+    const pel_nodes args = c->def->FunctionDef.args->arguments.args;
+    for (uint32_t i = 0; i < args.n; i++)
+        if (args.at[i]->arg.arg == name) return false;
+    return !reads_in_function(c, name).stores;
 }
 
 /* ---- where the name is read ---- */
@@ -240,14 +257,71 @@ static pel_node *contracted(const contractor *c, pel_node *first, pel_node *seco
     return made;
 }
 
-static void contract_body(const contractor *c, pel_nodes *body, int indent) {
+/* ---- second names that no longer tell two things apart ----
+ *
+ * residual = x; x = residual + self.mlp(self.norm(x)): a second name for what is bound again later. Once the steps in
+ * between are one statement, nothing is bound again before its last read. */
+
+/* The statements behind a copy `name = other` up to which name is read, 0 if it has to stay. */
+static uint32_t reach_of_copy(const contractor *c, pel_nodes body, uint32_t at, pel_name name, pel_name other,
+                              bool is_top) {
+    uint32_t last = at, reads = 0;
+    bool changed = false, bound_again = false;
+    if (reads_in_function(c, other).captured || is_global(c, other)) return 0;
+    for (uint32_t i = at + 1; i < body.n && !bound_again; i++) {
+        const pel_node *node = body.at[i];
+        reading of_name = reads_of(node, name), of_other = reads_of(node, other);
+        bool is_simple = node->kind == PEL_Assign || node->kind == PEL_Return || node->kind == PEL_Expr;
+        if (of_name.captured || (of_name.n && changed)) return 0;
+        if (of_name.n && !is_simple && of_other.stores + of_name.stores) return 0; /* which of them comes first? */
+        if (of_name.n) last = i;
+        reads += of_name.n;
+        changed |= of_other.stores > 0;
+        if (of_name.stores && !is_simple) return 0; /* perhaps */
+        bound_again = of_name.stores > 0;
+    }
+    if (bound_again || is_top) return last;
+    return reads == reads_in_function(c, name).n ? last : 0; /* around a loop, or behind the block */
+}
+
+typedef struct renaming {
+    pel_ctx *ctx;
+    pel_name from, to;
+} renaming;
+
+static void rename_reads(void *arg, pel_node **slot) {
+    const renaming *r = arg;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->from && (*slot)->Name.ctx == PEL_Load)
+        *slot = pel_make_name(r->ctx, r->to, PEL_Load);
+    else
+        pel_each_child(*slot, rename_reads, arg);
+}
+
+static void drop_copies(const contractor *c, pel_nodes *body, bool is_top) {
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *node = body->at[i];
+        bool is_copy = node->kind == PEL_Assign && node->Assign.targets.n == 1 &&
+                       node->Assign.targets.at[0]->kind == PEL_Name && node->Assign.value->kind == PEL_Name;
+        uint32_t last = 0;
+        if (is_copy) {
+            renaming r = { c->ctx, node->Assign.targets.at[0]->Name.id, node->Assign.value->Name.id };
+            last = reach_of_copy(c, *body, i, r.from, r.to, is_top);
+            for (uint32_t k = i + 1; k <= last; k++) rename_reads(&r, &body->at[k]);
+        }
+        if (!last) pel_nodes_push(c->ctx, &kept, node);
+    }
+    *body = kept;
+}
+
+static void contract_body(const contractor *c, pel_nodes *body, int indent, bool is_top) {
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
         for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
             if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT && node->kind != PEL_FunctionDef &&
                 node->kind != PEL_Try && node->kind != PEL_ClassDef)
-                contract_body(c, pel_field_at(node, field, pel_nodes), indent + 1);
+                contract_body(c, pel_field_at(node, field, pel_nodes), indent + 1, false);
         while (kept.n) {
             pel_node *both = contracted(c, kept.at[kept.n - 1], node, indent);
             if (!both) break;
@@ -256,6 +330,7 @@ static void contract_body(const contractor *c, pel_nodes *body, int indent) {
         }
         pel_nodes_push(c->ctx, &kept, node);
     }
+    drop_copies(c, &kept, is_top);
     *body = kept;
 }
 
@@ -266,6 +341,6 @@ void pel_contract(pel_ctx *ctx, pel_program *program) {
         pel_program_function *function = program->functions.at[i];
         if (function->dead || !function->def) continue;
         c.def = function->def;
-        contract_body(&c, &function->def->FunctionDef.body, function->class ? 2 : 1);
+        contract_body(&c, &function->def->FunctionDef.body, function->class ? 2 : 1, true);
     }
 }

@@ -2,7 +2,7 @@
 #include "python/parse.h"
 #include "trace/program.h"
 
-#define LINE 96 /* characters of data on a line */
+#define LINE 120 /* characters of data on a line */
 
 static bool same_tensor(const pel_log_tensor *a, const pel_log_tensor *b) {
     return pel_str_eq(a->dtype, b->dtype) && a->n_dims == b->n_dims && pel_str_eq(a->data, b->data) &&

@@ -170,31 +170,54 @@ static void put_imports(writer *w, const pel_print_options *options, pel_buf *ou
 
 /* ---- header ---- */
 
-static void put_remarks(const pel_program *program, int kind, const char *title, pel_buf *out) {
-    bool any = false;
-    for (uint32_t i = 0; i < program->remarks.n; i++) {
-        if ((int)program->remarks.at[i].kind != kind) continue;
-        if (!any) pel_putf(out, "# %s:\n", title);
-        any = true;
-        pel_putf(out, "#   %.*s\n", PEL_FMT(program->remarks.at[i].text));
+static void put_fallbacks(const pel_program *program, pel_buf *out) {
+    for (uint32_t i = 0; i < program->remarks.n; i++)
+        if (program->remarks.at[i].kind == PEL_REMARK_FALLBACK)
+            pel_putf(out, "# Written as the calls that ran, their source could not be followed: %.*s.\n",
+                     PEL_FMT(program->remarks.at[i].text));
+}
+
+/* Whether an item of the list of versions, "timm 1.0.30", says something of this model: that of Python, of torch, or of
+ * a package that a function of it comes from. */
+static bool is_version_said(const pel_log *log, pel_str item) {
+    size_t end = 0;
+    while (end < item.len && item.ptr[end] != ' ') end++;
+    pel_str name = pel_str_cut(item, 0, end);
+    if (pel_str_is(name, "Python") || pel_str_is(name, "torch")) return true;
+    for (pel_id i = 1; i < log->codes.n; i++) {
+        pel_str module = log->codes.at[i].module;
+        if (pel_str_starts(module, name) && (module.len == name.len || module.ptr[name.len] == '.')) return true;
+    }
+    return false;
+}
+
+static void put_versions(const pel_log *log, pel_buf *out) {
+    const char *between = " with ";
+    for (size_t start = 0; start < log->versions.len;) {
+        size_t end = start;
+        while (end < log->versions.len && log->versions.ptr[end] != ',') end++;
+        pel_str item = pel_str_cut(log->versions, start, end);
+        if (is_version_said(log, item)) {
+            pel_putf(out, "%s%.*s", between, PEL_FMT(item));
+            between = ", ";
+        }
+        for (start = end + 1; start < log->versions.len && log->versions.ptr[start] == ' ';) start++;
     }
 }
 
 static void put_header(const pel_program *program, pel_buf *out) {
     const pel_log *log = program->log;
-    pel_putf(out, "# %s of %.*s, made by pellucid.\n", program->only_construction ? "The constructors" : "A skeleton",
+    pel_putf(out, "# %s of %.*s, made by pellucid", program->only_construction ? "The constructors" : "A skeleton",
              PEL_FMT(log->origin.len ? log->origin : pel_name_str(program->root)));
-    if (log->from_source) pel_put_c(out, "# From source alone: not executed, not verified.\n");
+    put_versions(log, out);
+    pel_put_c(out, log->from_source ? " from source alone: not executed, not verified.\n" : ".\n");
     for (uint32_t i = 0; i < log->assumed.n; i++) pel_putf(out, "# Assumed: %.*s\n", PEL_FMT(log->assumed.at[i]));
-    if (log->versions.len) pel_putf(out, "# Recorded with %.*s.\n", PEL_FMT(log->versions));
     pel_putf(out, "# Use: model = %s(); model.load_state_dict(original.state_dict())\n", program->root->text);
     if (!log->from_source) pel_put_c(out, "# " PEL_VERDICT_LINE "\n");
     if (program->embedded.n)
         pel_putf(out, "# %u constant tensor%s without a formula stand%s at the end of the file.\n", program->embedded.n,
                  program->embedded.n == 1 ? "" : "s", program->embedded.n == 1 ? "s" : "");
-    put_remarks(program, PEL_REMARK_FALLBACK,
-                "Written as the calls that ran, because their source could not be followed", out);
-    put_remarks(program, PEL_REMARK_NOTE, "Note", out);
+    put_fallbacks(program, out);
     pel_put_byte(out, '\n');
 }
 

@@ -113,6 +113,12 @@ static void restore_stars(const pel_synth *s, pel_nodes *positional) {
     *positional = out;
 }
 
+/* An argument whose keyword says nothing that is not seen: the first one, or attention_mask=attention_mask. */
+static bool speaks_for_itself(const pel_group *target, uint32_t param, uint32_t place, const pel_node *text) {
+    bool is_first = place == (target->class && !target->no_self);
+    return is_first || (text->kind == PEL_Name && text->Name.id == target->params[param].name);
+}
+
 /* Puts the arguments that are left into the call. */
 static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     if (link->node->kind != PEL_Call) return; /* a property */
@@ -147,7 +153,8 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
                 text = pel_make_constant(s->ctx, &pel_none);
             }
         }
-        if (by_name || link->by_keyword[p]) {
+        bool plain = !link->by_keyword[p] || (!target->is_root && speaks_for_itself(target, p, place, text));
+        if (by_name || !plain) {
             pel_node *keyword = pel_node_new(s->ctx, PEL_keyword);
             keyword->keyword.arg = target->params[p].name;
             keyword->keyword.value = text;

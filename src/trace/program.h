@@ -43,7 +43,7 @@ typedef struct pel_program_class {
 } pel_program_class;
 
 typedef struct pel_remark { /* goes to the header and the report */
-    enum { PEL_REMARK_GUARD, PEL_REMARK_FALLBACK, PEL_REMARK_EMBEDDED, PEL_REMARK_REFUSED, PEL_REMARK_NOTE } kind;
+    enum { PEL_REMARK_FALLBACK, PEL_REMARK_REFUSED } kind;
     pel_str text;
     pel_id file;
     uint32_t line;

@@ -61,24 +61,57 @@ static bool sets_items(const pel_synth *s) {
     return false;
 }
 
+typedef struct search {
+    const pel_synth *s;
+    pel_name self;
+    bool found;
+} search;
+
+static void see_attribute_set(void *arg, pel_node **slot) {
+    search *look = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Attribute && node->Attribute.ctx == PEL_Store) {
+        const pel_node *of = node->Attribute.value;
+        look->found |= of->kind != PEL_Name || of->Name.id != look->self;
+    }
+    pel_each_part(look->s, *slot, see_attribute_set, arg);
+}
+
+/* Whether some text sets an attribute of what may be a record: output.key = value. */
+static bool sets_attributes(const pel_synth *s) {
+    search look = { .s = s };
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        const pel_group *group = s->groups.at[i];
+        look.self = group->class && group->n_params ? group->params[0].name : NULL;
+        for (uint32_t k = 0; k < group->body.n; k++) see_attribute_set(&look, &group->body.at[k]);
+    }
+    return look.found;
+}
+
+/* What a record answers to keys and positions. Its items are its fields as they were made, or whatever is set. */
 static void write_mapping_base(pel_synth *s, pel_id class) {
     pel_program_class *row = row_of(s, class);
     if (row->def) return;
-    row->def = parse_class(s->ctx,
-                           "class Base:\n"
-                           "    def __setattr__(self, name, value):\n"
-                           "        super().__setattr__(name, value)\n"
-                           "        if value is not None:\n"
-                           "            super().__setitem__(name, value)\n"
-                           "    def __getitem__(self, key):\n"
-                           "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
-                           "    def to_tuple(self):\n"
-                           "        return tuple(self.values())\n"
-                           "    def __setitem__(self, key, value):\n"
-                           "        setattr(self, key, value)\n");
-    if (!sets_items(s)) row->def->ClassDef.body.n--; /* the last */
+    bool items = sets_items(s);
+    const char *filled = !items && !sets_attributes(s)
+                             ? "    def __post_init__(self):\n"
+                               "        self.update((k, v) for k, v in vars(self).items() if v is not None)\n"
+                             : "    def __setattr__(self, name, value):\n"
+                               "        super().__setattr__(name, value)\n"
+                               "        if value is not None:\n"
+                               "            super().__setitem__(name, value)\n";
+    pel_str text = pel_format(s->ctx,
+                              "class Base(dict):\n%s"
+                              "    def __getitem__(self, key):\n"
+                              "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
+                              "    def to_tuple(self):\n"
+                              "        return tuple(self.values())\n%s",
+                              filled,
+                              items ? "    def __setitem__(self, key, value):\n"
+                                      "        setattr(self, key, value)\n"
+                                    : "");
+    row->def = parse_class(s->ctx, text.ptr);
     row->def->ClassDef.name = row->name;
-    row->def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "collections.OrderedDict"));
 }
 
 static pel_node *field(pel_synth *s, pel_name name) {

@@ -72,6 +72,12 @@ static bool is_idle_arithmetic(const pel_node *node) {
     return pel_is_number(node->BinOp.right, adds ? 0 : 1) && (adds || node->BinOp.op == PEL_Mult);
 }
 
+static pel_id child_of(const pel_log_module *row, pel_name name) {
+    for (uint32_t k = 0; k < row->child_names.n; k++)
+        if (row->child_names.at[k] == name) return row->children[k];
+    return 0;
+}
+
 /* self.layers[:12], where there are twelve in every instance */
 static bool is_whole_list(const shortener *s, const pel_node *node) {
     if (node->kind != PEL_Subscript || node->Subscript.slice->kind != PEL_Slice || node->Subscript.ctx != PEL_Load)
@@ -84,18 +90,99 @@ static bool is_whole_list(const shortener *s, const pel_node *node) {
     for (uint32_t i = 1; i < s->log->modules.n; i++) {
         const pel_log_module *row = &s->log->modules.at[i];
         if (row->class != s->function->class) continue;
-        pel_id child = 0;
-        for (uint32_t k = 0; k < row->child_names.n; k++)
-            if (row->child_names.at[k] == list->Attribute.attr) child = row->children[k];
+        pel_id child = child_of(row, list->Attribute.attr);
         if (!child || !pel_is_number(slice->Slice.upper, pel_module_at(s->log, child)->child_names.n)) return false;
         found = pel_str_is(pel_class_at(s->log, pel_module_at(s->log, child)->class)->path, "torch.nn.ModuleList");
     }
     return found;
 }
 
+/* Arguments that torch would take anyway, and that are often spelled out. */
+static const struct {
+    const char *function, *argument;
+    enum { DEFAULT_NONE, DEFAULT_FALSE, DEFAULT_ZERO } value;
+} defaults_of_torch[] = {
+    { "scaled_dot_product_attention", "attn_mask", DEFAULT_NONE },
+    { "scaled_dot_product_attention", "dropout_p", DEFAULT_ZERO },
+    { "scaled_dot_product_attention", "is_causal", DEFAULT_FALSE },
+    { "scaled_dot_product_attention", "scale", DEFAULT_NONE },
+    { "scaled_dot_product_attention", "enable_gqa", DEFAULT_FALSE },
+    { "softmax", "dtype", DEFAULT_NONE },
+    { "pad", "value", DEFAULT_NONE },
+    { "interpolate", "size", DEFAULT_NONE },
+    { "interpolate", "scale_factor", DEFAULT_NONE },
+    { "interpolate", "align_corners", DEFAULT_NONE },
+};
+
+static bool is_default_of_torch(const pel_node *function, const pel_node *keyword) {
+    const pel_node *value = keyword->keyword.value;
+    if (value->kind != PEL_Constant || !keyword->keyword.arg) return false;
+    for (size_t i = 0; i < PEL_COUNT(defaults_of_torch); i++) {
+        if (!pel_name_is(function->Attribute.attr, defaults_of_torch[i].function) ||
+            !pel_name_is(keyword->keyword.arg, defaults_of_torch[i].argument))
+            continue;
+        switch (defaults_of_torch[i].value) {
+        case DEFAULT_NONE: return pel_is_none(value);
+        case DEFAULT_FALSE: return value->Constant.value->kind == PEL_CONST_FALSE;
+        case DEFAULT_ZERO: return value->Constant.value->kind == PEL_CONST_FLOAT && value->Constant.value->real == 0.0;
+        }
+    }
+    return false;
+}
+
+static void drop_defaults(shortener *s, pel_node *call) {
+    const pel_node *function = call->Call.func;
+    if (function->kind != PEL_Attribute || function->Attribute.value->kind != PEL_Name ||
+        !pel_name_is(function->Attribute.value->Name.id, "F"))
+        return;
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++)
+        if (!is_default_of_torch(function, call->Call.keywords.at[i]))
+            pel_nodes_push(s->ctx, &kept, call->Call.keywords.at[i]);
+    call->Call.keywords = kept;
+}
+
+/* ---- what a module is, by how the text names it ---- */
+
+/* The class of self.a.b, if it is the same in all instances; 0 if not. */
+static pel_id class_of(const shortener *s, const pel_node *node) {
+    if (is_self(s, node)) return s->function->class;
+    pel_id outer = node->kind == PEL_Attribute ? class_of(s, node->Attribute.value) : 0, found = 0;
+    for (uint32_t i = 1; outer && i < s->log->modules.n; i++) {
+        const pel_log_module *row = &s->log->modules.at[i];
+        if (row->class != outer) continue;
+        pel_id child = child_of(row, node->Attribute.attr);
+        pel_id class = child ? pel_module_at(s->log, child)->class : 0;
+        if (!class || (found && class != found)) return 0;
+        found = class;
+    }
+    return found;
+}
+
+/* getattr(self.model, "embed", None), where there is one: self.model.embed */
+static pel_node *plain_attribute(const shortener *s, const pel_node *node) {
+    if (node->kind != PEL_Call || node->Call.func->kind != PEL_Name ||
+        !pel_name_is(node->Call.func->Name.id, "getattr") || node->Call.args.n < 2 || node->Call.keywords.n)
+        return NULL;
+    const pel_node *name = node->Call.args.at[1];
+    if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR ||
+        !pel_is_identifier(name->Constant.value->text))
+        return NULL;
+    pel_str text = name->Constant.value->text;
+    pel_node *made =
+        pel_make_attribute(s->ctx, node->Call.args.at[0], pel_intern(s->ctx, text.ptr, text.len), PEL_Load);
+    return class_of(s, made) ? made : NULL;
+}
+
 static void drop_idle_parts(void *arg, pel_node **slot) {
     shortener *s = arg;
     pel_each_child(*slot, drop_idle_parts, s);
+    pel_node *attribute = plain_attribute(s, *slot);
+    if (attribute) {
+        *slot = attribute;
+        s->changed = true;
+    }
+    if ((*slot)->kind == PEL_Call) drop_defaults(s, *slot);
     if (is_idle_call(s, *slot)) *slot = (*slot)->Call.args.at[0];
     if (is_idle_arithmetic(*slot)) *slot = (*slot)->BinOp.left;
     if (is_whole_list(s, *slot)) *slot = (*slot)->Subscript.value;
@@ -216,13 +303,12 @@ static pel_program_function *function_named(const shortener *s, pel_name name, p
     return NULL;
 }
 
-/* The function that a call reaches, if that is plain to see: f(...) or self.f(...). */
+/* The function that a call reaches, if that is plain to see: f(...), self.f(...) or self.part.f(...). */
 static pel_program_function *callee_of(const shortener *s, const pel_node *call) {
     const pel_node *func = call->Call.func;
     if (func->kind == PEL_Name) return function_named(s, func->Name.id, 0);
-    if (func->kind == PEL_Attribute && is_self(s, func->Attribute.value) && s->function->class)
-        return function_named(s, func->Attribute.attr, s->function->class);
-    return NULL;
+    pel_id class = func->kind == PEL_Attribute ? class_of(s, func->Attribute.value) : 0;
+    return class ? function_named(s, func->Attribute.attr, class) : NULL;
 }
 
 static bool is_plain_signature(const pel_program_function *f) {
@@ -327,7 +413,8 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
     if (!target || target == s->function || is_protocol(target->name) || !is_plain_signature(target)) return NULL;
     pel_node *expression = only_expression(target);
     bool once = pel_map_find(&s->uses, PEL_KEY(target->name), 0) == 1;
-    if (!only_hands_on(expression) && !(once && expression && is_small(expression))) return NULL;
+    bool is_getter = expression && expression->kind == PEL_Attribute && is_quiet(expression);
+    if (!is_getter && !only_hands_on(expression) && !(once && expression && is_small(expression))) return NULL;
     const pel_nodes params = target->def->FunctionDef.args->arguments.args;
     const pel_nodes defaults = target->def->FunctionDef.args->arguments.defaults;
     binding b = { .names = pel_new_array(s->ctx, params.n, pel_name),

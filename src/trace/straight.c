@@ -8,7 +8,7 @@
 
 #include "python/print.h"
 
-enum { MAX_EVENTS = 64, MAX_SIZES = 64 };
+enum { MAX_EVENTS = 64, MAX_SIZES = 64, MAX_SAID = 3 };
 
 typedef struct source { /* a tensor that can be named: given to the call, or made by one of its events */
     pel_node *text;
@@ -512,16 +512,18 @@ void pel_write_straight(pel_synth *s) {
         pel_map_set(s->ctx, &look.number_of, PEL_KEY(s->helpers.at[i].function->name), i);
     see_helpers(&look);
     pel_buf names = pel_buf_in(s->ctx);
-    uint32_t n_before = s->program->functions.n;
+    uint32_t n_before = s->program->functions.n, n_said = 0;
     for (uint32_t i = 0; i < s->helpers.n; i++) {
         if (!look.used[i]) continue;
         pel_program_function *function = s->helpers.at[i].function;
         pel_name name = pel_unused_name(s->ctx, s->program, s->helpers.at[i].wish);
         function->name = function->def->FunctionDef.name = name;
         pel_push(s->ctx, &s->program->functions, function);
+        if (n_said++ >= MAX_SAID) continue;
         if (names.len) pel_put_c(&names, ", ");
         pel_put_name(&names, name);
     }
+    if (n_said > MAX_SAID) pel_putf(&names, " and %u more", n_said - MAX_SAID);
     look.rename = true;
     see_helpers(&look);
     if (s->program->functions.n == n_before) return;

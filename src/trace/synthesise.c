@@ -32,8 +32,10 @@ static void write_program(pel_ctx *ctx, void *arg) {
     program->log = a->log;
     program->straight = a->straight;
     pel_lanes(ctx, program);
-    pel_shorten(ctx, program);
-    pel_contract(ctx, program);
+    for (int round = 0; round < 2; round++) { /* what one line says may be a line of another */
+        pel_shorten(ctx, program);
+        pel_contract(ctx, program);
+    }
     pel_init(ctx, program);
     pel_buf text = pel_buf_in(ctx);
     pel_emit_file(ctx, program, &text);
