@@ -209,23 +209,28 @@ static void print_binop(pel_printer *p, pel_node *node) {
     close_chain(p, chain, last_operator);
 }
 
-static void print_boolop(pel_printer *p, pel_node *node) {
-    pel_level level = level_of(node);
-    uint32_t chain = pel_lay_open(&p->lay, PEL_GROUP_CHAIN);
-    uint32_t last_operator = 0;
-    for (uint32_t i = 0; i < node->BoolOp.values.n; i++) {
-        if (i) last_operator = print_operator(p, pel_boolop_text(node->BoolOp.op));
-        pel_print_loose(p, node->BoolOp.values.at[i], level + 1);
-    }
-    close_chain(p, chain, last_operator);
-}
-
 /* a is b is c is None: names share lines, as the numbers of a table do. */
 static bool compares_names(const pel_node *node) {
+    if (node->kind != PEL_Compare) return false;
     const pel_nodes operands = node->Compare.comparators;
     for (uint32_t i = 0; i < operands.n; i++)
         if (operands.at[i]->kind != PEL_Name && operands.at[i]->kind != PEL_Constant) return false;
     return operands.n > 2 && node->Compare.left->kind == PEL_Name;
+}
+
+static void print_boolop(pel_printer *p, pel_node *node) {
+    pel_level level = level_of(node);
+    bool fills = compares_names(node->BoolOp.values.at[0]);
+    uint32_t chain = pel_lay_open(&p->lay, fills ? PEL_GROUP_FILL : PEL_GROUP_CHAIN);
+    uint32_t last_operator = 0;
+    for (uint32_t i = 0; i < node->BoolOp.values.n; i++) {
+        if (i) last_operator = print_operator(p, pel_boolop_text(node->BoolOp.op));
+        if (fills && i == 0)
+            pel_print_expr(p, node->BoolOp.values.at[i], level + 1); /* the names fill the same lines */
+        else
+            pel_print_loose(p, node->BoolOp.values.at[i], level + 1);
+    }
+    close_chain(p, chain, last_operator);
 }
 
 static void print_compare(pel_printer *p, pel_node *node) {
@@ -340,9 +345,11 @@ static void print_index(pel_printer *p, pel_node *index) {
     if (frozen) p->lay.nobreak--;
 }
 
-/* f([…]) breaks inside the list, not around it. */
+/* f([…]) breaks inside the list, not around it; so does f(g([…])). */
 static bool is_hugged(const pel_node *argument) {
     if (argument->kind == PEL_Starred) argument = argument->Starred.value;
+    while (argument->kind == PEL_Call && argument->Call.args.n == 1 && !argument->Call.keywords.n)
+        argument = argument->Call.args.at[0];
     switch (argument->kind) {
     case PEL_List: return argument->List.elts.n > 0;
     case PEL_Dict: return argument->Dict.values.n > 0;
@@ -377,6 +384,35 @@ static void print_sole_argument(pel_printer *p, pel_node *argument) {
         print_element(p, argument, 1);
 }
 
+/* A name, a number, self.scale, x[0]: nothing that would have to be looked into. */
+static bool is_word(const pel_node *node) {
+    switch (node->kind) {
+    case PEL_Name:
+    case PEL_Constant: return true;
+    case PEL_Attribute: return is_word(node->Attribute.value);
+    case PEL_UnaryOp: return is_word(node->UnaryOp.operand);
+    case PEL_Subscript: return is_word(node->Subscript.value) && is_word(node->Subscript.slice);
+    default: return false;
+    }
+}
+
+static bool is_small_call(const pel_node *node) {
+    return node->kind == PEL_Call && is_word(node->Call.func) && !node->Call.keywords.n &&
+           (!node->Call.args.n || (node->Call.args.n == 1 && is_word(node->Call.args.at[0])));
+}
+
+/* Arguments that share lines, like those of a definition: many, nothing but words, with a DropPath(0.1) among them. */
+#define MANY_ARGUMENTS 4
+static bool are_words(pel_nodes args, pel_nodes keywords) {
+    bool begins_plain = !args.n || is_word(args.at[0]);
+    for (uint32_t i = 0; i < args.n + keywords.n; i++) {
+        if (i >= args.n && !keywords.at[i - args.n]->keyword.arg) return false;
+        const pel_node *value = i < args.n ? args.at[i] : keywords.at[i - args.n]->keyword.value;
+        if (!is_word(value) && !(begins_plain && is_small_call(value))) return false;
+    }
+    return args.n + keywords.n >= MANY_ARGUMENTS;
+}
+
 void pel_print_arguments(pel_printer *p, pel_nodes args, pel_nodes keywords) {
     uint32_t n = args.n + keywords.n;
     bool sole_positional = n == 1 && args.n == 1;
@@ -394,7 +430,9 @@ void pel_print_arguments(pel_printer *p, pel_nodes args, pel_nodes keywords) {
         print_keyword(p, keywords.at[0], true);
         pel_lay_c(&p->lay, ")");
     } else {
-        pel_row row = pel_row_open(p, "(", false);
+        bool fills = are_words(args, keywords);
+        pel_row row = pel_row_open(p, "(", fills);
+        if (fills) row.inner = pel_lay_open(&p->lay, PEL_GROUP_FILL);
         for (uint32_t i = 0; i < args.n; i++) {
             pel_row_next(p, &row);
             if (n == 1)
