@@ -14,6 +14,7 @@ typedef struct contractor {
     pel_ctx *ctx;
     pel_map changing;    /* attributes that the program writes, or computes: reading one is not quiet */
     const pel_node *def; /* the function being looked at */
+    bool changed;
 } contractor;
 
 /* ---- attributes that may change ---- */
@@ -297,7 +298,7 @@ static void rename_reads(void *arg, pel_node **slot) {
         pel_each_child(*slot, rename_reads, arg);
 }
 
-static void drop_copies(const contractor *c, pel_nodes *body, bool is_top) {
+static void drop_copies(contractor *c, pel_nodes *body, bool is_top) {
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
@@ -309,12 +310,15 @@ static void drop_copies(const contractor *c, pel_nodes *body, bool is_top) {
             last = reach_of_copy(c, *body, i, r.from, r.to, is_top);
             for (uint32_t k = i + 1; k <= last; k++) rename_reads(&r, &body->at[k]);
         }
-        if (!last) pel_nodes_push(c->ctx, &kept, node);
+        if (last)
+            c->changed = true;
+        else
+            pel_nodes_push(c->ctx, &kept, node);
     }
     *body = kept;
 }
 
-static void contract_body(const contractor *c, pel_nodes *body, int indent, bool is_top) {
+static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_top) {
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
@@ -327,6 +331,7 @@ static void contract_body(const contractor *c, pel_nodes *body, int indent, bool
             if (!both) break;
             node = both;
             kept.n--;
+            c->changed = true;
         }
         pel_nodes_push(c->ctx, &kept, node);
     }
@@ -334,7 +339,7 @@ static void contract_body(const contractor *c, pel_nodes *body, int indent, bool
     *body = kept;
 }
 
-void pel_contract(pel_ctx *ctx, pel_program *program) {
+bool pel_contract(pel_ctx *ctx, pel_program *program) {
     contractor c = { .ctx = ctx };
     find_changing(&c, program);
     for (uint32_t i = 0; i < program->functions.n; i++) {
@@ -343,4 +348,5 @@ void pel_contract(pel_ctx *ctx, pel_program *program) {
         c.def = function->def;
         contract_body(&c, &function->def->FunctionDef.body, function->class ? 2 : 1, true);
     }
+    return c.changed;
 }

@@ -30,8 +30,7 @@ static bool is_param(const pel_group *group, pel_name name) {
     return false;
 }
 
-/* Whether a name is bound once in all, and by no function inside. */
-static bool is_bound_once(const pel_synth *s, const pel_group *group, pel_name name) {
+bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name) {
     bindings b = { .s = s, .name = name };
     for (uint32_t i = 0; i < group->body.n; i++) see_binding(&b, &group->body.at[i]);
     return !b.captured && b.stores + is_param(group, name) == 1;
@@ -70,8 +69,8 @@ bool pel_drop_copies(pel_synth *s, pel_group *group) {
     for (uint32_t i = 0; i < group->body.n; i++) { /* not inside of loops: there the next round binds them again */
         pel_node *node = group->body.at[i];
         pel_name name, other;
-        if (!second_name(node, &name, &other) || is_param(group, name) || !is_bound_once(s, group, name) ||
-            !is_bound_once(s, group, other)) {
+        if (!second_name(node, &name, &other) || is_param(group, name) || !pel_is_bound_once(s, group, name) ||
+            !pel_is_bound_once(s, group, other)) {
             pel_nodes_push(s->ctx, &kept, node);
             continue;
         }

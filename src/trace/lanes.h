@@ -355,8 +355,10 @@ bool pel_body_has_effect(const pel_synth *s, pel_nodes body);
 /* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
 void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
 void pel_tidy_group(pel_synth *s, pel_group *group);
-/* Tuples that functions return lose the parts that every caller throws away. active: links whose calls are reached. */
+/* Tuples and records that functions return lose the parts that every caller throws away. */
 bool pel_drop_results(pel_synth *s, const bool *reached);
+/* Whether a name is bound once in all, and by no function inside. */
+bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name);
 /* Second names for what has one go; so do assertions that compare a whole number with itself. */
 bool pel_drop_copies(pel_synth *s, pel_group *group);
 bool pel_decide_assertions(pel_synth *s, pel_group *group);

@@ -85,7 +85,7 @@ void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out)
 /* ---- the passes ---- */
 void pel_lanes(pel_ctx *ctx, pel_program *program);
 void pel_shorten(pel_ctx *ctx, pel_program *program);
-void pel_contract(pel_ctx *ctx, pel_program *program);
+bool pel_contract(pel_ctx *ctx, pel_program *program); /* true if any two steps became one */
 /* x = e; return x: two statements that are `return e`. */
 bool pel_returns_it(const pel_node *assign, const pel_node *next);
 void pel_init(pel_ctx *ctx, pel_program *program);

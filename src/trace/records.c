@@ -100,16 +100,17 @@ static void write_mapping_base(pel_synth *s, pel_id class) {
                                "        super().__setattr__(name, value)\n"
                                "        if value is not None:\n"
                                "            super().__setitem__(name, value)\n";
-    pel_str text = pel_format(s->ctx,
-                              "class Base(dict):\n%s"
-                              "    def __getitem__(self, key):\n"
-                              "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
-                              "    def to_tuple(self):\n"
-                              "        return tuple(self.values())\n%s",
-                              filled,
-                              items ? "    def __setitem__(self, key, value):\n"
-                                      "        setattr(self, key, value)\n"
-                                    : "");
+    pel_str text =
+        pel_format(s->ctx,
+                   "class Base(dict):\n%s"
+                   "    def __getitem__(self, key):\n"
+                   "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
+                   "    def to_tuple(self):\n"
+                   "        return tuple(self.values())\n%s",
+                   filled,
+                   items ? "    def __setitem__(self, key, value):\n"
+                           "        setattr(self, key, value)\n"
+                         : "");
     row->def = parse_class(s->ctx, text.ptr);
     row->def->ClassDef.name = row->name;
 }

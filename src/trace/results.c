@@ -1,118 +1,247 @@
-/* Parts of returned tuples that every caller throws away. */
+/* Parts of results that every caller throws away: of returned tuples, and of returned records of which a single field
+ * is ever read. What is left of one part is that part. */
 #include "trace/lanes.h"
 
+#define PARTS_MAX 64
+
+typedef struct part_read { /* f(x)[0], f(x).field, or the same of a name that holds nothing but f(x) */
+    pel_node **slot;
+    pel_name field; /* NULL: by index */
+    uint32_t index;
+} part_read;
+
 typedef struct use { /* of one function's result, over all its calls */
-    uint32_t n;      /* parts of the tuple; 0: not known yet */
+    uint32_t n;      /* parts that calls take it apart into; 0: none does */
     bool blocked;
     uint32_t thrown;             /* calls that want no result at all */
-    uint64_t used;               /* parts that somebody wants */
+    uint64_t used;               /* parts that assignments want */
     PEL_VEC(pel_node *) assigns; /* a, b = f(x) */
-    PEL_VEC(pel_node **) items;  /* f(x)[0] */
+    PEL_VEC(part_read) reads;
 } use;
 
 typedef struct survey {
     pel_synth *s;
-    use *uses; /* per group */
+    use *uses;              /* per group */
+    const pel_group *group; /* whose text is being looked at */
     pel_name blank;
 } survey;
-
-#define PARTS_MAX 64
 
 static use *use_of(const survey *v, const pel_node *call) {
     const pel_link *link = call->kind == PEL_Call ? pel_link_at(v->s, call) : NULL;
     return link ? &v->uses[link->target->number] : NULL;
 }
 
-static bool fits(use *u, uint32_t n) {
-    if (u->n == 0) u->n = n;
-    return u->n == n && n <= PARTS_MAX;
+/* ---- how calls use what they get ---- */
+
+/* A read of one part, of what stands before the brackets or the dot. */
+static bool as_part_read(pel_node **slot, part_read *out) {
+    const pel_node *node = *slot;
+    *out = (part_read){ .slot = slot };
+    if (node->kind == PEL_Attribute && node->Attribute.ctx == PEL_Load) {
+        out->field = node->Attribute.attr;
+        return true;
+    }
+    if (node->kind != PEL_Subscript || node->Subscript.ctx != PEL_Load || node->Subscript.slice->kind != PEL_Constant)
+        return false;
+    const pel_const *value = node->Subscript.slice->Constant.value;
+    if (value->kind != PEL_CONST_INT || value->integer.digits.len || value->integer.small < 0 ||
+        value->integer.small >= PARTS_MAX)
+        return false;
+    out->index = (uint32_t)value->integer.small;
+    return true;
 }
 
-static void look(void *arg, pel_node **slot);
+static pel_node *owner_of(const pel_node *part) {
+    return part->kind == PEL_Attribute ? part->Attribute.value : part->Subscript.value;
+}
 
-static void look_inside(survey *v, pel_node *call) { pel_each_part(v->s, call, look, v); }
+typedef struct holder {
+    const pel_synth *s;
+    pel_name name;
+    use *use;
+    bool whole; /* it is read as a whole, too */
+} holder;
+
+static void see_holder(void *arg, pel_node **slot) {
+    holder *h = arg;
+    const pel_node *node = *slot;
+    part_read read;
+    if ((node->kind == PEL_Attribute || node->kind == PEL_Subscript) && owner_of(node)->kind == PEL_Name &&
+        owner_of(node)->Name.id == h->name && as_part_read(slot, &read)) {
+        pel_push(h->s->ctx, &h->use->reads, read);
+        return;
+    }
+    h->whole |= node->kind == PEL_Name && node->Name.id == h->name && node->Name.ctx == PEL_Load;
+    pel_each_part(h->s, *slot, see_holder, h);
+}
+
+/* v = f(x), where v is only ever read as v[0] or v.field */
+static void look_at_holder(const survey *v, use *u, pel_name name) {
+    holder h = { v->s, name, u, !pel_is_bound_once(v->s, v->group, name) };
+    for (uint32_t i = 0; !h.whole && i < v->group->body.n; i++) see_holder(&h, &v->group->body.at[i]);
+    u->blocked |= h.whole;
+}
+
+static void look_at_targets(const survey *v, use *u, const pel_node *target) {
+    uint32_t n = target->Tuple.elts.n;
+    if (u->n == 0) u->n = n;
+    u->blocked |= u->n != n || n > PARTS_MAX;
+    for (uint32_t i = 0; !u->blocked && i < n; i++) {
+        const pel_node *part = target->Tuple.elts.at[i];
+        u->blocked |= part->kind == PEL_Starred;
+        if (part->kind != PEL_Name || part->Name.id != v->blank) u->used |= (uint64_t)1 << i;
+    }
+}
 
 static void look(void *arg, pel_node **slot) {
     survey *v = arg;
-    pel_node *node = *slot;
+    pel_node *node = *slot, *call = NULL;
     use *u;
+    part_read read;
     if (node->kind == PEL_Expr && (u = use_of(v, node->Expr.value))) {
         u->thrown++;
-        look_inside(v, node->Expr.value);
-        return;
-    }
-    if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && (u = use_of(v, node->Assign.value))) {
+        call = node->Expr.value;
+    } else if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && (u = use_of(v, node->Assign.value))) {
         pel_node *target = node->Assign.targets.at[0];
-        bool names = target->kind == PEL_Tuple && fits(u, target->Tuple.elts.n);
-        for (uint32_t i = 0; names && i < target->Tuple.elts.n; i++) {
-            const pel_node *part = target->Tuple.elts.at[i];
-            if (part->kind == PEL_Starred)
-                names = false;
-            else if (part->kind != PEL_Name || part->Name.id != v->blank)
-                u->used |= (uint64_t)1 << i;
-        }
-        if (!names) u->blocked = true;
+        call = node->Assign.value;
         pel_push(v->s->ctx, &u->assigns, node);
-        look_inside(v, node->Assign.value);
-        if (target->kind != PEL_Tuple) look(v, &node->Assign.targets.at[0]);
-        return;
-    }
-    if (node->kind == PEL_Subscript && (u = use_of(v, node->Subscript.value))) {
-        const pel_node *index = node->Subscript.slice;
-        const pel_const *value = index->kind == PEL_Constant ? index->Constant.value : NULL;
-        if (value && value->kind == PEL_CONST_INT && !value->integer.digits.len && value->integer.small >= 0 &&
-            value->integer.small < PARTS_MAX) {
-            u->used |= (uint64_t)1 << value->integer.small;
-            pel_push(v->s->ctx, &u->items, slot);
-        } else
+        if (target->kind == PEL_Tuple) {
+            look_at_targets(v, u, target);
+        } else {
+            if (target->kind == PEL_Name)
+                look_at_holder(v, u, target->Name.id);
+            else
+                u->blocked = true;
+            look(v, &node->Assign.targets.at[0]);
+        }
+    } else if ((node->kind == PEL_Attribute || node->kind == PEL_Subscript) && (u = use_of(v, owner_of(node)))) {
+        call = owner_of(node);
+        if (as_part_read(slot, &read))
+            pel_push(v->s->ctx, &u->reads, read);
+        else
             u->blocked = true;
-        look_inside(v, node->Subscript.value);
-        return;
+    } else if ((u = use_of(v, node))) {
+        u->blocked = true;
     }
-    if ((u = use_of(v, node))) u->blocked = true;
-    pel_each_part(v->s, node, look, v);
+    pel_each_part(v->s, call ? call : node, look, v);
 }
 
 /* ---- what a function returns ---- */
 
 typedef struct returning {
-    pel_ctx *ctx;
     const pel_synth *s;
-    uint32_t n;
+    uint32_t n_returns, n_parts;
+    const pel_log_class *record; /* NULL: tuples */
+    uint32_t first;              /* of a record: the field that [0] is */
+    bool fine;
     uint64_t kept;
-    bool fine, cut;
+    bool cut;
 } returning;
+
+/* The class of records that a call makes, all arguments by their names; NULL if it is something else. */
+static const pel_log_class *record_made(const pel_synth *s, const pel_node *value) {
+    if (value->kind != PEL_Call || value->Call.func->kind != PEL_Name || value->Call.args.n || pel_link_at(s, value))
+        return NULL;
+    for (uint32_t i = 0; i < value->Call.keywords.n; i++)
+        if (!value->Call.keywords.at[i]->keyword.arg) return NULL;
+    const pel_log_class *found = NULL;
+    for (uint32_t i = 0; i < s->program->classes.n; i++) {
+        const pel_program_class *row = s->program->classes.at[i];
+        if (row->name != value->Call.func->Name.id) continue;
+        if (found) return NULL;
+        found = pel_class_at(s->log, row->class);
+    }
+    return found && found->kind == PEL_CLASS_DATACLASS && found->fields.n <= PARTS_MAX ? found : NULL;
+}
+
+static uint32_t field_number(const pel_log_class *record, pel_name name) {
+    for (uint32_t i = 0; i < record->fields.n; i++)
+        if (record->fields.at[i] == name) return i;
+    return UINT32_MAX;
+}
+
+/* A part of what is returned; NULL: the record's field is left to its default. */
+static pel_node *part_of(const returning *r, const pel_node *value, uint32_t part) {
+    if (!r->record) return value->Tuple.elts.at[part];
+    for (uint32_t i = 0; i < value->Call.keywords.n; i++)
+        if (value->Call.keywords.at[i]->keyword.arg == r->record->fields.at[part])
+            return value->Call.keywords.at[i]->keyword.value;
+    return NULL;
+}
+
+static bool has_shape(returning *r, const pel_node *value) {
+    const pel_log_class *record = value ? record_made(r->s, value) : NULL;
+    if (!value || (!record && value->kind != PEL_Tuple)) return false;
+    uint32_t n = record ? record->fields.n : value->Tuple.elts.n, first = 0;
+    for (uint32_t i = 0; !record && i < n; i++)
+        if (value->Tuple.elts.at[i]->kind == PEL_Starred) return false;
+    if (r->n_returns++ == 0) {
+        r->record = record;
+        r->n_parts = n;
+    }
+    if (record != r->record || n != r->n_parts || n > PARTS_MAX) return false;
+    while (record && first < n && !part_of(r, value, first)) first++;
+    if (r->n_returns == 1) r->first = first;
+    return first == r->first;
+}
 
 static void see_return(void *arg, pel_node **slot) {
     returning *r = arg;
     pel_node *node = *slot;
     if (node->kind == PEL_FunctionDef || node->kind == PEL_Lambda) return;
-    if (node->kind == PEL_Return) {
-        pel_node *value = node->Return.value;
-        if (!value || value->kind != PEL_Tuple || value->Tuple.elts.n != r->n) {
-            r->fine = false;
-            return;
-        }
-        pel_nodes left = { 0 };
-        for (uint32_t i = 0; i < r->n; i++) {
-            pel_node *part = value->Tuple.elts.at[i];
-            if (r->kept >> i & 1)
-                pel_nodes_push(r->ctx, &left, part);
-            else if (!pel_pure(r->s, part))
-                r->fine = false;
-            if (part->kind == PEL_Starred) r->fine = false;
-        }
-        if (r->cut && left.n == 1)
-            node->Return.value = left.at[0];
-        else if (r->cut)
-            value->Tuple.elts = left;
+    if (node->kind != PEL_Return) {
+        if (pel_kinds[node->kind].class == PEL_STMT || node->kind == PEL_ExceptHandler)
+            pel_each_child(node, see_return, r);
         return;
     }
-    if (pel_kinds[node->kind].class == PEL_STMT || node->kind == PEL_ExceptHandler) pel_each_child(node, see_return, r);
+    pel_node *value = node->Return.value;
+    if (!r->cut) {
+        r->fine = r->fine && has_shape(r, value);
+        return;
+    }
+    pel_nodes left = { 0 };
+    for (uint32_t i = 0; i < r->n_parts; i++) {
+        pel_node *part = part_of(r, value, i);
+        if (r->kept >> i & 1) pel_nodes_push(r->s->ctx, &left, part ? part : pel_make_constant(r->s->ctx, &pel_none));
+    }
+    if (left.n == 1)
+        node->Return.value = left.at[0];
+    else
+        value->Tuple.elts = left;
+}
+
+static void see_lost_parts(void *arg, pel_node **slot) {
+    returning *r = arg;
+    if ((*slot)->kind == PEL_FunctionDef || (*slot)->kind == PEL_Lambda) return;
+    for (uint32_t i = 0; (*slot)->kind == PEL_Return && i < r->n_parts; i++) {
+        const pel_node *part = part_of(r, (*slot)->Return.value, i);
+        if (part && !(r->kept >> i & 1) && !pel_pure(r->s, part)) r->fine = false;
+    }
+    if (pel_kinds[(*slot)->kind].class == PEL_STMT || (*slot)->kind == PEL_ExceptHandler)
+        pel_each_child(*slot, see_lost_parts, r);
+}
+
+static returning returned_by(const pel_synth *s, const pel_group *group) {
+    returning r = { .s = s, .fine = true };
+    for (uint32_t k = 0; k < group->body.n; k++) see_return(&r, &group->body.at[k]);
+    r.fine &= r.n_returns > 0 && !group->falls_off;
+    return r;
+}
+
+static void cut_returns(const pel_group *group, returning *r) {
+    r->cut = true;
+    for (uint32_t k = 0; k < group->body.n; k++) see_return(r, &group->body.at[k]);
+}
+
+static uint32_t count(uint64_t set) {
+    uint32_t n = 0;
+    for (; set; set &= set - 1) n++;
+    return n;
 }
 
 static void cut_assign(pel_synth *s, pel_node *node, uint64_t kept) {
     pel_node *target = node->Assign.targets.at[0];
+    if (target->kind != PEL_Tuple) return; /* a holder: its reads are cut */
     pel_nodes left = { 0 };
     for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
         if (kept >> i & 1) pel_nodes_push(s->ctx, &left, target->Tuple.elts.at[i]);
@@ -120,6 +249,45 @@ static void cut_assign(pel_synth *s, pel_node *node, uint64_t kept) {
         node->Assign.targets = pel_nodes_one(s->ctx, left.at[0]);
     else
         target->Tuple.elts = left;
+}
+
+static void cut_read(pel_synth *s, const part_read *read, uint64_t kept) {
+    pel_node *node = *read->slot;
+    if (count(kept) == 1)
+        *read->slot = owner_of(node);
+    else
+        node->Subscript.slice =
+            pel_make_constant(s->ctx, pel_const_int(s->ctx, count(kept & (((uint64_t)1 << read->index) - 1))));
+}
+
+/* The parts that somebody wants; 0 if that can't be told. */
+static uint64_t wanted_parts(const use *u, const returning *r) {
+    uint64_t wanted = u->used;
+    if (u->n && (r->record || u->n != r->n_parts)) return 0;
+    for (uint32_t i = 0; i < u->reads.n; i++) {
+        const part_read *read = &u->reads.at[i];
+        uint32_t part = read->index;
+        if (r->record) {
+            if (!read->field && part) return 0; /* counted without the fields that are None */
+            part = read->field ? field_number(r->record, read->field) : r->first;
+        }
+        if ((read->field && !r->record) || part >= r->n_parts) return 0;
+        wanted |= (uint64_t)1 << part;
+    }
+    return wanted;
+}
+
+static bool cut_results(pel_synth *s, pel_group *group, const use *u) {
+    returning r = returned_by(s, group);
+    r.kept = r.fine ? wanted_parts(u, &r) : 0;
+    bool gains = r.record || r.n_parts == 1 ? count(r.kept) == 1 : count(r.kept) < r.n_parts;
+    if (!r.kept || !gains) return false;
+    for (uint32_t k = 0; k < group->body.n; k++) see_lost_parts(&r, &group->body.at[k]);
+    if (!r.fine) return false;
+    cut_returns(group, &r);
+    for (uint32_t k = 0; k < u->assigns.n; k++) cut_assign(s, u->assigns.at[k], r.kept);
+    for (uint32_t k = 0; k < u->reads.n; k++) cut_read(s, &u->reads.at[k], r.kept);
+    return true;
 }
 
 /* ---- parts that are the same thing twice ---- */
@@ -156,11 +324,12 @@ static void see_doubles(void *arg, pel_node **slot) {
 
 /* f() returns (x, x): a, b = f() becomes a = b = f(). Only where nothing else is left: then it is one statement. */
 static bool merge_doubles(pel_synth *s, pel_group *group, use *u) {
-    doubles d = { .n = u->n, .fine = u->n == 2 && !u->items.n };
+    doubles d = { .n = u->n, .fine = u->n == 2 && !u->reads.n };
     for (uint32_t k = 0; d.fine && k < group->body.n; k++) see_doubles(&d, &group->body.at[k]);
     if (!d.fine || !d.returns || d.differs[0] & 2) return false;
-    returning r = { s->ctx, s, u->n, 1, true, true };
-    for (uint32_t k = 0; k < group->body.n; k++) see_return(&r, &group->body.at[k]);
+    returning r = returned_by(s, group);
+    r.kept = 1;
+    cut_returns(group, &r);
     for (uint32_t k = 0; k < u->assigns.n; k++)
         u->assigns.at[k]->Assign.targets =
             pel_nodes_of(s->ctx, u->assigns.at[k]->Assign.targets.at[0]->Tuple.elts.at, 2);
@@ -195,16 +364,12 @@ static bool return_nothing(pel_synth *s, pel_group *group) {
     return q.changed;
 }
 
-static uint32_t count(uint64_t set) {
-    uint32_t n = 0;
-    for (; set; set &= set - 1) n++;
-    return n;
-}
-
 bool pel_drop_results(pel_synth *s, const bool *reached) {
-    survey v = { s, pel_new_array(s->ctx, s->groups.n + 1u, use), pel_intern_c(s->ctx, "_") };
-    for (uint32_t i = 0; i < s->groups.n; i++)
-        for (uint32_t k = 0; reached[i] && k < s->groups.at[i]->body.n; k++) look(&v, &s->groups.at[i]->body.at[k]);
+    survey v = { s, pel_new_array(s->ctx, s->groups.n + 1u, use), NULL, pel_intern_c(s->ctx, "_") };
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        v.group = s->groups.at[i];
+        for (uint32_t k = 0; reached[i] && k < v.group->body.n; k++) look(&v, &v.group->body.at[k]);
+    }
     bool changed = false;
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
@@ -212,30 +377,9 @@ bool pel_drop_results(pel_synth *s, const bool *reached) {
         if (!reached[i] || u->blocked || group->is_root || group->pinned || group->is_property || group->is_generator ||
             group->in_place || group->why)
             continue;
-        if (u->thrown && !u->assigns.n && !u->items.n) changed |= return_nothing(s, group);
-        if (u->n < 2 || u->thrown) continue;
-        uint64_t all = u->n == 64 ? UINT64_MAX : ((uint64_t)1 << u->n) - 1, kept = u->used & all;
-        if (u->used == all && merge_doubles(s, group, u)) {
-            changed = true;
-            continue;
-        }
-        if (u->used != kept || kept == all || kept == 0) continue;
-        returning r = { s->ctx, s, u->n, kept, true, false };
-        for (uint32_t k = 0; k < group->body.n; k++) see_return(&r, &group->body.at[k]);
-        if (!r.fine) continue;
-        r.cut = true;
-        for (uint32_t k = 0; k < group->body.n; k++) see_return(&r, &group->body.at[k]);
-        for (uint32_t k = 0; k < u->assigns.n; k++) cut_assign(s, u->assigns.at[k], kept);
-        for (uint32_t k = 0; k < u->items.n; k++) {
-            pel_node *item = *u->items.at[k];
-            uint32_t index = (uint32_t)item->Subscript.slice->Constant.value->integer.small;
-            if (count(kept) == 1)
-                *u->items.at[k] = item->Subscript.value;
-            else
-                item->Subscript.slice =
-                    pel_make_constant(s->ctx, pel_const_int(s->ctx, count(kept & (((uint64_t)1 << index) - 1))));
-        }
-        changed = true;
+        bool is_asked = u->assigns.n || u->reads.n;
+        if (u->thrown && !is_asked) changed |= return_nothing(s, group);
+        if (!u->thrown && is_asked) changed |= merge_doubles(s, group, u) || cut_results(s, group, u);
     }
     return changed;
 }

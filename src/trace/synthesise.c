@@ -1,6 +1,7 @@
 #include "trace/program.h"
 
 #define MAX_STRAIGHT_ROUNDS 12
+#define MAX_SHORT_ROUNDS 6
 
 static bool is_taken(const pel_program *program, pel_name name) {
     for (uint32_t i = 0; i < program->functions.n; i++)
@@ -32,9 +33,9 @@ static void write_program(pel_ctx *ctx, void *arg) {
     program->log = a->log;
     program->straight = a->straight;
     pel_lanes(ctx, program);
-    for (int round = 0; round < 2; round++) { /* what one line says may be a line of another */
+    for (int round = 0; round < MAX_SHORT_ROUNDS; round++) { /* what became one line may stand in another function's */
         pel_shorten(ctx, program);
-        pel_contract(ctx, program);
+        if (!pel_contract(ctx, program)) break;
     }
     pel_init(ctx, program);
     pel_buf text = pel_buf_in(ctx);

@@ -212,14 +212,39 @@ static bool is_truth(const pel_node *node, bool value) {
     return node->kind == PEL_Constant && node->Constant.value->kind == (value ? PEL_CONST_TRUE : PEL_CONST_FALSE);
 }
 
+/* (a,) + (b, c), or t + () */
+static pel_node *joined_tuples(pel_synth *s, const pel_node *node) {
+    pel_node *left = node->BinOp.left, *right = node->BinOp.right;
+    if (node->BinOp.op != PEL_Add || right->kind != PEL_Tuple) return NULL;
+    if (left->kind == PEL_Name && !right->Tuple.elts.n) return left;
+    if (left->kind != PEL_Tuple) return NULL;
+    pel_node *made = pel_node_new(s->ctx, PEL_Tuple);
+    for (uint32_t i = 0; i < left->Tuple.elts.n; i++) pel_nodes_push(s->ctx, &made->Tuple.elts, left->Tuple.elts.at[i]);
+    for (uint32_t i = 0; i < right->Tuple.elts.n; i++)
+        pel_nodes_push(s->ctx, &made->Tuple.elts, right->Tuple.elts.at[i]);
+    return made;
+}
+
 static void tidy_expression(void *arg, pel_node **slot) {
     pel_synth *s = arg;
-    pel_node *node = *slot;
+    pel_node *node = *slot, *joined;
     if (pel_kinds[node->kind].class == PEL_STMT && node->kind == PEL_FunctionDef) return;
     pel_each_part(s, node, tidy_expression, s);
     switch (node->kind) {
     case PEL_Slice:
         if (node->Slice.lower && pel_is_number(node->Slice.lower, 0)) node->Slice.lower = NULL;
+        break;
+    case PEL_BinOp:
+        joined = joined_tuples(s, node);
+        if (joined) *slot = joined;
+        break;
+    case PEL_IfExp: /* False if c else True */
+        if (is_truth(node->IfExp.body, false) && is_truth(node->IfExp.orelse, true) &&
+            pel_gives_truth(node->IfExp.test))
+            *slot = pel_not(s->ctx, node->IfExp.test);
+        else if (is_truth(node->IfExp.body, true) && is_truth(node->IfExp.orelse, false) &&
+                 pel_gives_truth(node->IfExp.test))
+            *slot = node->IfExp.test;
         break;
     default: break;
     }
