@@ -17,8 +17,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
+from torch.utils.flop_counter import flop_registry, sdpa_flop
 
+# torch's own table has no row for the processor's kernel of attention.
+FORMULAS = {**flop_registry, torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: sdpa_flop}
 MANY = 24  # modules that one tensor may come from; beyond, the first ones are kept
 PLAIN = {torch.Tensor, nn.Parameter}
 NO_NESTS = {bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout, torch.memory_format}
@@ -153,9 +155,10 @@ class Operations(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        count = flop_registry.get(function._overloadpacket)
+        count = FORMULAS.get(function._overloadpacket)
         if count is None and function not in self.whole:
-            made = function.decompose(*args, **kwargs)  # what has no formula may be made of parts that do
+            with self:  # what has no formula may be made of parts that do; they are watched as well
+                made = function.decompose(*args, **kwargs)
             if made is not NotImplemented:
                 return made
             self.whole.add(function)

@@ -325,7 +325,7 @@ pel_val pel_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pe
     if (vm->c_depth >= MAX_NATIVE_DEPTH)
         return pel_raise(vm, vm->types.RecursionError, "maximum recursion depth exceeded");
     if (pel_is(call, PEL_L_FUNCTION)) {
-        bool watched = vm->on_call && vm->on_call(vm, callee, args, n);
+        bool watched = vm->on_call && vm->on_call(vm, callee, args, n, kw);
         pel_val result = call_with_self(vm, call, callee, args, n, kw);
         if (watched) vm->on_return(vm, callee, result);
         return result;

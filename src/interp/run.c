@@ -136,7 +136,7 @@ static outcome start_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n,
             all[0] = callee;
             if (n) memcpy(all + 1, args, n * sizeof *args);
             outcome out = start_function(vm, (pel_function *)call, all, n + 1, kw);
-            if (out.frame && vm->on_call && vm->on_call(vm, callee, args, n)) out.frame->watched = callee;
+            if (out.frame && vm->on_call && vm->on_call(vm, callee, args, n, kw)) out.frame->watched = callee;
             return out;
         }
         case PEL_L_METHOD: {

@@ -184,13 +184,15 @@ static void put_notes(pel_scanner *scanner, pel_network *network) {
     pel_vm *vm = scanner->vm;
     for (uint32_t i = 0; i < vm->unknown.n; i++) {
         const pel_note *note = &vm->unknown.at[i];
-        pel_push(vm->ctx, &network->unknown,
-                 (pel_unknown){ note->what, note->why, { .file = note->file, .line = note->line } });
+        pel_push(
+            vm->ctx, &network->unknown,
+            (pel_unknown){ .what = note->what, .why = note->why, .place = { .file = note->file, .line = note->line } });
     }
     for (uint32_t i = 0; i < vm->errors.n; i++) {
         const pel_note *note = &vm->errors.at[i];
-        pel_push(vm->ctx, &network->errors,
-                 (pel_unknown){ note->what, note->why, { .file = note->file, .line = note->line } });
+        pel_push(
+            vm->ctx, &network->errors,
+            (pel_unknown){ .what = note->what, .why = note->why, .place = { .file = note->file, .line = note->line } });
     }
 }
 
@@ -342,7 +344,7 @@ static void list_symbols(pel_ctx *ctx, pel_network *network, const pel_module *m
                 is_listed = pel_str_eq(network->unknown.at[u].what, what);
             if (is_listed || network->unknown.n >= 1000) continue;
             pel_str why = pel_format(ctx, "a size of %.*s", PEL_FMT(tensor->name));
-            pel_push(ctx, &network->unknown, (pel_unknown){ what, why, module->origin });
+            pel_push(ctx, &network->unknown, (pel_unknown){ .what = what, .why = why, .place = module->origin });
         }
     }
     for (uint32_t i = 0; i < module->children.n; i++) list_symbols(ctx, network, module->children.at[i]);

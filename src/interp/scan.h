@@ -33,9 +33,17 @@ typedef struct pel_birth { /* how a module was made */
     pel_val repeating; /* tuple of the counts of the loops it was made in */
     pel_shape output;
     double flops;
+    pel_place called; /* where the author last called it */
     pel_val built_by; /* the constructor of the torch class that it is or derives from, */
     pel_val built_of; /* and what was bound to its parameters: a tuple; only where the source is wanted */
 } pel_birth;
+
+typedef struct pel_running { /* a call of a module, in a forward */
+    pel_val module;
+    pel_val inputs; /* list of tensors */
+    double work;    /* multiply-adds before it; negative: some could not be counted */
+    bool is_leaf;   /* no other module ran inside */
+} pel_running;
 
 struct pel_scanner {
     pel_vm *vm;
@@ -51,7 +59,8 @@ struct pel_scanner {
     pel_network *network; /* of the forward that is running */
     pel_map names;        /* object -> index into paths */
     PEL_VEC(pel_str) paths;
-    PEL_VEC(pel_val) running;
+    PEL_VEC(pel_running) running;
+    pel_map flows; /* interned "from to" that network->flow has */
 };
 
 typedef enum pel_module_kind { PEL_NO_MODULE, PEL_TORCH_MODULE, PEL_KERAS_LAYER } pel_module_kind;

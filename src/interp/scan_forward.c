@@ -10,83 +10,203 @@ static bool is_tensor(pel_vm *vm, pel_val v) {
     return !pel_is_small(v) && v->attrs && pel_dict_get_c(vm, v->attrs, "_shape") != NULL;
 }
 
-static bool is_leaf(pel_vm *vm, pel_val self) {
-    pel_val modules = self->attrs ? pel_dict_get_c(vm, self->attrs, "_modules") : NULL;
-    return modules && pel_is_dict(modules) && !pel_dict_at(modules)->live;
-}
+/* ---- tensors in what is passed and returned ---- */
 
-static void add_flow(pel_scanner *scanner, pel_str from, pel_str to, pel_val tensor) {
-    pel_network *network = scanner->network;
-    for (uint32_t i = 0; i < network->flow.n; i++)
-        if (pel_str_eq(network->flow.at[i].from, from) && pel_str_eq(network->flow.at[i].to, to)) return;
-    if (network->flow.n < 100000)
-        pel_push(scanner->vm->ctx, &network->flow, (pel_flow){ from, to, pel_shape_of_val(scanner, tensor) });
-}
+#define MAX_NESTED 6
 
-/* Where a tensor came from is written on it: the leaf that gave it, or a tuple of those whose outputs were joined. */
-static void flow_into(pel_scanner *scanner, pel_val v, pel_str to, uint32_t depth) {
-    pel_vm *vm = scanner->vm;
-    if (depth > 4) return;
+static void gather_members(pel_vm *vm, pel_val v, pel_val into, uint32_t depth);
+
+/* All tensors in a nest of containers and plain objects. */
+static void gather(pel_vm *vm, pel_val v, pel_val into, uint32_t depth) {
+    if (pel_is_small(v) || depth > MAX_NESTED) return;
     if (pel_is_tuple(v) || pel_is_list(v)) {
         uint32_t n;
         pel_val *items = pel_items(v, &n);
-        for (uint32_t i = 0; i < n && i < 64; i++) flow_into(scanner, items[i], to, depth + 1);
+        for (uint32_t i = 0; i < n; i++) gather(vm, items[i], into, depth + 1);
+    } else if (pel_is_dict(v)) {
+        uint32_t at = 0;
+        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(v), &at));) gather(vm, entry->value, into, depth + 1);
     } else if (is_tensor(vm, v)) {
-        pel_val from = pel_dict_get_c(vm, v->attrs, "_given_by");
-        if (from && pel_is_str(from)) add_flow(scanner, pel_text_of(from), to, v);
-        if (!from || !pel_is_tuple(from)) return;
-        for (uint32_t i = 0; i < pel_tuple_at(from)->n; i++) {
-            pel_val one = pel_tuple_at(from)->at[i];
-            if (pel_is_str(one)) add_flow(scanner, pel_text_of(one), to, v);
+        pel_list_push(vm, into, v);
+    } else {
+        gather_members(vm, v, into, depth);
+    }
+}
+
+/* Of a dataclass. */
+static void gather_members(pel_vm *vm, pel_val v, pel_val into, uint32_t depth) {
+    pel_val fields = v->attrs ? pel_lookup(vm, v->type, pel_interned_c(vm, "__dataclass_fields__")) : NULL;
+    uint32_t at = 0;
+    for (pel_entry *entry; fields && pel_is_dict(fields) && (entry = pel_dict_next(pel_dict_at(fields), &at));) {
+        pel_val member = pel_is_str(entry->key) ? pel_dict_get_str(v->attrs, entry->key) : NULL;
+        if (member) gather(vm, member, into, depth + 1);
+    }
+}
+
+/* ---- flow: where a tensor came from is written on it ---- */
+
+static void add_flow(pel_scanner *scanner, pel_val from, pel_str to, pel_val tensor) {
+    pel_ctx *ctx = scanner->vm->ctx;
+    if (!pel_is_str(from) || pel_str_eq(pel_text_of(from), to)) return;
+    pel_str edge = pel_format(ctx, "%.*s %.*s", PEL_FMT(pel_text_of(from)), PEL_FMT(to));
+    if (!pel_map_set(ctx, &scanner->flows, PEL_KEY(pel_intern(ctx, edge.ptr, edge.len)), 1)) return;
+    pel_push(ctx, &scanner->network->flow, (pel_flow){ pel_text_of(from), to, pel_shape_of_val(scanner, tensor) });
+}
+
+/* The leaf that gave it, or a tuple of those whose outputs were joined. */
+static void flow_into(pel_scanner *scanner, pel_val tensors, pel_str to) {
+    const pel_list *list = pel_list_at(tensors);
+    for (uint32_t i = 0; i < list->n; i++) {
+        pel_val from = pel_dict_get_c(scanner->vm, list->at[i]->attrs, "_given_by");
+        if (!from || from == scanner->vm->none) continue;
+        if (!pel_is_tuple(from)) {
+            add_flow(scanner, from, to, list->at[i]);
+            continue;
         }
+        for (uint32_t k = 0; k < pel_tuple_at(from)->n; k++)
+            add_flow(scanner, pel_tuple_at(from)->at[k], to, list->at[i]);
     }
 }
 
-static void mark(pel_scanner *scanner, pel_val v, pel_val name, uint32_t depth) {
-    pel_vm *vm = scanner->vm;
-    if (depth > 4) return;
-    if (pel_is_tuple(v) || pel_is_list(v)) {
-        uint32_t n;
-        pel_val *items = pel_items(v, &n);
-        for (uint32_t i = 0; i < n && i < 64; i++) mark(scanner, items[i], name, depth + 1);
-    } else if (is_tensor(vm, v)) {
-        pel_dict_set_c(vm, v->attrs, "_given_by", name);
-    }
+static void mark(pel_vm *vm, pel_val tensors, pel_val name) {
+    const pel_list *list = pel_list_at(tensors);
+    for (uint32_t i = 0; i < list->n; i++) pel_dict_set_c(vm, list->at[i]->attrs, "_given_by", name);
 }
 
-static bool on_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n) {
+/* ---- work ---- */
+
+/* Multiply-adds so far: torch._abstract.types.work; negative where some could not be counted. */
+static double work_so_far(pel_vm *vm) {
+    pel_val types = pel_dict_get_c(vm, vm->modules, "torch._abstract.types");
+    pel_val work = types && types->attrs ? pel_dict_get_c(vm, types->attrs, "work") : NULL;
+    if (!work || !pel_is_list(work) || pel_list_at(work)->n != 2 || pel_list_at(work)->at[1] != vm->false_) return -1;
+    pel_val sum = pel_list_at(work)->at[0];
+    return pel_is_int(sum) ? pel_int_to_double(sum) : -1;
+}
+
+static void forget_work(pel_vm *vm) {
+    pel_val types = pel_dict_get_c(vm, vm->modules, "torch._abstract.types");
+    pel_val work = types && types->attrs ? pel_dict_get_c(vm, types->attrs, "work") : NULL;
+    if (!work || !pel_is_list(work) || pel_list_at(work)->n != 2) return;
+    pel_list_at(work)->at[0] = pel_int_of(vm, 0);
+    pel_list_at(work)->at[1] = vm->false_;
+}
+
+/* ---- calls of modules ---- */
+
+/* Whether a file is torch's own, by the root that it was found in. */
+static bool is_of_torch(pel_vm *vm, pel_str file) {
+    for (uint32_t i = 0; i < vm->roots.n; i++) {
+        pel_str root = vm->roots.at[i];
+        if (pel_str_starts(file, root) && pel_str_starts(pel_str_from(file, root.len), PEL_STR("/torch/"))) return true;
+    }
+    return false;
+}
+
+/* The line of the author's that is running. */
+static pel_place author_place(pel_vm *vm) {
+    for (const pel_frame *frame = vm->frame; frame; frame = frame->back)
+        if (!frame->code->is_stub && !is_of_torch(vm, frame->code->file))
+            return (pel_place){ .file = frame->code->file, .line = pel_frame_line(frame) };
+    return (pel_place){ 0 };
+}
+
+static bool on_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pel_kw *kw) {
     pel_scanner *scanner = vm->scan;
     if (!pel_module_kind_of(scanner, callee->type)) return false;
-    pel_push(vm->ctx, &scanner->running, callee);
-    if (is_leaf(vm, callee))
-        for (uint32_t i = 0; i < n; i++) flow_into(scanner, args[i], path_of(scanner, callee), 0);
+    if (scanner->running.n) scanner->running.at[scanner->running.n - 1].is_leaf = false;
+    pel_running call = { callee, pel_list_of(vm, NULL, 0), work_so_far(vm), true };
+    for (uint32_t i = 0; i < n; i++) gather(vm, args[i], call.inputs, 0);
+    for (uint32_t i = 0; kw && i < kw->n; i++) gather(vm, kw->values[i], call.inputs, 0);
+    pel_push(vm->ctx, &scanner->running, call);
+    pel_birth *birth = pel_birth_of(scanner, callee);
+    if (birth) birth->called = author_place(vm);
     return true;
-}
-
-static pel_shape output_shape(pel_scanner *scanner, pel_val result) {
-    if (is_tensor(scanner->vm, result)) return pel_shape_of_val(scanner, result);
-    /* the first tensor of a tuple or of a dict is the output people speak of */
-    if (pel_is_tuple(result) || pel_is_list(result)) {
-        uint32_t n;
-        pel_val *items = pel_items(result, &n);
-        for (uint32_t i = 0; i < n; i++)
-            if (is_tensor(scanner->vm, items[i])) return pel_shape_of_val(scanner, items[i]);
-    }
-    if (pel_is_dict(result)) {
-        uint32_t at = 0;
-        for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(result), &at));)
-            if (is_tensor(scanner->vm, entry->value)) return pel_shape_of_val(scanner, entry->value);
-    }
-    return (pel_shape){ 0 };
 }
 
 static void on_return(pel_vm *vm, pel_val callee, pel_val result) {
     pel_scanner *scanner = vm->scan;
-    if (scanner->running.n) scanner->running.n--;
+    if (!scanner->running.n) return;
+    pel_running call = scanner->running.at[--scanner->running.n];
     pel_birth *birth = pel_birth_of(scanner, callee);
     if (!result || !birth) return;
-    birth->output = output_shape(scanner, result);
-    if (is_leaf(vm, callee)) mark(scanner, result, pel_new_text(vm, path_of(scanner, callee)), 0);
+    pel_val tensors = pel_list_of(vm, NULL, 0);
+    gather(vm, result, tensors, 0);
+    /* the first tensor is the output people speak of */
+    if (pel_list_at(tensors)->n) birth->output = pel_shape_of_val(scanner, pel_list_at(tensors)->at[0]);
+    double now = work_so_far(vm);
+    bool is_counted = now >= 0 && call.work >= 0 && pel_module_kind_of(scanner, callee->type) == PEL_TORCH_MODULE;
+    if (is_counted) birth->flops = (birth->flops > 0 ? birth->flops : 0) + now - call.work;
+    pel_str path = path_of(scanner, callee);
+    if (!call.is_leaf || !path.len) return;
+    flow_into(scanner, call.inputs, path);
+    mark(vm, tensors, pel_new_text(vm, path));
+}
+
+/* ---- what can't work ---- */
+
+/* The module of a full name; NULL: none. */
+static pel_birth *birth_named(pel_scanner *scanner, pel_str path) {
+    for (uint32_t i = 0; i < scanner->order.n; i++)
+        if (pel_map_has(&scanner->names, PEL_KEY(scanner->order.at[i]->self)) &&
+            pel_str_eq(path_of(scanner, scanner->order.at[i]->self), path))
+            return scanner->order.at[i];
+    return NULL;
+}
+
+/* The module whose parameter a tensor is. */
+static pel_birth *owner_of(pel_scanner *scanner, pel_val tensor) {
+    for (uint32_t i = 0; i < scanner->order.n; i++) {
+        pel_val self = scanner->order.at[i]->self;
+        pel_val table = self->attrs ? pel_dict_get_c(scanner->vm, self->attrs, "_parameters") : NULL;
+        uint32_t at = 0;
+        for (pel_entry *entry; table && pel_is_dict(table) && (entry = pel_dict_next(pel_dict_at(table), &at));)
+            if (entry->value == tensor) return scanner->order.at[i];
+    }
+    return NULL;
+}
+
+/* The last module that a tensor went through, and its shape; where that was called is the other place. */
+static void put_giver(pel_scanner *scanner, pel_val tensor, pel_buf *why, pel_place *also) {
+    pel_vm *vm = scanner->vm;
+    if (!tensor || !is_tensor(vm, tensor)) return;
+    pel_val from = pel_dict_get_c(vm, tensor->attrs, "_given_by");
+    if (from && pel_is_tuple(from) && pel_tuple_at(from)->n) from = pel_tuple_at(from)->at[pel_tuple_at(from)->n - 1];
+    if (!from || !pel_is_str(from)) return;
+    pel_shape shape = pel_shape_of_val(scanner, tensor);
+    pel_putf(why, "%s%.*s gave ", pel_buf_str(why).len ? "; " : "", PEL_FMT(pel_text_of(from)));
+    for (uint32_t i = 0; i < shape.n; i++) {
+        if (i) pel_put_c(why, "×");
+        if (shape.dims[i].symbol.len)
+            pel_put(why, shape.dims[i].symbol);
+        else
+            pel_put_int(why, shape.dims[i].size);
+    }
+    const pel_birth *giver = birth_named(scanner, pel_text_of(from));
+    if (!giver || !giver->called.line) return;
+    *also = giver->called;
+    pel_putf(why, " at %.*s:%u", PEL_FMT(also->file), also->line);
+}
+
+/* The two places that disagree: the author's line that can't work, and the one that made what does not fit. */
+static pel_unknown describe_error(pel_scanner *scanner, const pel_exception *e) {
+    pel_vm *vm = scanner->vm;
+    pel_unknown row = { .what = pel_exception_text(vm, vm->raised) };
+    for (uint32_t i = 0; i < e->trace.n; i++) {
+        const pel_codeobj *code = e->trace.at[i].code;
+        if (code->is_stub) continue;
+        row.place = (pel_place){ .file = code->file, .line = e->trace.at[i].line };
+        if (!is_of_torch(vm, code->file)) break;
+    }
+    pel_buf why = pel_buf_in(vm->ctx);
+    pel_val wanted = e->head.attrs ? pel_dict_get_c(vm, e->head.attrs, "wanted") : NULL;
+    const pel_birth *owner = wanted ? owner_of(scanner, wanted) : NULL;
+    if (owner)
+        pel_putf(&why, "%.*s was made at %.*s:%u", PEL_FMT(path_of(scanner, owner->self)), PEL_FMT(owner->file),
+                 owner->line);
+    if (e->head.attrs) put_giver(scanner, pel_dict_get_c(vm, e->head.attrs, "given"), &why, &row.also);
+    row.why = pel_buf_str(&why).len ? pel_buf_str(&why) : PEL_STR("forward can't work");
+    return row;
 }
 
 /* "2x3x224x224" or "2x128:int64" */
@@ -125,12 +245,14 @@ void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, 
     pel_val inputs = pel_list_of(vm, NULL, 0);
     scanner->network = network;
     scanner->running.n = 0;
+    scanner->flows = (pel_map){ 0 };
+    forget_work(vm);
     while (shapes.len) {
         const char *comma = memchr(shapes.ptr, ',', shapes.len);
         size_t len = comma ? (size_t)(comma - shapes.ptr) : shapes.len;
         pel_val input = make_input(vm, pel_str_cut(shapes, 0, len));
         if (!input) break;
-        mark(scanner, input, pel_interned_c(vm, "input"), 0);
+        pel_dict_set_c(vm, input->attrs, "_given_by", pel_interned_c(vm, "input"));
         pel_list_push(vm, inputs, input);
         shapes = pel_str_from(shapes, len + 1);
     }
@@ -142,25 +264,11 @@ void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, 
     pel_val result = vm->raised ? NULL : pel_call(vm, self, pel_list_at(inputs)->at, pel_list_at(inputs)->n, NULL);
     vm->on_call = NULL;
     if (result) {
-        flow_into(scanner, result, PEL_STR("output"), 0);
+        pel_val tensors = pel_list_of(vm, NULL, 0);
+        gather(vm, result, tensors, 0);
+        flow_into(scanner, tensors, PEL_STR("output"));
         return;
     }
-    pel_exception *e = (pel_exception *)vm->raised;
-    pel_unknown row = { .what = pel_exception_text(vm, vm->raised), .why = PEL_STR("forward can't work") };
-    for (uint32_t i = 0; i < e->trace.n; i++)
-        if (!e->trace.at[i].code->is_stub) {
-            row.place = (pel_place){ .file = e->trace.at[i].code->file, .line = e->trace.at[i].line };
-            break;
-        }
-    /* the second place: the innermost line of the author's own file, where the module was called */
-    for (uint32_t i = 0; i < e->trace.n; i++) {
-        const pel_trace_row *place = &e->trace.at[i];
-        if (place->code->is_stub || pel_str_starts(place->code->file, PEL_STR("<")) ||
-            (place->line == row.place.line && pel_str_eq(place->code->file, row.place.file)))
-            continue;
-        row.why = pel_format(vm->ctx, "called at %.*s:%u", PEL_FMT(place->code->file), place->line);
-        if (pel_text_is(place->code->name, "forward")) break;
-    }
-    pel_push(vm->ctx, &network->errors, row);
+    pel_push(vm->ctx, &network->errors, describe_error(scanner, (pel_exception *)vm->raised));
     pel_forget(vm);
 }

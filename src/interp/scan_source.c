@@ -69,5 +69,6 @@ void pel_drop_conditional_source(pel_ctx *ctx, pel_network *network) {
     if (!found) return;
     network->source = (pel_str){ "", 0 };
     pel_str what = pel_format(ctx, "%.*s exists only if %.*s", PEL_FMT(found->name), PEL_FMT(found->condition));
-    pel_push(ctx, &network->unknown, (pel_unknown){ what, PEL_STR("no program was written"), found->origin });
+    pel_unknown row = { .what = what, .why = PEL_STR("no program was written"), .place = found->origin };
+    pel_push(ctx, &network->unknown, row);
 }

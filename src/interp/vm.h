@@ -243,9 +243,10 @@ struct pel_vm {
     pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module stands here; NULL: once */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
     void (*on_bind)(pel_vm *vm, pel_function *function, const pel_frame *frame);
-    void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root);  /* root: what the copy began with */
-    bool (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n); /* true: the result is wanted too */
-    void (*on_return)(pel_vm *vm, pel_val callee, pel_val result);          /* NULL: it raised */
+    void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root); /* root: what the copy began with */
+    /* Of objects with a __call__; true: the result is wanted too. */
+    bool (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pel_kw *kw);
+    void (*on_return)(pel_vm *vm, pel_val callee, pel_val result); /* NULL: it raised */
     void *scan;
 };
 

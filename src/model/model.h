@@ -81,6 +81,7 @@ typedef struct pel_flow { /* the output of one module is the input of another */
 typedef struct pel_unknown {
     pel_str what, why;
     pel_place place;
+    pel_place also; /* of shapes that disagree: where the other one comes from; line 0: none */
 } pel_unknown;
 
 typedef struct pel_network {

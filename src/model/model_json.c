@@ -228,6 +228,13 @@ static void put_unknown(pel_json *json, const pel_unknown *row) {
     pel_json_key(json, "file"), pel_json_str(json, row->place.file);
     pel_json_key(json, "line"), pel_json_int(json, row->place.line);
     pel_json_key(json, "why"), pel_json_str(json, row->why);
+    if (row->also.line) {
+        pel_json_key(json, "also");
+        pel_json_object(json);
+        pel_json_key(json, "file"), pel_json_str(json, row->also.file);
+        pel_json_key(json, "line"), pel_json_int(json, row->also.line);
+        pel_json_end_object(json);
+    }
     pel_json_end_object(json);
 }
 

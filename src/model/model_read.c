@@ -178,7 +178,12 @@ static void read_dtypes(reader *r, const pel_json_value *network) {
 }
 
 static pel_unknown read_unknown(reader *r, const pel_json_value *from) {
-    return (pel_unknown){ text_of(r, from, "what"), text_of(r, from, "why"), read_place(r, from) };
+    pel_unknown row = { .what = text_of(r, from, "what"),
+                        .why = text_of(r, from, "why"),
+                        .place = read_place(r, from) };
+    const pel_json_value *also = pel_json_get(from, "also");
+    if (also && also->kind == PEL_J_OBJECT) row.also = read_place(r, also);
+    return row;
 }
 
 static pel_network *read_network(reader *r, const pel_json_value *from) {

@@ -97,6 +97,11 @@ void pel_show_tree(pel_ctx *ctx, const pel_network *network, const pel_tree_opti
         pel_put_grouped(out, totals.buffers);
         pel_put_c(out, " in buffers");
     }
+    if (totals.flops > 0) {
+        pel_put_c(out, "; ");
+        pel_put_human(out, totals.flops);
+        pel_put_c(out, " multiply-adds");
+    }
     pel_put_byte(out, '\n');
     put_rows(out, "unknown", network->unknown.at, network->unknown.n);
     put_rows(out, "errors", network->errors.at, network->errors.n);
