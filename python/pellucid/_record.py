@@ -44,6 +44,7 @@ class Recording:
         def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
             return recording._called(module, args, kwargs)
 
+        self._watching_call = call
         torch.nn.Module.__call__ = call  # type: ignore[method-assign]
         return self
 
@@ -58,6 +59,7 @@ class Recording:
 
         from . import _inputs
         self._inside = True
+        torch.nn.Module.__call__ = self._plain_call  # type: ignore[method-assign]  # parts are called as ever
         try:
             if self._workshop is None:
                 self.model = module
@@ -70,6 +72,7 @@ class Recording:
             self._results.append(result)
             return result
         finally:
+            torch.nn.Module.__call__ = self._watching_call  # type: ignore[method-assign]
             self._inside = False
 
     def _parts_of_results(self) -> dict[int, Any]:

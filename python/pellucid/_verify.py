@@ -111,8 +111,8 @@ class Report:
 
 
 def _base(name: str) -> str:
-    """Several checks of one kind are numbered: "other data 2"."""
-    return re.sub(r" \d+$", "", name)
+    """Several checks of one kind are numbered: "other data 2", "recorded, call 2"."""
+    return re.sub(r"(, call)? \d+$", "", name)
 
 
 # ---- the source ----

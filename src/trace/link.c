@@ -362,7 +362,8 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     if (!inner || inner->target->why) return false;
     pel_group *target = inner->target;
     bool open = outer->is_root || outer->pinned;
-    if (open && (!stands_in(s, outer, inner) || target->is_root)) return false;
+    if (open && !stands_in(s, outer, inner)) return false;
+    if (target->is_root && !outer->is_root) return false;
     for (uint32_t i = 0; i < s->links.n; i++) {
         pel_link *link = s->links.at[i];
         if (link->target != outer || link == inner) continue;

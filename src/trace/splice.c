@@ -122,8 +122,9 @@ static bool sets_mode(const pel_group *group) {
 static bool may_splice(splicer *sp, const pel_link *link) {
     const pel_group *target = link->target;
     if (sp->n_calls[target->number] != 1 || target == sp->caller || target->is_root || target->pinned ||
-        target->in_place || target->is_property || target->is_generator || target->is_init || target->why ||
-        target->instead || sp->calls_back[target->number] || sets_mode(target) ||
+        target->in_place || target->is_property || target->is_generator || target->why || target->instead ||
+        (target->is_init && !sp->caller->is_init) || /* super().__init__(...) may go, what makes an object not */
+        sp->calls_back[target->number] || sets_mode(target) ||
         (link->callee != PEL_CALLEE_NAME && link->callee != PEL_CALLEE_METHOD) ||
         (link->receiver && target->class != sp->caller->class))
         return false;

@@ -177,6 +177,38 @@ def test_several_calls(here) -> None:
     assert [c.name for c in made.report.checks if c.name.startswith("recorded")] == ["recorded", "recorded, call 2"]
 
 
+def test_recorded_wrappers() -> None:
+    """A decorator and a __call__ of its own around the model, called in two ways: one forward is left of them."""
+    def tolerant(forward):
+        def wrapper(self, *args, **kwargs):
+            kwargs.pop("unused", None)
+            return forward(self, *args, **kwargs)
+        return wrapper
+
+    class Layer(nn.Module):
+        def __call__(self, *args, **kwargs):
+            return super().__call__(*args, **kwargs)
+
+        def forward(self, x, cache=None):
+            return x if cache is None else x + cache
+
+    class Steps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = Layer()
+
+        @tolerant
+        def forward(self, x, cache=None, mask=None):
+            return self.layer(x, cache=cache) * 2
+
+    with pellucid.record() as recording:
+        model = Steps().eval()
+        first = model(torch.ones(2, 4))
+        model(torch.ones(2, 4), cache=first)
+    source = recording.skeleton().source
+    assert source.count("def forward(") == 2 and "forward_2" not in source and "__call__" not in source
+
+
 def test_nothing_recorded() -> None:
     with pellucid.record() as recording:
         pass
