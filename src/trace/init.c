@@ -874,7 +874,7 @@ static void collect_known_names(builder *b, const pel_program_class *class, pel_
     uint32_t n = class->instances.n;
     const pel_log_module *first = pel_module_at(b->log, class->instances.at[0]);
     for (uint32_t k = 0; k < first->n_attributes && n > 1; k++) {
-        pel_hole known = { first->attributes[k].name, pel_new_array(b->ctx, n, pel_node *) };
+        pel_hole known = { first->attributes[k].name, pel_new_array(b->ctx, n, pel_node *), NULL };
         bool usable = known.name->len && known.name->text[0] != '_', differs = false;
         for (uint32_t i = 0; i < n && usable; i++) {
             pel_id value = pel_module_attribute(b->log, class->instances.at[i], known.name);

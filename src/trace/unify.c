@@ -66,7 +66,7 @@ static pel_name free_name(const pel_unifier *unifier, pel_name hint) {
         if (pel_name_is(hint, better_names[i].torch)) hint = pel_intern_c(unifier->ctx, better_names[i].better);
     if (!hint || !is_wordlike(pel_name_str(hint))) hint = pel_intern_c(unifier->ctx, "value");
     if (!is_taken(unifier, hint)) return hint;
-    if (unifier->prefix && is_wordlike(pel_str_of(unifier->prefix))) {
+    if (unifier->prefix && is_wordlike(pel_str_of(unifier->prefix)) && !pel_name_is(hint, unifier->prefix)) {
         pel_str longer = pel_format(unifier->ctx, "%s_%.*s", unifier->prefix, PEL_FMT(pel_name_str(hint)));
         pel_name name = pel_intern(unifier->ctx, longer.ptr, longer.len);
         if (!is_taken(unifier, name)) return name;
@@ -84,10 +84,21 @@ static bool all_same(lanes l) {
     return true;
 }
 
+static bool is_open(const pel_hole *hole, uint32_t lane) { return hole->open && hole->open[lane]; }
+
 static bool same_values(const pel_hole *hole, lanes l) {
     for (uint32_t i = 0; i < l.n; i++)
-        if (!pel_same(l.at[i], hole->values[i])) return false;
+        if (!is_open(hole, i) && !pel_same(l.at[i], hole->values[i])) return false;
     return true;
+}
+
+/* The values of l are those of the hole wherever it has some: it takes the others. */
+static void fill_open(pel_hole *hole, lanes l) {
+    for (uint32_t i = 0; i < l.n; i++)
+        if (is_open(hole, i)) {
+            hole->values[i] = l.at[i];
+            hole->open[i] = false;
+        }
 }
 
 static bool small_int(const pel_node *node, int64_t *value) {
@@ -144,7 +155,10 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     if (!any_has_mark(l, PEL_CALL_BUILDS)) { /* a module must not be shared: two would become one */
         for (uint32_t h = 0; h < unifier->holes.n; h++)
-            if (same_values(&unifier->holes.at[h], l)) return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
+            if (same_values(&unifier->holes.at[h], l)) {
+                fill_open(&unifier->holes.at[h], l);
+                return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
+            }
         for (uint32_t h = 0; h < unifier->holes.n; h++) {
             int64_t ratio = ratio_to(&unifier->holes.at[h], l);
             if (ratio) return multiple_of(ctx, unifier->holes.at[h].name, ratio);
@@ -157,7 +171,7 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
         pel_name authors = name_in(ctx, unifier->author);
         if (authors) hint = authors;
     }
-    pel_hole hole = { free_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at };
+    pel_hole hole = { free_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at, NULL };
     pel_push(ctx, &unifier->holes, hole);
     return pel_make_name(ctx, hole.name, PEL_Load);
 }
@@ -185,7 +199,7 @@ static pel_unifier unifier_inside(pel_unifier *outside, const uint32_t *lane_of,
         .ctx = outside->ctx, .n_lanes = n, .prefix = outside->prefix, .around = outside, .author = outside->author
     };
     for (uint32_t h = 0; h < outside->holes.n; h++) {
-        pel_hole seen = { outside->holes.at[h].name, pel_new_array(inner.ctx, n, pel_node *) };
+        pel_hole seen = { outside->holes.at[h].name, pel_new_array(inner.ctx, n, pel_node *), NULL };
         for (uint32_t i = 0; i < n; i++) seen.values[i] = outside->holes.at[h].values[lane_of[i]];
         pel_push(inner.ctx, &inner.holes, seen);
     }
@@ -195,9 +209,16 @@ static pel_unifier unifier_inside(pel_unifier *outside, const uint32_t *lane_of,
 /* A hole of the lanes that have the part, as a name outside: it is None in the others. */
 static pel_node *name_outside(pel_unifier *unifier, const pel_hole *hole, const uint32_t *lane_of, uint32_t n) {
     pel_ctx *ctx = unifier->ctx;
-    pel_hole added = { free_name(unifier, hole->name), pel_new_array(ctx, unifier->n_lanes, pel_node *) };
-    for (uint32_t i = 0; i < unifier->n_lanes; i++) added.values[i] = pel_make_constant(ctx, &pel_none);
-    for (uint32_t i = 0; i < n; i++) added.values[lane_of[i]] = hole->values[i];
+    pel_hole added = { free_name(unifier, hole->name), pel_new_array(ctx, unifier->n_lanes, pel_node *),
+                       pel_new_array(ctx, unifier->n_lanes, bool) };
+    for (uint32_t i = 0; i < unifier->n_lanes; i++) {
+        added.values[i] = pel_make_constant(ctx, &pel_none);
+        added.open[i] = true;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        added.values[lane_of[i]] = hole->values[i];
+        added.open[lane_of[i]] = false;
+    }
     pel_push(ctx, &unifier->holes, added);
     return pel_make_name(ctx, added.name, PEL_Load);
 }
@@ -372,14 +393,14 @@ static pel_node *loop_source(pel_unifier *unifier, lanes lists, const uint32_t *
                          (pel_nodes){ 0 });
 }
 
-/* [Block(dim) for _ in range(12)], if the elements of all lists are calls of one function; NULL if a plain list
- * reads better or nothing else is possible. */
 /* What the author has for an element of a list. */
 static const pel_node *authors_element(const pel_node *author, uint32_t i) {
     if (author && author->kind == PEL_ListComp) return author->ListComp.elt;
     return author && author->kind == PEL_List && i < author->List.elts.n ? author->List.elts.at[i] : NULL;
 }
 
+/* [Block(dim) for _ in range(12)], if the elements of all lists are calls of one function; NULL if a plain list
+ * reads better or nothing else is possible. */
 static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     uint32_t *starts = starts_of(ctx, lists), total = starts[lists.n], longest = 0;
@@ -468,13 +489,99 @@ static pel_node *repeated(pel_ctx *ctx, pel_node *element, uint32_t n) {
     return starred;
 }
 
+/* ---- lists of which some lanes lack an element ---- */
+
+#define MAX_GAPS 2
+
+/* Where the elements of a list stand in a longer one that has calls of the same functions in the same order, and some
+ * in between: rows[place of the longer one] is the element or None. False if it is no such list. Seen from the end,
+ * because what only some have mostly comes first. */
+static bool spread(pel_ctx *ctx, const pel_node *list, const pel_node *longest, pel_node **row) {
+    uint32_t left = list->List.elts.n;
+    for (uint32_t i = longest->List.elts.n; i-- > 0;) {
+        const pel_node *wanted = longest->List.elts.at[i];
+        pel_node *here = left ? list->List.elts.at[left - 1] : NULL;
+        bool fits = here && here->kind == PEL_Call && wanted->kind == PEL_Call &&
+                    calls_fit((lanes){ (pel_node *[]){ (pel_node *)(uintptr_t)wanted, here }, 2 });
+        row[i] = fits ? here : pel_make_constant(ctx, &pel_none);
+        left -= fits;
+    }
+    return left == 0;
+}
+
+/* with_layer_norm, for LayerNorm(...) that only some have */
+static pel_name gap_name(pel_ctx *ctx, const pel_node *call) {
+    const pel_node *func = call->Call.func;
+    pel_str name = pel_name_str(func->kind == PEL_Attribute ? func->Attribute.attr
+                                : func->kind == PEL_Name    ? func->Name.id
+                                                            : pel_intern_c(ctx, "part"));
+    pel_buf text = pel_buf_in(ctx);
+    pel_put_c(&text, "with");
+    for (size_t i = 0; i < name.len; i++) {
+        bool is_upper = name.ptr[i] >= 'A' && name.ptr[i] <= 'Z';
+        bool after_upper = i && name.ptr[i - 1] >= 'A' && name.ptr[i - 1] <= 'Z';
+        if (i == 0 || (is_upper && !after_upper)) pel_put_byte(&text, '_');
+        pel_put_byte(&text, is_upper ? (char)(name.ptr[i] + ('a' - 'A')) : name.ptr[i]);
+    }
+    return pel_intern(ctx, text.at, text.len);
+}
+
+/* *([element] if flag else []) */
+static pel_node *optional_element(pel_ctx *ctx, pel_node *choice) {
+    pel_node *starred = pel_node_new(ctx, PEL_Starred), *there = pel_node_new(ctx, PEL_List);
+    there->List.elts = pel_nodes_one(ctx, choice->IfExp.body);
+    choice->IfExp.body = there;
+    choice->IfExp.orelse = pel_node_new(ctx, PEL_List);
+    starred->Starred.value = choice;
+    return starred;
+}
+
+/* Lists that differ by an element or two, which then are built if a flag says so. NULL if they differ otherwise. */
+static pel_node *unify_with_gaps(pel_unifier *unifier, lanes l, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    const pel_node *longest = l.at[0];
+    for (uint32_t i = 1; i < l.n; i++)
+        if (l.at[i]->List.elts.n > longest->List.elts.n) longest = l.at[i];
+    uint32_t n = longest->List.elts.n, n_gaps = 0, n_holes = unifier->holes.n, n_busy = unifier->busy.n;
+    pel_node **rows = pel_new_array(ctx, (size_t)n * l.n, pel_node *), **row = pel_new_array(ctx, n, pel_node *);
+    bool *has_gap = pel_new_array(ctx, n, bool);
+    for (uint32_t i = 0; i < l.n; i++) {
+        if (!l.at[i]->List.elts.n || !spread(ctx, l.at[i], longest, row)) return NULL;
+        for (uint32_t k = 0; k < n; k++) {
+            rows[k * l.n + i] = row[k];
+            has_gap[k] |= pel_is_none(row[k]);
+        }
+    }
+    for (uint32_t k = 0; k < n; k++) n_gaps += has_gap[k];
+    if (n_gaps > MAX_GAPS || n_gaps == n) return NULL;
+    pel_node **elements = pel_new_array(ctx, n, pel_node *);
+    for (int gaps = 0; gaps < 2; gaps++) /* what all have gives its names to what some have */
+        for (uint32_t k = 0; k < n; k++) {
+            if (has_gap[k] != gaps) continue;
+            lanes here = { rows + k * l.n, l.n };
+            elements[k] = gaps ? make_optional(unifier, here, gap_name(ctx, longest->List.elts.at[k]))
+                               : unify(unifier, here, hint);
+            if (elements[k]) continue;
+            unifier->holes.n = n_holes;
+            unifier->busy.n = n_busy;
+            return NULL;
+        }
+    pel_node *list = pel_node_new(ctx, PEL_List);
+    for (uint32_t k = 0; k < n; k++)
+        pel_nodes_push(ctx, &list->List.elts, has_gap[k] ? optional_element(ctx, elements[k]) : elements[k]);
+    return list;
+}
+
 static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     const pel_node *author = unifier->author;
     pel_node *comprehension = unify_as_comprehension(unifier, l, hint);
     if (comprehension) return comprehension;
-    for (uint32_t i = 1; i < l.n; i++)
-        if (l.at[i]->List.elts.n != l.at[0]->List.elts.n) return make_hole(unifier, l, hint);
+    for (uint32_t i = 1; i < l.n; i++) {
+        if (l.at[i]->List.elts.n == l.at[0]->List.elts.n) continue;
+        pel_node *gapped = unify_with_gaps(unifier, l, hint);
+        return gapped ? gapped : make_hole(unifier, l, hint);
+    }
     pel_node *list = pel_node_new(ctx, PEL_List);
     for (uint32_t i = 0; i < l.at[0]->List.elts.n;) {
         uint32_t run = equal_elements(l, i);

@@ -24,6 +24,7 @@ enum {
 typedef struct pel_hole {
     pel_name name;
     pel_node **values; /* one for each lane */
+    bool *open;        /* lanes that have no use for it: any value would do there; NULL: none */
 } pel_hole;
 
 typedef struct pel_unifier {
