@@ -252,6 +252,9 @@ static mode mode_of_broken(const pel_layout *lay, uint32_t at, mode around, curs
     case PEL_GROUP_OPERATOR:
         if (open->has_lines) return head_fits && is_tail_heavy(lay, open, room_inside) ? BARE : BROKEN;
         break;
+    case PEL_GROUP_INDEX:
+        if (open->has_lines) return head_fits && whole > room_inside ? BARE : BROKEN;
+        break;
     case PEL_GROUP_PARENS:
         if (open->has_lines) return BROKEN;
         break;

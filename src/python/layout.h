@@ -17,6 +17,7 @@ typedef enum pel_group {
      * breaking to the last brackets inside (`x = f(` and so on): */
     PEL_GROUP_HUG,      /* … whenever the text up to there fits */
     PEL_GROUP_OPERATOR, /* … if the last operand is most of it */
+    PEL_GROUP_INDEX,    /* … if it would break there even in parentheses */
     PEL_GROUP_PARENS,   /* … never */
 } pel_group;
 

@@ -710,7 +710,7 @@ static pel_group group_for(const pel_node *node) {
             if (is_format(node)) return PEL_GROUP_HUG;
             return count_operators(node) == 1 ? PEL_GROUP_OPERATOR : PEL_GROUP_PARENS;
         case PEL_Compare: return node->Compare.comparators.n == 1 ? PEL_GROUP_OPERATOR : PEL_GROUP_PARENS;
-        case PEL_Subscript: return PEL_GROUP_OPERATOR;
+        case PEL_Subscript: return PEL_GROUP_INDEX;
         case PEL_UnaryOp: node = node->UnaryOp.operand; break;
         case PEL_Await: node = node->Await.value; break;
         case PEL_NamedExpr: node = node->NamedExpr.value; break;
