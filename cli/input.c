@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What is no file can't be mapped, and need not have an end. */
+#define STREAM_MAX ((size_t)128 << 20)
 /* Below this, reading is cheaper than mapping. */
 #define WORTH_MAPPING ((off_t)256 << 10)
 
@@ -71,7 +73,7 @@ static bool read_open(int file, size_t limit, cli_input *input, pel_error *error
     struct stat info;
     if (fstat(file, &info) != 0) return fail(error, PEL_E_READ, "cannot be read: %s", strerror(errno));
     if (S_ISDIR(info.st_mode)) return fail(error, PEL_E_READ, "is a directory");
-    if (!S_ISREG(info.st_mode)) return read_all(file, 64 << 10, limit, input, error);
+    if (!S_ISREG(info.st_mode)) return read_all(file, 64 << 10, limit < STREAM_MAX ? limit : STREAM_MAX, input, error);
     if ((uintmax_t)info.st_size > limit) return fail_too_big(error, limit);
     if (info.st_size >= WORTH_MAPPING) {
         void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
@@ -88,7 +90,9 @@ static bool read_open(int file, size_t limit, cli_input *input, pel_error *error
 bool cli_read(const char *path, size_t limit, cli_input *input, pel_error *error) {
     bool is_stdin = strcmp(path, "-") == 0;
     *input = (cli_input){ .name = is_stdin ? "<stdin>" : path };
-    int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    /* A FIFO that nobody writes to would never open: without waiting it opens, and is empty. */
+    int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0 && !is_stdin) fcntl(file, F_SETFL, 0);
     if (file < 0) return fail(error, PEL_E_READ, "cannot be read: %s", strerror(errno));
     bool done = read_open(file, limit, input, error);
     if (!is_stdin) close(file);

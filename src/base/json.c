@@ -43,6 +43,15 @@ static size_t utf8_length(const unsigned char *s, size_t left) {
     return point < smallest[n] || point > 0x10FFFF || (point >= 0xD800 && point < 0xE000) ? 0 : n;
 }
 
+bool pel_is_utf8(pel_str s) {
+    for (size_t i = 0; i < s.len;) {
+        size_t n = utf8_length((const unsigned char *)s.ptr + i, s.len - i);
+        if (!n) return false;
+        i += n;
+    }
+    return true;
+}
+
 static bool is_surrogate(const unsigned char *s, size_t left) {
     return left >= 3 && s[0] == 0xED && s[1] >= 0xA0 && s[1] < 0xC0 && (s[2] & 0xC0) == 0x80;
 }

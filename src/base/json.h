@@ -24,4 +24,7 @@ void pel_json_double(pel_json *json, double value);
 void pel_json_bool(pel_json *json, bool value);
 void pel_json_null(pel_json *json);
 
+/* Whether all of it is well-formed UTF-8. */
+bool pel_is_utf8(pel_str s);
+
 #endif

@@ -17,6 +17,7 @@ typedef struct stream {
     unsigned n_bits;
     char *out;
     uint64_t done, size;
+    uint64_t limit; /* out may grow up to this; 0: it has its size */
 } stream;
 
 /* Canonical Huffman code: how many codes there are of each length, and their symbols in order. */
@@ -69,8 +70,17 @@ static unsigned take_symbol(stream *s, const huffman *code) {
     fail(s, "a code that stands for nothing");
 }
 
-static void need_room(const stream *s, uint64_t n) {
-    if (s->size - s->done < n) fail(s, "it gives more bytes than it should");
+static void need_room(stream *s, uint64_t n) {
+    if (s->size - s->done >= n) return;
+    if (!s->limit) fail(s, "it gives more bytes than it should");
+    if (s->limit - s->done < n)
+        pel_throw(s->ctx, PEL_E_TOO_BIG, s->at + s->next, "deflated data: it gives more than %llu MiB",
+                  (unsigned long long)(s->limit >> 20));
+    uint64_t size = s->size > s->limit / 2 ? s->limit : 2 * s->size;
+    char *moved = pel_alloc_raw(s->ctx, size);
+    memcpy(moved, s->out, s->done);
+    s->out = moved;
+    s->size = size;
 }
 
 static void copy_stored(stream *s) {
@@ -81,11 +91,12 @@ static void copy_stored(stream *s) {
     uint16_t len = pel_le16(s->in.ptr + s->next), check = pel_le16(s->in.ptr + s->next + 2);
     s->next += 4;
     if ((len ^ check) != 0xFFFF) fail(s, "the length of a stored block is wrong");
-    if (!pel_within(s->in, s->next, len)) fail(s, "truncated");
-    need_room(s, len);
-    memcpy(s->out + s->done, s->in.ptr + s->next, len);
-    s->next += len;
-    s->done += len;
+    uint64_t left = s->in.len - s->next, n = left < len ? left : len;
+    need_room(s, n);
+    memcpy(s->out + s->done, s->in.ptr + s->next, n);
+    s->next += n;
+    s->done += n;
+    if (n < len) fail(s, "truncated");
 }
 
 static void expand(stream *s, const huffman *literals, const huffman *distances) {
@@ -158,45 +169,65 @@ static void expand_dynamic(stream *s) {
     expand(s, &literals, &distances);
 }
 
-/* Returns how many bytes of packed were used. */
-static uint64_t inflate_blocks(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size) {
-    stream s = { .ctx = ctx, .in = packed, .at = at, .out = out, .size = size };
+static void inflate_blocks(stream *s) {
     bool is_last;
     do {
-        is_last = take_bits(&s, 1);
-        switch (take_bits(&s, 2)) {
-        case 0: copy_stored(&s); break;
-        case 1: expand_fixed(&s); break;
-        case 2: expand_dynamic(&s); break;
-        default: fail(&s, "an unknown kind of block");
+        is_last = take_bits(s, 1);
+        switch (take_bits(s, 2)) {
+        case 0: copy_stored(s); break;
+        case 1: expand_fixed(s); break;
+        case 2: expand_dynamic(s); break;
+        default: fail(s, "an unknown kind of block");
         }
     } while (!is_last);
-    if (s.done != size) fail(&s, "it gives fewer bytes than it should");
-    return s.next - s.n_bits / 8;
 }
 
 void pel_inflate(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size) {
-    if (inflate_blocks(ctx, packed, at, out, size) != packed.len)
+    stream s = { .ctx = ctx, .in = packed, .at = at, .out = out, .size = size };
+    inflate_blocks(&s);
+    if (s.done != size) fail(&s, "it gives fewer bytes than it should");
+    if (s.next - s.n_bits / 8 != packed.len)
         pel_throw(ctx, PEL_E_FORMAT, at, "deflated data: something stands behind its end");
 }
 
-static uint32_t adler32(const char *bytes, uint64_t size) {
-    uint32_t a = 1, b = 0;
-    for (uint64_t i = 0; i < size; i++) {
-        a = (a + (unsigned char)bytes[i]) % 65521;
-        b = (b + a) % 65521;
-    }
-    return b << 16 | a;
+/* ---- streams that do not say how large they become: gzip (RFC 1952) and zlib (RFC 1950) ---- */
+
+#define FIRST_ROOM ((uint64_t)64 << 10) /* more than any one step writes */
+
+bool pel_is_gzip(pel_str bytes) { return bytes.len >= 18 && memcmp(bytes.ptr, "\x1f\x8b\x08", 3) == 0; }
+
+bool pel_is_zlib(pel_str bytes) {
+    const unsigned char *p = (const unsigned char *)bytes.ptr;
+    return bytes.len >= 6 && p[0] == 0x78 && (p[0] << 8 | p[1]) % 31 == 0 && !(p[1] & 32);
 }
 
-void pel_inflate_zlib(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size) {
-    const unsigned char *p = (const unsigned char *)packed.ptr;
-    if (packed.len < 6 || (p[0] & 15) != 8 || (p[0] << 8 | p[1]) % 31 || p[1] & 32)
-        pel_throw(ctx, PEL_E_FORMAT, at, "zlib data: the header is wrong");
-    uint64_t used = inflate_blocks(ctx, pel_str_cut(packed, 2, packed.len - 4), at + 2, out, size);
-    const unsigned char *sum = p + 2 + used; /* at least four bytes were kept back for it */
-    if (((uint32_t)sum[0] << 24 | (uint32_t)sum[1] << 16 | (uint32_t)sum[2] << 8 | sum[3]) != adler32(out, size))
-        pel_throw(ctx, PEL_E_FORMAT, at, "zlib data: the checksum is wrong");
+/* What stands before the deflated data of a gzip stream. */
+static uint64_t gzip_header(pel_str bytes) {
+    enum { HAS_SUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16 };
+    unsigned flags = (unsigned char)bytes.ptr[3];
+    uint64_t at = 10;
+    if (flags & HAS_EXTRA) at += 2 + (uint64_t)pel_le16(bytes.ptr + at);
+    for (unsigned text = HAS_NAME; text <= HAS_COMMENT; text *= 2) {
+        if (!(flags & text)) continue;
+        while (at < bytes.len && bytes.ptr[at]) at++;
+        at++;
+    }
+    if (flags & HAS_SUM) at += 2;
+    return at < bytes.len ? at : bytes.len;
+}
+
+static void inflate_body(pel_ctx *ctx, void *arg) {
+    stream *s = arg;
+    s->out = pel_alloc_raw(ctx, FIRST_ROOM);
+    s->size = FIRST_ROOM;
+    inflate_blocks(s);
+}
+
+pel_str pel_inflate_stream(pel_ctx *ctx, pel_str packed, uint64_t limit, bool *failed, pel_err *why) {
+    uint64_t start = pel_is_gzip(packed) ? gzip_header(packed) : 2;
+    stream s = { .ctx = ctx, .in = pel_str_from(packed, start), .at = start, .limit = limit };
+    *failed = !pel_attempt(ctx, inflate_body, &s, why);
+    return (pel_str){ s.out ? s.out : "", s.done };
 }
 
 /* ---- checksums ---- */

@@ -7,8 +7,12 @@
 /* Inflates packed into exactly size bytes at out. at: offset of packed in its file, for messages. Throws PEL_E_FORMAT
  * if the stream is broken, gives more or fewer bytes, or does not end with packed. */
 void pel_inflate(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size);
-/* The same for a zlib stream (RFC 1950), its checksum included. */
-void pel_inflate_zlib(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t size);
+
+bool pel_is_gzip(pel_str bytes);
+bool pel_is_zlib(pel_str bytes);
+/* What a gzip or zlib stream gives, up to limit bytes. Of a broken one, what it gives before the fault: a reader that
+ * unpickles while it unpacks has run that already. For the same reason the checksum does not matter. */
+pel_str pel_inflate_stream(pel_ctx *ctx, pel_str packed, uint64_t limit, bool *failed, pel_err *why);
 
 uint32_t pel_crc32(pel_str s);  /* of zip */
 uint32_t pel_crc32c(pel_str s); /* of TensorFlow's records */

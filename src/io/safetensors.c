@@ -1,5 +1,6 @@
 #include "io/safetensors.h"
 
+#include "base/json.h"
 #include "base/json_read.h"
 #include "io/bytes.h"
 
@@ -92,6 +93,9 @@ pel_safetensors *pel_safetensors_read(pel_ctx *ctx, pel_str bytes, pel_findings 
         pel_throw(ctx, PEL_E_FORMAT, 0, "safetensors: a header of %llu bytes does not fit the file",
                   (unsigned long long)length);
     pel_json_value *header = pel_json_read(ctx, pel_str_cut(bytes, 8, 8 + length), 8);
+    if (!pel_is_utf8(pel_str_cut(bytes, 8, 8 + length)))
+        pel_find(ctx, findings, PEL_SUSPECT, "encoding", (pel_str){ "", 0 }, 8,
+                 PEL_STR("the header is no UTF-8: readers may refuse it, or see other names"));
     if (header->kind != PEL_J_OBJECT) pel_throw(ctx, PEL_E_FORMAT, 8, "safetensors: the header is no object");
     pel_safetensors *file = pel_new(ctx, pel_safetensors);
     for (uint32_t i = 0; i + 1 < header->items.n; i += 2) {

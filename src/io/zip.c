@@ -23,6 +23,8 @@ bool pel_is_zip(pel_str bytes) { return bytes.len >= END_SIZE && pel_le32(bytes.
 typedef struct directory {
     uint64_t count, size, offset;
     uint64_t end; /* where the end record begins */
+    bool has_second, ends_exactly;
+    uint64_t second; /* another end record before that */
 } directory;
 
 /* Whether an end record at `at` has a directory before it, where it says or right before itself. */
@@ -36,36 +38,59 @@ static bool is_end(pel_str bytes, uint64_t at) {
 }
 
 /* Several end records: which one counts depends on the reader. The last one is ours. */
-static bool find_end(pel_ctx *ctx, pel_str bytes, uint64_t *found, pel_findings *findings) {
+static bool find_end(pel_ctx *ctx, pel_str bytes, directory *d, pel_findings *findings) {
     uint64_t lowest = bytes.len > END_SIZE + 0xFFFF ? bytes.len - END_SIZE - 0xFFFF : 0;
     bool any = false;
     for (uint64_t at = bytes.len - END_SIZE + 1; at-- > lowest;) {
         if (!is_end(bytes, at)) continue;
         if (any) {
-            pel_find(ctx, findings, PEL_DANGER, "several-directories", (pel_str){ "", 0 }, at,
-                     PEL_STR("a second end of central directory: readers may choose another archive"));
+            d->has_second = true;
+            d->second = at;
             break;
         }
-        if (at + END_SIZE + pel_le16(bytes.ptr + at + 20) != bytes.len)
+        d->ends_exactly = at + END_SIZE + pel_le16(bytes.ptr + at + 20) == bytes.len;
+        if (!d->ends_exactly)
             pel_find(ctx, findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, at,
                      PEL_STR("the archive does not end where its end record says"));
-        *found = at;
+        d->end = at;
         any = true;
     }
     return any;
 }
 
-bool pel_has_zip_inside(pel_str bytes) {
+/* An archive as a member of this one is no second directory: every reader finds the last end record, if that is
+ * well-formed. */
+static void check_second_end(pel_ctx *ctx, const pel_zip *zip, const directory *d, pel_findings *findings) {
+    if (!d->has_second) return;
+    for (uint32_t i = 0; i < zip->members.n && d->ends_exactly; i++) {
+        const pel_zip_member *member = &zip->members.at[i];
+        if (member->readable && d->second >= member->offset && d->second - member->offset < member->packed) return;
+    }
+    pel_find(ctx, findings, PEL_DANGER, "several-directories", (pel_str){ "", 0 }, d->second,
+             PEL_STR("a second end of central directory: readers may choose another archive"));
+}
+
+bool pel_has_zip_inside(pel_str bytes, uint64_t *start) {
     if (bytes.len < END_SIZE) return false;
     uint64_t lowest = bytes.len > END_SIZE + 0xFFFF ? bytes.len - END_SIZE - 0xFFFF : 0;
-    for (uint64_t at = bytes.len - END_SIZE + 1; at-- > lowest;)
-        if (is_end(bytes, at)) return true;
+    for (uint64_t at = bytes.len - END_SIZE + 1; at-- > lowest;) {
+        if (!is_end(bytes, at)) continue;
+        uint64_t before = (uint64_t)pel_le32(bytes.ptr + at + 12) + pel_le32(bytes.ptr + at + 16);
+        *start = before <= at ? at - before : 0; /* offsets may count from where the archive begins */
+        return true;
+    }
     return false;
+}
+
+_Noreturn static void fail_directory(pel_ctx *ctx, const pel_zip *zip, const directory *d, pel_findings *findings,
+                                     uint64_t at, const char *what) {
+    check_second_end(ctx, zip, d, findings);
+    pel_throw(ctx, PEL_E_FORMAT, at, "%s", what);
 }
 
 static directory read_end(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
     directory d = { 0 };
-    if (bytes.len < END_SIZE || !find_end(ctx, bytes, &d.end, findings))
+    if (bytes.len < END_SIZE || !find_end(ctx, bytes, &d, findings))
         pel_throw(ctx, PEL_E_FORMAT, bytes.len, "truncated: the archive has no end of central directory");
     const char *end = bytes.ptr + d.end;
     d.count = pel_le16(end + 10);
@@ -84,8 +109,6 @@ static directory read_end(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
         d.offset = pel_le64(bytes.ptr + at + 48);
     }
     if (d.count > MAX_MEMBERS) pel_throw(ctx, PEL_E_TOO_BIG, d.end, "more than %u members", MAX_MEMBERS);
-    if (!pel_within(bytes, d.offset, d.size) || d.offset + d.size > d.end)
-        pel_throw(ctx, PEL_E_FORMAT, d.end, "the central directory lies outside of the file");
     return d;
 }
 
@@ -148,6 +171,8 @@ static void check_local(pel_ctx *ctx, pel_str bytes, pel_zip_member *member, uin
         why = "the method";
     else if ((pel_le16(local + 6) ^ flags) & 1)
         why = "the encryption flag";
+    else if (sizes_later && !(flags & 8))
+        why = "where the sizes stand";
     else if (!sizes_later && (size != member->size || packed != member->packed))
         why = "the size";
     else if (!sizes_later && pel_le32(local + 14) != member->crc)
@@ -213,14 +238,17 @@ pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
     pel_zip *zip = pel_new(ctx, pel_zip);
     zip->bytes = bytes;
     directory d = read_end(ctx, bytes, findings);
+    if (!pel_within(bytes, d.offset, d.size) || d.offset + d.size > d.end)
+        fail_directory(ctx, zip, &d, findings, d.end, "the central directory lies outside of the file");
     uint64_t at = d.offset, limit = d.offset + d.size;
     for (uint64_t i = 0; i < d.count; i++) {
         if (limit - at < ENTRY_SIZE || pel_le32(bytes.ptr + at) != ENTRY_SIGNATURE)
-            pel_throw(ctx, PEL_E_FORMAT, at, "entry %llu of the central directory is broken", (unsigned long long)i);
+            fail_directory(ctx, zip, &d, findings, at, "an entry of the central directory is broken");
         const char *entry = bytes.ptr + at;
         uint16_t name_len = pel_le16(entry + 28), extra_len = pel_le16(entry + 30), comment_len = pel_le16(entry + 32);
         uint64_t whole = (uint64_t)ENTRY_SIZE + name_len + extra_len + comment_len;
-        if (whole > limit - at) pel_throw(ctx, PEL_E_FORMAT, at, "an entry is longer than the central directory");
+        if (whole > limit - at)
+            fail_directory(ctx, zip, &d, findings, at, "an entry is longer than the central directory");
         pel_zip_member member = {
             .name = { entry + ENTRY_SIZE, name_len },
             .method = pel_le16(entry + 10),
@@ -235,6 +263,10 @@ pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
         if (has_tricks(member.name))
             pel_find(ctx, findings, PEL_DANGER, "path", member.name, at,
                      PEL_STR("the name leads out of the folder that the archive is unpacked in"));
+        bool is_unix = (unsigned char)entry[5] == 3, is_link = (pel_le32(entry + 38) >> 28) == 0xA;
+        if (is_unix && is_link)
+            pel_find(ctx, findings, PEL_DANGER, "link", member.name, at,
+                     PEL_STR("a symbolic link: who unpacks the archive may write or read elsewhere"));
         if (member.method == 0 && member.packed != member.size) member.readable = false;
         if (member.size >= BOMB_SIZE && member.size / BOMB_RATIO > member.packed)
             pel_find(ctx, findings, PEL_DANGER, "zip-bomb", member.name, member.header,
@@ -247,6 +279,7 @@ pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
         pel_find(ctx, findings, PEL_SUSPECT, "directory-size", (pel_str){ "", 0 }, at,
                  PEL_STR("the central directory has bytes behind its last entry"));
     check_together(ctx, zip, &d, findings);
+    check_second_end(ctx, zip, &d, findings);
     return zip;
 }
 

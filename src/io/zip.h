@@ -23,8 +23,8 @@ typedef struct pel_zip {
 
 /* Whether the bytes begin as a zip archive. */
 bool pel_is_zip(pel_str bytes);
-/* Whether an archive's directory stands at the end of bytes that begin as something else. */
-bool pel_has_zip_inside(pel_str bytes);
+/* Whether an archive's directory stands at the end of bytes that begin as something else, and where it starts. */
+bool pel_has_zip_inside(pel_str bytes, uint64_t *start);
 /* Throws PEL_E_FORMAT if there is no directory that can be read at all. */
 pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
 /* The first member of that name; NULL if there is none. */

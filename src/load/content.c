@@ -102,19 +102,26 @@ static void write_tensor(pel_ctx *ctx, const found_tensor *row, const pel_writer
 
 /* ---- npy ---- */
 
+static const struct {
+    const char *dtype, *type;
+} npy_types[] = {
+    { "float32", "<f4" },     { "float64", "<f8" },     { "float16", "<f2" },  { "int64", "<i8" },
+    { "int32", "<i4" },       { "int16", "<i2" },       { "int8", "|i1" },     { "uint8", "|u1" },
+    { "uint16", "<u2" },      { "uint32", "<u4" },      { "uint64", "<u8" },   { "bool", "|b1" },
+    { "complex64", "<c8" },   { "complex128", "<c16" }, { "bfloat16", "<V2" }, { "float8_e4m3fn", "|V1" },
+    { "float8_e5m2", "|V1" }, /* as numpy writes ml_dtypes' */
+};
+
 static const char *npy_type(pel_str dtype) {
-    static const struct {
-        const char *dtype, *type;
-    } rows[] = {
-        { "float32", "<f4" },     { "float64", "<f8" },     { "float16", "<f2" },  { "int64", "<i8" },
-        { "int32", "<i4" },       { "int16", "<i2" },       { "int8", "|i1" },     { "uint8", "|u1" },
-        { "uint16", "<u2" },      { "uint32", "<u4" },      { "uint64", "<u8" },   { "bool", "|b1" },
-        { "complex64", "<c8" },   { "complex128", "<c16" }, { "bfloat16", "<V2" }, { "float8_e4m3fn", "|V1" },
-        { "float8_e5m2", "|V1" }, /* as numpy writes ml_dtypes' */
-    };
-    for (size_t i = 0; i < PEL_COUNT(rows); i++)
-        if (pel_str_is(dtype, rows[i].dtype)) return rows[i].type;
+    for (size_t i = 0; i < PEL_COUNT(npy_types); i++)
+        if (pel_str_is(dtype, npy_types[i].dtype)) return npy_types[i].type;
     return NULL;
+}
+
+pel_str pel_npy_dtype(pel_str type) {
+    for (size_t i = 0; i < PEL_COUNT(npy_types); i++)
+        if (pel_str_is(type, npy_types[i].type)) return pel_str_of(npy_types[i].dtype);
+    return type;
 }
 
 void pel_write_npy(pel_ctx *ctx, const pel_loaded *loaded, pel_str name, const pel_writer *writer) {

@@ -12,6 +12,8 @@ typedef struct pel_writer {
 /* One tensor as a .npy file. Throws PEL_E_USAGE if there is no tensor of that full name, PEL_E_UNSUPPORTED if its
  * bytes can't be had. */
 void pel_write_npy(pel_ctx *ctx, const pel_loaded *loaded, pel_str name, const pel_writer *writer);
+/* The dtype that .npy files write so; what has none stays as it is. */
+pel_str pel_npy_dtype(pel_str type);
 /* All tensors as a safetensors file; with a prefix only those below it, without it. */
 void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, const pel_writer *writer);
 

@@ -70,7 +70,8 @@ static bool is_keras(pel_str module) {
 /* Keras imports module and takes the name from it, be it a class or a function. */
 static void judge_reference(keras_file *k, pel_str module, pel_str name, uint64_t at) {
     static const char *const far[] = { "get_file",           "load_model", "load_weights",
-                                       "TorchModuleWrapper", "load_img",   "enable_unsafe_deserialization" };
+                                       "TorchModuleWrapper", "load_img",   "enable_unsafe_deserialization",
+                                       "TFSMLayer" };
     bool is_foreign, is_far = false;
     pel_str what = pel_format(k->ctx, "%.*s.%.*s", PEL_FMT(module), PEL_FMT(name));
     for (size_t i = 0; i < PEL_COUNT(far); i++) is_far |= pel_str_is(name, far[i]);
@@ -351,11 +352,29 @@ void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
             add_datasets(&k, root->children.at[i], root->children.at[i]->name);
 }
 
+/* What model.to_json() writes. */
+bool pel_is_keras_config(const pel_json_value *root) {
+    const pel_json_value *config = pel_json_get(root, "config");
+    return pel_json_text(pel_json_get(root, "class_name")).len && config &&
+           (config->kind == PEL_J_OBJECT || config->kind == PEL_J_ARRAY);
+}
+
+void pel_load_keras_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root) {
+    out->format = PEL_STR("Keras config");
+    pel_tree_builder builder = pel_build(ctx, out, name, '/');
+    keras_file k = { .ctx = ctx, .out = out, .builder = &builder };
+    judge_config(&k, root, (pel_str){ "", 0 }, 0);
+    add_layers(&k, root, (pel_str){ "", 0 }, 0);
+    pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("a config has none"));
+}
+
 bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip) {
     const pel_zip_member *config = pel_zip_find(zip, PEL_STR("config.json"));
     const pel_zip_member *weights = pel_zip_find(zip, PEL_STR("model.weights.h5"));
     if (!config) return false;
     out->format = PEL_STR("Keras archive");
+    pel_map_set(ctx, &out->read, config->offset, 1);
+    if (weights) pel_map_set(ctx, &out->read, weights->offset, 1);
     const pel_json_value *model = pel_json_read(ctx, pel_zip_content(ctx, zip, config, MAX_CONFIG, &out->findings), 0);
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .member = config->name, .file = zip->bytes };

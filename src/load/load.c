@@ -97,12 +97,14 @@ bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_s
 /* An archive that two libraries would open is two files in one: what each would do must be known. */
 static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
     static bool (*const loaders[])(pel_ctx *, pel_loaded *, pel_str,
-                                   const pel_zip *) = { pel_load_torch_zip, pel_load_torch_export, pel_load_keras_zip };
+                                   const pel_zip *) = { pel_load_torch_zip, pel_load_torch_export, pel_load_keras_zip,
+                                                        pel_load_npz };
     into->format = PEL_STR("zip archive");
     const pel_zip *zip = pel_zip_read(ctx, bytes, &into->findings);
     unsigned n = 0;
     for (size_t i = 0; i < PEL_COUNT(loaders); i++) n += loaders[i](ctx, into, name, zip);
-    if (!n) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
+    if (!pel_look_inside_zip(ctx, into, zip, !n) && !n)
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a zip archive, but of no model format that is known");
     if (n > 1)
         pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
                  PEL_STR("several libraries would open the archive, and each would see another model"));
@@ -110,7 +112,8 @@ static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes
 
 static void load_tar(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
     into->format = PEL_STR("tar archive");
-    if (!pel_load_torch_tar(ctx, into, name, bytes))
+    bool is_torch = pel_load_torch_tar(ctx, into, name, bytes);
+    if (!pel_look_inside_tar(ctx, into, bytes, !is_torch) && !is_torch)
         pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "a tar archive, but of no model format that is known");
 }
 
@@ -143,6 +146,9 @@ static const struct {
     { pel_is_tfrecord, pel_load_events },
     { pel_is_json, pel_load_json },
     { pel_is_tar, load_tar },
+    { pel_is_npy, pel_load_npy },
+    { pel_is_packed, pel_load_packed },
+    { pel_is_packed_otherwise, pel_load_packed_otherwise },
     { pel_is_pickle, pel_load_torch_legacy },
     { is_onnx, pel_load_onnx },
     { is_saved_model, pel_load_saved_model },
@@ -154,12 +160,19 @@ void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
     into->file = file;
     if (into->depth > MAX_NESTING) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "model files nest deeper than %d", MAX_NESTING);
     if (!bytes.len) pel_throw(ctx, PEL_E_FORMAT, 0, "the file is empty");
-    if (!pel_is_zip(bytes) && pel_has_zip_inside(bytes))
-        pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
+    size_t format = 0;
+    while (format < PEL_COUNT(formats) && !formats[format].is(bytes)) format++;
+    bool is_known = format < PEL_COUNT(formats);
+    uint64_t start;
+    if (!pel_is_zip(bytes) && !pel_is_tar(bytes) && pel_has_zip_inside(bytes, &start)) {
+        pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, start,
                  PEL_STR("a zip archive ends the file, but something else begins it: readers may choose either"));
-    for (size_t i = 0; i < PEL_COUNT(formats); i++) {
-        if (!formats[i].is(bytes)) continue;
-        formats[i].load(ctx, into, name, bytes);
+        pel_look_behind(ctx, into, bytes, start, !is_known);
+        into->format = PEL_STR("zip archive behind other data");
+        if (!is_known) return;
+    }
+    if (is_known) {
+        formats[format].load(ctx, into, name, bytes);
         return;
     }
     pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");

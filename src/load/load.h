@@ -2,6 +2,8 @@
 #ifndef PEL_LOAD_LOAD_H
 #define PEL_LOAD_LOAD_H
 
+#include "base/json_read.h"
+#include "base/map.h"
 #include "io/pickle.h"
 #include "io/zip.h"
 #include "model/model.h"
@@ -25,6 +27,7 @@ typedef struct pel_loaded {
     pel_findings findings;
     PEL_VEC(pel_loaded_pickle) pickles;
     PEL_VEC(pel_loaded_code) codes;
+    pel_map read; /* offset of an archive's member -> 1: its loader knows what it is */
     const pel_model_file *file;
     int depth; /* how many files it lies in */
 } pel_loaded;
@@ -51,6 +54,26 @@ bool pel_is_json(pel_str bytes);
 void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+bool pel_is_keras_config(const pel_json_value *root);
+void pel_load_keras_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
+bool pel_is_npy(pel_str bytes);
+void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+
+/* ---- files inside of files (inside.c) ---- */
+
+bool pel_is_packed(pel_str bytes); /* by gzip or zlib */
+void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+bool pel_is_packed_otherwise(pel_str bytes);
+void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* Reads those members that no loader has read and that somebody might unpickle, unpack or load. adopts_networks: their
+ * networks are the archive's. Returns how many there are. */
+uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks);
+uint32_t pel_look_inside_tar(pel_ctx *ctx, pel_loaded *out, pel_str bytes, bool adopts_networks);
+/* The same for an archive that begins inside of a file. */
+void pel_look_behind(pel_ctx *ctx, pel_loaded *out, pel_str bytes, uint64_t start, bool adopts_networks);
+/* What a file inside, at that place, says to the audit. */
+void pel_adopt(pel_ctx *ctx, pel_loaded *out, const pel_loaded *inner, pel_str member, uint64_t at);
 
 /* ---- shared ---- */
 

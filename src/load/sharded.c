@@ -57,12 +57,7 @@ static void load_shard(shards *s) {
         pel_throw(s->ctx, PEL_E_FORMAT, 0, "the index %.*s lists another index", (int)index->name.len, index->name.ptr);
     pel_loaded *loaded = pel_new(s->ctx, pel_loaded);
     pel_load(s->ctx, file, loaded);
-    for (uint32_t i = 0; i < loaded->findings.n; i++) {
-        pel_finding row = loaded->findings.at[i];
-        pel_find(s->ctx, &s->out->findings, row.severity, row.kind, row.member.len ? row.member : pel_name_str(s->file),
-                 row.offset, row.text);
-    }
-    for (uint32_t i = 0; i < loaded->pickles.n; i++) pel_push(s->ctx, &s->out->pickles, loaded->pickles.at[i]);
+    pel_adopt(s->ctx, s->out, loaded, pel_name_str(s->file), 0);
     for (uint32_t i = 0; i < loaded->networks.n; i++) {
         s->network = loaded->networks.at[i];
         pel_each_module(s->ctx, s->network, add_module, s);
@@ -103,8 +98,12 @@ void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
         load_index(ctx, out, name, map);
         return;
     }
+    if (pel_is_keras_config(root)) {
+        pel_load_keras_config(ctx, out, name, root);
+        return;
+    }
     if (!pel_json_get(root, "networks"))
-        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "JSON, but neither an index nor a model tree");
+        pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "JSON, but neither an index nor a config nor a model tree");
     out->format = PEL_STR("model tree");
     out->networks = pel_networks_read(ctx, bytes);
 }

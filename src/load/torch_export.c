@@ -81,6 +81,7 @@ static void add_weight(program *p, pel_str name, const pel_json_value *row, cons
     pel_str path = pel_json_text(pel_json_get(row, "path_name"));
     const pel_zip_member *member = find(p, pel_format(p->ctx, "%.*s%s%.*s", PEL_FMT(p->folder), folder, PEL_FMT(path)));
     uint64_t width = pel_dtype_size(tensor.dtype), offset = start && start->is_integer ? (uint64_t)start->integer : 0;
+    if (member && !(pickled && pickled->boolean)) pel_map_set(p->ctx, &p->out->read, member->offset, 1);
     bool is_plain = member && member->readable && member->method == 0 && !(pickled && pickled->boolean);
     if (is_plain && pel_shape_count(&tensor.shape, &count) && is_contiguous(p, meta, &tensor.shape) &&
         !__builtin_mul_overflow(count, width, &size) && !__builtin_mul_overflow(offset, width, &begin)) {
@@ -176,6 +177,7 @@ static void read_inner_files(program *p) {
     for (uint32_t i = 0; i < p->zip->members.n; i++) {
         const pel_zip_member *member = &p->zip->members.at[i];
         if (!pel_str_ends(member->name, PEL_STR(".pt"))) continue;
+        pel_map_set(p->ctx, &p->out->read, member->offset, 1);
         inner_file inner = { .p = p, .member = member, .loaded = pel_new(p->ctx, pel_loaded) };
         inner.loaded->depth = p->out->depth + 1;
         pel_err why;
@@ -184,15 +186,7 @@ static void read_inner_files(program *p) {
         if (!is_read)
             pel_find(p->ctx, &p->out->findings, PEL_SUSPECT, "unread-pickle", member->name, why.at,
                      pel_str_copy(p->ctx, pel_str_of(why.what)));
-        for (uint32_t k = 0; k < inner.loaded->findings.n; k++) {
-            const pel_finding *row = &inner.loaded->findings.at[k];
-            pel_find(p->ctx, &p->out->findings, row->severity, row->kind, member->name, member->offset, row->text);
-        }
-        for (uint32_t k = 0; k < inner.loaded->pickles.n; k++) {
-            pel_loaded_pickle pickle = inner.loaded->pickles.at[k];
-            pickle.member = pel_format(p->ctx, "%.*s, %.*s", PEL_FMT(member->name), PEL_FMT(pickle.member));
-            pel_push(p->ctx, &p->out->pickles, pickle);
-        }
+        pel_adopt(p->ctx, p->out, inner.loaded, member->name, member->offset);
         bool is_state = pel_str_ends(member->name, PEL_STR("serialized_state_dict.pt"));
         for (uint32_t k = 0; is_state && k < inner.loaded->networks.n; k++)
             pel_each_module(p->ctx, inner.loaded->networks.at[k], add_inner_tensors, p);

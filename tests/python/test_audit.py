@@ -209,17 +209,21 @@ def audit(path: pathlib.Path, *options: str) -> tuple[int, str, float, int]:
     return tuple(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_file(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
-    make, code, finding = HOSTILE[name]
-    path = tmp_path / "hostile"
-    path.write_bytes(make())
+def check_hostile(folder: pathlib.Path, content: bytes, code: int, finding: str, is_sanitized: bool) -> None:
+    path = folder / "hostile"
+    path.write_bytes(content)
     got, out, seconds, memory = audit(path)
     assert (got, finding in out) == (code, True), out[:2000]
-    assert [p.name for p in tmp_path.iterdir()] == ["hostile"]
+    assert [p.name for p in folder.iterdir()] == ["hostile"]
     if not is_sanitized:
         assert seconds < 1
         assert memory < 200 << 10
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_file(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    make, code, finding = HOSTILE[name]
+    check_hostile(tmp_path, make(), code, finding, is_sanitized)
 
 
 @pytest.mark.parametrize("name", HARMLESS)

@@ -1,0 +1,218 @@
+/* Files inside of files: what somebody might unpickle, unpack or load, though the archive's own format says nothing of
+ * it. An archive that no format knows is read for what it holds. */
+#include "io/inflate.h"
+#include "io/tar.h"
+#include "load/load.h"
+
+#include <ctype.h>
+
+#define MAX_UNPACKED ((uint64_t)32 << 20) /* of one stream */
+#define MAX_MEMBER ((uint64_t)4 << 20)    /* deflated members that are looked into without being asked for */
+#define MAX_TOGETHER ((uint64_t)16 << 20) /* all of those */
+
+typedef struct inner_file {
+    pel_model_file file;
+    pel_loaded loaded;
+} inner_file;
+
+static void load_body(pel_ctx *ctx, void *arg) {
+    inner_file *inner = arg;
+    pel_load(ctx, &inner->file, &inner->loaded);
+}
+
+static bool load_inner(pel_ctx *ctx, const pel_loaded *out, pel_str member, pel_str bytes, inner_file *inner,
+                       pel_err *why) {
+    inner->file = (pel_model_file){ .name = { member.ptr, member.len }, .bytes = { bytes.ptr, bytes.len } };
+    inner->loaded.depth = out->depth + 1;
+    bool is_read = pel_attempt(ctx, load_body, inner, why);
+    if (!is_read && why->code == PEL_E_MEMORY) pel_throw(ctx, why->code, why->at, "%s", why->what);
+    return is_read;
+}
+
+static pel_str within(pel_ctx *ctx, pel_str outer, pel_str inner) {
+    if (!outer.len) return inner;
+    return inner.len ? pel_format(ctx, "%.*s, %.*s", PEL_FMT(outer), PEL_FMT(inner)) : outer;
+}
+
+void pel_adopt(pel_ctx *ctx, pel_loaded *out, const pel_loaded *inner, pel_str member, uint64_t at) {
+    for (uint32_t i = 0; i < inner->findings.n; i++) {
+        const pel_finding *row = &inner->findings.at[i];
+        pel_find(ctx, &out->findings, row->severity, row->kind, within(ctx, member, row->member), at, row->text);
+    }
+    out->findings.dropped += inner->findings.dropped;
+    for (uint32_t i = 0; i < inner->pickles.n; i++) {
+        pel_loaded_pickle pickle = inner->pickles.at[i];
+        pickle.member = within(ctx, member, pickle.member);
+        pel_push(ctx, &out->pickles, pickle);
+    }
+    for (uint32_t i = 0; i < inner->codes.n; i++) {
+        pel_loaded_code code = inner->codes.at[i];
+        code.member = within(ctx, member, code.member);
+        pel_push(ctx, &out->codes, code);
+    }
+}
+
+static void say_unread(pel_ctx *ctx, pel_loaded *out, pel_str member, const pel_err *why) {
+    pel_find(ctx, &out->findings, PEL_SUSPECT, "unread-file", member, why->at,
+             pel_str_copy(ctx, pel_str_of(why->what)));
+}
+
+/* ---- what lies in archives ---- */
+
+static bool is_native(pel_str bytes) {
+    static const char marks[][5] = { "\x7f"
+                                     "ELF",
+                                     "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe" };
+    for (size_t i = 0; i < PEL_COUNT(marks); i++)
+        if (pel_str_starts(bytes, (pel_str){ marks[i], 4 })) return true;
+    return pel_str_starts(bytes, PEL_STR("MZ")) && bytes.len > 1024 &&
+           memcmp(bytes.ptr + 0x4E, "This program", 12) == 0;
+}
+
+static bool ends_folded(pel_str text, const char *end) {
+    size_t n = strlen(end);
+    if (text.len < n) return false;
+    for (size_t i = 0; i < n; i++)
+        if (tolower((unsigned char)text.ptr[text.len - n + i]) != end[i]) return false;
+    return true;
+}
+
+static bool is_named_as_pickle(pel_str name) {
+    static const char *const endings[] = { ".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".p" };
+    for (size_t i = 0; i < PEL_COUNT(endings); i++)
+        if (ends_folded(name, endings[i])) return true;
+    return false;
+}
+
+static bool runs_something(const pel_loaded *loaded) {
+    for (uint32_t i = 0; i < loaded->pickles.n; i++)
+        if (loaded->pickles.at[i].pickle->calls.n) return true;
+    return false;
+}
+
+/* Numbers may begin as pickles do: what is not named as one must be one to its end, or call something. */
+static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes, uint64_t at, bool adopts_networks) {
+    if (is_native(bytes)) {
+        pel_find(ctx, &out->findings, PEL_DANGER, "native-code", name, at,
+                 PEL_STR("native code, which its reader would load and run"));
+        return true;
+    }
+    bool is_named = is_named_as_pickle(name), is_marked = bytes.len > 2 && (unsigned char)bytes.ptr[0] == 0x80;
+    bool is_file = pel_is_zip(bytes) || pel_is_gzip(bytes) || pel_is_npy(bytes);
+    if (!is_file && !(pel_is_pickle(bytes) && (is_named || is_marked))) return false;
+    inner_file *inner = pel_new(ctx, inner_file);
+    pel_err why;
+    bool is_read = load_inner(ctx, out, name, bytes, inner, &why);
+    if (!is_read && !is_file && !is_named && !runs_something(&inner->loaded)) return false;
+    pel_adopt(ctx, out, &inner->loaded, name, at);
+    if (!is_read) say_unread(ctx, out, name, &why);
+    for (uint32_t i = 0; adopts_networks && i < inner->loaded.networks.n; i++)
+        pel_push(ctx, &out->networks, inner->loaded.networks.at[i]);
+    return true;
+}
+
+typedef struct content_job {
+    const pel_zip *zip;
+    const pel_zip_member *member;
+    pel_findings *findings;
+    pel_str bytes;
+} content_job;
+
+static void content_body(pel_ctx *ctx, void *arg) {
+    content_job *job = arg;
+    job->bytes = pel_zip_content(ctx, job->zip, job->member, MAX_MEMBER, job->findings);
+}
+
+uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks) {
+    uint32_t n = 0;
+    uint64_t unpacked = 0;
+    for (uint32_t i = 0; i < zip->members.n; i++) {
+        const pel_zip_member *member = &zip->members.at[i];
+        if (!member->in_file || !member->size || pel_map_has(&out->read, member->offset)) continue;
+        content_job job = { .zip = zip, .member = member, .findings = &out->findings };
+        pel_err ignored;
+        if (member->method == 0) {
+            job.bytes = pel_str_cut(zip->bytes, member->offset, member->offset + member->packed);
+        } else {
+            if (member->size > MAX_MEMBER || unpacked + member->size > MAX_TOGETHER) continue;
+            if (!pel_attempt(ctx, content_body, &job, &ignored)) continue;
+            unpacked += member->size;
+        }
+        n += look_at(ctx, out, member->name, job.bytes, member->offset, adopts_networks);
+    }
+    return n;
+}
+
+uint32_t pel_look_inside_tar(pel_ctx *ctx, pel_loaded *out, pel_str bytes, bool adopts_networks) {
+    pel_findings ignored = { 0 }; /* its loader has them already */
+    const pel_tar *tar = pel_tar_read(ctx, bytes, &ignored);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < tar->members.n; i++) {
+        const pel_tar_member *member = &tar->members.at[i];
+        if (!member->is_file || pel_map_has(&out->read, member->offset)) continue;
+        n += look_at(ctx, out, member->name, pel_str_cut(bytes, member->offset, member->offset + member->size),
+                     member->offset, adopts_networks);
+    }
+    return n;
+}
+
+void pel_look_behind(pel_ctx *ctx, pel_loaded *out, pel_str bytes, uint64_t start, bool adopts_networks) {
+    look_at(ctx, out, PEL_STR("the archive behind"), pel_str_from(bytes, start), start, adopts_networks);
+}
+
+/* ---- packed streams ---- */
+
+bool pel_is_packed(pel_str bytes) { return pel_is_gzip(bytes) || pel_is_zlib(bytes); }
+
+void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    bool failed;
+    pel_err why;
+    const char *packing = pel_is_gzip(bytes) ? "gzip" : "zlib";
+    out->format = pel_format(ctx, "%s stream", packing);
+    pel_str content = pel_inflate_stream(ctx, bytes, MAX_UNPACKED, &failed, &why);
+    if (failed)
+        pel_find(ctx, &out->findings, why.code == PEL_E_TOO_BIG ? PEL_DANGER : PEL_SUSPECT,
+                 why.code == PEL_E_TOO_BIG ? "zip-bomb" : "broken-stream", (pel_str){ "", 0 }, why.at,
+                 pel_str_copy(ctx, pel_str_of(why.what)));
+    if (!content.len) pel_throw(ctx, PEL_E_FORMAT, 0, "a %s stream without content", packing);
+    inner_file *inner = pel_new(ctx, inner_file);
+    bool is_read = load_inner(ctx, out, name, content, inner, &why);
+    pel_adopt(ctx, out, &inner->loaded, (pel_str){ "", 0 }, 0);
+    if (inner->loaded.format.len)
+        out->format = pel_format(ctx, "%.*s, packed by %s", PEL_FMT(inner->loaded.format), packing);
+    out->networks = inner->loaded.networks;
+    if (!is_read) pel_throw(ctx, why.code, why.at, "%s", why.what);
+}
+
+static const struct {
+    const char *mark;
+    size_t len;
+    const char *name;
+} other_packings[] = {
+    { "BZh", 3, "bzip2" },
+    { "\xfd"
+      "7zXZ",
+      5, "xz" },
+    { "\x5d\0\0", 3, "lzma" },
+    { "\x28\xb5\x2f\xfd", 4, "zstd" },
+    { "\x04\x22\x4d\x18", 4, "lz4" },
+    { "7z\xbc\xaf", 4, "7z" },
+    { "Rar!", 4, "rar" },
+};
+
+static size_t other_packing(pel_str bytes) {
+    size_t i = 0;
+    while (i < PEL_COUNT(other_packings) &&
+           !pel_str_starts(bytes, (pel_str){ other_packings[i].mark, other_packings[i].len }))
+        i++;
+    return i;
+}
+
+bool pel_is_packed_otherwise(pel_str bytes) { return other_packing(bytes) < PEL_COUNT(other_packings); }
+
+void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    (void)name;
+    const char *packing = other_packings[other_packing(bytes)].name;
+    out->format = pel_format(ctx, "%s stream", packing);
+    pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "packed by %s, so nobody knows what is in it: unpack it first", packing);
+}
