@@ -64,6 +64,12 @@ typedef struct cli_command {
 /* Of the subcommands that read model files. */
 #define CLI_OPTION_MEMORY                                                                                              \
     { 0, "memory", "MIB", "what the tables of a file may take (default 128)", NULL }
+/* Of the subcommands that interpret source. */
+#define CLI_OPTION_SOURCES                                                                                             \
+    { 0, "root", "DIR", "a folder that modules are imported from; may be given several times", NULL },                 \
+        { 0, "python", "PATH", "the Python whose site-packages are read, as text only", NULL }, {                      \
+        0, "set", "NAME=VALUE", "a value for a parameter or another symbol; may be given several times", NULL          \
+    }
 #define CLI_OPTION_END                                                                                                 \
     { 0, NULL, NULL, NULL, NULL }
 
@@ -142,6 +148,36 @@ bool cli_open_model(const char *path, cli_model *model, pel_error *error);
 void cli_close_model(cli_model *model);
 /* A pel_ctx with that limit. On a bad --memory, or without memory: says so and returns NULL. */
 pel_ctx *cli_open_for_models(const cli_args *args);
+
+/* ---- source (source.c) ---- */
+
+#define CLI_MAX_ROOTS 256
+#define CLI_MAX_SNIPPETS 4096
+
+typedef struct cli_sources {
+    const char *roots[CLI_MAX_ROOTS + 1];
+    char *real_roots[CLI_MAX_ROOTS]; /* the same, links followed; NULL: there is no such folder */
+    const char *set[CLI_MAX_ROOTS + 1];
+    const char *snippets[CLI_MAX_SNIPPETS]; /* -e */
+    size_t n_roots, n_set, n_snippets;
+    cli_input *inputs; /* files that were scanned */
+    size_t n_inputs, inputs_cap;
+    void **kept; /* what the scanner read besides */
+    size_t n_kept, kept_cap;
+    pel_ctx *ctx;
+    pel_scanner *scanner;
+} cli_sources;
+
+/* What -e, --root, --python and --set of the command line say, and the folders of its operands. NULL: no memory. */
+cli_sources *cli_sources_new(const cli_args *args);
+/* A scanner over them; files, roots and set of the options are filled in. */
+bool cli_sources_open(cli_sources *sources, pel_scan_options options, pel_error *error);
+void cli_sources_free(cli_sources *sources);
+bool cli_scan_path(cli_sources *sources, const char *path, pel_text *out, pel_scan_result *result, pel_error *error);
+void cli_import_path(cli_sources *sources, const char *path); /* runs the import statements of a file */
+bool cli_is_source(const char *path);                         /* by its name: a .py file, or a package */
+/* The entries of a folder, sorted; the caller frees names and list. */
+size_t cli_folder_entries(const char *path, char ***names);
 
 /* ---- results (output.c) ---- */
 

@@ -1,38 +1,92 @@
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static int compare(const cli_args *args, pel_ctx *ctx, cli_model *models) {
-    for (int i = 0; i < 2; i++) models[i].file.name = (pel_text){ args->operands[i], strlen(args->operands[i]) };
+/* One of the two: a file, or the model tree that scanning a source gave. */
+typedef struct side {
+    const char *name;
+    bool is_source, is_code; /* is_code: -e */
+    bool is_open;
+    cli_model model;
+    pel_model_file tree;
+    char *json;
+} side;
+
+static bool scan_side(cli_sources *sources, side *s, pel_error *error) {
+    pel_text out, code = { s->name, strlen(s->name) };
+    pel_scan_result result;
+    bool done = s->is_code ? pellucid_scan(sources->scanner, NULL, code, &out, &result, error)
+                           : cli_scan_path(sources, s->name, &out, &result, error);
+    if (!done) return false;
+    s->json = malloc(out.len + 1); /* the next scan may move what the first gave */
+    if (!s->json) {
+        *error = (pel_error){ .code = PEL_E_MEMORY, .message = "out of memory" };
+        return false;
+    }
+    memcpy(s->json, out.ptr, out.len);
+    s->tree = (pel_model_file){ .name = { s->name, strlen(s->name) }, .bytes = { s->json, out.len } };
+    return true;
+}
+
+static bool open_side(cli_sources *sources, side *s, pel_error *error) {
+    if (s->is_source) return scan_side(sources, s, error);
+    s->is_open = cli_open_model(s->name, &s->model, error);
+    s->tree = s->model.file;
+    s->tree.name = (pel_text){ s->name, strlen(s->name) };
+    return s->is_open;
+}
+
+static int compare(const cli_args *args, pel_ctx *ctx, const side *sides) {
     const pel_compare_options options = { .as_json = cli_has(args, "json"),
                                           .ignore_dtype = cli_has(args, "ignore-dtype") };
     pel_error error;
     pel_text text;
     unsigned differences;
-    if (!pellucid_compare(ctx, &models[0].file, &models[1].file, &options, &text, &differences, &error))
-        return cli_report(ctx, &(cli_input){ .name = models[0].input.name }, &error, options.as_json);
+    if (!pellucid_compare(ctx, &sides[0].tree, &sides[1].tree, &options, &text, &differences, &error))
+        return cli_report(ctx, &(cli_input){ .name = sides[0].name }, &error, options.as_json);
     int result = cli_write(NULL, text);
     return result != CLI_FINE ? result : differences ? CLI_FOUND : CLI_FINE;
 }
 
-static int run(const cli_args *args) {
-    cli_model models[2];
+static int compare_sides(const cli_args *args, pel_ctx *ctx, cli_sources *sources, side *sides) {
     pel_error error;
-    pel_ctx *ctx = cli_open_for_models(args);
-    if (!ctx) return CLI_BAD_INPUT;
-    int n = 0, result = CLI_FINE;
-    for (; n < 2 && result == CLI_FINE; n++)
-        if (!cli_open_model(args->operands[n], &models[n], &error)) {
-            result = cli_report(ctx, &models[n].input, &error, cli_has(args, "json"));
-            break;
+    bool any_source = sides[0].is_source || sides[1].is_source;
+    if (any_source && !cli_sources_open(sources, (pel_scan_options){ .as_json = true, .classes = true }, &error))
+        return cli_usage_error(args->command, "%s", error.message);
+    for (int i = 0; i < 2; i++)
+        if (!open_side(sources, &sides[i], &error))
+            return cli_report(ctx, &(cli_input){ .name = sides[i].name }, &error, cli_has(args, "json"));
+    return compare(args, ctx, sides);
+}
+
+static int run(const cli_args *args) {
+    cli_sources *sources = cli_sources_new(args);
+    pel_ctx *ctx = sources ? cli_open_for_models(args) : NULL;
+    side sides[2] = { 0 };
+    int result = CLI_BAD_INPUT;
+    if (ctx && sources->n_snippets + args->n_operands != 2) {
+        result = cli_usage_error(args->command, "two models are needed: A B, or -e CODE and B, or -e CODE twice");
+    } else if (ctx) {
+        for (size_t i = 0; i < 2; i++) {
+            bool is_code = i < sources->n_snippets;
+            const char *name = is_code ? sources->snippets[i] : args->operands[i - sources->n_snippets];
+            sides[i] = (side){ .name = name, .is_code = is_code, .is_source = is_code || cli_is_source(name) };
         }
-    if (result == CLI_FINE) result = compare(args, ctx, models);
-    while (n-- > 0) cli_close_model(&models[n]);
-    pellucid_close(ctx);
+        result = compare_sides(args, ctx, sources, sides);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (sides[i].is_open) cli_close_model(&sides[i].model);
+        free(sides[i].json);
+    }
+    if (ctx) pellucid_close(ctx);
+    cli_sources_free(sources);
     return result;
 }
 
 static const cli_option options[] = {
+    { 'e', "code", "CODE", "A is the network that this code makes; given twice, B as well", NULL },
+    CLI_OPTION_SOURCES,
     CLI_OPTION_JSON,
     { 0, "ignore-dtype", NULL, "float16 weights fit a float32 model", NULL },
     CLI_OPTION_MEMORY,
@@ -41,19 +95,20 @@ static const cli_option options[] = {
 
 const cli_command cli_cmd_compare = {
     .name = "compare",
-    .operands = "A B",
-    .summary = "say whether two models have the same tensors",
-    .about = "Compares names, shapes and dtypes of the tensors of two model files, without executing\n"
-             "anything. A and B are files of any format that `pellucid tree` reads, or model trees that\n"
-             "another command wrote with --json: of a scan, of a recorded run, of a live model. Where\n"
-             "all names of one differ from the other's by a prefix, as 'model.', it is taken off.\n"
-             "A size that is a symbol fits any number.\n"
+    .operands = "[A] [B]",
+    .summary = "say whether two models have the same tensors: does this checkpoint fit this code?",
+    .about = "Compares names, shapes and dtypes of the tensors of two models, without executing anything.\n"
+             "A and B are whatever gives a model tree: Python source (scanned as `pellucid scan` does),\n"
+             "files of any format that `pellucid tree` reads, the trace of a recorded run, or model trees\n"
+             "that another command wrote with --json. Of several networks, the two that have most in\n"
+             "common are compared. Where all names of one differ from the other's by a prefix, as\n"
+             "'model.', it is taken off. A size that is a symbol fits any number.\n"
              "\n"
-             "Exit 0: the same. Exit 4: not.",
-    .example = "$ pellucid compare checkpoint.pt model.safetensors\n"
-               "$ pellucid tree timm:resnet18 --json > code.json; pellucid compare code.json resnet18.pth",
+             "Exit status: 0 they are the same, 4 they are not, 2 one can't be read.",
+    .example = "$ pellucid compare model.py checkpoint.pt --python venv\n"
+               "$ pellucid compare -e 'import timm; timm.create_model(\"resnet18\")' resnet18.safetensors\n"
+               "$ pellucid compare checkpoint.pt model.safetensors",
     .options = options,
-    .min_operands = 2,
     .max_operands = 2,
     .run = run,
 };

@@ -13,6 +13,7 @@
 #include "python/print.h"
 #include "show/show.h"
 #include "trace/program.h"
+#include "trace/tree.h"
 
 const char *pellucid_version(void) { return PELLUCID_VERSION; }
 
@@ -393,9 +394,19 @@ static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_
     }
 }
 
+/* A model file, or the trace of a run, which has a model tree as well. */
+static void load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) {
+    if (!pel_log_is_file(str_of(file->bytes))) return pel_load(ctx, file, out);
+    const pel_log *log = pel_log_read(ctx, str_of(file->bytes));
+    pel_log_check(ctx, log);
+    pel_network *network = pel_log_tree(ctx, log);
+    network->format = PEL_STR("trace");
+    pel_push(ctx, &out->networks, network);
+}
+
 static void view_file_body(pel_ctx *ctx, void *arg) {
     view_call *call = arg;
-    pel_load(ctx, call->file, &call->loaded);
+    load_any(ctx, call->file, &call->loaded);
     view_networks(ctx, &call->loaded.networks, &call->options, &call->out);
 }
 
@@ -516,17 +527,32 @@ typedef struct compare_call {
     pel_buf out;
 } compare_call;
 
+#define MAX_PAIRS 256
+
+/* Of several networks, the two that have most in common. */
+static void compare_nearest(pel_ctx *ctx, compare_call *call) {
+    const pel_networks *a = &call->loaded[0].networks, *b = &call->loaded[1].networks;
+    uint32_t tried = 0;
+    for (uint32_t i = 0; i < a->n; i++)
+        for (uint32_t k = 0; k < b->n && tried < MAX_PAIRS; k++, tried++) {
+            pel_comparison found;
+            pel_network_compare(ctx, a->at[i], b->at[k], call->options.ignore_dtype, &found);
+            bool is_nearer = found.equal > call->found.equal ||
+                             (found.equal == call->found.equal && found.differences.n < call->found.differences.n);
+            if (!tried || is_nearer) call->found = found;
+        }
+}
+
 static void compare_body(pel_ctx *ctx, void *arg) {
     compare_call *call = arg;
     for (int i = 0; i < 2; i++) {
-        pel_load(ctx, call->files[i], &call->loaded[i]);
+        load_any(ctx, call->files[i], &call->loaded[i]);
         if (!call->loaded[i].networks.n)
             pel_throw(ctx, PEL_E_FORMAT, 0, "there is no network in %.*s", (int)call->files[i]->name.len,
                       call->files[i]->name.ptr);
     }
     pel_str a = str_of(call->files[0]->name), b = str_of(call->files[1]->name);
-    pel_network_compare(ctx, call->loaded[0].networks.at[0], call->loaded[1].networks.at[0], call->options.ignore_dtype,
-                        &call->found);
+    compare_nearest(ctx, call);
     if (call->options.as_json)
         pel_comparison_json(&call->found, a, b, &call->out);
     else

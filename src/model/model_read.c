@@ -104,6 +104,25 @@ static bool lists_name(const pel_json_value *names, pel_str name) {
     return false;
 }
 
+typedef struct argument {
+    pel_str text;
+    pel_node *node;
+} argument;
+
+static void parse_argument(pel_ctx *ctx, void *arg) {
+    argument *a = arg;
+    pel_source source = pel_source_text(ctx, PEL_STR("argument"), a->text);
+    a->node = pel_parse_expression(ctx, &source, PEL_VERSION_MAX)->Expression.body;
+}
+
+/* Source text; what is none, as <Block> for an object that has no expression, stays as it is. */
+static pel_node *read_source(reader *r, pel_str text) {
+    argument a = { text, NULL };
+    pel_err ignored;
+    if (pel_attempt(r->ctx, parse_argument, &a, &ignored)) return a.node;
+    return pel_make_name(r->ctx, pel_intern(r->ctx, text.ptr, text.len), PEL_Load);
+}
+
 static void read_args(reader *r, const pel_json_value *from, pel_module *module) {
     const pel_json_value *args = list_of(r, from, "args", PEL_J_OBJECT);
     const pel_json_value *as_source = list_of(r, from, "source_args", PEL_J_ARRAY);
@@ -111,12 +130,10 @@ static void read_args(reader *r, const pel_json_value *from, pel_module *module)
         pel_str name = args->items.at[i]->text;
         const pel_json_value *value = args->items.at[i + 1];
         pel_node *node;
-        if (value->kind == PEL_J_STR && lists_name(as_source, name)) {
-            pel_source source = pel_source_text(r->ctx, PEL_STR("argument"), value->text);
-            node = pel_parse_expression(r->ctx, &source, PEL_VERSION_MAX)->Expression.body;
-        } else {
+        if (value->kind == PEL_J_STR && lists_name(as_source, name))
+            node = read_source(r, value->text);
+        else
             node = read_value(r, value);
-        }
         bool is_positional = name.len && name.ptr[0] >= '0' && name.ptr[0] <= '9';
         pel_push(r->ctx, &module->args, (pel_model_argument){ is_positional ? (pel_str){ "", 0 } : name, node });
     }

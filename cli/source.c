@@ -1,0 +1,263 @@
+/* Python source for the library, which opens no file itself: the roots that the command line names, and a scanner over
+ * them. */
+#include "cli.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_FILES 100000
+
+/* ---- files: everything that was read stays until the end ---- */
+
+/* Frees the block with the sources. */
+static void *keep(cli_sources *sources, void *block) {
+    if (!block) return NULL;
+    if (sources->n_kept == sources->kept_cap) {
+        size_t cap = sources->kept_cap ? 2 * sources->kept_cap : 64;
+        void **moved = realloc(sources->kept, cap * sizeof *moved);
+        if (!moved) {
+            free(block);
+            return NULL;
+        }
+        sources->kept = moved;
+        sources->kept_cap = cap;
+    }
+    return sources->kept[sources->n_kept++] = block;
+}
+
+/* Whether a file is still inside of a root once links are followed. */
+static bool stays_inside(const cli_sources *sources, const char *name) {
+    char real[PATH_MAX];
+    if (!realpath(name, real)) return false;
+    for (size_t i = 0; i < sources->n_roots; i++) {
+        const char *root = sources->real_roots[i];
+        size_t len = root ? strlen(root) : 0;
+        if (len && strncmp(real, root, len) == 0 && (real[len] == '/' || root[len - 1] == '/')) return true;
+    }
+    return false;
+}
+
+static bool read_file(void *arg, pel_text path, pel_text *bytes) {
+    char name[4096];
+    if (path.len >= sizeof name) return false;
+    memcpy(name, path.ptr, path.len);
+    name[path.len] = '\0';
+    if (access(name, R_OK) != 0 || !stays_inside(arg, name)) return false;
+    int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0) return false;
+    struct stat info;
+    char *text = NULL;
+    size_t len = 0;
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && (size_t)info.st_size <= PEL_SOURCE_MAX &&
+        (text = keep(arg, malloc((size_t)info.st_size + 1)))) {
+        ssize_t n;
+        while (len < (size_t)info.st_size && (n = read(file, text + len, (size_t)info.st_size - len)) > 0)
+            len += (size_t)n;
+    }
+    close(file);
+    *bytes = (pel_text){ text, len };
+    return text != NULL;
+}
+
+static int kind_of(void *arg, pel_text path) {
+    (void)arg;
+    char name[4096];
+    struct stat info;
+    if (path.len >= sizeof name) return 0;
+    memcpy(name, path.ptr, path.len);
+    name[path.len] = '\0';
+    if (stat(name, &info) != 0) return 0;
+    return S_ISDIR(info.st_mode) ? 2 : S_ISREG(info.st_mode) ? 1 : 0;
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* The entries of a folder, sorted; the caller frees names and list. */
+size_t cli_folder_entries(const char *path, char ***names) {
+    DIR *folder = opendir(path);
+    size_t n = 0, cap = 0;
+    *names = NULL;
+    if (!folder) return 0;
+    for (struct dirent *entry; (entry = readdir(folder)) && n < MAX_FILES;) {
+        if (entry->d_name[0] == '.') continue;
+        if (n == cap) {
+            cap = cap ? cap * 2 : 64;
+            char **moved = realloc(*names, cap * sizeof **names);
+            if (!moved) break;
+            *names = moved;
+        }
+        if (!((*names)[n] = strdup(entry->d_name))) break;
+        n++;
+    }
+    closedir(folder);
+    if (n) qsort(*names, n, sizeof **names, by_name);
+    return n;
+}
+
+static bool list_folder(void *arg, pel_text path, pel_text *out) {
+    char name[4096], **names;
+    if (path.len >= sizeof name || kind_of(NULL, path) != 2) return false;
+    memcpy(name, path.ptr, path.len);
+    name[path.len] = '\0';
+    size_t n = cli_folder_entries(name, &names), len = 0;
+    for (size_t i = 0; i < n; i++) len += strlen(names[i]) + 1;
+    char *text = keep(arg, malloc(len + 1)), *at = text;
+    for (size_t i = 0; i < n; i++) {
+        if (text) at = stpcpy(stpcpy(at, names[i]), "\n");
+        free(names[i]);
+    }
+    free(names);
+    *out = (pel_text){ text, len };
+    return text != NULL;
+}
+
+/* ---- roots ---- */
+
+static void add_root(cli_sources *sources, const char *path) {
+    if (sources->n_roots == CLI_MAX_ROOTS) return;
+    sources->real_roots[sources->n_roots] = realpath(path, NULL);
+    sources->roots[sources->n_roots++] = path;
+}
+
+/* lib/python3.X/site-packages beside the bin/ that an interpreter stands in. Its file is only named, not run. */
+static void add_site_packages(cli_sources *sources, const char *prefix) {
+    char lib[4096], **names;
+    if (snprintf(lib, sizeof lib, "%s/lib", prefix) >= (int)sizeof lib) return;
+    size_t n = cli_folder_entries(lib, &names);
+    for (size_t i = 0; i < n; i++) {
+        char path[4400];
+        snprintf(path, sizeof path, "%s/%.200s/site-packages", lib, names[i]);
+        struct stat info;
+        if (strncmp(names[i], "python3", 7) == 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+            char *kept = keep(sources, strdup(path));
+            if (kept) add_root(sources, kept);
+        }
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void add_python(cli_sources *sources, const char *python) {
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s", python) >= (int)sizeof path) return;
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        add_site_packages(sources, path);
+        return;
+    }
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(path, '/');
+        if (!slash) return;
+        *slash = '\0';
+    }
+    add_site_packages(sources, path);
+}
+
+static const char *parent_of(cli_sources *sources, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    char *parent = keep(sources, strndup(path, slash == path ? 1 : (size_t)(slash - path)));
+    return parent ? parent : ".";
+}
+
+static const char *folder_of(cli_sources *sources, const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? path : parent_of(sources, path);
+}
+
+/* Modules of a package import each other from the folder that it stands in. */
+static bool is_package(const char *folder) {
+    char init[4096];
+    return snprintf(init, sizeof init, "%s/__init__.py", folder) < (int)sizeof init && strcmp(folder, ".") != 0 &&
+           access(init, R_OK) == 0;
+}
+
+static void add_operand(cli_sources *sources, const char *path) {
+    const char *folder = folder_of(sources, path);
+    add_root(sources, folder);
+    while (is_package(folder)) add_root(sources, folder = parent_of(sources, folder));
+}
+
+/* ---- opening ---- */
+
+bool cli_is_source(const char *path) {
+    struct stat info;
+    size_t len = strlen(path);
+    if (len > 3 && strcmp(path + len - 3, ".py") == 0) return true;
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+    return is_package(path);
+}
+
+cli_sources *cli_sources_new(const cli_args *args) {
+    cli_sources *sources = calloc(1, sizeof *sources);
+    if (!sources) return NULL;
+    for (size_t i = 0; i < args->n_given; i++) {
+        const cli_given *given = &args->given[i];
+        if (strcmp(given->option->name, "root") == 0) add_root(sources, given->value);
+        if (strcmp(given->option->name, "set") == 0 && sources->n_set < CLI_MAX_ROOTS)
+            sources->set[sources->n_set++] = given->value;
+        if (strcmp(given->option->name, "code") == 0 && sources->n_snippets < CLI_MAX_SNIPPETS)
+            sources->snippets[sources->n_snippets++] = given->value;
+    }
+    for (size_t i = 0; i < args->n_operands; i++) add_operand(sources, args->operands[i]);
+    if (cli_has(args, "python"))
+        add_python(sources, cli_value(args, "python"));
+    else if (getenv("VIRTUAL_ENV"))
+        add_site_packages(sources, getenv("VIRTUAL_ENV"));
+    return sources;
+}
+
+bool cli_sources_open(cli_sources *sources, pel_scan_options options, pel_error *error) {
+    sources->ctx = pellucid_open(NULL);
+    if (!sources->ctx) {
+        *error = (pel_error){ .code = PEL_E_MEMORY, .message = "out of memory" };
+        return false;
+    }
+    options.files = (pel_scan_files){ sources, read_file, kind_of, list_folder };
+    options.roots = sources->roots;
+    options.set = sources->set;
+    return pellucid_scan_open(sources->ctx, &options, &sources->scanner, error);
+}
+
+void cli_sources_free(cli_sources *sources) {
+    if (!sources) return;
+    if (sources->ctx) pellucid_close(sources->ctx);
+    for (size_t i = 0; i < sources->n_kept; i++) free(sources->kept[i]);
+    for (size_t i = 0; i < sources->n_roots; i++) free(sources->real_roots[i]);
+    for (size_t i = 0; i < sources->n_inputs; i++) cli_release(&sources->inputs[i]);
+    free(sources->inputs);
+    free(sources->kept);
+    free(sources);
+}
+
+/* The bytes stay as long as the scanner: positions point into them. NULL: error says why. */
+static const cli_input *read_source(cli_sources *sources, const char *path, pel_error *error) {
+    if (sources->n_inputs == sources->inputs_cap) {
+        size_t cap = sources->inputs_cap ? 2 * sources->inputs_cap : 8;
+        cli_input *moved = realloc(sources->inputs, cap * sizeof *moved);
+        if (!moved) {
+            *error = (pel_error){ .code = PEL_E_MEMORY, .message = "out of memory" };
+            return NULL;
+        }
+        sources->inputs = moved;
+        sources->inputs_cap = cap;
+    }
+    cli_input *input = &sources->inputs[sources->n_inputs];
+    return cli_read(path, PEL_SOURCE_MAX, input, error) ? &sources->inputs[sources->n_inputs++] : NULL;
+}
+
+bool cli_scan_path(cli_sources *sources, const char *path, pel_text *out, pel_scan_result *result, pel_error *error) {
+    const cli_input *input = read_source(sources, path, error);
+    return input && pellucid_scan(sources->scanner, path, input->bytes, out, result, error);
+}
+
+void cli_import_path(cli_sources *sources, const char *path) {
+    pel_error ignored;
+    const cli_input *input = read_source(sources, path, &ignored);
+    if (input) pellucid_scan_import(sources->scanner, input->bytes);
+}

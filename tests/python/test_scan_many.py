@@ -1,0 +1,125 @@
+"""Folders are scanned by several processes, and sources are compared with whatever else gives a model tree."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+
+import pytest
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("checkpoints are written with torch, and its sources are interpreted", allow_module_level=True)
+
+import torch
+
+NET = """
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, size=SIZE):
+        super().__init__()
+        self.blocks = nn.ModuleList([nn.Linear(size, size) for _ in range(2)])
+        self.register_buffer("steps", torch.arange(4))
+
+
+net = Net()
+"""
+
+
+def write(folder: pathlib.Path, name: str, size: int) -> pathlib.Path:
+    path = folder / name
+    path.write_text(NET.replace("SIZE", str(size)))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path) -> pathlib.Path:
+    (tmp_path / "inside").mkdir()
+    for i in range(20):
+        write(tmp_path / "inside" if i % 3 == 0 else tmp_path, f"net{i:02}.py", i + 1)
+    (tmp_path / "net05.py").write_text("def broken(:\n")
+    return tmp_path
+
+
+def test_the_order_does_not_depend_on_who_is_first(pellucid, folder) -> None:
+    one = pellucid("scan", folder, "-j1", "--json", "--python", sys.executable)
+    four = pellucid("scan", folder, "-j4", "--json", "--python", sys.executable)
+    assert one.out == four.out and one.err == four.err
+    assert one.code == four.code == 3
+    found = [json.loads(line) for line in four.out.splitlines()]
+    assert [line["unknown"][0]["line"] for line in found if not line["tree"]] == [1], "net05.py is no Python"
+    files = [line["tree"][0]["origin"]["file"] for line in found if line["tree"]]
+    assert files == sorted(files) and len(files) == 19
+    assert [line["state"]["blocks.0.weight"] for line in found[:2]] == [[1, 1], [4, 4]]
+
+
+def test_progress_is_for_terminals(folder) -> None:
+    program = os.environ.get("PELLUCID", "pellucid")
+    ours, theirs = pty.openpty()
+    command = [program, "scan", str(folder), "--python", sys.executable]
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    said = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert done.returncode == 3 and "20 of 20 scanned" in said
+    piped = subprocess.run(command, capture_output=True, text=True)
+    assert "scanned" not in piped.stderr
+
+
+def save(path: pathlib.Path, **changes) -> pathlib.Path:
+    state = {f"blocks.{i}.{name}": torch.zeros(shape) for i in range(2) for name, shape in (("weight", (3, 3)), ("bias", 3))}
+    torch.save({**state, "steps": torch.arange(4), **changes}, path)
+    return path
+
+
+def test_a_checkpoint_fits_the_code(pellucid, tmp_path) -> None:
+    source, checkpoint = write(tmp_path, "net.py", 3), save(tmp_path / "net.pt")
+    done = pellucid("compare", source, checkpoint, "--python", sys.executable)
+    assert done.code == 0 and "5 tensors are the same in name, shape and dtype, 0 are not" in done.out
+
+
+def test_or_it_does_not(pellucid, tmp_path) -> None:
+    source = write(tmp_path, "net.py", 3)
+    checkpoint = save(tmp_path / "net.pt", **{"blocks.1.bias": torch.zeros(4), "steps": torch.zeros(4), "more": torch.zeros(1)})
+    done = pellucid("compare", source, checkpoint, "--python", sys.executable, "--json")
+    found = {row["name"]: row["kind"] for row in json.loads(done.out)["differences"]}
+    assert done.code == 4 and found == {"blocks.1.bias": "shape", "steps": "dtype", "more": "only_b"}
+    assert pellucid("compare", source, checkpoint, "--set", "size=4", "--python", sys.executable).code == 4
+
+
+def test_of_several_networks_the_nearest(pellucid, tmp_path) -> None:
+    source = write(tmp_path, "net.py", 3)
+    source.write_text(source.read_text() + "first = nn.Linear(2, 2)\nlast = Net(4)\n")
+    assert pellucid("compare", source, save(tmp_path / "net.pt"), "--python", sys.executable).code == 0
+
+
+def test_code_and_trees(pellucid, tmp_path) -> None:
+    code = "import torch; torch.nn.Linear(3, 3)"
+    tree = tmp_path / "tree.json"
+    tree.write_text(pellucid("scan", "-e", code, "--json", "--python", sys.executable).out)
+    assert pellucid("compare", "-e", code, tree, "--python", sys.executable).code == 0
+    assert pellucid("compare", "-e", code, "-e", code.replace("3)", "4)"), "--python", sys.executable).code == 4
+    assert pellucid("compare", tree).code == 1
+    assert pellucid("compare", "-e", code, tmp_path / "absent.pt").code == 2
+
+
+def test_a_recorded_run(pellucid, tmp_path) -> None:
+    from pellucid import _pellucid
+    source = write(tmp_path, "net.py", 3)
+    forward = "    def forward(self, x):\n        return self.blocks[1](self.blocks[0](x))\n"
+    source.write_text(source.read_text().replace("\n\nnet = Net()", forward))
+    names: dict = {"__name__": "net"}
+    exec(compile(source.read_text(), str(source), "exec"), names)
+    trace = tmp_path / "net.trace"
+    recorder = _pellucid.Recorder(names["Net"]())
+    recorder.run("given", (torch.zeros(1, 3),))
+    trace.write_bytes(recorder.log_bytes())
+    done = pellucid("compare", source, trace, "--python", sys.executable)
+    assert done.code == 0 and "5 tensors are the same" in done.out
