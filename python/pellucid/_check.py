@@ -31,6 +31,9 @@ import types
 from typing import Any, Callable, Iterator
 
 import torch
+import torch.utils._pytree
+import torch.utils.weak
+from torch.multiprocessing.reductions import StorageWeakRef
 
 MAX_DEPTH = 40
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), torch.dtype, torch.device, torch.layout,
@@ -322,37 +325,94 @@ def ties_of(module: torch.nn.Module) -> list[list[str]]:
 IDLE = {"add": 0, "radd": 0, "sub": 0, "mul": 1, "rmul": 1, "div": 1, "true_divide": 1}  # what leaves a tensor as it is
 
 
+# Asking for these reads no element, or only tells people about it.
+ASIDES = {"__get__", "size", "dim", "numel", "nelement", "stride", "element_size", "is_floating_point", "is_complex",
+          "is_contiguous", "get_device", "data_ptr", "__len__", "__format__", "__repr__", "__hash__"}
+
+
 class Events(torch.overrides.TorchFunctionMode):
     """The calls of torch that give tensors, in order: name, and dtype and shape of what came out. x + 0 and x * 1
-    don't count: a skeleton is spared them."""
+    don't count: a skeleton is spared them. Of each call it is known which earlier ones it reads, so that those whose
+    results nobody reads can be told."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: list[str] = []
+        self.calls: list[tuple[str, set[int]]] = []  # row, empty if it does not count; the calls that it reads
+        self.made_by = torch.utils.weak.WeakIdKeyDictionary()  # tensor -> call
+        self.written: dict[Any, set[int]] = {}  # memory -> calls that changed it in place
+        self.wanted: set[int] = set()
 
     def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        result = function(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        reads = self._makers(torch.utils._pytree.tree_leaves((args, kwargs)))
+        result = function(*args, **kwargs)
         found = [t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, torch.Tensor)]
         name = getattr(function, "__name__", "?")
+        if not found:
+            in_place = name in ("__setitem__", "__set__")
+            if name not in ASIDES and not in_place:
+                self.wanted |= reads  # a number or a truth: it may decide anything
+            if not in_place:
+                return result
         idle = (name.strip("_") in IDLE and len(args) == 2 and type(args[1]) in (int, float)
                 and args[1] == IDLE[name.strip("_")] and found and found[0].dtype == getattr(args[0], "dtype", None))
-        if found and not idle:
-            if name == "__get__":  # a property: which one
-                name = getattr(getattr(function, "__self__", None), "__name__", name)
-            shapes = ", ".join(f"{str(t.dtype)[6:]}{list(t.shape)}" for t in found)
-            self.rows.append(f"{name} -> {shapes}")
+        if name == "__get__":  # a property: which one
+            name = getattr(getattr(function, "__self__", None), "__name__", name)
+        shapes = ", ".join(f"{str(t.dtype)[6:]}{list(t.shape)}" for t in found)
+        self.calls.append((f"{name} -> {shapes}" if found and not idle else "", reads))
+        for t in found:
+            self.made_by[t] = len(self.calls) - 1
+        if not found or name.endswith("_") or name.startswith("__i") or "out" in kwargs:
+            for t in [*args[:1], kwargs.get("out")]:
+                self._note_written(t)
         return result
 
+    def _makers(self, values: list[Any]) -> set[int]:
+        found: set[int] = set()
+        for t in values:
+            if isinstance(t, torch.Tensor):
+                found |= {self.made_by[t]} if t in self.made_by else set()
+                found |= self.written.get(memory_of(t), set())
+        return found
 
-def event_difference(want: list[str], got: list[str]) -> str | None:
-    """The first place where the sequences part; whether calls are only missing."""
-    if want == got:
+    def _note_written(self, t: Any) -> None:
+        if not isinstance(t, torch.Tensor):
+            return
+        call = len(self.calls) - 1
+        self.written.setdefault(memory_of(t), set()).add(call)
+        if t not in self.made_by:
+            self.wanted.add(call)  # a buffer, or an argument: it outlives the call
+
+    def rows(self, result: Any) -> list[tuple[str, bool]]:
+        """What was called, and whether anybody reads what it gave."""
+        todo = list(self.wanted | self._makers(list(tensors_of(plain_form(result)))))
+        live = set(todo)
+        while todo:
+            new = self.calls[todo.pop()][1] - live
+            live |= new
+            todo += new
+        return [(row, i in live) for i, (row, _) in enumerate(self.calls) if row]
+
+
+def memory_of(t: torch.Tensor) -> Any:
+    """A weak reference: while it lives, no other memory is taken for this one."""
+    try:
+        return StorageWeakRef(t.untyped_storage())
+    except (RuntimeError, NotImplementedError):  # sparse tensors have several
+        return id(t)
+
+
+def event_difference(want: list[tuple[str, bool]], got: list[tuple[str, bool]]) -> str | None:
+    """The first place where the sequences part; whether calls are only missing, and whether these are missed."""
+    if [row for row, _ in want] == [row for row, _ in got]:
         return None
+    if [row for row, is_read in want if is_read] == [row for row, is_read in got if is_read]:
+        return f"{len(got)} calls instead of {len(want)}; nobody reads what the others give"
     rest = iter(want)
-    only_fewer = all(row in rest for row in got)
-    first = next((i for i, (a, b) in enumerate(zip(want, got)) if a != b), min(len(want), len(got)))
-    here = want[first] if first < len(want) else "nothing"
-    there = got[first] if first < len(got) else "nothing"
+    only_fewer = all(any(row == other for other, _ in rest) for row, _ in got)
+    first = next((i for i, (a, b) in enumerate(zip(want, got)) if a[0] != b[0]), min(len(want), len(got)))
+    here = want[first][0] if first < len(want) else "nothing"
+    there = got[first][0] if first < len(got) else "nothing"
     what = f"{len(want) - len(got)} of {len(want)} calls are not made, from" if only_fewer else "the calls differ from"
     return f"{what} number {first} on: {here} expected, {there} found"
 
@@ -523,8 +583,8 @@ def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes
         torch.set_num_threads(call["threads"])
         seed_all(seed)
         with torch.set_grad_enabled(call["grad"]), Events() as seen:
-            module(*args, **kwargs)
-        return event_difference(call["events"], seen.rows)
+            result = module(*args, **kwargs)
+        return event_difference(call["events"], seen.rows(result))
 
     if not run_check(checks, call["name"], events):
         checks[-1]["status"] = "differs"

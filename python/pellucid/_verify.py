@@ -204,7 +204,7 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
         _check.seed_all(SEED)
         with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
             result = model(*args, **kwargs)
-        call["events"] = seen.rows if events else None
+        call["events"] = seen.rows(result) if events else None
         form = _check.plain_form(result)
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]

@@ -109,6 +109,8 @@ def test_wrong_skeletons_are_caught(net, sequences, old: str, new: str, check: s
 @pytest.mark.parametrize("old, new, found", [
     ("return {", "return {", None),
     (".relu()", ".relu() + 0", None),
+    ("        return {", "        x.sin()\n        return {", "7 calls instead of 6; nobody reads"),
+    ("        return {", "        assert x.sin().abs().max().item() < 2\n        return {", "the calls differ from"),
     (".relu()", ".relu().abs()", "the calls differ from"),
     (".relu()", ".relu().relu()", "the calls differ from"),
     ("self.drop(self.bn(self.a(x)).relu())", "self.bn(self.a(x)).relu()", "1 of 6 calls are not made, from number 3 on"),
