@@ -109,9 +109,43 @@ static void one_end_per_clause(pel_ctx *ctx, pel_canon *c) {
     }
 }
 
+/* ---- ends of `with` and `finally` ---- */
+
+/* Where control goes when a block is left at i, or PEL_NONE if nothing is left there. */
+static uint32_t left_to(const pel_canon *c, uint32_t i) {
+    const pel_ins *ins = &c->at[i];
+    if (ins->op != PEL_I_WITH_EXIT && (ins->op != PEL_I_FINALLY || ins->flag)) return PEL_NONE;
+    if (i + 1 >= c->n) return PEL_NONE;
+    return c->at[i + 1].op == PEL_I_JUMP && !c->at[i + 1].is_target ? c->at[i + 1].target : i + 1;
+}
+
+/* Leaving a block is short enough to be copied to the jumps that lead there. Copies that stand side by side and go on at
+ * the same place are one. */
+static void one_way_out(pel_ctx *ctx, pel_canon *c) {
+    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
+    uint32_t *moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *moved);
+    for (uint32_t i = 0; i <= c->n; i++) moved[i] = i;
+    for (uint32_t i = 2; i < c->n; i++) {
+        const pel_ins *copy = &c->at[i - 2], *ins = &c->at[i];
+        uint32_t to = left_to(c, i);
+        if (to == PEL_NONE || !ins->is_target || left_to(c, i - 2) != to || copy->op != ins->op || copy->arg != ins->arg)
+            continue;
+        if (copy->within != ins->within || copy->cover != ins->cover || copy->line != ins->line) continue;
+        moved[i - 2] = i;
+        gone[i - 2] = gone[i - 1] = changed = true;
+    }
+    if (!changed) return;
+    for (uint32_t i = c->n; i-- > 0;)
+        if (moved[i] != i) moved[i] = moved[moved[i]];
+    pel_canon_compact(ctx, c, gone, moved);
+    pel_canon_sweep(ctx, c);
+    pel_canon_finish(c);
+}
+
 void pel_norm_exits(pel_ctx *ctx, pel_canon *c) {
     pel_canon_finish(c);
     if (!c->copies_exits) return;
+    one_way_out(ctx, c);
     if (c->returns_consts) one_end_per_clause(ctx, c); /* older ones jump there */
     PEL_VEC(uint32_t) middle = { 0 };
     uint32_t *moved = NULL;

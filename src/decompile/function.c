@@ -107,12 +107,15 @@ static pel_nodes read_body(pel_lift *l) {
     if (pel_attempt(l->ctx, read_checked, &job, &why)) return job.body;
     bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
     if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
-    /* hints that the compiler left may have been more confusing than helpful */
-    job.l = lift_for(l->outer, l->code);
-    job.l->class_name = l->class_name;
-    job.l->plainly = true;
-    pel_err ignored;
-    if (pel_attempt(l->ctx, read_checked, &job, &ignored)) return job.body;
+    /* hints that the compiler left may have been more confusing than helpful; ends of paths may be written twice */
+    for (int way = 1; way < 4; way++) {
+        job.l = lift_for(l->outer, l->code);
+        job.l->class_name = l->class_name;
+        job.l->plainly = way & 1;
+        job.l->repeats_ends = way & 2;
+        pel_err ignored;
+        if (pel_attempt(l->ctx, read_checked, &job, &ignored)) return job.body;
+    }
     return incomplete_body(l, &why);
 }
 

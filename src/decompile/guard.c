@@ -276,6 +276,8 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
                     tail = label;
                 else
                     pel_lift_fail(l, exit, "handlers that go on in two ways");
+            } else if (l->repeats_ends && pel_is_end(l, label)) {
+                pel_read_tail(l, r, s, label, list);
             } else
                 pel_lift_fail(l, exit, "a handler that goes on where no statement ends");
         }

@@ -81,6 +81,7 @@ typedef struct loop {
     pel_node *target;   /* of `for` */
     uint32_t n_breaks;
     bool is_comp;
+    bool leaves_outer; /* its `break` leaves the loop around it, too: another `break` follows the statement */
 } loop;
 
 typedef struct region {
@@ -120,7 +121,8 @@ typedef struct pel_lift {
     int depth;
     region *region; /* the one that statements go to */
     bool is_comp;
-    bool plainly; /* reads without the hints that the compiler left */
+    bool plainly;      /* reads without the hints that the compiler left */
+    bool repeats_ends; /* writes the end of a path again where a jump to it fits no statement */
     bool is_lazy; /* the code only returns an expression of the code around it */
     pel_nodes type_params;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
@@ -187,6 +189,7 @@ uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t othe
 /* The test that stands at a place, if expressions lead to one. */
 bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t);
 bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b); /* the same instructions up to the end of the path */
+bool pel_is_end(const pel_lift *l, uint32_t at); /* a few instructions in a row that end in `return` or `raise` */
 void pel_region_begin(pel_lift *l, region *r, const stack *s);
 
 /* A comprehension whose loop stands here: pushes it and returns where to go on, or PEL_NONE if it is none. */

@@ -56,6 +56,15 @@ bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b) {
     return false;
 }
 
+bool pel_is_end(const pel_lift *l, uint32_t at) {
+    for (uint32_t i = at; i < l->c->n && i < at + 24; i++) {
+        const pel_ins *ins = &l->c->at[i];
+        if (ins->op == PEL_I_RETURN || ins->op == PEL_I_RAISE) return true;
+        if (pel_ends(ins) || pel_is_cond(ins) || ins->op == PEL_I_FOR || ins->op == PEL_I_WITH) return false;
+    }
+    return false;
+}
+
 static pel_nodes pass_if_empty(pel_lift *l, pel_nodes body) {
     if (!body.n) pel_nodes_push(l->ctx, &body, pel_node_new(l->ctx, PEL_Pass));
     return body;
@@ -98,7 +107,10 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
         return;
     }
     if ((pel_resolve(l, to) == r->fall && r->open_ended) || l->c->at[at].dead) return;
-    pel_lift_fail(l, at, "a jump that fits no statement");
+    if (l->repeats_ends && pel_is_end(l, to))
+        pel_read_tail(l, r, s, to, &r->out);
+    else
+        pel_lift_fail(l, at, "a jump that fits no statement");
 }
 
 /* ---- if ---- */
@@ -314,15 +326,27 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         emit_if(l, t, yes, pel_nodes_one(l->ctx, pel_make(l, PEL_Break, body)));
         return r->end;
     }
-    pel_lift_fail(l, body, "a conditional jump that fits no statement");
+    if (!l->repeats_ends || !pel_is_end(l, other)) pel_lift_fail(l, body, "a conditional jump that fits no statement");
+    test inverse = *t;
+    inverse.expr = t->negation;
+    inverse.negation = t->expr;
+    pel_nodes end = { 0 };
+    pel_read_tail(l, r, s, other, &end);
+    emit_if(l, &inverse, end, (pel_nodes){ 0 });
+    return body;
 }
 
 /* ---- loops ---- */
 
 /* What follows a loop: an else if `break` jumps over something. Returns where to go on. */
-static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, const loop *lp, uint32_t end, pel_nodes *orelse) {
+static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, loop *lp, uint32_t end, pel_nodes *orelse) {
     uint32_t to = lp->broke_to;
     if (to == PEL_NONE || to == end) return end;
+    if (r->loop && to == r->loop->end && to == r->end && end < to && pel_resolve(l, to) != r->fall) {
+        *orelse = pel_read_body(l, r, s, end, to, to);
+        lp->leaves_outer = true;
+        return to;
+    }
     if (to > end && to < r->end) {
         *orelse = pel_read_body(l, r, s, end, to, to);
         return to;
@@ -340,6 +364,11 @@ static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, const loop *
 static void drop_last_continue(const pel_lift *l, pel_nodes *body, uint32_t end) {
     if (l->c->at[end - 1].dead && l->c->at[end - 1].op == PEL_I_JUMP) return;
     if (body->n && body->at[body->n - 1]->kind == PEL_Continue) body->n--;
+}
+
+static void emit_loop(pel_lift *l, region *r, pel_node *node, const loop *lp) {
+    pel_lift_emit(l, node);
+    if (lp->leaves_outer) emit_break(l, r->loop, lp->broke_to, lp->end - 1);
 }
 
 uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at) {
@@ -368,7 +397,7 @@ uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at) {
     node->For.body = pass_if_empty(l, body.out);
     uint32_t next = read_orelse(l, r, s, &lp, end, &node->For.orelse);
     r->start = start;
-    pel_lift_emit(l, node);
+    emit_loop(l, r, node, &lp);
     return next;
 }
 
@@ -403,6 +432,13 @@ static uint32_t copied_test(const pel_lift *l, uint32_t body, uint32_t bottom, u
     return length;
 }
 
+/* The last jump in [to, limit) that goes back to a place, or PEL_NONE. */
+static uint32_t last_jump_to(const pel_lift *l, uint32_t to, uint32_t limit) {
+    for (uint32_t i = limit; i-- > to;)
+        if (l->c->at[i].target == to) return i;
+    return PEL_NONE;
+}
+
 /* while test: body, with the test again at the end. t is the test at the top, start the first instruction of the
  * statement. */
 static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t start, uint32_t *next) {
@@ -431,7 +467,7 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     region inner = { .outer = r, .end = copy, .fall = copy, .loop = &lp };
     stack w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &inner, &w);
-    l->head_open[body] = true;
+    l->back[body] = last_jump_to(l, body, copy); /* of a loop that begins with the body */
     bool was_open = l->head_open[start];
     l->head_open[start] = true;
     pel_read_range(l, &inner, &w, body);
@@ -442,7 +478,7 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     node->While.body = pass_if_empty(l, inner.out);
     *next = read_orelse(l, r, s, &lp, bottom + 1, &node->While.orelse);
     r->start = start;
-    pel_lift_emit(l, node);
+    emit_loop(l, r, node, &lp);
     return true;
 }
 
@@ -474,6 +510,25 @@ bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, te
     return !pel_read_cond(l, &w, pos, limit, t, &next);
 }
 
+/* while test: ... break. Nothing comes back to the test but `continue`, so it is there only once. */
+static bool read_broken_loop(pel_lift *l, region *r, stack *s, const test *t, uint32_t at, uint32_t *next) {
+    uint32_t end = t->otherwise;
+    if (end <= l->back[at] + 1 || end > r->end || l->c->at[end - 1].level != l->c->at[at].level) return false;
+    loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = end, .broke_to = PEL_NONE };
+    region inner = { .outer = r, .end = end, .fall = pel_resolve(l, end), .loop = &lp };
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &inner, &w);
+    pel_read_range(l, &inner, &w, t->next);
+    pel_node *node = pel_node_new(l->ctx, PEL_While);
+    node->While.test = t->expr;
+    if (!terminates(&inner.out)) pel_nodes_push(l->ctx, &inner.out, pel_make(l, PEL_Break, end - 1));
+    node->While.body = inner.out;
+    *next = end;
+    r->start = at;
+    pel_lift_emit(l, node);
+    return true;
+}
+
 static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t last = l->back[at], next;
     test t;
@@ -481,6 +536,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t used = tests ? t.used : 0;
     l->head_open[at] = true;
     if (tests && l->c->tests_again && read_test_loop(l, r, s, &t, at, &next)) return next;
+    if (tests && l->c->tests_again && read_broken_loop(l, r, s, &t, at, &next)) return next;
     loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = last + 1, .broke_to = PEL_NONE };
     region inner = { .outer = r, .end = last + 1, .fall = at, .loop = &lp };
     stack w = pel_stack_copy(l, s, s->n);
@@ -503,7 +559,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     bool dead_else = next < l->c->n && l->c->at[next].dead;
     if (while_test || dead_else) next = read_orelse(l, r, s, &lp, last + 1, &node->While.orelse);
     r->start = at;
-    pel_lift_emit(l, node);
+    emit_loop(l, r, node, &lp);
     return next;
 }
 
