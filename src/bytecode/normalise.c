@@ -483,6 +483,13 @@ static uint32_t delegation(const pel_insns *insns, uint32_t i) {
     return (insns->at[end].op == PEL_OP_END_SEND ? end + 1 : end) - i;
 }
 
+/* Whether a truth value is made for a jump or for `not`, which ask for it anyway. */
+static bool is_tested(const pel_insns *insns, uint32_t i) {
+    do i++;
+    while (i < insns->n && insns->at[i].op == PEL_OP_NOP);
+    return i >= insns->n || insns->at[i].op == PEL_OP_UNARY_NOT || insns->at[i].target != PEL_NO_TARGET;
+}
+
 static void translate_all(pel_norm *n) {
     const pel_insns *insns = n->insns;
     uint32_t *place = pel_new_array(n->ctx, (size_t)insns->n + 1, uint32_t);
@@ -526,6 +533,11 @@ static void translate_all(pel_norm *n) {
             ins->target = pel_norm_anext_end(n, i, taken);
             break;
         }
+        case PEL_OP_TO_BOOL:
+            if (is_tested(insns, i)) break;
+            add_sub(n, PEL_I_UNARY, in, PEL_Not, 0); /* what the compiler makes of `not not` */
+            add_sub(n, PEL_I_UNARY, in, PEL_Not, 0);
+            break;
         default: translate(n, in);
         }
     done:

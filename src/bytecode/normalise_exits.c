@@ -119,8 +119,8 @@ static uint32_t left_to(const pel_canon *c, uint32_t i) {
     return c->at[i + 1].op == PEL_I_JUMP && !c->at[i + 1].is_target ? c->at[i + 1].target : i + 1;
 }
 
-/* Leaving a block is short enough to be copied to the jumps that lead there. Copies that stand side by side and go on at
- * the same place are one. */
+/* Leaving a block is short enough to be copied to the jumps that lead there. Copies that stand side by side and go on
+ * at the same place are one. */
 static void one_way_out(pel_ctx *ctx, pel_canon *c) {
     bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
     uint32_t *moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *moved);
@@ -128,7 +128,8 @@ static void one_way_out(pel_ctx *ctx, pel_canon *c) {
     for (uint32_t i = 2; i < c->n; i++) {
         const pel_ins *copy = &c->at[i - 2], *ins = &c->at[i];
         uint32_t to = left_to(c, i);
-        if (to == PEL_NONE || !ins->is_target || left_to(c, i - 2) != to || copy->op != ins->op || copy->arg != ins->arg)
+        if (to == PEL_NONE || !ins->is_target || left_to(c, i - 2) != to || copy->op != ins->op ||
+            copy->arg != ins->arg)
             continue;
         if (copy->within != ins->within || copy->cover != ins->cover || copy->line != ins->line) continue;
         moved[i - 2] = i;

@@ -80,6 +80,10 @@ static bool is_const_return(const pel_lift *l, uint32_t at) {
            l->c->at[at + 1].sub != 1;
 }
 
+static bool returns_none(const pel_lift *l, uint32_t at) {
+    return is_const_return(l, at) && l->c->at[at].value->kind == PEL_CONST_NONE;
+}
+
 /* The end of a handler and of the function behind it, short enough for the compiler to copy. */
 static bool is_copied_end(const pel_lift *l, uint32_t at) {
     return l->c->copies_exits && at + 2 < l->c->n && l->c->at[at].op == PEL_I_POP_EXC &&
@@ -183,6 +187,26 @@ static bool reads_straight(const pel_lift *l, uint32_t from, uint32_t to) {
     return false;
 }
 
+/* Compilers that put all handlers at the end put them in the order in which their statements end. So a statement behind
+ * this one whose handlers come first stands in the else of this one. */
+static bool order_tells_else(const pel_lift *l, const region *r, const pel_guard *guard) {
+    if (!l->c->returns_consts) return false;
+    const pel_ins *mine = &l->c->at[guard->target];
+    for (uint32_t g = 0; g < l->c->n_guards; g++) {
+        const pel_guard *other = &l->c->guards[g];
+        if (other->target >= l->c->n || other->first <= guard->last || other->first >= r->end) continue;
+        const pel_ins *theirs = &l->c->at[other->target];
+        if (theirs->level == mine->level && theirs->offset < mine->offset) return true;
+    }
+    return false;
+}
+
+/* The last `return` of a function is one that nobody wrote. */
+static void comes_to_end(pel_nodes *body) {
+    pel_node *last = body->n ? body->at[body->n - 1] : NULL;
+    if (last && last->kind == PEL_Return) last->parens = 2;
+}
+
 uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g) {
     const pel_guard *guard = &l->c->guards[g];
     l->open[g] = true;
@@ -223,7 +247,7 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
 
     pel_node *node = pel_node_new(l->ctx, guard->kind == PEL_G_GROUP ? PEL_TryStar : PEL_Try);
     node->Try.body = with_pass(l, body.out);
-    bool has_else = false;
+    bool has_else = false, to_end = after == PEL_NONE && next < r->end && order_tells_else(l, r, guard);
     /* what follows, copied to the end of the body, is no else */
     bool copied = l->c->copies_exits && after != PEL_NONE && after > next && after < r->end &&
                   pel_same_run(l, next, after) && reads_straight(l, next, after);
@@ -233,15 +257,15 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
         node->Try.orelse = pel_read_body(l, r, s, next, after, after < r->end ? after : r->fall);
         next = after;
         has_else = true;
-    } else if (after == PEL_NONE && to_fall && next < r->end) {
-        bool head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead;
+    } else if (to_end || (after == PEL_NONE && to_fall && next < r->end)) {
+        bool head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead && !to_end;
         if (!head) {
             node->Try.orelse = pel_read_body(l, r, s, next, r->end, r->fall);
+            if (to_end && returns_none(l, r->end - 2)) comes_to_end(&node->Try.orelse);
             next = r->end;
             has_else = true;
         }
     }
-    (void)has_else;
     /* how each handler ends */
     uint32_t tail = body.left_to ? body.left_to : PEL_NONE;
     bool completes = reaches(l, at, next) || has_else || copied;
@@ -254,7 +278,8 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             bool at_end = next >= r->end || pel_resolve(l, next) == r->fall;
             bool falls = after != PEL_NONE &&
                          (resolved == pel_resolve(l, after) || (!l->c->keeps_dead && pel_same_run(l, label, after)));
-            falls = falls || (at_end && resolved == r->fall);
+            falls = falls || (at_end && resolved == r->fall) ||
+                    (to_end && r->end >= 2 && returns_none(l, label) && returns_none(l, r->end - 2));
             bool jumps = l->c->at[exit].op == PEL_I_JUMP;
             if (falls) {
             } else if (guard->kind == PEL_G_GROUP) { /* nothing else leaves such a handler */

@@ -123,7 +123,7 @@ typedef struct pel_lift {
     bool is_comp;
     bool plainly;      /* reads without the hints that the compiler left */
     bool repeats_ends; /* writes the end of a path again where a jump to it fits no statement */
-    bool is_lazy; /* the code only returns an expression of the code around it */
+    bool is_lazy;      /* the code only returns an expression of the code around it */
     pel_nodes type_params;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
     pel_map *places; /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */

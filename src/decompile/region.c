@@ -253,11 +253,11 @@ static bool ends_in_else(const pel_lift *l, const region *r) { return r->end > 0
 
 /* Whether all jumps of a test that go back to the head of a loop are known to be written as `continue`. */
 static bool says_continue(const pel_lift *l, const test *t) {
-    bool any = false;
+    bool any = false, is_for = l->c->at[t->otherwise].op == PEL_I_FOR; /* `while` ends in a jump with a line */
     for (uint32_t i = 0; i < t->used; i++) {
         const pel_ins *ins = &l->c->at[pel_test_jump(t, i)];
         if (!ins->flag || ins->target != t->otherwise) continue;
-        if (ins->sub != PEL_COVER_SAME) return false;
+        if (ins->sub != PEL_COVER_SAME && is_for) return false;
         any = true;
     }
     return any;
@@ -321,6 +321,12 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     }
     if (lp && leaves_loop(lp, other)) {
         pel_nodes yes = pel_read_body(l, r, s, body, r->end, r->fall);
+        if (l->c->tests_again && r->end == lp->end && other == lp->end) { /* `break` is the last of the loop */
+            if (!terminates(&yes)) pel_nodes_push(l->ctx, &yes, pel_make(l, PEL_Continue, r->end - 1));
+            emit_if(l, t, yes, (pel_nodes){ 0 });
+            emit_break(l, lp, other, body);
+            return r->end;
+        }
         if (lp->broke_to == PEL_NONE) lp->broke_to = other;
         lp->n_breaks++;
         emit_if(l, t, yes, pel_nodes_one(l->ctx, pel_make(l, PEL_Break, body)));
@@ -513,7 +519,7 @@ bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, te
 /* while test: ... break. Nothing comes back to the test but `continue`, so it is there only once. */
 static bool read_broken_loop(pel_lift *l, region *r, stack *s, const test *t, uint32_t at, uint32_t *next) {
     uint32_t end = t->otherwise;
-    if (end <= l->back[at] + 1 || end > r->end || l->c->at[end - 1].level != l->c->at[at].level) return false;
+    if (end <= l->back[at] || end > r->end || l->c->at[end - 1].level != l->c->at[at].level) return false;
     loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = end, .broke_to = PEL_NONE };
     region inner = { .outer = r, .end = end, .fall = pel_resolve(l, end), .loop = &lp };
     stack w = pel_stack_copy(l, s, s->n);
