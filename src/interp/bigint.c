@@ -216,7 +216,7 @@ static void divide_limbs(pel_vm *vm, const big *a, const big *b, pel_int *q, pel
         r->limb[0] = (uint32_t)rest;
         return;
     }
-    vm->steps += (uint64_t)a->n * 32 * b->n;
+    vm->steps += (uint64_t)a->n * 64 * b->n;
     for (uint32_t bit = a->n * 32; bit > 0; bit--) {
         uint32_t carry = a->limb[(bit - 1) / 32] >> ((bit - 1) % 32) & 1;
         for (uint32_t i = 0; i <= b->n; i++) {
@@ -361,6 +361,7 @@ pel_val pel_int_binary(pel_vm *vm, pel_OPERATOR op, pel_val a, pel_val b) {
 pel_val pel_int_from_text(pel_vm *vm, pel_str digits, unsigned base) {
     bool negative = digits.len && digits.ptr[0] == '-';
     if (negative || (digits.len && digits.ptr[0] == '+')) digits = pel_str_from(digits, 1);
+    pel_spend(vm, (uint64_t)digits.len * digits.len / 16);
     pel_int *r = new_int(vm, (uint32_t)(digits.len / 5 + 2));
     for (size_t i = 0; i < digits.len; i++) {
         unsigned char c = (unsigned char)digits.ptr[i];

@@ -54,6 +54,7 @@ METHOD(list_insert) {
     if (at < 0) at = 0;
     if (at > list->n) at = list->n;
     pel_list_push(vm, args[0], vm->none);
+    pel_spend(vm, (list->n - (size_t)at) / 16);
     memmove(list->at + at + 1, list->at + at, (list->n - 1 - (size_t)at) * sizeof *list->at);
     list->at[at] = args[2];
     pel_resized(vm, args[0]);
@@ -68,6 +69,7 @@ METHOD(list_pop) {
     if (at < 0) at += list->n;
     if (at < 0 || at >= list->n) return pel_raise(vm, vm->types.IndexError, "pop index out of range");
     pel_val v = list->at[at];
+    pel_spend(vm, (list->n - (size_t)at) / 16);
     memmove(list->at + at, list->at + at + 1, (list->n - (size_t)at - 1) * sizeof *list->at);
     list->n--;
     pel_resized(vm, args[0]);
@@ -109,6 +111,7 @@ METHOD(list_remove) {
     if (!find_index(vm, args, 2, &found)) return NULL;
     if (found < 0) return pel_raise(vm, vm->types.ValueError, "list.remove(x): x not in list");
     pel_list *list = pel_list_at(args[0]);
+    pel_spend(vm, list->n / 16);
     memmove(list->at + found, list->at + found + 1, (list->n - (size_t)found - 1) * sizeof *list->at);
     list->n--;
     pel_resized(vm, args[0]);

@@ -559,6 +559,7 @@ METHOD(str_expandtabs) {
     size_t column = 0;
     int64_t size = 8;
     if (n > 1 && !pel_index(vm, args[1], &size)) return NULL;
+    if (size > 1000) return pel_raise(vm, vm->types.OverflowError, "tabs are too wide");
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '\t') {
             do pel_put_byte(&out, ' '), column++;

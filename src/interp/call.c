@@ -271,9 +271,19 @@ pel_val pel_type_call(pel_vm *vm, pel_type *type, pel_val *args, uint32_t n, con
 
 /* ---- any callee ---- */
 
+bool pel_enter_c(pel_vm *vm) {
+    if (vm->c_depth >= MAX_NATIVE_DEPTH) {
+        pel_raise(vm, vm->types.RecursionError, "maximum recursion depth exceeded");
+        return false;
+    }
+    vm->c_depth++;
+    return true;
+}
+
 static pel_val call_function(pel_vm *vm, pel_function *f, pel_val *args, uint32_t n, const pel_kw *kw) {
     if (vm->depth >= MAX_FRAMES || vm->c_depth >= MAX_NATIVE_DEPTH)
         return pel_raise(vm, vm->types.RecursionError, "maximum recursion depth exceeded");
+    pel_spend(vm, 8);
     pel_frame *frame = pel_bind_args(vm, f, args, n, kw);
     if (!frame) return NULL;
     if (f->code->is_generator || f->code->is_coroutine) return pel_make_generator(vm, frame);

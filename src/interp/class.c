@@ -14,6 +14,7 @@ static bool linearise(pel_vm *vm, pel_type *type, pel_val bases) {
         total += lists[i]->n;
     }
     lists[n] = pel_tuple_at(bases);
+    pel_spend(vm, (uint64_t)total * total / 4);
     pel_val *order = pel_new_array(vm->ctx, total + 1, pel_val);
     uint32_t found = 0;
     order[found++] = &type->head;

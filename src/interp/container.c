@@ -75,6 +75,7 @@ static pel_val slice_items(pel_vm *vm, pel_val v, pel_val slice) {
     int64_t start, step, count;
     if (!pel_slice_range(vm, slice, n, &start, &step, &count)) return NULL;
     pel_val *items = pel_items(v, &n);
+    pel_spend(vm, (uint64_t)count / 4);
     pel_val made = pel_is_tuple(v) ? pel_tuple_of(vm, NULL, (uint32_t)count) : pel_list_of(vm, NULL, (uint32_t)count);
     uint32_t ignored;
     pel_val *out = pel_items(made, &ignored);
@@ -239,6 +240,7 @@ static bool set_slice(pel_vm *vm, pel_val v, pel_val slice, pel_val value) {
     }
     uint32_t rest = list->n - (uint32_t)(start + count);
     uint32_t total = (uint32_t)start + n + rest;
+    pel_spend(vm, total / 8);
     pel_val *copy = pel_alloc_raw(vm->ctx, (total + 1) * sizeof *copy);
     if (start) memcpy(copy, list->at, (size_t)start * sizeof *copy);
     if (n) memcpy(copy + start, items, n * sizeof *copy);
@@ -276,6 +278,7 @@ bool pel_setitem(pel_vm *vm, pel_val v, pel_val key, pel_val value) {
             list->at[at] = value;
         } else {
             pel_resized(vm, v);
+            pel_spend(vm, (list->n - (size_t)at) / 16);
             memmove(list->at + at, list->at + at + 1, (list->n - (size_t)at - 1) * sizeof *list->at);
             list->n--;
         }
@@ -454,6 +457,7 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
 
 pel_val pel_next_of(pel_vm *vm, pel_val iter) {
     vm->stop_value = NULL;
+    pel_spend(vm, 1);
     if (pel_is(iter, PEL_L_ITER)) return ((pel_iter *)iter)->next(vm, (pel_iter *)iter);
     if (pel_is(iter, PEL_L_GENERATOR)) {
         bool ended;
@@ -486,7 +490,6 @@ bool pel_extend(pel_vm *vm, pel_val list, pel_val iterable) {
     if (!iter) return false;
     for (pel_val item; (item = pel_next_of(vm, iter));) {
         pel_list_push(vm, list, item);
-        if (++vm->steps > vm->max_steps) pel_over_budget(vm, "steps");
     }
     return !vm->raised;
 }
@@ -558,6 +561,7 @@ int pel_contains(pel_vm *vm, pel_val container, pel_val item) {
     pel_val iter = pel_iter_of(vm, container);
     if (!iter) return -1;
     for (pel_val v; (v = pel_next_of(vm, iter));) {
+        pel_spend(vm, 16);
         int equal = v == item ? 1 : pel_equal(vm, v, item);
         if (equal) return equal;
     }

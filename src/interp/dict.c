@@ -279,14 +279,16 @@ bool pel_hash_of(pel_vm *vm, pel_val v, uint64_t *hash) {
         *hash = hash_double(((pel_float *)v)->value) + 1000003 * hash_double(((pel_float *)v)->imag);
         return true;
     case PEL_L_TUPLE: {
-        uint64_t sum = 0x345678;
-        for (uint32_t i = 0; i < pel_tuple_at(v)->n; i++) {
-            uint64_t one;
-            if (!pel_hash_of(vm, pel_tuple_at(v)->at[i], &one)) return false;
-            sum = (sum ^ (one + (one >> 29))) * 1000003;
+        uint64_t sum = 0x345678, one;
+        bool fine = pel_enter_c(vm);
+        if (!fine) return false;
+        for (uint32_t i = 0; i < pel_tuple_at(v)->n && fine; i++) {
+            fine = pel_hash_of(vm, pel_tuple_at(v)->at[i], &one);
+            if (fine) sum = (sum ^ (one + (one >> 29))) * 1000003;
         }
+        pel_leave_c(vm);
         *hash = sum;
-        return true;
+        return fine;
     }
     case PEL_L_SET: {
         if (!pel_is_subtype(v->type, vm->types.frozenset)) break;

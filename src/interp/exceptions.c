@@ -69,10 +69,7 @@ void pel_here(pel_vm *vm, bool outside, pel_str *file, uint32_t *line) {
 }
 
 void pel_over_budget(pel_vm *vm, const char *what) {
-    pel_str file;
-    uint32_t line;
-    pel_here(vm, true, &file, &line);
-    pel_throw(vm->ctx, PEL_E_TOO_BIG, 0, "%.*s:%u: over the budget of %s", PEL_FMT(file), line, what);
+    pel_throw(vm->ctx, PEL_E_TOO_BIG, 0, "over the budget of %s", what);
 }
 
 /* ---- methods ---- */

@@ -475,6 +475,7 @@ pel_val pel_percent(pel_vm *vm, pel_val format, pel_val args) {
             if (i < text.len && text.ptr[i] == '*') {
                 if (used >= n || !pel_index(vm, pel_is_tuple(args) ? pel_tuple_at(args)->at[used] : args, field))
                     return NULL;
+                if (*field > 100000) return pel_raise(vm, vm->types.ValueError, "width or precision is too big");
                 used++;
                 i++;
             }

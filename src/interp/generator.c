@@ -34,6 +34,7 @@ static pel_val resume(pel_vm *vm, pel_generator *gen, bool *ended) {
 
 pel_val pel_generator_resume(pel_vm *vm, pel_generator *gen, pel_val sent, bool *ended) {
     *ended = false;
+    pel_spend(vm, 4);
     if (gen->is_running) return pel_raise(vm, vm->types.ValueError, "generator already executing");
     if (!gen->frame) {
         *ended = true;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 void *pel_make_object(pel_vm *vm, pel_type *type, size_t size) {
-    if (vm->ctx->taken > vm->max_taken) pel_over_budget(vm, "memory");
     pel_object *object = pel_alloc(vm->ctx, size);
     object->type = type;
     if (vm->repeating.n) pel_map_set(vm->ctx, &vm->born, PEL_KEY(object), vm->loop_serial);
@@ -28,6 +27,7 @@ pel_val pel_complex_of(pel_vm *vm, double real, double imag) {
 
 static pel_val make_string(pel_vm *vm, pel_type *type, pel_str text) {
     if (text.len >= UINT32_MAX) pel_throw(vm->ctx, PEL_E_TOO_BIG, 0, "a string of %zu bytes", text.len);
+    if (text.len > 64) pel_spend(vm, text.len / 2);
     pel_string *s = pel_make_object(vm, type, sizeof *s);
     s->text = text.ptr;
     s->len = (uint32_t)text.len;

@@ -463,31 +463,37 @@ static int compare_items(pel_vm *vm, pel_val a, pel_val b, uint32_t *differs) {
     uint32_t n, m;
     pel_val *x = pel_items(a, &n), *y = pel_items(b, &m);
     *differs = UINT32_MAX;
-    for (uint32_t i = 0; i < n && i < m; i++) {
-        int equal = x[i] == y[i] ? 1 : pel_equal(vm, x[i], y[i]);
-        if (equal < 0) return -1;
-        if (!equal) {
-            *differs = i;
-            return 0;
-        }
+    if (!pel_enter_c(vm)) return -1;
+    int equal = 1;
+    uint32_t i = 0;
+    while (equal == 1 && i < n && i < m) {
+        equal = x[i] == y[i] ? 1 : pel_equal(vm, x[i], y[i]);
+        if (equal == 0) *differs = i;
+        i++;
         x = pel_items(a, &n); /* comparing may have changed a list */
         y = pel_items(b, &m);
     }
-    return n == m;
+    pel_leave_c(vm);
+    pel_spend(vm, i);
+    return equal == 1 ? n == m : equal;
 }
 
 static int equal_dicts(pel_vm *vm, pel_dict *x, pel_dict *y, bool values) {
     if (x->live != y->live) return 0;
+    if (!pel_enter_c(vm)) return -1;
     uint32_t at = 0;
-    for (pel_entry *entry; (entry = pel_dict_next(x, &at));) {
+    int equal = 1;
+    for (pel_entry *entry; equal == 1 && (entry = pel_dict_next(x, &at));) {
         pel_val there;
-        if (!pel_dict_get(vm, y, entry->key, &there)) return -1;
-        if (!there) return 0;
-        if (!values) continue;
-        int equal = entry->value == there ? 1 : pel_equal(vm, entry->value, there);
-        if (equal <= 0) return equal;
+        if (!pel_dict_get(vm, y, entry->key, &there))
+            equal = -1;
+        else if (!there)
+            equal = 0;
+        else if (values && entry->value != there)
+            equal = pel_equal(vm, entry->value, there);
     }
-    return 1;
+    pel_leave_c(vm);
+    return equal;
 }
 
 /* 1, 0, -1: raised, -2: natives don't know. */

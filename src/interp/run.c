@@ -3,6 +3,8 @@
 #include "interp/ops.h"
 #include "interp/run.h"
 
+#define MAX_TRACE 200
+
 #define MAX_FRAMES 1000
 
 uint32_t pel_frame_line(const pel_frame *frame) {
@@ -47,7 +49,11 @@ static bool store_name(pel_vm *vm, pel_frame *f, pel_val name, pel_val value) {
 /* Puts place and context into the exception that leaves this frame. */
 static void add_trace(pel_vm *vm, const pel_frame *f) {
     pel_exception *e = (pel_exception *)vm->raised;
-    if (e->trace.n < 200) pel_push(vm->ctx, &e->trace, (pel_trace_row){ f->code, pel_frame_line(f) });
+    pel_trace_row row = { f->code, pel_frame_line(f) };
+    if (e->trace.n < MAX_TRACE)
+        pel_push(vm->ctx, &e->trace, row);
+    else if (e->trace.at[MAX_TRACE - 1].code->is_stub) /* of a deep one, at least one place of the program itself */
+        e->trace.at[MAX_TRACE - 1] = row;
 }
 
 /* A method call without making a method: finds the function on the type. */
@@ -378,6 +384,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         case PEL_I_DELETE_ATTR:
             SAVE();
             if (!pel_setattr(vm, TOP(), code->names[insn.b], NULL)) FAIL();
+            steps = vm->steps;
             sp--;
             break;
         case PEL_I_LOAD_METHOD: {
@@ -409,6 +416,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         case PEL_I_DELETE_SUBSCR:
             SAVE();
             if (!pel_setitem(vm, stack[sp - 2], stack[sp - 1], NULL)) FAIL();
+            steps = vm->steps;
             sp -= 2;
             break;
         case PEL_I_BINARY: {
@@ -540,6 +548,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             SAVE();
             pel_val v = POP();
             if (!pel_dict_set(vm, pel_dict_at(stack[sp - insn.b]), v, vm->none)) FAIL();
+            steps = vm->steps;
             break;
         }
         case PEL_I_MAP_ADD: {

@@ -4,6 +4,8 @@
 
 #include "python/parse.h"
 
+#include <stdio.h>
+
 #define MAX_RUNS 16
 #define MAX_AGAIN 5
 #define DEFAULT_STEPS 200000000u /* a second or two; a language model of 32 layers takes 3 million */
@@ -164,7 +166,10 @@ static void put_problem(pel_scanner *scanner, pel_network *network, const pel_er
     if (err) {
         row.what = pel_str_copy(vm->ctx, pel_str_of(err->what));
         row.why = pel_str_of(pel_code_text(err->code));
-        row.place.line = err->line;
+        if (err->line)
+            row.place.line = err->line;
+        else if (scanner->stopped.line)
+            row.place = scanner->stopped;
     } else if (vm->raised) {
         pel_exception *e = (pel_exception *)vm->raised;
         row.what = pel_exception_text(vm, vm->raised);
@@ -276,11 +281,17 @@ static void find_networks(pel_scanner *scanner, pel_val module, findings *out) {
 }
 
 /* A run may take half of what is left: the report of what it made needs memory, too. */
-static bool within_memory(pel_vm *vm, void (*body)(pel_ctx *, void *), void *job, pel_err *err) {
-    size_t left = (vm->ctx->may_take - vm->ctx->taken) / 2;
-    vm->max_taken = vm->ctx->taken + (left < MAX_BYTES ? left : MAX_BYTES);
+static bool within_memory(pel_scanner *scanner, void (*body)(pel_ctx *, void *), void *job, pel_err *err) {
+    pel_vm *vm = scanner->vm;
+    size_t whole = vm->ctx->may_take, left = (whole - vm->ctx->taken) / 2;
+    vm->ctx->may_take = vm->ctx->taken + (left < MAX_BYTES ? left : MAX_BYTES);
     bool done = pel_attempt(vm->ctx, body, job, err);
-    vm->max_taken = SIZE_MAX;
+    vm->ctx->may_take = whole;
+    if (!done) pel_here(vm, true, &scanner->stopped.file, &scanner->stopped.line);
+    if (!done && err->code == PEL_E_MEMORY) {
+        err->code = PEL_E_TOO_BIG;
+        snprintf(err->what, sizeof err->what, "over the budget of memory");
+    }
     return done;
 }
 
@@ -295,7 +306,7 @@ static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_j
         vm->errors.n = errors;
         pel_forget(vm);
         start_over(scanner);
-        done = within_memory(vm, body, job, err);
+        done = within_memory(scanner, body, job, err);
         vm->frame = NULL;
         vm->depth = vm->c_depth = 0;
         if (!done || vm->changing.n == known) break;
@@ -326,7 +337,7 @@ static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val sel
     pel_network *network = pel_network_new(scanner->vm->ctx, name);
     tree_job job = { scanner, self, NULL, network, forward };
     pel_err err;
-    if (!within_memory(scanner->vm, tree_body, &job, &err)) put_problem(scanner, network, &err, path);
+    if (!within_memory(scanner, tree_body, &job, &err)) put_problem(scanner, network, &err, path);
     network->root = job.root;
     scanner->vm->frame = NULL;
     scanner->vm->depth = scanner->vm->c_depth = 0;

@@ -56,6 +56,7 @@ struct pel_scanner {
     PEL_VEC(pel_birth *) order;
     pel_map is_module; /* type -> enum pel_module_kind + 1 */
     uint32_t n_requests;
+    pel_place stopped;    /* where the last run was that went over a budget */
     pel_network *network; /* of the forward that is running */
     pel_map names;        /* object -> index into paths */
     PEL_VEC(pel_str) paths;

@@ -71,7 +71,6 @@ pel_vm *pel_vm_new(pel_ctx *ctx) {
     pel_vm *vm = pel_new(ctx, pel_vm);
     vm->ctx = ctx;
     vm->max_steps = 2000000000;
-    vm->max_taken = SIZE_MAX;
     vm->cache = pel_new_array(ctx, PEL_CACHE_SIZE, pel_cache_row);
     make_types(vm);
     make_names(vm);

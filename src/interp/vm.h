@@ -216,7 +216,6 @@ struct pel_vm {
     pel_frame *frame;
     uint32_t depth, c_depth;
     uint64_t steps, max_steps;
-    size_t max_taken; /* of the arena, before a run is over its budget of memory */
     pel_frame *free_frames[16];
     pel_cache_row *cache;
     uint32_t version;
@@ -470,6 +469,14 @@ bool pel_raised_is(pel_vm *vm, pel_type *type);
 void pel_forget(pel_vm *vm);                               /* drops the exception on its way */
 pel_str pel_exception_text(pel_vm *vm, pel_val exception); /* "ValueError: text" */
 _Noreturn void pel_over_budget(pel_vm *vm, const char *what);
+/* Work of a native that is not done in a step or two. */
+static inline void pel_spend(pel_vm *vm, uint64_t steps) {
+    vm->steps += steps;
+    if (vm->steps > vm->max_steps) pel_over_budget(vm, "steps");
+}
+/* C recurses into nested values only so deep; false: RecursionError. */
+bool pel_enter_c(pel_vm *vm);
+static inline void pel_leave_c(pel_vm *vm) { vm->c_depth--; }
 /* Where the machine is, outside of stubs if outside is set. */
 void pel_here(pel_vm *vm, bool outside, pel_str *file, uint32_t *line);
 uint32_t pel_frame_line(const pel_frame *frame);

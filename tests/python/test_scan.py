@@ -453,16 +453,33 @@ def test_scan_from_python(tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     "source, said",
     [
-        ("x = 1\nwhile True: pass\n", "source.py:2: over the budget of steps"),
-        ("\nx = [0] * 10**12\n", "source.py:2: over the budget of memory"),
-        ("\nsum(range(10**13))\n", "source.py:2: over the budget of memory"),
-        ("def f(n): return f(n + 1)\n\nf(0)\n", "RecursionError"),
+        ("while True: pass\n", "over the budget of steps"),
+        ("sum(range(10**13))\n", "over the budget of memory"),
+        ("def g():\n    while True: yield 1\nx = list(g())\n", "over the budget of steps"),
+        ("exec('while True: pass')\n", "over the budget of steps"),
+        ("b = object\nfor i in range(10**5): b = type('C', (b,), {})\n", "over the budget of steps"),
+        ("x = [0] * 10**6\nwhile x: del x[0]\n", "over the budget of steps"),
+        ("5.5 in range(10**12)\n", "over the budget of steps"),
+        ("x = int('9' * 10**6)\n", "over the budget of steps"),
+        ("import re\nre.match(r'(a+)+$', 'a' * 40 + 'b')\n", "takes too many steps"),
+        ("x = [0] * 10**12\n", "over the budget of memory"),
+        ("x = 'a' * 10**12\n", "over the budget of memory"),
+        ("x = list(range(10**12))\n", "over the budget of memory"),
+        ("x = ('a' * 10**6).join(['b' * 10**6] * 10**5)\n", "over the budget of memory"),
+        ("x = 10**10**8\n", "over the budget of the size of a number"),
+        ("x = '%*d' % (10**9, 1)\n", "ValueError"),
+        ("def f(n): return f(n + 1)\nf(0)\n", "RecursionError"),
+        ("x, y = [], []\nfor i in range(10**5): x, y = [x], [y]\nx == y\n", "RecursionError"),
+        ("import copy\nx = []\nfor i in range(10**5): x = [x]\ncopy.deepcopy(x)\n", "RecursionError"),
+        ("class M(type):\n    def __call__(c): return c()\nclass A(metaclass=M): pass\nA()\n", "RecursionError"),
+        ("open('/etc/passwd').read()\n", "FileNotFoundError"),
     ],
 )
 def test_hostile_sources_end_with_their_place(scan, source, said) -> None:
-    result = scan(source, "--json")
+    result = scan("\n" + source, "--json")
     (row,) = network(result)["unknown"]
     assert result.code == 3 and said in row["what"]
+    assert row["file"].endswith("source.py") and row["line"] > 1 or row["file"] == "<string>"
 
 
 def test_conditions_without_end(scan) -> None:
