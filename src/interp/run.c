@@ -47,6 +47,8 @@ static bool store_name(pel_vm *vm, pel_frame *f, pel_val name, pel_val value) {
 }
 
 /* Puts place and context into the exception that leaves this frame. */
+static bool is_target(const pel_frame *f) { return f->function && f->code->source && f->code->source->is_target; }
+
 static void add_trace(pel_vm *vm, const pel_frame *f) {
     pel_exception *e = (pel_exception *)vm->raised;
     pel_trace_row row = { f->code, pel_frame_line(f) };
@@ -705,6 +707,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
                 v = done->self;
             }
             if (done->watched) vm->on_return(vm, done->watched, v);
+            if (is_target(done)) vm->on_leave(vm, done);
             vm->handled = done->handled;
             vm->frame = done->back;
             vm->depth--;
@@ -931,6 +934,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
                 break;
             }
             pel_frame *done = f;
+            if (is_target(done)) vm->on_leave(vm, done);
             vm->handled = done->handled;
             vm->frame = done->back;
             vm->depth--;

@@ -50,7 +50,7 @@ static void start_over(pel_scanner *scanner) {
     vm->born = vm->times = (pel_map){ 0 };
     vm->on_call = NULL;
     scanner->births = (pel_map){ 0 };
-    scanner->order.n = 0;
+    scanner->order.n = scanner->locals.n = 0;
 }
 
 /* The last expression of a snippet is bound to "_". */
@@ -107,7 +107,7 @@ static void run_body(pel_ctx *ctx, void *arg) {
         job->module = pel_import(vm, job->name);
         return;
     }
-    pel_val key = pel_interned(vm, job->name);
+    pel_val key = pel_interned(vm, job->name); /* of a file: "__main__", as if it were started */
     pel_val module = pel_new_module(vm, key);
     pel_dict_set_str(vm, module->attrs, vm->names.s_file, pel_new_text(vm, request->path));
     pel_dict_set_str(vm, module->attrs, vm->names.s_builtins, &vm->builtins->head);
@@ -117,6 +117,7 @@ static void run_body(pel_ctx *ctx, void *arg) {
     source->path = request->path;
     pel_source decoded = pel_source_decode(ctx, request->path, request->text);
     source->text = decoded.text;
+    source->is_target = true;
     pel_node *root = pel_parse(ctx, &decoded, PEL_VERSION_MAX);
     if (request->is_snippet) bind_last(ctx, root);
     pel_codeobj *code = pel_compile(vm, root, source, false);
@@ -242,44 +243,6 @@ static pel_scan_run record(pel_vm *vm, pel_module *root, bool failed) {
     return run;
 }
 
-/* ---- networks of a run ---- */
-
-typedef struct found {
-    pel_str name;
-    pel_val self;
-} found;
-
-typedef struct findings {
-    PEL_VEC(found) at;
-} findings;
-
-static bool is_network(pel_scanner *scanner, pel_val v) {
-    return !pel_is_small(v) && !v->type->is_native && pel_module_kind_of(scanner, v->type) &&
-           pel_map_has(&scanner->births, PEL_KEY(v));
-}
-
-static void find_networks(pel_scanner *scanner, pel_val module, findings *out) {
-    pel_vm *vm = scanner->vm;
-    out->at.n = 0;
-    if (!module || !pel_is(module, PEL_L_MODULE) || !module->attrs) return;
-    uint32_t at = 0;
-    for (pel_entry *entry; (entry = pel_dict_next(module->attrs, &at));) {
-        if (!pel_is_str(entry->key) || pel_text_of(entry->key).ptr[0] == '.') continue;
-        if (is_network(scanner, entry->value)) {
-            bool again = false;
-            for (uint32_t i = 0; i < out->at.n; i++) again |= out->at.at[i].self == entry->value;
-            if (!again) pel_push(vm->ctx, &out->at, (found){ pel_text_of(entry->key), entry->value });
-        } else if ((pel_is_list(entry->value) || pel_is_tuple(entry->value)) && entry->value->type->is_native) {
-            uint32_t n;
-            pel_val *items = pel_items(entry->value, &n);
-            for (uint32_t i = 0; i < n && i < 1000; i++)
-                if (is_network(scanner, items[i]))
-                    pel_push(vm->ctx, &out->at,
-                             (found){ pel_format(vm->ctx, "%.*s[%u]", PEL_FMT(pel_text_of(entry->key)), i), items[i] });
-        }
-    }
-}
-
 /* A run may take half of what is left: the report of what it made needs memory, too. */
 static bool within_memory(pel_scanner *scanner, void (*body)(pel_ctx *, void *), void *job, pel_err *err) {
     pel_vm *vm = scanner->vm;
@@ -287,6 +250,8 @@ static bool within_memory(pel_scanner *scanner, void (*body)(pel_ctx *, void *),
     vm->ctx->may_take = vm->ctx->taken + (left < MAX_BYTES ? left : MAX_BYTES);
     bool done = pel_attempt(vm->ctx, body, job, err);
     vm->ctx->may_take = whole;
+    for (const pel_frame *f = done ? NULL : vm->frame; f; f = f->back)
+        if (f->code->source && f->code->source->is_target) pel_leave_function(vm, f);
     if (!done) pel_here(vm, true, &scanner->stopped.file, &scanner->stopped.line);
     if (!done && err->code == PEL_E_MEMORY) {
         err->code = PEL_E_TOO_BIG;
@@ -391,14 +356,13 @@ static void add_variant(pel_vm *vm, file_runs *all, pel_network *network) {
 
 static void read_networks(pel_scanner *scanner, run_job *job, file_runs *all, bool failed) {
     pel_vm *vm = scanner->vm;
-    findings now;
-    memset(&now, 0, sizeof now);
-    find_networks(scanner, job->module, &now);
+    pel_found_list now = { 0 };
+    pel_find_networks(scanner, job->module, &now);
     for (uint32_t i = 0; i < scanner->order.n; i++)
         pel_map_set(vm->ctx, &all->made, PEL_KEY(scanner->order.at[i]->self->type), 1);
-    for (uint32_t i = 0; i < now.at.n; i++) {
+    for (uint32_t i = 0; i < now.n; i++) {
         pel_network *network =
-            read_network(scanner, now.at.at[i].name, now.at.at[i].self, job->request->forward, job->request->path);
+            read_network(scanner, now.at[i].name, now.at[i].self, job->request->forward, job->request->path);
         put_notes(scanner, network);
         if (network->root) list_symbols(vm->ctx, network, network->root);
         add_variant(vm, all, network);
@@ -494,6 +458,7 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
     run_job job = { .scanner = scanner, .request = request };
     job.name = request->is_snippet ? pel_format(vm->ctx, "snippet%u", ++scanner->n_requests)
                                    : module_name(scanner, request->path, &job.is_inside_package);
+    if (!request->is_snippet && !job.is_inside_package) job.name = PEL_STR("__main__");
     vm->planned.n = 0;
     *problems = pel_network_new(vm->ctx, request->path);
     file_runs *all = pel_new(vm->ctx, file_runs);

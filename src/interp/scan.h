@@ -45,6 +45,12 @@ typedef struct pel_running { /* a call of a module, in a forward */
     bool is_leaf;   /* no other module ran inside */
 } pel_running;
 
+typedef struct pel_found {
+    pel_str name; /* the variable that holds it */
+    pel_val self;
+} pel_found;
+typedef PEL_VEC(pel_found) pel_found_list;
+
 struct pel_scanner {
     pel_vm *vm;
     pel_scan_files outside;
@@ -54,7 +60,8 @@ struct pel_scanner {
     pel_str wanted;    /* which network's; empty: the only one's */
     pel_map births;    /* object -> pel_birth */
     PEL_VEC(pel_birth *) order;
-    pel_map is_module; /* type -> enum pel_module_kind + 1 */
+    pel_found_list locals; /* what functions of the target had in variables when they were left */
+    pel_map is_module;     /* type -> enum pel_module_kind + 1 */
     uint32_t n_requests;
     pel_place stopped;    /* where the last run was that went over a budget */
     pel_network *network; /* of the forward that is running */
@@ -75,6 +82,11 @@ pel_type *pel_torch_class_of(pel_vm *vm, const pel_type *type);
 pel_val pel_torch_init_of(pel_vm *vm, const pel_type *type);
 pel_node *pel_value_node(pel_vm *vm, pel_val v); /* how a value is written as an argument */
 pel_shape pel_shape_of_val(pel_scanner *scanner, pel_val tensor);
+
+/* ---- scan_find.c ---- */
+
+void pel_find_networks(pel_scanner *scanner, pel_val module, pel_found_list *out);
+void pel_leave_function(pel_vm *vm, const pel_frame *frame);
 
 /* ---- scan_join.c: runs with different decisions -> one tree ---- */
 

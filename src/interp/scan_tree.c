@@ -138,6 +138,7 @@ void pel_watch_births(pel_scanner *scanner) {
     scanner->vm->on_copy = on_copy;
     scanner->vm->on_bind = on_bind;
     scanner->vm->on_count = on_count;
+    scanner->vm->on_leave = pel_leave_function;
 }
 
 /* ---- arguments ---- */

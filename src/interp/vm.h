@@ -119,6 +119,7 @@ struct pel_codeobj {
 
 typedef struct pel_module_source { /* a file that code came from */
     pel_str path, text;
+    bool is_target; /* what is scanned, not what it imports */
 } pel_module_source;
 
 typedef struct pel_handler {
@@ -241,6 +242,7 @@ struct pel_vm {
     pel_map times;     /* container -> list of how often each item stands in it (None: once), or Ellipsis: not known */
     pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module stands here; NULL: once */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
+    void (*on_leave)(pel_vm *vm, const pel_frame *frame); /* of functions of the target */
     void (*on_bind)(pel_vm *vm, pel_function *function, const pel_frame *frame);
     void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root); /* root: what the copy began with */
     /* Of objects with a __call__; true: the result is wanted too. */

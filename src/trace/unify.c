@@ -171,6 +171,7 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
         pel_name authors = name_in(ctx, unifier->author);
         if (authors) hint = authors;
     }
+    if (!hint) hint = pel_intern_c(ctx, "value"); /* an argument by place of a class that has no source */
     pel_hole hole = { free_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at, NULL };
     pel_push(ctx, &unifier->holes, hole);
     return pel_make_name(ctx, hole.name, PEL_Load);

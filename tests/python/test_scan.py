@@ -352,6 +352,13 @@ def test_what_a_loop_of_unknown_count_changes_is_a_symbol(scan) -> None:
     ]  # fmt: skip
 
 
+def test_a_script_is_read_as_if_it_were_started(scan) -> None:
+    source = MLP.replace("model = MLP()", "def build():\n    return MLP()\n\n\ndef main():\n    net = build()\n    return net.training\n\n\n"
+                         "zoo = {'a': MLP()}\nif __name__ == '__main__':\n    main()")
+    found = json.loads(scan(source, "--json").out)["networks"]
+    assert [(row["name"], row["class"]) for row in found] == [("zoo['a']", "MLP"), ("net", "MLP")]
+
+
 def test_networks_that_only_some_runs_make(scan) -> None:
     found = json.loads(scan(ROOTS, "--json").out)["networks"]
     assert [(row["name"], row["class"], row["tree"][0]["condition"]) for row in found] == [
