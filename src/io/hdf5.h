@@ -2,7 +2,7 @@
  *
  * Our own reader and not libhdf5: that is 400,000 lines with a history of memory errors on hostile files, it would be
  * the only dependency of this project, and it would have to run in a process of its own. What model files use fits
- * into one file. What lies outside of that (dense groups, virtual datasets) is a finding, not a guess. */
+ * into two files. What lies outside of that (virtual datasets, packed heaps) is a finding, not a guess. */
 #ifndef PEL_IO_HDF5_H
 #define PEL_IO_HDF5_H
 
@@ -30,6 +30,8 @@ struct pel_h5_object {
 };
 
 bool pel_is_hdf5(pel_str bytes);
+/* Whether it begins behind a block of somebody's own, as libhdf5 allows. */
+bool pel_is_hdf5_behind(pel_str bytes);
 /* The root group with all that it holds. Throws PEL_E_FORMAT and others. */
 pel_h5_object *pel_h5_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
 

@@ -150,6 +150,7 @@ static const struct {
     { pel_is_packed, pel_load_packed },
     { pel_is_packed_otherwise, pel_load_packed_otherwise },
     { pel_is_pickle, pel_load_torch_legacy },
+    { pel_is_hdf5_behind, pel_load_hdf5 },
     { is_onnx, pel_load_onnx },
     { is_saved_model, pel_load_saved_model },
     { is_graphdef, pel_load_graphdef },
