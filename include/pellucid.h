@@ -289,14 +289,15 @@ typedef struct pel_scan_files {
 
 typedef struct pel_scan_options {
     pel_scan_files files;
-    const char *const *roots; /* folders that modules are imported from, in their order; ends with NULL */
-    const char *const *set;   /* "name=value": values for what is not known; ends with NULL */
-    const char *forward;      /* "2x3x224x224", several with a comma between: shapes through forward; NULL: none */
-    bool as_json;             /* docs/model-json.md, one line per source */
-    bool classes;             /* also the classes that no network was made of, their parameters as symbols */
-    bool as_source;           /* instead: a program that needs only torch and builds the network */
-    const char *network;      /* of as_source: which, by the name it is bound to; NULL: the only one */
-    uint64_t steps;           /* that one source may take; 0: a thousand million */
+    const char *const *roots;   /* folders that modules are imported from, in their order; ends with NULL */
+    const char *const *set;     /* "name=value": values for what is not known; ends with NULL */
+    const char *forward;        /* "2x3x224x224", several with a comma between: shapes through forward; NULL: none */
+    bool as_json;               /* docs/model-json.md, one line per source */
+    bool classes;               /* also the classes that no network was made of, their parameters as symbols */
+    bool as_source;             /* instead: a program that needs only torch and builds the network */
+    const char *network;        /* of as_source: which, by the name it is bound to; NULL: the only one */
+    const pel_model_file *with; /* a checkpoint or a trace that says what the source leaves open; NULL: none */
+    uint64_t steps;             /* that one source may take; 0: a thousand million */
 } pel_scan_options;
 
 typedef struct pel_scan_result {

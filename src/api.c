@@ -14,6 +14,7 @@
 #include "show/show.h"
 #include "trace/program.h"
 #include "trace/tree.h"
+#include "api.h"
 
 const char *pellucid_version(void) { return PELLUCID_VERSION; }
 
@@ -394,8 +395,7 @@ static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_
     }
 }
 
-/* A model file, or the trace of a run, which has a model tree as well. */
-static void load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) {
+void pel_load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) {
     if (!pel_log_is_file(str_of(file->bytes))) return pel_load(ctx, file, out);
     const pel_log *log = pel_log_read(ctx, str_of(file->bytes));
     pel_log_check(ctx, log);
@@ -406,7 +406,7 @@ static void load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) 
 
 static void view_file_body(pel_ctx *ctx, void *arg) {
     view_call *call = arg;
-    load_any(ctx, call->file, &call->loaded);
+    pel_load_any(ctx, call->file, &call->loaded);
     view_networks(ctx, &call->loaded.networks, &call->options, &call->out);
 }
 
@@ -546,7 +546,7 @@ static void compare_nearest(pel_ctx *ctx, compare_call *call) {
 static void compare_body(pel_ctx *ctx, void *arg) {
     compare_call *call = arg;
     for (int i = 0; i < 2; i++) {
-        load_any(ctx, call->files[i], &call->loaded[i]);
+        pel_load_any(ctx, call->files[i], &call->loaded[i]);
         if (!call->loaded[i].networks.n)
             pel_throw(ctx, PEL_E_FORMAT, 0, "there is no network in %.*s", (int)call->files[i]->name.len,
                       call->files[i]->name.ptr);

@@ -1,4 +1,5 @@
 /* pellucid_scan: the interpreter and its model trees, as pellucid.h has them. */
+#include "api.h"
 #include "interp/scan.h"
 #include "pellucid.h"
 #include "show/show.h"
@@ -54,6 +55,13 @@ static void open_body(pel_ctx *ctx, void *arg) {
     scanner->classes = options->classes;
     scanner->wants_source = options->as_source;
     if (options->network) scanner->wanted = pel_str_copy(ctx, pel_str_of(options->network));
+    if (options->with) {
+        pel_loaded loaded = { 0 };
+        pel_load_any(ctx, options->with, &loaded);
+        if (!loaded.networks.n) pel_throw(ctx, PEL_E_FORMAT, 0, "there is no network in the file of --with");
+        scanner->known = loaded.networks.at[0];
+        scanner->known_name = pel_str_copy(ctx, str_of(options->with->name));
+    }
     if (options->forward) scanner->forward = pel_str_copy(ctx, pel_str_of(options->forward));
     for (const char *const *root = options->roots; root && *root; root++) pel_scanner_root(scanner, pel_str_of(*root));
     for (const char *const *set = options->set; set && *set; set++) {
@@ -148,10 +156,51 @@ static void put_source(pel_ctx *ctx, const scan_call *call, pel_buf *out) {
     pel_put(out, chosen->source);
 }
 
+#define MAX_ROUNDS 8 /* of reading facts off a file: each may show more */
+
+/* The network that has most in common with the known one. */
+static uint32_t nearest(pel_ctx *ctx, const pel_networks *networks, const pel_network *known) {
+    uint32_t best = UINT32_MAX, most = 0;
+    for (uint32_t i = 0; i < networks->n; i++) {
+        pel_comparison found;
+        if (!networks->at[i]->root) continue;
+        pel_network_compare(ctx, networks->at[i], known, true, &found);
+        if (best == UINT32_MAX || found.equal > most) best = i, most = found.equal;
+    }
+    return most ? best : UINT32_MAX;
+}
+
+/* What a file says of the network that fits it best: scanned again with that, until it says no more. */
+static void scan_with(pel_ctx *ctx, scan_call *call) {
+    pel_scanner *scanner = call->scanner;
+    pel_network **place, *problems;
+    uint32_t chosen = nearest(ctx, &call->networks, scanner->known);
+    if (chosen == UINT32_MAX) return;
+    place = &call->networks.at[chosen];
+    pel_facts facts = { 0 };
+    pel_scanner_push(scanner);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        uint32_t before = facts.n;
+        pel_network_resolve(ctx, *place, scanner->known, &facts);
+        if (facts.n == before) break;
+        for (uint32_t i = before; i < facts.n; i++) {
+            facts.at[i].from = pel_format(ctx, "%.*s: %.*s", PEL_FMT(scanner->known_name), PEL_FMT(facts.at[i].from));
+            pel_scanner_set(scanner, facts.at[i].what, facts.at[i].value);
+        }
+        pel_networks again = { 0 };
+        pel_scan(scanner, &call->request, &again, &problems);
+        for (uint32_t i = 0; i < again.n; i++)
+            if (again.at[i]->root && pel_str_eq(again.at[i]->name, (*place)->name)) *place = again.at[i];
+    }
+    pel_scanner_pop(scanner);
+    (*place)->facts = facts;
+}
+
 static void scan_body(pel_ctx *ctx, void *arg) {
     scan_call *call = arg;
     pel_network *problems;
     pel_scan(call->scanner, &call->request, &call->networks, &problems);
+    if (call->scanner->known) scan_with(ctx, call);
     /* what stopped the run concerns every network of it; without any it stands alone */
     for (uint32_t i = 0; i < call->networks.n; i++)
         for (uint32_t k = 0; k < problems->unknown.n; k++)

@@ -37,6 +37,17 @@ void pel_scanner_set(pel_scanner *scanner, pel_str name, pel_str value) {
     pel_dict_set_str(vm, vm->assigned, pel_interned(vm, name), made);
 }
 
+void pel_scanner_push(pel_scanner *scanner) {
+    pel_vm *vm = scanner->vm;
+    scanner->assigned_before = vm->assigned;
+    vm->assigned = pel_dict_at(pel_new_dict(vm));
+    uint32_t at = 0;
+    for (pel_entry *entry; scanner->assigned_before && (entry = pel_dict_next(scanner->assigned_before, &at));)
+        pel_dict_set_str(vm, vm->assigned, entry->key, entry->value);
+}
+
+void pel_scanner_pop(pel_scanner *scanner) { scanner->vm->assigned = scanner->assigned_before; }
+
 /* ---- one run ---- */
 
 static void start_over(pel_scanner *scanner) {

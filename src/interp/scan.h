@@ -17,6 +17,9 @@ pel_scanner *pel_scanner_new(pel_ctx *ctx, const pel_files *files, uint64_t max_
 void pel_scanner_root(pel_scanner *scanner, pel_str folder);
 /* --set name=value; value is a Python expression. Throws PEL_E_USAGE if it is none. */
 void pel_scanner_set(pel_scanner *scanner, pel_str name, pel_str value);
+/* What is set between the two is forgotten. */
+void pel_scanner_push(pel_scanner *scanner);
+void pel_scanner_pop(pel_scanner *scanner);
 /* Runs the import statements of a text, and nothing else of it. */
 void pel_scanner_import(pel_scanner *scanner, pel_str text);
 /* The networks of one file or snippet. Modules that were imported stay for the next request. What stopped the run
@@ -56,9 +59,12 @@ struct pel_scanner {
     pel_scan_files outside;
     pel_str forward;
     bool as_json, classes;
-    bool wants_source; /* the construction code of each network, as a program */
-    pel_str wanted;    /* which network's; empty: the only one's */
-    pel_map births;    /* object -> pel_birth */
+    bool wants_source;         /* the construction code of each network, as a program */
+    pel_dict *assigned_before; /* by pel_scanner_push */
+    const pel_network *known;  /* what a file has that was given with the source; NULL: none */
+    pel_str known_name;
+    pel_str wanted; /* which network's; empty: the only one's */
+    pel_map births; /* object -> pel_birth */
     PEL_VEC(pel_birth *) order;
     pel_found_list locals; /* what functions of the target had in variables when they were left */
     pel_map is_module;     /* type -> enum pel_module_kind + 1 */

@@ -84,6 +84,11 @@ typedef struct pel_unknown {
     pel_place also; /* of shapes that disagree: where the other one comes from; line 0: none */
 } pel_unknown;
 
+typedef struct pel_fact { /* something that the source leaves open, and what says how it is */
+    pel_str what, value, from;
+} pel_fact;
+typedef PEL_VEC(pel_fact) pel_facts;
+
 typedef struct pel_network {
     pel_str name;   /* the variable that it is bound to, or the file's name */
     pel_str format; /* of a file: "safetensors"; empty else */
@@ -92,6 +97,7 @@ typedef struct pel_network {
     PEL_VEC(pel_flow) flow;
     PEL_VEC(pel_unknown) unknown;
     PEL_VEC(pel_unknown) errors; /* what can't work: shapes that disagree */
+    pel_facts facts;             /* from a file that was given with the source */
     pel_str source;              /* a program that builds it, where one was asked for and could be written */
 } pel_network;
 
@@ -158,6 +164,10 @@ void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_netwo
                          pel_comparison *out);
 void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
 void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
+
+/* What a network from source leaves open (sizes, counts, conditions), as another one has it. Facts that are already
+ * there stay. */
+void pel_network_resolve(pel_ctx *ctx, const pel_network *open, const pel_network *known, pel_facts *facts);
 
 /* ---- JSON: docs/model-json.md ---- */
 /* {"networks": [...]} */

@@ -238,6 +238,19 @@ static void put_unknown(pel_json *json, const pel_unknown *row) {
     pel_json_end_object(json);
 }
 
+static void put_facts(pel_json *json, const pel_facts *facts) {
+    pel_json_key(json, "facts");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < facts->n; i++) {
+        pel_json_object(json);
+        pel_json_key(json, "what"), pel_json_str(json, facts->at[i].what);
+        pel_json_key(json, "value"), pel_json_str(json, facts->at[i].value);
+        pel_json_key(json, "from"), pel_json_str(json, facts->at[i].from);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+}
+
 /* The fields of one network, without its braces. */
 static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *network) {
     pel_json_key(json, "name"), pel_json_str(json, network->name);
@@ -281,6 +294,7 @@ static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *
     if (totals.flops >= 0) pel_json_key(json, "flops"), pel_json_double(json, totals.flops);
     pel_json_key(json, "exact"), pel_json_bool(json, totals.exact);
     pel_json_end_object(json);
+    if (network->facts.n) put_facts(json, &network->facts);
     pel_json_key(json, "unknown");
     pel_json_array(json);
     for (uint32_t i = 0; i < network->unknown.n; i++) put_unknown(json, &network->unknown.at[i]);

@@ -221,6 +221,12 @@ static pel_network *read_network(reader *r, const pel_json_value *from) {
             r->ctx, &network->flow,
             (pel_flow){ text_of(r, row, "from"), text_of(r, row, "to"), read_shape(r, pel_json_get(row, "shape")) });
     }
+    const pel_json_value *facts = list_of(r, from, "facts", PEL_J_ARRAY);
+    for (uint32_t i = 0; i < facts->items.n; i++) {
+        const pel_json_value *row = facts->items.at[i];
+        pel_push(r->ctx, &network->facts,
+                 (pel_fact){ text_of(r, row, "what"), text_of(r, row, "value"), text_of(r, row, "from") });
+    }
     const pel_json_value *unknown = list_of(r, from, "unknown", PEL_J_ARRAY);
     for (uint32_t i = 0; i < unknown->items.n; i++)
         pel_push(r->ctx, &network->unknown, read_unknown(r, unknown->items.at[i]));

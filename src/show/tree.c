@@ -103,6 +103,16 @@ void pel_show_tree(pel_ctx *ctx, const pel_network *network, const pel_tree_opti
         pel_put_c(out, " multiply-adds");
     }
     pel_put_byte(out, '\n');
+    if (network->facts.n) pel_put_c(out, "found in the file:\n");
+    for (uint32_t i = 0; i < network->facts.n; i++) {
+        pel_put_c(out, "  ");
+        pel_put_visible(out, network->facts.at[i].what);
+        pel_put_c(out, " = ");
+        pel_put_visible(out, network->facts.at[i].value);
+        pel_put_c(out, " (");
+        pel_put_visible(out, network->facts.at[i].from);
+        pel_put_c(out, ")\n");
+    }
     put_rows(out, "unknown", network->unknown.at, network->unknown.n);
     put_rows(out, "errors", network->errors.at, network->errors.n);
 }
