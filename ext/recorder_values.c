@@ -521,7 +521,16 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     pel_seen *seen = pel_seen_find(rec, function);
     if (seen && seen->value) return seen->value;
     pel_code_info *info = pel_code_info_of(rec, PyFunction_GET_CODE(function));
-    if (info->role != PEL_ROLE_AUTHOR) return library_value(rec, function);
+    if (info->role != PEL_ROLE_AUTHOR) {
+        /* a decorator of torch's around the author's function, as autocast makes: what it calls is what counts */
+        PyObject *dict = ((PyFunctionObject *)function)->func_dict;
+        PyObject *wrapped = dict ? PyDict_GetItemString(dict, "__wrapped__") : NULL; /* borrowed */
+        pel_id id = library_value(rec, function);
+        bool is_wrapper = wrapped && PyFunction_Check(wrapped) && depth < MAX_DEPTH;
+        if (!is_wrapper || pel_value_at(rec->log, id)->kind == PEL_V_LIBRARY) return id;
+        id = function_value(rec, wrapped, depth + 1);
+        return pel_value_at(rec->log, id)->kind == PEL_V_FUNCTION ? id : library_value(rec, function);
+    }
     PyObject *closure = PyFunction_GET_CLOSURE(function);
     uint32_t n = closure ? (uint32_t)PyTuple_GET_SIZE(closure) : 0;
     pel_value value = { .kind = PEL_V_FUNCTION, .n = 0 };

@@ -3,6 +3,7 @@
 
 typedef struct synthesis {
     pel_str bytes;
+    PEL_VEC(pel_retreat) retreats;
     pel_log *log;
     pel_skeleton skeleton;
 } synthesis;
@@ -10,13 +11,53 @@ typedef struct synthesis {
 static void run_synthesis(pel_ctx *ctx, void *arg) {
     synthesis *job = arg;
     job->log = pel_log_read(ctx, job->bytes);
-    pel_synthesise(ctx, job->log, &job->skeleton);
+    pel_synthesise_without(ctx, job->log, job->retreats.at, job->retreats.n, &job->skeleton);
+}
+
+typedef struct reading {
+    PyObject *rows;
+    synthesis *job;
+} reading;
+
+static void read_retreats(pel_ctx *ctx, void *arg) {
+    const reading *r = arg;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(r->rows); i++) {
+        PyObject *row = PySequence_Fast_GET_ITEM(r->rows, i);
+        const char *path;
+        Py_ssize_t len;
+        unsigned line;
+        if (!PyTuple_Check(row) || !PyArg_ParseTuple(row, "s#I", &path, &len, &line)) return;
+        pel_push(ctx, &r->job->retreats, ((pel_retreat){ { path, (size_t)len }, line }));
+    }
 }
 
 static const char *const remark_kinds[] = { [PEL_REMARK_FALLBACK] = "fallback", [PEL_REMARK_REFUSED] = "refused" };
 
 static PyObject *str_of(pel_str s) {
     return PyUnicode_DecodeUTF8(s.ptr ? s.ptr : "", (Py_ssize_t)s.len, "surrogatepass");
+}
+
+/* {name in the output, with its class: (file, line) of the author's function} */
+static PyObject *origins_of(const pel_program *program) {
+    PyObject *dict = PyDict_New();
+    for (uint32_t i = 0; dict && i < program->functions.n; i++) {
+        const pel_program_function *function = program->functions.at[i];
+        if (function->dead || !function->def || !function->code) continue;
+        const pel_log_code *row = &program->log->codes.at[function->code];
+        const char *class = "", *dot = "";
+        for (uint32_t k = 0; function->class && k < program->classes.n; k++)
+            if (program->classes.at[k]->class == function->class) {
+                class = program->classes.at[k]->name->text;
+                dot = ".";
+            }
+        PyObject *name = PyUnicode_FromFormat("%s%s%s", class, dot, function->name->text);
+        PyObject *origin =
+            Py_BuildValue("(Ni)", str_of(program->log->files.at[row->file].path), row->code->firstlineno);
+        if (!name || !origin || PyDict_SetItem(dict, name, origin) != 0) Py_CLEAR(dict);
+        Py_XDECREF(name);
+        Py_XDECREF(origin);
+    }
+    return dict;
 }
 
 /* [(kind, text, file, line)] */
@@ -41,34 +82,45 @@ PyObject *pel_ext_skeleton(const pel_skeleton *skeleton) {
         n_functions++;
         n_from_source += function->from_source;
     }
-    PyObject *remarks = remarks_of(program);
-    if (!remarks) return NULL;
-    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N})", str_of(skeleton->source), program->root->text,
+    PyObject *remarks = remarks_of(program), *origins = origins_of(program);
+    if (!remarks || !origins) {
+        Py_XDECREF(remarks);
+        Py_XDECREF(origins);
+        return NULL;
+    }
+    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N,s:N})", str_of(skeleton->source), program->root->text,
                          (Py_ssize_t)program->root->len, "functions", n_functions, "from_source", n_from_source,
-                         "classes", program->classes.n, "embedded", program->embedded.n, "remarks", remarks);
+                         "classes", program->classes.n, "embedded", program->embedded.n, "remarks", remarks, "origins",
+                         origins);
 }
 
 PyDoc_STRVAR(synthesise_doc,
-             "synthesise(trace)\n--\n\n"
+             "synthesise(trace, without=())\n--\n\n"
              "The skeleton of what a trace file (bytes) holds: its source, the name of its root class,\n"
-             "and a dict that tells how it was made.");
+             "and a dict that tells how it was made. without: (file, line) of functions of the author's that are\n"
+             "written as the calls of torch they made; of one that is given again, less is kept.");
 
 static PyObject *synthesise(PyObject *module, PyObject *args) {
     (void)module;
     Py_buffer trace;
-    if (!PyArg_ParseTuple(args, "y*:synthesise", &trace)) return NULL;
-    pel_ctx *ctx = pel_ext_open();
-    if (!ctx) {
-        PyBuffer_Release(&trace);
-        return NULL;
-    }
+    PyObject *without = NULL;
+    if (!PyArg_ParseTuple(args, "y*|O:synthesise", &trace, &without)) return NULL;
+    PyObject *rows = without ? PySequence_Fast(without, "without is a sequence") : PyTuple_New(0);
+    pel_ctx *ctx = rows ? pel_ext_open() : NULL;
     synthesis job = { .bytes = { trace.buf, (size_t)trace.len } };
     pel_err err;
-    bool done;
+    bool done = ctx && pel_attempt(ctx, read_retreats, &(reading){ rows, &job }, &err);
+    if (!done || PyErr_Occurred()) {
+        if (ctx) pellucid_close(ctx);
+        Py_XDECREF(rows);
+        PyBuffer_Release(&trace);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
     Py_BEGIN_ALLOW_THREADS done = pel_attempt(ctx, run_synthesis, &job, &err);
     Py_END_ALLOW_THREADS if (!done) err.line = 0; /* of one of many files: the message names it */
     PyObject *result = done ? pel_ext_skeleton(&job.skeleton) : pel_ext_raise_err(&err, NULL);
     pellucid_close(ctx);
+    Py_DECREF(rows); /* the paths lived in it */
     PyBuffer_Release(&trace);
     return result;
 }

@@ -449,6 +449,8 @@ def load_source(source: str, name: str = "pellucid_skeleton", path: str = "<skel
 def error_text(error: BaseException, path: str = "<skeleton>") -> str:
     """One line: the error and the skeleton's line that raised it."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+    if len(frames) > 1 and frames[-1].name == "not_recorded":  # what matters is who called it
+        frames.pop()
     at = f"line {frames[-1].lineno}: " if frames else ""
     text = " ".join(str(error).split())
     return f"{at}{type(error).__name__}: {text[:600]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 ROUNDS = 3  # of verifying, recording what it found missing, and writing again
+RETREATS = 6  # functions whose text proved wrong and that are written as the calls they made
 SLOW = 3.0  # seconds: a call that takes longer is made as few times as possible
 Inputs = tuple[tuple, dict[str, Any]]
 
@@ -133,6 +135,7 @@ class Workshop:
         self.random, self.state = RandomState(), ModelState(self.whole)
         self.grad = torch.is_grad_enabled()
         self.recorder = self._new_recorder()
+        self.with_events = False
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -363,20 +366,18 @@ class Workshop:
     # ---- the result ----
 
     def finish(self, verified: bool) -> Skeleton:
-        from ._pellucid import Error, synthesise
+        from ._pellucid import Error
         skipped = self.report.checks
-        for round_number in range(ROUNDS):
+        rounds, without = ROUNDS, []
+        while True:
             self.progress("writing")
             start = time.perf_counter()
-            trace = self.recorder.log_bytes()
             try:
-                source, root, self.report.synthesis = synthesise(trace)
+                source, root, trace = self._synthesise(without)
             except Error:
-                # A function that can't be followed may still be written as the calls of torch that it made: these are
-                # recorded only where they are needed, because that takes time.
-                self._record_again_with_events()
-                trace = self.recorder.log_bytes()
-                source, root, self.report.synthesis = synthesise(trace)
+                if not without:
+                    raise
+                break  # the last one is as good as it gets
             self._time("synthesise", start)
             if not verified:
                 self.report.checks = skipped
@@ -388,17 +389,49 @@ class Workshop:
             checks = verify(self.model, source, root, self.sequences, extra)
             self._time("verify", start)
             self.report.checks = checks + skipped
+            rounds -= 1
             missing = [c for c in checks if c.status == "refused" and c.name in self.unrecorded]
-            if not missing or round_number == ROUNDS - 1:
+            if missing and rounds:
+                for check in missing:  # a path that no recorded run took: record it
+                    self._record(self.unrecorded.pop(check.name))
+                continue
+            wrong = None if self.report.good else self._wrong_function(source)
+            if wrong is None or len(without) == RETREATS:
                 break
-            for check in missing:  # a path that no recorded run took: record it
-                self._record(self.unrecorded.pop(check.name))
+            without.append(wrong)
         source = with_verdict(source, self.report.verdict)
         return Skeleton(source, root, self._tree(source), self.report, self.model, trace)
+
+    def _synthesise(self, without: list[tuple[str, int]]) -> tuple[str, str, bytes]:
+        """A function that can't be followed, or that came out wrong, may still be written as the calls of torch that it
+        made: these are recorded only where they are needed, because that takes time."""
+        from ._pellucid import Error, synthesise
+        if without and not self.with_events:
+            self._record_again_with_events()
+        try:
+            trace = self.recorder.log_bytes()
+            source, root, self.report.synthesis = synthesise(trace, without)
+        except Error:
+            if self.with_events:
+                raise
+            self._record_again_with_events()
+            trace = self.recorder.log_bytes()
+            source, root, self.report.synthesis = synthesise(trace, without)
+        return source, root, trace
+
+    def _wrong_function(self, source: str) -> tuple[str, int] | None:
+        """Where the author's function begins whose text raised in the referee."""
+        import ast
+        lines = [int(found[1]) for c in self.report.failures if (found := re.match(r"line (\d+): ", c.detail))]
+        if not lines:
+            return None
+        name = _function_at(ast.parse(source).body, lines[0])
+        return self.report.synthesis["origins"].get(name)
 
     def _record_again_with_events(self) -> None:
         self.progress("recording again, with the calls of torch")
         self.recorder = self._new_recorder(events=True)
+        self.with_events = True
         calls, self.recorded = self.recorded, []
         for call in calls:
             self._record(call)
@@ -406,6 +439,18 @@ class Workshop:
     def _tree(self, source: str) -> Any:
         from ._tree import tree
         return tree(self.model).with_source(source)
+
+
+def _function_at(body: Sequence[Any], line: int, prefix: str = "") -> str | None:
+    """The name of the function, with its class, whose text has this line."""
+    import ast
+    for node in body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or not node.lineno <= line <= (node.end_lineno or 0):
+            continue
+        if isinstance(node, ast.ClassDef):
+            return _function_at(node.body, line, f"{node.name}.")
+        return prefix + node.name
+    return None
 
 
 def as_inputs(item: Any) -> Inputs:

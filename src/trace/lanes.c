@@ -499,8 +499,8 @@ void pel_walk_group(pel_synth *s, pel_group *group) {
     pel_err err;
     group->why = NULL;
     if (pel_map_has(&s->program->straight, group->code)) {
-        group->why = "it is called where its straight line can't stand";
-        group->why_line = s->log->codes.at[group->code].code->firstlineno;
+        pel_walk_straight(s, group);
+        if (!group->why) pel_insert_hooks(s, group);
     } else if (!group->author->node) {
         group->why = group->author->why;
         group->why_line = s->log->codes.at[group->code].code->firstlineno;
@@ -655,13 +655,39 @@ static void make_params(pel_synth *s, pel_group *group) {
     group->n_params = params.n;
 }
 
+bool pel_runs_module(pel_synth *s, pel_id id) {
+    const pel_activation *activation = &s->log->activations.at[id];
+    const pel_code_object *code = s->log->codes.at[activation->code].code;
+    const pel_value *self = first_argument(s->log, activation);
+    bool wraps = code->argcount == 0 && (code->flags & PEL_CO_NESTED);
+    return !activation->direct && (pel_name_is(code->name, "forward") || wraps) && class_of_self(s, id) && self &&
+           self->kind == PEL_V_MODULE && pel_module_at(s->log, self->module)->in_tree;
+}
+
+/* Activations that a straight line above them tells. */
+static bool *find_told(pel_synth *s) {
+    const pel_log *log = s->log;
+    uint8_t *level = pel_new_array(s->ctx, log->activations.n, uint8_t); /* of the line that an activation is in */
+    bool *told = pel_new_array(s->ctx, log->activations.n, bool);
+    for (pel_id id = 1; id < log->activations.n; id++) {
+        const pel_activation *activation = &log->activations.at[id];
+        uint8_t above = level[activation->parent];
+        told[id] = above == PEL_STRAIGHT_FLAT || (above && !pel_runs_module(s, id));
+        level[id] = told[id] ? above : (uint8_t)pel_map_find(&s->program->straight, activation->code, 0);
+    }
+    return told;
+}
+
 static void group_activations(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map by_key = { 0 };
+    const bool *told = find_told(s);
     s->groups.n = 0;
     for (pel_id id = 1; id < log->activations.n; id++) {
         const pel_activation *activation = &log->activations.at[id];
         const pel_author *author = &s->authors[activation->code];
+        s->group_of[id] = NULL;
+        if (told[id]) continue;
         bool comprehension = author->node && author->node->kind != PEL_FunctionDef &&
                              author->node->kind != PEL_AsyncFunctionDef && author->node->kind != PEL_Lambda;
         if (comprehension) continue; /* part of the function around it */

@@ -226,6 +226,8 @@ _Noreturn void pel_lost(pel_walk *w, const pel_node *node, const char *format, .
     __attribute__((format(printf, 3, 4)));
 pel_front pel_front_new(pel_walk *w, uint32_t n);
 bool pel_ran(const pel_synth *s, pel_id code); /* in a run that counts */
+bool pel_runs_module(pel_synth *s,
+                     pel_id activation); /* the forward of a module of the tree, called as torch calls it */
 static inline pel_lane *pel_lane_at(pel_walk *w, pel_front front, uint32_t i) { return &w->lanes.at[front.at[i]]; }
 const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lane);
 /* The next record of a lane that means something, NULL at its end. Steps over what is mere bookkeeping. */
@@ -328,8 +330,9 @@ pel_node *pel_stub_name(pel_synth *s);                        /* the name of a f
 void pel_write_stub(pel_synth *s);
 pel_nodes pel_stub_body(pel_ctx *ctx); /* raise NotImplementedError("path not recorded") */
 
-/* ---- straight.c: functions that are written as what they were seen to do ---- */
+/* ---- straight*.c: functions that are written as what they were seen to do ---- */
 bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
+void pel_walk_straight(pel_synth *s, pel_group *group);
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
                            const pel_name *names, uint32_t n_args, pel_val *val);
 void pel_write_straight(pel_synth *s);

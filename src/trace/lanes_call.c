@@ -564,25 +564,31 @@ static bool is_autograd(const pel_walk *w, const call *c) {
 }
 
 /* What runs here is called by a text that names no function of ours: what it passes is passed. */
+static void mark_passed(const call *c, pel_group *group, uint32_t next) {
+    for (uint32_t a = 0; a < c->n_args; a++) {
+        const argument *arg = &c->args[a];
+        pel_param *param = arg->keyword                                          ? param_for(group, arg->keyword)
+                           : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
+                                                                                 : NULL;
+        if (param) param->passed = true;
+        const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
+        for (uint32_t k = 0; parts && parts->keys && k < parts->n; k++)
+            if ((param = param_for(group, parts->keys[k]))) param->passed = true;
+    }
+}
+
 static void mark_pinned(pel_walk *w, const call *c, pel_front front, const pel_id *children) {
     for (uint32_t i = 0; i < c->kids.n; i++) {
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        if (group) group->pinned = true;
+        if (!group) continue;
+        group->pinned = true;
+        const pel_value *callee = pel_value_at(w->log, c->callee[c->kids.at[i].lane]);
+        if (callee->kind == PEL_V_PARTIAL && callee->n > 1) /* it hands on what it is given, behind its own */
+            mark_passed(c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);
     }
     for (uint32_t i = 0; i < front.n; i++) {
         pel_group *group = children[i] ? w->s->group_of[children[i]] : NULL;
-        if (!group) continue;
-        uint32_t next = has_receiver(w, c, children[i]);
-        for (uint32_t a = 0; a < c->n_args; a++) {
-            const argument *arg = &c->args[a];
-            pel_param *param = arg->keyword                                          ? param_for(group, arg->keyword)
-                               : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
-                                                                                     : NULL;
-            if (param) param->passed = true;
-            const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
-            for (uint32_t k = 0; parts && parts->keys && k < parts->n; k++)
-                if ((param = param_for(group, parts->keys[k]))) param->passed = true;
-        }
+        if (group) mark_passed(c, group, has_receiver(w, c, children[i]));
     }
 }
 
@@ -959,10 +965,22 @@ static bool asks_fixed_objects(pel_walk *w, pel_front front, const call *c) {
 }
 
 static bool are_straight(const pel_walk *w, pel_front front, const pel_id *children) {
-    for (uint32_t i = 0; i < front.n; i++)
-        if (!pel_map_has(&w->s->program->straight, w->log->activations.at[children[i]].code)) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_group *group = w->s->group_of[children[i]];
+        if (!pel_map_has(&w->s->program->straight, group->code)) return false;
+        /* methods of modules can ask them for their weights: their own text is a straight line */
+        if (group->class && pel_class_at(w->log, group->class)->kind == PEL_CLASS_MODULE) return false;
+    }
     return true;
 }
+
+typedef struct straight_job {
+    pel_walk *w;
+    pel_front front;
+    const call *c;
+    const pel_id *children;
+    pel_val *val;
+} straight_job;
 
 static pel_val *straight_call(pel_walk *w, pel_front front, const call *c, const pel_id *children) {
     const pel_code_object *code = w->log->codes.at[w->log->activations.at[children[0]].code].code;
@@ -985,6 +1003,12 @@ static pel_val *straight_call(pel_walk *w, pel_front front, const call *c, const
             w->s->linked[id] = true;
     return pel_finish(w, front, c->node,
                       pel_straight_call(w, front, c->node, children, args, names, c->n_args, c->val));
+}
+
+static void try_straight(pel_ctx *ctx, void *arg) {
+    straight_job *job = arg;
+    (void)ctx;
+    job->val = straight_call(job->w, job->front, job->c, job->children);
 }
 
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
@@ -1048,7 +1072,11 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
             children[i] = example;
             found++;
         }
-    if (found == front.n && are_straight(w, front, children)) return straight_call(w, front, &c, children);
+    if (found == front.n && are_straight(w, front, children)) {
+        straight_job job = { w, front, &c, children, NULL };
+        pel_err err;
+        if (pel_attempt(w->ctx, try_straight, &job, &err)) return job.val;
+    }
     if (found == front.n && one && link_call(w, front, &c, target, example)) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
         for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);

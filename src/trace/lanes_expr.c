@@ -83,7 +83,7 @@ static bool write_as_attribute(pel_walk *w, pel_front front, const pel_node *nod
     for (uint32_t i = 0; i < front.n; i++) {
         modules[i] = pel_self_of(w, pel_lane_at(w, front, i));
         uint64_t before;
-        if (!modules[i] || !val->at[i] || !pel_plain(w->s, val->at[i])) return false;
+        if (!modules[i] || !val->at[i] || (!pel_plain(w->s, val->at[i]) && !pel_is_table(w, val->at[i]))) return false;
         if (pel_map_get(&seen, modules[i], &before) && !pel_value_same(w->log, (pel_id)before, val->at[i]))
             return false;
         pel_map_set(w->ctx, &seen, modules[i], val->at[i]);
@@ -134,6 +134,7 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
     bool plain = true;
     for (uint32_t i = 0; i < front.n && plain; i++) plain = val->at[i] && pel_plain(w->s, val->at[i]);
     if (!plain && val->lost) pel_write_table(w, front, val);
+    if (!plain && val->lost) write_as_attribute(w, front, node, val);
     if (!plain) return val;
     if (pel_all_same(w, front, val->at)) {
         pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);
@@ -390,7 +391,8 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
     if (plain_same && !base->effect) return; /* will be folded */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, val->at[i]);
-        if (pel_is_static_object(w->s, val->at[i])) val->lost = true;
+        bool named_tuple = value->kind == PEL_V_TUPLE && value->class && !pel_live(w->s, val->at[i]);
+        if (pel_is_static_object(w->s, val->at[i]) || named_tuple) val->lost = true;
         if (value->kind == PEL_V_FUNCTION || value->kind == PEL_V_METHOD) needed = false;
         if (value->kind == PEL_V_MODULE && !pel_has_slot(pel_module_at(w->log, modules[i]), name)) needed = false;
     }

@@ -22,10 +22,22 @@ bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
     return true;
 }
 
+/* [], {}, dict(): the same in any file. */
+static bool is_empty_container(const pel_node *node) {
+    static const char *const makers[] = { "dict", "list", "tuple", "set" };
+    if (node->kind == PEL_Dict) return !node->Dict.values.n;
+    if (node->kind == PEL_List || node->kind == PEL_Tuple) return !node->Tuple.elts.n;
+    if (node->kind != PEL_Call || node->Call.func->kind != PEL_Name || node->Call.args.n || node->Call.keywords.n)
+        return false;
+    for (size_t i = 0; i < PEL_COUNT(makers); i++)
+        if (pel_name_is(node->Call.func->Name.id, makers[i])) return true;
+    return false;
+}
+
 static pel_node *constant_default(pel_synth *s, const pel_group *group, uint32_t p) {
     pel_node *fallback = group->params[p].fallback;
     if (!fallback) return NULL;
-    if (fallback->kind == PEL_Constant) return pel_copy(s->ctx, fallback);
+    if (fallback->kind == PEL_Constant || is_empty_container(fallback)) return pel_copy(s->ctx, fallback);
     if (fallback->kind == PEL_UnaryOp && fallback->UnaryOp.operand->kind == PEL_Constant)
         return pel_copy(s->ctx, fallback);
     /* an expression of the author's file: its value is what lanes that got no argument began with */
@@ -536,7 +548,7 @@ static void name_functions(pel_synth *s, const reach *r) {
             pel_program_function *function = pel_new(s->ctx, pel_program_function);
             *function = (pel_program_function){ .code = group->code,
                                                 .class = group->no_self ? 0 : group->class,
-                                                .from_source = true,
+                                                .from_source = !pel_map_has(&s->program->straight, group->code),
                                                 .is_property = group->is_property };
             function->name = unique(s, &taken, function->class, wish);
             group->function = function;
@@ -569,9 +581,32 @@ const char *pel_mode_of(const pel_node *decorator) {
     return NULL;
 }
 
+static bool has_constant_arguments(const pel_node *call) {
+    for (uint32_t i = 0; i < call->Call.args.n; i++)
+        if (call->Call.args.at[i]->kind != PEL_Constant) return false;
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++)
+        if (call->Call.keywords.at[i]->keyword.value->kind != PEL_Constant) return false;
+    return true;
+}
+
+/* @autocast("cuda", enabled=False): torch.amp's names the kind of device, torch.cuda.amp's does not. */
+static pel_node *autocast_decorator(pel_synth *s, const pel_node *decorator) {
+    if (decorator->kind != PEL_Call || !has_constant_arguments(decorator)) return NULL;
+    const pel_node *func = decorator->Call.func;
+    pel_name last = func->kind == PEL_Attribute ? func->Attribute.attr : func->kind == PEL_Name ? func->Name.id : NULL;
+    if (!pel_name_is(last, "autocast")) return NULL;
+    bool names_device = decorator->Call.args.n && decorator->Call.args.at[0]->Constant.value->kind == PEL_CONST_STR;
+    pel_node *made = pel_copy(s->ctx, decorator);
+    made->Call.func = pel_library_expression(
+        s->ctx, s->program, names_device ? PEL_STR("torch.amp.autocast") : PEL_STR("torch.cuda.amp.autocast"));
+    return made;
+}
+
 static void keep_modes(pel_synth *s, const pel_node *author, pel_node *def) {
     if (!author || author->kind != PEL_FunctionDef) return;
     for (uint32_t i = 0; i < author->FunctionDef.decorator_list.n; i++) {
+        pel_node *autocast = autocast_decorator(s, author->FunctionDef.decorator_list.at[i]);
+        if (autocast) pel_nodes_push(s->ctx, &def->FunctionDef.decorator_list, autocast);
         const char *name = pel_mode_of(author->FunctionDef.decorator_list.at[i]);
         if (!name) continue;
         pel_node *mode = pel_library_expression(s->ctx, s->program, pel_format(s->ctx, "torch.%s", name));
@@ -615,10 +650,23 @@ static void find_unwritable(void *arg, pel_node **slot) {
         pel_each_part(b->s, *slot, find_unwritable, b);
 }
 
+/* A function without a text is tried as a straight line, and then without the calls in it; at last those that called it
+ * are. */
+static void refuse_code(pel_synth *s, const pel_group *group) {
+    if (pel_map_find(&s->program->straight, group->code, 0) != PEL_STRAIGHT_FLAT) {
+        pel_push(s->ctx, &s->program->refused, group->code);
+        return;
+    }
+    for (uint32_t i = 0; i < group->n_lanes; i++) {
+        pel_id parent = s->log->activations.at[group->lanes[i]].parent;
+        while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent;
+        if (parent) pel_push(s->ctx, &s->program->refused, s->group_of[parent]->code);
+    }
+}
+
 static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const char *why) {
     const pel_log_code *row = &s->log->codes.at[group->code];
-    bool runs_as_module = group->class && pel_class_at(s->log, group->class)->kind == PEL_CLASS_MODULE;
-    if (!runs_as_module && !group->is_root) pel_push(s->ctx, &s->program->refused, group->code);
+    refuse_code(s, group);
     pel_str path = row->file ? s->log->files.at[row->file].path : PEL_STR("?");
     pel_remark remark = { PEL_REMARK_REFUSED,
                           pel_format(s->ctx, "%s:%u: %s: %s", pel_format(s->ctx, "%.*s", PEL_FMT(path)).ptr, line,

@@ -11,6 +11,12 @@
 #include "python/ast.h"
 #include "trace/log.h"
 
+/* How much of what a function calls its straight line takes in. */
+typedef enum pel_straight_level {
+    PEL_STRAIGHT_CALLS = 1, /* calls of modules stay calls */
+    PEL_STRAIGHT_FLAT = 2,  /* nothing but torch's own */
+} pel_straight_level;
+
 /* One function of the output: the specialisation of one author function over all its lanes. */
 typedef struct pel_program_function {
     pel_id code;      /* whose specialisation; 0 for one that has no author's code */
@@ -67,7 +73,7 @@ typedef struct pel_program {
     PEL_VEC(pel_remark) remarks;
     PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
     pel_name root;            /* name of the root class */
-    pel_map straight;         /* codes that are written as what they were seen to do -> 1 */
+    pel_map straight;         /* codes that are written as what they were seen to do -> pel_straight_level */
     bool only_construction;   /* constructors and nothing else: no code reads what they make */
     PEL_VEC(pel_id) refused;  /* codes of functions that have no text and would have to have one */
 } pel_program;
@@ -81,6 +87,15 @@ typedef struct pel_skeleton {
 void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 /* The module tree alone: classes with their constructors. */
 void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
+
+/* A function whose text proved wrong: the one that begins in a line of a file. */
+typedef struct pel_retreat {
+    pel_str path;
+    uint32_t line;
+} pel_retreat;
+/* The same, with one step back for each: to a straight line, to one without calls, to its callers. Needs events. */
+void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat *retreats, uint32_t n,
+                            pel_skeleton *out);
 
 /* ---- the passes ---- */
 void pel_lanes(pel_ctx *ctx, pel_program *program);

@@ -1,286 +1,251 @@
-/* The straight-line way out. A function whose text can't be told from its runs (it takes strings apart, fills tables,
- * does something else at every place that calls it) still did something to tensors: the calls of torch that were
- * recorded below it. Where all runs of one place that calls it did the same, these calls are written instead, as a
- * small function of its own for that place; sizes among them are told by the shapes of what it was given.
- *
- * Needs a log with events. Says why it can't where it can't: then the function around it is tried the same way. */
-#include "trace/lanes.h"
+/* The line itself: values as text, steps as statements. */
+#include "trace/straight.h"
 
-#include "python/print.h"
+enum { MOST_STEPS = 400, LONGEST_CHAIN = 24 /* nodes in one statement */ };
 
-enum { MAX_EVENTS = 64, MAX_SIZES = 64, MAX_SAID = 3 };
+typedef struct step { /* an event, or the call of a module that stays one */
+    const pel_event *event;
+    pel_id call;
+} step;
+typedef PEL_VEC(step) step_list;
 
-typedef struct source { /* a tensor that can be named: given to the call, or made by one of its events */
-    pel_node *text;
-    pel_id *tensors; /* per lane */
-    int event;       /* that made it; -1: given */
-} source;
-
-typedef struct size { /* a number that can be named */
-    pel_node *text;
-    int64_t *values; /* per lane */
-} size;
-
-typedef struct writer {
-    pel_walk *w;
-    pel_ctx *ctx;
-    const pel_log *log;
-    const pel_node *node;
-    uint32_t n_lanes;
-    PEL_VEC(source) sources;
-    PEL_VEC(size) sizes;
-    uint32_t uses[MAX_EVENTS];
-    pel_nodes params;
-} writer;
-
-_Noreturn static void cannot(writer *x, const char *what) { pel_lost(x->w, x->node, "%s", what); }
-
-/* ---- whom an object without a literal concerns ---- */
-
-static void note_objects(pel_ctx *ctx, const pel_log *log, pel_id id, pel_map *objects, int depth) {
-    const pel_value *value = pel_value_at(log, id);
-    if (value->object) pel_map_set(ctx, objects, value->object, 1);
-    if (depth > 4 || !pel_value_has_items((pel_value_kind)value->kind)) return;
-    for (uint32_t i = 0; i < value->n; i++) note_objects(ctx, log, value->items[i], objects, depth + 1);
-}
-
-void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id value) {
-    const pel_log *log = program->log;
-    pel_map objects = { 0 };
-    note_objects(ctx, log, value, &objects, 0);
-    for (pel_id id = 1; id < log->activations.n; id++) {
-        const pel_activation *activation = &log->activations.at[id];
-        const pel_log_code *row = &log->codes.at[activation->code];
-        if (row->class && pel_class_at(log, row->class)->kind == PEL_CLASS_MODULE) continue;
-        uint32_t n = row->code->argcount + row->code->kwonlyargcount;
-        for (uint32_t p = 0; p < n; p++)
-            if (pel_map_has(&objects, pel_value_at(log, activation->locals[p])->object)) {
-                pel_push(ctx, &program->refused, activation->code);
-                break;
-            }
-    }
-}
-
-/* ---- which events belong to a call ---- */
+void pel_straight_cannot(pel_straight *x, const char *what) { pel_lost(x->w, x->node, "%s", what); }
 
 bool pel_is_below(const pel_log *log, pel_id activation, pel_id above) {
     while (activation > above) activation = log->activations.at[activation].parent;
     return activation == above;
 }
 
-/* Of an activation and all below it, in their order; those of a generator may come late. */
-static uint32_t events_of(writer *x, pel_id activation, const pel_event **out) {
-    uint32_t n = 0;
+/* ---- which steps belong to a lane ---- */
+
+/* The outermost call of a module that stays a call, from an activation up to the one that is written; 0: none. */
+static pel_id kept_call(const pel_straight *x, pel_id id, pel_id above) {
+    pel_id found = 0;
+    for (; x->keeps_calls && id > above; id = x->log->activations.at[id].parent)
+        if (x->w->s->group_of[id] && pel_runs_module(x->w->s, id)) found = id;
+    return found;
+}
+
+/* Whether an activation belongs to a hook of a module whose call stays: its text calls the hook. */
+static bool is_in_hook(const pel_straight *x, pel_id id, pel_id above) {
+    for (; id > above; id = x->log->activations.at[id].parent) {
+        const pel_hook *hook = (const pel_hook *)(uintptr_t)pel_map_find(&x->w->s->hook_of, id, 0);
+        if (hook && hook->forward && kept_call(x, hook->forward, above)) return true;
+    }
+    return false;
+}
+
+/* Exceptions that tell what an object is, not what the data are. */
+static bool is_harmless(const pel_value *exception, const pel_log *log) {
+    static const char *const names[] = { "AttributeError", "KeyError",  "ImportError", "ModuleNotFoundError",
+                                         "StopIteration",  "TypeError", "NameError" };
+    if (exception->kind == PEL_V_CLASS) return pel_class_at(log, exception->class)->kind != PEL_CLASS_LIBRARY;
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (exception->kind == PEL_V_LIBRARY && pel_str_is(exception->text, names[i])) return true;
+    return false;
+}
+
+/* Which way an exception went may depend on sizes and data, and a line has one way only. */
+static void check_exceptions(pel_straight *x, pel_id above) {
+    for (pel_id id = above; id < x->log->activations.n; id++) {
+        const pel_activation *activation = &x->log->activations.at[id];
+        if (!pel_is_below(x->log, id, above) || kept_call(x, id, above)) continue;
+        for (uint32_t i = 0; i < activation->n_records; i++)
+            if (activation->records[i].kind == PEL_R_RAISE &&
+                !is_harmless(pel_straight_at(x, activation->records[i].value), x->log))
+                pel_straight_cannot(x, "an exception is raised in it");
+    }
+}
+
+static step_list steps_of(pel_straight *x, pel_id above) {
+    step_list steps = { 0 };
+    check_exceptions(x, above);
+    pel_map seen = { 0 };
     for (uint32_t i = 1; i < x->log->events.n; i++) {
         const pel_event *event = &x->log->events.at[i];
-        if (!pel_is_below(x->log, event->activation, activation)) continue;
-        if (n == MAX_EVENTS) cannot(x, "too many calls of torch for a straight line");
-        out[n++] = event;
+        if (!pel_is_below(x->log, event->activation, above) || is_in_hook(x, event->activation, above)) continue;
+        pel_id call = kept_call(x, event->activation, above);
+        if (call && !pel_map_set(x->ctx, &seen, call, 1)) continue;
+        if (steps.n == MOST_STEPS) pel_straight_cannot(x, "too many calls of torch for a straight line");
+        step made = { call ? NULL : event, call };
+        pel_push(x->ctx, &steps, made);
     }
-    return n;
-}
-
-/* ---- names for tensors and sizes ---- */
-
-static const pel_value *value_at(const writer *x, pel_id id) { return pel_value_at(x->log, id); }
-
-static void add_sizes(writer *x, const source *from) {
-    const pel_log_tensor *first = &x->log->tensors.at[from->tensors[0]];
-    for (uint32_t d = 0; d < first->n_dims && x->sizes.n < MAX_SIZES; d++) {
-        int64_t *values = pel_new_array(x->ctx, x->n_lanes, int64_t);
-        for (uint32_t i = 0; i < x->n_lanes; i++) {
-            const pel_log_tensor *row = &x->log->tensors.at[from->tensors[i]];
-            if (row->n_dims != first->n_dims) return;
-            values[i] = row->shape[d];
-        }
-        pel_node *text = pel_node_new(x->ctx, PEL_Subscript);
-        text->Subscript.value =
-            pel_make_attribute(x->ctx, pel_copy(x->ctx, from->text), pel_intern_c(x->ctx, "shape"), PEL_Load);
-        text->Subscript.slice = pel_make_constant(x->ctx, pel_const_int(x->ctx, d));
-        pel_push(x->ctx, &x->sizes, (size){ text, values });
-    }
-}
-
-static void add_source(writer *x, pel_node *text, const pel_id *values, int event) {
-    source made = { text, pel_new_array(x->ctx, x->n_lanes, pel_id), event };
-    for (uint32_t i = 0; i < x->n_lanes; i++) made.tensors[i] = value_at(x, values[i])->tensor;
-    pel_push(x->ctx, &x->sources, made);
-    if (event < 0) add_sizes(x, &made);
-}
-
-static bool all_of_kind(const writer *x, const pel_id *values, pel_value_kind kind) {
-    for (uint32_t i = 0; i < x->n_lanes; i++)
-        if (!values[i] || value_at(x, values[i])->kind != kind) return false;
-    return true;
-}
-
-/* Whether all are sequences of one length, which is *n. */
-static bool all_sequences(const writer *x, const pel_id *values, uint32_t *n) {
-    for (uint32_t i = 0; i < x->n_lanes; i++) {
-        const pel_value *value = value_at(x, values[i]);
-        if (value->kind != PEL_V_TUPLE && value->kind != PEL_V_LIST && value->kind != PEL_V_SIZE) return false;
-        if (value->truncated || (i && value->n != *n)) return false;
-        *n = value->n;
-    }
-    return true;
-}
-
-static pel_id *items_at(writer *x, const pel_id *values, uint32_t item) {
-    pel_id *out = pel_new_array(x->ctx, x->n_lanes, pel_id);
-    for (uint32_t i = 0; i < x->n_lanes; i++) out[i] = value_at(x, values[i])->items[item];
-    return out;
-}
-
-static pel_node *item_of(writer *x, const pel_node *whole, uint32_t item) {
-    pel_node *text = pel_node_new(x->ctx, PEL_Subscript);
-    text->Subscript.value = pel_copy(x->ctx, whole);
-    text->Subscript.slice = pel_make_constant(x->ctx, pel_const_int(x->ctx, item));
-    return text;
-}
-
-/* Tensors in what a call got or gave. */
-static void add_tensors(writer *x, const pel_node *text, const pel_id *values, int event) {
-    uint32_t n = 0;
-    if (all_of_kind(x, values, PEL_V_TENSOR)) {
-        add_source(x, pel_copy(x->ctx, text), values, event);
-    } else if (all_sequences(x, values, &n) && n <= 16) {
-        for (uint32_t k = 0; k < n; k++) add_tensors(x, item_of(x, text, k), items_at(x, values, k), event);
-    }
-}
-
-static bool is_int(const pel_value *value) {
-    return value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_INT && !value->constant->integer.digits.len;
-}
-
-static bool is_varying_size(const writer *x, const pel_id *values) {
-    bool varies = false;
-    for (uint32_t i = 0; i < x->n_lanes; i++) {
-        if (!values[i] || !is_int(value_at(x, values[i]))) return false;
-        varies |= value_at(x, values[i])->constant->integer.small != value_at(x, values[0])->constant->integer.small;
-    }
-    return varies;
-}
-
-static void add_given_size(writer *x, pel_name name, const pel_id *values) {
-    size made = { pel_make_name(x->ctx, name, PEL_Load), pel_new_array(x->ctx, x->n_lanes, int64_t) };
-    for (uint32_t i = 0; i < x->n_lanes; i++) made.values[i] = value_at(x, values[i])->constant->integer.small;
-    pel_push(x->ctx, &x->sizes, made);
-}
-
-/* ---- sizes by example ---- */
-
-static bool fits(const writer *x, const int64_t *wanted, const size *a, const size *b, int64_t times, int64_t by) {
-    for (uint32_t i = 0; i < x->n_lanes; i++) {
-        int64_t value;
-        if (__builtin_mul_overflow(a->values[i], b ? b->values[i] : 1, &value)) return false;
-        if (__builtin_mul_overflow(value, times, &value) || value % by || value / by != wanted[i]) return false;
-    }
-    return true;
-}
-
-static pel_node *binary(writer *x, pel_node *left, uint8_t op, pel_node *right) {
-    pel_node *made = pel_node_new(x->ctx, PEL_BinOp);
-    made->BinOp.left = left;
-    made->BinOp.op = op;
-    made->BinOp.right = right;
-    return made;
-}
-
-static pel_node *number(writer *x, int64_t value) { return pel_make_constant(x->ctx, pel_const_int(x->ctx, value)); }
-
-static pel_node *size_text(writer *x, const size *a, const size *b, int64_t times, int64_t by) {
-    pel_node *text = pel_copy(x->ctx, a->text);
-    if (b) text = binary(x, text, PEL_Mult, pel_copy(x->ctx, b->text));
-    if (times > 1) text = binary(x, text, PEL_Mult, number(x, times));
-    if (by > 1) text = binary(x, text, PEL_FloorDiv, number(x, by));
-    return text;
-}
-
-/* The simplest product or quotient of known sizes that gives these numbers in all lanes. */
-static pel_node *explain(writer *x, const int64_t *wanted) {
-    for (uint32_t i = 0; i < x->sizes.n; i++)
-        if (fits(x, wanted, &x->sizes.at[i], NULL, 1, 1)) return size_text(x, &x->sizes.at[i], NULL, 1, 1);
-    for (uint32_t i = 0; i < x->sizes.n; i++) {
-        int64_t own = x->sizes.at[i].values[0];
-        if (own > 0 && wanted[0] % own == 0 && fits(x, wanted, &x->sizes.at[i], NULL, wanted[0] / own, 1))
-            return size_text(x, &x->sizes.at[i], NULL, wanted[0] / own, 1);
-        if (wanted[0] > 0 && own % wanted[0] == 0 && fits(x, wanted, &x->sizes.at[i], NULL, 1, own / wanted[0]))
-            return size_text(x, &x->sizes.at[i], NULL, 1, own / wanted[0]);
-    }
-    for (uint32_t i = 0; i < x->sizes.n; i++)
-        for (uint32_t k = i + 1; k < x->sizes.n; k++) {
-            int64_t own = x->sizes.at[i].values[0] * x->sizes.at[k].values[0];
-            if (own > 0 && wanted[0] % own == 0 &&
-                fits(x, wanted, &x->sizes.at[i], &x->sizes.at[k], wanted[0] / own, 1))
-                return size_text(x, &x->sizes.at[i], &x->sizes.at[k], wanted[0] / own, 1);
-            if (wanted[0] > 0 && own % wanted[0] == 0 &&
-                fits(x, wanted, &x->sizes.at[i], &x->sizes.at[k], 1, own / wanted[0]))
-                return size_text(x, &x->sizes.at[i], &x->sizes.at[k], 1, own / wanted[0]);
-        }
-    return NULL;
+    return steps;
 }
 
 /* ---- values as text ---- */
 
-static pel_node *tensor_text(writer *x, const pel_id *values, bool count) {
-    for (uint32_t k = x->sources.n; k--;) { /* the newest: in-place operations give what they got */
-        const source *from = &x->sources.at[k];
+static pel_node *text_of(pel_straight *x, const pel_id *values);
+
+static bool is_same_object(const pel_value *a, const pel_value *b) {
+    return a->kind == b->kind && a->object && a->object == b->object;
+}
+
+/* What the function was given and hands on. */
+static pel_node *object_text(pel_straight *x, const pel_id *values) {
+    for (uint32_t k = 0; k < x->objects.n; k++) {
         bool same = true;
-        for (uint32_t i = 0; i < x->n_lanes && same; i++) same = value_at(x, values[i])->tensor == from->tensors[i];
-        if (!same) continue;
-        if (count && from->event >= 0) x->uses[from->event]++;
-        return pel_copy(x->ctx, from->text);
+        for (uint32_t i = 0; i < x->n_lanes && same; i++)
+            same = is_same_object(pel_straight_at(x, values[i]), pel_straight_at(x, x->objects.at[k].values[i]));
+        if (same) return pel_copy(x->ctx, x->objects.at[k].text);
     }
-    cannot(x, "it uses a tensor that it was not given");
+    return NULL;
 }
 
-static bool all_same(const writer *x, const pel_id *values) {
-    for (uint32_t i = 1; i < x->n_lanes; i++)
-        if (!pel_value_same(x->log, values[i], values[0])) return false;
-    return true;
+/* A number or flag that some step gave, or that was passed. */
+static pel_node *scalar_text(pel_straight *x, const pel_id *values) {
+    for (uint32_t k = x->scalars.n; k--;) {
+        bool same = true;
+        for (uint32_t i = 0; i < x->n_lanes && same; i++)
+            same = pel_value_same(x->log, values[i], x->scalars.at[k].values[i]);
+        if (same) return pel_copy(x->ctx, x->scalars.at[k].text);
+    }
+    return NULL;
 }
 
-static pel_node *text_of(writer *x, const pel_id *values) {
-    uint32_t n = 0;
-    if (all_of_kind(x, values, PEL_V_TENSOR)) return tensor_text(x, values, true);
-    if (all_sequences(x, values, &n)) {
-        bool is_list = value_at(x, values[0])->kind == PEL_V_LIST;
-        pel_node *made = pel_node_new(x->ctx, is_list ? PEL_List : PEL_Tuple);
-        pel_nodes *items = is_list ? &made->List.elts : &made->Tuple.elts;
-        for (uint32_t k = 0; k < n; k++) pel_nodes_push(x->ctx, items, text_of(x, items_at(x, values, k)));
-        return made;
+static pel_node *sequence_text(pel_straight *x, const pel_id *values, uint32_t n) {
+    bool is_list = pel_straight_at(x, values[0])->kind == PEL_V_LIST;
+    pel_node *made = pel_node_new(x->ctx, is_list ? PEL_List : PEL_Tuple);
+    pel_nodes *items = is_list ? &made->List.elts : &made->Tuple.elts;
+    for (uint32_t k = 0; k < n; k++) pel_nodes_push(x->ctx, items, text_of(x, pel_straight_items(x, values, k)));
+    pel_id class = is_list ? 0 : pel_straight_at(x, values[0])->class;
+    if (!class || pel_class_at(x->log, class)->kind != PEL_CLASS_NAMEDTUPLE) return made;
+    return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_class_row(x->w, class)->name, PEL_Load), *items,
+                         (pel_nodes){ 0 });
+}
+
+/* {"a": x}, or Record(a=x): dicts and records with the same keys in all lanes. */
+static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
+    const pel_value *first = pel_straight_at(x, values[0]);
+    pel_class_kind kind = first->class ? pel_class_at(x->log, first->class)->kind : PEL_CLASS_LIBRARY;
+    bool is_record = first->class && kind == PEL_CLASS_DATACLASS;
+    if (first->kind == PEL_V_OBJECT ? !is_record : (first->class && !is_record)) return NULL;
+    pel_node *dict = pel_node_new(x->ctx, PEL_Dict);
+    pel_nodes keywords = { 0 };
+    for (uint32_t k = 0; k + 1 < first->n; k += 2) {
+        pel_id *items = pel_new_array(x->ctx, x->n_lanes, pel_id);
+        for (uint32_t i = 0; i < x->n_lanes; i++) {
+            const pel_value *value = pel_straight_at(x, values[i]);
+            if (value->n != first->n || value->truncated || !pel_value_same(x->log, value->items[k], first->items[k]))
+                pel_straight_cannot(x, "it makes different dicts");
+            items[i] = value->items[k + 1];
+        }
+        pel_node *item = text_of(x, items);
+        if (!is_record) {
+            pel_nodes_push(x->ctx, &dict->Dict.keys, pel_value_expression(x->ctx, x->w->s->program, first->items[k]));
+            if (!dict->Dict.keys.at[dict->Dict.keys.n - 1]) return NULL;
+            pel_nodes_push(x->ctx, &dict->Dict.values, item);
+            continue;
+        }
+        pel_str key = pel_straight_at(x, first->items[k])->constant->text;
+        pel_node *keyword = pel_node_new(x->ctx, PEL_keyword);
+        keyword->keyword.arg = pel_intern(x->ctx, key.ptr, key.len);
+        keyword->keyword.value = item;
+        pel_nodes_push(x->ctx, &keywords, keyword);
     }
-    if (all_same(x, values) && pel_plain(x->w->s, values[0])) {
-        const pel_value *value = value_at(x, values[0]);
-        /* where a tensor is stays its own business */
-        if (value->kind == PEL_V_LITERAL && pel_str_starts(value->text, PEL_STR("torch.device(")) && x->sources.n)
-            return pel_make_attribute(x->ctx, pel_copy(x->ctx, x->sources.at[0].text), pel_intern_c(x->ctx, "device"),
-                                      PEL_Load);
-        pel_node *text = pel_value_expression(x->ctx, x->w->s->program, values[0]);
-        if (text) return text;
-    }
+    if (!is_record) return dict;
+    return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_class_row(x->w, first->class)->name, PEL_Load),
+                         (pel_nodes){ 0 }, keywords);
+}
+
+static pel_node *slice_text(pel_straight *x, const pel_id *values) {
+    pel_nodes bounds = { 0 };
+    for (uint32_t k = 0; k < 3; k++) pel_nodes_push(x->ctx, &bounds, text_of(x, pel_straight_items(x, values, k)));
+    return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_intern_c(x->ctx, "slice"), PEL_Load), bounds,
+                         (pel_nodes){ 0 });
+}
+
+static pel_node *plain_text(pel_straight *x, const pel_id *values) {
+    const pel_value *value = pel_straight_at(x, values[0]);
+    /* where a tensor is stays its own business */
+    if (value->kind == PEL_V_LITERAL && pel_str_starts(value->text, PEL_STR("torch.device(")) && x->tensors.n)
+        return pel_make_attribute(x->ctx, pel_copy(x->ctx, x->tensors.at[0].text), pel_intern_c(x->ctx, "device"),
+                                  PEL_Load);
+    return pel_value_expression(x->ctx, x->w->s->program, values[0]);
+}
+
+static pel_node *number_text(pel_straight *x, const pel_id *values) {
     int64_t *wanted = pel_new_array(x->ctx, x->n_lanes, int64_t);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
-        if (!is_int(value_at(x, values[i]))) cannot(x, "it passes torch what can't be written");
-        wanted[i] = value_at(x, values[i])->constant->integer.small;
+        const pel_value *value = pel_straight_at(x, values[i]);
+        if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_INT || value->constant->integer.digits.len)
+            return NULL;
+        wanted[i] = value->constant->integer.small;
     }
-    pel_node *text = explain(x, wanted);
-    if (!text) cannot(x, "a size in it can't be told from the shapes it was given");
+    pel_node *text = pel_straight_number(x, wanted);
+    if (text) return text;
+    for (uint32_t i = 0; i < x->n_lanes; i++) { /* x[-n:] */
+        if (wanted[i] >= 0 || wanted[i] == INT64_MIN) return NULL;
+        wanted[i] = -wanted[i];
+    }
+    if (!(text = pel_straight_number(x, wanted))) return NULL;
+    pel_node *negative = pel_node_new(x->ctx, PEL_UnaryOp);
+    negative->UnaryOp.op = PEL_USub;
+    negative->UnaryOp.operand = text;
+    return negative;
+}
+
+static pel_node *text_of(pel_straight *x, const pel_id *values) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->n_lanes; i++)
+        if (!values[i]) pel_straight_cannot(x, "a value in it is not known");
+    pel_node *text = NULL;
+    bool same = pel_straight_same(x, values);
+    if (pel_straight_all(x, values, PEL_V_TENSOR)) {
+        if (!(text = pel_straight_tensor(x, values))) pel_straight_cannot(x, "it uses a tensor that it was not given");
+        return text;
+    }
+    if (pel_straight_all(x, values, PEL_V_MODULE)) {
+        pel_id *modules = pel_new_array(x->ctx, x->n_lanes, pel_id);
+        for (uint32_t i = 0; i < x->n_lanes; i++) modules[i] = pel_straight_at(x, values[i])->module;
+        text = pel_straight_module(x, modules);
+    }
+    if (!text && same && pel_plain(x->w->s, values[0])) text = plain_text(x, values);
+    if (!text) text = object_text(x, values);
+    if (!text && pel_straight_sequences(x, values, &n)) text = sequence_text(x, values, n);
+    if (!text && pel_straight_all(x, values, PEL_V_SLICE)) text = slice_text(x, values);
+    if (!text && (pel_straight_all(x, values, PEL_V_DICT) || pel_straight_all(x, values, PEL_V_OBJECT)))
+        text = keyed_text(x, values);
+    if (!text && pel_straight_all(x, values, PEL_V_CONST)) {
+        text = scalar_text(x, values);
+        if (!text) text = number_text(x, values);
+        if (!text && same) text = plain_text(x, values);
+        if (!text) text = pel_straight_setting(x, values);
+    }
+    if (!text && same) text = pel_value_expression(x->ctx, x->w->s->program, values[0]);
+    if (!text)
+        pel_lost(x->w, x->node, "it passes %s a %s that can't be written", x->now ? x->now : "its caller",
+                 pel_value_kind_name((pel_value_kind)pel_straight_at(x, values[0])->kind));
     return text;
 }
 
 /* ---- events as text ---- */
 
-static const struct {
+typedef struct operation {
     const char *method;
     uint8_t op;
     bool swapped;
-} operators[] = {
-    { "__add__", PEL_Add, false },        { "__radd__", PEL_Add, true },     { "__sub__", PEL_Sub, false },
-    { "__rsub__", PEL_Sub, true },        { "__mul__", PEL_Mult, false },    { "__rmul__", PEL_Mult, true },
-    { "__truediv__", PEL_Div, false },    { "__rtruediv__", PEL_Div, true }, { "__floordiv__", PEL_FloorDiv, false },
-    { "__matmul__", PEL_MatMult, false }, { "__pow__", PEL_Pow, false },     { "__mod__", PEL_Mod, false },
+} operation;
+
+static const operation operators[] = {
+    { "__add__", PEL_Add, false },           { "__radd__", PEL_Add, true },        { "__sub__", PEL_Sub, false },
+    { "__rsub__", PEL_Sub, true },           { "__mul__", PEL_Mult, false },       { "__rmul__", PEL_Mult, true },
+    { "__truediv__", PEL_Div, false },       { "__rtruediv__", PEL_Div, true },    { "__rdiv__", PEL_Div, true },
+    { "__floordiv__", PEL_FloorDiv, false }, { "__matmul__", PEL_MatMult, false }, { "__pow__", PEL_Pow, false },
+    { "__rpow__", PEL_Pow, true },           { "__mod__", PEL_Mod, false },        { "__and__", PEL_BitAnd, false },
+    { "__or__", PEL_BitOr, false },          { "__xor__", PEL_BitXor, false },
 };
+
+static const operation comparisons[] = {
+    { "__eq__", PEL_Eq, false },  { "__ne__", PEL_NotEq, false }, { "__lt__", PEL_Lt, false },
+    { "__le__", PEL_LtE, false }, { "__gt__", PEL_Gt, false },    { "__ge__", PEL_GtE, false },
+};
+
+static const operation *operation_of(const operation *rows, size_t n, pel_str method) {
+    for (size_t i = 0; i < n; i++)
+        if (pel_str_is(method, rows[i].method)) return &rows[i];
+    return NULL;
+}
 
 /* x.reshape(2, 3) is x.reshape([2, 3]). */
 static bool takes_many(pel_str method) {
@@ -290,243 +255,397 @@ static bool takes_many(pel_str method) {
     return false;
 }
 
-static pel_node *event_text(writer *x, const pel_event *const *events) {
-    const pel_event *first = events[0];
-    const pel_str name = value_at(x, first->function)->text;
-    pel_nodes args = { 0 }, keywords = { 0 };
-    for (uint32_t k = 0; k < first->n_args; k++) {
-        pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id);
-        for (uint32_t i = 0; i < x->n_lanes; i++) values[i] = events[i]->args[k];
-        pel_nodes_push(x->ctx, &args, text_of(x, values));
+/* What slice(a, b, None) is between brackets. */
+static pel_node *as_index(pel_straight *x, pel_node *text) {
+    bool is_slice = text->kind == PEL_Call && text->Call.func->kind == PEL_Name &&
+                    pel_name_is(text->Call.func->Name.id, "slice") && text->Call.args.n == 3;
+    if (text->kind == PEL_Tuple)
+        for (uint32_t i = 0; i < text->Tuple.elts.n; i++) text->Tuple.elts.at[i] = as_index(x, text->Tuple.elts.at[i]);
+    if (!is_slice) return text;
+    pel_node *bounds[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        pel_node *bound = text->Call.args.at[i];
+        bool none = bound->kind == PEL_Constant && bound->Constant.value->kind == PEL_CONST_NONE;
+        bounds[i] = none ? NULL : bound;
     }
-    for (uint32_t k = 0; k < first->n_kwargs; k++) {
-        pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id);
-        for (uint32_t i = 0; i < x->n_lanes; i++) values[i] = events[i]->kwargs[k].value;
-        pel_node *keyword = pel_node_new(x->ctx, PEL_keyword);
-        keyword->keyword.arg = first->kwargs[k].name;
-        keyword->keyword.value = text_of(x, values);
-        pel_nodes_push(x->ctx, &keywords, keyword);
+    pel_node *made = pel_node_new(x->ctx, PEL_Slice);
+    made->Slice.lower = bounds[0];
+    made->Slice.upper = bounds[1];
+    made->Slice.step = bounds[2];
+    return made;
+}
+
+static pel_node *item_text(pel_straight *x, pel_node *whole, pel_node *index, pel_CTX use) {
+    pel_node *item = pel_node_new(x->ctx, PEL_Subscript);
+    item->Subscript.value = whole;
+    item->Subscript.slice = as_index(x, index);
+    item->Subscript.ctx = use;
+    return item;
+}
+
+static pel_node *method_text(pel_straight *x, pel_str method, pel_nodes args, pel_nodes keywords) {
+    pel_ctx *ctx = x->ctx;
+    const operation *op = args.n == 2 ? operation_of(operators, PEL_COUNT(operators), method) : NULL;
+    if (op) {
+        pel_node *made = pel_node_new(ctx, PEL_BinOp);
+        made->BinOp.left = args.at[op->swapped];
+        made->BinOp.op = op->op;
+        made->BinOp.right = args.at[!op->swapped];
+        return made;
     }
-    static const char tensor[] = "torch.Tensor.";
-    if (!pel_str_starts(name, PEL_STR(tensor)) || !args.n)
-        return pel_make_call(x->ctx, pel_library_expression(x->ctx, x->w->s->program, name), args, keywords);
-    pel_str method = pel_str_from(name, sizeof tensor - 1);
-    for (size_t i = 0; i < PEL_COUNT(operators); i++)
-        if (args.n == 2 && pel_str_is(method, operators[i].method)) {
-            bool swapped = operators[i].swapped;
-            return binary(x, args.at[swapped], operators[i].op, args.at[!swapped]);
-        }
-    if (args.n == 2 && pel_str_is(method, "__getitem__")) {
-        pel_node *item = pel_node_new(x->ctx, PEL_Subscript);
-        item->Subscript.value = args.at[0];
-        item->Subscript.slice = args.at[1];
-        return item;
+    op = args.n == 2 ? operation_of(comparisons, PEL_COUNT(comparisons), method) : NULL;
+    if (op) {
+        pel_node *made = pel_node_new(ctx, PEL_Compare);
+        made->Compare.left = args.at[0];
+        made->Compare.ops = (pel_cmpops){ pel_new_array(ctx, 1, uint8_t), 1 };
+        made->Compare.ops.at[0] = op->op;
+        made->Compare.comparators = pel_nodes_one(ctx, args.at[1]);
+        return made;
     }
-    pel_node *self = pel_make_attribute(x->ctx, args.at[0], pel_intern(x->ctx, method.ptr, method.len), PEL_Load);
+    if (args.n == 2 && pel_str_is(method, "__getitem__")) return item_text(x, args.at[0], args.at[1], PEL_Load);
+    static const char get[] = ".__get__"; /* of a property */
+    bool is_property = pel_str_ends(method, PEL_STR(get));
+    if (is_property) method = pel_str_cut(method, 0, method.len - (sizeof get - 1));
+    pel_node *self = pel_make_attribute(ctx, args.at[0], pel_intern(ctx, method.ptr, method.len), PEL_Load);
+    if (is_property) return self;
     pel_nodes rest = { args.at + 1, args.n - 1 };
     if (rest.n == 1 && takes_many(method) && (rest.at[0]->kind == PEL_List || rest.at[0]->kind == PEL_Tuple)) {
         pel_nodes items = rest.at[0]->kind == PEL_List ? rest.at[0]->List.elts : rest.at[0]->Tuple.elts;
         if (items.n) rest = items;
     }
-    return pel_make_call(x->ctx, self, rest, keywords);
+    return pel_make_call(ctx, self, rest, keywords);
 }
 
-/* Whether the events with one number are calls of one function in one form. */
-static bool are_alike(const writer *x, const pel_event *const *events) {
+static pel_str function_name(const pel_straight *x, const step *row) {
+    const pel_value *function = pel_straight_at(x, row->event->function);
+    return function->kind == PEL_V_LIBRARY ? function->text : PEL_STR("");
+}
+
+/* What the events of one number passed in one place. */
+static pel_id *passed(pel_straight *x, const step *row, uint32_t arg, bool by_keyword) {
+    pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id);
+    for (uint32_t i = 0; i < x->n_lanes; i++)
+        values[i] = by_keyword ? row[i].event->kwargs[arg].value : row[i].event->args[arg];
+    return values;
+}
+
+static const char tensor_prefix[] = "torch.Tensor.";
+
+/* The function of an event: of torch, or a module of torch's. */
+static pel_node *function_text(pel_straight *x, const step *row) {
+    if (pel_straight_at(x, row->event->function)->kind != PEL_V_MODULE)
+        return pel_library_expression(x->ctx, x->w->s->program, function_name(x, row));
+    pel_id *modules = pel_new_array(x->ctx, x->n_lanes, pel_id);
+    for (uint32_t i = 0; i < x->n_lanes; i++) modules[i] = pel_straight_at(x, row[i].event->function)->module;
+    pel_node *text = pel_straight_module(x, modules);
+    if (!text) pel_straight_cannot(x, "it calls a module that it was not given");
+    return text;
+}
+
+static bool is_pure(pel_straight *x, const step *row) {
+    if (row->event->draws_random) return false;
+    pel_str name = function_name(x, row);
+    if (!name.len) return false; /* a module may have buffers */
+    size_t dot = name.len;
+    while (dot && name.ptr[dot - 1] != '.') dot--;
+    pel_name method = pel_intern(x->ctx, name.ptr + dot, name.len - dot);
+    bool of_tensor = pel_str_starts(name, PEL_STR(tensor_prefix));
+    return of_tensor ? pel_method_pure(PEL_V_TENSOR, method) : pel_library_pure(name);
+}
+
+static pel_node *event_text(pel_straight *x, const step *row) {
+    const pel_event *first = row->event;
+    pel_nodes args = { 0 }, keywords = { 0 };
+    pel_str name = function_name(x, row);
+    x->now = name.len ? pel_format(x->ctx, "%.*s", PEL_FMT(name)).ptr : "a module";
+    for (uint32_t k = 0; k < first->n_args; k++) pel_nodes_push(x->ctx, &args, text_of(x, passed(x, row, k, false)));
+    for (uint32_t k = 0; k < first->n_kwargs; k++) {
+        pel_node *keyword = pel_node_new(x->ctx, PEL_keyword);
+        keyword->keyword.arg = first->kwargs[k].name;
+        keyword->keyword.value = text_of(x, passed(x, row, k, true));
+        pel_nodes_push(x->ctx, &keywords, keyword);
+    }
+    pel_node *text = pel_str_starts(name, PEL_STR(tensor_prefix)) && args.n
+                         ? method_text(x, pel_str_from(name, sizeof tensor_prefix - 1), args, keywords)
+                         : pel_make_call(x->ctx, function_text(x, row), args, keywords);
+    if (!is_pure(x, row)) {
+        x->has_effect = true;
+        if (text->kind == PEL_Call) text->mark = 1;
+    }
+    return text;
+}
+
+/* Whether the steps with one number are calls of one function in one form. */
+static bool are_alike(const pel_straight *x, const step *row) {
     for (uint32_t i = 0; i < x->n_lanes; i++) {
-        const pel_value *function = value_at(x, events[i]->function);
-        if (function->kind != PEL_V_LIBRARY || !pel_value_same(x->log, events[i]->function, events[0]->function) ||
-            events[i]->n_args != events[0]->n_args || events[i]->n_kwargs != events[0]->n_kwargs)
+        if (!row[i].event != !row->event) return false;
+        if (!row->event) continue;
+        const pel_event *event = row[i].event, *first = row->event;
+        const pel_value *function = pel_straight_at(x, event->function);
+        bool is_module = function->kind == PEL_V_MODULE && pel_straight_at(x, first->function)->kind == PEL_V_MODULE;
+        if (!is_module &&
+            (function->kind != PEL_V_LIBRARY || !pel_value_same(x->log, event->function, first->function)))
             return false;
-        for (uint32_t k = 0; k < events[i]->n_kwargs; k++)
-            if (events[i]->kwargs[k].name != events[0]->kwargs[k].name) return false;
+        if (event->n_args != first->n_args || event->n_kwargs != first->n_kwargs) return false;
+        for (uint32_t k = 0; k < event->n_kwargs; k++)
+            if (event->kwargs[k].name != first->kwargs[k].name) return false;
     }
     return true;
 }
 
-static bool gives_nothing_to_write(const writer *x, const pel_event *const *events) {
+/* ---- calls of modules that stay ---- */
+
+typedef struct trial { /* of one argument */
+    pel_straight *x;
+    const pel_id *values;
+    pel_node *text;
+} trial;
+
+static void try_text(pel_ctx *ctx, void *arg) {
+    trial *t = arg;
+    (void)ctx;
+    t->text = text_of(t->x, t->values);
+}
+
+/* An argument, or a name that must not be left in the end: perhaps nobody reads the parameter. */
+static pel_node *argument_text(pel_straight *x, const pel_param *param, const pel_id *values) {
+    trial t = { x, values, NULL };
+    pel_err err;
+    if (pel_attempt(x->ctx, try_text, &t, &err)) return t.text;
+    pel_node *lost = pel_make_name(x->ctx, param->name, PEL_Load);
+    pel_map_set(x->ctx, &x->w->s->unwritable, PEL_KEY(lost), 1);
+    return lost;
+}
+
+static bool bind_argument(pel_straight *x, pel_link *link, uint32_t p, const step *row) {
+    pel_param *param = &link->target->params[p];
+    pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->n_lanes; i++) n += (values[i] = pel_straight_argument(x->log, row[i].call, param)) != 0;
+    if (n == 0) return true;
+    if (n < x->n_lanes) return false;
+    pel_node *text = argument_text(x, param, values);
+    if (!pel_straight_same(x, values) || !pel_plain(x->w->s, values[0]))
+        if (pel_taint_grow(x->ctx, &param->taint, &pel_tainted)) x->w->s->changed = true;
+    if (param->fallback && pel_same(param->fallback, text)) return true;
+    link->args[p] = text;
+    link->by_keyword[p] = param->keyword_only || param->kind == PEL_PARAM_KEY_ITEM;
+    return true;
+}
+
+static pel_node *call_text(pel_straight *x, const step *row) {
+    pel_synth *s = x->w->s;
+    if (x->is_helper) pel_straight_cannot(x, "it calls modules");
+    pel_group *target = s->group_of[row->call];
+    pel_id *modules = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
-        const pel_value *result = value_at(x, events[i]->result);
-        bool asks = result->kind == PEL_V_CONST ? result->constant->kind != PEL_CONST_NONE : result->kind == PEL_V_SIZE;
-        if (!asks) return false; /* x.size(0), x.dim(): sizes are found again, shapes are ours */
+        if (s->group_of[row[i].call] != target) pel_straight_cannot(x, "it calls different functions");
+        modules[i] = pel_straight_at(x, pel_straight_argument(x->log, row[i].call, &target->params[0]))->module;
+    }
+    pel_node *func = pel_straight_module(x, modules);
+    if (!func || func->kind == PEL_Name) pel_straight_cannot(x, "it calls a module that it was not given");
+    pel_link *link = pel_new(x->ctx, pel_link);
+    *link = (pel_link){ .caller = x->w->group, .target = target, .receiver = true, .runs_module = true };
+    link->args = pel_new_array(x->ctx, target->n_params + 1u, pel_node *);
+    link->by_keyword = pel_new_array(x->ctx, target->n_params + 1u, bool);
+    link->node = pel_make_call(x->ctx, func, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    for (uint32_t p = 1; p < target->n_params; p++)
+        if (!bind_argument(x, link, p, row)) pel_straight_cannot(x, "its calls pass different arguments");
+    for (uint32_t i = 0; i < x->n_lanes; i++) s->linked[row[i].call] = true;
+    target->hint = pel_intern_c(x->ctx, "forward");
+    x->has_effect |= target->has_effect;
+    pel_push(x->ctx, &s->links, link);
+    pel_map_set(x->ctx, &s->link_of, PEL_KEY(link->node), PEL_KEY(link));
+    return link->node;
+}
+
+static pel_id result_of(pel_straight *x, const step *row) {
+    if (row->event) return row->event->result;
+    const pel_activation *activation = &x->log->activations.at[row->call];
+    const pel_record *last = activation->n_records ? &activation->records[activation->n_records - 1] : NULL;
+    if (!last || last->kind != PEL_R_RETURN) pel_straight_cannot(x, "a module in it gives nothing");
+    return last->value;
+}
+
+/* ---- steps as statements ---- */
+
+static void push(pel_straight *x, pel_node *statement) { pel_nodes_push(x->ctx, &x->body, statement); }
+
+static pel_name result_name(pel_straight *x) {
+    pel_str text = x->n_made ? pel_format(x->ctx, "x%u", x->n_made + 1) : PEL_STR("x");
+    x->n_made++;
+    return pel_free_name(x->w->s, x->code, pel_intern(x->ctx, text.ptr, text.len));
+}
+
+/* x.size(0), x.dim(): sizes are found again, shapes are ours. */
+static bool asks_shape(pel_str function) {
+    static const char *const names[] = { "size",         "dim",
+                                         "numel",        "ndimension",
+                                         "stride",       "__len__",
+                                         "nelement",     "is_floating_point",
+                                         "is_complex",   "is_contiguous",
+                                         "element_size", "type",
+                                         "get_device",   "storage_offset",
+                                         "is_storage",   "has_names",
+                                         "__hash__" };
+    size_t dot = function.len;
+    while (dot && function.ptr[dot - 1] != '.') dot--;
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(pel_str_from(function, dot), names[i])) return true;
+    return false;
+}
+
+/* An event that asks data for a plain value: x.item(), bool(x). If it is always the same, something may depend on it.
+ */
+static bool asks_data(pel_straight *x, const step *row) {
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        const pel_value *result = pel_straight_at(x, row[i].event->result);
+        if (result->kind != PEL_V_CONST || result->constant->kind == PEL_CONST_NONE) return false;
     }
     return true;
 }
 
-/* ---- the function ---- */
-
-static pel_name result_name(writer *x, const pel_code_object *code, uint32_t number) {
-    pel_str text = number ? pel_format(x->ctx, "x%u", number + 1) : PEL_STR("x");
-    return pel_free_name(x->w->s, code, pel_intern(x->ctx, text.ptr, text.len));
+static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
+    pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, value);
+    if (!expected) return;
+    pel_node *test = pel_node_new(x->ctx, PEL_Compare);
+    test->Compare.left = text;
+    test->Compare.ops = (pel_cmpops){ pel_new_array(x->ctx, 1, uint8_t), 1 };
+    test->Compare.ops.at[0] = PEL_Eq;
+    test->Compare.comparators = pel_nodes_one(x->ctx, expected);
+    if (text->kind == PEL_Call && text->Call.func->kind == PEL_Attribute &&
+        pel_name_is(text->Call.func->Attribute.attr, "__bool__")) {
+        bool truth = expected->kind == PEL_Constant && expected->Constant.value->kind == PEL_CONST_TRUE;
+        test = truth ? text->Call.func->Attribute.value : pel_not(x->ctx, text->Call.func->Attribute.value);
+    }
+    pel_node *made = pel_node_new(x->ctx, PEL_Assert);
+    made->Assert.test = test;
+    made->Assert.msg = pel_make_constant(x->ctx, pel_const_str(x->ctx, PEL_STR("path not recorded")));
+    push(x, made);
 }
 
-static void assign(writer *x, pel_nodes *body, pel_name name, pel_node *value) {
-    pel_nodes_push(x->ctx, body, pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), value));
+static bool sets_item(const pel_straight *x, const step *row) {
+    return row->event && pel_str_is(function_name(x, row), "torch.Tensor.__setitem__") && row->event->n_args == 3;
 }
+
+static void write_setitem(pel_straight *x, const step *row) {
+    pel_node *whole = text_of(x, passed(x, row, 0, false)), *index = text_of(x, passed(x, row, 1, false));
+    x->has_effect = true;
+    push(x, pel_make_assign(x->ctx, item_text(x, whole, index, PEL_Store), text_of(x, passed(x, row, 2, false))));
+}
+
+static void write_step(pel_straight *x, const step *row) {
+    pel_id *made = pel_new_array(x->ctx, x->n_lanes, pel_id);
+    for (uint32_t i = 0; i < x->n_lanes; i++) made[i] = result_of(x, &row[i]);
+    if (sets_item(x, row)) {
+        write_setitem(x, row);
+        return;
+    }
+    if (row->event && asks_data(x, row)) {
+        if (asks_shape(function_name(x, row))) return;
+        pel_node *text = event_text(x, row);
+        if (pel_straight_same(x, made)) {
+            assert_same(x, text, made[0]);
+            return;
+        }
+        pel_name name = result_name(x);
+        push(x, pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text));
+        pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
+        return;
+    }
+    if (row->event && pel_straight_all(x, made, PEL_V_SIZE)) return;
+    pel_node *text = row->event ? event_text(x, row) : call_text(x, row);
+    pel_name name = result_name(x);
+    push(x, pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text));
+    pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
+}
+
+/* ---- one expression instead of two statements ---- */
 
 typedef struct replacing {
-    pel_ctx *ctx;
+    const pel_synth *s;
     pel_name name;
-    const pel_node *by;
+    pel_node *by; /* NULL: only count */
+    uint32_t n_names, n_nodes;
 } replacing;
 
 static void replace_name(void *arg, pel_node **slot) {
-    const replacing *r = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->name)
-        *slot = pel_copy(r->ctx, r->by);
-    else
-        pel_each_child(*slot, replace_name, arg);
+    replacing *r = arg;
+    r->n_nodes++;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->name) {
+        r->n_names++;
+        if (r->by) *slot = r->by;
+    } else {
+        pel_each_part(r->s, *slot, replace_name, arg);
+    }
 }
 
-/* x = a(t); x = b(x): what only the next statement uses stands there, t.a().b(). */
-static void chain(writer *x, pel_nodes *body, const uint32_t *event_of) {
+static replacing count_in(const pel_straight *x, pel_node *statement, pel_name name) {
+    replacing r = { .s = x->w->s, .name = name };
+    pel_each_part(r.s, statement, replace_name, &r);
+    return r;
+}
+
+static pel_name bound_name(const pel_node *statement) {
+    if (statement->kind != PEL_Assign || statement->Assign.targets.at[0]->kind != PEL_Name) return NULL;
+    return statement->Assign.targets.at[0]->Name.id;
+}
+
+static uint32_t count_behind(const pel_straight *x, uint32_t at, pel_name name) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < body->n; i++) {
-        pel_node *statement = body->at[i], *next = i + 1 < body->n ? body->at[i + 1] : NULL;
-        bool is_next_only = next && statement->kind == PEL_Assign && x->uses[event_of[i]] == 1;
-        if (!is_next_only) {
-            body->at[n++] = statement;
+    for (uint32_t i = at + 1; i < x->body.n; i++) n += count_in(x, x->body.at[i], name).n_names;
+    return n;
+}
+
+static bool is_impure(const pel_straight *x, const pel_node *value) {
+    return value->mark || pel_link_at(x->w->s, value);
+}
+
+/* x = a(t); x2 = b(x): what only the next statement uses stands there, t.a().b(). What nobody uses goes. */
+static void chain(pel_straight *x) {
+    uint32_t n = 0;
+    for (uint32_t i = x->body.n; i--;) {
+        pel_name name = bound_name(x->body.at[i]);
+        if (!name || count_behind(x, i, name)) continue;
+        if (!is_impure(x, x->body.at[i]->Assign.value))
+            x->body.at[i] = pel_node_new(x->ctx, PEL_Pass);
+        else
+            x->body.at[i] = pel_make_expr(x->ctx, x->body.at[i]->Assign.value);
+    }
+    for (uint32_t i = 0; i < x->body.n; i++)
+        if (x->body.at[i]->kind != PEL_Pass) x->body.at[n++] = x->body.at[i];
+    x->body.n = n;
+    n = 0;
+    for (uint32_t i = 0; i < x->body.n; i++) {
+        pel_node *statement = x->body.at[i], *next = i + 1 < x->body.n ? x->body.at[i + 1] : NULL;
+        pel_name name = bound_name(statement);
+        replacing own = count_in(x, statement, NULL), there = { 0 };
+        if (name && next) there = count_in(x, next, name);
+        bool joins = there.n_names == 1 && count_behind(x, i, name) == 1 &&
+                     own.n_nodes + there.n_nodes <= LONGEST_CHAIN && next->kind != PEL_Assert;
+        if (!joins) {
+            x->body.at[n++] = statement;
             continue;
         }
-        replacing r = { x->ctx, statement->Assign.targets.at[0]->Name.id, statement->Assign.value };
-        pel_node *before = pel_copy(x->ctx, next);
-        pel_each_child(next, replace_name, &r);
-        if (pel_same(before, next)) body->at[n++] = statement; /* used further down */
+        replacing r = { .s = x->w->s, .name = name, .by = statement->Assign.value };
+        pel_each_part(r.s, next, replace_name, &r);
     }
-    body->n = n;
+    x->body.n = n;
 }
 
-static pel_node *write_def(writer *x, const pel_code_object *code, const pel_id *children, const pel_id *results,
-                           bool *has_effect) {
-    const pel_event **all = pel_new_array(x->ctx, (size_t)x->n_lanes * MAX_EVENTS, const pel_event *);
-    uint32_t n = 0;
+void pel_straight_write(pel_straight *x, const pel_id *results) {
+    step_list *all = pel_new_array(x->ctx, x->n_lanes, step_list);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
-        uint32_t own = events_of(x, children[i], all + (size_t)i * MAX_EVENTS);
-        if (i && own != n) cannot(x, "calls of it do different things");
-        n = own;
+        all[i] = steps_of(x, x->above[i]);
+        if (all[i].n != all[0].n) pel_straight_cannot(x, "calls of it do different things");
     }
-    pel_nodes body = { 0 };
-    uint32_t event_of[MAX_EVENTS + 1] = { 0 }, n_made = 0;
-    const pel_event **row = pel_new_array(x->ctx, x->n_lanes, const pel_event *);
-    for (uint32_t e = 0; e < n; e++) {
-        for (uint32_t i = 0; i < x->n_lanes; i++) row[i] = all[(size_t)i * MAX_EVENTS + e];
-        if (!are_alike(x, row)) cannot(x, "calls of it do different things");
-        if (gives_nothing_to_write(x, row)) continue;
-        pel_node *text = event_text(x, row);
-        pel_str function = value_at(x, row[0]->function)->text;
-        size_t dot = function.len;
-        while (dot && function.ptr[dot - 1] != '.') dot--;
-        pel_name method = pel_intern(x->ctx, function.ptr + dot, function.len - dot);
-        *has_effect |= row[0]->draws_random ||
-                       !(pel_library_pure(function) ||
-                         (pel_str_starts(function, PEL_STR("torch.Tensor.")) && pel_method_pure(PEL_V_TENSOR, method)));
-        pel_id *made = pel_new_array(x->ctx, x->n_lanes, pel_id);
-        for (uint32_t i = 0; i < x->n_lanes; i++) made[i] = row[i]->result;
-        event_of[body.n] = e;
-        pel_name name = result_name(x, code, n_made++);
-        assign(x, &body, name, text);
-        add_tensors(x, pel_make_name(x->ctx, name, PEL_Load), made, (int)e);
+    step *row = pel_new_array(x->ctx, x->n_lanes, step);
+    for (uint32_t e = 0; e < all[0].n; e++) {
+        for (uint32_t i = 0; i < x->n_lanes; i++) row[i] = all[i].at[e];
+        if (!are_alike(x, row)) pel_straight_cannot(x, "calls of it do different things");
+        write_step(x, row);
     }
-    pel_nodes_push(x->ctx, &body, pel_make_return(x->ctx, text_of(x, results)));
-    chain(x, &body, event_of);
-    pel_node *def = pel_node_new(x->ctx, PEL_FunctionDef);
-    def->FunctionDef.args = pel_node_new(x->ctx, PEL_arguments);
-    def->FunctionDef.args->arguments.args = x->params;
-    def->FunctionDef.body = body;
-    return def;
-}
-
-/* A function with this text, made now or before. Its name can't be another's; pel_write_straight gives it a better one
- * when it is known which other functions there are. */
-static pel_program_function *helper_for(pel_synth *s, pel_node *def, pel_name wish) {
-    for (uint32_t i = 0; i < s->helpers.n; i++) {
-        const pel_helper *other = &s->helpers.at[i];
-        if (other->wish == wish && pel_same_list(other->function->def->FunctionDef.body, def->FunctionDef.body) &&
-            pel_same(other->function->def->FunctionDef.args, def->FunctionDef.args))
-            return other->function;
-    }
-    pel_str text = pel_format(s->ctx, "%s %u", wish->text, s->helpers.n);
-    pel_program_function *made = pel_new(s->ctx, pel_program_function);
-    *made = (pel_program_function){ .name = pel_intern(s->ctx, text.ptr, text.len), .def = def };
-    pel_push(s->ctx, &s->helpers, (pel_helper){ made, wish });
-    return made;
-}
-
-/* The call of such a function in the place of a call. args, names: what the call passes, and what the function calls it
- * (NULL where it has no name for it: then a tensor in it can't be used). */
-pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
-                           const pel_name *names, uint32_t n_args, pel_val *val) {
-    writer x = { .w = w, .ctx = w->ctx, .log = w->log, .node = node, .n_lanes = front.n };
-    const pel_code_object *code = w->log->codes.at[w->log->activations.at[children[0]].code].code;
-    pel_nodes passed = { 0 };
-    for (uint32_t k = 0; k < n_args; k++) {
-        bool live = false;
-        for (uint32_t i = 0; i < front.n; i++) live |= args[k]->at[i] && pel_live(w->s, args[k]->at[i]);
-        bool varies = is_varying_size(&x, args[k]->at);
-        if (!names[k] || (!live && !varies)) continue;
-        pel_node *param = pel_node_new(w->ctx, PEL_arg);
-        param->arg.arg = names[k];
-        pel_nodes_push(w->ctx, &x.params, param);
-        pel_nodes_push(w->ctx, &passed, args[k]->text);
-        if (varies) add_given_size(&x, names[k], args[k]->at);
-        add_tensors(&x, pel_make_name(w->ctx, names[k], PEL_Load), args[k]->at, -1);
-    }
-    bool has_effect = false;
-    pel_node *def = write_def(&x, code, children, val->at, &has_effect);
-    const pel_program_function *helper = helper_for(w->s, def, code->name);
-    val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, helper->name, PEL_Load), passed, (pel_nodes){ 0 });
-    val->effect |= has_effect;
-    val->text->mark = has_effect;
-    return val;
-}
-
-/* ---- what is left of them in the end ---- */
-
-typedef struct naming {
-    const pel_synth *s;
-    pel_map number_of; /* name that a helper was made with -> its number */
-    bool *used;
-    bool rename;
-} naming;
-
-static void see_helper(void *arg, pel_node **slot) {
-    naming *look = arg;
-    uint64_t number;
-    pel_node *node = *slot;
-    if (node->kind == PEL_Name && pel_map_get(&look->number_of, PEL_KEY(node->Name.id), &number)) {
-        look->used[number] = true;
-        if (look->rename) node->Name.id = look->s->helpers.at[number].function->name;
-    }
-    pel_each_child(node, see_helper, arg);
-}
-
-static void see_helpers(naming *look) {
-    for (uint32_t i = 0; i < look->s->program->functions.n; i++)
-        if (look->s->program->functions.at[i]->def) see_helper(look, &look->s->program->functions.at[i]->def);
-}
-
-void pel_write_straight(pel_synth *s) {
-    if (!s->helpers.n) return;
-    naming look = { .s = s, .used = pel_new_array(s->ctx, s->helpers.n, bool) };
-    for (uint32_t i = 0; i < s->helpers.n; i++)
-        pel_map_set(s->ctx, &look.number_of, PEL_KEY(s->helpers.at[i].function->name), i);
-    see_helpers(&look);
-    pel_buf names = pel_buf_in(s->ctx);
-    uint32_t n_before = s->program->functions.n, n_said = 0;
-    for (uint32_t i = 0; i < s->helpers.n; i++) {
-        if (!look.used[i]) continue;
-        pel_program_function *function = s->helpers.at[i].function;
-        pel_name name = pel_unused_name(s->ctx, s->program, s->helpers.at[i].wish);
-        function->name = function->def->FunctionDef.name = name;
-        pel_push(s->ctx, &s->program->functions, function);
-        if (n_said++ >= MAX_SAID) continue;
-        if (names.len) pel_put_c(&names, ", ");
-        pel_put_name(&names, name);
-    }
-    if (n_said > MAX_SAID) pel_putf(&names, " and %u more", n_said - MAX_SAID);
-    look.rename = true;
-    see_helpers(&look);
-    if (s->program->functions.n == n_before) return;
-    pel_remark remark = { .kind = PEL_REMARK_FALLBACK, .text = pel_buf_str(&names) };
-    pel_push(s->ctx, &s->program->remarks, remark);
+    x->now = NULL;
+    push(x, pel_make_return(x->ctx, text_of(x, results)));
+    chain(x);
 }

@@ -1,6 +1,6 @@
 #include "trace/program.h"
 
-#define MAX_STRAIGHT_ROUNDS 12
+#define MAX_STRAIGHT_ROUNDS 40
 #define MAX_SHORT_ROUNDS 6
 
 static bool is_taken(const pel_program *program, pel_name name) {
@@ -43,19 +43,57 @@ static void write_program(pel_ctx *ctx, void *arg) {
     *a->out = (pel_skeleton){ pel_buf_str(&text), program->root, program };
 }
 
+/* One step back for a function; false if there is none left. */
+static bool retreat(pel_ctx *ctx, pel_map *straight, pel_id code, pel_map *seen) {
+    uint64_t level = pel_map_find(straight, code, 0);
+    if (level == PEL_STRAIGHT_FLAT || !pel_map_set(ctx, seen, code, 1)) return false;
+    pel_map_set(ctx, straight, code, level + 1);
+    return true;
+}
+
+/* Back to those that called a function, where it has no step left of its own. */
+static void retreat_to_callers(pel_ctx *ctx, const pel_log *log, pel_map *straight, pel_id code) {
+    pel_map seen = { 0 };
+    for (pel_id id = 1; id < log->activations.n; id++) {
+        if (log->activations.at[id].code != code) continue;
+        pel_id parent = log->activations.at[id].parent, above;
+        for (; parent; parent = log->activations.at[parent].parent) {
+            above = log->activations.at[parent].code;
+            const char *name = log->codes.at[above].code->name->text;
+            if (above != code && name[0] != '<') break; /* comprehensions are parts of a function */
+        }
+        if (parent) retreat(ctx, straight, log->activations.at[parent].code, &seen);
+    }
+}
+
 /* A function that has no text is tried as a straight line, where the log has events; if that can't be written at the
  * places that call it, the functions around these are refused next, and tried in turn. */
-void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
+void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat *retreats, uint32_t n,
+                            pel_skeleton *out) {
     attempt a = { .log = log, .out = out };
+    for (uint32_t i = 0; i < n; i++)
+        for (pel_id code = 1; code < log->codes.n; code++) {
+            const pel_log_code *row = &log->codes.at[code];
+            if ((uint32_t)row->code->firstlineno != retreats[i].line ||
+                !pel_str_eq(log->files.at[row->file].path, retreats[i].path))
+                continue;
+            pel_map once = { 0 };
+            if (!retreat(ctx, &a.straight, code, &once)) retreat_to_callers(ctx, log, &a.straight, code);
+        }
     for (int round = 0;; round++) {
         pel_err err;
         if (pel_attempt(ctx, write_program, &a, &err)) return;
         bool is_news = false;
+        pel_map seen = { 0 };
         for (uint32_t i = 0; log->events.n > 1 && i < a.program->refused.n; i++)
-            is_news |= pel_map_set(ctx, &a.straight, a.program->refused.at[i], 1);
+            is_news |= retreat(ctx, &a.straight, a.program->refused.at[i], &seen);
         if (!is_news || round == MAX_STRAIGHT_ROUNDS)
             pel_throw_at(ctx, err.code, err.at, err.line, err.column, "%s", err.what);
     }
+}
+
+void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
+    pel_synthesise_without(ctx, log, NULL, 0, out);
 }
 
 void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {

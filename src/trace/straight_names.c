@@ -1,0 +1,404 @@
+/* What a straight line can name: what its function was given, what its steps made, and what the modules that it was
+ * given own; and numbers, by example. */
+#include "trace/straight.h"
+
+#include <stdlib.h>
+
+enum { MOST_SIZES = 256, MOST_FACTORS = 24, DEEPEST = 5, LONGEST = 64, DEEPEST_MODULE = 40 };
+
+/* ---- values over lanes ---- */
+
+bool pel_straight_all(const pel_straight *x, const pel_id *values, pel_value_kind kind) {
+    for (uint32_t i = 0; i < x->n_lanes; i++)
+        if (!values[i] || pel_straight_at(x, values[i])->kind != kind) return false;
+    return true;
+}
+
+bool pel_straight_same(const pel_straight *x, const pel_id *values) {
+    for (uint32_t i = 1; i < x->n_lanes; i++)
+        if (!pel_value_same(x->log, values[i], values[0])) return false;
+    return values[0] != 0;
+}
+
+bool pel_straight_sequences(const pel_straight *x, const pel_id *values, uint32_t *n) {
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        const pel_value *value = pel_straight_at(x, values[i]);
+        if (value->kind != PEL_V_TUPLE && value->kind != PEL_V_LIST && value->kind != PEL_V_SIZE) return false;
+        if (value->truncated || (i && value->n != *n)) return false;
+        *n = value->n;
+    }
+    return true;
+}
+
+pel_id *pel_straight_items(pel_straight *x, const pel_id *values, uint32_t item) {
+    pel_id *out = pel_new_array(x->ctx, x->n_lanes, pel_id);
+    for (uint32_t i = 0; i < x->n_lanes; i++) out[i] = pel_straight_at(x, values[i])->items[item];
+    return out;
+}
+
+pel_id pel_straight_argument(const pel_log *log, pel_id activation, const pel_param *param) {
+    pel_id id = log->activations.at[activation].locals[param->local];
+    const pel_value *whole = pel_value_at(log, id);
+    if (param->kind == PEL_PARAM_PLAIN) return id;
+    if (param->kind == PEL_PARAM_STAR_ITEM) return param->item < whole->n ? whole->items[param->item] : 0;
+    for (uint32_t k = 0; k + 1 < whole->n; k += 2) {
+        const pel_value *key = pel_value_at(log, whole->items[k]);
+        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
+            pel_str_eq(key->constant->text, pel_name_str(param->key)))
+            return whole->items[k + 1];
+    }
+    return 0;
+}
+
+/* ---- adding names ---- */
+
+static void add(pel_straight *x, pel_straight_names *to, const pel_node *text, const pel_id *values) {
+    pel_straight_named made = { pel_copy(x->ctx, text), pel_new_array(x->ctx, x->n_lanes, pel_id) };
+    memcpy(made.values, values, x->n_lanes * sizeof *values);
+    pel_push(x->ctx, to, made);
+}
+
+static void add_shape(pel_straight *x, const pel_node *text, const pel_id *tensors) {
+    const pel_log_tensor *first = &x->log->tensors.at[tensors[0]];
+    for (uint32_t d = 0; d < first->n_dims && x->sizes.n < MOST_SIZES; d++) {
+        int64_t *values = pel_new_array(x->ctx, x->n_lanes, int64_t);
+        for (uint32_t i = 0; i < x->n_lanes; i++) {
+            const pel_log_tensor *row = &x->log->tensors.at[tensors[i]];
+            if (row->n_dims != first->n_dims) return;
+            values[i] = row->shape[d];
+        }
+        pel_node *size = pel_node_new(x->ctx, PEL_Subscript);
+        size->Subscript.value =
+            pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern_c(x->ctx, "shape"), PEL_Load);
+        size->Subscript.slice = pel_make_constant(x->ctx, pel_const_int(x->ctx, d));
+        pel_push(x->ctx, &x->sizes, ((pel_straight_size){ size, values }));
+    }
+}
+
+static bool is_int(const pel_value *value) {
+    return value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_INT && !value->constant->integer.digits.len;
+}
+
+static void add_number(pel_straight *x, const pel_node *text, const pel_id *values) {
+    pel_straight_size made = { pel_copy(x->ctx, text), pel_new_array(x->ctx, x->n_lanes, int64_t) };
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        if (!is_int(pel_straight_at(x, values[i]))) return;
+        made.values[i] = pel_straight_at(x, values[i])->constant->integer.small;
+    }
+    pel_push(x->ctx, &x->sizes, made);
+}
+
+static pel_node *subscript(pel_straight *x, const pel_node *whole, pel_node *key) {
+    pel_node *text = pel_node_new(x->ctx, PEL_Subscript);
+    text->Subscript.value = pel_copy(x->ctx, whole);
+    text->Subscript.slice = key;
+    return text;
+}
+
+static void add_value(pel_straight *x, const pel_node *text, const pel_id *values, bool made, int depth);
+
+/* The parts that have the same key in all lanes: of dicts by subscript, of objects by attribute. */
+static void add_keyed(pel_straight *x, const pel_node *text, const pel_id *values, bool made, int depth) {
+    const pel_value *first = pel_straight_at(x, values[0]);
+    for (uint32_t k = 0; k + 1 < first->n; k += 2) {
+        const pel_value *key = pel_straight_at(x, first->items[k]);
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
+        pel_id *items = pel_new_array(x->ctx, x->n_lanes, pel_id);
+        bool all = true;
+        for (uint32_t i = 0; i < x->n_lanes && all; i++) {
+            const pel_value *value = pel_straight_at(x, values[i]);
+            all = k + 1 < value->n && pel_value_same(x->log, value->items[k], first->items[k]);
+            if (all) items[i] = value->items[k + 1];
+        }
+        if (!all) continue;
+        pel_str name = key->constant->text;
+        pel_node *part =
+            first->kind == PEL_V_DICT
+                ? subscript(x, text, pel_make_constant(x->ctx, pel_const_str(x->ctx, name)))
+                : pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern(x->ctx, name.ptr, name.len), PEL_Load);
+        add_value(x, part, items, made, depth + 1);
+    }
+}
+
+static pel_id *rows_of(pel_straight *x, const pel_id *values) { /* tensors or modules */
+    pel_id *rows = pel_new_array(x->ctx, x->n_lanes, pel_id);
+    for (uint32_t i = 0; i < x->n_lanes; i++) rows[i] = pel_straight_at(x, values[i])->tensor;
+    return rows;
+}
+
+static bool is_written_record(const pel_straight *x, const pel_value *value) {
+    pel_class_kind kind = pel_class_at(x->log, value->class)->kind;
+    return kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE;
+}
+
+static void add_value(pel_straight *x, const pel_node *text, const pel_id *values, bool made, int depth) {
+    uint32_t n = 0;
+    if (depth > DEEPEST || !values[0]) return;
+    const pel_value *first = pel_straight_at(x, values[0]);
+    if (pel_straight_all(x, values, PEL_V_TENSOR)) {
+        pel_id *tensors = rows_of(x, values);
+        add(x, &x->tensors, text, tensors);
+        add_shape(x, text, tensors);
+    } else if (pel_straight_all(x, values, PEL_V_MODULE)) {
+        add(x, &x->modules, text, rows_of(x, values));
+    } else if (pel_straight_sequences(x, values, &n) && n <= LONGEST) {
+        for (uint32_t k = 0; k < n; k++)
+            add_value(x, subscript(x, text, pel_make_constant(x->ctx, pel_const_int(x->ctx, k))),
+                      pel_straight_items(x, values, k), made, depth + 1);
+    } else if (pel_straight_all(x, values, PEL_V_DICT) ||
+               (pel_straight_all(x, values, PEL_V_OBJECT) && is_written_record(x, first))) {
+        add_keyed(x, text, values, made, depth);
+    } else if (pel_straight_all(x, values, PEL_V_CONST)) {
+        if (!pel_straight_same(x, values) || first->tracked) {
+            add_number(x, text, values);
+            add(x, &x->scalars, text, values);
+        }
+    }
+    if (!made && first->object) add(x, &x->objects, text, values);
+}
+
+void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values) { add_value(x, text, values, false, 0); }
+void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) { add_value(x, text, values, true, 0); }
+
+/* ---- parts of modules ---- */
+
+typedef struct way { /* from a module down to one of its parts */
+    pel_name steps[DEEPEST_MODULE];
+    uint32_t n;
+} way;
+
+static pel_id child_named(const pel_log_module *module, pel_name name) {
+    for (uint32_t i = 0; i < module->child_names.n; i++)
+        if (module->child_names.at[i] == name) return module->children[i];
+    return 0;
+}
+
+static bool find_module(const pel_log *log, pel_id from, pel_id to, way *out) {
+    if (from == to) return true;
+    if (out->n == DEEPEST_MODULE) return false;
+    const pel_log_module *row = pel_module_at(log, from);
+    for (uint32_t i = 0; i < row->child_names.n; i++) {
+        if (!row->children[i]) continue;
+        out->steps[out->n++] = row->child_names.at[i];
+        if (find_module(log, row->children[i], to, out)) return true;
+        out->n--;
+    }
+    return false;
+}
+
+static pel_id follow(const pel_log *log, pel_id from, const way *path) {
+    for (uint32_t i = 0; i < path->n && from; i++) from = child_named(pel_module_at(log, from), path->steps[i]);
+    return from;
+}
+
+static bool is_identifier(pel_name name) {
+    for (const char *c = name->text; *c; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+        if (!letter && (c == name->text || *c < '0' || *c > '9')) return false;
+    }
+    return name->text[0] != 0;
+}
+
+static bool inherits(const pel_log *log, pel_id class, const char *path) {
+    pel_id base = pel_torch_base(log, class);
+    return base && pel_str_is(pel_class_at(log, base)->path, path);
+}
+
+/* container[0], dict["key"], module.name; NULL where there is no such expression. */
+static pel_node *part_text(pel_straight *x, pel_node *whole, pel_id module, pel_name name) {
+    pel_id class = pel_module_at(x->log, module)->class;
+    bool is_number = name->text[0] >= '0' && name->text[0] <= '9';
+    if (is_number &&
+        (inherits(x->log, class, "torch.nn.ModuleList") || inherits(x->log, class, "torch.nn.Sequential") ||
+         inherits(x->log, class, "torch.nn.ParameterList")))
+        return subscript(x, whole, pel_make_constant(x->ctx, pel_const_int(x->ctx, strtol(name->text, NULL, 10))));
+    if (inherits(x->log, class, "torch.nn.ModuleDict") || inherits(x->log, class, "torch.nn.ParameterDict"))
+        return subscript(x, whole, pel_make_constant(x->ctx, pel_const_str(x->ctx, pel_name_str(name))));
+    return is_identifier(name) ? pel_make_attribute(x->ctx, whole, name, PEL_Load) : NULL;
+}
+
+static pel_node *way_text(pel_straight *x, const pel_straight_named *from, const way *path) {
+    pel_node *text = pel_copy(x->ctx, from->text);
+    pel_id module = from->values[0];
+    for (uint32_t i = 0; i < path->n && text; i++) {
+        text = part_text(x, text, module, path->steps[i]);
+        module = child_named(pel_module_at(x->log, module), path->steps[i]);
+    }
+    return text;
+}
+
+pel_node *pel_straight_module(pel_straight *x, const pel_id *modules) {
+    for (uint32_t b = 0; b < x->modules.n; b++) {
+        const pel_straight_named *from = &x->modules.at[b];
+        way path = { .n = 0 };
+        bool found = find_module(x->log, from->values[0], modules[0], &path);
+        for (uint32_t i = 1; i < x->n_lanes && found; i++) found = follow(x->log, from->values[i], &path) == modules[i];
+        pel_node *text = found ? way_text(x, from, &path) : NULL;
+        if (text) return text;
+    }
+    return NULL;
+}
+
+/* The tensor that a module has under a name: as parameter, buffer or plain attribute. */
+static pel_id tensor_named(const pel_log *log, pel_id id, pel_name name, bool *is_attribute) {
+    const pel_log_module *module = pel_module_at(log, id);
+    for (uint32_t i = 0; i < module->n_parameters; i++)
+        if (module->parameters[i].name == name) return module->parameters[i].tensor;
+    for (uint32_t i = 0; i < module->n_buffers; i++)
+        if (module->buffers[i].name == name) return module->buffers[i].tensor;
+    const pel_value *value = pel_value_at(log, pel_module_attribute(log, id, name));
+    *is_attribute = value->kind == PEL_V_TENSOR;
+    return *is_attribute ? value->tensor : 0;
+}
+
+static pel_name name_of_tensor(const pel_log *log, pel_id id, pel_id tensor) {
+    const pel_log_module *module = pel_module_at(log, id);
+    for (uint32_t i = 0; i < module->n_parameters; i++)
+        if (module->parameters[i].tensor == tensor) return module->parameters[i].name;
+    for (uint32_t i = 0; i < module->n_buffers; i++)
+        if (module->buffers[i].tensor == tensor) return module->buffers[i].name;
+    for (uint32_t i = 0; i < module->n_attributes; i++) {
+        const pel_value *value = pel_value_at(log, module->attributes[i].value);
+        if (value->kind == PEL_V_TENSOR && value->tensor == tensor) return module->attributes[i].name;
+    }
+    return NULL;
+}
+
+static pel_name find_tensor(const pel_log *log, pel_id from, pel_id tensor, way *out) {
+    pel_name name = name_of_tensor(log, from, tensor);
+    if (name || out->n == DEEPEST_MODULE) return name;
+    const pel_log_module *row = pel_module_at(log, from);
+    for (uint32_t i = 0; i < row->child_names.n; i++) {
+        if (!row->children[i]) continue;
+        out->steps[out->n++] = row->child_names.at[i];
+        if ((name = find_tensor(log, row->children[i], tensor, out))) return name;
+        out->n--;
+    }
+    return NULL;
+}
+
+static pel_node *owned_tensor(pel_straight *x, const pel_straight_named *from, const pel_id *tensors) {
+    way path = { .n = 0 };
+    pel_name name = find_tensor(x->log, from->values[0], tensors[0], &path);
+    if (!name) return NULL;
+    pel_id *owners = pel_new_array(x->ctx, x->n_lanes, pel_id);
+    bool is_attribute = false;
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        owners[i] = follow(x->log, from->values[i], &path);
+        if (!owners[i] || tensor_named(x->log, owners[i], name, &is_attribute) != tensors[i]) return NULL;
+    }
+    pel_node *text = way_text(x, from, &path);
+    text = text ? part_text(x, text, owners[0], name) : NULL;
+    if (text && is_attribute) pel_need(x->w, (pel_front){ NULL, x->n_lanes }, owners, name, NULL);
+    return text;
+}
+
+pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values) {
+    pel_id *tensors = rows_of(x, values);
+    for (uint32_t k = x->tensors.n; k--;)
+        if (!memcmp(x->tensors.at[k].values, tensors, x->n_lanes * sizeof *tensors))
+            return pel_copy(x->ctx, x->tensors.at[k].text);
+    for (uint32_t b = 0; b < x->modules.n; b++) {
+        pel_node *text = owned_tensor(x, &x->modules.at[b], tensors);
+        if (text) return text;
+    }
+    for (uint32_t i = 1; i < x->n_lanes; i++)
+        if (tensors[i] != tensors[0]) return NULL;
+    return pel_tensor_expression(x->ctx, x->w->s->program, tensors[0]);
+}
+
+/* ---- what the constructor sets ---- */
+
+pel_node *pel_straight_setting(pel_straight *x, const pel_id *values) {
+    if (!x->modules.n || x->modules.at[0].text->kind != PEL_Name) return NULL;
+    const pel_straight_named *self = &x->modules.at[0];
+    const pel_log_module *first = pel_module_at(x->log, self->values[0]);
+    for (uint32_t a = 0; a < first->n_attributes; a++) {
+        pel_name name = first->attributes[a].name;
+        bool fits = true;
+        for (uint32_t i = 0; i < x->n_lanes && fits; i++) {
+            pel_id value = pel_module_attribute(x->log, self->values[i], name);
+            fits =
+                value && pel_plain(x->w->s, value) && pel_value_same(x->log, value, values[i]) &&
+                !pel_map_has(&x->w->s->written, pel_key2(pel_module_at(x->log, self->values[i])->class, PEL_KEY(name)));
+        }
+        if (!fits) continue;
+        pel_need(x->w, (pel_front){ NULL, x->n_lanes }, self->values, name, NULL);
+        return pel_make_attribute(x->ctx, pel_copy(x->ctx, self->text), name, PEL_Load);
+    }
+    return NULL;
+}
+
+/* ---- numbers by example ---- */
+
+typedef struct term { /* a * b * times / by + plus */
+    const pel_straight_size *a, *b;
+    int64_t times, by, plus;
+} term;
+
+static bool fits(const pel_straight *x, const int64_t *wanted, const term *t) {
+    for (uint32_t i = 0; i < x->n_lanes; i++) {
+        int64_t value;
+        if (__builtin_mul_overflow(t->a->values[i], t->b ? t->b->values[i] : 1, &value)) return false;
+        if (__builtin_mul_overflow(value, t->times, &value) || value % t->by) return false;
+        if (__builtin_add_overflow(value / t->by, t->plus, &value) || value != wanted[i]) return false;
+    }
+    return true;
+}
+
+static pel_node *binary(pel_straight *x, pel_node *left, uint8_t op, pel_node *right) {
+    pel_node *made = pel_node_new(x->ctx, PEL_BinOp);
+    made->BinOp.left = left;
+    made->BinOp.op = op;
+    made->BinOp.right = right;
+    return made;
+}
+
+static pel_node *number(pel_straight *x, int64_t value) {
+    return pel_make_constant(x->ctx, pel_const_int(x->ctx, value));
+}
+
+static pel_node *term_text(pel_straight *x, const term *t) {
+    pel_node *text = pel_copy(x->ctx, t->a->text);
+    if (t->b) text = binary(x, text, PEL_Mult, pel_copy(x->ctx, t->b->text));
+    if (t->times > 1) text = binary(x, text, PEL_Mult, number(x, t->times));
+    if (t->by > 1) text = binary(x, text, PEL_FloorDiv, number(x, t->by));
+    if (t->plus > 0) text = binary(x, text, PEL_Add, number(x, t->plus));
+    if (t->plus < 0) text = binary(x, text, PEL_Sub, number(x, -t->plus));
+    return text;
+}
+
+static pel_node *try_product(pel_straight *x, const int64_t *wanted, const pel_straight_size *a,
+                             const pel_straight_size *b) {
+    int64_t own;
+    if (__builtin_mul_overflow(a->values[0], b ? b->values[0] : 1, &own) || own <= 0 || wanted[0] <= 0) return NULL;
+    if (wanted[0] % own == 0) {
+        term t = { a, b, wanted[0] / own, 1, 0 };
+        if (fits(x, wanted, &t)) return term_text(x, &t);
+    }
+    if (own % wanted[0] == 0) {
+        term t = { a, b, 1, own / wanted[0], 0 };
+        if (fits(x, wanted, &t)) return term_text(x, &t);
+    }
+    return NULL;
+}
+
+/* The simplest expression of known sizes that gives these numbers in all lanes. */
+pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted) {
+    uint32_t n = x->sizes.n, few = n < MOST_FACTORS ? n : MOST_FACTORS;
+    pel_node *text = NULL;
+    for (uint32_t i = 0; i < n && !text; i++) {
+        term t = { &x->sizes.at[i], NULL, 1, 1, 0 };
+        if (fits(x, wanted, &t)) text = term_text(x, &t);
+    }
+    for (uint32_t i = 0; i < n && !text; i++) text = try_product(x, wanted, &x->sizes.at[i], NULL);
+    bool varies = false; /* else any size and a constant would do */
+    for (uint32_t i = 1; i < x->n_lanes; i++) varies |= wanted[i] != wanted[0];
+    for (uint32_t i = 0; i < n && !text && varies; i++) {
+        term t = { &x->sizes.at[i], NULL, 1, 1, wanted[0] - x->sizes.at[i].values[0] };
+        if (fits(x, wanted, &t)) text = term_text(x, &t);
+    }
+    for (uint32_t i = 0; i < few && !text; i++)
+        for (uint32_t k = i; k < few && !text; k++) text = try_product(x, wanted, &x->sizes.at[i], &x->sizes.at[k]);
+    return text;
+}
