@@ -7,12 +7,15 @@ no random numbers) gives the same parameters, buffers, children and plain attrib
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from typing import Any, Callable, Iterator
 
 import torch
 from torch import nn
+from torch.nn.utils.spectral_norm import SpectralNorm
+from torch.nn.utils.weight_norm import WeightNorm
 from torch.overrides import TorchFunctionMode
 
 from ._library import name_of
@@ -26,6 +29,7 @@ _MISSING = object()
 def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None
               ) -> tuple[tuple[tuple[str, Any, bool, bool], ...], tuple[str, ...]] | None:
     """((name, value, positional, is default), ...), and what the class then makes by itself; None if unknown.
+    The row without a name, if there is one, is what was done to the module then.
 
     For a module of torch's or of a leaf class, or of an author's class that inherits from one of torch's: then of
     that base.
@@ -46,6 +50,8 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None
         value = given.get(name, default)
         is_default = default is not inspect.Parameter.empty and _same(value, default)
         rows.append((name, value, default is inspect.Parameter.empty, is_default))
+    if (norm := _norm(module)) is not None:
+        rows.append(("", norm, False, False))
     made = (*built._modules, *built._parameters, *built._buffers, *_attributes(built))
     return tuple(rows), tuple(made)
 
@@ -56,6 +62,40 @@ def torch_class(module: nn.Module) -> type | None:
         if cls.__module__.split(".")[0] == "torch" and name_of(cls) is not None:
             return None if cls is nn.Module or issubclass(cls, _CONTAINERS) else cls
     return None
+
+
+# ---- parameters behind hooks of torch's ----
+
+
+def _norm(module: nn.Module) -> functools.partial | None:
+    """torch.nn.utils.weight_norm or spectral_norm as it was called on the module, whose parameter it replaced."""
+    for hook in module._forward_pre_hooks.values():
+        given: Arguments = {}
+        if isinstance(hook, WeightNorm):
+            function: Callable = nn.utils.weight_norm
+            given = {"name": hook.name, "dim": hook.dim}
+        elif isinstance(hook, SpectralNorm):
+            function = nn.utils.spectral_norm
+            given = {"name": hook.name, "n_power_iterations": hook.n_power_iterations, "eps": hook.eps, "dim": hook.dim}
+            if hook.dim == (1 if "ConvTranspose" in type(module).__name__ else 0):
+                del given["dim"]
+        else:
+            continue
+        defaults = inspect.signature(function).parameters
+        return functools.partial(function, **{k: v for k, v in given.items() if v != defaults[k].default})
+    return None
+
+
+def _replaced(module: nn.Module) -> tuple[set[str], set[str]]:
+    """The parameters that something computes from others, and these others."""
+    outer = getattr(module, "parametrizations", None)
+    replaced = set(outer._modules) if isinstance(outer, nn.Module) else set()
+    others: set[str] = set()
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, (WeightNorm, SpectralNorm)):
+            replaced.add(hook.name)
+            others |= {hook.name + end for end in ("_g", "_v", "_orig")}
+    return replaced, others
 
 
 # ---- guessing ----
@@ -261,15 +301,14 @@ def _attributes(module: nn.Module) -> Arguments:
 
 def _equal(built: nn.Module, module: nn.Module, cls: type) -> bool:
     """Whether the built module is what the class must have made of the module before its author went on."""
-    replaced = getattr(module, "parametrizations", None)
-    replaced = set(replaced._modules) if isinstance(replaced, nn.Module) else set()
+    replaced, others = _replaced(module)
     return (_equal_tensors(built._parameters, module._parameters, replaced)
             and _equal_tensors(built._buffers, module._buffers, replaced)
             and built._non_persistent_buffers_set <= module._non_persistent_buffers_set
             and _equal_children(built, module)
             and all(name in vars(module) and _same(value, vars(module)[name])
                     for name, value in _attributes(built).items() if not _is_idle(module, name))
-            and (type(module) is not cls or _nothing_else(built, module, replaced)))
+            and (type(module) is not cls or _nothing_else(built, module, replaced, others)))
 
 
 def _is_idle(module: nn.Module, name: str) -> bool:
@@ -279,8 +318,8 @@ def _is_idle(module: nn.Module, name: str) -> bool:
     return name.startswith("_flat_weight")
 
 
-def _nothing_else(built: nn.Module, module: nn.Module, replaced: set[str]) -> bool:
-    return (set(module._parameters) | replaced == set(built._parameters) and set(module._modules) == set(built._modules))
+def _nothing_else(built: nn.Module, module: nn.Module, replaced: set[str], others: set[str]) -> bool:
+    return ((set(module._parameters) - others) | replaced == set(built._parameters) and set(module._modules) == set(built._modules))
 
 
 def _equal_tensors(built: dict[str, Any], real: dict[str, Any], replaced: set[str]) -> bool:

@@ -282,6 +282,7 @@ static pel_nodes container_arguments(builder *b, const pel_log_module *row, cont
 static void add_torch_arguments(builder *b, pel_node *to, const pel_log_module *row) {
     for (uint32_t i = 0; i < row->n_arguments; i++) {
         const pel_log_argument *argument = &row->arguments[i];
+        if (!argument->name->len) continue; /* what was done to the module then */
         pel_node *value = pel_value_expression(b->ctx, b->program, argument->value);
         if (!value)
             pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "argument %.*s of %.*s (%.*s) has no literal",
@@ -299,6 +300,28 @@ static void wrap_child(builder *b, pel_node *made, const pel_log_module *row) {
     if (!pel_name_is(row->child_names.at[0], "_orig_mod")) return;
     made->Call.func = library(b, "torch.compile");
     add_keyword(b, made, name_c(b, "backend"), text_constant(b, PEL_STR("eager")), 0);
+}
+
+/* weight_norm(module, dim=1): a function of torch's that replaced a parameter of the module by others. */
+static pel_node *normed(builder *b, pel_node *made, const pel_log_module *row) {
+    for (uint32_t i = 0; i < row->n_arguments; i++) {
+        const pel_value *partial = pel_value_at(b->log, row->arguments[i].value);
+        if (row->arguments[i].name->len || partial->kind != PEL_V_PARTIAL || partial->n != 3) continue;
+        pel_node *outer =
+            call(b, pel_value_expression(b->ctx, b->program, partial->items[0]), pel_nodes_one(b->ctx, made));
+        if (!outer->Call.func)
+            pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "what was done to %.*s has no name", PEL_FMT(row->path));
+        const pel_value *keywords = pel_value_at(b->log, partial->items[2]);
+        for (uint32_t k = 0; k + 1 < keywords->n; k += 2) {
+            const pel_value *name = pel_value_at(b->log, keywords->items[k]);
+            pel_node *value = pel_value_expression(b->ctx, b->program, keywords->items[k + 1]);
+            if (name->kind != PEL_V_CONST || name->constant->kind != PEL_CONST_STR || !value) continue;
+            add_keyword(b, outer, pel_intern(b->ctx, name->constant->text.ptr, name->constant->text.len), value, 0);
+        }
+        outer->mark = PEL_CALL_BUILDS;
+        return outer;
+    }
+    return made;
 }
 
 static pel_node *torch_module_call(builder *b, pel_id module) {
@@ -319,7 +342,7 @@ static pel_node *torch_module_call(builder *b, pel_id module) {
     else
         pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "the arguments that made %.*s (a %.*s) could not be found",
                   PEL_FMT(row->path), PEL_FMT(class->path));
-    return made;
+    return normed(b, made, row);
 }
 
 /* ---- parametrized modules: torch derives a class of its own for each ---- */

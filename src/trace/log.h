@@ -129,7 +129,7 @@ typedef struct pel_log_slot { /* a parameter or a buffer */
 } pel_log_slot;
 
 typedef struct pel_log_argument { /* of a constructor */
-    pel_name name;
+    pel_name name; /* empty: a functools.partial of torch's that was called on the module then, as weight_norm is */
     pel_id value;
     bool positional; /* usually written without its name: the signature gives it no default */
     bool is_default; /* the value is the signature's default */
