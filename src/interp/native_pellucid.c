@@ -32,6 +32,10 @@ METHOD(p_symbol_text) {
     IGNORE();
     return pel_is_symbol(args[0]) ? pel_new_text(vm, ((pel_symbol *)args[0])->text) : pel_str_val(vm, args[0]);
 }
+METHOD(p_symbol_why) {
+    IGNORE();
+    return pel_is_symbol(args[0]) ? pel_new_text(vm, ((pel_symbol *)args[0])->why) : vm->empty_str;
+}
 METHOD(p_unknown) {
     pel_val p[2];
     if (!pel_args(vm, "unknown", "what,why", args, n, kw, 1, p)) return NULL;
@@ -278,6 +282,7 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "symbol_module", p_symbol_module, 1, 1 },
         { "is_symbol", p_is_symbol, 1, 1 },
         { "symbol_text", p_symbol_text, 1, 1 },
+        { "symbol_why", p_symbol_why, 1, 1 },
         { "unknown", p_unknown, 1, 2, true },
         { "note_error", p_note_error, 1, 2, true },
         { "place", p_place, 0, 0 },

@@ -209,7 +209,19 @@ static pel_unknown describe_error(pel_scanner *scanner, const pel_exception *e) 
     return row;
 }
 
-/* "2x3x224x224" or "2x128:int64" */
+/* A number, or a name for one that is not known; NULL: neither. */
+static pel_val make_size(pel_vm *vm, pel_str text) {
+    bool is_name = text.len && ((text.ptr[0] | 32) >= 'a' && (text.ptr[0] | 32) <= 'z');
+    int64_t size = 0;
+    for (size_t i = 0; i < text.len && !is_name; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' || size > 1000000000) return NULL;
+        size = size * 10 + (text.ptr[i] - '0');
+    }
+    if (is_name) return pel_symbol_of(vm, text, PEL_STR("a size of the input"));
+    return text.len ? pel_int_of(vm, size) : NULL;
+}
+
+/* "2x3x224x224", "nx3x224x224" or "2x128:int64" */
 static pel_val make_input(pel_vm *vm, pel_str text) {
     pel_val sizes = pel_list_of(vm, NULL, 0), dtype = NULL;
     const char *colon = memchr(text.ptr, ':', text.len);
@@ -220,19 +232,12 @@ static pel_val make_input(pel_vm *vm, pel_str text) {
         if (!dtype) return NULL;
         text = pel_str_cut(text, 0, (size_t)(colon - text.ptr));
     }
-    int64_t size = 0;
-    bool any = false;
-    for (size_t i = 0; i <= text.len; i++) {
-        if (i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && size < 1000000000) {
-            size = size * 10 + (text.ptr[i] - '0');
-            any = true;
-        } else if (any && (i == text.len || text.ptr[i] == 'x')) {
-            pel_list_push(vm, sizes, pel_int_of(vm, size));
-            size = 0;
-            any = false;
-        } else {
-            pel_throw(vm->ctx, PEL_E_USAGE, 0, "'%.*s' is no shape such as 2x3x224x224", PEL_FMT(text));
-        }
+    for (size_t at = 0, end; at <= text.len; at = end + 1) {
+        const char *cross = memchr(text.ptr + at, 'x', text.len - at);
+        end = cross ? (size_t)(cross - text.ptr) : text.len;
+        pel_val size = make_size(vm, pel_str_cut(text, at, end));
+        if (!size) pel_throw(vm->ctx, PEL_E_USAGE, 0, "'%.*s' is no shape such as 2x3x224x224", PEL_FMT(text));
+        pel_list_push(vm, sizes, size);
     }
     pel_val name = pel_interned_c(vm, "dtype");
     pel_kw kw = { dtype ? 1 : 0, &name, &dtype };

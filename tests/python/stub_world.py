@@ -177,6 +177,7 @@ class World:
         module.unknown = unknown
         module.symbol_module = symbol_module
         module.symbol_text = lambda value: value._text
+        module.symbol_why = lambda value: ""
         module.place = lambda: ("", 0)
         module.copied = lambda value, made, root: None
         module.note_error = lambda what, why="": None

@@ -387,22 +387,33 @@ class Layer(_Base):
 
     @property
     def _weights_in_order(self):
-        if not self.built and not self._own_weights and not self._tracked:
-            self._build_unseen()
-        for w in self._own_weights:
+        weights = self._own_weights
+        if not self.built and not weights and not self._tracked:
+            weights = self._unseen_weights()
+        for w in weights:
             w.trainable = w.trainable and self.trainable_
-        return [w for w in self._own_weights if w.trainable] + [w for w in self._own_weights if not w.trainable]
+        return [w for w in weights if w.trainable] + [w for w in weights if not w.trainable]
 
-    def _build_unseen(self):
-        """A layer that nothing has called: its weights depend on what will come, which gets a name."""
+    def _unseen_weights(self):
+        """Of a layer that nothing has called: they depend on what will come, which gets a name. It stays unbuilt."""
         if type(self).build is Layer.build:
-            return
+            return []
         rank = getattr(self, '_rank', 2)
-        shape = (None,) * (rank - 1) + (_pellucid.symbol(f'{self.name}.input_dim'),)
+        shape = (None,) * (rank - 1) + (_pellucid.symbol(self.name + '.input_dim'),)
+        before, uids = dict(self.__dict__), dict(_uids)
         try:
             self.build(shape)
+            return list(self._own_weights)
         except (TypeError, ValueError, AttributeError, IndexError):
+            _pellucid.unknown('weights of ' + self.name, 'they depend on what it is called with')
+            return []
+        finally:
             self._own_weights.clear()
+            self._tracked.clear()
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            _uids.clear()
+            _uids.update(uids)
 
     @property
     def weights(self):
@@ -590,7 +601,9 @@ class InputLayer(Layer):
 
 def Input(shape=None, batch_size=None, dtype=None, sparse=None, batch_shape=None, name=None, tensor=None, optional=False,
           **kwargs):
-    return InputLayer(shape, batch_size, dtype, sparse, batch_shape, tensor, optional, name, **kwargs).tensor
+    given = dict(shape=shape, batch_size=batch_size, dtype=dtype, sparse=sparse, batch_shape=batch_shape, input_tensor=tensor, name=name)
+    given = {key: value for key, value in given.items() if value is not None}
+    return InputLayer(**given, **kwargs).tensor
 
 
 class Model(Layer):

@@ -64,6 +64,9 @@ def resolve(input, sizes, what):
             size = total // known
             for n in rest:
                 size = n if type(size) is int and size == 1 else n * size
+        elif not factors and known and all([_pellucid.symbol_why(n) == 'a size of the input' for n in rest]):
+            # a size of the input may be any number, one too
+            raise ShapeError('%s: %d elements of %s do not divide into %s' % (what, total, tuple(shape), tuple(sizes)), input)
         else:
             size = total
             for n in rest:
