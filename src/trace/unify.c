@@ -493,6 +493,23 @@ static pel_node *repeated(pel_ctx *ctx, pel_node *element, uint32_t n) {
 /* ---- lists of which some lanes lack an element ---- */
 
 #define MAX_GAPS 2
+#define MAX_GAP_SIZE 60 /* nodes of what is built if a flag says so */
+
+static void count_nodes(void *arg, pel_node **slot) {
+    ++*(uint32_t *)arg;
+    pel_each_child(*slot, count_nodes, arg);
+}
+
+/* Worth a flag: several lanes have it, and it is no large thing that would stand better where it is passed. */
+static bool is_fair_gap(lanes l) {
+    uint32_t n = 0, size = 0;
+    for (uint32_t i = 0; i < l.n; i++) {
+        if (pel_is_none(l.at[i])) continue;
+        pel_node *element = l.at[i];
+        if (n++ == 0) count_nodes(&size, &element);
+    }
+    return n > 1 && size <= MAX_GAP_SIZE;
+}
 
 /* Where the elements of a list stand in a longer one that has calls of the same functions in the same order, and some
  * in between: rows[place of the longer one] is the element or None. False if it is no such list. Seen from the end,
@@ -553,7 +570,10 @@ static pel_node *unify_with_gaps(pel_unifier *unifier, lanes l, pel_name hint) {
             has_gap[k] |= pel_is_none(row[k]);
         }
     }
-    for (uint32_t k = 0; k < n; k++) n_gaps += has_gap[k];
+    for (uint32_t k = 0; k < n; k++) {
+        n_gaps += has_gap[k];
+        if (has_gap[k] && !is_fair_gap((lanes){ rows + k * l.n, l.n })) return NULL;
+    }
     if (n_gaps > MAX_GAPS || n_gaps == n) return NULL;
     pel_node **elements = pel_new_array(ctx, n, pel_node *);
     for (int gaps = 0; gaps < 2; gaps++) /* what all have gives its names to what some have */
