@@ -13,6 +13,7 @@
 typedef struct contractor {
     pel_ctx *ctx;
     pel_map changing;    /* attributes that the program writes, or computes: reading one is not quiet */
+    pel_map functions;   /* names of the file's functions, which nobody binds again */
     const pel_node *def; /* the function being looked at */
     bool changed;
 } contractor;
@@ -31,6 +32,7 @@ static void find_changing(contractor *c, pel_program *program) {
         pel_program_function *function = program->functions.at[i];
         if (function->dead || !function->def) continue;
         see_written(c, &function->def);
+        if (!function->class) pel_map_set(c->ctx, &c->functions, PEL_KEY(function->name), 1);
         if (function->is_property) pel_map_set(c->ctx, &c->changing, PEL_KEY(function->name), 1);
     }
     for (uint32_t i = 0; i < program->classes.n; i++)
@@ -98,7 +100,7 @@ static bool is_global(const contractor *c, pel_name name) {
     const pel_nodes args = c->def->FunctionDef.args->arguments.args;
     for (uint32_t i = 0; i < args.n; i++)
         if (args.at[i]->arg.arg == name) return false;
-    return !reads_in_function(c, name).stores;
+    return !reads_in_function(c, name).stores && !pel_map_has(&c->functions, PEL_KEY(name));
 }
 
 /* ---- where the name is read ---- */
@@ -258,6 +260,28 @@ static pel_node *contracted(const contractor *c, pel_node *first, pel_node *seco
     return made;
 }
 
+/* ---- assertions of one kind ---- */
+
+/* assert a, m; assert b, m  ->  assert a and b, m */
+static pel_node *joined_assertions(const contractor *c, const pel_node *first, pel_node *second, int indent) {
+    if (first->kind != PEL_Assert || second->kind != PEL_Assert || !first->Assert.msg || !second->Assert.msg ||
+        first->Assert.msg->kind != PEL_Constant || !pel_same(first->Assert.msg, second->Assert.msg))
+        return NULL;
+    pel_node *both = pel_node_new(c->ctx, PEL_BoolOp), *made = pel_node_new(c->ctx, PEL_Assert);
+    const pel_node *tests[] = { first->Assert.test, second->Assert.test };
+    both->BoolOp.op = PEL_And;
+    for (size_t i = 0; i < PEL_COUNT(tests); i++) {
+        bool is_and = tests[i]->kind == PEL_BoolOp && tests[i]->BoolOp.op == PEL_And;
+        for (uint32_t k = 0; is_and && k < tests[i]->BoolOp.values.n; k++)
+            pel_nodes_push(c->ctx, &both->BoolOp.values, tests[i]->BoolOp.values.at[k]);
+        if (!is_and) pel_nodes_push(c->ctx, &both->BoolOp.values, pel_copy(c->ctx, tests[i]));
+    }
+    made->Assert.test = both;
+    made->Assert.msg = second->Assert.msg;
+    made->lineno = first->lineno;
+    return is_short(c, made, indent) ? made : NULL;
+}
+
 /* ---- second names that no longer tell two things apart ----
  *
  * residual = x; x = residual + self.mlp(self.norm(x)): a second name for what is bound again later. Once the steps in
@@ -328,6 +352,7 @@ static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_to
                 contract_body(c, pel_field_at(node, field, pel_nodes), indent + 1, false);
         while (kept.n) {
             pel_node *both = contracted(c, kept.at[kept.n - 1], node, indent);
+            if (!both) both = joined_assertions(c, kept.at[kept.n - 1], node, indent);
             if (!both) break;
             node = both;
             kept.n--;

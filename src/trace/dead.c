@@ -222,6 +222,28 @@ static void blank_out(sweep *sw, pel_node **slot, bits live) {
     }
 }
 
+/* a, _, c = f(), y, z  ->  a, c = f(), z */
+static void drop_pairs(sweep *sw, pel_node *node) {
+    if (node->Assign.targets.n != 1) return;
+    pel_node *target = node->Assign.targets.at[0], *value = node->Assign.value;
+    if (target->kind != PEL_Tuple || value->kind != PEL_Tuple || target->Tuple.elts.n != value->Tuple.elts.n) return;
+    pel_nodes targets = { 0 }, values = { 0 };
+    for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
+        const pel_node *to = target->Tuple.elts.at[i], *from = value->Tuple.elts.at[i];
+        if (to->kind == PEL_Starred || from->kind == PEL_Starred) return;
+        if (to->kind == PEL_Name && to->Name.id == sw->blank && pel_pure(sw->s, from)) continue;
+        pel_nodes_push(sw->ctx, &targets, target->Tuple.elts.at[i]);
+        pel_nodes_push(sw->ctx, &values, value->Tuple.elts.at[i]);
+    }
+    if (targets.n == target->Tuple.elts.n || !targets.n) return;
+    sw->changed = true;
+    target->Tuple.elts = targets;
+    value->Tuple.elts = values;
+    if (targets.n > 1) return;
+    node->Assign.targets = pel_nodes_one(sw->ctx, targets.at[0]);
+    node->Assign.value = values.at[0];
+}
+
 static pel_node *sweep_assign(sweep *sw, pel_node *node, bits live) {
     PEL_VEC(pel_node *) kept = { 0 };
     for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
@@ -241,6 +263,7 @@ static pel_node *sweep_assign(sweep *sw, pel_node *node, bits live) {
     node->Assign.targets = pel_nodes_of(sw->ctx, kept.at, kept.n);
     for (uint32_t i = 0; i < kept.n; i++)
         if (kept.at[i]->kind != PEL_Name) blank_out(sw, &node->Assign.targets.at[i], live);
+    drop_pairs(sw, node);
     for (uint32_t i = 0; i < kept.n; i++) kill(sw, node->Assign.targets.at[i], live);
     for (uint32_t i = 0; i < kept.n; i++) read_target(sw, node->Assign.targets.at[i], live);
     reads(sw, live, node->Assign.value);

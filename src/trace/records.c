@@ -67,12 +67,20 @@ typedef struct search {
     bool found;
 } search;
 
+static bool is_field(const pel_log *log, pel_name name) {
+    for (pel_id i = 1; i < log->classes.n; i++)
+        for (uint32_t k = 0; k < log->classes.at[i].fields.n; k++)
+            if (log->classes.at[i].fields.at[k] == name) return true;
+    return false;
+}
+
 static void see_attribute_set(void *arg, pel_node **slot) {
     search *look = arg;
     const pel_node *node = *slot;
     if (node->kind == PEL_Attribute && node->Attribute.ctx == PEL_Store) {
         const pel_node *of = node->Attribute.value;
-        look->found |= of->kind != PEL_Name || of->Name.id != look->self;
+        bool is_own = of->kind == PEL_Name && of->Name.id == look->self;
+        look->found |= !is_own && is_field(look->s->log, node->Attribute.attr);
     }
     pel_each_part(look->s, *slot, see_attribute_set, arg);
 }
@@ -82,6 +90,7 @@ static bool sets_attributes(const pel_synth *s) {
     search look = { .s = s };
     for (uint32_t i = 0; i < s->groups.n; i++) {
         const pel_group *group = s->groups.at[i];
+        if (!group->function) continue; /* not written */
         look.self = group->class && group->n_params ? group->params[0].name : NULL;
         for (uint32_t k = 0; k < group->body.n; k++) see_attribute_set(&look, &group->body.at[k]);
     }
