@@ -43,9 +43,9 @@ static bool add_path(batch *b, const char *path, bool was_found) {
 
 /* In folders, what is named as model files are, or begins as an archive or a pickle. */
 static bool looks_like_model(const char *path) {
-    static const char *const endings[] = { ".pt",   ".pth", ".bin",    ".ckpt", ".pkl",    ".pickle", ".safetensors",
-                                           ".onnx", ".pb",  ".keras",  ".h5",   ".hdf5",   ".gguf",   ".tflite",
-                                           ".ptl",  ".pt2", ".joblib", ".npy",  ".weights" };
+    static const char *const endings[] = { ".pt",   ".pth", ".bin",    ".ckpt", ".pkl",  ".pickle", ".safetensors",
+                                           ".onnx", ".pb",  ".keras",  ".h5",   ".hdf5", ".gguf",   ".tflite",
+                                           ".ptl",  ".pt2", ".joblib", ".npy",  ".npz",  ".nemo",   ".index.json" };
     size_t len = strlen(path);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         size_t n = strlen(endings[i]);

@@ -15,8 +15,9 @@
 #define BUFFER ((size_t)256 << 10)
 
 typedef struct output {
-    int file, from; /* from: the model file, or -1 */
-    pel_text mapped;
+    int file, from;  /* from: the model file, or -1 */
+    pel_text mapped; /* its content */
+    bool is_mapped;  /* and not read from a stream, which can't be read again */
     char *buffer;
     uint64_t written;
     const char *path;
@@ -52,8 +53,8 @@ static void reserve(const output *o, size_t len) {
  * and than copy_file_range where the places are not those of pages. */
 static bool write_piece(void *arg, pel_text bytes) {
     output *o = arg;
-    bool is_mapped = bytes.ptr >= o->mapped.ptr && bytes.ptr + bytes.len <= o->mapped.ptr + o->mapped.len;
-    if (o->from >= 0 && o->buffer && is_mapped && bytes.len >= WORTH_COPYING) {
+    bool is_inside = bytes.ptr >= o->mapped.ptr && bytes.ptr + bytes.len <= o->mapped.ptr + o->mapped.len;
+    if (o->from >= 0 && o->buffer && o->is_mapped && is_inside && bytes.len >= WORTH_COPYING) {
         off_t at = bytes.ptr - o->mapped.ptr;
         reserve(o, bytes.len);
         while (bytes.len) {
@@ -81,8 +82,10 @@ static int write_failed(const output *o) {
 
 static int make_file(const cli_args *args, const char *name, cli_model *model, pel_ctx *ctx) {
     output o = { .path = cli_value(args, "output"), .from = -1, .mapped = model->input.bytes };
+    o.is_mapped = model->input.mapped != 0;
     pel_error error;
-    if (model->input.mapped) o.from = open(model->path ? model->path : args->operands[0], O_RDONLY | O_CLOEXEC);
+    if (strcmp(args->operands[0], "-") != 0)
+        o.from = open(model->path ? model->path : args->operands[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     o.file = open(o.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (o.file < 0) {
         o.mistake = errno;

@@ -371,7 +371,7 @@ typedef struct view_call {
     const pel_model_file *file; /* or: */
     pel_str json;
     pel_view_options options;
-    pel_loaded loaded;
+    pel_audit audit; /* with what was loaded */
     pel_buf out;
 } view_call;
 
@@ -406,8 +406,11 @@ void pel_load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) {
 
 static void view_file_body(pel_ctx *ctx, void *arg) {
     view_call *call = arg;
-    pel_load_any(ctx, call->file, &call->loaded);
-    view_networks(ctx, &call->loaded.networks, &call->options, &call->out);
+    pel_load_any(ctx, call->file, &call->audit.loaded);
+    view_networks(ctx, &call->audit.loaded.networks, &call->options, &call->out);
+    if (call->options.view != PEL_VIEW_TREE && call->options.view != PEL_VIEW_TABLE) return;
+    pel_audit_loaded(ctx, &call->audit);
+    pel_audit_line(&call->audit, &call->out);
 }
 
 static void view_json_body(pel_ctx *ctx, void *arg) {

@@ -278,6 +278,10 @@ static void load_body(pel_ctx *ctx, void *arg) {
 void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit) {
     load_job job = { file, &audit->loaded };
     audit->is_broken = !pel_attempt(ctx, load_body, &job, &audit->fault);
+    pel_audit_loaded(ctx, audit);
+}
+
+void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit) {
     auditor a = { .ctx = ctx, .audit = audit, .findings = &audit->findings };
     audit_loaded(&a, &audit->loaded, (pel_str){ "", 0 });
     if (audit->is_broken) {

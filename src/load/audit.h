@@ -31,10 +31,14 @@ typedef struct pel_audit {
 
 /* Throws only if memory runs out. */
 void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit);
+/* The same for what was loaded into audit->loaded already. */
+void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit);
 
 /* Bytecode that a file brings along, as source and judged. */
 void pel_audit_code(pel_ctx *ctx, pel_audit *audit, const pel_loaded_code *code);
 
+/* "audit: dangerous: calls posix.system('id')" and how much more there is to say; nothing about harmless files. */
+void pel_audit_line(const pel_audit *audit, pel_buf *out);
 void pel_audit_text(const pel_audit *audit, pel_str name, pel_buf *out);
 void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out);
 

@@ -20,6 +20,23 @@ static void put_source(pel_buf *out, pel_str source) {
     }
 }
 
+void pel_audit_line(const pel_audit *audit, pel_buf *out) {
+    const pel_findings *all = &audit->findings;
+    if (all->worst < PEL_SUSPECT) return;
+    const pel_finding *first = NULL;
+    uint64_t more = all->dropped;
+    for (uint32_t i = 0; i < all->n; i++) {
+        if (!first && all->at[i].severity == all->worst)
+            first = &all->at[i];
+        else
+            more += all->at[i].severity >= PEL_SUSPECT;
+    }
+    pel_putf(out, "audit: %s: ", verdicts[audit->verdict]);
+    pel_put_visible(out, first->text);
+    if (more) pel_putf(out, "; %llu more", (unsigned long long)more);
+    pel_put_byte(out, '\n');
+}
+
 void pel_audit_text(const pel_audit *audit, pel_str name, pel_buf *out) {
     pel_put_visible(out, name);
     pel_putf(out, ": %s", verdicts[audit->verdict]);

@@ -96,6 +96,7 @@ void pel_show_table(pel_ctx *ctx, const pel_network *network, const pel_tree_opt
     const pel_str names = PEL_STR("Module");
     table t = { .ctx = ctx, .options = options };
     if (network->root) add_rows(&t, network->root, network->root, 1, (pel_str){ "", 0 }, (pel_str){ "", 0 }, 0);
+    if (t.rows.n && !t.rows.at[0].label.len) t.rows.at[0].label = network->name; /* files need not name a class */
     size_t label = width_of(names), shape = strlen("Output");
     bool has_output = false, has_flops = false;
     for (uint32_t i = 0; i < t.rows.n; i++) {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -73,3 +75,10 @@ def test_memory_has_a_limit_that_can_be_raised(pellucid, tmp_path: pathlib.Path)
     result = pellucid("tree", tmp_path / "x.safetensors", "--memory", "1")
     assert result.code == 2 and "memory" in result.err
     assert pellucid("audit", tmp_path / "x.safetensors", "--memory", "none").code != 0
+
+
+def test_committed_files_are_what_their_script_makes(tmp_path: pathlib.Path) -> None:
+    folder = pathlib.Path(__file__).resolve().parent.parent / "data"
+    subprocess.run([sys.executable, folder / "make_files.py", tmp_path], check=True)
+    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert made == {path.name: path.read_bytes() for path in (folder / "files").iterdir()}
