@@ -707,6 +707,12 @@ static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t
     return last == PEL_NONE ? end : last + 1;
 }
 
+/* A `break` at the end of a loop: the loop's own end stands between the jump and its target. */
+static bool leaves_for(const pel_norm *n, uint32_t i) {
+    uint32_t next = n->from[i] + 1;
+    return next < n->insns->n && n->insns->at[next].op == PEL_OP_END_FOR;
+}
+
 /* The main path, then the handlers, in the order they had; what nothing reaches is left out. */
 static pel_canon *relay(pel_norm *n) {
     uint8_t levels = reach_all(n);
@@ -725,7 +731,7 @@ static pel_canon *relay(pel_norm *n) {
                 uint32_t k = next;
                 while (k < n->ins.n && (n->reached[k] != mark || n->ins.at[k].op == PEL_I_NOP)) k++;
                 if (k == pel_norm_skip(n, ins->target) && !ins->dead) {
-                    if (k == next && out.n) out.at[out.n - 1].dead_jump = true; /* else: pass */
+                    if (k == next && out.n && !leaves_for(n, i)) out.at[out.n - 1].dead_jump = true; /* else: pass */
                     continue;
                 }
             }

@@ -79,6 +79,8 @@ void pel_norm_copies(pel_ctx *ctx, pel_canon *c) {
         jump->sub = 0;
         jump->flag = false;
         jump->name = NULL;
+        if (to == i + 1 && from > 0 && c->n_guards == 0) /* only jumps are replaced, and no try explains this one */
+            c->at[from - 1].dead_jump = true;            /* else: pass */
         is_made[from] = changed = true;
         for (uint32_t k = from + 1; k <= i; k++) gone[k] = true;
     }

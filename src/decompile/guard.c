@@ -201,6 +201,12 @@ static bool order_tells_else(const pel_lift *l, const region *r, const pel_guard
     return false;
 }
 
+/* Where a body comes to its end, it goes to the jump that ends the loop: that has a line, so no jump is led past it. */
+static bool continues_while(const pel_lift *l, const region *r, uint32_t label) {
+    return r->loop && l->c->returns_consts && label == r->loop->head && l->c->at[label].op != PEL_I_FOR &&
+           r->end == r->loop->end && l->c->at[r->end - 1].op == PEL_I_JUMP && l->c->at[r->end - 1].target == label;
+}
+
 /* The last `return` of a function is one that nobody wrote. */
 static void comes_to_end(pel_nodes *body) {
     pel_node *last = body->n ? body->at[body->n - 1] : NULL;
@@ -281,7 +287,9 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
             falls = falls || (at_end && resolved == r->fall) ||
                     (to_end && r->end >= 2 && returns_none(l, label) && returns_none(l, r->end - 2));
             bool jumps = l->c->at[exit].op == PEL_I_JUMP;
-            if (falls) {
+            if (falls && jumps && continues_while(l, r, label)) {
+                pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
+            } else if (falls) {
             } else if (guard->kind == PEL_G_GROUP) { /* nothing else leaves such a handler */
                 if (completes || (tail != PEL_NONE && !pel_same_run(l, tail, label)))
                     pel_lift_fail(l, exit, "handlers of except* that go on in two ways");

@@ -115,6 +115,31 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
 
 /* ---- if ---- */
 
+/* Whether a POP takes away the iterator of a loop that begins in [from, i): nothing before it has pushed a value. */
+static bool pops_iterator(const pel_lift *l, uint32_t from, uint32_t i) {
+    bool in_loop = false;
+    for (uint32_t k = from; k < i && !in_loop; k++) in_loop = l->c->at[k].op == PEL_I_FOR && l->c->at[k].target > i;
+    if (!in_loop || l->c->at[i].is_target) return in_loop;
+    const pel_ins *before = &l->c->at[i - 1];
+    return before->op == PEL_I_STORE || before->op == PEL_I_STORE_ATTR || before->op == PEL_I_STORE_SUBSCR ||
+           before->op == PEL_I_POP || pel_is_pop_jump(before);
+}
+
+/* Whether a test jumps back because the body of the loop ends there. Where a try stands in the loop, leaving that would
+ * look the same. */
+static bool ends_body(const pel_lift *l, const pel_ins *ins) {
+    return ins->flag && ins->sub == PEL_COVER_OTHER && ins->cover == l->c->at[ins->target].cover;
+}
+
+/* A jump back to the head of a loop that can't be a `continue`: a test that ends a part of a statement, or a `break` of
+ * a loop within, which leaves by popping its iterator. */
+static bool ends_part(const pel_lift *l, uint32_t from, uint32_t i) {
+    const pel_ins *ins = &l->c->at[i];
+    if (pel_is_cond(ins)) return ends_body(l, ins);
+    return l->c->tests_again && ins->op == PEL_I_JUMP && i > 0 && l->c->at[i - 1].op == PEL_I_POP &&
+           pops_iterator(l, from, i - 1);
+}
+
 uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise) {
     uint32_t found = PEL_NONE;
     for (uint32_t g = 0; g < l->c->n_guards; g++) { /* handlers of what stands in the body come back, too */
@@ -136,7 +161,7 @@ uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t othe
         if (ins->op != PEL_I_JUMP && ins->op != PEL_I_FOR && !pel_is_cond(ins)) continue;
         if (to > otherwise && to < r->end) {
             if (found == PEL_NONE || to > found) found = to;
-        } else if (pel_resolve(l, to) == r->fall && !(r->loop && to == r->loop->head)) {
+        } else if (pel_resolve(l, to) == r->fall && !(r->loop && to == r->loop->head && !ends_part(l, from, i))) {
             return r->end;
         }
     }
@@ -263,9 +288,22 @@ static bool says_continue(const pel_lift *l, const test *t) {
     return any;
 }
 
+/* How many of the first jumps are known to be written as `continue`, where not all are. */
+static uint32_t n_continues(const pel_lift *l, const test *t) {
+    uint32_t n = 0;
+    while (n < t->used && l->c->at[pel_test_jump(t, n)].flag && l->c->at[pel_test_jump(t, n)].sub == PEL_COVER_SAME)
+        n++;
+    return n < t->used && ends_body(l, &l->c->at[pel_test_jump(t, n)]) ? n : 0;
+}
+
 static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
-    uint32_t body = t->next, other = t->otherwise;
     loop *lp = r->loop;
+    uint32_t n_continue = lp && !l->is_comp && t->otherwise == lp->head ? n_continues(l, t) : 0;
+    if (n_continue) { /* if a: continue; if b: ... */
+        test whole = *t;
+        if (!pel_shorter_test(l, t, n_continue)) *t = whole;
+    }
+    uint32_t body = t->next, other = t->otherwise;
     if (lp && body >= lp->end && other == lp->head && r->end == lp->end) { /* the loop's last test leaves it */
         if (lp->broke_to == PEL_NONE) lp->broke_to = body;
         lp->n_breaks++;
