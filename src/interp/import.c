@@ -208,6 +208,22 @@ bool pel_find_module(pel_vm *vm, pel_str name, pel_str *path, bool *is_package) 
 
 /* ---- importing ---- */
 
+/* Whether anybody could catch what an import raises. */
+static bool is_guarded(const pel_vm *vm) {
+    for (const pel_frame *f = vm->frame; f; f = f->back)
+        if (f->n_blocks || f->code->is_stub) return true;
+    return false;
+}
+
+/* An import that must succeed, or the program would end: most of what a script imports has nothing to do with its
+ * networks. It is not kept, so that whoever asks whether there is such a module still hears that there is none. */
+static pel_val missing_module(pel_vm *vm, pel_str name) {
+    pel_val module = pel_new_module(vm, pel_interned(vm, name));
+    ((pel_module_object *)module)->is_symbolic = true;
+    pel_note_unknown(vm, name, PEL_STR("there is no such module in the roots"));
+    return module;
+}
+
 static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     pel_val key = pel_interned(vm, name);
     if (parent && pel_is(parent, PEL_L_MODULE) && ((pel_module_object *)parent)->is_symbolic) {
@@ -219,6 +235,7 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     found_module found;
     if (!find(vm, name, parent, &found)) {
         if (vm->raised) return NULL;
+        if (!parent && vm->frame && !is_guarded(vm)) return missing_module(vm, name);
         pel_raise(vm, vm->types.ModuleNotFoundError, "No module named '%.*s'", PEL_FMT(name));
         pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", key);
         return NULL;

@@ -359,6 +359,37 @@ def test_a_script_is_read_as_if_it_were_started(scan) -> None:
     assert [(row["name"], row["class"]) for row in found] == [("zoo['a']", "MLP"), ("net", "MLP")]
 
 
+def test_a_training_script(scan) -> None:
+    source = """
+import nowhere_to_be_found
+from torch import nn, optim
+from torch.utils.data import DataLoader
+
+try:
+    import nowhere_to_be_found.fast as fast
+except ImportError:
+    fast = None
+
+
+def main():
+    nowhere_to_be_found.init()
+    model = nn.Sequential(nn.Linear(4, 8 if fast is None else 9), nn.Flatten())
+    optimizer = optim.Adam(model.parameters())
+    for epoch in range(3):
+        for x, y in DataLoader(nowhere_to_be_found.data()):
+            loss = nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+
+
+if __name__ == '__main__':
+    main()
+"""
+    (found,) = json.loads(scan(source, "--json").out)["networks"]
+    assert found["name"] == "model" and found["state"] == {"0.weight": [8, 4], "0.bias": [8]}
+    assert [(row["what"], row["line"]) for row in found["unknown"]] == [("nowhere_to_be_found", 2)]
+
+
 def test_networks_that_only_some_runs_make(scan) -> None:
     found = json.loads(scan(ROOTS, "--json").out)["networks"]
     assert [(row["name"], row["class"], row["tree"][0]["condition"]) for row in found] == [

@@ -365,6 +365,9 @@ class Module:
 
     def _call_impl(self, *args, **kwargs):
         own = self.__dict__
+        if args and is_symbol(args[0]):
+            # data that nobody knows: what comes out tells nothing of the network
+            return _pellucid.symbol(type(self).__name__ + '(' + _pellucid.symbol_text(args[0]) + ')', _pellucid.symbol_why(args[0]))
         if '_forward_hooks' not in own and '_forward_pre_hooks' not in own and not _global_forward_hooks:
             return self.forward(*args, **kwargs)
         for key, hook in [*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()]:
