@@ -171,7 +171,6 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
         pel_name authors = name_in(ctx, unifier->author);
         if (authors) hint = authors;
     }
-    if (!hint) hint = pel_intern_c(ctx, "value"); /* an argument by place of a class that has no source */
     pel_hole hole = { free_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at, NULL };
     pel_push(ctx, &unifier->holes, hole);
     return pel_make_name(ctx, hole.name, PEL_Load);
@@ -643,6 +642,7 @@ static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint) {
 }
 
 pel_node *pel_unify(pel_unifier *unifier, pel_node *const *at, pel_name hint) {
+    if (!hint) hint = pel_intern_c(unifier->ctx, "value"); /* arguments by place of a class that has no source */
     return unify(unifier, (lanes){ at, unifier->n_lanes }, hint);
 }
 
