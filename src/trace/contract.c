@@ -109,6 +109,10 @@ static bool is_quiet(const contractor *c, const pel_node *node) {
     if (node->kind == PEL_Attribute)
         return !pel_map_has(&c->changing, PEL_KEY(node->Attribute.attr)) && is_quiet(c, node->Attribute.value);
     if (node->kind == PEL_Starred) return is_quiet(c, node->Starred.value);
+    if (node->kind == PEL_Slice)
+        return (!node->Slice.lower || is_quiet(c, node->Slice.lower)) &&
+               (!node->Slice.upper || is_quiet(c, node->Slice.upper)) &&
+               (!node->Slice.step || is_quiet(c, node->Slice.step));
     if (node->kind == PEL_Call) /* super() */
         return node->Call.func->kind == PEL_Name && pel_name_is(node->Call.func->Name.id, "super") &&
                !node->Call.args.n;
@@ -204,6 +208,26 @@ static bool is_direct(const pel_node *whole, pel_node *const *place) {
     return false;
 }
 
+/* The index of a subscript that a place is, or one of several. */
+static bool is_index(const pel_node *whole, pel_node *const *place) {
+    if (whole->kind != PEL_Subscript) return false;
+    const pel_node *slice = whole->Subscript.slice;
+    for (uint32_t i = 0; slice->kind == PEL_Tuple && i < slice->Tuple.elts.n; i++)
+        if (place == &slice->Tuple.elts.at[i]) return true;
+    return place == &whole->Subscript.slice;
+}
+
+/* x[slice(a, None)] is x[a:]; NULL for what is no such call. */
+static pel_node *as_slice(const contractor *c, const pel_node *value) {
+    if (value->kind != PEL_Call || value->Call.func->kind != PEL_Name ||
+        !pel_name_is(value->Call.func->Name.id, "slice") || value->Call.args.n != 2 || value->Call.keywords.n)
+        return NULL;
+    pel_node *lower = value->Call.args.at[0], *upper = value->Call.args.at[1], *made = pel_node_new(c->ctx, PEL_Slice);
+    made->Slice.lower = pel_is_none(lower) || pel_is_number(lower, 0) ? NULL : lower;
+    made->Slice.upper = pel_is_none(upper) ? NULL : upper;
+    return made;
+}
+
 /* What may stand inside of another expression without making it hard to read. */
 static bool may_move(const pel_node *value, const pel_node *into, pel_node **place) {
     switch (value->kind) {
@@ -252,8 +276,9 @@ static pel_node *contracted(const contractor *c, pel_node *first, pel_node *seco
     search s = { .c = c, .name = name };
     find_read(&s, &into);
     if (!s.found || s.failed || s.found == &into || !may_move(first->Assign.value, into, s.found)) return NULL;
-    if (!again && !heads_chain(value, name) && !is_direct(into, s.found)) return NULL;
-    *s.found = pel_copy(c->ctx, first->Assign.value);
+    pel_node *slice = is_index(into, s.found) ? as_slice(c, first->Assign.value) : NULL;
+    if (!again && !heads_chain(value, name) && !is_direct(into, s.found) && !slice) return NULL;
+    *s.found = pel_copy(c->ctx, slice ? slice : first->Assign.value);
     set_value(made, into);
     if (nested_calls(made) > MAX_CALLS || !is_short(c, made, indent)) return NULL;
     made->lineno = first->lineno;

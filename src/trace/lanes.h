@@ -270,6 +270,7 @@ typedef struct pel_test {
 pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message);
 bool pel_gives_truth(const pel_node *node);
+enum { PEL_COMPARES_TENSORS = 1 }; /* mark of a Compare: its opposite would be another call of torch */
 pel_node *pel_not(pel_ctx *ctx, pel_node *test);
 const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict);
 pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts);

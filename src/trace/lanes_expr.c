@@ -168,7 +168,7 @@ static void take(pel_val *into, const pel_val *from) {
 
 pel_node *pel_not(pel_ctx *ctx, pel_node *test) {
     if (test->kind == PEL_UnaryOp && test->UnaryOp.op == PEL_Not) return test->UnaryOp.operand;
-    if (test->kind == PEL_Compare && test->Compare.ops.n == 1) {
+    if (test->kind == PEL_Compare && test->Compare.ops.n == 1 && test->mark != PEL_COMPARES_TENSORS) {
         /* not for < and >: with NaN they have no opposite */
         static const struct {
             uint8_t from, to;
@@ -663,6 +663,8 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     }
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, val->at, &kids);
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_at(w->log, val->at[i])->kind == PEL_V_TENSOR) text->mark = PEL_COMPARES_TENSORS;
     val->taint = computed(w, front, val, dynamic);
     operator_calls(w, &kids, val, !dynamic);
     return pel_finish(w, front, node, val);

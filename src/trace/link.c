@@ -131,13 +131,46 @@ static bool speaks_for_itself(const pel_group *target, uint32_t param, uint32_t 
     return is_first || (text->kind == PEL_Name && text->Name.id == target->params[param].name);
 }
 
+static bool does_something(const pel_node *node) {
+    if (node->kind == PEL_Attribute) return does_something(node->Attribute.value);
+    return node->kind != PEL_Name && node->kind != PEL_Constant;
+}
+
+static bool comes_before(const pel_node *a, const pel_node *b) {
+    if (!a->lineno || !b->lineno) return false;
+    return a->lineno < b->lineno || (a->lineno == b->lineno && a->col_offset < b->col_offset);
+}
+
+/* f(b=g(x), a=h(x)): the order in which the author has the arguments is one in which something happens. */
+static bool has_order(const pel_link *link) {
+    const pel_node *last = NULL;
+    for (uint32_t p = link->receiver; p < link->target->n_params; p++) {
+        const pel_node *text = link->args[p];
+        if (!text || link->target->params[p].dead || !link->by_keyword[p] || !does_something(text)) continue;
+        if (last && comes_before(text, last)) return true;
+        last = text;
+    }
+    return false;
+}
+
+static void sort_by_place(pel_nodes *keywords) {
+    for (uint32_t i = 1; i < keywords->n; i++)
+        for (uint32_t k = i; k > 0; k--) {
+            pel_node **pair = &keywords->at[k - 1];
+            if (!comes_before(pair[1]->keyword.value, pair[0]->keyword.value)) break;
+            pel_node *later = pair[0];
+            pair[0] = pair[1];
+            pair[1] = later;
+        }
+}
+
 /* Puts the arguments that are left into the call. */
 static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     if (link->node->kind != PEL_Call) return; /* a property */
     pel_group *target = link->target;
     pel_nodes positional = { 0 }, keywords = { 0 };
     uint32_t n_defaults = args->arguments.defaults.n, n_args = args->arguments.args.n, at = 0;
-    bool by_name = false;
+    bool by_name = false, ordered = has_order(link);
     for (uint32_t p = 0; p < target->n_params; p++) {
         if (target->params[p].dead) continue;
         if (target->rest && target->params[p].forwarded) {
@@ -165,7 +198,8 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
                 text = pel_make_constant(s->ctx, &pel_none);
             }
         }
-        bool plain = !link->by_keyword[p] || (!target->is_root && speaks_for_itself(target, p, place, text));
+        bool plain =
+            !link->by_keyword[p] || (!target->is_root && !ordered && speaks_for_itself(target, p, place, text));
         if (by_name || !plain) {
             pel_node *keyword = pel_node_new(s->ctx, PEL_keyword);
             keyword->keyword.arg = target->params[p].name;
@@ -177,6 +211,7 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
         }
     }
     restore_stars(s, &positional);
+    if (ordered) sort_by_place(&keywords);
     link->node->Call.args = positional;
     link->node->Call.keywords = keywords;
     if (link->callee == PEL_CALLEE_NAME || link->callee == PEL_CALLEE_STATIC)

@@ -28,6 +28,21 @@ static bool is_self(const shortener *s, const pel_node *node) {
     return node->kind == PEL_Name && node->Name.id == self_of(s->function);
 }
 
+/* Reads without any effect: names, attributes of names, constants, and what is, in or not on them. */
+static bool is_quiet(const pel_node *node) {
+    switch (node->kind) {
+    case PEL_Name:
+    case PEL_Constant: return true;
+    case PEL_Attribute: return is_quiet(node->Attribute.value);
+    case PEL_UnaryOp: return node->UnaryOp.op == PEL_Not && is_quiet(node->UnaryOp.operand);
+    case PEL_Compare:
+        return node->Compare.ops.n == 1 &&
+               (node->Compare.ops.at[0] == PEL_Is || node->Compare.ops.at[0] == PEL_IsNot) &&
+               is_quiet(node->Compare.left) && is_quiet(node->Compare.comparators.at[0]);
+    default: return false;
+    }
+}
+
 /* ---- modules that do nothing ---- */
 
 static bool is_identity(const pel_log *log, pel_id module) {
@@ -174,6 +189,22 @@ static pel_node *plain_attribute(const shortener *s, const pel_node *node) {
     return class_of(s, made) ? made : NULL;
 }
 
+/* (x, y)[0] */
+static pel_node *picked_part(const pel_node *node) {
+    if (node->kind != PEL_Subscript || node->Subscript.ctx != PEL_Load || node->Subscript.value->kind != PEL_Tuple)
+        return NULL;
+    const pel_nodes parts = node->Subscript.value->Tuple.elts;
+    pel_node *found = NULL;
+    for (uint32_t i = 0; i < parts.n; i++) {
+        if (pel_is_number(node->Subscript.slice, i))
+            found = parts.at[i];
+        else if (!is_quiet(parts.at[i]))
+            return NULL;
+        if (parts.at[i]->kind == PEL_Starred) return NULL;
+    }
+    return found;
+}
+
 static void drop_idle_parts(void *arg, pel_node **slot) {
     shortener *s = arg;
     pel_each_child(*slot, drop_idle_parts, s);
@@ -182,6 +213,8 @@ static void drop_idle_parts(void *arg, pel_node **slot) {
         *slot = attribute;
         s->changed = true;
     }
+    pel_node *part = picked_part(*slot);
+    if (part) *slot = part;
     if ((*slot)->kind == PEL_Call) drop_defaults(s, *slot);
     if (is_idle_call(s, *slot)) *slot = (*slot)->Call.args.at[0];
     if (is_idle_arithmetic(*slot)) *slot = (*slot)->BinOp.left;
@@ -189,21 +222,6 @@ static void drop_idle_parts(void *arg, pel_node **slot) {
 }
 
 /* ---- statements that do nothing ---- */
-
-/* Reads without any effect: names, attributes of names, constants, and what is, in or not on them. */
-static bool is_quiet(const pel_node *node) {
-    switch (node->kind) {
-    case PEL_Name:
-    case PEL_Constant: return true;
-    case PEL_Attribute: return is_quiet(node->Attribute.value);
-    case PEL_UnaryOp: return node->UnaryOp.op == PEL_Not && is_quiet(node->UnaryOp.operand);
-    case PEL_Compare:
-        return node->Compare.ops.n == 1 &&
-               (node->Compare.ops.at[0] == PEL_Is || node->Compare.ops.at[0] == PEL_IsNot) &&
-               is_quiet(node->Compare.left) && is_quiet(node->Compare.comparators.at[0]);
-    default: return false;
-    }
-}
 
 static bool is_true(const pel_node *node) {
     return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_TRUE;
@@ -408,6 +426,20 @@ static bool is_protocol(pel_name name) {
     return pel_name_is(name, "forward") || pel_str_starts(pel_name_str(name), PEL_STR("__"));
 }
 
+/* Whether an expression begins with reading a name: what stands for it is evaluated first then, as an argument is. */
+static bool begins_with(const pel_node *node, pel_name name) {
+    for (;;) {
+        switch (node->kind) {
+        case PEL_Name: return node->Name.id == name;
+        case PEL_Attribute: node = node->Attribute.value; break;
+        case PEL_Subscript: node = node->Subscript.value; break;
+        case PEL_Call: node = node->Call.func; break;
+        case PEL_BinOp: node = node->BinOp.left; break;
+        default: return false;
+        }
+    }
+}
+
 static pel_node *inlined(shortener *s, const pel_node *call) {
     pel_program_function *target = callee_of(s, call);
     if (!target || target == s->function || is_protocol(target->name) || !is_plain_signature(target)) return NULL;
@@ -432,12 +464,19 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
             if (call->Call.keywords.at[k]->keyword.arg == b.names[i])
                 b.values[i] = call->Call.keywords.at[k]->keyword.value;
         if (!b.values[i] && i + defaults.n >= params.n) b.values[i] = defaults.at[i + defaults.n - params.n];
-        if (!b.values[i] || !is_quiet(b.values[i])) return NULL;
+        if (!b.values[i] || (!is_quiet(b.values[i]) && !begins_with(expression, b.names[i]))) return NULL;
     }
     pel_node *copy = pel_copy(s->ctx, expression);
     bind(&b, &copy);
-    for (uint32_t i = 0; i < b.n; i++)
-        if (b.used[i] > 1 && b.values[i]->kind != PEL_Name && b.values[i]->kind != PEL_Constant) return NULL;
+    uint32_t n_moving = 0, n_others = 0; /* what does something, and what it might change */
+    for (uint32_t i = 0; i < b.n; i++) {
+        bool is_word = b.values[i]->kind == PEL_Name || b.values[i]->kind == PEL_Constant,
+             moves = !is_quiet(b.values[i]);
+        if ((b.used[i] > 1 && !is_word) || (b.used[i] != 1 && moves)) return NULL;
+        n_moving += moves;
+        n_others += !moves && !is_word;
+    }
+    if (n_moving && n_others) return NULL;
     return b.failed ? NULL : copy;
 }
 
