@@ -223,10 +223,10 @@ def keep_traces(folder: str, name: str) -> None:
     synthesise = _pellucid.synthesise
     os.makedirs(folder, exist_ok=True)
 
-    def keeping(trace: bytes) -> Any:
+    def keeping(trace: bytes, *how: Any) -> Any:
         with open(os.path.join(folder, name.replace("/", "_") + ".trace"), "wb") as file:
             file.write(trace)
-        return synthesise(trace)
+        return synthesise(trace, *how)
 
     _pellucid.synthesise = keeping
 
