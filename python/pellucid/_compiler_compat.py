@@ -83,8 +83,9 @@ def on_bytecode(hook: Callable[[types.CodeType, types.CodeType], types.CodeType 
 
 
 class _Listener(logging.Handler):
-    def __init__(self, callback: Callable[[dict[str, Any], str | None], None]) -> None:
+    def __init__(self, wanted: Callable[[str], bool], callback: Callable[[dict[str, Any], str | None], None]) -> None:
         super().__init__(logging.DEBUG)
+        self.wanted = wanted
         self.callback = callback
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -93,17 +94,35 @@ class _Listener(logging.Handler):
             self.callback(metadata, getattr(record, "payload", None))
 
 
-def on_trace(callback: Callable[[dict[str, Any], str | None], None]) -> Callable[[], None]:
-    """Calls callback(metadata, payload) for each entry of torch's structured trace."""
+class _Handlers(list):
+    """The handlers of torch's trace while only we listen: there are none for entries that nobody wants.
+
+    torch asks `if trace_log.handlers:` before it makes an entry, and makes hundreds per compilation. Their making, not
+    our reading, was most of what looking cost.
+    """
+
+    def __bool__(self) -> bool:
+        if any(not isinstance(handler, _Listener) for handler in self):
+            return True
+        asking = sys._getframe(1).f_locals
+        name = asking.get("name")
+        if name == "artifact" and callable(asking.get("metadata_fn")):
+            name = asking["metadata_fn"]().get("name")
+        return any(handler.wanted(str(name)) for handler in self)
+
+
+def on_trace(wanted: Callable[[str], bool], callback: Callable[[dict[str, Any], str | None], None]) -> Callable[[], None]:
+    """Calls callback(metadata, payload) for each entry of torch's structured trace that has a wanted name."""
     log = _find(_TRACE_LOG)
     if log is None:
         return lambda: None
-    listener, propagated = _Listener(callback), log.propagate
-    log.addHandler(listener)
+    listener, propagated = _Listener(wanted, callback), log.propagate
+    log.handlers = _Handlers([*log.handlers, listener])
     log.propagate = False  # without us nothing would be logged: nobody else is to see it
 
     def remove() -> None:
-        log.removeHandler(listener)
+        left = [handler for handler in log.handlers if handler is not listener]
+        log.handlers = _Handlers(left) if any(isinstance(handler, _Listener) for handler in left) else left
         log.propagate = propagated
 
     return remove

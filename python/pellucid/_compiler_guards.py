@@ -6,10 +6,11 @@ asked for it. `read` makes conditions of it, `write` a function that lists them.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from dataclasses import dataclass
+
+from ._link import parses, where_wrong
 
 _LEAF = re.compile(r"^[|\s]*\+- ([A-Z][A-Z0-9_]+): (.*)$")
 _PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+) in (?P<function>\S+)")
@@ -18,7 +19,6 @@ _TENSOR = re.compile(r"check_tensor\((?P<what>.*?), (?P<type>\w+), DispatchKeySe
 _IDENTITY = re.compile(r"___check_(?P<kind>obj|type)_id\((?P<what>.*), (?P<id>\d+)\)(?:, type=(?P<type><.*>))?$")
 _MARKS = re.compile(r"hasattr\((?P<what>.*), '_dynamo_\w+'\) == False$")
 _STATE = re.compile(r"___check_global_state\(\) against (\{.*\})$")
-_COMMENT = re.compile(r"\s{2,}# ")
 _CONTAINS = re.compile(r"___dict_contains\((.*?), (.*)\)$")
 _NOT_IN = re.compile(r"^not (.*) in (.*)$")
 _PRIVATE = re.compile(r"___(\w+)")
@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
 _IMPORT = re.compile(r"\b__import_(\w+)")
 _MEMBER = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
 _NUMBERED = re.compile(r"\._modules\['(\d+)'\]")
-_HINT = re.compile(r"\s*\(HINT: (.*)\)\s*$")
+_HINT = re.compile(r"\s*\(HINT: (.*)\)$")
 
 
 @dataclass
@@ -46,42 +46,62 @@ def read(text: str) -> list[Guard]:
     made: dict[str, Guard] = {}  # by what they say: some are there many times
     for row in text.splitlines():
         found = _LEAF.match(row)
-        if found:
-            guard = _read_leaf(found[1], found[2])
-            made.setdefault(guard.condition or guard.text, guard)
+        if not found:
+            continue
+        said, *comments = found[2].split("  # ")
+        said, hint = _without_hint(said.strip())
+        condition = _condition(said)
+        if (condition or said) not in made:
+            made[condition or said] = _guard(found[1], condition, said, hint, comments)
     guards = list(made.values())
-    if not _parses("[" + ",\n".join(guard.condition for guard in guards if guard.condition) + "]"):
-        for guard in guards:
-            if not _parses(guard.condition):
-                guard.condition = ""
+    _silence([guard for guard in guards if guard.condition])
     return guards
 
 
-def _read_leaf(kind: str, text: str) -> Guard:
-    said, *comments = _COMMENT.split(text)
-    hint = line = place = ""
+def _guard(kind: str, condition: str, said: str, hint: str, comments: list[str]) -> Guard:
+    """The comments are the user's line, then where it stands."""
+    place = ""
     if comments:
-        found = _HINT.search(comments[-1])
-        if found:
-            hint = "" if found[1].startswith("type ") else found[1]
-            comments[-1] = comments[-1][: found.start()]
+        comments[-1], later = _without_hint(comments[-1])
         where = _PLACE.match(comments[-1])
+        hint = hint or later
         if where:
             place = f"{where['file']}:{where['line']}"
             comments.pop()
-        line = "  ".join(comments)
-    said = said.strip()
-    return Guard(kind, _condition(said), said, line, place, hint)
+    return Guard(kind, condition, said, "  ".join(comments).strip(), place, hint)
+
+
+def _without_hint(text: str) -> tuple[str, str]:
+    found = _HINT.search(text) if text.endswith(")") else None
+    if not found:
+        return text, ""
+    return text[: found.start()], "" if found[1].startswith("type ") else found[1]
+
+
+def _silence(guards: list[Guard]) -> None:
+    """Conditions that are no Python are none. All are looked at together, each on its line."""
+    while guards:
+        line = where_wrong("[\n" + ",\n".join(guard.condition for guard in guards) + "]")
+        if not line:
+            return
+        suspect = guards[line - 2] if 2 <= line < len(guards) + 2 else None
+        if suspect is None or parses(f"[{suspect.condition}]"):
+            break  # the fault shows elsewhere
+        suspect.condition = ""
+        guards = [guard for guard in guards if guard.condition]
+    for guard in guards:
+        guard.condition = guard.condition if parses(f"[{guard.condition}]") else ""
 
 
 def _condition(text: str) -> str:
-    """Tried from the most special form to the text itself."""
-    for pattern, make in _FORMS:
-        found = pattern.match(text)
-        if found:
-            return make(found)
-    plain = simple(_CONTAINS.sub(r"\1 in \2", text))
-    return _PRIVATE.sub(r"\1", _NOT_IN.sub(r"\1 not in \2", plain))
+    """Of a guard that has a form of its own, or of one that is Python, or almost."""
+    form = _FORMS.get(text.partition("(")[0])
+    found = form and form[0].match(text)
+    if form and found:
+        return form[1](found)
+    if "___" in text:
+        text = _PRIVATE.sub(r"\1", _CONTAINS.sub(r"\1 in \2", text))
+    return _NOT_IN.sub(r"\1 not in \2", simple(text))
 
 
 def _tensor(found: re.Match[str]) -> str:
@@ -108,15 +128,9 @@ def _state(found: re.Match[str]) -> str:
         return ""
 
 
-_FORMS = ((_MARKS, _marks), (_IDENTITY, _identity), (_TENSOR, _tensor), (_STATE, _state))
-
-
-def _parses(text: str) -> bool:
-    try:
-        ast.parse(text, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+#: By the function that they call.
+_FORMS = {"hasattr": (_MARKS, _marks), "___check_obj_id": (_IDENTITY, _identity), "___check_type_id": (_IDENTITY, _identity),
+          "check_tensor": (_TENSOR, _tensor), "___check_global_state": (_STATE, _state)}
 
 
 def simple(text: str) -> str:

@@ -35,7 +35,7 @@ def summary(session: Session) -> str:
 
 
 def relative(session: Session, path: str) -> str:
-    return os.path.relpath(path, session.folder).replace(os.sep, "/")
+    return path.removeprefix(session.folder).lstrip(os.sep).replace(os.sep, "/")
 
 
 def place(file: str, line: int) -> str:

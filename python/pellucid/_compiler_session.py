@@ -6,7 +6,6 @@ file that shows it (see _link). An exception of ours never reaches the program: 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dis
 import inspect
@@ -23,12 +22,14 @@ from typing import Any, Callable, Iterator
 
 from . import _compiler_compat as compat
 from . import _compiler_guards as guards
-from ._link import Listing, instructions, linked, listing, plain_name, write_text
+from ._link import Listing, instructions, linked, listing, parses, plain_name, write_text
 from ._pellucid import set_lines
 
 _UUID = re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}$")
 _GENERATED = re.compile(r"__(?:compiled_fn|resume_at|import|builtins_dict)_")
 _BREAK = re.compile(r"Graph break in user code at (?P<file>.*):(?P<line>\d+)\s*\n.*?Graph Break Reason: (?P<reason>.*)")
+
+_FRAME = re.compile(r'File "(?P<file>[^"\n]*)", line (?P<line>\d+), in [^\n]*(?:\n\s*(?P<code>[^\n]*))?')
 
 #: Entries of torch's structured trace that are source of a stage, in the order of the stages: file name, title.
 STAGES = {
@@ -46,6 +47,7 @@ STAGES = {
     "compiled_autograd_graph": ("compiled_autograd_graph", "compiled autograd"),
 }
 _CACHES = re.compile(r"(fx_graph|aotautograd|autograd)_cache_(hit|miss|bypass)$")
+_TOLD = {"dynamo_start", "dynamo_cpp_guards_str", "dynamo_graph_break_reason", "recompile_reasons", "compilation_metrics"}
 
 
 @dataclass
@@ -156,7 +158,7 @@ class Session:
         self.probe = compat.require()
         os.makedirs(self.folder, exist_ok=True)
         self._find_compiled_before()
-        self._removers = [compat.on_bytecode(self._on_bytecode), compat.on_trace(self._on_trace),
+        self._removers = [compat.on_bytecode(self._on_bytecode), compat.on_trace(is_wanted, self._on_trace),
                           compat.on_graph_compiled(self._on_graph_compiled)]
 
     def close(self) -> None:
@@ -463,6 +465,11 @@ class Session:
         write_text(os.path.join(self.folder, "index.html"), page.html_report(self))
 
 
+def is_wanted(kind: str) -> bool:
+    """Of the entries of torch's trace."""
+    return kind in _TOLD or kind in STAGES or _CACHES.match(kind) is not None
+
+
 # ---- names ----
 
 def file_number(compile_id: str) -> str:
@@ -527,14 +534,6 @@ def source_of(code: types.CodeType) -> tuple[str, int]:
         return listing(code).source, code.co_firstlineno
 
 
-def parses(text: str) -> bool:
-    try:
-        compile(text, "<text>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
 def parsing(text: str) -> str:
     """The text, as comments if it is no Python: every file can be read by tools."""
     if parses(text):
@@ -574,11 +573,8 @@ def shape_of(node: Any) -> str:
 def place_of(node: Any) -> tuple[tuple[str, int] | None, str]:
     """The user's line that a node of a graph comes from, and its text."""
     trace = node.meta.get("stack_trace") or ""
-    found = re.findall(r'File "([^"\n]*)", line (\d+), in [^\n]*(?:\n\s*([^\n]*))?', trace)
-    if not found:
-        return None, ""
-    file, line, code = found[-1]
-    return (file, int(line)), code.strip()
+    found = _FRAME.match(trace, max(0, trace.rfind('File "')))
+    return ((found["file"], int(found["line"])), (found["code"] or "").strip()) if found else (None, "")
 
 
 def places_in(text: str) -> dict[int, tuple[str, int]]:

@@ -377,6 +377,36 @@ def test_report_says_why(tmp_path: pathlib.Path) -> None:
     assert "y = torch.sin(x)" in (tmp_path / "00_first" / "original.py").read_text()
 
 
+def test_torch_makes_only_the_entries_that_are_wanted(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import logging
+    log = torch._logging._internal.trace_log
+    monkeypatch.setattr(log, "handlers", [])  # pytest listens, too
+    kinds: set[str] = set()
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            kinds.update(record.metadata)
+
+    def told(*, by_another: bool) -> set[str]:
+        torch._dynamo.reset()
+        kinds.clear()
+        listener = Listener()
+        with pellucid.prepare_debug(tmp_path) as session:
+            [ours] = log.handlers
+            if by_another:
+                log.addHandler(listener)
+            else:
+                ours.callback = lambda metadata, payload: kinds.update(metadata)
+            torch.compile(first, backend="eager")(torch.ones(3))
+            log.removeHandler(listener)
+        assert not session.notes
+        return set(kinds)
+
+    assert "chromium_event" not in told(by_another=False) and "dynamo_output_graph" in kinds and "artifact" in kinds
+    assert {"chromium_event", "dynamo_output_graph"} <= told(by_another=True)  # they get all, as without us
+    assert log.handlers == [] and type(log.handlers) is list
+
+
 def test_an_error_of_ours_stays_ours(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pellucid import _compiler_session as module
 
