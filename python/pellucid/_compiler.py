@@ -173,6 +173,6 @@ def explain(fn: Callable[..., Any], *args: Any, backend: Any = "eager", more: Se
     finally:
         session.close()
     breaks = [(b.file, b.line, b.reason) for made in session.compilations for b in made.breaks]
-    again = [(made.id, reason) for made in session.compilations for reason in made.recompiled]
-    text = page.text_report(session, with_help=False) + page.side_by_side(session)
+    again = [(made.id, page.why_again(reason)) for made in session.compilations for reason in made.recompiled]
+    text = page.text_report(session, with_files=False) + page.side_by_side(session)
     return Explanation(text, page.html_report(session), session.folder, list(dict.fromkeys(breaks)), again)

@@ -49,12 +49,14 @@ _SEEN = "torch._dynamo.convert_frame.input_codes.seen"
 _EXEC = "torch.fx.graph_module._exec_with_source"
 _RESUMED = "torch._dynamo.resume_execution.ContinueExecutionCache.generated_code_metadata"
 _STANCE = "torch.compiler.set_stance"
+_METRICS = "torch._dynamo.utils.get_compilation_metrics"
 _LOSSES = {
     _COMPILE_ID: "compilations are numbered by us, and stages can't be told apart",
     _TRACE_LOG: "no graphs, guards, graph breaks, recompilations or output code are written",
     _ENTRIES: "functions compiled before the context was entered are not found",
     _SEEN: "functions compiled before the context was entered are not found",
     _EXEC: "graphs that are compiled on their first run can't be stepped through",
+    _METRICS: "failed compilations and times are not listed",
     _RESUMED: "resume functions don't show the source they continue",
     _STANCE: "while a debugger is stopped, Dynamo may compile the debugger's own functions",
 }
@@ -233,6 +235,12 @@ def codes_seen() -> list[types.CodeType]:
     seen = _find(_SEEN)
     found = [reference() for reference in list(seen or [])]
     return [code for code in found if isinstance(code, types.CodeType)]
+
+
+def metrics() -> list[Any]:
+    """What torch noted about the latest compilations, an object for each; it keeps 64 of them."""
+    get = _find(_METRICS)
+    return list(get()) if get else []
 
 
 def resumed(code: types.CodeType) -> types.CodeType | None:

@@ -7,13 +7,14 @@ asked for it. `read` makes conditions of it, `write` a function that lists them.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 
 from ._link import parses, where_wrong
 
 _LEAF = re.compile(r"^[|\s]*\+- ([A-Z][A-Z0-9_]+): (.*)$")
-_PLACE = re.compile(r"^(?P<file>.*):(?P<line>\d+) in (?P<function>\S+)")
+_PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+) in (?P<function>\S+)")
 _TENSOR = re.compile(r"check_tensor\((?P<what>.*?), (?P<type>\w+), DispatchKeySet\((?P<keys>[^)]*)\), (?P<dtype>[\w.]+), "
                      r"(?P<rest>.*)\)$")
 _IDENTITY = re.compile(r"___check_(?P<kind>obj|type)_id\((?P<what>.*), (?P<id>\d+)\)(?:, type=(?P<type><.*>))?$")
@@ -21,11 +22,13 @@ _MARKS = re.compile(r"hasattr\((?P<what>.*), '_dynamo_\w+'\) == False$")
 _STATE = re.compile(r"___check_global_state\(\) against (\{.*\})$")
 _CONTAINS = re.compile(r"___dict_contains\((.*?), (.*)\)$")
 _NOT_IN = re.compile(r"^not (.*) in (.*)$")
-_PRIVATE = re.compile(r"___(\w+)")
+_PRIVATE = re.compile(r"\b___(\w+\()")
 _VARIABLE = re.compile(r"\b[LG]\['([A-Za-z_]\w*)'\]")
 _IMPORT = re.compile(r"\b__import_(\w+)")
+_BUILTIN = re.compile(r"\b__builtins_dict___\d+\[['\"](\w+)['\"]\]")
 _MEMBER = re.compile(r"\._(?:modules|parameters|buffers)\['([A-Za-z_]\w*)'\]")
 _NUMBERED = re.compile(r"\._modules\['(\d+)'\]")
+_AMBIENT = {"GLOBAL_STATE", "TORCH_FUNCTION_MODE_STACK", "DEFAULT_DEVICE"}  # of every function: they come last
 _HINT = re.compile(r"\s*\(HINT: (.*)\)$")
 
 
@@ -55,7 +58,7 @@ def read(text: str) -> list[Guard]:
             made[condition or said] = _guard(found[1], condition, said, hint, comments)
     guards = list(made.values())
     _silence([guard for guard in guards if guard.condition])
-    return guards
+    return sorted(guards, key=lambda guard: guard.kind in _AMBIENT or not guard.condition)
 
 
 def _guard(kind: str, condition: str, said: str, hint: str, comments: list[str]) -> Guard:
@@ -66,7 +69,7 @@ def _guard(kind: str, condition: str, said: str, hint: str, comments: list[str])
         where = _PLACE.match(comments[-1])
         hint = hint or later
         if where:
-            place = f"{where['file']}:{where['line']}"
+            place = f"{os.path.basename(where['file'])}:{where['line']}"  # torch cuts the folder, anywhere
             comments.pop()
     return Guard(kind, condition, said, "  ".join(comments).strip(), place, hint)
 
@@ -138,9 +141,15 @@ def simple(text: str) -> str:
     text = _VARIABLE.sub(r"\1", text)
     if "__import_" in text:
         text = _IMPORT.sub(lambda found: found[1].replace("_dot_", "."), text)
+    if "__builtins_" in text:
+        text = plain_builtins(text)
     if "._" in text:
         text = _NUMBERED.sub(r"[\1]", _MEMBER.sub(r".\1", text))
     return text
+
+
+def plain_builtins(text: str) -> str:
+    return _BUILTIN.sub(r"builtins.\1", text)
 
 
 HELP = """\

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import html
+import linecache
 import os
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Iterator
 
 import torch
 
-from ._compiler_session import Compilation, Function, Session, Stage, places_in
+from ._compiler_guards import simple
+from ._compiler_session import Break, Compilation, Function, Session, Stage, places_in
 
 LINES_SHOWN = 600  # of one source on the page; the file has all
 
@@ -31,7 +33,8 @@ def summary(session: Session) -> str:
         breaks += f" and {untold} of before, whose reasons are gone"
     parts = [counted(users, "function"), counted(len(session.functions) - users, "resume function"),
              counted(len(made), "compilation"), breaks, counted(again, "recompilation")]
-    return ", ".join(parts)
+    failed = sum(c.failure is not None for c in session.compilations)
+    return ", ".join(parts + ([counted(failed, "failure")] if failed else []))
 
 
 def relative(session: Session, path: str) -> str:
@@ -44,11 +47,11 @@ def place(file: str, line: int) -> str:
 
 def in_order(session: Session) -> list[Compilation]:
     """Compilations as they came; those that Dynamo gave up among them."""
-    return [c for c in session.compilations if c.listing is not None or c.breaks]
+    return [c for c in session.compilations if c.listing is not None or c.breaks or c.failure]
 
 
 def function_of(session: Session, made: Compilation) -> Function | None:
-    return next((f for f in session.functions if made in f.compilations), None)
+    return session.function_of(made.code) if made.code is not None else None
 
 
 def continued_by(session: Session, made: Compilation) -> str:
@@ -71,8 +74,7 @@ def runs_text(session: Session, made: Compilation) -> str:
 
 
 def seconds(made: Compilation) -> str:
-    time = made.metrics.get("entire_frame_compile_time_s")
-    return f"{time:.2f} s" if isinstance(time, (int, float)) else ""
+    return f"{made.seconds:.2f} s" if made.seconds is not None else ""
 
 
 def problems(session: Session) -> Iterator[str]:
@@ -87,17 +89,62 @@ def problems(session: Session) -> Iterator[str]:
         yield "an error of pellucid, kept from the program:\n" + note
 
 
+# ---- words ----
+
+def title_of(session: Session, made: Compilation) -> str:
+    function = function_of(session, made)
+    if function is None or made.code is None:
+        return f"[{made.id}] {made.name or 'a function'}, not compiled"
+    if function.continues:
+        return f"[{made.id}] {function.continues}, resumed at line {made.code.co_firstlineno}"
+    return f"[{made.id}] {made.code.co_name}"
+
+
+def source_line(broken: Break) -> str:
+    return linecache.getline(broken.file, broken.line).strip() if broken.file else ""
+
+
+def hints(text: str) -> list[str]:
+    found = re.findall(r"^\s*(?:Hint|Explanation): (.*)$", text, re.MULTILINE)
+    return list(dict.fromkeys(" ".join(line.split()) for line in found))
+
+
+def advice(text: str) -> str:
+    """The first thing that torch says to do about it, if it says one; what it says of every break is none."""
+    for hint in re.findall(r"^\s*Hint: (.*)$", text, re.MULTILINE):
+        if not _NO_ADVICE.match(hint):
+            return " ".join(re.split(r"(?<=[a-z)`])\. (?=[A-Z])", hint)[0].split()).rstrip(".") + "."
+    return ""
+
+
+_NO_ADVICE = re.compile(r"This graph break (is fundamental|may be difficult)|Please report|It may be possible to write Dynamo")
+
+
+def why_again(reason: str) -> str:
+    """torch: "0/1: condition   # the user's line  # place", perhaps with a stack trace behind it."""
+    first = reason.strip().split("\n")[0]
+    version, mark, said = first.partition(": ")
+    if not mark or not re.fullmatch(r"[\d/!]+", version):
+        version, said = "", first
+    condition, *comments = (part.strip() for part in said.split("  # "))
+    line = f" ({comments[0]})" if len(comments) > 1 else ""
+    of = f" of [{version}]" if version else ""
+    return f"a guard{of} failed: {simple(condition)}{line}"
+
+
 # ---- text ----
 
-def text_report(session: Session, with_help: bool = True) -> str:
+def text_report(session: Session, *, with_files: bool = True) -> str:
+    """All that is in the directory, or (without files) what happened."""
     lines = ["What torch.compile made of this program", f"torch {torch.__version__}, Python {sys.version.split()[0]}", "",
              summary(session), "", "In the order in which they ran first:", ""]
+    told: dict[tuple[str, str, int], str] = {}  # breaks -> where they were told
     for made in in_order(session):
-        lines += [*_text_of(session, made), ""]
+        lines += [*_text_of(session, made, told, with_files), ""]
     found = list(problems(session))
     if found:
         lines += ["Notes:", *("  " + note.replace("\n", "\n  ") for note in found), ""]
-    if with_help:
+    if with_files:
         lines += [HELP.rstrip()]
     return "\n".join(lines) + "\n"
 
@@ -110,63 +157,82 @@ have all of one function in one place, for reading.
 """
 
 
-def _text_of(session: Session, made: Compilation) -> Iterator[str]:
+def _text_of(session: Session, made: Compilation, told: dict[tuple[str, str, int], str], with_files: bool) -> Iterator[str]:
     function = function_of(session, made)
     if function is None or made.code is None:
-        yield f"[{made.id}] not compiled"
+        yield title_of(session, made)
     else:
-        note = f", continues {function.continues}" if function.continues else ""
         early = ", compiled before the context was entered" if made.before else ""
-        yield f"[{made.id}] {made.code.co_name}  {place(made.code.co_filename, made.code.co_firstlineno)}{note}{early}"
-        rows = [("written as", relative(session, function.source_path)), ("runs as", relative(session, made.path)),
-                ("guards", f"{relative(session, made.guards_path)} ({len(made.guard_list())})" if made.guards_path else "")]
-        for stage in made.stages:
-            what = "code" if stage.kind == "inductor_output_code" else "graph"
-            rows.append((what, f"{relative(session, stage.path)}  {stage.title}{', runs here' if stage.linked else ''}"))
-        rows += [("ran", runs_text(session, made)), ("caches", cache_text(made)), ("time", seconds(made))]
+        yield f"{title_of(session, made)}  {place(made.code.co_filename, made.code.co_firstlineno)}{early}"
+        rows = [("ran", runs_text(session, made)), ("caches", cache_text(made)), ("time", seconds(made))]
+        rows = [*_files_of(session, made, function), *rows] if with_files else rows
         yield from (f"    {name:12}{value}" for name, value in rows if value)
-    for reason in made.recompiled:
-        yield f"    compiled again, for a guard failed: {reason}"
+    yield from (f"    compiled again, for {why_again(reason)}" for reason in made.recompiled)
+    if made.failure is not None:
+        yield f"    not compiled, for {place(made.failure.file, made.failure.line) or 'a reason of its own'}: {made.failure.reason}"
+        yield from _lines_about(made.failure)
+    then = continued_by(session, made)
     for broken in made.breaks:
-        then = continued_by(session, made)
         where = place(broken.file, broken.line)
-        yield f"    graph break at {where}: {broken.reason}" + (f" (goes on in {then})" if then else "")
-        yield from (f"        {hint}" for hint in hints(broken.text))
+        first = told.setdefault((broken.reason, broken.file, broken.line), made.id)
+        said = broken.reason if first == made.id else f"as in [{first}]"
+        yield f"    graph break at {where}: {said}" + (f" (goes on in {then})" if then else "")
+        yield from _lines_about(broken) if first == made.id else ()
 
 
-def hints(text: str) -> list[str]:
-    found = re.findall(r"^\s*(?:Hint|Explanation): (.*)$", text, re.MULTILINE)
-    return list(dict.fromkeys(" ".join(line.split()) for line in found))
+def _files_of(session: Session, made: Compilation, function: Function) -> Iterator[tuple[str, str]]:
+    yield "written as", relative(session, function.source_path)
+    yield "runs as", relative(session, made.path)
+    if made.guards_path:
+        yield "guards", f"{relative(session, made.guards_path)} ({len(made.guard_list())})"
+    for stage in made.stages:
+        what = "code" if stage.kind == "inductor_output_code" else "graph"
+        yield what, f"{relative(session, stage.path)}  {stage.title}{', runs here' if stage.linked else ''}"
+
+
+def _lines_about(broken: Break) -> Iterator[str]:
+    yield from (f"        {line}" for line in (source_line(broken), advice(broken.text)) if line)
 
 
 # ---- page ----
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2128; --dim: #5f6b7a; --line: #d8dee6; --mark: #fff3c4;
-  --card: #f6f8fa; --link: #0b57d0; --bad: #a4262c; --good: #1a7f37; }
+  --card: #f6f8fa; --link: #0b57d0; --bad: #a4262c; --badback: #fdecea; --word: #8250df; --text: #0a6b3b; --number: #0550ae; }
 @media (prefers-color-scheme: dark) { :root { --back: #14171c; --fore: #dbe2ea; --dim: #95a1b0; --line: #313842;
-  --mark: #4a3f12; --card: #1c2128; --link: #8ab4f8; --bad: #ff8f8f; --good: #6fdd8b; } }
+  --mark: #4a3f12; --card: #1c2128; --link: #8ab4f8; --bad: #ff8f8f; --badback: #3a1e20; --word: #d2a8ff; --text: #7ee2a8;
+  --number: #79c0ff; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem; max-width: 110rem; background: var(--back); color: var(--fore);
+body { margin: 0 auto; padding: 1.5rem; max-width: 120rem; background: var(--back); color: var(--fore);
   font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.4rem; margin: 0 0 .2rem; } h2 { font-size: 1.05rem; margin: 0; display: inline; }
-a { color: var(--link); } .dim { color: var(--dim); } .bad { color: var(--bad); } .good { color: var(--good); }
-code, pre { font: 12.5px/1.45 ui-monospace, Consolas, monospace; }
-nav ol { padding-left: 1.4rem; columns: 24rem; } nav li { break-inside: avoid; }
-details.made { border: 1px solid var(--line); border-radius: 6px; margin: .8rem 0; background: var(--card); }
-details.made > summary { padding: .5rem .8rem; cursor: pointer; } details.made > div { padding: 0 .8rem .8rem; }
-.three { display: grid; grid-template-columns: repeat(auto-fit, minmax(22rem, 1fr)); gap: .6rem; align-items: start; }
-.three h3 { font-size: .85rem; margin: .4rem 0; font-weight: 600; }
-pre { margin: 0; border: 1px solid var(--line); border-radius: 4px; background: var(--back); overflow: auto;
-  max-height: 36rem; padding: .3rem 0; }
-pre span.l { display: block; padding: 0 .6rem; min-height: 1.45em; white-space: pre; }
-pre span.l.m { cursor: pointer; } pre span.l.on { background: var(--mark); }
+h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.05rem; margin: 0; display: inline; }
+header p { margin: .3rem 0; } a { color: var(--link); } .dim { color: var(--dim); } .bad { color: var(--bad); }
+code, pre { font: 12.5px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+kbd { border: 1px solid var(--line); border-radius: 3px; padding: 0 .3em; }
+.badge { display: inline-block; font-size: .78rem; line-height: 1.4; padding: 0 .5em; border-radius: 1em; color: var(--dim);
+  border: 1px solid var(--line); vertical-align: middle; }
+.badge.bad { color: var(--bad); background: var(--badback); border-color: transparent; }
+nav { margin: 1rem 0; } nav ol { padding: 0; margin: 0; list-style: none; columns: 26rem; } nav li { break-inside: avoid; }
+details.made { border: 1px solid var(--line); border-radius: 8px; margin: .8rem 0; background: var(--card); }
+details.made > summary { padding: .6rem .9rem; cursor: pointer; } details.made > div { padding: 0 .9rem .9rem; }
+details.made > div > p { margin: .2rem 0 .6rem; }
+.broken { border-left: 3px solid var(--bad); padding: .1rem .8rem; margin: .6rem 0; } .broken p { margin: .2rem 0; }
+.broken code { background: var(--badback); padding: .1em .3em; border-radius: 3px; }
+.broken details p { color: var(--dim); max-width: 60rem; } .broken summary, .guards summary { cursor: pointer; color: var(--dim); }
+.three { display: grid; grid-template-columns: repeat(auto-fit, minmax(24rem, 1fr)); gap: .8rem; align-items: start; }
+.three > div { min-width: 0; } .three h3 { font-size: .85rem; margin: .4rem 0; font-weight: 600; }
+pre { margin: 0; border: 1px solid var(--line); border-radius: 6px; background: var(--back); overflow: auto;
+  max-height: 36rem; padding: .4rem 0; }
+pre span.l { display: block; padding: 0 .8rem 0 .2rem; min-height: 1.5em; white-space: pre; width: max-content; min-width: 100%; }
+pre span.l.m { cursor: pointer; } pre span.l.x { background: var(--badback); } pre span.l.on { background: var(--mark); }
 pre span.l:focus { outline: 2px solid var(--link); outline-offset: -2px; }
 pre i { color: var(--dim); font-style: normal; } pre b { color: var(--dim); font-weight: normal; user-select: none; }
-ul.files { columns: 26rem; padding-left: 1.2rem; margin: .5rem 0; } blockquote { margin: .3rem 0 .3rem 1rem; }
+pre em { color: var(--word); font-style: normal; } pre q { color: var(--text); quotes: none; } pre u { color: var(--number);
+  text-decoration: none; } p.files { font-size: .85rem; margin: .6rem 0 0 !important; } .guards { margin-top: .4rem; }
+footer { border-top: 1px solid var(--line); margin-top: 1.5rem; max-width: 60rem; }
 """
 
-SCRIPT = """
+SCRIPT = r"""
 function same(el, on) { if (!el.dataset || !el.dataset.u) return;
   var box = el.closest('.three'), want = el.dataset.u.split(' '), first = {};
   box.querySelectorAll('span.m').forEach(function (s) {
@@ -189,22 +255,33 @@ document.addEventListener('keydown', function (e) { if (e.key !== 'e' || e.ctrlK
 function reveal() { var el = location.hash && document.getElementById(location.hash.slice(1));
   if (el && 'open' in el) el.open = true; }
 addEventListener('hashchange', reveal); reveal();
+var words = 'and as assert async await break class continue def del elif else except finally for from global if import in is '
+  + 'lambda nonlocal not or pass raise return try while with yield None True False';
+var token = new RegExp('("[^"]*"|\'[^\']*\')|\\b(' + words.split(' ').join('|') + ')\\b|\\b(\\d[\\w.]*)\\b', 'g');
+document.querySelectorAll('pre span.l').forEach(function (line) {
+  line.childNodes.forEach(function (part) { if (part.nodeType !== 3) return;
+    var made = document.createElement('span'), text = part.data, at = 0, found; token.lastIndex = 0;
+    while ((found = token.exec(text))) { made.append(text.slice(at, found.index));
+      var el = document.createElement(found[1] ? 'q' : found[2] ? 'em' : 'u'); el.textContent = found[0];
+      made.append(el); at = found.index + found[0].length; }
+    if (at) { made.append(text.slice(at)); part.replaceWith(made); } }); });
 """
 
 
 def html_report(session: Session) -> str:
     shown = in_order(session)
-    body = ["<h1>What torch.compile made of this program</h1>",
-            f"<p class=dim>{e(summary(session))} · torch {e(torch.__version__)}, Python {e(sys.version.split()[0])}</p>",
-            "<p>In the order in which they ran first. Point at a line, or move to it with Tab and the arrows, to see what "
-            "became of it; <kbd>e</kbd> opens and closes all.</p>", "<nav aria-label='compilations'><ol>"]
-    body += [f"<li><a href='#c{index}'>{e(title_of(made))}</a>{badges(made)}</li>" for index, made in enumerate(shown)]
+    body = ["<header><h1>What torch.compile made of this program</h1>",
+            f"<p>{e(summary(session))} <span class=dim>· torch {e(torch.__version__)}, Python {e(sys.version.split()[0])}</span></p>",
+            "<p class=dim>In the order in which they ran first. Point at a line, or move to it with Tab and the arrows, to see "
+            "what became of it; <kbd>e</kbd> opens and closes all.</p></header>", "<nav aria-label='compilations'><ol>"]
+    body += [f"<li><a href='#c{index}'>{e(title_of(session, made))}</a>{badges(made)}</li>" for index, made in enumerate(shown)]
     body.append("</ol></nav><main>")
-    body += [_section(session, made, index) for index, made in enumerate(shown)]
+    places = {made.id: index for index, made in reversed(list(enumerate(shown)))}
+    body += [_section(session, made, index, places) for index, made in enumerate(shown)]
     found = list(problems(session))
     if found:
         body.append("<h2>Notes</h2>" + "".join(f"<pre><span class=l>{e(note)}</span></pre>" for note in found))
-    body.append(f"</main><p class=dim>{e(HELP)}</p>")
+    body.append(f"</main><footer class=dim><p>{e(HELP)}</p></footer>")
     return ("<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content='width=device-width'>"
             f"<title>torch.compile: {e(summary(session))}</title><style>{STYLE}</style></head>\n<body>"
             + "\n".join(body) + f"\n<script>{SCRIPT}</script></body></html>\n")
@@ -214,42 +291,52 @@ def e(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def title_of(made: Compilation) -> str:
-    return f"[{made.id}] {made.code.co_name if made.code is not None else 'not compiled'}"
-
-
 def badges(made: Compilation) -> str:
-    words = [f"<span class=bad>{e(b.reason)}</span>" for b in made.breaks]
-    words += ["<span class=dim>compiled again</span>"] if made.recompiled else []
-    words += ["<span class=dim>compiled before</span>"] if made.before else []
-    return " · " + " · ".join(words) if words else ""
+    words = [f"<span class='badge bad'>{e(b.reason)}</span>" for b in [*made.breaks, *filter(None, [made.failure])]]
+    words += ["<span class=badge>compiled again</span>"] if made.recompiled else []
+    words += ["<span class=badge>compiled before</span>"] if made.before else []
+    return " " + " ".join(words) if words else ""
 
 
-def _section(session: Session, made: Compilation, index: int) -> str:
+def _section(session: Session, made: Compilation, index: int, places: dict[str, int]) -> str:
     parts = [f"<details class=made id=c{index}{' open' if index < 4 else ''}>",
-             f"<summary><h2>{e(title_of(made))}</h2>{badges(made)}</summary><div>"]
+             f"<summary><h2>{e(title_of(session, made))}</h2>{badges(made)}</summary><div>"]
     function = function_of(session, made)
     if made.code is not None and function is not None:
         where = f"{made.code.co_filename}:{made.code.co_firstlineno}"
-        where += f", continues {function.continues}" if function.continues else ""
-        parts.append(f"<p class=dim>{e(' · '.join(filter(None, (where, runs_text(session, made), seconds(made), cache_text(made)))))}</p>")
-    for reason in made.recompiled:
-        parts.append(f"<p>Compiled again, for a guard failed: <code>{e(reason)}</code></p>")
-    for broken in made.breaks:
-        then = continued_by(session, made)
-        parts.append(f"<p><span class=bad>Graph break</span> at {e(place(broken.file, broken.line))}: {e(broken.reason)}"
-                     + (f". It goes on in {e(then)}." if then else "") + "</p>")
-        parts.append("<blockquote class=dim>" + "<br>".join(e(hint) for hint in hints(broken.text)) + "</blockquote>")
+        facts = " · ".join(filter(None, (where, runs_text(session, made), seconds(made), cache_text(made))))
+        parts.append(f"<p class=dim>{e(facts)}</p>")
+    parts += [f"<p>Compiled again, for {_with_links(why_again(reason), places)}.</p>" for reason in made.recompiled]
+    if made.failure is not None:
+        parts.append(_about(made.failure, "Not compiled", ""))
+    then = _with_links(continued_by(session, made), places)
+    parts += [_about(broken, "Graph break", then) for broken in made.breaks]
     if function is not None and made.listing is not None:
         parts.append(_three(made, function, index))
         files = [(made.path, "generated function"), (made.guards_path, "guards"), (function.source_path, "original")]
         files += [(stage.path, stage.title + (", runs here" if stage.linked else "")) for stage in made.stages]
-        parts.append("<ul class=files>" + "".join(f"<li><a href='{e(relative(session, path))}'>{e(what)}</a></li>"
-                                                  for path, what in files if path) + "</ul>")
+        parts.append("<p class=files>Files: " + " · ".join(f"<a href='{e(relative(session, path))}'>{e(what)}</a>"
+                                                           for path, what in files if path) + "</p>")
         if made.guards:
-            rows = "".join(_line(n, guard.condition or guard.text, []) for n, guard in enumerate(made.guard_list(), 1))
-            parts.append(f"<details><summary>guards</summary><pre>{rows}</pre></details>")
+            rows = "".join(_line(n, guard.condition or f"# {guard.text}", []) for n, guard in enumerate(made.guard_list(), 1))
+            parts.append(f"<details class=guards><summary>{counted(len(made.guard_list()), 'guard')}</summary><pre>{rows}</pre></details>")
     return "".join(parts) + "</div></details>"
+
+
+def _about(broken: Break, what: str, then: str) -> str:
+    """A break: where, why, and what torch says about it."""
+    where = f" at {e(place(broken.file, broken.line))}" if broken.file else ""
+    line = f" <code>{e(source_line(broken))}</code>" if source_line(broken) else ""
+    more = "".join(f"<p>{e(hint)}</p>" for hint in hints(broken.text))
+    more = f"<details><summary>what torch says about it</summary>{more}</details>" if more else ""
+    return (f"<div class=broken><p><strong class=bad>{what}</strong>{where}:{line} {e(broken.reason)}"
+            + (f". It goes on in {then}." if then else "") + f"</p>{more}</div>")
+
+
+def _with_links(text: str, places: dict[str, int]) -> str:
+    """[0/1] leads to its section."""
+    return re.sub(r"\[([\d/!]+)\]", lambda found: f"<a href='#c{places[found[1]]}'>{found[0]}</a>" if found[1] in places
+                  else found[0], e(text))
 
 
 def main_stage(made: Compilation) -> Stage | None:
@@ -265,6 +352,7 @@ class Column:
     first: int  # number of its first line
     rows: list[str]
     users: dict[int, list[int]]
+    broken: set[int] = field(default_factory=set)  # lines where the graph breaks
 
 
 def columns(made: Compilation, function: Function) -> list[Column]:
@@ -272,7 +360,8 @@ def columns(made: Compilation, function: Function) -> list[Column]:
     assert made.listing is not None and made.code is not None
     source = function.source.rstrip("\n").split("\n")
     first = function.source_first_line
-    written = Column("as written", first, source, {first + i: [first + i] for i in range(len(source))})
+    written = Column("as written", first, source, {first + i: [first + i] for i in range(len(source))},
+                     {broken.line for broken in [*made.breaks, *filter(None, [made.failure])] if broken.file == made.code.co_filename})
     stage = main_stage(made)
     graph = None
     if stage is not None:
@@ -310,7 +399,7 @@ def side_by_side(session: Session, width: int = 56) -> str:
             continue
         three = columns(made, function)
         groups = [_grouped(column, three[0]) for column in three]
-        parts.append(f"\n{title_of(made)}")
+        parts.append(f"\n{title_of(session, made)}")
         parts.append(" | ".join(column.title.ljust(width) for column in three).rstrip())
         parts.append("-+-".join("-" * width for _ in three))
         for line in range(three[0].first, three[0].first + len(three[0].rows)):
@@ -341,17 +430,17 @@ def _grouped(column: Column, written: Column) -> dict[int, list[str]]:
 
 
 def _lines(column: Column) -> str:
-    made = [_line(number, row, column.users.get(number, []))
+    made = [_line(number, row, column.users.get(number, []), number in column.broken)
             for number, row in enumerate(column.rows[:LINES_SHOWN], column.first)]
     if len(column.rows) > LINES_SHOWN:
         made.append(f"<span class=l><i>… {len(column.rows) - LINES_SHOWN} more lines in the file</i></span>")
     return "".join(made)
 
 
-def _line(number: int, text: str, users: list[int]) -> str:
+def _line(number: int, text: str, users: list[int], is_broken: bool = False) -> str:
     code, mark, comment = text.partition("  # ")
     shown = e(code) + (f"<i>  # {e(comment)}</i>" if mark else "")
     if code.lstrip().startswith("#"):
         shown = f"<i>{e(text)}</i>"
     link = f" m' tabindex=0 data-u='{' '.join(map(str, users))}" if users else ""
-    return f"<span class='l{link}'><b>{number:4} </b>{shown}</span>"
+    return f"<span class='l{' x' if is_broken else ''}{link}'><b>{number:4} </b>{shown}</span>"

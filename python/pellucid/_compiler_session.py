@@ -47,7 +47,9 @@ STAGES = {
     "compiled_autograd_graph": ("compiled_autograd_graph", "compiled autograd"),
 }
 _CACHES = re.compile(r"(fx_graph|aotautograd|autograd)_cache_(hit|miss|bypass)$")
-_TOLD = {"dynamo_start", "dynamo_cpp_guards_str", "dynamo_graph_break_reason", "recompile_reasons", "compilation_metrics"}
+_TOLD = {"dynamo_start", "dynamo_cpp_guards_str", "dynamo_graph_break_reason", "recompile_reasons"}
+
+READ_NOTES_EVERY = 32  # compilations: torch keeps its notes on the latest 64
 
 
 @dataclass
@@ -90,7 +92,9 @@ class Compilation:
     caches: list[str] = field(default_factory=list)
     guards: str = ""
     guards_path: str = ""
-    metrics: dict[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    failure: Break | None = None  # why there is no code
+    name: str = ""  # of the function, as torch notes it; known even if there is no code
     attempt: int = 0
     before: bool = False  # compiled before the session was opened
     linked: bool = False
@@ -150,6 +154,7 @@ class Session:
         self._function_of: dict[int, Function] = {}  # by id(code): code with dicts among its constants has no hash
         self.runs: dict[str, int] = {}  # by path, where runs were counted
         self._numbers: dict[str, int] = {}
+        self._noted: dict[int, Any] = {}  # by id: what torch noted about compilations, as far as we have seen it
         self._removers: list[Callable[[], None]] = []
 
     # ---- opening and closing ----
@@ -157,6 +162,7 @@ class Session:
     def open(self) -> None:
         self.probe = compat.require()
         os.makedirs(self.folder, exist_ok=True)
+        self._noted = {id(noted): noted for noted in compat.metrics()}
         self._find_compiled_before()
         self._removers = [compat.on_bytecode(self._on_bytecode), compat.on_trace(is_wanted, self._on_trace),
                           compat.on_graph_compiled(self._on_graph_compiled)]
@@ -164,6 +170,7 @@ class Session:
     def close(self) -> None:
         while self._removers:
             self._removers.pop()()
+        self._read_notes()
         self._write_guards()
         self._write_whole()
         self._write_reports()
@@ -190,6 +197,9 @@ class Session:
             sys.setprofile(outer)
 
     # ---- functions ----
+
+    def function_of(self, code: types.CodeType) -> Function | None:
+        return self._function_of.get(id(code))
 
     def _function(self, code: types.CodeType) -> Function:
         found = self._function_of.get(id(code))
@@ -219,8 +229,24 @@ class Session:
 
     def _begin(self, number: str) -> Compilation:
         """Another one of this number: after a reset of Dynamo."""
+        self._read_notes()
         self._current.pop(number, None)
         return self._compilation(number)
+
+    @careful
+    def _read_notes(self) -> None:
+        """What torch noted about compilations since they were read last."""
+        for noted in compat.metrics():
+            number = getattr(noted, "compile_id", None)
+            if id(noted) in self._noted or number is None or getattr(noted, "is_forward", True) is False:
+                continue
+            self._noted[id(noted)] = noted
+            made = self._compilation(str(number))
+            made.seconds, made.name = getattr(noted, "entire_frame_compile_time_s", None), getattr(noted, "co_name", None) or ""
+            reason = getattr(noted, "fail_reason", None)
+            if reason:
+                place = getattr(noted, "fail_user_frame_filename", None), getattr(noted, "fail_user_frame_lineno", None)
+                made.failure = Break(reason.strip().split("\n")[0], place[0] or "", place[1] or 0, reason)
 
     @careful
     def _find_compiled_before(self) -> None:
@@ -255,6 +281,8 @@ class Session:
         made.linked = True
         self._find_graphs(made, generated, scope)
         self._write_stages(made)
+        if len(self.compilations) % READ_NOTES_EVERY == 0:
+            self._read_notes()
         return result
 
     def _show(self, made: Compilation, generated: types.CodeType, scope: dict[str, Any]) -> types.CodeType:
@@ -264,6 +292,7 @@ class Session:
         made.listing = listing(generated, names=names, spell=lambda value: spelled(value, scope))
         if not parses(made.listing.source):
             made.listing = instructions(generated, "the decompiled text is no Python")
+        made.listing.source = guards.plain_builtins(made.listing.source)
         made.calls = [names.get(name, name) for name in generated.co_names if re.match("__(compiled_fn|resume_at)_", name)]
         made.resumes = [scope[name].__code__ for name in generated.co_names
                         if name.startswith("__resume_at_") and isinstance(scope.get(name), types.FunctionType)]
@@ -306,8 +335,6 @@ class Session:
         elif kind == "recompile_reasons":
             reasons = compat.as_json(payload)
             made.recompiled = [str(reason) for reason in reasons] if isinstance(reasons, list) else [payload or ""]
-        elif kind == "compilation_metrics" and isinstance(body, dict):
-            made.metrics = body
         elif _CACHES.match(kind):
             made.caches.append(kind)
 
@@ -328,7 +355,7 @@ class Session:
         return made
 
     def _add_stage(self, made: Compilation, kind: str, text: str, origin: str) -> None:
-        name, title = STAGES[kind]
+        title = STAGES[kind][1] + half_of(made, kind, text)
         text = textwrap.dedent(text).replace("class <lambda>(", "class GraphModule(")
         if any(stage.kind == kind and stage.text == text for stage in made.stages):
             return
@@ -463,6 +490,19 @@ class Session:
         from . import _compiler_page as page
         write_text(os.path.join(self.folder, "README.txt"), page.text_report(self))
         write_text(os.path.join(self.folder, "index.html"), page.html_report(self))
+
+
+def half_of(made: Compilation, kind: str, text: str) -> str:
+    """Of Inductor's stages, where there is a backward: which of the two they are of. Their names tell, or those before."""
+    halves = {stage.kind: stage.names for stage in made.stages if stage.kind in ("aot_forward_graph", "aot_backward_graph")}
+    if len(halves) < 2 or not ("post_grad" in kind or kind == "inductor_output_code"):
+        return ""
+    if kind == "inductor_output_code":
+        last = made.stages[-1].title
+        return ", backward" if last.endswith("backward") else ", forward"
+    names = assigned_names(text)
+    backward = len(names & halves["aot_backward_graph"]) > len(names & halves["aot_forward_graph"])
+    return ", backward" if backward else ", forward"
 
 
 def is_wanted(kind: str) -> bool:

@@ -12,10 +12,8 @@
 
 typedef struct flat {
     pel_lift *l;
-    bool *open;    /* by guard */
-    pel_map taken; /* names that the code and all code in it mention */
-    pel_map ours;  /* variables of our own */
-    uint32_t n_ours;
+    bool *open; /* by guard */
+    pel_own_names names;
     int depth;
 } flat;
 
@@ -33,7 +31,7 @@ static _Noreturn void fail(flat *f, uint32_t at, const char *what) { pel_lift_fa
 /* ---- variables of our own ---- */
 
 static void take_names(flat *f, pel_name_list list) {
-    for (uint32_t i = 0; i < list.n; i++) pel_map_set(f->l->ctx, &f->taken, PEL_KEY(list.at[i]), 1);
+    for (uint32_t i = 0; i < list.n; i++) pel_map_set(f->l->ctx, &f->names.taken, PEL_KEY(list.at[i]), 1);
 }
 
 /* A variable of ours must not hide a global that code inside uses. */
@@ -46,15 +44,17 @@ static void take_all_names(flat *f, const pel_code_object *code, int depth) {
         if (code->consts[i]->kind == PEL_CONST_CODE) take_all_names(f, code->consts[i]->code, depth + 1);
 }
 
-static pel_name new_name(flat *f, const char *prefix) {
+pel_name pel_own_name(pel_ctx *ctx, pel_own_names *names, const char *prefix) {
     for (;;) {
-        pel_str text = pel_format(f->l->ctx, "%s_%u", prefix, ++f->n_ours);
-        pel_name name = pel_intern(f->l->ctx, text.ptr, text.len);
-        if (pel_map_has(&f->taken, PEL_KEY(name))) continue;
-        pel_map_set(f->l->ctx, &f->ours, PEL_KEY(name), 1);
+        pel_str text = pel_format(ctx, "%s_%u", prefix, ++names->n);
+        pel_name name = pel_intern(ctx, text.ptr, text.len);
+        if (pel_map_has(&names->taken, PEL_KEY(name))) continue;
+        pel_map_set(ctx, &names->ours, PEL_KEY(name), 1);
         return name;
     }
 }
+
+static pel_name new_name(flat *f, const char *prefix) { return pel_own_name(f->l->ctx, &f->names, prefix); }
 
 static pel_node *name_node(flat *f, pel_name name, pel_CTX use, uint32_t at) {
     pel_node *node = pel_make(f->l, PEL_Name, at);
@@ -88,7 +88,7 @@ static bool is_local(const flat *f, pel_name name) {
 static bool is_fixed(const flat *f, const pel_node *node) {
     switch (node->kind) {
     case PEL_Constant: return node->Constant.value->kind != PEL_CONST_CODE;
-    case PEL_Name: return pel_map_has(&f->ours, PEL_KEY(node->Name.id)) || is_local(f, node->Name.id);
+    case PEL_Name: return pel_map_has(&f->names.ours, PEL_KEY(node->Name.id)) || is_local(f, node->Name.id);
     case PEL_UnaryOp: return node->UnaryOp.operand->kind == PEL_Constant;
     case PEL_Tuple:
         for (uint32_t i = 0; i < node->Tuple.elts.n; i++)
@@ -353,14 +353,14 @@ static void settle_def(flat *f, stack *s, uint32_t at) {
     if (def->kind != PEL_FunctionDef && def->kind != PEL_AsyncFunctionDef) return;
     const pel_ins *next = &f->l->c->at[at + 1];
     bool is_stored = next->op == PEL_I_STORE && pel_unmangle(f->l, next->name) == def->FunctionDef.name;
-    if (!is_stored && pel_map_has(&f->taken, PEL_KEY(def->FunctionDef.name)))
+    if (!is_stored && pel_map_has(&f->names.taken, PEL_KEY(def->FunctionDef.name)))
         fail(f, at, "a function whose name means something else");
     s->n--;
     spill(f, s, s->n, at);
     spill_variable(f, s, def->FunctionDef.name, at);
     pel_lift_emit(f->l, def);
     pel_push_expr(f->l, s, at, reload(f, def->FunctionDef.name));
-    pel_map_set(f->l->ctx, &f->ours, PEL_KEY(def->FunctionDef.name), 1);
+    pel_map_set(f->l->ctx, &f->names.ours, PEL_KEY(def->FunctionDef.name), 1);
 }
 
 static bool is_cell(const pel_node *node) {
@@ -786,6 +786,7 @@ pel_nodes pel_read_flat(pel_lift *l) {
     stack s = { 0 };
     uint32_t to;
     if (run_part(&f, &s, 0, PEL_NONE, &to, &body) != ENDED) fail(&f, 0, "ways that do not meet");
+    pel_fold_lists(l, &body, &f.names);
     return body;
 }
 

@@ -12,4 +12,17 @@ bool pel_is_juggled(const pel_canon *canon);
  * Throws PEL_E_INCOMPLETE where there are loops or handlers that do more than clean up. */
 pel_nodes pel_read_flat(pel_lift *l);
 
+/* Variables of our own: the values that a text needs names for. */
+typedef struct pel_own_names {
+    pel_map taken; /* PEL_KEY(name): names that the code and all code in it mention */
+    pel_map ours;
+    uint32_t n;
+} pel_own_names;
+
+pel_name pel_own_name(pel_ctx *ctx, pel_own_names *names, const char *prefix); /* another one */
+
+/* ---- fold.c ---- */
+/* Lists that values only pass through are not written, nor variables that only wait. */
+void pel_fold_lists(pel_lift *l, pel_nodes *body, pel_own_names *names);
+
 #endif

@@ -83,12 +83,25 @@ static void visit(void *arg, pel_node **slot) {
     m->depth--;
 }
 
-/* Instructions that no node names (jumps, stack moves) belong to the line before them. */
+/* The line of the first instruction of a block that has one; 0 if none has. */
+static uint32_t line_of_block(const pel_mapped_code *code, uint32_t at) {
+    do
+        if (code->line_of[at]) return code->line_of[at];
+    while (++at < code->insns->n && !code->insns->at[at].is_target);
+    return 0;
+}
+
+/* Instructions that no node names (jumps, stack moves) belong to the line before them; where a way begins, to the line
+ * that it leads to. */
 static void fill_gaps(pel_mapped_code *code) {
     uint32_t line = 0;
     for (uint32_t i = 0; i < code->insns->n && !line; i++) line = code->line_of[i];
     for (uint32_t i = 0; i < code->insns->n; i++) {
-        if (code->line_of[i]) line = code->line_of[i];
+        uint32_t begins = code->insns->at[i].is_target ? line_of_block(code, i) : 0;
+        if (code->line_of[i])
+            line = code->line_of[i];
+        else if (begins)
+            line = begins;
         code->line_of[i] = line;
     }
 }

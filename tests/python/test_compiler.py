@@ -370,7 +370,7 @@ def test_report_says_why(tmp_path: pathlib.Path) -> None:
     assert "torch._dynamo.graph_break()" in text or "graph_break" in text
     line = first.__code__.co_firstlineno + 2
     assert f"graph break at test_compiler.py:{line}" in text and "goes on in [1/0]" in text
-    assert "compiled again, for a guard failed: 0/0: tensor 'x' size mismatch at index 0. expected 3, actual 4" in text
+    assert "compiled again, for a guard of [0/0] failed: tensor 'x' size mismatch at index 0. expected 3, actual 4" in text
     guards = (tmp_path / "00_first" / "0_0.00_guards.py").read_text()
     assert "tensor_is(x, type='Tensor', dtype=torch.float32" in guards and "size=[3]" in guards
     assert "torch.sin(l_x_)" in (tmp_path / "00_first" / "0_0.01_captured_graph.py").read_text()
