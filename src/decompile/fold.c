@@ -576,7 +576,9 @@ static bool store_at_once(fold *f, pel_nodes *body, uint32_t at) {
     pel_name stored;
     if (!from || !is_store_of(body->at[from - 1], &stored) || stored != ours) return false;
     body->at[from - 1]->Assign.targets = body->at[at]->Assign.targets;
-    body->at[at]->Assign.targets.at[0]->mark = 0; /* the store runs later: a line that comes back would confuse */
+    /* The store runs behind the deletions: all of it is one step, so that the variable is there in the next line. */
+    for (uint32_t i = from; i < at; i++) pel_forget_marks(body->at[i]);
+    body->at[at]->Assign.targets.at[0]->mark = 0;
     return true;
 }
 

@@ -219,7 +219,7 @@ def test_pdb_stops_in_dumped_files(tmp_path: pathlib.Path) -> None:
     generated = dump / "__transformed_code_0_for_toy.py"
     resumed = dump / "__transformed_code_0_for_torch_dynamo_resume_in_toy_at_6.py"
     graph = dump / "00_toy" / "0_0.01_captured_graph.py"
-    places = [(generated, line_with(generated, "graph_out_0 =")), (resumed, line_with(resumed, "graph_out_0 =")),
+    places = [(generated, line_with(generated, "= graph_out_0[0]")), (resumed, line_with(resumed, "= graph_out_0[0]")),
               (graph, line_with(graph, "abs_1 ="))]
     commands = "".join(f"b {file}:{line}\n" for file, line in places)
     commands += "c\np 'l_a_', l_a_.shape\nc\np 'a', a.shape, tmp_2\nn\np 'out', len(graph_out_0)\nw\nc\nargs\nc\n"
@@ -229,6 +229,35 @@ def test_pdb_stops_in_dumped_files(tmp_path: pathlib.Path) -> None:
     assert f"{resumed}({places[1][1]})" in out
     assert "('l_a_', torch.Size([10]))" in out and "('a', torch.Size([10])" in out and "('out', 2)" in out
     assert "the end" in out
+
+
+def test_values_go_where_they_arrive(tmp_path: pathlib.Path) -> None:
+    """Lists that Dynamo only packs and unpacks are not in the text, and stepping goes forward through what is left."""
+    path = script(tmp_path, """
+        lines = []
+        def trace(frame, event, argument):
+            if "__transformed_code" in frame.f_code.co_filename and frame.f_code.co_name == "toy":
+                if event == "line":
+                    lines.append((frame.f_lineno, "graph_out_0" in frame.f_locals))
+                return trace
+        with torch.compiler.set_stance("eager_on_recompile"):
+            for sign in (1, -1):
+                sys.settrace(trace)
+                call(sign)
+                sys.settrace(None)
+                print(sorted(lines) == lines, lines[-1][0], dict(lines))
+                lines.clear()
+        """)
+    out = run_script(path, tmp_path / "dump", "eager").splitlines()
+    generated = tmp_path / "dump" / "__transformed_code_0_for_toy.py"
+    text = generated.read_text()
+    call, taken = line_with(generated, "graph_out_0 = __compiled_fn_"), line_with(generated, "if value_")
+    assert text.count("([], [], b, value_2)") == 2 and "extend" not in text and "[0:0]" not in text
+    for row, last in zip(out, (taken + 2, taken + 1)):
+        in_order, end, seen = row.split(" ", 2)
+        found = ast.literal_eval(seen)
+        assert in_order == "True" and int(end) == last, row
+        assert not found[call] and found[line_with(generated, "value_1 = graph_out_0[0]")], row
 
 
 def test_debug_stops_at_the_first_line_and_compiles_nothing(tmp_path: pathlib.Path) -> None:
@@ -268,19 +297,23 @@ def test_debugpy_stops_in_dumped_files(tmp_path: pathlib.Path) -> None:
     generated = dump / "__transformed_code_0_for_toy.py"
     resumed = dump / "__transformed_code_1_for_torch_dynamo_resume_in_toy_at_6.py"
     graph = dump / "00_toy" / "0_0.01_captured_graph.py"
-    wanted = {str(generated): line_with(generated, "graph_out_0 ="), str(graph): line_with(graph, "abs_1 ="),
-              str(resumed): line_with(resumed, "graph_out_0 =")}
+    wanted = {str(generated): line_with(generated, "= graph_out_0[0]"), str(graph): line_with(graph, "abs_1 ="),
+              str(resumed): line_with(resumed, "= graph_out_0[0]")}
     order = [str(graph), str(generated), str(resumed)]
     with Debugger(str(path), str(dump), "eager", breakpoints={file: [line] for file, line in wanted.items()}) as debugger:
-        # The function runs three times: with 1, with -1 (another resume function, the one to stop in), with -1 again.
-        for file in order[:2] + order + order:
+        # The function runs three times: with 1, with -1 (another resume function, the one to stop in), with -1 again. Only
+        # the last time Dynamo compiles nothing of the debugger's: before, stops are counted, and nothing is asked.
+        for file in order[:2] + order:
+            assert debugger.stopped_at() == (file, wanted[file])
+            debugger.go()
+        for file in order:
             assert debugger.stopped_at() == (file, wanted[file])
             values = debugger.variables()
             assert "tensor" in values["l_a_" if file == str(graph) else "x" if file == str(resumed) else "a"], values
             if file == str(generated):
+                assert debugger.evaluate("len(graph_out_0)") == "2"
                 debugger.go("next")
                 assert debugger.stopped_at() == (file, wanted[file] + 1)
-                assert debugger.evaluate("len(graph_out_0)") == "2"
             debugger.go()
         assert "the end" in debugger.finish()
 
@@ -407,6 +440,15 @@ def test_torch_makes_only_the_entries_that_are_wanted(tmp_path: pathlib.Path, mo
     assert log.handlers == [] and type(log.handlers) is list
 
 
+def test_a_failure_is_in_the_report(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(Exception, match="graph_break"), pellucid.prepare_debug(tmp_path):
+        torch.compile(first, backend="eager", fullgraph=True)(torch.ones(3))
+    text = (tmp_path / "README.txt").read_text()
+    assert "[0/0] first, not compiled" in text and "1 failure" in text
+    assert f"not compiled, for test_compiler.py:{first.__code__.co_firstlineno + 2}: " in text
+    assert "torch._dynamo.graph_break()" in text and "Not compiled" in (tmp_path / "index.html").read_text()
+
+
 def test_an_error_of_ours_stays_ours(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pellucid import _compiler_session as module
 
@@ -472,7 +514,7 @@ def test_explain(tmp_path: pathlib.Path) -> None:
     assert str(made) == made.text
     line = first.__code__.co_firstlineno + 2
     assert [(os.path.basename(file), at) for file, at, _ in made.graph_breaks] == [("test_compiler.py", line)]
-    assert made.recompilations[0] == ("0/1", "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 4")
+    assert made.recompilations[0] == ("0/1", "a guard of [0/0] failed: tensor 'x' size mismatch at index 0. expected 3, actual 4")
     assert "2 times, 1 cache hit" in made.text
     matched = [row.split("|") for row in made.text.splitlines() if row.count("|") == 2]
     assert any("y = torch.sin(x)" in row[0] and "= L_x_" in row[2] for row in matched)
