@@ -55,7 +55,8 @@ uint32_t pel_norm_resolve(const pel_norm *n, uint32_t i) {
 }
 
 bool pel_norm_same_ins(const pel_ins *a, const pel_ins *b) {
-    if (a->op != b->op || a->sub != b->sub || a->flag != b->flag || a->arg != b->arg) return false;
+    if (a->op != b->op || a->flag != b->flag || a->arg != b->arg) return false;
+    if (a->sub != b->sub && !pel_is_cond(a)) return false; /* of a test it only tells where the test stands */
     switch (a->op) {
     case PEL_I_CONST: return a->value == b->value || pel_const_same(a->value, b->value);
     case PEL_I_CALL: return a->value == b->value || (a->value && b->value && pel_const_same(a->value, b->value));

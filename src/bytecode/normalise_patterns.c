@@ -127,10 +127,12 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
             return true;
         }
         uint32_t length = run_length(n, rest), start = back_by(n, c, length);
-        if (!length || start == PEL_NONE || equal_run(n, start, rest) != length || is_target(n, rest)) return false;
+        if (!length || start == PEL_NONE || equal_run(n, start, rest) != length) return false;
+        uint32_t copy = is_target(n, rest) ? start : rest; /* where others lead to stays */
+        if (is_target(n, copy)) return false;
         delete (n, c);
         delete (n, pop);
-        delete_run(n, rest, length);
+        delete_run(n, copy, length);
         return true;
     }
     if (pel_norm_op(n, c) != PEL_I_POP) return false;
