@@ -20,9 +20,9 @@ static void back_to_base(pel_lift *l, const region *r, stack *s) {
 /* Between two statements: the stack is what it was, and nothing waits to be used. */
 static bool between(const region *r, const stack *s) {
     if (s->n != r->base || r->pending_targets.n) return false;
-    if (s->n == 0) return true;
-    const item *top = &s->at[s->n - 1], *was = &r->base_items[s->n - 1];
-    return top->kind == was->kind && top->node == was->node;
+    for (uint32_t i = s->n; i-- > 0;) /* a value to be returned may have sunk below an exception */
+        if (s->at[i].kind != r->base_items[i].kind || s->at[i].node != r->base_items[i].node) return false;
+    return true;
 }
 
 /* A value that is to be returned waits while blocks around it are left. */
