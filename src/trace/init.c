@@ -266,7 +266,7 @@ static pel_nodes container_arguments(builder *b, const pel_log_module *row, cont
         }
         return pel_nodes_one(ctx, list);
     }
-    if (!row->child_names.n) return (pel_nodes){ 0 };
+    if (!row->child_names.n && kind == MODULE_DICT) return (pel_nodes){ 0 };
     if (kind == MODULE_LIST) return pel_nodes_one(ctx, children_list(b, row, false));
     if (kind == MODULE_DICT) return pel_nodes_one(ctx, children_list(b, row, true));
     if (are_numbered(row->child_names)) {

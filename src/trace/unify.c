@@ -223,18 +223,24 @@ static pel_node *name_outside(pel_unifier *unifier, const pel_hole *hole, const 
     return pel_make_name(ctx, added.name, PEL_Load);
 }
 
-/* A module that only some instances have: built here if a flag says so, instead of being passed in. NULL if the
- * instances that have one differ too much. */
+/* No module, or an empty list of them. */
+static bool is_absent(const pel_node *node) {
+    return pel_is_none(node) || (node->kind == PEL_List && !node->List.elts.n);
+}
+
+/* A module that only some instances have, or a list of some: built here if a flag says so, instead of being passed in.
+ * NULL if the instances that have one differ too much. */
 static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     pel_node **present = pel_new_array(ctx, l.n, pel_node *);
     uint32_t *lane_of = pel_new_array(ctx, l.n, uint32_t), n = 0;
-    pel_node **flags = pel_new_array(ctx, l.n, pel_node *);
+    pel_node **flags = pel_new_array(ctx, l.n, pel_node *), *absent = NULL;
     for (uint32_t i = 0; i < l.n; i++) {
-        bool is_there = !pel_is_none(l.at[i]);
+        bool is_there = !is_absent(l.at[i]);
         flags[i] = pel_make_constant(ctx, pel_const_bool(is_there));
+        if (!is_there) absent = l.at[i];
         if (!is_there) continue;
-        if (l.at[i]->kind != PEL_Call) return NULL;
+        if (l.at[i]->kind != PEL_Call && l.at[i]->kind != PEL_List) return NULL;
         present[n] = l.at[i];
         lane_of[n++] = i;
     }
@@ -242,7 +248,9 @@ static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_unifier inner = unifier_inside(unifier, lane_of, n);
     const uint32_t n_outside = inner.holes.n;
     pel_node *body = unify(&inner, (lanes){ present, n }, hint);
-    if (body->kind != PEL_Call) return NULL;
+    bool is_list = present[0]->kind == PEL_List;
+    if ((is_list ? body->kind != PEL_List : body->kind != PEL_Call) || (absent->kind == PEL_List) != is_list)
+        return NULL;
     for (uint32_t h = n_outside; h < inner.holes.n; h++)
         if (any_has_mark((lanes){ inner.holes.at[h].values, n }, PEL_CALL_BUILDS)) return NULL;
     for (uint32_t h = n_outside; h < inner.holes.n; h++) {
@@ -252,7 +260,7 @@ static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
     pel_node *choice = pel_node_new(ctx, PEL_IfExp);
     choice->IfExp.test = make_hole(unifier, (lanes){ flags, l.n }, hint);
     choice->IfExp.body = body;
-    choice->IfExp.orelse = pel_make_constant(ctx, &pel_none);
+    choice->IfExp.orelse = absent;
     return choice;
 }
 
@@ -599,8 +607,9 @@ static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
     if (comprehension) return comprehension;
     for (uint32_t i = 1; i < l.n; i++) {
         if (l.at[i]->List.elts.n == l.at[0]->List.elts.n) continue;
-        pel_node *gapped = unify_with_gaps(unifier, l, hint);
-        return gapped ? gapped : make_hole(unifier, l, hint);
+        pel_node *made = unify_with_gaps(unifier, l, hint);
+        if (!made) made = make_optional(unifier, l, hint);
+        return made ? made : make_hole(unifier, l, hint);
     }
     pel_node *list = pel_node_new(ctx, PEL_List);
     for (uint32_t i = 0; i < l.at[0]->List.elts.n;) {
@@ -686,6 +695,8 @@ static void polish_call(pel_ctx *ctx, pel_node *call) {
         if (arg->kind == PEL_Starred && arg->Starred.value->kind == PEL_List) {
             const pel_nodes elements = arg->Starred.value->List.elts;
             for (uint32_t k = 0; k < elements.n; k++) pel_nodes_push(ctx, &args, elements.at[k]);
+        } else if (call->mark & PEL_CALL_BUILDS && arg->kind == PEL_List && !arg->List.elts.n) {
+            continue; /* nn.ModuleList() */
         } else if (call->mark & PEL_CALL_BUILDS && is_list_of_pairs(arg) && !would_be_sorted(call, arg)) {
             pel_nodes_push(ctx, &args, dict_of_pairs(ctx, arg));
         } else {
