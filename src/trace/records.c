@@ -183,9 +183,57 @@ static void write_imported(void *arg, pel_node **slot) {
     pel_each_child(*slot, write_imported, im);
 }
 
-/* A function of the same file that a class which is written whole calls is written whole, too. */
-static void keep_helper(imports *im, pel_node *name) {
+/* Without what says something only to readers of the original: annotations and docstrings. */
+static void strip(void *arg, pel_node **slot) {
+    pel_node *node = *slot;
+    if (node->kind == PEL_arg) node->arg.annotation = NULL;
+    if (node->kind == PEL_FunctionDef) node->FunctionDef.returns = NULL;
+    pel_nodes *body = node->kind == PEL_FunctionDef ? &node->FunctionDef.body
+                      : node->kind == PEL_ClassDef  ? &node->ClassDef.body
+                                                    : NULL;
+    if (body && body->n > 1 && body->at[0]->kind == PEL_Expr && body->at[0]->Expr.value->kind == PEL_Constant) {
+        body->at++;
+        body->n--;
+    }
+    pel_each_child(node, strip, arg);
+}
+
+static pel_node *copy_of(imports *im, const pel_node *def) {
+    pel_node *copy = pel_copy(im->s->ctx, def);
+    strip(NULL, &copy);
+    write_imported(im, &copy);
+    return copy;
+}
+
+static pel_name keep_function(imports *im, const pel_node *def) {
     pel_synth *s = im->s;
+    pel_program_function *function = pel_new(s->ctx, pel_program_function);
+    *function = (pel_program_function){ .name = pel_unused_name(s->ctx, s->program, def->FunctionDef.name),
+                                        .from_source = true };
+    pel_push(s->ctx, &s->program->functions, function);
+    pel_map_set(s->ctx, &im->kept, PEL_KEY(def->FunctionDef.name), PEL_KEY(function->name));
+    function->def = copy_of(im, def);
+    function->def->FunctionDef.name = function->name;
+    return function->name;
+}
+
+static pel_name keep_class(imports *im, const pel_node *def) {
+    pel_synth *s = im->s;
+    for (uint32_t i = 0; i < s->program->classes.n; i++) {
+        const pel_program_class *row = s->program->classes.at[i];
+        if (row->class && pel_class_at(s->log, row->class)->name == def->ClassDef.name) return row->name;
+    }
+    pel_program_class *row = pel_new(s->ctx, pel_program_class);
+    row->name = pel_unused_name(s->ctx, s->program, def->ClassDef.name);
+    pel_push(s->ctx, &s->program->classes, row);
+    pel_map_set(s->ctx, &im->kept, PEL_KEY(def->ClassDef.name), PEL_KEY(row->name));
+    row->def = copy_of(im, def);
+    row->def->ClassDef.name = row->name;
+    return row->name;
+}
+
+/* A function or a class of the same file that a class which is written whole names is written whole, too. */
+static void keep_helper(imports *im, pel_node *name) {
     uint64_t known;
     if (pel_map_get(&im->kept, PEL_KEY(name->Name.id), &known)) {
         name->Name.id = (pel_name)(uintptr_t)known;
@@ -193,16 +241,10 @@ static void keep_helper(imports *im, pel_node *name) {
     }
     for (uint32_t i = 0; i < im->file->Module.body.n; i++) {
         const pel_node *def = im->file->Module.body.at[i];
-        if (def->kind != PEL_FunctionDef || def->FunctionDef.name != name->Name.id) continue;
-        pel_program_function *function = pel_new(s->ctx, pel_program_function);
-        *function =
-            (pel_program_function){ .name = pel_unused_name(s->ctx, s->program, name->Name.id), .from_source = true };
-        pel_push(s->ctx, &s->program->functions, function);
-        pel_map_set(s->ctx, &im->kept, PEL_KEY(name->Name.id), PEL_KEY(function->name));
-        name->Name.id = function->name;
-        function->def = pel_copy(s->ctx, def);
-        function->def->FunctionDef.name = function->name;
-        write_imported(im, &function->def);
+        bool function = def->kind == PEL_FunctionDef && def->FunctionDef.name == name->Name.id;
+        bool class = def->kind == PEL_ClassDef && def->ClassDef.name == name->Name.id;
+        if (!function && !class) continue;
+        name->Name.id = function ? keep_function(im, def) : keep_class(im, def);
         return;
     }
 }
@@ -236,15 +278,41 @@ static bool keep_constant(imports *im, const pel_node *name) {
     return true;
 }
 
+typedef struct mention {
+    pel_name name;
+    bool found;
+} mention;
+
+static void see_mention(void *arg, pel_node **slot) {
+    mention *m = arg;
+    m->found |= (*slot)->kind == PEL_Attribute && (*slot)->Attribute.attr == m->name;
+    if (!m->found) pel_each_child(*slot, see_mention, m);
+}
+
+/* Methods that neither torch.autograd nor another method calls: what exporters look for, for instance. */
+static bool is_idle(pel_node *class, const pel_node *method) {
+    static const char *const protocol[] = { "forward", "backward", "setup_context", "jvp", "vjp", "vmap" };
+    if (method->kind != PEL_FunctionDef) return false;
+    for (size_t i = 0; i < PEL_COUNT(protocol); i++)
+        if (pel_name_is(method->FunctionDef.name, protocol[i])) return false;
+    mention m = { .name = method->FunctionDef.name };
+    see_mention(&m, &class);
+    return !m.found;
+}
+
 static pel_node *author_class(pel_synth *s, pel_id class) {
     for (pel_id code = 1; code < s->log->codes.n; code++) {
         const pel_author *author = &s->authors[code];
         if (s->log->codes.at[code].class != class || !author->within || author->within->kind != PEL_ClassDef) continue;
         pel_node *def = pel_copy(s->ctx, author->within);
+        pel_nodes *body = &def->ClassDef.body;
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < body->n; i++)
+            if (!is_idle(author->within, body->at[i])) body->at[n++] = body->at[i];
+        body->n = n;
         imports im = { .s = s, .file = author->file };
         note_imports(&im, author->file->Module.body);
-        write_imported(&im, &def);
-        return def;
+        return copy_of(&im, def);
     }
     return NULL;
 }
