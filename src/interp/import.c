@@ -142,12 +142,26 @@ static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out)
     return false;
 }
 
+/* Modules that only lend names: symbols.txt has a line for each. */
+static bool only_lends_names(pel_str name) {
+    const pel_embedded *list = find_stub(PEL_STR("symbols.txt"));
+    for (const char *at = list ? list->text : ""; *at; at = strchr(at, '\n') + 1)
+        if (strncmp(at, name.ptr, name.len) == 0 && at[name.len] == '\n') return true;
+    return false;
+}
+
 static bool find_stub_module(pel_vm *vm, pel_str name, found_module *out) {
     char *slashed = pel_alloc(vm->ctx, name.len + 1);
     for (size_t i = 0; i < name.len; i++) slashed[i] = name.ptr[i] == '.' ? '/' : name.ptr[i];
     const pel_embedded *stub = find_stub(pel_format(vm->ctx, "%s/__init__.py", slashed));
     out->is_package = stub != NULL;
     if (!stub) stub = find_stub(pel_format(vm->ctx, "%s.py", slashed));
+    if (!stub && only_lends_names(name)) {
+        out->is_stub = true;
+        out->path = pel_format(vm->ctx, "<pellucid>/%.*s", PEL_FMT(name));
+        out->text = PEL_STR("import sys, _pellucid\nsys.modules[__name__] = _pellucid.symbol_module(__name__)\n");
+        return true;
+    }
     if (!stub) return false;
     out->is_stub = true;
     out->text = pel_str_of(stub->text);

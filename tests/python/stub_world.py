@@ -28,6 +28,9 @@ import types
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 STUBS = ROOT / "src" / "interp" / "lib"
 
+LENDING = set((STUBS / "symbols.txt").read_text().split())  # modules whose every attribute is a symbol
+
+
 class Unknown(Exception):
     """A symbol was asked for something only a value has."""
 
@@ -241,8 +244,9 @@ class World:
         parent = self.load(parent_name) if parent_name else None
         if name in self.modules:
             return self.modules[name]
+        lends_names = name in LENDING and not self.is_stub(name)
         found = self.find(name) if not isinstance(parent, SymbolModule) or self.is_stub(name) else None
-        if found is None and isinstance(parent, SymbolModule):
+        if lends_names or (found is None and isinstance(parent, SymbolModule)):
             self.modules[name] = module = self.modules["_pellucid"].symbol_module(name)
         elif found is None:
             module = self.without_source(name, parent)

@@ -27,7 +27,7 @@ def embedded(folder: pathlib.Path) -> list[str]:
     """What tools/embed.c makes: the library models and the page."""
     embed = folder / "embed"
     subprocess.run([compiler(), str(ROOT / "tools" / "embed.c"), "-o", str(embed)], check=True)
-    tables = [("interp/stubs.h", "pel_stubs", "interp/lib/", sorted(glob.glob(str(ROOT / "src/interp/lib/**/*.py"), recursive=True))),
+    tables = [("interp/stubs.h", "pel_stubs", "interp/lib/", sorted([*glob.glob(str(ROOT / "src/interp/lib/**/*.py"), recursive=True), str(ROOT / "src/interp/lib/symbols.txt")])),
               ("show/page.h", "pel_pages", "show/", [str(ROOT / "src" / "show" / "page.html")])]
     made = []
     for header, table, below, files in tables:

@@ -273,4 +273,6 @@ def test_totals_of_keras_applications():
 def test_the_list_of_files_is_whole():
     folder = HERE.parent.parent / "src" / "interp" / "lib"
     listed = set(line.strip(" ',\n") for line in (folder / "meson.build").read_text().splitlines() if line.startswith("  '"))
-    assert listed == {str(path.relative_to(folder)) for path in folder.rglob("*.py")}
+    assert listed == {str(path.relative_to(folder)) for path in folder.rglob("*.py")} | {"symbols.txt"}
+    names = (folder / "symbols.txt").read_text().split()
+    assert names == sorted(set(names))
