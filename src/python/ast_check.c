@@ -133,15 +133,17 @@ bool pel_is_keyword(pel_str name) {
         "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
         "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",
     };
-    for (size_t i = 0; i < PEL_COUNT(keywords); i++)
-        if (pel_str_is(name, keywords[i])) return true;
+    for (size_t i = 0; i < PEL_COUNT(keywords) && name.len; i++) /* most names begin with another letter */
+        if (name.ptr[0] == keywords[i][0] && pel_str_is(name, keywords[i])) return true;
     return false;
 }
 
 static bool is_name_start(char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 bool pel_is_identifier(pel_str name) {
-    for (size_t i = 0; i < name.len;) {
+    size_t plain = 0; /* letters that need no table */
+    while (plain < name.len && is_name_start(name.ptr[plain])) plain++;
+    for (size_t i = plain; i < name.len;) {
         bool is_first = i == 0;
         uint32_t point = pel_text_next(name, &i);
         if (!(is_first ? pel_is_xid_start(point) : pel_is_xid_continue(point))) return false;
