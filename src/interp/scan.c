@@ -324,6 +324,10 @@ static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val sel
 static void list_symbols(pel_ctx *ctx, pel_network *network, const pel_module *module) {
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         const pel_model_tensor *tensor = &module->tensors.at[i];
+        if (!tensor->shape.is_known && network->unknown.n < 1000) {
+            pel_str what = pel_format(ctx, "%.*s of %.*s", PEL_FMT(tensor->name), PEL_FMT(module->name));
+            pel_push(ctx, &network->unknown, (pel_unknown){ what, PEL_STR("it has no shape yet"), module->origin });
+        }
         for (uint32_t k = 0; k < tensor->shape.n; k++) {
             pel_str what = tensor->shape.dims[k].symbol;
             bool is_listed = !what.len;

@@ -411,6 +411,12 @@ def test_sizes_that_stay_symbols_are_unknown(scan) -> None:
     assert row["what"] == "dense.input_dim" and row["line"] == 4
 
 
+def test_shapes_that_come_with_the_first_call_are_unknown(scan) -> None:
+    source = "from torch import nn\n\nnet = nn.Sequential(nn.LazyLinear(4), nn.Linear(4, 2))\n"
+    found = network(scan(source, "--json"))
+    assert [(row["what"], row["line"]) for row in found["unknown"]] == [("weight of 0", 3), ("bias of 0", 3)]
+
+
 def test_set_gives_symbols_values(scan) -> None:
     result = scan(STACK, "--set", "num_layers=2", "--set", "width=4", "--set", "residual=False", "--json")
     assert result.code == 0
