@@ -320,8 +320,13 @@ def owner_of(qualname: str, module_globals: dict[str, Any], first_argument: Any)
 def versions() -> str:
     """Of whatever is imported and says its version: the skeleton's header names those that the model comes from."""
     parts = ["Python " + ".".join(map(str, sys.version_info[:3]))]
-    for name, module in sorted(sys.modules.items()):
-        version = vars(module).get("__version__") if isinstance(module, types.ModuleType) and "." not in name else None
-        if isinstance(version, str) and "," not in version and name not in sys.stdlib_module_names:
+    for name, module in sorted(list(sys.modules.items())):
+        if "." in name or name in sys.stdlib_module_names or not isinstance(module, types.ModuleType):
+            continue
+        try:
+            version = getattr(module, "__version__", None)
+        except Exception:  # modules may have a __getattr__
+            continue
+        if isinstance(version, str) and "," not in version:
             parts.append(f"{name} {version}")
     return ", ".join(parts)

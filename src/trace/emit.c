@@ -178,14 +178,14 @@ static void put_fallbacks(const pel_program *program, pel_buf *out) {
 }
 
 /* Whether an item of the list of versions, "timm 1.0.30", says something of this model: that of Python, of torch, or of
- * a package that a function of it comes from. */
+ * a package that a class of its modules comes from. */
 static bool is_version_said(const pel_log *log, pel_str item) {
     size_t end = 0;
     while (end < item.len && item.ptr[end] != ' ') end++;
     pel_str name = pel_str_cut(item, 0, end);
     if (pel_str_is(name, "Python") || pel_str_is(name, "torch")) return true;
-    for (pel_id i = 1; i < log->codes.n; i++) {
-        pel_str module = log->codes.at[i].module;
+    for (pel_id i = 1; i < log->modules.n; i++) {
+        pel_str module = pel_class_at(log, log->modules.at[i].class)->module;
         if (pel_str_starts(module, name) && (module.len == name.len || module.ptr[name.len] == '.')) return true;
     }
     return false;

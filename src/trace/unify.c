@@ -300,13 +300,27 @@ static pel_node *starred_value(pel_node *starred, uint32_t i) { return (void)i, 
 static pel_node *list_element(pel_node *list, uint32_t i) { return list->List.elts.at[i]; }
 static pel_node *tuple_element(pel_node *tuple, uint32_t i) { return tuple->Tuple.elts.at[i]; }
 
-/* What the author passes for an argument of a call: by its name, or by its place if the call is one of torch's, whose
- * parameters have the order that they have for the author. */
+static pel_name last_name(const pel_node *func) {
+    return func->kind == PEL_Attribute ? func->Attribute.attr : func->kind == PEL_Name ? func->Name.id : NULL;
+}
+
+/* Whether the author calls the same function of torch's, or one that fills a tensor where we leave it empty: then the
+ * arguments have the same order. A helper of his own may have another. */
+static bool have_one_order(const pel_node *author, const pel_node *call) {
+    static const char *const fillers[] = { "empty", "zeros", "ones", "rand", "randn" };
+    pel_name his = last_name(author->Call.func), ours = last_name(call->Call.func);
+    if (call->Call.func->kind != PEL_Attribute || !his) return false;
+    for (size_t i = 0; pel_name_is(ours, "empty") && i < PEL_COUNT(fillers); i++)
+        if (pel_name_is(his, fillers[i])) return true;
+    return his == ours;
+}
+
+/* What the author passes for an argument of a call: by its name, or by its place. */
 static const pel_node *authors_argument(const pel_node *author, const pel_node *call, pel_name name, uint32_t place) {
     if (!author || author->kind != PEL_Call) return NULL;
     for (uint32_t i = 0; i < author->Call.keywords.n; i++)
         if (name && author->Call.keywords.at[i]->keyword.arg == name) return author->Call.keywords.at[i]->keyword.value;
-    if (call->Call.func->kind != PEL_Attribute || place >= author->Call.args.n) return NULL;
+    if (place >= author->Call.args.n || !have_one_order(author, call)) return NULL;
     for (uint32_t i = 0; i <= place; i++)
         if (author->Call.args.at[i]->kind == PEL_Starred) return NULL;
     return author->Call.args.at[place];
