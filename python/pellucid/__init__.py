@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ._link import link
     from ._record import Recording, record
     from ._skeleton import Skeleton, SkeletonError, skeleton
-    from ._scan import Scan, scan
+    from ._scan import Scan, scan, scan_source
     from ._tree import Tree, tree
     from ._verify import Check, Report
 
@@ -26,7 +26,7 @@ _LAZY = {
     "prepare_debug": "_compiler", "uninstall": "_compiler", "link": "_link",
     "Recording": "_record", "record": "_record",
     "Skeleton": "_skeleton", "SkeletonError": "_skeleton", "skeleton": "_skeleton",
-    "Tree": "_tree", "tree": "_tree", "Scan": "_scan", "scan": "_scan",
+    "Tree": "_tree", "tree": "_tree", "Scan": "_scan", "scan": "_scan", "scan_source": "_scan",
     "Check": "_verify", "Report": "_verify",
 }
 

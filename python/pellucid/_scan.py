@@ -53,7 +53,7 @@ class Scan:
 
 def scan(*targets: str | os.PathLike[str], code: str | None = None, roots: Iterable[str | os.PathLike[str]] = (),
          python: str | os.PathLike[str] | None = None, values: Mapping[str, Any] | None = None,
-         forward: str | None = None) -> Scan:
+         forward: str | None = None, known: str | os.PathLike[str] | None = None) -> Scan:
     """The networks that source code builds, told without executing it.
 
     targets  files or directories
@@ -62,15 +62,10 @@ def scan(*targets: str | os.PathLike[str], code: str | None = None, roots: Itera
     python   the interpreter whose site-packages count (this one)
     values   what symbols stand for: {"num_layers": 5}
     forward  shape of an input, "2x3x224x224": shapes and shape errors through forward
+    known    a checkpoint or a trace, which says what the source leaves open; `facts` of a network say what it told
     """
-    command = [program(), "scan", "--json", "--python", os.fspath(python or sys.executable)]
-    for root in roots:
-        command += ["--root", os.fspath(root)]
-    for name, value in (values or {}).items():
-        command += ["--set", f"{name}={value!r}"]
-    if forward:
-        command += ["--forward", forward]
-    command += ["-e", code] if code is not None else ["--", *map(os.fspath, targets)]
+    command = _command(roots, python, values, forward, known)
+    command += ["--json", "-e", code] if code is not None else ["--json", "--", *map(os.fspath, targets)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     networks: list[dict[str, Any]] = []
     for line in done.stdout.splitlines():
@@ -81,6 +76,38 @@ def scan(*targets: str | os.PathLike[str], code: str | None = None, roots: Itera
     if not done.stdout and done.returncode:
         raise Error(done.stderr.strip() or f"pellucid scan ended with {done.returncode}")
     return Scan(networks)
+
+
+def scan_source(target: str | os.PathLike[str] | None = None, *, code: str | None = None, network: str | None = None,
+                roots: Iterable[str | os.PathLike[str]] = (), python: str | os.PathLike[str] | None = None,
+                values: Mapping[str, Any] | None = None, forward: str | None = None,
+                known: str | os.PathLike[str] | None = None) -> str:
+    """The network that source code builds, as a program that needs only torch. Nothing is executed, or verified.
+
+    network  which, where there are several; the other arguments are those of `scan`
+    """
+    command = [*_command(roots, python, values, forward, known), "--source"]
+    if network is not None:
+        command += ["--network", network]
+    command += ["-e", code] if code is not None else ["--", os.fspath(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise Error(done.stderr.strip() or f"pellucid scan ended with {done.returncode}")
+    return done.stdout
+
+
+def _command(roots: Iterable[str | os.PathLike[str]], python: str | os.PathLike[str] | None,
+             values: Mapping[str, Any] | None, forward: str | None, known: str | os.PathLike[str] | None) -> list[str]:
+    command = [program(), "scan", "--python", os.fspath(python or sys.executable)]
+    for root in roots:
+        command += ["--root", os.fspath(root)]
+    for name, value in (values or {}).items():
+        command += ["--set", f"{name}={value!r}"]
+    if forward:
+        command += ["--forward", forward]
+    if known is not None:
+        command += ["--with", os.fspath(known)]
+    return command
 
 
 def program() -> str:

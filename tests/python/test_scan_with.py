@@ -105,3 +105,15 @@ def test_bad_files(scan, tmp_path) -> None:
     (tmp_path / "text").write_text("no model")
     assert scan(tmp_path / "absent.pt").code == 2
     assert scan(tmp_path / "text").code == 2
+
+
+def test_from_python(tmp_path) -> None:
+    import pellucid
+    source, path = tmp_path / "net.py", tmp_path / "net.pt"
+    source.write_text(NET)
+    torch.save(make(64, 2, True, 6).state_dict(), path)
+    found = pellucid.scan(source, known=path, forward="3x10")
+    assert found.networks[0]["facts"][0] == {"what": "hidden", "value": "64", "from": "net.pt: stem.weight"}
+    assert "nn.Linear(10, 64)" in pellucid.scan_source(source, known=path)
+    with pytest.raises(pellucid.Error, match="can't be written as a program"):
+        pellucid.scan_source(source)
