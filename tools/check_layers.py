@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "model": BELOW_ALL | {"python"},  # arguments are expressions
     "decompile": BELOW_ALL | {"python", "bytecode"},
     "trace": BELOW_ALL | {"python", "bytecode", "model", "decompile"},
-    "interp": BELOW_ALL | {"python", "model", "trace"},
+    "interp": BELOW_ALL | {"python", "bytecode", "model", "trace"},
     "load": BELOW_ALL | {"io", "python", "bytecode", "model", "decompile"},
     "show": BELOW_ALL | {"python", "model"},
     "api": BELOW_ALL | HUBS | STAGES | {"show"},

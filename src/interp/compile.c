@@ -17,6 +17,7 @@ void pel_emit_ab(pel_compiler *c, pel_op op, uint32_t a, uint32_t b) {
     if (a > UINT16_MAX) pel_throw(c->ctx, PEL_E_TOO_BIG, 0, "%.*s: an operand is too large", PEL_FMT(c->source->path));
     pel_push(c->ctx, &c->unit->insns, (pel_insn){ .op = (uint8_t)op, .a = (uint16_t)a, .b = b });
     pel_push(c->ctx, &c->unit->lines, c->unit->line);
+    if (!c->is_stub) pel_push(c->ctx, &c->unit->nodes, c->unit->node);
 }
 void pel_emit(pel_compiler *c, pel_op op, uint32_t b) { pel_emit_ab(c, op, 0, b); }
 
@@ -121,6 +122,7 @@ pel_unit *pel_open_unit(pel_compiler *c, const pel_node *scope_of, pel_str name,
     pel_unit *u = pel_new(c->ctx, pel_unit);
     u->outer = c->unit;
     u->line = line;
+    u->node = c->unit ? c->unit->node : NULL;
     u->scope = (pel_scope *)(uintptr_t)pel_map_find(&c->scopes.of, PEL_KEY(scope_of), 0);
     PEL_ASSERT(u->scope);
     pel_codeobj *code = pel_make_object(c->vm, c->vm->types.code, sizeof *code);
@@ -264,6 +266,7 @@ pel_codeobj *pel_close_unit(pel_compiler *c) {
     code->insns = u->insns.at;
     code->n_insns = u->insns.n;
     code->lines = u->lines.at;
+    code->nodes = u->nodes.at;
     for (uint32_t i = 0; i < code->n_insns; i++) {
         if (is_jump((pel_op)code->insns[i].op)) code->insns[i].b = u->labels.at[code->insns[i].b];
         if (code->insns[i].op == PEL_I_SETUP_TRY) code->n_blocks++;

@@ -32,6 +32,8 @@ typedef struct pel_unit {
     pel_codeobj *code;
     PEL_VEC(pel_insn) insns;
     PEL_VEC(uint32_t) lines;
+    PEL_VEC(const pel_node *) nodes;
+    const pel_node *node; /* what is being compiled */
     PEL_VEC(pel_val) consts;
     PEL_VEC(pel_val) names;
     pel_map name_index;

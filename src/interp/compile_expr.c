@@ -208,8 +208,10 @@ static void compile_call(pel_compiler *c, const pel_node *node) {
     pel_node *func = node->Call.func;
     if (func->kind == PEL_Attribute) {
         pel_compile_expr(c, func->Attribute.value);
+        c->unit->node = func;
         pel_emit(c, PEL_I_LOAD_METHOD,
                  pel_add_name(c, pel_mangle(c->ctx, c->unit->scope->class_name, func->Attribute.attr)));
+        c->unit->node = node;
     } else {
         pel_compile_expr(c, func);
         pel_emit(c, PEL_I_PUSH_NULL, 0);
@@ -364,6 +366,8 @@ void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_op op) {
 
 void pel_compile_store(pel_compiler *c, pel_node *target) {
     pel_enter(c);
+    const pel_node *outer = c->unit->node;
+    c->unit->node = target;
     switch (target->kind) {
     case PEL_Name: pel_emit_name(c, target->Name.id, PEL_Store); break;
     case PEL_Attribute: pel_compile_attribute(c, target, PEL_I_STORE_ATTR); break;
@@ -385,6 +389,7 @@ void pel_compile_store(pel_compiler *c, pel_node *target) {
         pel_throw(c->ctx, PEL_E_UNSUPPORTED, 0, "%.*s:%u: can't assign to that", PEL_FMT(c->source->path),
                   target->lineno);
     }
+    c->unit->node = outer;
     pel_leave(c);
 }
 
@@ -404,7 +409,9 @@ static void compile_slice(pel_compiler *c, const pel_node *node) {
 void pel_compile_expr(pel_compiler *c, pel_node *node) {
     pel_enter(c);
     uint32_t line = c->unit->line;
+    const pel_node *outer = c->unit->node;
     if (node->lineno) c->unit->line = node->lineno;
+    c->unit->node = node;
     pel_val value =
         node->kind == PEL_Constant || node->kind == PEL_UnaryOp || node->kind == PEL_Tuple ? literal(c, node) : NULL;
     if (value) {
@@ -484,5 +491,6 @@ void pel_compile_expr(pel_compiler *c, pel_node *node) {
         }
     }
     c->unit->line = line;
+    c->unit->node = outer;
     pel_leave(c);
 }

@@ -543,6 +543,7 @@ static void compile_augmented(pel_compiler *c, const pel_node *node) {
     pel_node *target = node->AugAssign.target;
     pel_op store = PEL_I_NOP;
     uint32_t name = 0;
+    c->unit->node = target;
     if (target->kind == PEL_Attribute) {
         pel_compile_expr(c, target->Attribute.value);
         name = pel_add_name(c, pel_mangle(c->ctx, c->unit->scope->class_name, target->Attribute.attr));
@@ -559,8 +560,10 @@ static void compile_augmented(pel_compiler *c, const pel_node *node) {
     } else {
         pel_emit_name(c, target->Name.id, PEL_Load);
     }
+    c->unit->node = node;
     pel_compile_expr(c, node->AugAssign.value);
     pel_emit_ab(c, PEL_I_BINARY, 1, node->AugAssign.op);
+    c->unit->node = target;
     if (store == PEL_I_NOP) {
         pel_emit_name(c, target->Name.id, PEL_Store);
     } else if (store == PEL_I_STORE_ATTR) { /* object, value -> value, object */
@@ -630,6 +633,8 @@ static void compile_raise(pel_compiler *c, const pel_node *node) {
 
 static void compile_stmt(pel_compiler *c, pel_node *node) {
     pel_enter(c);
+    const pel_node *outer = c->unit->node;
+    c->unit->node = node;
     c->unit->line = node->lineno;
     switch (node->kind) {
     case PEL_FunctionDef:
@@ -675,5 +680,6 @@ static void compile_stmt(pel_compiler *c, pel_node *node) {
         pel_throw(c->ctx, PEL_E_UNSUPPORTED, 0, "%.*s:%u: a statement of an unknown kind", PEL_FMT(c->source->path),
                   node->lineno);
     }
+    c->unit->node = outer;
     pel_leave(c);
 }

@@ -11,6 +11,7 @@ pel_val pel_make_generator(pel_vm *vm, pel_frame *frame) {
     gen->qualname = frame->code->qualname;
     gen->kind = is_coroutine ? (yields ? PEL_ASYNC_GENERATOR : PEL_COROUTINE) : PEL_GENERATOR;
     frame->generator = gen;
+    if (vm->on_generator) vm->on_generator(vm, frame);
     return &gen->head;
 }
 

@@ -200,6 +200,23 @@ METHOD(p_new_module) {
     return pel_new_module(vm, args[0]);
 }
 METHOD(p_make_function) { return pel_call(vm, &vm->types.function->head, args, n, kw); }
+/* One model of ours stands for many functions; each gets an object and a name of its own, as the real ones have. */
+METHOD(p_name_apart) {
+    IGNORE();
+    pel_dict *names = pel_is_type(args[0]) ? args[0]->attrs : pel_is_dict(args[0]) ? pel_dict_at(args[0]) : NULL;
+    uint32_t at = 0;
+    for (pel_entry *entry; names && (entry = pel_dict_next(names, &at));) {
+        if (!pel_is_str(entry->key) || !pel_is(entry->value, PEL_L_FUNCTION)) continue;
+        const pel_function *given = (const pel_function *)entry->value;
+        if (pel_str_eq(pel_text_of(given->name), pel_text_of(entry->key))) continue;
+        pel_function *own = pel_make_object(vm, given->head.type, sizeof *own);
+        *own = *given;
+        own->name = own->qualname = entry->key;
+        entry->value = &own->head;
+    }
+    pel_types_changed(vm);
+    return vm->none;
+}
 METHOD(p_make_method) {
     IGNORE();
     return pel_new_method(vm, args[0], args[1]);
@@ -302,6 +319,7 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "find_module", p_find_module, 1, 1 },
         { "new_module", p_new_module, 1, 1 },
         { "make_function", p_make_function, 2, 5, true },
+        { "name_apart", p_name_apart, 1, 1 },
         { "make_method", p_make_method, 2, 2 },
         { "make_cell", p_make_cell, 0, 1 },
         { "types", p_types, 0, 0 },

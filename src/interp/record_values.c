@@ -150,9 +150,36 @@ static pel_str module_of(pel_recording *rec, pel_val v) {
     return name && pel_is_str(name) ? pel_text_of(name) : (pel_str){ "", 0 };
 }
 
+static pel_str last_part(pel_str path) {
+    size_t at = path.len;
+    while (at && path.ptr[at - 1] != '.') at--;
+    return pel_str_from(path, at);
+}
+
+typedef PEL_VEC(pel_name) names;
+
 static void name_it(pel_recording *rec, pel_val v, pel_str path) {
-    if (!pel_map_has(&rec->library, PEL_KEY(v)))
-        pel_map_set(rec->ctx, &rec->library, PEL_KEY(v), PEL_KEY(pel_intern(rec->ctx, path.ptr, path.len)));
+    pel_name name = pel_intern(rec->ctx, path.ptr, path.len);
+    uint64_t known;
+    if (!pel_map_get(&rec->library, PEL_KEY(v), &known)) {
+        pel_map_set(rec->ctx, &rec->library, PEL_KEY(v), PEL_KEY(name));
+    } else if (pel_is(v, PEL_L_FUNCTION) &&
+               !pel_str_eq(last_part(path), last_part(pel_name_str((pel_name)(uintptr_t)known)))) {
+        names *all = (names *)(uintptr_t)pel_map_find(&rec->doubtful, PEL_KEY(v), 0);
+        if (!all) {
+            all = pel_new(rec->ctx, names);
+            pel_push(rec->ctx, all, (pel_name)(uintptr_t)known);
+            pel_map_set(rec->ctx, &rec->doubtful, PEL_KEY(v), PEL_KEY(all));
+        }
+        pel_push(rec->ctx, all, name);
+    }
+}
+
+/* Of a function with several names, the one it was asked for by; empty: nobody can tell. */
+static pel_str doubtful_name(const pel_recording *rec, const names *all) {
+    for (uint32_t i = 0; i < all->n; i++)
+        if (pel_str_eq(last_part(pel_name_str(all->at[i])), rec->hint)) return pel_name_str(all->at[i]);
+    return (pel_str){ "", 0 };
 }
 
 static bool may_have_name(pel_recording *rec, pel_val v) {
@@ -180,6 +207,17 @@ static void name_members(pel_recording *rec, const pel_dict *members, pel_str pr
     }
 }
 
+static void name_functions(pel_recording *rec, pel_val module, pel_str path) {
+    uint32_t at = 0;
+    for (pel_entry *entry; module && module->attrs && (entry = pel_dict_next(module->attrs, &at));) {
+        bool is_function = pel_is(entry->value, PEL_L_FUNCTION) || pel_is(entry->value, PEL_L_NATIVE);
+        if (!pel_is_str(entry->key) || !is_function || !may_have_name(rec, entry->value)) continue;
+        pel_str name = pel_text_of(entry->key);
+        if (name.len && name.ptr[0] != '_')
+            name_it(rec, entry->value, pel_format(rec->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(name)));
+    }
+}
+
 static void name_methods(pel_recording *rec, const pel_type *type, pel_str path) {
     const pel_tuple *mro = pel_tuple_at(type->mro);
     for (uint32_t i = 0; i + 1 < mro->n; i++) name_members(rec, mro->at[i]->attrs, path, true);
@@ -188,6 +226,8 @@ static void name_methods(pel_recording *rec, const pel_type *type, pel_str path)
 void pel_name_library(pel_recording *rec) {
     pel_vm *vm = rec->vm;
     name_members(rec, vm->builtins, (pel_str){ "", 0 }, false);
+    /* our model of torch gives some of these too, where the real one does not */
+    name_functions(rec, pel_dict_get_c(vm, vm->modules, "torch.nn.functional"), PEL_STR("torch.nn.functional"));
     for (size_t i = 0; i < PEL_COUNT(namespaces); i++) {
         pel_val module = pel_dict_get_c(vm, vm->modules, namespaces[i]);
         if (module && pel_is(module, PEL_L_MODULE)) name_members(rec, module->attrs, pel_str_of(namespaces[i]), false);
@@ -226,6 +266,7 @@ static pel_str own_name(pel_recording *rec, pel_val v) {
 
 pel_str pel_logged_name(pel_recording *rec, pel_val v) {
     uint64_t known;
+    if (pel_map_get(&rec->doubtful, PEL_KEY(v), &known)) return doubtful_name(rec, (const names *)(uintptr_t)known);
     if (pel_map_get(&rec->library, PEL_KEY(v), &known)) return pel_name_str((pel_name)(uintptr_t)known);
     if (pel_is(v, PEL_L_MODULE)) {
         pel_str name = pel_text_of(((pel_module_object *)v)->name);
@@ -350,6 +391,24 @@ static pel_id library_value(pel_recording *rec, pel_val v) {
     return path.len ? text_value(rec, PEL_V_LIBRARY, path) : opaque(rec, v);
 }
 
+static pel_id function_value(pel_recording *rec, pel_val v, int depth) {
+    pel_str path = pel_logged_name(rec, v);
+    if (path.len) return text_value(rec, PEL_V_LIBRARY, path);
+    pel_function *f = (pel_function *)v;
+    if (f->code->is_stub || !f->code->nodes) return opaque(rec, v);
+    pel_id code = pel_logged_codeobj(rec, f->code, f->globals, 0)->row;
+    gathered cells = { 0 };
+    cells.truncated = depth >= MAX_DEPTH && f->code->n_free;
+    for (uint32_t i = 0; i < f->code->n_free && !cells.truncated; i++) {
+        pel_val content = f->closure ? ((pel_cell *)f->closure[i])->value : NULL;
+        if (content)
+            gather(rec, &cells, content, depth);
+        else
+            pel_push(rec->ctx, &cells.at, 0);
+    }
+    return container(rec, PEL_V_FUNCTION, &cells, code, f->code->n_free ? number_of(rec, v) : 0);
+}
+
 static pel_id class_value(pel_recording *rec, pel_type *type) {
     pel_str path = pel_logged_name(rec, &type->head);
     if (path.len) return text_value(rec, PEL_V_LIBRARY, path);
@@ -443,7 +502,7 @@ static pel_id value_at(pel_recording *rec, pel_val v, int depth) {
         return container(rec, PEL_V_METHOD, &both, 0, 0);
     }
     case PEL_L_TYPE: return class_value(rec, pel_as_type(v));
-    case PEL_L_FUNCTION:
+    case PEL_L_FUNCTION: return function_value(rec, v, depth);
     case PEL_L_NATIVE:
     case PEL_L_MODULE: return library_value(rec, v);
     case PEL_L_OBJECT:

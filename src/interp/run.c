@@ -258,6 +258,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
     uint32_t sp;
     pel_codeobj *code;
     uint64_t steps = vm->steps;
+    const bool recorded = vm->on_step != NULL;
     f->is_entry = true;
     f->back = vm->frame;
     f->handled = vm->handled;
@@ -268,6 +269,11 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
     if (vm->raised) goto failed; /* thrown into a generator */
 
     for (;;) {
+        if (recorded && vm->on_step) {
+            SAVE();
+            vm->on_step(vm, f, next, sp);
+            steps = vm->steps;
+        }
         const pel_insn insn = *next++;
         steps++;
         switch ((pel_op)insn.op) {
@@ -921,6 +927,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         PEL_ASSERT(vm->raised);
         for (;;) {
             add_trace(vm, f);
+            if (recorded && vm->on_fail) vm->on_fail(vm, f);
             if (f->n_blocks) {
                 pel_handler handler = f->blocks[--f->n_blocks];
                 stack = f->stack;

@@ -301,12 +301,12 @@ typedef struct tree_job {
 static void tree_body(pel_ctx *ctx, void *arg) {
     (void)ctx;
     tree_job *job = arg;
-    if (job->forward.len) {
-        pel_read_module(job->scanner, job->self, (pel_str){ "", 0 }); /* names, for the flow */
-        pel_scan_forward(job->scanner, job->network, job->self, job->forward);
-    }
+    if (job->forward.len) pel_read_module(job->scanner, job->self, (pel_str){ "", 0 }); /* names, for the flow */
+    if (job->scanner->wants_source)
+        pel_scan_source(job->scanner, job->network, job->self, job->forward);
+    else if (job->forward.len)
+        pel_scan_forward(job->scanner, job->network, job->self, job->forward, NULL);
     job->root = pel_read_module(job->scanner, job->self, (pel_str){ "", 0 });
-    if (job->scanner->wants_source) pel_scan_source(job->scanner, job->network, job->self);
 }
 
 static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val self, pel_str forward, pel_str path) {

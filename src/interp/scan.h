@@ -28,6 +28,8 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
 
 /* ---- scan_tree.c: live modules -> model tree ---- */
 
+typedef struct pel_recording pel_recording;
+
 typedef struct pel_birth { /* how a module was made */
     pel_val self, args;    /* args: tuple */
     pel_val kw_names, kw_values;
@@ -63,8 +65,9 @@ struct pel_scanner {
     pel_dict *assigned_before; /* by pel_scanner_push */
     const pel_network *known;  /* what a file has that was given with the source; NULL: none */
     pel_str known_name;
-    pel_str wanted; /* which network's; empty: the only one's */
-    pel_map births; /* object -> pel_birth */
+    pel_str wanted;           /* which network's; empty: the only one's */
+    pel_recording *recording; /* of the forward that is running; NULL: it is not recorded */
+    pel_map births;           /* object -> pel_birth */
     PEL_VEC(pel_birth *) order;
     pel_found_list locals; /* what functions of the target had in variables when they were left */
     pel_map is_module;     /* type -> enum pel_module_kind + 1 */
@@ -112,11 +115,12 @@ void pel_put_questions(pel_ctx *ctx, pel_network *network, const pel_scan_run *r
 
 /* ---- scan_source.c ---- */
 /* A program that builds the network, into network->source; what can't be carried is listed as unknown. */
-void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self);
+void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self, pel_str forward);
 /* Runs that decided otherwise made another tree: then one program can't build it. */
 void pel_drop_conditional_source(pel_ctx *ctx, pel_network *network);
 
 /* ---- scan_forward.c ---- */
-void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes);
+/* rec: what is to record the run; NULL: nothing. False: it could not run to its end. */
+bool pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes, pel_recording *rec);
 
 #endif

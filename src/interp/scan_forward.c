@@ -1,5 +1,5 @@
 /* A forward on abstract tensors: output shapes of every module, what feeds what, and where shapes disagree. */
-#include "interp/scan.h"
+#include "interp/record.h"
 
 static pel_str path_of(pel_scanner *scanner, pel_val self) {
     uint64_t at = pel_map_find(&scanner->names, PEL_KEY(self), UINT64_MAX);
@@ -245,7 +245,7 @@ static pel_val make_input(pel_vm *vm, pel_str text) {
     return empty ? pel_call(vm, empty, &sizes, 1, dtype ? &kw : NULL) : NULL;
 }
 
-void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes) {
+bool pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes, pel_recording *rec) {
     pel_vm *vm = scanner->vm;
     pel_val inputs = pel_list_of(vm, NULL, 0);
     scanner->network = network;
@@ -266,14 +266,17 @@ void pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, 
         pel_call_method(vm, self, "eval", NULL, 0);
     vm->on_call = on_call;
     vm->on_return = on_return;
+    if (rec) pel_recording_begin(rec, pel_list_at(inputs)->at, pel_list_at(inputs)->n);
     pel_val result = vm->raised ? NULL : pel_call(vm, self, pel_list_at(inputs)->at, pel_list_at(inputs)->n, NULL);
     vm->on_call = NULL;
+    if (rec) pel_recording_end(rec, result);
     if (result) {
         pel_val tensors = pel_list_of(vm, NULL, 0);
         gather(vm, result, tensors, 0);
         flow_into(scanner, tensors, PEL_STR("output"));
-        return;
+        return true;
     }
     pel_push(vm->ctx, &network->errors, describe_error(scanner, (pel_exception *)vm->raised));
     pel_forget(vm);
+    return false;
 }

@@ -6,6 +6,7 @@ typedef struct source_job {
     pel_scanner *scanner;
     pel_network *network;
     pel_val self;
+    pel_str forward; /* empty: constructors only */
 } source_job;
 
 /* A module that stands for a number of them that is not known is no program. */
@@ -35,18 +36,28 @@ static void source_body(pel_ctx *ctx, void *arg) {
     pel_recording *rec = pel_recording_of(job->scanner, job->self);
     rec->log->origin = job->network->name;
     put_assumed(job->scanner->vm, rec->log);
-    pel_log_check(ctx, rec->log);
     pel_skeleton made;
-    pel_write_construction(ctx, rec->log, &made);
+    if (job->forward.len && !pel_scan_forward(job->scanner, job->network, job->self, job->forward, rec))
+        pel_throw(ctx, PEL_E_INCOMPLETE, 0, "forward could not run to its end");
+    pel_log_check(ctx, rec->log);
+    if (job->forward.len)
+        pel_synthesise(ctx, rec->log, &made);
+    else
+        pel_write_construction(ctx, rec->log, &made);
     job->network->source = made.source;
 }
 
-void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self) {
-    source_job job = { scanner, network, self };
+void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self, pel_str forward) {
+    source_job job = { scanner, network, self, forward };
     pel_vm *vm = scanner->vm;
     pel_err err;
     if (pel_attempt(vm->ctx, source_body, &job, &err)) return;
     vm->frame = NULL;
+    vm->on_call = NULL;
+    vm->on_step = NULL;
+    vm->on_fail = NULL;
+    vm->on_generator = NULL;
+    scanner->recording = NULL;
     vm->depth = vm->c_depth = 0;
     pel_forget(vm);
     const pel_birth *birth = pel_birth_of(scanner, self);

@@ -98,6 +98,7 @@ struct pel_codeobj {
     bool is_stub;
     pel_insn *insns;
     uint32_t *lines;
+    const pel_node **nodes; /* what each was made for; NULL: of stubs nobody asks */
     uint32_t n_insns;
     pel_val *consts;
     uint32_t n_consts;
@@ -135,9 +136,10 @@ struct pel_frame {
     pel_val names_object; /* the namespace when it is no plain dict (a metaclass's __prepare__) */
     pel_frame *back;
     pel_generator *generator;
-    pel_val self;    /* of a constructor: what the call gives instead of the result of __init__ */
-    pel_val watched; /* the object whose __call__ this is, if somebody wants to know what it gives */
-    pel_val handled; /* vm->handled when the frame was entered */
+    pel_val self;     /* of a constructor: what the call gives instead of the result of __init__ */
+    void *activation; /* of whoever records the run */
+    pel_val watched;  /* the object whose __call__ this is, if somebody wants to know what it gives */
+    pel_val handled;  /* vm->handled when the frame was entered */
     const pel_insn *next;
     uint32_t sp, n_blocks, size_class;
     bool is_entry, drops_result, wants_none;
@@ -248,6 +250,11 @@ struct pel_vm {
     /* Of objects with a __call__; true: the result is wanted too. */
     bool (*on_call)(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pel_kw *kw);
     void (*on_return)(pel_vm *vm, pel_val callee, pel_val result); /* NULL: it raised */
+    /* Recording: before an instruction runs, when a frame is left or caught up by an exception, when a generator is
+     * made. */
+    void (*on_step)(pel_vm *vm, pel_frame *frame, const pel_insn *at, uint32_t sp);
+    void (*on_fail)(pel_vm *vm, pel_frame *frame);
+    void (*on_generator)(pel_vm *vm, pel_frame *frame);
     void *scan;
 };
 

@@ -1087,7 +1087,7 @@ static void polish_all(builder *b) {
 static pel_program_class *add_root(builder *b, pel_node *made, const pel_program_class *of) {
     pel_ctx *ctx = b->ctx;
     pel_unifier single = { .ctx = ctx, .n_lanes = 1 };
-    pel_node *unified = pel_unify(&single, &made, NULL);
+    pel_node *unified = pel_unify(&single, &made, name_c(b, "layers"));
     pel_program_class *class = pel_new(ctx, pel_program_class);
     pel_str name = of ? pel_format(ctx, "%sRoot", of->name->text) : PEL_STR("Model");
     class->name = pel_intern(ctx, name.ptr, name.len);

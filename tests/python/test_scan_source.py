@@ -56,7 +56,7 @@ net = Net()
 
 
 def build(text: str) -> torch.nn.Module:
-    assert set(re.findall(r"^(?:import|from) (\w+)", text, re.M)) <= {"torch", "collections", "functools"}
+    assert set(re.findall(r"^(?:import|from) (\w+)", text, re.M)) <= {"torch", *sys.stdlib_module_names}
     names: dict[str, Any] = {"__name__": "written"}
     exec(compile(text, "written.py", "exec"), names)
     return names[re.search(r"# Use: model = (\w+)\(\)", text)[1]]()
@@ -143,3 +143,94 @@ def test_the_file_is_not_touched_when_nothing_can_be_written(pellucid, tmp_path:
     done = pellucid("scan", "-e", "1", "--source", "-o", str(made))
     assert done.code == 2 and not made.exists()
     assert pellucid("scan", "-e", "1", "-o", str(made)).code == 1
+
+
+# ---- with --forward: whole skeletons ----
+
+WHOLE = [
+    ("timm", 'timm.create_model("resnet18")', "2x3x64x64"),
+    ("timm", 'timm.create_model("vit_tiny_patch16_224")', "1x3x224x224"),
+    ("timm", 'timm.create_model("convnext_atto")', "1x3x64x64"),
+    ("transformers", "transformers.BertModel(transformers.BertConfig(num_hidden_layers=2))", "2x16:int64"),
+]
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        return [t for item in value.values() for t in tensors(item)]
+    return [t for item in value for t in tensors(item)] if isinstance(value, (list, tuple)) else []
+
+
+def check_same(made: torch.nn.Module, real: torch.nn.Module, *inputs: torch.Tensor) -> None:
+    made.load_state_dict(real.state_dict())
+    made.eval(), real.eval()
+    for given in inputs:
+        with torch.no_grad():
+            ours, theirs = tensors(made(given)), tensors(real(given))
+        assert len(ours) == len(theirs) > 0 and all(map(torch.equal, ours, theirs))
+
+
+@pytest.mark.parametrize("library, call, shape", WHOLE)
+def test_skeletons_without_a_run(pellucid, libraries, library, call, shape) -> None:
+    if importlib.util.find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
+    done = pellucid("scan", "-e", f"import {library}; {call}", "--python", sys.executable, "--source", "--forward", shape)
+    sizes, _, dtype = shape.partition(":")
+    size = tuple(map(int, sizes.split("x")))
+    more = (size[0] + 1, *size[1:])
+    inputs = [torch.randint(0, 50, s) if dtype else torch.randn(s) for s in (size, more)]
+    check_same(build(done.out), eval(call, {library: __import__(library)}), *inputs)
+
+
+FORWARD = """
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Block(nn.Module):
+    def __init__(self, size, wide=False):
+        super().__init__()
+        self.fc = nn.Linear(size, size)
+        self.act = F.mish
+        self.wide = wide
+
+    def forward(self, x):
+        y = F.gelu(self.act(self.fc(x)))
+        if self.wide:
+            y = torch.cat([y, F.silu(y)], dim=-1).chunk(2, dim=-1)[1]
+        return y
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(8), Block(8, wide=True)])
+        self.heads = 2
+
+    def forward(self, x):
+        b, n, c = x.shape
+        x = x.view(b, n, self.heads, c // self.heads).transpose(1, 2)
+        x = x.transpose(1, 2).reshape(b, n, c)
+        for block in self.blocks:
+            x = x + block(x)
+        parts = [part * (i + 1) for i, part in enumerate(x.split(4, dim=-1))]
+        return {"out": sum(parts), "max": x.amax(dim=1) if n > 1 else x}
+
+
+net = Net()
+"""
+
+
+def test_functions_of_one_model_are_told_apart(written) -> None:
+    text = written(FORWARD, "--forward", "2x3x8")
+    assert all(f"F.{name}(" in text for name in ("gelu", "mish", "silu"))
+    names: dict[str, Any] = {"__name__": "given"}
+    exec(FORWARD, names)
+    check_same(build(text), names["net"], torch.randn(2, 3, 8), torch.randn(5, 7, 8))
+
+
+def test_a_forward_that_cannot_run_is_refused(written) -> None:
+    assert re.search(r"can't be written.*given.py:\d+", written(FORWARD, "--forward", "2x3x7"))

@@ -25,7 +25,9 @@ empty_strided = lambda size, stride, **kwargs: empty(size, **kwargs)
 empty_permuted = lambda size, order, **kwargs: empty(size, **kwargs)
 range = lambda start, end, step=1, **kwargs: arange(start, end + step, step, **kwargs)
 
+_pellucid.name_apart(_functions)
 globals().update(_functions)
+_pellucid.name_apart(globals())
 for _dtype in _types.all_dtypes:
     globals()[_dtype._name] = _dtype
 float = float32

@@ -159,3 +159,5 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, *args, *
     n, m = query.shape[0], key.shape[0]
     shape = (n, m) if len(query.shape) == 2 else (query.shape[1], n, m)
     return like(query), make(Size(shape), query.dtype) if kwargs.get('need_weights', True) else None
+
+_pellucid.name_apart(globals())
