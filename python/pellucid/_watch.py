@@ -116,6 +116,12 @@ def _by_input(module: nn.Module, given: torch.Tensor, output: torch.Tensor) -> f
     return given.numel() * weight.numel() / weight.shape[0] if weight.shape[0] else 0.0
 
 
+def _by_steps(module: nn.Module, given: torch.Tensor, output: Any) -> float:
+    """Recurrent layers: every matrix once for each step of each sequence. Their operators have no formula in torch."""
+    steps = given.numel() / given.shape[-1] if given.numel() else 0.0
+    return steps * sum(weight.numel() for weight in module.parameters() if weight.dim() == 2)
+
+
 def _nothing(module: nn.Module, given: torch.Tensor, output: Any) -> float:
     return 0.0
 
@@ -123,6 +129,7 @@ def _nothing(module: nn.Module, given: torch.Tensor, output: Any) -> float:
 KNOWN: dict[type, Callable[[Any, torch.Tensor, Any], float]] = {
     nn.Linear: _by_output, nn.Conv1d: _by_output, nn.Conv2d: _by_output, nn.Conv3d: _by_output,
     nn.ConvTranspose1d: _by_input, nn.ConvTranspose2d: _by_input, nn.ConvTranspose3d: _by_input,
+    nn.LSTM: _by_steps, nn.GRU: _by_steps, nn.RNN: _by_steps,
     **{layer: _nothing for layer in (
         nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm, nn.Embedding, nn.Dropout, nn.Identity,
         nn.ReLU, nn.ReLU6, nn.GELU, nn.SiLU, nn.Sigmoid, nn.Tanh, nn.Softmax, nn.Hardswish, nn.LeakyReLU,
@@ -228,12 +235,15 @@ def watch(model: nn.Module, args: Iterable[Any], kwargs: Mapping[str, Any]) -> W
 
     with _one_at_a_time:
         original = nn.Module.__call__
+        fast_path = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)  # one operator for a whole layer, which has no formula
         nn.Module.__call__ = call  # type: ignore[method-assign]
         try:
             with torch.random.fork_rng(devices=[]), torch.no_grad(), Operations(seen):
                 output = model(*args, **kwargs)
         finally:
             nn.Module.__call__ = original  # type: ignore[method-assign]
+            torch.backends.mha.set_fastpath_enabled(fast_path)
     for tensor in tensors(output):
         seen.connect(tensor, "output")
     return seen

@@ -91,6 +91,18 @@ def test_layers_whose_cost_is_known_cost_what_torch_counts() -> None:
         assert network["totals"]["flops"] == counter.get_total_flops() / 2, layer
 
 
+def test_what_torchs_counter_does_not_see() -> None:
+    """Whole layers as one operator: attention in evaluation, recurrent layers."""
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2, enable_nested_tensor=False)
+    given = torch.randn(2, 5, 16)
+    (network,) = pellucid.tree(encoder.eval(), (given,)).to_dict()["networks"]
+    linear = 10 * (16 * 48 + 16 * 16 + 2 * 16 * 32)  # in, out, and the two of the feed-forward part
+    assert network["totals"]["flops"] == 2 * (linear + 2 * 2 * 5 * 5 * 16)
+    assert torch.backends.mha.get_fastpath_enabled()
+    (network,) = pellucid.tree(nn.LSTM(8, 4, num_layers=2, bidirectional=True), (torch.randn(3, 2, 8),)).to_dict()["networks"]
+    assert network["totals"]["flops"] == 6 * 2 * (16 * 8 + 16 * 4 + 16 * 8 + 16 * 4)
+
+
 def test_hooks_are_counted_too() -> None:
     layer = nn.Linear(4, 4, bias=False)
     layer.register_forward_hook(lambda module, args, output: output @ output.T)
