@@ -194,6 +194,7 @@ static bool add_all(pel_vm *vm, pel_dict *set, pel_val from) {
     pel_val *items;
     uint32_t n;
     if (!pel_collect(vm, from, &items, &n)) return false;
+    pel_fill_set(vm, &set->head, vm->collected);
     for (uint32_t i = 0; i < n; i++)
         if (!pel_dict_set(vm, set, items[i], vm->none)) return false;
     return true;

@@ -497,6 +497,7 @@ bool pel_extend(pel_vm *vm, pel_val list, pel_val iterable) {
 bool pel_collect(pel_vm *vm, pel_val iterable, pel_val **at, uint32_t *n) {
     if (pel_is_tuple(iterable) && iterable->type == vm->types.tuple) {
         *at = pel_items(iterable, n);
+        vm->collected = iterable;
         return true;
     }
     pel_val list = pel_list_of(vm, NULL, 0);

@@ -62,6 +62,10 @@ void pel_copy_times(pel_vm *vm, pel_val from, pel_val to) {
         keep(vm, to, vm->ellipsis);
 }
 
+void pel_fill_set(pel_vm *vm, pel_val set, pel_val from) {
+    if (pel_times_of(vm, from)) keep(vm, set, vm->ellipsis);
+}
+
 pel_val pel_item_times(pel_vm *vm, pel_val container, uint32_t at) {
     pel_val times = pel_times_of(vm, container);
     if (!times || times == vm->ellipsis || at >= pel_list_at(times)->n) return NULL;

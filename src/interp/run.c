@@ -321,7 +321,12 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             PUSH(v);
             break;
         }
-        case PEL_I_STORE_DEREF: ((pel_cell *)f->slots[code->n_locals + insn.b])->value = POP(); break;
+        case PEL_I_STORE_DEREF: {
+            pel_val cell = f->slots[code->n_locals + insn.b];
+            if (vm->repeating.n && insn.b >= code->n_cells) pel_run_loop_writes(vm, cell, code->cells[insn.b]);
+            ((pel_cell *)cell)->value = POP();
+            break;
+        }
         case PEL_I_DELETE_DEREF: ((pel_cell *)f->slots[code->n_locals + insn.b])->value = NULL; break;
         case PEL_I_LOAD_CLOSURE: PUSH(f->slots[code->n_locals + insn.b]); break;
         case PEL_I_LOAD_CLASS_DEREF: {

@@ -63,10 +63,11 @@ static void assign(pel_vm *vm, pel_frame *f, const pel_insn *store, pel_val valu
     }
 }
 
-/* An attribute of an object, or an item of a list or dict; NULL if there is none. */
+/* An attribute of an object, an item of a list or dict, or what a cell holds; NULL if there is none. */
 static pel_val part_of(pel_vm *vm, pel_val owner, pel_val key) {
     int64_t at;
     pel_val found = NULL;
+    if (pel_is(owner, PEL_L_CELL)) return ((pel_cell *)owner)->value;
     if (pel_is_list(owner) && owner->type->is_native)
         return pel_is_int(key) && pel_to_i64(key, &at) && at >= 0 && at < pel_list_at(owner)->n
                    ? pel_list_at(owner)->at[at]
@@ -80,7 +81,9 @@ static pel_val part_of(pel_vm *vm, pel_val owner, pel_val key) {
 
 static void set_part(pel_vm *vm, pel_val owner, pel_val key, pel_val value) {
     int64_t at;
-    if (pel_is_list(owner) && owner->type->is_native) {
+    if (pel_is(owner, PEL_L_CELL)) {
+        ((pel_cell *)owner)->value = value;
+    } else if (pel_is_list(owner) && owner->type->is_native) {
         if (pel_to_i64(key, &at) && at >= 0 && at < pel_list_at(owner)->n) pel_list_at(owner)->at[at] = value;
     } else if (pel_is_dict(owner) && owner->type->is_native) {
         if (!pel_dict_set(vm, pel_dict_at(owner), key, value)) pel_forget(vm);
@@ -165,6 +168,7 @@ static pel_val owner_of(pel_vm *vm, const pel_frame *f, const pel_changing *row)
 }
 
 static pel_str part_name(pel_vm *vm, pel_val owner, pel_val variable, pel_val attribute, pel_val key) {
+    if (pel_is(owner, PEL_L_CELL)) return pel_text_of(key);
     pel_str of = variable ? pel_text_of(variable) : pel_str_of(pel_type_text(vm, owner));
     if (attribute) of = pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(pel_text_of(attribute)));
     bool is_item = (pel_is_list(owner) || pel_is_dict(owner)) && owner->type->is_native;
@@ -230,6 +234,12 @@ static bool is_of_program(const pel_vm *vm) {
     return f && !f->code->is_stub;
 }
 
+/* Of plain values: without a question about symbols. */
+static bool is_same(pel_vm *vm, pel_val a, pel_val b) {
+    pel_val x = a == b ? NULL : pel_repr(vm, a), y = x ? pel_repr(vm, b) : NULL;
+    return a == b || (x && y && pel_str_eq(pel_text_of(x), pel_text_of(y)));
+}
+
 void pel_run_loop_writes(pel_vm *vm, pel_val owner, pel_val key) {
     if (!is_of_program(vm)) return;
     pel_val before = part_of(vm, owner, key);
@@ -244,9 +254,9 @@ void pel_run_loop_writes(pel_vm *vm, pel_val owner, pel_val key) {
         pel_loop *loop = &vm->loops.at[i];
         bool is_known = born >= loop->serial;
         for (uint32_t k = 0; k < loop->carried.n && !is_known; k++)
-            is_known = loop->carried.at[k].owner == owner && pel_equal(vm, loop->carried.at[k].key, key) == 1;
+            is_known = loop->carried.at[k].owner == owner && is_same(vm, loop->carried.at[k].key, key);
         for (uint32_t k = 0; k < loop->written.n && !is_known; k++)
-            is_known = loop->written.at[k].owner == owner && pel_equal(vm, loop->written.at[k].key, key) == 1;
+            is_known = loop->written.at[k].owner == owner && is_same(vm, loop->written.at[k].key, key);
         if (!is_known) pel_push(vm->ctx, &loop->written, (pel_carried){ .owner = owner, .key = key, .before = before });
     }
 }
@@ -287,10 +297,10 @@ static void end_carried(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pe
 /* The next run will know that it changes; in this one it is unknown from here on. */
 static void end_written(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pel_carried *row) {
     pel_val now = part_of(vm, row->owner, row->key);
-    if (!now || now == row->before || (is_plain(now, 0) && pel_equal(vm, now, row->before) == 1)) return;
+    if (!now || (is_plain(now, 0) && is_same(vm, now, row->before))) return;
     reached r;
     pel_changing found = { .file = f->code->file, .line = pel_frame_line(f), .key = row->key };
-    if (find_owner(f, row->owner, &r)) {
+    if (!pel_is(row->owner, PEL_L_CELL) && find_owner(f, row->owner, &r)) {
         found.variable = r.variable;
         found.attribute = r.attribute;
         pel_push(vm->ctx, &vm->changing, found);

@@ -2,6 +2,8 @@
  * apart. */
 #include "interp/scan.h"
 
+#define MAX_AT_A_PLACE 8
+
 typedef struct joiner {
     pel_ctx *ctx;
     const pel_scan_run *runs;
@@ -158,8 +160,12 @@ void pel_put_questions(pel_ctx *ctx, pel_network *network, const pel_scan_run *r
         for (uint32_t i = 0; i < runs[r].n; i++) {
             const pel_note *note = &runs[r].asked[i];
             bool matters = !is_complete || runs[r].failed || (network->root && depends_on(network->root, note->what));
-            for (uint32_t k = 0; k < network->unknown.n && matters; k++)
-                matters = !pel_str_eq(network->unknown.at[k].what, note->what);
+            uint32_t there = 0; /* a loop asks another question in each pass */
+            for (uint32_t k = 0; k < network->unknown.n && matters; k++) {
+                const pel_unknown *row = &network->unknown.at[k];
+                there += row->place.line == note->line && pel_str_eq(row->place.file, note->file);
+                matters = !pel_str_eq(row->what, note->what) && there < MAX_AT_A_PLACE;
+            }
             pel_str why = note->why.len ? note->why : PEL_STR("a condition that is not known");
             if (matters && network->unknown.n < 1000)
                 pel_push(ctx, &network->unknown,

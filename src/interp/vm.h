@@ -239,7 +239,7 @@ struct pel_vm {
     PEL_VEC(pel_loop) loops;       /* those loops: what their passes hand on */
     PEL_VEC(pel_changing) changing;
     uint32_t loop_serial;
-    pel_val collected; /* the list that pel_collect has just made */
+    pel_val collected; /* the list or tuple that pel_collect has just made its array of */
     pel_map born;      /* what was made in such a loop -> loop_serial at that time */
     pel_map times;     /* container -> list of how often each item stands in it (None: once), or Ellipsis: not known */
     pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module stands here; NULL: once */
@@ -446,6 +446,7 @@ uint32_t pel_born(pel_vm *vm, pel_val v);
 void pel_pushed(pel_vm *vm, pel_val list, pel_val item_times); /* an item was added at its end */
 void pel_resized(pel_vm *vm, pel_val container);               /* changed in another way */
 void pel_copy_times(pel_vm *vm, pel_val from, pel_val to);
+void pel_fill_set(pel_vm *vm, pel_val set, pel_val from); /* a set was filled from that */
 pel_val pel_times_of(pel_vm *vm, pel_val container);
 pel_val pel_item_times(pel_vm *vm, pel_val container, uint32_t at); /* NULL: once */
 pel_val pel_unknown_len(pel_vm *vm, pel_val v);                     /* NULL: it is known */

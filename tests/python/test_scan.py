@@ -390,6 +390,34 @@ if __name__ == '__main__':
     assert [(row["what"], row["line"]) for row in found["unknown"]] == [("nowhere_to_be_found", 2)]
 
 
+def test_variables_of_functions_around_change_too(scan) -> None:
+    source = """
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, n, widths):
+        super().__init__()
+        z, self.c = 5, 3
+
+        def count():
+            nonlocal z
+            z += 1
+
+        for w in widths:
+            count()
+            self.c = w
+        self.z = nn.Linear(z, len(set(f'l{i}' for i in range(n))))
+        t = 0
+        while t < n:
+            t += 1
+"""
+    found = network(scan(source, "--json"))
+    assert found["tree"][0]["children"][0]["parameters"]["weight"] == ["len(<set>)", "z[len(widths)]"]
+    asked = [row["what"] for row in found["unknown"] if row["line"] == 19]
+    assert 0 < len(asked) < 10 and all(what.endswith("< n") for what in asked)
+
+
 def test_networks_that_only_some_runs_make(scan) -> None:
     found = json.loads(scan(ROOTS, "--json").out)["networks"]
     assert [(row["name"], row["class"], row["tree"][0]["condition"]) for row in found] == [
