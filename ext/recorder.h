@@ -136,6 +136,8 @@ bool pel_record_attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void 
 /* ---- modules, classes, code ---- */
 pel_id pel_record_module(pel_recorder *rec, PyObject *module); /* with all below it; outside of the tree: path "?" */
 void pel_record_tree(pel_recorder *rec, PyObject *root);
+void pel_describe_tensor(pel_recorder *rec,
+                         PyObject *tensor); /* one that is there before the run and that nobody owns */
 pel_id pel_record_class(pel_recorder *rec, PyObject *type);
 pel_code_info *pel_code_info_of(pel_recorder *rec, PyObject *code);
 pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument);

@@ -195,6 +195,7 @@ static void set_owner(pel_recorder *rec, pel_id tensor, pel_id owner, pel_name n
 
 /* How to make a tensor that no state_dict holds. */
 static void describe_tensor(pel_recorder *rec, pel_id id, PyObject *tensor) {
+    if (rec->log->tensors.at[id].formula.len || rec->log->tensors.at[id].data.len) return;
     PyObject *both = ask(rec, rec->formulas, "describe", "(O)", tensor), *formula, *data;
     if (both && PyArg_ParseTuple(both, "UU", &formula, &data)) {
         rec->log->tensors.at[id].formula = text_of(rec, formula);
@@ -202,6 +203,12 @@ static void describe_tensor(pel_recorder *rec, pel_id id, PyObject *tensor) {
     }
     PyErr_Clear();
     Py_XDECREF(both);
+}
+
+void pel_describe_tensor(pel_recorder *rec, PyObject *tensor) {
+    pel_id id = pel_record_tensor(rec, tensor);
+    const pel_log_tensor *row = &rec->log->tensors.at[id];
+    if (!row->owner && !row->is_parameter) describe_tensor(rec, id, tensor);
 }
 
 static void set_slots(pel_recorder *rec, pel_id owner, PyObject *dict, PyObject *not_persistent, pel_log_slot **slots,
@@ -239,6 +246,26 @@ static void set_children(pel_recorder *rec, pel_id id, PyObject *children) {
     row->children = rows.at;
 }
 
+enum { MOST_PARTS = 64, DEEPEST_PART = 3 };
+
+/* A tensor that an attribute holds, or each of those in its list, tuple or dict. */
+static void describe_parts(pel_recorder *rec, pel_id owner, pel_name name, PyObject *value, int depth) {
+    if (pel_is_tensor(&rec->torch, value)) {
+        pel_id tensor = pel_record_tensor(rec, value);
+        if (rec->log->tensors.at[tensor].owner) return;
+        set_owner(rec, tensor, owner, name);
+        describe_tensor(rec, tensor, value);
+    } else if (depth < DEEPEST_PART && (PyList_CheckExact(value) || PyTuple_CheckExact(value))) {
+        Py_ssize_t n = PySequence_Fast_GET_SIZE(value);
+        for (Py_ssize_t i = 0; i < n && n <= MOST_PARTS; i++)
+            describe_parts(rec, owner, name, PySequence_Fast_GET_ITEM(value, i), depth + 1);
+    } else if (depth < DEEPEST_PART && PyDict_CheckExact(value) && PyDict_GET_SIZE(value) <= MOST_PARTS) {
+        PyObject *key, *item;
+        Py_ssize_t at = 0;
+        while (PyDict_Next(value, &at, &key, &item)) describe_parts(rec, owner, name, item, depth + 1);
+    }
+}
+
 /* The rest of the __dict__. */
 static void set_attributes(pel_recorder *rec, pel_id id, PyObject *dict) {
     PEL_VEC(pel_log_attribute) made = { NULL, 0, 0 };
@@ -248,11 +275,7 @@ static void set_attributes(pel_recorder *rec, pel_id id, PyObject *dict) {
         if (!PyUnicode_Check(key) || PySet_Contains(rec->torch.own_fields, key)) continue;
         pel_name name = pel_ext_name(rec->ctx, key);
         pel_push(rec->ctx, &made, (pel_log_attribute){ name, pel_record_value(rec, value) });
-        if (!pel_is_tensor(&rec->torch, value)) continue;
-        pel_id tensor = pel_record_tensor(rec, value);
-        if (rec->log->tensors.at[tensor].owner) continue;
-        set_owner(rec, tensor, id, name);
-        describe_tensor(rec, tensor, value);
+        describe_parts(rec, id, name, value, 0);
     }
     rec->log->modules.at[id].attributes = made.at;
     rec->log->modules.at[id].n_attributes = made.n;
@@ -308,9 +331,25 @@ static void set_arguments(pel_recorder *rec, pel_id id, PyObject *module) {
     Py_XDECREF(found);
 }
 
+/* nn.Module() itself, with things registered from outside: a class without a name, as far as its author goes. */
+static pel_id namespace_class(pel_recorder *rec, pel_id plain) {
+    static const char name[] = "Namespace";
+    pel_log *log = rec->log;
+    for (pel_id id = 1; id < log->classes.n; id++)
+        if (log->classes.at[id].n_bases == 1 && log->classes.at[id].bases[0] == plain && !log->classes.at[id].file &&
+            pel_str_is(log->classes.at[id].qualname, name))
+            return id;
+    pel_log_class row = { .kind = PEL_CLASS_MODULE, .name = pel_intern_c(rec->ctx, name), .qualname = PEL_STR(name) };
+    row.bases = pel_new_array(rec->ctx, 1, pel_id);
+    row.bases[row.n_bases++] = plain;
+    pel_push(rec->ctx, &log->classes, row);
+    return log->classes.n - 1;
+}
+
 static void fill_row(pel_recorder *rec, PyObject *module, pel_id id) {
     PyObject *dict = own_dict(module);
     pel_id class = pel_record_class(rec, (PyObject *)Py_TYPE(module));
+    if (pel_str_is(pel_class_at(rec->log, class)->path, "torch.nn.Module")) class = namespace_class(rec, class);
     pel_log_module *row = &rec->log->modules.at[id];
     row->class = class;
     row->training = own(dict, "training") == Py_True;

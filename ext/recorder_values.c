@@ -30,7 +30,8 @@ typedef enum look { /* how to look at an object, by its type */
                     LOOK_METHOD,
                     LOOK_BUILTIN,
                     LOOK_PARTIAL,
-                    LOOK_CACHE, /* functools.lru_cache: the function below it */
+                    LOOK_CACHE,  /* functools.lru_cache: the function below it */
+                    LOOK_SCRIPT, /* what torch.jit.script made of a function: that function */
                     LOOK_TYPE,
                     LOOK_DEVICE,
                     LOOK_WRAPPER,
@@ -282,6 +283,7 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     if (type == &PyCFunction_Type || type == &PyCMethod_Type) return LOOK_BUILTIN;
     if (strcmp(type->tp_name, "functools.partial") == 0) return LOOK_PARTIAL;
     if (strcmp(type->tp_name, "functools._lru_cache_wrapper") == 0) return LOOK_CACHE;
+    if (pel_str_ends(pel_str_of(type->tp_name), PEL_STR("ScriptFunction"))) return LOOK_SCRIPT;
     if (inherits(type, &PyType_Type)) return LOOK_TYPE;
     if (strcmp(type->tp_name, "method-wrapper") == 0) return LOOK_WRAPPER;
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type == &PyModule_Type) return LOOK_NAMED;
@@ -517,9 +519,21 @@ static bool may_be_kept(PyObject *closure) {
 static pel_id library_value(pel_recorder *rec, PyObject *object);
 static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth);
 
+/* Tensors that a function of the model's carries along as defaults: lambda x, f=freq: sin(x * f). */
+static void describe_defaults(pel_recorder *rec, PyObject *function, int depth) {
+    PyObject *defaults = PyFunction_GET_DEFAULTS(function);
+    if (rec->thread || !defaults || depth >= MAX_DEPTH) return; /* made by the run: what it holds is computed */
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(defaults); i++) {
+        PyObject *value = PyTuple_GET_ITEM(defaults, i);
+        value_at(rec, value, depth + 1);
+        if (pel_is_tensor(&rec->torch, value)) pel_describe_tensor(rec, value);
+    }
+}
+
 static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     pel_seen *seen = pel_seen_find(rec, function);
     if (seen && seen->value) return seen->value;
+    describe_defaults(rec, function, depth);
     pel_code_info *info = pel_code_info_of(rec, PyFunction_GET_CODE(function));
     if (info->role != PEL_ROLE_AUTHOR) {
         /* a decorator of torch's around the author's function, as autocast makes: what it calls is what counts */
@@ -553,6 +567,7 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     for (uint32_t i = 0; i < n; i++) {
         PyObject *content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
         value.items[i] = content ? value_at(rec, content, depth + 1) : 0;
+        if (content && !rec->thread && pel_is_tensor(&rec->torch, content)) pel_describe_tensor(rec, content);
     }
     return id;
 }
@@ -601,6 +616,16 @@ static pel_id cached_value(pel_recorder *rec, PyObject *object, pel_type_info *i
     PyObject *wrapped = dict ? PyDict_GetItemString(dict, "__wrapped__") : NULL; /* borrowed */
     pel_id id = wrapped && depth < MAX_DEPTH ? value_at(rec, wrapped, depth + 1) : 0;
     if (rec->caches && !PySequence_Contains(rec->caches, object)) PyList_Append(rec->caches, object);
+    Py_XDECREF(dict);
+    PyErr_Clear();
+    return id && pel_value_at(rec->log, id)->kind == PEL_V_FUNCTION ? id : object_value(rec, object, info, depth);
+}
+
+/* torch keeps the function that was compiled; while a model is recorded, that is what runs (_state.py). */
+static pel_id scripted_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+    PyObject *dict = PyObject_GenericGetDict(object, NULL);
+    PyObject *author = dict ? PyDict_GetItemString(dict, "_torchdynamo_inline") : NULL; /* borrowed */
+    pel_id id = author && depth < MAX_DEPTH ? value_at(rec, author, depth + 1) : 0;
     Py_XDECREF(dict);
     PyErr_Clear();
     return id && pel_value_at(rec->log, id)->kind == PEL_V_FUNCTION ? id : object_value(rec, object, info, depth);
@@ -795,6 +820,7 @@ static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     case LOOK_BUILTIN: return builtin_value(rec, object, depth);
     case LOOK_PARTIAL: return partial_value(rec, object, depth);
     case LOOK_CACHE: return cached_value(rec, object, info, depth);
+    case LOOK_SCRIPT: return scripted_value(rec, object, info, depth);
     case LOOK_TYPE: return pel_record_class_value(rec, object);
     case LOOK_WRAPPER: return wrapper_value(rec, object);
     case LOOK_DEVICE: return device_value(rec, object);

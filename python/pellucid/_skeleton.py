@@ -165,6 +165,7 @@ class Workshop:
         import torch
 
         from . import _check, _inputs
+        from ._state import scripts_as_written
         from ._verify import SEED
         start = time.perf_counter()
         self._restore()
@@ -173,7 +174,7 @@ class Workshop:
         for cache in self.caches:
             cache.cache_clear()
         _check.seed_all(SEED)
-        with torch.set_grad_enabled(call.grad):
+        with torch.set_grad_enabled(call.grad), scripts_as_written():
             result = self.recorder.run(call.label, args, kwargs)
         self.recorded.append(call)
         if self.recorded_result is None:

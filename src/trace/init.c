@@ -687,6 +687,7 @@ static pel_node *parts_expression(builder *b, const pel_log_module *instance, pe
         pel_node *children = call(b, self_attribute(b, name_c(b, "children"), PEL_Load), (pel_nodes){ 0 });
         return call(b, pel_make_name(b->ctx, name_c(b, "list"), PEL_Load), pel_nodes_one(b->ctx, children));
     }
+    if (value->kind == PEL_V_TENSOR) return pel_tensor_expression(b->ctx, b->program, value->tensor);
     bool sequence = value->kind == PEL_V_LIST || (value->kind == PEL_V_TUPLE && !value->class);
     if (!sequence || value->truncated || depth > MAX_DEPTH) return pel_value_expression(b->ctx, b->program, id);
     pel_node *made = pel_node_new(b->ctx, value->kind == PEL_V_LIST ? PEL_List : PEL_Tuple);
@@ -721,7 +722,7 @@ static void collect_needs(builder *b, const pel_program_class *class, parts *out
                                                     : pel_value_expression(b->ctx, b->program, value);
             if (!p->lanes[i]) p->lanes[i] = parts_expression(b, pel_module_at(b->log, module), value, 0);
             if (!p->lanes[i]) {
-                pel_refuse_users(b->ctx, b->program, value);
+                pel_refuse_users(b->ctx, b->program, class->class, value);
                 pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.%s holds an object that has no literal", class->name->text,
                           need->name->text);
             }

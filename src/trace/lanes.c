@@ -659,7 +659,7 @@ bool pel_runs_module(pel_synth *s, pel_id id) {
     const pel_activation *activation = &s->log->activations.at[id];
     const pel_code_object *code = s->log->codes.at[activation->code].code;
     const pel_value *self = first_argument(s->log, activation);
-    bool wraps = code->argcount == 0 && (code->flags & PEL_CO_NESTED);
+    bool wraps = (code->flags & PEL_CO_NESTED) != 0;
     return !activation->direct && (pel_name_is(code->name, "forward") || wraps) && class_of_self(s, id) && self &&
            self->kind == PEL_V_MODULE && pel_module_at(s->log, self->module)->in_tree;
 }

@@ -897,8 +897,14 @@ static void forget_unasked(pel_synth *s) {
 bool pel_link_all(pel_synth *s) {
     resolve_references(s);
     forget_unasked(s);
-    for (pel_id id = 1; id < s->log->activations.n; id++)
-        if (s->group_of[id] && !s->linked[id]) s->group_of[id]->pinned = true;
+    for (pel_id id = 1; id < s->log->activations.n; id++) {
+        pel_group *group = s->group_of[id];
+        if (!group || s->linked[id]) continue;
+        group->pinned = true;
+        /* torch calls it by that name, whatever a decorator calls it */
+        if (!group->in_place && !pel_map_has(&s->hook_of, id) && pel_runs_module(s, id))
+            group->hint = pel_intern_c(s->ctx, "forward");
+    }
     for (uint32_t i = 0; i < s->links.n; i++)
         s->links.at[i]->target->no_self = s->links.at[i]->callee == PEL_CALLEE_STATIC;
     for (uint32_t i = 0; i < s->links.n; i++)

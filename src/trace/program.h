@@ -116,8 +116,9 @@ const pel_node *pel_author_builds(pel_ctx *ctx, const pel_program *program, pel_
 /* wish, or wish_2 ...: a name that no function and no class of the file has. */
 pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish);
 
-/* An object can't be written: functions that were given it, or a part of it, count as refused. */
-void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id value);
+/* An object that instances of a class hold can't be written: functions that were given it, or a part of it, count as
+ * refused; if there are none, the methods of the class. */
+void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id value);
 
 /* The torch class that a class inherits from: torch.nn.Module itself or another one; 0 if none. */
 pel_id pel_torch_base(const pel_log *log, pel_id class);

@@ -119,7 +119,8 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
     const pel_value *first = pel_straight_at(x, values[0]);
     pel_class_kind kind = first->class ? pel_class_at(x->log, first->class)->kind : PEL_CLASS_LIBRARY;
     bool is_record = first->class && kind == PEL_CLASS_DATACLASS;
-    if (first->kind == PEL_V_OBJECT ? !is_record : (first->class && !is_record)) return NULL;
+    bool is_library = first->class && kind == PEL_CLASS_LIBRARY; /* OrderedDict */
+    if (first->kind == PEL_V_OBJECT ? !is_record : (first->class && !is_record && !is_library)) return NULL;
     pel_node *dict = pel_node_new(x->ctx, PEL_Dict);
     pel_nodes keywords = { 0 };
     for (uint32_t k = 0; k + 1 < first->n; k += 2) {
@@ -143,6 +144,10 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
         keyword->keyword.value = item;
         pel_nodes_push(x->ctx, &keywords, keyword);
     }
+    if (is_library)
+        return pel_make_call(x->ctx,
+                             pel_library_expression(x->ctx, x->w->s->program, pel_class_at(x->log, first->class)->path),
+                             pel_nodes_one(x->ctx, dict), (pel_nodes){ 0 });
     if (!is_record) return dict;
     return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_class_row(x->w, first->class)->name, PEL_Load),
                          (pel_nodes){ 0 }, keywords);

@@ -11,9 +11,10 @@ static void note_objects(pel_ctx *ctx, const pel_log *log, pel_id id, pel_map *o
     for (uint32_t i = 0; i < value->n; i++) note_objects(ctx, log, value->items[i], objects, depth + 1);
 }
 
-void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id value) {
+void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id value) {
     const pel_log *log = program->log;
     pel_map objects = { 0 };
+    uint32_t n_before = program->refused.n;
     note_objects(ctx, log, value, &objects, 0);
     for (pel_id id = 1; id < log->activations.n; id++) {
         const pel_activation *activation = &log->activations.at[id];
@@ -26,6 +27,9 @@ void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id value) {
                 break;
             }
     }
+    for (uint32_t i = 0; i < program->functions.n && program->refused.n == n_before; i++)
+        if (program->functions.at[i]->class == class && program->functions.at[i]->from_source)
+            pel_push(ctx, &program->refused, program->functions.at[i]->code);
 }
 
 /* ---- a function for one place that calls ---- */
@@ -81,7 +85,8 @@ pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, c
     def->FunctionDef.args = pel_node_new(w->ctx, PEL_arguments);
     def->FunctionDef.args->arguments.args = params;
     def->FunctionDef.body = x.body;
-    const pel_program_function *helper = helper_for(w->s, w->log->activations.at[children[0]].code, def, code->name);
+    pel_name wish = code->name->text[0] == '<' ? pel_intern_c(w->ctx, "function") : code->name; /* lambdas have none */
+    const pel_program_function *helper = helper_for(w->s, w->log->activations.at[children[0]].code, def, wish);
     val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, helper->name, PEL_Load), given, (pel_nodes){ 0 });
     val->effect |= x.has_effect;
     val->text->mark = x.has_effect;
