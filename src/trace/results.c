@@ -6,7 +6,8 @@
 
 typedef struct part_read { /* f(x)[0], f(x).field, or the same of a name that holds nothing but f(x) */
     pel_node **slot;
-    pel_name field; /* NULL: by index */
+    const pel_group *in; /* whose text has it */
+    pel_name field;      /* NULL: by index */
     uint32_t index;
 } part_read;
 
@@ -57,6 +58,7 @@ static pel_node *owner_of(const pel_node *part) {
 
 typedef struct holder {
     const pel_synth *s;
+    const pel_group *in;
     pel_name name;
     use *use;
     bool whole; /* it is read as a whole, too */
@@ -68,6 +70,7 @@ static void see_holder(void *arg, pel_node **slot) {
     part_read read;
     if ((node->kind == PEL_Attribute || node->kind == PEL_Subscript) && owner_of(node)->kind == PEL_Name &&
         owner_of(node)->Name.id == h->name && as_part_read(slot, &read)) {
+        read.in = h->in;
         pel_push(h->s->ctx, &h->use->reads, read);
         return;
     }
@@ -77,7 +80,7 @@ static void see_holder(void *arg, pel_node **slot) {
 
 /* v = f(x), where v is only ever read as v[0] or v.field */
 static void look_at_holder(const survey *v, use *u, pel_name name) {
-    holder h = { v->s, name, u, !pel_is_bound_once(v->s, v->group, name) };
+    holder h = { v->s, v->group, name, u, !pel_is_bound_once(v->s, v->group, name) };
     for (uint32_t i = 0; !h.whole && i < v->group->body.n; i++) see_holder(&h, &v->group->body.at[i]);
     u->blocked |= h.whole;
 }
@@ -116,10 +119,9 @@ static void look(void *arg, pel_node **slot) {
         }
     } else if ((node->kind == PEL_Attribute || node->kind == PEL_Subscript) && (u = use_of(v, owner_of(node)))) {
         call = owner_of(node);
-        if (as_part_read(slot, &read))
-            pel_push(v->s->ctx, &u->reads, read);
-        else
-            u->blocked = true;
+        u->blocked |= !as_part_read(slot, &read);
+        read.in = v->group;
+        pel_push(v->s->ctx, &u->reads, read);
     } else if ((u = use_of(v, node))) {
         u->blocked = true;
     }
@@ -364,13 +366,20 @@ static bool return_nothing(pel_synth *s, pel_group *group) {
     return q.changed;
 }
 
+/* Whether a read stands in a text whose returns were cut: its place may be gone, and it is seen again next time. */
+static bool is_stale(const use *u, const bool *cut) {
+    for (uint32_t i = 0; i < u->reads.n; i++)
+        if (cut[u->reads.at[i].in->number]) return true;
+    return false;
+}
+
 bool pel_drop_results(pel_synth *s, const bool *reached) {
     survey v = { s, pel_new_array(s->ctx, s->groups.n + 1u, use), NULL, pel_intern_c(s->ctx, "_") };
     for (uint32_t i = 0; i < s->groups.n; i++) {
         v.group = s->groups.at[i];
         for (uint32_t k = 0; reached[i] && k < v.group->body.n; k++) look(&v, &v.group->body.at[k]);
     }
-    bool changed = false;
+    bool changed = false, *cut = pel_new_array(s->ctx, s->groups.n + 1u, bool);
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
         use *u = &v.uses[i];
@@ -379,7 +388,9 @@ bool pel_drop_results(pel_synth *s, const bool *reached) {
             continue;
         bool is_asked = u->assigns.n || u->reads.n;
         if (u->thrown && !is_asked) changed |= return_nothing(s, group);
-        if (!u->thrown && is_asked) changed |= merge_doubles(s, group, u) || cut_results(s, group, u);
+        if (u->thrown || !is_asked || is_stale(u, cut)) continue;
+        cut[i] = merge_doubles(s, group, u) || cut_results(s, group, u);
+        changed |= cut[i];
     }
     return changed;
 }
