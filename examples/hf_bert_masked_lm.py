@@ -1,10 +1,7 @@
-# A skeleton of hf/bert:MaskedLM, made by pellucid.
-# Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
+# A skeleton of hf/bert:MaskedLM, made by pellucid with Python 3.11.7, torch 2.13.0+cpu, transformers 5.22.2.
 # Use: model = BertForMaskedLM(); model.load_state_dict(original.state_dict())
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data, other batch, other
-#   length, train, train: buffers, train: gradients
+# Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import collections
 import dataclasses
 
 import torch
@@ -38,9 +35,7 @@ class BertEmbeddings(nn.Module):
 
 
 def sdpa_attention_forward(query, key, value, dropout):
-    attn_output = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=None, dropout_p=dropout, scale=0.25, is_causal=False
-    )
+    attn_output = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout, scale=0.25)
     return attn_output.transpose(1, 2).contiguous()
 
 
@@ -126,28 +121,6 @@ class BertLayer(nn.Module):
         return self.output(self.intermediate(attention_output), attention_output)
 
 
-class ModelOutput(collections.OrderedDict):
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-        if value is not None:
-            super().__setitem__(name, value)
-
-    def __getitem__(self, key):
-        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
-
-    def to_tuple(self):
-        return tuple(self.values())
-
-
-@dataclasses.dataclass
-class BaseModelOutputWithPastAndCrossAttentions(ModelOutput):
-    last_hidden_state: torch.Tensor | None = None
-    past_key_values: torch.Tensor | None = None
-    hidden_states: torch.Tensor | None = None
-    attentions: torch.Tensor | None = None
-    cross_attentions: torch.Tensor | None = None
-
-
 class BertEncoder(nn.Module):
     def __init__(self):
         super().__init__()
@@ -156,17 +129,7 @@ class BertEncoder(nn.Module):
     def forward(self, hidden_states):
         for layer_module in self.layer:
             hidden_states = layer_module(hidden_states)
-        return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=hidden_states)
-
-
-@dataclasses.dataclass
-class BaseModelOutputWithPoolingAndCrossAttentions(ModelOutput):
-    last_hidden_state: torch.Tensor | None = None
-    pooler_output: torch.Tensor | None = None
-    hidden_states: torch.Tensor | None = None
-    past_key_values: torch.Tensor | None = None
-    attentions: torch.Tensor | None = None
-    cross_attentions: torch.Tensor | None = None
+        return hidden_states
 
 
 class BertModel(nn.Module):
@@ -176,10 +139,7 @@ class BertModel(nn.Module):
         self.encoder = BertEncoder()
 
     def forward(self, input_ids):
-        embedding_output = self.embeddings(input_ids=input_ids)
-        encoder_outputs = self.encoder(embedding_output)
-        sequence_output = encoder_outputs.last_hidden_state
-        return BaseModelOutputWithPoolingAndCrossAttentions(last_hidden_state=sequence_output)
+        return self.encoder(self.embeddings(input_ids))
 
 
 class BertPredictionHeadTransform(nn.Module):
@@ -213,6 +173,17 @@ class BertOnlyMLMHead(nn.Module):
         return self.predictions(sequence_output)
 
 
+class ModelOutput(dict):
+    def __post_init__(self):
+        self.update((k, v) for k, v in vars(self).items() if v is not None)
+
+    def __getitem__(self, key):
+        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
+
+    def to_tuple(self):
+        return tuple(self.values())
+
+
 @dataclasses.dataclass
 class MaskedLMOutput(ModelOutput):
     loss: torch.Tensor | None = None
@@ -237,6 +208,5 @@ class BertForMaskedLM(nn.Module):
             attention_mask is token_type_ids is position_ids is inputs_embeds is encoder_hidden_states
             is encoder_attention_mask is labels is None
         ), "not recorded with these arguments"
-        outputs = self.bert(input_ids)
-        sequence_output = outputs[0]
+        sequence_output = self.bert(input_ids)
         return MaskedLMOutput(logits=self.cls(sequence_output))

@@ -1,10 +1,7 @@
-# A skeleton of hf/llama, made by pellucid.
-# Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
+# A skeleton of hf/llama, made by pellucid with Python 3.11.7, torch 2.13.0+cpu, transformers 5.22.2.
 # Use: model = LlamaModel(); model.load_state_dict(original.state_dict())
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data, other batch, other
-#   length, train, train: buffers, train: gradients
+# Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import collections
 import dataclasses
 
 import torch
@@ -31,9 +28,7 @@ def sdpa_attention_forward(query, key, value):
     kv_length = key.shape[2]
     is_causal = q_length > 1
     assert not (is_causal and q_length > 1 and kv_length > q_length), "path not recorded"
-    attn_output = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=None, dropout_p=0.0, scale=0.25, is_causal=is_causal
-    )
+    attn_output = F.scaled_dot_product_attention(query, key, value, scale=0.25, is_causal=is_causal)
     return attn_output.transpose(1, 2).contiguous()
 
 
@@ -96,12 +91,8 @@ class LlamaDecoderLayer(nn.Module):
         self.post_attention_layernorm = LlamaRMSNorm()
 
     def forward(self, hidden_states, position_embeddings):
-        residual = hidden_states
-        hidden_states = self.input_layernorm(hidden_states)
-        hidden_states = self.self_attn(hidden_states=hidden_states, position_embeddings=position_embeddings)
-        hidden_states = residual + hidden_states
-        residual = hidden_states
-        return residual + self.mlp(self.post_attention_layernorm(hidden_states))
+        hidden_states = hidden_states + self.self_attn(self.input_layernorm(hidden_states), position_embeddings)
+        return hidden_states + self.mlp(self.post_attention_layernorm(hidden_states))
 
 
 class LlamaRotaryEmbedding(nn.Module):
@@ -128,11 +119,9 @@ def _preprocess_mask_arguments(inputs_embeds, position_ids):
     assert (packed_sequence_mask[:, -1] == 0).all(), "path not recorded"
 
 
-class ModelOutput(collections.OrderedDict):
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-        if value is not None:
-            super().__setitem__(name, value)
+class ModelOutput(dict):
+    def __post_init__(self):
+        self.update((k, v) for k, v in vars(self).items() if v is not None)
 
     def __getitem__(self, key):
         return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
@@ -165,11 +154,10 @@ class LlamaModel(nn.Module):
             "not recorded with these arguments"
         )
         inputs_embeds = self.embed_tokens(input_ids)
-        position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device)
-        position_ids = position_ids.unsqueeze(0)
+        position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device).unsqueeze(0)
         _preprocess_mask_arguments(inputs_embeds, position_ids)
         hidden_states = inputs_embeds
-        position_embeddings = self.rotary_emb(hidden_states, position_ids=position_ids)
+        position_embeddings = self.rotary_emb(hidden_states, position_ids)
         for decoder_layer in self.layers:
-            hidden_states = decoder_layer(hidden_states, position_embeddings=position_embeddings)
+            hidden_states = decoder_layer(hidden_states, position_embeddings)
         return BaseModelOutputWithPast(last_hidden_state=self.norm(hidden_states))

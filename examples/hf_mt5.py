@@ -1,124 +1,13 @@
-# A skeleton of hf/mt5, made by pellucid.
-# Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
+# A skeleton of hf/mt5, made by pellucid with Python 3.11.7, torch 2.13.0+cpu, transformers 5.22.2.
 # Use: model = MT5Model(); model.load_state_dict(original.state_dict())
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data, other batch, other
-#   length, train, train: buffers, train: gradients
+# Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import collections
 import dataclasses
 import math
 
 import torch
 import torch.nn.functional as F
 from torch import nn
-
-
-class MT5Block(nn.Module):
-    def __init__(self, layer, is_decoder):
-        super().__init__()
-        self.layer = nn.ModuleList(layer)
-        self.is_decoder = is_decoder
-
-    def forward(self, hidden_states, position_bias, encoder_hidden_states, encoder_decoder_position_bias):
-        hidden_states, self_attn_position_bias = self.layer[0](hidden_states, position_bias=position_bias)
-        assert hidden_states.dtype != torch.float16, "path not recorded"
-        cross_attn_position_bias = None
-        do_cross_attention = self.is_decoder
-        if do_cross_attention:
-            hidden_states, cross_attn_position_bias = self.layer[1](
-                hidden_states, key_value_states=encoder_hidden_states, position_bias=encoder_decoder_position_bias
-            )
-            assert hidden_states.dtype != torch.float16, "path not recorded"
-        hidden_states = self.layer[-1](hidden_states)
-        assert hidden_states.dtype != torch.float16, "path not recorded"
-        return hidden_states, self_attn_position_bias, cross_attn_position_bias
-
-
-class MT5LayerNorm(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(64))
-
-    def forward(self, hidden_states):
-        variance = hidden_states.to(torch.float32).pow(2).mean(-1, keepdim=True)
-        hidden_states = hidden_states * torch.rsqrt(variance + 1e-6)
-        assert self.weight.dtype not in [torch.float16, torch.bfloat16], "path not recorded"
-        return self.weight * hidden_states
-
-
-def _preprocess_mask_arguments(inputs_embeds, encoder_hidden_states=None):
-    q_length = inputs_embeds.shape[1]
-    kv_length = encoder_hidden_states.shape[1] if encoder_hidden_states is not None else q_length
-    return q_length, kv_length
-
-
-def _ignore_causal_mask_sdpa(q_length, kv_length):
-    assert q_length == 1 or kv_length == q_length, "path not recorded"
-    return True
-
-
-def sdpa_mask(q_length, kv_length, allow_is_causal_skip):
-    if allow_is_causal_skip and _ignore_causal_mask_sdpa(q_length, kv_length):
-        return
-
-
-def create_bidirectional_mask(inputs_embeds, encoder_hidden_states=None):
-    q_length, kv_length = _preprocess_mask_arguments(inputs_embeds, encoder_hidden_states)
-    sdpa_mask(q_length=q_length, kv_length=kv_length, allow_is_causal_skip=False)
-
-
-class ModelOutput(collections.OrderedDict):
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-        if value is not None:
-            super().__setitem__(name, value)
-
-    def __getitem__(self, key):
-        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
-
-    def to_tuple(self):
-        return tuple(self.values())
-
-
-@dataclasses.dataclass
-class BaseModelOutputWithPastAndCrossAttentions(ModelOutput):
-    last_hidden_state: torch.Tensor | None = None
-    past_key_values: torch.Tensor | None = None
-    hidden_states: torch.Tensor | None = None
-    attentions: torch.Tensor | None = None
-    cross_attentions: torch.Tensor | None = None
-
-
-class MT5Stack(nn.Module):
-    def __init__(self, layer, is_decoder, block_layer):
-        super().__init__()
-        self.embed_tokens = nn.Embedding(512, 64)
-        self.block = nn.ModuleList([MT5Block(layer, is_decoder), MT5Block(block_layer, is_decoder)])
-        self.final_layer_norm = MT5LayerNorm()
-        self.dropout = nn.Dropout(p=0.1)
-        self.is_decoder = is_decoder
-
-    def forward(self, input_ids, encoder_hidden_states=None):
-        inputs_embeds = self.embed_tokens(input_ids)
-        if self.is_decoder:
-            q_length, kv_length = _preprocess_mask_arguments(inputs_embeds)
-            sdpa_mask(q_length=q_length, kv_length=kv_length, allow_is_causal_skip=True)
-        else:
-            create_bidirectional_mask(inputs_embeds=inputs_embeds)
-        if self.is_decoder:
-            create_bidirectional_mask(inputs_embeds=inputs_embeds, encoder_hidden_states=encoder_hidden_states)
-        position_bias = None
-        encoder_decoder_position_bias = None
-        hidden_states = self.dropout(inputs_embeds)
-        for layer_module in self.block:
-            hidden_states, self_attention_position_bias, cross_attention_position_bias = layer_module(
-                hidden_states, position_bias, encoder_hidden_states, encoder_decoder_position_bias
-            )
-            position_bias = self_attention_position_bias
-            if self.is_decoder:
-                encoder_decoder_position_bias = cross_attention_position_bias
-        hidden_states = self.dropout(self.final_layer_norm(hidden_states))
-        return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=hidden_states)
 
 
 def _relative_position_bucket(relative_position, bidirectional, num_buckets):
@@ -165,7 +54,7 @@ def sdpa_attention_forward(module, query, key, value, dropout, position_bias):
     assert not (is_causal and q_length > 1 and kv_length > q_length), "path not recorded"
     attention_mask = create_position_bias_mask(position_bias, is_causal, query, key)
     attn_output = F.scaled_dot_product_attention(
-        query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=1.0, is_causal=False
+        query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=1.0
     )
     return attn_output.transpose(1, 2).contiguous()
 
@@ -189,8 +78,7 @@ class MT5Attention(nn.Module):
         relative_position_bucket = _relative_position_bucket(
             relative_position, bidirectional=not self.is_decoder, num_buckets=32
         )
-        values = self.relative_attention_bias(relative_position_bucket)
-        return values.permute([2, 0, 1]).unsqueeze(0)
+        return self.relative_attention_bias(relative_position_bucket).permute([2, 0, 1]).unsqueeze(0)
 
     def forward(self, hidden_states, key_value_states, position_bias):
         input_shape = hidden_states.shape[:-1]
@@ -221,6 +109,18 @@ class MT5Attention(nn.Module):
         return attn_output, position_bias
 
 
+class MT5LayerNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(64))
+
+    def forward(self, hidden_states):
+        variance = hidden_states.to(torch.float32).pow(2).mean(-1, keepdim=True)
+        hidden_states = hidden_states * torch.rsqrt(variance + 1e-6)
+        assert self.weight.dtype not in [torch.float16, torch.bfloat16], "path not recorded"
+        return self.weight * hidden_states
+
+
 class MT5LayerSelfAttention(nn.Module):
     def __init__(self, has_relative_attention_bias, is_decoder):
         super().__init__()
@@ -232,9 +132,23 @@ class MT5LayerSelfAttention(nn.Module):
 
     def forward(self, hidden_states, position_bias):
         normed_hidden_states = self.layer_norm(hidden_states)
-        attention_output, position_bias = self.SelfAttention(normed_hidden_states, None, position_bias=position_bias)
+        attention_output, position_bias = self.SelfAttention(normed_hidden_states, None, position_bias)
         attention_output = hidden_states + self.dropout(attention_output)
         return attention_output, position_bias
+
+
+class MT5LayerCrossAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.EncDecAttention = MT5Attention()
+        self.layer_norm = MT5LayerNorm()
+        self.dropout = nn.Dropout(p=0.1)
+
+    def forward(self, hidden_states, key_value_states, position_bias):
+        normed_hidden_states = self.layer_norm(hidden_states)
+        attention_output, position_bias = self.EncDecAttention(normed_hidden_states, key_value_states, position_bias)
+        layer_output = hidden_states + self.dropout(attention_output)
+        return layer_output, position_bias
 
 
 class NewGELUActivation(nn.Module):
@@ -271,20 +185,102 @@ class MT5LayerFF(nn.Module):
         return hidden_states + self.dropout(forwarded_states)
 
 
-class MT5LayerCrossAttention(nn.Module):
-    def __init__(self):
+class MT5Block(nn.Module):
+    def __init__(self, has_relative_attention_bias, is_decoder):
         super().__init__()
-        self.EncDecAttention = MT5Attention()
-        self.layer_norm = MT5LayerNorm()
-        self.dropout = nn.Dropout(p=0.1)
+        self.layer = nn.ModuleList([
+            MT5LayerSelfAttention(has_relative_attention_bias, is_decoder),
+            *([MT5LayerCrossAttention()] if is_decoder else []),
+            MT5LayerFF(),
+        ])
+        self.is_decoder = is_decoder
 
-    def forward(self, hidden_states, key_value_states, position_bias):
-        normed_hidden_states = self.layer_norm(hidden_states)
-        attention_output, position_bias = self.EncDecAttention(
-            normed_hidden_states, key_value_states=key_value_states, position_bias=position_bias
-        )
-        layer_output = hidden_states + self.dropout(attention_output)
-        return layer_output, position_bias
+    def forward(self, hidden_states, position_bias, encoder_hidden_states, encoder_decoder_position_bias):
+        hidden_states, self_attn_position_bias = self.layer[0](hidden_states, position_bias)
+        assert hidden_states.dtype != torch.float16, "path not recorded"
+        cross_attn_position_bias = None
+        do_cross_attention = self.is_decoder
+        if do_cross_attention:
+            hidden_states, cross_attn_position_bias = self.layer[1](
+                hidden_states, key_value_states=encoder_hidden_states, position_bias=encoder_decoder_position_bias
+            )
+            assert hidden_states.dtype != torch.float16, "path not recorded"
+        hidden_states = self.layer[-1](hidden_states)
+        assert hidden_states.dtype != torch.float16, "path not recorded"
+        return hidden_states, self_attn_position_bias, cross_attn_position_bias
+
+
+def _preprocess_mask_arguments(inputs_embeds, encoder_hidden_states=None):
+    q_length = inputs_embeds.shape[1]
+    kv_length = encoder_hidden_states.shape[1] if encoder_hidden_states is not None else q_length
+    return q_length, kv_length
+
+
+def _ignore_causal_mask_sdpa(q_length, kv_length):
+    assert q_length == 1 or kv_length == q_length, "path not recorded"
+    return True
+
+
+def sdpa_mask(q_length, kv_length, allow_is_causal_skip):
+    if allow_is_causal_skip and _ignore_causal_mask_sdpa(q_length, kv_length):
+        return
+
+
+def create_bidirectional_mask(inputs_embeds, encoder_hidden_states=None):
+    q_length, kv_length = _preprocess_mask_arguments(inputs_embeds, encoder_hidden_states)
+    sdpa_mask(q_length, kv_length, allow_is_causal_skip=False)
+
+
+class ModelOutput(dict):
+    def __post_init__(self):
+        self.update((k, v) for k, v in vars(self).items() if v is not None)
+
+    def __getitem__(self, key):
+        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
+
+    def to_tuple(self):
+        return tuple(self.values())
+
+
+@dataclasses.dataclass
+class BaseModelOutputWithPastAndCrossAttentions(ModelOutput):
+    last_hidden_state: torch.Tensor | None = None
+    past_key_values: torch.Tensor | None = None
+    hidden_states: torch.Tensor | None = None
+    attentions: torch.Tensor | None = None
+    cross_attentions: torch.Tensor | None = None
+
+
+class MT5Stack(nn.Module):
+    def __init__(self, is_decoder):
+        super().__init__()
+        self.embed_tokens = nn.Embedding(512, 64)
+        self.block = nn.ModuleList([MT5Block(True, is_decoder), MT5Block(False, is_decoder)])
+        self.final_layer_norm = MT5LayerNorm()
+        self.dropout = nn.Dropout(p=0.1)
+        self.is_decoder = is_decoder
+
+    def forward(self, input_ids, encoder_hidden_states=None):
+        inputs_embeds = self.embed_tokens(input_ids)
+        if self.is_decoder:
+            q_length, kv_length = _preprocess_mask_arguments(inputs_embeds)
+            sdpa_mask(q_length, kv_length, allow_is_causal_skip=True)
+        else:
+            create_bidirectional_mask(inputs_embeds)
+        if self.is_decoder:
+            create_bidirectional_mask(inputs_embeds, encoder_hidden_states)
+        position_bias = None
+        encoder_decoder_position_bias = None
+        hidden_states = self.dropout(inputs_embeds)
+        for layer_module in self.block:
+            hidden_states, self_attention_position_bias, cross_attention_position_bias = layer_module(
+                hidden_states, position_bias, encoder_hidden_states, encoder_decoder_position_bias
+            )
+            position_bias = self_attention_position_bias
+            if self.is_decoder:
+                encoder_decoder_position_bias = cross_attention_position_bias
+        hidden_states = self.dropout(self.final_layer_norm(hidden_states))
+        return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=hidden_states)
 
 
 @dataclasses.dataclass
@@ -303,16 +299,8 @@ class MT5Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.shared = nn.Embedding(512, 64)
-        self.encoder = MT5Stack(
-            [MT5LayerSelfAttention(True, False), MT5LayerFF()],
-            False,
-            [MT5LayerSelfAttention(False, False), MT5LayerFF()],
-        )
-        self.decoder = MT5Stack(
-            [MT5LayerSelfAttention(True, True), MT5LayerCrossAttention(), MT5LayerFF()],
-            True,
-            [MT5LayerSelfAttention(False, True), MT5LayerCrossAttention(), MT5LayerFF()],
-        )
+        self.encoder = MT5Stack(False)
+        self.decoder = MT5Stack(True)
         self.encoder.embed_tokens.weight = self.shared.weight
         self.decoder.embed_tokens.weight = self.shared.weight
 
@@ -324,9 +312,9 @@ class MT5Model(nn.Module):
             attention_mask is decoder_attention_mask is encoder_outputs is past_key_values is inputs_embeds
             is decoder_inputs_embeds is use_cache is None
         ), "not recorded with these arguments"
-        encoder_outputs = self.encoder(input_ids=input_ids)
+        encoder_outputs = self.encoder(input_ids)
         hidden_states = encoder_outputs[0]
-        decoder_outputs = self.decoder(input_ids=decoder_input_ids, encoder_hidden_states=hidden_states)
+        decoder_outputs = self.decoder(decoder_input_ids, encoder_hidden_states=hidden_states)
         return Seq2SeqModelOutput(
             last_hidden_state=decoder_outputs.last_hidden_state,
             encoder_last_hidden_state=encoder_outputs.last_hidden_state,

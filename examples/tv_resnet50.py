@@ -1,11 +1,6 @@
-# A skeleton of tv/resnet50, made by pellucid.
-# Recorded with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130, timm 1.0.30, transformers 5.22.2, numpy 2.4.6.
-#
-#     model = ResNet()
-#     model.load_state_dict(original.state_dict())
-#
-# Verification: bit-equal on recorded, recorded: buffers, gradients enabled, gradients, other data,
-#   other batch, other length, train, train: buffers, train: gradients
+# A skeleton of tv/resnet50, made by pellucid with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130.
+# Use: model = ResNet(); model.load_state_dict(original.state_dict())
+# Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
 import torch
 from torch import nn
@@ -23,8 +18,7 @@ class Bottleneck(nn.Module):
         self.relu = nn.ReLU(inplace=True)
         self.downsample = (
             nn.Sequential(
-                nn.Conv2d(in_channels, 4 * out_channels, 1, stride=stride, bias=False),
-                nn.BatchNorm2d(4 * out_channels),
+                nn.Conv2d(in_channels, 4 * out_channels, 1, stride=stride, bias=False), nn.BatchNorm2d(4 * out_channels)
             )
             if downsample
             else None
@@ -32,14 +26,9 @@ class Bottleneck(nn.Module):
 
     def forward(self, x):
         identity = x
-        out = self.conv1(x)
-        out = self.bn1(out)
-        out = self.relu(out)
-        out = self.conv2(out)
-        out = self.bn2(out)
-        out = self.relu(out)
-        out = self.conv3(out)
-        out = self.bn3(out)
+        out = self.relu(self.bn1(self.conv1(x)))
+        out = self.relu(self.bn2(self.conv2(out)))
+        out = self.bn3(self.conv3(out))
         if self.downsample is not None:
             identity = self.downsample(x)
         out += identity
@@ -53,34 +42,21 @@ class ResNet(nn.Module):
         self.bn1 = nn.BatchNorm2d(64)
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
-        self.layer1 = nn.Sequential(
-            Bottleneck(64, 64, downsample=True), Bottleneck(256, 64), Bottleneck(256, 64)
-        )
+        self.layer1 = nn.Sequential(Bottleneck(64, 64, downsample=True), Bottleneck(256, 64), Bottleneck(256, 64))
         self.layer2 = nn.Sequential(
-            Bottleneck(256, 128, stride=2, downsample=True),
-            *[Bottleneck(512, 128) for _ in range(3)],
+            Bottleneck(256, 128, stride=2, downsample=True), *[Bottleneck(512, 128) for _ in range(3)]
         )
         self.layer3 = nn.Sequential(
-            Bottleneck(512, 256, stride=2, downsample=True),
-            *[Bottleneck(1024, 256) for _ in range(5)],
+            Bottleneck(512, 256, stride=2, downsample=True), *[Bottleneck(1024, 256) for _ in range(5)]
         )
         self.layer4 = nn.Sequential(
-            Bottleneck(1024, 512, stride=2, downsample=True),
-            Bottleneck(2048, 512),
-            Bottleneck(2048, 512),
+            Bottleneck(1024, 512, stride=2, downsample=True), Bottleneck(2048, 512), Bottleneck(2048, 512)
         )
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(2048, 1000)
 
     def forward(self, x):
-        x = self.conv1(x)
-        x = self.bn1(x)
-        x = self.relu(x)
-        x = self.maxpool(x)
-        x = self.layer1(x)
-        x = self.layer2(x)
-        x = self.layer3(x)
-        x = self.layer4(x)
-        x = self.avgpool(x)
-        x = torch.flatten(x, 1)
-        return self.fc(x)
+        x = self.relu(self.bn1(self.conv1(x)))
+        x = self.layer2(self.layer1(self.maxpool(x)))
+        x = self.avgpool(self.layer4(self.layer3(x)))
+        return self.fc(torch.flatten(x, 1))
