@@ -10,6 +10,8 @@
 #define MAX_WALKS 24
 #define MANY 1000 /* stores of a variable that is not ours to move */
 #define MAX_ELEMENTS 4096
+#define MAX_DEPTH 2000
+#define WORK_PER_INSTRUCTION 64 /* elements that are written or moved; no code that is meant to run needs a tenth */
 
 /* What a variable of ours, or an element, stands for: a list that is followed, or an expression that gives the same
  * wherever it stands, or (both absent) something else. */
@@ -42,6 +44,8 @@ typedef struct fold {
     pel_map known; /* PEL_KEY(name) -> index in things */
     PEL_VEC(thing) things;
     pel_nodes *out;
+    uint64_t work;
+    int depth;
 } fold;
 
 /* ---- which variables there are ---- */
@@ -65,10 +69,17 @@ static void add(fold *f, pel_map *map, pel_name name, uint64_t n) {
     pel_map_set(f->l->ctx, map, PEL_KEY(name), pel_map_find(map, PEL_KEY(name), 0) + n);
 }
 
+/* The first walk over all of it: whoever follows need not count how deep it goes. */
+static void each_child(fold *f, pel_node *node, pel_visit *visit) {
+    if (++f->depth > MAX_DEPTH) pel_throw(f->l->ctx, PEL_E_TOO_DEEP, 0, "the tree nests deeper than %d", MAX_DEPTH);
+    pel_each_child(node, visit, f);
+    f->depth--;
+}
+
 static void capture(void *arg, pel_node **slot) {
     fold *f = arg;
     if ((*slot)->kind == PEL_Name) add(f, &f->stores, (*slot)->Name.id, MANY);
-    pel_each_child(*slot, capture, f);
+    each_child(f, *slot, capture);
 }
 
 static void count_in(void *arg, pel_node **slot) {
@@ -84,7 +95,7 @@ static void count_in(void *arg, pel_node **slot) {
     case PEL_ClassDef: add(f, &f->stores, node->ClassDef.name, MANY); break;
     default: break;
     }
-    pel_each_child(node, has_own_scope(node) ? capture : count_in, f);
+    each_child(f, node, has_own_scope(node) ? capture : count_in);
 }
 
 static void count(fold *f, pel_nodes body) {
@@ -201,9 +212,16 @@ static thing read(fold *f, const pel_node *node) {
     return unknown();
 }
 
+static void work(fold *f, uint32_t n) {
+    f->work += n;
+    if (f->work > (uint64_t)WORK_PER_INSTRUCTION * f->l->c->n + MAX_ELEMENTS)
+        pel_lift_fail(f->l, 0, "too much is packed");
+}
+
 /* elements[from:to] = put */
 static things replaced(fold *f, things elements, uint32_t from, uint32_t to, things put) {
     things made = { .n = elements.n - (to - from) + put.n };
+    work(f, made.n);
     made.at = pel_new_array(f->l->ctx, (size_t)made.n + 1, thing);
     for (uint32_t i = 0; i < from; i++) made.at[i] = elements.at[i];
     for (uint32_t i = 0; i < put.n; i++) made.at[from + i] = put.at[i];
@@ -214,6 +232,7 @@ static things replaced(fold *f, things elements, uint32_t from, uint32_t to, thi
 static pel_node *display(fold *f, thing it);
 
 static pel_node *written(fold *f, thing it) {
+    work(f, 1);
     if (it.list) return display(f, it);
     pel_node *copy = pel_copy(f->l->ctx, it.atom);
     copy->mark = 0;
@@ -541,6 +560,7 @@ static bool walk(fold *f, pel_nodes *body) {
 static bool walk_all(fold *f, pel_nodes *body, bool writes) {
     f->writes = writes;
     f->refuses = false;
+    f->work = 0;
     f->lists = (lists){ 0 };
     f->known = (pel_map){ 0 };
     f->things.n = 0;
