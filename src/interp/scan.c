@@ -93,6 +93,7 @@ static pel_str module_name(pel_scanner *scanner, pel_str path, bool *in_package)
         file = pel_str_from(file, (size_t)((const char *)memchr(file.ptr, '/', file.len) - file.ptr) + 1);
     pel_str stem = pel_str_ends(file, PEL_STR(".py")) ? pel_str_cut(file, 0, file.len - 3) : file;
     pel_str folder = pel_str_cut(path, 0, path.len - file.len ? path.len - file.len - 1 : 0);
+    while (folder.len > 1 && folder.ptr[folder.len - 1] == '/') folder.len--; /* "folder//file.py" */
     pel_str name = stem;
     bool is_init = pel_str_is(stem, "__init__");
     for (int levels = 0; levels < 30 && folder.len && vm->files.kind; levels++) {
