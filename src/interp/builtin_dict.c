@@ -117,6 +117,8 @@ METHOD(dict_getitem) {
     if (found) return found;
     if (pel_lookup(vm, args[0]->type, vm->names.s_missing))
         return pel_call_special(vm, args[0], vm->names.s_missing, &args[1], 1);
+    if (pel_is_symbol(args[1]) && !pel_is_named(args[1]))
+        return pel_symbol_from(vm, pel_format(vm->ctx, "{…}[%.*s]", PEL_FMT(((pel_symbol *)args[1])->text)), args[1]);
     return pel_raise_with(vm, vm->types.KeyError, args[1]);
 }
 METHOD(dict_setitem) {
