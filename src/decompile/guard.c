@@ -207,6 +207,8 @@ static bool continues_while(const pel_lift *l, const region *r, uint32_t label) 
            r->end == r->loop->end && l->c->at[r->end - 1].op == PEL_I_JUMP && l->c->at[r->end - 1].target == label;
 }
 
+static bool ends_in_raise(const pel_nodes *body) { return body->n && body->at[body->n - 1]->kind == PEL_Raise; }
+
 /* The last `return` of a function is one that nobody wrote. */
 static void comes_to_end(pel_nodes *body) {
     pel_node *last = body->n ? body->at[body->n - 1] : NULL;
@@ -295,7 +297,8 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
                     pel_lift_fail(l, exit, "handlers of except* that go on in two ways");
                 tail = label;
             } else if (r->loop && label == r->loop->head) {
-                pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
+                bool is_end = l->c->at[exit].dead && ends_in_raise(list); /* every handler has one */
+                if (!is_end) pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
             } else if (r->loop && jumps && leaves_loop(r->loop, label)) {
                 if (r->loop->broke_to == PEL_NONE) r->loop->broke_to = label;
                 r->loop->n_breaks++;
