@@ -166,6 +166,7 @@ static void replace(matching *m, uint32_t from, bool *gone, bool *changed) {
     ins->flag = m->goes_on == PEL_NONE;
     ins->target = PEL_NONE;
     ins->name = NULL;
+    ins->cover = c->guards[m->guard].outer; /* the body may begin with a try of its own */
     *changed = true;
     if (m->goes_on == PEL_NONE) return;
     uint32_t next = from + 1;

@@ -243,6 +243,8 @@ uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g)
     }
     bool stood = guard->stood != PEL_NONE;
     if (stood && l->c->else_first && guard->kind != PEL_G_GROUP) after = guard->stood < r->end ? guard->stood : r->end;
+    if (after != PEL_NONE && after > end && r->is_handler && l->c->at[after - 1].op == PEL_I_RERAISE)
+        after--; /* the end of the handler around, which is no part of an else */
     uint32_t limit = after != PEL_NONE ? after : r->end;
     if (stood && guard->stood < limit) limit = guard->stood;
     uint32_t body_to = body_end(l, at, end, limit);
