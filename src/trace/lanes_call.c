@@ -895,6 +895,17 @@ static void forget_hooks(pel_walk *w, pel_kids *kids) {
     kids->n = n;
 }
 
+/* self.act(x), where each instance holds another function of torch's: the constructor sets it. */
+static void need_functions(pel_walk *w, pel_front front, const call *c) {
+    pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *base = pel_value_at(w->log, c->base->at[i]);
+        if (base->kind != PEL_V_MODULE || pel_value_at(w->log, c->callee[i])->kind != PEL_V_LIBRARY) return;
+        modules[i] = base->module;
+    }
+    if (!pel_all_same(w, front, c->callee)) pel_need(w, front, modules, c->node->Call.func->Attribute.attr, c->callee);
+}
+
 static void eval_callee(pel_walk *w, pel_front front, call *c) {
     pel_node *func = c->node->Call.func;
     c->callee = pel_new_array(w->ctx, front.n + 1u, pel_id);
@@ -929,6 +940,7 @@ static void eval_callee(pel_walk *w, pel_front front, call *c) {
     if (!on_value && !c->func->effect) {
         memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
         c->func = pel_finish(w, front, func, c->func);
+        need_functions(w, front, c);
     }
 }
 
