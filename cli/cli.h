@@ -63,7 +63,7 @@ typedef struct cli_command {
     }
 /* Of the subcommands that read model files. */
 #define CLI_OPTION_MEMORY                                                                                              \
-    { 0, "memory", "MIB", "what the tables of a file may take (default 128)", NULL }
+    { 0, "memory", "MIB", "what the tables of a file may take (default 128, 896 for large files)", NULL }
 /* Of the subcommands that interpret source. */
 #define CLI_OPTION_SOURCES                                                                                             \
     { 0, "root", "DIR", "a folder that modules are imported from; may be given several times", NULL },                 \
@@ -133,8 +133,11 @@ int cli_each_operand(const cli_args *args, cli_each *one, const void *job);
 
 /* ---- model files (model_file.c) ---- */
 
-/* What reading a model file may take, in MiB: its tables, never its tensors. --memory says otherwise. */
+/* What reading model files may take, in MiB: their tables, never their tensors. More for each MiB that they have, up to
+ * a point. --memory says otherwise. */
 #define CLI_MODEL_MEMORY 128
+#define CLI_MODEL_MEMORY_PER_MIB 24
+#define CLI_MODEL_MEMORY_MIBS 32
 
 typedef struct cli_model {
     cli_input input;

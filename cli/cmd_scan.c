@@ -2,13 +2,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_WORKERS 16
-#define MAX_FOLDERS 40 /* inside of each other */
-#define PER_WORKER 8   /* files that one process scans: neighbours import the same modules */
+#define MAX_FOLDERS 40       /* inside of each other */
+#define PER_WORKER 8         /* files that one process scans: neighbours import the same modules */
+#define FULL_KIB (384 << 10) /* a process that has grown to this leaves the rest of its files to another */
 
 typedef struct scan_job {
     cli_sources *sources;
@@ -53,7 +56,7 @@ static int scan_file(const scan_job *job, const char *path) {
 typedef struct worker {
     pid_t process; /* 0: not begun */
     bool is_done;
-    int status;
+    int result;
     FILE *out, *err; /* what it wrote */
 } worker;
 
@@ -62,14 +65,24 @@ typedef struct crew {
     int (*one)(const scan_job *job, size_t i); /* scans a source */
     size_t n_sources, per_worker;
     worker *workers;
+    size_t *scanned; /* per worker: of its sources; shared with the processes */
     size_t n, begun, shown;
     int result;
 } crew;
 
+static size_t share_of(const crew *c, size_t which) {
+    size_t left = c->n_sources - which * c->per_worker;
+    return left < c->per_worker ? left : c->per_worker;
+}
+
+static bool is_full(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 && usage.ru_maxrss > FULL_KIB;
+}
+
+/* A process scans its share, or what is left of it: what it has grown by goes with it. */
 static void begin(crew *c, size_t which) {
     worker *w = &c->workers[which];
-    w->out = tmpfile();
-    w->err = tmpfile();
     fflush(stdout);
     fflush(stderr);
     w->process = w->out && w->err ? fork() : -1;
@@ -77,8 +90,10 @@ static void begin(crew *c, size_t which) {
     dup2(fileno(w->out), STDOUT_FILENO);
     dup2(fileno(w->err), STDERR_FILENO);
     int result = CLI_FINE;
-    for (size_t i = which * c->per_worker; i < (which + 1) * c->per_worker && i < c->n_sources; i++)
-        result = cli_worse(result, c->one(c->job, i));
+    size_t *scanned = &c->scanned[which];
+    do {
+        result = cli_worse(result, c->one(c->job, which * c->per_worker + *scanned));
+    } while (++*scanned < share_of(c, which) && !is_full());
     fflush(stdout);
     fflush(stderr);
     _exit(result);
@@ -99,9 +114,22 @@ static void show(crew *c) {
         replay(w->out, stdout);
         fflush(stdout);
         replay(w->err, stderr);
-        if (!WIFEXITED(w->status)) fputs("pellucid scan: a process of its own was killed\n", stderr);
-        c->result = cli_worse(c->result, WIFEXITED(w->status) ? WEXITSTATUS(w->status) : CLI_BAD_INPUT);
+        c->result = cli_worse(c->result, w->result);
     }
+}
+
+/* A worker's process came to its end: true if there is no more to be done for its share. */
+static bool end(crew *c, size_t which, int status) {
+    worker *w = &c->workers[which];
+    if (!WIFEXITED(status)) {
+        fputs("pellucid scan: a process of its own was killed\n", w->err);
+        fflush(w->err);
+        c->scanned[which]++; /* it was one too many */
+    }
+    w->result = cli_worse(w->result, WIFEXITED(status) ? WEXITSTATUS(status) : CLI_BAD_INPUT);
+    w->is_done = c->scanned[which] >= share_of(c, which);
+    if (!w->is_done) begin(c, which);
+    return w->is_done || w->process < 0;
 }
 
 static void progress(const crew *c, size_t done) {
@@ -111,30 +139,37 @@ static void progress(const crew *c, size_t done) {
     fflush(stderr);
 }
 
+static void no_process(worker *w) {
+    fputs("pellucid scan: no process can be started\n", stderr);
+    w->is_done = true;
+    w->result = CLI_BAD_INPUT;
+}
+
 static int run_crew(crew *c, size_t at_once, bool with_progress) {
     c->n = (c->n_sources + c->per_worker - 1) / c->per_worker;
     c->workers = calloc(c->n ? c->n : 1, sizeof *c->workers);
-    if (!c->workers) return CLI_BAD_INPUT;
+    size_t shared = (c->n ? c->n : 1) * sizeof *c->scanned;
+    c->scanned = mmap(NULL, shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!c->workers || c->scanned == MAP_FAILED) return CLI_BAD_INPUT;
     size_t running = 0, done = 0;
     while (done < c->n) {
         while (running < at_once && c->begun < c->n) {
             worker *w = &c->workers[c->begun];
+            w->out = tmpfile();
+            w->err = tmpfile();
             begin(c, c->begun++);
             if (w->process > 0) {
                 running++;
-            } else { /* no process to be had */
-                fprintf(stderr, "pellucid scan: no process can be started\n");
-                w->is_done = true;
-                w->status = CLI_BAD_INPUT << 8;
+            } else {
+                no_process(w);
                 done++;
             }
         }
         int status;
         pid_t ended = running ? waitpid(-1, &status, 0) : -1;
         for (size_t i = 0; ended > 0 && i < c->begun; i++)
-            if (c->workers[i].process == ended && !c->workers[i].is_done) {
-                c->workers[i].is_done = true;
-                c->workers[i].status = status;
+            if (c->workers[i].process == ended && !c->workers[i].is_done && end(c, i, status)) {
+                if (!c->workers[i].is_done) no_process(&c->workers[i]);
                 running--;
                 done++;
             }
@@ -142,6 +177,7 @@ static int run_crew(crew *c, size_t at_once, bool with_progress) {
         show(c);
     }
     free(c->workers);
+    munmap(c->scanned, shared);
     return c->result;
 }
 

@@ -89,8 +89,19 @@ void cli_close_model(cli_model *model) {
     free(model->path);
 }
 
+/* A small file has no reason to need much; a large one may have the tables of a hundred thousand tensors. */
+static int memory_for(const cli_args *args) {
+    size_t mib = 0;
+    for (size_t i = 0; i < args->n_operands; i++) {
+        struct stat file;
+        if (stat(args->operands[i], &file) == 0 && S_ISREG(file.st_mode)) mib += (size_t)file.st_size >> 20;
+    }
+    return CLI_MODEL_MEMORY +
+           CLI_MODEL_MEMORY_PER_MIB * (int)(mib < CLI_MODEL_MEMORY_MIBS ? mib : CLI_MODEL_MEMORY_MIBS);
+}
+
 pel_ctx *cli_open_for_models(const cli_args *args) {
-    int mib = CLI_MODEL_MEMORY;
+    int mib = memory_for(args);
     if (cli_number(args, "memory", 1, 1 << 20, &mib) >= 0) return NULL;
     pel_ctx *ctx = pellucid_open(&(pel_limits){ .memory = (size_t)mib << 20 });
     if (!ctx) fputs("pellucid: out of memory\n", stderr);

@@ -22,6 +22,7 @@ typedef struct shards {
     pel_tree_builder *builder;
     pel_map wanted;             /* interned name of a tensor -> PEL_KEY of the interned name of its file */
     pel_map found;              /* interned names of tensors */
+    pel_map missing;            /* interned names of files */
     const pel_network *network; /* of the shard at hand */
     pel_name file;
 } shards;
@@ -50,6 +51,7 @@ static void load_shard(shards *s) {
     pel_model_file *file = pel_new(s->ctx, pel_model_file);
     file->name = (pel_text){ s->file->text, s->file->len };
     if (!index->beside || !index->beside(index->arg, file->name, &file->bytes)) {
+        pel_map_set(s->ctx, &s->missing, PEL_KEY(s->file), 1);
         pel_build_unknown(s->builder, pel_name_str(s->file), PEL_STR("the shard is not there"));
         return;
     }
@@ -87,7 +89,9 @@ static void load_index(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_js
     }
     for (uint32_t i = 0; i + 1 < map->items.n; i += 2) {
         pel_str tensor = map->items.at[i]->text;
-        if (!pel_map_has(&s.found, PEL_KEY(pel_intern(ctx, tensor.ptr, tensor.len))))
+        uint64_t key = PEL_KEY(pel_intern(ctx, tensor.ptr, tensor.len)), file;
+        bool said = pel_map_get(&s.wanted, key, &file) && pel_map_has(&s.missing, file);
+        if (!said && !pel_map_has(&s.found, key))
             pel_build_unknown(&builder, tensor, PEL_STR("the index lists it, but its shard has it not"));
     }
 }
