@@ -63,7 +63,7 @@ typedef struct cli_command {
     }
 /* Of the subcommands that read model files. */
 #define CLI_OPTION_MEMORY                                                                                              \
-    { 0, "memory", "MIB", "what the tables of a file may take (default 128, 896 for large files)", NULL }
+    { 0, "memory", "MIB", "what the tables of a file may take (default 128, more for a large index)", NULL }
 /* Of the subcommands that interpret source. */
 #define CLI_OPTION_SOURCES                                                                                             \
     { 0, "root", "DIR", "a folder that modules are imported from; may be given several times", NULL },                 \
@@ -133,11 +133,10 @@ int cli_each_operand(const cli_args *args, cli_each *one, const void *job);
 
 /* ---- model files (model_file.c) ---- */
 
-/* What reading model files may take, in MiB: their tables, never their tensors. More for each MiB that they have, up to
- * a point. --memory says otherwise. */
+/* What reading model files may take, in MiB: their tables, never their tensors. --memory says otherwise. */
 #define CLI_MODEL_MEMORY 128
-#define CLI_MODEL_MEMORY_PER_MIB 24
-#define CLI_MODEL_MEMORY_MIBS 32
+#define CLI_INDEX_MEMORY 24 /* besides, for each MiB of an index */
+#define CLI_INDEX_MIB 16    /* up to this size */
 
 typedef struct cli_model {
     cli_input input;

@@ -89,15 +89,16 @@ void cli_close_model(cli_model *model) {
     free(model->path);
 }
 
-/* A small file has no reason to need much; a large one may have the tables of a hundred thousand tensors. */
+/* The index of a sharded checkpoint may name a hundred thousand tensors: more for each MiB that it has. */
 static int memory_for(const cli_args *args) {
     size_t mib = 0;
     for (size_t i = 0; i < args->n_operands; i++) {
+        size_t length = strlen(args->operands[i]);
         struct stat file;
-        if (stat(args->operands[i], &file) == 0 && S_ISREG(file.st_mode)) mib += (size_t)file.st_size >> 20;
+        if (length > 5 && strcmp(args->operands[i] + length - 5, ".json") == 0 && stat(args->operands[i], &file) == 0)
+            mib += (size_t)file.st_size >> 20;
     }
-    return CLI_MODEL_MEMORY +
-           CLI_MODEL_MEMORY_PER_MIB * (int)(mib < CLI_MODEL_MEMORY_MIBS ? mib : CLI_MODEL_MEMORY_MIBS);
+    return CLI_MODEL_MEMORY + CLI_INDEX_MEMORY * (int)(mib < CLI_INDEX_MIB ? mib : CLI_INDEX_MIB);
 }
 
 pel_ctx *cli_open_for_models(const cli_args *args) {
