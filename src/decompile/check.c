@@ -106,10 +106,10 @@ static uint32_t made_by(const checker *c, const pel_node *node, pel_iop op, pel_
     return PEL_NONE;
 }
 
-static uint32_t add_value(checker *c, event_kind kind, uint32_t ins, pel_name name, uint8_t op, uint32_t next) {
+static uint32_t add_value(checker *c, event_kind kind, uint32_t ins, pel_name name, unsigned op, uint32_t next) {
     if (ins != PEL_NONE) c->meant[ins] = true;
     uint32_t made = add(c, kind, name, next, PEL_NONE);
-    c->events.at[made].op = op;
+    c->events.at[made].op = (uint8_t)op;
     c->events.at[made].from = ins;
     return made;
 }

@@ -60,9 +60,7 @@ static void say_unread(pel_ctx *ctx, pel_loaded *out, pel_str member, const pel_
 /* ---- what lies in archives ---- */
 
 static bool is_native(pel_str bytes) {
-    static const char marks[][5] = { "\x7f"
-                                     "ELF",
-                                     "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe" };
+    static const char marks[][5] = { "\177ELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe" };
     for (size_t i = 0; i < PEL_COUNT(marks); i++)
         if (pel_str_starts(bytes, (pel_str){ marks[i], 4 })) return true;
     return pel_str_starts(bytes, PEL_STR("MZ")) && bytes.len > 1024 &&
