@@ -71,11 +71,23 @@ def paired(original: str, skeleton: str, ran: set[int]) -> Iterator[Pair]:
     """The skeleton's classes and functions in its order, each with the author's of the same name."""
     authors = definitions(original)
     lines = original.splitlines()
+    ran = ran | headers(original, ran)
     written = skeleton.splitlines()
     for name, (first, last) in definitions(skeleton).items():
         theirs = authors.get(name)
         left = [(lines[i - 1], i in ran) for i in range(theirs[0], theirs[1] + 1)] if theirs else []
         yield Pair(name, left, written[first - 1:last])
+
+
+def headers(source: str, ran: set[int]) -> set[int]:
+    """The lines above the bodies that ran: classes, and functions with all their parameters and decorators."""
+    found: set[int] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            body = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+            if not ran.isdisjoint(body):
+                found |= set(range(min([node.lineno, *(d.lineno for d in node.decorator_list)]), body.start))
+    return found
 
 
 def definitions(source: str) -> dict[str, tuple[int, int]]:
