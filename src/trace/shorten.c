@@ -445,8 +445,10 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
     if (!target || target == s->function || is_protocol(target->name) || !is_plain_signature(target)) return NULL;
     pel_node *expression = only_expression(target);
     bool once = pel_map_find(&s->uses, PEL_KEY(target->name), 0) == 1;
+    bool gives_back = expression && expression->kind == PEL_Name; /* what it was given */
     bool is_getter = expression && expression->kind == PEL_Attribute && is_quiet(expression);
-    if (!is_getter && !only_hands_on(expression) && !(once && expression && is_small(expression))) return NULL;
+    if (!gives_back && !is_getter && !only_hands_on(expression) && !(once && expression && is_small(expression)))
+        return NULL;
     const pel_nodes params = target->def->FunctionDef.args->arguments.args;
     const pel_nodes defaults = target->def->FunctionDef.args->arguments.defaults;
     binding b = { .names = pel_new_array(s->ctx, params.n, pel_name),
