@@ -54,5 +54,6 @@ pel_logged *pel_logged_codeobj(pel_recording *rec, pel_codeobj *code, const pel_
 /* ---- record_run.c: what runs in between is recorded ---- */
 void pel_recording_begin(pel_recording *rec, const pel_val *args, uint32_t n);
 void pel_recording_end(pel_recording *rec, pel_val result);
+void pel_recording_stop(pel_scanner *scanner); /* at once, whatever was going on */
 
 #endif

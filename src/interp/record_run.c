@@ -216,12 +216,16 @@ void pel_recording_begin(pel_recording *rec, const pel_val *args, uint32_t n) {
     rec->vm->on_generator = on_generator;
 }
 
-void pel_recording_end(pel_recording *rec, pel_val result) {
-    pel_vm *vm = rec->vm;
+void pel_recording_stop(pel_scanner *scanner) {
+    pel_vm *vm = scanner->vm;
     vm->on_step = NULL;
     vm->on_fail = NULL;
     vm->on_generator = NULL;
-    rec->scanner->recording = NULL;
+    scanner->recording = NULL;
+}
+
+void pel_recording_end(pel_recording *rec, pel_val result) {
+    pel_recording_stop(rec->scanner);
     pel_log_run *run = &rec->log->runs.at[rec->log->runs.n - 1];
     run->result = pel_logged_value(rec, result);
     for (const live *l = rec->lives; l; l = l->older) {

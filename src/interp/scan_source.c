@@ -54,10 +54,7 @@ void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self, p
     if (pel_attempt(vm->ctx, source_body, &job, &err)) return;
     vm->frame = NULL;
     vm->on_call = NULL;
-    vm->on_step = NULL;
-    vm->on_fail = NULL;
-    vm->on_generator = NULL;
-    scanner->recording = NULL;
+    pel_recording_stop(scanner);
     vm->depth = vm->c_depth = 0;
     pel_forget(vm);
     const pel_birth *birth = pel_birth_of(scanner, self);

@@ -199,6 +199,11 @@ static int compare_folded(pel_str a, pel_str b) {
     return (a.len > b.len) - (a.len < b.len);
 }
 
+bool pel_ends_folded(pel_str name, const char *ending) {
+    pel_str end = pel_str_of(ending);
+    return name.len >= end.len && compare_folded(pel_str_from(name, name.len - end.len), end) == 0;
+}
+
 static int by_name(const void *a, const void *b) {
     const pel_zip_member *x = *(const pel_zip_member *const *)a, *y = *(const pel_zip_member *const *)b;
     int order = compare_folded(x->name, y->name);

@@ -29,6 +29,7 @@ bool pel_has_zip_inside(pel_str bytes, uint64_t *start);
 pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
 /* The first member of that name; NULL if there is none. */
 const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name);
+bool pel_ends_folded(pel_str name, const char *ending); /* capitals count as small letters */
 /* The member's content: a slice of the file if stored, else inflated. Throws if it can't be had or is larger than
  * limit. A wrong checksum, and trouble that other readers ignore, are findings: somebody would read it. */
 pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, uint64_t limit,

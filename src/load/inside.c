@@ -4,8 +4,6 @@
 #include "io/tar.h"
 #include "load/load.h"
 
-#include <ctype.h>
-
 #define MAX_UNPACKED ((uint64_t)32 << 20) /* of one stream */
 #define MAX_MEMBER ((uint64_t)4 << 20)    /* deflated members that are looked into without being asked for */
 #define MAX_TOGETHER ((uint64_t)16 << 20) /* all of those */
@@ -67,18 +65,10 @@ static bool is_native(pel_str bytes) {
            memcmp(bytes.ptr + 0x4E, "This program", 12) == 0;
 }
 
-static bool ends_folded(pel_str text, const char *end) {
-    size_t n = strlen(end);
-    if (text.len < n) return false;
-    for (size_t i = 0; i < n; i++)
-        if (tolower((unsigned char)text.ptr[text.len - n + i]) != end[i]) return false;
-    return true;
-}
-
 static bool is_named_as_pickle(pel_str name) {
     static const char *const endings[] = { ".pkl", ".pickle", ".pt", ".pth", ".bin", ".ckpt", ".joblib", ".p" };
     for (size_t i = 0; i < PEL_COUNT(endings); i++)
-        if (ends_folded(name, endings[i])) return true;
+        if (pel_ends_folded(name, endings[i])) return true;
     return false;
 }
 

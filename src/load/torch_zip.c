@@ -3,8 +3,6 @@
 #include "load/torch_objects.h"
 #include "python/parse.h"
 
-#include <ctype.h>
-
 #define MAX_PICKLE ((uint64_t)1 << 30)
 #define MAX_CODE ((uint64_t)16 << 20)
 
@@ -159,14 +157,6 @@ static pel_script_role role_of(void *arg, pel_str class_module, pel_str class_na
 
 /* ---- the archive ---- */
 
-static bool ends_folded(pel_str s, const char *suffix) {
-    size_t n = strlen(suffix);
-    if (s.len < n) return false;
-    for (size_t i = 0; i < n; i++)
-        if (tolower((unsigned char)s.ptr[s.len - n + i]) != suffix[i]) return false;
-    return true;
-}
-
 typedef struct pickle_job {
     archive *a;
     const pel_zip_member *member;
@@ -190,8 +180,8 @@ static pel_pickle *read_pickles(archive *a, const pel_zip_member *main, bool is_
     pel_pickle *found = NULL;
     for (uint32_t i = 0; i < a->zip->members.n; i++) {
         const pel_zip_member *member = &a->zip->members.at[i];
-        bool is_debug = is_script && ends_folded(member->name, ".debug_pkl");
-        if (!ends_folded(member->name, ".pkl") && !ends_folded(member->name, ".pickle") && !is_debug) continue;
+        bool is_debug = is_script && pel_ends_folded(member->name, ".debug_pkl");
+        if (!pel_ends_folded(member->name, ".pkl") && !pel_ends_folded(member->name, ".pickle") && !is_debug) continue;
         pel_map_set(a->ctx, &a->out->read, member->offset, 1);
         pickle_job job = { a, member, is_script, NULL };
         pel_err why;

@@ -167,6 +167,11 @@ static inline bool pel_is_number(const pel_node *node, int64_t value) {
 
 /* ---- names ---- */
 
+/* What a name or a dotted name ends with: the attr of nn.Linear; NULL for other expressions. */
+static inline pel_name pel_last_name(const pel_node *node) {
+    return node->kind == PEL_Name ? node->Name.id : node->kind == PEL_Attribute ? node->Attribute.attr : NULL;
+}
+
 bool pel_is_keyword(pel_str name);    /* of every Python 3; not `match` and its like */
 bool pel_is_identifier(pel_str name); /* and no keyword */
 

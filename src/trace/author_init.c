@@ -38,18 +38,19 @@ static void see_assignment(void *arg, pel_node **slot) {
     if (node->kind != PEL_Lambda && node->kind != PEL_ClassDef) pel_each_child(node, see_assignment, f);
 }
 
-static const pel_node *class_statement(const pel_program *program, pel_id class) {
+const pel_author *pel_author_of_class(const pel_program *program, pel_id class) {
     for (pel_id code = 1; code < program->log->codes.n; code++) {
-        const pel_node *within = program->authors[code].within;
-        if (program->log->codes.at[code].class == class && within && within->kind == PEL_ClassDef) return within;
+        const pel_author *author = &program->authors[code];
+        if (program->log->codes.at[code].class == class && author->within && author->within->kind == PEL_ClassDef)
+            return author;
     }
     return NULL;
 }
 
 static void look_in_class(finding *f, const pel_program *program, pel_id class) {
-    const pel_node *statement = class_statement(program, class);
-    for (uint32_t i = 0; statement && i < statement->ClassDef.body.n; i++) {
-        pel_node *def = statement->ClassDef.body.at[i];
+    const pel_author *author = pel_author_of_class(program, class);
+    for (uint32_t i = 0; author && i < author->within->ClassDef.body.n; i++) {
+        pel_node *def = author->within->ClassDef.body.at[i];
         if (def->kind != PEL_FunctionDef || !pel_name_is(def->FunctionDef.name, "__init__")) continue;
         const pel_node *args = def->FunctionDef.args;
         if (!args->arguments.args.n) continue;
@@ -58,14 +59,10 @@ static void look_in_class(finding *f, const pel_program *program, pel_id class) 
     }
 }
 
-static pel_name last_name(const pel_node *func) {
-    return func->kind == PEL_Name ? func->Name.id : func->kind == PEL_Attribute ? func->Attribute.attr : NULL;
-}
-
 /* Of several the one that calls what we call; one alone may call it by another name. */
 static const pel_node *fitting(pel_nodes found, const pel_node *ours) {
     for (uint32_t i = 0; i < found.n && ours->kind == PEL_Call; i++)
-        if (found.at[i]->kind == PEL_Call && last_name(found.at[i]->Call.func) == last_name(ours->Call.func))
+        if (found.at[i]->kind == PEL_Call && pel_last_name(found.at[i]->Call.func) == pel_last_name(ours->Call.func))
             return found.at[i];
     return found.n == 1 ? found.at[0] : NULL;
 }

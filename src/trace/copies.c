@@ -2,6 +2,32 @@
  * with itself then is decided. */
 #include "trace/lanes.h"
 
+typedef struct look {
+    const pel_synth *s;
+    pel_name name;
+    pel_name_use found;
+} look;
+
+static void see_use(void *arg, pel_node **slot) {
+    look *l = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Name && node->Name.id == l->name) {
+        l->found.reads += node->Name.ctx == PEL_Load;
+        l->found.stores += node->Name.ctx != PEL_Load;
+    }
+    if (node->kind == PEL_FunctionDef && node->FunctionDef.name == l->name) l->found.stores++;
+    if (node->kind == PEL_AugAssign && node->AugAssign.target->kind == PEL_Name &&
+        node->AugAssign.target->Name.id == l->name)
+        l->found.reads++;
+    pel_each_part(l->s, *slot, see_use, l);
+}
+
+pel_name_use pel_uses_of(const pel_synth *s, pel_nodes body, uint32_t from, pel_name name) {
+    look l = { .s = s, .name = name };
+    for (uint32_t i = from; i < body.n; i++) see_use(&l, &body.at[i]);
+    return l.found;
+}
+
 typedef struct bindings {
     const pel_synth *s;
     pel_name name;

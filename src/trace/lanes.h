@@ -362,6 +362,11 @@ void pel_tidy_group(pel_synth *s, pel_group *group);
 /* Tuples and records that functions return lose the parts that every caller throws away. */
 bool pel_drop_results(pel_synth *s, const bool *reached);
 /* Whether a name is bound once in all, and by no function inside. */
+typedef struct pel_name_use {
+    uint32_t reads, stores;
+} pel_name_use;
+/* How often the statements from a place on read and bind a name; `x += 1` does both. */
+pel_name_use pel_uses_of(const pel_synth *s, pel_nodes body, uint32_t from, pel_name name);
 bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name);
 /* Second names for what has one go; so do assertions that compare a whole number with itself. */
 bool pel_drop_copies(pel_synth *s, pel_group *group);

@@ -897,13 +897,14 @@ static void forget_hooks(pel_walk *w, pel_kids *kids) {
 
 /* self.act(x), where each instance holds another function of torch's: the constructor sets it. */
 static void need_functions(pel_walk *w, pel_front front, const call *c) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_at(w->log, c->base->at[i])->kind != PEL_V_MODULE ||
+            pel_value_at(w->log, c->callee[i])->kind != PEL_V_LIBRARY)
+            return;
+    if (pel_all_same(w, front, c->callee)) return;
     pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *base = pel_value_at(w->log, c->base->at[i]);
-        if (base->kind != PEL_V_MODULE || pel_value_at(w->log, c->callee[i])->kind != PEL_V_LIBRARY) return;
-        modules[i] = base->module;
-    }
-    if (!pel_all_same(w, front, c->callee)) pel_need(w, front, modules, c->node->Call.func->Attribute.attr, c->callee);
+    for (uint32_t i = 0; i < front.n; i++) modules[i] = pel_value_at(w->log, c->base->at[i])->module;
+    pel_need(w, front, modules, c->node->Call.func->Attribute.attr, c->callee);
 }
 
 static void eval_callee(pel_walk *w, pel_front front, call *c) {

@@ -198,8 +198,8 @@ static void strip(void *arg, pel_node **slot) {
     pel_each_child(node, strip, arg);
 }
 
-static pel_node *copy_of(imports *im, const pel_node *def) {
-    pel_node *copy = pel_copy(im->s->ctx, def);
+/* A copy of the author's, as it is written. */
+static pel_node *finished(imports *im, pel_node *copy) {
     strip(NULL, &copy);
     write_imported(im, &copy);
     return copy;
@@ -212,7 +212,7 @@ static pel_name keep_function(imports *im, const pel_node *def) {
                                         .from_source = true };
     pel_push(s->ctx, &s->program->functions, function);
     pel_map_set(s->ctx, &im->kept, PEL_KEY(def->FunctionDef.name), PEL_KEY(function->name));
-    function->def = copy_of(im, def);
+    function->def = finished(im, pel_copy(s->ctx, def));
     function->def->FunctionDef.name = function->name;
     return function->name;
 }
@@ -227,7 +227,7 @@ static pel_name keep_class(imports *im, const pel_node *def) {
     row->name = pel_unused_name(s->ctx, s->program, def->ClassDef.name);
     pel_push(s->ctx, &s->program->classes, row);
     pel_map_set(s->ctx, &im->kept, PEL_KEY(def->ClassDef.name), PEL_KEY(row->name));
-    row->def = copy_of(im, def);
+    row->def = finished(im, pel_copy(s->ctx, def));
     row->def->ClassDef.name = row->name;
     return row->name;
 }
@@ -301,20 +301,17 @@ static bool is_idle(pel_node *class, const pel_node *method) {
 }
 
 static pel_node *author_class(pel_synth *s, pel_id class) {
-    for (pel_id code = 1; code < s->log->codes.n; code++) {
-        const pel_author *author = &s->authors[code];
-        if (s->log->codes.at[code].class != class || !author->within || author->within->kind != PEL_ClassDef) continue;
-        pel_node *def = pel_copy(s->ctx, author->within);
-        pel_nodes *body = &def->ClassDef.body;
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < body->n; i++)
-            if (!is_idle(author->within, body->at[i])) body->at[n++] = body->at[i];
-        body->n = n;
-        imports im = { .s = s, .file = author->file };
-        note_imports(&im, author->file->Module.body);
-        return copy_of(&im, def);
-    }
-    return NULL;
+    const pel_author *author = pel_author_of_class(s->program, class);
+    if (!author) return NULL;
+    imports im = { .s = s, .file = author->file };
+    note_imports(&im, author->file->Module.body);
+    pel_node *def = pel_copy(s->ctx, author->within);
+    pel_nodes *body = &def->ClassDef.body;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < body->n; i++)
+        if (!is_idle(author->within, body->at[i])) body->at[n++] = body->at[i];
+    body->n = n;
+    return finished(&im, def);
 }
 
 /* Fills def of the classes that the texts name. */

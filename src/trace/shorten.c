@@ -301,7 +301,7 @@ static void drop_idle_statements(shortener *s, pel_nodes *body, bool may_be_empt
 static void count_uses(void *arg, pel_node **slot) {
     shortener *s = arg;
     pel_node *node = *slot;
-    pel_name name = node->kind == PEL_Name ? node->Name.id : node->kind == PEL_Attribute ? node->Attribute.attr : NULL;
+    pel_name name = pel_last_name(node);
     if (name) pel_map_set(s->ctx, &s->uses, PEL_KEY(name), pel_map_find(&s->uses, PEL_KEY(name), 0) + 1);
     if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR) { /* getattr(self, "name") */
         pel_str text = node->Constant.value->text;

@@ -14,27 +14,8 @@ typedef struct splicer {
 
 /* ---- names ---- */
 
-typedef struct name_use {
-    const pel_synth *s;
-    pel_name name;
-    uint32_t reads, stores;
-} name_use;
-
-static void see_use(void *arg, pel_node **slot) {
-    name_use *u = arg;
-    const pel_node *node = *slot;
-    if (node->kind == PEL_Name && node->Name.id == u->name) {
-        u->reads += node->Name.ctx == PEL_Load;
-        u->stores += node->Name.ctx != PEL_Load;
-    }
-    if (node->kind == PEL_FunctionDef && node->FunctionDef.name == u->name) u->stores++;
-    pel_each_part(u->s, *slot, see_use, u);
-}
-
-static name_use uses_in(const pel_synth *s, const pel_group *group, pel_name name) {
-    name_use u = { .s = s, .name = name };
-    for (uint32_t i = 0; i < group->body.n; i++) see_use(&u, &group->body.at[i]);
-    return u;
+static pel_name_use uses_in(const pel_synth *s, const pel_group *group, pel_name name) {
+    return pel_uses_of(s, group->body, 0, name);
 }
 
 static bool is_param(const pel_group *group, pel_name name) {
@@ -81,7 +62,7 @@ static void see_statement(void *arg, pel_node **slot) {
         bool stored = node->Name.ctx != PEL_Load, given = is_given(f, node->Name.id);
         if (stored && given) f->fits = false; /* a parameter that is bound again */
         if (given) break;
-        name_use there = uses_in(f->sp->s, caller, node->Name.id);
+        pel_name_use there = uses_in(f->sp->s, caller, node->Name.id);
         bool known = is_param(caller, node->Name.id) || there.stores;
         if (known || (stored && there.reads)) f->fits = false;
         break;

@@ -8,22 +8,6 @@ typedef struct tidying {
 
 static void tidy_body(const tidying *t, pel_nodes *body);
 
-typedef struct counting {
-    const pel_synth *s;
-    pel_name name;
-    uint32_t n;
-} counting;
-
-static void count_reads(void *arg, pel_node **slot) {
-    counting *c = arg;
-    const pel_node *node = *slot;
-    if (node->kind == PEL_Name && node->Name.id == c->name && node->Name.ctx == PEL_Load) c->n++;
-    if (node->kind == PEL_AugAssign && node->AugAssign.target->kind == PEL_Name &&
-        node->AugAssign.target->Name.id == c->name)
-        c->n++;
-    pel_each_part(c->s, *slot, count_reads, c);
-}
-
 /* a = e; b = a, where nobody else reads a  ->  b = e */
 static bool hands_on(const tidying *t, const pel_node *node, const pel_node *next) {
     if (node->kind != PEL_Assign || next->kind != PEL_Assign || node->Assign.targets.n != 1 ||
@@ -32,9 +16,7 @@ static bool hands_on(const tidying *t, const pel_node *node, const pel_node *nex
     const pel_node *a = node->Assign.targets.at[0], *b = next->Assign.targets.at[0], *value = next->Assign.value;
     if (a->kind != PEL_Name || b->kind != PEL_Name || value->kind != PEL_Name || value->Name.id != a->Name.id)
         return false;
-    counting c = { t->s, a->Name.id, 0 };
-    for (uint32_t i = 0; i < t->group->body.n; i++) count_reads(&c, &t->group->body.at[i]);
-    return c.n == 1;
+    return pel_uses_of(t->s, t->group->body, 0, a->Name.id).reads == 1;
 }
 
 static void tidy_blocks(const tidying *t, pel_node *node) {
@@ -89,18 +71,6 @@ static void see_dict_use(void *arg, pel_node **slot) {
     pel_each_part(u->s, node, see_dict_use, u);
 }
 
-typedef struct storing {
-    const pel_synth *s;
-    pel_name name;
-    bool found;
-} storing;
-
-static void see_store(void *arg, pel_node **slot) {
-    storing *st = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == st->name && (*slot)->Name.ctx != PEL_Load) st->found = true;
-    if (!st->found) pel_each_part(st->s, *slot, see_store, st);
-}
-
 /* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. True if
  * nothing is left of d. */
 static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
@@ -121,9 +91,8 @@ static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     bool *simple = pel_new_array(t->s->ctx, dict->Dict.keys.n, bool);
     for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
         const pel_node *value = dict->Dict.values.at[k];
-        storing st = { t->s, value->kind == PEL_Name ? value->Name.id : NULL, false };
-        for (uint32_t i = at + 1; st.name && i < body.n; i++) see_store(&st, &body.at[i]);
-        simple[k] = value->kind == PEL_Constant || (st.name && !st.found);
+        simple[k] = value->kind == PEL_Constant ||
+                    (value->kind == PEL_Name && !pel_uses_of(t->s, body, at + 1, value->Name.id).stores);
     }
     after.substitute = true;
     after.simple = simple;
@@ -142,22 +111,9 @@ static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
 
 /* ---- dicts that are filled right after they are made ---- */
 
-typedef struct mention {
-    const pel_synth *s;
-    pel_name name;
-    bool found;
-} mention;
-
-static void see_mention(void *arg, pel_node **slot) {
-    mention *m = arg;
-    m->found |= (*slot)->kind == PEL_Name && (*slot)->Name.id == m->name;
-    if (!m->found) pel_each_part(m->s, *slot, see_mention, m);
-}
-
 static bool mentions(const tidying *t, pel_node *node, pel_name name) {
-    mention m = { t->s, name, false };
-    see_mention(&m, &node);
-    return m.found;
+    pel_name_use use = pel_uses_of(t->s, (pel_nodes){ &node, 1 }, 0, name);
+    return use.reads || use.stores;
 }
 
 /* name = {...}: the dict, with keys that are constants. */

@@ -300,15 +300,11 @@ static pel_node *starred_value(pel_node *starred, uint32_t i) { return (void)i, 
 static pel_node *list_element(pel_node *list, uint32_t i) { return list->List.elts.at[i]; }
 static pel_node *tuple_element(pel_node *tuple, uint32_t i) { return tuple->Tuple.elts.at[i]; }
 
-static pel_name last_name(const pel_node *func) {
-    return func->kind == PEL_Attribute ? func->Attribute.attr : func->kind == PEL_Name ? func->Name.id : NULL;
-}
-
 /* Whether the author calls the same function of torch's, or one that fills a tensor where we leave it empty: then the
  * arguments have the same order. A helper of his own may have another. */
 static bool have_one_order(const pel_node *author, const pel_node *call) {
     static const char *const fillers[] = { "empty", "zeros", "ones", "rand", "randn" };
-    pel_name his = last_name(author->Call.func), ours = last_name(call->Call.func);
+    pel_name his = pel_last_name(author->Call.func), ours = pel_last_name(call->Call.func);
     if (call->Call.func->kind != PEL_Attribute || !his) return false;
     for (size_t i = 0; pel_name_is(ours, "empty") && i < PEL_COUNT(fillers); i++)
         if (pel_name_is(his, fillers[i])) return true;

@@ -220,6 +220,13 @@ def check_hostile(folder: pathlib.Path, content: bytes, code: int, finding: str,
         assert memory < 200 << 10
 
 
+def check_harmless(folder: pathlib.Path, content: bytes) -> None:
+    path = folder / "harmless"
+    path.write_bytes(content)
+    code, out, _, _ = audit(path)
+    assert code == 0, out
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_file(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
     make, code, finding = HOSTILE[name]
@@ -228,10 +235,7 @@ def test_hostile_file(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> 
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_file(tmp_path: pathlib.Path, name: str) -> None:
-    path = tmp_path / "harmless"
-    path.write_bytes(HARMLESS[name]())
-    code, out, _, _ = audit(path)
-    assert code == 0, out
+    check_harmless(tmp_path, HARMLESS[name]())
 
 
 def test_folder_and_json(tmp_path: pathlib.Path) -> None:
