@@ -620,138 +620,195 @@ static bool any_has(const pel_walk *w, pel_front front, const pel_val *dict, pel
     return how_many_have(w, front, dict, key) > 0;
 }
 
-static void plain_call(pel_walk *w, pel_front front, call *c) {
-    pel_val *val = c->val;
+static void add_keyword(pel_walk *w, pel_node *text, pel_name name, pel_node *value) {
+    pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
+    keyword->keyword.arg = name;
+    keyword->keyword.value = value;
+    pel_nodes_push(w->ctx, &text->Call.keywords, keyword);
+}
+
+/* f(*(a, b)) is f(a, b) */
+static void add_starred(pel_walk *w, pel_node *text, const pel_val *val) {
+    if (val->text->kind == PEL_Tuple && val->parts) {
+        for (uint32_t k = 0; k < val->text->Tuple.elts.n; k++)
+            pel_nodes_push(w->ctx, &text->Call.args, val->text->Tuple.elts.at[k]);
+        return;
+    }
+    pel_node *star = pel_node_new(w->ctx, PEL_Starred);
+    star->Starred.value = val->text;
+    pel_nodes_push(w->ctx, &text->Call.args, star);
+}
+
+/* f(**{"a": x}) is f(a=x) */
+static void add_double_starred(pel_walk *w, pel_front front, pel_node *text, const pel_val *val) {
+    const pel_parts *parts = val->parts;
+    if (!parts || !parts->keys || (val->text->kind != PEL_Dict && !all_constants(parts))) {
+        add_keyword(w, text, NULL, val->text);
+        return;
+    }
+    for (uint32_t k = 0; k < parts->n; k++) {
+        pel_val *item = parts->items[k];
+        if (item->optional && !all_have(w, front, val, parts->keys[k])) {
+            if (!any_has(w, front, val, parts->keys[k])) continue;
+            item->optional->forwarded = true; /* rest.c says how, or that it can't be */
+            item->text = pel_make_name(w->ctx, item->optional->name, PEL_Load);
+        }
+        add_keyword(w, text, parts->keys[k], item->text);
+    }
+}
+
+static bool is_none(const pel_node *text) {
+    return text->kind == PEL_Constant && text->Constant.value->kind == PEL_CONST_NONE;
+}
+
+static pel_node *plain_call_text(pel_walk *w, pel_front front, const call *c, const pel_value *callee) {
+    bool is_record = callee->kind == PEL_V_CLASS && pel_class_at(w->log, callee->class)->kind == PEL_CLASS_DATACLASS;
     pel_node *text = pel_shallow(w, c->node);
     text->Call.func = c->func->text;
     text->Call.args = text->Call.keywords = (pel_nodes){ 0 };
-    bool dynamic = c->base && pel_dynamic(w, front, c->base);
-    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
-    bool record = callee->kind == PEL_V_CLASS && pel_class_at(w->log, callee->class)->kind == PEL_CLASS_DATACLASS;
-    val->lost = c->func->lost;
     for (uint32_t i = 0; i < c->n_args; i++) {
-        argument *arg = &c->args[i];
-        val->lost |= arg->val->lost;
-        dynamic |= pel_dynamic(w, front, arg->val);
-        if (arg->star) {
-            if (arg->val->text->kind == PEL_Tuple && arg->val->parts) { /* f(*(a, b)) is f(a, b) */
-                for (uint32_t k = 0; k < arg->val->text->Tuple.elts.n; k++)
-                    pel_nodes_push(w->ctx, &text->Call.args, arg->val->text->Tuple.elts.at[k]);
-                continue;
-            }
-            pel_node *star = pel_node_new(w->ctx, PEL_Starred);
-            star->Starred.value = arg->val->text;
-            pel_nodes_push(w->ctx, &text->Call.args, star);
-        } else if (arg->keyword || arg->stars) {
-            const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
-            if (parts && parts->keys && (arg->val->text->kind == PEL_Dict || all_constants(parts))) {
-                for (uint32_t k = 0; k < parts->n; k++) {
-                    if (parts->items[k]->optional && !all_have(w, front, arg->val, parts->keys[k])) {
-                        if (!any_has(w, front, arg->val, parts->keys[k])) continue;
-                        parts->items[k]->optional->forwarded = true; /* rest.c says how, or that it can't be */
-                        parts->items[k]->text = pel_make_name(w->ctx, parts->items[k]->optional->name, PEL_Load);
-                    }
-                    pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
-                    keyword->keyword.arg = parts->keys[k];
-                    keyword->keyword.value = parts->items[k]->text;
-                    pel_nodes_push(w->ctx, &text->Call.keywords, keyword);
-                }
-                continue;
-            }
-            if (parts && parts->keys && parts->n == 0) continue;
-            if (record && arg->keyword && arg->val->text->kind == PEL_Constant &&
-                arg->val->text->Constant.value->kind == PEL_CONST_NONE)
-                continue; /* the default of every field */
-            pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
-            keyword->keyword.arg = arg->keyword;
-            keyword->keyword.value = arg->val->text;
-            pel_nodes_push(w->ctx, &text->Call.keywords, keyword);
-        } else {
+        const argument *arg = &c->args[i];
+        if (arg->star)
+            add_starred(w, text, arg->val);
+        else if (arg->stars)
+            add_double_starred(w, front, text, arg->val);
+        else if (!arg->keyword)
             pel_nodes_push(w->ctx, &text->Call.args, arg->val->text);
-        }
+        else if (!is_record || !is_none(arg->val->text)) /* None is the default of every field */
+            add_keyword(w, text, arg->keyword, arg->val->text);
     }
-    val->text = text;
-    bool settled = false, ambient = false, pure = false;
-    if (callee->kind == PEL_V_LIBRARY) {
-        settled = pel_library_settled(callee->text);
-        ambient = pel_library_ambient(callee->text);
-        pure = pel_library_pure(callee->text);
-        bool dotted = callee->text.len && memchr(callee->text.ptr, '.', callee->text.len);
-        for (uint32_t i = 0; i < front.n && dotted;
-             i++) { /* np.put_along_axis(...): who returns nothing does something */
-            const pel_value *result = pel_value_at(w->log, val->at[i]);
-            if (result->kind == PEL_V_CONST && result->constant->kind == PEL_CONST_NONE) pure = false;
-        }
-        if (pel_str_is(callee->text, "len") && c->n_args == 1) {
-            settled = true;
-            for (uint32_t i = 0; i < front.n; i++) {
-                uint8_t kind = pel_value_at(w->log, c->args[0].val->at[i])->kind;
-                /* how many dimensions there are is as fixed as ndim */
-                settled &= kind == PEL_V_SIZE || (kind != PEL_V_TENSOR && !c->args[0].val->taint);
-            }
-        }
-    } else if (callee->kind == PEL_V_CLASS) {
-        const pel_log_class *class = pel_class_at(w->log, callee->class);
-        pure = class->kind == PEL_CLASS_LIBRARY || class->kind == PEL_CLASS_DATACLASS ||
-               class->kind == PEL_CLASS_NAMEDTUPLE;
-        if (class->kind != PEL_CLASS_LIBRARY && class->kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w, callee->class);
-        settled = true;
+    return text;
+}
+
+/* What is known of a call that is written as it stands. */
+typedef struct {
+    bool dynamic; /* asked by, or about, what differs from call to call */
+    bool pure;    /* changes nothing: it may be left out where nobody reads its result */
+    bool settled; /* gives the same for all data, even where data is asked */
+    bool ambient; /* gives what the surroundings say: the default dtype, a random number */
+} nature;
+
+/* np.put_along_axis(...): who returns nothing does something */
+static bool returned_none(const pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *result = pel_value_at(w->log, val->at[i]);
+        if (result->kind == PEL_V_CONST && result->constant->kind == PEL_CONST_NONE) return true;
     }
-    if (c->base && !pure) {
-        pure = true;
-        settled = true;
-        pel_name name = c->node->Call.func->Attribute.attr;
-        bool asked_by_data = false;
-        for (uint32_t i = 0; i < c->n_args; i++) asked_by_data |= pel_dynamic(w, front, c->args[i].val);
-        for (uint32_t i = 0; i < front.n; i++) {
-            uint8_t kind = pel_value_at(w->log, c->base->at[i])->kind;
-            pure &= pel_method_pure(kind, name);
-            bool container = kind == PEL_V_DICT || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_SET ||
-                             kind == PEL_V_CONST;
-            settled &= (kind == PEL_V_TENSOR && (pel_name_is(name, "dim") || pel_name_is(name, "ndimension"))) ||
-                       (container && !c->base->taint && !asked_by_data);
-        }
+    return false;
+}
+
+/* How many dimensions there are is as fixed as ndim. */
+static bool is_fixed_length(const pel_walk *w, pel_front front, const pel_val *of) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
+        if (kind != PEL_V_SIZE && (kind == PEL_V_TENSOR || of->taint)) return false;
     }
+    return true;
+}
+
+static void ask_library(const pel_walk *w, pel_front front, const call *c, pel_str path, nature *out) {
+    bool is_dotted = path.len && memchr(path.ptr, '.', path.len);
+    out->settled = pel_library_settled(path);
+    out->ambient = pel_library_ambient(path);
+    out->pure = pel_library_pure(path) && !(is_dotted && returned_none(w, front, c->val));
+    if (pel_str_is(path, "len") && c->n_args == 1) out->settled = is_fixed_length(w, front, c->args[0].val);
+}
+
+static void ask_class(pel_walk *w, pel_id which, nature *out) {
+    uint8_t kind = pel_class_at(w->log, which)->kind;
+    out->pure = kind == PEL_CLASS_LIBRARY || kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE;
+    out->settled = true;
+    if (kind != PEL_CLASS_LIBRARY && kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w, which);
+}
+
+static void ask_method(pel_walk *w, pel_front front, const call *c, nature *out) {
+    pel_name name = c->node->Call.func->Attribute.attr;
+    bool is_asked_by_data = false, is_rank = pel_name_is(name, "dim") || pel_name_is(name, "ndimension");
+    for (uint32_t i = 0; i < c->n_args; i++) is_asked_by_data |= pel_dynamic(w, front, c->args[i].val);
+    out->pure = out->settled = true;
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, c->base->at[i])->kind;
+        bool is_container =
+            kind == PEL_V_DICT || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_SET || kind == PEL_V_CONST;
+        out->pure &= pel_method_pure(kind, name);
+        out->settled &= (kind == PEL_V_TENSOR && is_rank) || (is_container && !c->base->taint && !is_asked_by_data);
+    }
+}
+
+/* np.random.rand is a method of an object that the module holds. */
+static void ask_owner(const pel_walk *w, const call *c, const pel_value *callee, nature *out) {
     if (callee->kind == PEL_V_METHOD && callee->n > 1 && pel_value_at(w->log, callee->items[1])->kind == PEL_V_LIBRARY)
-        ambient |= pel_library_ambient(pel_value_at(w->log, callee->items[1])->text);
+        out->ambient |= pel_library_ambient(pel_value_at(w->log, callee->items[1])->text);
     const pel_value *owner = c->base ? pel_value_at(w->log, c->base->at[0]) : NULL;
-    if (owner && owner->kind == PEL_V_LIBRARY) { /* np.random.rand is a method of an object that the module holds */
-        pel_str path = pel_format(w->ctx, "%.*s.%s", PEL_FMT(owner->text), c->node->Call.func->Attribute.attr->text);
-        ambient |= pel_library_ambient(path);
-        if (pel_str_starts(path, PEL_STR("numpy.random."))) pure = false;
-    }
-    if (is_autograd(w, c)) pure = true;
-    for (uint32_t i = 0; i < c->kids.n; i++) {                   /* callbacks: as pure as what they call */
-        if (!dynamic && pure && callee->kind == PEL_V_LIBRARY) { /* getattr, len, isinstance ask a fixed object */
+    if (!owner || owner->kind != PEL_V_LIBRARY) return;
+    pel_str path = pel_format(w->ctx, "%.*s.%s", PEL_FMT(owner->text), c->node->Call.func->Attribute.attr->text);
+    out->ambient |= pel_library_ambient(path);
+    if (pel_str_starts(path, PEL_STR("numpy.random."))) out->pure = false;
+}
+
+/* A call is as pure as the functions of the author's that it calls back; getattr, len, isinstance ask a fixed object.
+ */
+static void ask_callbacks(pel_walk *w, const call *c, const pel_value *callee, nature *out) {
+    for (uint32_t i = 0; i < c->kids.n; i++) {
+        if (!out->dynamic && out->pure && callee->kind == PEL_V_LIBRARY) {
             w->s->linked[c->kids.at[i].activation] = true;
             continue;
         }
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        if (!group || group->has_effect) pure = false;
+        if (!group || group->has_effect) out->pure = false;
     }
-    if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) { /* a cache knew what it gives */
-        if (dynamic) pel_lost(w, c->node, "a cache answered here, and the function behind it never ran");
-        pure = true;
+}
+
+static nature nature_of(pel_walk *w, pel_front front, const call *c, const pel_value *callee) {
+    nature out = { .dynamic = c->base && pel_dynamic(w, front, c->base) };
+    for (uint32_t i = 0; i < c->n_args; i++) out.dynamic |= pel_dynamic(w, front, c->args[i].val);
+    if (callee->kind == PEL_V_LIBRARY)
+        ask_library(w, front, c, callee->text, &out);
+    else if (callee->kind == PEL_V_CLASS)
+        ask_class(w, callee->class, &out);
+    if (c->base && !out.pure) ask_method(w, front, c, &out);
+    ask_owner(w, c, callee, &out);
+    if (is_autograd(w, c)) out.pure = true;
+    ask_callbacks(w, c, callee, &out);
+    if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) {
+        if (out.dynamic) pel_lost(w, c->node, "a cache answered here, and the function behind it never ran");
+        out.pure = true;
     }
     /* What was there before the run and can't be written changes for nobody: all that is read from it is known. */
     const pel_val *asked = c->base ? c->base : c->func;
-    if (asked->lost && !dynamic && !asked->effect) pure = true;
-    if (!pure) val->effect = true;
-    text->mark = !pure;
-    if (!pure && c->base && pel_value_at(w->log, c->base->at[0])->kind == PEL_V_LITERAL) note_sharing(w);
-    if (!pure && c->base && c->node->Call.func->Attribute.value->kind == PEL_Name && !c->base->lost) {
-        bool tainted = false; /* lst.append(x.dtype) */
-        for (uint32_t i = 0; i < c->n_args; i++) tainted |= c->args[i].val->taint != NULL;
-        if (tainted) pel_env_slot(w, c->node->Call.func->Attribute.value->Name.id)->taint = &pel_tainted;
-    }
-    for (uint32_t i = 0; i < c->node->Call.keywords.n; i++)
-        if (pel_name_is(c->node->Call.keywords.at[i]->keyword.arg, "out")) {
-            val->effect = true;
-            text->mark = 1;
-        }
+    if (asked->lost && !out.dynamic && !asked->effect) out.pure = true;
+    return out;
+}
+
+static bool has_out(const pel_node *node) {
+    for (uint32_t i = 0; i < node->Call.keywords.n; i++)
+        if (pel_name_is(node->Call.keywords.at[i]->keyword.arg, "out")) return true;
+    return false;
+}
+
+/* The object whose method changes it: others may hold it, and lst.append(x.dtype) makes it depend on data. */
+static void note_changed(pel_walk *w, const call *c) {
+    if (pel_value_at(w->log, c->base->at[0])->kind == PEL_V_LITERAL) note_sharing(w);
+    const pel_node *object = c->node->Call.func->Attribute.value;
+    if (object->kind != PEL_Name || c->base->lost) return;
+    for (uint32_t i = 0; i < c->n_args; i++)
+        if (c->args[i].val->taint) pel_env_slot(w, object->Name.id)->taint = &pel_tainted;
+}
+
+/* A call that is written as it stands: of torch, of a library, of a class, of what can't be followed. */
+static void plain_call(pel_walk *w, pel_front front, call *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    pel_val *val = c->val;
+    val->text = plain_call_text(w, front, c, callee);
+    val->lost = c->func->lost;
+    for (uint32_t i = 0; i < c->n_args; i++) val->lost |= c->args[i].val->lost;
+    nature known = nature_of(w, front, c, callee);
+    if (!known.pure && c->base) note_changed(w, c);
+    val->text->mark = !known.pure || has_out(c->node);
+    if (val->text->mark) val->effect = true;
     bool live = true;
     for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);
-    if (!live && ((dynamic && !settled) || ambient)) val->taint = &pel_tainted;
+    if (!live && ((known.dynamic && !known.settled) || known.ambient)) val->taint = &pel_tainted;
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
 }
 
