@@ -563,10 +563,10 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
     return both(w, rest, ran_out);
 }
 
-/* A while loop: the body first, then the test with every lane that came to it, from above or from the body's end. */
-static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
-    PEL_VEC(uint32_t) lanes = { 0 }, owners = { 0 };
-    uint32_t *last = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+/* The lanes of all rounds of a while loop: one begins where the first instruction of the body runs again. */
+static pel_rounds split_while(pel_walk *w, pel_front front, const pel_node *node) {
+    PEL_VEC(uint32_t) lanes = { 0 };
+    pel_rounds rounds = { .last = pel_new_array(w->ctx, front.n + 1u, uint32_t) };
     pel_node first_body = { .lineno = node->While.body.at[0]->lineno,
                             .col_offset = node->While.body.at[0]->col_offset,
                             .end_lineno = node->end_lineno,
@@ -575,7 +575,7 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
         pel_lane lane = *pel_lane_at(w, front, i);
         const pel_activation *activation = pel_lane_activation(w, &lane);
         const pel_insn *start = NULL;
-        last[i] = UINT32_MAX;
+        rounds.last[i] = UINT32_MAX;
         for (uint32_t r = lane.at; r < lane.end; r++) {
             const pel_record *record = &activation->records[r];
             const pel_position *at = pel_position_of(w, record);
@@ -584,20 +584,71 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
             const pel_insn *insn = pel_insn_of(w, record);
             if (!start && pel_inside(at, &first_body)) start = insn;
             if (insn != start) continue;
-            if (last[i] != UINT32_MAX) w->lanes.at[lanes.at[last[i]]].end = r;
-            last[i] = lanes.n;
-            pel_push(w->ctx, &owners, i);
+            if (rounds.last[i] != UINT32_MAX) w->lanes.at[lanes.at[rounds.last[i]]].end = r;
+            rounds.last[i] = lanes.n;
             pel_push(w->ctx, &lanes, w->lanes.n);
             pel_push(w->ctx, &w->lanes, ((pel_lane){ lane.activation, lane.owner, r, lane.end, PEL_LANE_RUNS }));
         }
     }
-    pel_front body = { lanes.at, lanes.n };
+    rounds.body = (pel_front){ lanes.at, lanes.n };
+    return rounds;
+}
+
+/* Every lane that comes to the test, from above or from the body's end: a round's lane ends where the next one begins,
+ * behind the test. */
+static pel_front lanes_at_test(pel_walk *w, pel_front front, pel_front body) {
+    pel_front tested = pel_front_new(w, front.n + body.n);
+    tested.n = 0;
+    for (uint32_t i = 0; i < front.n; i++) tested.at[tested.n++] = front.at[i];
+    for (uint32_t i = 0; i < body.n; i++) {
+        pel_lane *lane = pel_lane_at(w, body, i);
+        if (lane->state != PEL_LANE_RUNS && lane->state != PEL_LANE_CONTINUED) continue;
+        lane->state = PEL_LANE_RUNS;
+        tested.at[tested.n++] = body.at[i];
+    }
+    return tested;
+}
+
+static pel_test eval_while_test(pel_walk *w, pel_front tested, pel_node *node) {
+    if (node->kind == PEL_Constant) {
+        pel_test test = { .text = pel_shallow(w, node), .truth = pel_new_array(w->ctx, tested.n + 1u, bool) };
+        for (uint32_t i = 0; i < tested.n; i++) test.truth[i] = true;
+        return test;
+    }
+    w->in_expression++;
+    pel_test test = pel_eval_test(w, tested, node);
+    w->in_expression--;
+    return test;
+}
+
+/* As behind(), of a while loop, whose lanes leave it at the test. */
+static pel_front behind_while(pel_walk *w, pel_front front, const pel_rounds *rounds, pel_front *ran_out) {
+    pel_front rest = pel_front_new(w, front.n);
+    *ran_out = pel_front_new(w, front.n);
+    rest.n = ran_out->n = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_lane *final = rounds->last[i] == UINT32_MAX ? lane : pel_lane_at(w, rounds->body, rounds->last[i]);
+        if (final->state == PEL_LANE_LEFT) {
+            lane->state = PEL_LANE_LEFT;
+            continue;
+        }
+        lane->at = final->at;
+        pel_front *side = final->state == PEL_LANE_BROKE ? &rest : ran_out;
+        side->at[side->n++] = front.at[i];
+    }
+    return rest;
+}
+
+/* A while loop: the body first, then the test. */
+static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
+    pel_rounds rounds = split_while(w, front, node);
+    pel_front body = rounds.body;
     uint32_t *places = save_places(w, body), *front_places = save_places(w, front);
     pel_env entry = pel_env_copy(w, &w->env);
     pel_node *text = pel_shallow(w, node);
     text->While.orelse = (pel_nodes){ 0 };
     pel_loop loop;
-    pel_front tested;
     pel_test test;
     for (uint32_t round = 0;; round++) {
         if (round > LOOP_ROUNDS) pel_lost(w, node, "the taint of the loop does not settle");
@@ -616,26 +667,8 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
         if (round > 0 && test.dynamic) pel_taint_stored(w, written);
         pel_env next = pel_env_copy(w, &entry);
         pel_env_join(w, &next, &w->env);
-        /* every lane that comes to the test; an iteration's lane ends where the next one begins, behind the test */
-        tested = pel_front_new(w, front.n + body.n);
-        tested.n = 0;
-        for (uint32_t i = 0; i < front.n; i++) tested.at[tested.n++] = front.at[i];
-        for (uint32_t i = 0; i < body.n; i++) {
-            pel_lane_state state = pel_lane_at(w, body, i)->state;
-            if (state != PEL_LANE_RUNS && state != PEL_LANE_CONTINUED) continue;
-            pel_lane_at(w, body, i)->state = PEL_LANE_RUNS;
-            tested.at[tested.n++] = body.at[i];
-        }
         w->env = pel_env_copy(w, &next);
-        w->in_expression++;
-        if (node->While.test->kind == PEL_Constant) {
-            test = (pel_test){ .text = pel_shallow(w, node->While.test),
-                               .truth = pel_new_array(w->ctx, tested.n + 1u, bool) };
-            for (uint32_t i = 0; i < tested.n; i++) test.truth[i] = true;
-        } else {
-            test = pel_eval_test(w, tested, node->While.test);
-        }
-        w->in_expression--;
+        test = eval_while_test(w, lanes_at_test(w, front, body), node->While.test);
         if (round > 0 && pel_env_same(&next, &entry)) break;
         entry = next;
     }
@@ -649,21 +682,7 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
     }
     text->While.test = test.text ? test.text : pel_make_constant(w->ctx, &pel_true);
     emit(w, text);
-    pel_front rest = pel_front_new(w, front.n), ran_out = pel_front_new(w, front.n);
-    rest.n = ran_out.n = 0;
-    for (uint32_t i = 0; i < front.n; i++) {
-        pel_lane *lane = pel_lane_at(w, front, i);
-        const pel_lane *final = last[i] == UINT32_MAX ? lane : &w->lanes.at[body.at[last[i]]];
-        if (final->state == PEL_LANE_LEFT)
-            lane->state = PEL_LANE_LEFT;
-        else {
-            lane->at = final->at;
-            if (final->state == PEL_LANE_BROKE)
-                rest.at[rest.n++] = front.at[i];
-            else
-                ran_out.at[ran_out.n++] = front.at[i];
-        }
-    }
+    pel_front ran_out, rest = behind_while(w, front, &rounds, &ran_out);
     if (ran_out.n && node->While.orelse.n) {
         if (rest.n) pel_lost(w, node, "while with else and break is not supported");
         ran_out = pel_walk_body(w, ran_out, node->While.orelse);
