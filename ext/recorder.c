@@ -585,11 +585,11 @@ static PyObject *tuple_of_types(PyObject *sequence) {
 }
 
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = { "model", "author_roots", "leaves", "origin", "tracked", "events", NULL };
+    static char *names[] = { "model", "author_roots", "leaves", "origin", "events", NULL };
     PyObject *model, *roots = NULL, *leaves = NULL, *origin = NULL;
-    int tracked = 1, events = 0; /* sizes are plain ints to this recorder, whatever `tracked` asks for */
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$OUpp:Recorder", names, &model, &roots, &leaves, &origin,
-                                     &tracked, &events))
+    int events = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$OUp:Recorder", names, &model, &roots, &leaves, &origin,
+                                     &events))
         return NULL;
     if (!PyCallable_Check(model)) return PyErr_Format(PyExc_TypeError, "a model can be called, %R can't", model);
     pel_recorder *rec = (pel_recorder *)type->tp_alloc(type, 0);
@@ -691,7 +691,7 @@ static PyGetSetDef recorder_properties[] = {
 };
 
 PyDoc_STRVAR(recorder_doc,
-             "Recorder(model, author_roots=None, *, leaves=(), origin='', tracked=True, events=False)\n--\n\n"
+             "Recorder(model, author_roots=None, *, leaves=(), origin='', events=False)\n--\n\n"
              "Records calls of a model: what every function of its author did. With author_roots only\n"
              "code below these folders is the author's; else all that is not torch's, numpy's or the\n"
              "standard library's. Modules of leaf classes are not looked into. With events=True the calls of\n"

@@ -171,24 +171,34 @@ def batch_size(inputs: Inputs) -> int | None:
 
 def other_batch(inputs: Inputs, step: int = 1, seed: int = 11) -> Iterator[Inputs]:
     size = batch_size(inputs)
-    if not size:
-        return
-    target = size + step
+    if size:
+        yield from _with_batch(inputs, size, size + step, seed)
 
+
+def one_sample(inputs: Inputs, seed: int = 17) -> Iterator[Inputs]:
+    """A batch of one, which authors treat as a case of its own."""
+    size = batch_size(inputs)
+    if size and size > 1:
+        yield from _with_batch(inputs, size, 1, seed)
+
+
+def _with_batch(inputs: Inputs, size: int, target: int, seed: int) -> Iterator[Inputs]:
     def change(t: torch.Tensor) -> torch.Tensor:
         fits = _strided(t) and t.dim() and t.shape[0] == size
         return _resized(t, 0, target, seed) if fits else copy_tensor(t)
 
+    def is_batch(value: Any) -> bool:
+        return isinstance(value, list) and len(value) == size and all(isinstance(v, torch.Tensor) for v in value)
+
     def change_lists(value: Any) -> Any:
-        if isinstance(value, list) and len(value) == size and all(isinstance(v, torch.Tensor) for v in value):
-            more = [_other_values(v, _generator(seed + i), False, True) for i, v in enumerate((value * target)[:step])]
-            return [copy_tensor(v) for v in value] + more
-        return map_values(value, change)
+        if not is_batch(value):
+            return map_values(value, change)
+        more = (value * target)[:max(0, target - size)]
+        return [copy_tensor(v) for v in value[:target]] + [
+            _other_values(v, _generator(seed + i), False, True) for i, v in enumerate(more)]
 
     args, kwargs = inputs
-    lists = any(isinstance(v, list) and len(v) == size and all(isinstance(i, torch.Tensor) for i in v)
-                for v in (*args, *kwargs.values()))
-    if lists:
+    if any(is_batch(v) for v in (*args, *kwargs.values())):
         yield tuple(change_lists(v) for v in args), {k: change_lists(v) for k, v in kwargs.items()}
     yield map_values(inputs, change)
 

@@ -142,9 +142,9 @@ class Workshop:
         self._restore()
         self.random.restore()
 
-    def _new_recorder(self, tracked: bool = True, events: bool = False) -> Any:
+    def _new_recorder(self, events: bool = False) -> Any:
         from ._pellucid import Recorder
-        return Recorder(self.model, leaves=self.leaves, origin=self.origin, tracked=tracked, events=events)
+        return Recorder(self.model, leaves=self.leaves, origin=self.origin, events=events)
 
     def _restore(self) -> None:
         for remark in self.state.restore():
@@ -243,16 +243,8 @@ class Workshop:
         from . import _check
         self.given = inputs
         self.progress("recording")
-        call = Call("given", self._inner(inputs, "given", self.grad), self.grad)
-        try:
-            self._record(call)
-        except Exception:
-            self._restore()
-            self._play(call, "given")  # raises if it is the model that can't, and not the recorder's tracked numbers
-            self.recorder = self._new_recorder(tracked=False)
-            self._record(call)
-            self.report.remarks.append("sizes are fixed: the model doesn't run with numbers that are tracked")
-        given = self.recorded[0]
+        given = Call("given", self._inner(inputs, "given", self.grad), self.grad)
+        self._record(given)
         self.progress("running the original")
         start = time.perf_counter()
         self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
@@ -310,6 +302,9 @@ class Workshop:
                 continue
             self._record(call)
             self._keep_unrecorded(make(self.given, 3), f"{name} 2")
+        call = self._first_taken(_inputs.one_sample(self.given), "other batch 3", "one sample", self.grad)
+        if call is not None:
+            self._record(call)
 
     def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str) -> None:
         """Compared but not recorded: the proof that what was recorded is general. Recorded after all if refused."""

@@ -61,7 +61,7 @@ static void find_old_objects(pel_synth *s) {
     }
 }
 
-/* A value is live if it is a tensor or a tracked number, or holds one. An object is live if it ever does, or if the run
+/* A value is live if it is a tensor, or holds one. An object is live if it ever does, or if the run
  * makes it and changes it: then what it holds at one time says nothing about another. */
 static void find_live(pel_synth *s) {
     const pel_log *log = s->log;
@@ -72,7 +72,7 @@ static void find_live(pel_synth *s) {
         for (pel_id id = 1; id < log->values.n; id++) {
             if (s->live[id]) continue;
             const pel_value *value = pel_value_at(log, id);
-            bool live = value->kind == PEL_V_TENSOR || value->tracked;
+            bool live = value->kind == PEL_V_TENSOR;
             switch (value->kind) {
             case PEL_V_TUPLE:
             case PEL_V_SIZE:
@@ -100,7 +100,7 @@ static void find_live(pel_synth *s) {
 
 bool pel_plain(const pel_synth *s, pel_id id) {
     const pel_value *value = pel_value_at(s->log, id);
-    if (value->tracked || value->truncated) return false;
+    if (value->truncated) return false;
     switch (value->kind) {
     case PEL_V_CONST:
     case PEL_V_LIBRARY:

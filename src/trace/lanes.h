@@ -248,7 +248,7 @@ bool pel_env_same(const pel_env *a, const pel_env *b);
 void pel_walk_group(pel_synth *s, pel_group *group);
 
 /* ---- values ---- */
-bool pel_live(const pel_synth *s, pel_id value);  /* holds a tensor or a tracked number */
+bool pel_live(const pel_synth *s, pel_id value);  /* is a tensor, or holds one */
 bool pel_plain(const pel_synth *s, pel_id value); /* can be folded into the text */
 bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values);
 bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val);

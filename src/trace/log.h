@@ -86,7 +86,6 @@ typedef enum pel_value_kind {
 
 typedef struct pel_value {
     uint8_t kind;      /* enum pel_value_kind */
-    uint8_t tracked;   /* a number that was computed from a tensor's size or content */
     uint8_t truncated; /* more items than the recorder keeps: the value is not fully known */
     uint32_t n;
     union {

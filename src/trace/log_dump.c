@@ -52,7 +52,6 @@ static void put_module(pel_buf *out, const pel_log *log, pel_id id) {
 
 static void put_value(pel_buf *out, const pel_log *log, pel_id id, int depth) {
     const pel_value *value = pel_value_at(log, id);
-    if (value->tracked) pel_put_c(out, "~");
     if (depth > MAX_SHOWN_DEPTH) {
         pel_putf(out, "v%u", id);
         return;

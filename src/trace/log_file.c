@@ -284,14 +284,15 @@ static void row_class(pel_wire *w, pel_log_class *row) {
     wire_names(w, &row->fields);
 }
 
+enum { VALUE_TRUNCATED = 2, VALUE_OBJECT = 4 }; /* flags of a value in the file */
+
 static void row_value(pel_wire *w, pel_value *row) {
     wire_u8(w, &row->kind);
-    uint8_t flags = (uint8_t)(row->tracked | row->truncated << 1 | (row->object != 0) << 2);
+    uint8_t flags = (uint8_t)((row->truncated ? VALUE_TRUNCATED : 0) | (row->object ? VALUE_OBJECT : 0));
     wire_u8(w, &flags);
-    if (flags > 7) broken(w, "unknown flags of a value");
-    row->tracked = flags & 1;
-    row->truncated = flags >> 1 & 1;
-    if (flags & 4) wire_u64(w, &row->object);
+    if (flags & ~(VALUE_TRUNCATED | VALUE_OBJECT)) broken(w, "unknown flags of a value");
+    row->truncated = (flags & VALUE_TRUNCATED) != 0;
+    if (flags & VALUE_OBJECT) wire_u64(w, &row->object);
     if (row->kind == PEL_V_CONST) {
         wire_const(w, &row->constant);
     } else if (pel_value_has_text(row->kind)) {

@@ -149,7 +149,7 @@ static void add_value(pel_straight *x, const pel_node *text, const pel_id *value
                (pel_straight_all(x, values, PEL_V_OBJECT) && is_written_record(x, first))) {
         add_keyed(x, text, values, made, depth);
     } else if (pel_straight_all(x, values, PEL_V_CONST)) {
-        if (!pel_straight_same(x, values) || first->tracked) {
+        if (!pel_straight_same(x, values)) {
             add_number(x, text, values);
             add(x, &x->scalars, text, values);
         }

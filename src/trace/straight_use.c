@@ -207,7 +207,7 @@ static bool is_none(const pel_value *value) {
 }
 
 static bool is_flag(const pel_value *value) {
-    if (value->kind != PEL_V_CONST || value->tracked) return false;
+    if (value->kind != PEL_V_CONST) return false;
     pel_const_kind kind = value->constant->kind;
     return kind == PEL_CONST_TRUE || kind == PEL_CONST_FALSE || kind == PEL_CONST_STR;
 }

@@ -1,7 +1,7 @@
 /* Taint: which plain values would be others if the data were.
  *
- * Tensors and tracked numbers show by themselves that they are dynamic. Taint is for the rest: a dtype, a
- * device, a truth, an .item(), a number that lost its tracking. It follows assignments, calls, returns,
+ * Tensors show by themselves that they are dynamic. Taint is for the rest: a size, a dtype, a device, a truth, an
+ * .item(). It follows assignments, calls, returns,
  * attributes and closures until nothing changes. Parts of a tuple have their own. */
 #ifndef PEL_TRACE_TAINT_H
 #define PEL_TRACE_TAINT_H

@@ -343,3 +343,24 @@ def test_objects_with_a_call_of_their_own_are_functions() -> None:
     made = pellucid.skeleton(Layer().eval(), (torch.randn(2, 4),))
     assert made.report.good and made.report.complete
     assert "Processor" not in made.source
+
+
+class OneSampleIsSpecial(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        mean = torch.zeros(1, 4)
+        if mean.shape[0] != x.shape[0]:
+            mean = mean.expand(x.shape[0], -1)
+        return self.fc(x - mean)
+
+
+def test_a_batch_of_one_is_a_case_of_its_own(here) -> None:
+    torch.manual_seed(0)
+    model = OneSampleIsSpecial().eval()
+    made = pellucid.skeleton(model, (torch.randn(3, 4),)).module()
+    for batch in (1, 2, 7):
+        x = torch.randn(batch, 4)
+        assert torch.equal(made(x), model(x))
