@@ -1,6 +1,6 @@
 /* The whole way from marshalled bytes to source. The first byte picks the version of Python; where the code is of a
  * kind that decompiles, the source must be valid Python of that version: what is not understood has to be said, not
- * printed.
+ * printed. The normalised instructions are printed, too.
  *
  * Bytes that a fuzzer changed seldom unmarshal, so a mutator of our own changes instructions and tables in place. */
 #include <pellucid.h>
@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         options.as_json = true;
         pellucid_decompile(ctx, bytes, &options, &out, &incomplete, &error);
     }
+    pellucid_dis(ctx, bytes, &(pel_dis_options){ .python = python, .normalised = true }, &out, &error);
     pellucid_close(ctx);
     return 0;
 }

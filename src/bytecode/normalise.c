@@ -858,7 +858,7 @@ pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
     pel_canon *canon = relay(&norm);
     if (!plainly) pel_norm_copies(ctx, canon);
     pel_norm_finally(ctx, canon);
-    pel_norm_exits(ctx, canon);
+    pel_norm_exits(ctx, canon, plainly);
     pel_canon_finish(canon);
     return canon;
 }

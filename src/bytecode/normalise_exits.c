@@ -143,18 +143,35 @@ static void one_way_out(pel_ctx *ctx, pel_canon *c) {
     pel_canon_finish(c);
 }
 
-void pel_norm_exits(pel_ctx *ctx, pel_canon *c) {
+/* ---- ends of the function ---- */
+
+/* By place: whether a path comes there within a line. A copy of the end that nobody wrote takes the line of what led to
+ * it; a `return` has its own, but for `if a: return`. */
+static bool *same_line(pel_ctx *ctx, const pel_canon *c) {
+    bool *same = pel_new_array(ctx, (size_t)c->n + 1, bool);
+    for (uint32_t i = 0; i < c->n; i++) {
+        const pel_ins *ins = &c->at[i];
+        if (ins->target != PEL_NONE && ins->line == c->at[ins->target].line) same[ins->target] = true;
+        if (i + 1 < c->n && !pel_ends(ins) && ins->line == c->at[i + 1].line) same[i + 1] = true;
+    }
+    return same;
+}
+
+void pel_norm_exits(pel_ctx *ctx, pel_canon *c, bool plainly) {
     pel_canon_finish(c);
     if (!c->copies_exits) return;
     one_way_out(ctx, c);
     if (c->returns_consts) one_end_per_clause(ctx, c); /* older ones jump there */
+    const bool *is_copy = plainly ? NULL : same_line(ctx, c);
     PEL_VEC(uint32_t) middle = { 0 };
     uint32_t *moved = NULL;
     bool *gone = NULL;
     for (uint32_t i = 0; i < c->n_main; i++) {
         if (!is_return_none(c, i)) continue;
         uint32_t k = i + 2;
-        while (k < c->n_main && is_return_none(c, k) && c->at[k].is_target) k += 2;
+        while (k < c->n_main && is_return_none(c, k) && c->at[k].is_target &&
+               (!is_copy || is_copy[k] || c->at[k].line == c->at[k - 1].line))
+            k += 2;
         if (k == i + 2) continue;
         /* directly behind a test the first is a `return` that somebody wrote */
         bool guard = i > 0 && pel_is_cond(&c->at[i - 1]) && c->at[i - 1].target > i && !c->at[i].is_target;

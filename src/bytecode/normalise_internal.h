@@ -59,7 +59,7 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *canon);
 /* normalise_copies.c */
 void pel_norm_copies(pel_ctx *ctx, pel_canon *canon);
 /* normalise_exits.c */
-void pel_norm_exits(pel_ctx *ctx, pel_canon *canon);
+void pel_norm_exits(pel_ctx *ctx, pel_canon *canon, bool plainly);
 
 /* Whether two places are covered by the same entry of the exception table. */
 pel_same_cover pel_norm_same_cover(const pel_norm *n, uint32_t a, uint32_t b);

@@ -579,8 +579,9 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     bool tests = pel_first_test(l, s, at, last + 1, &t);
     uint32_t used = tests ? t.used : 0;
     l->head_open[at] = true;
-    if (tests && l->c->tests_again && read_test_loop(l, r, s, &t, at, &next)) return next;
-    if (tests && l->c->tests_again && read_broken_loop(l, r, s, &t, at, &next)) return next;
+    bool repeats = tests && l->c->tests_again && (l->back[t.next] == PEL_NONE || l->back[t.next] >= last);
+    if (repeats && read_test_loop(l, r, s, &t, at, &next)) return next;
+    if (repeats && read_broken_loop(l, r, s, &t, at, &next)) return next;
     loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = last + 1, .broke_to = PEL_NONE };
     region inner = { .outer = r, .end = last + 1, .fall = at, .loop = &lp };
     stack w = pel_stack_copy(l, s, s->n);
