@@ -79,6 +79,7 @@ typedef struct traits {
     bool else_first;       /* the else part of a try stands before its handlers, and those before what follows */
     bool keeps_dead;       /* code that nothing reaches is left where it was, but for what is behind a `return` */
     bool asserts_by_name;  /* as in pel_canon */
+    bool moves_cold;       /* code that only exceptions lead to stands behind all other */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
@@ -99,11 +100,13 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
              .function_flags = true,
              .for_end_pops = true,
              .tests_again = true,
-             .forward_tests = true },
-    [13] = { .call_slots = 2, .compare_shift = 5, .tests_again = true, .forward_tests = true },
+             .forward_tests = true,
+             .moves_cold = true },
+    [13] = { .call_slots = 2, .compare_shift = 5, .tests_again = true, .forward_tests = true, .moves_cold = true },
 };
 
 bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
+bool pel_norm_moves_cold(const pel_norm *n) { return traits_of[n->insns->code->version].moves_cold; }
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
@@ -714,6 +717,13 @@ static bool leaves_for(const pel_norm *n, uint32_t i) {
     return next < n->insns->n && n->insns->at[next].op == PEL_OP_END_FOR;
 }
 
+static pel_norm_path path_of(pel_norm *n, uint8_t mark) {
+    pel_norm_path path = { 0 };
+    for (uint32_t i = 0; i < n->ins.n; i++)
+        if (n->reached[i] == mark && n->ins.at[i].op != PEL_I_NOP) pel_push(n->ctx, &path, i);
+    return path;
+}
+
 /* The main path, then the handlers, in the order they had; what nothing reaches is left out. */
 static pel_canon *relay(pel_norm *n) {
     uint8_t levels = reach_all(n);
@@ -724,21 +734,18 @@ static pel_canon *relay(pel_norm *n) {
     pel_reserve(n->ctx, &out, n->ins.n + 1);
     uint32_t n_main = 0;
     for (uint8_t mark = 1; mark <= levels; mark++) {
-        for (uint32_t i = 0; i < n->ins.n; i++) {
-            if (n->reached[i] != mark || n->ins.at[i].op == PEL_I_NOP) continue;
+        pel_norm_path path = mark == 1 ? pel_norm_main_path(n) : path_of(n, mark);
+        for (uint32_t k = 0; k < path.n; k++) {
+            uint32_t i = path.at[k], next = pel_norm_next(n, i), follows = k + 1 < path.n ? path.at[k + 1] : n->ins.n;
             const pel_ins *ins = &n->ins.at[i];
-            uint32_t next = pel_norm_next(n, i);
-            if (ins->op == PEL_I_JUMP) { /* over what is moved away: falls through now */
-                uint32_t k = next;
-                while (k < n->ins.n && (n->reached[k] != mark || n->ins.at[k].op == PEL_I_NOP)) k++;
-                if (k == pel_norm_skip(n, ins->target) && !ins->dead) {
-                    if (k == next && out.n && !leaves_for(n, i)) out.at[out.n - 1].dead_jump = true; /* else: pass */
-                    continue;
-                }
+            if (ins->op == PEL_I_JUMP && !ins->dead && follows == pel_norm_skip(n, ins->target)) {
+                /* over what is moved away: falls through now */
+                if (follows == next && out.n && !leaves_for(n, i)) out.at[out.n - 1].dead_jump = true; /* else: pass */
+                continue;
             }
             to[i] = out.n;
             pel_push(n->ctx, &out, *ins);
-            if (!pel_ends(ins) && next < n->ins.n && n->reached[next] != mark) {
+            if (!pel_ends(ins) && next < n->ins.n && next != follows) {
                 pel_ins jump = { .op = PEL_I_JUMP,
                                  .target = next,
                                  .cover = ins->cover,

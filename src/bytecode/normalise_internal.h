@@ -23,6 +23,7 @@ typedef struct pel_norm {
 } pel_norm;
 
 bool pel_norm_keeps_dead(const pel_norm *n); /* code that nothing reaches is left where it was */
+bool pel_norm_moves_cold(const pel_norm *n); /* code that only exceptions lead to stands behind all other */
 _Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what);
 uint32_t pel_norm_next(const pel_norm *n, uint32_t i);
 uint32_t pel_norm_prev(const pel_norm *n, uint32_t i);
@@ -50,6 +51,9 @@ void pel_norm_prepare_old(pel_norm *n);
 uint32_t pel_norm_old_special(pel_norm *n, uint32_t i);
 void pel_norm_old_handler(pel_norm *n, uint32_t i);
 void pel_norm_blocks(pel_norm *n);
+/* normalise_cold.c: the instructions of the main path, in the order in which they were written */
+typedef PEL_VEC(uint32_t) pel_norm_path;
+pel_norm_path pel_norm_main_path(pel_norm *n);
 /* normalise_dead.c: after what is reached is known */
 void pel_norm_dead(pel_norm *n);
 /* normalise_patterns.c */

@@ -1,0 +1,109 @@
+/* Code that only an exception leads to goes back to where it was written.
+ *
+ * Newer compilers move what is seldom run behind everything else: the handlers, and also what follows a statement whose
+ * body never comes to its end (`try: return a()`, `except E: pass`, and then the rest of the function). The rest stood
+ * behind the end of that body. */
+#include "bytecode/normalise_internal.h"
+
+/* Where the first handler stands: what is behind it was moved. */
+static uint32_t first_handler(const pel_norm *n) {
+    uint32_t first = n->ins.n;
+    for (uint32_t g = 0; g < n->guards.n; g++)
+        if (n->guards.at[g].target < first) first = n->guards.at[g].target;
+    return first;
+}
+
+static bool is_main(const pel_norm *n, uint32_t i) { return n->reached[i] == 1 && n->ins.at[i].op != PEL_I_NOP; }
+
+/* The statement of the main path in whose handler an instruction stands. */
+static uint32_t outermost(const pel_norm *n, uint32_t i) {
+    uint32_t g = n->ins.at[i].within;
+    while (g != PEL_NONE && n->within_of[g] != PEL_NONE) g = n->within_of[g];
+    return g;
+}
+
+/* By place on the main path: the statement whose handlers lead there, the one that ends last if there are several;
+ * PEL_NONE if no handler does. */
+static uint32_t *entered_from(pel_norm *n) {
+    uint32_t *from = pel_alloc_raw(n->ctx, ((size_t)n->ins.n + 1) * sizeof *from);
+    memset(from, 0xff, ((size_t)n->ins.n + 1) * sizeof *from);
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        const pel_ins *ins = &n->ins.at[i];
+        if (n->reached[i] < 2 || ins->op == PEL_I_NOP) continue;
+        uint32_t to[] = { ins->target == PEL_NONE ? n->ins.n : pel_norm_skip(n, ins->target),
+                          pel_ends(ins) ? n->ins.n : pel_norm_next(n, i) };
+        for (uint32_t k = 0; k < PEL_COUNT(to); k++) {
+            uint32_t g = outermost(n, i);
+            if (to[k] >= n->ins.n || n->reached[to[k]] != 1 || g == PEL_NONE) continue;
+            if (from[to[k]] == PEL_NONE || n->cover_to[from[to[k]]] < n->cover_to[g]) from[to[k]] = g;
+        }
+    }
+    for (uint32_t g = 0; g < n->guards.n; g++) {
+        uint32_t exit = n->guards.at[g].exit;
+        if (n->guards.at[g].kind == PEL_G_WITH && exit < n->ins.n && n->within_of[g] == PEL_NONE)
+            from[pel_norm_skip(n, exit)] = g;
+    }
+    return from;
+}
+
+/* The last instruction of the main path that a handler covers, or PEL_NONE. */
+static uint32_t last_covered(const pel_norm *n, uint32_t guard, uint32_t limit) {
+    uint32_t last = PEL_NONE;
+    for (uint32_t i = n->cover_from[guard]; i < n->cover_to[guard] && i < limit; i++) {
+        if (!is_main(n, i)) continue;
+        for (uint32_t g = n->ins.at[i].cover; g != PEL_NONE; g = n->guards.at[g].outer)
+            if (g == guard) last = i;
+    }
+    return last;
+}
+
+/* Behind the body and the else part of a statement, none of which come to an end: where no path goes on. What was
+ * written behind the given line is behind the statement, too; without a line, what the else part does not lead to. */
+static uint32_t end_of_statement(const pel_norm *n, uint32_t guard, uint32_t limit, uint32_t line) {
+    uint32_t last = last_covered(n, guard, limit);
+    if (last == PEL_NONE) return PEL_NONE;
+    uint32_t furthest = last;
+    bool ended = false;
+    for (uint32_t i = last; i < limit; i++) {
+        const pel_ins *ins = &n->ins.at[i];
+        if (!is_main(n, i)) continue;
+        if (ended && (line ? ins->line > line : i > furthest)) return i;
+        if (i > last && ins->target != PEL_NONE && ins->target > furthest) furthest = ins->target;
+        ended = pel_ends(ins);
+    }
+    return ended ? limit : PEL_NONE;
+}
+
+/* Gives each instruction that was moved its place in *put_at: before which one it stood, PEL_NONE if it stays. */
+static void find_places(pel_norm *n, uint32_t cold, uint32_t *put_at) {
+    const uint32_t *from = entered_from(n);
+    uint32_t place = PEL_NONE;
+    for (uint32_t i = cold; i < n->ins.n; i++) {
+        if (!is_main(n, i)) continue;
+        uint32_t before = pel_norm_prev(n, i);
+        bool begins = before == PEL_NONE || !is_main(n, before) || pel_ends(&n->ins.at[before]);
+        if (begins && from[i] != PEL_NONE) place = end_of_statement(n, from[i], cold, n->plainly ? 0 : n->ins.at[i].line);
+        put_at[i] = place;
+    }
+}
+
+pel_norm_path pel_norm_main_path(pel_norm *n) {
+    pel_norm_path path = { 0 };
+    uint32_t cold = pel_norm_moves_cold(n) ? first_handler(n) : n->ins.n;
+    size_t size = ((size_t)n->ins.n + 1) * sizeof(uint32_t);
+    uint32_t *put_at = pel_alloc_raw(n->ctx, size), *first_at = pel_alloc_raw(n->ctx, size);
+    uint32_t *next = pel_alloc_raw(n->ctx, size); /* of those that go to the same place */
+    memset(put_at, 0xff, size);
+    memset(first_at, 0xff, size);
+    find_places(n, cold, put_at);
+    for (uint32_t i = n->ins.n; i-- > cold;) {
+        if (put_at[i] == PEL_NONE) continue;
+        next[i] = first_at[put_at[i]];
+        first_at[put_at[i]] = i;
+    }
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        for (uint32_t k = first_at[i]; k != PEL_NONE; k = next[k]) pel_push(n->ctx, &path, k);
+        if (is_main(n, i) && put_at[i] == PEL_NONE) pel_push(n->ctx, &path, i);
+    }
+    return path;
+}
