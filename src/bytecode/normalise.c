@@ -497,7 +497,6 @@ static bool is_tested(const pel_insns *insns, uint32_t i) {
 static void translate_all(pel_norm *n) {
     const pel_insns *insns = n->insns;
     uint32_t *place = pel_new_array(n->ctx, (size_t)insns->n + 1, uint32_t);
-    n->from = pel_new_array(n->ctx, 4 * (size_t)insns->n + 8, uint32_t);
     pel_reserve(n->ctx, &n->ins, insns->n + 8);
     for (uint32_t i = 0; i < insns->n;) {
         const pel_insn *in = &insns->at[i];
@@ -546,7 +545,7 @@ static void translate_all(pel_norm *n) {
         }
     done:
         for (uint32_t k = i; k < i + taken && k < insns->n; k++) place[k] = from;
-        for (uint32_t k = from; k < n->ins.n; k++) n->from[k] = i;
+        while (n->from.n < n->ins.n) pel_push(n->ctx, &n->from, i); /* one may become many: a rotation of any depth */
         i += taken;
     }
     place[insns->n] = n->ins.n;
@@ -713,7 +712,7 @@ static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t
 
 /* A `break` at the end of a loop: the loop's own end stands between the jump and its target. */
 static bool leaves_for(const pel_norm *n, uint32_t i) {
-    uint32_t next = n->from[i] + 1;
+    uint32_t next = n->from.at[i] + 1;
     return next < n->insns->n && n->insns->at[next].op == PEL_OP_END_FOR;
 }
 

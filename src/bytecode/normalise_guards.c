@@ -18,7 +18,7 @@ static const pel_handler *handler_at(const pel_insns *insns, uint32_t i) {
 }
 
 pel_same_cover pel_norm_same_cover(const pel_norm *n, uint32_t a, uint32_t b) {
-    const pel_handler *x = handler_at(n->insns, n->from[a]), *y = handler_at(n->insns, n->from[b]);
+    const pel_handler *x = handler_at(n->insns, n->from.at[a]), *y = handler_at(n->insns, n->from.at[b]);
     if (!x && !y) return PEL_COVER_UNKNOWN;
     return x && y && x->target == y->target ? PEL_COVER_SAME : PEL_COVER_OTHER;
 }
@@ -284,9 +284,9 @@ void pel_norm_guards(pel_norm *n) {
         uint32_t *by_place = pel_new_array(n->ctx, (size_t)n->ins.n + 1, uint32_t);
         memset(by_place, 0xff, (n->ins.n + 1) * sizeof *by_place);
         if (n->insns->n_handlers)
-            for (uint32_t i = 0; i < n->ins.n; i++) n->ins.at[i].cover = real_guard(n, by_place, n->from[i]);
+            for (uint32_t i = 0; i < n->ins.n; i++) n->ins.at[i].cover = real_guard(n, by_place, n->from.at[i]);
         for (uint32_t g = 0; g < n->guards.n; g++) { /* the vector may grow meanwhile */
-            uint32_t outer = real_guard(n, by_place, n->from[n->guards.at[g].target]);
+            uint32_t outer = real_guard(n, by_place, n->from.at[n->guards.at[g].target]);
             n->guards.at[g].outer = outer;
         }
     }

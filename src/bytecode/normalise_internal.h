@@ -9,7 +9,7 @@ typedef struct pel_norm {
     const pel_insns *insns;
     PEL_VEC(pel_ins) ins;
     uint32_t *place;           /* decoded instruction -> first canonical one */
-    uint32_t *from;            /* canonical instruction -> decoded one */
+    PEL_VEC(uint32_t) from;    /* canonical instruction -> decoded one */
     uint32_t *jumps_to;        /* filled by pel_norm_count_targets */
     const pel_const *kw_names; /* for the next call */
     struct pel_old *old;       /* NULL where exceptions have a table */

@@ -347,9 +347,9 @@ void pel_norm_blocks(pel_norm *n) {
     }
     for (uint32_t i = 0; i < n->ins.n; i++) {
         pel_ins *ins = &n->ins.at[i];
-        uint32_t handler = old->seen[n->from[i]] ? cover_of(n, old->blocks[n->from[i]]) : PEL_NONE;
+        uint32_t handler = old->seen[n->from.at[i]] ? cover_of(n, old->blocks[n->from.at[i]]) : PEL_NONE;
         ins->cover = handler == PEL_NONE ? PEL_NONE : guard_of[handler];
-        ins->dead = old->dead[n->from[i]];
+        ins->dead = old->dead[n->from.at[i]];
         if (ins->op == PEL_I_FINALLY) {
             if (guard_of[ins->arg] == PEL_NONE) pel_norm_fail(n, i, "a `finally` that nothing covers");
             ins->arg = guard_of[ins->arg];
