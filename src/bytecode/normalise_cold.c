@@ -82,7 +82,8 @@ static void find_places(pel_norm *n, uint32_t cold, uint32_t *put_at) {
         if (!is_main(n, i)) continue;
         uint32_t before = pel_norm_prev(n, i);
         bool begins = before == PEL_NONE || !is_main(n, before) || pel_ends(&n->ins.at[before]);
-        if (begins && from[i] != PEL_NONE) place = end_of_statement(n, from[i], cold, n->plainly ? 0 : n->ins.at[i].line);
+        if (begins && from[i] != PEL_NONE)
+            place = end_of_statement(n, from[i], cold, n->plainly ? 0 : n->ins.at[i].line);
         put_at[i] = place;
     }
 }
