@@ -1,25 +1,50 @@
-"""How many networks `pellucid scan` reads from source alone exactly as executing the library builds them.
+"""How much of what libraries build `pellucid scan` reads from their source alone, and how fast.
 
-    python bench/bench_static.py timm|torchvision|transformers [--sample N] [--seed S] [--names A,B]
+    python bench/bench_static.py [FIGURE...] [--sample N | --all] [--seed S] [--names A,B] [--truth DIR] [--root DIR]
 
-Truth is the state_dict of the real model, built on torch's meta device: names, shapes, dtypes and order must be equal.
+Figures (all of them, where none is named):
+
+timm, torchvision, transformers
+             the state_dict: names, shapes, dtypes and order equal to those of the real model, which is built here on
+             torch's meta device
+keras        keras.applications: totals and names of layers. Truth is keras_applications.json, written down from Keras 3.15.1
+             run on the torch backend; only Keras' source is needed here, in the environment or below --root
+forward      with --forward: the shape of what every module of timm's and torchvision's gives
+speed        milliseconds for each timm model, one process for many
+folder       the whole of transformers/models: seconds, and memory of all processes together
+
+--truth DIR keeps what executing the libraries gave: the next run reads it there.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import json
 import os
+import pathlib
 import random
+import resource
+import statistics
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
 PELLUCID = os.environ.get("PELLUCID", "build/pellucid")
+HERE = pathlib.Path(__file__).resolve().parent
+KEPT: list = []
 
-KINDS = ("timm", "torchvision", "transformers")
+
+def installed(name: str) -> pathlib.Path | None:
+    """The folder of a package, without importing it."""
+    spec = importlib.util.find_spec(name)
+    return pathlib.Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
+
+
+# ---- truth: the libraries, executed ----
 
 
 def stand_in_for_operators() -> None:
@@ -37,9 +62,6 @@ def stand_in_for_operators() -> None:
             del sys.modules[name]
 
 
-KEPT: list = []
-
-
 def names_of(kind: str) -> list[str]:
     if kind == "timm":
         import timm
@@ -49,88 +71,319 @@ def names_of(kind: str) -> list[str]:
         import torchvision
 
         return torchvision.models.list_models()
-    from transformers import CONFIG_MAPPING
+    if kind == "transformers":
+        from transformers import CONFIG_MAPPING
 
-    return sorted(CONFIG_MAPPING.keys())
+        return sorted(CONFIG_MAPPING.keys())
+    return sorted(json.loads((HERE / "keras_applications.json").read_text())["applications"])
+
+
+BACKBONES = ("fcn", "lraspp", "ssd", "retina", "keypoint", "mask", "deeplab", "faster")
 
 
 def code_of(kind: str, name: str) -> str:
     if kind == "timm":
         return f"import timm\nm = timm.create_model({name!r})"
     if kind == "torchvision":
-        extra = ", weights_backbone=None" if "rcnn" in name or "resnet50_fpn" in name or "deeplab" in name else ""
-        extra = extra or (", weights_backbone=None" if name.startswith(("fcn", "lraspp", "ssd", "retina", "keypoint", "mask")) else "")
+        extra = ", weights_backbone=None" if name.startswith(BACKBONES) else ""
         return f"import torchvision\nm = torchvision.models.get_model({name!r}, weights=None{extra})"
-    return (
-        "from transformers import AutoModel, CONFIG_MAPPING\n"
-        f"m = AutoModel.from_config(CONFIG_MAPPING[{name!r}]())"
-    )
+    if kind == "transformers":
+        return (
+            "from transformers import AutoModel, CONFIG_MAPPING\n"
+            f"m = AutoModel.from_config(CONFIG_MAPPING[{name!r}]())"
+        )
+    return f"import keras\nm = keras.applications.{name}(weights=None)"
 
 
-def truth(kind: str, name: str):
+def build(kind: str, name: str):
     import torch
 
     scope: dict = {}
     with torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(code_of(kind, name), scope)
-    return [(key, list(value.shape), str(value.dtype).removeprefix("torch.")) for key, value in scope["m"].state_dict().items()]
+    return scope["m"]
+
+
+def rows_of(model) -> list:
+    return [[key, list(value.shape), str(value.dtype).removeprefix("torch.")] for key, value in model.state_dict().items()]
+
+
+class Truth:
+    """What executing a library gave: (result, "") or (None, why it failed); kept in a folder if there is one."""
+
+    def __init__(self, folder: str | None):
+        self.folder = pathlib.Path(folder) if folder else None
+
+    def of(self, kind: str, name: str, make) -> tuple:
+        file = self.folder / f"{kind}-{name}.json" if self.folder else None
+        if file and file.exists():
+            return tuple(json.loads(file.read_text()))
+        try:
+            row = (make(), "")
+        except Exception as problem:
+            row = (None, f"{type(problem).__name__}: {str(problem)[:80]}")
+        if file:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(row))
+        return row
+
+
+# ---- what the scan says ----
+
+
+def scan(kind: str, names: list[str], roots: list[str], *options: str) -> tuple[list[list], list[float]]:
+    """The networks of each name, and when each of them was there."""
+    command = [PELLUCID, "scan", "--json", "--python", sys.executable, *options]
+    for root in roots:
+        command += ["--root", root]
+    for name in names:
+        command += ["-e", code_of(kind, name)]
+    lines, times = [], []
+    start = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        for line in process.stdout:
+            lines.append(json.loads(line)["networks"])
+            times.append(time.monotonic() - start)
+    return lines, times
+
+
+class Score:
+    """One line of the report."""
+
+    def __init__(self, kind: str):
+        self.kind = kind
+        self.equal = self.of = self.silent = 0
+
+    def skip(self, name: str, why: str) -> None:
+        print(f"skipped {name}: executing it fails: {why}")
+
+    def add(self, name: str, is_equal: bool, where: str, unknown: list, is_there: bool) -> None:
+        self.of += 1
+        self.equal += is_equal
+        if is_equal:
+            return
+        self.silent += is_there and not unknown
+        said = "; ".join(f"{row['what']} ({row['file'].split('site-packages/')[-1]}:{row['line']})" for row in unknown[:2])
+        print(f"differs {name}: {where} | {said}"[:400])
+
+    def show(self, seconds: float, scanned: int) -> None:
+        each = 1000 * seconds / max(1, scanned)
+        print(f"{self.kind}: {self.equal} of {self.of} equal, {self.silent} wrong without a word ({each:.0f} ms each)", flush=True)
+
+
+def first_difference(found: list, real: list) -> str:
+    return next((f"{a} != {b}" for a, b in zip(found, real) if a != b), f"{len(found)} of {len(real)} rows")
+
+
+def sample_of(names: list[str], args: argparse.Namespace, default: int) -> list[str]:
+    if args.names:
+        return [name for name in args.names.split(",") if name in names]
+    count = len(names) if args.all else min(args.sample or default, len(names))
+    return names if count == len(names) else random.Random(args.seed).sample(names, count)
+
+
+def compare_states(kind: str, args: argparse.Namespace) -> None:
+    names = sample_of(names_of(kind), args, 30)
+    lines, times = scan(kind, names, args.root)
+    score = Score(kind)
+    for name, networks in zip(names, lines):
+        real, why = args.truth.of(kind, name, lambda: rows_of(build(kind, name)))
+        if real is None:
+            score.skip(name, why)
+            continue
+        unknown = [row for one in networks for row in one["unknown"]]
+        states = [one for one in networks if one["state"]]
+        found = [[key, shape, states[0]["dtypes"].get(key)] for key, shape in states[0]["state"].items()] if states else []
+        score.add(name, found == real, first_difference(found, real), unknown, bool(found))
+    for name in names[len(lines):]:
+        score.add(name, False, "no line for it", [], False)
+    score.show(times[-1] if times else 0, len(lines))
+
+
+def compare_keras(args: argparse.Namespace) -> None:
+    table = json.loads((HERE / "keras_applications.json").read_text())["applications"]
+    names = sample_of(sorted(table), args, 8)
+    if not installed("keras") and not any((pathlib.Path(root) / "keras").is_dir() for root in args.root):
+        print("keras: skipped, the sources of Keras are neither installed nor below a --root")
+        return
+    lines, times = scan("keras", names, args.root)
+    score = Score("keras.applications")
+    for name, networks in zip(names, lines):
+        model = next((one for one in networks if one["name"] == "m"), {"totals": {}, "tree": [], "unknown": []})
+        layers = [child["name"] for root in model["tree"] for child in root["children"]]
+        found = [model["totals"].get("parameters", 0), len(layers), hashlib.sha256("\n".join(layers).encode()).hexdigest()[:16]]
+        unknown = [row for one in networks for row in one["unknown"]]
+        score.add(name, found == table[name], f"{found} != {table[name]}", unknown, bool(layers))
+    score.show(times[-1] if times else 0, len(lines))
+
+
+# ---- forward ----
+
+
+def outputs_of(model, shape: tuple[int, ...]) -> dict:
+    """What each module gave last, where that is one tensor."""
+    import torch
+
+    given: dict = {}
+
+    def hook(name):
+        def keep(_module, _args, result):
+            given[name] = list(result.shape) if isinstance(result, torch.Tensor) else None
+
+        return keep
+
+    for name, module in model.named_modules():
+        module.register_forward_hook(hook(name))
+    with torch.device("meta"), torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.eval()(torch.empty(shape, device="meta"))
+    return {name: shape for name, shape in given.items() if shape is not None}
+
+
+def outputs_in(node: dict, path: str, out: dict) -> dict:
+    if "output" in node:
+        out[path] = node["output"]
+    for child in node["children"]:
+        outputs_in(child, f"{path}.{child['name']}" if path else child["name"], out)
+    return out
+
+
+def input_of(kind: str, name: str) -> tuple[int, ...]:
+    if kind == "timm":
+        import timm
+
+        config = timm.get_pretrained_cfg(name)
+        if config:
+            size = config.fixed_input_size and config.input_size or config.test_input_size or config.input_size
+            return (2, *size)
+    if "inception" in name:
+        return (2, 3, 299, 299)
+    return (2, 3, 16, 112, 112) if name.split("_")[0] in VIDEOS or "swin3d" in name else (2, 3, 224, 224)
+
+
+VIDEOS = ("mc3", "mvit", "r2plus1d", "r3d", "s3d")
+
+
+def compare_forward(args: argparse.Namespace) -> None:
+    for kind in ("timm", "torchvision"):
+        names = [name for name in names_of(kind) if not name.startswith(BACKBONES)]
+        score = Score(f"forward of {kind}")
+        start = time.monotonic()
+        for name in sample_of(names, args, 8):
+            shape = input_of(kind, name)
+            real, why = args.truth.of(f"forward-{kind}", name, lambda: outputs_of(build(kind, name), shape))
+            if real is None:
+                score.skip(name, why)
+                continue
+            code = code_of(kind, name) + "\nm.eval()"
+            command = [PELLUCID, "scan", "--json", "--python", sys.executable, "--forward", "x".join(map(str, shape)), "-e", code]
+            done = subprocess.run(command, capture_output=True, text=True)
+            networks = json.loads(done.stdout)["networks"] if done.stdout else []
+            model = next((one for one in networks if one["name"] == "m"), {"tree": [], "unknown": [], "errors": []})
+            found = outputs_in(model["tree"][0], "", {}) if model["tree"] else {}
+            wrong = [(key, found.get(key), real[key]) for key in real if found.get(key) != real[key]]
+            score.add(name, not wrong, f"{wrong[:1]} and {len(wrong)} of {len(real)}", model["unknown"] + model["errors"], bool(found))
+        score.show(time.monotonic() - start, score.of)
+
+
+# ---- time and memory ----
+
+
+def measure_speed(args: argparse.Namespace) -> None:
+    names = sample_of(names_of("timm"), args, 60)
+    _, times = scan("timm", names, args.root)
+    each = sorted(1000 * (b - a) for a, b in zip(times, times[1:]))
+    if each:
+        print(
+            f"speed: timm, one process: {statistics.median(each):.0f} ms median, {each[len(each) * 99 // 100]:.0f} ms the slowest "
+            f"in a hundred, the first with all imports {1000 * times[0]:.0f} ms ({len(names)} models)",
+            flush=True,
+        )
+
+
+def memory_of(process: int) -> int:
+    """Kilobytes of a process and all below it; pages that they share count once."""
+    total = 0
+    try:
+        for line in pathlib.Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                total = int(line.split()[1])
+        children = pathlib.Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return total
+    return total + sum(memory_of(int(child)) for child in children)
+
+
+def measure_folder(args: argparse.Namespace) -> None:
+    files = sorted(map(str, (installed("transformers") / "models").rglob("*.py")))
+    step = 1 if args.all else 20
+    targets = [str(installed("transformers") / "models")] if args.all else files[::step]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.monotonic()
+    peak = 0
+    with subprocess.Popen(
+        [PELLUCID, "scan", "--json", "--jobs", "2", "--python", sys.executable, *targets],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+
+        def watch() -> None:
+            nonlocal peak
+            while process.poll() is None:
+                peak = max(peak, memory_of(process.pid))
+                time.sleep(0.2)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        process.wait()
+        watcher.join()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(
+        f"folder: {len(files[::step])} of {len(files)} files of transformers/models: {time.monotonic() - start:.1f} s, "
+        f"{spent:.1f} s of processor, 2 at once; {peak // 1024} MiB at most",
+        flush=True,
+    )
+
+
+FIGURES = {
+    "timm": (["torch", "timm"], lambda args: compare_states("timm", args)),
+    "torchvision": (["torch", "torchvision"], lambda args: compare_states("torchvision", args)),
+    "transformers": (["torch", "transformers"], lambda args: compare_states("transformers", args)),
+    "keras": ([], compare_keras),
+    "forward": (["torch", "timm", "torchvision"], compare_forward),
+    "speed": (["timm"], measure_speed),
+    "folder": (["transformers"], measure_folder),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", metavar="LIBRARY", help="timm, torchvision, transformers (the first two)")
-    parser.add_argument("--sample", type=int, default=40)
+    parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(FIGURES))
+    parser.add_argument("--sample", type=int, default=0, help="models of each library (default: what takes a minute or two)")
+    parser.add_argument("--all", action="store_true", help="every model and file: about an hour")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--names", default="")
+    parser.add_argument("--names", default="", help="only these")
+    parser.add_argument("--truth", default=None, metavar="DIR")
+    parser.add_argument("--root", action="append", default=[], metavar="DIR", help="a further source root")
     args = parser.parse_args()
-    kinds = args.kinds or ["timm", "torchvision"]
-    missing = {"torch", *kinds} - {name for name in ("torch", *KINDS) if importlib.util.find_spec(name)}
-    if missing:
-        print(f"bench_static: skipped, not installed or not known: {', '.join(sorted(missing))}")
-        return 0
-    stand_in_for_operators()
-    for kind in kinds:
-        compare(kind, args)
+    args.truth = Truth(args.truth)
+    unknown = set(args.figures) - set(FIGURES)
+    if unknown:
+        parser.error(f"no such figure: {', '.join(sorted(unknown))}")
+    is_ready = False
+    for figure in args.figures or FIGURES:
+        needs, run = FIGURES[figure]
+        missing = [name for name in needs if not installed(name)]
+        if missing:
+            print(f"{figure}: skipped, not installed: {', '.join(missing)}")
+            continue
+        if "torch" in needs and not is_ready:
+            stand_in_for_operators()
+            is_ready = True
+        run(args)
     return 0
-
-
-def compare(kind: str, args: argparse.Namespace) -> None:
-    names = args.names.split(",") if args.names else names_of(kind)
-    if not args.names and args.sample < len(names):
-        names = random.Random(args.seed).sample(names, args.sample)
-    command = [PELLUCID, "scan", "--json", "--python", sys.executable]
-    for name in names:
-        command += ["-e", code_of(kind, name)]
-    start = time.time()
-    done = subprocess.run(command, capture_output=True, text=True)
-    spent = time.time() - start
-    lines = done.stdout.splitlines()
-    equal = silent = skipped = 0
-    for name, line in zip(names, lines):
-        try:
-            real = truth(kind, name)
-        except Exception as problem:
-            skipped += 1
-            print(f"skipped {name}: executing it fails: {type(problem).__name__}: {str(problem)[:80]}")
-            continue
-        network = json.loads(line)["networks"]
-        found = []
-        unknown = []
-        for one in network:
-            unknown += one["unknown"]
-            found = found or [(key, shape, one["dtypes"].get(key)) for key, shape in one["state"].items()]
-        if found == real:
-            equal += 1
-            continue
-        silent += bool(found) and not unknown
-        said = "; ".join(f"{row['what']} ({row['file'].split('site-packages/')[-1]}:{row['line']})" for row in unknown[:2])
-        where = next((f"{a} != {b}" for a, b in zip(found, real) if a != b), f"{len(found)} of {len(real)} rows")
-        print(f"differs {name}: {where} | {said}"[:400])
-    print(
-        f"{kind}: {equal} of {len(lines) - skipped} equal, {silent} wrong without a word, "
-        f"{spent:.1f} s for {len(lines)} of {len(names)} ({1000 * spent / max(1, len(lines)):.0f} ms each)"
-    )
 
 
 if __name__ == "__main__":

@@ -176,8 +176,9 @@ cli_sources *cli_sources_new(const cli_args *args);
 bool cli_sources_open(cli_sources *sources, pel_scan_options options, pel_error *error);
 void cli_sources_free(cli_sources *sources);
 bool cli_scan_path(cli_sources *sources, const char *path, pel_text *out, pel_scan_result *result, pel_error *error);
-void cli_import_path(cli_sources *sources, const char *path); /* runs the import statements of a file */
-bool cli_is_source(const char *path);                         /* by its name: a .py file, or a package */
+/* Imports ahead what several of the files import. */
+void cli_import_common(cli_sources *sources, char *const *paths, size_t n);
+bool cli_is_source(const char *path); /* by its name: a .py file, or a package */
 /* The entries of a folder, sorted; the caller frees names and list. */
 size_t cli_folder_entries(const char *path, char ***names);
 

@@ -187,20 +187,17 @@ static int one_file(const scan_job *job, size_t i) { return scan_file(job, job->
 static int scan_snippets(const scan_job *job) {
     const cli_sources *sources = job->sources;
     if (sources->n_snippets == 1) return scan_snippet(job, sources->snippets[0]);
+    pel_scan_target targets[CLI_MAX_SNIPPETS];
     for (size_t i = 0; i < sources->n_snippets; i++)
-        pellucid_scan_import(sources->scanner, (pel_text){ sources->snippets[i], strlen(sources->snippets[i]) });
+        targets[i] = (pel_scan_target){ NULL, { sources->snippets[i], strlen(sources->snippets[i]) } };
+    pellucid_scan_import(sources->scanner, targets, sources->n_snippets, 1);
     crew c = { .job = job, .one = one_snippet, .n_sources = sources->n_snippets, .per_worker = 1 };
     return run_crew(&c, 1, false);
 }
 
-/* What two of the files import is imported once for all: most of a folder needs the same libraries. */
-static void import_ahead(const scan_job *job) {
-    for (size_t i = 0; i < job->n_files; i += job->n_files / 2 + 1) cli_import_path(job->sources, job->files[i]);
-}
-
 static int scan_files(const scan_job *job, int at_once) {
     if (job->n_files == 1) return scan_file(job, job->files[0]);
-    import_ahead(job);
+    cli_import_common(job->sources, job->files, job->n_files);
     crew c = { .job = job, .one = one_file, .n_sources = job->n_files, .per_worker = PER_WORKER };
     if (job->n_files < (size_t)at_once * PER_WORKER)
         c.per_worker = (job->n_files + (size_t)at_once - 1) / (size_t)at_once;

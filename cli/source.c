@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define MAX_FILES 100000
+#define SAMPLE 64 /* files whose imports stand for those of a folder */
 
 /* ---- files: everything that was read stays until the end ---- */
 
@@ -256,8 +257,13 @@ bool cli_scan_path(cli_sources *sources, const char *path, pel_text *out, pel_sc
     return input && pellucid_scan(sources->scanner, path, input->bytes, out, result, error);
 }
 
-void cli_import_path(cli_sources *sources, const char *path) {
-    pel_error ignored;
-    const cli_input *input = read_source(sources, path, &ignored);
-    if (input) pellucid_scan_import(sources->scanner, input->bytes);
+void cli_import_common(cli_sources *sources, char *const *paths, size_t n) {
+    pel_scan_target sample[SAMPLE];
+    size_t step = n / SAMPLE + 1, taken = 0;
+    for (size_t i = 0; i < n && taken < SAMPLE; i += step) {
+        pel_error ignored;
+        const cli_input *input = read_source(sources, paths[i], &ignored);
+        if (input) sample[taken++] = (pel_scan_target){ paths[i], input->bytes };
+    }
+    pellucid_scan_import(sources->scanner, sample, taken, 2);
 }

@@ -307,8 +307,12 @@ typedef struct pel_scan_result {
 /* A machine that keeps what it has imported. Everything it makes lives in ctx. */
 typedef struct pel_scanner pel_scanner;
 PEL_API bool pellucid_scan_open(pel_ctx *ctx, const pel_scan_options *options, pel_scanner **scanner, pel_error *error);
-/* Runs the import statements of a source ahead of it. */
-PEL_API void pellucid_scan_import(pel_scanner *scanner, pel_text source);
+typedef struct pel_scan_target {
+    const char *path; /* NULL: a snippet */
+    pel_text source;
+} pel_scan_target;
+/* Imports what at least so many of the sources import, ahead of them: who forks afterwards shares it. */
+PEL_API void pellucid_scan_import(pel_scanner *scanner, const pel_scan_target *targets, size_t n, size_t wanted_by);
 /* The networks of one source. path: its file, or NULL for a snippet, whose last expression counts as a network. */
 PEL_API bool pellucid_scan(pel_scanner *scanner, const char *path, pel_text source, pel_text *out,
                            pel_scan_result *result, pel_error *error);

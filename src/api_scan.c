@@ -85,17 +85,18 @@ bool pellucid_scan_open(pel_ctx *ctx, const pel_scan_options *options, pel_scann
 
 typedef struct import_call {
     pel_scanner *scanner;
-    pel_str text;
+    const pel_scan_target *targets;
+    size_t n, wanted_by;
 } import_call;
 
 static void import_body(pel_ctx *ctx, void *arg) {
     (void)ctx;
     import_call *call = arg;
-    pel_scanner_import(call->scanner, call->text);
+    pel_scanner_import(call->scanner, call->targets, call->n, call->wanted_by);
 }
 
-void pellucid_scan_import(pel_scanner *scanner, pel_text source) {
-    import_call call = { scanner, str_of(source) };
+void pellucid_scan_import(pel_scanner *scanner, const pel_scan_target *targets, size_t n, size_t wanted_by) {
+    import_call call = { scanner, targets, n, wanted_by };
     pel_err err;
     pel_attempt(scanner->vm->ctx, import_body, &call, &err); /* what fails here is said by the scan itself */
 }

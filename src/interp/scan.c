@@ -50,7 +50,7 @@ void pel_scanner_pop(pel_scanner *scanner) { scanner->vm->assigned = scanner->as
 
 /* ---- one run ---- */
 
-static void start_over(pel_scanner *scanner) {
+void pel_start_over(pel_scanner *scanner) {
     pel_vm *vm = scanner->vm;
     vm->frame = NULL;
     vm->raised = vm->handled = NULL;
@@ -108,6 +108,15 @@ static pel_str module_name(pel_scanner *scanner, pel_str path, bool *in_package)
     bool is_absolute = path.len && path.ptr[0] == '/';
     if (*in_package) pel_scanner_root(scanner, folder.len ? folder : is_absolute ? PEL_STR("/") : PEL_STR("."));
     return name;
+}
+
+pel_str pel_package_of(pel_scanner *scanner, pel_str path) {
+    bool in_package;
+    pel_str name = module_name(scanner, path, &in_package);
+    if (!in_package) return (pel_str){ "", 0 };
+    if (pel_str_ends(path, PEL_STR("/__init__.py"))) return name;
+    while (name.len && name.ptr[name.len - 1] != '.') name.len--;
+    return pel_str_cut(name, 0, name.len ? name.len - 1 : 0);
 }
 
 static void run_body(pel_ctx *ctx, void *arg) {
@@ -282,7 +291,7 @@ static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_j
         vm->unknown.n = unknown;
         vm->errors.n = errors;
         pel_forget(vm);
-        start_over(scanner);
+        pel_start_over(scanner);
         done = within_memory(scanner, body, job, err);
         vm->frame = NULL;
         vm->depth = vm->c_depth = 0;
@@ -481,38 +490,4 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
     scan_file(scanner, &job, networks, *problems, all);
     bool want_classes = request->classes && (!scanner->wants_source || !all->variants.n);
     if (want_classes) scan_classes(scanner, &job, &all->made, networks);
-}
-
-/* ---- imports ahead ---- */
-
-typedef struct import_job {
-    pel_scanner *scanner;
-    pel_str text;
-} import_job;
-
-static void import_body(pel_ctx *ctx, void *arg) {
-    import_job *job = arg;
-    pel_source source = pel_source_decode(ctx, PEL_STR("<imports>"), job->text);
-    pel_node *root = pel_parse(ctx, &source, PEL_VERSION_MAX);
-    pel_nodes kept = { 0 };
-    for (uint32_t i = 0; i < root->Module.body.n; i++) {
-        pel_node *stmt = root->Module.body.at[i];
-        if (stmt->kind == PEL_Import || stmt->kind == PEL_ImportFrom) pel_nodes_push(ctx, &kept, stmt);
-    }
-    root->Module.body = kept;
-    pel_module_source *from = pel_new(ctx, pel_module_source);
-    from->path = PEL_STR("<imports>");
-    from->text = source.text;
-    pel_vm *vm = job->scanner->vm;
-    pel_val module = pel_new_module(vm, pel_interned_c(vm, "imports"));
-    pel_run_code(vm, pel_compile(vm, root, from, true), module->attrs, NULL, NULL);
-}
-
-void pel_scanner_import(pel_scanner *scanner, pel_str text) {
-    import_job job = { scanner, text };
-    pel_err err;
-    start_over(scanner);
-    pel_attempt(scanner->vm->ctx, import_body, &job, &err); /* what fails here fails again where it is reported */
-    pel_forget(scanner->vm);
-    start_over(scanner);
 }

@@ -20,11 +20,14 @@ void pel_scanner_set(pel_scanner *scanner, pel_str name, pel_str value);
 /* What is set between the two is forgotten. */
 void pel_scanner_push(pel_scanner *scanner);
 void pel_scanner_pop(pel_scanner *scanner);
-/* Runs the import statements of a text, and nothing else of it. */
-void pel_scanner_import(pel_scanner *scanner, pel_str text);
+/* Runs the import statements that at least so many of the sources have, and nothing else of them (scan_ahead.c). */
+void pel_scanner_import(pel_scanner *scanner, const pel_scan_target *targets, size_t n, size_t wanted_by);
 /* The networks of one file or snippet. Modules that were imported stay for the next request. What stopped the run
  * is in *problems. */
 void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks, pel_network **problems);
+
+void pel_start_over(pel_scanner *scanner);
+pel_str pel_package_of(pel_scanner *scanner, pel_str path); /* that the file is a module of; empty: none */
 
 /* ---- scan_tree.c: live modules -> model tree ---- */
 

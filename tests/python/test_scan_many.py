@@ -48,6 +48,23 @@ def folder(tmp_path) -> pathlib.Path:
     return tmp_path
 
 
+def test_what_several_files_import_is_imported_once_for_all(pellucid, tmp_path) -> None:
+    package = tmp_path / "models"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "blocks.py").write_text("from torch import nn\n\n\ndef make(n):\n    return nn.Linear(n, n)\n")
+    (package / "broken.py").write_text("raise RuntimeError('not today')\n")
+    for i in (1, 2, 3):
+        (package / f"net{i}.py").write_text(f"from .blocks import make\nfrom . import blocks\nnet = make({i})\n")
+        (package / f"sad{i}.py").write_text(f"from .broken import make\nnet = make({i})\n")
+    together = pellucid("scan", package, "-j1", "--json", "--python", sys.executable).out.splitlines()
+    alone = [pellucid("scan", file, "--json", "--python", sys.executable).out.strip() for file in sorted(package.glob("*.py"))]
+    assert together == alone
+    found = [one for one in map(json.loads, together) if one.get("state")]
+    assert [one["state"]["weight"] for one in found] == [[1, 1], [2, 2], [3, 3]]
+    assert all("not today" in line for line in together if "/sad" in line or "/broken" in line)
+
+
 def test_the_order_does_not_depend_on_who_is_first(pellucid, folder) -> None:
     one = pellucid("scan", folder, "-j1", "--json", "--python", sys.executable)
     four = pellucid("scan", folder, "-j4", "--json", "--python", sys.executable)
