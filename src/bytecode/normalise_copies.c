@@ -17,7 +17,8 @@ static bool is_copy_of(const pel_ins *a, const pel_ins *b) {
 
 /* Needs nothing from before. */
 static bool begins(const pel_ins *ins) {
-    return ins->op == PEL_I_LOAD || ins->op == PEL_I_CONST || (ins->op == PEL_I_RAISE && ins->arg == 0);
+    return ins->op == PEL_I_LOAD || ins->op == PEL_I_CONST || ins->op == PEL_I_PUSH_NULL ||
+           (ins->op == PEL_I_RAISE && ins->arg == 0);
 }
 
 /* The end of the function, which nobody wrote: copies of it are told from each other elsewhere. */

@@ -167,14 +167,12 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
         if (length && !is_target(n, rest)) {
             uint32_t end = rest;
             for (uint32_t k = 0; k < length; k++) end = pel_norm_next(n, end);
-            if (end == if_jumps || true) {
-                delete (n, c);
-                delete_run(n, rest, length);
-                if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && !is_target(n, before) &&
-                    pel_norm_skip(n, n->ins.at[before].target) == end)
-                    delete (n, before);
-                return true;
-            }
+            delete (n, c);
+            delete_run(n, rest, length);
+            if (n->ins.at[before].op == PEL_I_JUMP && before == after_test && !is_target(n, before) &&
+                pel_norm_skip(n, n->ins.at[before].target) == end)
+                delete (n, before);
+            return true;
         }
         if (op == PEL_I_PJF) return false;
     }
@@ -187,9 +185,10 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
         return true;
     }
     uint32_t length = equal_run(n, after_test, rest);
-    if (!length || is_target(n, rest) || back_by(n, c, length) != after_test) return false;
+    uint32_t copy = is_target(n, rest) ? after_test : rest; /* where others lead to stays */
+    if (!length || is_target(n, copy) || back_by(n, c, length) != after_test) return false;
     delete (n, c);
-    delete_run(n, rest, length);
+    delete_run(n, copy, length);
     return true;
 }
 

@@ -8,11 +8,23 @@ typedef struct reading {
     pel_nodes body;
 } reading;
 
+/* The innermost handler around both of two handlers. */
+static uint32_t common_cover(const pel_canon *c, uint32_t a, uint32_t b) {
+    for (; a != PEL_NONE; a = c->guards[a].outer)
+        for (uint32_t g = b; g != PEL_NONE; g = c->guards[g].outer)
+            if (g == a) return a;
+    return PEL_NONE;
+}
+
 /* Where loops begin: jumps that come back. A jump from a handler counts as one from the end of what it covers. */
 static void find_loops(pel_lift *l) {
     const pel_canon *c = l->c;
-    l->back = pel_alloc_raw(l->ctx, (c->n + 1) * sizeof *l->back);
-    memset(l->back, 0xff, (c->n + 1) * sizeof *l->back);
+    size_t size = ((size_t)c->n + 1) * sizeof(uint32_t);
+    l->back = pel_alloc_raw(l->ctx, size);
+    memset(l->back, 0xff, size);
+    l->back_cover = pel_alloc_raw(l->ctx, size);
+    memset(l->back_cover, 0xff, size);
+    l->only_handlers = pel_new_array(l->ctx, (size_t)c->n + 1, bool);
     for (uint32_t i = 0; i < c->n; i++) {
         const pel_ins *ins = &c->at[i];
         uint32_t to = ins->target, from = i;
@@ -23,7 +35,10 @@ static void find_loops(pel_lift *l) {
             from = c->guards[g].last;
         }
         if (to > from || c->at[from].level != c->at[to].level) continue;
-        if (l->back[to] == PEL_NONE || l->back[to] < from) l->back[to] = from;
+        bool is_first = l->back[to] == PEL_NONE;
+        l->back_cover[to] = is_first ? ins->cover : common_cover(c, l->back_cover[to], ins->cover);
+        l->only_handlers[to] = (is_first || l->only_handlers[to]) && from != i;
+        if (is_first || l->back[to] < from) l->back[to] = from;
     }
 }
 
@@ -108,11 +123,12 @@ static pel_nodes read_body(pel_lift *l) {
     bool is_broken = why.code == PEL_E_FORMAT || why.code == PEL_E_MEMORY; /* nothing to do with structure */
     if (is_broken) pel_throw(l->ctx, why.code, why.at, "%s", why.what);
     /* hints that the compiler left may have been more confusing than helpful; ends of paths may be written twice */
-    for (int way = 1; way < 4; way++) {
+    for (int way = 1; way < 8; way++) {
         job.l = lift_for(l->outer, l->code);
         job.l->class_name = l->class_name;
         job.l->plainly = way & 1;
         job.l->repeats_ends = way & 2;
+        job.l->nests_loops = way & 4;
         pel_err ignored;
         if (pel_attempt(l->ctx, read_checked, &job, &ignored)) return job.body;
     }

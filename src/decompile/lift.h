@@ -112,9 +112,11 @@ typedef struct pel_lift {
     bool *open;          /* by guard: its statement is being read */
     bool *head_open;     /* by instruction: its loop is being read */
     uint32_t copy_at, copy_of,
-        copy_end;   /* instructions that are read as a jump to their copy; copy_at may be PEL_NONE */
-    bool *unseen;   /* by instruction: a store that no statement shows */
-    uint32_t *back; /* by instruction: the last jump that comes back to it, or PEL_NONE */
+        copy_end;         /* instructions that are read as a jump to their copy; copy_at may be PEL_NONE */
+    bool *unseen;         /* by instruction: a store that no statement shows */
+    uint32_t *back;       /* by instruction: the last jump that comes back to it, or PEL_NONE */
+    uint32_t *back_cover; /* the innermost handler that covers all jumps that come back to it, or PEL_NONE */
+    bool *only_handlers;  /* all jumps that come back to it stand in handlers */
     int trial;
     bool broken; /* a trial went wrong */
     uint32_t steps;
@@ -123,6 +125,7 @@ typedef struct pel_lift {
     bool is_comp;
     bool plainly;      /* reads without the hints that the compiler left */
     bool repeats_ends; /* writes the end of a path again where a jump to it fits no statement */
+    bool nests_loops;  /* takes a jump back in the middle of a loop for the end of another one that begins with it */
     bool is_lazy;      /* the code only returns an expression of the code around it */
     pel_nodes type_params;
     PEL_VEC(pel_name) declared; /* global or nonlocal */

@@ -512,6 +512,8 @@ static bool read_test_loop(pel_lift *l, region *r, stack *s, test *t, uint32_t s
     stack w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &inner, &w);
     l->back[body] = last_jump_to(l, body, copy); /* of a loop that begins with the body */
+    l->back_cover[body] = l->back[body] == PEL_NONE ? PEL_NONE : l->c->at[l->back[body]].cover;
+    l->only_handlers[body] = false;
     bool was_open = l->head_open[start];
     l->head_open[start] = true;
     pel_read_range(l, &inner, &w, body);
@@ -573,22 +575,59 @@ static bool read_broken_loop(pel_lift *l, region *r, stack *s, const test *t, ui
     return true;
 }
 
+/* while True: ... break, where only handlers say `continue`. */
+static uint32_t read_retried(pel_lift *l, region *r, stack *s, uint32_t at) {
+    uint32_t end = l->back[at] + 1;
+    loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = end, .broke_to = PEL_NONE };
+    region inner = { .outer = r, .end = end, .fall = pel_resolve(l, end), .loop = &lp };
+    stack w = pel_stack_copy(l, s, s->n);
+    pel_region_begin(l, &inner, &w);
+    uint32_t next = pel_read_range(l, &inner, &w, at);
+    if (!terminates(&inner.out)) pel_nodes_push(l->ctx, &inner.out, pel_make(l, PEL_Break, end - 1));
+    pel_node *node = pel_node_new(l->ctx, PEL_While);
+    node->While.test = pel_make_constant(l->ctx, &pel_true);
+    node->While.body = inner.out;
+    r->start = at;
+    emit_loop(l, r, node, &lp);
+    return next;
+}
+
+/* Two loops that begin at the same place: the end of the inner one is a jump back that several ways lead to, and what
+ * it does not repeat goes on just behind it. PEL_NONE if there is no such jump before `last`. */
+static uint32_t inner_end(const pel_lift *l, uint32_t at, uint32_t last) {
+    uint32_t behind = PEL_NONE; /* where a jump goes out of what may be the inner loop */
+    for (uint32_t i = at; i < last; i++) {
+        const pel_ins *ins = &l->c->at[i];
+        if (ins->op != PEL_I_JUMP) continue;
+        if (ins->target == at && ins->is_target && behind == i + 1) return i;
+        if (ins->target > i) behind = ins->target;
+    }
+    return PEL_NONE;
+}
+
 static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t last = l->back[at], next;
     test t;
     bool tests = pel_first_test(l, s, at, last + 1, &t);
     uint32_t used = tests ? t.used : 0;
     l->head_open[at] = true;
-    bool repeats = tests && l->c->tests_again && (l->back[t.next] == PEL_NONE || l->back[t.next] >= last);
+    uint32_t inner_last = l->nests_loops ? inner_end(l, at, last) : PEL_NONE;
+    bool repeats = tests && inner_last == PEL_NONE && l->c->tests_again &&
+                   (l->back[t.next] == PEL_NONE || l->back[t.next] >= last);
     if (repeats && read_test_loop(l, r, s, &t, at, &next)) return next;
     if (repeats && read_broken_loop(l, r, s, &t, at, &next)) return next;
+    if (l->only_handlers[at] && (!tests || l->c->tests_again)) return read_retried(l, r, s, at);
     loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = last + 1, .broke_to = PEL_NONE };
     region inner = { .outer = r, .end = last + 1, .fall = at, .loop = &lp };
     stack w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &inner, &w);
     pel_node *node = pel_node_new(l->ctx, PEL_While);
+    if (inner_last != PEL_NONE) {
+        l->back[at] = inner_last;
+        l->head_open[at] = false;
+    }
     bool while_test = false; /* the longest test that leaves the loop if it fails */
-    for (uint32_t k = used; k > 0 && !while_test && !l->c->tests_again; k--)
+    for (uint32_t k = used; k > 0 && !while_test && !l->c->tests_again && inner_last == PEL_NONE; k--)
         while_test = (k == used || pel_shorter_test(l, &t, k)) && leaves_loop(&lp, t.otherwise);
     if (while_test) {
         lp.broke_to = PEL_NONE;
@@ -620,8 +659,9 @@ static uint32_t guard_to_open(const pel_lift *l, uint32_t at) {
     return found;
 }
 
-static bool covered_by(const pel_lift *l, uint32_t at, uint32_t guard) {
-    for (uint32_t g = l->c->at[at].cover; g != PEL_NONE; g = l->c->guards[g].outer)
+/* Whether a loop that begins here stands within what a handler covers. */
+static bool loops_within(const pel_lift *l, uint32_t at, uint32_t guard) {
+    for (uint32_t g = l->back_cover[at]; g != PEL_NONE; g = l->c->guards[g].outer)
         if (g == guard) return true;
     return false;
 }
@@ -676,7 +716,7 @@ static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
 /* return f(a if c else b): the call and the return behind the two arms are short enough to be copied into both. Both
  * arms then end alike; the first copy is read as a jump to the second. */
 static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
-    uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit);
+    uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, l->c->n);
     if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second ||
         l->c->at[first].op == PEL_I_JUMP)
         return false;
@@ -730,7 +770,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             if (was_joined(l, at)) pel_keep_else(l, &r->out);
             uint32_t guard = guard_to_open(l, at);
             bool head = l->back[at] != PEL_NONE && !l->head_open[at] && ins->op != PEL_I_FOR && l->back[at] < r->end;
-            if (head && guard != PEL_NONE && covered_by(l, l->back[at], guard)) head = false;
+            if (head && guard != PEL_NONE && loops_within(l, at, guard)) head = false;
             if (head) {
                 at = read_loop(l, r, s, at);
                 continue;
