@@ -225,7 +225,8 @@ static int effect_of(const pel_insn *insn, bool jumps) {
 }
 
 static bool is_jump(pel_op op) {
-    return (op >= PEL_I_JUMP && op <= PEL_I_POP_JUMP_IF_NOT_NONE) || op == PEL_I_FOR_ITER || op == PEL_I_SETUP_TRY;
+    return (op >= PEL_I_JUMP && op <= PEL_I_POP_JUMP_IF_NOT_NONE) || op == PEL_I_FOR_ITER || op == PEL_I_SETUP_TRY ||
+           op == PEL_I_WHILE || op == PEL_I_LEAVE_WHILE;
 }
 
 static bool ends_path(pel_op op) {

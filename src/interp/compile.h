@@ -77,6 +77,7 @@ pel_name pel_new_temp(pel_compiler *c);
 /* ---- expressions (compile_expr.c) ---- */
 void pel_compile_expr(pel_compiler *c, pel_node *node);
 void pel_compile_jump_if(pel_compiler *c, pel_node *test, bool when, pel_label target);
+void pel_compile_while_test(pel_compiler *c, pel_node *test, pel_label done);
 /* Loading, storing or deleting, by op. */
 void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_op op);
 void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_op op);

@@ -110,24 +110,30 @@ static void compile_compare(pel_compiler *c, const pel_node *node) {
     }
 }
 
-void pel_compile_jump_if(pel_compiler *c, pel_node *test, bool when, pel_label target) {
+static void jump_if(pel_compiler *c, pel_node *test, bool when, pel_label target, uint32_t mark) {
     pel_enter(c);
     if (test->kind == PEL_UnaryOp && test->UnaryOp.op == PEL_Not) {
-        pel_compile_jump_if(c, test->UnaryOp.operand, !when, target);
+        jump_if(c, test->UnaryOp.operand, !when, target, mark);
     } else if (test->kind == PEL_BoolOp) {
         bool is_or = test->BoolOp.op == PEL_Or;
         pel_label skip = pel_new_label(c);
         uint32_t n = test->BoolOp.values.n;
         for (uint32_t i = 0; i + 1 < n; i++)
-            pel_compile_jump_if(c, test->BoolOp.values.at[i], is_or, is_or == when ? target : skip);
-        pel_compile_jump_if(c, test->BoolOp.values.at[n - 1], when, target);
+            jump_if(c, test->BoolOp.values.at[i], is_or, is_or == when ? target : skip, mark);
+        jump_if(c, test->BoolOp.values.at[n - 1], when, target, mark);
         pel_place(c, skip);
     } else {
         pel_compile_expr(c, test);
-        pel_emit(c, when ? PEL_I_POP_JUMP_IF_TRUE : PEL_I_POP_JUMP_IF_FALSE, target);
+        pel_emit_ab(c, when ? PEL_I_POP_JUMP_IF_TRUE : PEL_I_POP_JUMP_IF_FALSE, mark, target);
     }
     pel_leave(c);
 }
+
+void pel_compile_jump_if(pel_compiler *c, pel_node *test, bool when, pel_label target) {
+    jump_if(c, test, when, target, 0);
+}
+
+void pel_compile_while_test(pel_compiler *c, pel_node *test, pel_label done) { jump_if(c, test, false, done, 1); }
 
 static void compile_bool(pel_compiler *c, const pel_node *node) {
     pel_label end = pel_new_label(c);

@@ -27,7 +27,7 @@ static void emit_await(pel_compiler *c) {
 /* What it takes to leave one block on the way out of it; keeps: the value to return is on top of the stack. */
 static void unwind_one(pel_compiler *c, const pel_fblock *block, bool keeps) {
     switch (block->kind) {
-    case PEL_BLOCK_WHILE: break;
+    case PEL_BLOCK_WHILE: pel_emit(c, PEL_I_LEAVE_WHILE, block->start); break;
     case PEL_BLOCK_FOR:
         if (keeps) pel_emit(c, PEL_I_SWAP, 2);
         pel_emit(c, PEL_I_LEAVE_FOR, 0);
@@ -102,7 +102,7 @@ static void compile_return(pel_compiler *c, const pel_node *node) {
 static void compile_break(pel_compiler *c, bool is_break) {
     const pel_fblock *loop = unwind(c, true, false);
     if (!loop) pel_throw(c->ctx, PEL_E_SYNTAX, 0, "%.*s:%u: no loop here", PEL_FMT(c->source->path), c->unit->line);
-    if (is_break && loop->kind == PEL_BLOCK_FOR) pel_emit(c, PEL_I_LEAVE_FOR, 0);
+    if (is_break) unwind_one(c, loop, false);
     pel_emit(c, is_break ? PEL_I_JUMP : PEL_I_JUMP_BACK, is_break ? loop->end : loop->start);
 }
 
@@ -142,12 +142,15 @@ static void compile_for(pel_compiler *c, const pel_node *node) {
 static void compile_while(pel_compiler *c, const pel_node *node) {
     pel_label start = pel_new_label(c), done = pel_new_label(c), end = pel_new_label(c);
     pel_place(c, start);
-    pel_compile_jump_if(c, node->While.test, false, done);
+    pel_emit(c, PEL_I_WHILE, done);
+    pel_compile_while_test(c, node->While.test, done);
     push_block(c, (pel_fblock){ .kind = PEL_BLOCK_WHILE, .start = start, .end = end });
     pel_compile_body(c, node->While.body);
     pel_emit(c, PEL_I_JUMP_BACK, start);
     pop_block(c);
     pel_place(c, done);
+    c->unit->line = node->lineno;
+    pel_emit(c, PEL_I_LEAVE_WHILE, start);
     pel_compile_body(c, node->While.orelse);
     pel_place(c, end);
 }

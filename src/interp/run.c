@@ -478,9 +478,14 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             int truth = v == vm->true_ ? 1 : v == vm->false_ || v == vm->none ? 0 : -2;
             if (truth == -2) {
                 SAVE();
-                truth = pel_truth(vm, v);
+                bool is_of_while = insn.a && pel_is_symbol(v);
+                truth = is_of_while ? pel_run_while_test(vm, f, v) : pel_truth(vm, v);
                 steps = vm->steps;
-                if (truth < 0) FAIL();
+                if (truth < 0 && !is_of_while) FAIL();
+                if (truth < 0) {
+                    next = f->next;
+                    break;
+                }
             }
             if (truth == (insn.op == PEL_I_POP_JUMP_IF_TRUE)) next = code->insns + insn.b;
             break;
@@ -645,6 +650,14 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             SAVE();
             if (vm->loops.n) pel_run_loop_ends(vm, f, stack[sp]);
             break;
+        case PEL_I_WHILE:
+            SAVE();
+            if (vm->loops.n || vm->asked.n) pel_run_while_begins(vm, f, next - 1);
+            break;
+        case PEL_I_LEAVE_WHILE:
+            SAVE();
+            if (vm->loops.n) pel_run_while_ends(vm, f, code->insns + insn.b);
+            break;
         case PEL_I_CALL:
         case PEL_I_CALL_KW:
         case PEL_I_CALL_EX: {
@@ -786,7 +799,9 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             PUSH(v);
             break;
         }
-        case PEL_I_SETUP_TRY: f->blocks[f->n_blocks++] = (pel_handler){ insn.b, sp, vm->handled }; break;
+        case PEL_I_SETUP_TRY:
+            f->blocks[f->n_blocks++] = (pel_handler){ insn.b, sp, vm->handled, vm->loops.n, vm->repeating.n };
+            break;
         case PEL_I_POP_TRY: f->n_blocks--; break;
         case PEL_I_POP_EXCEPT: vm->handled = POP(); break;
         case PEL_I_END_ASYNC_FOR: {
@@ -942,6 +957,8 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
                 PUSH(vm->raised);
                 vm->handled = vm->raised;
                 vm->raised = NULL;
+                if (vm->loops.n > handler.loops) vm->loops.n = handler.loops;
+                if (vm->repeating.n > handler.repeating) vm->repeating.n = handler.repeating;
                 next = code->insns + handler.target;
                 break;
             }

@@ -29,5 +29,10 @@ pel_val pel_run_dict_rest(pel_vm *vm, pel_val subject, pel_val keys);
 void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outside);
 pel_val pel_run_loop_index(pel_vm *vm, const pel_frame *f, pel_val index);
 void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter);
+/* Of while loops; start: their WHILE. A pass begins; the test is a symbol; the loop is left. */
+void pel_run_while_begins(pel_vm *vm, const pel_frame *f, const pel_insn *start);
+/* Whether that counts as true; -1: variables have become symbols, the test is to be made again from f->next on. */
+int pel_run_while_test(pel_vm *vm, pel_frame *f, pel_val symbol);
+void pel_run_while_ends(pel_vm *vm, pel_frame *f, const pel_insn *start);
 
 #endif

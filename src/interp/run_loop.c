@@ -2,6 +2,9 @@
  * has no single value there, nor behind the loop, and becomes a symbol. */
 #include "interp/ops.h"
 #include "interp/run.h"
+#include "python/print.h"
+
+#define MAX_ROUNDS 1000 /* of a loop that the same answers keep going */
 
 /* Values that a loop may count with. Objects stay: what they hold is marked where it is made. */
 static bool is_plain(pel_val v, uint32_t depth) {
@@ -186,16 +189,14 @@ static void carry(pel_vm *vm, pel_frame *f, pel_loop *loop, pel_carried row) {
     pel_push(vm->ctx, &loop->carried, row);
 }
 
-/* What the body reads first and writes later goes from one pass to the next; so does what an earlier run has found to
- * change. f->next is the body's begin. */
-void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outside) {
-    if (loop_of(vm, iter)) return;
-    pel_loop loop = { .iter = iter, .outside = outside };
-    loop.count = vm->repeating.at[outside].count;
-    loop.serial = vm->repeating.at[outside].serial;
+/* What a pass reads first and writes later goes to the next; so does what an earlier run has found to change. first:
+ * the instruction that begins a pass, and knows where the loop ends. */
+static void begin(pel_vm *vm, pel_frame *f, pel_loop loop, const pel_insn *first) {
+    loop.count = vm->repeating.at[loop.outside].count;
+    loop.serial = vm->repeating.at[loop.outside].serial;
     pel_map seen = { 0 }; /* variable -> 1: read; 2: written, or read and dealt with */
-    const pel_insn *end = f->code->insns + f->next[-1].b;
-    for (const pel_insn *insn = f->next; insn < end; insn++) {
+    const pel_insn *end = f->code->insns + first->b;
+    for (const pel_insn *insn = first + 1; insn < end; insn++) {
         variable_kind read = read_by(insn->op), written = written_by(insn->op);
         if (!read && !written) continue;
         uint64_t key = ((uint64_t)(read ? read : written) << 32) | insn->b;
@@ -204,10 +205,10 @@ void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outsid
         if (written && before == 1)
             carry(vm, f, &loop, (pel_carried){ .store = insn, .name = pel_text_of(name_of(f, insn)) });
     }
-    uint32_t line = pel_frame_line(f);
+    loop.line = pel_frame_line(f);
     for (uint32_t i = 0; i < vm->changing.n; i++) {
         const pel_changing *row = &vm->changing.at[i];
-        pel_val owner = row->line == line && pel_str_eq(row->file, f->code->file) ? owner_of(vm, f, row) : NULL;
+        pel_val owner = row->line == loop.line && pel_str_eq(row->file, f->code->file) ? owner_of(vm, f, row) : NULL;
         if (!owner || pel_is_small(owner)) continue;
         carry(vm, f, &loop,
               (pel_carried){ .owner = owner,
@@ -215,6 +216,10 @@ void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outsid
                              .name = part_name(vm, owner, row->variable, row->attribute, row->key) });
     }
     pel_push(vm->ctx, &vm->loops, loop);
+}
+
+void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outside) {
+    if (!loop_of(vm, iter)) begin(vm, f, (pel_loop){ .iter = iter, .outside = outside }, f->next - 1);
 }
 
 /* The index of a loop is called as the variable that takes it. */
@@ -299,7 +304,7 @@ static void end_written(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pe
     pel_val now = part_of(vm, row->owner, row->key);
     if (!now || (is_plain(now, 0) && is_same(vm, now, row->before))) return;
     reached r;
-    pel_changing found = { .file = f->code->file, .line = pel_frame_line(f), .key = row->key };
+    pel_changing found = { .file = f->code->file, .line = loop->line, .key = row->key };
     if (!pel_is(row->owner, PEL_L_CELL) && find_owner(f, row->owner, &r)) {
         found.variable = r.variable;
         found.attribute = r.attribute;
@@ -310,12 +315,132 @@ static void end_written(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pe
     set_part(vm, row->owner, row->key, symbol_at(vm, name, pel_symbol_arg(vm, loop->count)));
 }
 
-void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter) {
-    pel_loop *found = loop_of(vm, iter);
-    if (!found) return;
+static void end(pel_vm *vm, pel_frame *f, pel_loop *found) {
     pel_loop loop = *found;
     *found = vm->loops.at[--vm->loops.n];
     if (vm->repeating.n > loop.outside) vm->repeating.n = loop.outside;
     for (uint32_t i = 0; i < loop.carried.n; i++) end_carried(vm, f, &loop, &loop.carried.at[i]);
     for (uint32_t i = 0; i < loop.written.n; i++) end_written(vm, f, &loop, &loop.written.at[i]);
+}
+
+void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter) {
+    pel_loop *found = loop_of(vm, iter);
+    if (found) end(vm, f, found);
+}
+
+/* ---- while ---- */
+
+static pel_loop *while_of(pel_vm *vm, const pel_frame *f, const pel_insn *start) {
+    for (uint32_t i = vm->loops.n; i > 0; i--)
+        if (vm->loops.at[i - 1].frame == f && vm->loops.at[i - 1].start == start) return &vm->loops.at[i - 1];
+    return NULL;
+}
+
+/* A loop that is left by what is not known (`while True: if input() == 'y': break`) hears the same answer for ever. */
+static void count_rounds(pel_vm *vm, const pel_frame *f, const pel_insn *start) {
+    bool is_same_loop = vm->going_round.frame == f && vm->going_round.start == start;
+    if (is_same_loop && vm->going_round.answers == vm->answers) return;
+    vm->going_round.passes = is_same_loop ? vm->going_round.passes + 1 : 0;
+    vm->going_round.frame = f;
+    vm->going_round.start = start;
+    vm->going_round.answers = vm->answers;
+    if (vm->going_round.passes > MAX_ROUNDS) pel_over_budget(vm, "passes of a loop that something unknown ends");
+}
+
+void pel_run_while_begins(pel_vm *vm, const pel_frame *f, const pel_insn *start) {
+    pel_loop *loop = while_of(vm, f, start);
+    if (loop) loop->passes++;
+    if (vm->answers) count_rounds(vm, f, start);
+}
+
+static const pel_insn *body_of(const pel_frame *f, const pel_insn *start) {
+    const pel_insn *body = start + 1, *end = f->code->insns + start->b;
+    for (const pel_insn *insn = start + 1; insn < end && insn->op != PEL_I_WHILE; insn++)
+        if ((insn->op == PEL_I_POP_JUMP_IF_FALSE || insn->op == PEL_I_POP_JUMP_IF_TRUE) && insn->a) body = insn + 1;
+    return body;
+}
+
+/* Which truth of a part of the test leads into the body, or out of the loop. */
+static bool leads(const pel_frame *f, const pel_insn *start, const pel_insn *jump, bool inside) {
+    const pel_insn *target = f->code->insns + jump->b;
+    bool jumps_if = jump->op == PEL_I_POP_JUMP_IF_TRUE;
+    if (target == body_of(f, start)) return jumps_if == inside;
+    if (jump->b == start->b) return jumps_if != inside;
+    return inside; /* to another part */
+}
+
+static bool calls(const pel_insn *from, const pel_insn *to) {
+    for (; from < to; from++)
+        if (from->op == PEL_I_CALL || from->op == PEL_I_CALL_KW || from->op == PEL_I_CALL_EX) return true;
+    return false;
+}
+
+static pel_val count_of(pel_vm *vm, const pel_frame *f, const pel_insn *start, pel_val symbol) {
+    pel_str test = ((pel_symbol *)symbol)->text;
+    const pel_node *node = f->code->nodes ? f->code->nodes[start - f->code->insns] : NULL;
+    if (node && node->kind == PEL_While) {
+        pel_buf text = pel_buf_in(vm->ctx);
+        pel_print(vm->ctx, node->While.test, &(pel_print_options){ .one_line = true }, &text);
+        test = pel_buf_str(&text);
+        while (test.len && test.ptr[test.len - 1] == '\n') test.len--;
+    }
+    pel_str text = pel_format(vm->ctx, "passes(%.*s)", PEL_FMT(test));
+    return pel_symbol_of(vm, text, PEL_STR("how often a loop runs is not known"));
+}
+
+/* The test was `i < n`, and a pass adds one: there are n passes, less what i was before. The same backwards. */
+static pel_val counted(pel_vm *vm, const pel_frame *f, const pel_loop *loop) {
+    pel_str test = ((pel_symbol *)loop->test)->text;
+    for (uint32_t i = 0; i < loop->carried.n; i++) {
+        const pel_carried *row = &loop->carried.at[i];
+        pel_val now = carried_value(vm, f, row);
+        if (!pel_is_symbol(row->inside) || !now || !pel_is_symbol(now)) continue;
+        pel_str name = ((pel_symbol *)row->inside)->text, step = ((pel_symbol *)now)->text;
+        if (!pel_str_starts(test, name) || !pel_str_starts(step, name)) continue;
+        pel_str asks = pel_str_from(test, name.len), does = pel_str_from(step, name.len);
+        bool up = pel_str_starts(asks, PEL_STR(" < ")) && pel_str_is(does, " + 1");
+        bool down = pel_str_starts(asks, PEL_STR(" > ")) && pel_str_is(does, " - 1");
+        if (!up && !down) continue;
+        pel_str bound = pel_str_from(asks, 3);
+        bool is_number = bound.len && bound.len < 10;
+        for (size_t k = 0; k < bound.len; k++) is_number = is_number && bound.ptr[k] >= '0' && bound.ptr[k] <= '9';
+        pel_val limit = is_number ? pel_int_from_text(vm, bound, 10) : pel_symbol_of(vm, bound, PEL_WHY_LOOP);
+        if (pel_is_symbol(limit) && depends(loop, limit)) continue;
+        return pel_binary(vm, PEL_Sub, up ? limit : row->before, up ? row->before : limit);
+    }
+    return NULL;
+}
+
+/* What was made in the loop has its count: from now on that says how many there were. */
+static void end_while(pel_vm *vm, pel_frame *f, pel_loop *loop) {
+    pel_val count = pel_is_symbol(loop->count) ? counted(vm, f, loop) : NULL;
+    if (count && pel_is_symbol(count)) {
+        ((pel_symbol *)loop->count)->text = ((pel_symbol *)count)->text;
+        ((pel_symbol *)loop->count)->level = ((pel_symbol *)count)->level;
+    } else if (pel_is_symbol(loop->count)) {
+        pel_note_unknown(vm, ((pel_symbol *)loop->count)->text, ((pel_symbol *)loop->count)->why);
+    }
+    end(vm, f, loop);
+}
+
+int pel_run_while_test(pel_vm *vm, pel_frame *f, pel_val symbol) {
+    const pel_insn *jump = f->next - 1, *start = jump;
+    while (start->op != PEL_I_WHILE) start--;
+    pel_loop *loop = while_of(vm, f, start);
+    if (!loop) {
+        pel_loop made = { .frame = f, .start = start, .test = symbol, .outside = vm->repeating.n, .passes = 1 };
+        pel_push(vm->ctx, &vm->repeating, (pel_repeat){ count_of(vm, f, start, symbol), ++vm->loop_serial });
+        begin(vm, f, made, start);
+        if (calls(start, jump)) return leads(f, start, jump, true); /* who knows what it would do a second time */
+        vm->loops.at[vm->loops.n - 1].passes = 0;
+        f->next = start;
+        return -1;
+    }
+    if (loop->passes <= 1) loop->test = symbol;
+    return leads(f, start, jump, loop->passes <= 1);
+}
+
+void pel_run_while_ends(pel_vm *vm, pel_frame *f, const pel_insn *start) {
+    pel_loop *loop = while_of(vm, f, start);
+    if (loop) end_while(vm, f, loop);
 }

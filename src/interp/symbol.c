@@ -195,7 +195,10 @@ int pel_symbol_truth(pel_vm *vm, pel_val symbol) {
         }
     }
     for (uint32_t i = 0; i < vm->asked.n; i++)
-        if (pel_str_eq(vm->asked.at[i].what, s->text)) return vm->decided.at[i];
+        if (pel_str_eq(vm->asked.at[i].what, s->text)) {
+            vm->answers++;
+            return vm->decided.at[i];
+        }
     if (vm->asked.n >= MAX_QUESTIONS) pel_over_budget(vm, "conditions that are not known");
     pel_note note = { s->text, s->why, { "", 0 }, 0 };
     pel_here(vm, true, &note.file, &note.line);

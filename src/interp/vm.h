@@ -125,7 +125,8 @@ typedef struct pel_module_source { /* a file that code came from */
 
 typedef struct pel_handler {
     uint32_t target, depth;
-    pel_val handled; /* when it was set */
+    pel_val handled; /* these when it was set */
+    uint32_t loops, repeating;
 } pel_handler;
 
 struct pel_frame {
@@ -161,7 +162,12 @@ typedef struct pel_carried { /* a variable, an attribute or an item that one pas
 
 typedef struct pel_loop { /* one whose count is not known */
     pel_val iter, count;
-    uint32_t outside; /* how many such loops are around it */
+    const pel_frame *frame; /* of a while: whose it is, */
+    const pel_insn *start;  /* where a pass begins, */
+    pel_val test;           /* the symbol that it depends on, */
+    uint32_t passes;        /* and how many were begun */
+    uint32_t outside;       /* how many such loops are around it */
+    uint32_t line;
     uint32_t serial;
     PEL_VEC(pel_carried) carried;
     PEL_VEC(pel_carried) written; /* attributes and items that were not expected to change */
@@ -239,6 +245,12 @@ struct pel_vm {
     PEL_VEC(pel_loop) loops;       /* those loops: what their passes hand on */
     PEL_VEC(pel_changing) changing;
     uint32_t loop_serial;
+    struct {
+        const pel_frame *frame;
+        const pel_insn *start;
+        uint64_t answers, passes;
+    } going_round;     /* the last while loop that questions were repeated in */
+    uint64_t answers;  /* questions that were answered as before */
     pel_val collected; /* the list or tuple that pel_collect has just made its array of */
     pel_map born;      /* what was made in such a loop -> loop_serial at that time */
     pel_map times;     /* container -> list of how often each item stands in it (None: once), or Ellipsis: not known */
