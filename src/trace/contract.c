@@ -1,20 +1,22 @@
 /* Steps that one line says as well: x = self.norm(x); x = self.mlp(x)  ->  x = self.mlp(self.norm(x)).
  *
- * A name that the author gave to something else stays: only what is bound again under the same name, returned, or the
- * head of a chain of methods moves into the next statement, and only where that stays short. What moves is evaluated
+ * A name that the author gave to something else stays: only what is bound again under the same name, bound to a name
+ * that has meant other things, returned, or the head of a chain of methods moves into the next statement, and only
+ * where that stays short. What moves is evaluated
  * later than it was, so all that now comes before it must be reads that it can't change. */
 #include "base/map.h"
 #include "python/print.h"
 #include "trace/program.h"
 
-#define MAX_LENGTH 110 /* of a line that was made from two */
-#define MAX_CALLS 3    /* that nest in it */
+#define MAX_LENGTH PEL_LINE_LENGTH /* of a line that was made from two */
+#define MAX_CALLS 3                /* that nest in it */
 
 typedef struct contractor {
     pel_ctx *ctx;
-    pel_map changing;    /* attributes that the program writes, or computes: reading one is not quiet */
+    pel_map changing;    /* attributes that the program writes, or computes: pel_reading one is not quiet */
     pel_map functions;   /* names of the file's functions, which nobody binds again */
     const pel_node *def; /* the function being looked at */
+    bool all;            /* steps that get another name are taken, too: they can keep others from it */
     bool changed;
 } contractor;
 
@@ -41,13 +43,6 @@ static void find_changing(contractor *c, pel_program *program) {
 
 /* ---- reads of a name ---- */
 
-typedef struct reading {
-    pel_name name;
-    uint32_t n, stores;
-    bool captured; /* by a function, a lambda or a comprehension; or others bind it, too */
-    bool inside;
-} reading;
-
 static bool is_among(pel_name_list names, pel_name name) {
     for (uint32_t i = 0; i < names.n; i++)
         if (names.at[i] == name) return true;
@@ -55,7 +50,7 @@ static bool is_among(pel_name_list names, pel_name name) {
 }
 
 static void see_read(void *arg, pel_node **slot) {
-    reading *r = arg;
+    pel_reading *r = arg;
     const pel_node *node = *slot;
     bool outside = !r->inside;
     switch (node->kind) {
@@ -81,15 +76,15 @@ static void see_read(void *arg, pel_node **slot) {
     if (outside) r->inside = false;
 }
 
-static reading reads_of(const pel_node *node, pel_name name) {
-    reading r = { .name = name };
+pel_reading pel_reads_of(const pel_node *node, pel_name name) {
+    pel_reading r = { .name = name };
     pel_node *root = (pel_node *)(uintptr_t)node;
     see_read(&r, &root);
     return r;
 }
 
-static reading reads_in_function(const contractor *c, pel_name name) {
-    reading r = { .name = name };
+static pel_reading reads_in_function(const contractor *c, pel_name name) {
+    pel_reading r = { .name = name };
     const pel_nodes body = c->def->FunctionDef.body;
     for (uint32_t i = 0; i < body.n; i++) see_read(&r, &body.at[i]);
     return r;
@@ -135,7 +130,7 @@ static void find_read(void *arg, pel_node **slot) {
         s->found = slot;
         return;
     }
-    if (is_quiet(s->c, node) && !reads_of(node, s->name).n) return;
+    if (is_quiet(s->c, node) && !pel_reads_of(node, s->name).n) return;
     switch (node->kind) {
     case PEL_Call:
     case PEL_keyword:
@@ -146,7 +141,7 @@ static void find_read(void *arg, pel_node **slot) {
     case PEL_Starred:
     case PEL_Tuple:
     case PEL_List:
-        if (!reads_of(node, s->name).n) break; /* evaluated before, and more than a read */
+        if (!pel_reads_of(node, s->name).n) break; /* evaluated before, and more than a read */
         pel_each_child(node, find_read, s);
         if (!s->found) s->failed = true;
         return;
@@ -259,28 +254,76 @@ static bool is_short(const contractor *c, pel_node *statement, int indent) {
     return !memchr(text.at, '\n', text.len - 1) && text.len - 1 <= MAX_LENGTH;
 }
 
+/* A statement that may be joined with the one before it. */
+typedef struct step {
+    pel_nodes body;
+    uint32_t at;
+    int indent;
+    bool is_top; /* of the function: nothing runs behind it */
+} step;
+
+static void see_kind(void *arg, pel_node **slot) {
+    uint64_t *shape = arg;
+    *shape = (*shape + (*slot)->kind + 1) * 0x100000001b3u;
+    pel_each_child(*slot, see_kind, shape);
+}
+
+/* q = q.view(shape); k = k.view(shape): the same done to two things reads best in two lines. */
+static bool are_alike(pel_node *a, pel_node *b) {
+    uint64_t shape_a = 0, shape_b = 0;
+    see_kind(&shape_a, &a);
+    see_kind(&shape_b, &b);
+    return shape_a == shape_b;
+}
+
+/* Whether nothing behind a statement reads what a name is bound to there. */
+static bool is_spent(const step *s, pel_name name) {
+    for (uint32_t i = s->at + 1; i < s->body.n; i++) {
+        pel_reading r = pel_reads_of(s->body.at[i], name);
+        if (r.n) return false;
+        if (r.stores && value_of(s->body.at[i])) return true;
+    }
+    return s->is_top;
+}
+
+static bool is_alias(const contractor *c, const pel_node *value) {
+    return value->kind == PEL_Attribute && is_quiet(c, value);
+}
+
+/* x = f(x), where x is about to become something of another name; or a second name for an attribute. */
+static bool is_step(const contractor *c, pel_nodes before, const step *s, pel_name name) {
+    pel_node *first = before.at[before.n - 1];
+    return c->all && (is_alias(c, first->Assign.value) || pel_reads_of(first->Assign.value, name).n) &&
+           is_spent(s, name) && !(before.n > 1 && are_alike(before.at[before.n - 2], first));
+}
+
 /* first; second  ->  second with what first computes in it. NULL if they should stay two. */
-static pel_node *contracted(const contractor *c, pel_node *first, pel_node *second, int indent) {
-    pel_node *value = value_of(second);
+static pel_node *contracted(const contractor *c, pel_nodes before, const step *s) {
+    pel_node *first = before.at[before.n - 1], *second = s->body.at[s->at], *value = value_of(second);
     if (first->kind != PEL_Assign || first->Assign.targets.n != 1 || first->Assign.targets.at[0]->kind != PEL_Name ||
         !value || value->kind == PEL_Tuple)
         return NULL;
     pel_name name = first->Assign.targets.at[0]->Name.id;
     const pel_node *target = second->kind == PEL_Assign ? second->Assign.targets.at[0] : NULL;
     bool again = target && target->kind == PEL_Name && target->Name.id == name;
-    reading all = reads_in_function(c, name);
-    if (all.captured || reads_of(value, name).n != 1) return NULL;
-    if (!again && second->kind != PEL_Return && (all.n != 1 || !heads_chain(value, name))) return NULL;
+    pel_reading all = reads_in_function(c, name);
+    if (all.captured || pel_reads_of(value, name).n != 1) return NULL;
+    if (!again && second->kind != PEL_Return && !(all.n == 1 && heads_chain(value, name)) &&
+        !is_step(c, before, s, name))
+        return NULL;
     if (target && !again && target->kind != PEL_Name && target->kind != PEL_Tuple) return NULL;
     pel_node *made = pel_copy(c->ctx, second), *into = value_of(made);
-    search s = { .c = c, .name = name };
-    find_read(&s, &into);
-    if (!s.found || s.failed || s.found == &into || !may_move(first->Assign.value, into, s.found)) return NULL;
-    pel_node *slice = is_index(into, s.found) ? as_slice(c, first->Assign.value) : NULL;
-    if (!again && !heads_chain(value, name) && !is_direct(into, s.found) && !slice) return NULL;
-    *s.found = pel_copy(c->ctx, slice ? slice : first->Assign.value);
+    search place = { .c = c, .name = name };
+    find_read(&place, &into);
+    if (!place.found || place.failed || place.found == &into || !may_move(first->Assign.value, into, place.found))
+        return NULL;
+    pel_node *slice = is_index(into, place.found) ? as_slice(c, first->Assign.value) : NULL;
+    if (!again && !heads_chain(value, name) && !is_direct(into, place.found) && !slice &&
+        !is_alias(c, first->Assign.value))
+        return NULL;
+    *place.found = pel_copy(c->ctx, slice ? slice : first->Assign.value);
     set_value(made, into);
-    if (nested_calls(made) > MAX_CALLS || !is_short(c, made, indent)) return NULL;
+    if (nested_calls(made) > MAX_CALLS || !is_short(c, made, s->indent)) return NULL;
     made->lineno = first->lineno;
     return made;
 }
@@ -320,7 +363,7 @@ static uint32_t reach_of_copy(const contractor *c, pel_nodes body, uint32_t at, 
     if (reads_in_function(c, other).captured || is_global(c, other)) return 0;
     for (uint32_t i = at + 1; i < body.n && !bound_again; i++) {
         const pel_node *node = body.at[i];
-        reading of_name = reads_of(node, name), of_other = reads_of(node, other);
+        pel_reading of_name = pel_reads_of(node, name), of_other = pel_reads_of(node, other);
         bool is_simple = node->kind == PEL_Assign || node->kind == PEL_Return || node->kind == PEL_Expr;
         if (of_name.captured || (of_name.n && changed)) return 0;
         if (of_name.n && !is_simple && of_other.stores + of_name.stores) return 0; /* which of them comes first? */
@@ -376,7 +419,9 @@ static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_to
                 node->kind != PEL_Try && node->kind != PEL_ClassDef)
                 contract_body(c, pel_field_at(node, field, pel_nodes), indent + 1, false);
         while (kept.n) {
-            pel_node *both = contracted(c, kept.at[kept.n - 1], node, indent);
+            body->at[i] = node;
+            const step s = { *body, i, indent, is_top };
+            pel_node *both = contracted(c, kept, &s);
             if (!both) both = joined_assertions(c, kept.at[kept.n - 1], node, indent);
             if (!both) break;
             node = both;
@@ -389,14 +434,20 @@ static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_to
     *body = kept;
 }
 
-bool pel_contract(pel_ctx *ctx, pel_program *program) {
-    contractor c = { .ctx = ctx };
-    find_changing(&c, program);
+static void contract_all(contractor *c, pel_program *program) {
     for (uint32_t i = 0; i < program->functions.n; i++) {
         pel_program_function *function = program->functions.at[i];
         if (function->dead || !function->def) continue;
-        c.def = function->def;
-        contract_body(&c, &function->def->FunctionDef.body, function->class ? 2 : 1, true);
+        c->def = function->def;
+        contract_body(c, &function->def->FunctionDef.body, function->class ? 2 : 1, true);
     }
+}
+
+bool pel_contract(pel_ctx *ctx, pel_program *program) {
+    contractor c = { .ctx = ctx };
+    find_changing(&c, program);
+    contract_all(&c, program);
+    c.all = true;
+    if (!c.changed) contract_all(&c, program);
     return c.changed;
 }

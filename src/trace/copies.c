@@ -1,5 +1,5 @@
-/* Second names for one thing: a = b, where neither is bound again, goes, and b is read instead. What compares a thing
- * with itself then is decided. */
+/* Second names for one thing: a = b, where neither is bound again, goes, and b is read instead. Where a is bound again
+ * and b is never read after that, b gets the name a from the start. */
 #include "trace/lanes.h"
 
 typedef struct look {
@@ -52,14 +52,23 @@ static void see_binding(void *arg, pel_node **slot) {
 
 static bool is_param(const pel_group *group, pel_name name) {
     for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].name == name) return true;
+        if (group->params[p].name == name && !group->params[p].dead) return true;
+    return false;
+}
+
+/* A parameter that is bound again before anything reads it: what it was called with does not matter. */
+static bool is_overwritten(const pel_synth *s, const pel_group *group, pel_name name) {
+    for (uint32_t i = 0; i < group->body.n; i++) {
+        pel_name_use use = pel_uses_of(s, (pel_nodes){ group->body.at, i + 1 }, i, name);
+        if (use.reads || use.stores) return group->body.at[i]->kind == PEL_Assign && !use.reads;
+    }
     return false;
 }
 
 bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name) {
     bindings b = { .s = s, .name = name };
     for (uint32_t i = 0; i < group->body.n; i++) see_binding(&b, &group->body.at[i]);
-    return !b.captured && b.stores + is_param(group, name) == 1;
+    return !b.captured && b.stores + (is_param(group, name) && !is_overwritten(s, group, name)) == 1;
 }
 
 typedef struct renaming {
@@ -89,8 +98,90 @@ static bool second_name(const pel_node *node, pel_name *name, pel_name *other) {
     return *name != *other;
 }
 
+/* ---- a name for what is about to get another one ----
+ *
+ * inputs = self.embed(ids); ...; states = inputs; for layer in self.layers: states = layer(states): inputs are the
+ * first states. */
+
+typedef struct web { /* a name from where it is bound to its last read */
+    pel_name name;
+    uint32_t from; /* statement that binds it; 0 for a parameter */
+    pel_param *param;
+} web;
+
+static pel_name_use uses_between(const pel_synth *s, pel_nodes body, uint32_t from, uint32_t to, pel_name name) {
+    return pel_uses_of(s, (pel_nodes){ body.at, to }, from, name);
+}
+
+static bool is_simple(const pel_node *node) {
+    return node->kind == PEL_Assign || node->kind == PEL_Return || node->kind == PEL_Expr || node->kind == PEL_Assert;
+}
+
+static bool is_captured(const pel_synth *s, const pel_group *group, pel_name name) {
+    bindings b = { .s = s, .name = name };
+    for (uint32_t i = 0; i < group->body.n; i++) see_binding(&b, &group->body.at[i]);
+    return b.captured;
+}
+
+/* Where the name that a copy reads is bound, if that is one place which all its reads behind follow. */
+static bool find_web(const pel_synth *s, pel_group *group, uint32_t copy, pel_name name, web *out) {
+    const pel_nodes body = group->body;
+    uint32_t stores = pel_uses_of(s, body, 0, name).stores, at = 0;
+    *out = (web){ .name = name };
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].name == name && !group->params[p].dead) out->param = &group->params[p];
+    if (stores == 0) { /* a parameter, then: its name is its callers', too */
+        const pel_param *param = out->param;
+        return param && !group->is_root && !group->pinned && !group->rest && param->kind == PEL_PARAM_PLAIN &&
+               !(group->class && param == group->params);
+    }
+    while (at < copy && !uses_between(s, body, at, at + 1, name).stores) at++;
+    if (stores > 1 || at == copy || body.at[at]->kind != PEL_Assign || uses_between(s, body, 0, at + 1, name).reads)
+        return false;
+    out->from = at;
+    out->param = NULL;
+    return true;
+}
+
+/* Whether the second name can stand for the first one all along: it means nothing else before the copy, and is not
+ * bound again before the last read of the first. */
+static bool may_become(const pel_synth *s, const pel_group *group, uint32_t copy, const web *first, pel_name second) {
+    const pel_nodes body = group->body;
+    uint32_t from = first->param ? 0 : first->from + 1, at = copy + 1;
+    pel_name_use before = uses_between(s, body, from, copy, second);
+    if (before.reads || before.stores) return false;
+    while (at < body.n && !uses_between(s, body, at, at + 1, second).stores) at++;
+    if (at < body.n && is_simple(body.at[at])) at++; /* what it reads, it reads before it binds */
+    return !pel_uses_of(s, body, at, first->name).reads;
+}
+
+static void rename_all(void *arg, pel_node **slot) {
+    const renaming *r = arg;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->from)
+        *slot = pel_make_name(r->s->ctx, r->to, (*slot)->Name.ctx);
+    else
+        pel_each_part(r->s, *slot, rename_all, arg);
+}
+
+static bool coalesce(pel_synth *s, pel_group *group, uint32_t copy) {
+    const pel_node *node = group->body.at[copy];
+    web first;
+    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
+        node->Assign.value->kind != PEL_Name)
+        return false;
+    pel_name from = node->Assign.value->Name.id, to = node->Assign.targets.at[0]->Name.id;
+    if (from == to || is_param(group, to) || pel_is_bound_once(s, group, to) || is_captured(s, group, from) ||
+        is_captured(s, group, to) || !find_web(s, group, copy, from, &first) || !may_become(s, group, copy, &first, to))
+        return false;
+    renaming r = { s, from, to };
+    for (uint32_t i = first.from; i < group->body.n; i++) rename_all(&r, &group->body.at[i]);
+    if (first.param) first.param->name = to;
+    return true; /* and what is left is a name for itself */
+}
+
 bool pel_drop_copies(pel_synth *s, pel_group *group) {
     bool changed = false;
+    for (uint32_t i = 0; i < group->body.n; i++) changed |= coalesce(s, group, i);
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < group->body.n; i++) { /* not inside of loops: there the next round binds them again */
         pel_node *node = group->body.at[i];
@@ -109,64 +200,5 @@ bool pel_drop_copies(pel_synth *s, pel_group *group) {
         changed = true;
     }
     group->body = kept;
-    return changed;
-}
-
-/* ---- comparisons of a number with itself ---- */
-
-static const pel_const *truth_of(const pel_node *node) {
-    if (node->kind != PEL_Constant) return NULL;
-    const pel_const *value = node->Constant.value;
-    return value->kind == PEL_CONST_TRUE || value->kind == PEL_CONST_FALSE ? value : NULL;
-}
-
-static bool is_equality(uint8_t op) { return op == PEL_Eq || op == PEL_LtE || op == PEL_GtE; }
-
-static void decide(void *arg, pel_node **slot) {
-    pel_synth *s = arg;
-    pel_node *node = *slot;
-    if (node->kind == PEL_FunctionDef) return;
-    pel_each_part(s, node, decide, s);
-    if (node->kind == PEL_Compare && pel_map_has(&s->whole_numbers, PEL_KEY(node))) {
-        const pel_node *left = node->Compare.left, *right = node->Compare.comparators.at[0];
-        if (node->Compare.ops.n == 1 && left->kind == PEL_Name && pel_same(left, right))
-            *slot = pel_make_constant(s->ctx, pel_const_bool(is_equality(node->Compare.ops.at[0])));
-    } else if (node->kind == PEL_BoolOp) { /* `a or True`, where asking a does nothing */
-        bool is_and = node->BoolOp.op == PEL_And;
-        for (uint32_t i = 0; i < node->BoolOp.values.n; i++) {
-            const pel_const *value = truth_of(node->BoolOp.values.at[i]);
-            if (value && (value->kind == PEL_CONST_TRUE) != is_and) {
-                *slot = pel_make_constant(s->ctx, value);
-                return;
-            }
-            if (!pel_pure(s, node->BoolOp.values.at[i])) return;
-        }
-    }
-}
-
-/* Assertions that can't fail. Only tests are decided: elsewhere `a or True` is a, if a is true. */
-static void decide_assertions(pel_synth *s, pel_nodes *body, bool *changed) {
-    pel_nodes kept = { 0 };
-    for (uint32_t i = 0; i < body->n; i++) {
-        pel_node *node = body->at[i];
-        if (node->kind == PEL_Assert) decide(s, &node->Assert.test);
-        const pel_const *truth = node->kind == PEL_Assert ? truth_of(node->Assert.test) : NULL;
-        if (truth && truth->kind == PEL_CONST_TRUE) {
-            *changed = true;
-            continue;
-        }
-        if (node->kind != PEL_FunctionDef)
-            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
-                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
-                    decide_assertions(s, pel_field_at(node, field, pel_nodes), changed);
-        pel_nodes_push(s->ctx, &kept, node);
-    }
-    if (!kept.n && body->n) pel_nodes_push(s->ctx, &kept, pel_node_new(s->ctx, PEL_Pass));
-    *body = kept;
-}
-
-bool pel_decide_assertions(pel_synth *s, pel_group *group) {
-    bool changed = false;
-    decide_assertions(s, &group->body, &changed);
     return changed;
 }

@@ -1,8 +1,10 @@
-/* Parts of results that every caller throws away: of returned tuples, and of returned records of which a single field
- * is ever read. What is left of one part is that part. */
+/* Parts of results that every caller throws away: of returned tuples, and of returned records. What is left of one part
+ * is that part; a record of which few fields are ever read is a tuple of them, and callers give them the fields' names.
+ */
 #include "trace/lanes.h"
 
 #define PARTS_MAX 64
+#define FIELDS_MAX 3 /* of a record that becomes a tuple */
 
 typedef struct part_read { /* f(x)[0], f(x).field, or the same of a name that holds nothing but f(x) */
     pel_node **slot;
@@ -11,13 +13,19 @@ typedef struct part_read { /* f(x)[0], f(x).field, or the same of a name that ho
     uint32_t index;
 } part_read;
 
+typedef struct holding { /* a, b = f(x), or a name that holds f(x) */
+    pel_node *assign;
+    const pel_group *in;
+} holding;
+
 typedef struct use { /* of one function's result, over all its calls */
     uint32_t n;      /* parts that calls take it apart into; 0: none does */
     bool blocked;
-    uint32_t thrown;             /* calls that want no result at all */
-    uint64_t used;               /* parts that assignments want */
-    PEL_VEC(pel_node *) assigns; /* a, b = f(x) */
+    uint32_t thrown; /* calls that want no result at all */
+    uint64_t used;   /* parts that assignments want */
+    PEL_VEC(holding) assigns;
     PEL_VEC(part_read) reads;
+    PEL_VEC(const pel_group *) forwarders; /* functions that return it as theirs */
 } use;
 
 typedef struct survey {
@@ -107,7 +115,7 @@ static void look(void *arg, pel_node **slot) {
     } else if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && (u = use_of(v, node->Assign.value))) {
         pel_node *target = node->Assign.targets.at[0];
         call = node->Assign.value;
-        pel_push(v->s->ctx, &u->assigns, node);
+        pel_push(v->s->ctx, &u->assigns, ((holding){ node, v->group }));
         if (target->kind == PEL_Tuple) {
             look_at_targets(v, u, target);
         } else {
@@ -117,6 +125,9 @@ static void look(void *arg, pel_node **slot) {
                 u->blocked = true;
             look(v, &node->Assign.targets.at[0]);
         }
+    } else if (node->kind == PEL_Return && node->Return.value && (u = use_of(v, node->Return.value))) {
+        call = node->Return.value;
+        pel_push(v->s->ctx, &u->forwarders, v->group);
     } else if ((node->kind == PEL_Attribute || node->kind == PEL_Subscript) && (u = use_of(v, owner_of(node)))) {
         call = owner_of(node);
         u->blocked |= !as_part_read(slot, &read);
@@ -206,10 +217,10 @@ static void see_return(void *arg, pel_node **slot) {
         pel_node *part = part_of(r, value, i);
         if (r->kept >> i & 1) pel_nodes_push(r->s->ctx, &left, part ? part : pel_make_constant(r->s->ctx, &pel_none));
     }
-    if (left.n == 1)
-        node->Return.value = left.at[0];
-    else
-        value->Tuple.elts = left;
+    node->Return.value = left.at[0];
+    if (left.n == 1) return;
+    node->Return.value = pel_node_new(r->s->ctx, PEL_Tuple);
+    node->Return.value->Tuple.elts = left;
 }
 
 static void see_lost_parts(void *arg, pel_node **slot) {
@@ -241,25 +252,48 @@ static uint32_t count(uint64_t set) {
     return n;
 }
 
-static void cut_assign(pel_synth *s, pel_node *node, uint64_t kept) {
+/* The fields of a record that are kept, as names or as targets. */
+static pel_node *field_target(const returning *r) {
+    pel_node *made = pel_node_new(r->s->ctx, PEL_Tuple);
+    made->Tuple.ctx = PEL_Store;
+    for (uint32_t i = 0; i < r->n_parts; i++)
+        if (r->kept >> i & 1)
+            pel_nodes_push(r->s->ctx, &made->Tuple.elts, pel_make_name(r->s->ctx, r->record->fields.at[i], PEL_Store));
+    return made;
+}
+
+static void cut_assign(const returning *r, pel_node *node) {
     pel_node *target = node->Assign.targets.at[0];
-    if (target->kind != PEL_Tuple) return; /* a holder: its reads are cut */
+    if (target->kind != PEL_Tuple) { /* a holder: its reads are cut */
+        if (r->record && count(r->kept) > 1) node->Assign.targets = pel_nodes_one(r->s->ctx, field_target(r));
+        return;
+    }
     pel_nodes left = { 0 };
     for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
-        if (kept >> i & 1) pel_nodes_push(s->ctx, &left, target->Tuple.elts.at[i]);
+        if (r->kept >> i & 1) pel_nodes_push(r->s->ctx, &left, target->Tuple.elts.at[i]);
     if (left.n == 1)
-        node->Assign.targets = pel_nodes_one(s->ctx, left.at[0]);
+        node->Assign.targets = pel_nodes_one(r->s->ctx, left.at[0]);
     else
         target->Tuple.elts = left;
 }
 
-static void cut_read(pel_synth *s, const part_read *read, uint64_t kept) {
+/* Which part of what is returned a read wants; UINT32_MAX if that can't be told. */
+static uint32_t part_wanted(const returning *r, const part_read *read) {
+    if (!r->record) return read->field || read->index >= r->n_parts ? UINT32_MAX : read->index;
+    if (read->field) return field_number(r->record, read->field);
+    return read->index ? UINT32_MAX : r->first; /* counted without the fields that are None */
+}
+
+static void cut_read(const returning *r, const part_read *read) {
     pel_node *node = *read->slot;
-    if (count(kept) == 1)
+    uint32_t part = part_wanted(r, read);
+    if (count(r->kept) == 1)
         *read->slot = owner_of(node);
+    else if (r->record)
+        *read->slot = pel_make_name(r->s->ctx, r->record->fields.at[part], PEL_Load);
     else
         node->Subscript.slice =
-            pel_make_constant(s->ctx, pel_const_int(s->ctx, count(kept & (((uint64_t)1 << read->index) - 1))));
+            pel_make_constant(r->s->ctx, pel_const_int(r->s->ctx, count(r->kept & (((uint64_t)1 << read->index) - 1))));
 }
 
 /* The parts that somebody wants; 0 if that can't be told. */
@@ -267,28 +301,46 @@ static uint64_t wanted_parts(const use *u, const returning *r) {
     uint64_t wanted = u->used;
     if (u->n && (r->record || u->n != r->n_parts)) return 0;
     for (uint32_t i = 0; i < u->reads.n; i++) {
-        const part_read *read = &u->reads.at[i];
-        uint32_t part = read->index;
-        if (r->record) {
-            if (!read->field && part) return 0; /* counted without the fields that are None */
-            part = read->field ? field_number(r->record, read->field) : r->first;
-        }
-        if ((read->field && !r->record) || part >= r->n_parts) return 0;
+        uint32_t part = part_wanted(r, &u->reads.at[i]);
+        if (part >= r->n_parts) return 0;
         wanted |= (uint64_t)1 << part;
     }
     return wanted;
 }
 
+static bool is_free(const pel_synth *s, const pel_group *group, pel_name name) {
+    pel_name_use there = pel_uses_of(s, group->body, 0, name);
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].name == name && !group->params[p].dead) return false;
+    return !there.reads && !there.stores;
+}
+
+/* Whether all that hold a record can hold its fields under their names instead. */
+static bool can_name_fields(const use *u, const returning *r) {
+    if (count(r->kept) > FIELDS_MAX || u->assigns.n == 0) return false;
+    for (uint32_t k = 0; k < u->reads.n; k++)
+        if (owner_of(*u->reads.at[k].slot)->kind != PEL_Name) return false;
+    for (uint32_t k = 0; k < u->assigns.n; k++) {
+        for (uint32_t i = 0; i < r->n_parts; i++)
+            if ((r->kept >> i & 1) && !is_free(r->s, u->assigns.at[k].in, r->record->fields.at[i])) return false;
+        for (uint32_t i = 0; i < k; i++) /* two of them would want the same names */
+            if (u->assigns.at[i].in == u->assigns.at[k].in) return false;
+    }
+    return true;
+}
+
 static bool cut_results(pel_synth *s, pel_group *group, const use *u) {
     returning r = returned_by(s, group);
     r.kept = r.fine ? wanted_parts(u, &r) : 0;
-    bool gains = r.record || r.n_parts == 1 ? count(r.kept) == 1 : count(r.kept) < r.n_parts;
-    if (!r.kept || !gains) return false;
+    if (!r.kept) return false;
+    bool is_one = count(r.kept) == 1;
+    if (r.record ? !is_one && !can_name_fields(u, &r) : !(is_one && r.n_parts == 1) && count(r.kept) == r.n_parts)
+        return false;
     for (uint32_t k = 0; k < group->body.n; k++) see_lost_parts(&r, &group->body.at[k]);
     if (!r.fine) return false;
     cut_returns(group, &r);
-    for (uint32_t k = 0; k < u->assigns.n; k++) cut_assign(s, u->assigns.at[k], r.kept);
-    for (uint32_t k = 0; k < u->reads.n; k++) cut_read(s, &u->reads.at[k], r.kept);
+    for (uint32_t k = 0; k < u->assigns.n; k++) cut_assign(&r, u->assigns.at[k].assign);
+    for (uint32_t k = 0; k < u->reads.n; k++) cut_read(&r, &u->reads.at[k]);
     return true;
 }
 
@@ -333,8 +385,8 @@ static bool merge_doubles(pel_synth *s, pel_group *group, use *u) {
     r.kept = 1;
     cut_returns(group, &r);
     for (uint32_t k = 0; k < u->assigns.n; k++)
-        u->assigns.at[k]->Assign.targets =
-            pel_nodes_of(s->ctx, u->assigns.at[k]->Assign.targets.at[0]->Tuple.elts.at, 2);
+        u->assigns.at[k].assign->Assign.targets =
+            pel_nodes_of(s->ctx, u->assigns.at[k].assign->Assign.targets.at[0]->Tuple.elts.at, 2);
     return true;
 }
 
@@ -373,6 +425,48 @@ static bool is_stale(const use *u, const bool *cut) {
     return false;
 }
 
+/* ---- functions that return what another one returned ---- */
+
+static bool is_ours(const pel_group *group) { /* no one but the text calls it, as a function */
+    return !group->is_root && !group->pinned && !group->is_property && !group->is_generator && !group->in_place &&
+           !group->why;
+}
+
+typedef struct passing {
+    const pel_synth *s;
+    const pel_group *target;
+    bool only; /* every return returns what target returned */
+} passing;
+
+static void see_passing(void *arg, pel_node **slot) {
+    passing *p = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_FunctionDef || node->kind == PEL_Lambda) return;
+    if (node->kind == PEL_Return) {
+        const pel_link *link = node->Return.value ? pel_link_at(p->s, node->Return.value) : NULL;
+        p->only &= link && link->target == p->target;
+    } else if (pel_kinds[node->kind].class == PEL_STMT || node->kind == PEL_ExceptHandler) {
+        pel_each_child(*slot, see_passing, p);
+    }
+}
+
+/* How the results of a function are used in the end: what forwards them is asked, too. */
+static void add_forwarded(const survey *v, const pel_group *target, use *u, uint32_t depth) {
+    for (uint32_t i = 0; i < u->forwarders.n && !u->blocked; i++) {
+        const pel_group *forwarder = u->forwarders.at[i];
+        passing p = { v->s, target, is_ours(forwarder) && !forwarder->falls_off && depth < 8 };
+        for (uint32_t k = 0; p.only && k < forwarder->body.n; k++) see_passing(&p, &forwarder->body.at[k]);
+        use further = v->uses[forwarder->number];
+        if (p.only) add_forwarded(v, forwarder, &further, depth + 1);
+        u->blocked |= !p.only || further.blocked || (u->n && further.n && u->n != further.n);
+        u->thrown += further.thrown;
+        u->used |= further.used;
+        if (!u->n) u->n = further.n;
+        for (uint32_t k = 0; k < further.assigns.n; k++) pel_push(v->s->ctx, &u->assigns, further.assigns.at[k]);
+        for (uint32_t k = 0; k < further.reads.n; k++) pel_push(v->s->ctx, &u->reads, further.reads.at[k]);
+    }
+}
+
 bool pel_drop_results(pel_synth *s, const bool *reached) {
     survey v = { s, pel_new_array(s->ctx, s->groups.n + 1u, use), NULL, pel_intern_c(s->ctx, "_") };
     for (uint32_t i = 0; i < s->groups.n; i++) {
@@ -382,15 +476,16 @@ bool pel_drop_results(pel_synth *s, const bool *reached) {
     bool changed = false, *cut = pel_new_array(s->ctx, s->groups.n + 1u, bool);
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
-        use *u = &v.uses[i];
-        if (!reached[i] || u->blocked || group->is_root || group->pinned || group->is_property || group->is_generator ||
-            group->in_place || group->why)
-            continue;
-        bool is_asked = u->assigns.n || u->reads.n;
-        if (u->thrown && !is_asked) changed |= return_nothing(s, group);
-        if (u->thrown || !is_asked || is_stale(u, cut)) continue;
-        cut[i] = merge_doubles(s, group, u) || cut_results(s, group, u);
+        if (!reached[i] || !is_ours(group)) continue;
+        use u = v.uses[i];
+        add_forwarded(&v, group, &u, 0);
+        bool is_asked = u.assigns.n || u.reads.n;
+        if (u.blocked) continue;
+        if (u.thrown && !is_asked && !u.forwarders.n) changed |= return_nothing(s, group);
+        if (u.thrown || !is_asked || is_stale(&u, cut)) continue;
+        cut[i] = merge_doubles(s, group, &u) || cut_results(s, group, &u);
         changed |= cut[i];
+        for (uint32_t k = 0; cut[i] && k < u.forwarders.n; k++) cut[u.forwarders.at[k]->number] = true;
     }
     return changed;
 }

@@ -236,10 +236,19 @@ static bool is_idle_assertion(const pel_node *node) {
            call->Call.args.n && is_true(call->Call.args.at[0]);
 }
 
+/* x to x, or (x, y) to (x, y) */
+static bool binds_itself(const pel_node *target, const pel_node *value) {
+    if (target->kind == PEL_Name && value->kind == PEL_Name) return target->Name.id == value->Name.id;
+    if (target->kind != PEL_Tuple || value->kind != PEL_Tuple || target->Tuple.elts.n != value->Tuple.elts.n)
+        return false;
+    for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
+        if (!binds_itself(target->Tuple.elts.at[i], value->Tuple.elts.at[i])) return false;
+    return true;
+}
+
 static bool is_idle(const pel_node *node) {
     if (node->kind == PEL_Assign && node->Assign.targets.n == 1)
-        return node->Assign.targets.at[0]->kind == PEL_Name && node->Assign.value->kind == PEL_Name &&
-               node->Assign.targets.at[0]->Name.id == node->Assign.value->Name.id;
+        return binds_itself(node->Assign.targets.at[0], node->Assign.value);
     if (node->kind == PEL_Expr) return is_quiet(node->Expr.value) || is_idle_assertion(node);
     if (node->kind == PEL_If) return !node->If.body.n && !node->If.orelse.n && is_quiet(node->If.test);
     return is_idle_assertion(node);

@@ -35,7 +35,7 @@ static void write_program(pel_ctx *ctx, void *arg) {
     pel_lanes(ctx, program);
     for (int round = 0; round < MAX_SHORT_ROUNDS; round++) { /* what became one line may stand in another function's */
         pel_shorten(ctx, program);
-        if (!pel_contract(ctx, program)) break;
+        if (!pel_contract(ctx, program) && !pel_move_sizes(ctx, program)) break;
     }
     pel_init(ctx, program);
     pel_buf text = pel_buf_in(ctx);
