@@ -60,6 +60,18 @@ static PyObject *origins_of(const pel_program *program) {
     return dict;
 }
 
+/* [(file, line)] of functions of the author's */
+static PyObject *places_of(const pel_log *log, const pel_id *codes, uint32_t n) {
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < n; i++) {
+        const pel_log_code *row = &log->codes.at[codes[i]];
+        PyObject *place = Py_BuildValue("(Ni)", str_of(log->files.at[row->file].path), row->code->firstlineno);
+        if (!place || PyList_Append(list, place) != 0) Py_CLEAR(list);
+        Py_XDECREF(place);
+    }
+    return list;
+}
+
 /* [(kind, text, file, line)] */
 static PyObject *remarks_of(const pel_program *program) {
     PyObject *list = PyList_New(0);
@@ -82,16 +94,18 @@ PyObject *pel_ext_skeleton(const pel_skeleton *skeleton) {
         n_functions++;
         n_from_source += function->from_source;
     }
-    PyObject *remarks = remarks_of(program), *origins = origins_of(program);
-    if (!remarks || !origins) {
+    PyObject *remarks = remarks_of(program), *origins = origins_of(program),
+             *roundabout = places_of(program->log, program->roundabout.at, program->roundabout.n);
+    if (!remarks || !origins || !roundabout) {
         Py_XDECREF(remarks);
         Py_XDECREF(origins);
+        Py_XDECREF(roundabout);
         return NULL;
     }
-    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N,s:N})", str_of(skeleton->source), program->root->text,
+    return Py_BuildValue("(Ns#{s:I,s:I,s:I,s:I,s:N,s:N,s:N})", str_of(skeleton->source), program->root->text,
                          (Py_ssize_t)program->root->len, "functions", n_functions, "from_source", n_from_source,
                          "classes", program->classes.n, "embedded", program->embedded.n, "remarks", remarks, "origins",
-                         origins);
+                         origins, "roundabout", roundabout);
 }
 
 PyDoc_STRVAR(synthesise_doc,

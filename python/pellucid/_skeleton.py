@@ -136,6 +136,7 @@ class Workshop:
         self.grad = torch.is_grad_enabled()
         self.recorder = self._new_recorder()
         self.with_events = False
+        self.shortcuts: list[tuple[str, int]] | None = None  # functions that are told by the calls they made; None: not asked
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -395,6 +396,9 @@ class Workshop:
                 for check in missing:  # a path that no recorded run took: record it
                     self._record(self.unrecorded.pop(check.name))
                 continue
+            if self.shortcuts and not self.report.good:
+                self.shortcuts = []
+                continue
             wrong = None if self.report.good else self._wrong_function(source)
             if wrong is None or len(without) == RETREATS:
                 break
@@ -405,19 +409,40 @@ class Workshop:
     def _synthesise(self, without: list[tuple[str, int]]) -> tuple[str, str, bytes]:
         """A function that can't be followed, or that came out wrong, may still be written as the calls of torch that it
         made: these are recorded only where they are needed, because that takes time."""
-        from ._pellucid import Error, synthesise
+        from ._pellucid import Error
         if without and not self.with_events:
             self._record_again_with_events()
         try:
-            trace = self.recorder.log_bytes()
-            source, root, self.report.synthesis = synthesise(trace, without)
+            made = self._write(without + (self.shortcuts or []))
         except Error:
             if self.with_events:
                 raise
             self._record_again_with_events()
-            trace = self.recorder.log_bytes()
-            source, root, self.report.synthesis = synthesise(trace, without)
+            made = self._write(without)
+        return made if self.shortcuts is not None else self._shorter(made)
+
+    def _write(self, without: list[tuple[str, int]]) -> tuple[str, str, bytes]:
+        from ._pellucid import synthesise
+        trace = self.recorder.log_bytes()
+        source, root, self.report.synthesis = synthesise(trace, without)
         return source, root, trace
+
+    def _shorter(self, made: tuple[str, str, bytes]) -> tuple[str, str, bytes]:
+        """Functions that compute a shape in many lines are told by the calls they made, if that is shorter."""
+        from ._pellucid import Error
+        self.shortcuts = []
+        synthesis, roundabout = self.report.synthesis, self.report.synthesis["roundabout"]
+        if not roundabout:
+            return made
+        if not self.with_events:
+            self._record_again_with_events()
+        with contextlib.suppress(Error):
+            other = self._write(roundabout)
+            if other[0].count("\n") < made[0].count("\n"):
+                self.shortcuts = roundabout
+                return other
+        self.report.synthesis = synthesis
+        return made
 
     def _wrong_function(self, source: str) -> tuple[str, int] | None:
         """Where the author's function begins whose text raised in the referee."""

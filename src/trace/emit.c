@@ -173,7 +173,7 @@ static void put_imports(writer *w, const pel_print_options *options, pel_buf *ou
 static void put_fallbacks(const pel_program *program, pel_buf *out) {
     for (uint32_t i = 0; i < program->remarks.n; i++)
         if (program->remarks.at[i].kind == PEL_REMARK_FALLBACK)
-            pel_putf(out, "# Written as the calls that ran, their source could not be followed: %.*s.\n",
+            pel_putf(out, "# Written as the calls that ran, not as their source: %.*s.\n",
                      PEL_FMT(program->remarks.at[i].text));
 }
 

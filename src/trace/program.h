@@ -71,11 +71,12 @@ typedef struct pel_program {
     pel_map hooked;            /* module of torch's with forward hooks -> the class that stands for it */
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
-    PEL_VEC(pel_id) embedded; /* tensors whose elements stand at the end of the file */
-    pel_name root;            /* name of the root class */
-    pel_map straight;         /* codes that are written as what they were seen to do -> pel_straight_level */
-    bool only_construction;   /* constructors and nothing else: no code reads what they make */
-    PEL_VEC(pel_id) refused;  /* codes of functions that have no text and would have to have one */
+    PEL_VEC(pel_id) embedded;   /* tensors whose elements stand at the end of the file */
+    pel_name root;              /* name of the root class */
+    pel_map straight;           /* codes that are written as what they were seen to do -> pel_straight_level */
+    bool only_construction;     /* constructors and nothing else: no code reads what they make */
+    PEL_VEC(pel_id) refused;    /* codes of functions that have no text and would have to have one */
+    PEL_VEC(pel_id) roundabout; /* codes of functions whose calls of torch would say more than their text does */
 } pel_program;
 
 /* The whole way: log -> source text. */
@@ -114,6 +115,7 @@ pel_reading pel_reads_of(const pel_node *node, pel_name name);
 #define PEL_LINE_LENGTH 110 /* that passes which make lines longer keep to */
 /* x = e; return x: two statements that are `return e`. */
 bool pel_returns_it(const pel_node *assign, const pel_node *next);
+void pel_find_roundabout(pel_ctx *ctx, pel_program *program);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */

@@ -351,33 +351,7 @@ static pel_node *only_expression(const pel_program_function *f) {
     return body.n == 1 && body.at[0]->kind == PEL_Return ? body.at[0]->Return.value : NULL;
 }
 
-/* forward(self, x): return self._forward_impl(x) takes over the body of what it calls, if nobody else calls that. */
-static void merge_forwarder(shortener *s) {
-    pel_program_function *f = s->function;
-    pel_node *value = only_expression(f);
-    if (!value || value->kind != PEL_Call || value->Call.keywords.n) return;
-    pel_program_function *target = callee_of(s, value);
-    if (!target || target == f || !is_plain_signature(target) || target->class != f->class) return;
-    if (pel_map_find(&s->uses, PEL_KEY(target->name), 0) != 1) return;
-    const pel_nodes mine = f->def->FunctionDef.args->arguments.args,
-                    its = target->def->FunctionDef.args->arguments.args;
-    uint32_t skip = f->class && !f->is_static ? 1 : 0;
-    if (value->Call.args.n != its.n - skip || its.n > mine.n) return;
-    for (uint32_t i = 0; i < its.n; i++) {
-        if (i >= skip) {
-            const pel_node *arg = value->Call.args.at[i - skip];
-            if (arg->kind != PEL_Name || arg->Name.id != its.at[i]->arg.arg) return;
-        } else if (mine.at[i]->arg.arg != its.at[i]->arg.arg) {
-            return;
-        }
-    }
-    f->def->FunctionDef.body = target->def->FunctionDef.body;
-    f->from_source &= target->from_source;
-    target->dead = true;
-    s->changed = true;
-}
-
-/* ---- one-line helpers are written where they are called ---- */
+/* ---- what a call passes, in the place of parameters ---- */
 
 typedef struct binding {
     pel_name *names;
@@ -407,6 +381,62 @@ static void bind(void *arg, pel_node **slot) {
     pel_each_child(*slot, bind, arg);
 }
 
+/* ---- functions that only call one that nobody else calls ---- */
+
+/* Whether a function's own names for its parameters can give way to what a call passes, which is names. */
+static bool takes_names(const pel_program_function *target, const pel_nodes params, const pel_nodes args) {
+    const pel_nodes body = target->def->FunctionDef.body;
+    for (uint32_t i = 0; i < params.n; i++) {
+        if (args.at[i]->kind != PEL_Name) return false;
+        pel_name given = args.at[i]->Name.id, own = params.at[i]->arg.arg;
+        for (uint32_t k = 0; given != own && k < body.n; k++) {
+            pel_reading of_given = pel_reads_of(body.at[k], given);
+            if (pel_reads_of(body.at[k], own).stores || of_given.n || of_given.stores || of_given.captured)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* forward(self, x): return self._forward_impl(x), or return f(x), takes over the body of what it calls. */
+static void merge_forwarder(shortener *s) {
+    pel_program_function *f = s->function;
+    pel_node *value = only_expression(f);
+    if (!value || value->kind != PEL_Call || value->Call.keywords.n) return;
+    pel_program_function *target = callee_of(s, value);
+    if (!target || target == f || !is_plain_signature(target) || (target->class && target->class != f->class)) return;
+    if (pel_map_find(&s->uses, PEL_KEY(target->name), 0) != 1) return;
+    const pel_nodes mine = f->def->FunctionDef.args->arguments.args,
+                    its = target->def->FunctionDef.args->arguments.args;
+    uint32_t skip = target->class && !target->is_static ? 1 : 0;
+    const pel_nodes params = { its.at + skip, its.n - skip };
+    if (value->Call.args.n != params.n || params.n + (f->class ? 1 : 0) > mine.n ||
+        (skip && mine.at[0]->arg.arg != its.at[0]->arg.arg) || !takes_names(target, params, value->Call.args))
+        return;
+    binding b = { .names = pel_new_array(s->ctx, params.n, pel_name),
+                  .values = pel_new_array(s->ctx, params.n, pel_node *),
+                  .used = pel_new_array(s->ctx, params.n, uint32_t),
+                  .ctx = s->ctx };
+    for (uint32_t i = 0; i < params.n; i++) {
+        if (params.at[i]->arg.arg == value->Call.args.at[i]->Name.id) continue;
+        b.names[b.n] = params.at[i]->arg.arg;
+        b.values[b.n++] = value->Call.args.at[i];
+    }
+    pel_nodes body = { 0 };
+    for (uint32_t i = 0; i < target->def->FunctionDef.body.n; i++) {
+        pel_node *copy = pel_copy(s->ctx, target->def->FunctionDef.body.at[i]);
+        if (b.n) bind(&b, &copy);
+        pel_nodes_push(s->ctx, &body, copy);
+    }
+    if (b.failed) return;
+    f->def->FunctionDef.body = body;
+    f->from_source &= target->from_source;
+    target->dead = true;
+    s->changed = true;
+}
+
+/* ---- one-line helpers are written where they are called ---- */
+
 /* A call that only hands on: its own arguments are names, constants and attributes. */
 static bool only_hands_on(const pel_node *node) {
     if (!node || node->kind != PEL_Call || !is_quiet(node->Call.func)) return false;
@@ -424,11 +454,12 @@ static void count_nodes(void *arg, pel_node **slot) {
     pel_each_child(*slot, count_nodes, n);
 }
 
-/* What reads as well in the middle of another expression. */
-static bool is_small(pel_node *expression) {
+/* What reads as well in the middle of another expression. The name of what is no function of the author's tells less.
+ */
+static bool is_small(pel_node *expression, bool from_source) {
     uint32_t n = 0;
     count_nodes(&n, &expression);
-    return n <= 14;
+    return n <= (from_source ? 14u : 48u);
 }
 
 static bool is_protocol(pel_name name) {
@@ -456,7 +487,8 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
     bool once = pel_map_find(&s->uses, PEL_KEY(target->name), 0) == 1;
     bool gives_back = expression && expression->kind == PEL_Name; /* what it was given */
     bool is_getter = expression && expression->kind == PEL_Attribute && is_quiet(expression);
-    if (!gives_back && !is_getter && !only_hands_on(expression) && !(once && expression && is_small(expression)))
+    if (!gives_back && !is_getter && !only_hands_on(expression) &&
+        !(once && expression && is_small(expression, target->from_source)))
         return NULL;
     const pel_nodes params = target->def->FunctionDef.args->arguments.args;
     const pel_nodes defaults = target->def->FunctionDef.args->arguments.defaults;

@@ -37,6 +37,7 @@ static void write_program(pel_ctx *ctx, void *arg) {
         pel_shorten(ctx, program);
         if (!pel_contract(ctx, program) && !pel_move_sizes(ctx, program)) break;
     }
+    pel_find_roundabout(ctx, program);
     pel_init(ctx, program);
     pel_buf text = pel_buf_in(ctx);
     pel_emit_file(ctx, program, &text);

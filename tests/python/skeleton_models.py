@@ -442,3 +442,43 @@ class ClippedNet(nn.Module):
 
     def forward(self, x):
         return Clipped.apply(self.fc(x))
+
+
+def arranged(x, pattern, **lengths):
+    """A small einops: axes in brackets are split or joined."""
+    left, right = (side.split() for side in pattern.split(" -> "))
+    known = {}
+    for axis, length in zip(left, x.shape):
+        names = axis.split("*")
+        rest = length
+        for name in names:
+            if name in lengths:
+                known[name] = lengths[name]
+                rest //= lengths[name]
+        for name in names:
+            known.setdefault(name, rest)
+    order = [name for axis in left for name in axis.split("*")]
+    x = x.reshape([known[name] for name in order])
+    x = x.permute([order.index(name) for axis in right for name in axis.split("*")])
+    shape = []
+    for axis in right:
+        total = 1
+        for name in axis.split("*"):
+            total *= known[name]
+        shape.append(total)
+    return x.reshape(shape)
+
+
+class Arranging(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        heads = arranged(self.linear(x), "b n h*d -> b h n d", h=2)
+        return arranged(heads.softmax(-1), "b h n d -> b n h*d")
+
+
+@case(expects=(r"\.permute\(0, 2, 1, 3\)",), lacks=(r"for ",))
+def shapes_that_are_worked_out_in_many_lines():
+    return Arranging(), (randn(2, 5, 8),), {}
