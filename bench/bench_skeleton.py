@@ -2,7 +2,7 @@
 """Skeletons beside torch.export: time for source, growth with depth, lines; and what recording costs.
 
     bench/bench_skeleton.py            the built-in models, which need torch alone
-    bench/bench_skeleton.py --zoo 8    and as many of the zoo's
+    bench/bench_skeleton.py --zoo 8    and of the zoo's: as many at full depth, as many small configurations
 
 Times are the best of three, all in one process and one run, order alternating.
 """
@@ -26,6 +26,14 @@ warnings.filterwarnings("ignore")
 import torch  # noqa: E402
 from pellucid import _pellucid  # noqa: E402
 from torch import nn  # noqa: E402
+
+# Of the zoo. torch.export writes every layer out, so how it compares depends on how many there are.
+CHOSEN = {
+    "full depth": ["tv/resnet18", "timm/deit_tiny_patch16_224", "tv/vgg11_bn", "tv/densenet121", "timm/mobilenetv3_small_050",
+                   "tv/efficientnet_b0", "timm/pit_xs_224", "timm/resnetv2_18", "timm/poolformerv2_s12", "tv/regnet_x_400mf"],
+    "two layers": ["hf/bert:MaskedLM", "hf/llama", "hf/phi", "hf/gpt2", "hf/convnext", "hf/vit", "hf/glpn", "hf/pvt_v2", "hf/opt",
+                   "hf/regnet"],
+}
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHARED = os.environ.get("PELLUCID_SHARED", os.path.join(ROOT, "..", "shared"))
@@ -136,33 +144,35 @@ def memory() -> None:
     print(f"plain {peaks[0]} MB, recorded {peaks[1]} MB")
 
 
-def zoo_rows(count: int) -> list[tuple[float, float]]:
+def zoo_rows(count: int) -> dict[str, list[tuple[float, float]]]:
     folder = os.path.join(SHARED, "zoo")
     if not os.path.exists(os.path.join(folder, "zoo.json")):
         print(f"skipped: there is no zoo at {folder}")
-        return []
+        return {}
     sys.path.insert(0, folder)
     import zoo
-    chosen = ["tv/resnet18", "tv/vgg11_bn", "hf/bert", "hf/llama", "hf/phi", "hf/arcee", "hf/regnet", "hf/glpn", "hf/pvt_v2",
-              "timm/resnet18", "hf/gpt2", "hf/t5"]
-    found = []
-    for name in [n for n in chosen if n in zoo.names()][:count]:
-        result = row(name, *zoo.load(name))
-        if result:
-            found.append(result)
-    return found
+    known = zoo.names()
+    return {kind: [r for n in [n for n in names if n in known][:count] if (r := row(n, *zoo.load(n)))]
+            for kind, names in CHOSEN.items()}
+
+
+def print_medians(kind: str, rows: list[tuple[float, float]]) -> None:
+    if rows:
+        print(f"median of {len(rows)} ({kind}): time for source ÷ export {statistics.median(t for t, _ in rows):.2f}, "
+              f"lines ÷ export's print {statistics.median(n for _, n in rows):.2f}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--zoo", type=int, default=0, metavar="N", help="as many models of the zoo")
+    parser.add_argument("--zoo", type=int, default=0, metavar="N", help="as many models of the zoo, of each kind")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found = [r for r in (row("demo, 4 layers", *demo_of(4)), row("demo, 16 layers", *demo_of(16))) if r]
-    found += zoo_rows(options.zoo)
-    if found:
-        print(f"median: time for source ÷ export {statistics.median(t for t, _ in found):.2f}, "
-              f"lines ÷ export's print {statistics.median(n for _, n in found):.2f}")
+    found = {"built-in": [r for r in (row("demo, 4 layers", *demo_of(4)), row("demo, 16 layers", *demo_of(16))) if r]}
+    if options.zoo:
+        found |= zoo_rows(options.zoo)
+    for kind, rows in found.items():
+        print_medians(kind, rows)
+    print_medians("all", [r for rows in found.values() for r in rows])
     growth()
     memory()
     return 0

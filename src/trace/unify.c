@@ -135,6 +135,18 @@ static pel_node *multiple_of(pel_ctx *ctx, pel_name name, int64_t ratio) {
     return product;
 }
 
+/* (dim, dim), where the hole is dim in every lane; NULL if l is something else. */
+static pel_node *pair_of(pel_ctx *ctx, const pel_hole *hole, lanes l) {
+    for (uint32_t i = 0; i < l.n; i++) {
+        if (l.at[i]->kind != PEL_Tuple || l.at[i]->Tuple.elts.n != 2) return NULL;
+        for (uint32_t e = 0; e < 2; e++)
+            if (!pel_same(l.at[i]->Tuple.elts.at[e], hole->values[i])) return NULL;
+    }
+    pel_node *pair = pel_node_new(ctx, PEL_Tuple);
+    for (uint32_t e = 0; e < 2; e++) pel_nodes_push(ctx, &pair->Tuple.elts, pel_make_name(ctx, hole->name, PEL_Load));
+    return pair;
+}
+
 /* dim, config.dim, config["dim"]: the author's name for what differs. */
 static pel_name name_in(pel_ctx *ctx, const pel_node *author) {
     if (!author) return NULL;
@@ -162,6 +174,8 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
         for (uint32_t h = 0; h < unifier->holes.n; h++) {
             int64_t ratio = ratio_to(&unifier->holes.at[h], l);
             if (ratio) return multiple_of(ctx, unifier->holes.at[h].name, ratio);
+            pel_node *pair = pair_of(ctx, &unifier->holes.at[h], l);
+            if (pair) return pair;
         }
         for (uint32_t k = 0; k < unifier->known.n; k++)
             if (same_values(&unifier->known.at[k], l)) {
@@ -485,26 +499,52 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
     return list;
 }
 
-/* How many elements from i on are equal, in every lane. */
-static uint32_t equal_elements(lanes l, uint32_t i) {
-    for (uint32_t run = 1;; run++)
-        for (uint32_t k = 0; k < l.n; k++) {
-            const pel_nodes elements = l.at[k]->List.elts;
-            if (i + run >= elements.n || !pel_same(elements.at[i], elements.at[i + run])) return run;
-        }
+/* ---- elements that come again ---- */
+
+#define MAX_PERIOD 4
+
+/* How often the `period` elements from i on stand there in a row, in every lane. */
+static uint32_t rounds_of(lanes l, uint32_t i, uint32_t period) {
+    for (uint32_t n = 1;; n++)
+        for (uint32_t k = 0; k < l.n; k++)
+            for (uint32_t e = 0; e < period; e++) {
+                const pel_nodes elements = l.at[k]->List.elts;
+                uint32_t next = i + n * period + e;
+                if (next >= elements.n || !pel_same(elements.at[i + e], elements.at[next])) return n;
+            }
 }
 
-/* *[element for _ in range(n)] */
-static pel_node *repeated(pel_ctx *ctx, pel_node *element, uint32_t n) {
-    pel_node *generator = pel_node_new(ctx, PEL_comprehension), *list = pel_node_new(ctx, PEL_ListComp);
-    pel_node *starred = pel_node_new(ctx, PEL_Starred);
-    generator->comprehension.target = pel_make_name(ctx, pel_intern_c(ctx, "_"), PEL_Store);
-    generator->comprehension.iter = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load),
-                                                  pel_nodes_one(ctx, number(ctx, n)), (pel_nodes){ 0 });
-    list->ListComp.elt = element;
-    list->ListComp.generators = pel_nodes_one(ctx, generator);
-    starred->Starred.value = list;
-    return starred;
+/* The shortest period with which the elements from i on are worth a loop; 0 if there is none. */
+static uint32_t period_at(lanes l, uint32_t i, uint32_t *rounds) {
+    for (uint32_t period = 1; period <= MAX_PERIOD; period++) {
+        *rounds = rounds_of(l, i, period);
+        if (*rounds >= 3) return period;
+    }
+    return 0;
+}
+
+static pel_node *generator_of(pel_ctx *ctx, pel_name target, pel_node *iter) {
+    pel_node *generator = pel_node_new(ctx, PEL_comprehension);
+    generator->comprehension.target = pel_make_name(ctx, target, PEL_Store);
+    generator->comprehension.iter = iter;
+    return generator;
+}
+
+/* [element for _ in range(n)], or [block for _ in range(n) for block in (one, other)] */
+static pel_node *repeated(pel_unifier *unifier, pel_nodes elements, uint32_t n) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node *list = pel_node_new(ctx, PEL_ListComp);
+    pel_node *range = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load),
+                                    pel_nodes_one(ctx, number(ctx, n)), (pel_nodes){ 0 });
+    pel_nodes_push(ctx, &list->ListComp.generators, generator_of(ctx, pel_intern_c(ctx, "_"), range));
+    list->ListComp.elt = elements.at[0];
+    if (elements.n == 1) return list;
+    pel_name each = free_name(unifier, pel_intern_c(ctx, "block"));
+    pel_node *row = pel_node_new(ctx, PEL_Tuple);
+    row->Tuple.elts = elements;
+    pel_nodes_push(ctx, &list->ListComp.generators, generator_of(ctx, each, row));
+    list->ListComp.elt = pel_make_name(ctx, each, PEL_Load);
+    return list;
 }
 
 /* ---- lists of which some lanes lack an element ---- */
@@ -622,15 +662,25 @@ static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
         return made ? made : make_hole(unifier, l, hint);
     }
     pel_node *list = pel_node_new(ctx, PEL_List);
-    for (uint32_t i = 0; i < l.at[0]->List.elts.n;) {
-        uint32_t run = equal_elements(l, i);
-        if (run < 3) run = 1;
-        unifier->author = authors_element(author, i);
-        pel_node *element = unify(unifier, pick(ctx, l, list_element, i), hint);
-        pel_nodes_push(ctx, &list->List.elts, run == 1 ? element : repeated(ctx, element, run));
-        i += run;
+    for (uint32_t i = 0, rounds; i < l.at[0]->List.elts.n;) {
+        uint32_t period = period_at(l, i, &rounds);
+        pel_nodes elements = { 0 };
+        for (uint32_t e = 0; e < (period ? period : 1); e++) {
+            unifier->author = authors_element(author, i + e);
+            pel_nodes_push(ctx, &elements, unify(unifier, pick(ctx, l, list_element, i + e), hint));
+        }
+        unifier->author = author;
+        if (!period) {
+            pel_nodes_push(ctx, &list->List.elts, elements.at[0]);
+            i++;
+            continue;
+        }
+        pel_node *loop = repeated(unifier, elements, rounds), *starred = pel_node_new(ctx, PEL_Starred);
+        if (period * rounds == l.at[0]->List.elts.n) return loop;
+        starred->Starred.value = loop;
+        pel_nodes_push(ctx, &list->List.elts, starred);
+        i += period * rounds;
     }
-    unifier->author = author;
     return list;
 }
 
