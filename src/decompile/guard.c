@@ -3,9 +3,22 @@
  * where the statement ends. */
 #include "decompile/lift.h"
 
-typedef struct exits {
-    PEL_VEC(uint32_t) at; /* per handler: where it went on when it was done, or PEL_NONE */
-} exits;
+/* A try statement on its way from instructions to a node. */
+typedef struct trying {
+    pel_lift *l;
+    region *r;
+    const stack *s;
+    const pel_guard *guard;
+    uint32_t at, end;   /* what is covered */
+    pel_nodes handlers;
+    PEL_VEC(uint32_t) exits; /* per handler: where it went on when it was done, or PEL_NONE */
+    uint32_t after;     /* where the statement ends: what the handlers that are done go on with, or PEL_NONE */
+    bool to_fall;       /* some of them go on behind the region */
+    bool to_end;        /* the else reaches to the end of the region, as the order of the handlers tells */
+    bool completes;     /* something goes on behind the statement without an exception */
+    uint32_t next;      /* where the main path goes on */
+    uint32_t tail;      /* what follows the statement, where only handlers lead there; or PEL_NONE */
+} trying;
 
 /* The code of a handler reaches at most here. */
 static uint32_t handler_end(const pel_lift *l, uint32_t at) {
@@ -33,11 +46,12 @@ static uint32_t read_type(pel_lift *l, stack *s, uint32_t at, uint32_t end) {
 }
 
 /* except clauses, one after the other */
-static pel_nodes read_clauses(pel_lift *l, region *r, const stack *s, const pel_guard *guard, exits *out) {
-    pel_nodes handlers = { 0 };
-    uint32_t at = guard->target + 1, limit = handler_end(l, guard->target);
+static void read_clauses(trying *t) {
+    pel_lift *l = t->l;
+    region *r = t->r;
+    uint32_t at = t->guard->target + 1, limit = handler_end(l, t->guard->target);
     while (at < l->c->n && l->c->at[at].op != PEL_I_RERAISE) {
-        stack w = pel_stack_copy(l, s, s->n);
+        stack w = pel_stack_copy(l, t->s, t->s->n);
         pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
         uint32_t next = limit;
         pel_node *clause = pel_make(l, PEL_ExceptHandler, at);
@@ -62,12 +76,11 @@ static pel_nodes read_clauses(pel_lift *l, region *r, const stack *s, const pel_
         pel_region_begin(l, &body, &w);
         pel_read_range(l, &body, &w, at);
         clause->ExceptHandler.body = body.out;
-        pel_nodes_push(l->ctx, &handlers, clause);
-        pel_push(l->ctx, &out->at, body.done ? body.exit : PEL_NONE);
+        pel_nodes_push(l->ctx, &t->handlers, clause);
+        pel_push(l->ctx, &t->exits, body.done ? body.exit : PEL_NONE);
         if (bare || next >= limit) break;
         at = next;
     }
-    return handlers;
 }
 
 /* A handler that went on at a place: the label it means. */
@@ -215,128 +228,168 @@ static void comes_to_end(pel_nodes *body) {
     if (last && last->kind == PEL_Return) last->parens = 2;
 }
 
+static bool is_on_level_of(const pel_lift *l, uint32_t label, uint32_t at) {
+    return l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level;
+}
+
+static void find_after(trying *t) {
+    pel_lift *l = t->l;
+    region *r = t->r;
+    const pel_guard *guard = t->guard;
+    t->after = PEL_NONE;
+    for (uint32_t i = 0; i < t->exits.n; i++) {
+        uint32_t exit = t->exits.at[i];
+        if (exit == PEL_NONE) continue;
+        uint32_t label = label_of(l, exit);
+        if (label == exit) { /* code instead of a jump: a copy of what follows, or what follows itself */
+            if (label != t->end && pel_same_run(l, label, t->end) && body_end(l, t->at, t->end, r->end) == t->end)
+                t->after = t->end;
+            continue;
+        }
+        bool inside = label >= t->end && (label < r->end || (label == r->end && pel_resolve(l, label) == r->fall));
+        if (inside && is_on_level_of(l, label, t->at))
+            t->after = label;
+        else if (pel_resolve(l, label) == r->fall)
+            t->to_fall = true;
+    }
+    if (guard->stood != PEL_NONE && l->c->else_first && guard->kind != PEL_G_GROUP)
+        t->after = guard->stood < r->end ? guard->stood : r->end;
+    if (t->after != PEL_NONE && t->after > t->end && r->is_handler && l->c->at[t->after - 1].op == PEL_I_RERAISE)
+        t->after--; /* the end of the handler around, which is no part of an else */
+}
+
+static pel_nodes read_try_body(trying *t) {
+    pel_lift *l = t->l;
+    uint32_t limit = t->after != PEL_NONE ? t->after : t->r->end;
+    if (t->guard->stood < limit) limit = t->guard->stood;
+    uint32_t end = body_end(l, t->at, t->end, limit);
+    if (t->after != end && is_const_return(l, end) && reaches(l, t->at, end) && end + 2 <= limit) end += 2;
+    region body = { .outer = t->r, .end = end, .fall = pel_resolve(l, end), .loop = t->r->loop };
+    stack w = pel_stack_copy(l, t->s, t->s->n);
+    pel_region_begin(l, &body, &w);
+    t->next = pel_read_range(l, &body, &w, t->at);
+    if (body.left_to) t->tail = body.left_to;
+    return with_pass(l, body.out);
+}
+
+/* What follows, copied to the end of the body, is no else. */
+static bool is_copied_behind(const trying *t) {
+    return t->l->c->copies_exits && t->after != PEL_NONE && t->after > t->next && t->after < t->r->end &&
+           pel_same_run(t->l, t->next, t->after) && reads_straight(t->l, t->next, t->after);
+}
+
+static pel_nodes read_try_else(trying *t) {
+    pel_lift *l = t->l;
+    region *r = t->r;
+    pel_nodes orelse = { 0 };
+    uint32_t from = t->next;
+    t->to_end = t->after == PEL_NONE && from < r->end && order_tells_else(l, r, t->guard);
+    bool is_copied = is_copied_behind(t), has_else = false;
+    bool to_head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead; /* then handlers say `continue` */
+    if (t->after != PEL_NONE && t->after > from) {
+        t->next = t->after;
+        has_else = !is_copied;
+        if (has_else) orelse = pel_read_body(l, r, t->s, from, t->after, t->after < r->end ? t->after : r->fall);
+    } else if (t->to_end || (t->after == PEL_NONE && t->to_fall && from < r->end && !to_head)) {
+        t->next = r->end;
+        has_else = true;
+        orelse = pel_read_body(l, r, t->s, from, r->end, r->fall);
+        if (t->to_end && returns_none(l, r->end - 2)) comes_to_end(&orelse);
+    }
+    t->completes = reaches(l, t->at, t->next) || has_else || is_copied;
+    return orelse;
+}
+
+/* Whether a handler that is done goes on behind the statement. */
+static bool falls_behind(const trying *t, uint32_t label) {
+    const pel_lift *l = t->l;
+    const region *r = t->r;
+    uint32_t resolved = pel_resolve(l, label);
+    if (t->after != PEL_NONE &&
+        (resolved == pel_resolve(l, t->after) || (!l->c->keeps_dead && pel_same_run(l, label, t->after))))
+        return true;
+    bool at_end = t->next >= r->end || pel_resolve(l, t->next) == r->fall;
+    if (at_end && resolved == r->fall) return true;
+    return t->to_end && r->end >= 2 && returns_none(l, label) && returns_none(l, r->end - 2);
+}
+
+/* Whether a handler ends in code of its own: it leaves more than the statement. */
+static bool leaves_more(const pel_lift *l, uint32_t exit, uint32_t label) {
+    uint8_t op = l->c->at[exit].op;
+    return is_const_return(l, label) || op == PEL_I_POP || op == PEL_I_WITH_EXIT || op == PEL_I_FINALLY ||
+           (op == PEL_I_POP_EXC && !is_copied_end(l, exit));
+}
+
+/* Only handlers go on behind the statement: all of them in the same way. */
+static void goes_on(trying *t, uint32_t label, uint32_t exit) {
+    if (t->completes) pel_lift_fail(t->l, exit, "a handler that goes on where no statement ends");
+    if (t->tail != PEL_NONE && !pel_same_run(t->l, t->tail, label))
+        pel_lift_fail(t->l, exit, "handlers that go on in two ways");
+    t->tail = label;
+}
+
+/* The last statement of a handler that is done. */
+static void end_handler(trying *t, pel_nodes *body, uint32_t exit) {
+    pel_lift *l = t->l;
+    loop *lp = t->r->loop;
+    uint32_t label = label_of(l, exit);
+    bool jumps = l->c->at[exit].op == PEL_I_JUMP;
+    if (falls_behind(t, label)) {
+        if (jumps && continues_while(l, t->r, label)) pel_nodes_push(l->ctx, body, pel_make(l, PEL_Continue, exit));
+    } else if (t->guard->kind == PEL_G_GROUP) { /* nothing else leaves such a handler */
+        goes_on(t, label, exit);
+    } else if (lp && label == lp->head) {
+        bool is_end = l->c->at[exit].dead && ends_in_raise(body); /* every handler has one */
+        if (!is_end) pel_nodes_push(l->ctx, body, pel_make(l, PEL_Continue, exit));
+    } else if (lp && jumps && leaves_loop(lp, label)) {
+        if (lp->broke_to == PEL_NONE) lp->broke_to = label;
+        lp->n_breaks++;
+        pel_nodes_push(l->ctx, body, pel_make(l, PEL_Break, exit));
+    } else if (leaves_more(l, exit, label) || (t->completes && l->repeats_ends && pel_is_end(l, label))) {
+        pel_read_tail(l, t->r, t->s, label, body);
+    } else {
+        goes_on(t, label, exit);
+    }
+}
+
+/* What follows a statement that nothing on the main path comes behind. */
+static void read_behind(pel_lift *l, region *r, const stack *s, const pel_guard *guard, uint32_t tail) {
+    if (!covered_alike(l, guard->outer, tail)) {
+        r->left_to = tail; /* behind a statement around this one */
+        return;
+    }
+    region *saved = l->region;
+    l->region = r;
+    pel_read_tail(l, r, s, tail, &r->out);
+    l->region = saved;
+}
+
 uint32_t pel_read_try(pel_lift *l, region *r, stack *s, uint32_t at, uint32_t g) {
     const pel_guard *guard = &l->c->guards[g];
     l->open[g] = true;
     if (guard->kind == PEL_G_WITH) pel_lift_fail(l, at, "a `with` handler without its statement");
     if (guard->kind == PEL_G_FINALLY) return read_finally(l, r, s, at, guard);
-    exits out = { 0 };
+    trying t = { .l = l, .r = r, .s = s, .guard = guard, .at = at, .end = guard->last + 1, .tail = PEL_NONE };
     uint32_t start = r->start;
-    pel_nodes handlers = read_clauses(l, r, s, guard, &out);
-    uint32_t end = guard->last + 1;
-
-    /* where the statement ends: what the handlers that are done go on with */
-    uint32_t after = PEL_NONE;
-    bool to_fall = false;
-    for (uint32_t i = 0; i < out.at.n; i++) {
-        if (out.at.at[i] == PEL_NONE) continue;
-        uint32_t label = label_of(l, out.at.at[i]);
-        if (label == out.at.at[i]) { /* code instead of a jump: a copy of what follows, or what follows itself */
-            if (label != end && pel_same_run(l, label, end) && body_end(l, at, end, r->end) == end) after = end;
-            continue;
-        }
-        bool inside = label >= end && (label < r->end || (label == r->end && pel_resolve(l, label) == r->fall));
-        if (inside && l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level)
-            after = label;
-        else if (pel_resolve(l, label) == r->fall)
-            to_fall = true;
-    }
-    bool stood = guard->stood != PEL_NONE;
-    if (stood && l->c->else_first && guard->kind != PEL_G_GROUP) after = guard->stood < r->end ? guard->stood : r->end;
-    if (after != PEL_NONE && after > end && r->is_handler && l->c->at[after - 1].op == PEL_I_RERAISE)
-        after--; /* the end of the handler around, which is no part of an else */
-    uint32_t limit = after != PEL_NONE ? after : r->end;
-    if (stood && guard->stood < limit) limit = guard->stood;
-    uint32_t body_to = body_end(l, at, end, limit);
-    if (after != body_to && is_const_return(l, body_to) && reaches(l, at, body_to) && body_to + 2 <= limit)
-        body_to += 2;
-    region body = { .outer = r, .end = body_to, .fall = pel_resolve(l, body_to), .loop = r->loop };
-    stack w = pel_stack_copy(l, s, s->n);
-    pel_region_begin(l, &body, &w);
-    uint32_t next = pel_read_range(l, &body, &w, at);
-
+    read_clauses(&t);
+    find_after(&t);
     pel_node *node = pel_node_new(l->ctx, guard->kind == PEL_G_GROUP ? PEL_TryStar : PEL_Try);
-    node->Try.body = with_pass(l, body.out);
-    bool has_else = false, to_end = after == PEL_NONE && next < r->end && order_tells_else(l, r, guard);
-    /* what follows, copied to the end of the body, is no else */
-    bool copied = l->c->copies_exits && after != PEL_NONE && after > next && after < r->end &&
-                  pel_same_run(l, next, after) && reads_straight(l, next, after);
-    if (copied) {
-        next = after;
-    } else if (after != PEL_NONE && after > next) {
-        node->Try.orelse = pel_read_body(l, r, s, next, after, after < r->end ? after : r->fall);
-        next = after;
-        has_else = true;
-    } else if (to_end || (after == PEL_NONE && to_fall && next < r->end)) {
-        bool head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead && !to_end;
-        if (!head) {
-            node->Try.orelse = pel_read_body(l, r, s, next, r->end, r->fall);
-            if (to_end && returns_none(l, r->end - 2)) comes_to_end(&node->Try.orelse);
-            next = r->end;
-            has_else = true;
-        }
+    node->Try.body = read_try_body(&t);
+    node->Try.orelse = read_try_else(&t);
+    for (uint32_t i = 0; i < t.handlers.n; i++) {
+        pel_nodes *body = &t.handlers.at[i]->ExceptHandler.body;
+        if (t.exits.at[i] != PEL_NONE) end_handler(&t, body, t.exits.at[i]);
+        *body = with_pass(l, *body);
     }
-    /* how each handler ends */
-    uint32_t tail = body.left_to ? body.left_to : PEL_NONE;
-    bool completes = reaches(l, at, next) || has_else || copied;
-    for (uint32_t i = 0; i < handlers.n; i++) {
-        pel_nodes *list = &handlers.at[i]->ExceptHandler.body;
-        uint32_t exit = out.at.at[i];
-        if (exit != PEL_NONE) {
-            uint32_t label = label_of(l, exit);
-            uint32_t resolved = pel_resolve(l, label);
-            bool at_end = next >= r->end || pel_resolve(l, next) == r->fall;
-            bool falls = after != PEL_NONE &&
-                         (resolved == pel_resolve(l, after) || (!l->c->keeps_dead && pel_same_run(l, label, after)));
-            falls = falls || (at_end && resolved == r->fall) ||
-                    (to_end && r->end >= 2 && returns_none(l, label) && returns_none(l, r->end - 2));
-            bool jumps = l->c->at[exit].op == PEL_I_JUMP;
-            if (falls && jumps && continues_while(l, r, label)) {
-                pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
-            } else if (falls) {
-            } else if (guard->kind == PEL_G_GROUP) { /* nothing else leaves such a handler */
-                if (completes || (tail != PEL_NONE && !pel_same_run(l, tail, label)))
-                    pel_lift_fail(l, exit, "handlers of except* that go on in two ways");
-                tail = label;
-            } else if (r->loop && label == r->loop->head) {
-                bool is_end = l->c->at[exit].dead && ends_in_raise(list); /* every handler has one */
-                if (!is_end) pel_nodes_push(l->ctx, list, pel_make(l, PEL_Continue, exit));
-            } else if (r->loop && jumps && leaves_loop(r->loop, label)) {
-                if (r->loop->broke_to == PEL_NONE) r->loop->broke_to = label;
-                r->loop->n_breaks++;
-                pel_nodes_push(l->ctx, list, pel_make(l, PEL_Break, exit));
-            } else if (is_const_return(l, label) || l->c->at[exit].op == PEL_I_POP ||
-                       l->c->at[exit].op == PEL_I_WITH_EXIT || l->c->at[exit].op == PEL_I_FINALLY ||
-                       (l->c->at[exit].op == PEL_I_POP_EXC && !is_copied_end(l, exit))) {
-                pel_read_tail(l, r, s, label, list);
-            } else if (!completes) {
-                if (tail == PEL_NONE || pel_same_run(l, tail, label))
-                    tail = label;
-                else
-                    pel_lift_fail(l, exit, "handlers that go on in two ways");
-            } else if (l->repeats_ends && pel_is_end(l, label)) {
-                pel_read_tail(l, r, s, label, list);
-            } else
-                pel_lift_fail(l, exit, "a handler that goes on where no statement ends");
-        }
-        *list = with_pass(l, *list);
-    }
-    node->Try.handlers = handlers;
+    node->Try.handlers = t.handlers;
     r->start = start;
     pel_lift_emit(l, node);
-    if (tail != PEL_NONE && r->is_handler &&
-        l->c->at[tail].op == PEL_I_POP_EXC) { /* the handler around ends there, too */
-        r->done = true;
-        r->exit = tail + 1;
-    } else if (tail != PEL_NONE && !covered_alike(l, guard->outer, tail)) {
-        r->left_to = tail; /* behind a statement around this one */
-    } else if (tail != PEL_NONE) {
-        region *saved = l->region;
-        l->region = r;
-        pel_read_tail(l, r, s, tail, &r->out);
-        l->region = saved;
-    }
-    return next;
+    if (t.tail != PEL_NONE && r->is_handler && l->c->at[t.tail].op == PEL_I_POP_EXC) {
+        r->done = true; /* the handler around ends there, too */
+        r->exit = t.tail + 1;
+    } else if (t.tail != PEL_NONE)
+        read_behind(l, r, s, guard, t.tail);
+    return t.next;
 }
 
 uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
@@ -389,14 +442,8 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
         if (pel_resolve(l, label) == r->fall || pel_same_run(l, label, next)) return next;
         if (r->loop && label == r->loop->head)
             pel_lift_emit(l, pel_make(l, PEL_Continue, at));
-        else if (!covered_alike(l, guard->outer, label))
-            r->left_to = label;
-        else {
-            region *saved = l->region;
-            l->region = r;
-            pel_read_tail(l, r, s, label, &r->out);
-            l->region = saved;
-        }
+        else
+            read_behind(l, r, s, guard, label);
     }
     return next;
 }
