@@ -258,12 +258,28 @@ static void find_after(trying *t) {
         t->after--; /* the end of the handler around, which is no part of an else */
 }
 
+/* Where handlers stood between, and an else behind them, all that stood before them is of the body: a `break` leaves what
+ * is covered first. But for copies of what follows; those have lines from behind the handlers. */
+static bool ends_in_break(const trying *t, uint32_t end, uint32_t limit) {
+    const pel_lift *l = t->l;
+    uint32_t stood = t->guard->stood;
+    if (l->c->else_first || stood == PEL_NONE || stood <= end || stood > limit || !t->r->loop) return false;
+    const pel_ins *last = &l->c->at[stood - 1];
+    bool jumps_out = last->op == PEL_I_JUMP && leaves_loop(t->r->loop, last->target);
+    bool falls_out = last->op == PEL_I_POP && end + 1 == stood && stood == t->r->loop->end;
+    if (!jumps_out && !falls_out) return false;
+    for (uint32_t i = end; i < stood; i++)
+        if (l->c->at[i].line > l->c->at[t->guard->target].line) return false;
+    return true;
+}
+
 static pel_nodes read_try_body(trying *t) {
     pel_lift *l = t->l;
     uint32_t limit = t->after != PEL_NONE ? t->after : t->r->end;
     if (t->guard->stood < limit) limit = t->guard->stood;
     uint32_t end = body_end(l, t->at, t->end, limit);
     if (t->after != end && is_const_return(l, end) && reaches(l, t->at, end) && end + 2 <= limit) end += 2;
+    if (ends_in_break(t, end, limit)) end = t->guard->stood;
     region body = { .outer = t->r, .end = end, .fall = pel_resolve(l, end), .loop = t->r->loop };
     stack w = pel_stack_copy(l, t->s, t->s->n);
     pel_region_begin(l, &body, &w);
