@@ -106,6 +106,7 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
 };
 
 bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
+bool pel_norm_copies_exits(const pel_norm *n) { return n->insns->code->version >= 10; }
 bool pel_norm_moves_cold(const pel_norm *n) { return traits_of[n->insns->code->version].moves_cold; }
 
 static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
@@ -559,12 +560,29 @@ static void translate_all(pel_norm *n) {
 
 #define MAX_LEVEL 200
 
+/* Whether a few instructions from i on end in `return` or `raise`, and stand elsewhere, too, with the same line. */
+static bool is_copied_end(const pel_norm *n, uint32_t i) {
+    uint32_t end = i;
+    for (int steps = 0; steps < 5 && !pel_ends(&n->ins.at[end]); steps++) {
+        end = pel_norm_next(n, end);
+        if (end >= n->ins.n) return false;
+    }
+    const pel_ins *first = &n->ins.at[i];
+    if (n->ins.at[end].op != PEL_I_RETURN && n->ins.at[end].op != PEL_I_RAISE) return false;
+    for (uint32_t k = 0; k < n->ins.n && first->line; k++)
+        if ((k < i || k > end) && n->ins.at[k].line == first->line && pel_norm_same_ins(&n->ins.at[k], first))
+            return true;
+    return false;
+}
+
 /* Behind the end of a handler: whether what follows only leaves blocks, returns a constant or jumps, and so still
- * belongs to the handler. Anything else is what comes behind the statement. */
+ * belongs to the handler; the jump may have become a copy of where it led. Anything else is what comes behind the
+ * statement. */
 static bool leaves_at_once(const pel_norm *n, uint32_t i) {
+    bool pops = false;
     for (int steps = 0; steps < 12; steps++, i = pel_norm_next(n, i)) {
         switch (pel_norm_op(n, i)) {
-        case PEL_I_POP:
+        case PEL_I_POP: pops = true; break;
         case PEL_I_SWAP:
         case PEL_I_CONST:
         case PEL_I_WITH_EXIT:
@@ -572,7 +590,7 @@ static bool leaves_at_once(const pel_norm *n, uint32_t i) {
         case PEL_I_RETURN:
         case PEL_I_JUMP:
         case PEL_I_RERAISE: return true;
-        default: return false;
+        default: return pops && pel_norm_copies_exits(n) && !n->plainly && is_copied_end(n, i);
         }
     }
     return false;
@@ -777,7 +795,7 @@ static pel_canon *relay(pel_norm *n) {
     canon->n_main = n_main;
     canon->else_first = traits_of[canon->code->version].else_first;
     canon->returns_consts = canon->code->version >= 12;
-    canon->copies_exits = canon->code->version >= 10;
+    canon->copies_exits = pel_norm_copies_exits(n);
     canon->has_docstring = canon->code->version >= 13
                                ? (canon->code->flags & PEL_CO_HAS_DOCSTRING) != 0
                                : canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;

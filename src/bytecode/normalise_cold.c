@@ -88,6 +88,54 @@ static void find_places(pel_norm *n, uint32_t cold, uint32_t *put_at) {
     }
 }
 
+/* ---- copies that have lost their original ---- */
+
+/* The end of a straight row of instructions that ends in `return` or `raise`; PEL_NONE if i begins none. */
+static uint32_t end_of_row(const pel_norm *n, uint32_t i) {
+    for (int steps = 0; i < n->ins.n && steps < 6; steps++, i = pel_norm_next(n, i)) {
+        if (n->ins.at[i].op == PEL_I_RETURN || n->ins.at[i].op == PEL_I_RAISE) return i;
+        if (!is_main(n, i) || n->ins.at[i].target != PEL_NONE || pel_ends(&n->ins.at[i])) return PEL_NONE;
+    }
+    return PEL_NONE;
+}
+
+/* The place on the main path behind i where everything from there on was written behind the line, if no path leads
+ * there from before; PEL_NONE if that is where i stands, or something of that line. */
+static uint32_t place_by_line(const pel_norm *n, uint32_t i, uint32_t line) {
+    uint32_t place = n->ins.n, k = n->ins.n;
+    for (; k-- > i + 1;) {
+        if (!is_main(n, k)) continue;
+        if (n->ins.at[k].line == line) return PEL_NONE; /* the original */
+        if (n->ins.at[k].line < line) return pel_ends(&n->ins.at[k]) ? place : PEL_NONE;
+        place = k;
+    }
+    return PEL_NONE;
+}
+
+/* Whether a jump to what now stands at i would have stood behind `before`: the end of a handler, or the pop of a loop's
+ * iterator by a `break`, which is in no line with what is before it. */
+static bool leaves_loop(const pel_norm *n, uint32_t before, uint32_t i) {
+    const pel_ins *ins = &n->ins.at[before];
+    if (ins->op == PEL_I_POP_EXC) return n->reached[before] == 2 && !pel_norm_moves_cold(n);
+    uint32_t earlier = pel_norm_prev(n, before);
+    return ins->op == PEL_I_POP && is_main(n, before) && earlier != PEL_NONE && n->ins.at[earlier].line != ins->line &&
+           ins->line < n->ins.at[i].line;
+}
+
+/* What follows a loop that only `break` leaves may be short enough to be copied to where that stands, and nothing leads
+ * to the original any more. */
+static void find_lost(const pel_norm *n, uint32_t *put_at) {
+    for (uint32_t i = 1; i < n->ins.n; i++) {
+        uint32_t before = is_main(n, i) ? pel_norm_prev(n, i) : PEL_NONE;
+        if (before == PEL_NONE || !leaves_loop(n, before, i)) continue;
+        uint32_t end = end_of_row(n, i);
+        uint32_t place = end == PEL_NONE ? PEL_NONE : place_by_line(n, end, n->ins.at[i].line);
+        if (place == PEL_NONE) continue;
+        for (; i <= end; i++)
+            if (is_main(n, i)) put_at[i] = place;
+    }
+}
+
 pel_norm_path pel_norm_main_path(pel_norm *n) {
     pel_norm_path path = { 0 };
     uint32_t cold = pel_norm_moves_cold(n) ? first_handler(n) : n->ins.n;
@@ -97,14 +145,15 @@ pel_norm_path pel_norm_main_path(pel_norm *n) {
     memset(put_at, 0xff, size);
     memset(first_at, 0xff, size);
     find_places(n, cold, put_at);
-    for (uint32_t i = n->ins.n; i-- > cold;) {
+    if (pel_norm_copies_exits(n) && !n->plainly) find_lost(n, put_at);
+    for (uint32_t i = n->ins.n; i-- > 0;) {
         if (put_at[i] == PEL_NONE) continue;
         next[i] = first_at[put_at[i]];
         first_at[put_at[i]] = i;
     }
-    for (uint32_t i = 0; i < n->ins.n; i++) {
+    for (uint32_t i = 0; i <= n->ins.n; i++) {
         for (uint32_t k = first_at[i]; k != PEL_NONE; k = next[k]) pel_push(n->ctx, &path, k);
-        if (is_main(n, i) && put_at[i] == PEL_NONE) pel_push(n->ctx, &path, i);
+        if (i < n->ins.n && is_main(n, i) && put_at[i] == PEL_NONE) pel_push(n->ctx, &path, i);
     }
     return path;
 }

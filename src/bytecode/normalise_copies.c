@@ -42,7 +42,9 @@ static uint32_t copied(const pel_canon *c, uint32_t a, uint32_t b) {
 /* Whether a jump from one place to the other stays on its level. */
 static bool may_jump(const pel_canon *c, uint32_t from, uint32_t to) {
     if (c->at[from].level == c->at[to].level && c->at[from].within == c->at[to].within) return true;
-    return from > 0 && c->at[from - 1].op == PEL_I_POP_EXC && c->at[from].level == c->at[to].level + 1;
+    uint32_t before = from; /* a handler that is done, and perhaps the loop around it */
+    while (before > 0 && c->at[before - 1].op == PEL_I_POP) before--;
+    return before > 0 && c->at[before - 1].op == PEL_I_POP_EXC && c->at[from].level == c->at[to].level + 1;
 }
 
 /* By place: whether all that follows on the main path was written behind it. */

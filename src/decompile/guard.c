@@ -9,15 +9,15 @@ typedef struct trying {
     region *r;
     const stack *s;
     const pel_guard *guard;
-    uint32_t at, end;   /* what is covered */
+    uint32_t at, end; /* what is covered */
     pel_nodes handlers;
     PEL_VEC(uint32_t) exits; /* per handler: where it went on when it was done, or PEL_NONE */
-    uint32_t after;     /* where the statement ends: what the handlers that are done go on with, or PEL_NONE */
-    bool to_fall;       /* some of them go on behind the region */
-    bool to_end;        /* the else reaches to the end of the region, as the order of the handlers tells */
-    bool completes;     /* something goes on behind the statement without an exception */
-    uint32_t next;      /* where the main path goes on */
-    uint32_t tail;      /* what follows the statement, where only handlers lead there; or PEL_NONE */
+    uint32_t after;          /* where the statement ends: what the handlers that are done go on with, or PEL_NONE */
+    bool to_fall;            /* some of them go on behind the region */
+    bool to_end;             /* the else reaches to the end of the region, as the order of the handlers tells */
+    bool completes;          /* something goes on behind the statement without an exception */
+    uint32_t next;           /* where the main path goes on */
+    uint32_t tail;           /* what follows the statement, where only handlers lead there; or PEL_NONE */
 } trying;
 
 /* The code of a handler reaches at most here. */
@@ -258,8 +258,8 @@ static void find_after(trying *t) {
         t->after--; /* the end of the handler around, which is no part of an else */
 }
 
-/* Where handlers stood between, and an else behind them, all that stood before them is of the body: a `break` leaves what
- * is covered first. But for copies of what follows; those have lines from behind the handlers. */
+/* Where handlers stood between, and an else behind them, all that stood before them is of the body: a `break` leaves
+ * what is covered first. But for copies of what follows; those have lines from behind the handlers. */
 static bool ends_in_break(const trying *t, uint32_t end, uint32_t limit) {
     const pel_lift *l = t->l;
     uint32_t stood = t->guard->stood;
