@@ -609,6 +609,10 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keyw
         rec->leaves = helper_module("pellucid._leaves");
         rec->formulas = helper_module("pellucid._formula");
     }
+    rec->opened = rec->leaves ? PyObject_CallMethod(rec->leaves, "opened", "OO", model,
+                                                    rec->leaf_types ? rec->leaf_types : Py_None)
+                              : PyFrozenSet_New(NULL);
+    if (!rec->opened) goto failed;
     if (!pel_record_attempt(rec, open_log, NULL)) {
         pel_ext_raise_err(&rec->err, NULL);
         goto failed;
@@ -624,6 +628,7 @@ static int recorder_traverse(pel_recorder *rec, visitproc visit, void *arg) {
     Py_VISIT(rec->root);
     Py_VISIT(rec->author_roots);
     Py_VISIT(rec->leaf_types);
+    Py_VISIT(rec->opened);
     Py_VISIT(rec->helpers);
     Py_VISIT(rec->leaves);
     Py_VISIT(rec->formulas);
@@ -638,6 +643,7 @@ static int recorder_clear(pel_recorder *rec) {
     Py_CLEAR(rec->root);
     Py_CLEAR(rec->author_roots);
     Py_CLEAR(rec->leaf_types);
+    Py_CLEAR(rec->opened);
     Py_CLEAR(rec->helpers);
     Py_CLEAR(rec->leaves);
     Py_CLEAR(rec->formulas);

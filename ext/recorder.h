@@ -73,6 +73,7 @@ typedef struct pel_recorder {
     PyObject *root;
     PyObject *author_roots;                /* tuple of str, or NULL: everything that is not the library's */
     PyObject *leaf_types;                  /* tuple of classes whose modules are not looked into, or NULL */
+    PyObject *opened;                      /* frozenset of classes of torch's and their code, read as the author's */
     PyObject *helpers, *leaves, *formulas; /* what is written in Python: pellucid._library, _leaves, _formula */
 
     /* what has been met; all of it is dropped when the recorder is */

@@ -45,7 +45,7 @@ pel_code_info *pel_code_info_of(pel_recorder *rec, PyObject *code) {
     info->code = code;
     pel_keep(rec, code);
     PyObject *roots = rec->author_roots ? rec->author_roots : Py_None;
-    PyObject *answer = ask(rec, rec->helpers, "role_of", "(OO)", ((PyCodeObject *)code)->co_filename, roots);
+    PyObject *answer = ask(rec, rec->helpers, "role_of", "(OOO)", code, roots, rec->opened);
     info->role = answer ? (pel_code_role)PyLong_AsLong(answer) : PEL_ROLE_LIBRARY;
     Py_XDECREF(answer);
     pel_map_set(rec->ctx, &rec->codes, PEL_KEY(code), PEL_KEY(info));
@@ -109,7 +109,7 @@ static pel_str type_text(pel_recorder *rec, PyObject *type, const char *name) {
 static void set_class_facts(pel_recorder *rec, pel_log_class *row, PyObject *type) {
     row->kind = PEL_CLASS_AUTHOR;
     PyObject *path, *file, *fields, *leaves = rec->leaf_types ? rec->leaf_types : Py_None;
-    PyObject *facts = ask(rec, rec->helpers, "class_facts", "(OO)", type, leaves);
+    PyObject *facts = ask(rec, rec->helpers, "class_facts", "(OOO)", type, leaves, rec->opened);
     int kind, line;
     if (facts && PyArg_ParseTuple(facts, "iUUiO!", &kind, &path, &file, &line, &PyTuple_Type, &fields)) {
         row->kind = (pel_class_kind)kind;
@@ -304,7 +304,7 @@ static bool has_hooks(PyObject *module, PyObject *dict) {
 /* Torch's classes and what inherits from them: what arguments would build it (python/pellucid/_leaves.py). */
 static void set_arguments(pel_recorder *rec, pel_id id, PyObject *module) {
     PyObject *arguments, *names, *leaves = rec->leaf_types ? rec->leaf_types : Py_None;
-    PyObject *found = ask(rec, rec->leaves, "arguments", "(OO)", module, leaves);
+    PyObject *found = ask(rec, rec->leaves, "arguments", "(OOO)", module, leaves, rec->opened);
     if (found && PyArg_ParseTuple(found, "O!O!", &PyTuple_Type, &arguments, &PyTuple_Type, &names)) {
         uint32_t n = (uint32_t)PyTuple_GET_SIZE(arguments);
         pel_log_argument *made = pel_new_array(rec->ctx, n, pel_log_argument);

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
+import types
 import warnings
 from typing import Any, Callable, Iterator
 
@@ -18,7 +20,7 @@ from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 from torch.overrides import TorchFunctionMode
 
-from ._library import name_of
+from ._library import has_forward, name_of
 
 Arguments = dict[str, Any]
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
@@ -26,7 +28,7 @@ _OWN_FIELDS = frozenset(vars(nn.Module()))
 _MISSING = object()
 
 
-def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None
+def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened: frozenset[Any] = frozenset()
               ) -> tuple[tuple[tuple[str, Any, bool, bool], ...], tuple[str, ...]] | None:
     """((name, value, positional, is default), ...), and what the class then makes by itself; None if unknown.
     The row without a name, if there is one, is what was done to the module then.
@@ -35,7 +37,7 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None
     that base.
     """
     cls = type(module) if leaves and isinstance(module, leaves) else torch_class(module)
-    if cls is None:
+    if cls is None or cls in opened:
         return None
     found = _find(module, cls)
     if found is None:
@@ -62,6 +64,62 @@ def torch_class(module: nn.Module) -> type | None:
         if cls.__module__.split(".")[0] == "torch" and name_of(cls) is not None:
             return None if cls is nn.Module or issubclass(cls, _CONTAINERS) else cls
     return None
+
+
+def _wrappers() -> tuple[type, ...]:
+    """Modules of torch's around one of somebody's, and those that have no Python."""
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    compiled = (dynamo.OptimizedModule,) if dynamo else ()
+    return (nn.DataParallel, nn.parallel.DistributedDataParallel, torch.jit.ScriptModule, *compiled)
+
+
+def opened(model: nn.Module, leaves: tuple[type, ...] | None = None) -> frozenset[Any]:
+    """Classes of torch's that no arguments build as they are in this model (children of another kind, an activation that
+    is a lambda), or whose inner methods an author's class replaces; with the code of their methods and of the private
+    functions that these call. They are read as if the author had written them. A class that has no forward of its own
+    (fx.GraphModule) adds nothing to nn.Module, so its code stays closed."""
+    found: set[Any] = set()
+    closed = (*_wrappers(), *(leaves or ()))
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    for module in reversed(modules):  # children first: who holds one that is opened is opened
+        cls = torch_class(module)
+        if cls is None or cls in found or isinstance(module, closed) or (
+                _can_be_written(module) and not _replaces_inner_method(type(module), cls)
+                and found.isdisjoint(map(type, module.modules()))):
+            continue
+        if not has_forward(cls):
+            found.add(cls)
+            continue
+        for base in cls.__mro__[:cls.__mro__.index(nn.Module)]:
+            found.add(base)
+            for method in vars(base).values():
+                _open_function(inspect.unwrap(getattr(method, "__func__", method)), found)
+    return frozenset(found)
+
+
+def _open_function(function: Any, found: set[Any]) -> None:
+    if not isinstance(function, types.FunctionType) or function.__code__ in found:
+        return
+    found.add(function.__code__)
+    for name in function.__code__.co_names:
+        if name.startswith("_") and not name.startswith("__"):
+            _open_function(function.__globals__.get(name, getattr(nn.functional, name, None)), found)
+
+
+_OUTER = ("__init__", "forward", "extra_repr", "reset_parameters")  # what an author's class may have and nobody inside calls
+
+
+def _replaces_inner_method(cls: type, base: type) -> bool:
+    """As authors do with TransformerEncoderLayer._sa_block, which torch's forward calls."""
+    return any(isinstance(method, types.FunctionType) and name not in _OUTER and name not in vars(nn.Module)
+               and isinstance(getattr(base, name, None), types.FunctionType)
+               for owner in cls.__mro__[:cls.__mro__.index(base)] for name, method in vars(owner).items())
+
+
+def _can_be_written(module: nn.Module) -> bool:
+    found = arguments(module)
+    return found is not None and not any(isinstance(value, types.FunctionType) and name_of(value) is None
+                                         for _, value, _, _ in found[0])
 
 
 # ---- parameters behind hooks of torch's ----

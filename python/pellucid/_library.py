@@ -38,14 +38,18 @@ _roots: tuple[int, tuple[str, ...]] = (0, ())
 LIBRARY, AUTHOR, SILENT = 0, 1, 2
 
 
-def role_of(filename: str, author_roots: tuple[str, ...] | None = None) -> int:
-    """Whose code a file is: the library's (torch's, the standard library's, numpy's) or the author's.
+def role_of(code: types.CodeType, author_roots: tuple[str, ...] | None, opened: frozenset[Any]) -> int:
+    """Whose code it is: the library's (torch's, the standard library's, numpy's) or the author's, by its file. What is
+    opened is read as if it were the author's.
 
     SILENT is library code below which nothing is the model's doing, whoever wrote it: imports, and Dynamo at work."""
     global _roots
     loaded = sum(package in sys.modules for package in ("torch", "numpy", "sympy"))
     if _roots[0] != loaded or not _roots[1]:
         _roots = (loaded, _library_roots())
+    if code in opened:
+        return AUTHOR
+    filename = code.co_filename
     if filename.startswith("<frozen importlib") or filename.endswith(_SILENT):
         return SILENT
     if filename.startswith("<"):  # made by exec: the author's if somebody kept the source
@@ -251,12 +255,20 @@ def literal_of(value: Any) -> str | None:
 _KINDS = ("torch module", "module", "autograd", "dataclass", "namedtuple", "enum", "library", "author")
 
 
-def class_facts(cls: type, leaves: tuple[type, ...] | None = None) -> tuple[int, str, str, int, tuple[str, ...]]:
+def has_forward(module_class: type) -> bool:
+    return any("forward" in vars(base) for base in module_class.__mro__ if base.__name__ != "Module")
+
+
+def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[Any]
+                ) -> tuple[int, str, str, int, tuple[str, ...]]:
     """(kind, public name if it is the library's, file, line of the class statement or 0, fields).
 
-    A leaf, which the user wants to keep as it is, is written like a class of the library's."""
+    A leaf, which the user wants to keep as it is, is written like a class of the library's; one of the library's that is
+    opened like one of the author's."""
     torch = sys.modules.get("torch")
     path = name_of(cls) or ""
+    if cls in opened:
+        path = "" if has_forward(cls) else "torch.nn.Module"
     if not path and leaves and issubclass(cls, leaves):
         path = f"{cls.__module__}.{cls.__qualname__}"
     is_module = torch is not None and issubclass(cls, torch.nn.Module)
@@ -323,10 +335,7 @@ def versions() -> str:
     for name, module in sorted(list(sys.modules.items())):
         if "." in name or name in sys.stdlib_module_names or not isinstance(module, types.ModuleType):
             continue
-        try:
-            version = getattr(module, "__version__", None)
-        except Exception:  # modules may have a __getattr__
-            continue
+        version = vars(module).get("__version__")  # a module's __getattr__ may do anything
         if isinstance(version, str) and "," not in version:
             parts.append(f"{name} {version}")
     return ", ".join(parts)

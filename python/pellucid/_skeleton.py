@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
 import time
@@ -86,6 +87,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     """
     args = args if isinstance(args, tuple) else tuple(args) if isinstance(args, list) else (args,)
     inputs = args, dict(kwargs or {})
+    model = _readable(model, inputs)
     work = Workshop(model, module, tuple(leaves), origin, progress or (lambda text: None))
     made, refusal = None, None
     with work:
@@ -104,6 +106,22 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
     return made
+
+
+def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
+    """The model itself, or what torch.compile was given; refuses what has no Python or no values."""
+    import torch
+
+    from . import _inputs
+    model = getattr(model, "_orig_mod", model)
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"a skeleton is made of a torch.nn.Module, not of {type(model).__name__}")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise SkeletonError("the model is compiled by torch.jit: there is no Python left to read; make the skeleton of what "
+                            "was compiled (save the file, and `pellucid tree FILE` shows its modules)")
+    if any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
+        raise SkeletonError("tensors on the meta device have no values: nothing could be compared")
+    return model
 
 
 def _complaint(report: Report) -> str:
@@ -131,8 +149,10 @@ class Workshop:
     def __enter__(self) -> Workshop:
         import torch
 
-        from ._state import ModelState, RandomState
+        from ._state import ModelState, RandomState, compiled_as_written
         self.random, self.state = RandomState(), ModelState(self.whole)
+        self.stance = compiled_as_written(self.whole)
+        self.stance.__enter__()
         self.grad = torch.is_grad_enabled()
         self.recorder = self._new_recorder()
         self.with_events = False
@@ -140,6 +160,7 @@ class Workshop:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stance.__exit__(None, None, None)
         self._restore()
         self.random.restore()
 
@@ -228,8 +249,9 @@ class Workshop:
         """The first of the candidates that the original itself takes; its comparison is added."""
         for inputs in candidates:
             try:
-                call = Call(label, self._inner(inputs, "given", grad), grad)
-                self.sequences.append([self._play(call, name)])
+                with contextlib.redirect_stderr(io.StringIO()):  # some models print what they raise
+                    call = Call(label, self._inner(inputs, "given", grad), grad)
+                    self.sequences.append([self._play(call, name)])
             except Exception:  # whatever the model raises on inputs of our making is no concern of its user's
                 continue
             return call

@@ -282,8 +282,10 @@ static pel_nodes container_arguments(builder *b, const pel_log_module *row, cont
 static void add_torch_arguments(builder *b, pel_node *to, const pel_log_module *row) {
     for (uint32_t i = 0; i < row->n_arguments; i++) {
         const pel_log_argument *argument = &row->arguments[i];
-        if (!argument->name->len) continue; /* what was done to the module then */
-        pel_node *value = pel_value_expression(b->ctx, b->program, argument->value);
+        if (!argument->name->len) continue;                             /* what was done to the module then */
+        const pel_value *given = pel_value_at(b->log, argument->value); /* nn.TransformerEncoder is given a layer */
+        pel_node *value = given->kind == PEL_V_MODULE ? module_call(b, given->module)
+                                                      : pel_value_expression(b->ctx, b->program, argument->value);
         if (!value)
             pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "argument %.*s of %.*s (%.*s) has no literal",
                       PEL_FMT(pel_name_str(argument->name)), PEL_FMT(pel_class_at(b->log, row->class)->path),

@@ -11,11 +11,13 @@ pytest.importorskip("torch", reason="torch is not installed")
 import pellucid
 import torch
 
-FAST = {"vision": ["vqvae", "yolo", "bifpn"], "audio": ["wavenet"], "odd": ["registered", "scripted_helper"]}
+FAST = {"vision": ["vqvae", "yolo", "bifpn"], "audio": ["wavenet"], "odd": ["registered", "scripted_helper"],
+        "torch_parts": ["encoder", "own_layer"]}
 SLOW = {"gpt": ["gpt", "gpt_slow"], "llama": ["llama"], "mamba": ["mamba"], "diffusion_unet": ["diffusion_unet"],
         "audio": ["tacotron_decoder", "mel_front"], "sequence": ["transformer_xl", "rwkv", "bilstm_crf", "seq2seq"],
         "vision": ["detr", "stylegan", "capsules", "deformable"],
-        "science": ["nerf", "glow", "neural_ode", "pointnet", "gnn", "long_conv"], "odd": ["moe", "perceiver", "custom_code"]}
+        "science": ["nerf", "glow", "neural_ode", "pointnet", "gnn", "long_conv"], "odd": ["moe", "perceiver", "custom_code"],
+        "torch_parts": ["decoder", "own_activation", "replaced_layer", "traced"]}
 
 
 def rows(table: dict[str, list[str]]) -> list[str]:

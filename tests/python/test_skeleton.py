@@ -364,3 +364,20 @@ def test_a_batch_of_one_is_a_case_of_its_own(here) -> None:
     for batch in (1, 2, 7):
         x = torch.randn(batch, 4)
         assert torch.equal(made(x), model(x))
+
+
+def test_what_can_not_be_read_is_said(here) -> None:
+    x = torch.randn(2, 4)
+    with pytest.raises(TypeError, match="not of function"):
+        pellucid.skeleton(lambda x: x + 1, (x,))
+    with pytest.raises(_skeleton.SkeletonError, match="torch.jit"):
+        pellucid.skeleton(torch.jit.trace(nn.Linear(4, 4), (x,)), (x,))
+    with pytest.raises(_skeleton.SkeletonError, match="meta device"):
+        pellucid.skeleton(nn.Linear(4, 4, device="meta"), (x,))
+
+
+def test_what_torch_compile_gave_back_is_read_as_it_was_written(here) -> None:
+    model = torch.compile(OneSampleIsSpecial().eval(), backend="inductor")  # never compiled: that would take a while
+    made = pellucid.skeleton(model, (torch.randn(3, 4),))
+    assert made.root == "OneSampleIsSpecial"
+    assert made.report.complete, made.report.verdict
