@@ -117,7 +117,10 @@ def _replaces_inner_method(cls: type, base: type) -> bool:
 
 
 def _can_be_written(module: nn.Module) -> bool:
-    found = arguments(module)
+    try:
+        found = arguments(module)
+    except Exception:  # a lazy module that has no shapes yet
+        return True
     return found is not None and not any(isinstance(value, types.FunctionType) and name_of(value) is None
                                          for _, value, _, _ in found[0])
 
