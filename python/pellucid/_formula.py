@@ -145,8 +145,9 @@ def _waves(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
         for steps in (f"{positions}", f"{most}, {most - positions}, -1", f"{-most}, {positions - most}"):
             # from 0 on, or as far to the left as to the right
             angles = f"torch.outer(torch.arange({steps}).float(), {frequencies})"
-            yield f"torch.cat([torch.sin({angles}), torch.cos({angles})], dim=1){zeroed}{view}"
-            yield f"torch.stack([torch.sin({angles}), torch.cos({angles})], dim=2).flatten(1){zeroed}{view}"
+            both = f"[wave({angles}) for wave in (torch.sin, torch.cos)]"
+            yield f"torch.cat({both}, dim=1){zeroed}{view}"
+            yield f"torch.stack({both}, dim=2).flatten(1){zeroed}{view}"
 
 
 def _relative_positions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple) -> Iterator[str]:
