@@ -38,6 +38,15 @@ static void behind_handlers(pel_norm *n, uint32_t g) {
     if (any) n->ins.at[behind].dead = false;
 }
 
+/* The end of a `with` goes where an exception goes on that was swallowed: the jump over the handler led there, and no
+ * further. */
+static void behind_with(pel_norm *n, const pel_guard *guard) {
+    if (guard->target == PEL_NONE || guard->exit == PEL_NONE || !is_jump(n, guard->exit)) return;
+    uint32_t over = pel_norm_prev(n, guard->target);
+    if (over != PEL_NONE && is_jump(n, over) && n->reached[over] && n->reached[over] == n->reached[guard->exit])
+        lead_to(n, over, guard->exit);
+}
+
 /* Behind this a statement may be over. */
 static bool ends_statement(const pel_ins *ins) {
     switch (ins->op) {
@@ -137,8 +146,12 @@ static bool is_jump_as_else(const pel_norm *n, uint32_t dead) {
 
 void pel_norm_dead(pel_norm *n) {
     if (!pel_norm_keeps_dead(n)) return;
-    for (uint32_t g = 0; g < n->guards.n; g++)
-        if (n->guards.at[g].kind != PEL_G_WITH) behind_handlers(n, g);
+    for (uint32_t g = 0; g < n->guards.n; g++) {
+        if (n->guards.at[g].kind == PEL_G_WITH)
+            behind_with(n, &n->guards.at[g]);
+        else
+            behind_handlers(n, g);
+    }
     pel_norm_count_targets(n);
     const uint32_t *last_back = last_jumps_back(n);
     for (uint32_t i = 0; i < n->ins.n; i++) {
@@ -147,6 +160,7 @@ void pel_norm_dead(pel_norm *n) {
         if (led_by_tests(n, last_back, i, true) && is_dead_jump(n, next) && lead_to(n, before, next))
             n->ins.at[next].dead = n->ins.at[before].dead;
     }
+    pel_norm_count_targets(n);
     for (uint32_t i = 0; i < n->ins.n; i++) {
         uint32_t before = pel_norm_prev(n, i);
         if (!is_jump(n, i) || !n->reached[i] || n->jumps_to[i] || before == PEL_NONE || n->ins.at[before].dead)

@@ -181,6 +181,14 @@ static bool terminates(const pel_nodes *body) {
     }
 }
 
+/* Whether the last instruction of a body is a `return`: what nothing reaches is only removed behind one. */
+static bool returns_last(const pel_nodes *body) {
+    if (!body->n) return false;
+    const pel_node *last = body->at[body->n - 1];
+    if (last->kind == PEL_If) return returns_last(last->If.orelse.n ? &last->If.orelse : &last->If.body);
+    return last->kind == PEL_Return;
+}
+
 /* Old compilers leave behind what nothing reaches: a jump or a `return None` behind an if-else of which both parts
  * return. Without the else it would not be there. */
 void pel_keep_else(pel_lift *l, pel_nodes *body) {
@@ -190,7 +198,8 @@ void pel_keep_else(pel_lift *l, pel_nodes *body) {
     if (last->kind != PEL_Return) return;
     while (k-- > 0) {
         pel_node *stmt = body->at[k];
-        bool is_if = stmt->kind == PEL_If && !stmt->If.orelse.n && terminates(&stmt->If.body);
+        bool is_if =
+            stmt->kind == PEL_If && !stmt->If.orelse.n && terminates(&stmt->If.body) && returns_last(&stmt->If.body);
         bool is_try = stmt->kind == PEL_Try && !stmt->Try.orelse.n && !stmt->Try.finalbody.n && stmt->Try.handlers.n;
         bool is_loop =
             (stmt->kind == PEL_For && !stmt->For.orelse.n) || (stmt->kind == PEL_While && !stmt->While.orelse.n);
