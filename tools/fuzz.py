@@ -54,7 +54,7 @@ def fuzz(name: str, seconds: int) -> bool:
         str(BUILD / "fuzz" / f"fuzz_{name}"),
         *([f"-dict={dictionary}"] if dictionary.exists() else []),
         f"-max_total_time={seconds}",
-        "-timeout=10",
+        "-timeout=60",  # of wall time: a busy machine is no find
         "-rss_limit_mb=4096",
         "-verbosity=0",
         "-print_final_stats=1",

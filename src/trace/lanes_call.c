@@ -715,7 +715,7 @@ static void ask_library(const pel_walk *w, pel_front front, const call *c, pel_s
 }
 
 static void ask_class(pel_walk *w, pel_id which, nature *out) {
-    uint8_t kind = pel_class_at(w->log, which)->kind;
+    pel_class_kind kind = pel_class_at(w->log, which)->kind;
     out->pure = kind == PEL_CLASS_LIBRARY || kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE;
     out->settled = true;
     if (kind != PEL_CLASS_LIBRARY && kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w, which);
