@@ -720,6 +720,7 @@ static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t
     uint8_t level = 0;
     for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !level; i++)
         if (n->ins.at[i].op != PEL_I_NOP && is_covered(n, i, g)) level = n->reached[i];
+    if (!level) return end; /* nothing reaches what it covers */
     uint32_t last = PEL_NONE;
     for (uint32_t i = guard->target; i < n->ins.n; i++)
         if (n->reached[i] == level && n->ins.at[i].op != PEL_I_NOP) return to[i];
