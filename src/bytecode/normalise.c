@@ -797,6 +797,7 @@ static pel_canon *relay(pel_norm *n) {
     canon->else_first = traits_of[canon->code->version].else_first;
     canon->returns_consts = canon->code->version >= 12;
     canon->copies_exits = pel_norm_copies_exits(n);
+    canon->folds_formats = canon->code->version >= 11;
     canon->has_docstring = canon->code->version >= 13
                                ? (canon->code->flags & PEL_CO_HAS_DOCSTRING) != 0
                                : canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;

@@ -66,12 +66,22 @@ static bool is_end(const pel_canon *c, uint32_t i, uint32_t within) {
            !c->at[i + 1].is_target && c->at[i + 1].within == within;
 }
 
+/* Whether a line begins at a place in [from, to): nothing leads there from within it. */
+static bool is_written(const pel_canon *c, uint32_t at, uint32_t from, uint32_t to) {
+    uint32_t line = c->at[at].line;
+    if (!line || (at > from && !pel_ends(&c->at[at - 1]) && c->at[at - 1].line == line)) return false;
+    for (uint32_t i = from; i < to; i++)
+        if (c->at[i].target == at && c->at[i].line == line) return false;
+    return true;
+}
+
 /* One clause of a handler, [from, to). The newest compilers copy the end of a clause into the branches that lead there;
  * the copies become jumps to one that stands last. */
-static void one_clause_end(pel_ctx *ctx, pel_canon *c, uint32_t from, uint32_t to, uint32_t within) {
+static void one_clause_end(pel_ctx *ctx, pel_canon *c, uint32_t from, uint32_t to, uint32_t within, bool plainly) {
     uint32_t first = PEL_NONE, n = 0;
     for (uint32_t i = from; i < to; i++) {
         if (!is_end(c, i, within)) continue;
+        if (!plainly && is_written(c, i, from, to)) return;
         if (first != PEL_NONE && c->at[i + 1].target != c->at[first + 1].target) return;
         if (first == PEL_NONE) first = i;
         n++;
@@ -93,7 +103,7 @@ static void one_clause_end(pel_ctx *ctx, pel_canon *c, uint32_t from, uint32_t t
     pel_canon_compact(ctx, c, gone, NULL);
 }
 
-static void one_end_per_clause(pel_ctx *ctx, pel_canon *c) {
+static void one_end_per_clause(pel_ctx *ctx, pel_canon *c, bool plainly) {
     for (uint32_t g = 0; g < c->n_guards; g++) {
         if (c->guards[g].kind != PEL_G_EXCEPT || c->guards[g].target == PEL_NONE) continue;
         for (uint32_t at = c->guards[g].target + 1; at < c->n && c->at[at].within == g;) {
@@ -102,7 +112,7 @@ static void one_end_per_clause(pel_ctx *ctx, pel_canon *c) {
             if (match >= c->n || c->at[match].within != g) break;
             uint32_t next = c->at[match].target;
             if (next <= match + 2 || next > c->n || c->at[next - 1].within != g) break;
-            one_clause_end(ctx, c, match + 1, next, g);
+            one_clause_end(ctx, c, match + 1, next, g, plainly);
             pel_canon_finish(c);
             at = c->at[match].target;
         }
@@ -161,7 +171,7 @@ void pel_norm_exits(pel_ctx *ctx, pel_canon *c, bool plainly) {
     pel_canon_finish(c);
     if (!c->copies_exits) return;
     one_way_out(ctx, c);
-    if (c->returns_consts) one_end_per_clause(ctx, c); /* older ones jump there */
+    if (c->returns_consts) one_end_per_clause(ctx, c, plainly); /* older ones jump there */
     const bool *is_copy = plainly ? NULL : same_line(ctx, c);
     PEL_VEC(uint32_t) middle = { 0 };
     uint32_t *moved = NULL;

@@ -906,8 +906,34 @@ static void function(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
 
 /* ---- one instruction ---- */
 
+/* How many values a format takes that asks for nothing but their texts (%s, %r, %a); PEL_NONE if it asks for more. */
+static uint32_t n_texts(pel_str format) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < format.len; i++) {
+        if (format.ptr[i] != '%') continue;
+        i++;
+        while (i < format.len && memchr("-+ #0123456789.", format.ptr[i], 15)) i++;
+        if (i >= format.len || !memchr("sra%", format.ptr[i], 4)) return PEL_NONE;
+        n += format.ptr[i] != '%';
+    }
+    return n;
+}
+
+/* "%s" % (a,) is compiled as an f-string; where it was not, an f-string without values stood before the operator. */
+static pel_node *unfolded_format(pel_lift *l, pel_node *left, const pel_node *right, uint32_t at) {
+    bool is_text = left->kind == PEL_Constant && left->Constant.value->kind == PEL_CONST_STR;
+    if (!l->c->folds_formats || !is_text || right->kind != PEL_Tuple) return left;
+    if (n_texts(left->Constant.value->text) != right->Tuple.elts.n) return left;
+    for (uint32_t i = 0; i < right->Tuple.elts.n; i++)
+        if (right->Tuple.elts.at[i]->kind == PEL_Starred) return left;
+    pel_node *node = pel_make(l, PEL_JoinedStr, at);
+    node->JoinedStr.values = pel_nodes_one(l->ctx, left);
+    return node;
+}
+
 static void binary(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_node *right = pel_pop_expr(l, s, at), *left = pel_pop_expr(l, s, at);
+    if (ins->sub == PEL_Mod && !ins->flag) left = unfolded_format(l, left, right, at);
     pel_node *node = pel_make(l, PEL_BinOp, at);
     node->BinOp.left = left;
     node->BinOp.op = ins->sub;

@@ -352,7 +352,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     /* only the negation can be written as it was */
     bool folds = t->folds && !t->negation_folds && !is_assertion_at(l, body);
     bool to_head = lp && other == lp->head && !l->is_comp;
-    if (pel_resolve(l, other) == r->fall && !(to_head && (folds || says_continue(l, t)))) {
+    if (pel_resolve(l, other) == r->fall && !(to_head && (folds || (says_continue(l, t) && !t->negation_folds)))) {
         pel_nodes yes = pel_read_body(l, r, s, body, r->end, r->fall);
         emit_if(l, t, yes, (pel_nodes){ 0 });
         return r->end;
