@@ -112,7 +112,8 @@ enum { PEL_X_TYPEVAR = 7, PEL_X_PARAMSPEC, PEL_X_TYPEVARTUPLE, PEL_X_GENERIC, PE
 enum { PEL_X2_BOUND = 2, PEL_X2_CONSTRAINTS, PEL_X2_FUNCTION, PEL_X2_DEFAULT };
 
 /* sub of a test that jumps backwards: whether the jump that the compiler put behind it is covered as the test is. Where
- * a statement says `continue`, it is; where a body ends at the end of the loop, it is not. */
+ * a statement says `continue`, it is; where a body ends at the end of the loop, it is not. A jump with a line of its
+ * own was written, whatever covers it, and counts as covered. */
 typedef enum pel_same_cover { PEL_COVER_UNKNOWN, PEL_COVER_SAME, PEL_COVER_OTHER } pel_same_cover;
 
 typedef enum pel_scope { PEL_FAST, PEL_DEREF, PEL_CLASS_DEREF, PEL_GLOBAL, PEL_NAME } pel_scope;

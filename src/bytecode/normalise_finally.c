@@ -147,16 +147,33 @@ static bool is_covered(const pel_canon *c, uint32_t i, uint32_t guard) {
     return false;
 }
 
+/* Marks what goes with a copy: all of it, but for jumps at its end that others use, too. False, and nothing marked, if
+ * something else comes into the middle. */
+static bool mark_copy(matching *m, uint32_t from, bool *gone) {
+    const pel_canon *c = m->c;
+    bool *copied = pel_new_array(m->ctx, (size_t)c->n + 1, bool);
+    for (uint32_t i = 0; i < m->pairs.n; i++) copied[m->pairs.at[i].b] = !gone[m->pairs.at[i].b];
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (copied[i] || gone[i]) continue;
+        uint32_t to[] = { c->at[i].target, pel_ends(&c->at[i]) ? PEL_NONE : i + 1 };
+        for (uint32_t k = 0; k < PEL_COUNT(to); k++) {
+            if (to[k] >= c->n || to[k] == from || !copied[to[k]]) continue;
+            if (c->at[to[k]].op != PEL_I_JUMP) return false;
+            copied[to[k]] = false;
+        }
+    }
+    for (uint32_t i = 0; i < c->n; i++) gone[i] |= copied[i];
+    return true;
+}
+
 /* Replaces a copy that was matched. */
 static void replace(matching *m, uint32_t from, bool *gone, bool *changed) {
     pel_canon *c = m->c;
-    uint32_t n = 0, second = PEL_NONE;
+    if (!mark_copy(m, from, gone)) return;
+    uint32_t second = PEL_NONE;
     for (uint32_t i = 0; i < m->pairs.n; i++) {
         uint32_t b = m->pairs.at[i].b;
-        if (gone[b]) continue;
-        gone[b] = true;
-        n++;
-        if (b != from && (second == PEL_NONE || b < second) && b > from) second = b;
+        if (gone[b] && b > from && (second == PEL_NONE || b < second)) second = b;
     }
     gone[from] = false;
     pel_ins *ins = &c->at[from];
@@ -171,7 +188,7 @@ static void replace(matching *m, uint32_t from, bool *gone, bool *changed) {
     if (m->goes_on == PEL_NONE) return;
     uint32_t next = from + 1;
     while (next < c->n && gone[next]) next++;
-    if (next == m->goes_on) return;
+    if (next == m->goes_on || (next < c->n && jumped(c, next) == jumped(c, m->goes_on))) return;
     if (second == PEL_NONE) pel_throw(m->ctx, PEL_E_INCOMPLETE, ins->offset, "a `finally` body too short to leave");
     gone[second] = false;
     pel_ins *jump = &c->at[second];

@@ -34,7 +34,8 @@ static void backward_test(pel_norm *n, uint32_t i) {
     ins->op = inverse(ins->op);
     ins->target = n->ins.at[jump].target;
     ins->flag = true;
-    ins->sub = (uint8_t)pel_norm_same_cover(n, i, jump);
+    bool has_line = !n->plainly && ins->line && n->ins.at[jump].line && ins->line != n->ins.at[jump].line;
+    ins->sub = has_line ? PEL_COVER_SAME : (uint8_t)pel_norm_same_cover(n, i, jump);
     delete (n, jump);
 }
 

@@ -86,6 +86,7 @@ typedef struct loop {
 
 typedef struct region {
     struct region *outer;
+    uint32_t from; /* its first instruction */
     uint32_t end;  /* the first instruction that is not of it */
     uint32_t fall; /* resolved: where control goes at its end */
     loop *loop;

@@ -70,6 +70,19 @@ static pel_nodes pass_if_empty(pel_lift *l, pel_nodes body) {
     return body;
 }
 
+static void drop_continue(pel_nodes *body) {
+    if (body->n && body->at[body->n - 1]->kind == PEL_Continue) body->n--;
+}
+
+/* The same at all ends of what the last statements do, where something else is left. */
+static void drop_continues(pel_nodes *body) {
+    if (body->n > 1) drop_continue(body);
+    pel_node *last = body->n ? body->at[body->n - 1] : NULL;
+    if (!last || last->kind != PEL_If) return;
+    drop_continues(&last->If.body);
+    drop_continues(&last->If.orelse);
+}
+
 /* ---- jumps ---- */
 
 static bool leaves_loop(const loop *lp, uint32_t label) { return label < lp->from || label >= lp->end; }
@@ -78,6 +91,19 @@ static void emit_break(pel_lift *l, loop *lp, uint32_t to, uint32_t at) {
     if (lp->broke_to == PEL_NONE) lp->broke_to = to;
     lp->n_breaks++;
     pel_lift_emit(l, pel_make(l, PEL_Break, at));
+}
+
+#define FAR 4000 /* instructions: tests do not jump further over one body */
+
+/* Whether a jump in a body that begins at `from` is the end of that body and no statement: those have lines of their
+ * own, but for one that is all of the body. */
+static bool ends_unwritten(const pel_lift *l, uint32_t from, uint32_t at) {
+    uint32_t line = l->c->at[at].line;
+    if (l->plainly || !l->c->tests_again || !line) return false;
+    if (at > from && !pel_ends(&l->c->at[at - 1]) && l->c->at[at - 1].line == line) return true;
+    for (uint32_t i = at > FAR ? at - FAR : 0; l->c->at[at].is_target && i < at; i++)
+        if (l->c->at[i].target == at && l->c->at[i].line == line) return true;
+    return false;
 }
 
 static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
@@ -89,7 +115,7 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
     if (last && (to == r->end || pel_resolve(l, to) == r->fall)) {
         if (lp && s->n < r->base && leaves_loop(lp, to))
             emit_break(l, lp, to, at);
-        else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again)
+        else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again && !ends_unwritten(l, r->from, at))
             pel_lift_emit(l, pel_make(l, PEL_Continue, at));
         return;
     }
@@ -131,11 +157,19 @@ static bool ends_body(const pel_lift *l, const pel_ins *ins) {
     return ins->flag && ins->sub == PEL_COVER_OTHER && ins->cover == l->c->at[ins->target].cover;
 }
 
+/* Whether a jump is taken if something is not `not in` or not `is not`: nobody asks for that, but a body that is run
+ * otherwise has such a test before it. */
+static bool skips_body(const pel_lift *l, uint32_t i) {
+    if (l->c->at[i].op != PEL_I_PJF || !i || l->c->at[i].is_target) return false;
+    const pel_ins *before = &l->c->at[i - 1];
+    return before->op == PEL_I_COMPARE && (before->sub == PEL_IsNot || before->sub == PEL_NotIn);
+}
+
 /* A jump back to the head of a loop that can't be a `continue`: a test that ends a part of a statement, or a `break` of
  * a loop within, which leaves by popping its iterator. */
 static bool ends_part(const pel_lift *l, uint32_t from, uint32_t i) {
     const pel_ins *ins = &l->c->at[i];
-    if (pel_is_cond(ins)) return ends_body(l, ins);
+    if (pel_is_cond(ins)) return ends_body(l, ins) || skips_body(l, i);
     return l->c->tests_again && ins->op == PEL_I_JUMP && i > 0 && l->c->at[i - 1].op == PEL_I_POP &&
            pops_iterator(l, from, i - 1);
 }
@@ -276,6 +310,19 @@ static void emit_continue_if(pel_lift *l, pel_node *asked, uint32_t at) {
     pel_lift_emit(l, node);
 }
 
+/* if a or b: continue. Newer compilers let both tests lead to one jump; where each has its own, it had its own `if`. */
+static void emit_continues(pel_lift *l, pel_node *asked, uint32_t at) {
+    bool is_or = asked->kind == PEL_BoolOp && asked->BoolOp.op == PEL_Or;
+    pel_node *inner = asked->kind == PEL_UnaryOp && asked->UnaryOp.op == PEL_Not ? asked->UnaryOp.operand : NULL;
+    bool is_not_and = inner && inner->kind == PEL_BoolOp && inner->BoolOp.op == PEL_And;
+    if (!l->c->returns_consts || (!is_or && !is_not_and)) {
+        emit_continue_if(l, asked, at);
+        return;
+    }
+    pel_nodes parts = is_or ? asked->BoolOp.values : inner->BoolOp.values;
+    for (uint32_t i = 0; i < parts.n; i++) emit_continue_if(l, is_or ? parts.at[i] : pel_negate(l, parts.at[i]), at);
+}
+
 /* Behind a `return` nothing is left but what a jump led to, and that jump is gone, too: it stood at the end of a part
  * of an if-else. */
 static bool was_joined(const pel_lift *l, uint32_t at) {
@@ -328,10 +375,11 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         /* [body, other) and perhaps an else behind it */
         uint32_t end = PEL_NONE;
         const pel_ins *last = &l->c->at[other - 1];
+        bool continues = false;
         if (last->op == PEL_I_JUMP && other < r->end) {
             uint32_t to = last->target;
-            bool continues = !last->dead && lp && to == lp->head && !ends_in_else(l, r) &&
-                             (!l->c->keeps_dead || !last->is_target || last->flag);
+            continues = !last->dead && lp && to == lp->head && !ends_unwritten(l, body, other - 1) &&
+                        !ends_in_else(l, r) && (!l->c->keeps_dead || !last->is_target || last->flag);
             if (to > other && to <= r->end &&
                 !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall))
                 end = to;
@@ -342,6 +390,8 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         uint32_t after = end == PEL_NONE ? other : end;
         pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
         pel_nodes no = { 0 };
+        if (end == r->end && continues && l->c->tests_again)
+            drop_continues(&yes); /* what the else behind it says, too */
         if (end != PEL_NONE)
             no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
         else if (last->dead_jump)
@@ -358,12 +408,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         return r->end;
     }
     if (lp && (other == lp->head || other == lp->again)) { /* not at the tail: the test skips the rest of the loop */
-        if (t->negation->kind == PEL_BoolOp && t->negation->BoolOp.op == PEL_Or && l->c->returns_consts) {
-            for (uint32_t i = 0; i < t->negation->BoolOp.values.n; i++)
-                emit_continue_if(l, t->negation->BoolOp.values.at[i], body);
-            return body;
-        }
-        emit_continue_if(l, t->negation, body);
+        emit_continues(l, t->negation, body);
         return body;
     }
     if (lp && leaves_loop(lp, other)) {
@@ -416,7 +461,7 @@ static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, loop *lp, ui
 /* end: behind the loop. A jump back that nothing reaches stands there because `continue` was written before it. */
 static void drop_last_continue(const pel_lift *l, pel_nodes *body, uint32_t end) {
     if (l->c->at[end - 1].dead && l->c->at[end - 1].op == PEL_I_JUMP) return;
-    if (body->n && body->at[body->n - 1]->kind == PEL_Continue) body->n--;
+    drop_continue(body);
 }
 
 static void emit_loop(pel_lift *l, region *r, pel_node *node, const loop *lp) {
@@ -725,7 +770,8 @@ static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
 /* return f(a if c else b): the call and the return behind the two arms are short enough to be copied into both. Both
  * arms then end alike; the first copy is read as a jump to the second. */
 static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
-    uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, l->c->n);
+    bool returns = limit + 1 < l->c->n && l->c->at[limit].op == PEL_I_CONST && l->c->at[limit + 1].op == PEL_I_RETURN;
+    uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit + 2 * returns);
     if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second ||
         l->c->at[first].op == PEL_I_JUMP)
         return false;
@@ -768,7 +814,7 @@ static uint32_t copied_break(const pel_lift *l, const loop *lp, uint32_t at) {
 uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
     region *saved = l->region;
     l->region = r;
-    r->start = at;
+    r->from = r->start = at;
     pel_lift_enter(l, at);
     while (!r->done && (at < r->end || waits(r, s))) {
         pel_lift_tick(l, at);
