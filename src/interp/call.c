@@ -116,6 +116,14 @@ static bool missing(pel_vm *vm, const pel_function *f, const pel_frame *frame) {
     return false;
 }
 
+/* What a decorator that we don't know would pass. */
+static pel_val from_decorator(pel_vm *vm, const pel_function *f, pel_val parameter) {
+    pel_str by = ((pel_symbol *)f->decorator)->text;
+    pel_str why = pel_format(vm->ctx, "%.*s gives it, which is not in the roots", PEL_FMT(by));
+    pel_note_unknown(vm, pel_text_of(parameter), why);
+    return pel_symbol_of(vm, pel_text_of(parameter), why);
+}
+
 static bool fill(pel_vm *vm, pel_function *f, pel_frame *frame, pel_val *args, uint32_t n, const pel_kw *kw) {
     const pel_codeobj *code = f->code;
     uint32_t plain = n < code->n_args ? n : code->n_args;
@@ -135,8 +143,10 @@ static bool fill(pel_vm *vm, pel_function *f, pel_frame *frame, pel_val *args, u
         uint32_t defaults = f->defaults ? pel_tuple_at(f->defaults)->n : 0;
         for (uint32_t i = plain; i < code->n_args; i++) {
             if (frame->slots[i]) continue;
-            if (i + defaults < code->n_args) return missing(vm, f, frame);
-            frame->slots[i] = pel_tuple_at(f->defaults)->at[i + defaults - code->n_args];
+            bool has_default = i + defaults >= code->n_args;
+            if (!has_default && !f->decorator) return missing(vm, f, frame);
+            frame->slots[i] = has_default ? pel_tuple_at(f->defaults)->at[i + defaults - code->n_args]
+                                          : from_decorator(vm, f, code->locals[i]);
         }
     }
     for (uint32_t i = code->n_args; i < code->n_args + code->n_kwonly; i++) {

@@ -145,8 +145,11 @@ pel_val pel_type_new(pel_vm *vm, pel_type *meta, pel_val name, pel_val bases, pe
         return pel_raise(vm, vm->types.TypeError,
                          "Cannot create a consistent method resolution order (MRO) for bases of %s",
                          pel_string_at(type->name)->text);
-    for (uint32_t i = 0; i < pel_tuple_at(bases)->n; i++)
-        pel_push(vm->ctx, &pel_as_type(pel_tuple_at(bases)->at[i])->derived, type);
+    for (uint32_t i = 0; i < pel_tuple_at(bases)->n; i++) {
+        pel_type *base = pel_as_type(pel_tuple_at(bases)->at[i]);
+        pel_push(vm->ctx, &base->derived, type);
+        if (base->unknown_base) type->unknown_base = base->unknown_base;
+    }
     pel_val attribute = pel_lookup(vm, type, vm->names.s_getattribute);
     type->has_attribute = attribute && !pel_is(attribute, PEL_L_NATIVE);
     type->has_getattr = type->has_attribute || pel_lookup(vm, type, vm->names.s_getattr);
@@ -159,8 +162,26 @@ pel_val pel_type_new(pel_vm *vm, pel_type *meta, pel_val name, pel_val bases, pe
 
 /* ---- the class statement ---- */
 
+/* Does a class look like a module of torch's, by what its body defines or by the name of a base that is nowhere? */
+static bool is_like_module(pel_vm *vm, const pel_codeobj *body, const pel_symbol *base) {
+    if (!pel_dict_get_str(vm->modules, pel_interned_c(vm, "torch"))) return false;
+    for (uint32_t i = 0; i < body->n_names; i++)
+        if (pel_text_is(body->names[i], "forward")) return true;
+    return pel_str_ends(base->text, PEL_STR("Module"));
+}
+
+/* nn.Module stands for a base that no root has (a LightningModule): what the class makes is seen then. */
+static pel_val stand_in(pel_vm *vm, pel_val base) {
+    pel_str text = ((pel_symbol *)base)->text;
+    pel_val module = pel_import(vm, PEL_STR("_unknown_base"));
+    pel_val make = module ? pel_getattr_c(vm, module, "like_module") : NULL;
+    if (!make) return NULL;
+    pel_note_unknown(vm, text, PEL_STR("there is no such class in the roots; it is taken for a torch.nn.Module"));
+    return pel_call1(vm, make, pel_new_text(vm, text));
+}
+
 /* What stands for the given bases: __mro_entries__, aliases and symbols resolved. */
-static pel_val resolve_bases(pel_vm *vm, pel_val bases, bool *changed) {
+static pel_val resolve_bases(pel_vm *vm, pel_val bases, const pel_codeobj *body, bool *changed, pel_val *unknown) {
     pel_val list = pel_list_of(vm, NULL, 0);
     *changed = false;
     for (uint32_t i = 0; i < pel_tuple_at(bases)->n; i++) {
@@ -170,7 +191,16 @@ static pel_val resolve_bases(pel_vm *vm, pel_val bases, bool *changed) {
             continue;
         }
         *changed = true;
-        if (pel_is_symbol(base)) continue; /* a base that we know nothing of adds nothing that we know */
+        if (pel_is_symbol(base)) { /* a base that we know nothing of adds nothing that we know */
+            if (!((pel_symbol *)base)->is_missing) continue;
+            *unknown = base;
+            if (is_like_module(vm, body, (pel_symbol *)base)) {
+                pel_val made = stand_in(vm, base);
+                if (!made) return NULL;
+                pel_list_push(vm, list, made);
+            }
+            continue;
+        }
         if (pel_is(base, PEL_L_ALIAS) && ((pel_alias *)base)->origin) {
             pel_list_push(vm, list, ((pel_alias *)base)->origin);
             continue;
@@ -199,7 +229,7 @@ static pel_val resolve_bases(pel_vm *vm, pel_val bases, bool *changed) {
 pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val original, const pel_kw *kw) {
     pel_function *function = (pel_function *)body;
     bool changed;
-    pel_val bases = resolve_bases(vm, original, &changed);
+    pel_val unknown = NULL, bases = resolve_bases(vm, original, function->code, &changed, &unknown);
     if (!bases) return NULL;
     pel_val meta = NULL;
     pel_kw rest = { 0 };
@@ -263,6 +293,7 @@ pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val original
         pel_val args[] = { name, bases, namespace };
         made = pel_call(vm, meta, args, 3, rest.n ? &rest : NULL);
     }
+    if (made && pel_is_type(made) && unknown) pel_as_type(made)->unknown_base = unknown;
     if (made && pel_is_type(made) && !pel_as_type(made)->made_by) {
         pel_type *type = pel_as_type(made);
         type->made_by = function->code;

@@ -222,18 +222,18 @@ bool pel_find_module(pel_vm *vm, pel_str name, pel_str *path, bool *is_package) 
 
 /* ---- importing ---- */
 
-/* Whether anybody could catch what an import raises. */
+/* Whether anybody could catch what an import raises. What our own models import is there, or is meant to be absent. */
 static bool is_guarded(const pel_vm *vm) {
     for (const pel_frame *f = vm->frame; f; f = f->back)
-        if (f->n_blocks || f->code->is_stub) return true;
-    return false;
+        if (f->n_blocks) return true;
+    return vm->frame && vm->frame->code->is_stub;
 }
 
 /* An import that must succeed, or the program would end: most of what a script imports has nothing to do with its
  * networks. It is not kept, so that whoever asks whether there is such a module still hears that there is none. */
 static pel_val missing_module(pel_vm *vm, pel_str name) {
     pel_val module = pel_new_module(vm, pel_interned(vm, name));
-    ((pel_module_object *)module)->is_symbolic = true;
+    ((pel_module_object *)module)->is_symbolic = ((pel_module_object *)module)->is_missing = true;
     pel_note_unknown(vm, name, PEL_STR("there is no such module in the roots"));
     return module;
 }
@@ -243,6 +243,7 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     if (parent && pel_is(parent, PEL_L_MODULE) && ((pel_module_object *)parent)->is_symbolic) {
         pel_val module = pel_new_module(vm, key);
         ((pel_module_object *)module)->is_symbolic = true;
+        ((pel_module_object *)module)->is_missing = ((pel_module_object *)parent)->is_missing;
         pel_dict_set_str(vm, vm->modules, key, module);
         return module;
     }

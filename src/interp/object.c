@@ -114,7 +114,10 @@ static pel_val module_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
         pel_str of = pel_is_str(module->name) ? pel_text_of(module->name) : PEL_STR("module");
         pel_val symbol = pel_symbol_of(vm, pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(text)),
                                        pel_format(vm->ctx, "%.*s is not interpreted", PEL_FMT(of)));
-        if (pel_is_symbol(symbol)) ((pel_symbol *)symbol)->is_named = true;
+        if (pel_is_symbol(symbol)) {
+            ((pel_symbol *)symbol)->is_named = true;
+            ((pel_symbol *)symbol)->is_missing = module->is_missing;
+        }
         pel_dict_set_str(vm, pel_attrs(vm, v), name, symbol);
         return symbol;
     }
@@ -210,7 +213,20 @@ static pel_val try_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
     return NULL;
 }
 
-pel_val pel_getattr(pel_vm *vm, pel_val v, pel_val name) { return try_getattr(vm, v, name, true); }
+/* What a class whose base is nowhere in the roots does not have, that base may have. */
+static pel_val inherited_unknown(pel_vm *vm, pel_type *type, pel_val name) {
+    if (!pel_raised_is(vm, vm->types.AttributeError) || pel_str_starts(pel_text_of(name), PEL_STR("__"))) return NULL;
+    pel_str base = ((pel_symbol *)type->unknown_base)->text;
+    pel_str what = pel_format(vm->ctx, "%s.%s", pel_string_at(type->name)->text, pel_string_at(name)->text);
+    pel_forget(vm);
+    return pel_symbol_of(vm, what, pel_format(vm->ctx, "%.*s is not in the roots", PEL_FMT(base)));
+}
+
+pel_val pel_getattr(pel_vm *vm, pel_val v, pel_val name) {
+    pel_val found = try_getattr(vm, v, name, true);
+    if (found || pel_is_small(v) || !v->type->unknown_base) return found;
+    return inherited_unknown(vm, v->type, name);
+}
 pel_val pel_getattr_c(pel_vm *vm, pel_val v, const char *name) { return pel_getattr(vm, v, pel_interned_c(vm, name)); }
 
 pel_val pel_find_attr(pel_vm *vm, pel_val v, pel_val name, bool *failed) {
@@ -364,6 +380,13 @@ static bool is_named_as_class(const pel_symbol *symbol) {
     return symbol->is_named && has_small && symbol->text.ptr[at] >= 'A' && symbol->text.ptr[at] <= 'Z';
 }
 
+/* A parameter is what its annotation says: an `int` is no tuple. Of other classes (numbers.Number) that tells nothing.
+ */
+static bool is_declared(const pel_symbol *symbol, const pel_type *type, int *result) {
+    *result = symbol->declared && pel_is_subtype(symbol->declared, type);
+    return symbol->declared && type->is_native;
+}
+
 static int check_each(pel_vm *vm, pel_val v, pel_val types, bool is_class, uint32_t depth) {
     for (uint32_t i = 0; i < pel_tuple_at(types)->n; i++) {
         int result = check_class(vm, v, pel_tuple_at(types)->at[i], is_class, depth + 1);
@@ -392,6 +415,8 @@ static int check_class(pel_vm *vm, pel_val v, pel_val type, bool is_class, uint3
         }
         if (pel_is_subtype(pel_type_of(vm, v), t)) return 1;
         if (pel_is_symbol(v) && is_named_as_class((pel_symbol *)v)) return t == vm->types.type || t == vm->types.object;
+        int known;
+        if (pel_is_symbol(v) && is_declared((pel_symbol *)v, t, &known)) return known;
         if (pel_is_symbol(v)) {
             pel_str text = pel_format(vm->ctx, "isinstance(%.*s, %s)", PEL_FMT(((pel_symbol *)v)->text),
                                       pel_string_at(t->name)->text);

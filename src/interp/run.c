@@ -651,8 +651,9 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             if (vm->loops.n) pel_run_loop_ends(vm, f, stack[sp]);
             break;
         case PEL_I_WHILE:
+            if (!vm->loops.n && !vm->asked.n) break;
             SAVE();
-            if (vm->loops.n || vm->asked.n) pel_run_while_begins(vm, f, next - 1);
+            pel_run_while_begins(vm, f, next - 1);
             break;
         case PEL_I_LEAVE_WHILE:
             SAVE();

@@ -4,7 +4,7 @@
 #include "interp/run.h"
 #include "python/print.h"
 
-#define MAX_ROUNDS 1000 /* of a loop that the same answers keep going */
+#define MAX_ROUNDS 256 /* of a loop that the same answers keep going */
 
 /* Values that a loop may count with. Objects stay: what they hold is marked where it is made. */
 static bool is_plain(pel_val v, uint32_t depth) {

@@ -145,6 +145,25 @@ static void run_body(pel_ctx *ctx, void *arg) {
     pel_run_code(vm, code, module->attrs, NULL, NULL);
 }
 
+/* The builtin class that annotates a parameter (int, str, list); NULL: none. What has attributes stays open: a symbol
+ * has any. */
+static pel_type *declared_type(pel_vm *vm, pel_function *f, pel_val name) {
+    pel_val annotations = pel_annotations_of(vm, f);
+    pel_val found = annotations && pel_is_dict(annotations) ? pel_dict_get_str(pel_dict_at(annotations), name) : NULL;
+    if (found && pel_is_str(found)) found = pel_dict_get_str(vm->builtins, found);
+    pel_forget(vm);
+    bool is_builtin = found && pel_is_type(found) && pel_as_type(found)->is_native;
+    return is_builtin && pel_as_type(found) != vm->types.object ? pel_as_type(found) : NULL;
+}
+
+static pel_val parameter_symbol(pel_vm *vm, pel_function *f, pel_val name) {
+    pel_val made = pel_symbol_of(vm, pel_text_of(name), PEL_STR("a parameter of the class"));
+    if (!pel_is_symbol(made)) return made;
+    ((pel_symbol *)made)->is_parameter = true;
+    ((pel_symbol *)made)->declared = declared_type(vm, f, name);
+    return made;
+}
+
 /* A class, its parameters without default as symbols. */
 static void instance_body(pel_ctx *ctx, void *arg) {
     run_job *job = arg;
@@ -164,11 +183,7 @@ static void instance_body(pel_ctx *ctx, void *arg) {
                                                 : f->kwdefaults && pel_dict_get_str(f->kwdefaults, name);
             pel_val given = vm->assigned ? pel_dict_get_str(vm->assigned, name) : NULL;
             if (has_default && !given) continue;
-            pel_val value = given;
-            if (!value) {
-                value = pel_symbol_of(vm, pel_text_of(name), PEL_STR("a parameter of the class"));
-                if (pel_is_symbol(value)) ((pel_symbol *)value)->is_parameter = true;
-            }
+            pel_val value = given ? given : parameter_symbol(vm, f, name);
             if (i < code->n_args && !has_default) {
                 args[n++] = value;
             } else {

@@ -20,7 +20,10 @@ pel_val pel_symbol_of(pel_vm *vm, pel_str text, pel_str why) {
 
 pel_val pel_symbol_from(pel_vm *vm, pel_str text, pel_val parent) {
     pel_val made = pel_symbol_of(vm, text, ((pel_symbol *)parent)->why);
-    if (pel_is_symbol(made)) ((pel_symbol *)made)->is_parameter = ((pel_symbol *)parent)->is_parameter;
+    if (pel_is_symbol(made)) {
+        ((pel_symbol *)made)->is_parameter = ((pel_symbol *)parent)->is_parameter;
+        ((pel_symbol *)made)->is_missing = ((pel_symbol *)parent)->is_missing;
+    }
     return made;
 }
 
@@ -162,8 +165,11 @@ pel_val pel_symbol_binary(pel_vm *vm, const char *op, pel_val a, pel_val b) {
 
 /* A symbol that is called with one function or class is a decorator that we don't know: it gives what it got. */
 pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, const pel_kw *kw) {
-    if (n == 1 && !kw && (pel_is(args[0], PEL_L_FUNCTION) || pel_is_type(args[0]) || pel_is(args[0], PEL_L_WRAPPER)))
+    if (n == 1 && !kw && (pel_is(args[0], PEL_L_FUNCTION) || pel_is_type(args[0]) || pel_is(args[0], PEL_L_WRAPPER))) {
+        bool may_call = pel_is(args[0], PEL_L_FUNCTION) && ((pel_symbol *)symbol)->is_missing;
+        if (may_call) ((pel_function *)args[0])->decorator = symbol;
         return args[0];
+    }
     pel_buf text = pel_buf_in(vm->ctx);
     pel_symbol *s = (pel_symbol *)symbol;
     pel_putf(&text, s->level ? "(%.*s)(" : "%.*s(", PEL_FMT(s->text));

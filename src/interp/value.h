@@ -49,6 +49,8 @@ struct pel_type {
     pel_val bases, mro; /* tuples */
     PEL_VEC(pel_type *) derived;
     pel_codeobj *made_by; /* body of the class statement */
+    pel_val
+        unknown_base; /* a class of a library that is not in the roots: instances may have what it has; NULL: none */
     uint32_t first_line, last_line;
 };
 
@@ -122,6 +124,7 @@ typedef struct pel_function {
     pel_val annotations; /* dict, or NULL while they have not been asked for */
     pel_val *annotation_closure;
     pel_dict *annotation_names;
+    pel_val decorator; /* a symbol that it was given to: who calls it now may give more arguments; NULL: none */
 } pel_function;
 
 typedef struct pel_kw {
@@ -158,6 +161,7 @@ typedef struct pel_module_object {
     pel_object head;
     pel_val name;
     bool is_symbolic; /* every attribute is a symbol */
+    bool is_missing;  /* there is no such module in the roots */
 } pel_module_object;
 
 typedef enum pel_gen_kind { PEL_GENERATOR, PEL_COROUTINE, PEL_ASYNC_GENERATOR } pel_gen_kind;
@@ -213,11 +217,13 @@ typedef struct pel_super {
 typedef struct pel_symbol {
     pel_object head;
     pel_str text, why;
-    uint8_t level;     /* precedence of text: 0 atom, 1 unary and power, 2 product, 3 sum, 9 other */
-    bool is_parameter; /* could be anything, None too */
-    bool is_named;     /* a name of a library that is not interpreted: one object, told from others by its text */
-    pel_str about;     /* of a question: the symbol that it is about */
-    int8_t if_number;  /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */
+    uint8_t level;      /* precedence of text: 0 atom, 1 unary and power, 2 product, 3 sum, 9 other */
+    bool is_parameter;  /* could be anything, None too */
+    bool is_named;      /* a name of a library that is not interpreted: one object, told from others by its text */
+    bool is_missing;    /* of a library that is not in the roots */
+    pel_type *declared; /* of a parameter: the builtin class that its annotation names; NULL: none */
+    pel_str about;      /* of a question: the symbol that it is about */
+    int8_t if_number;   /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */
     pel_codeobj *code;
     uint32_t line;
 } pel_symbol;

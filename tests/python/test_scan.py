@@ -324,6 +324,59 @@ class Endless(nn.Module):
         self.fc = nn.Linear(2, 2)
 """
 
+DECLARED = """
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, size: int, act: "str", other):
+        super().__init__()
+        self.fc = nn.Linear(size, 1) if isinstance(size, int) and not isinstance(size, (tuple, list)) else nn.ReLU()
+        self.act = nn.GELU() if isinstance(act, str) else act()
+        self.other = nn.Linear(1, 1) if isinstance(other, int) else nn.ReLU()
+"""
+
+LIGHTNING = """
+import lightning_like as pl
+import some_config
+import os
+import torch
+from pathlib import Path
+from torch import nn
+from zoo_like.base import Backbone
+
+
+class Lit(pl.LitModule):
+    def __init__(self, hidden=8):
+        super().__init__(hooks=[1])
+        self.save_hyperparameters()
+        self.fc = nn.Linear(self.hparams.size, hidden)
+
+    def training_step(self, batch):
+        return self.fc(batch)
+
+
+class Neck(Backbone):
+    def __init__(self, n):
+        super().__init__(n)
+        self.fc = nn.Linear(n, n)
+        self.has = hasattr(self, "anything")
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+@some_config.main(version=None)
+def main(cfg, rank=0):
+    head = nn.Linear(cfg.size, len(os.listdir("data")) + len(sorted(Path("data").glob("*.png"))))
+
+
+if __name__ == "__main__":
+    lit, neck = Lit(4), Neck(3)
+    assert not neck.has
+    main()
+"""
+
 UNBUILT = """
 from tensorflow import keras
 
@@ -455,6 +508,26 @@ def test_while_loops_that_something_unknown_ends(scan) -> None:
     assert rows(found["Keys"]) == [("0", [8, "cfg['layer{i[i]}']"], 'passes(f"layer{i}" in cfg)', None)]
     assert [row[3] for row in rows(found["Concrete"])] == ["flag"] * 3
     assert rows(found["Endless"]) == [("fc", [2, 2], 1, None)] and found["Endless"]["unknown"]
+
+
+def test_annotations_say_what_a_parameter_is(scan) -> None:
+    found = network(scan(DECLARED, "--json"))
+    rows = [(child["name"], child["class"], child["condition"]) for child in found["tree"][0]["children"]]
+    assert rows == [
+        ("fc", "Linear", None), ("act", "GELU", None),
+        ("other", "Linear", "isinstance(other, int)"), ("other", "ReLU", "not (isinstance(other, int))"),
+    ]  # fmt: skip
+
+
+def test_bases_decorators_and_data_that_are_not_there(scan) -> None:
+    lit, neck, head = json.loads(scan(LIGHTNING, "--json").out)["networks"]
+    assert lit["state"] == {"fc.weight": [4, "Lit.hparams.size"], "fc.bias": [4]} and lit["name"] == "lit"
+    assert neck["state"] == {"fc.weight": [3, 3], "fc.bias": [3]}
+    said = {row["what"]: row["why"] for row in lit["unknown"]}
+    assert "taken for a torch.nn.Module" in said["lightning_like.LitModule"] and "zoo_like.base.Backbone" in said
+    assert said["os.listdir('data')"] == "there is no such folder in the roots"
+    assert "some_config.main(version=None) gives it" in said["cfg"]
+    assert head["state"]["weight"] == ["len(os.listdir('data')) + len(os.listdir('data'))", "cfg.size"]
 
 
 def test_a_script_is_read_as_if_it_were_started(scan) -> None:

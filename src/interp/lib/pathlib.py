@@ -162,10 +162,12 @@ class Path(PurePath):
     write_bytes = write_text
 
     def iterdir(self):
-        for entry in _pellucid.list_dir(self._text):
-            yield self / entry
+        return os.unlisted(self._text) if not self.is_dir() else (self / entry for entry in _pellucid.list_dir(self._text))
 
     def glob(self, pattern):
+        return os.unlisted(self._text) if not self.is_dir() else self._matches(pattern)
+
+    def _matches(self, pattern):
         first, slash, rest = pattern.partition('/')
         if first == '**':
             for folder in self._folders():

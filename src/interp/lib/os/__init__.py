@@ -58,8 +58,14 @@ def getcwd():
     return '.'
 
 
+def unlisted(folder):
+    """A folder of data: it may well be there when the program runs."""
+    return _pellucid.unknown(f'os.listdir({folder!r})', 'there is no such folder in the roots')
+
+
 def listdir(p='.'):
-    return _pellucid.list_dir(fspath(p))
+    folder = fspath(p)
+    return _pellucid.list_dir(folder) if _pellucid.is_dir(folder) else unlisted(folder)
 
 
 class DirEntry:
