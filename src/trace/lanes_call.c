@@ -1044,6 +1044,20 @@ static bool are_straight(const pel_walk *w, pel_front front, const pel_id *child
     return true;
 }
 
+/* Whether the function does nothing to tensors but by functions that are straight lines: rearrange() calls reduce(),
+ * and each place that calls it means something else. */
+static bool only_passes_on(const pel_walk *w) {
+    const pel_log *log = w->log;
+    const pel_group *group = w->group;
+    if (group->is_root || (group->class && pel_class_at(log, group->class)->kind == PEL_CLASS_MODULE)) return false;
+    for (uint32_t i = 1; i < log->events.n; i++)
+        for (pel_id id = log->events.at[i].activation; id; id = log->activations.at[id].parent) {
+            if (w->s->group_of[id] == group) return false;
+            if (pel_map_has(&w->s->program->straight, log->activations.at[id].code)) break;
+        }
+    return true;
+}
+
 typedef struct straight_job {
     pel_walk *w;
     pel_front front;
@@ -1146,6 +1160,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         straight_job job = { w, front, &c, children, NULL };
         pel_err err;
         if (pel_attempt(w->ctx, try_straight, &job, &err)) return job.val;
+        if (only_passes_on(w)) pel_lost(w, node, "%s", err.what); /* whoever called it knows more */
     }
     if (found == front.n && one && link_call(w, front, &c, target, example)) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;

@@ -1,7 +1,7 @@
 /* The line itself: values as text, steps as statements. */
 #include "trace/straight.h"
 
-enum { MOST_STEPS = 400, LONGEST_CHAIN = 24 /* nodes in one statement */ };
+enum { MOST_STEPS = 400, LONGEST_CHAIN = 24, LONGEST_CALL = 90 /* nodes in one statement, in place of a call */ };
 
 typedef struct step { /* an event, or the call of a module that stays one */
     const pel_event *event;
@@ -212,7 +212,7 @@ static pel_node *text_of(pel_straight *x, const pel_id *values) {
     if (!text && (pel_straight_all(x, values, PEL_V_DICT) || pel_straight_all(x, values, PEL_V_OBJECT)))
         text = keyed_text(x, values);
     if (!text && pel_straight_all(x, values, PEL_V_CONST)) {
-        text = scalar_text(x, values);
+        if (!x->in_shape) text = scalar_text(x, values);
         if (!text) text = number_text(x, values);
         if (!text && same) text = plain_text(x, values);
         if (!text) text = pel_straight_setting(x, values);
@@ -347,6 +347,15 @@ static pel_node *function_text(pel_straight *x, const step *row) {
     return text;
 }
 
+/* Whether the numbers that a function gets are the sizes of one tensor. */
+static bool is_shape(pel_str function) {
+    static const char *const names[] = { "torch.Tensor.reshape", "torch.Tensor.view", "torch.Tensor.expand",
+                                         "torch.reshape" };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(function, names[i])) return true;
+    return false;
+}
+
 static bool is_pure(pel_straight *x, const step *row) {
     if (row->event->draws_random) return false;
     pel_str name = function_name(x, row);
@@ -363,7 +372,10 @@ static pel_node *event_text(pel_straight *x, const step *row) {
     pel_nodes args = { 0 }, keywords = { 0 };
     pel_str name = function_name(x, row);
     x->now = name.len ? pel_format(x->ctx, "%.*s", PEL_FMT(name)).ptr : "a module";
+    x->in_shape = is_shape(name);
+    x->used.n = 0;
     for (uint32_t k = 0; k < first->n_args; k++) pel_nodes_push(x->ctx, &args, text_of(x, passed(x, row, k, false)));
+    x->in_shape = false;
     for (uint32_t k = 0; k < first->n_kwargs; k++) {
         pel_node *keyword = pel_node_new(x->ctx, PEL_keyword);
         keyword->keyword.arg = first->kwargs[k].name;
@@ -627,7 +639,7 @@ static void chain(pel_straight *x) {
         replacing own = count_in(x, statement, NULL), there = { 0 };
         if (name && next) there = count_in(x, next, name);
         bool joins = there.n_names == 1 && count_behind(x, i, name) == 1 &&
-                     own.n_nodes + there.n_nodes <= LONGEST_CHAIN && next->kind != PEL_Assert;
+                     own.n_nodes + there.n_nodes <= (x->is_helper ? LONGEST_CALL : LONGEST_CHAIN) && next->kind != PEL_Assert;
         if (!joins) {
             x->body.at[n++] = statement;
             continue;

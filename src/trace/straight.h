@@ -31,6 +31,9 @@ typedef struct pel_straight {
     pel_straight_names tensors; /* the newest is the last: operations in place give what they got */
     pel_straight_names modules, objects, scalars;
     PEL_VEC(pel_straight_size) sizes;
+    uint32_t n_given;       /* sizes of what the function got: the first ones */
+    bool in_shape;          /* the sizes of one shape are written, */
+    PEL_VEC(uint32_t) used; /* for which these have been used */
     uint32_t n_made;
     pel_nodes body;
     bool has_effect;

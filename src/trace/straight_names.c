@@ -157,7 +157,11 @@ static void add_value(pel_straight *x, const pel_node *text, const pel_id *value
     if (!made && first->object) add(x, &x->objects, text, values);
 }
 
-void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values) { add_value(x, text, values, false, 0); }
+void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values) {
+    add_value(x, text, values, false, 0);
+    x->n_given = x->sizes.n;
+}
+
 void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) { add_value(x, text, values, true, 0); }
 
 /* ---- parts of modules ---- */
@@ -331,15 +335,25 @@ pel_node *pel_straight_setting(pel_straight *x, const pel_id *values) {
 
 /* ---- numbers by example ---- */
 
-typedef struct term { /* a * b * times / by + plus */
-    const pel_straight_size *a, *b;
+enum { MOST_TOGETHER = 3 };
+
+typedef struct term { /* a * b * c * times / by + plus */
+    const pel_straight_size *factors[MOST_TOGETHER];
+    uint32_t n;
     int64_t times, by, plus;
 } term;
+
+static bool product_at(const term *t, uint32_t lane, int64_t *out) {
+    *out = 1;
+    for (uint32_t k = 0; k < t->n; k++)
+        if (__builtin_mul_overflow(*out, t->factors[k]->values[lane], out)) return false;
+    return true;
+}
 
 static bool fits(const pel_straight *x, const int64_t *wanted, const term *t) {
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         int64_t value;
-        if (__builtin_mul_overflow(t->a->values[i], t->b ? t->b->values[i] : 1, &value)) return false;
+        if (!product_at(t, i, &value)) return false;
         if (__builtin_mul_overflow(value, t->times, &value) || value % t->by) return false;
         if (__builtin_add_overflow(value / t->by, t->plus, &value) || value != wanted[i]) return false;
     }
@@ -358,9 +372,26 @@ static pel_node *number(pel_straight *x, int64_t value) {
     return pel_make_constant(x->ctx, pel_const_int(x->ctx, value));
 }
 
+/* Sizes that were equal in all runs need not be one: height and width. In the sizes of one shape each is used once,
+ * in the order in which they are known. */
+static const pel_straight_size *not_used(pel_straight *x, const pel_straight_size *size) {
+    if (!x->in_shape) return size;
+    for (uint32_t i = 0; i < x->sizes.n; i++) {
+        const pel_straight_size *other = &x->sizes.at[i];
+        if (memcmp(other->values, size->values, x->n_lanes * sizeof *size->values)) continue;
+        bool used = false;
+        for (uint32_t k = 0; k < x->used.n && !used; k++) used = x->used.at[k] == i;
+        if (used) continue;
+        pel_push(x->ctx, &x->used, i);
+        return other;
+    }
+    return size;
+}
+
 static pel_node *term_text(pel_straight *x, const term *t) {
-    pel_node *text = pel_copy(x->ctx, t->a->text);
-    if (t->b) text = binary(x, text, PEL_Mult, pel_copy(x->ctx, t->b->text));
+    pel_node *text = pel_copy(x->ctx, not_used(x, t->factors[0])->text);
+    for (uint32_t k = 1; k < t->n; k++)
+        text = binary(x, text, PEL_Mult, pel_copy(x->ctx, not_used(x, t->factors[k])->text));
     if (t->times > 1) text = binary(x, text, PEL_Mult, number(x, t->times));
     if (t->by > 1) text = binary(x, text, PEL_FloorDiv, number(x, t->by));
     if (t->plus > 0) text = binary(x, text, PEL_Add, number(x, t->plus));
@@ -368,37 +399,52 @@ static pel_node *term_text(pel_straight *x, const term *t) {
     return text;
 }
 
-static pel_node *try_product(pel_straight *x, const int64_t *wanted, const pel_straight_size *a,
-                             const pel_straight_size *b) {
+/* The product of the factors, with what the first lane says it must be multiplied with or divided by. */
+static pel_node *try_product(pel_straight *x, const int64_t *wanted, term *t) {
     int64_t own;
-    if (__builtin_mul_overflow(a->values[0], b ? b->values[0] : 1, &own) || own <= 0 || wanted[0] <= 0) return NULL;
-    if (wanted[0] % own == 0) {
-        term t = { a, b, wanted[0] / own, 1, 0 };
-        if (fits(x, wanted, &t)) return term_text(x, &t);
+    if (!product_at(t, 0, &own) || own <= 0 || wanted[0] <= 0) return NULL;
+    t->times = wanted[0] % own == 0 ? wanted[0] / own : 1;
+    t->by = wanted[0] % own == 0 ? 1 : own / wanted[0];
+    return t->by > 0 && fits(x, wanted, t) ? term_text(x, t) : NULL;
+}
+
+/* Products of so many factors, t among them, of the first n sizes from `from` on. */
+static pel_node *try_products(pel_straight *x, const int64_t *wanted, term *t, uint32_t n_factors, uint32_t from,
+                              uint32_t n) {
+    if (t->n == n_factors) return try_product(x, wanted, t);
+    pel_node *text = NULL;
+    for (uint32_t i = from; i < n && !text; i++) {
+        t->factors[t->n++] = &x->sizes.at[i];
+        text = try_products(x, wanted, t, n_factors, i, n);
+        t->n--;
     }
-    if (own % wanted[0] == 0) {
-        term t = { a, b, 1, own / wanted[0], 0 };
+    return text;
+}
+
+static pel_node *try_sums(pel_straight *x, const int64_t *wanted, bool with_constant, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const pel_straight_size *size = &x->sizes.at[i];
+        term t = { { size }, 1, 1, 1, with_constant ? wanted[0] - size->values[0] : 0 };
         if (fits(x, wanted, &t)) return term_text(x, &t);
     }
     return NULL;
 }
 
-/* The simplest expression of known sizes that gives these numbers in all lanes. */
-pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted) {
-    uint32_t n = x->sizes.n, few = n < MOST_FACTORS ? n : MOST_FACTORS;
-    pel_node *text = NULL;
-    for (uint32_t i = 0; i < n && !text; i++) {
-        term t = { &x->sizes.at[i], NULL, 1, 1, 0 };
-        if (fits(x, wanted, &t)) text = term_text(x, &t);
-    }
-    for (uint32_t i = 0; i < n && !text; i++) text = try_product(x, wanted, &x->sizes.at[i], NULL);
+/* The simplest expression of the first n sizes that gives these numbers in all lanes. */
+static pel_node *number_of(pel_straight *x, const int64_t *wanted, uint32_t n, uint32_t most_factors) {
     bool varies = false; /* else any size and a constant would do */
     for (uint32_t i = 1; i < x->n_lanes; i++) varies |= wanted[i] != wanted[0];
-    for (uint32_t i = 0; i < n && !text && varies; i++) {
-        term t = { &x->sizes.at[i], NULL, 1, 1, wanted[0] - x->sizes.at[i].values[0] };
-        if (fits(x, wanted, &t)) text = term_text(x, &t);
+    pel_node *text = try_sums(x, wanted, false, n);
+    for (uint32_t k = 1; k <= most_factors && !text; k++) {
+        term t = { .times = 1, .by = 1 };
+        text = try_products(x, wanted, &t, k, 0, k > 1 && n > MOST_FACTORS ? MOST_FACTORS : n);
+        if (!text && k == 1 && varies) text = try_sums(x, wanted, true, n);
     }
-    for (uint32_t i = 0; i < few && !text; i++)
-        for (uint32_t k = i; k < few && !text; k++) text = try_product(x, wanted, &x->sizes.at[i], &x->sizes.at[k]);
     return text;
+}
+
+/* By what the function was given, if that is simple: then its steps need no names. */
+pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted) {
+    pel_node *text = number_of(x, wanted, x->n_given, 1);
+    return text ? text : number_of(x, wanted, x->sizes.n, MOST_TOGETHER);
 }

@@ -57,6 +57,46 @@ static bool is_given(const pel_straight *x, const pel_id *values) {
            (pel_straight_all(x, values, PEL_V_CONST) && !pel_straight_same(x, values));
 }
 
+/* ---- one expression in the place of a call ---- */
+
+typedef struct substitution {
+    const pel_synth *s;
+    pel_nodes params, given;
+    uint32_t *n_uses; /* per parameter */
+    bool replaces;    /* or only counts */
+} substitution;
+
+static void substitute(void *arg, pel_node **slot) {
+    substitution *sub = arg;
+    for (uint32_t k = 0; (*slot)->kind == PEL_Name && k < sub->params.n; k++) {
+        if (sub->params.at[k]->arg.arg != (*slot)->Name.id) continue;
+        sub->n_uses[k]++;
+        if (sub->replaces) *slot = sub->n_uses[k] > 1 ? pel_copy(sub->s->ctx, sub->given.at[k]) : sub->given.at[k];
+        return;
+    }
+    pel_each_child(*slot, substitute, arg);
+}
+
+static bool is_short(const pel_node *text) {
+    while (text->kind == PEL_Attribute) text = text->Attribute.value;
+    return text->kind == PEL_Name || text->kind == PEL_Constant;
+}
+
+/* A line that is one expression stands where the call stood, if that does not write or do anything twice. */
+static pel_node *in_place(const pel_straight *x, pel_nodes params, pel_nodes given) {
+    if (x->body.n != 1 || x->body.at[0]->kind != PEL_Return || x->has_effect) return NULL;
+    substitution sub = { x->w->s, params, given, pel_new_array(x->ctx, params.n + 1u, uint32_t), false };
+    substitute(&sub, &x->body.at[0]->Return.value);
+    for (uint32_t k = 0; k < params.n; k++)
+        if (sub.n_uses[k] != 1 && !is_short(given.at[k])) return NULL;
+    memset(sub.n_uses, 0, params.n * sizeof *sub.n_uses);
+    sub.replaces = true;
+    substitute(&sub, &x->body.at[0]->Return.value);
+    return x->body.at[0]->Return.value;
+}
+
+/* ---- a function for one place that calls, as a whole ---- */
+
 /* The call of such a function in the place of a call. args, names: what the call passes, and what the function calls it
  * (NULL where it has no name for it: then a tensor in it can't be used). */
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
@@ -81,6 +121,11 @@ pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, c
         pel_straight_give(&x, pel_make_name(w->ctx, names[k], PEL_Load), args[k]->at);
     }
     pel_straight_write(&x, val->at);
+    pel_node *text = in_place(&x, params, given);
+    if (text) {
+        val->text = text;
+        return val;
+    }
     pel_node *def = pel_node_new(w->ctx, PEL_FunctionDef);
     def->FunctionDef.args = pel_node_new(w->ctx, PEL_arguments);
     def->FunctionDef.args->arguments.args = params;
