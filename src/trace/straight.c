@@ -639,7 +639,8 @@ static void chain(pel_straight *x) {
         replacing own = count_in(x, statement, NULL), there = { 0 };
         if (name && next) there = count_in(x, next, name);
         bool joins = there.n_names == 1 && count_behind(x, i, name) == 1 &&
-                     own.n_nodes + there.n_nodes <= (x->is_helper ? LONGEST_CALL : LONGEST_CHAIN) && next->kind != PEL_Assert;
+                     own.n_nodes + there.n_nodes <= (x->is_helper ? LONGEST_CALL : LONGEST_CHAIN) &&
+                     next->kind != PEL_Assert;
         if (!joins) {
             x->body.at[n++] = statement;
             continue;
