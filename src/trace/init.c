@@ -175,6 +175,8 @@ static bool is_needed(builder *b, const pel_log_module *parent, uint32_t child) 
     if (parent->children[child] && owns_state(b, parent->children[child], 0)) return true;
     pel_id base = pel_torch_base(b->log, parent->class);
     if (base && container_kind(pel_class_at(b->log, base))) return true;
+    if (base && pel_str_is(pel_class_at(b->log, base)->path, "torch.nn.utils.parametrize.ParametrizationList"))
+        return true; /* they are made with the tensor */
     return is_read(b, parent->class, parent->child_names.at[child]);
 }
 
@@ -543,7 +545,8 @@ static void finish_class(builder *b, pel_program_class *class);
 static pel_node *author_module_call(builder *b, pel_id module) {
     const pel_log_module *row = pel_module_at(b->log, module);
     pel_program_class *class = (pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, row->class, 0);
-    PEL_ASSERT(class != NULL);
+    if (!class || !class->instances.n)
+        pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%.*s is a module that no other is known to need", PEL_FMT(row->path));
     progress state = (progress)pel_map_find(&b->progress, row->class, NOT_YET);
     if (state == NOT_YET) finish_class(b, class);
     uint64_t made;
@@ -702,13 +705,29 @@ static pel_node *parts_expression(builder *b, const pel_log_module *instance, pe
     return made;
 }
 
+/* A part that is a child of some instances and a function of others: self.act. */
+static void add_held(builder *b, const pel_program_class *class, const pel_needed_attribute *need, parts *out) {
+    uint32_t place = 0;
+    part *p = part_named(b, out, need->name, class->instances.n, PART_CHILD, &place);
+    for (uint32_t i = 0; i < class->instances.n; i++) {
+        uint64_t value;
+        if (p->kind != PART_CHILD || !pel_is_none(p->lanes[i]) ||
+            !pel_map_get(&need->values, class->instances.at[i], &value))
+            continue;
+        pel_node *text = pel_value_expression(b->ctx, b->program, (pel_id)value);
+        if (text) p->lanes[i] = text;
+    }
+}
+
 static void collect_needs(builder *b, const pel_program_class *class, parts *out) {
     parts registered = *out;
     for (uint32_t k = 0; k < class->needs.n; k++) {
         const pel_needed_attribute *need = &class->needs.at[k];
-        if (is_registered(&registered, need->name) || !is_read(b, class->class, need->name) ||
-            base_makes(b, class, need->name))
+        if (is_registered(&registered, need->name)) {
+            add_held(b, class, need, out);
             continue;
+        }
+        if (!is_read(b, class->class, need->name) || base_makes(b, class, need->name)) continue;
         uint32_t place = out->n;
         part *p = part_named(b, out, need->name, class->instances.n, PART_ATTRIBUTE, &place);
         for (uint32_t i = 0; i < class->instances.n; i++) {

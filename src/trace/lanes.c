@@ -798,6 +798,7 @@ static void settle(pel_synth *s, uint32_t *splits) {
         s->changed = s->regroup = false;
         s->links.n = 0;
         s->references.n = 0;
+        s->program->held = (pel_map){ 0 };
         s->helpers.n = 0;
         s->link_of = (pel_map){ 0 };
         memset(s->linked, 0, s->log->activations.n * sizeof *s->linked);

@@ -169,6 +169,7 @@ typedef struct pel_reference { /* a Name or Attribute in the text that must get 
     pel_node *node;
     pel_id code;
     pel_group *group;
+    bool held; /* the node stands in no function: constructors set it */
 } pel_reference;
 
 typedef struct pel_synth {

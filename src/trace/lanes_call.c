@@ -1095,6 +1095,61 @@ static void try_straight(pel_ctx *ctx, void *arg) {
     job->val = straight_call(job->w, job->front, job->c, job->children);
 }
 
+/* ---- functions that instances hold ---- */
+
+/* The code of a function that a constructor can name: one text, and nothing around it. */
+static bool can_hold(pel_walk *w, const pel_value *value) {
+    if (value->kind == PEL_V_LIBRARY) return value->text.len != 0;
+    if (value->kind == PEL_V_PARTIAL)
+        return value->n == 3 && can_hold(w, pel_value_at(w->log, value->items[0])) &&
+               pel_value_expression(w->ctx, w->s->program, value->items[1]) &&
+               pel_value_expression(w->ctx, w->s->program, value->items[2]);
+    if (value->kind != PEL_V_FUNCTION || value->n) return false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < w->s->groups.n; i++) {
+        const pel_group *group = w->s->groups.at[i];
+        if (group->code != value->code) continue;
+        if (group->in_place || group->class) return false;
+        n++;
+    }
+    return n == 1;
+}
+
+static void hold(pel_walk *w, const pel_value *value) {
+    if (value->kind == PEL_V_PARTIAL) value = pel_value_at(w->log, value->items[0]);
+    if (value->kind != PEL_V_FUNCTION || pel_map_has(&w->s->program->held, value->code)) return;
+    pel_node *name = pel_make_name(w->ctx, w->log->codes.at[value->code].code->name, PEL_Load);
+    pel_map_set(w->ctx, &w->s->program->held, value->code, PEL_KEY(name));
+    pel_push(w->ctx, &w->s->references, ((pel_reference){ name, value->code, NULL, true }));
+}
+
+/* self.act(x), where instances were given different functions: the constructor sets them, and the call stays. */
+static bool calls_held(pel_walk *w, pel_front front, call *c) {
+    if (c->node->Call.func->kind != PEL_Attribute || c->func->lost) return false;
+    pel_name name = c->node->Call.func->Attribute.attr;
+    pel_id *modules = pel_new_array(w->ctx, front.n, pel_id), *values = pel_new_array(w->ctx, front.n, pel_id);
+    uint32_t n_functions = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *base = pel_value_at(w->log, c->base->at[i]), *callee = pel_value_at(w->log, c->callee[i]);
+        if (base->kind != PEL_V_MODULE) return false;
+        modules[i] = base->module;
+        if (callee->kind == PEL_V_MODULE && pel_has_slot(pel_module_at(w->log, modules[i]), name)) continue;
+        values[i] = pel_module_attribute(w->log, modules[i], name);
+        if (!values[i] || !can_hold(w, pel_value_at(w->log, values[i]))) return false;
+        n_functions += callee->kind == PEL_V_FUNCTION || callee->kind == PEL_V_PARTIAL;
+    }
+    if (!n_functions) return false;
+    pel_need(w, front, modules, name, values);
+    for (uint32_t i = 0; i < front.n; i++) hold(w, pel_value_at(w->log, values[i]));
+    return true;
+}
+
+static bool differ(pel_walk *w, pel_front front, const call *c) {
+    for (uint32_t i = 1; i < front.n; i++)
+        if (!pel_value_same(w->log, c->callee[i], c->callee[0])) return true;
+    return false;
+}
+
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     call c = { .node = node };
     eval_callee(w, front, &c);
@@ -1166,6 +1221,11 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
         for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);
         if (asks_fixed_objects(w, front, &c)) pel_write_table(w, front, c.val);
+        return pel_finish(w, front, node, c.val);
+    }
+    if (found && differ(w, front, &c) && calls_held(w, front, &c)) {
+        mark_pinned(w, &c, front, children);
+        plain_call(w, front, &c);
         return pel_finish(w, front, node, c.val);
     }
     bool variants = found == front.n && !one; /* of one function, by what it is given */

@@ -240,7 +240,7 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node) {
     pel_own(w, front, node, NULL, val->at, NULL);
     pel_id code = code_of(w, node);
     if (code && pel_ran(w->s, code))
-        pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
+        pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL, false }));
     else
         val->text = pel_stub_name(w->s); /* never called: there is nothing to say about its body */
     val->fixed = true;

@@ -302,7 +302,7 @@ static bool is_outside_cell(const pel_walk *w, pel_name name) {
 /* The text names a function of the author's. */
 static void refer(pel_walk *w, pel_node **text, pel_id code) {
     if (pel_ran(w->s, code))
-        pel_push(w->ctx, &w->s->references, ((pel_reference){ *text, code, NULL }));
+        pel_push(w->ctx, &w->s->references, ((pel_reference){ *text, code, NULL, false }));
     else
         *text = pel_stub_name(w->s);
 }

@@ -224,7 +224,7 @@ static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
             text->FunctionDef.name = node->FunctionDef.name;
             text->FunctionDef.args = pel_node_new(w->ctx, PEL_arguments);
             text->lineno = node->lineno;
-            pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL }));
+            pel_push(w->ctx, &w->s->references, ((pel_reference){ text, code, NULL, false }));
             emit(w, text);
         }
     if (!ran) emit(w, pel_stub_def(w->ctx, node));

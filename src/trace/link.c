@@ -294,6 +294,8 @@ static reach find_reached(pel_synth *s) {
     }
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (s->groups.at[i]->is_root) reach_group(&r, s->groups.at[i]);
+    for (uint32_t i = 0; i < s->references.n; i++)
+        if (s->references.at[i].held) reach_group(&r, s->references.at[i].group);
     for (uint32_t i = 0; i < r.todo.n; i++) {
         pel_group *group = r.todo.at[i];
         for (uint32_t k = 0; k < group->body.n; k++) reach_node(&r, &group->body.at[k]);

@@ -542,6 +542,10 @@ static void recount(shortener *s) {
             count_uses(s, &s->program->functions.at[i]->def);
     for (uint32_t i = 0; i < s->program->classes.n; i++)
         if (s->program->classes.at[i]->def) count_uses(s, &s->program->classes.at[i]->def);
+    for (pel_id code = 1; code < s->log->codes.n; code++) { /* constructors will name what instances hold */
+        pel_node *name = (pel_node *)(uintptr_t)pel_map_find(&s->program->held, code, 0);
+        if (name) count_uses(s, &name);
+    }
 }
 
 /* Functions and methods that nothing mentions any more. */

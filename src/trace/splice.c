@@ -217,6 +217,7 @@ bool pel_splice(pel_synth *s, const bool *reached, const bool *active) {
     values v = { .s = s, .n_calls = sp.n_calls };
     for (uint32_t i = 0; i < s->references.n; i++) {
         const pel_reference *ref = &s->references.at[i];
+        if (ref->group && ref->held) sp.n_calls[ref->group->number] += 2; /* by whoever holds it */
         if (ref->group && ref->node->kind == PEL_Name)
             pel_map_set(s->ctx, &v.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
     }

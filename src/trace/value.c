@@ -260,10 +260,13 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
         if (value->object) return pel_global_expression(ctx, program, id, value->object, NULL);
         return literal_expression(ctx, program, value->text);
     case PEL_V_PARTIAL: return partial_expression(ctx, program, value, depth);
+    case PEL_V_FUNCTION: {
+        const pel_node *name = (const pel_node *)(uintptr_t)pel_map_find(&program->held, value->code, 0);
+        return name ? pel_make_name(ctx, name->Name.id, PEL_Load) : NULL;
+    }
     case PEL_V_NONE_YET:
     case PEL_V_TENSOR:
     case PEL_V_MODULE:
-    case PEL_V_FUNCTION:
     case PEL_V_METHOD:
     case PEL_V_OBJECT:
     case PEL_V_OPAQUE: return NULL;
