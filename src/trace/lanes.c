@@ -106,6 +106,7 @@ bool pel_plain(const pel_synth *s, pel_id id) {
     case PEL_V_LIBRARY:
     case PEL_V_CLASS: return true;
     case PEL_V_LITERAL: return !value->object;
+    case PEL_V_OBJECT: return pel_is_member(s->log, value, &(pel_id){ 0 }, &(pel_id){ 0 });
     case PEL_V_TUPLE:
         if (value->class) return false;
         break;
@@ -131,7 +132,7 @@ bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val) {
 }
 
 bool pel_is_static_object(const pel_synth *s, pel_id id) {
-    return pel_value_at(s->log, id)->kind == PEL_V_OBJECT && !s->live[id];
+    return pel_value_at(s->log, id)->kind == PEL_V_OBJECT && !s->live[id] && !pel_plain(s, id);
 }
 
 pel_id pel_self_of(const pel_walk *w, const pel_lane *lane) {

@@ -1144,6 +1144,25 @@ static bool calls_held(pel_walk *w, pel_front front, call *c) {
     return true;
 }
 
+static void mark_given(pel_walk *w, pel_param *param) {
+    param->passed = true;
+    if (pel_taint_grow(w->ctx, &param->taint, &pel_tainted)) w->s->changed = true;
+}
+
+/* What a partial that the constructor makes passes by itself. */
+static void mark_held(pel_walk *w, pel_id held, pel_group *group) {
+    const pel_value *partial = pel_value_at(w->log, held);
+    if (partial->kind != PEL_V_PARTIAL) return;
+    const pel_value *named = pel_value_at(w->log, partial->items[2]);
+    for (uint32_t p = 0; p < pel_value_at(w->log, partial->items[1])->n && p < group->n_params; p++)
+        mark_given(w, &group->params[p]);
+    for (uint32_t k = 0; k + 1 < named->n; k += 2) {
+        pel_str key = pel_value_at(w->log, named->items[k])->constant->text;
+        pel_param *param = param_for(group, pel_intern(w->ctx, key.ptr, key.len));
+        if (param) mark_given(w, param);
+    }
+}
+
 static bool differ(pel_walk *w, pel_front front, const call *c) {
     for (uint32_t i = 1; i < front.n; i++)
         if (!pel_value_same(w->log, c->callee[i], c->callee[0])) return true;
@@ -1225,6 +1244,10 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (found && differ(w, front, &c) && calls_held(w, front, &c)) {
         mark_pinned(w, &c, front, children);
+        for (uint32_t i = 0; i < c.kids.n; i++) {
+            pel_group *group = w->s->group_of[c.kids.at[i].activation];
+            if (group) mark_held(w, c.callee[c.kids.at[i].lane], group);
+        }
         plain_call(w, front, &c);
         return pel_finish(w, front, node, c.val);
     }

@@ -103,6 +103,21 @@ bool pel_value_same(const pel_log *log, pel_id a, pel_id b) {
     return same_at(log, a, b, 0, &compared);
 }
 
+bool pel_is_member(const pel_log *log, const pel_value *value, pel_id *name, pel_id *content) {
+    if (value->kind != PEL_V_OBJECT || pel_class_at(log, value->class)->kind != PEL_CLASS_ENUM) return false;
+    *name = *content = 0;
+    for (uint32_t i = 0; i + 1 < value->n; i += 2) {
+        const pel_value *key = pel_value_at(log, value->items[i]);
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
+        if (pel_str_is(key->constant->text, "_name_")) *name = value->items[i + 1];
+        if (pel_str_is(key->constant->text, "_value_")) *content = value->items[i + 1];
+    }
+    for (pel_id code = 1; code < log->codes.n; code++) /* what its own methods do is not looked at */
+        if (log->codes.at[code].class == value->class) return false;
+    const pel_value *text = pel_value_at(log, *name), *held = pel_value_at(log, *content);
+    return text->kind == PEL_V_CONST && text->constant->kind == PEL_CONST_STR && held->kind == PEL_V_CONST;
+}
+
 /* ---- the checker ---- */
 
 static void refuse(pel_ctx *ctx, const char *table, uint32_t row, const char *what) {

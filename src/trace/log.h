@@ -264,5 +264,7 @@ const char *pel_value_kind_name(pel_value_kind kind);
 pel_id pel_module_attribute(const pel_log *log, pel_id module, pel_name name);
 /* Whether two values are the same plain value: equal constants, tuples of equal items, the same class ... */
 bool pel_value_same(const pel_log *log, pel_id a, pel_id b);
+/* A member of an author's Enum that is a name and a constant, and nothing else. */
+bool pel_is_member(const pel_log *log, const pel_value *value, pel_id *name, pel_id *content);
 
 #endif

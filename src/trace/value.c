@@ -151,6 +151,42 @@ static pel_node *class_expression(pel_ctx *ctx, pel_program *program, pel_id id)
     return NULL;
 }
 
+static pel_program_class *class_row(pel_ctx *ctx, pel_program *program, pel_id id) {
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        if (program->classes.at[i]->class == id) return program->classes.at[i];
+    pel_program_class *row = pel_new(ctx, pel_program_class);
+    row->class = id;
+    row->name = pel_unused_name(ctx, program, pel_class_at(program->log, id)->name);
+    pel_push(ctx, &program->classes, row);
+    return row;
+}
+
+/* Mode.FAST; the class gets the members that are mentioned. */
+static pel_node *member_expression(pel_ctx *ctx, pel_program *program, const pel_value *value) {
+    const pel_log *log = program->log;
+    const pel_log_class *class = pel_class_at(log, value->class);
+    pel_id name_id, content;
+    if (!pel_is_member(log, value, &name_id, &content) || !class->n_bases) return NULL;
+    const pel_log_class *base = pel_class_at(log, class->bases[class->n_bases - 1]);
+    if (!base->path.len) return NULL;
+    pel_str text = pel_value_at(log, name_id)->constant->text;
+    pel_name name = pel_intern(ctx, text.ptr, text.len);
+    pel_program_class *row = class_row(ctx, program, value->class);
+    if (!row->def) {
+        row->def = pel_node_new(ctx, PEL_ClassDef);
+        row->def->ClassDef.name = row->name;
+        row->def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, program, base->path));
+    }
+    pel_nodes *members = &row->def->ClassDef.body;
+    bool known = false;
+    for (uint32_t i = 0; i < members->n && !known; i++) known = members->at[i]->Assign.targets.at[0]->Name.id == name;
+    if (!known)
+        pel_nodes_push(ctx, members,
+                       pel_make_assign(ctx, pel_make_name(ctx, name, PEL_Store),
+                                       constant_expression(ctx, pel_value_at(log, content)->constant)));
+    return pel_make_attribute(ctx, pel_make_name(ctx, row->name, PEL_Load), name, PEL_Load);
+}
+
 static pel_node *partial_expression(pel_ctx *ctx, pel_program *program, const pel_value *value, int depth) {
     pel_node *function = expression_of(ctx, program, value->items[0], depth + 1);
     pel_nodes args, named;
@@ -267,8 +303,8 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
     case PEL_V_NONE_YET:
     case PEL_V_TENSOR:
     case PEL_V_MODULE:
-    case PEL_V_METHOD:
-    case PEL_V_OBJECT:
+    case PEL_V_METHOD: return NULL;
+    case PEL_V_OBJECT: return member_expression(ctx, program, value);
     case PEL_V_OPAQUE: return NULL;
     }
     return NULL;
