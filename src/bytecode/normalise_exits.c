@@ -153,7 +153,53 @@ static void one_way_out(pel_ctx *ctx, pel_canon *c) {
     pel_canon_finish(c);
 }
 
+/* How many instructions from i on leave blocks and then come to the end of the function; 0 if they do something else.
+ */
+static uint32_t way_to_end(const pel_canon *c, uint32_t i) {
+    uint32_t k = i;
+    while (k < c->n_main && (c->at[k].op == PEL_I_WITH_EXIT || (c->at[k].op == PEL_I_FINALLY && !c->at[k].flag)) &&
+           (k == i || !c->at[k].is_target))
+        k++;
+    return k > i && is_return_none(c, k) && !c->at[k].is_target ? k + 2 - i : 0;
+}
+
+/* Where the function ends behind a block, the way out is copied with its end. */
+static void one_way_to_end(pel_ctx *ctx, pel_canon *c) {
+    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
+    uint32_t *moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *moved);
+    for (uint32_t i = 0; i <= c->n; i++) moved[i] = i;
+    for (uint32_t i = 0; i < c->n_main; i++) {
+        uint32_t length = c->at[i].is_target ? way_to_end(c, i) : 0;
+        if (!length || length > i || way_to_end(c, i - length) != length) continue;
+        bool same = true;
+        for (uint32_t k = i; k < i + length && same; k++) {
+            const pel_ins *ins = &c->at[k], *copy = &c->at[k - length];
+            same = copy->op == ins->op && copy->arg == ins->arg && copy->within == ins->within &&
+                   copy->cover == ins->cover && copy->line == ins->line;
+        }
+        if (!same) continue;
+        moved[i - length] = i;
+        for (uint32_t k = i - length; k < i; k++) gone[k] = true;
+        changed = true;
+    }
+    if (!changed) return;
+    for (uint32_t i = c->n; i-- > 0;)
+        if (moved[i] != i) moved[i] = moved[moved[i]];
+    pel_canon_compact(ctx, c, gone, moved);
+    pel_canon_sweep(ctx, c);
+    pel_canon_finish(c);
+}
+
 /* ---- ends of the function ---- */
+
+/* A `return None` in the line of the statement before it: nobody wrote it, unless it leaves something on its way. */
+static bool comes_to_end(const pel_canon *c, uint32_t i) {
+    if (i < 2 || c->at[i].is_target || !c->at[i].line || c->at[i - 1].line != c->at[i].line) return false;
+    const pel_ins *before = &c->at[i - 1], *earlier = &c->at[i - 2];
+    if (pel_ends(before) || pel_is_cond(before) || before->op == PEL_I_WITH_EXIT || before->op == PEL_I_FINALLY)
+        return false;
+    return before->op != PEL_I_POP || (earlier->line == before->line && !pel_is_cond(earlier) && !before->is_target);
+}
 
 /* By place: whether a path comes there within a line. A copy of the end that nobody wrote takes the line of what led to
  * it; a `return` has its own, but for `if a: return`. */
@@ -171,6 +217,7 @@ void pel_norm_exits(pel_ctx *ctx, pel_canon *c, bool plainly) {
     pel_canon_finish(c);
     if (!c->copies_exits) return;
     one_way_out(ctx, c);
+    one_way_to_end(ctx, c);
     if (c->returns_consts) one_end_per_clause(ctx, c, plainly); /* older ones jump there */
     const bool *is_copy = plainly ? NULL : same_line(ctx, c);
     PEL_VEC(uint32_t) middle = { 0 };
@@ -182,11 +229,12 @@ void pel_norm_exits(pel_ctx *ctx, pel_canon *c, bool plainly) {
         while (k < c->n_main && is_return_none(c, k) && c->at[k].is_target &&
                (!is_copy || is_copy[k] || c->at[k].line == c->at[k - 1].line))
             k += 2;
-        if (k == i + 2) continue;
+        bool is_implicit = k == i + 2 && is_copy && k < c->n_main && comes_to_end(c, i);
+        if (k == i + 2 && !is_implicit) continue;
         /* directly behind a test the first is a `return` that somebody wrote */
         bool guard = i > 0 && pel_is_cond(&c->at[i - 1]) && c->at[i - 1].target > i && !c->at[i].is_target;
         uint32_t first = guard ? i + 2 : i;
-        if (k > first + 2) {
+        if (k > first + 2 || is_implicit) {
             if (!moved) {
                 moved = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
                 gone = pel_new_array(ctx, (size_t)c->n + 1, bool);
