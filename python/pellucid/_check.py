@@ -98,6 +98,19 @@ def _exact(value: Any) -> Any:
     return value
 
 
+class Record(types.SimpleNamespace):
+    """A dataclass or named tuple whose class the skeleton does not have: it only takes it apart."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(vars(self).values())
+
+    def __len__(self) -> int:
+        return len(vars(self))
+
+    def __getitem__(self, key: Any) -> Any:
+        return vars(self)[key] if isinstance(key, str) else list(self)[key]
+
+
 def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = None) -> Any:
     """The value that a form stands for; author's classes are looked up by name, in the skeleton that has them."""
     if isinstance(form, torch.Tensor):
@@ -116,7 +129,7 @@ def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = No
     if kind == "record":
         fields = {k: from_form(v, classes, results) for k, v in form[2]}
         maker = classes.get(form[1])
-        return maker(**fields) if maker is not None else types.SimpleNamespace(**fields)
+        return maker(**fields) if maker is not None else Record(**fields)
     if kind == "object":
         attributes = {k: from_form(v, classes, results) for k, v in form[2]}
         maker = classes.get(form[1])

@@ -231,7 +231,7 @@ def _read(module: nn.Module, name: str, parameter: inspect.Parameter, rule: Call
     if name == "dtype":
         return _dtype(module)
     try:
-        value = rule(module) if rule else getattr(module, name)
+        value = _as_python(rule(module) if rule else getattr(module, name))
     except (AttributeError, IndexError, TypeError):
         return _MISSING
     if isinstance(parameter.default, bool) and not isinstance(value, bool):  # bias=True makes a parameter or None
@@ -405,9 +405,17 @@ def _equal_children(built: nn.Module, module: nn.Module) -> bool:
     return True
 
 
+def _as_python(value: Any) -> Any:
+    """numpy's numbers as what they stand for: authors compute sizes with it."""
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+        return value.item()
+    return type(value)(map(_as_python, value)) if type(value) in (tuple, list) else value
+
+
 def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
+    a, b = _as_python(a), _as_python(b)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):  # stride=[2, 2] computes what (2, 2) does
         return len(a) == len(b) and all(map(_same, a, b))
     if type(a) is not type(b):
