@@ -1242,7 +1242,8 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         if (asks_fixed_objects(w, front, &c)) pel_write_table(w, front, c.val);
         return pel_finish(w, front, node, c.val);
     }
-    if (found && differ(w, front, &c) && calls_held(w, front, &c)) {
+    bool held = found ? differ(w, front, &c) : c.kids.n > 0; /* or a decorator of torch's calls it */
+    if (held && calls_held(w, front, &c)) {
         mark_pinned(w, &c, front, children);
         for (uint32_t i = 0; i < c.kids.n; i++) {
             pel_group *group = w->s->group_of[c.kids.at[i].activation];
