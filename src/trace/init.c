@@ -678,21 +678,43 @@ static bool are_the_children(builder *b, const pel_log_module *instance, const p
     return list->n > 0;
 }
 
-/* What an attribute holds, where that is made of modules below the instance: [self.conv, self.norm]. */
+/* A module that is held: one below the instance, or one of torch's without weights that no module has as a child. */
+static pel_node *held_module(builder *b, const pel_log_module *instance, pel_id module) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    if (!row->in_tree) {
+        bool is_torch = pel_class_at(b->log, row->class)->kind == PEL_CLASS_TORCH_MODULE;
+        return is_torch && !owns_state(b, module, 0) ? torch_module_call(b, module) : NULL;
+    }
+    pel_str path = row->path, own = instance->path;
+    if (!pel_str_starts(path, own) || path.len <= own.len || (own.len && path.ptr[own.len] != '.')) return NULL;
+    return path_expression(b, pel_str_from(path, own.len ? own.len + 1 : 0), PEL_Load);
+}
+
+static pel_node *parts_expression(builder *b, const pel_log_module *instance, pel_id id, int depth);
+
+static pel_node *dict_of_parts(builder *b, const pel_log_module *instance, const pel_value *dict, int depth) {
+    pel_node *made = pel_node_new(b->ctx, PEL_Dict);
+    for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
+        pel_node *key = pel_value_expression(b->ctx, b->program, dict->items[i]);
+        pel_node *item = parts_expression(b, instance, dict->items[i + 1], depth + 1);
+        if (!key || !item) return NULL;
+        pel_nodes_push(b->ctx, &made->Dict.keys, key);
+        pel_nodes_push(b->ctx, &made->Dict.values, item);
+    }
+    return made;
+}
+
+/* What an attribute holds, where that is made of modules: [self.conv, self.norm]. */
 static pel_node *parts_expression(builder *b, const pel_log_module *instance, pel_id id, int depth) {
     const pel_value *value = pel_value_at(b->log, id);
-    if (value->kind == PEL_V_MODULE) {
-        pel_str path = pel_module_at(b->log, value->module)->path, own = instance->path;
-        if (!pel_module_at(b->log, value->module)->in_tree || !pel_str_starts(path, own) || path.len <= own.len)
-            return NULL;
-        if (own.len && path.ptr[own.len] != '.') return NULL;
-        return path_expression(b, pel_str_from(path, own.len ? own.len + 1 : 0), PEL_Load);
-    }
+    if (value->kind == PEL_V_MODULE) return held_module(b, instance, value->module);
     if (are_the_children(b, instance, value)) {
         pel_node *children = call(b, self_attribute(b, name_c(b, "children"), PEL_Load), (pel_nodes){ 0 });
         return call(b, pel_make_name(b->ctx, name_c(b, "list"), PEL_Load), pel_nodes_one(b->ctx, children));
     }
     if (value->kind == PEL_V_TENSOR) return pel_tensor_expression(b->ctx, b->program, value->tensor);
+    if (value->kind == PEL_V_DICT && !value->class && !value->truncated && depth < MAX_DEPTH)
+        return dict_of_parts(b, instance, value, depth);
     bool sequence = value->kind == PEL_V_LIST || (value->kind == PEL_V_TUPLE && !value->class);
     if (!sequence || value->truncated || depth > MAX_DEPTH) return pel_value_expression(b->ctx, b->program, id);
     pel_node *made = pel_node_new(b->ctx, value->kind == PEL_V_LIST ? PEL_List : PEL_Tuple);
@@ -1140,7 +1162,7 @@ static void note_held(builder *b, pel_id id, int depth) {
             start = end + 1;
         }
     }
-    if (value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE) return;
+    if (value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE && value->kind != PEL_V_DICT) return;
     for (uint32_t i = 0; i < value->n && depth < MAX_DEPTH; i++) note_held(b, value->items[i], depth + 1);
 }
 
