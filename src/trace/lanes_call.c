@@ -563,6 +563,22 @@ static bool is_autograd(const pel_walk *w, const call *c) {
     return base->kind == PEL_V_CLASS && pel_class_at(w->log, base->class)->kind == PEL_CLASS_AUTOGRAD;
 }
 
+/* scan = Scan.apply, and then scan(x): Scan.apply(x), whatever held it. */
+static void name_apply(pel_walk *w, pel_front front, call *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (callee->kind != PEL_V_METHOD || !pel_all_same(w, front, c->callee)) return;
+    const pel_value *class = pel_value_at(w->log, callee->items[0]), *function = pel_value_at(w->log, callee->items[1]);
+    if (class->kind != PEL_V_CLASS || pel_class_at(w->log, class->class)->kind != PEL_CLASS_AUTOGRAD) return;
+    if (function->kind != PEL_V_LIBRARY || !pel_str_ends(function->text, PEL_STR(".apply"))) return;
+    pel_val *base = pel_val_new(w, front, pel_make_name(w->ctx, pel_class_row(w, class->class)->name, PEL_Load));
+    for (uint32_t i = 0; i < front.n; i++) base->at[i] = callee->items[0];
+    c->base = base;
+    c->func = pel_val_new(w, front, pel_make_attribute(w->ctx, base->text, pel_intern_c(w->ctx, "apply"), PEL_Load));
+    memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
+    c->node = pel_shallow(w, c->node);
+    c->node->Call.func = c->func->text;
+}
+
 /* What runs here is called by a text that names no function of ours: what it passes is passed. */
 static void mark_passed(const call *c, pel_group *group, uint32_t next) {
     for (uint32_t a = 0; a < c->n_args; a++) {
@@ -1199,6 +1215,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
             pel_env_slot(w, node->Call.func->Attribute.value->Name.id)->parts = NULL;
         }
     }
+    name_apply(w, front, &c);
     if (is_autograd(w, &c)) {
         pel_forget_kids(w, &c.kids);
         c.kids.n = 0;
