@@ -15,9 +15,9 @@ static bool is_copy_of(const pel_ins *a, const pel_ins *b) {
     return a->line == b->line && a->line && a->cover == b->cover && a->target == PEL_NONE && pel_norm_same_ins(a, b);
 }
 
-/* Needs nothing from before. */
+/* Needs nothing from before, or stores the one value that both ways of an if-else expression made. */
 static bool begins(const pel_ins *ins) {
-    return ins->op == PEL_I_LOAD || ins->op == PEL_I_CONST || ins->op == PEL_I_PUSH_NULL ||
+    return ins->op == PEL_I_LOAD || ins->op == PEL_I_CONST || ins->op == PEL_I_PUSH_NULL || ins->op == PEL_I_STORE ||
            (ins->op == PEL_I_RAISE && ins->arg == 0);
 }
 

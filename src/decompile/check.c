@@ -47,6 +47,7 @@ typedef enum event_kind {
 typedef struct event {
     event_kind kind;
     uint8_t op;             /* of a value: which operator */
+    bool asks;              /* EV_TEST: compares or negates, too (`is None`, `not`, a pattern) */
     pel_name name;          /* or NULL */
     const pel_const *value; /* EV_CONST */
     uint32_t from;          /* of a value: the instruction that the node came from, or PEL_NONE */
@@ -72,6 +73,7 @@ typedef struct checker {
     bool *meant;        /* by instruction: a value event of the tree came from it */
     PEL_VEC(event) events;
     PEL_VEC(context) contexts;
+    bool has_match;
     uint32_t within; /* context of what is being made */
     uint32_t break_to, continue_to;
     enclosure *around, *around_loop; /* what a return has to leave; what lies around the innermost loop */
@@ -144,11 +146,17 @@ static uint32_t body(checker *c, pel_nodes list, uint32_t next);
 
 static bool is_none(const pel_node *e) { return e->kind == PEL_Constant && e->Constant.value->kind == PEL_CONST_NONE; }
 
+static uint32_t ask(checker *c, uint32_t yes, uint32_t no) {
+    uint32_t made = add(c, EV_TEST, NULL, yes, no);
+    c->events.at[made].asks = true;
+    return made;
+}
+
 static uint32_t cond(checker *c, pel_node *e, uint32_t yes, uint32_t no) {
     switch (e->kind) {
     case PEL_UnaryOp:
         if (e->UnaryOp.op != PEL_Not) break;
-        if (e->parens == 4) return value(c, e->UnaryOp.operand, add(c, EV_TEST, NULL, no, yes));
+        if (e->parens == 4) return value(c, e->UnaryOp.operand, ask(c, no, yes));
         return cond(c, e->UnaryOp.operand, no, yes);
         break;
     case PEL_BoolOp: {
@@ -169,8 +177,8 @@ static uint32_t cond(checker *c, pel_node *e, uint32_t yes, uint32_t no) {
     case PEL_Compare:
         if (e->Compare.ops.n == 1 && is_none(e->Compare.comparators.at[0])) {
             uint8_t op = e->Compare.ops.at[0];
-            if (op == PEL_IsNot) return value(c, e->Compare.left, add(c, EV_TEST, NULL, no, yes));
-            if (op == PEL_Is) return value(c, e->Compare.left, add(c, EV_TEST, NULL, yes, no));
+            if (op == PEL_IsNot) return value(c, e->Compare.left, ask(c, no, yes));
+            if (op == PEL_Is) return value(c, e->Compare.left, ask(c, yes, no));
         }
         break;
     default: break;
@@ -450,26 +458,26 @@ static uint32_t all_patterns(checker *c, pel_nodes list, uint32_t yes, uint32_t 
 static uint32_t pattern(checker *c, pel_node *p, uint32_t yes, uint32_t no) {
     if (++c->depth > MAX_NESTING) pel_throw(c->l->ctx, PEL_E_TOO_DEEP, 0, "patterns nest too deep");
     switch (p->kind) {
-    case PEL_MatchValue: yes = value(c, p->MatchValue.value, add(c, EV_TEST, NULL, yes, no)); break;
-    case PEL_MatchSingleton: yes = add(c, EV_TEST, NULL, yes, no); break;
+    case PEL_MatchValue: yes = value(c, p->MatchValue.value, ask(c, yes, no)); break;
+    case PEL_MatchSingleton: yes = ask(c, yes, no); break;
     case PEL_MatchSequence: {
         pel_nodes list = p->MatchSequence.patterns;
         yes = all_patterns(c, list, yes, no);
-        if (list.n != 1 || list.at[0]->kind != PEL_MatchStar) yes = add(c, EV_TEST, NULL, yes, no);
-        yes = add(c, EV_TEST, NULL, yes, no);
+        if (list.n != 1 || list.at[0]->kind != PEL_MatchStar) yes = ask(c, yes, no);
+        yes = ask(c, yes, no);
         break;
     }
     case PEL_MatchMapping:
         yes = all_patterns(c, p->MatchMapping.patterns, yes, no);
-        if (p->MatchMapping.keys.n || p->MatchMapping.rest) yes = add(c, EV_TEST, NULL, no, yes);
+        if (p->MatchMapping.keys.n || p->MatchMapping.rest) yes = ask(c, no, yes);
         yes = values(c, p->MatchMapping.keys, yes);
-        if (p->MatchMapping.keys.n) yes = add(c, EV_TEST, NULL, yes, no);
-        yes = add(c, EV_TEST, NULL, yes, no);
+        if (p->MatchMapping.keys.n) yes = ask(c, yes, no);
+        yes = ask(c, yes, no);
         break;
     case PEL_MatchClass:
         yes = all_patterns(c, p->MatchClass.kwd_patterns, yes, no);
         yes = all_patterns(c, p->MatchClass.patterns, yes, no);
-        yes = value(c, p->MatchClass.cls, add(c, EV_TEST, NULL, no, yes));
+        yes = value(c, p->MatchClass.cls, ask(c, no, yes));
         break;
     case PEL_MatchOr:
         for (uint32_t i = p->MatchOr.patterns.n; i-- > 0;) no = pattern(c, p->MatchOr.patterns.at[i], yes, no);
@@ -510,6 +518,7 @@ static void gather_names(void *arg, pel_node **slot) {
 
 static uint32_t match(checker *c, pel_node *stmt, uint32_t next) {
     uint32_t no = next;
+    c->has_match = true;
     for (uint32_t i = stmt->Match.cases.n; i-- > 0;) {
         pel_node *one = stmt->Match.cases.at[i];
         uint32_t yes = body(c, one->match_case.body, next);
@@ -788,10 +797,27 @@ static uint32_t next_event(const checker *c, uint32_t a) {
     return a;
 }
 
+/* What compilers push though nobody wrote it: constants, what super() takes, the variables of type parameters, and what
+ * is part of a test. */
+static bool may_hide(const checker *checked, const event *a, uint32_t i, const event *b) {
+    const pel_canon *c = checked->l->c;
+    switch (b->kind) {
+    case EV_CONST: return true;
+    case EV_LOAD:
+        return pel_name_is(b->name, "__class__") || b->name->text[0] == '.' ||
+               (i + 1 < c->n && c->at[i + 1].op == PEL_I_SUPER) ||
+               (c->asserts_by_name && pel_name_is(b->name, "AssertionError"));
+    case EV_COMPARE: return (a && a->asks) || checked->has_match;
+    case EV_UNARY: return (a && a->asks && b->op == PEL_Not) || checked->has_match;
+    case EV_ATTR: return false;
+    default: return checked->has_match && is_value(b->kind); /* parts of a sequence, counted from its end */
+    }
+}
+
 /* Whether an instruction pushes a value for which there is no node. It may look like the one that is waited for: then
  * that one still comes. */
 static bool is_hidden(const walk *w, const event *a, uint32_t i, const event *b) {
-    if (!is_value(b->kind) || w->c.meant[i]) return false;
+    if (!may_hide(&w->c, a, i, b) || w->c.meant[i]) return false;
     if (!a || !meets(a, b)) return true;
     const pel_canon *code = w->c.l->c;
     for (i++; i < code->n && !w->c.meant[i]; i++) {
