@@ -51,6 +51,7 @@ typedef struct event {
     pel_name name;          /* or NULL */
     const pel_const *value; /* EV_CONST */
     uint32_t from;          /* of a value: the instruction that the node came from, or PEL_NONE */
+    uint32_t n_args;        /* EV_CALL: how many, PEL_NONE if that is not known */
     uint32_t next, other;
     uint32_t context; /* the statement around it that catches exceptions, or PEL_NONE */
 } event;
@@ -83,7 +84,13 @@ typedef struct checker {
 #define MAX_NESTING 900
 
 static uint32_t add(checker *c, event_kind kind, pel_name name, uint32_t next, uint32_t other) {
-    event e = { .kind = kind, .name = name, .from = PEL_NONE, .next = next, .other = other, .context = c->within };
+    event e = { .kind = kind,
+                .name = name,
+                .from = PEL_NONE,
+                .n_args = PEL_NONE,
+                .next = next,
+                .other = other,
+                .context = c->within };
     pel_push(c->l->ctx, &c->events, e);
     return c->events.n - 1;
 }
@@ -283,6 +290,14 @@ static uint32_t comparison(checker *c, pel_node *e, uint32_t next) {
     return value(c, e->Compare.left, next);
 }
 
+static uint32_t n_args_of(const pel_node *call) {
+    for (uint32_t i = 0; i < call->Call.args.n; i++)
+        if (call->Call.args.at[i]->kind == PEL_Starred) return PEL_NONE;
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++)
+        if (!call->Call.keywords.at[i]->keyword.arg) return PEL_NONE;
+    return call->Call.args.n + call->Call.keywords.n;
+}
+
 static uint32_t value_inner(checker *c, pel_node *e, uint32_t next) {
     uint32_t ins = const_of(c, e);
     if (ins != PEL_NONE) return add_const(c, ins, next);
@@ -323,6 +338,7 @@ static uint32_t value_inner(checker *c, pel_node *e, uint32_t next) {
     case PEL_NamedExpr: return value(c, e->NamedExpr.value, store(c, e->NamedExpr.target, next));
     case PEL_Call:
         next = add(c, EV_CALL, NULL, next, PEL_NONE);
+        c->events.at[next].n_args = n_args_of(e);
         for (uint32_t i = e->Call.keywords.n; i-- > 0;) next = value(c, e->Call.keywords.at[i]->keyword.value, next);
         return value(c, e->Call.func, values(c, e->Call.args, next));
     case PEL_Dict:
@@ -690,7 +706,7 @@ static uint32_t tested_again(const pel_canon *c, uint32_t at, bool is_true) {
 
 static event event_at(pel_lift *l, uint32_t i) {
     const pel_ins *ins = &l->c->at[i];
-    event e = { .kind = EV_GO, .next = i + 1, .other = PEL_NONE };
+    event e = { .kind = EV_GO, .n_args = PEL_NONE, .next = i + 1, .other = PEL_NONE };
     switch (ins->op) {
     case PEL_I_JUMP: e.next = ins->target; break;
     case PEL_I_LOAD:
@@ -706,7 +722,7 @@ static event event_at(pel_lift *l, uint32_t i) {
     case PEL_I_BINARY: e.kind = EV_BINARY, e.op = ins->sub; break;
     case PEL_I_COMPARE:
     case PEL_I_CHAIN: e.kind = EV_COMPARE, e.op = ins->sub; break;
-    case PEL_I_CALL:
+    case PEL_I_CALL: e.kind = EV_CALL, e.n_args = ins->arg; break;
     case PEL_I_CALL_EX:
     case PEL_I_SUPER: e.kind = EV_CALL; break;
     case PEL_I_STORE:
@@ -766,6 +782,7 @@ static _Noreturn void differ(pel_lift *l, uint32_t b, const char *what) {
 
 static bool meets(const event *a, const event *b) {
     if (a->kind != b->kind || a->name != b->name || a->op != b->op) return false;
+    if (a->n_args != b->n_args && a->n_args != PEL_NONE && b->n_args != PEL_NONE) return false;
     return a->kind != EV_CONST || pel_const_same(a->value, b->value);
 }
 

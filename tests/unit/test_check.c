@@ -13,7 +13,7 @@ typedef struct subject {
 
 static subject read_subject(pel_ctx *ctx, pel_version version) {
     pel_str bytes = version == 11 ? (pel_str){ (const char *)subject_311, sizeof subject_311 }
-                                 : (pel_str){ (const char *)subject_312, sizeof subject_312 };
+                                  : (pel_str){ (const char *)subject_312, sizeof subject_312 };
     const pel_code_object *module = pel_unmarshal_code(ctx, bytes, version), *code = NULL;
     for (uint32_t i = 0; i < module->n_consts && !code; i++)
         if (module->consts[i]->kind == PEL_CONST_CODE) code = module->consts[i]->code;
@@ -66,10 +66,10 @@ static void branches_swapped(subject *s) {
 }
 static void statement_dropped(subject *s) { drop(&first_if(s)->If.body, 0); }
 static void last_statement_dropped(subject *s) { drop(&for_loop(s)->For.body, 1); }
-static void statement_twice(subject *s) { pel_nodes_push(s->lift.ctx, &first_if(s)->If.body, first_if(s)->If.body.at[1]); }
-static void statements_exchanged(subject *s) {
-    swap_nodes(&first_if(s)->If.body.at[0], &first_if(s)->If.body.at[1]);
+static void statement_twice(subject *s) {
+    pel_nodes_push(s->lift.ctx, &first_if(s)->If.body, first_if(s)->If.body.at[1]);
 }
+static void statements_exchanged(subject *s) { swap_nodes(&first_if(s)->If.body.at[0], &first_if(s)->If.body.at[1]); }
 static void other_operator(subject *s) { for_loop(s)->For.body.at[1]->Assign.value->BinOp.op = PEL_Sub; }
 static void other_comparison(subject *s) { first_if(s)->If.test->Compare.ops.at[0] = PEL_GtE; }
 static void operands_exchanged(subject *s) {
@@ -83,6 +83,7 @@ static void other_name(subject *s) {
     call_of(first_if(s)->If.body.at[0])->Call.args.at[0]->Name.id = pel_intern_c(s->lift.ctx, "a");
 }
 static void argument_dropped(subject *s) { call_of(first_if(s)->If.body.at[0])->Call.args.n = 0; }
+static void constant_dropped(subject *s) { call_of(try_block(s)->Try.finalbody.at[0])->Call.args.n = 0; }
 static void method_renamed(subject *s) {
     call_of(first_if(s)->If.body.at[0])->Call.func->Attribute.attr = pel_intern_c(s->lift.ctx, "extend");
 }
@@ -164,7 +165,8 @@ static const struct {
     const char *name;
     void (*spoil)(subject *s);
 } ways[] = {
-#define WAY(name) { #name, name }
+#define WAY(name)                                                                                                      \
+    { #name, name }
     WAY(branches_swapped),
     WAY(statement_dropped),
     WAY(last_statement_dropped),
@@ -176,6 +178,7 @@ static const struct {
     WAY(other_target),
     WAY(other_name),
     WAY(argument_dropped),
+    WAY(constant_dropped),
     WAY(method_renamed),
     WAY(call_dropped),
     WAY(break_becomes_continue),
