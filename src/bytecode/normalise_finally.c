@@ -66,7 +66,8 @@ static bool ends_handler(const matching *m, uint32_t a) {
 
 static bool add_pair(matching *m, uint32_t a, uint32_t b) {
     const pel_canon *c = m->c;
-    for (;;) {
+    for (uint32_t steps = 0;; steps++) {
+        if (steps > c->n) return false; /* jumps in a circle */
         if (a >= c->n || b >= c->n) return false;
         if (m->b_of[a] != PEL_NONE) return m->b_of[a] == b || jumped(c, m->b_of[a]) == jumped(c, b);
         if (ends_handler(m, a)) {
