@@ -62,7 +62,7 @@ pel_val pel_const_val(pel_compiler *c, const pel_const *value) {
     case PEL_CONST_COMPLEX: return pel_complex_of(vm, value->real, value->imag);
     case PEL_CONST_STR:
         if (value->text.len <= 64) return pel_interned(vm, value->text);
-        return pel_new_text_own(vm, value->text);
+        return pel_new_text(vm, value->text);
     case PEL_CONST_BYTES: return pel_bytes_of(vm, value->text);
     default: break;
     }

@@ -354,7 +354,7 @@ static void compile_formatted(pel_compiler *c, const pel_node *node) {
 void pel_compile_text_of(pel_compiler *c, pel_node *node) {
     pel_buf text = pel_buf_in(c->ctx);
     pel_print(c->ctx, node, &(pel_print_options){ .one_line = true }, &text);
-    pel_emit_const(c, pel_new_text_own(c->vm, pel_buf_str(&text)));
+    pel_emit_const(c, pel_new_text_buf(c->vm, &text));
 }
 
 /* ---- targets ---- */

@@ -66,7 +66,7 @@ static pel_val slice_text(pel_vm *vm, pel_val v, pel_val slice) {
         size_t to = is_bytes ? from + 1 : byte_of(v, start + 1);
         pel_put(&out, pel_str_cut(text, from, to));
     }
-    return is_bytes ? pel_bytes_of(vm, pel_buf_str(&out)) : pel_new_text_own(vm, pel_buf_str(&out));
+    return is_bytes ? pel_bytes_of(vm, pel_buf_str(&out)) : pel_new_text_buf(vm, &out);
 }
 
 static pel_val slice_items(pel_vm *vm, pel_val v, pel_val slice) {

@@ -217,7 +217,7 @@ static bool put_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth) {
 
 pel_val pel_repr(pel_vm *vm, pel_val v) {
     pel_buf out = pel_buf_in(vm->ctx);
-    return put_repr(vm, &out, v, 0) ? pel_new_text_own(vm, pel_buf_str(&out)) : NULL;
+    return put_repr(vm, &out, v, 0) ? pel_new_text_buf(vm, &out) : NULL;
 }
 
 pel_val pel_str_val(pel_vm *vm, pel_val v) {
@@ -430,7 +430,7 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
         return pel_raise(vm, vm->types.TypeError, "unsupported format string passed to %s.__format__",
                          pel_type_text(vm, v));
     }
-    return pel_new_text_own(vm, pel_buf_str(&out));
+    return pel_new_text_buf(vm, &out);
 }
 
 /* ---- % ---- */
@@ -523,7 +523,7 @@ pel_val pel_percent(pel_vm *vm, pel_val format, pel_val args) {
     }
     if (pel_is_tuple(args) && used < n)
         return pel_raise(vm, vm->types.TypeError, "not all arguments converted during string formatting");
-    return pel_new_text_own(vm, pel_buf_str(&out));
+    return pel_new_text_buf(vm, &out);
 }
 
 /* ---- str.format ---- */
@@ -633,5 +633,5 @@ static bool put_format(pel_vm *vm, pel_buf *out, formatter *f, pel_str text, uin
 pel_val pel_str_format(pel_vm *vm, pel_str format, pel_val *args, uint32_t n, const pel_kw *kw, pel_val mapping) {
     formatter f = { args, n, 0, kw, mapping };
     pel_buf out = pel_buf_in(vm->ctx);
-    return put_format(vm, &out, &f, format, 0) ? pel_new_text_own(vm, pel_buf_str(&out)) : NULL;
+    return put_format(vm, &out, &f, format, 0) ? pel_new_text_buf(vm, &out) : NULL;
 }

@@ -57,6 +57,12 @@ pel_val pel_new_text(pel_vm *vm, pel_str text) {
     return make_string(vm, vm->types.str, pel_str_copy(vm->ctx, text));
 }
 
+pel_val pel_new_text_buf(pel_vm *vm, pel_buf *text) {
+    pel_buf_reserve(text, 1);
+    text->at[text->len] = 0;
+    return pel_new_text_own(vm, pel_buf_str(text));
+}
+
 pel_val pel_new_text_c(pel_vm *vm, const char *text) { return pel_new_text_own(vm, pel_str_of(text)); }
 
 pel_val pel_textf(pel_vm *vm, const char *format, ...) {

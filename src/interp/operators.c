@@ -218,7 +218,7 @@ static pel_val repeat(pel_vm *vm, pel_val sequence, pel_val count) {
         if (text.len && (uint64_t)times > (1u << 28) / text.len) pel_over_budget(vm, "memory");
         pel_buf out = pel_buf_in(vm->ctx);
         for (int64_t i = 0; i < times; i++) pel_put(&out, text);
-        return pel_is_str(sequence) ? pel_new_text_own(vm, pel_buf_str(&out)) : pel_bytes_of(vm, pel_buf_str(&out));
+        return pel_is_str(sequence) ? pel_new_text_buf(vm, &out) : pel_bytes_of(vm, pel_buf_str(&out));
     }
     uint32_t n;
     pel_val *items = pel_items(sequence, &n);

@@ -545,7 +545,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             pel_buf text = pel_buf_in(vm->ctx);
             for (uint32_t i = sp - insn.b; i < sp; i++) pel_put(&text, pel_text_of(stack[i]));
             sp -= insn.b;
-            PUSH(pel_new_text_own(vm, pel_buf_str(&text)));
+            PUSH(pel_new_text_buf(vm, &text));
             break;
         }
         case PEL_I_FORMAT: {

@@ -281,7 +281,9 @@ pel_val pel_complex_of(pel_vm *vm, double real, double imag);
 static inline pel_val pel_bool_of(pel_vm *vm, bool b) { return b ? vm->true_ : vm->false_; }
 pel_val pel_new_text(pel_vm *vm, pel_str text); /* a str; the text is copied */
 pel_val pel_new_text_c(pel_vm *vm, const char *text);
-pel_val pel_new_text_own(pel_vm *vm, pel_str text); /* the text lives as long as the machine */
+/* The texts of str and bytes end with a NUL, so that messages can name them. */
+pel_val pel_new_text_own(pel_vm *vm, pel_str text); /* it does already, and lives as long as the machine */
+pel_val pel_new_text_buf(pel_vm *vm, pel_buf *text);
 pel_val pel_textf(pel_vm *vm, const char *format, ...) __attribute__((format(printf, 2, 3)));
 pel_val pel_bytes_of(pel_vm *vm, pel_str bytes);
 pel_val pel_interned(pel_vm *vm, pel_str text);
