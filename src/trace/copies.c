@@ -136,8 +136,7 @@ static bool find_web(const pel_synth *s, pel_group *group, uint32_t copy, pel_na
                !(group->class && param == group->params);
     }
     while (at < copy && !uses_between(s, body, at, at + 1, name).stores) at++;
-    if (stores > 1 || at == copy || body.at[at]->kind != PEL_Assign || uses_between(s, body, 0, at + 1, name).reads)
-        return false;
+    if (stores > 1 || at == copy || body.at[at]->kind != PEL_Assign) return false; /* what comes before reads another */
     out->from = at;
     out->param = NULL;
     return true;
@@ -151,7 +150,8 @@ static bool may_become(const pel_synth *s, const pel_group *group, uint32_t copy
     pel_name_use before = uses_between(s, body, from, copy, second);
     if (before.reads || before.stores) return false;
     while (at < body.n && !uses_between(s, body, at, at + 1, second).stores) at++;
-    if (at < body.n && is_simple(body.at[at])) at++; /* what it reads, it reads before it binds */
+    if (at == body.n) return false;   /* not what comes next, but a name for what was */
+    if (is_simple(body.at[at])) at++; /* what it reads, it reads before it binds */
     return !pel_uses_of(s, body, at, first->name).reads;
 }
 
@@ -174,7 +174,11 @@ static bool coalesce(pel_synth *s, pel_group *group, uint32_t copy) {
         is_captured(s, group, to) || !find_web(s, group, copy, from, &first) || !may_become(s, group, copy, &first, to))
         return false;
     renaming r = { s, from, to };
-    for (uint32_t i = first.from; i < group->body.n; i++) rename_all(&r, &group->body.at[i]);
+    if (!first.param) {
+        pel_nodes targets = group->body.at[first.from]->Assign.targets;
+        for (uint32_t i = 0; i < targets.n; i++) rename_all(&r, &targets.at[i]);
+    }
+    for (uint32_t i = first.param ? 0 : first.from + 1; i < group->body.n; i++) rename_all(&r, &group->body.at[i]);
     if (first.param) first.param->name = to;
     return true; /* and what is left is a name for itself */
 }

@@ -44,8 +44,13 @@ typedef struct dict_use {
 
 #define KEYS_MAX 64
 
+static bool is_key(const pel_node *key) { /* of a kind of which no two are equal but written otherwise, as 1 and True */
+    return key && key->kind == PEL_Constant &&
+           (key->Constant.value->kind == PEL_CONST_STR || key->Constant.value->kind == PEL_CONST_NONE);
+}
+
 static uint32_t key_place(const pel_node *dict, const pel_node *key) {
-    if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return UINT32_MAX;
+    if (!is_key(key)) return UINT32_MAX;
     for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
         if (pel_const_same(dict->Dict.keys.at[i]->Constant.value, key->Constant.value)) return i;
     return UINT32_MAX;
@@ -71,18 +76,26 @@ static void see_dict_use(void *arg, pel_node **slot) {
     pel_each_part(u->s, node, see_dict_use, u);
 }
 
-/* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. True if
- * nothing is left of d. */
+static void read_as_value(void *arg, pel_node **slot) {
+    const dict_use *u = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Subscript && node->Subscript.value->kind == PEL_Name &&
+        node->Subscript.value->Name.id == u->name)
+        *slot = node->Subscript.value;
+    else
+        pel_each_part(u->s, node, read_as_value, arg);
+}
+
+/* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. A
+ * dict of one item is that item. True if nothing is left of d. */
 static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     pel_node *node = body.at[at];
     if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name)
         return false;
     pel_node *dict = node->Assign.value;
     if (dict->kind != PEL_Dict || dict->Dict.keys.n == 0 || dict->Dict.keys.n > KEYS_MAX) return false;
-    for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
-        const pel_node *key = dict->Dict.keys.at[i];
-        if (!key || key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return false;
-    }
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
+        if (!is_key(dict->Dict.keys.at[i])) return false;
     dict_use all = { .s = t->s, .name = node->Assign.targets.at[0]->Name.id, .dict = dict }, after = all;
     for (uint32_t i = 0; i < t->group->body.n; i++) see_dict_use(&all, &t->group->body.at[i]);
     for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
@@ -106,6 +119,10 @@ static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     }
     dict->Dict.keys = keys;
     dict->Dict.values = values;
+    if (keys.n == 1 && after.wanted) { /* what is left of it is its one value */
+        node->Assign.value = values.at[0];
+        for (uint32_t i = at + 1; i < body.n; i++) read_as_value(&after, &body.at[i]);
+    }
     return keys.n == 0;
 }
 

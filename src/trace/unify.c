@@ -568,16 +568,31 @@ static bool is_fair_gap(lanes l) {
     return n > 1 && size <= MAX_GAP_SIZE;
 }
 
+static bool has_call_like(const pel_node *list, const pel_node *call) {
+    for (uint32_t i = 0; i < list->List.elts.n; i++) {
+        pel_node *pair[] = { list->List.elts.at[i], (pel_node *)(uintptr_t)call };
+        if (pair[0]->kind == PEL_Call && calls_fit((lanes){ pair, 2 })) return true;
+    }
+    return false;
+}
+
+/* A part of one list that has the place of a part of another: a call of the same function, or a layer of torch's that
+ * the other list has nowhere in the place of another (one activation for another). */
+static bool takes_place(const pel_node *list, pel_node *here, const pel_node *longest, pel_node *wanted) {
+    if (here->kind != PEL_Call || wanted->kind != PEL_Call) return false;
+    if (calls_fit((lanes){ (pel_node *[]){ wanted, here }, 2 })) return true;
+    bool are_torchs = here->Call.func->kind == PEL_Attribute && wanted->Call.func->kind == PEL_Attribute;
+    return are_torchs && !has_call_like(longest, here) && !has_call_like(list, wanted);
+}
+
 /* Where the elements of a list stand in a longer one that has calls of the same functions in the same order, and some
  * in between: rows[place of the longer one] is the element or None. False if it is no such list. Seen from the end,
  * because what only some have mostly comes first. */
 static bool spread(pel_ctx *ctx, const pel_node *list, const pel_node *longest, pel_node **row) {
     uint32_t left = list->List.elts.n;
     for (uint32_t i = longest->List.elts.n; i-- > 0;) {
-        const pel_node *wanted = longest->List.elts.at[i];
         pel_node *here = left ? list->List.elts.at[left - 1] : NULL;
-        bool fits = here && here->kind == PEL_Call && wanted->kind == PEL_Call &&
-                    calls_fit((lanes){ (pel_node *[]){ (pel_node *)(uintptr_t)wanted, here }, 2 });
+        bool fits = here && takes_place(list, here, longest, longest->List.elts.at[i]);
         row[i] = fits ? here : pel_make_constant(ctx, &pel_none);
         left -= fits;
     }
@@ -599,6 +614,28 @@ static pel_name gap_name(pel_ctx *ctx, const pel_node *call) {
         pel_put_byte(&text, is_upper ? (char)(name.ptr[i] + ('a' - 'A')) : name.ptr[i]);
     }
     return pel_intern(ctx, text.at, text.len);
+}
+
+/* What is passed in: modules of different kinds, None in the lanes that have none. */
+static pel_node *element_or_none(pel_unifier *unifier, lanes l) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node *name = make_hole(unifier, l, pel_intern_c(ctx, "layer")), *there = pel_node_new(ctx, PEL_Compare);
+    there->Compare.left = name;
+    there->Compare.ops = (pel_cmpops){ pel_new_array(ctx, 1, uint8_t), 1 };
+    there->Compare.ops.at[0] = PEL_IsNot;
+    there->Compare.comparators = pel_nodes_one(ctx, pel_make_constant(ctx, &pel_none));
+    pel_node *choice = pel_node_new(ctx, PEL_IfExp);
+    choice->IfExp.test = there;
+    choice->IfExp.body = name;
+    return choice;
+}
+
+static bool are_of_one_kind(pel_ctx *ctx, lanes l) {
+    pel_node **present = pel_new_array(ctx, l.n, pel_node *);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l.n; i++)
+        if (!pel_is_none(l.at[i])) present[n++] = l.at[i];
+    return calls_fit((lanes){ present, n });
 }
 
 /* *([element] if flag else []) */
@@ -637,8 +674,10 @@ static pel_node *unify_with_gaps(pel_unifier *unifier, lanes l, pel_name hint) {
         for (uint32_t k = 0; k < n; k++) {
             if (has_gap[k] != gaps) continue;
             lanes here = { rows + k * l.n, l.n };
-            elements[k] = gaps ? make_optional(unifier, here, gap_name(ctx, longest->List.elts.at[k]))
-                               : unify(unifier, here, hint);
+            elements[k] = !gaps ? unify(unifier, here, hint)
+                          : are_of_one_kind(ctx, here)
+                              ? make_optional(unifier, here, gap_name(ctx, longest->List.elts.at[k]))
+                              : element_or_none(unifier, here);
             if (elements[k]) continue;
             unifier->holes.n = n_holes;
             unifier->busy.n = n_busy;
