@@ -45,6 +45,8 @@ static void see_binding(void *arg, pel_node **slot) {
     }
     bool scope = node->kind == PEL_FunctionDef || node->kind == PEL_Lambda;
     if (node->kind == PEL_FunctionDef && node->FunctionDef.name == b->name) b->stores++;
+    if (node->kind == PEL_Global) /* others bind it, too */
+        for (uint32_t i = 0; i < node->Global.names.n; i++) b->captured |= node->Global.names.at[i] == b->name;
     b->inside += scope;
     pel_each_part(b->s, *slot, see_binding, b);
     b->inside -= scope;
@@ -123,7 +125,7 @@ static bool is_captured(const pel_synth *s, const pel_group *group, pel_name nam
     return b.captured;
 }
 
-/* Where the name that a copy reads is bound, if that is one place which all its reads behind follow. */
+/* From where on the name that a copy reads means what it is about to mean. */
 static bool find_web(const pel_synth *s, pel_group *group, uint32_t copy, pel_name name, web *out) {
     const pel_nodes body = group->body;
     uint32_t stores = pel_uses_of(s, body, 0, name).stores, at = 0;
@@ -136,7 +138,10 @@ static bool find_web(const pel_synth *s, pel_group *group, uint32_t copy, pel_na
                !(group->class && param == group->params);
     }
     while (at < copy && !uses_between(s, body, at, at + 1, name).stores) at++;
-    if (stores > 1 || at == copy || body.at[at]->kind != PEL_Assign) return false; /* what comes before reads another */
+    for (uint32_t i = at; i < copy; i++) /* from the first one on, or from behind those that need not happen */
+        if (uses_between(s, body, i, i + 1, name).stores && body.at[i]->kind != PEL_Assign) at = i + 1;
+    while (at < copy && !uses_between(s, body, at, at + 1, name).stores) at++;
+    if (at == copy || pel_uses_of(s, body, copy, name).stores) return false;
     out->from = at;
     out->param = NULL;
     return true;

@@ -362,6 +362,8 @@ void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *a
 void pel_tidy_group(pel_synth *s, pel_group *group);
 /* Tuples and records that functions return lose the parts that every caller throws away. */
 bool pel_drop_results(pel_synth *s, const bool *reached);
+/* Dicts that are passed for one item of theirs: the item is. True if one was; then all that is known begins anew. */
+bool pel_pass_items(pel_synth *s, const bool *reached);
 /* Whether a name is bound once in all, and by no function inside. */
 typedef struct pel_name_use {
     uint32_t reads, stores;

@@ -930,6 +930,7 @@ bool pel_link_all(pel_synth *s) {
             for (uint32_t k = 0; k < s->groups.at[i]->body.n; k++) inline_calls(&in, &s->groups.at[i]->body.at[k]);
         changed |= in.changed;
         if (!changed) changed = pel_drop_results(s, find_reached(s).seen);
+        if (!changed) changed = pel_pass_items(s, find_reached(s).seen);
         if (!changed) {
             reach now = find_reached(s);
             changed = pel_splice(s, now.seen, now.active);

@@ -1,4 +1,4 @@
-/* Parts of results that every caller throws away: of returned tuples, and of returned records. What is left of one part
+/* Parts of results that every caller throws away: of returned tuples, dicts and records. What is left of one part
  * is that part; a record of which few fields are ever read is a tuple of them, and callers give them the fields' names.
  */
 #include "trace/lanes.h"
@@ -9,7 +9,8 @@
 typedef struct part_read { /* f(x)[0], f(x).field, or the same of a name that holds nothing but f(x) */
     pel_node **slot;
     const pel_group *in; /* whose text has it */
-    pel_name field;      /* NULL: by index */
+    pel_name field;      /* NULL: by index or key */
+    const pel_node *key; /* a text or None; NULL: by index */
     uint32_t index;
 } part_read;
 
@@ -53,6 +54,10 @@ static bool as_part_read(pel_node **slot, part_read *out) {
     if (node->kind != PEL_Subscript || node->Subscript.ctx != PEL_Load || node->Subscript.slice->kind != PEL_Constant)
         return false;
     const pel_const *value = node->Subscript.slice->Constant.value;
+    if (value->kind == PEL_CONST_STR || value->kind == PEL_CONST_NONE) {
+        out->key = node->Subscript.slice;
+        return true;
+    }
     if (value->kind != PEL_CONST_INT || value->integer.digits.len || value->integer.small < 0 ||
         value->integer.small >= PARTS_MAX)
         return false;
@@ -144,7 +149,8 @@ static void look(void *arg, pel_node **slot) {
 typedef struct returning {
     const pel_synth *s;
     uint32_t n_returns, n_parts;
-    const pel_log_class *record; /* NULL: tuples */
+    const pel_log_class *record; /* NULL: tuples, or dicts */
+    const pel_node *dict;        /* the first of the dicts that are returned */
     uint32_t first;              /* of a record: the field that [0] is */
     bool fine;
     uint64_t kept;
@@ -175,6 +181,7 @@ static uint32_t field_number(const pel_log_class *record, pel_name name) {
 
 /* A part of what is returned; NULL: the record's field is left to its default. */
 static pel_node *part_of(const returning *r, const pel_node *value, uint32_t part) {
+    if (r->dict) return value->Dict.values.at[part];
     if (!r->record) return value->Tuple.elts.at[part];
     for (uint32_t i = 0; i < value->Call.keywords.n; i++)
         if (value->Call.keywords.at[i]->keyword.arg == r->record->fields.at[part])
@@ -184,15 +191,18 @@ static pel_node *part_of(const returning *r, const pel_node *value, uint32_t par
 
 static bool has_shape(returning *r, const pel_node *value) {
     const pel_log_class *record = value ? record_made(r->s, value) : NULL;
-    if (!value || (!record && value->kind != PEL_Tuple)) return false;
-    uint32_t n = record ? record->fields.n : value->Tuple.elts.n, first = 0;
+    const pel_node *dict = value && value->kind == PEL_Dict ? value : NULL;
+    if (!value || (!record && !dict && value->kind != PEL_Tuple)) return false;
+    uint32_t n = record ? record->fields.n : dict ? dict->Dict.keys.n : value->Tuple.elts.n, first = 0;
     for (uint32_t i = 0; !record && i < n; i++)
-        if (value->Tuple.elts.at[i]->kind == PEL_Starred) return false;
+        if (dict ? !dict->Dict.keys.at[i] : value->Tuple.elts.at[i]->kind == PEL_Starred) return false;
     if (r->n_returns++ == 0) {
         r->record = record;
+        r->dict = dict;
         r->n_parts = n;
     }
-    if (record != r->record || n != r->n_parts || n > PARTS_MAX) return false;
+    if (record != r->record || !dict != !r->dict || n != r->n_parts || n > PARTS_MAX) return false;
+    if (dict && !pel_same_list(dict->Dict.keys, r->dict->Dict.keys)) return false;
     while (record && first < n && !part_of(r, value, first)) first++;
     if (r->n_returns == 1) r->first = first;
     return first == r->first;
@@ -279,6 +289,11 @@ static void cut_assign(const returning *r, pel_node *node) {
 
 /* Which part of what is returned a read wants; UINT32_MAX if that can't be told. */
 static uint32_t part_wanted(const returning *r, const part_read *read) {
+    if (r->dict || read->key) {
+        for (uint32_t i = 0; r->dict && read->key && i < r->n_parts; i++)
+            if (pel_same(r->dict->Dict.keys.at[i], read->key)) return i;
+        return UINT32_MAX;
+    }
     if (!r->record) return read->field || read->index >= r->n_parts ? UINT32_MAX : read->index;
     if (read->field) return field_number(r->record, read->field);
     return read->index ? UINT32_MAX : r->first; /* counted without the fields that are None */
@@ -299,7 +314,7 @@ static void cut_read(const returning *r, const part_read *read) {
 /* The parts that somebody wants; 0 if that can't be told. */
 static uint64_t wanted_parts(const use *u, const returning *r) {
     uint64_t wanted = u->used;
-    if (u->n && (r->record || u->n != r->n_parts)) return 0;
+    if (u->n && (r->record || r->dict || u->n != r->n_parts)) return 0;
     for (uint32_t i = 0; i < u->reads.n; i++) {
         uint32_t part = part_wanted(r, &u->reads.at[i]);
         if (part >= r->n_parts) return 0;
@@ -334,6 +349,7 @@ static bool cut_results(pel_synth *s, pel_group *group, const use *u) {
     r.kept = r.fine ? wanted_parts(u, &r) : 0;
     if (!r.kept) return false;
     bool is_one = count(r.kept) == 1;
+    if (r.dict && !is_one) return false;
     if (r.record ? !is_one && !can_name_fields(u, &r) : !(is_one && r.n_parts == 1) && count(r.kept) == r.n_parts)
         return false;
     for (uint32_t k = 0; k < group->body.n; k++) see_lost_parts(&r, &group->body.at[k]);
