@@ -337,6 +337,8 @@ def ties_of(module: torch.nn.Module) -> list[list[str]]:
 
 IDLE = {"add": 0, "radd": 0, "sub": 0, "mul": 1, "rmul": 1, "div": 1, "true_divide": 1}  # what leaves a tensor as it is
 
+WHOLE = (slice(None), slice(0, None))
+
 
 # Asking for these reads no element, or only tells people about it.
 ASIDES = {"__get__", "size", "dim", "numel", "nelement", "stride", "element_size", "is_floating_point", "is_complex",
@@ -344,8 +346,8 @@ ASIDES = {"__get__", "size", "dim", "numel", "nelement", "stride", "element_size
 
 
 class Events(torch.overrides.TorchFunctionMode):
-    """The calls of torch that give tensors, in order: name, and dtype and shape of what came out. x + 0 and x * 1
-    don't count: a skeleton is spared them. Of each call it is known which earlier ones it reads, so that those whose
+    """The calls of torch that give tensors, in order: name, and dtype and shape of what came out. x + 0, x * 1 and
+    x[:, :] don't count: a skeleton is spared them. Of each call it is known which earlier ones it reads, so that those whose
     results nobody reads can be told."""
 
     def __init__(self) -> None:
@@ -369,6 +371,8 @@ class Events(torch.overrides.TorchFunctionMode):
                 return result
         idle = (name.strip("_") in IDLE and len(args) == 2 and type(args[1]) in (int, float)
                 and args[1] == IDLE[name.strip("_")] and found and found[0].dtype == getattr(args[0], "dtype", None))
+        idle = idle or (name == "__getitem__" and type(args[1]) is tuple and len(args[1]) > 1
+                        and all(type(i) is slice and i in WHOLE for i in args[1]))
         if name == "__get__":  # a property: which one
             name = getattr(getattr(function, "__self__", None), "__name__", name)
         shapes = ", ".join(f"{str(t.dtype)[6:]}{list(t.shape)}" for t in found)

@@ -87,6 +87,18 @@ static bool is_idle_arithmetic(const pel_node *node) {
     return pel_is_number(node->BinOp.right, adds ? 0 : 1) && (adds || node->BinOp.op == PEL_Mult);
 }
 
+/* x[:, :, :], which is x: only arrays take several slices, and they don't copy. */
+static bool is_whole_array(const pel_node *node) {
+    if (node->kind != PEL_Subscript || node->Subscript.ctx != PEL_Load || node->Subscript.slice->kind != PEL_Tuple)
+        return false;
+    const pel_nodes slices = node->Subscript.slice->Tuple.elts;
+    for (uint32_t i = 0; i < slices.n; i++)
+        if (slices.at[i]->kind != PEL_Slice || slices.at[i]->Slice.lower || slices.at[i]->Slice.upper ||
+            slices.at[i]->Slice.step)
+            return false;
+    return slices.n > 1;
+}
+
 static pel_id child_of(const pel_log_module *row, pel_name name) {
     for (uint32_t k = 0; k < row->child_names.n; k++)
         if (row->child_names.at[k] == name) return row->children[k];
@@ -218,7 +230,7 @@ static void drop_idle_parts(void *arg, pel_node **slot) {
     if ((*slot)->kind == PEL_Call) drop_defaults(s, *slot);
     if (is_idle_call(s, *slot)) *slot = (*slot)->Call.args.at[0];
     if (is_idle_arithmetic(*slot)) *slot = (*slot)->BinOp.left;
-    if (is_whole_list(s, *slot)) *slot = (*slot)->Subscript.value;
+    if (is_whole_list(s, *slot) || is_whole_array(*slot)) *slot = (*slot)->Subscript.value;
 }
 
 /* ---- statements that do nothing ---- */
