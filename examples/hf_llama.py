@@ -25,9 +25,8 @@ def apply_rotary_pos_emb(q, k, cos, sin):
 
 def sdpa_attention_forward(query, key, value):
     q_length = query.shape[2]
-    kv_length = key.shape[2]
     is_causal = q_length > 1
-    assert not (is_causal and q_length > 1 and kv_length > q_length), "path not recorded"
+    assert not (is_causal and key.shape[2] > q_length), "path not recorded"
     attn_output = F.scaled_dot_product_attention(query, key, value, scale=0.25, is_causal=is_causal)
     return attn_output.transpose(1, 2).contiguous()
 
@@ -111,8 +110,8 @@ class LlamaRotaryEmbedding(nn.Module):
 
 def _preprocess_mask_arguments(inputs_embeds, position_ids):
     batch_size = inputs_embeds.shape[0]
-    assert batch_size != position_ids.shape[0], "path not recorded"
-    position_ids = position_ids.expand(batch_size, -1)
+    if batch_size != position_ids.shape[0]:
+        position_ids = position_ids.expand(batch_size, -1)
     first_dummy_value = position_ids[:, :1] - 1
     position_diff = torch.diff(position_ids, prepend=first_dummy_value, dim=-1)
     packed_sequence_mask = (position_diff != 1).cumsum(-1)
@@ -153,10 +152,9 @@ class LlamaModel(nn.Module):
         assert attention_mask is position_ids is past_key_values is inputs_embeds is None and not use_cache, (
             "not recorded with these arguments"
         )
-        inputs_embeds = self.embed_tokens(input_ids)
-        position_ids = torch.arange(inputs_embeds.shape[1], device=inputs_embeds.device).unsqueeze(0)
-        _preprocess_mask_arguments(inputs_embeds, position_ids)
-        hidden_states = inputs_embeds
+        hidden_states = self.embed_tokens(input_ids)
+        position_ids = torch.arange(hidden_states.shape[1], device=hidden_states.device).unsqueeze(0)
+        _preprocess_mask_arguments(hidden_states, position_ids)
         position_embeddings = self.rotary_emb(hidden_states, position_ids)
         for decoder_layer in self.layers:
             hidden_states = decoder_layer(hidden_states, position_embeddings)

@@ -23,10 +23,6 @@ class MambaRMSNorm(nn.Module):
         return self.weight * hidden_states.to(input_dtype)
 
 
-def apply_mask_to_padding_states(hidden_states):
-    return hidden_states
-
-
 def causal_conv1d_fn(hidden_states, weight, bias):
     _, hidden_size, seq_len = hidden_states.shape
     padding = weight.shape[-1] - 1
@@ -68,13 +64,11 @@ class MambaMixer(nn.Module):
         self.out_proj = nn.Linear(128, 64, bias=False)
 
     def forward(self, hidden_states):
-        dtype = hidden_states.dtype
-        hidden_states = apply_mask_to_padding_states(hidden_states)
         projected_states = self.in_proj(hidden_states).transpose(1, 2)
         A = -torch.exp(self.A_log.float())
         hidden_states_B_C, gate = projected_states.chunk(2, dim=1)
         hidden_states_B_C = causal_conv1d_fn(hidden_states_B_C, self.conv1d.weight.squeeze(1), self.conv1d.bias)
-        hidden_states_B_C = apply_mask_to_padding_states(hidden_states_B_C.transpose(1, 2))
+        hidden_states_B_C = hidden_states_B_C.transpose(1, 2)
         time_step, B, C = torch.split(self.x_proj(hidden_states_B_C), [4, 16, 16], dim=-1)
         time_step = self.dt_proj.weight @ time_step.transpose(1, 2)
         time_proj_bias = self.dt_proj.bias.float()
@@ -88,7 +82,7 @@ class MambaMixer(nn.Module):
             z=gate,
             delta_bias=time_proj_bias,
         )
-        return self.out_proj(scan_output.transpose(1, 2).to(dtype))
+        return self.out_proj(scan_output.transpose(1, 2).to(hidden_states.dtype))
 
 
 class MambaBlock(nn.Module):

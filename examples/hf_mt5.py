@@ -48,10 +48,9 @@ def create_position_bias_mask(position_bias, is_causal, query, key):
 
 def sdpa_attention_forward(module, query, key, value, dropout, position_bias):
     q_length = query.shape[2]
-    kv_length = key.shape[2]
     is_causal = module.is_causal
     is_causal = q_length > 1 and is_causal
-    assert not (is_causal and q_length > 1 and kv_length > q_length), "path not recorded"
+    assert not (is_causal and q_length > 1 and key.shape[2] > q_length), "path not recorded"
     attention_mask = create_position_bias_mask(position_bias, is_causal, query, key)
     attn_output = F.scaled_dot_product_attention(
         query, key, value, attn_mask=attention_mask, dropout_p=dropout, scale=1.0
@@ -231,26 +230,6 @@ def create_bidirectional_mask(inputs_embeds, encoder_hidden_states=None):
     sdpa_mask(q_length, kv_length, allow_is_causal_skip=False)
 
 
-class ModelOutput(dict):
-    def __post_init__(self):
-        self.update((k, v) for k, v in vars(self).items() if v is not None)
-
-    def __getitem__(self, key):
-        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
-
-    def to_tuple(self):
-        return tuple(self.values())
-
-
-@dataclasses.dataclass
-class BaseModelOutputWithPastAndCrossAttentions(ModelOutput):
-    last_hidden_state: torch.Tensor | None = None
-    past_key_values: torch.Tensor | None = None
-    hidden_states: torch.Tensor | None = None
-    attentions: torch.Tensor | None = None
-    cross_attentions: torch.Tensor | None = None
-
-
 class MT5Stack(nn.Module):
     def __init__(self, is_decoder):
         super().__init__()
@@ -279,8 +258,18 @@ class MT5Stack(nn.Module):
             position_bias = self_attention_position_bias
             if self.is_decoder:
                 encoder_decoder_position_bias = cross_attention_position_bias
-        hidden_states = self.dropout(self.final_layer_norm(hidden_states))
-        return BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=hidden_states)
+        return self.dropout(self.final_layer_norm(hidden_states))
+
+
+class ModelOutput(dict):
+    def __post_init__(self):
+        self.update((k, v) for k, v in vars(self).items() if v is not None)
+
+    def __getitem__(self, key):
+        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]
+
+    def to_tuple(self):
+        return tuple(self.values())
 
 
 @dataclasses.dataclass
@@ -313,9 +302,5 @@ class MT5Model(nn.Module):
             is decoder_inputs_embeds is use_cache is None
         ), "not recorded with these arguments"
         encoder_outputs = self.encoder(input_ids)
-        hidden_states = encoder_outputs[0]
-        decoder_outputs = self.decoder(decoder_input_ids, encoder_hidden_states=hidden_states)
-        return Seq2SeqModelOutput(
-            last_hidden_state=decoder_outputs.last_hidden_state,
-            encoder_last_hidden_state=encoder_outputs.last_hidden_state,
-        )
+        decoder_outputs = self.decoder(decoder_input_ids, encoder_hidden_states=encoder_outputs)
+        return Seq2SeqModelOutput(last_hidden_state=decoder_outputs, encoder_last_hidden_state=encoder_outputs)

@@ -10,8 +10,15 @@ from torch import nn
 
 
 class Conv2dNormActivation(nn.Sequential):
-    def __init__(self, blocks):
-        super().__init__(*blocks)
+    def __init__(self, in_channels, out_channels, kernel_size=1, stride=1, padding=0, dilation=1, groups=1, layer=None):
+        super().__init__(
+            nn.Conv2d(
+                in_channels, out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation,
+                groups=groups, bias=False,
+            ),
+            nn.BatchNorm2d(out_channels, eps=0.001, momentum=0.01),
+            *([layer] if layer is not None else []),
+        )
 
 
 class InvertedResidual(nn.Module):
@@ -47,253 +54,119 @@ class SqueezeExcitation(nn.Module):
 class IntermediateLayerGetter(nn.ModuleDict):
     def __init__(self):
         super().__init__({
-            "0": Conv2dNormActivation([
-                nn.Conv2d(3, 16, 3, stride=2, padding=1, bias=False),
-                nn.BatchNorm2d(16, eps=0.001, momentum=0.01),
-                nn.Hardswish(inplace=True),
-            ]),
+            "0": Conv2dNormActivation(3, 16, kernel_size=3, stride=2, padding=1, layer=nn.Hardswish(inplace=True)),
             "1": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(16, 16, 3, padding=1, groups=16, bias=False),
-                    nn.BatchNorm2d(16, eps=0.001, momentum=0.01),
-                    nn.ReLU(inplace=True),
-                ]),
-                Conv2dNormActivation([nn.Conv2d(16, 16, 1, bias=False), nn.BatchNorm2d(16, eps=0.001, momentum=0.01)]),
+                Conv2dNormActivation(16, 16, kernel_size=3, padding=1, groups=16, layer=nn.ReLU(inplace=True)),
+                Conv2dNormActivation(16, 16),
             ]),
             "2": InvertedResidual(
                 [
-                    Conv2dNormActivation([
-                        nn.Conv2d(16, 64, 1, bias=False),
-                        nn.BatchNorm2d(64, eps=0.001, momentum=0.01),
-                        nn.ReLU(inplace=True),
-                    ]),
-                    Conv2dNormActivation([
-                        nn.Conv2d(64, 64, 3, stride=2, padding=1, groups=64, bias=False),
-                        nn.BatchNorm2d(64, eps=0.001, momentum=0.01),
-                        nn.ReLU(inplace=True),
-                    ]),
-                    Conv2dNormActivation([
-                        nn.Conv2d(64, 24, 1, bias=False),
-                        nn.BatchNorm2d(24, eps=0.001, momentum=0.01),
-                    ]),
+                    Conv2dNormActivation(16, 64, layer=nn.ReLU(inplace=True)),
+                    Conv2dNormActivation(
+                        64, 64, kernel_size=3, stride=2, padding=1, groups=64, layer=nn.ReLU(inplace=True)
+                    ),
+                    Conv2dNormActivation(64, 24),
                 ],
                 use_res_connect=False,
             ),
             "3": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(24, 72, 1, bias=False),
-                    nn.BatchNorm2d(72, eps=0.001, momentum=0.01),
-                    nn.ReLU(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(72, 72, 3, padding=1, groups=72, bias=False),
-                    nn.BatchNorm2d(72, eps=0.001, momentum=0.01),
-                    nn.ReLU(inplace=True),
-                ]),
-                Conv2dNormActivation([nn.Conv2d(72, 24, 1, bias=False), nn.BatchNorm2d(24, eps=0.001, momentum=0.01)]),
+                Conv2dNormActivation(24, 72, layer=nn.ReLU(inplace=True)),
+                Conv2dNormActivation(72, 72, kernel_size=3, padding=1, groups=72, layer=nn.ReLU(inplace=True)),
+                Conv2dNormActivation(72, 24),
             ]),
             "4": InvertedResidual(
                 [
-                    Conv2dNormActivation([
-                        nn.Conv2d(24, 72, 1, bias=False),
-                        nn.BatchNorm2d(72, eps=0.001, momentum=0.01),
-                        nn.ReLU(inplace=True),
-                    ]),
-                    Conv2dNormActivation([
-                        nn.Conv2d(72, 72, 5, stride=2, padding=2, groups=72, bias=False),
-                        nn.BatchNorm2d(72, eps=0.001, momentum=0.01),
-                        nn.ReLU(inplace=True),
-                    ]),
+                    Conv2dNormActivation(24, 72, layer=nn.ReLU(inplace=True)),
+                    Conv2dNormActivation(
+                        72, 72, kernel_size=5, stride=2, padding=2, groups=72, layer=nn.ReLU(inplace=True)
+                    ),
                     SqueezeExcitation(72, 24),
-                    Conv2dNormActivation([
-                        nn.Conv2d(72, 40, 1, bias=False),
-                        nn.BatchNorm2d(40, eps=0.001, momentum=0.01),
-                    ]),
+                    Conv2dNormActivation(72, 40),
                 ],
                 use_res_connect=False,
             ),
             "5": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(40, 120, 1, bias=False),
-                    nn.BatchNorm2d(120, eps=0.001, momentum=0.01),
-                    nn.ReLU(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(120, 120, 5, padding=2, groups=120, bias=False),
-                    nn.BatchNorm2d(120, eps=0.001, momentum=0.01),
-                    nn.ReLU(inplace=True),
-                ]),
+                Conv2dNormActivation(40, 120, layer=nn.ReLU(inplace=True)),
+                Conv2dNormActivation(120, 120, kernel_size=5, padding=2, groups=120, layer=nn.ReLU(inplace=True)),
                 SqueezeExcitation(120, 32),
-                Conv2dNormActivation([nn.Conv2d(120, 40, 1, bias=False), nn.BatchNorm2d(40, eps=0.001, momentum=0.01)]),
+                Conv2dNormActivation(120, 40),
             ]),
             "6": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(40, 120, 1, bias=False),
-                    nn.BatchNorm2d(120, eps=0.001, momentum=0.01),
-                    nn.ReLU(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(120, 120, 5, padding=2, groups=120, bias=False),
-                    nn.BatchNorm2d(120, eps=0.001, momentum=0.01),
-                    nn.ReLU(inplace=True),
-                ]),
+                Conv2dNormActivation(40, 120, layer=nn.ReLU(inplace=True)),
+                Conv2dNormActivation(120, 120, kernel_size=5, padding=2, groups=120, layer=nn.ReLU(inplace=True)),
                 SqueezeExcitation(120, 32),
-                Conv2dNormActivation([nn.Conv2d(120, 40, 1, bias=False), nn.BatchNorm2d(40, eps=0.001, momentum=0.01)]),
+                Conv2dNormActivation(120, 40),
             ]),
             "7": InvertedResidual(
                 [
-                    Conv2dNormActivation([
-                        nn.Conv2d(40, 240, 1, bias=False),
-                        nn.BatchNorm2d(240, eps=0.001, momentum=0.01),
-                        nn.Hardswish(inplace=True),
-                    ]),
-                    Conv2dNormActivation([
-                        nn.Conv2d(240, 240, 3, stride=2, padding=1, groups=240, bias=False),
-                        nn.BatchNorm2d(240, eps=0.001, momentum=0.01),
-                        nn.Hardswish(inplace=True),
-                    ]),
-                    Conv2dNormActivation([
-                        nn.Conv2d(240, 80, 1, bias=False),
-                        nn.BatchNorm2d(80, eps=0.001, momentum=0.01),
-                    ]),
+                    Conv2dNormActivation(40, 240, layer=nn.Hardswish(inplace=True)),
+                    Conv2dNormActivation(
+                        240, 240, kernel_size=3, stride=2, padding=1, groups=240, layer=nn.Hardswish(inplace=True)
+                    ),
+                    Conv2dNormActivation(240, 80),
                 ],
                 use_res_connect=False,
             ),
             "8": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(80, 200, 1, bias=False),
-                    nn.BatchNorm2d(200, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(200, 200, 3, padding=1, groups=200, bias=False),
-                    nn.BatchNorm2d(200, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([nn.Conv2d(200, 80, 1, bias=False), nn.BatchNorm2d(80, eps=0.001, momentum=0.01)]),
+                Conv2dNormActivation(80, 200, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(200, 200, kernel_size=3, padding=1, groups=200, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(200, 80),
             ]),
             "9": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(80, 184, 1, bias=False),
-                    nn.BatchNorm2d(184, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(184, 184, 3, padding=1, groups=184, bias=False),
-                    nn.BatchNorm2d(184, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([nn.Conv2d(184, 80, 1, bias=False), nn.BatchNorm2d(80, eps=0.001, momentum=0.01)]),
+                Conv2dNormActivation(80, 184, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(184, 184, kernel_size=3, padding=1, groups=184, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(184, 80),
             ]),
             "10": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(80, 184, 1, bias=False),
-                    nn.BatchNorm2d(184, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(184, 184, 3, padding=1, groups=184, bias=False),
-                    nn.BatchNorm2d(184, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([nn.Conv2d(184, 80, 1, bias=False), nn.BatchNorm2d(80, eps=0.001, momentum=0.01)]),
+                Conv2dNormActivation(80, 184, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(184, 184, kernel_size=3, padding=1, groups=184, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(184, 80),
             ]),
             "11": InvertedResidual(
                 [
-                    Conv2dNormActivation([
-                        nn.Conv2d(80, 480, 1, bias=False),
-                        nn.BatchNorm2d(480, eps=0.001, momentum=0.01),
-                        nn.Hardswish(inplace=True),
-                    ]),
-                    Conv2dNormActivation([
-                        nn.Conv2d(480, 480, 3, padding=1, groups=480, bias=False),
-                        nn.BatchNorm2d(480, eps=0.001, momentum=0.01),
-                        nn.Hardswish(inplace=True),
-                    ]),
+                    Conv2dNormActivation(80, 480, layer=nn.Hardswish(inplace=True)),
+                    Conv2dNormActivation(
+                        480, 480, kernel_size=3, padding=1, groups=480, layer=nn.Hardswish(inplace=True)
+                    ),
                     SqueezeExcitation(480, 120),
-                    Conv2dNormActivation([
-                        nn.Conv2d(480, 112, 1, bias=False),
-                        nn.BatchNorm2d(112, eps=0.001, momentum=0.01),
-                    ]),
+                    Conv2dNormActivation(480, 112),
                 ],
                 use_res_connect=False,
             ),
             "12": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(112, 672, 1, bias=False),
-                    nn.BatchNorm2d(672, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(672, 672, 3, padding=1, groups=672, bias=False),
-                    nn.BatchNorm2d(672, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
+                Conv2dNormActivation(112, 672, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(672, 672, kernel_size=3, padding=1, groups=672, layer=nn.Hardswish(inplace=True)),
                 SqueezeExcitation(672, 168),
-                Conv2dNormActivation([
-                    nn.Conv2d(672, 112, 1, bias=False),
-                    nn.BatchNorm2d(112, eps=0.001, momentum=0.01),
-                ]),
+                Conv2dNormActivation(672, 112),
             ]),
             "13": InvertedResidual(
                 [
-                    Conv2dNormActivation([
-                        nn.Conv2d(112, 672, 1, bias=False),
-                        nn.BatchNorm2d(672, eps=0.001, momentum=0.01),
-                        nn.Hardswish(inplace=True),
-                    ]),
-                    Conv2dNormActivation([
-                        nn.Conv2d(672, 672, 5, padding=4, dilation=2, groups=672, bias=False),
-                        nn.BatchNorm2d(672, eps=0.001, momentum=0.01),
-                        nn.Hardswish(inplace=True),
-                    ]),
+                    Conv2dNormActivation(112, 672, layer=nn.Hardswish(inplace=True)),
+                    Conv2dNormActivation(
+                        672, 672, kernel_size=5, padding=4, dilation=2, groups=672, layer=nn.Hardswish(inplace=True)
+                    ),
                     SqueezeExcitation(672, 168),
-                    Conv2dNormActivation([
-                        nn.Conv2d(672, 160, 1, bias=False),
-                        nn.BatchNorm2d(160, eps=0.001, momentum=0.01),
-                    ]),
+                    Conv2dNormActivation(672, 160),
                 ],
                 use_res_connect=False,
             ),
             "14": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(160, 960, 1, bias=False),
-                    nn.BatchNorm2d(960, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(960, 960, 5, padding=4, dilation=2, groups=960, bias=False),
-                    nn.BatchNorm2d(960, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
+                Conv2dNormActivation(160, 960, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(
+                    960, 960, kernel_size=5, padding=4, dilation=2, groups=960, layer=nn.Hardswish(inplace=True)
+                ),
                 SqueezeExcitation(960, 240),
-                Conv2dNormActivation([
-                    nn.Conv2d(960, 160, 1, bias=False),
-                    nn.BatchNorm2d(160, eps=0.001, momentum=0.01),
-                ]),
+                Conv2dNormActivation(960, 160),
             ]),
             "15": InvertedResidual([
-                Conv2dNormActivation([
-                    nn.Conv2d(160, 960, 1, bias=False),
-                    nn.BatchNorm2d(960, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
-                Conv2dNormActivation([
-                    nn.Conv2d(960, 960, 5, padding=4, dilation=2, groups=960, bias=False),
-                    nn.BatchNorm2d(960, eps=0.001, momentum=0.01),
-                    nn.Hardswish(inplace=True),
-                ]),
+                Conv2dNormActivation(160, 960, layer=nn.Hardswish(inplace=True)),
+                Conv2dNormActivation(
+                    960, 960, kernel_size=5, padding=4, dilation=2, groups=960, layer=nn.Hardswish(inplace=True)
+                ),
                 SqueezeExcitation(960, 240),
-                Conv2dNormActivation([
-                    nn.Conv2d(960, 160, 1, bias=False),
-                    nn.BatchNorm2d(160, eps=0.001, momentum=0.01),
-                ]),
+                Conv2dNormActivation(960, 160),
             ]),
-            "16": Conv2dNormActivation([
-                nn.Conv2d(160, 960, 1, bias=False),
-                nn.BatchNorm2d(960, eps=0.001, momentum=0.01),
-                nn.Hardswish(inplace=True),
-            ]),
+            "16": Conv2dNormActivation(160, 960, layer=nn.Hardswish(inplace=True)),
         })
         self.return_layers = {"16": "out"}
 
