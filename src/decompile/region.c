@@ -772,14 +772,13 @@ static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
 static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
     bool returns = limit + 1 < l->c->n && l->c->at[limit].op == PEL_I_CONST && l->c->at[limit + 1].op == PEL_I_RETURN;
     uint32_t first = straight_end(l, t->next, limit), second = straight_end(l, t->otherwise, limit + 2 * returns);
-    if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second ||
-        l->c->at[first].op == PEL_I_JUMP)
-        return false;
+    if (!l->c->copies_exits || first == PEL_NONE || second == PEL_NONE || first >= second) return false;
     uint32_t length = 0;
     while (length < 8 && first - length > t->next && second - length > t->otherwise) {
         const pel_ins *a = &l->c->at[first - length], *b = &l->c->at[second - length];
         bool same = a->op == b->op && a->arg == b->arg && (a->sub == b->sub || a->op == PEL_I_RETURN);
-        same = same && (a->op == PEL_I_CONST ? pel_const_same(a->value, b->value) : a->name == b->name);
+        same = same && a->target == b->target &&
+               (a->op == PEL_I_CONST ? pel_const_same(a->value, b->value) : a->name == b->name);
         if (!same) break;
         length++;
     }
