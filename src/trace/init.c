@@ -727,6 +727,14 @@ static pel_node *parts_expression(builder *b, const pel_log_module *instance, pe
     return made;
 }
 
+/* Some text has the property itself, and others its value: there is one of them in the class. */
+static bool is_computed(const pel_program_class *class, pel_name name) {
+    for (uint32_t i = 0; i < class->methods.n; i++)
+        if (class->methods.at[i]->is_property && !class->methods.at[i]->dead && class->methods.at[i]->name == name)
+            return true;
+    return false;
+}
+
 /* A part that is a child of some instances and a function of others: self.act. */
 static void add_held(builder *b, const pel_program_class *class, const pel_needed_attribute *need, parts *out) {
     uint32_t place = 0;
@@ -749,7 +757,8 @@ static void collect_needs(builder *b, const pel_program_class *class, parts *out
             add_held(b, class, need, out);
             continue;
         }
-        if (!is_read(b, class->class, need->name) || base_makes(b, class, need->name)) continue;
+        if (!is_read(b, class->class, need->name) || base_makes(b, class, need->name) || is_computed(class, need->name))
+            continue;
         uint32_t place = out->n;
         part *p = part_named(b, out, need->name, class->instances.n, PART_ATTRIBUTE, &place);
         for (uint32_t i = 0; i < class->instances.n; i++) {
