@@ -98,6 +98,7 @@ typedef struct pel_recorder {
     bool wants_events;
     bool in_leaf;         /* a module of torch's runs as one event */
     PyObject *event_mode; /* on torch's stack of function modes, or NULL */
+    bool holding;         /* what a module holds is looked at: arrays have a literal there */
     bool busy;            /* the recorder itself is at work: look away */
     bool failed;
     pel_err err;

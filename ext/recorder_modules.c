@@ -274,7 +274,10 @@ static void set_attributes(pel_recorder *rec, pel_id id, PyObject *dict) {
     while (dict && PyDict_Next(dict, &at, &key, &value)) {
         if (!PyUnicode_Check(key) || PySet_Contains(rec->torch.own_fields, key)) continue;
         pel_name name = pel_ext_name(rec->ctx, key);
-        pel_push(rec->ctx, &made, (pel_log_attribute){ name, pel_record_value(rec, value) });
+        rec->holding = true;
+        pel_id held = pel_record_value(rec, value);
+        rec->holding = false;
+        pel_push(rec->ctx, &made, (pel_log_attribute){ name, held });
         describe_parts(rec, id, name, value, 0);
     }
     rec->log->modules.at[id].attributes = made.at;

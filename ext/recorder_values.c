@@ -648,8 +648,14 @@ static pel_id library_value(pel_recorder *rec, PyObject *object) {
     return may_keep ? remember(rec, object, id) : id; /* asked once: it has no name */
 }
 
+static bool is_array(PyObject *object) { return strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
+
 /* An instance of a C type: a dtype, a device, a descriptor; or an iterator, a generator, a code object. */
 static pel_id named_value(pel_recorder *rec, PyObject *object, pel_type_info *info) {
+    if (is_array(object)) { /* one that a run makes holds data */
+        pel_str text = rec->holding ? helper_text(rec, "array_literal", object) : PEL_STR("");
+        return text.len ? intern_text(rec, PEL_V_LITERAL, text) : opaque_value(rec, object);
+    }
     pel_seen *seen = pel_seen_find(rec, object);
     if (seen && seen->keeper == object && seen->value) return seen->value;
     pel_str name = pel_library_name(rec, object);

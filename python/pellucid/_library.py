@@ -249,6 +249,13 @@ def literal_of(value: Any) -> str | None:
     return None
 
 
+def array_literal(value: Any) -> str | None:
+    """The same of a small array of numbers."""
+    if value.size > 512 or value.dtype.kind not in "biuf" or (value.dtype.kind == "f" and not (abs(value) < float("inf")).all()):
+        return None
+    return f"numpy.array({value.tolist()!r}, dtype={value.dtype.name!r})"
+
+
 # ---- classes ----
 
 # In the order of pel_class_kind, src/trace/log.h.
