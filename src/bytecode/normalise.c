@@ -560,6 +560,25 @@ static void translate_all(pel_norm *n) {
 
 #define MAX_LEVEL 200
 
+bool pel_norm_ends_statement(const pel_ins *ins) {
+    switch (ins->op) {
+    case PEL_I_POP:
+    case PEL_I_STORE:
+    case PEL_I_DELETE:
+    case PEL_I_STORE_ATTR:
+    case PEL_I_DELETE_ATTR:
+    case PEL_I_STORE_SUBSCR:
+    case PEL_I_DELETE_SUBSCR:
+    case PEL_I_IMPORT_STAR:
+    case PEL_I_FOR:
+    case PEL_I_WITH:
+    case PEL_I_WITH_EXIT:
+    case PEL_I_FINALLY:
+    case PEL_I_PLACE: return true;
+    default: return pel_ends(ins);
+    }
+}
+
 /* Whether a few instructions from i on end in `return` or `raise`, and stand elsewhere, too, with the same line. */
 static bool is_copied_end(const pel_norm *n, uint32_t i) {
     uint32_t end = i;

@@ -15,10 +15,14 @@ static bool is_copy_of(const pel_ins *a, const pel_ins *b) {
     return a->line == b->line && a->line && a->cover == b->cover && a->target == PEL_NONE && pel_norm_same_ins(a, b);
 }
 
-/* Needs nothing from before, or stores the one value that both ways of an if-else expression made. */
-static bool begins(const pel_ins *ins) {
-    return ins->op == PEL_I_LOAD || ins->op == PEL_I_CONST || ins->op == PEL_I_PUSH_NULL || ins->op == PEL_I_STORE ||
-           (ins->op == PEL_I_RAISE && ins->arg == 0);
+/* The first instruction of a statement; or the store of the one value that both ways of an if-else expression made. */
+static bool begins(const pel_canon *c, uint32_t i) {
+    const pel_ins *ins = &c->at[i], *before = i ? &c->at[i - 1] : NULL;
+    if (ins->op == PEL_I_STORE) return true;
+    bool needs_nothing = ins->op == PEL_I_LOAD || ins->op == PEL_I_CONST || ins->op == PEL_I_PUSH_NULL ||
+                         (ins->op == PEL_I_RAISE && ins->arg == 0);
+    return needs_nothing &&
+           (!before || pel_is_cond(before) || before->op == PEL_I_POP_EXC || pel_norm_ends_statement(before));
 }
 
 /* The end of the function, which nobody wrote: copies of it are told from each other elsewhere. */
@@ -35,7 +39,7 @@ static uint32_t copied(const pel_canon *c, uint32_t a, uint32_t b) {
         length++;
         if (c->at[a + 1 - length].is_target || c->at[b + 1 - length].is_target) break;
     }
-    while (length > 0 && (!begins(&c->at[a + 1 - length]) || is_return_none(c, a + 1 - length))) length--;
+    while (length > 0 && (!begins(c, a + 1 - length) || is_return_none(c, a + 1 - length))) length--;
     return length;
 }
 

@@ -47,26 +47,6 @@ static void behind_with(pel_norm *n, const pel_guard *guard) {
         lead_to(n, over, guard->exit);
 }
 
-/* Behind this a statement may be over. */
-static bool ends_statement(const pel_ins *ins) {
-    switch (ins->op) {
-    case PEL_I_POP:
-    case PEL_I_STORE:
-    case PEL_I_DELETE:
-    case PEL_I_STORE_ATTR:
-    case PEL_I_DELETE_ATTR:
-    case PEL_I_STORE_SUBSCR:
-    case PEL_I_DELETE_SUBSCR:
-    case PEL_I_IMPORT_STAR:
-    case PEL_I_FOR:
-    case PEL_I_WITH:
-    case PEL_I_WITH_EXIT:
-    case PEL_I_FINALLY:
-    case PEL_I_PLACE: return true;
-    default: return pel_ends(ins);
-    }
-}
-
 /* By place: the last jump that comes back to it, or PEL_NONE. */
 static uint32_t *last_jumps_back(const pel_norm *n) {
     uint32_t *last = pel_alloc_raw(n->ctx, ((size_t)n->ins.n + 1) * sizeof *last);
@@ -85,14 +65,15 @@ static bool leads_elsewhere(const pel_norm *n, uint32_t k, uint32_t i, uint32_t 
 static bool tests_loop(const pel_norm *n, const uint32_t *last_back, uint32_t i, uint32_t at) {
     for (uint32_t k = i; k != PEL_NONE; k = pel_norm_prev(n, k)) {
         if (last_back[k] != PEL_NONE && last_back[k] >= at) return true;
-        if (k != i && (ends_statement(&n->ins.at[k]) || leads_elsewhere(n, k, i, at))) return false;
+        if (k != i && (pel_norm_ends_statement(&n->ins.at[k]) || leads_elsewhere(n, k, i, at))) return false;
     }
     return false;
 }
 
 /* Whether the test that ends at i follows another one in the same statement. */
 static bool follows_test(const pel_norm *n, uint32_t i) {
-    for (uint32_t k = pel_norm_prev(n, i); k != PEL_NONE && !ends_statement(&n->ins.at[k]); k = pel_norm_prev(n, k))
+    for (uint32_t k = pel_norm_prev(n, i); k != PEL_NONE && !pel_norm_ends_statement(&n->ins.at[k]);
+         k = pel_norm_prev(n, k))
         if (pel_is_pop_jump(&n->ins.at[k])) return true;
     return false;
 }
@@ -122,7 +103,7 @@ static bool led_by_tests(pel_norm *n, const uint32_t *last_back, uint32_t at, bo
         n->ins.at[i].target = at;
         i = PEL_NONE;
     }
-    for (; i != PEL_NONE && !ends_statement(&n->ins.at[i]); i = pel_norm_prev(n, i)) {
+    for (; i != PEL_NONE && !pel_norm_ends_statement(&n->ins.at[i]); i = pel_norm_prev(n, i)) {
         if (!pel_is_pop_jump(&n->ins.at[i])) continue;
         if (n->ins.at[i].target == to)
             n->ins.at[i].target = at;

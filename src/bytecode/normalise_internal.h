@@ -34,6 +34,7 @@ bool pel_norm_is_none(const pel_norm *n, uint32_t i);
 void pel_norm_count_targets(pel_norm *n);
 uint32_t pel_norm_resolve(const pel_norm *n, uint32_t i);
 bool pel_norm_same_ins(const pel_ins *a, const pel_ins *b);
+bool pel_norm_ends_statement(const pel_ins *ins); /* behind this a statement may be over */
 void pel_canon_finish(pel_canon *canon);
 /* Leaves out the instructions that are gone; jumps to moved[i] instead of i, where moved is given. */
 void pel_canon_compact(pel_ctx *ctx, pel_canon *canon, const bool *gone, const uint32_t *moved);
