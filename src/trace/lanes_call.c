@@ -1264,7 +1264,10 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         mark_pinned(w, &c, front, children);
         for (uint32_t i = 0; i < c.kids.n; i++) {
             pel_group *group = w->s->group_of[c.kids.at[i].activation];
-            if (group) mark_held(w, c.callee[c.kids.at[i].lane], group);
+            if (!group) continue;
+            pel_id callee = c.callee[c.kids.at[i].lane];
+            mark_held(w, callee, group);
+            if (group->code == function_code(w->log, callee)) mark_passed(&c, group, 0);
         }
         plain_call(w, front, &c);
         return pel_finish(w, front, node, c.val);

@@ -1,10 +1,12 @@
 """What real repositories also do: routing, registries, decorators, scripted helpers, lazy buffers, checkpoints."""
 import contextlib
 import copy
+import enum
 import functools
 from collections import namedtuple
 from typing import Dict, Optional
 
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -284,3 +286,55 @@ class GhostModel(PreTrained):
 def custom_code():
     return GhostModel(GhostConfig(output_hidden_states=True, extra="unused")), {
         "input_ids": torch.randint(0, 30, (2, 6)), "attention_mask": torch.tensor([[1] * 6, [1] * 4 + [0] * 2])}
+
+
+class Norm(enum.Enum):
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class StraightThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.sign(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clamp(-1, 1)
+
+
+binarise = StraightThrough.apply
+
+
+def squared_relu(x):
+    return F.relu(x) ** 2
+
+
+def leaky(x, slope=0.1):
+    return torch.where(x > 0, x, slope * x)
+
+
+ACTIVATIONS = {"relu2": squared_relu, "silu": F.silu, "leaky": functools.partial(leaky, slope=0.2), "prelu": nn.PReLU()}
+
+
+class Choice(nn.Module):
+    """Everything that differs between instances comes out of a table: functions, members of an Enum, arrays."""
+
+    def __init__(self, dim, activation, norm):
+        super().__init__()
+        self.fc, self.ln = nn.Linear(dim, dim), nn.LayerNorm(dim)
+        self.act = ACTIVATIONS[activation]
+        self.norm = norm
+        self.order = np.arange(dim)[::-1].copy()
+
+    def forward(self, x):
+        h = self.ln(x) if self.norm is Norm.BEFORE else x
+        h = self.act(self.fc(h))[..., self.order]
+        h = h + binarise(h)
+        return self.ln(h) if self.norm is Norm.AFTER else h
+
+
+def choices(dim=6):
+    blocks = [Choice(dim, *row) for row in (("relu2", Norm.BEFORE), ("silu", Norm.AFTER), ("leaky", Norm.BEFORE),
+                                            ("prelu", Norm.AFTER))]
+    return nn.Sequential(*blocks), (torch.randn(3, dim),)
