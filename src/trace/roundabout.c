@@ -1,6 +1,7 @@
 /* Functions that say in many lines what a few calls of torch did: they take patterns apart, fill tables and multiply
  * lengths until they know a shape (einops does). Their text is right and tells a reader nothing; the calls that they
- * made would. Found here, so that the caller can record these calls and have them written instead. */
+ * made would. Found here, so that the caller can record these calls and have them written instead. The same goes for
+ * what leads to a function that had to be written that way: told where the author calls it, each use is a line. */
 #include "base/map.h"
 #include "trace/program.h"
 
@@ -89,6 +90,7 @@ static bool is_roundabout(finder *f, const pel_program_function *function) {
 static pel_id entry_of(const finder *f, pel_id activation) {
     const pel_log *log = f->program->log;
     uint32_t n = tensors_made(f, activation);
+    if (n == UINT32_MAX) return log->activations.at[activation].code;
     for (;;) {
         pel_id code = log->activations.at[activation].code, parent = log->activations.at[activation].parent;
         pel_id above = parent ? log->activations.at[parent].code : 0;
@@ -109,10 +111,11 @@ void pel_find_roundabout(pel_ctx *ctx, pel_program *program) {
     pel_map found = { 0 };
     for (uint32_t i = 0; i < program->functions.n; i++) {
         const pel_program_function *function = program->functions.at[i];
-        if (function->dead || !function->def || function->class || !function->from_source || !function->code) continue;
-        if (!is_roundabout(&f, function)) continue;
+        if (function->dead || !function->def || function->class || !function->code) continue;
+        if (function->from_source && !is_roundabout(&f, function)) continue;
         for (uint32_t k = 0; k < function->activations.n; k++) {
             pel_id code = entry_of(&f, function->activations.at[k]);
+            if (!function->from_source && code == function->code) continue; /* it is told by its calls as it is */
             if (pel_map_set(ctx, &found, code, 1)) pel_push(ctx, &program->roundabout, code);
         }
     }
