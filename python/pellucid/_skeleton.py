@@ -155,7 +155,7 @@ class Workshop:
         self.stance.__enter__()
         self.grad = torch.is_grad_enabled()
         self.recorder = self._new_recorder()
-        self.with_events = False
+        self.with_events = self.slow = False
         self.shortcuts: list[tuple[str, int]] | None = None  # functions that are told by the calls they made; None: not asked
         return self
 
@@ -451,18 +451,21 @@ class Workshop:
 
     def _shorter(self, made: tuple[str, str, bytes]) -> tuple[str, str, bytes]:
         """Functions that compute a shape in many lines are told by the calls they made, if that is shorter."""
-        from ._pellucid import Error
         self.shortcuts = []
         synthesis, roundabout = self.report.synthesis, self.report.synthesis["roundabout"]
-        if not roundabout:
+        if not roundabout or self.slow:
             return made
-        if not self.with_events:
-            self._record_again_with_events()
-        with contextlib.suppress(Error):
+        kept = self.recorder, self.recorded, self.with_events
+        try:
+            if not self.with_events:
+                self._record_again_with_events()
             other = self._write(roundabout)
-            if other[0].count("\n") < made[0].count("\n"):
-                self.shortcuts = roundabout
-                return other
+        except Exception:  # some models can't be recorded that way, some functions not be told: it was good without
+            other = None
+        if other is not None and other[0].count("\n") < made[0].count("\n"):
+            self.shortcuts = roundabout
+            return other
+        self.recorder, self.recorded, self.with_events = kept
         self.report.synthesis = synthesis
         return made
 
