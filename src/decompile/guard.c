@@ -216,7 +216,7 @@ static bool order_tells_else(const pel_lift *l, const region *r, const pel_guard
 
 /* Where a body comes to its end, it goes to the jump that ends the loop: that has a line, so no jump is led past it. */
 static bool continues_while(const pel_lift *l, const region *r, uint32_t label) {
-    return r->loop && l->c->returns_consts && label == r->loop->head && l->c->at[label].op != PEL_I_FOR &&
+    return r->loop && l->c->copies_exits && label == r->loop->head && l->c->at[label].op != PEL_I_FOR &&
            r->end == r->loop->end && l->c->at[r->end - 1].op == PEL_I_JUMP && l->c->at[r->end - 1].target == label;
 }
 
