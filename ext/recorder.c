@@ -1,9 +1,8 @@
 /* The type Recorder: runs a model and logs the activations of the author's functions.
  *
  * Two hooks of CPython work together. The frame evaluation function (PEP 523) sees every frame begin and end:
- * it opens and closes activations, and switches the interpreter's tracing on for the author's frames and off
- * for all others, so that torch's own Python runs at full speed. The trace function then sees each instruction
- * of the author's frames just before it runs; what the instruction before it left is on the stack by then.
+ * it opens and closes activations, and says which frames are the author's. Of these each instruction is seen just
+ * before it runs (watch.c); what the instruction before it left is on the stack by then.
  * Neither changes what the program does. */
 #include "recorder.h"
 
@@ -45,81 +44,88 @@ static void add_record(pel_recorder *rec, pel_live *live, pel_record_kind kind, 
              (pel_record){ .at = at & 0xfffffff, .kind = (uint32_t)kind & 0xf, .value = value });
 }
 
+/* What is that far below the top of the frame's stack as the instruction at `unit` begins; borrowed, NULL possible. */
+static PyObject *peek(const pel_frame *frame, const pel_unit *unit, int below) {
+    int at = unit->depth - 1 - below;
+    return at < 0 ? NULL : pel_frame_slots(frame)[pel_frame_code(frame)->co_nlocalsplus + at];
+}
+
 /* The value that an instruction left, now that the next one of its frame, at unit `next`, is about to run. */
 static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_frame *frame, uint32_t next) {
-    const pel_unit *unit = &live->code->units[live->pending];
-    PyObject *top = pel_frame_peek(frame, 0);
-    if (!top) return 0;
-    switch ((pel_leaves)unit->leaves) {
-    case PEL_LEAVES_TOP:
+    const pel_unit *left = &live->code->units[live->pending], *now = &live->code->units[next];
+    PyObject *top = peek(frame, now, 0);
+    switch ((pel_leaves)left->leaves) {
+    case PEL_LEAVES_TOP: return pel_record_value(rec, left->second ? peek(frame, now, 1) : top);
     case PEL_LEAVES_YIELD: return pel_record_value(rec, top);
-    case PEL_LEAVES_NEW: return pel_record_new(rec, top);
+    case PEL_LEAVES_NEW: return top ? pel_record_new(rec, top) : 0;
     case PEL_LEAVES_RESULT: /* only the stack holds it: it was made just now */
-        return Py_REFCNT(top) == 1 ? pel_record_new(rec, top) : pel_record_value(rec, top);
-    case PEL_LEAVES_METHOD: {
-        PyObject *function = pel_frame_peek(frame, 1);
-        return function ? pel_record_method(rec, top, function) : pel_record_value(rec, top);
+        return top && Py_REFCNT(top) == 1 ? pel_record_new(rec, top) : pel_record_value(rec, top);
+    case PEL_LEAVES_CALLABLE: {
+        PyObject *function = peek(frame, now, 1);
+        return function && top ? pel_record_method(rec, top, function) : pel_record_value(rec, top ? top : function);
     }
-    case PEL_LEAVES_ITEM: return next == live->pending + unit->size ? pel_record_value(rec, top) : 0;
+    case PEL_LEAVES_ITEM: return next == live->pending + left->size ? pel_record_value(rec, top) : 0;
+    case PEL_LEAVES_COLLECTED: return pel_record_value(rec, top);
     case PEL_LEAVES_NOTHING:
     case PEL_LEAVES_RETURN: return 0;
     }
     return 0;
 }
 
-static void finish_pending(pel_recorder *rec, pel_live *live, const pel_frame *frame, uint32_t next) {
+static void on_raise(pel_recorder *rec, pel_live *live, PyObject *exception) {
     if (!live->has_pending) return;
-    pel_id value = value_left(rec, live, frame, next);
-    add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, live->pending, value);
-    live->has_pending = false;
-}
-
-typedef struct opcode_event {
-    pel_live *live;
-    pel_frame *frame;
-} opcode_event;
-
-static void on_opcode(pel_recorder *rec, void *arg) {
-    opcode_event *event = arg;
-    pel_live *live = event->live;
-    uint32_t unit = pel_frame_unit(event->frame);
-    if (unit >= live->code->n_units) return;
-    finish_pending(rec, live, event->frame, unit);
-    live->pending = live->code->units[unit].real;
-    live->has_pending = true;
-}
-
-typedef struct raise_event {
-    pel_live *live;
-    PyObject *exception; /* class */
-} raise_event;
-
-static void on_raise(pel_recorder *rec, void *arg) {
-    raise_event *event = arg;
-    pel_live *live = event->live;
-    if (!live->has_pending) return;
-    pel_id class =
-        event->exception && PyType_Check(event->exception) ? pel_record_class_value(rec, event->exception) : 0;
+    pel_id class = exception && PyType_Check(exception) ? pel_record_class_value(rec, exception) : 0;
     add_record(rec, live, PEL_R_RAISE, live->pending, class);
     live->has_pending = false;
 }
 
-/* The interpreter's trace function. */
-static int on_trace(PyObject *object, PyFrameObject *frame_object, int what, PyObject *arg) {
-    pel_recorder *rec = (pel_recorder *)object;
-    pel_live *live = rec->top;
-    pel_frame *frame = pel_frame_of(frame_object);
-    if (rec->failed || rec->busy || !live || live->frame != frame) return 0;
-    if (what == PyTrace_OPCODE) {
-        pel_record_attempt(rec, on_opcode, &(opcode_event){ live, frame });
-    } else if (what == PyTrace_CALL) {
-        pel_frame_trace_opcodes(frame_object);
-    } else if (what == PyTrace_EXCEPTION && PyTuple_Check(arg) && live->has_pending) {
-        PyObject *type = PyTuple_GET_ITEM(arg, 0);
-        bool is_stop = type == PyExc_StopIteration && live->code->units[live->pending].swallows_stop;
-        if (!is_stop) pel_record_attempt(rec, on_raise, &(raise_event){ live, type });
+static void finish_pending(pel_recorder *rec, pel_live *live, const pel_frame *frame, uint32_t next) {
+    if (!live->has_pending) return;
+    const pel_unit *left = &live->code->units[live->pending], *now = &live->code->units[next];
+    if (now->is_handler && !left->raises_again) { /* the exception is what a handler finds on the stack */
+        PyObject *exception = peek(frame, now, 0);
+        on_raise(rec, live, exception ? (PyObject *)Py_TYPE(exception) : NULL);
+        return;
     }
-    return 0;
+    pel_id value = value_left(rec, live, frame, next);
+    add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, live->pending, value);
+    if (left->second) {
+        value = left->second_leaves == PEL_LEAVES_TOP ? pel_record_value(rec, peek(frame, now, 0)) : 0;
+        add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, left->second, value);
+    }
+    live->has_pending = false;
+}
+
+typedef struct instruction_event {
+    pel_live *live;
+    pel_frame *frame;
+    uint32_t unit;
+} instruction_event;
+
+static void on_instruction(pel_recorder *rec, void *arg) {
+    instruction_event *event = arg;
+    pel_live *live = event->live;
+    if (event->unit >= live->code->n_units) return;
+    const pel_unit *unit = &live->code->units[event->unit];
+    if (unit->is_silent) return;
+    if (live->has_pending && live->pending == unit->real) return; /* its EXTENDED_ARG has announced it */
+    finish_pending(rec, live, event->frame, event->unit);
+    live->pending = unit->real;
+    live->has_pending = true;
+}
+
+static pel_recorder *running; /* all that run now, one per thread */
+
+static pel_recorder *recorder_of(const PyThreadState *thread) {
+    pel_recorder *rec = running;
+    while (rec && rec->thread != thread) rec = rec->next_running;
+    return rec;
+}
+
+static void see_instruction(PyThreadState *thread, pel_frame *frame, uint32_t unit) {
+    pel_recorder *rec = recorder_of(thread);
+    if (!rec || rec->failed || rec->busy || !rec->top || rec->top->frame != frame) return;
+    pel_record_attempt(rec, on_instruction, &(instruction_event){ rec->top, frame, unit });
 }
 
 /* ---- activations ---- */
@@ -183,6 +189,8 @@ static void begin(pel_recorder *rec, void *arg) {
     }
     pel_activation row = { .run = rec->run, .direct = rec->foreign == 0 };
     row.code = pel_record_code(rec, info, PyFunction_GET_GLOBALS(function), first);
+    if (pel_watch_code(&rec->watch, info->code) != 0)
+        pel_throw(rec->ctx, PEL_E_UNSUPPORTED, 0, "sys.monitoring refuses to watch the model's code");
     row.function = pel_record_value(rec, function);
     set_variables(rec, &row, frame, rec->log->codes.at[row.code].code);
     pel_push(rec->ctx, &rec->log->activations, row);
@@ -226,13 +234,12 @@ static void end(pel_recorder *rec, void *arg) {
         add_record(rec, live, PEL_R_RETURN, live->pending, pel_record_value(rec, event->result));
         live->has_pending = false;
     } else {
-        on_raise(rec, &(raise_event){ live, event->exception });
+        on_raise(rec, live, event->exception);
     }
 }
 
 /* ---- the frame evaluation function ---- */
 
-static pel_recorder *running;                /* all that run now, one per thread */
 static _PyFrameEvalFunction evaluate_before; /* what ours has replaced */
 
 static PyObject *evaluate_plainly(PyThreadState *thread, pel_frame *frame, int throwing) {
@@ -259,13 +266,13 @@ static PyObject *evaluate_library(pel_recorder *rec, PyThreadState *thread, pel_
 
 static PyObject *evaluate_foreign(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing,
                                   pel_code_role role) {
-    int was = pel_set_tracing(thread, thread->c_profilefunc != NULL);
+    int entered = pel_watch_enter(thread, false);
     rec->foreign++;
     rec->silent += role == PEL_ROLE_SILENT;
     PyObject *result = evaluate_library(rec, thread, frame, throwing);
     rec->silent -= role == PEL_ROLE_SILENT;
     rec->foreign--;
-    pel_set_tracing(thread, was);
+    pel_watch_leave(thread, entered);
     return result;
 }
 
@@ -277,9 +284,9 @@ static PyObject *evaluate_author(pel_recorder *rec, PyThreadState *thread, pel_f
     rec->top = live;
     rec->foreign = 0;
     live->frame = frame;
-    int was = pel_set_tracing(thread, 1);
+    int entered = pel_watch_enter(thread, true);
     PyObject *result = evaluate_plainly(thread, frame, throwing);
-    pel_set_tracing(thread, was);
+    pel_watch_leave(thread, entered);
     live->frame = NULL;
     if (rec->thread && !rec->failed) {
         PyObject *type = NULL, *value = NULL, *traceback = NULL;
@@ -294,8 +301,7 @@ static PyObject *evaluate_author(pel_recorder *rec, PyThreadState *thread, pel_f
 }
 
 static PyObject *evaluate(PyThreadState *thread, pel_frame *frame, int throwing) {
-    pel_recorder *rec = running;
-    while (rec && rec->thread != thread) rec = rec->next_running;
+    pel_recorder *rec = recorder_of(thread);
     if (!rec || rec->busy || rec->silent || rec->failed) return evaluate_plainly(thread, frame, throwing);
     uint64_t known = pel_map_find(&rec->codes, PEL_KEY(pel_frame_code(frame)), 0);
     const pel_code_info *info = (const pel_code_info *)(uintptr_t)known;
@@ -314,15 +320,14 @@ static PyObject *evaluate(PyThreadState *thread, pel_frame *frame, int throwing)
 
 /* ---- a run ---- */
 
-typedef struct hooks { /* what was there before */
-    Py_tracefunc trace;
-    PyObject *trace_object;
-} hooks;
-
-static void install(pel_recorder *rec, hooks *before) {
+static int install(pel_recorder *rec) {
     PyThreadState *thread = PyThreadState_Get();
-    before->trace = thread->c_tracefunc;
-    before->trace_object = Py_XNewRef(thread->c_traceobj);
+    if (thread->tracing) {
+        PyErr_SetString(PyExc_RuntimeError, "a trace function is at work (a debugger's prompt?): what it runs itself "
+                                            "can't be recorded");
+        return -1;
+    }
+    if (pel_watch_start(&rec->watch, (PyObject *)rec, see_instruction) != 0) return -1;
     if (!running) {
         _PyFrameEvalFunction current = _PyInterpreterState_GetEvalFrameFunc(thread->interp);
         if (current != evaluate) {
@@ -333,14 +338,12 @@ static void install(pel_recorder *rec, hooks *before) {
     rec->thread = thread;
     rec->next_running = running;
     running = rec;
-    PyEval_SetTrace(on_trace, (PyObject *)rec);
-    pel_set_tracing(thread, thread->c_profilefunc != NULL); /* only in author's frames */
+    return 0;
 }
 
-static void uninstall(pel_recorder *rec, hooks *before) {
+static void uninstall(pel_recorder *rec) {
     PyThreadState *thread = PyThreadState_Get();
-    PyEval_SetTrace(before->trace, before->trace_object);
-    Py_XDECREF(before->trace_object);
+    pel_watch_stop(&rec->watch);
     for (pel_recorder **at = &running; *at; at = &(*at)->next_running) {
         if (*at != rec) continue;
         *at = rec->next_running;
@@ -445,13 +448,12 @@ static PyObject *recorder_run(pel_recorder *rec, PyObject *arguments, PyObject *
     event.kwargs = kwargs;
     PyObject *result = NULL;
     if (pel_record_attempt(rec, begin_run, &event)) {
-        hooks before;
-        install(rec, &before);
-        if (pel_events_on(rec)) result = PyObject_Call(rec->root, event.args, event.kwargs);
+        bool installed = install(rec) == 0;
+        if (installed && pel_events_on(rec)) result = PyObject_Call(rec->root, event.args, event.kwargs);
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         pel_events_off(rec);
-        uninstall(rec, &before);
+        if (installed) uninstall(rec);
         event.result = result;
         if (!rec->failed) pel_record_attempt(rec, end_run, &event);
         PyErr_Restore(type, value, traceback);
@@ -584,7 +586,14 @@ static PyObject *tuple_of_types(PyObject *sequence) {
     return tuple;
 }
 
+static bool misfit; /* the frames of the interpreter are not what we were built for */
+
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    if (misfit)
+        return PyErr_Format(PyExc_NotImplementedError,
+                            "pellucid was built for the frames of Python " PY_VERSION ", those of this one are laid out "
+                            "differently: %s. Build it again with this Python",
+                            Py_GetVersion());
     static char *names[] = { "model", "author_roots", "leaves", "origin", "events", NULL };
     PyObject *model, *roots = NULL, *leaves = NULL, *origin = NULL;
     int events = 0;
@@ -720,8 +729,8 @@ static PyTypeObject recorder_type = {
 
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     (void)type, (void)args, (void)keywords;
-    return PyErr_Format(PyExc_NotImplementedError, "recording works in CPython 3.11 only; this is %d.%d",
-                        PY_MAJOR_VERSION, PY_MINOR_VERSION);
+    return PyErr_Format(PyExc_NotImplementedError, "recording works in CPython 3.11 to 3.13 with a GIL; this is %s",
+                        Py_GetVersion());
 }
 
 static PyTypeObject recorder_type = {
@@ -772,4 +781,11 @@ PyMethodDef pel_ext_trace_methods[] = {
     { NULL, NULL, 0, NULL },
 };
 
-int pel_ext_add_recorder(PyObject *module) { return PyModule_AddType(module, &recorder_type); }
+int pel_ext_add_recorder(PyObject *module) {
+#if PEL_CAN_RECORD
+    int fits = pel_frames_fit();
+    if (fits < 0) return -1;
+    if (!fits) misfit = true;
+#endif
+    return PyModule_AddType(module, &recorder_type);
+}

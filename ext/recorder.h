@@ -5,7 +5,8 @@
  *   recorder_events.c   calls of torch's functions -> events
  *   recorder_modules.c  modules, classes and code objects -> rows of the log
  *   torch_compat.c      all that touches torch
- *   frames.c            all that touches the inside of CPython
+ *   units.c             what each instruction leaves behind
+ *   watch.c             how instructions are seen, frames.c: frames; all that touches the inside of CPython
  *
  * It looks at objects without running any code of theirs: no attribute access that could end in __getattr__
  * or a property, no ==, no hash, no len of theirs. Tensors are told apart by weak references; what may hold
@@ -14,9 +15,10 @@
 #define PEL_EXT_RECORDER_H
 
 #include "convert.h"
-#include "frames.h"
 #include "torch_compat.h"
 #include "trace/log.h"
+#include "units.h"
+#include "watch.h"
 
 /* An object that was seen. */
 typedef struct pel_seen {
@@ -93,6 +95,9 @@ typedef struct pel_recorder {
 
     /* the run */
     PyThreadState *thread; /* NULL while nothing runs */
+#if PEL_CAN_RECORD
+    pel_watch watch;
+#endif
     struct pel_recorder *next_running;
     bool is_writing; /* a thread works on the log without the GIL */
     bool wants_events;

@@ -76,8 +76,7 @@ pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals
     }
     pel_code_object *code = pel_ext_import_code(rec->ctx, info->code, rec->kept_list, rec->odd_constants);
     info->n_units = (uint32_t)(code->code.len / 2);
-    info->units = pel_new_array(rec->ctx, info->n_units, pel_unit);
-    pel_describe_units((const unsigned char *)code->code.ptr, info->n_units, info->units);
+    info->units = pel_describe_units(rec->ctx, code);
     pel_log_code row = { .code = code, .file = file_row(rec, ((PyCodeObject *)info->code)->co_filename) };
     row.module = globals ? text_of(rec, PyDict_GetItemString(globals, "__name__")) : PEL_STR("");
     pel_push(rec->ctx, &rec->log->codes, row);

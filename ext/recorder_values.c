@@ -703,11 +703,10 @@ static pel_id wrapper_value(pel_recorder *rec, PyObject *object) {
 }
 
 static uint64_t dict_version(PyObject *dict) {
-#if PY_VERSION_HEX < 0x030c0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     return ((PyDictObject *)dict)->ma_version_tag;
-#else
-    return (uint64_t)PyDict_GET_SIZE(dict); /* additions and removals are all that can be told cheaply */
-#endif
+#pragma GCC diagnostic pop
 }
 
 /* __slots__ of the class and its bases: C members, read without running code. */

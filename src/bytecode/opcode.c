@@ -46,3 +46,15 @@ bool pel_op_ends(pel_op op) {
     default: return false;
     }
 }
+
+bool pel_op_halves(pel_op op, pel_op halves[2]) {
+    switch (op) {
+    case PEL_OP_LOAD_FAST_LOAD_FAST: halves[0] = halves[1] = PEL_OP_LOAD_FAST; return true;
+    case PEL_OP_STORE_FAST_STORE_FAST: halves[0] = halves[1] = PEL_OP_STORE_FAST; return true;
+    case PEL_OP_STORE_FAST_LOAD_FAST:
+        halves[0] = PEL_OP_STORE_FAST;
+        halves[1] = PEL_OP_LOAD_FAST;
+        return true;
+    default: return false;
+    }
+}

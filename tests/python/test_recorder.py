@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 _pellucid = pytest.importorskip("pellucid._pellucid", reason="needs the extension")
-if sys.version_info[:2] != (3, 11):
+if not (3, 11) <= sys.version_info[:2] <= (3, 13):
     pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}", allow_module_level=True)
 from pellucid import Error  # noqa: E402
 from pellucid._pellucid import Recorder, dump_trace  # noqa: E402

@@ -1,0 +1,36 @@
+/* The code units of an author's function, as the recorder looks at them while it runs. */
+#ifndef PEL_EXT_UNITS_H
+#define PEL_EXT_UNITS_H
+
+#include "bytecode/decode.h"
+
+/* What an instruction leaves behind, as far as its AST node is concerned. The value of an instruction is the
+ * value of the expression that it completes; the table in units.c says which that is, opcode by opcode. */
+typedef enum pel_leaves {
+    PEL_LEAVES_NOTHING,   /* stores, jumps, and what only moves the stack */
+    PEL_LEAVES_TOP,       /* the value is on top of the stack */
+    PEL_LEAVES_NEW,       /* the same, and it is a container that did not exist before */
+    PEL_LEAVES_RESULT,    /* the same, and it is what a call gave: maybe new */
+    PEL_LEAVES_CALLABLE,  /* what is about to be called: it and nothing, in either order, or function and self apart */
+    PEL_LEAVES_ITEM,      /* the next item of a loop, if the loop goes on */
+    PEL_LEAVES_COLLECTED, /* the same; behind the last one, what the comprehension around it made */
+    PEL_LEAVES_YIELD,     /* hands out the top; when resumed, what was sent is on top */
+    PEL_LEAVES_RETURN,    /* ends the frame */
+} pel_leaves;
+
+typedef struct pel_unit { /* two bytes of code */
+    uint8_t leaves;       /* enum pel_leaves */
+    bool is_silent;       /* begins or resumes the frame: no record */
+    bool is_handler;      /* only an exception leads here */
+    bool raises_again;    /* an exception that was raised before */
+    uint16_t size;        /* units of the instruction with its caches */
+    uint32_t real;        /* where the instruction itself is, behind its EXTENDED_ARGs */
+    uint32_t second;      /* of two instructions in one: the unit of the other one, behind the code; 0 if it is one */
+    uint8_t second_leaves;
+    int32_t depth; /* of the stack when it begins; -1: no path leads here */
+} pel_unit;
+
+/* One per unit of co_code (the bytes as co_code gives them: neither specialised nor instrumented). */
+pel_unit *pel_describe_units(pel_ctx *ctx, const pel_code_object *code);
+
+#endif
