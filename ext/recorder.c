@@ -55,7 +55,7 @@ static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_fram
     const pel_unit *left = &live->code->units[live->pending], *now = &live->code->units[next];
     PyObject *top = peek(frame, now, 0);
     switch ((pel_leaves)left->leaves) {
-    case PEL_LEAVES_TOP: return pel_record_value(rec, left->second ? peek(frame, now, 1) : top);
+    case PEL_LEAVES_TOP:
     case PEL_LEAVES_YIELD: return pel_record_value(rec, top);
     case PEL_LEAVES_NEW: return top ? pel_record_new(rec, top) : 0;
     case PEL_LEAVES_RESULT: /* only the stack holds it: it was made just now */
@@ -75,25 +75,41 @@ static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_fram
 static void on_raise(pel_recorder *rec, pel_live *live, PyObject *exception) {
     if (!live->has_pending) return;
     pel_id class = exception && PyType_Check(exception) ? pel_record_class_value(rec, exception) : 0;
-    add_record(rec, live, PEL_R_RAISE, live->pending, class);
+    add_record(rec, live, PEL_R_RAISE, live->at, class);
     live->has_pending = false;
 }
 
 static void finish_pending(pel_recorder *rec, pel_live *live, const pel_frame *frame, uint32_t next) {
     if (!live->has_pending) return;
     const pel_unit *left = &live->code->units[live->pending], *now = &live->code->units[next];
+    if (!left->is_quiet) rec->moment++;
     if (now->is_handler && !left->raises_again) { /* the exception is what a handler finds on the stack */
         PyObject *exception = peek(frame, now, 0);
         on_raise(rec, live, exception ? (PyObject *)Py_TYPE(exception) : NULL);
         return;
     }
     pel_id value = value_left(rec, live, frame, next);
-    add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, live->pending, value);
-    if (left->second) {
-        value = left->second_leaves == PEL_LEAVES_TOP ? pel_record_value(rec, peek(frame, now, 0)) : 0;
-        add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, left->second, value);
-    }
+    add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, live->at, value);
     live->has_pending = false;
+}
+
+/* The record of the first of two instructions in one. */
+static void add_ahead(pel_recorder *rec, pel_live *live, const pel_frame *frame, const pel_unit *unit) {
+    pel_id value = 0;
+    switch ((pel_ahead)unit->ahead) {
+    case PEL_AHEAD_NOTHING: break;
+    case PEL_AHEAD_LOCAL: value = pel_record_value(rec, pel_frame_slots(frame)[unit->local]); break;
+    case PEL_AHEAD_SUPER: value = pel_record_instance_of(rec, &PySuper_Type); break;
+    case PEL_AHEAD_SLICE: {
+        PyObject *start = peek(frame, unit, 1), *stop = peek(frame, unit, 0);
+        PyObject *slice = PySlice_New(start, stop, NULL);
+        value = pel_record_value(rec, slice);
+        Py_XDECREF(slice);
+        PyErr_Clear();
+        break;
+    }
+    }
+    add_record(rec, live, value ? PEL_R_PUSH : PEL_R_STEP, unit->real, value);
 }
 
 typedef struct instruction_event {
@@ -110,7 +126,9 @@ static void on_instruction(pel_recorder *rec, void *arg) {
     if (unit->is_silent) return;
     if (live->has_pending && live->pending == unit->real) return; /* its EXTENDED_ARG has announced it */
     finish_pending(rec, live, event->frame, event->unit);
+    if (unit->second) add_ahead(rec, live, event->frame, unit);
     live->pending = unit->real;
+    live->at = unit->second ? unit->second : unit->real;
     live->has_pending = true;
 }
 
@@ -170,6 +188,7 @@ static bool is_leaf(const pel_recorder *rec, PyObject *object) {
 
 static void begin(pel_recorder *rec, void *arg) {
     begin_event *event = arg;
+    rec->moment++;
     pel_frame *frame = event->frame;
     pel_code_info *info = pel_code_info_of(rec, (PyObject *)pel_frame_code(frame));
     event->role = info->role;
@@ -203,7 +222,7 @@ static void begin(pel_recorder *rec, void *arg) {
         pel_activation *made = &rec->log->activations.at[live->id];
         made->parent = rec->top->id;
         made->parent_at = rec->top->records.n;
-        add_record(rec, rec->top, PEL_R_CHILD, rec->top->pending, live->id);
+        add_record(rec, rec->top, PEL_R_CHILD, rec->top->at, live->id);
     }
     event->live = live;
 }
@@ -219,6 +238,7 @@ typedef struct end_event {
 static void end(pel_recorder *rec, void *arg) {
     end_event *event = arg;
     pel_live *live = event->live;
+    rec->moment++;
     int flags = ((PyCodeObject *)live->code->code)->co_flags;
     bool is_generator = flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
     if (event->result && is_generator && !event->was_resumed) { /* nothing of it has run yet */
@@ -227,11 +247,11 @@ static void end(pel_recorder *rec, void *arg) {
     }
     bool yields = live->has_pending && live->code->units[live->pending].leaves == PEL_LEAVES_YIELD;
     if (event->result && yields && is_generator) { /* what is sent will be its value */
-        add_record(rec, live, PEL_R_YIELD, live->pending, pel_record_value(rec, event->result));
+        add_record(rec, live, PEL_R_YIELD, live->at, pel_record_value(rec, event->result));
         return;
     }
     if (event->result) {
-        add_record(rec, live, PEL_R_RETURN, live->pending, pel_record_value(rec, event->result));
+        add_record(rec, live, PEL_R_RETURN, live->at, pel_record_value(rec, event->result));
         live->has_pending = false;
     } else {
         on_raise(rec, live, event->exception);
@@ -303,6 +323,7 @@ static PyObject *evaluate_author(pel_recorder *rec, PyThreadState *thread, pel_f
 static PyObject *evaluate(PyThreadState *thread, pel_frame *frame, int throwing) {
     pel_recorder *rec = recorder_of(thread);
     if (!rec || rec->busy || rec->silent || rec->failed) return evaluate_plainly(thread, frame, throwing);
+    if (thread->tracing) return evaluate_plainly(thread, frame, throwing); /* somebody's trace function, or monitor */
     uint64_t known = pel_map_find(&rec->codes, PEL_KEY(pel_frame_code(frame)), 0);
     const pel_code_info *info = (const pel_code_info *)(uintptr_t)known;
     if (info && info->role != PEL_ROLE_AUTHOR) return evaluate_foreign(rec, thread, frame, throwing, info->role);
@@ -368,6 +389,7 @@ typedef struct run_event {
 
 static void begin_run(pel_recorder *rec, void *arg) {
     run_event *event = arg;
+    rec->moment++;
     pel_log_run row = { .label = pel_ext_text(rec->ctx, event->label), .grad_enabled = pel_grad_enabled(&rec->torch) };
     if (pel_is_module(&rec->torch, rec->root)) {
         if (!rec->log->root) pel_record_tree(rec, rec->root);
@@ -413,6 +435,7 @@ static pel_id forward_of_run(pel_recorder *rec) {
 
 static void end_run(pel_recorder *rec, void *arg) {
     run_event *event = arg;
+    rec->moment++;
     for (pel_live *live = rec->live; live; live = live->older) {
         pel_activation *row = &rec->log->activations.at[live->id];
         row->records = live->records.at;

@@ -25,7 +25,7 @@ typedef struct pel_seen {
     PyObject *object;
     PyObject
         *keeper; /* the object itself (kept alive), a weak reference to it, or NULL: then only the address is known */
-    uint64_t version; /* of its __dict__ when `value` was made */
+    uint64_t stamp;   /* of its state when `value` was made */
     uint64_t number;  /* its identity in the log, or 0 */
     pel_id value;
 } pel_seen;
@@ -64,6 +64,7 @@ typedef struct pel_live {
     const void *frame;
     bool has_pending;
     uint32_t pending; /* unit of the instruction that runs */
+    uint32_t at;      /* where its records stand */
     PEL_VEC(pel_record) records;
     struct pel_live *older; /* list of all in this run */
 } pel_live;
@@ -91,6 +92,7 @@ typedef struct pel_recorder {
     PyObject *kept_list,
         *odd_constants; /* lists: what code objects were made of, and their constants without literal */
     uint64_t last_number, last_serial;
+    uint64_t moment; /* goes on whenever something may have changed somebody's object */
     pel_id none, yes, no, small_ints[1030]; /* values that are met all the time */
 
     /* the run */
@@ -119,6 +121,7 @@ typedef struct pel_recorder {
 pel_id pel_record_value(pel_recorder *rec, PyObject *object); /* 0 for NULL */
 pel_id pel_record_new(pel_recorder *rec, PyObject *object);   /* a container that was just made */
 pel_id pel_record_method(pel_recorder *rec, PyObject *self, PyObject *function);
+pel_id pel_record_instance_of(pel_recorder *rec, PyTypeObject *type); /* one without further meaning */
 void pel_remember_module(pel_recorder *rec, PyObject *module, pel_id row);
 pel_id pel_record_tensor(pel_recorder *rec, PyObject *tensor); /* row of the tensors */
 pel_id pel_record_class_value(pel_recorder *rec, PyObject *type);

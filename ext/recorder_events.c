@@ -52,6 +52,7 @@ typedef struct call_event {
 static void record_arguments(pel_recorder *rec, void *arg) {
     call_event *call = arg;
     pel_event *row = &call->row;
+    rec->moment++;
     row->activation = rec->top ? rec->top->id : 0;
     row->record = rec->top ? rec->top->records.n : 0;
     row->function = pel_record_value(rec, call->function);
@@ -70,6 +71,7 @@ static void record_arguments(pel_recorder *rec, void *arg) {
 
 static void record_result(pel_recorder *rec, void *arg) {
     call_event *call = arg;
+    rec->moment++;
     call->row.result = pel_record_value(rec, call->result);
     pel_push(rec->ctx, &rec->log->events, call->row);
 }

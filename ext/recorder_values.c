@@ -633,9 +633,11 @@ static pel_id scripted_value(pel_recorder *rec, PyObject *object, pel_type_info 
 
 /* ---- everything else ---- */
 
-static pel_id opaque_value(pel_recorder *rec, PyObject *object) {
-    return intern_text(rec, PEL_V_OPAQUE, pel_str_of(Py_TYPE(object)->tp_name));
+pel_id pel_record_instance_of(pel_recorder *rec, PyTypeObject *type) {
+    return intern_text(rec, PEL_V_OPAQUE, pel_str_of(type->tp_name));
 }
+
+static pel_id opaque_value(pel_recorder *rec, PyObject *object) { return pel_record_instance_of(rec, Py_TYPE(object)); }
 
 /* Something that the library defines: its dotted name, or an expression for it. Kept alive, so asked for once. */
 static pel_id library_value(pel_recorder *rec, PyObject *object) {
@@ -702,13 +704,6 @@ static pel_id wrapper_value(pel_recorder *rec, PyObject *object) {
     return id ? id : opaque_value(rec, object);
 }
 
-static uint64_t dict_version(PyObject *dict) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    return ((PyDictObject *)dict)->ma_version_tag;
-#pragma GCC diagnostic pop
-}
-
 /* __slots__ of the class and its bases: C members, read without running code. */
 static void slot_items(pel_recorder *rec, PyObject *object, items *to, int depth) {
     PyObject *mro = Py_TYPE(object)->tp_mro;
@@ -726,7 +721,43 @@ static void slot_items(pel_recorder *rec, PyObject *object, items *to, int depth
     }
 }
 
-/* An instance of somebody's class: a row per state, told by the version of its __dict__. */
+/* Tells the states of an object apart: it has not changed if this has not. Up to 3.12 a dict has a version; in 3.13
+ * storing an attribute no longer counts in it, so all that is known is whether anything has happened since. */
+static uint64_t stamp_of(const pel_recorder *rec, PyObject *dict) {
+#if PY_VERSION_HEX < 0x030d0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    (void)rec;
+    return ((PyDictObject *)dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+#else
+    (void)dict;
+    return rec->moment;
+#endif
+}
+
+static void attribute_items(pel_recorder *rec, PyObject *object, PyObject *dict, items *to, int depth) {
+    *to = (items){ .n = 0 };
+    if (is_too_deep(to, depth, 1)) return;
+    if (dict && PyDict_Check(dict)) dict_items(rec, dict, to, depth);
+    slot_items(rec, object, to, depth);
+}
+
+/* Whether an object is as it was when its row was made. */
+static bool is_as_before(pel_recorder *rec, PyObject *object, PyObject *dict, pel_seen *seen, int depth) {
+    if (!seen->value || !seen->keeper || !dict) return false;
+    uint64_t stamp = stamp_of(rec, dict);
+    if (seen->stamp == stamp || depth >= MAX_DEPTH) return true;
+    pel_id before = seen->value;
+    seen->stamp = stamp; /* what it holds may lead back to it */
+    items now;
+    attribute_items(rec, object, dict, &now, depth);
+    const pel_value *row = pel_value_at(rec->log, before);
+    return row->kind == PEL_V_OBJECT && row->n == now.n && row->truncated == now.truncated &&
+           (now.n == 0 || memcmp(row->items, now.at, now.n * sizeof *now.at) == 0);
+}
+
+/* An instance of somebody's class: a row per state. */
 static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
     PyObject *dict = NULL;
     if (Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr || Py_TYPE(object)->tp_dictoffset) {
@@ -734,12 +765,13 @@ static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *i
         if (!dict) PyErr_Clear();
     }
     bool is_new;
-    uint64_t version = dict ? dict_version(dict) : 0;
     pel_seen *seen = pel_see(rec, object, &is_new);
-    if (!is_new && seen->value && seen->keeper && seen->version == version && dict) {
+    pel_id before = seen->value;
+    if (!is_new && is_as_before(rec, object, dict, seen, depth)) {
         Py_DECREF(dict);
-        return seen->value;
+        return before;
     }
+    seen = pel_see(rec, object, &is_new);
     uint64_t number = number_in(rec, seen);
     /* Only instances of the library's classes can have a name or a literal there: torch.strided, numpy.float32(1). */
     bool may_have_name = is_new && pel_class_at(rec->log, class_of(rec, info))->path.len;
@@ -757,13 +789,10 @@ static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *i
     pel_id id = add_row(rec, &value); /* first: what it holds may lead back to it */
     seen = pel_see(rec, object, &is_new);
     seen->value = id;
-    seen->version = version;
+    seen->stamp = dict ? stamp_of(rec, dict) : 0;
     seen->number = number;
-    items from = { .n = 0 };
-    if (!is_too_deep(&from, depth, 1)) {
-        if (dict && PyDict_Check(dict)) dict_items(rec, dict, &from, depth);
-        slot_items(rec, object, &from, depth);
-    }
+    items from;
+    attribute_items(rec, object, dict, &from, depth);
     Py_XDECREF(dict);
     pel_value *row = &rec->log->values.at[id];
     row->n = from.n;

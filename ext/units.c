@@ -16,6 +16,8 @@ static const uint8_t leaves_of[PEL_OP_COUNT] = {
     [PEL_OP_LOAD_CONST] = PEL_LEAVES_TOP,
     [PEL_OP_LOAD_FAST] = PEL_LEAVES_TOP,
     [PEL_OP_LOAD_FAST_CHECK] = PEL_LEAVES_TOP,
+    [PEL_OP_LOAD_FAST_LOAD_FAST] = PEL_LEAVES_TOP,
+    [PEL_OP_STORE_FAST_LOAD_FAST] = PEL_LEAVES_TOP,
     [PEL_OP_LOAD_NAME] = PEL_LEAVES_TOP,
     [PEL_OP_LOAD_LOCALS] = PEL_LEAVES_TOP,
     [PEL_OP_LOAD_GLOBAL] = PEL_LEAVES_TOP,
@@ -108,6 +110,43 @@ static uint8_t what_is_left(const pel_insns *insns, uint32_t i) {
     }
 }
 
+static uint8_t what_is_ahead(pel_op first) {
+    switch (first) {
+    case PEL_OP_LOAD_FAST: return PEL_AHEAD_LOCAL;
+    case PEL_OP_CALL: return PEL_AHEAD_SUPER;
+    case PEL_OP_BUILD_SLICE: return PEL_AHEAD_SLICE;
+    default: return PEL_AHEAD_NOTHING;
+    }
+}
+
+static bool is_quiet(uint16_t op) {
+    switch (op) {
+    case PEL_OP_LOAD_CONST:
+    case PEL_OP_LOAD_FAST:
+    case PEL_OP_LOAD_FAST_CHECK:
+    case PEL_OP_LOAD_FAST_LOAD_FAST:
+    case PEL_OP_LOAD_DEREF:
+    case PEL_OP_LOAD_GLOBAL:
+    case PEL_OP_STORE_FAST:
+    case PEL_OP_STORE_FAST_LOAD_FAST:
+    case PEL_OP_STORE_FAST_STORE_FAST:
+    case PEL_OP_BUILD_TUPLE:
+    case PEL_OP_BUILD_LIST:
+    case PEL_OP_BUILD_MAP:
+    case PEL_OP_IS_OP:
+    case PEL_OP_COPY:
+    case PEL_OP_SWAP:
+    case PEL_OP_PUSH_NULL:
+    case PEL_OP_KW_NAMES:
+    case PEL_OP_NOP:
+    case PEL_OP_JUMP_FORWARD:
+    case PEL_OP_JUMP_BACKWARD:
+    case PEL_OP_POP_JUMP_IF_NONE:
+    case PEL_OP_POP_JUMP_IF_NOT_NONE: return true;
+    default: return false;
+    }
+}
+
 static uint32_t behind_prefixes(const pel_code_object *code, const pel_insn *insn) {
     const pel_opinfo *ops = pel_optab(code->version);
     uint32_t at = insn->offset;
@@ -135,14 +174,15 @@ pel_unit *pel_describe_units(pel_ctx *ctx, const pel_code_object *code) {
     for (uint32_t i = 0; i < insns->n; i++) {
         const pel_insn *insn = &insns->at[i];
         pel_unit unit = { .leaves = what_is_left(insns, i), .depth = balanced ? stack.depths[i] : -1 };
+        unit.is_quiet = is_quiet(insn->op);
         unit.is_silent = insn->op == PEL_OP_RESUME;
         unit.raises_again = insn->op == PEL_OP_RERAISE;
         unit.real = behind_prefixes(code, insn);
         pel_op halves[2];
         if (pel_op_halves(insn->op, halves)) {
-            unit.leaves = leaves_of[halves[0]];
             unit.second = n_units + n_second++;
-            unit.second_leaves = leaves_of[halves[1]];
+            unit.ahead = what_is_ahead(halves[0]);
+            unit.local = insn->arg >> 4;
         }
         for (uint32_t at = insn->offset / 2; at < insn->end / 2 && at < n_units; at++) {
             units[at] = unit;

@@ -18,16 +18,26 @@ typedef enum pel_leaves {
     PEL_LEAVES_RETURN,    /* ends the frame */
 } pel_leaves;
 
+/* Of two instructions in one: what the first of them leaves, which is known before they run. */
+typedef enum pel_ahead {
+    PEL_AHEAD_NOTHING,
+    PEL_AHEAD_LOCAL, /* a local variable */
+    PEL_AHEAD_SUPER, /* super(), of which then an attribute is read */
+    PEL_AHEAD_SLICE, /* the slice of the two values on top, with which then an item is read or set */
+} pel_ahead;
+
 typedef struct pel_unit { /* two bytes of code */
     uint8_t leaves;       /* enum pel_leaves */
     bool is_silent;       /* begins or resumes the frame: no record */
     bool is_handler;      /* only an exception leads here */
+    bool is_quiet;        /* runs no code but its own, and changes nobody's object */
     bool raises_again;    /* an exception that was raised before */
     uint16_t size;        /* units of the instruction with its caches */
     uint32_t real;        /* where the instruction itself is, behind its EXTENDED_ARGs */
+    int32_t depth;        /* of the stack when it begins; -1: no path leads here */
     uint32_t second;      /* of two instructions in one: the unit of the other one, behind the code; 0 if it is one */
-    uint8_t second_leaves;
-    int32_t depth; /* of the stack when it begins; -1: no path leads here */
+    uint8_t ahead;        /* enum pel_ahead; then `leaves` is what the second one leaves */
+    uint32_t local;       /* for PEL_AHEAD_LOCAL */
 } pel_unit;
 
 /* One per unit of co_code (the bytes as co_code gives them: neither specialised nor instrumented). */

@@ -48,13 +48,21 @@ bool pel_op_ends(pel_op op) {
 }
 
 bool pel_op_halves(pel_op op, pel_op halves[2]) {
-    switch (op) {
-    case PEL_OP_LOAD_FAST_LOAD_FAST: halves[0] = halves[1] = PEL_OP_LOAD_FAST; return true;
-    case PEL_OP_STORE_FAST_STORE_FAST: halves[0] = halves[1] = PEL_OP_STORE_FAST; return true;
-    case PEL_OP_STORE_FAST_LOAD_FAST:
-        halves[0] = PEL_OP_STORE_FAST;
-        halves[1] = PEL_OP_LOAD_FAST;
+    static const struct {
+        uint8_t whole, first, second;
+    } fused[] = {
+        { PEL_OP_LOAD_FAST_LOAD_FAST, PEL_OP_LOAD_FAST, PEL_OP_LOAD_FAST },
+        { PEL_OP_STORE_FAST_LOAD_FAST, PEL_OP_STORE_FAST, PEL_OP_LOAD_FAST },
+        { PEL_OP_STORE_FAST_STORE_FAST, PEL_OP_STORE_FAST, PEL_OP_STORE_FAST },
+        { PEL_OP_LOAD_SUPER_ATTR, PEL_OP_CALL, PEL_OP_LOAD_ATTR },
+        { PEL_OP_BINARY_SLICE, PEL_OP_BUILD_SLICE, PEL_OP_BINARY_SUBSCR },
+        { PEL_OP_STORE_SLICE, PEL_OP_BUILD_SLICE, PEL_OP_STORE_SUBSCR },
+    };
+    for (size_t i = 0; i < PEL_COUNT(fused); i++) {
+        if (fused[i].whole != op) continue;
+        halves[0] = fused[i].first;
+        halves[1] = fused[i].second;
         return true;
-    default: return false;
     }
+    return false;
 }

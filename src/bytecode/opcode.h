@@ -65,7 +65,7 @@ const char *pel_op_name(pel_op op);
 int64_t pel_stack_count(pel_stack_sum sum, uint32_t arg);
 /* Execution never goes on behind it: return, raise, reraise, unconditional jump. */
 bool pel_op_ends(pel_op op);
-/* Whether it does what two instructions do, one after the other, with a local variable each; which two. */
+/* Whether it does what two instructions of 3.11 do, one after the other; which two. */
 bool pel_op_halves(pel_op op, pel_op halves[2]);
 
 #endif

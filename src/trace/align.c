@@ -118,6 +118,8 @@ static void find_node(pel_author *author, const pel_code_object *code, const sea
 
 static const uint32_t *units(pel_ctx *ctx, const pel_insns *insns, uint32_t *n_units) {
     uint32_t n = (uint32_t)(insns->code->code.len / 2);
+    for (uint32_t i = 0; i < insns->n; i++)
+        if (insns->at[i].end / 2 > n) n = insns->at[i].end / 2; /* a second half */
     uint32_t *index = pel_new_array(ctx, n + 1u, uint32_t);
     for (uint32_t i = 0; i < n; i++) index[i] = PEL_NO_TARGET;
     for (uint32_t i = 0; i < insns->n; i++)
@@ -153,6 +155,7 @@ pel_author *pel_align(pel_ctx *ctx, const pel_log *log) {
         if (!ran[id]) continue;
         author->insns = pel_decode(ctx, row->code);
         author->positions = pel_positions(ctx, author->insns);
+        pel_split_fused(ctx, author);
         author->index = units(ctx, author->insns, &author->n_units);
         if (!row->file || log->files.at[row->file].source.len == 0) {
             author->why = "it has no source";
@@ -171,6 +174,7 @@ pel_author *pel_align(pel_ctx *ctx, const pel_log *log) {
             author->why = trouble[row->file];
         else
             find_node(author, row->code, files[row->file]);
+        if (row->code->version >= 12) pel_align_later(ctx, author);
     }
     return authors;
 }

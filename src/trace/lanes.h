@@ -316,6 +316,7 @@ typedef struct pel_rounds {
     uint32_t *rest;   /* per lane of the front: record behind the loop if it ran out; 0: it did not */
     uint32_t *last;   /* per lane of the front: index in body of its last iteration; UINT32_MAX: none */
 } pel_rounds;
+bool pel_loop_ends(const pel_walk *w, const pel_activation *activation, uint32_t record);
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
 
 /* ---- hooks.c ---- */

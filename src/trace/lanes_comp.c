@@ -167,6 +167,54 @@ static void write_out(pel_walk *w, pel_front front, const pel_node *node, pel_va
     val->lost = false;
 }
 
+/* The lanes of a comprehension that runs in a frame of its own. */
+static pel_front enter_frames(pel_walk *w, pel_front front, pel_id code, const pel_kids *kids) {
+    pel_front inner = pel_front_new(w, front.n);
+    inner.n = 0;
+    pel_map taken = { 0 };
+    for (uint32_t i = 0; i < front.n && code; i++) {
+        pel_lane lane = *pel_lane_at(w, front, i);
+        pel_id frame = 0;
+        for (uint32_t k = 0; k < kids->n && !frame; k++)
+            if (kids->at[k].lane == i && w->log->activations.at[kids->at[k].activation].code == code)
+                frame = kids->at[k].activation;
+        if (!frame) frame = find_frame(w, &lane, code, &taken);
+        if (!frame) continue; /* a generator that nobody asked */
+        pel_map_set(w->ctx, &taken, frame, 1);
+        w->s->linked[frame] = true;
+        inner.at[inner.n++] = w->lanes.n;
+        pel_push(w->ctx, &w->lanes,
+                 ((pel_lane){ frame, lane.owner, 0, w->log->activations.at[frame].n_records, PEL_LANE_RUNS }));
+    }
+    return inner;
+}
+
+/* Those of one that runs in the frame around it, as they do since 3.12: the part of the log that is its loop's. The last
+ * record of the loop has what was made. */
+static pel_front enter_loops(pel_walk *w, pel_front front, const pel_node *node, pel_id *values) {
+    pel_front inner = pel_front_new(w, front.n);
+    inner.n = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_record *head = pel_next_record(w, pel_lane_at(w, front, i));
+        if (!head || head->kind == PEL_R_RETURN || pel_insn_of(w, head)->op != PEL_OP_FOR_ITER ||
+            !pel_inside(pel_position_of(w, head), node))
+            continue;
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_activation *activation = pel_lane_activation(w, lane);
+        uint32_t last = lane->at;
+        while (last < lane->end && (activation->records[last].at != head->at || activation->records[last].kind > PEL_R_PUSH ||
+                                    !pel_loop_ends(w, activation, last)))
+            last++;
+        if (last == lane->end) pel_lost(w, node, "the comprehension does not come to its end");
+        pel_lane part = { lane->activation, lane->owner, lane->at, last + 1, PEL_LANE_RUNS };
+        lane->at = last + 1;
+        values[i] = activation->records[last].kind == PEL_R_PUSH ? activation->records[last].value : 0;
+        inner.at[inner.n++] = w->lanes.n;
+        pel_push(w->ctx, &w->lanes, part);
+    }
+    return inner;
+}
+
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     pel_id code = code_of(w, node);
     made m = { .node = node, .text = copy_generators(w, node) };
@@ -178,29 +226,13 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     pel_kids kids = { 0 };
     pel_front calls = front;
     pel_own(w, calls, node, NULL, val->at, &kids);
-    pel_front inner = pel_front_new(w, front.n);
-    inner.n = 0;
-    pel_map taken = { 0 };
-    for (uint32_t i = 0; i < front.n && code; i++) {
-        pel_lane lane = *pel_lane_at(w, front, i);
-        pel_id frame = 0;
-        for (uint32_t k = 0; k < kids.n && !frame; k++)
-            if (kids.at[k].lane == i && w->log->activations.at[kids.at[k].activation].code == code)
-                frame = kids.at[k].activation;
-        if (!frame) frame = find_frame(w, &lane, code, &taken);
-        if (!frame) continue; /* a generator that nobody asked */
-        pel_map_set(w->ctx, &taken, frame, 1);
-        w->s->linked[frame] = true;
-        inner.at[inner.n++] = w->lanes.n;
-        pel_push(w->ctx, &w->lanes,
-                 ((pel_lane){ frame, lane.owner, 0, w->log->activations.at[frame].n_records, PEL_LANE_RUNS }));
-    }
+    pel_front inner = code ? enter_frames(w, front, code, &kids) : enter_loops(w, front, node, val->at);
     first->comprehension.iter = iter->text;
     if (inner.n) {
         const pel_author *outer = w->author;
-        w->author = &w->s->authors[code];
+        if (code) w->author = &w->s->authors[code];
         w->in_expression++;
-        pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
+        if (code) pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
         bool counted = iter->taint != NULL;
         for (uint32_t i = 0; i < front.n; i++) {
             uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;

@@ -314,6 +314,12 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
 
 /* ---- loops ---- */
 
+/* Whether a record of a FOR_ITER is the last one of its loop: it does not go on with the body. */
+bool pel_loop_ends(const pel_walk *w, const pel_activation *activation, uint32_t record) {
+    return record + 1 >= activation->n_records ||
+           pel_insn_of(w, &activation->records[record + 1]) != pel_insn_of(w, &activation->records[record]) + 1;
+}
+
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node) {
     pel_rounds rounds = {
         { 0 }, NULL, pel_new_array(w->ctx, front.n + 1u, uint32_t), pel_new_array(w->ctx, front.n + 1u, uint32_t)
@@ -339,9 +345,7 @@ pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node) 
                 break; /* entered anew: it was left by break */
             if (insn != head) continue;
             if (last != UINT32_MAX) w->lanes.at[lanes.at[last]].end = r;
-            bool done = r + 1 >= activation->n_records ||
-                        pel_insn_of(w, &activation->records[r + 1]) == &w->author->insns->at[head->target];
-            if (done) {
+            if (pel_loop_ends(w, activation, r)) {
                 rounds.rest[i] = r + 1;
                 break;
             }

@@ -208,10 +208,11 @@ static void check_module(pel_ctx *ctx, const pel_log *log, pel_id id) {
 
 static void check_records(pel_ctx *ctx, const pel_log *log, pel_id id) {
     const pel_activation *row = &log->activations.at[id];
-    uint32_t units = (uint32_t)(log->codes.at[row->code].code->code.len / 2);
+    const pel_code_object *code = log->codes.at[row->code].code;
+    uint32_t units = (uint32_t)(code->code.len / 2), halves = code->version >= 12 ? units : 0;
     for (uint32_t i = 0; i < row->n_records; i++) {
         const pel_record *record = &row->records[i];
-        need(ctx, record->at < units, "activations", id, "a record lies outside of its code");
+        need(ctx, record->at < units + halves, "activations", id, "a record lies outside of its code");
         if (record->kind == PEL_R_CHILD) {
             bool fits = record->value > id && record->value < log->activations.n &&
                         log->activations.at[record->value].parent == id &&

@@ -162,7 +162,54 @@ def test_generators_are_one_activation() -> None:
     assert [line.split("yield ")[1] for line in lines if " yield " in line] == ["0", "1", "2"]
     assert lines[-1].endswith("return None")
     assert len(re.findall(r"^activation .*count", text, re.M)) == 1
-    assert len(re.findall(r"^activation .*<listcomp>", text, re.M)) == 1
+    frames = 0 if sys.version_info >= (3, 12) else 1
+    assert len(re.findall(r"^activation .*<listcomp>", text, re.M)) == frames
+
+
+def test_comprehensions_have_their_items_and_their_value() -> None:
+    def build(xs: list) -> tuple:
+        x = 7
+        doubled = [x * 2 for x in xs if x]
+        pairs = {a: b for a in doubled for b in [a + 1]}
+        return doubled, pairs, {x for x in ()}, x
+    text = recorded(build, [1, 0, 3])
+    at = "build" if sys.version_info >= (3, 12) else "<listcomp>"  # since 3.12 they run in the frame around them
+    assert {"1", "2", "0", "3", "6"} <= set(values(text, at))
+    assert any(re.fullmatch(r"\[2, 6\]#\d+", value) for value in values(text, "build"))
+    assert any(re.fullmatch(r"\{2: 3, 6: 7\}", value) for value in values(text, "build"))
+    assert re.search(r"return \(\[2, 6\]#\d+, \{2: 3, 6: 7\}, set\(\), 7\)$", activation(text, "build")[-1])
+
+
+def test_super_and_slices() -> None:
+    class Base:
+        def get(self, x: list) -> list:
+            return x
+
+    class Derived(Base):
+        def get(self, x: list) -> list:
+            x[:1] = [5]
+            return super().get(x[1:])
+    text = recorded(Derived().get, [1, 2])
+    found = values(text, "Derived.get")
+    assert "<super>" in found and "slice(None, 1, None)" in found and "slice(1, None, None)" in found
+    assert any(value.endswith(". def " + Base.get.__qualname__) for value in found)
+
+
+def test_each_state_of_an_object_that_a_callee_changes() -> None:
+    class State:
+        def __init__(self) -> None:
+            self.n = 1000
+
+    def poke(state: State) -> None:
+        state.n = state.n + 1
+
+    def count(state: State) -> State:
+        for _ in range(20):
+            poke(state)
+        return state
+    text = recorded(count, State())
+    seen = re.findall(r"'n': (\d+)", "\n".join(activation(text, "count")[1:]))
+    assert seen == [str(1000 + i) for i in (*range(21), 20)]
 
 
 def test_generators_that_are_closed_or_thrown_into() -> None:
@@ -315,6 +362,117 @@ def test_profile_function_sees_everything() -> None:
         return seen
     seen = profiled()
     assert "add_one" in seen and "compile" in seen
+
+
+def test_a_trace_function_can_not_record_what_it_runs() -> None:
+    refused: list[str] = []
+
+    def tracer(frame: Any, event: str, arg: Any) -> None:
+        if not refused:
+            try:
+                Recorder(add_one).run("call", (1,))
+            except RuntimeError as error:
+                refused.append(str(error))
+    sys.settrace(tracer)
+    try:
+        add_one(1)
+    finally:
+        sys.settrace(None)
+    assert refused and "trace function" in refused[0]
+
+
+needs_monitoring = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12")
+
+
+def monitoring_tools() -> list:
+    return [sys.monitoring.get_tool(number) for number in range(6)]
+
+
+@needs_monitoring
+def test_monitoring_is_left_as_it_was() -> None:
+    def fail() -> None:
+        raise Custom("x")
+    before = monitoring_tools()
+    Recorder(add_one).run("call", (1,))
+    assert monitoring_tools() == before
+    with pytest.raises(Custom):
+        Recorder(fail).run("call")
+    assert monitoring_tools() == before
+    for number in [number for number, name in enumerate(before) if name is None]:  # the recorder had one of these
+        sys.monitoring.use_tool_id(number, "test")
+        try:
+            assert sys.monitoring.get_local_events(number, add_one.__code__) == 0
+            assert sys.monitoring.get_local_events(number, fail.__code__) == 0
+        finally:
+            sys.monitoring.free_tool_id(number)
+
+
+@needs_monitoring
+def test_without_room_in_monitoring_nothing_happens() -> None:
+    mine = [number for number, name in enumerate(monitoring_tools()) if name is None]
+    for number in mine:
+        sys.monitoring.use_tool_id(number, f"tool{number}")
+    try:
+        with pytest.raises(RuntimeError, match="no room for the recorder.*tool4"):
+            Recorder(add_one).run("call", (1,))
+    finally:
+        for number in mine:
+            sys.monitoring.free_tool_id(number)
+    assert Recorder(add_one).run("call", (1,)) == 2
+
+
+@needs_monitoring
+def test_other_monitors_see_what_they_would() -> None:
+    """A coverage tool counts lines while a model is recorded, as a whole and for single functions."""
+    def work(n: int) -> int:
+        total = 0
+        for i in range(n):
+            total += add_one(i)
+        return total
+    plain = activation(recorded(work, 3), "work")
+    lines: list[int] = []
+    number = [number for number, name in enumerate(monitoring_tools()) if name is None][0]
+    event = sys.monitoring.events.LINE
+    sys.monitoring.use_tool_id(number, "lines")
+    sys.monitoring.register_callback(number, event, lambda code, line: lines.append(line) if code is work.__code__ else None)
+    try:
+        for events, local in ((event, 0), (0, event)):
+            lines.clear()
+            sys.monitoring.set_events(number, events)
+            sys.monitoring.set_local_events(number, work.__code__, local)
+            work(3)
+            alone = list(lines)
+            lines.clear()
+            assert activation(recorded(work, 3), "work") == plain
+            assert lines == alone and lines
+            assert sys.monitoring.get_local_events(number, work.__code__) == local
+    finally:
+        sys.monitoring.set_local_events(number, work.__code__, 0)
+        sys.monitoring.set_events(number, 0)
+        sys.monitoring.register_callback(number, event, None)
+        sys.monitoring.free_tool_id(number)
+
+
+def test_one_function_recorded_in_two_threads() -> None:
+    """The one that ends first does not end the other's view of it."""
+    first_ended = threading.Event()
+    texts: dict[str, str] = {}
+
+    def shared(wait: bool) -> int:
+        if wait:
+            thread.start()
+            first_ended.wait(10)
+        return add_one(3)
+
+    def other() -> None:
+        texts["other"] = recorded(shared, False)
+        first_ended.set()
+    thread = threading.Thread(target=other)
+    text = recorded(shared, True)
+    thread.join()
+    for found in (text, texts["other"]):
+        assert activation(found, "shared")[-1].endswith("return 4") and "add_one" in "".join(values(found, "shared"))
+        assert values(found, "add_one") == ["3", "1", "4"]
 
 
 def test_running_twice_at_once_is_refused() -> None:
