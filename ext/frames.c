@@ -78,7 +78,8 @@ static PyObject *evaluate_on_trial(PyThreadState *thread, pel_frame *frame, int 
 
 static PyObject *make_trial_function(void) {
     PyObject *names = PyDict_New();
-    PyObject *done = names ? PyRun_String("def trial(argument):\n    yield argument\n", Py_file_input, names, names) : NULL;
+    PyObject *done =
+        names ? PyRun_String("def trial(argument):\n    yield argument\n", Py_file_input, names, names) : NULL;
     PyObject *function = done ? Py_XNewRef(PyDict_GetItemString(names, "trial")) : NULL;
     Py_XDECREF(done);
     Py_XDECREF(names);

@@ -65,7 +65,7 @@ static PyObject *encode_lines(PyObject *module, PyObject *args) {
 /* Whether the interpreter keeps a table that it made from the old lines, for a tracer or a monitor. */
 static bool has_line_cache(const PyCodeObject *code) {
 #if PY_MINOR_VERSION >= 12
-    return code->_co_monitoring != NULL;
+    return code->_co_monitoring && code->_co_monitoring->lines;
 #elif PY_MINOR_VERSION == 11
     return code->_co_linearray != NULL;
 #else

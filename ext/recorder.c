@@ -614,7 +614,8 @@ static bool misfit; /* the frames of the interpreter are not what we were built 
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     if (misfit)
         return PyErr_Format(PyExc_NotImplementedError,
-                            "pellucid was built for the frames of Python " PY_VERSION ", those of this one are laid out "
+                            "pellucid was built for the frames of Python " PY_VERSION
+                            ", those of this one are laid out "
                             "differently: %s. Build it again with this Python",
                             Py_GetVersion());
     static char *names[] = { "model", "author_roots", "leaves", "origin", "events", NULL };

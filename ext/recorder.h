@@ -25,8 +25,8 @@ typedef struct pel_seen {
     PyObject *object;
     PyObject
         *keeper; /* the object itself (kept alive), a weak reference to it, or NULL: then only the address is known */
-    uint64_t stamp;   /* of its state when `value` was made */
-    uint64_t number;  /* its identity in the log, or 0 */
+    uint64_t stamp;  /* of its state when `value` was made */
+    uint64_t number; /* its identity in the log, or 0 */
     pel_id value;
 } pel_seen;
 
@@ -92,7 +92,7 @@ typedef struct pel_recorder {
     PyObject *kept_list,
         *odd_constants; /* lists: what code objects were made of, and their constants without literal */
     uint64_t last_number, last_serial;
-    uint64_t moment; /* goes on whenever something may have changed somebody's object */
+    uint64_t moment;                        /* goes on whenever something may have changed somebody's object */
     pel_id none, yes, no, small_ints[1030]; /* values that are met all the time */
 
     /* the run */

@@ -104,7 +104,7 @@ static uint8_t what_is_left(const pel_insns *insns, uint32_t i) {
     }
     case PEL_OP_CALL_INTRINSIC_1:
         return insn->arg == INTRINSIC_UNARY_POSITIVE || insn->arg == INTRINSIC_LIST_TO_TUPLE ? PEL_LEAVES_TOP
-                                                                                            : PEL_LEAVES_NOTHING;
+                                                                                             : PEL_LEAVES_NOTHING;
     case PEL_OP_FOR_ITER: return collects(insns, i) ? PEL_LEAVES_COLLECTED : PEL_LEAVES_ITEM;
     default: return leaves_of[insn->op];
     }

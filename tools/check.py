@@ -112,7 +112,21 @@ def slow(steps: Steps) -> None:
     if shutil.which("npm") and shutil.which("chromium"):
         steps.run("the browser's driver", ["npm", "install", "--silent", "--no-fund", "--prefix", "tests/browser"])
     steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
+    other_pythons(steps)
     zoo_sample(steps)
+
+
+def other_pythons(steps: Steps) -> None:
+    """The recorder knows the inside of each Python: its tests, in those that are here."""
+    from other_pythons import find, why_not
+    for version in ("3.11", "3.12", "3.13"):
+        if version == "%d.%d" % sys.version_info[:2]:
+            continue
+        problem = why_not(find(version))
+        if problem:
+            steps.skip(f"recording in Python {version}", problem)
+        else:
+            steps.run(f"recording in Python {version}", [PYTHON, "tools/other_pythons.py", version])
 
 
 def zoo_sample(steps: Steps) -> None:
@@ -123,8 +137,6 @@ def zoo_sample(steps: Steps) -> None:
         return steps.skip("forty models of the zoo", f"there is no zoo at {shared}")
     if missing:
         return steps.skip("forty models of the zoo", f"{', '.join(missing)} not installed")
-    if sys.version_info[:2] != (3, 11):
-        return steps.skip("forty models of the zoo", "the recorder runs in Python 3.11")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
         steps.run(

@@ -12,9 +12,9 @@ typedef struct pel_author {
     const uint32_t *index;         /* code unit -> instruction; PEL_NO_TARGET inside of caches */
     uint32_t n_units;              /* with those behind the code, for second halves */
     const bool *is_second;         /* by instruction: half of one that does two things; NULL: there is none */
-    pel_node *node;   /* FunctionDef, AsyncFunctionDef, Lambda or a comprehension; NULL: `why` says why */
-    pel_node *within; /* the class or function whose body holds it, NULL for the file's */
-    pel_node *file;   /* the Module it stands in */
+    pel_node *node;                /* FunctionDef, AsyncFunctionDef, Lambda or a comprehension; NULL: `why` says why */
+    pel_node *within;              /* the class or function whose body holds it, NULL for the file's */
+    pel_node *file;                /* the Module it stands in */
     const char *why;
 } pel_author;
 

@@ -39,7 +39,8 @@ static void see_part(void *arg, pel_node **slot) {
         pel_throw_at(list->ctx, PEL_E_TOO_DEEP, 0, node->lineno, node->col_offset, "source nests too deep");
     switch (node->kind) {
     case PEL_Name:
-        pel_push(list->ctx, &list->names, ((name_use){ node, node->Name.ctx == PEL_Load, node->Name.ctx == PEL_Store }));
+        pel_push(list->ctx, &list->names,
+                 ((name_use){ node, node->Name.ctx == PEL_Load, node->Name.ctx == PEL_Store }));
         break;
     case PEL_AugAssign:
         see_part(list, &node->AugAssign.target);
@@ -98,7 +99,8 @@ static bool is_taken(const pel_author *author, const bool *is_second, uint16_t o
 static pel_position find_first(const parts *list, const pel_position *whole) {
     for (uint32_t k = 0; k < list->others.n; k++) {
         const pel_node *node = list->others.at[k];
-        if (is_at(whole, node)) return place_of(node->kind == PEL_Attribute ? node->Attribute.value : node->Subscript.slice);
+        if (is_at(whole, node))
+            return place_of(node->kind == PEL_Attribute ? node->Attribute.value : node->Subscript.slice);
     }
     return *whole;
 }
@@ -129,7 +131,8 @@ static pel_position find_second(const pel_author *author, const parts *list, con
     for (uint32_t k = 0; k < list->names.n; k++) {
         const pel_node *node = list->names.at[k].node;
         int ranked = rank(author, is_second, i, &list->names.at[k]);
-        bool is_nearer = best && (ranked == 2 ? node->col_offset > best->col_offset : node->col_offset < best->col_offset);
+        bool is_nearer =
+            best && (ranked == 2 ? node->col_offset > best->col_offset : node->col_offset < best->col_offset);
         if (ranked < best_rank || !ranked || (ranked == best_rank && !is_nearer)) continue;
         best = node;
         best_rank = ranked;

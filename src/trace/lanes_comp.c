@@ -189,8 +189,8 @@ static pel_front enter_frames(pel_walk *w, pel_front front, pel_id code, const p
     return inner;
 }
 
-/* Those of one that runs in the frame around it, as they do since 3.12: the part of the log that is its loop's. The last
- * record of the loop has what was made. */
+/* Those of one that runs in the frame around it, as they do since 3.12: the part of the log that is its loop's. The
+ * last record of the loop has what was made. */
 static pel_front enter_loops(pel_walk *w, pel_front front, const pel_node *node, pel_id *values) {
     pel_front inner = pel_front_new(w, front.n);
     inner.n = 0;
@@ -202,8 +202,8 @@ static pel_front enter_loops(pel_walk *w, pel_front front, const pel_node *node,
         pel_lane *lane = pel_lane_at(w, front, i);
         const pel_activation *activation = pel_lane_activation(w, lane);
         uint32_t last = lane->at;
-        while (last < lane->end && (activation->records[last].at != head->at || activation->records[last].kind > PEL_R_PUSH ||
-                                    !pel_loop_ends(w, activation, last)))
+        while (last < lane->end && (activation->records[last].at != head->at ||
+                                    activation->records[last].kind > PEL_R_PUSH || !pel_loop_ends(w, activation, last)))
             last++;
         if (last == lane->end) pel_lost(w, node, "the comprehension does not come to its end");
         pel_lane part = { lane->activation, lane->owner, lane->at, last + 1, PEL_LANE_RUNS };

@@ -629,6 +629,17 @@ static bool has_fixed_keys(const pel_node *text) {
     return true;
 }
 
+/* By what is compared: since 3.13 a comparison that is tested has no other result than the outcome of the test. */
+static bool compares_tensors(const pel_walk *w, pel_front front, uint8_t op, const pel_val *left,
+                             const pel_val *right) {
+    if (pel_is_identity(op) || pel_is_containment(op)) return false;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_at(w->log, left->at[i])->kind == PEL_V_TENSOR ||
+            pel_value_at(w->log, right->at[i])->kind == PEL_V_TENSOR)
+            return true;
+    return false;
+}
+
 static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *left = pel_eval(w, front, node->Compare.left);
     pel_node *text = pel_shallow(w, node);
@@ -647,6 +658,7 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
             pel_map_set(w->ctx, &w->s->whole_numbers, PEL_KEY(text), 1);
         bool right_dynamic = pel_dynamic(w, going, right), right_tainted = maybe_none(right);
         if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
+        if (compares_tensors(w, going, node->Compare.ops.at[k], left, right)) text->mark = PEL_COMPARES_TENSORS;
         dynamic |=
             pel_is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;
         left_dynamic = right_dynamic;
@@ -663,8 +675,6 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     }
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, val->at, &kids);
-    for (uint32_t i = 0; i < front.n; i++)
-        if (pel_value_at(w->log, val->at[i])->kind == PEL_V_TENSOR) text->mark = PEL_COMPARES_TENSORS;
     val->taint = computed(w, front, val, dynamic);
     operator_calls(w, &kids, val, !dynamic);
     return pel_finish(w, front, node, val);

@@ -161,10 +161,10 @@ typedef struct pel_log_module {
  * unit, not at the prefix's. One that does two things (pel_op_halves) leaves two records: the second stands at a
  * unit behind the code, its n-th such instruction at the n-th of them. FOR_ITER is a PUSH of the item, or a STEP when
  * the loop ends; if the loop is that of a comprehension in the same frame, the last one is a PUSH of what it made.
- * Loading a method pushes it bound to its object; which value other instructions have is said in ext/units.c. A generator's activation
- * begins where the generator is made and goes on whenever it is resumed: YIELD, then a PUSH at the same unit of what
- * was sent. An activation whose last record is a RAISE ended with that exception; a generator that nobody ran to its
- * end just stops. */
+ * Loading a method pushes it bound to its object; which value other instructions have is said in ext/units.c. A
+ * generator's activation begins where the generator is made and goes on whenever it is resumed: YIELD, then a PUSH at
+ * the same unit of what was sent. An activation whose last record is a RAISE ended with that exception; a generator
+ * that nobody ran to its end just stops. */
 
 typedef enum pel_record_kind {
     PEL_R_STEP,   /* the instruction ran and pushed nothing of interest */
