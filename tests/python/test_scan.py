@@ -519,6 +519,13 @@ def test_annotations_say_what_a_parameter_is(scan) -> None:
     ]  # fmt: skip
 
 
+def test_a_symbol_beside_a_tensor_is_a_number(scan) -> None:
+    source = "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self, v):\n        super().__init__()\n"
+    found = network(scan(source + "        self.p = nn.Parameter(v * torch.ones(3) / v)\n        self.register_buffer('m', torch.arange(2) > v)\n", "--json"))
+    assert found["state"] == {"p": [3], "m": [2]} and found["dtypes"] == {"p": "float32", "m": "bool"}
+    assert ["beside a tensor" in row["why"] for row in found["unknown"]] == [True] * len(found["unknown"]) and found["unknown"]
+
+
 def test_bases_decorators_and_data_that_are_not_there(scan) -> None:
     lit, neck, head = json.loads(scan(LIGHTNING, "--json").out)["networks"]
     assert lit["state"] == {"fc.weight": [4, "Lit.hparams.size"], "fc.bias": [4]} and lit["name"] == "lit"

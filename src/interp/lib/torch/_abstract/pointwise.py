@@ -2,6 +2,7 @@
 
 import math
 
+import _pellucid
 from torch._abstract import values
 from torch._abstract.core import Tensor, after, cast_value, changed, like, make, scalar_dtype, tensor
 from torch._abstract.types import Size, bool_, defaults, int64, is_symbol, join_sizes, promote
@@ -212,10 +213,22 @@ def operand(x, other):
     return t
 
 
+def _beside_symbol(kind, input, other):
+    """A tensor and something unknown: a number, for all that its author says."""
+    t, symbol = (other, input) if is_symbol(input) else (input, other)
+    if is_symbol(t) or not isinstance(t, Tensor):
+        return _pellucid.unknown('value of a tensor', 'it is computed from what is not known')
+    _pellucid.unknown(_pellucid.symbol_text(symbol), 'beside a tensor it is taken for a number')
+    dtype = bool_ if kind == 'bool' else defaults.dtype if kind == 'float' and t.dtype.kind < 2 else t.dtype
+    return after(make(t.shape, dtype, None), t)
+
+
 def binary(function, kind=None):
     """kind: None promotes, 'bool' compares, 'float' divides."""
 
     def operation(input, other, *args, out=None, alpha=None, rounding_mode=None):
+        if is_symbol(other) or is_symbol(input):
+            return _beside_symbol(kind, input, other)
         if not isinstance(input, Tensor):
             if not isinstance(other, Tensor):
                 input = tensor(input)
@@ -309,7 +322,7 @@ def _operator(name):
     function = functions[name]
 
     def method(self, other):
-        if isinstance(other, (Tensor, int, float, complex)) or hasattr(other, '_tensor') or is_symbol(other):
+        if is_symbol(other) or isinstance(other, (Tensor, int, float, complex)) or hasattr(other, '_tensor'):
             return function(self, other)
         return NotImplemented
 
@@ -320,7 +333,7 @@ def _reflected(name):
     function = functions[name]
 
     def method(self, other):
-        if isinstance(other, (int, float, complex)) or is_symbol(other):
+        if is_symbol(other) or isinstance(other, (int, float, complex)):
             return function(other, self)
         return NotImplemented
 
