@@ -81,6 +81,9 @@ def opened(model: nn.Module, leaves: tuple[type, ...] | None = None) -> frozense
     found: set[Any] = set()
     closed = (*_wrappers(), *(leaves or ()))
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    made = {id(inner) for module in modules if isinstance(outer := getattr(module, "parametrizations", None), nn.ModuleDict)
+            for inner in outer.modules()}  # by the functions that parametrize
+    modules = [module for module in modules if id(module) not in made]
     for module in reversed(modules):  # children first: who holds one that is opened is opened
         cls = torch_class(module)
         if cls is None or cls in found or isinstance(module, closed) or (
