@@ -5,8 +5,8 @@
 Figures (all of them, where none is named):
 
 timm, torchvision, transformers
-             the state_dict: names, shapes, dtypes and order equal to those of the real model, which is built here on
-             torch's meta device
+             the state_dict: names, shapes, dtypes and order equal to those of the real model, which is built here, on
+             torch's meta device where it can be
 keras        keras.applications: totals and names of layers. Truth is keras_applications.json, written down from Keras 3.15.1
              run on the torch backend; only Keras' source is needed here, in the environment or below --root
 forward      with --forward: the shape of what every module of timm's and torchvision's gives
@@ -99,9 +99,13 @@ def build(kind: str, name: str):
     import torch
 
     scope: dict = {}
-    with torch.device("meta"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        exec(code_of(kind, name), scope)
+        try:
+            with torch.device("meta"):
+                exec(code_of(kind, name), scope)
+        except NotImplementedError:  # it asks for values while it is built
+            exec(code_of(kind, name), scope)
     return scope["m"]
 
 
