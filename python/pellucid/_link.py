@@ -117,6 +117,7 @@ _LOADS = frozenset(number for name, number in dis.opmap.items()
                    if name.startswith(("LOAD_FAST", "LOAD_CONST")) and "CHECK" not in name)
 _JUMPS = _numbers("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD_NO_INTERRUPT")
 _ENDS = _JUMPS | _numbers("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+_END_FOR, _POP_TOP = _numbers("END_FOR"), _numbers("POP_TOP")
 _SILENT = _numbers("END_FOR", "NOP", "POP_ITER", "PUSH_EXC_INFO", "SETUP_FINALLY")
 
 
@@ -125,7 +126,7 @@ def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[
 
     Arguments that wait on the stack while other statements run are loaded with those. A jump at which ways meet belongs
     to no line, as the compiler has it: it would show the end of the one way to who comes by the other. So do silent
-    instructions behind the end of a way.
+    instructions behind the end of a way, and the end of a loop, which is never run: what is behind it begins its line.
     """
     raw, made = code.co_code, list(rows)
     meeting = set(dis.findlabels(raw)) if any(raw[offset] in _JUMPS for offset, _ in rows) else set()
@@ -139,6 +140,8 @@ def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[
     for i in range(1, len(made)):
         offset, before = made[i][0], rows[i - 1][0]
         if raw[offset] in _SILENT and rows[i][1] == rows[i - 1][1] and (raw[before] in _ENDS or not made[i - 1][1]):
+            made[i] = (offset, 0)
+        if raw[offset] in _END_FOR or (raw[before] in _END_FOR and raw[offset] in _POP_TOP):
             made[i] = (offset, 0)
     return made
 
