@@ -8,7 +8,7 @@
 
 #define MAX_RUNS 16
 #define MAX_AGAIN 5
-#define DEFAULT_STEPS 200000000u /* a second or two; a language model of 32 layers takes 3 million */
+#define DEFAULT_STEPS 600000000u /* some seconds; a language model of 32 layers takes 3 million */
 #define MAX_BYTES ((size_t)1 << 30)
 
 pel_scanner *pel_scanner_new(pel_ctx *ctx, const pel_files *files, uint64_t max_steps) {

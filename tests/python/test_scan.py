@@ -712,7 +712,7 @@ def test_scan_from_python(tmp_path, monkeypatch) -> None:
     [
         ("while True: pass\n", "over the budget of steps"),
         ("sum(range(10**13))\n", "over the budget of memory"),
-        ("def g():\n    while True: yield 1\nx = list(g())\n", "over the budget of steps"),
+        ("def g():\n    while True: yield 1\nx = list(g())\n", "over the budget of memory"),
         ("exec('while True: pass')\n", "over the budget of steps"),
         ("b = object\nfor i in range(10**5): b = type('C', (b,), {})\n", "over the budget of steps"),
         ("x = [0] * 10**6\nwhile x: del x[0]\n", "over the budget of steps"),
