@@ -357,7 +357,7 @@ FIGURES = {
     "transformers": (["torch", "transformers"], lambda args: compare_states("transformers", args)),
     "keras": ([], compare_keras),
     "forward": (["torch", "timm", "torchvision"], compare_forward),
-    "speed": (["timm"], measure_speed),
+    "speed": (["timm", "torch"], measure_speed),
     "folder": (["transformers"], measure_folder),
 }
 
