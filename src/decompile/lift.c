@@ -714,7 +714,7 @@ static pel_node *call_of(pel_lift *l, pel_node *func, pel_nodes args, pel_nodes 
         close_comp(func, args.at[0]);
         return func;
     }
-    if (args.n == 1 && !keywords.n && is_def(args.at[0])) { /* a decorator */
+    if (args.n == 1 && !keywords.n && is_def(args.at[0]) && args.at[0]->kind != PEL_TypeAlias) { /* a decorator */
         pel_node *def = args.at[0];
         pel_nodes *list = def->kind == PEL_ClassDef ? &def->ClassDef.decorator_list : &def->FunctionDef.decorator_list;
         pel_nodes all = { 0 };
