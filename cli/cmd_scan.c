@@ -10,7 +10,7 @@
 
 #define MAX_WORKERS 16
 #define MAX_FOLDERS 40       /* inside of each other */
-#define PER_WORKER 8         /* files that one process scans: neighbours import the same modules */
+#define PER_WORKER 8         /* sources that one process scans: to copy it takes as long as to scan a model */
 #define FULL_KIB (384 << 10) /* a process that has grown to this leaves the rest of its files to another */
 
 typedef struct scan_job {
@@ -191,7 +191,7 @@ static int scan_snippets(const scan_job *job) {
     for (size_t i = 0; i < sources->n_snippets; i++)
         targets[i] = (pel_scan_target){ NULL, { sources->snippets[i], strlen(sources->snippets[i]) } };
     pellucid_scan_import(sources->scanner, targets, sources->n_snippets, 1);
-    crew c = { .job = job, .one = one_snippet, .n_sources = sources->n_snippets, .per_worker = 1 };
+    crew c = { .job = job, .one = one_snippet, .n_sources = sources->n_snippets, .per_worker = PER_WORKER };
     return run_crew(&c, 1, false);
 }
 
