@@ -5,18 +5,7 @@
 
 #if PEL_CAN_RECORD
 
-/* CPython's own headers for its insides; they are not as clean as ours. */
-#define Py_BUILD_CORE
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <internal/pycore_code.h>
-#include <internal/pycore_frame.h>
-#pragma GCC diagnostic pop
-#undef Py_BUILD_CORE
+#include "cpython_inside.h"
 
 /* ---- by version ---- */
 

@@ -8,16 +8,7 @@ static pel_on_instruction *see_instruction; /* the same for all */
 
 /* ---- a trace function, switched on for single frames ---- */
 
-/* CPython's own header for the frame objects. */
-#define Py_BUILD_CORE
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include <internal/pycore_frame.h>
-#pragma GCC diagnostic pop
-#undef Py_BUILD_CORE
+#include "cpython_inside.h"
 
 static int on_trace(PyObject *recorder, PyFrameObject *object, int what, PyObject *arg) {
     (void)recorder, (void)arg;

@@ -263,7 +263,7 @@ _KINDS = ("torch module", "module", "autograd", "dataclass", "namedtuple", "enum
 
 
 def has_forward(module_class: type) -> bool:
-    return any("forward" in vars(base) for base in module_class.__mro__ if base.__name__ != "Module")
+    return module_class.forward is not sys.modules["torch"].nn.Module.forward
 
 
 def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[Any]

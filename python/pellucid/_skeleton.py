@@ -113,9 +113,9 @@ def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
     import torch
 
     from . import _inputs
-    model = getattr(model, "_orig_mod", model)
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"a skeleton is made of a torch.nn.Module, not of {type(model).__name__}")
+    model = dict(model.named_children()).get("_orig_mod", model)
     if isinstance(model, torch.jit.ScriptModule):
         raise SkeletonError("the model is compiled by torch.jit: there is no Python left to read; make the skeleton of what "
                             "was compiled (save the file, and `pellucid tree FILE` shows its modules)")

@@ -30,7 +30,7 @@ def scripts_as_written() -> Iterator[None]:
 
 def compiled_as_written(model: torch.nn.Module) -> contextlib.AbstractContextManager[Any]:
     """Modules that torch.compile was given run as their author wrote them: the compiler may round otherwise."""
-    if any(hasattr(module, "_orig_mod") for module in model.modules()):
+    if any("_orig_mod" in module._modules for module in model.modules()):
         return torch.compiler.set_stance("force_eager")
     return contextlib.nullcontext()
 

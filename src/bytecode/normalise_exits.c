@@ -129,28 +129,51 @@ static uint32_t left_to(const pel_canon *c, uint32_t i) {
     return c->at[i + 1].op == PEL_I_JUMP && !c->at[i + 1].is_target ? c->at[i + 1].target : i + 1;
 }
 
+/* Copies that stand right before what they are copies of: jumps to them lead there. */
+typedef struct merging {
+    bool *gone;
+    uint32_t *moved;
+    bool changed;
+} merging;
+
+static merging start_merging(pel_ctx *ctx, const pel_canon *c) {
+    merging m = { .gone = pel_new_array(ctx, (size_t)c->n + 1, bool),
+                  .moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *m.moved) };
+    for (uint32_t i = 0; i <= c->n; i++) m.moved[i] = i;
+    return m;
+}
+
+static bool is_copy_of(const pel_canon *c, uint32_t at, uint32_t original) {
+    const pel_ins *copy = &c->at[at], *ins = &c->at[original];
+    return copy->op == ins->op && copy->arg == ins->arg && copy->within == ins->within && copy->cover == ins->cover &&
+           copy->line == ins->line;
+}
+
+static void merge_before(merging *m, uint32_t at, uint32_t length) {
+    m->moved[at - length] = at;
+    for (uint32_t k = at - length; k < at; k++) m->gone[k] = true;
+    m->changed = true;
+}
+
+static void finish_merging(pel_ctx *ctx, pel_canon *c, merging *m) {
+    if (!m->changed) return;
+    for (uint32_t i = c->n; i-- > 0;)
+        if (m->moved[i] != i) m->moved[i] = m->moved[m->moved[i]]; /* a copy of a copy */
+    pel_canon_compact(ctx, c, m->gone, m->moved);
+    pel_canon_sweep(ctx, c);
+    pel_canon_finish(c);
+}
+
 /* Leaving a block is short enough to be copied to the jumps that lead there. Copies that stand side by side and go on
  * at the same place are one. */
 static void one_way_out(pel_ctx *ctx, pel_canon *c) {
-    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
-    uint32_t *moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *moved);
-    for (uint32_t i = 0; i <= c->n; i++) moved[i] = i;
+    merging m = start_merging(ctx, c);
     for (uint32_t i = 2; i < c->n; i++) {
-        const pel_ins *copy = &c->at[i - 2], *ins = &c->at[i];
         uint32_t to = left_to(c, i);
-        if (to == PEL_NONE || !ins->is_target || left_to(c, i - 2) != to || copy->op != ins->op ||
-            copy->arg != ins->arg)
-            continue;
-        if (copy->within != ins->within || copy->cover != ins->cover || copy->line != ins->line) continue;
-        moved[i - 2] = i;
-        gone[i - 2] = gone[i - 1] = changed = true;
+        if (to == PEL_NONE || !c->at[i].is_target || left_to(c, i - 2) != to || !is_copy_of(c, i - 2, i)) continue;
+        merge_before(&m, i, 2);
     }
-    if (!changed) return;
-    for (uint32_t i = c->n; i-- > 0;)
-        if (moved[i] != i) moved[i] = moved[moved[i]];
-    pel_canon_compact(ctx, c, gone, moved);
-    pel_canon_sweep(ctx, c);
-    pel_canon_finish(c);
+    finish_merging(ctx, c, &m);
 }
 
 /* How many instructions from i on leave blocks and then come to the end of the function; 0 if they do something else.
@@ -165,29 +188,15 @@ static uint32_t way_to_end(const pel_canon *c, uint32_t i) {
 
 /* Where the function ends behind a block, the way out is copied with its end. */
 static void one_way_to_end(pel_ctx *ctx, pel_canon *c) {
-    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
-    uint32_t *moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *moved);
-    for (uint32_t i = 0; i <= c->n; i++) moved[i] = i;
+    merging m = start_merging(ctx, c);
     for (uint32_t i = 0; i < c->n_main; i++) {
         uint32_t length = c->at[i].is_target ? way_to_end(c, i) : 0;
         if (!length || length > i || way_to_end(c, i - length) != length) continue;
         bool same = true;
-        for (uint32_t k = i; k < i + length && same; k++) {
-            const pel_ins *ins = &c->at[k], *copy = &c->at[k - length];
-            same = copy->op == ins->op && copy->arg == ins->arg && copy->within == ins->within &&
-                   copy->cover == ins->cover && copy->line == ins->line;
-        }
-        if (!same) continue;
-        moved[i - length] = i;
-        for (uint32_t k = i - length; k < i; k++) gone[k] = true;
-        changed = true;
+        for (uint32_t k = i; k < i + length && same; k++) same = is_copy_of(c, k - length, k);
+        if (same) merge_before(&m, i, length);
     }
-    if (!changed) return;
-    for (uint32_t i = c->n; i-- > 0;)
-        if (moved[i] != i) moved[i] = moved[moved[i]];
-    pel_canon_compact(ctx, c, gone, moved);
-    pel_canon_sweep(ctx, c);
-    pel_canon_finish(c);
+    finish_merging(ctx, c, &m);
 }
 
 /* ---- ends of the function ---- */

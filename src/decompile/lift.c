@@ -671,13 +671,6 @@ static void close_comp(pel_node *node, pel_node *iter) {
     generators.at[0]->comprehension.iter = iter;
 }
 
-static pel_node *keyword(pel_lift *l, pel_name name, pel_node *value) {
-    pel_node *node = pel_node_new(l->ctx, PEL_keyword);
-    node->keyword.arg = name;
-    node->keyword.value = value;
-    return node;
-}
-
 /* class Name(bases, keywords): the call of __build_class__ with the function that is the body. */
 static pel_node *class_of(pel_lift *l, pel_nodes args, pel_nodes keywords, uint32_t at) {
     if (args.n < 2 || args.at[0]->kind != PEL_ClassDef || args.at[1]->kind != PEL_Constant)
@@ -759,7 +752,7 @@ static void call(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
                 return;
             }
             pel_name id = pel_intern(l->ctx, name->text.ptr, name->text.len);
-            pel_nodes_push(l->ctx, &keywords, keyword(l, pel_unmangle(l, id), all.at[args.n + i]));
+            pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, pel_unmangle(l, id), all.at[args.n + i]));
         }
     }
     pel_node *func = pop_callable(l, s, ins->sub, &args, at);
@@ -775,18 +768,19 @@ static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
             for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
                 pel_node *key = dict->Dict.keys.at[i];
                 if (!key) {
-                    pel_nodes_push(l->ctx, &keywords, keyword(l, NULL, dict->Dict.values.at[i]));
+                    pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, NULL, dict->Dict.values.at[i]));
                 } else if (key->kind == PEL_Constant && key->Constant.value->kind == PEL_CONST_STR) {
                     pel_str text = key->Constant.value->text;
                     pel_name id = pel_intern(l->ctx, text.ptr, text.len);
-                    pel_nodes_push(l->ctx, &keywords, keyword(l, pel_unmangle(l, id), dict->Dict.values.at[i]));
+                    pel_nodes_push(l->ctx, &keywords,
+                                   pel_make_keyword(l->ctx, pel_unmangle(l, id), dict->Dict.values.at[i]));
                 } else {
                     wrong(l, at, "a keyword name that is no string");
                     return;
                 }
             }
         } else
-            pel_nodes_push(l->ctx, &keywords, keyword(l, NULL, dict));
+            pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, NULL, dict));
     }
     bool whole = s->n && s->at[s->n - 1].kind == IT_EXPR && l->c->at[s->at[s->n - 1].at].op != PEL_I_CONST;
     pel_node *list = pel_pop_expr(l, s, at);

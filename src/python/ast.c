@@ -126,6 +126,13 @@ pel_node *pel_make_name(pel_ctx *ctx, pel_name id, pel_CTX use) {
     return node;
 }
 
+pel_node *pel_make_keyword(pel_ctx *ctx, pel_name name, pel_node *value) {
+    pel_node *node = pel_node_new(ctx, PEL_keyword);
+    node->keyword.arg = name;
+    node->keyword.value = value;
+    return node;
+}
+
 pel_node *pel_make_attribute(pel_ctx *ctx, pel_node *value, pel_name attr, pel_CTX use) {
     pel_node *node = pel_node_new(ctx, PEL_Attribute);
     node->Attribute.value = value;
@@ -186,6 +193,24 @@ void pel_each_child(pel_node *node, pel_visit *visit, void *arg) {
                 if (list->at[i]) visit(arg, &list->at[i]);
         }
     }
+}
+
+typedef struct replacement {
+    pel_name name;
+    pel_node *by;
+} replacement;
+
+static void replace(void *arg, pel_node **slot) {
+    const replacement *r = arg;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->name)
+        *slot = r->by;
+    else
+        pel_each_child(*slot, replace, arg);
+}
+
+void pel_replace_name(pel_node **slot, pel_name name, pel_node *by) {
+    replacement r = { name, by };
+    replace(&r, slot);
 }
 
 pel_node *pel_copy(pel_ctx *ctx, const pel_node *node) {

@@ -148,6 +148,7 @@ void pel_nodes_push(pel_ctx *ctx, pel_nodes *list, pel_node *node); /* grows by 
 pel_node *pel_make_name(pel_ctx *ctx, pel_name id, pel_CTX use);
 pel_node *pel_make_attribute(pel_ctx *ctx, pel_node *value, pel_name attr, pel_CTX use);
 pel_node *pel_make_constant(pel_ctx *ctx, const pel_const *value);
+pel_node *pel_make_keyword(pel_ctx *ctx, pel_name name, pel_node *value); /* no name: **value */
 pel_node *pel_make_call(pel_ctx *ctx, pel_node *func, pel_nodes args, pel_nodes keywords);
 pel_node *pel_make_assign(pel_ctx *ctx, pel_node *target, pel_node *value);
 pel_node *pel_make_expr(pel_ctx *ctx, pel_node *value);
@@ -181,6 +182,9 @@ bool pel_is_identifier(pel_str name); /* and no keyword */
  * slot is where the child hangs: visit may put another node there. */
 typedef void pel_visit(void *arg, pel_node **slot);
 void pel_each_child(pel_node *node, pel_visit *visit, void *arg);
+
+/* Hangs `by` in the place of every Name of that name below slot, whatever it does there. */
+void pel_replace_name(pel_node **slot, pel_name name, pel_node *by);
 
 /* A deep copy. Constants and names are shared. */
 pel_node *pel_copy(pel_ctx *ctx, const pel_node *node);

@@ -60,9 +60,7 @@ static pel_node *call(builder *b, pel_node *func, pel_nodes args) {
 }
 
 static void add_keyword(builder *b, pel_node *to, pel_name name, pel_node *value, uint32_t mark) {
-    pel_node *keyword = pel_node_new(b->ctx, PEL_keyword);
-    keyword->keyword.arg = name;
-    keyword->keyword.value = value;
+    pel_node *keyword = pel_make_keyword(b->ctx, name, value);
     keyword->mark = mark;
     pel_nodes_push(b->ctx, &to->Call.keywords, keyword);
 }

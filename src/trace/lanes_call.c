@@ -637,10 +637,7 @@ static bool any_has(const pel_walk *w, pel_front front, const pel_val *dict, pel
 }
 
 static void add_keyword(pel_walk *w, pel_node *text, pel_name name, pel_node *value) {
-    pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
-    keyword->keyword.arg = name;
-    keyword->keyword.value = value;
-    pel_nodes_push(w->ctx, &text->Call.keywords, keyword);
+    pel_nodes_push(w->ctx, &text->Call.keywords, pel_make_keyword(w->ctx, name, value));
 }
 
 /* f(*(a, b)) is f(a, b) */
@@ -673,10 +670,6 @@ static void add_double_starred(pel_walk *w, pel_front front, pel_node *text, con
     }
 }
 
-static bool is_none(const pel_node *text) {
-    return text->kind == PEL_Constant && text->Constant.value->kind == PEL_CONST_NONE;
-}
-
 static pel_node *plain_call_text(pel_walk *w, pel_front front, const call *c, const pel_value *callee) {
     bool is_record = callee->kind == PEL_V_CLASS && pel_class_at(w->log, callee->class)->kind == PEL_CLASS_DATACLASS;
     pel_node *text = pel_shallow(w, c->node);
@@ -690,7 +683,7 @@ static pel_node *plain_call_text(pel_walk *w, pel_front front, const call *c, co
             add_double_starred(w, front, text, arg->val);
         else if (!arg->keyword)
             pel_nodes_push(w->ctx, &text->Call.args, arg->val->text);
-        else if (!is_record || !is_none(arg->val->text)) /* None is the default of every field */
+        else if (!is_record || !pel_is_none(arg->val->text)) /* None is the default of every field */
             add_keyword(w, text, arg->keyword, arg->val->text);
     }
     return text;
@@ -889,10 +882,7 @@ static void build_module(pel_walk *w, pel_front front, call *c) {
             pel_nodes_push(w->ctx, &args, value);
             continue;
         }
-        pel_node *keyword = pel_node_new(w->ctx, PEL_keyword);
-        keyword->keyword.arg = given->name;
-        keyword->keyword.value = value;
-        pel_nodes_push(w->ctx, &keywords, keyword);
+        pel_nodes_push(w->ctx, &keywords, pel_make_keyword(w->ctx, given->name, value));
     }
     pel_node *class = pel_library_expression(w->ctx, w->s->program, pel_class_at(w->log, first->class)->path);
     if (!class) return;

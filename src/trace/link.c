@@ -175,10 +175,7 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
         if (target->params[p].dead) continue;
         if (target->rest && target->params[p].forwarded) {
             if (!link->args[p]) continue;
-            pel_node *keyword = pel_node_new(s->ctx, PEL_keyword);
-            keyword->keyword.arg = target->params[p].key;
-            keyword->keyword.value = link->args[p];
-            pel_nodes_push(s->ctx, &keywords, keyword);
+            pel_nodes_push(s->ctx, &keywords, pel_make_keyword(s->ctx, target->params[p].key, link->args[p]));
             by_name = true;
             continue;
         }
@@ -201,10 +198,7 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
         bool plain =
             !link->by_keyword[p] || (!target->is_root && !ordered && speaks_for_itself(target, p, place, text));
         if (by_name || !plain) {
-            pel_node *keyword = pel_node_new(s->ctx, PEL_keyword);
-            keyword->keyword.arg = target->params[p].name;
-            keyword->keyword.value = text;
-            pel_nodes_push(s->ctx, &keywords, keyword);
+            pel_nodes_push(s->ctx, &keywords, pel_make_keyword(s->ctx, target->params[p].name, text));
             by_name = true;
         } else {
             pel_nodes_push(s->ctx, &positional, text);

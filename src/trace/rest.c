@@ -37,8 +37,7 @@ static void look_at(void *arg, pel_node **slot) {
                 node->Call.keywords.at[n_kept++] = node->Call.keywords.at[i];
         }
         if (look->rewrite && n_kept < n) {
-            pel_node *all = pel_node_new(look->ctx, PEL_keyword);
-            all->keyword.value = pel_make_name(look->ctx, look->rest, PEL_Load);
+            pel_node *all = pel_make_keyword(look->ctx, NULL, pel_make_name(look->ctx, look->rest, PEL_Load));
             node->Call.keywords.n = n_kept;
             pel_nodes_push(look->ctx, &node->Call.keywords, all);
         }

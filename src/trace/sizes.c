@@ -96,19 +96,6 @@ static pel_name size_named(const mover *m, const pel_node *node) {
     return all.n == 1 && all.stores == 1 && !all.captured ? name : NULL;
 }
 
-typedef struct replacement {
-    pel_name name;
-    pel_node *value;
-} replacement;
-
-static void replace(void *arg, pel_node **slot) {
-    const replacement *r = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->name)
-        *slot = r->value;
-    else
-        pel_each_child(*slot, replace, arg);
-}
-
 static bool is_block(const pel_field *field) { return field->type == PEL_FIELD_LIST && field->of == PEL_STMT; }
 
 /* What a statement evaluates once and first: all of it, or what stands before the colon. */
@@ -140,9 +127,8 @@ static pel_node **place_of(const mover *m, pel_nodes body, uint32_t at, pel_name
     for (uint32_t i = at + 1; i < body.n; i++) {
         pel_node **place = headline(body.at[i]);
         if (place && *place && pel_reads_of(*place, name).n == 1) {
-            replacement r = { name, body.at[at]->Assign.value };
             pel_node *made = pel_copy(m->ctx, *place);
-            replace(&r, &made);
+            pel_replace_name(&made, name, body.at[at]->Assign.value);
             return lines_of(m, made, indent) <= lines_of(m, *place, indent) ? place : NULL;
         }
         if (pel_reads_of(body.at[i], name).n || pel_reads_of(body.at[i], of).stores) return NULL;
@@ -173,8 +159,7 @@ static void move_sizes(mover *m, pel_nodes *body, int indent) {
             pel_nodes_push(m->ctx, &kept, node);
             continue;
         }
-        replacement r = { name, node->Assign.value };
-        replace(&r, place);
+        pel_replace_name(place, name, node->Assign.value);
         m->changed = true;
     }
     *body = kept;

@@ -139,10 +139,7 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
             continue;
         }
         pel_str key = pel_straight_at(x, first->items[k])->constant->text;
-        pel_node *keyword = pel_node_new(x->ctx, PEL_keyword);
-        keyword->keyword.arg = pel_intern(x->ctx, key.ptr, key.len);
-        keyword->keyword.value = item;
-        pel_nodes_push(x->ctx, &keywords, keyword);
+        pel_nodes_push(x->ctx, &keywords, pel_make_keyword(x->ctx, pel_intern(x->ctx, key.ptr, key.len), item));
     }
     if (is_library)
         return pel_make_call(x->ctx,
@@ -377,10 +374,8 @@ static pel_node *event_text(pel_straight *x, const step *row) {
     for (uint32_t k = 0; k < first->n_args; k++) pel_nodes_push(x->ctx, &args, text_of(x, passed(x, row, k, false)));
     x->in_shape = false;
     for (uint32_t k = 0; k < first->n_kwargs; k++) {
-        pel_node *keyword = pel_node_new(x->ctx, PEL_keyword);
-        keyword->keyword.arg = first->kwargs[k].name;
-        keyword->keyword.value = text_of(x, passed(x, row, k, true));
-        pel_nodes_push(x->ctx, &keywords, keyword);
+        pel_node *value = text_of(x, passed(x, row, k, true));
+        pel_nodes_push(x->ctx, &keywords, pel_make_keyword(x->ctx, first->kwargs[k].name, value));
     }
     pel_node *text = pel_str_starts(name, PEL_STR(tensor_prefix)) && args.n
                          ? method_text(x, pel_str_from(name, sizeof tensor_prefix - 1), args, keywords)

@@ -192,19 +192,6 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
 
 /* ---- optional parts ---- */
 
-typedef struct substitution {
-    pel_name name;
-    pel_node *by;
-} substitution;
-
-static void substitute(void *arg, pel_node **slot) {
-    const substitution *s = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == s->name)
-        *slot = s->by;
-    else
-        pel_each_child(*slot, substitute, arg);
-}
-
 static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint);
 
 /* A unifier for other lanes, each of which lies in one lane outside: the names outside are known in it. */
@@ -268,8 +255,8 @@ static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
     for (uint32_t h = n_outside; h < inner.holes.n; h++)
         if (any_has_mark((lanes){ inner.holes.at[h].values, n }, PEL_CALL_BUILDS)) return NULL;
     for (uint32_t h = n_outside; h < inner.holes.n; h++) {
-        substitution s = { inner.holes.at[h].name, name_outside(unifier, &inner.holes.at[h], lane_of, n) };
-        substitute(&s, &body);
+        pel_node *outside = name_outside(unifier, &inner.holes.at[h], lane_of, n);
+        pel_replace_name(&body, inner.holes.at[h].name, outside);
     }
     pel_node *choice = pel_node_new(ctx, PEL_IfExp);
     choice->IfExp.test = make_hole(unifier, (lanes){ flags, l.n }, hint);
@@ -478,8 +465,7 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
         for (uint32_t i = 0; i < lists.n; i++)
             if (!values[i]) values[i] = some; /* an empty list does not care */
         lanes outer = { values, lists.n };
-        substitution s = { hole->name, unify(unifier, outer, hole->name) };
-        substitute(&s, &element);
+        pel_replace_name(&element, hole->name, unify(unifier, outer, hole->name));
     }
     pel_node *generator = pel_node_new(ctx, PEL_comprehension), *target;
     if (running.n > 1) {

@@ -197,11 +197,9 @@ static pel_node *partial_expression(pel_ctx *ctx, pel_program *program, const pe
     pel_nodes_push(ctx, &all, function);
     for (uint32_t i = 0; i < args.n; i++) pel_nodes_push(ctx, &all, args.at[i]);
     for (uint32_t i = 0; i + 1 < named.n; i += 2) {
-        pel_node *keyword = pel_node_new(ctx, PEL_keyword);
         pel_str key = named.at[i]->Constant.value->text;
-        keyword->keyword.arg = pel_intern(ctx, key.ptr, key.len);
-        keyword->keyword.value = named.at[i + 1];
-        pel_nodes_push(ctx, &keywords, keyword);
+        pel_name name = pel_intern(ctx, key.ptr, key.len);
+        pel_nodes_push(ctx, &keywords, pel_make_keyword(ctx, name, named.at[i + 1]));
     }
     return pel_make_call(ctx, pel_library_expression(ctx, program, PEL_STR("functools.partial")), all, keywords);
 }

@@ -1,0 +1,17 @@
+/* CPython's own headers for its insides: code objects and frames. They are not as clean as ours. */
+#ifndef PEL_EXT_CPYTHON_INSIDE_H
+#define PEL_EXT_CPYTHON_INSIDE_H
+
+#define Py_BUILD_CORE
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
+#pragma GCC diagnostic pop
+#undef Py_BUILD_CORE
+
+#endif
