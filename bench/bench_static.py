@@ -10,7 +10,7 @@ timm, torchvision, transformers
 keras        keras.applications: totals and names of layers. Truth is keras_applications.json, written down from Keras 3.15.1
              run on the torch backend; only Keras' source is needed here, in the environment or below --root
 forward      with --forward: the shape of what every module of timm's and torchvision's gives
-speed        milliseconds for each timm model, one process for many
+speed, peer  milliseconds for each timm model, one run for many; and those that CPython takes to build it
 folder       the whole of transformers/models: seconds, and memory of all processes together
 
 --truth DIR keeps what executing the libraries gave: the next run reads it there.
@@ -26,6 +26,7 @@ import os
 import pathlib
 import random
 import resource
+import statistics
 import subprocess
 import sys
 import threading
@@ -146,9 +147,9 @@ def scan(kind: str, names: list[str], roots: list[str], *options: str) -> tuple[
     start = time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         for line in process.stdout:
-            lines.append(json.loads(line)["networks"])
+            lines.append(line)
             times.append(time.monotonic() - start)
-    return lines, times
+    return [json.loads(line)["networks"] for line in lines], times
 
 
 class Score:
@@ -293,15 +294,48 @@ def compare_forward(args: argparse.Namespace) -> None:
 # ---- time and memory ----
 
 
+def processor_time() -> float:
+    """Seconds of all processes that were waited for: what it takes where others don't use the machine, too."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def milliseconds(times: list[float]) -> str:
+    spread = sorted(1000 * seconds for seconds in times)
+    return f"{statistics.median(spread):.1f} ms on the median, {statistics.mean(spread):.1f} on the mean, {spread[-1]:.0f} at most"
+
+
 def measure_speed(args: argparse.Namespace) -> None:
     names = sample_of(names_of("timm"), args, 60)
+    before = processor_time()
     _, times = scan("timm", names, args.root)
-    if len(times) > 1:  # lines come in bundles, from several processes: only their sum tells
-        each = 1000 * (times[-1] - times[0]) / (len(times) - 1)
-        print(
-            f"speed: timm, {len(names)} models in one run: {each:.0f} ms each, the first with all imports {1000 * times[0]:.0f} ms",
-            flush=True,
-        )
+    spent = processor_time() - before
+    if len(times) < 2:
+        print("speed: nothing to compare")
+        return
+    each = [after - before for before, after in zip(times, times[1:])]
+    print(
+        f"speed: timm, {len(names)} models in one run: {milliseconds(each)}; the first, with all imports, {1000 * times[0]:.0f}; "
+        f"{1000 * spent / len(times):.1f} of processor each, imports among them"
+    )
+    peer = subprocess.run(
+        [sys.executable, __file__, "peer", "--names", ",".join(names)], capture_output=True, text=True, check=True
+    )
+    print(peer.stdout.strip(), flush=True)
+
+
+def measure_peer(args: argparse.Namespace) -> None:
+    """What CPython takes for the same, at its best: no weight is filled, every import is paid once."""
+    start = time.monotonic()
+    stand_in_for_operators()
+    names = sample_of(names_of("timm"), args, 60)
+    times = [time.monotonic()]
+    imported = times[0] - start
+    for name in names:
+        rows_of(build("timm", name))
+        times.append(time.monotonic())
+    each = [after - before for before, after in zip(times, times[1:])]
+    print(f"peer: CPython, the same on torch's meta device: {milliseconds(each)}; imports {1000 * imported:.0f}", flush=True)
 
 
 def memory_of(process: int) -> int:
@@ -321,7 +355,7 @@ def measure_folder(args: argparse.Namespace) -> None:
     files = sorted(map(str, (installed("transformers") / "models").rglob("*.py")))
     step = 1 if args.all else 20
     targets = [str(installed("transformers") / "models")] if args.all else files[::step]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = processor_time()
     start = time.monotonic()
     peak = 0
     with subprocess.Popen(
@@ -340,8 +374,7 @@ def measure_folder(args: argparse.Namespace) -> None:
         watcher.start()
         process.wait()
         watcher.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    spent = processor_time() - before
     print(
         f"folder: {len(files[::step])} of {len(files)} files of transformers/models: {time.monotonic() - start:.1f} s, "
         f"{spent:.1f} s of processor, 2 at once; {peak // 1024} MiB at most",
@@ -356,6 +389,7 @@ FIGURES = {
     "keras": ([], compare_keras),
     "forward": (["torch", "timm", "torchvision"], compare_forward),
     "speed": (["timm", "torch"], measure_speed),
+    "peer": (["timm"], measure_peer),
     "folder": (["transformers"], measure_folder),
 }
 
@@ -375,7 +409,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no such figure: {', '.join(sorted(unknown))}")
     is_ready = False
-    for figure in args.figures or FIGURES:
+    for figure in args.figures or [name for name in FIGURES if name != "peer"]:  # speed asks for it
         needs, run = FIGURES[figure]
         missing = [name for name in needs if not installed(name)]
         if missing:

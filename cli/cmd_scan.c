@@ -2,16 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_WORKERS 16
-#define MAX_FOLDERS 40       /* inside of each other */
-#define PER_WORKER 8         /* sources that one process scans: to copy it takes as long as to scan a model */
-#define FULL_KIB (384 << 10) /* a process that has grown to this leaves the rest of its files to another */
+#define MAX_FOLDERS 40 /* inside of each other */
 
 typedef struct scan_job {
     cli_sources *sources;
@@ -51,49 +47,41 @@ static int scan_file(const scan_job *job, const char *path) {
     return written == CLI_FINE ? worst(&result) : written;
 }
 
-/* ---- several: each in a process that shares what was imported before ---- */
+/* ---- several: each in a process of its own, which shares what was imported before and changes nothing of it ---- */
 
 typedef struct worker {
     pid_t process; /* 0: not begun */
     bool is_done;
     int result;
-    FILE *out, *err; /* what it wrote */
+    FILE *out, *err; /* what it wrote, until its turn comes; NULL: it writes where we do */
 } worker;
 
 typedef struct crew {
     const scan_job *job;
     int (*one)(const scan_job *job, size_t i); /* scans a source */
-    size_t n_sources, per_worker;
+    size_t n, at_once;
     worker *workers;
-    size_t *scanned; /* per worker: of its sources; shared with the processes */
-    size_t n, begun, shown;
+    size_t begun, shown;
     int result;
 } crew;
 
-static size_t share_of(const crew *c, size_t which) {
-    size_t left = c->n_sources - which * c->per_worker;
-    return left < c->per_worker ? left : c->per_worker;
+/* One after the other they can write as they go; side by side what they write waits for its turn. */
+static bool give_files(const crew *c, worker *w) {
+    if (c->at_once == 1) return true;
+    w->out = tmpfile();
+    w->err = tmpfile();
+    return w->out && w->err;
 }
 
-static bool is_full(void) {
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 && usage.ru_maxrss > FULL_KIB;
-}
-
-/* A process scans its share, or what is left of it: what it has grown by goes with it. */
 static void begin(crew *c, size_t which) {
     worker *w = &c->workers[which];
     fflush(stdout);
     fflush(stderr);
-    w->process = w->out && w->err ? fork() : -1;
+    w->process = give_files(c, w) ? fork() : -1;
     if (w->process) return;
-    dup2(fileno(w->out), STDOUT_FILENO);
-    dup2(fileno(w->err), STDERR_FILENO);
-    int result = CLI_FINE;
-    size_t *scanned = &c->scanned[which];
-    do {
-        result = cli_worse(result, c->one(c->job, which * c->per_worker + *scanned));
-    } while (++*scanned < share_of(c, which) && !is_full());
+    if (w->out) dup2(fileno(w->out), STDOUT_FILENO);
+    if (w->err) dup2(fileno(w->err), STDERR_FILENO);
+    int result = c->one(c->job, which);
     fflush(stdout);
     fflush(stderr);
     _exit(result);
@@ -118,25 +106,13 @@ static void show(crew *c) {
     }
 }
 
-/* A worker's process came to its end: true if there is no more to be done for its share. */
-static bool end(crew *c, size_t which, int status) {
-    worker *w = &c->workers[which];
-    if (!WIFEXITED(status)) {
-        fputs("pellucid scan: a process of its own was killed\n", w->err);
-        fflush(w->err);
-        c->scanned[which]++; /* it was one too many */
-    }
-    w->result = cli_worse(w->result, WIFEXITED(status) ? WEXITSTATUS(status) : CLI_BAD_INPUT);
-    w->is_done = c->scanned[which] >= share_of(c, which);
-    if (!w->is_done) begin(c, which);
-    return w->is_done || w->process < 0;
-}
-
-static void progress(const crew *c, size_t done) {
-    size_t sources = done * c->per_worker < c->n_sources ? done * c->per_worker : c->n_sources;
-    fprintf(stderr, "\r\033[K%zu of %zu scanned", sources, c->n_sources);
-    if (done == c->n) fputs("\r\033[K", stderr);
-    fflush(stderr);
+static void end(worker *w, int status) {
+    w->is_done = true;
+    w->result = WIFEXITED(status) ? WEXITSTATUS(status) : CLI_BAD_INPUT;
+    if (WIFEXITED(status)) return;
+    FILE *err = w->err ? w->err : stderr;
+    fputs("pellucid scan: a process of its own was killed\n", err);
+    fflush(err);
 }
 
 static void no_process(worker *w) {
@@ -145,18 +121,19 @@ static void no_process(worker *w) {
     w->result = CLI_BAD_INPUT;
 }
 
-static int run_crew(crew *c, size_t at_once, bool with_progress) {
-    c->n = (c->n_sources + c->per_worker - 1) / c->per_worker;
+static void progress(const crew *c, size_t done) {
+    fprintf(stderr, "\r\033[K%zu of %zu scanned", done, c->n);
+    if (done == c->n) fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
+static int run_crew(crew *c, bool with_progress) {
     c->workers = calloc(c->n ? c->n : 1, sizeof *c->workers);
-    size_t shared = (c->n ? c->n : 1) * sizeof *c->scanned;
-    c->scanned = mmap(NULL, shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (!c->workers || c->scanned == MAP_FAILED) return CLI_BAD_INPUT;
+    if (!c->workers) return CLI_BAD_INPUT;
     size_t running = 0, done = 0;
     while (done < c->n) {
-        while (running < at_once && c->begun < c->n) {
+        while (running < c->at_once && c->begun < c->n) {
             worker *w = &c->workers[c->begun];
-            w->out = tmpfile();
-            w->err = tmpfile();
             begin(c, c->begun++);
             if (w->process > 0) {
                 running++;
@@ -167,9 +144,9 @@ static int run_crew(crew *c, size_t at_once, bool with_progress) {
         }
         int status;
         pid_t ended = running ? waitpid(-1, &status, 0) : -1;
-        for (size_t i = 0; ended > 0 && i < c->begun; i++)
-            if (c->workers[i].process == ended && !c->workers[i].is_done && end(c, i, status)) {
-                if (!c->workers[i].is_done) no_process(&c->workers[i]);
+        for (size_t i = c->shown; ended > 0 && i < c->begun; i++)
+            if (c->workers[i].process == ended && !c->workers[i].is_done) {
+                end(&c->workers[i], status);
                 running--;
                 done++;
             }
@@ -177,7 +154,6 @@ static int run_crew(crew *c, size_t at_once, bool with_progress) {
         show(c);
     }
     free(c->workers);
-    munmap(c->scanned, shared);
     return c->result;
 }
 
@@ -191,17 +167,15 @@ static int scan_snippets(const scan_job *job) {
     for (size_t i = 0; i < sources->n_snippets; i++)
         targets[i] = (pel_scan_target){ NULL, { sources->snippets[i], strlen(sources->snippets[i]) } };
     pellucid_scan_import(sources->scanner, targets, sources->n_snippets, 1);
-    crew c = { .job = job, .one = one_snippet, .n_sources = sources->n_snippets, .per_worker = PER_WORKER };
-    return run_crew(&c, 1, false);
+    crew c = { .job = job, .one = one_snippet, .n = sources->n_snippets, .at_once = 1 };
+    return run_crew(&c, false);
 }
 
 static int scan_files(const scan_job *job, int at_once) {
     if (job->n_files == 1) return scan_file(job, job->files[0]);
     cli_import_common(job->sources, job->files, job->n_files);
-    crew c = { .job = job, .one = one_file, .n_sources = job->n_files, .per_worker = PER_WORKER };
-    if (job->n_files < (size_t)at_once * PER_WORKER)
-        c.per_worker = (job->n_files + (size_t)at_once - 1) / (size_t)at_once;
-    return run_crew(&c, (size_t)at_once, cli_is_terminal(stderr));
+    crew c = { .job = job, .one = one_file, .n = job->n_files, .at_once = (size_t)at_once };
+    return run_crew(&c, cli_is_terminal(stderr));
 }
 
 /* ---- which files ---- */

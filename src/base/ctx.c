@@ -3,11 +3,13 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 /* ---- the arena ---- */
 
 #define FIRST_BLOCK (32u << 10)
 #define LARGEST_BLOCK (4u << 20)
+#define HUGE_PAGE (2u << 20)
 #define DEFAULT_LIMIT ((size_t)4 << 30)
 
 struct pel_block {
@@ -42,6 +44,20 @@ static void *ask_malloc(size_t size) {
     return malloc(size);
 }
 
+/* Large blocks lie in large pages, where the system has them: a process full of small ones takes long to copy (scan
+ * forks one for each source), to fill, and to find anything in. */
+static void *ask_block(size_t size) {
+#ifdef MADV_HUGEPAGE
+    void *at;
+    if (size >= HUGE_PAGE && !BLOCKS_OF_ONE) {
+        if (posix_memalign(&at, HUGE_PAGE, size)) return NULL;
+        madvise(at, size, MADV_HUGEPAGE);
+        return at;
+    }
+#endif
+    return ask_malloc(size);
+}
+
 pel_ctx *pel_ctx_new(size_t may_take) {
     pel_ctx *ctx = ask_malloc(sizeof *ctx);
     if (!ctx) return NULL;
@@ -70,12 +86,12 @@ void pel_ctx_free(pel_ctx *ctx) {
 
 static void *alloc_from_new_block(pel_ctx *ctx, size_t size) {
     size_t want = ctx->taken < FIRST_BLOCK ? FIRST_BLOCK : ctx->taken;
-    if (want > LARGEST_BLOCK) want = LARGEST_BLOCK;
+    if (want > LARGEST_BLOCK - sizeof(pel_block)) want = LARGEST_BLOCK - sizeof(pel_block);
     bool is_large = BLOCKS_OF_ONE || size > want / 4; /* a block of its own: the current one keeps its free end */
     if (is_large) want = size;
     if (want > ctx->may_take || ctx->taken > ctx->may_take - want)
         pel_throw(ctx, PEL_E_MEMORY, 0, "this needs more than the limit of %zu bytes of memory", ctx->may_take);
-    pel_block *block = ask_malloc(sizeof *block + want);
+    pel_block *block = ask_block(sizeof *block + want);
     if (!block) pel_throw(ctx, PEL_E_MEMORY, 0, "out of memory");
     block->size = want;
     block->older = ctx->blocks;

@@ -65,6 +65,14 @@ def test_what_several_files_import_is_imported_once_for_all(pellucid, tmp_path) 
     assert all("not today" in line for line in together if "/sad" in line or "/broken" in line)
 
 
+def test_what_one_source_does_to_a_library_is_not_the_next_ones(pellucid, tmp_path) -> None:
+    (tmp_path / "a.py").write_text("from torch import nn\nnn.Linear = nn.Identity\nnn.Module.__init__ = None\n")
+    (tmp_path / "b.py").write_text("from torch import nn\nnet = nn.Linear(2, 3)\n")
+    for options in ([tmp_path, "-j1"], [tmp_path, "-j2"], ["-e", (tmp_path / "a.py").read_text(), "-e", (tmp_path / "b.py").read_text()]):
+        last = json.loads(pellucid("scan", *options, "--json", "--python", sys.executable).out.splitlines()[-1])
+        assert (last["networks"][0] if "networks" in last else last)["state"] == {"weight": [3, 2], "bias": [3]}, options
+
+
 def test_the_order_does_not_depend_on_who_is_first(pellucid, folder) -> None:
     one = pellucid("scan", folder, "-j1", "--json", "--python", sys.executable)
     four = pellucid("scan", folder, "-j4", "--json", "--python", sys.executable)
