@@ -74,10 +74,14 @@ pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals
         }
         return info->row;
     }
-    pel_code_object *code = pel_ext_import_code(rec->ctx, info->code, rec->kept_list, rec->odd_constants);
+    PyObject *readable = ask(rec, rec->helpers, "described", "(O)", info->code);
+    if (!readable || !PyCode_Check(readable)) readable = Py_NewRef(info->code);
+    pel_keep(rec, readable);
+    Py_DECREF(readable);
+    pel_code_object *code = pel_ext_import_code(rec->ctx, readable, rec->kept_list, rec->odd_constants);
     info->n_units = (uint32_t)(code->code.len / 2);
     info->units = pel_describe_units(rec->ctx, code);
-    pel_log_code row = { .code = code, .file = file_row(rec, ((PyCodeObject *)info->code)->co_filename) };
+    pel_log_code row = { .code = code, .file = file_row(rec, ((PyCodeObject *)readable)->co_filename) };
     row.module = globals ? text_of(rec, PyDict_GetItemString(globals, "__name__")) : PEL_STR("");
     pel_push(rec->ctx, &rec->log->codes, row);
     info->row = rec->log->codes.n - 1;

@@ -11,6 +11,7 @@ import re
 import types
 from dataclasses import dataclass, field
 
+from ._define import define_class, define_function
 from ._pellucid import Error, decompile_bytes, decompile_code
 
 _OBJECT_NAME = re.compile(r"__pellucid_const_(\d+)__$")
@@ -39,9 +40,7 @@ def decompile(target, *, width=100):
     if isinstance(target, (str, os.PathLike)):
         with open(target, "rb") as file:
             return decompile_bytes(file.read(), width=width, filename=os.fspath(target))
-    if isinstance(target, type):
-        return _decompile_class(target, width)
-    return decompile_code(_code_of(target), width=width)[0]
+    return decompile_code(_definition(target), width=width)[0]
 
 
 def decompile_map(target, *, width=100):
@@ -117,24 +116,18 @@ def _walk(code):
             yield from _walk(constant)
 
 
-def _decompile_class(cls, width):
-    parts = []
-    for name, value in vars(cls).items():
-        for kind in (staticmethod, classmethod):
-            if isinstance(value, kind):
-                parts.append(f"@{kind.__name__}\n" + decompile(value.__func__, width=width - 4))
-                break
-        else:
-            if isinstance(value, property):
-                for role, function in (("property", value.fget), (f"{name}.setter", value.fset), (f"{name}.deleter", value.fdel)):
-                    if function is not None:
-                        parts.append(f"@{role}\n" + decompile(function, width=width - 4))
-            elif isinstance(value, types.FunctionType):
-                parts.append(decompile(value, width=width - 4))
-    bases = ", ".join(base.__qualname__ for base in cls.__bases__ if base is not object)
-    body = "\n".join(part.rstrip("\n") + "\n" for part in parts) or "pass\n"
-    indented = "".join("    " + line if line.strip() else line for line in body.splitlines(True))
-    return f"class {cls.__name__}{f'({bases})' if bases else ''}:\n{indented}"
+def _definition(target):
+    """The code object of a target; of a function or class, one that defines it with all that its own code lacks."""
+    try:
+        if isinstance(target, type):
+            return define_class(target)
+        code = _code_of(target)
+        function = getattr(inspect.unwrap(target), "__func__", inspect.unwrap(target)) if callable(target) else None
+        return define_function(code, function) if isinstance(function, types.FunctionType) else code
+    except ValueError as error:
+        if isinstance(target, type):
+            raise TypeError(str(error)) from None
+        return code
 
 
 # ---- fitting ----

@@ -52,9 +52,8 @@ def role_of(code: types.CodeType, author_roots: tuple[str, ...] | None, opened: 
     filename = code.co_filename
     if filename.startswith("<frozen importlib") or filename.endswith(_SILENT):
         return SILENT
-    if filename.startswith("<"):  # made by exec: the author's if somebody kept the source
-        generated = filename == "<string>" or filename.startswith("<frozen") or not linecache.getlines(filename)
-        return LIBRARY if generated else AUTHOR
+    if filename.startswith("<"):  # typed, piped, or made by exec: the author's, unless a library made it
+        return LIBRARY if filename.startswith("<frozen") or _generated(code) else AUTHOR
     if author_roots is not None:
         return AUTHOR if filename.startswith(author_roots) else LIBRARY
     for root in _roots[1]:
@@ -67,10 +66,25 @@ _SILENT = tuple(os.path.join("torch", *path) for path in (("_dynamo", "convert_f
                                                           ("jit", "frontend.py")))
 
 
+def _generated(code: types.CodeType) -> bool:
+    """Whether dataclasses or namedtuple wrote it: they call the text of all they make <string>."""
+    return code.co_qualname.startswith("__create_fn__.") or code.co_varnames[:1] == ("_cls",)
+
+
+def described(code: types.CodeType) -> types.CodeType:
+    """The code object to read in the place of this one: where no source is, one that has been decompiled."""
+    filename = code.co_filename
+    if linecache.getlines(filename) or not filename.startswith("<") and os.path.exists(filename):
+        return code
+    from ._sourceless import twin_of
+    return twin_of(code)
+
+
 def source_of(filename: str) -> bytes:
-    """The bytes of a source file, or what linecache knows of one that is no file; empty if there is none."""
+    """The bytes of a source file, or what is known of one that is no file; empty if there is none."""
     if filename.startswith("<"):
-        return "".join(linecache.getlines(filename)).encode("utf-8", "surrogatepass")
+        from ._sourceless import text_of
+        return (text_of(filename) or "".join(linecache.getlines(filename))).encode("utf-8", "surrogatepass")
     try:
         with open(filename, "rb") as file:
             return file.read()

@@ -65,8 +65,8 @@ def test_what_can_be_decompiled(tmp_path) -> None:
     import colorsys
     import py_compile
 
-    assert pellucid.decompile(example).startswith("def example(a, b, *rest, key, **others):")
-    assert pellucid.decompile(example.__code__) == pellucid.decompile(example)
+    assert pellucid.decompile(example).startswith("def example(a, b=2, *rest, key=None, **others):")
+    assert pellucid.decompile(example.__code__).splitlines()[1:] == pellucid.decompile(example).splitlines()[1:]
     assert pellucid.decompile(Shape(2).__init__).startswith("def __init__(self, n):")
     assert "def rgb_to_hsv(r, g, b):" in pellucid.decompile(colorsys)
     text = pellucid.decompile(Shape)
@@ -148,3 +148,45 @@ def test_generators_and_coroutines_are_what_they_were() -> None:
 def test_recompile_refuses_what_is_no_code() -> None:
     with pytest.raises(TypeError):
         pellucid.recompile(example)
+
+
+def test_a_live_function_has_its_defaults_and_annotations() -> None:
+    free = 3
+
+    def function(a, b: int = 2, /, c=(1, None), *rest, d, e="text", f=object(), **more) -> str:
+        return a + b + free
+
+    first = pellucid.decompile(function).splitlines()[0]
+    assert first == 'def function(a, b: int = 2, /, c=(1, None), *rest, d, e="text", f=..., **more) -> str:'
+    assert pellucid.decompile(lambda x, *, y=3: x + y) == "lambda x, *, y=3: x + y\n"
+
+
+def test_a_live_class_has_its_attributes_and_private_names() -> None:
+    assert pellucid.decompile(Kept) == inspect.getsource(Kept).replace("'", '"')
+
+
+class Kept:
+    """With a docstring
+    of two lines."""
+
+    size: int
+    width: int = 4
+    scale = 0.5
+
+    @staticmethod
+    def twice(x=None):
+        """Also
+        of two."""
+        return x
+
+    @property
+    def secret(self):
+        return self.__secret
+
+    @secret.setter
+    def secret(self, value):
+        self.__secret = value
+
+    class Inner:
+        def __init__(self):
+            super().__init__()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import pathlib
 import re
+import sys
+import types
 
 import pytest
 
@@ -381,3 +384,18 @@ def test_what_torch_compile_gave_back_is_read_as_it_was_written(here) -> None:
     made = pellucid.skeleton(model, (torch.randn(3, 4),))
     assert made.root == "OneSampleIsSpecial"
     assert made.report.complete, made.report.verdict
+
+
+@pytest.mark.parametrize("name", skeleton_models.CASES)
+def test_without_a_source_the_bytecode_says_the_same(name: str, monkeypatch) -> None:
+    """Models typed at a prompt, piped in, made by exec or shipped as .pyc: their classes have no file to read."""
+    module = types.ModuleType("skeleton_models")
+    text = pathlib.Path(skeleton_models.__file__).read_text(encoding="utf-8")
+    exec(compile(text, "<stdin>", "exec"), vars(module))
+    sources = []
+    for each in (skeleton_models, module):
+        monkeypatch.setitem(sys.modules, "skeleton_models", each)
+        torch.manual_seed(0)
+        model, args, kwargs = each.CASES[name][0]()
+        sources.append(pellucid.skeleton(model.eval(), args, kwargs, verified=False).source)
+    assert sources[0] == sources[1]

@@ -1,0 +1,184 @@
+"""Code that defines a live function or class, for the decompiler.
+
+The code of a function has neither defaults nor annotations, and a class keeps no code at all: these are computed where
+the two are defined. So the definition is compiled anew with empty bodies, and the real code put in their places.
+"""
+
+import ast
+import inspect
+import sys
+import types
+
+_NO_TYPE_PARAMETERS = {"type_params": []} if sys.version_info >= (3, 12) else {}
+
+
+def define_function(code, function=None, nested=False):
+    """The code of a module that does nothing but define one function; nested: in the classes and functions that its
+    qualified name says, with variables of theirs for its free ones. ValueError where no source could give its name."""
+    bodies = _Bodies(nested)
+    statement = bodies.function(code, function)
+    return bodies.module(statement, code.co_qualname if nested else "", code)
+
+
+def define_class(cls, nested=False):
+    """The same for a class; ValueError if it has no functions of its own."""
+    bodies = _Bodies(nested)
+    statement = bodies.class_of(cls)
+    if not bodies.codes:
+        raise ValueError(f"no function stands in {cls.__qualname__}")
+    return bodies.module(statement, cls.__qualname__ if nested else "", bodies.codes[0])
+
+
+def functions_of(cls):
+    """The functions that stand in the body of a class."""
+    found = []
+    for value in vars(cls).values():
+        found += (value.fget, value.fset, value.fdel) if isinstance(value, property) else (getattr(value, "__func__", value),)
+    return [each for each in found if isinstance(each, types.FunctionType)
+            and each.__code__.co_qualname.rpartition(".")[0] == cls.__qualname__]
+
+
+class _Bodies:
+    """Definitions whose bodies are to be put in: each has a constant that tells which one."""
+
+    def __init__(self, nested):
+        self.nested = nested
+        self.codes = []
+        self.free = []
+
+    def _body(self, code):
+        self.codes.append(code)
+        names = [ast.Name(name, ast.Load()) for name in code.co_freevars] if self.nested else []
+        self.free += [name for name in code.co_freevars if name != "__class__" and name not in self.free]
+        return [ast.Constant(_mark(len(self.codes) - 1)), *names]
+
+    def function(self, code, function, decorators=()):
+        args = _arguments(code, function)
+        body = self._body(code)
+        if code.co_name == "<lambda>":
+            return ast.Expr(ast.Lambda(args, ast.Tuple(body, ast.Load()) if len(body) > 1 else body[0]))
+        is_async = code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
+        kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
+        returns = _annotation(function.__annotations__, "return") if function else None
+        return kind(_identifier(code.co_name), args, [ast.Expr(each) for each in body],
+                    [_expression(each) for each in decorators], returns, **_NO_TYPE_PARAMETERS)
+
+    def class_of(self, cls):
+        body = [_attribute(cls, name) for name in vars(cls).get("__annotations__", ()) if name not in vars(cls)]
+        for name, value in list(vars(cls).items()):
+            body += self._member(cls, name, value)
+        if cls.__doc__ and "__doc__" in vars(cls):
+            body.insert(0, ast.Expr(ast.Constant(cls.__doc__)))
+        bases = [_expression(base.__qualname__) for base in cls.__bases__ if base is not object]
+        return ast.ClassDef(_identifier(cls.__name__), bases, [], body or [ast.Pass()], [], **_NO_TYPE_PARAMETERS)
+
+    def _member(self, cls, name, value):
+        if isinstance(value, property):
+            roles = ("property", value.fget), (f"{name}.setter", value.fset), (f"{name}.deleter", value.fdel)
+            return [self.function(each.__code__, each, [role]) for role, each in roles if isinstance(each, types.FunctionType)]
+        inner = getattr(value, "__func__", None)
+        if isinstance(value, (staticmethod, classmethod)) and isinstance(inner, types.FunctionType):
+            return [self.function(inner.__code__, inner, [type(value).__name__])]
+        if isinstance(value, types.FunctionType):
+            return [self.function(value.__code__, value)]
+        if isinstance(value, type) and value.__qualname__ == f"{cls.__qualname__}.{name}":
+            return [self.class_of(value)]
+        if name.startswith("__") or inspect.isdatadescriptor(value):
+            return []
+        attribute = _attribute(cls, name)
+        unsaid = isinstance(attribute.value, ast.Constant) and attribute.value.value is ... and value is not ...
+        return [] if self.nested and unsaid else [attribute]  # what stands for the class must not say what is not so
+
+    def module(self, statement, qualname, code):
+        statement = _nest(qualname.split(".")[:-1], self.free, statement)
+        tree = ast.fix_missing_locations(ast.Module([statement], []))
+        return self._fill(compile(tree, code.co_filename, "exec", dont_inherit=True, optimize=0))
+
+    def _fill(self, code):
+        for i, real in enumerate(self.codes):
+            if _mark(i) in code.co_consts:
+                return real
+        constants = [self._fill(each) if isinstance(each, types.CodeType) else each for each in code.co_consts]
+        return code.replace(co_consts=tuple(constants))
+
+
+def _mark(number):
+    return f"<body {number}>"
+
+
+def _identifier(name):
+    if not name.isidentifier():
+        raise ValueError(f"{name} is no name that a source can give")
+    return name
+
+
+def _nest(path, free, statement):
+    """The statement in classes and functions ("<locals>" after its name tells a function), the outermost first."""
+    while path:
+        name = path.pop()
+        if name != "<locals>":
+            statement = ast.ClassDef(_identifier(name), [], [], [statement], [], **_NO_TYPE_PARAMETERS)
+            continue
+        # The nearest function has all of the free variables: whose they were makes no difference to who reads them.
+        own = [ast.Assign([ast.Name(each, ast.Store())], ast.Constant(None)) for each in free]
+        free = ()
+        statement = ast.FunctionDef(_identifier(path.pop()), ast.arguments([], [], None, [], [], None, []),
+                                    [*own, statement], [], None, **_NO_TYPE_PARAMETERS)
+    return statement
+
+
+# ---- what stands in a signature or a class body ----
+
+def _arguments(code, function):
+    annotations = function.__annotations__ if function else {}
+    names = [ast.arg(name, _annotation(annotations, name)) for name in code.co_varnames]
+    first, plain = code.co_posonlyargcount, code.co_argcount
+    keyword, rest = names[plain:plain + code.co_kwonlyargcount], names[plain + code.co_kwonlyargcount:]
+    star = rest.pop(0) if code.co_flags & inspect.CO_VARARGS else None
+    stars = rest.pop(0) if code.co_flags & inspect.CO_VARKEYWORDS else None
+    by_place = function.__defaults__ or () if function else ()
+    by_name = function.__kwdefaults__ or {} if function else {}
+    return ast.arguments(names[:first], names[first:plain], star, keyword,
+                         [_spelled(by_name[each.arg]) if each.arg in by_name else None for each in keyword],
+                         stars, [_spelled(value) for value in by_place])
+
+
+def _attribute(cls, name):
+    note = _annotation(vars(cls).get("__annotations__", {}), name)
+    value = _spelled(vars(cls)[name]) if name in vars(cls) else None
+    target = ast.Name(name, ast.Store())
+    return ast.AnnAssign(target, note, value, 1) if note else ast.Assign([target], value)
+
+
+def _annotation(annotations, name):
+    if name not in annotations:
+        return None
+    return _expression(annotations[name]) if isinstance(annotations[name], str) else _spelled(annotations[name])
+
+
+def _spelled(value):
+    """A literal, or the name that something goes by; for want of both `...`, as stubs have it: there is a value."""
+    try:
+        text = repr(value)
+        ast.literal_eval(text)
+    except Exception:  # objects may do anything when asked for their text
+        text = _dotted(value) or (text if isinstance(text, str) else "")
+    return _expression(text) or ast.Constant(...)
+
+
+def _dotted(value):
+    """The name under which its module has a class or function."""
+    module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
+    found = sys.modules.get(module) if isinstance(module, str) else None
+    for part in name.split(".") if found and isinstance(name, str) else ():
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    if found is None or found is not value:
+        return None
+    return name if module in ("builtins", "__main__") else f"{module}.{name}"
+
+
+def _expression(text):
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
