@@ -58,7 +58,6 @@ class Recording:
         import torch
 
         from . import _inputs
-        from ._state import scripts_as_written
         self._inside = True
         torch.nn.Module.__call__ = self._plain_call  # type: ignore[method-assign]  # parts are called as ever
         try:
@@ -69,7 +68,7 @@ class Recording:
             inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
             self.calls.append(Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled()))
             self._modes.append({m: m.training for m in module.modules()})
-            with scripts_as_written():
+            with self._workshop.scripts.as_written():
                 result = self._workshop.recorder.run(self.calls[-1].label, args, kwargs)
             self._results.append(result)
             return result

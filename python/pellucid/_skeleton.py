@@ -109,16 +109,13 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
 
 
 def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
-    """The model itself, or what torch.compile was given; refuses what has no Python or no values."""
+    """The model itself, or what torch.compile was given; refuses what has no values."""
     import torch
 
     from . import _inputs
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"a skeleton is made of a torch.nn.Module, not of {type(model).__name__}")
     model = dict(model.named_children()).get("_orig_mod", model)
-    if isinstance(model, torch.jit.ScriptModule):
-        raise SkeletonError("the model is compiled by torch.jit: there is no Python left to read; make the skeleton of what "
-                            "was compiled (save the file, and `pellucid tree FILE` shows its modules)")
     if any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
         raise SkeletonError("tensors on the meta device have no values: nothing could be compared")
     return model
@@ -149,8 +146,14 @@ class Workshop:
     def __enter__(self) -> Workshop:
         import torch
 
+        from ._script import NoPython, Scripts
         from ._state import ModelState, RandomState, compiled_as_written
         self.random, self.state = RandomState(), ModelState(self.whole)
+        try:
+            self.scripts = Scripts(self.model)
+        except NoPython as error:
+            raise SkeletonError(f"{error}; make the skeleton of what was compiled (of a file, `pellucid tree FILE` shows "
+                                "the modules)") from None
         self.stance = compiled_as_written(self.whole)
         self.stance.__enter__()
         self.grad = torch.is_grad_enabled()
@@ -166,7 +169,8 @@ class Workshop:
 
     def _new_recorder(self, events: bool = False) -> Any:
         from ._pellucid import Recorder
-        return Recorder(self.model, leaves=self.leaves, origin=self.origin, events=events)
+        with self.scripts.as_written():
+            return Recorder(self.scripts.model, leaves=self.leaves, origin=self.origin, events=events)
 
     def _restore(self) -> None:
         for remark in self.state.restore():
@@ -187,7 +191,6 @@ class Workshop:
         import torch
 
         from . import _check, _inputs
-        from ._state import scripts_as_written
         from ._verify import SEED
         start = time.perf_counter()
         self._restore()
@@ -196,7 +199,7 @@ class Workshop:
         for cache in self.caches:
             cache.cache_clear()
         _check.seed_all(SEED)
-        with torch.set_grad_enabled(call.grad), scripts_as_written():
+        with torch.set_grad_enabled(call.grad), self.scripts.as_written():
             result = self.recorder.run(call.label, args, kwargs)
         self.recorded.append(call)
         if self.recorded_result is None:
@@ -211,6 +214,9 @@ class Workshop:
         self._enter_mode(call.mode)
         args, kwargs = _inputs.copied(call.inputs)
         try:
+            if what.get("events"):  # compiled code tells none
+                with self.scripts.as_written():
+                    return play_original(self.scripts.model, name, args, kwargs, grad=call.grad, **what)[0]
             return play_original(self.model, name, args, kwargs, grad=call.grad, **what)[0]
         finally:
             self._restore()

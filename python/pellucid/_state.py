@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import random
 import sys
 from collections import OrderedDict, defaultdict, deque
-from typing import Any, Iterator
+from typing import Any
 
 import torch
 
 MAX_OBJECTS = 200_000  # beyond, a model's attributes hold a data set; that is not state of the model
 CONTAINERS = (dict, OrderedDict, defaultdict, list, set, deque)
-
-
-@contextlib.contextmanager
-def scripts_as_written() -> Iterator[None]:
-    """Functions that torch.jit.script compiled run as their author wrote them: compiled code can't be watched."""
-    kind = torch.jit.ScriptFunction
-    compiled = vars(kind)["__call__"]
-    # a property in C: the author's function is called directly, with no frame of ours between
-    kind.__call__ = property(operator.attrgetter("_torchdynamo_inline"))
-    try:
-        yield
-    finally:
-        kind.__call__ = compiled
 
 
 def compiled_as_written(model: torch.nn.Module) -> contextlib.AbstractContextManager[Any]:

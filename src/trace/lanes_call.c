@@ -861,6 +861,52 @@ static void note_getattr(pel_walk *w, pel_front front, const call *c) {
     c->val->text = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
 }
 
+/* Adds the classes among those asked for that torch or the standard library have; false: all are of that kind, or one
+ * can't be named. */
+static bool keep_library_classes(pel_walk *w, const pel_id *asked, uint32_t n, pel_nodes *kept) {
+    bool has_author = false;
+    for (uint32_t i = 0; i < n; i++) {
+        const pel_value *class = pel_value_at(w->log, asked[i]);
+        if (class->kind == PEL_V_CLASS && pel_class_at(w->log, class->class)->kind == PEL_CLASS_MODULE) {
+            has_author = true;
+            continue;
+        }
+        pel_node *name = pel_value_expression(w->ctx, w->s->program, asked[i]);
+        if (!name) return false;
+        pel_nodes_push(w->ctx, kept, name);
+    }
+    return has_author;
+}
+
+/* isinstance(layer, Block) that stays in the text. Classes of the output inherit from torch's alone, so it names those
+ * for which the answer was yes. */
+static void name_instances(pel_walk *w, pel_front front, call *c) {
+    const pel_value *callee = pel_value_at(w->log, c->callee[0]);
+    if (callee->kind != PEL_V_LIBRARY || !pel_str_is(callee->text, "isinstance") || c->n_args != 2) return;
+    if (pel_all_same(w, front, c->val->at) || !pel_all_same(w, front, c->args[1].val->at)) return;
+    pel_nodes classes = { 0 };
+    const pel_value *asked = pel_value_at(w->log, c->args[1].val->at[0]);
+    bool several = asked->kind == PEL_V_TUPLE;
+    if (!keep_library_classes(w, several ? asked->items : c->args[1].val->at, several ? asked->n : 1, &classes)) return;
+    pel_map named = { 0 };
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *object = pel_value_at(w->log, c->args[0].val->at[i]);
+        const pel_value *answer = pel_value_at(w->log, c->val->at[i]);
+        if (object->kind != PEL_V_MODULE || answer->kind != PEL_V_CONST) return;
+        pel_id class = pel_module_at(w->log, object->module)->class;
+        if (answer->constant->kind != PEL_CONST_TRUE || pel_map_has(&named, class) ||
+            pel_class_at(w->log, class)->kind != PEL_CLASS_MODULE)
+            continue;
+        pel_map_set(w->ctx, &named, class, 1);
+        pel_nodes_push(w->ctx, &classes, pel_make_name(w->ctx, pel_class_row(w, class)->name, PEL_Load));
+    }
+    if (!classes.n) return;
+    pel_node *all = pel_node_new(w->ctx, PEL_Tuple);
+    all->Tuple.elts = classes;
+    c->val->lost = c->args[0].val->lost;
+    c->val->text->Call.args.at[1] = classes.n == 1 ? classes.at[0] : all;
+}
+
 /* A module of torch's that is not in the tree and has nothing to learn: made where it is called, nn.SiLU()(x). */
 static void build_module(pel_walk *w, pel_front front, call *c) {
     const pel_log_module *first = pel_module_at(w->log, pel_value_at(w->log, c->callee[0])->module);
@@ -1284,5 +1330,6 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     if (c.func->lost && modules) build_module(w, front, &c);
     plain_call(w, front, &c);
     note_getattr(w, front, &c);
+    name_instances(w, front, &c);
     return pel_finish(w, front, node, c.val);
 }

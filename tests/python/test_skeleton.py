@@ -373,10 +373,43 @@ def test_what_can_not_be_read_is_said(here) -> None:
     x = torch.randn(2, 4)
     with pytest.raises(TypeError, match="not of function"):
         pellucid.skeleton(lambda x: x + 1, (x,))
-    with pytest.raises(_skeleton.SkeletonError, match="torch.jit"):
-        pellucid.skeleton(torch.jit.trace(nn.Linear(4, 4), (x,)), (x,))
+    traced = torch.jit.trace(nn.Linear(4, 4), (x,))
+    with pytest.raises(_skeleton.SkeletonError, match=r"the model is a module that torch.jit traced \(.*test_skeleton.py:"):
+        pellucid.skeleton(traced, (x,))
+    with pytest.raises(_skeleton.SkeletonError, match=r"1 is a module that torch.jit traced"):
+        pellucid.skeleton(nn.Sequential(nn.ReLU(), traced), (x,))
     with pytest.raises(_skeleton.SkeletonError, match="meta device"):
         pellucid.skeleton(nn.Linear(4, 4, device="meta"), (x,))
+
+
+class Scripted(nn.Module):
+    """All kinds of what torch.jit.script keeps: a constant, attributes, a buffer, a child."""
+
+    __constants__ = ["offset"]
+
+    def __init__(self, gain: float):
+        super().__init__()
+        self.gain, self.offset, self.sizes = gain, 2, [4, 4]
+        self.register_buffer("shift", torch.ones(1))
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.linear(x).view(-1, self.sizes[0])
+        if self.training:
+            x = nn.functional.dropout(x, 0.5, True)
+        return torch.sigmoid(self.gain * x) * self.offset + self.shift
+
+
+def test_scripted_parts_are_read_as_they_were_written(here) -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 4), torch.jit.script(Scripted(1.0)), torch.jit.script(Scripted(3.0))).eval()
+    parts = list(model)
+    made = pellucid.skeleton(model, (torch.randn(3, 4),))
+    assert made.report.complete
+    assert "Scripted(1.0)" in made.source and "self.gain * x" in made.source
+    assert all(a is b for a, b in zip(model, parts))  # put back
+    whole = pellucid.skeleton(torch.jit.script(Scripted(2.0).eval()), (torch.randn(3, 4),))
+    assert whole.report.good and whole.root == "Scripted"
 
 
 def test_what_torch_compile_gave_back_is_read_as_it_was_written(here) -> None:
