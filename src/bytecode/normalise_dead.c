@@ -125,6 +125,47 @@ static bool is_jump_as_else(const pel_norm *n, uint32_t dead) {
     return pel_norm_skip(n, n->ins.at[before].target) == next;
 }
 
+/* ---- what lines tell ---- */
+
+/* A `break` or `continue` begins a line, the end of a part of a statement does not. */
+static bool begins_line(const pel_norm *n, uint32_t i) {
+    uint32_t from = n->from.at[i];
+    return from > 0 && n->insns->at[from].line && n->insns->at[from].line != n->insns->at[from - 1].line;
+}
+
+/* Whether nobody wrote the jump back at i: it ends a part of an if-else or of a try, and was led on by one that stands
+ * behind all of it. Directly behind a test it may be all that the line says. */
+static bool is_unwritten(const pel_norm *n, uint32_t i) {
+    uint32_t before = pel_norm_prev(n, i);
+    return before != PEL_NONE && n->insns->at[n->from.at[i]].line && !begins_line(n, i) &&
+           !pel_is_cond(&n->ins.at[before]) && n->ins.at[before].op != PEL_I_FOR;
+}
+
+/* The first jump behind i that goes where i goes and that nothing in between leads over, but for what leaves the loop,
+ * which ends at `last`; PEL_NONE if there is none. */
+static uint32_t next_like(const pel_norm *n, uint32_t i, uint32_t last) {
+    uint32_t furthest = 0;
+    for (uint32_t k = i + 1; k <= last; k++) {
+        const pel_ins *ins = &n->ins.at[k];
+        if (ins->op == PEL_I_NOP || n->reached[k] != n->reached[i]) continue;
+        if (ins->op == PEL_I_JUMP && ins->target == n->ins.at[i].target && furthest <= k) return k;
+        if (ins->target != PEL_NONE && ins->target <= last && ins->target > furthest) furthest = ins->target;
+    }
+    return PEL_NONE;
+}
+
+/* if a: x; else: y; and `continue` behind both: the end of x was led to where the `continue` goes. */
+static void lead_to_continues(pel_norm *n, const uint32_t *last_back) {
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        pel_ins *ins = &n->ins.at[i];
+        if (!is_jump(n, i) || !n->reached[i] || ins->dead || ins->target > i || last_back[ins->target] == i) continue;
+        if (begins_line(n, i)) ins->flag = true;
+        if (!is_unwritten(n, i)) continue;
+        uint32_t like = next_like(n, i, last_back[ins->target]);
+        if (like != PEL_NONE && like != last_back[ins->target] && begins_line(n, like)) ins->target = like;
+    }
+}
+
 void pel_norm_dead(pel_norm *n) {
     if (!pel_norm_keeps_dead(n)) return;
     for (uint32_t g = 0; g < n->guards.n; g++) {
@@ -146,8 +187,10 @@ void pel_norm_dead(pel_norm *n) {
         uint32_t before = pel_norm_prev(n, i);
         if (!is_jump(n, i) || !n->reached[i] || n->jumps_to[i] || before == PEL_NONE || n->ins.at[before].dead)
             continue;
+        if (is_jump(n, pel_norm_skip(n, n->ins.at[i].target))) continue; /* known to go there and no further */
         led_by_tests(n, last_back, i, false);
     }
+    lead_to_continues(n, last_back);
     pel_norm_count_targets(n);
     /* the end of handlers that never get there */
     for (uint32_t i = 0; i < n->ins.n; i++)

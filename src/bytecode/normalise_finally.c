@@ -46,12 +46,17 @@ static uint32_t skip_pops(const pel_canon *c, uint32_t a) {
     return k < c->n && c->at[k].op == PEL_I_POP_EXC ? k + 1 : a;
 }
 
-/* Whether a handler covers something within the body of this `finally`. */
+/* The handler in whose code a handler covers something, or PEL_NONE. */
+static uint32_t stands_in(const pel_canon *c, uint32_t g) {
+    uint32_t first = c->guards[g].first;
+    return first == PEL_NONE ? PEL_NONE : c->at[first].within;
+}
+
+/* Whether a handler covers something within the body of this `finally`, or within a handler that stands there. */
 static bool is_inner(const matching *m, uint32_t g) {
-    for (; g != PEL_NONE; g = m->c->guards[g].outer) {
-        uint32_t first = m->c->guards[g].first;
-        if (first != PEL_NONE && m->c->at[first].within == m->guard) return true;
-    }
+    for (; g != PEL_NONE; g = m->c->guards[g].outer)
+        for (uint32_t h = stands_in(m->c, g); h != PEL_NONE; h = stands_in(m->c, h))
+            if (h == m->guard) return true;
     return false;
 }
 
@@ -216,7 +221,6 @@ static void try_copy(pel_ctx *ctx, pel_canon *c, uint32_t guard, uint32_t at, ui
         if (m.pairs.at[i].a != PEL_NONE) b_of[m.pairs.at[i].a] = PEL_NONE;
     memset(guard_b, 0xff, c->n_guards * sizeof *guard_b);
     if (!same || !m.pairs.n) return;
-    if (m.goes_on == PEL_NONE) return;
     replace(&m, at, gone, changed);
 }
 

@@ -112,7 +112,8 @@ static void walk(pel_norm *n, uint32_t i, block *blocks) {
                 }
             if (!with) return;
         }
-        if (in->target != PEL_NONE && in->op != PEL_OP_CALL_FINALLY && !sets_block(in->op))
+        /* what is dead stands in what is around it, wherever something dead jumps to it from */
+        if (in->target != PEL_NONE && in->op != PEL_OP_CALL_FINALLY && !sets_block(in->op) && !old->left_over)
             pel_push(n->ctx, &old->todo, ((visit){ in->target, blocks }));
         if (pel_op_ends(in->op)) return;
         i++;
@@ -154,6 +155,15 @@ static block *blocks_around(pel_norm *n, uint32_t at) {
     return blocks;
 }
 
+/* Where what nothing reaches from i on ends, if it holds blocks of its own: a copy of a `finally` body that says
+ * nothing about the code around it. Else i. */
+static uint32_t dead_copy_end(const pel_norm *n, uint32_t i) {
+    bool has_blocks = false;
+    uint32_t end = i;
+    for (; end < n->insns->n && !n->old->seen[end]; end++) has_blocks |= sets_block(n->insns->at[end].op);
+    return has_blocks ? end : i;
+}
+
 void pel_norm_prepare_old(pel_norm *n) {
     const pel_insns *insns = n->insns;
     struct pel_old *old = n->old = pel_new(n->ctx, struct pel_old);
@@ -177,8 +187,14 @@ void pel_norm_prepare_old(pel_norm *n) {
     }
     walk_all(n, 0, NULL);
     old->left_over = true;
-    for (uint32_t i = 0; i < insns->n && pel_norm_keeps_dead(n); i++)
-        if (!old->seen[i]) walk_all(n, i, blocks_around(n, i));
+    for (uint32_t i = 0; i < insns->n && pel_norm_keeps_dead(n); i++) {
+        if (old->seen[i]) continue;
+        uint32_t end = dead_copy_end(n, i);
+        if (end > i)
+            i = end - 1;
+        else
+            walk_all(n, i, blocks_around(n, i));
+    }
 }
 
 /* ---- translation ---- */

@@ -113,7 +113,7 @@ void pel_read_tail(pel_lift *l, region *r, const stack *s, uint32_t at, pel_node
 }
 
 static bool reaches(const pel_lift *l, uint32_t from, uint32_t to) {
-    if (to > from && !pel_ends(&l->c->at[to - 1])) return true;
+    if (to > from && !pel_ends(&l->c->at[to - 1]) && !l->c->at[to - 1].dead) return true;
     for (uint32_t i = from; i < to; i++)
         if (l->c->at[i].target == to) return true;
     return false;
@@ -139,8 +139,29 @@ static pel_nodes with_pass(pel_lift *l, pel_nodes body) {
 
 static bool leaves_loop(const loop *lp, uint32_t label) { return label < lp->from || label >= lp->end; }
 
+static bool is_covered(const pel_lift *l, uint32_t at, const pel_guard *guard) {
+    uint32_t g = l->c->at[at].cover;
+    while (g != PEL_NONE && &l->c->guards[g] != guard) g = l->c->guards[g].outer;
+    return g != PEL_NONE;
+}
+
+static bool runs_finally(const pel_lift *l, uint32_t at, const pel_guard *guard) {
+    return at < l->c->n && l->c->at[at].op == PEL_I_FINALLY && &l->c->guards[l->c->at[at].arg] == guard;
+}
+
+/* The body of a `finally` may come to its end only by handlers that stand in it. */
+static uint32_t finally_end(const pel_lift *l, const region *r, const pel_guard *guard, uint32_t end) {
+    for (uint32_t i = l->c->n_main; i < l->c->n; i++) {
+        uint32_t to = l->c->at[i].target;
+        if (l->c->at[i].op == PEL_I_JUMP && to > end && to <= r->end && runs_finally(l, to, guard) &&
+            pel_ends(&l->c->at[to - 1]) && is_covered(l, i, guard))
+            end = to;
+    }
+    return end;
+}
+
 static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, const pel_guard *guard) {
-    uint32_t end = body_end(l, at, guard->last + 1, r->end);
+    uint32_t end = finally_end(l, r, guard, body_end(l, at, guard->last + 1, r->end));
     stack w = pel_stack_copy(l, s, s->n);
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
@@ -154,7 +175,7 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     w = pel_stack_copy(l, s, s->n);
     pel_region_begin(l, &body, &w);
     uint32_t next = pel_read_range(l, &body, &w, at);
-    bool completes = next < l->c->n && l->c->at[next].op == PEL_I_FINALLY && &l->c->guards[l->c->at[next].arg] == guard;
+    bool completes = runs_finally(l, next, guard);
     if (body.left_to && l->c->at[body.left_to].op != PEL_I_FINALLY)
         pel_lift_fail(l, at, "a `finally` that is left behind");
     bool empty = l->c->at[guard->target + 1].op == PEL_I_RERAISE;
@@ -423,7 +444,8 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     pel_region_begin(l, &body, &w);
     pel_stack_push(l, &w, (item){ .kind = IT_ENTER, .at = at, .targets = (pel_targets *)(void *)&target });
     uint32_t next = pel_read_range(l, &body, &w, at + 1);
-    bool completes = next < l->c->n && l->c->at[next].op == PEL_I_WITH_EXIT && reaches(l, at + 1, next);
+    bool completes =
+        next < l->c->n && l->c->at[next].op == PEL_I_WITH_EXIT && (l->c->at[next].dead || reaches(l, at + 1, next));
     pel_node *node = pel_node_new(l->ctx, ins->flag ? PEL_AsyncWith : PEL_With);
     uint32_t go_on = PEL_NONE;
     if (completes) {

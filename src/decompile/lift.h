@@ -186,7 +186,6 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at);
 uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at);
 /* The statements of a range whose end leads to fall. The stack of the caller stays as it is. */
 pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall);
-void pel_keep_else(pel_lift *l, pel_nodes *body);
 /* A place behind `otherwise` that something in [from, otherwise) jumps to, so that an else lies between; or PEL_NONE.
  */
 uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise);

@@ -223,40 +223,75 @@ static bool returns_last(const pel_nodes *body) {
     return last->kind == PEL_Return;
 }
 
+/* Whether a `break` in some statements leaves the loop that they are the body of. */
+static bool breaks(const pel_nodes *body) {
+    for (uint32_t i = 0; i < body->n; i++) {
+        const pel_node *stmt = body->at[i];
+        bool found = false;
+        switch (stmt->kind) {
+        case PEL_Break: return true;
+        case PEL_If: found = breaks(&stmt->If.body) || breaks(&stmt->If.orelse); break;
+        case PEL_For:
+        case PEL_AsyncFor: found = breaks(&stmt->For.orelse); break;
+        case PEL_While: found = breaks(&stmt->While.orelse); break;
+        case PEL_With:
+        case PEL_AsyncWith: found = breaks(&stmt->With.body); break;
+        case PEL_Try:
+            found = breaks(&stmt->Try.body) || breaks(&stmt->Try.orelse) || breaks(&stmt->Try.finalbody);
+            for (uint32_t k = 0; k < stmt->Try.handlers.n && !found; k++)
+                found = breaks(&stmt->Try.handlers.at[k]->ExceptHandler.body);
+            break;
+        default: break;
+        }
+        if (found) return true;
+    }
+    return false;
+}
+
+/* Of a statement whose end nothing reaches: the else part that what follows it may be, empty so far; or NULL. A jump
+ * led over it to the end: from the other part of an if, from handlers, or from a loop that is left by `break`. */
+static pel_nodes *missing_else(pel_node *stmt) {
+    pel_nodes *orelse = NULL;
+    bool jumps_over = false;
+    switch (stmt->kind) {
+    case PEL_If:
+        orelse = &stmt->If.orelse;
+        jumps_over = terminates(&stmt->If.body) && returns_last(&stmt->If.body);
+        break;
+    case PEL_For:
+        orelse = &stmt->For.orelse;
+        jumps_over = breaks(&stmt->For.body);
+        break;
+    case PEL_While:
+        orelse = &stmt->While.orelse;
+        jumps_over = breaks(&stmt->While.body);
+        break;
+    case PEL_Try:
+        orelse = &stmt->Try.orelse;
+        jumps_over = stmt->Try.handlers.n && !stmt->Try.finalbody.n;
+        for (uint32_t i = 0; i < stmt->Try.handlers.n && jumps_over; i++)
+            jumps_over = terminates(&stmt->Try.handlers.at[i]->ExceptHandler.body);
+        break;
+    default: return NULL;
+    }
+    return jumps_over && !orelse->n ? orelse : NULL;
+}
+
 /* Old compilers leave behind what nothing reaches: a jump or a `return None` behind an if-else of which both parts
  * return. Without the else it would not be there. */
-void pel_keep_else(pel_lift *l, pel_nodes *body) {
-    if (body->n < 2) return;
-    uint32_t k = body->n - 1;
-    pel_node *last = body->at[k];
-    if (last->kind != PEL_Return) return;
-    while (k-- > 0) {
+static void keep_else(pel_lift *l, pel_nodes *body) {
+    if (body->n < 2 || body->at[body->n - 1]->kind != PEL_Return) return;
+    uint32_t found = PEL_NONE;
+    for (uint32_t k = body->n - 1; k-- > 0;) {
         pel_node *stmt = body->at[k];
-        bool is_if =
-            stmt->kind == PEL_If && !stmt->If.orelse.n && terminates(&stmt->If.body) && returns_last(&stmt->If.body);
-        bool is_try = stmt->kind == PEL_Try && !stmt->Try.orelse.n && !stmt->Try.finalbody.n && stmt->Try.handlers.n;
-        bool is_loop =
-            (stmt->kind == PEL_For && !stmt->For.orelse.n) || (stmt->kind == PEL_While && !stmt->While.orelse.n);
-        if (is_loop && k > 0) /* an if-else around the loop explains it as well, and is more common */
-            for (uint32_t m = 0; m < k && is_loop; m++)
-                is_loop =
-                    !(body->at[m]->kind == PEL_If && !body->at[m]->If.orelse.n && terminates(&body->at[m]->If.body));
-        if (!is_if && !is_try && !is_loop) {
-            if (stmt->kind == PEL_Try) return;
-            continue;
-        }
-        pel_nodes rest = pel_nodes_of(l->ctx, body->at + k + 1, body->n - k - 1);
-        if (is_if)
-            stmt->If.orelse = rest;
-        else if (stmt->kind == PEL_For)
-            stmt->For.orelse = rest;
-        else if (stmt->kind == PEL_While)
-            stmt->While.orelse = rest;
-        else
-            stmt->Try.orelse = rest;
-        body->n = k + 1;
-        return;
+        bool is_loop = stmt->kind == PEL_For || stmt->kind == PEL_While;
+        if (!missing_else(stmt) || (found != PEL_NONE && stmt->kind != PEL_If)) continue;
+        found = k;
+        if (!is_loop) break; /* an if-else around a loop explains it as well, and is more common */
     }
+    if (found == PEL_NONE) return;
+    *missing_else(body->at[found]) = pel_nodes_of(l->ctx, body->at + found + 1, body->n - found - 1);
+    body->n = found + 1;
 }
 
 /* The only things that assert raises: AssertionError itself, or a call of it with the message. */
@@ -810,6 +845,14 @@ static uint32_t copied_break(const pel_lift *l, const loop *lp, uint32_t at) {
     return PEL_NONE;
 }
 
+/* `break` or `continue` in a handler that begins to leave it at a POP_EXC: its jump, if the handler's own end, which
+ * nothing reaches, stands behind it; or PEL_NONE. */
+static uint32_t jump_before_end(const pel_lift *l, const region *r, uint32_t at) {
+    uint32_t i = at + 1;
+    while (i < r->end && (l->c->at[i].op == PEL_I_POP || l->c->at[i].op == PEL_I_WITH_EXIT)) i++;
+    return i + 1 < r->end && l->c->at[i].op == PEL_I_JUMP && l->c->at[i + 1].dead ? i : PEL_NONE;
+}
+
 uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
     region *saved = l->region;
     l->region = r;
@@ -821,7 +864,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
         const pel_ins *ins = &l->c->at[at];
         if (between(r, s)) {
             r->start = at;
-            if (was_joined(l, at)) pel_keep_else(l, &r->out);
+            if (was_joined(l, at)) keep_else(l, &r->out);
             uint32_t guard = guard_to_open(l, at);
             bool head = l->back[at] != PEL_NONE && !l->head_open[at] && ins->op != PEL_I_FOR && l->back[at] < r->end;
             if (head && guard != PEL_NONE && loops_within(l, at, guard)) head = false;
@@ -918,9 +961,10 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
         case PEL_I_WITH: at = pel_read_with(l, r, s, at); break;
         case PEL_I_POP_EXC:
             if (r->is_handler && between(r, s)) {
-                if (at + 2 < r->end && l->c->at[at + 1].op == PEL_I_JUMP && l->c->at[at + 2].dead) {
-                    read_jump(l, r, s, at + 1); /* break or continue: the end of the handler comes behind it */
-                    at += 2;
+                uint32_t jump = jump_before_end(l, r, at);
+                if (jump != PEL_NONE) {
+                    read_jump(l, r, s, jump);
+                    at = jump + 1;
                     break;
                 }
                 r->done = true;
