@@ -85,6 +85,51 @@ METHOD(p_object_setattr) {
     return pel_generic_setattr(vm, args[0], pel_intern_val(vm, args[1]), args[2]) ? vm->none : NULL;
 }
 
+/* ---- nn.Module: most of what a constructor runs is setting and finding attributes ---- */
+
+/* A table of the module; these natives are bound to the names of all three. */
+static pel_dict *table_of(pel_val module, pel_val name) {
+    pel_val table = !pel_is_small(module) && module->attrs ? pel_dict_get_str(module->attrs, name) : NULL;
+    return table && pel_is_dict(table) ? pel_dict_at(table) : NULL;
+}
+/* What no table of the module is about: a value of Python's own under a name that is in none of them. */
+METHOD(p_set_plain) {
+    IGNORE();
+    const pel_tuple *tables = pel_tuple_at(args[0]);
+    pel_val module = args[1], value = args[3];
+    bool is_plain = pel_is_small(value) || (value->type->is_native && !pel_is_symbol(value));
+    if (!is_plain || !pel_is_str(args[2])) return vm->false_;
+    pel_val name = pel_intern_val(vm, args[2]);
+    for (uint32_t i = 0; i < tables->n; i++) {
+        const pel_dict *table = table_of(module, tables->at[i]);
+        if (!table || pel_dict_get_str(table, name)) return vm->false_;
+    }
+    return pel_generic_setattr(vm, module, name, value) ? vm->true_ : NULL;
+}
+METHOD(p_registered) {
+    IGNORE();
+    const pel_tuple *tables = pel_tuple_at(args[0]);
+    pel_val module = args[1], name = args[2];
+    for (uint32_t i = 0; i < tables->n && pel_is_str(name); i++) {
+        const pel_dict *table = table_of(module, tables->at[i]);
+        pel_val found = table ? pel_dict_get_str(table, name) : NULL;
+        if (found) return found;
+    }
+    return pel_raise(vm, vm->types.AttributeError, "'%s' object has no attribute '%.*s'", pel_type_text(vm, module),
+                     PEL_FMT(text_or(name, "?")));
+}
+/* discard(name, dict or set...) */
+METHOD(p_discard) {
+    (void)kw;
+    for (uint32_t i = 1; i < n; i++) {
+        pel_val ignored;
+        bool fits = pel_is_dict(args[i]) || pel_is(args[i], PEL_L_SET);
+        if (!fits || !pel_dict_del(vm, pel_dict_at(args[i]), args[0], &ignored))
+            return fits ? NULL : pel_raise(vm, vm->types.TypeError, "discard() needs dicts and sets");
+    }
+    return vm->none;
+}
+
 /* ---- files inside the roots ---- */
 
 static pel_val not_found(pel_vm *vm, pel_val path) {
@@ -308,6 +353,7 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "lookup", p_lookup, 2, 3 },
         { "get_dict", p_get_dict, 1, 1 },
         { "object_setattr", p_object_setattr, 3, 3 },
+        { "discard", p_discard, 1, -1 },
         { "read_text", p_read_text, 1, 1 },
         { "read_bytes", p_read_bytes, 1, 1 },
         { "is_file", p_is_file, 1, 1 },
@@ -332,6 +378,18 @@ pel_val pel_native_pellucid(pel_vm *vm) {
     };
     pel_val module = pel_new_module(vm, pel_interned_c(vm, "_pellucid"));
     pel_add_functions(vm, module->attrs, rows);
+    static const pel_native_row of_tables[] = {
+        { "set_plain", p_set_plain, 3, 3 },
+        { "registered", p_registered, 2, 2 },
+    };
+    pel_val tables[] = { pel_interned_c(vm, "_parameters"), pel_interned_c(vm, "_modules"),
+                         pel_interned_c(vm, "_buffers") };
+    for (size_t i = 0; i < PEL_COUNT(of_tables); i++) {
+        const pel_native_row *row = &of_tables[i];
+        pel_val native = pel_new_native(vm, row->name, row->fn, row->min, row->max, false);
+        ((pel_native *)native)->bound = pel_tuple_of(vm, tables, PEL_COUNT(tables));
+        pel_dict_set_c(vm, module->attrs, row->name, native);
+    }
     return module;
 }
 

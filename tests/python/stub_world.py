@@ -175,6 +175,21 @@ class World:
                 raise FileNotFoundError(str(path))
             return path
 
+        tables = ("_parameters", "_modules", "_buffers")
+
+        def registered(owner, name: str):
+            for table in tables:
+                if name in owner.__dict__.get(table, ()):
+                    return owner.__dict__[table][name]
+            raise AttributeError(f"'{type(owner).__name__}' object has no attribute '{name}'")
+
+        def discard(name: str, *containers) -> None:
+            for container in containers:
+                container.pop(name, None) if isinstance(container, dict) else container.discard(name)
+
+        module.set_plain = lambda owner, name, value: False  # "nothing was done" is always a right answer
+        module.registered = registered
+        module.discard = discard
         module.symbol = Symbol
         module.is_symbol = lambda value: isinstance(value, Symbol)
         module.unknown = unknown

@@ -18,8 +18,12 @@ class abstractproperty(property):
     pass
 
 
+_answers = {}  # class -> {other class: is it one below}: CPython remembers them, too, until something is registered
+
+
 class ABCMeta(type):
     def register(cls, subclass):
+        _answers.clear()
         if '_abc_registry' not in cls.__dict__:
             cls._abc_registry = []
         cls._abc_registry.append(subclass)
@@ -29,6 +33,15 @@ class ABCMeta(type):
         return cls.__subclasscheck__(type(instance))
 
     def __subclasscheck__(cls, subclass):
+        answers = _answers.get(cls)
+        if answers is None:
+            answers = _answers[cls] = {}
+        answer = answers.get(subclass)
+        if answer is None:
+            answer = answers[subclass] = cls._is_above(subclass)
+        return answer
+
+    def _is_above(cls, subclass):
         if cls in getattr(subclass, '__mro__', ()):
             return True
         hook = getattr(cls, '__subclasshook__', None)

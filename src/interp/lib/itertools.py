@@ -50,6 +50,9 @@ class repeat:
         self.times = times
 
     def __iter__(self):
+        if type(self.times) is int and self.times <= 16:  # as (x,) * n, which most of them are
+            rest, self.times = [self.object] * self.times, 0
+            return iter(rest)
         return self
 
     def __next__(self):

@@ -422,15 +422,18 @@ def size_of(args):
             return first
         if type(first) is not int and not is_symbol(first) and isinstance(first, (tuple, list)):
             args = first
-    for size in args:
-        if type(size) is not int and not is_symbol(size):
-            args = [n.__index__() if not is_symbol(n) else n for n in args]
-            break
-    size = Size(args)
+    for n in args:
+        if type(n) is not int or n < 0:
+            return _checked_size(args)
+    return Size(args)
+
+
+def _checked_size(args):
+    args = [n if is_symbol(n) else n.__index__() for n in args]
     for n in args:
         if type(n) is int and n < 0:
-            raise RuntimeError('Trying to create tensor with negative dimension %d: %r' % (n, list(args)))
-    return size
+            raise RuntimeError('Trying to create tensor with negative dimension %d: %r' % (n, args))
+    return Size(args)
 
 
 def _made(shape, dtype, value, where, requires_grad):

@@ -13,6 +13,9 @@ from torch.nn.parameter import Buffer, Parameter
 from torch.utils.hooks import RemovableHandle
 
 _set = _pellucid.object_setattr
+_set_plain = _pellucid.set_plain
+_registered = _pellucid.registered
+_discard = _pellucid.discard
 is_symbol = _pellucid.is_symbol
 _IncompatibleKeys = namedtuple('IncompatibleKeys', ['missing_keys', 'unexpected_keys'])
 _EXTRA_STATE_KEY_SUFFIX = '_extra_state'
@@ -72,15 +75,6 @@ def _forward_unimplemented(self, *input):
     raise NotImplementedError('Module [%s] is missing the required "forward" function' % type(self).__name__)
 
 
-def _remove(name, *tables):
-    for table in tables:
-        if name in table:
-            if isinstance(table, dict):
-                del table[name]
-            else:
-                table.discard(name)
-
-
 class Module:
     dump_patches = False
     _version = 1
@@ -117,6 +111,8 @@ class Module:
     forward = _forward_unimplemented
 
     def __setattr__(self, name, value):
+        if _set_plain(self, name, value):
+            return
         own = self.__dict__
         if is_symbol(value):
             _set(self, name, value)
@@ -124,13 +120,13 @@ class Module:
         if isinstance(value, Parameter):
             if '_parameters' not in own:
                 raise AttributeError('cannot assign parameters before Module.__init__() call')
-            _remove(name, own, own['_buffers'], own['_modules'], own['_non_persistent_buffers_set'])
+            _discard(name, own, own['_buffers'], own['_modules'], own['_non_persistent_buffers_set'])
             self.register_parameter(name, value)
             return
         if isinstance(value, Module):
             if '_modules' not in own:
                 raise AttributeError('cannot assign module before Module.__init__() call')
-            _remove(name, own, own['_parameters'], own['_buffers'], own['_non_persistent_buffers_set'])
+            _discard(name, own, own['_parameters'], own['_buffers'], own['_non_persistent_buffers_set'])
             own['_modules'][name] = value
             return
         if '_parameters' in own:
@@ -159,18 +155,7 @@ class Module:
         _set(self, name, value)
 
     def __getattr__(self, name):
-        own = self.__dict__
-        if '_parameters' in own:
-            table = own['_parameters']
-            if name in table:
-                return table[name]
-            table = own['_modules']
-            if name in table:
-                return table[name]
-            table = own['_buffers']
-            if name in table:
-                return table[name]
-        raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
+        return _registered(self, name)
 
     def __delattr__(self, name):
         own = self.__dict__
