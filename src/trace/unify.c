@@ -190,6 +190,13 @@ static pel_node *make_hole(pel_unifier *unifier, lanes l, pel_name hint) {
     return pel_make_name(ctx, hole.name, PEL_Load);
 }
 
+/* Whether one of the holes from `first` on is for something that is built. */
+static bool has_builder(const pel_unifier *unifier, uint32_t first) {
+    for (uint32_t h = first; h < unifier->holes.n; h++)
+        if (any_has_mark((lanes){ unifier->holes.at[h].values, unifier->n_lanes }, PEL_CALL_BUILDS)) return true;
+    return false;
+}
+
 /* ---- optional parts ---- */
 
 static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint);
@@ -252,8 +259,7 @@ static pel_node *make_optional(pel_unifier *unifier, lanes l, pel_name hint) {
     bool is_list = present[0]->kind == PEL_List;
     if ((is_list ? body->kind != PEL_List : body->kind != PEL_Call) || (absent->kind == PEL_List) != is_list)
         return NULL;
-    for (uint32_t h = n_outside; h < inner.holes.n; h++)
-        if (any_has_mark((lanes){ inner.holes.at[h].values, n }, PEL_CALL_BUILDS)) return NULL;
+    if (has_builder(&inner, n_outside)) return NULL;
     for (uint32_t h = n_outside; h < inner.holes.n; h++) {
         pel_node *outside = name_outside(unifier, &inner.holes.at[h], lane_of, n);
         pel_replace_name(&body, inner.holes.at[h].name, outside);
@@ -444,11 +450,11 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
     const uint32_t n_outside = inner.holes.n;
     inner.author = authors_element(unifier->author, 0);
     pel_node *element = unify_call(&inner, all, hint);
+    /* A module is built where it stands: one that came in by a name would be shared by all elements. */
+    if (has_builder(&inner, n_outside)) return NULL;
     PEL_VEC(pel_hole *) running = { 0 };
     for (uint32_t h = n_outside; h < inner.holes.n; h++) {
         pel_hole *hole = &inner.holes.at[h];
-        /* A module is built where it stands: one that came in by a name would be shared by all elements. */
-        if (any_has_mark((lanes){ hole->values, total }, PEL_CALL_BUILDS)) return NULL;
         if (varies_within_a_list(hole, starts, lists.n)) pel_push(ctx, &running, hole);
     }
     bool few = longest <= 4 || (running.n > 1 && longest <= 6);
@@ -687,7 +693,9 @@ static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
         return made ? made : make_hole(unifier, l, hint);
     }
     pel_node *list = pel_node_new(ctx, PEL_List);
+    const uint32_t n_holes = unifier->holes.n;
     for (uint32_t i = 0, rounds; i < l.at[0]->List.elts.n;) {
+        const uint32_t n_before = unifier->holes.n;
         uint32_t period = period_at(l, i, &rounds);
         pel_nodes elements = { 0 };
         for (uint32_t e = 0; e < (period ? period : 1); e++) {
@@ -699,6 +707,10 @@ static pel_node *unify_list(pel_unifier *unifier, lanes l, pel_name hint) {
             pel_nodes_push(ctx, &list->List.elts, elements.at[0]);
             i++;
             continue;
+        }
+        if (has_builder(unifier, n_before)) { /* one that came in by a name would be shared: the list comes in whole */
+            unifier->holes.n = n_holes;
+            return make_hole(unifier, l, hint);
         }
         pel_node *loop = repeated(unifier, elements, rounds), *starred = pel_node_new(ctx, PEL_Starred);
         if (period * rounds == l.at[0]->List.elts.n) return loop;

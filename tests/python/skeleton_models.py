@@ -116,6 +116,23 @@ def torch_class_as_root():
     return nn.Sequential(Down(3, 8), Down(8, 8), Down(8, 4)), (randn(2, 3, 16, 16),), {}
 
 
+class Rows(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.rows = nn.ModuleList([kind() for _ in range(4)])
+
+    def forward(self, x):
+        for row in self.rows:
+            x = row(x)
+        return x
+
+
+# One row that came in by a name would be shared by all four.
+@case(expects=(r"self\.rows = nn\.ModuleList\(rows\)",), lacks=(r"\[rows for",))
+def lists_of_two_classes():
+    return nn.Sequential(Rows(Plain), Rows(functools.partial(nn.Linear, 8, 8))), (randn(3, 8),), {}
+
+
 class Reshape(nn.Module):
     def __init__(self):
         super().__init__()
