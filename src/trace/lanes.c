@@ -679,6 +679,20 @@ static bool *find_told(pel_synth *s) {
     return told;
 }
 
+/* Numbers that the caller gives the model are data: the text keeps their names, as it keeps those of tensors. */
+static void keep_numbers(pel_synth *s, pel_group *root) {
+    for (uint32_t p = 0; p < root->n_params; p++) {
+        pel_param *param = &root->params[p];
+        bool numbers = param->kind == PEL_PARAM_PLAIN;
+        for (uint32_t i = 0; i < root->n_lanes && numbers; i++) {
+            const pel_value *value = pel_value_at(s->log, s->log->activations.at[root->lanes[i]].locals[param->local]);
+            numbers = value->kind == PEL_V_CONST &&
+                      (value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT);
+        }
+        if (numbers) param->taint = &pel_tainted_some;
+    }
+}
+
 static void group_activations(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map by_key = { 0 };
@@ -714,6 +728,8 @@ static void group_activations(pel_synth *s) {
             if (log->runs.at[r].activation == id) group->is_root = true;
     }
     for (uint32_t i = 0; i < s->groups.n; i++) make_params(s, s->groups.at[i]);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (s->groups.at[i]->is_root) keep_numbers(s, s->groups.at[i]);
 }
 
 /* object.name += value: the object was pushed before its attribute was read. 0 if record i is no store of such. */

@@ -133,6 +133,25 @@ def lists_of_two_classes():
     return nn.Sequential(Rows(Plain), Rows(functools.partial(nn.Linear, 8, 8))), (randn(3, 8),), {}
 
 
+class Numbers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList([nn.Linear(8, 2), nn.Linear(8, 3)])
+
+    def forward(self, x, task: int, steps: int = 3, temperature: float = 0.7):
+        for step in range(steps):
+            x = x + step / temperature
+        if temperature > 2:
+            x = -x
+        return self.heads[task](x)
+
+
+@case(expects=(r"range\(steps\)", r"step / temperature", r"self\.heads\[task\]", "not temperature > 2|temperature <= 2|not \\(temperature > 2\\)"),
+      lacks=("not recorded with",))
+def numbers_that_the_caller_gives():
+    return Numbers(), (randn(3, 8), 1), {}
+
+
 class Reshape(nn.Module):
     def __init__(self):
         super().__init__()
