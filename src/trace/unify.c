@@ -592,6 +592,17 @@ static bool spread(pel_ctx *ctx, const pel_node *list, const pel_node *longest, 
 }
 
 /* with_layer_norm, for LayerNorm(...) that only some have */
+static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+
+/* Where a word of a CamelCase name begins; ReLU is one. */
+static bool begins_word(pel_str name, size_t i, size_t previous) {
+    if (i == 0) return true;
+    if (!is_upper(name.ptr[i]) || is_upper(name.ptr[i - 1])) return false;
+    size_t capitals = i;
+    while (capitals < name.len && is_upper(name.ptr[capitals])) capitals++;
+    return i - previous > 2 || capitals < name.len;
+}
+
 static pel_name gap_name(pel_ctx *ctx, const pel_node *call) {
     const pel_node *func = call->Call.func;
     pel_str name = pel_name_str(func->kind == PEL_Attribute ? func->Attribute.attr
@@ -599,11 +610,12 @@ static pel_name gap_name(pel_ctx *ctx, const pel_node *call) {
                                                             : pel_intern_c(ctx, "part"));
     pel_buf text = pel_buf_in(ctx);
     pel_put_c(&text, "with");
-    for (size_t i = 0; i < name.len; i++) {
-        bool is_upper = name.ptr[i] >= 'A' && name.ptr[i] <= 'Z';
-        bool after_upper = i && name.ptr[i - 1] >= 'A' && name.ptr[i - 1] <= 'Z';
-        if (i == 0 || (is_upper && !after_upper)) pel_put_byte(&text, '_');
-        pel_put_byte(&text, is_upper ? (char)(name.ptr[i] + ('a' - 'A')) : name.ptr[i]);
+    for (size_t i = 0, word = 0; i < name.len; i++) {
+        if (begins_word(name, i, word)) {
+            word = i;
+            pel_put_byte(&text, '_');
+        }
+        pel_put_byte(&text, is_upper(name.ptr[i]) ? (char)(name.ptr[i] + ('a' - 'A')) : name.ptr[i]);
     }
     return pel_intern(ctx, text.at, text.len);
 }
