@@ -380,11 +380,11 @@ static bool is_named_as_class(const pel_symbol *symbol) {
     return symbol->is_named && has_small && symbol->text.ptr[at] >= 'A' && symbol->text.ptr[at] <= 'Z';
 }
 
-/* A parameter is what its annotation says: an `int` is no tuple. Of other classes (numbers.Number) that tells nothing.
- */
+/* A parameter is what its annotation says: an `int` is no tuple, a `BertConfig` is a `Config`. Of other classes
+ * (numbers.Number, one that derives from it) that tells nothing. */
 static bool is_declared(const pel_symbol *symbol, const pel_type *type, int *result) {
     *result = symbol->declared && pel_is_subtype(symbol->declared, type);
-    return symbol->declared && type->is_native;
+    return symbol->declared && (type->is_native || *result);
 }
 
 static int check_each(pel_vm *vm, pel_val v, pel_val types, bool is_class, uint32_t depth) {

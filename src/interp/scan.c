@@ -80,7 +80,8 @@ typedef struct run_job {
     pel_str name; /* of the module */
     bool is_inside_package;
     pel_val module;
-    pel_type *class; /* to make an instance of; NULL: run the file */
+    pel_type *class;    /* to make an instance of; NULL: run the file */
+    bool by_annotation; /* parameters are instances of what annotates them */
     pel_val made;
 } run_job;
 
@@ -145,54 +146,15 @@ static void run_body(pel_ctx *ctx, void *arg) {
     pel_run_code(vm, code, module->attrs, NULL, NULL);
 }
 
-/* The builtin class that annotates a parameter (int, str, list); NULL: none. What has attributes stays open: a symbol
- * has any. */
-static pel_type *declared_type(pel_vm *vm, pel_function *f, pel_val name) {
-    pel_val annotations = pel_annotations_of(vm, f);
-    pel_val found = annotations && pel_is_dict(annotations) ? pel_dict_get_str(pel_dict_at(annotations), name) : NULL;
-    if (found && pel_is_str(found)) found = pel_dict_get_str(vm->builtins, found);
-    pel_forget(vm);
-    bool is_builtin = found && pel_is_type(found) && pel_as_type(found)->is_native;
-    return is_builtin && pel_as_type(found) != vm->types.object ? pel_as_type(found) : NULL;
-}
-
-static pel_val parameter_symbol(pel_vm *vm, pel_function *f, pel_val name) {
-    pel_val made = pel_symbol_of(vm, pel_text_of(name), PEL_STR("a parameter of the class"));
-    if (!pel_is_symbol(made)) return made;
-    ((pel_symbol *)made)->is_parameter = true;
-    ((pel_symbol *)made)->declared = declared_type(vm, f, name);
-    return made;
-}
-
-/* A class, its parameters without default as symbols. */
+/* A class that nothing makes an instance of. */
 static void instance_body(pel_ctx *ctx, void *arg) {
+    (void)ctx;
     run_job *job = arg;
     pel_vm *vm = job->scanner->vm;
-    pel_val init = pel_lookup(vm, job->class, vm->names.s_init);
-    pel_val args[64], names[64], values[64];
-    uint32_t n = 0;
-    pel_kw kw = { 0, names, values };
-    (void)ctx;
-    if (init && pel_is(init, PEL_L_FUNCTION)) {
-        pel_function *f = (pel_function *)init;
-        const pel_codeobj *code = f->code;
-        uint32_t defaults = f->defaults ? pel_tuple_at(f->defaults)->n : 0;
-        for (uint32_t i = 1; i < code->n_args + code->n_kwonly && n < 64 && kw.n < 64; i++) {
-            pel_val name = code->locals[i];
-            bool has_default = i < code->n_args ? i + defaults >= code->n_args
-                                                : f->kwdefaults && pel_dict_get_str(f->kwdefaults, name);
-            pel_val given = vm->assigned ? pel_dict_get_str(vm->assigned, name) : NULL;
-            if (has_default && !given) continue;
-            pel_val value = given ? given : parameter_symbol(vm, f, name);
-            if (i < code->n_args && !has_default) {
-                args[n++] = value;
-            } else {
-                names[kw.n] = name;
-                values[kw.n++] = value;
-            }
-        }
-    }
-    job->made = pel_call(vm, &job->class->head, args, n, kw.n ? &kw : NULL);
+    pel_class_call call;
+    bool any_assumed = pel_class_args(job->scanner, job->class, job->by_annotation, &call);
+    if (job->by_annotation && !any_assumed) return; /* as before */
+    job->made = pel_call(vm, &job->class->head, call.args, call.n, call.kw.n ? &call.kw : NULL);
 }
 
 /* ---- what stopped a run ---- */
@@ -441,24 +403,23 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
     if (!all->variants.n) pel_put_questions(vm->ctx, problems, all->runs, all->n, false);
 }
 
-static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_networks *networks) {
+/* An instance of job->class, and of what the other answers to its questions make. */
+static pel_network *scan_instance(pel_scanner *scanner, run_job *job) {
     pel_vm *vm = scanner->vm;
     plans p = { 0 };
     pel_scan_run runs[MAX_RUNS + 1];
     uint32_t n_runs = 0;
     pel_network *network = NULL;
-    job->class = type;
-    vm->planned.n = 0;
-    vm->own_file = job->request->path;
+    pel_str name = pel_text_of(job->class->name);
     for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
         pel_err err;
         if (k) follow(vm, &p, k - 1);
         vm->unknown.n = vm->errors.n = 0;
         job->made = NULL;
         bool done = attempt(scanner, instance_body, job, &err);
-        pel_network *now = pel_network_new(vm->ctx, pel_text_of(type->name));
+        pel_network *now = pel_network_new(vm->ctx, name);
         if (done && job->made) {
-            now = read_network(scanner, pel_text_of(type->name), job->made, (pel_str){ "", 0 }, job->request->path);
+            now = read_network(scanner, name, job->made, (pel_str){ "", 0 }, job->request->path);
         } else {
             put_problem(scanner, now, done ? NULL : &err, job->request->path);
             pel_forget(vm);
@@ -469,11 +430,27 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
         plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
     }
     vm->planned.n = 0;
-    vm->own_file = (pel_str){ "", 0 };
     pel_module *joined = pel_join_runs(vm->ctx, runs, n_runs);
     if (joined) network->root = joined;
     pel_drop_conditional_source(vm->ctx, network);
     pel_put_questions(vm->ctx, network, runs, n_runs, !p.is_cut);
+    return network;
+}
+
+/* With its parameters as symbols; if they lead nowhere, as its annotations say. */
+static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_networks *networks) {
+    pel_vm *vm = scanner->vm;
+    job->class = type;
+    job->by_annotation = false;
+    vm->planned.n = 0;
+    vm->own_file = job->request->path;
+    pel_network *network = scan_instance(scanner, job);
+    if (!network->root) {
+        job->by_annotation = true;
+        pel_network *assumed = scan_instance(scanner, job);
+        if (assumed->root) network = assumed;
+    }
+    vm->own_file = (pel_str){ "", 0 };
     pel_push(vm->ctx, networks, network);
 }
 

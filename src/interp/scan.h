@@ -100,6 +100,18 @@ pel_shape pel_shape_of_val(pel_scanner *scanner, pel_val tensor);
 void pel_find_networks(pel_scanner *scanner, pel_val module, pel_found_list *out);
 void pel_leave_function(pel_vm *vm, const pel_frame *frame);
 
+/* ---- scan_args.c ---- */
+
+#define PEL_CLASS_ARGS 64
+typedef struct pel_class_call {
+    pel_val args[PEL_CLASS_ARGS], names[PEL_CLASS_ARGS], values[PEL_CLASS_ARGS];
+    uint32_t n;
+    pel_kw kw; /* of names and values */
+} pel_class_call;
+/* What a class is called with: parameters without default as symbols, by_annotation as instances of the class that
+ * annotates them where they can be made, with a note. True if there was one. */
+bool pel_class_args(pel_scanner *scanner, pel_type *type, bool by_annotation, pel_class_call *call);
+
 /* ---- scan_join.c: runs with different decisions -> one tree ---- */
 
 typedef struct pel_scan_run {

@@ -221,7 +221,7 @@ typedef struct pel_symbol {
     bool is_parameter;  /* could be anything, None too */
     bool is_named;      /* a name of a library that is not interpreted: one object, told from others by its text */
     bool is_missing;    /* of a library that is not in the roots */
-    pel_type *declared; /* of a parameter: the builtin class that its annotation names; NULL: none */
+    pel_type *declared; /* of a parameter: the class that its annotation names; NULL: none */
     pel_str about;      /* of a question: the symbol that it is about */
     int8_t if_number;   /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */
     pel_codeobj *code;

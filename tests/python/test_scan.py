@@ -743,3 +743,77 @@ def test_conditions_without_end(scan) -> None:
     source = "import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
     result = scan(source + "        i = 0\n        while i < n:\n            i += 1\n", "--json")
     assert result.code == 3 and network(result)["unknown"][0]["line"] == 8
+
+
+CONFIGURED = """
+from __future__ import annotations
+from dataclasses import dataclass, field
+from torch import nn
+
+TABLE = {"wide": 4, "narrow": 1}
+
+
+@dataclass
+class Config:
+    width: int = 6
+    kinds: list = field(default_factory=lambda: ["wide", "narrow"])
+
+
+@dataclass
+class NeedsMore:
+    width: int
+
+
+class Base(nn.Module):
+    config: Config
+
+    def __init__(self, config):
+        super().__init__()
+        if type(config) is not Config:
+            raise TypeError("no Config")
+
+
+class ByAttribute(Base):
+    def __init__(self, config):
+        super().__init__(config)
+        self.layers = nn.ModuleList(nn.Linear(config.width, TABLE[kind] * config.width) for kind in config.kinds)
+
+
+class ByParameter(Base):
+    config: object
+
+    def __init__(self, config: Config, *, extra: int):
+        super().__init__(config)
+        self.fc = nn.Linear(config.width, extra)
+
+
+class CanNotBeMade(nn.Module):
+    def __init__(self, config: NeedsMore):
+        super().__init__()
+        if type(config) is not NeedsMore:
+            raise TypeError("more is needed")
+
+
+class Symbolic(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        if not isinstance(config, Config):
+            raise TypeError("no Config")
+        self.fc = nn.Linear(config.width, 2)
+"""
+
+
+def test_a_configuration_that_symbols_do_not_do_for_is_made_by_its_annotation(pellucid, tmp_path) -> None:
+    (tmp_path / "net.py").write_text(CONFIGURED)
+    done = pellucid("scan", tmp_path / "net.py", "--json", "--python", sys.executable)
+    found = {one["name"]: one for one in json.loads(done.out)["networks"]}
+    assumed = {name: [row["what"] for row in one["unknown"] if row["why"].startswith("assumed")] for name, one in found.items()}
+    assert assumed["ByAttribute"] == assumed["ByParameter"] == ["config = Config()"]
+    assert found["ByAttribute"]["state"]["layers.0.weight"] == [24, 6] and found["ByAttribute"]["state"]["layers.1.weight"] == [6, 6]
+    assert found["ByParameter"]["state"]["fc.weight"] == ["extra", 6]
+    assert not assumed["Symbolic"] and found["Symbolic"]["state"]["fc.weight"] == [2, "config.width"]
+    assert not any("isinstance" in row["what"] for row in found["Symbolic"]["unknown"]), "the annotation answers it"
+    assert not found["CanNotBeMade"]["tree"] and "more is needed" in found["CanNotBeMade"]["unknown"][0]["what"]
+    assert done.code == 3
+    text = pellucid("scan", tmp_path / "net.py", "--set", "config.width=3", "--python", sys.executable).out
+    assert "config = Config(width=3): assumed" in text and "Linear(3, 12)" in text
