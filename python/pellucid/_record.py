@@ -68,7 +68,7 @@ class Recording:
             inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
             self.calls.append(Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled()))
             self._modes.append({m: m.training for m in module.modules()})
-            with self._workshop.scripts.as_written():
+            with self._workshop.stand_ins.installed():
                 result = self._workshop.recorder.run(self.calls[-1].label, args, kwargs)
             self._results.append(result)
             return result

@@ -146,11 +146,11 @@ class Workshop:
     def __enter__(self) -> Workshop:
         import torch
 
-        from ._script import NoPython, Scripts
+        from ._stand_ins import NoPython, StandIns
         from ._state import ModelState, RandomState, compiled_as_written
         self.random, self.state = RandomState(), ModelState(self.whole)
         try:
-            self.scripts = Scripts(self.model)
+            self.stand_ins = StandIns(self.model)
         except NoPython as error:
             raise SkeletonError(f"{error}; make the skeleton of what was compiled (of a file, `pellucid tree FILE` shows "
                                 "the modules)") from None
@@ -169,8 +169,8 @@ class Workshop:
 
     def _new_recorder(self, events: bool = False) -> Any:
         from ._pellucid import Recorder
-        with self.scripts.as_written():
-            return Recorder(self.scripts.model, leaves=self.leaves, origin=self.origin, events=events)
+        with self.stand_ins.installed():
+            return Recorder(self.stand_ins.model, leaves=self.leaves, origin=self.origin, events=events)
 
     def _restore(self) -> None:
         for remark in self.state.restore():
@@ -199,7 +199,7 @@ class Workshop:
         for cache in self.caches:
             cache.cache_clear()
         _check.seed_all(SEED)
-        with torch.set_grad_enabled(call.grad), self.scripts.as_written():
+        with torch.set_grad_enabled(call.grad), self.stand_ins.installed():
             result = self.recorder.run(call.label, args, kwargs)
         self.recorded.append(call)
         if self.recorded_result is None:
@@ -215,8 +215,8 @@ class Workshop:
         args, kwargs = _inputs.copied(call.inputs)
         try:
             if what.get("events"):  # compiled code tells none
-                with self.scripts.as_written():
-                    return play_original(self.scripts.model, name, args, kwargs, grad=call.grad, **what)[0]
+                with self.stand_ins.installed():
+                    return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
             return play_original(self.model, name, args, kwargs, grad=call.grad, **what)[0]
         finally:
             self._restore()

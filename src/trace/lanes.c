@@ -535,15 +535,14 @@ static pel_id class_of_self(pel_synth *s, pel_id id) {
     if (!first) return 0;
     bool named_self = row->code->argcount > 0 && pel_name_is(row->code->varnames.at[0], "self");
     bool wraps = row->code->argcount == 0 && (row->code->flags & PEL_CO_NESTED);
-    if (!row->class && !named_self && !wraps) return 0;
+    if (!row->class && !named_self && !wraps && !pel_map_has(&s->owner_of, id)) return 0;
     if (first->kind == PEL_V_MODULE) return pel_module_at(s->log, first->module)->class;
     bool instance = first->kind == PEL_V_OBJECT || first->kind == PEL_V_DICT || first->kind == PEL_V_LIST ||
                     first->kind == PEL_V_TUPLE || first->kind == PEL_V_SET;
     return instance && !wraps ? first->class : 0;
 }
 
-/* Whether the function was made by another one that was recorded: then it is written inside of that one. */
-static bool made_in_run(pel_synth *s, const pel_author *author) {
+bool pel_made_in_run(const pel_synth *s, const pel_author *author) {
     if (!author->node) return false;
     if (!author->within || author->within->kind == PEL_ClassDef) return false;
     for (pel_id id = 1; id < s->log->codes.n; id++)
@@ -555,7 +554,7 @@ static uint64_t key_of(pel_synth *s, pel_id id) {
     const pel_activation *activation = &s->log->activations.at[id];
     const pel_code_object *code = s->log->codes.at[activation->code].code;
     uint64_t key = pel_key2(1, activation->code);
-    if (made_in_run(s, &s->authors[activation->code])) return key;
+    if (pel_made_in_run(s, &s->authors[activation->code])) return key;
     key = pel_key2(key, class_of_self(s, id));
     bool wraps = false; /* wrappers: one for each function that they wrap */
     for (uint32_t i = 0; i < code->freevars.n; i++) {
@@ -660,9 +659,10 @@ bool pel_runs_module(pel_synth *s, pel_id id) {
     const pel_activation *activation = &s->log->activations.at[id];
     const pel_code_object *code = s->log->codes.at[activation->code].code;
     const pel_value *self = first_argument(s->log, activation);
-    bool wraps = (code->flags & PEL_CO_NESTED) != 0;
-    return !activation->direct && (pel_name_is(code->name, "forward") || wraps) && class_of_self(s, id) && self &&
-           self->kind == PEL_V_MODULE && pel_module_at(s->log, self->module)->in_tree;
+    bool is_forward =
+        pel_name_is(code->name, "forward") || (code->flags & PEL_CO_NESTED) || pel_map_has(&s->owner_of, id);
+    return !activation->direct && is_forward && class_of_self(s, id) && self && self->kind == PEL_V_MODULE &&
+           pel_module_at(s->log, self->module)->in_tree;
 }
 
 /* Activations that a straight line above them tells. */
@@ -713,7 +713,7 @@ static void group_activations(pel_synth *s) {
             number = s->groups.n;
             pel_map_set(s->ctx, &by_key, key, number);
             *group = (pel_group){ .number = (uint32_t)number, .code = activation->code, .author = author };
-            group->in_place = made_in_run(s, author);
+            group->in_place = pel_made_in_run(s, author);
             if (!group->in_place) group->class = class_of_self(s, id);
             group->is_init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
             group->is_generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;
@@ -829,6 +829,8 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
     pel_synth *s = pel_new(ctx, pel_synth);
     *s = (pel_synth){ .ctx = ctx, .log = log, .program = program };
     s->authors = program->authors = pel_align(ctx, log);
+    pel_lift_closures(s);
+    log = s->log;
     s->group_of = pel_new_array(ctx, log->activations.n, pel_group *);
     s->linked = pel_new_array(ctx, log->activations.n, bool);
     s->live = pel_new_array(ctx, log->values.n, bool);

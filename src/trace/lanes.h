@@ -190,6 +190,8 @@ typedef struct pel_synth {
     pel_map whole_numbers; /* comparisons of whole numbers, in every lane -> 1 */
     pel_map star_items;    /* text of an item of `*whole` in a call -> how many items there are */
     pel_map split;         /* activation -> part */
+    pel_map lifted;        /* code -> how many of its first parameters were none */
+    pel_map owner_of;      /* activation of a forward that was set on an instance -> that module */
     pel_hook_list hooks;
     pel_map hook_of; /* activation of a hook -> it */
     pel_map hooked;  /* activation of a forward -> its pel_hook_list */
@@ -227,6 +229,8 @@ _Noreturn void pel_lost(pel_walk *w, const pel_node *node, const char *format, .
     __attribute__((format(printf, 3, 4)));
 pel_front pel_front_new(pel_walk *w, uint32_t n);
 bool pel_ran(const pel_synth *s, pel_id code); /* in a run that counts */
+/* Whether the function was made by another one that was recorded: then it is written inside of that one. */
+bool pel_made_in_run(const pel_synth *s, const pel_author *author);
 bool pel_runs_module(pel_synth *s,
                      pel_id activation); /* the forward of a module of the tree, called as torch calls it */
 static inline pel_lane *pel_lane_at(pel_walk *w, pel_front front, uint32_t i) { return &w->lanes.at[front.at[i]]; }
@@ -293,6 +297,8 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);
 pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 
 /* ---- lanes_call.c ---- */
+/* What is in a cell, by the way from the function's own module or as an attribute of it; NULL if neither can be. */
+pel_node *pel_cell_text(pel_walk *w, pel_front front, pel_name name, const pel_id *values);
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
 bool pel_on_records(const pel_walk *w, const pel_kids *kids); /* all of them methods of dataclasses or named tuples */
 bool pel_looks_up(const pel_walk *w, const pel_kids *kids);   /* one of them is a __getattr__ hook */
@@ -323,6 +329,25 @@ pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
 void pel_find_hooks(pel_synth *s);
 void pel_insert_hooks(pel_synth *s, pel_group *group); /* into the text of a forward */
 void pel_write_hooked(pel_synth *s);                   /* classes for modules of torch's */
+
+/* ---- module_path.c ---- */
+#define PEL_DEEPEST_MODULE 40
+typedef struct pel_way { /* from a module down to one of its parts */
+    pel_name steps[PEL_DEEPEST_MODULE];
+    uint32_t n;
+} pel_way;
+bool pel_find_way(const pel_log *log, pel_id from, pel_id to, pel_way *out); /* out: empty at first */
+pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way);      /* 0 if it leads nowhere */
+/* container[0], dict["key"], module.name; NULL where there is no such expression. */
+pel_node *pel_part_text(pel_ctx *ctx, const pel_log *log, pel_node *whole, pel_id module, pel_name name);
+pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, pel_id module, const pel_way *way);
+/* The part of `from` that is wanted, in each of n lanes; NULL if it is another one here and there. */
+pel_node *pel_module_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, const pel_id *modules,
+                          const pel_id *wanted, uint32_t n);
+
+/* ---- closures.c ---- */
+/* What functions that were made before the run have in their cells becomes parameters. */
+void pel_lift_closures(pel_synth *s);
 
 /* ---- split.c ---- */
 bool pel_split_group(pel_synth *s, const pel_group *group); /* true if its lanes are several functions from now on */

@@ -292,13 +292,122 @@ static bool gets_class(const pel_walk *w, const pel_group *target, pel_id activa
     return first->kind == PEL_V_CLASS;
 }
 
-static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, pel_id first) {
+/* A module that the text names, in each lane. */
+typedef struct {
+    const pel_node *text; /* NULL: none */
+    pel_id *modules;
+} holder;
+
+static holder before_dot(pel_walk *w, pel_front front, const call *c) {
+    holder out = { c->base ? c->base->text : NULL, pel_new_array(w->ctx, front.n, pel_id) };
+    for (uint32_t i = 0; i < front.n && out.text; i++) {
+        const pel_value *base = pel_value_at(w->log, c->base->at[i]);
+        if (base->kind != PEL_V_MODULE) out.text = NULL;
+        out.modules[i] = base->module;
+    }
+    return out;
+}
+
+static holder caller_itself(pel_walk *w, pel_front front) {
+    holder out = { NULL, pel_new_array(w->ctx, front.n, pel_id) };
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!(out.modules[i] = pel_self_of(w, pel_lane_at(w, front, i)))) return out;
+    out.text = pel_make_name(w->ctx, w->group->params[0].name, PEL_Load);
+    return out;
+}
+
+static pel_node *part_of(pel_walk *w, pel_front front, const holder *from, const pel_id *values) {
+    pel_id *wanted = pel_new_array(w->ctx, front.n, pel_id);
+    for (uint32_t i = 0; i < front.n; i++) wanted[i] = pel_value_at(w->log, values[i])->module;
+    return from->text ? pel_module_text(w->ctx, w->log, from->text, from->modules, wanted, front.n) : NULL;
+}
+
+/* Constants by instance: an attribute that the constructor sets. */
+static pel_node *new_attribute(pel_walk *w, pel_front front, const holder *of, pel_name name, const pel_id *values) {
+    if (!of->text) return NULL;
+    pel_map seen = { 0 };
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_log_module *row = pel_module_at(w->log, of->modules[i]);
+        pel_id there = pel_module_attribute(w->log, of->modules[i], name);
+        uint64_t before = pel_map_find(&seen, of->modules[i], values[i]);
+        if (pel_has_slot(row, name) || (there && !pel_value_same(w->log, there, values[i])) ||
+            !pel_value_same(w->log, (pel_id)before, values[i]))
+            return NULL;
+        pel_map_set(w->ctx, &seen, of->modules[i], values[i]);
+    }
+    pel_need(w, front, of->modules, name, values);
+    return pel_make_attribute(w->ctx, pel_copy(w->ctx, of->text), name, PEL_Load);
+}
+
+pel_node *pel_cell_text(pel_walk *w, pel_front front, pel_name name, const pel_id *values) {
+    bool modules = true, constants = true;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, values[i]);
+        modules &= value->kind == PEL_V_MODULE;
+        constants &= value->kind == PEL_V_CONST || value->kind == PEL_V_LIBRARY;
+    }
+    const holder self = caller_itself(w, front);
+    if (modules) return part_of(w, front, &self, values);
+    return constants && !pel_all_same(w, front, values) ? new_attribute(w, front, &self, name, values) : NULL;
+}
+
+/* What was in the callee's cells. */
+static void bind_lifted(binding *b, const pel_id *children) {
+    pel_walk *w = b->w;
+    const pel_group *target = b->link->target;
+    uint32_t n = (uint32_t)pel_map_find(&w->s->lifted, target->code, 0);
+    if (b->next >= n) return;
+    const holder owners[] = { before_dot(w, b->front, b->c), caller_itself(w, b->front) };
+    pel_id *values = pel_new_array(w->ctx, b->front.n, pel_id);
+    for (; b->next < n && !b->failed; b->next++) {
+        for (uint32_t i = 0; i < b->front.n; i++) values[i] = w->log->activations.at[children[i]].locals[b->next];
+        pel_node *text = NULL;
+        bool modules = pel_value_at(w->log, values[0])->kind == PEL_V_MODULE;
+        for (uint32_t k = 0; k < PEL_COUNT(owners) && !text; k++)
+            text = modules ? part_of(w, b->front, &owners[k], values)
+                           : new_attribute(w, b->front, &owners[k], target->params[b->next].name, values);
+        if (text)
+            bind(b, b->next, text, NULL, false);
+        else
+            b->failed = true;
+    }
+}
+
+/* The module that a bound method in a cell belongs to, as the caller knows it: old = module.forward. NULL if it
+ * doesn't. */
+static pel_node *bound_to(pel_walk *w, pel_front front, const call *c) {
+    pel_id *selves = pel_new_array(w->ctx, front.n, pel_id);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *callee = pel_value_at(w->log, c->callee[i]);
+        if (callee->kind != PEL_V_METHOD || callee->n < 2) return NULL;
+        selves[i] = callee->items[0];
+        if (pel_value_at(w->log, selves[i])->kind != PEL_V_MODULE) return NULL;
+    }
+    const holder self = caller_itself(w, front);
+    return part_of(w, front, &self, selves);
+}
+
+/* The same where the method is torch's, and the module the caller's own. */
+static void call_base(pel_walk *w, pel_front front, call *c) {
+    const pel_node *self = c->func->lost && c->node->Call.func->kind == PEL_Name ? bound_to(w, front, c) : NULL;
+    if (!self || self->kind != PEL_Name) return;
+    const pel_value *method = pel_value_at(w->log, pel_value_at(w->log, c->callee[0])->items[1]);
+    if (method->kind != PEL_V_LIBRARY || !pel_str_ends(method->text, PEL_STR(".forward"))) return;
+    pel_node *super = pel_make_name(w->ctx, pel_intern_c(w->ctx, "super"), PEL_Load);
+    super = pel_make_call(w->ctx, super, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    c->func->text = pel_make_attribute(w->ctx, super, pel_intern_c(w->ctx, "forward"), PEL_Load);
+    c->func->lost = false;
+}
+
+static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, const pel_id *children) {
+    pel_id first = children[0];
     pel_link *link = pel_new(w->ctx, pel_link);
     *link = (pel_link){ .caller = w->group, .target = target, .receiver = has_receiver(w, c, first) };
     link->args = pel_new_array(w->ctx, target->n_params + 1u, pel_node *);
     link->by_keyword = pel_new_array(w->ctx, target->n_params + 1u, bool);
     binding b = { w,    front, c, link, pel_new_array(w->ctx, target->n_params + 1u, const pel_taint *), link->receiver,
                   false };
+    bind_lifted(&b, children);
     bind_all(&b);
     if (b.failed) return false;
     for (uint32_t p = 0; p < target->n_params; p++)
@@ -320,6 +429,10 @@ static bool link_call(pel_walk *w, pel_front front, call *c, pel_group *target, 
                                                           : pel_make_name(w->ctx, w->group->params[0].name, PEL_Load);
         text->Call.func = pel_make_attribute(w->ctx, self, pel_intern_c(w->ctx, "forward"), PEL_Load);
         target->hint = pel_intern_c(w->ctx, "forward");
+    } else if (c->func->lost && c->node->Call.func->kind == PEL_Name && target->class && bound_to(w, front, c)) {
+        link->callee = PEL_CALLEE_METHOD;
+        target->hint = c->node->Call.func->Name.id;
+        text->Call.func = pel_make_attribute(w->ctx, bound_to(w, front, c), target->hint, PEL_Load);
     } else if (target->is_init && callee->kind == PEL_V_CLASS) {
         pel_class_row(w, callee->class);
     } else if (c->base && is_super(w, c->base)) {
@@ -1289,7 +1402,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         if (pel_attempt(w->ctx, try_straight, &job, &err)) return job.val;
         if (only_passes_on(w)) pel_lost(w, node, "%s", err.what); /* whoever called it knows more */
     }
-    if (found == front.n && one && link_call(w, front, &c, target, example)) {
+    if (found == front.n && one && link_call(w, front, &c, target, children)) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
         for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);
         if (asks_fixed_objects(w, front, &c)) pel_write_table(w, front, c.val);
@@ -1326,6 +1439,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (asks_property(w, front, &c)) return pel_finish(w, front, node, c.val);
     expand_partial(w, front, &c);
+    call_base(w, front, &c);
     mark_pinned(w, &c, front, children);
     if (c.func->lost && modules) build_module(w, front, &c);
     plain_call(w, front, &c);

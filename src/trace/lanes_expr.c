@@ -330,7 +330,13 @@ static pel_val *eval_name(pel_walk *w, pel_front front, pel_node *node) {
         val->taint = slot->taint;
         val->parts = slot->parts;
     }
-    bool from_outside = !is_local(w, node->Name.id) || is_outside_cell(w, node->Name.id);
+    bool in_cell = is_outside_cell(w, node->Name.id), from_outside = !is_local(w, node->Name.id) || in_cell;
+    pel_node *known = in_cell ? pel_cell_text(w, front, node->Name.id, val->at) : NULL;
+    if (known) {
+        val->text = known;
+        return pel_finish(w, front, node, val);
+    }
+    val->lost = in_cell && !pel_all_same(w, front, val->at);
     for (uint32_t i = 0; i < front.n && !val->lost; i++) {
         const pel_value *value = pel_value_at(w->log, val->at[i]);
         if (pel_is_static_object(w->s, val->at[i]))

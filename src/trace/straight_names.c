@@ -2,9 +2,7 @@
  * given own; and numbers, by example. */
 #include "trace/straight.h"
 
-#include <stdlib.h>
-
-enum { MOST_SIZES = 256, MOST_FACTORS = 24, DEEPEST = 5, LONGEST = 64, DEEPEST_MODULE = 40 };
+enum { MOST_SIZES = 256, MOST_FACTORS = 24, DEEPEST = 5, LONGEST = 64 };
 
 /* ---- values over lanes ---- */
 
@@ -166,78 +164,10 @@ void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) { 
 
 /* ---- parts of modules ---- */
 
-typedef struct way { /* from a module down to one of its parts */
-    pel_name steps[DEEPEST_MODULE];
-    uint32_t n;
-} way;
-
-static pel_id child_named(const pel_log_module *module, pel_name name) {
-    for (uint32_t i = 0; i < module->child_names.n; i++)
-        if (module->child_names.at[i] == name) return module->children[i];
-    return 0;
-}
-
-static bool find_module(const pel_log *log, pel_id from, pel_id to, way *out) {
-    if (from == to) return true;
-    if (out->n == DEEPEST_MODULE) return false;
-    const pel_log_module *row = pel_module_at(log, from);
-    for (uint32_t i = 0; i < row->child_names.n; i++) {
-        if (!row->children[i]) continue;
-        out->steps[out->n++] = row->child_names.at[i];
-        if (find_module(log, row->children[i], to, out)) return true;
-        out->n--;
-    }
-    return false;
-}
-
-static pel_id follow(const pel_log *log, pel_id from, const way *path) {
-    for (uint32_t i = 0; i < path->n && from; i++) from = child_named(pel_module_at(log, from), path->steps[i]);
-    return from;
-}
-
-static bool is_identifier(pel_name name) {
-    for (const char *c = name->text; *c; c++) {
-        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (!letter && (c == name->text || *c < '0' || *c > '9')) return false;
-    }
-    return name->text[0] != 0;
-}
-
-static bool inherits(const pel_log *log, pel_id class, const char *path) {
-    pel_id base = pel_torch_base(log, class);
-    return base && pel_str_is(pel_class_at(log, base)->path, path);
-}
-
-/* container[0], dict["key"], module.name; NULL where there is no such expression. */
-static pel_node *part_text(pel_straight *x, pel_node *whole, pel_id module, pel_name name) {
-    pel_id class = pel_module_at(x->log, module)->class;
-    bool is_number = name->text[0] >= '0' && name->text[0] <= '9';
-    if (is_number &&
-        (inherits(x->log, class, "torch.nn.ModuleList") || inherits(x->log, class, "torch.nn.Sequential") ||
-         inherits(x->log, class, "torch.nn.ParameterList")))
-        return subscript(x, whole, pel_make_constant(x->ctx, pel_const_int(x->ctx, strtol(name->text, NULL, 10))));
-    if (inherits(x->log, class, "torch.nn.ModuleDict") || inherits(x->log, class, "torch.nn.ParameterDict"))
-        return subscript(x, whole, pel_make_constant(x->ctx, pel_const_str(x->ctx, pel_name_str(name))));
-    return is_identifier(name) ? pel_make_attribute(x->ctx, whole, name, PEL_Load) : NULL;
-}
-
-static pel_node *way_text(pel_straight *x, const pel_straight_named *from, const way *path) {
-    pel_node *text = pel_copy(x->ctx, from->text);
-    pel_id module = from->values[0];
-    for (uint32_t i = 0; i < path->n && text; i++) {
-        text = part_text(x, text, module, path->steps[i]);
-        module = child_named(pel_module_at(x->log, module), path->steps[i]);
-    }
-    return text;
-}
-
 pel_node *pel_straight_module(pel_straight *x, const pel_id *modules) {
     for (uint32_t b = 0; b < x->modules.n; b++) {
         const pel_straight_named *from = &x->modules.at[b];
-        way path = { .n = 0 };
-        bool found = find_module(x->log, from->values[0], modules[0], &path);
-        for (uint32_t i = 1; i < x->n_lanes && found; i++) found = follow(x->log, from->values[i], &path) == modules[i];
-        pel_node *text = found ? way_text(x, from, &path) : NULL;
+        pel_node *text = pel_module_text(x->ctx, x->log, from->text, from->values, modules, x->n_lanes);
         if (text) return text;
     }
     return NULL;
@@ -268,9 +198,9 @@ static pel_name name_of_tensor(const pel_log *log, pel_id id, pel_id tensor) {
     return NULL;
 }
 
-static pel_name find_tensor(const pel_log *log, pel_id from, pel_id tensor, way *out) {
+static pel_name find_tensor(const pel_log *log, pel_id from, pel_id tensor, pel_way *out) {
     pel_name name = name_of_tensor(log, from, tensor);
-    if (name || out->n == DEEPEST_MODULE) return name;
+    if (name || out->n == PEL_DEEPEST_MODULE) return name;
     const pel_log_module *row = pel_module_at(log, from);
     for (uint32_t i = 0; i < row->child_names.n; i++) {
         if (!row->children[i]) continue;
@@ -282,17 +212,17 @@ static pel_name find_tensor(const pel_log *log, pel_id from, pel_id tensor, way 
 }
 
 static pel_node *owned_tensor(pel_straight *x, const pel_straight_named *from, const pel_id *tensors) {
-    way path = { .n = 0 };
-    pel_name name = find_tensor(x->log, from->values[0], tensors[0], &path);
+    pel_way way = { .n = 0 };
+    pel_name name = find_tensor(x->log, from->values[0], tensors[0], &way);
     if (!name) return NULL;
     pel_id *owners = pel_new_array(x->ctx, x->n_lanes, pel_id);
     bool is_attribute = false;
     for (uint32_t i = 0; i < x->n_lanes; i++) {
-        owners[i] = follow(x->log, from->values[i], &path);
+        owners[i] = pel_go_way(x->log, from->values[i], &way);
         if (!owners[i] || tensor_named(x->log, owners[i], name, &is_attribute) != tensors[i]) return NULL;
     }
-    pel_node *text = way_text(x, from, &path);
-    text = text ? part_text(x, text, owners[0], name) : NULL;
+    pel_node *text = pel_way_text(x->ctx, x->log, from->text, from->values[0], &way);
+    text = text ? pel_part_text(x->ctx, x->log, text, owners[0], name) : NULL;
     if (text && is_attribute) pel_need(x->w, (pel_front){ NULL, x->n_lanes }, owners, name, NULL);
     return text;
 }

@@ -1,8 +1,9 @@
-"""Functions and modules that torch.jit compiled, run as their authors wrote them: compiled code can't be watched."""
+"""What can't be watched as it is, and what takes its place while a model is recorded."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 import re
 from typing import Any, Iterator
@@ -17,11 +18,12 @@ class NoPython(RuntimeError):
     """A compiled module of which only a graph is left."""
 
 
-class Scripts:
-    """The compiled parts of a model, and Python modules that take their places while the model is recorded.
+class StandIns:
+    """Compiled parts of a model, and modules of torch's whose forward somebody replaced on the instance.
 
-    torch.jit.script forgets the module that it was given, but not its class, nor what its methods read of it. The
-    stand-ins share the compiled modules' tensors; whether they compute the same is for the referee to say.
+    torch.jit.script forgets the module that it was given, but not its class, nor what its methods read of it: a module
+    of that class shares the compiled one's tensors. Whether it computes the same is for the referee to say. A module of
+    torch's that has a forward of its own gets a class of its own, which inherits, for that forward to be a method of.
     """
 
     def __init__(self, model: nn.Module):
@@ -36,9 +38,10 @@ class Scripts:
                     twin = self._written(child, f"{path}.{name}".lstrip("."))
                     self.places.append((parent, name, child, twin))
         self.states = [ModelState(twin) for _, twin in self.compiled]
+        self.patched = _patched(model)
 
     @contextlib.contextmanager
-    def as_written(self) -> Iterator[None]:
+    def installed(self) -> Iterator[None]:
         kind = torch.jit.ScriptFunction
         compiled = vars(kind)["__call__"]
         # a property in C: the author's function is called directly, with no frame of ours between
@@ -47,12 +50,16 @@ class Scripts:
             twin.training = script.training
         for parent, name, _, twin in self.places:
             parent._modules[name] = twin
+        for module, _, own in self.patched:
+            module.__class__ = own
         try:
             yield
         finally:
             kind.__call__ = compiled
             for parent, name, script, _ in self.places:
                 parent._modules[name] = script
+            for module, cls, _ in self.patched:
+                module.__class__ = cls
             for state in self.states:
                 state.restore()
 
@@ -76,6 +83,26 @@ class Scripts:
         for name, child in script._modules.items():
             twin.add_module(name, self._written(child, f"{path}.{name}"))
         return twin
+
+
+def _patched(model: nn.Module) -> list[tuple[nn.Module, type, type]]:
+    """Modules of torch's with a forward of their own; those with the same one share a class."""
+    found: list[tuple[nn.Module, type, type]] = []
+    made: dict[tuple[type, Any], type] = {}
+    for module in model.modules():
+        cls, forward = type(module), vars(module).get("forward")
+        if forward is None or cls.__module__.partition(".")[0] != "torch" or isinstance(module, torch.jit.ScriptModule):
+            continue
+        while isinstance(forward, functools.partial):
+            forward = forward.func
+        forward = getattr(forward, "__func__", forward)
+        key = cls, getattr(forward, "__code__", forward)
+        if key not in made:
+            number = sum(base is cls for base, _ in made) + 1
+            made[key] = type(f"Patched{cls.__name__}{number if number > 1 else ''}", (cls,),
+                             {"__module__": getattr(forward, "__module__", None) or "__main__"})
+        found.append((module, cls, made[key]))
+    return found
 
 
 def _origin(script: torch.jit.ScriptModule) -> str:

@@ -1,0 +1,77 @@
+/* Ways from a module down to its parts, and the expressions that go them. */
+#include "trace/lanes.h"
+
+#include <stdlib.h>
+
+static pel_id child_named(const pel_log_module *module, pel_name name) {
+    for (uint32_t i = 0; i < module->child_names.n; i++)
+        if (module->child_names.at[i] == name) return module->children[i];
+    return 0;
+}
+
+bool pel_find_way(const pel_log *log, pel_id from, pel_id to, pel_way *out) {
+    if (from == to) return true;
+    if (out->n == PEL_DEEPEST_MODULE) return false;
+    const pel_log_module *row = pel_module_at(log, from);
+    for (uint32_t i = 0; i < row->child_names.n; i++) {
+        if (!row->children[i]) continue;
+        out->steps[out->n++] = row->child_names.at[i];
+        if (pel_find_way(log, row->children[i], to, out)) return true;
+        out->n--;
+    }
+    return false;
+}
+
+pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way) {
+    for (uint32_t i = 0; i < way->n && from; i++) from = child_named(pel_module_at(log, from), way->steps[i]);
+    return from;
+}
+
+static bool is_identifier(pel_name name) {
+    for (const char *c = name->text; *c; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
+        if (!letter && (c == name->text || *c < '0' || *c > '9')) return false;
+    }
+    return name->text[0] != 0;
+}
+
+static bool inherits(const pel_log *log, pel_id class, const char *path) {
+    pel_id base = pel_torch_base(log, class);
+    return base && pel_str_is(pel_class_at(log, base)->path, path);
+}
+
+static pel_node *item(pel_ctx *ctx, pel_node *whole, const pel_const *key) {
+    pel_node *node = pel_node_new(ctx, PEL_Subscript);
+    node->Subscript.value = whole;
+    node->Subscript.slice = pel_make_constant(ctx, key);
+    return node;
+}
+
+pel_node *pel_part_text(pel_ctx *ctx, const pel_log *log, pel_node *whole, pel_id module, pel_name name) {
+    pel_id class = pel_module_at(log, module)->class;
+    bool is_number = name->text[0] >= '0' && name->text[0] <= '9';
+    if (is_number && (inherits(log, class, "torch.nn.ModuleList") || inherits(log, class, "torch.nn.Sequential") ||
+                      inherits(log, class, "torch.nn.ParameterList")))
+        return item(ctx, whole, pel_const_int(ctx, strtol(name->text, NULL, 10)));
+    if (inherits(log, class, "torch.nn.ModuleDict") || inherits(log, class, "torch.nn.ParameterDict"))
+        return item(ctx, whole, pel_const_str(ctx, pel_name_str(name)));
+    return is_identifier(name) ? pel_make_attribute(ctx, whole, name, PEL_Load) : NULL;
+}
+
+pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, pel_id module, const pel_way *way) {
+    pel_node *text = pel_copy(ctx, from);
+    for (uint32_t i = 0; i < way->n && text; i++) {
+        text = pel_part_text(ctx, log, text, module, way->steps[i]);
+        module = child_named(pel_module_at(log, module), way->steps[i]);
+    }
+    return text;
+}
+
+pel_node *pel_module_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, const pel_id *modules,
+                          const pel_id *wanted, uint32_t n) {
+    pel_way way = { .n = 0 };
+    if (!pel_find_way(log, modules[0], wanted[0], &way)) return NULL;
+    for (uint32_t i = 1; i < n; i++)
+        if (pel_go_way(log, modules[i], &way) != wanted[i]) return NULL;
+    return pel_way_text(ctx, log, from, modules[0], &way);
+}
