@@ -77,6 +77,14 @@ static bool is_constant(const pel_log *log, pel_id cell) {
     return kind == PEL_V_CONST || kind == PEL_V_LIBRARY;
 }
 
+/* A decorator's wrapper: there is one text for each function that it wraps, so what its cells hold is constant there.
+ */
+static bool wraps(const pel_log *log, const pel_code_object *code, const pel_activation *activation) {
+    for (uint32_t i = 0; i < code->freevars.n; i++)
+        if (pel_value_at(log, activation->cells[code->cellvars.n + i])->kind == PEL_V_FUNCTION) return true;
+    return false;
+}
+
 /* A module in all calls, or constants that are not the same in all. */
 static bool is_lifted(const pel_log *log, const id_list *calls, uint32_t cell) {
     bool modules = true, constants = true, differ = false;
@@ -108,6 +116,7 @@ static closure look_at(pel_synth *s, pel_id code) {
     if (!out.calls.n) return out;
     out.has_owner = owned;
     out.is_lifted = pel_new_array(s->ctx, object->freevars.n + 1u, bool);
+    direct &= !wraps(log, object, &log->activations.at[out.calls.at[0]]);
     for (uint32_t i = 0; i < object->freevars.n && direct; i++) {
         out.is_lifted[i] = is_lifted(log, &out.calls, object->cellvars.n + i);
         out.n += out.is_lifted[i];
