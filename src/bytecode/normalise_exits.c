@@ -75,7 +75,7 @@ static bool is_written(const pel_canon *c, uint32_t at, uint32_t from, uint32_t 
     return true;
 }
 
-/* One clause of a handler, [from, to). The newest compilers copy the end of a clause into the branches that lead there;
+/* One clause of a handler, [from, to). Compilers copy a short end of a clause into the branches that lead there;
  * the copies become jumps to one that stands last. */
 static void one_clause_end(pel_ctx *ctx, pel_canon *c, uint32_t from, uint32_t to, uint32_t within, bool plainly) {
     uint32_t first = PEL_NONE, n = 0;
@@ -227,7 +227,7 @@ void pel_norm_exits(pel_ctx *ctx, pel_canon *c, bool plainly) {
     if (!c->copies_exits) return;
     one_way_out(ctx, c);
     one_way_to_end(ctx, c);
-    if (c->returns_consts) one_end_per_clause(ctx, c, plainly); /* older ones jump there */
+    one_end_per_clause(ctx, c, plainly);
     const bool *is_copy = plainly ? NULL : same_line(ctx, c);
     PEL_VEC(uint32_t) middle = { 0 };
     uint32_t *moved = NULL;

@@ -315,6 +315,12 @@ static pel_node *assert_of(pel_lift *l, pel_node *asserted, pel_node *exc) {
     return node;
 }
 
+static bool leads_to_jump(const pel_lift *l, const test *t) {
+    for (uint32_t i = 0; i < t->used; i++)
+        if (l->c->at[l->c->at[pel_test_jump(t, i)].target].op == PEL_I_JUMP) return true;
+    return false;
+}
+
 static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
     if (!orelse.n && body.n == 1 && body.at[0]->kind == PEL_Assert && body.at[0]->Assert.test->kind == PEL_Constant) {
         pel_node *assert = pel_node_new(l->ctx, PEL_Assert); /* if not test: assert False */
@@ -333,8 +339,7 @@ static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse
     node->If.body = pass_if_empty(l, body);
     node->If.orelse = orelse;
     /* a jump to a jump is only left as it is where the two stand on different lines */
-    if (l->is_comp && l->c->returns_consts && t->otherwise < l->c->n && l->c->at[t->otherwise].op == PEL_I_JUMP)
-        node->parens = 1;
+    if (l->is_comp && l->c->copies_exits && leads_to_jump(l, t)) node->parens = 1;
     pel_lift_emit(l, node);
 }
 
