@@ -36,6 +36,20 @@ static void add_end(pel_ctx *ctx, pel_canon *c) {
     c->target_of = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
 }
 
+/* Copies that go; jumps to them lead to what they are copies of. */
+typedef struct merging {
+    bool *gone;
+    uint32_t *moved;
+    bool changed;
+} merging;
+
+static merging start_merging(pel_ctx *ctx, const pel_canon *c) {
+    merging m = { .gone = pel_new_array(ctx, (size_t)c->n + 1, bool),
+                  .moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *m.moved) };
+    for (uint32_t i = 0; i <= c->n; i++) m.moved[i] = i;
+    return m;
+}
+
 /* ---- ends of handlers ---- */
 
 /* Two more instructions before a place; what led there leads behind them. */
@@ -61,9 +75,14 @@ static void insert_pair(pel_ctx *ctx, pel_canon *c, uint32_t at, const pel_ins *
     c->target_of = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
 }
 
-static bool is_end(const pel_canon *c, uint32_t i, uint32_t within) {
-    return i + 1 < c->n && c->at[i].op == PEL_I_POP_EXC && c->at[i].within == within && c->at[i + 1].op == PEL_I_JUMP &&
-           !c->at[i + 1].is_target && c->at[i + 1].within == within;
+/* How many instructions from i on end a clause of a handler: the exception is popped, and a jump leads on or the
+ * function comes to its end. 0 if they do something else. */
+static uint32_t end_length(const pel_canon *c, uint32_t i, uint32_t within) {
+    if (i + 1 >= c->n || c->at[i].op != PEL_I_POP_EXC || c->at[i].within != within) return 0;
+    const pel_ins *next = &c->at[i + 1];
+    if (next->is_target || next->within != within) return 0;
+    if (next->op == PEL_I_JUMP) return 2;
+    return is_return_none(c, i + 1) ? 3 : 0;
 }
 
 /* Whether a line begins at a place in [from, to): nothing leads there from within it. */
@@ -78,29 +97,37 @@ static bool is_written(const pel_canon *c, uint32_t at, uint32_t from, uint32_t 
 /* One clause of a handler, [from, to). Compilers copy a short end of a clause into the branches that lead there;
  * the copies become jumps to one that stands last. */
 static void one_clause_end(pel_ctx *ctx, pel_canon *c, uint32_t from, uint32_t to, uint32_t within, bool plainly) {
-    uint32_t first = PEL_NONE, n = 0;
+    uint32_t first = PEL_NONE, last = PEL_NONE, n = 0, length = 3;
+    for (uint32_t i = from; i < to; i++)
+        if (end_length(c, i, within) == 2) length = 2; /* a clause that goes on; what returns was written then */
     for (uint32_t i = from; i < to; i++) {
-        if (!is_end(c, i, within)) continue;
+        if (end_length(c, i, within) != length) continue;
         if (!plainly && is_written(c, i, from, to)) return;
         if (first != PEL_NONE && c->at[i + 1].target != c->at[first + 1].target) return;
         if (first == PEL_NONE) first = i;
+        last = i;
         n++;
     }
     if (first == PEL_NONE) return;
     uint32_t goal = c->at[first + 1].target, covered = c->guards[within].first;
-    bool is_last = is_end(c, to - 2, within);
-    if (covered == PEL_NONE || goal <= covered || c->at[goal].within == within || (is_last && n == 1)) return;
+    bool is_last = last + length == to;
+    if (is_last && n == 1) return;
+    if (length == 2 && (covered == PEL_NONE || goal <= covered || c->at[goal].within == within)) return;
+    if (length == 3 && !is_last) return;
     pel_ins pair[2] = { c->at[first], c->at[first + 1] };
     if (!is_last) insert_pair(ctx, c, to, pair);
-    uint32_t end = is_last ? to - 2 : to;
-    bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool);
+    uint32_t end = is_last ? last : to;
+    merging m = start_merging(ctx, c);
+    if (length == 3) c->at[end + 2].sub = 1;
     for (uint32_t i = from; i < end; i++) {
-        if (!is_end(c, i, within)) continue;
+        if (end_length(c, i, within) != length) continue;
+        m.gone[i] = pel_ends(&c->at[i - 1]) && length == 3; /* only jumps lead there */
+        m.moved[i] = m.gone[i] ? end : i;
+        for (uint32_t k = 1; k < length; k++) m.gone[i + k] = true;
         c->at[i].op = PEL_I_JUMP;
         c->at[i].target = end;
-        gone[i + 1] = true;
     }
-    pel_canon_compact(ctx, c, gone, NULL);
+    pel_canon_compact(ctx, c, m.gone, m.moved);
 }
 
 static void one_end_per_clause(pel_ctx *ctx, pel_canon *c, bool plainly) {
@@ -127,20 +154,6 @@ static uint32_t left_to(const pel_canon *c, uint32_t i) {
     if (ins->op != PEL_I_WITH_EXIT && (ins->op != PEL_I_FINALLY || ins->flag)) return PEL_NONE;
     if (i + 1 >= c->n) return PEL_NONE;
     return c->at[i + 1].op == PEL_I_JUMP && !c->at[i + 1].is_target ? c->at[i + 1].target : i + 1;
-}
-
-/* Copies that stand right before what they are copies of: jumps to them lead there. */
-typedef struct merging {
-    bool *gone;
-    uint32_t *moved;
-    bool changed;
-} merging;
-
-static merging start_merging(pel_ctx *ctx, const pel_canon *c) {
-    merging m = { .gone = pel_new_array(ctx, (size_t)c->n + 1, bool),
-                  .moved = pel_alloc_raw(ctx, ((size_t)c->n + 1) * sizeof *m.moved) };
-    for (uint32_t i = 0; i <= c->n; i++) m.moved[i] = i;
-    return m;
 }
 
 static bool is_copy_of(const pel_canon *c, uint32_t at, uint32_t original) {
@@ -222,66 +235,90 @@ static bool *same_line(pel_ctx *ctx, const pel_canon *c) {
     return same;
 }
 
+/* A run of ends of the function, side by side. */
+typedef struct run {
+    uint32_t first, end;
+    bool is_implicit; /* nobody wrote it: control only comes there */
+} run;
+
+/* A `return` directly behind a test: somebody wrote it. */
+static bool follows_test(const pel_canon *c, uint32_t i) {
+    return i > 0 && pel_is_cond(&c->at[i - 1]) && c->at[i - 1].target > i && !c->at[i].is_target;
+}
+
+/* Only jumps lead to it, and all from other lines: somebody wrote it, too. */
+static bool has_own_line(const pel_canon *c, const bool *is_copy, uint32_t i) {
+    return is_copy && !is_copy[i] && c->at[i].is_target && c->at[i].line && i > 0 && pel_ends(&c->at[i - 1]);
+}
+
+/* The run that begins at an end of the function. is_copy: by place, NULL where lines are not looked at. */
+static run run_at(const pel_canon *c, const bool *is_copy, uint32_t i) {
+    run r = { .first = i, .end = i + 2 };
+    while (r.end < c->n_main && is_return_none(c, r.end) && c->at[r.end].is_target &&
+           (!is_copy || is_copy[r.end] || c->at[r.end].line == c->at[r.end - 1].line))
+        r.end += 2;
+    if (r.end == i + 2) {
+        r.is_implicit = is_copy && r.end < c->n_main && comes_to_end(c, i);
+        return r;
+    }
+    bool own_line = has_own_line(c, is_copy, i);
+    if (own_line || follows_test(c, i)) r.first += 2;
+    r.is_implicit = own_line || r.end > r.first + 2;
+    return r;
+}
+
+/* The main path's last instructions, to which all other ends of the function lead. */
+static uint32_t last_end(pel_ctx *ctx, pel_canon *c, merging *m) {
+    uint32_t last = c->n_main >= 2 ? c->n_main - 2 : PEL_NONE;
+    if (last != PEL_NONE && is_return_none(c, last) && (!c->at[last].is_target || c->at[m->moved[last] + 1].sub == 1))
+        return m->moved[last];
+    merging grown = { .gone = pel_new_array(ctx, (size_t)c->n + 3, bool),
+                      .moved = pel_new_array(ctx, (size_t)c->n + 3, uint32_t) };
+    memcpy(grown.gone, m->gone, c->n_main * sizeof *m->gone);
+    for (uint32_t i = 0; i < c->n + 3; i++) grown.moved[i] = i < c->n_main ? m->moved[i] : i;
+    *m = grown;
+    last = c->n_main;
+    add_end(ctx, c);
+    return last;
+}
+
+/* All ends of the function that nobody wrote become one. */
+static void one_function_end(pel_ctx *ctx, pel_canon *c, bool plainly) {
+    const bool *is_copy = plainly ? NULL : same_line(ctx, c);
+    merging m = start_merging(ctx, c);
+    PEL_VEC(uint32_t) middle = { 0 };
+    bool any = false;
+    for (uint32_t i = 0; i < c->n_main; i++) {
+        if (!is_return_none(c, i)) continue;
+        run r = run_at(c, is_copy, i);
+        i = r.end - 1;
+        if (!r.is_implicit) continue;
+        for (uint32_t k = r.first + 2; k < r.end; k += 2) {
+            m.moved[k] = r.first;
+            m.gone[k] = m.gone[k + 1] = true;
+        }
+        c->at[r.first + 1].sub = 1;
+        if (r.end < c->n_main) pel_push(ctx, &middle, r.first);
+        any = true;
+    }
+    if (!any) return;
+    uint32_t end = middle.n ? last_end(ctx, c, &m) : PEL_NONE;
+    for (uint32_t i = 0; i < middle.n; i++) {
+        pel_ins *load = &c->at[middle.at[i]];
+        load->op = PEL_I_JUMP;
+        load->target = end;
+        load->value = NULL;
+        m.gone[middle.at[i] + 1] = true;
+    }
+    if (middle.n) c->at[end + 1].sub = 1;
+    pel_canon_compact(ctx, c, m.gone, m.moved);
+}
+
 void pel_norm_exits(pel_ctx *ctx, pel_canon *c, bool plainly) {
     pel_canon_finish(c);
     if (!c->copies_exits) return;
     one_way_out(ctx, c);
     one_way_to_end(ctx, c);
     one_end_per_clause(ctx, c, plainly);
-    const bool *is_copy = plainly ? NULL : same_line(ctx, c);
-    PEL_VEC(uint32_t) middle = { 0 };
-    uint32_t *moved = NULL;
-    bool *gone = NULL;
-    for (uint32_t i = 0; i < c->n_main; i++) {
-        if (!is_return_none(c, i)) continue;
-        uint32_t k = i + 2;
-        while (k < c->n_main && is_return_none(c, k) && c->at[k].is_target &&
-               (!is_copy || is_copy[k] || c->at[k].line == c->at[k - 1].line))
-            k += 2;
-        bool is_implicit = k == i + 2 && is_copy && k < c->n_main && comes_to_end(c, i);
-        if (k == i + 2 && !is_implicit) continue;
-        /* directly behind a test the first is a `return` that somebody wrote */
-        bool guard = i > 0 && pel_is_cond(&c->at[i - 1]) && c->at[i - 1].target > i && !c->at[i].is_target;
-        uint32_t first = guard ? i + 2 : i;
-        if (k > first + 2 || is_implicit) {
-            if (!moved) {
-                moved = pel_new_array(ctx, (size_t)c->n + 1, uint32_t);
-                gone = pel_new_array(ctx, (size_t)c->n + 1, bool);
-                for (uint32_t m = 0; m <= c->n; m++) moved[m] = m;
-            }
-            for (uint32_t m = first + 2; m < k; m += 2) {
-                moved[m] = first;
-                gone[m] = gone[m + 1] = true;
-            }
-            c->at[first + 1].sub = 1;
-            if (k < c->n_main) pel_push(ctx, &middle, first);
-        }
-        i = k - 1;
-    }
-    if (!moved) return;
-    if (middle.n) {
-        uint32_t last = c->n_main - 2;
-        bool has_end = c->n_main >= 2 && is_return_none(c, last) && !c->at[last].is_target;
-        if (!has_end && c->n_main >= 2) has_end = is_return_none(c, last) && c->at[last + 1].sub == 1;
-        if (!has_end) {
-            last = c->n_main;
-            bool *more_gone = pel_new_array(ctx, (size_t)c->n + 3, bool);
-            uint32_t *more_moved = pel_new_array(ctx, (size_t)c->n + 3, uint32_t);
-            memcpy(more_gone, gone, c->n_main * sizeof *gone);
-            for (uint32_t m = 0; m < c->n + 3; m++) more_moved[m] = m < c->n_main ? moved[m] : m;
-            gone = more_gone;
-            moved = more_moved;
-            add_end(ctx, c);
-        }
-        uint32_t end = moved[last];
-        for (uint32_t m = 0; m < middle.n; m++) {
-            pel_ins *load = &c->at[middle.at[m]];
-            load->op = PEL_I_JUMP;
-            load->target = end;
-            load->value = NULL;
-            gone[middle.at[m] + 1] = true;
-        }
-        c->at[end + 1].sub = 1;
-    }
-    pel_canon_compact(ctx, c, gone, moved);
+    one_function_end(ctx, c, plainly);
 }

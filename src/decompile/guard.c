@@ -315,12 +315,28 @@ static bool is_copied_behind(const trying *t) {
            pel_same_run(t->l, t->next, t->after) && reads_straight(t->l, t->next, t->after);
 }
 
+/* The function's end, where nobody wrote a `return`. */
+static bool is_unwritten_end(const pel_lift *l, uint32_t at) {
+    return at + 1 < l->c->n && l->c->at[at].op == PEL_I_CONST && l->c->at[at + 1].op == PEL_I_RETURN &&
+           l->c->at[at + 1].sub == 1;
+}
+
+/* Whether a handler comes to the end of the function, and what stands before the region's end does, too. */
+static bool handler_comes_to_end(const trying *t) {
+    const pel_lift *l = t->l;
+    uint32_t end = t->r->end;
+    if (end < 2 || (!returns_none(l, end - 2) && !is_unwritten_end(l, end - 2))) return false;
+    for (uint32_t i = 0; i < t->exits.n; i++)
+        if (t->exits.at[i] != PEL_NONE && is_unwritten_end(l, t->exits.at[i])) return true;
+    return false;
+}
+
 static pel_nodes read_try_else(trying *t) {
     pel_lift *l = t->l;
     region *r = t->r;
     pel_nodes orelse = { 0 };
     uint32_t from = t->next;
-    t->to_end = t->after == PEL_NONE && from < r->end && order_tells_else(l, r, t->guard);
+    t->to_end = t->after == PEL_NONE && from < r->end && (order_tells_else(l, r, t->guard) || handler_comes_to_end(t));
     bool is_copied = is_copied_behind(t), has_else = false;
     bool to_head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead; /* then handlers say `continue` */
     if (t->after != PEL_NONE && t->after > from) {
@@ -347,7 +363,12 @@ static bool falls_behind(const trying *t, uint32_t label) {
         return true;
     bool at_end = t->next >= r->end || pel_resolve(l, t->next) == r->fall;
     if (at_end && resolved == r->fall) return true;
-    return t->to_end && r->end >= 2 && returns_none(l, label) && returns_none(l, r->end - 2);
+    bool ends_function = t->next >= r->end && r->end >= 2 && is_unwritten_end(l, r->end - 2);
+    if (ends_function && returns_none(l, label) && l->c->at[label - 1].op == PEL_I_POP_EXC &&
+        !l->c->at[label - 1].is_target)
+        return true;
+    return t->to_end && r->end >= 2 && (returns_none(l, label) || is_unwritten_end(l, label)) &&
+           (returns_none(l, r->end - 2) || is_unwritten_end(l, r->end - 2));
 }
 
 /* Whether a handler ends in code of its own: it leaves more than the statement. */
