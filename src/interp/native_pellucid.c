@@ -130,6 +130,82 @@ METHOD(p_discard) {
     return vm->none;
 }
 
+/* ---- elements of tensors that lie regularly ---- */
+
+#define MAX_RANK 16
+#define MAX_ELEMENTS (1 << 24)
+
+typedef struct lattice { /* the places offset + sum(index * step), the last index fastest */
+    int64_t steps[MAX_RANK], sizes[MAX_RANK], at[MAX_RANK];
+    int64_t place, count;
+    uint32_t rank;
+} lattice;
+
+static bool read_ints(pel_vm *vm, pel_val from, int64_t *into, uint32_t *n) {
+    if (!pel_is_tuple(from) && !pel_is_list(from)) return false;
+    const pel_val *items = pel_items(from, n);
+    for (uint32_t i = 0; i < *n && *n <= MAX_RANK; i++)
+        if (!pel_index(vm, items[i], &into[i])) return false;
+    return *n <= MAX_RANK;
+}
+/* args: offset, steps, shape */
+static bool begin_lattice(pel_vm *vm, pel_val *args, lattice *l) {
+    uint32_t n_steps;
+    *l = (lattice){ .count = 1 };
+    bool fine = pel_index(vm, args[0], &l->place) && read_ints(vm, args[1], l->steps, &n_steps) &&
+                read_ints(vm, args[2], l->sizes, &l->rank) && n_steps == l->rank;
+    for (uint32_t i = 0; i < l->rank && fine; i++) {
+        fine =
+            l->sizes[i] >= 0 && !__builtin_mul_overflow(l->count, l->sizes[i], &l->count) && l->count <= MAX_ELEMENTS;
+        fine &= l->steps[i] >= -MAX_ELEMENTS && l->steps[i] <= MAX_ELEMENTS;
+    }
+    fine &= l->place >= 0 && l->place <= MAX_ELEMENTS;
+    if (!fine && !vm->raised) pel_raise(vm, vm->types.ValueError, "no elements lie like that");
+    if (fine) pel_spend(vm, (uint64_t)l->count);
+    return fine;
+}
+static void next_place(lattice *l) {
+    for (uint32_t i = l->rank; i-- > 0;) {
+        l->place += l->steps[i];
+        if (++l->at[i] < l->sizes[i]) return;
+        l->place -= l->steps[i] * l->sizes[i];
+        l->at[i] = 0;
+    }
+}
+static pel_val outside(pel_vm *vm) {
+    return pel_raise(vm, vm->types.IndexError, "an element lies outside of the data");
+}
+
+/* strided(data, offset, steps, shape): the elements there, as a list */
+METHOD(p_strided) {
+    IGNORE();
+    lattice l;
+    if (!pel_is_list(args[0])) return pel_raise(vm, vm->types.TypeError, "strided() needs a list");
+    if (!begin_lattice(vm, args + 1, &l)) return NULL;
+    const pel_list *data = pel_list_at(args[0]);
+    pel_val made = pel_list_of(vm, NULL, (uint32_t)l.count);
+    for (int64_t i = 0; i < l.count; i++, next_place(&l)) {
+        if (l.place < 0 || l.place >= data->n) return outside(vm);
+        pel_list_at(made)->at[i] = data->at[l.place];
+    }
+    return made;
+}
+/* put_strided(data, offset, steps, shape, new): a copy with these in their places */
+METHOD(p_put_strided) {
+    IGNORE();
+    lattice l;
+    if (!pel_is_list(args[0]) || !pel_is_list(args[4]))
+        return pel_raise(vm, vm->types.TypeError, "put_strided() needs lists");
+    if (!begin_lattice(vm, args + 1, &l)) return NULL;
+    const pel_list *data = pel_list_at(args[0]), *new = pel_list_at(args[4]);
+    pel_val made = pel_list_of(vm, data->at, data->n);
+    for (int64_t i = 0; i < l.count && i < new->n; i++, next_place(&l)) {
+        if (l.place < 0 || l.place >= data->n) return outside(vm);
+        pel_list_at(made)->at[l.place] = new->at[i];
+    }
+    return made;
+}
+
 /* ---- files inside the roots ---- */
 
 static pel_val not_found(pel_vm *vm, pel_val path) {
@@ -354,6 +430,8 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "get_dict", p_get_dict, 1, 1 },
         { "object_setattr", p_object_setattr, 3, 3 },
         { "discard", p_discard, 1, -1 },
+        { "strided", p_strided, 4, 4 },
+        { "put_strided", p_put_strided, 5, 5 },
         { "read_text", p_read_text, 1, 1 },
         { "read_bytes", p_read_bytes, 1, 1 },
         { "is_file", p_is_file, 1, 1 },

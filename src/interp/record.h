@@ -47,6 +47,10 @@ pel_id pel_logged_module(pel_recording *rec, pel_val module);
 pel_id pel_logged_class(pel_recording *rec, pel_type *type);
 pel_id pel_logged_file(pel_recording *rec, const pel_codeobj *code);
 
+/* ---- record_tensors.c ---- */
+/* The elements of a tensor, where they are known, for whoever has to make it without a state_dict. */
+void pel_log_elements(pel_recording *rec, pel_id id, pel_val tensor);
+
 /* ---- record_code.c ---- */
 /* class: that it is a method of; 0: of none, or not known yet. */
 pel_logged *pel_logged_codeobj(pel_recording *rec, pel_codeobj *code, const pel_dict *globals, pel_id class);

@@ -362,41 +362,7 @@ static void add_rows(pel_recording *rec, pel_val module, pel_str path, bool in_t
     }
 }
 
-/* ---- tensors that no state_dict holds ---- */
-
-#define MAX_WRITTEN 4096
-
-/* Whether the elements are what torch has too: our arithmetic is in double precision, so rounded ones may differ. */
-static bool are_exact(pel_vm *vm, const pel_list *items) {
-    for (uint32_t i = 0; i < items->n; i++) {
-        pel_val v = items->at[i];
-        if (pel_is_float(v)) {
-            double x = ((pel_float *)v)->value;
-            if (x != (double)(float)x || x - x != 0) return false;
-        } else if (!pel_is_int(v) && v != vm->true_ && v != vm->false_) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* torch.tensor([...]), where the elements are known. */
-static void set_formula(pel_recording *rec, pel_id id, pel_val tensor) {
-    pel_vm *vm = rec->vm;
-    const pel_log_tensor *row = &rec->log->tensors.at[id];
-    uint64_t count = 1;
-    for (uint32_t i = 0; i < row->n_dims; i++)
-        count = row->shape[i] < MAX_WRITTEN ? count * (uint64_t)row->shape[i] : MAX_WRITTEN + 1;
-    if (count > MAX_WRITTEN || !row->dtype.len) return;
-    pel_val flat = pel_call_method(vm, tensor, "known", NULL, 0);
-    bool usable = flat && pel_is_list(flat) && are_exact(vm, pel_list_at(flat));
-    pel_val nested = usable ? pel_call_method(vm, tensor, "tolist", NULL, 0) : NULL;
-    pel_val text = nested ? pel_repr(vm, nested) : NULL;
-    if (vm->raised) pel_forget(vm);
-    if (!text) return;
-    rec->log->tensors.at[id].formula = pel_format(rec->ctx, "torch.tensor(%.*s, dtype=%.*s)",
-                                                  PEL_FMT(pel_text_of(text)), PEL_FMT(rec->log->tensors.at[id].dtype));
-}
+/* ---- a row ---- */
 
 static void set_owner(pel_recording *rec, pel_id tensor, pel_id owner, pel_name name) {
     pel_log_tensor *row = &rec->log->tensors.at[tensor];
@@ -404,8 +370,6 @@ static void set_owner(pel_recording *rec, pel_id tensor, pel_id owner, pel_name 
     row->owner = owner;
     row->name = name;
 }
-
-/* ---- a row ---- */
 
 static pel_name name_of(pel_recording *rec, pel_val text) {
     return pel_intern(rec->ctx, pel_text_of(text).ptr, pel_text_of(text).len);
@@ -425,7 +389,7 @@ static void set_slots(pel_recording *rec, pel_id id, pel_val module, const char 
         if (pel_is_shaped(vm, entry->value)) {
             slot.tensor = pel_logged_tensor(rec, entry->value);
             set_owner(rec, slot.tensor, id, slot.name);
-            if (!slot.persistent) set_formula(rec, slot.tensor, entry->value);
+            if (!slot.persistent) pel_log_elements(rec, slot.tensor, entry->value);
         } else if (entry->value != vm->none) {
             pel_throw(rec->ctx, PEL_E_INCOMPLETE, 0, "what %.*s.%s is, is not known",
                       PEL_FMT(pel_module_at(rec->log, id)->path), slot.name->text);
@@ -462,7 +426,7 @@ static void set_attributes(pel_recording *rec, pel_id id, pel_val module) {
         pel_id tensor = pel_logged_tensor(rec, entry->value);
         if (rec->log->tensors.at[tensor].owner) continue;
         set_owner(rec, tensor, id, name);
-        set_formula(rec, tensor, entry->value);
+        pel_log_elements(rec, tensor, entry->value);
     }
     rec->log->modules.at[id].attributes = made.at;
     rec->log->modules.at[id].n_attributes = made.n;

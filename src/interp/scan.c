@@ -403,8 +403,8 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
     if (!all->variants.n) pel_put_questions(vm->ctx, problems, all->runs, all->n, false);
 }
 
-/* An instance of job->class, and of what the other answers to its questions make. */
-static pel_network *scan_instance(pel_scanner *scanner, run_job *job) {
+/* An instance of job->class, and of what the other answers to its questions make; once: only of the first answers. */
+static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once) {
     pel_vm *vm = scanner->vm;
     plans p = { 0 };
     pel_scan_run runs[MAX_RUNS + 1];
@@ -427,6 +427,7 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job) {
         put_notes(scanner, now);
         runs[n_runs++] = record(vm, now->root, !now->root);
         if (!network || (!network->root && now->root)) network = now;
+        if (once && !network->root) return network;
         plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
     }
     vm->planned.n = 0;
@@ -437,19 +438,26 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job) {
     return network;
 }
 
-/* With its parameters as symbols; if they lead nowhere, as its annotations say. */
+/* With its parameters as symbols; if they lead nowhere, as its annotations say; if these do not either, as symbols
+ * whatever the answers. */
+static pel_network *scan_somehow(pel_scanner *scanner, run_job *job) {
+    job->by_annotation = false;
+    pel_network *network = scan_instance(scanner, job, true);
+    if (network->root) return network;
+    job->by_annotation = true;
+    pel_network *assumed = scan_instance(scanner, job, false);
+    if (assumed->root) return assumed;
+    job->by_annotation = false;
+    network = scan_instance(scanner, job, false);
+    return network->root || !assumed->unknown.n ? network : assumed;
+}
+
 static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_networks *networks) {
     pel_vm *vm = scanner->vm;
     job->class = type;
-    job->by_annotation = false;
     vm->planned.n = 0;
     vm->own_file = job->request->path;
-    pel_network *network = scan_instance(scanner, job);
-    if (!network->root) {
-        job->by_annotation = true;
-        pel_network *assumed = scan_instance(scanner, job);
-        if (assumed->root) network = assumed;
-    }
+    pel_network *network = scan_somehow(scanner, job);
     vm->own_file = (pel_str){ "", 0 };
     pel_push(vm->ctx, networks, network);
 }

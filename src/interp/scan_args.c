@@ -81,7 +81,7 @@ static pel_val assumed_instance(pel_scanner *scanner, const pel_type *type, pel_
     }
     pel_push(vm->ctx, &vm->unknown,
              (pel_note){ .what = pel_buf_str(&text),
-                         .why = PEL_STR("assumed: the annotation names the class, the rest are its defaults"),
+                         .why = PEL_WHY_ASSUMED,
                          .file = init->code->file,
                          .line = init->code->first_line });
     return made;

@@ -22,12 +22,27 @@ static void check_counts(pel_scanner *scanner) {
 }
 
 static void put_assumed(pel_vm *vm, pel_log *log) {
+    for (uint32_t i = 0; i < vm->unknown.n; i++) {
+        const pel_note *note = &vm->unknown.at[i];
+        if (pel_str_eq(note->why, PEL_WHY_ASSUMED))
+            pel_push(vm->ctx, &log->assumed,
+                     pel_format(vm->ctx, "%.*s  (%.*s:%u)", PEL_FMT(note->what), PEL_FMT(note->file), note->line));
+    }
     for (uint32_t i = 0; i < vm->asked.n; i++) {
         const pel_note *note = &vm->asked.at[i];
         pel_str text = pel_format(vm->ctx, "%s%.*s%s  (%.*s:%u)", vm->decided.at[i] ? "" : "not (", PEL_FMT(note->what),
                                   vm->decided.at[i] ? "" : ")", PEL_FMT(note->file), note->line);
         pel_push(vm->ctx, &log->assumed, text);
     }
+}
+
+static _Noreturn void throw_unfinished(pel_ctx *ctx, const pel_network *network) {
+    const pel_unknown *row = network->errors.n    ? &network->errors.at[network->errors.n - 1]
+                             : network->unknown.n ? &network->unknown.at[network->unknown.n - 1]
+                                                  : NULL;
+    if (!row) pel_throw(ctx, PEL_E_INCOMPLETE, 0, "forward could not run to its end");
+    pel_throw(ctx, PEL_E_INCOMPLETE, 0, "forward could not run to its end: %.*s (%.*s:%u)", PEL_FMT(row->what),
+              PEL_FMT(row->place.file), row->place.line);
 }
 
 static void source_body(pel_ctx *ctx, void *arg) {
@@ -38,7 +53,7 @@ static void source_body(pel_ctx *ctx, void *arg) {
     put_assumed(job->scanner->vm, rec->log);
     pel_skeleton made;
     if (job->forward.len && !pel_scan_forward(job->scanner, job->network, job->self, job->forward, rec))
-        pel_throw(ctx, PEL_E_INCOMPLETE, 0, "forward could not run to its end");
+        throw_unfinished(ctx, job->network);
     pel_log_check(ctx, rec->log);
     if (job->forward.len)
         pel_synthesise(ctx, rec->log, &made);

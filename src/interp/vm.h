@@ -151,6 +151,7 @@ struct pel_frame {
 
 /* ---- the machine ---- */
 
+#define PEL_WHY_ASSUMED PEL_STR("assumed: the annotation names the class, the rest are its defaults")
 #define PEL_WHY_LOOP PEL_STR("changes in a loop whose count is not known")
 
 typedef struct pel_carried { /* a variable, an attribute or an item that one pass of a loop hands to the next */

@@ -187,6 +187,20 @@ class World:
             for container in containers:
                 container.pop(name, None) if isinstance(container, dict) else container.discard(name)
 
+        def lattice(offset: int, steps, shape) -> list[int]:
+            at = [offset]
+            for size, step in zip(shape, steps):
+                at = [a + step * i for a in at for i in range(size)]
+            return at
+
+        def put_strided(data: list, offset: int, steps, shape, new: list) -> list:
+            data = list(data)
+            for place, item in zip(lattice(offset, steps, shape), new):
+                data[place] = item
+            return data
+
+        module.strided = lambda data, offset, steps, shape: [data[i] for i in lattice(offset, steps, shape)]
+        module.put_strided = put_strided
         module.set_plain = lambda owner, name, value: False  # "nothing was done" is always a right answer
         module.registered = registered
         module.discard = discard

@@ -232,5 +232,50 @@ def test_functions_of_one_model_are_told_apart(written) -> None:
     check_same(build(text), names["net"], torch.randn(2, 3, 8), torch.randn(5, 7, 8))
 
 
+TABLES = """
+import torch
+from torch import nn
+
+
+def relative_index(side):
+    grid = torch.stack(torch.meshgrid(torch.arange(side), torch.arange(side), indexing="ij")).flatten(1)
+    apart = (grid[:, :, None] - grid[:, None, :]).permute(1, 2, 0)
+    apart[:, :, 0] += side - 1
+    apart[:, :, 1] += side - 1
+    apart[:, :, 0] *= 2 * side - 1
+    return apart.sum(-1)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("index", relative_index(4), persistent=False)
+        mask = torch.zeros(16, 16)
+        mask[4:, :4] = -100.0
+        mask.view(-1)[::17] = float("-inf")
+        self.register_buffer("mask", mask, persistent=False)
+        self.register_buffer("small", torch.arange(3).flip(0), persistent=False)
+        self.register_buffer("rounded", 10000 ** (torch.arange(0, 16, 2).float() / 16), persistent=False)
+        self.table = nn.Parameter(torch.zeros(49))
+
+    def forward(self, x):
+        return x + self.table[self.index.view(-1)].view(16, 16) + self.mask + self.small.sum() + self.rounded.sum()
+
+
+net = Net()
+"""
+
+
+def test_tensors_that_no_state_dict_holds_are_carried(written) -> None:
+    text = written(TABLES, "--forward", "2x16x16")
+    scope: dict = {}
+    exec(TABLES, scope)
+    made, real = build(text), scope["net"]
+    assert torch.equal(made.index, real.index) and torch.equal(made.mask, real.mask)
+    assert torch.allclose(made.rounded, real.rounded, rtol=1e-6)
+    assert "# Assumed: the elements of rounded, which torch may round otherwise" in text and text.count("# Assumed") == 1
+    assert "torch.tensor([2, 1, 0], dtype=torch.int64)" in text
+
+
 def test_a_forward_that_cannot_run_is_refused(written) -> None:
     assert re.search(r"can't be written.*given.py:\d+", written(FORWARD, "--forward", "2x3x7"))

@@ -293,6 +293,7 @@ use_deterministic_algorithms = set_num_threads = set_printoptions = set_float32_
 set_flush_denormal = set_warn_always = set_num_interop_threads = save = set_deterministic_debug_mode = _nothing
 set_anomaly_enabled = set_autocast_enabled = clear_autocast_cache = _nothing
 _assert_async = _nothing
+_pellucid.name_apart(globals())
 
 
 def get_float32_matmul_precision():

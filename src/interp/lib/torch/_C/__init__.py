@@ -33,6 +33,7 @@ def _no(*args, **kwargs):
 _get_tracing_state = _log_api_usage_once = _set_grad_enabled = _nothing
 _is_any_autocast_enabled = _is_torch_function_enabled = _is_tracing = _has_torch_function = _no
 _is_torch_function_mode_enabled = _is_fwd_grad_enabled = _has_torch_function_unary = _has_torch_function_variadic = _no
+_pellucid.name_apart(globals())
 
 
 def _get_privateuse1_backend_name():

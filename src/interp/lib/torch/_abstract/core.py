@@ -25,7 +25,8 @@ class Tensor:
     _value = None
     _storage = None  # the tensor that owns the memory, when it is not this one
     _seen = 0  # the version of that tensor when this one's value was made
-    _owner = None  # the tensor this is the `data` of
+    _owner = None  # the tensor this shows, all of it or a part; what is written here is written there
+    _place = None  # of a part: its offset and steps in that tensor; None: the elements are the same, in their order
     _given_by = None  # the module that gave it, or a tuple of modules: written by the scan, passed on by operations
     __array_priority__ = 1000
 
@@ -126,13 +127,8 @@ class Tensor:
 
     def known(self):
         """The elements, or None."""
-        value = self._value
-        if value is None or count(self.shape) > values.LIMIT:
-            return None
-        storage = self._storage
-        if storage is not None and storage._version != self._seen:
-            return None
-        return value.get()
+        value = known_value(self)
+        return None if value is None or count(self.shape) > values.LIMIT else value.get()
 
     def item(self):
         shape = self.shape
@@ -360,6 +356,8 @@ def view(x, shape, value):
         t._given_by = x._given_by
     t._storage = storage = x if x._storage is None else x._storage
     t._seen = storage._version
+    if value is not None and value is x._value:
+        t._owner = x
     return t
 
 
@@ -380,20 +378,52 @@ def after(t, *sources):
     return t
 
 
+def known_value(t):
+    """The Value of a tensor, or None where other aliases have written over it."""
+    storage = t._storage
+    if storage is not None and storage._version != t._seen:
+        return _shown_value(t, storage)
+    return t._value
+
+
+def _shown_value(t, storage):
+    """What t shows of its owner now, if that is known."""
+    value = None if t._owner is None else known_value(t._owner)
+    if value is not None and t._place is not None:
+        value = values.strided(value, *t._place, t.shape)
+    t._value = value
+    t._seen = storage._version
+    return value
+
+
 def changed(t, value):
-    """After an operation in place: t has this value (None: unknown), what shares its memory has none any more."""
+    """After an operation in place: t has this value (None: unknown), and so have those that it shows a part of; what
+    else shares its memory has none any more."""
     storage = t._storage
     if storage is None:
         t._version += 1
     else:
+        shown = () if t._owner is None else _owners_after(t, value)
         storage._version += 1
         storage._value = None
         t._seen = storage._version
-        if t._owner is not None:
-            changed(t._owner, value)
-            t._seen = storage._version
+        for owner, its_value in shown:
+            owner._value = its_value
+            if owner is not storage:
+                owner._seen = storage._version
     t._value = value
     return t
+
+
+def _owners_after(t, value):
+    result = []
+    while t._owner is not None:
+        owner = t._owner
+        if t._place is not None:
+            value = values.written(known_value(owner), *t._place, tuple(t.shape), value)
+        result.append((owner, value))
+        t = owner
+    return result
 
 
 def to_dtype(kind):

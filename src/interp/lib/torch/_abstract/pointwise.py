@@ -4,18 +4,10 @@ import math
 
 import _pellucid
 from torch._abstract import values
-from torch._abstract.core import Tensor, after, cast_value, changed, like, make, scalar_dtype, tensor
+from torch._abstract.core import Tensor, after, cast_value, changed, known_value, like, make, scalar_dtype, tensor
 from torch._abstract.types import Size, bool_, defaults, int64, is_symbol, join_sizes, promote
 
 functions = {}  # name -> function, both torch.name and Tensor.name
-
-
-def known_value(t):
-    """The Value of a tensor, or None where other aliases have written over it."""
-    storage = t._storage
-    if storage is not None and storage._version != t._seen:
-        return None
-    return t._value
 
 
 def _in_place(function):

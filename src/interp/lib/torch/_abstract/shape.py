@@ -98,6 +98,14 @@ def view_as(self, other):
     return view_(self, other.shape)
 
 
+def part(x, shape, offset, steps):
+    """A view of elements that lie regularly; writing to it writes to x."""
+    t = view(x, shape, values.strided(known_value(x), offset, steps, shape))
+    t._owner = x
+    t._place = (offset, steps)
+    return t
+
+
 def permute(input, *dims, **kwargs):
     order = _dims(dims) if dims else list(kwargs['dims'])
     shape = input.shape
@@ -106,11 +114,10 @@ def permute(input, *dims, **kwargs):
         raise ShapeError('permute: %d dimensions named, the tensor %s has %d' % (len(order), tuple(shape), rank), input)
     order = [axis(d, rank) for d in order]
     new = Size([shape[d] for d in order])
-    value = None
-    if input._value is not None:
-        steps = values.strides(shape)
-        value = values.strided(known_value(input), 0, [steps[d] for d in order], new)
-    return view(input, new, value)
+    if input._value is None:
+        return view(input, new, None)
+    steps = values.strides(shape)
+    return part(input, new, 0, [steps[d] for d in order])
 
 
 def transpose(input, dim0, dim1):
@@ -158,9 +165,9 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 def unflatten(input, dim, sizes):
     dim = axis(dim, len(input.shape))
-    part = resolve(make(Size((input.shape[dim],)), input.dtype), list(sizes), 'unflatten')
+    split = resolve(make(Size((input.shape[dim],)), input.dtype), list(sizes), 'unflatten')
     shape = tuple(input.shape)
-    return view(input, Size(shape[:dim] + tuple(part) + shape[dim + 1:]), known_value(input))
+    return view(input, Size(shape[:dim] + tuple(split) + shape[dim + 1:]), known_value(input))
 
 
 def squeeze(input, dim=None):
@@ -366,11 +373,10 @@ def narrow(input, dim, start, length):
     shape = list(input.shape)
     shape[dim] = length
     new = Size(shape)
-    value = None
-    if input._value is not None and type(start) is int:
-        steps = values.strides(input.shape)
-        value = values.strided(known_value(input), start * steps[dim], steps, new)
-    return view(input, new, value)
+    if input._value is None or type(start) is not int:
+        return view(input, new, None)
+    steps = values.strides(input.shape)
+    return part(input, new, start * steps[dim], steps)
 
 
 def split(input, split_size_or_sections, dim=0, **kwargs):
@@ -407,8 +413,10 @@ def chunk(input, chunks, dim=0):
     return split(input, max(1, (n + chunks - 1) // chunks), dim)
 
 
-def tensor_split(input, indices_or_sections, dim=0):
+def tensor_split(input, indices_or_sections=None, dim=0, *, indices=None, sections=None):
     n = input.shape[axis(dim, len(input.shape))]
+    if indices_or_sections is None:
+        indices_or_sections = sections if indices is None else indices
     how = indices_or_sections.tolist() if isinstance(indices_or_sections, Tensor) else indices_or_sections
     if isinstance(how, int):
         sizes = [n // how + (1 if i < n % how else 0) for i in range(how)]
@@ -438,13 +446,12 @@ def select(input, dim, index):
     shape = list(input.shape)
     del shape[dim]
     new = Size(shape)
-    value = None
-    if input._value is not None and type(index) is int:
-        steps = values.strides(input.shape)
-        offset = index * steps[dim]
-        del steps[dim]
-        value = values.strided(known_value(input), offset, steps, new)
-    return view(input, new, value)
+    if input._value is None or type(index) is not int:
+        return view(input, new, None)
+    steps = values.strides(input.shape)
+    offset = index * steps[dim]
+    del steps[dim]
+    return part(input, new, offset, steps)
 
 
 def flip(input, *dims, **kwargs):
@@ -769,10 +776,7 @@ def getitem(self, key):
     index = _Index(self, key)
     new = Size(index.sizes)
     if index.basic:
-        value = None
-        if self._value is not None:
-            value = values.strided(known_value(self), index.offset, index.steps, new)
-        return view(self, new, value)
+        return view(self, new, None) if self._value is None else part(self, new, index.offset, index.steps)
     value = None
     if self._value is not None and len(index.advanced) == 1:
         _, item, dim = index.advanced[0]

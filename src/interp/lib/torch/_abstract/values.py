@@ -7,6 +7,8 @@ chance or on weights has no Value (None), and asking for it gives an unknown.
 
 import math
 
+import _pellucid
+
 LIMIT = 1 << 20  # elements; a tensor above this is never computed
 
 
@@ -96,8 +98,7 @@ def places(offset, steps, shape):
 
 
 def _strided(value, offset, steps, shape):
-    data = value.get()
-    return [data[i] for i in places(offset, steps, shape)]
+    return _pellucid.strided(value.get(), offset, steps, shape)
 
 
 def broadcast_steps(shape, to):
@@ -211,10 +212,7 @@ def written(value, offset, steps, shape, new):
 
 
 def _written(value, offset, steps, shape, new):
-    data = list(value.get())
-    for place, x in zip(places(offset, steps, shape), new.get()):
-        data[place] = x
-    return data
+    return _pellucid.put_strided(value.get(), offset, steps, shape, new.get())
 
 
 def nested(data, shape):
