@@ -613,7 +613,9 @@ static part *part_named(builder *b, parts *all, pel_name name, uint32_t n_lanes,
  */
 static bool is_wanted(builder *b, const pel_log_module *row, const pel_log_slot *slot) {
     if (slot->persistent || is_read(b, row->class, slot->name)) return true;
-    return b->program->only_construction && slot->tensor && b->log->tensors.at[slot->tensor].formula.len;
+    if (!b->program->only_construction || !slot->tensor) return false;
+    const pel_log_tensor *tensor = &b->log->tensors.at[slot->tensor];
+    return tensor->formula.len || tensor->data.len;
 }
 
 static void collect_parts(builder *b, const pel_program_class *class, parts *out) {
