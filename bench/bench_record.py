@@ -20,18 +20,12 @@ import sys
 import time
 from typing import Any, Callable
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+import torchvision_operators  # noqa: E402
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 Model = tuple[Any, tuple, dict]
 BLOCK = 5
-
-
-def mend_torchvision() -> None:
-    """Its compiled operators can't be loaded beside every torch, nor then transformers: the zoo knows a way round."""
-    here = pathlib.Path(__file__).resolve().parent.parent
-    zoo = pathlib.Path(os.environ.get("PELLUCID_SHARED", here.parent / "shared")) / "zoo"
-    if (zoo / "tvshim.py").exists():
-        sys.path.insert(0, str(zoo))
-        import tvshim  # noqa: F401
 
 
 def resnet18() -> Model:
@@ -153,7 +147,7 @@ def main() -> None:
     parser.add_argument("--only", choices=(*MODELS, "memory"))
     parser.add_argument("--peak", choices=("none", "plain", "recorded"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    mend_torchvision()
+    torchvision_operators.stand_in()
     if options.peak:
         peak(options.peak)
         return

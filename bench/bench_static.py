@@ -33,9 +33,11 @@ import threading
 import time
 import warnings
 
-PELLUCID = os.environ.get("PELLUCID", "build/pellucid")
 HERE = pathlib.Path(__file__).resolve().parent
-KEPT: list = []
+sys.path.insert(0, str(HERE.parent / "tools"))
+import torchvision_operators  # noqa: E402
+
+PELLUCID = os.environ.get("PELLUCID", "build/pellucid")
 
 
 def installed(name: str) -> pathlib.Path | None:
@@ -45,21 +47,6 @@ def installed(name: str) -> pathlib.Path | None:
 
 
 # ---- truth: the libraries, executed ----
-
-
-def stand_in_for_operators() -> None:
-    """Where torchvision's compiled part does not fit the torch that is there, its Python part needs two names of it."""
-    import torch
-
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        for name in ("nms", "qnms"):
-            library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        KEPT.append(library)
-        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-            del sys.modules[name]
 
 
 def names_of(kind: str) -> list[str]:
@@ -327,7 +314,7 @@ def measure_speed(args: argparse.Namespace) -> None:
 def measure_peer(args: argparse.Namespace) -> None:
     """What CPython takes for the same, at its best: no weight is filled, every import is paid once."""
     start = time.monotonic()
-    stand_in_for_operators()
+    torchvision_operators.stand_in()
     names = sample_of(names_of("timm"), args, 60)
     times = [time.monotonic()]
     imported = times[0] - start
@@ -416,7 +403,7 @@ def main() -> int:
             print(f"{figure}: skipped, not installed: {', '.join(missing)}")
             continue
         if "torch" in needs and not is_ready:
-            stand_in_for_operators()
+            torchvision_operators.stand_in()
             is_ready = True
         run(args)
     return 0

@@ -16,8 +16,8 @@ import time
 from typing import Any, Callable
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from bench_record import mend_torchvision  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import torchvision_operators  # noqa: E402
 
 ROUNDS = 5
 
@@ -53,7 +53,7 @@ def main() -> int:
         print("bench_view: skipped, torch is not installed")
         return 0
     import pellucid
-    mend_torchvision()
+    torchvision_operators.stand_in()
     try:
         import torchinfo
     except ImportError:

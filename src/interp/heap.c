@@ -25,23 +25,60 @@ pel_val pel_complex_of(pel_vm *vm, double real, double imag) {
 
 /* ---- text ---- */
 
+#define LONG_TEXT 256u
+#define SAMPLES 64u
+
+static uint32_t hash_part(uint32_t hash, pel_str text, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++) hash = pel_hash_step(hash, (unsigned char)text.ptr[i]);
+    return hash;
+}
+
+/* Of a long text (libraries read whole files) only its ends, its length and some letters between. */
+static uint32_t hash_text(pel_str text) {
+    if (text.len <= LONG_TEXT) return hash_part(PEL_HASH_START, text, 0, text.len);
+    uint32_t hash = hash_part(PEL_HASH_START, text, 0, SAMPLES);
+    hash = hash_part(hash, text, text.len - SAMPLES, text.len);
+    for (size_t i = 0; i < SAMPLES; i++)
+        hash = hash_part(hash, text, i * (text.len / SAMPLES), i * (text.len / SAMPLES) + 1);
+    for (size_t len = text.len; len; len >>= 8) hash = pel_hash_step(hash, (unsigned char)(len & 0xFF));
+    return hash;
+}
+
+/* Bytes that begin a code point. */
+static size_t count_chars(pel_str text) {
+    size_t n = 0, i = 0;
+    for (uint64_t word; i + sizeof word <= text.len; i += sizeof word) {
+        memcpy(&word, text.ptr + i, sizeof word);
+        if (!(word & 0x8080808080808080u))
+            n += sizeof word;
+        else
+            for (size_t k = i; k < i + sizeof word; k++) n += ((unsigned char)text.ptr[k] & 0xC0) != 0x80;
+    }
+    for (; i < text.len; i++) n += ((unsigned char)text.ptr[i] & 0xC0) != 0x80;
+    return n;
+}
+
+static bool is_ascii(pel_str text) {
+    size_t i = 0;
+    for (uint64_t word; i + sizeof word <= text.len; i += sizeof word) {
+        memcpy(&word, text.ptr + i, sizeof word);
+        if (word & 0x8080808080808080u) return false;
+    }
+    for (; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] >= 128) return false;
+    return true;
+}
+
 static pel_val make_string(pel_vm *vm, pel_type *type, pel_str text) {
     if (text.len >= UINT32_MAX) pel_throw(vm->ctx, PEL_E_TOO_BIG, 0, "a string of %zu bytes", text.len);
     if (text.len > 64) pel_spend(vm, text.len / 2);
     pel_string *s = pel_make_object(vm, type, sizeof *s);
+    bool is_text = type->layout == PEL_L_STR;
     s->text = text.ptr;
     s->len = (uint32_t)text.len;
-    uint32_t hash = PEL_HASH_START, chars = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        hash = pel_hash_step(hash, c);
-        chars += (c & 0xC0) != 0x80;
-    }
-    s->hash = hash;
-    s->chars = type->layout == PEL_L_STR ? chars : s->len;
-    s->is_ascii = chars == s->len;
-    if (s->is_ascii && type->layout == PEL_L_STR)
-        for (size_t i = 0; i < text.len && s->is_ascii; i++) s->is_ascii = (unsigned char)text.ptr[i] < 128;
+    s->hash = hash_text(text);
+    s->chars = is_text ? (uint32_t)count_chars(text) : s->len;
+    s->is_ascii = s->chars == s->len && (!is_text || is_ascii(text));
     return &s->head;
 }
 

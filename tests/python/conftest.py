@@ -11,6 +11,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("PELLUCID", str(ROOT / "build" / "pellucid"))
+sys.path.insert(0, str(ROOT / "tools"))
+import torchvision_operators  # noqa: E402
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,14 +51,7 @@ def is_sanitized() -> bool:
 @pytest.fixture(scope="session")
 def libraries() -> None:
     """Makes timm and transformers importable where torchvision's compiled operators don't fit the torch that is here."""
-    shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "zoo"
-    if (shared / "tvshim.py").exists():
-        sys.path.insert(0, str(shared))
-        try:
-            __import__("tvshim")
-        except (ImportError, AttributeError):
-            pass
-        sys.path.remove(str(shared))
+    torchvision_operators.stand_in()
 
 
 def peak_memory_of_children() -> int:

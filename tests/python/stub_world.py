@@ -384,11 +384,10 @@ BORROW = set(sys.stdlib_module_names)
 
 def real_libraries() -> None:
     """Lets the real libraries be imported (see conftest.libraries), and their weights be left as memory has them."""
-    shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")) / "zoo"
-    if (shared / "tvshim.py").exists() and importlib.util.find_spec("torchvision"):
-        sys.path.insert(0, str(shared))
-        __import__("tvshim")
-        sys.path.remove(str(shared))
+    sys.path.insert(0, str(ROOT / "tools"))
+    import torchvision_operators
+
+    torchvision_operators.stand_in()
     import torch
 
     def left(tensor, *args, **kwargs):

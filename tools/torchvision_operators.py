@@ -1,0 +1,28 @@
+"""Makes torchvision importable where its compiled operators don't fit the torch that is there.
+
+Its Python part only needs that they are declared; models that call none of them work. Every test and bench that imports
+torchvision, or timm and transformers, which import it, calls stand_in() first.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+KEPT: list = []  # what is declared is forgotten with the object that declared it
+
+
+def stand_in() -> None:
+    if KEPT or importlib.util.find_spec("torch") is None or importlib.util.find_spec("torchvision") is None:
+        return
+    import torch
+
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:  # "operator torchvision::nms does not exist"
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        for name in ("nms", "qnms"):
+            library.define(name + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        KEPT.append(library)
+        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
+            del sys.modules[name]
