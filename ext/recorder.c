@@ -446,6 +446,8 @@ static void end_run(pel_recorder *rec, void *arg) {
     row->result = event->result ? pel_record_value(rec, event->result) : 0;
     rec->live = rec->top = NULL;
     rec->generators = (pel_map){ .slots = NULL };
+    for (uint32_t i = 0; i < rec->constants.n; i++) pel_describe_tensor(rec, rec->constants.at[i]);
+    rec->constants.n = 0;
 }
 
 PyDoc_STRVAR(run_doc, "run(label, args=(), kwargs={})\n--\n\n"

@@ -88,7 +88,8 @@ typedef struct pel_recorder {
     pel_map values;                 /* hash -> first value with that hash */
     PEL_VEC(pel_id) next_same_hash; /* value -> next value of equal hash */
     PEL_VEC(PyObject *) kept;
-    PyObject *caches; /* list: functions behind functools.lru_cache that were seen */
+    PEL_VEC(PyObject *) constants; /* tensors of the author's files, to be described when nothing runs */
+    PyObject *caches;              /* list: functions behind functools.lru_cache that were seen */
     PyObject *kept_list,
         *odd_constants; /* lists: what code objects were made of, and their constants without literal */
     uint64_t last_number, last_serial;

@@ -64,6 +64,38 @@ static pel_id owner_class(pel_recorder *rec, PyObject *code, PyObject *globals, 
     return class;
 }
 
+#define MAX_TABLE 256 /* items of a table that are looked at for tensors */
+
+static void see_constant(pel_recorder *rec, PyObject *value, int depth) {
+    if (!value || depth > 2) return;
+    if (pel_is_tensor(&rec->torch, value)) {
+        pel_keep(rec, value);
+        pel_push(rec->ctx, &rec->constants, value);
+    } else if (PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value) && i < MAX_TABLE; i++)
+            see_constant(rec, PySequence_Fast_GET_ITEM(value, i), depth + 1);
+    } else if (PyDict_CheckExact(value) && PyDict_GET_SIZE(value) <= MAX_TABLE) {
+        PyObject *key, *item;
+        Py_ssize_t at = 0;
+        while (PyDict_Next(value, &at, &key, &item)) see_constant(rec, item, depth + 1);
+    }
+}
+
+/* Tensors that a function finds by name in its file, in another one of the author's, or in its class: MEAN,
+ * constants.MEAN, self.MEAN. They are there before the run, so they are constants unless it binds them anew. */
+static void see_constants(pel_recorder *rec, const pel_code_object *code, PyObject *globals, PyObject *self) {
+    for (uint32_t i = 0; i < code->names.n; i++) {
+        PyObject *name = PyUnicode_FromString(code->names.at[i]->text);
+        if (!name) PyErr_Clear();
+        PyObject *value = name && globals ? PyDict_GetItem(globals, name) : NULL; /* borrowed, like all here */
+        see_constant(rec, value, 0);
+        for (uint32_t k = 0; value && PyModule_Check(value) && k < code->names.n; k++)
+            see_constant(rec, PyDict_GetItemString(PyModule_GetDict(value), code->names.at[k]->text), 0);
+        if (name && self && pel_is_module(&rec->torch, self)) see_constant(rec, _PyType_Lookup(Py_TYPE(self), name), 0);
+        Py_XDECREF(name);
+    }
+}
+
 pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument) {
     if (info->row) {
         pel_log_code *row = &rec->log->codes.at[info->row];
@@ -86,6 +118,7 @@ pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals
     pel_push(rec->ctx, &rec->log->codes, row);
     info->row = rec->log->codes.n - 1;
     info->asked_owner = first_argument != NULL;
+    see_constants(rec, code, globals, first_argument);
     pel_id class = globals ? owner_class(rec, info->code, globals, first_argument) : 0;
     rec->log->codes.at[info->row].class = class;
     return info->row;

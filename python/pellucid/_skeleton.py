@@ -64,12 +64,14 @@ class Skeleton:
 
 @dataclass
 class Call:
-    """One call to record or compare. `mode`: "given", or the other one of train and eval."""
+    """One call to record or compare. `mode`: "given", or the other one of train and eval. `after`: the inputs of a call
+    that comes before it, of models that keep something from one to the next."""
 
     label: str
     inputs: Inputs
     grad: bool
     mode: str = "given"
+    after: Inputs | None = None
 
 
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
@@ -141,6 +143,7 @@ class Workshop:
         self.recorded: list[Call] = []
         self.recorded_result: Any = None  # of the given call, in plain form
         self.unrecorded: dict[str, Call] = {}
+        self.keeps_something = False  # the model, from call to call
         self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
 
     def __enter__(self) -> Workshop:
@@ -198,10 +201,13 @@ class Workshop:
         args, kwargs = _inputs.copied(call.inputs)
         for cache in self.caches:
             cache.cache_clear()
-        _check.seed_all(SEED)
         with torch.set_grad_enabled(call.grad), self.stand_ins.installed():
+            if call.after:
+                self._call(self.stand_ins.model, call.after)
+            _check.seed_all(SEED)
             result = self.recorder.run(call.label, args, kwargs)
         self.recorded.append(call)
+        self.keeps_something |= self.state.touched()
         if self.recorded_result is None:
             self.recorded_result = _check.detached(_check.plain_form(result))
         self._restore()
@@ -306,9 +312,26 @@ class Workshop:
                 self._record(call)
             return
         self.progress("other data, other sizes, train mode")
+        if self.keeps_something and not self.slow:
+            self._record_next_call()
         self._record_data()
         self._record_sizes()
         self._record_other_mode()
+
+    def _record_next_call(self) -> None:
+        """A second call in a row: what the first has left in the model may lead it another way."""
+        from . import _inputs
+        given = self.recorded[0]
+        for inputs in (*_inputs.other_data(given.inputs, 4), given.inputs):
+            self._restore()
+            try:
+                calls = [play_original(self.model, name, *_inputs.copied(each), grad=given.grad)[0]
+                         for name, each in (("called", given.inputs), ("called again", inputs))]
+            except Exception:  # inputs of our making
+                continue
+            self.sequences.append(calls)
+            self._record(Call("called again", inputs, given.grad, after=given.inputs))
+            return
 
     def _record_data(self) -> None:
         from . import _inputs
@@ -358,7 +381,7 @@ class Workshop:
         from . import _check
         self.progress("again, after a first call")
         try:
-            self._call_whole(self.given)
+            self._call(self.whole, self.given)
             warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
             warm.caches = self._caches_of_data()
             with warm:
@@ -374,10 +397,11 @@ class Workshop:
         made.report.remarks.append("recorded after a first call: what the model sets up then is in place")
         return made
 
-    def _call_whole(self, inputs: Inputs) -> None:
+    @staticmethod
+    def _call(model: torch.nn.Module, inputs: Inputs) -> None:
         from . import _inputs
         args, kwargs = _inputs.copied(inputs)
-        self.whole(*args, **kwargs)
+        model(*args, **kwargs)
 
     def _caches_of_data(self) -> tuple[Any, ...]:
         """Those that don't know the answer for another batch: what they keep depends on the inputs."""
@@ -386,7 +410,7 @@ class Workshop:
         known = [cache.cache_info().misses for cache in caches]
         for inputs in _inputs.other_batch(self.given, 2):
             try:
-                self._call_whole(inputs)
+                self._call(self.whole, inputs)
                 break
             except Exception:
                 continue
@@ -395,6 +419,28 @@ class Workshop:
     # ---- the result ----
 
     def finish(self, verified: bool) -> Skeleton:
+        """What a second call does may be beyond us; then it is told as not equal, and the rest as without it."""
+        from ._pellucid import Error
+        before = self.report.checks
+        try:
+            made = self._finish(verified)
+            if not verified or made.report.good or not self._forget_next_call():
+                return made
+        except Error:
+            if not self._forget_next_call():
+                raise
+        self.report.checks = before
+        return self._finish(verified)
+
+    def _forget_next_call(self) -> bool:
+        kept = [call for call in self.recorded if not call.after]
+        if len(kept) == len(self.recorded):
+            return False
+        self.recorded = kept
+        self._record_again(events=self.with_events)
+        return True
+
+    def _finish(self, verified: bool) -> Skeleton:
         from ._pellucid import Error
         skipped = self.report.checks
         rounds, without = ROUNDS, []
@@ -439,13 +485,13 @@ class Workshop:
         made: these are recorded only where they are needed, because that takes time."""
         from ._pellucid import Error
         if without and not self.with_events:
-            self._record_again_with_events()
+            self._record_again(events=True)
         try:
             made = self._write(without + (self.shortcuts or []))
         except Error:
             if self.with_events:
                 raise
-            self._record_again_with_events()
+            self._record_again(events=True)
             made = self._write(without)
         return made if self.shortcuts is not None else self._shorter(made)
 
@@ -464,7 +510,7 @@ class Workshop:
         kept = self.recorder, self.recorded, self.with_events
         try:
             if not self.with_events:
-                self._record_again_with_events()
+                self._record_again(events=True)
             other = self._write(roundabout)
         except Exception:  # some models can't be recorded that way, some functions not be told: it was good without
             other = None
@@ -484,10 +530,10 @@ class Workshop:
         name = _function_at(ast.parse(source).body, lines[0])
         return self.report.synthesis["origins"].get(name)
 
-    def _record_again_with_events(self) -> None:
-        self.progress("recording again, with the calls of torch")
-        self.recorder = self._new_recorder(events=True)
-        self.with_events = True
+    def _record_again(self, events: bool) -> None:
+        self.progress("recording again" + ", with the calls of torch" * events)
+        self.recorder = self._new_recorder(events=events)
+        self.with_events = events
         calls, self.recorded = self.recorded, []
         for call in calls:
             self._record(call)

@@ -83,6 +83,10 @@ class ModelState:
                 self.attributes.append((value.__dict__, copied))
                 stack.extend(copied.values())
 
+    def touched(self) -> bool:
+        """Whether a run has left something else in attributes or containers; what it does to tensors doesn't count."""
+        return any(not _equal(live, kept) for live, kept in (*self.attributes, *self.containers))
+
     def restore(self) -> list[str]:
         """Puts all back; the remarks say what could not be."""
         remarks = []
@@ -128,3 +132,16 @@ def _has_state(value: Any) -> bool:
 def _same_items(live: dict, kept: dict) -> bool:
     return len(live) == len(kept) and all(
         a is c and b is d for (a, b), (c, d) in zip(live.items(), kept.items()))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same object, or say the same: numbers, texts, and containers of such."""
+    if one is other:
+        return True
+    if isinstance(one, dict) and isinstance(other, dict):
+        return len(one) == len(other) and all(a == c and _equal(b, d) for (a, b), (c, d) in zip(one.items(), other.items()))
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, (list, tuple, deque)):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return isinstance(one, (bool, int, float, complex, str, bytes, set, torch.dtype, torch.device)) and one == other

@@ -20,10 +20,11 @@ NEEDED = ("recording", "imports", "build", "load", "recorded", "recorded: buffer
 # How the header puts it. What all skeletons have goes unsaid, and so does what belongs to a run that is named.
 PHRASES = {
     "recorded": "the recorded input", "other data": "other data", "other batch": "other batch sizes",
-    "other length": "other lengths", "train": "train mode", "gradients": "gradients",
+    "other length": "other lengths", "called again": "a second call", "train": "train mode", "eval": "eval mode",
+    "gradients": "gradients",
 }
-UNSAID = ("build", "load", "order", "ties", "requires_grad", "events", "recorded: buffers", "gradients enabled",
-          "train: buffers", "train: gradients")
+UNSAID = ("build", "load", "order", "ties", "requires_grad", "events", "recorded: buffers", "gradients enabled", "called",
+          "train: buffers", "train: gradients", "eval: buffers", "eval: gradients")
 PATIENCE = 900.0  # seconds that the referee may take
 
 

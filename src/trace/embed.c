@@ -23,6 +23,12 @@ static pel_str key_of(pel_ctx *ctx, const pel_program *program, uint32_t place) 
     return pel_format(ctx, "%s_%u", row->name ? row->name->text : "tensor", place);
 }
 
+bool pel_is_constant_tensor(const pel_log *log, const pel_value *value) {
+    if (value->kind != PEL_V_TENSOR) return false;
+    const pel_log_tensor *row = &log->tensors.at[value->tensor];
+    return (row->formula.len || row->data.len) && !row->owner && !row->is_parameter;
+}
+
 pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tensor) {
     const pel_log_tensor *row = &program->log->tensors.at[tensor];
     if (row->formula.len) {
@@ -32,7 +38,7 @@ pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tenso
     }
     if (!row->data.len) return NULL;
     pel_str key = key_of(ctx, program, place_of(ctx, program, tensor));
-    pel_node *name = pel_make_name(ctx, pel_intern_c(ctx, "_embedded"), PEL_Load);
+    pel_node *name = pel_make_name(ctx, pel_intern_c(ctx, PEL_EMBEDDED), PEL_Load);
     pel_nodes args = pel_nodes_one(ctx, pel_make_constant(ctx, pel_const_str(ctx, key)));
     return pel_make_call(ctx, name, args, (pel_nodes){ 0 });
 }
@@ -41,7 +47,7 @@ pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tenso
 void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out) {
     if (!program->embedded.n) return;
     pel_put_c(out, "\n\n# Constant tensors that no formula was found for: dtype, shape, elements (zlib, base64).\n"
-                   "def _embedded(name):\n"
+                   "def " PEL_EMBEDDED "(name):\n"
                    "    dtype, shape, text = _EMBEDDED[name]\n"
                    "    data = bytearray(zlib.decompress(base64.b64decode(text)))\n"
                    "    return torch.frombuffer(data, dtype=dtype).reshape(shape)\n\n\n"

@@ -15,7 +15,7 @@ typedef struct writer {
     pel_map class_named, function_named, global_named; /* name -> row of the program's table */
     pel_map written;                                   /* names that are done or under way */
     pel_map used;                                      /* names and dotted names that the text has */
-    pel_nodes body;
+    pel_nodes body, late;                              /* late: behind the embedded tensors */
     int depth;
 } writer;
 
@@ -90,7 +90,9 @@ static void reach(writer *w, pel_name name) {
               ? pel_make_assign(w->ctx, pel_make_name(w->ctx, name, PEL_Store), w->program->globals.at[row].value)
               : w->program->functions.at[row]->def;
     reach_names(w, &def);
-    pel_nodes_push(w->ctx, &w->body, def);
+    bool late =
+        is_global && pel_reads_of(def, pel_intern_c(w->ctx, PEL_EMBEDDED)).n; /* it calls what stands at the end */
+    pel_nodes_push(w->ctx, late ? &w->late : &w->body, def);
     w->depth--;
 }
 
@@ -242,4 +244,6 @@ void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out) {
     pel_put_byte(out, '\n');
     pel_print_body(ctx, w.body, 0, &options, out);
     pel_emit_embedded(ctx, program, out);
+    if (w.late.n) pel_put_byte(out, '\n');
+    pel_print_body(ctx, w.late, 0, &options, out);
 }

@@ -117,18 +117,50 @@ void pel_write_table(pel_walk *w, pel_front front, pel_val *val) {
     val->lost = false;
 }
 
+static bool is_local(const pel_walk *w, pel_name name);
+
+/* NAME, or module.NAME */
+static bool is_of_a_file(const pel_walk *w, const pel_node *node) {
+    while (node->kind == PEL_Attribute) node = node->Attribute.value;
+    return node->kind == PEL_Name && !is_local(w, node->Name.id);
+}
+
+/* Tensors, or a table of some, that no module holds. */
+static bool holds_constant_tensors(const pel_walk *w, pel_id id, int depth) {
+    const pel_value *value = pel_value_at(w->log, id);
+    if (pel_is_constant_tensor(w->log, value)) return true;
+    if (value->kind != PEL_V_LIST && value->kind != PEL_V_DICT && value->kind != PEL_V_TUPLE) return false;
+    bool any = false;
+    for (uint32_t i = 0; i < value->n && depth < 3; i++) {
+        bool here = holds_constant_tensors(w, value->items[i], depth + 1);
+        if (!here && !pel_plain(w->s, value->items[i])) return false;
+        any |= here;
+    }
+    return any;
+}
+
+/* What tells an object of which there is one in the process from others; 0 if it is none. */
+static uint64_t key_of_global(const pel_walk *w, const pel_node *node, pel_id id) {
+    const pel_value *value = pel_value_at(w->log, id);
+    if (value->kind == PEL_V_LITERAL) return value->object;
+    if (!is_of_a_file(w, node) || !holds_constant_tensors(w, id, 0)) return 0;
+    return value->kind == PEL_V_TENSOR ? pel_key2(PEL_V_TENSOR, value->tensor) : pel_key2(PEL_V_LIST, id);
+}
+
 /* An object of which there is one in the process: a variable of the file. */
-static void write_as_global(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
-    const pel_value *value = pel_value_at(w->log, val->at[0]);
-    if (value->kind != PEL_V_LITERAL || !value->object || !pel_all_same(w, front, val->at)) return;
-    pel_name name = node->kind == PEL_Attribute ? node->Attribute.attr : node->kind == PEL_Name ? node->Name.id : NULL;
-    val->text = pel_global_expression(w->ctx, w->s->program, val->at[0], value->object, name);
+static void write_as_global(pel_walk *w, pel_val *val, uint64_t key, pel_name name) {
+    pel_node *text = pel_global_expression(w->ctx, w->s->program, val->at[0], key, name);
+    if (!text) return;
+    val->text = text;
     val->lost = false;
 }
 
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
-    if (front.n && !val->effect && (node->kind == PEL_Attribute || node->kind == PEL_Name))
-        write_as_global(w, front, node, val);
+    if (front.n && !val->effect && (node->kind == PEL_Attribute || node->kind == PEL_Name)) {
+        uint64_t key = key_of_global(w, node, val->at[0]);
+        pel_name name = node->kind == PEL_Attribute ? node->Attribute.attr : node->Name.id;
+        if (key && pel_all_same(w, front, val->at)) write_as_global(w, val, key, name);
+    }
     if (front.n == 0 || val->effect || val->taint || val->fixed) return val;
     if (val->text->kind == PEL_Constant) return val;
     bool plain = true;
@@ -404,6 +436,11 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
     }
     if (val->lost) {
         pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
+        return;
+    }
+    if (!needed && !pel_has_slot(pel_module_at(w->log, modules[0]), name) && pel_all_same(w, front, val->at) &&
+        holds_constant_tensors(w, val->at[0], 0)) { /* an attribute of the class */
+        write_as_global(w, val, pel_key2(PEL_V_CLASS, val->at[0]), name);
         return;
     }
     /* class attributes and properties that differ are set by the constructor as well */

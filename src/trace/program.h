@@ -150,6 +150,9 @@ pel_node *pel_value_expression(pel_ctx *ctx, pel_program *program, pel_id value)
 pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id value, uint64_t key, pel_name wish);
 /* The same for a tensor that the module tree holds: its formula, or embedded data. NULL if neither is known. */
 pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tensor);
+#define PEL_EMBEDDED "_embedded" /* the function at the end of the file that makes a tensor of embedded data */
+/* One that the author's file, class or table holds, and no module. */
+bool pel_is_constant_tensor(const pel_log *log, const pel_value *value);
 /* The name node for a library path: "torch.nn.functional.gelu" -> F.gelu, with its import. */
 pel_node *pel_library_expression(pel_ctx *ctx, pel_program *program, pel_str path);
 

@@ -298,8 +298,9 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
         const pel_node *name = (const pel_node *)(uintptr_t)pel_map_find(&program->held, value->code, 0);
         return name ? pel_make_name(ctx, name->Name.id, PEL_Load) : NULL;
     }
-    case PEL_V_NONE_YET:
     case PEL_V_TENSOR:
+        return pel_is_constant_tensor(program->log, value) ? pel_tensor_expression(ctx, program, value->tensor) : NULL;
+    case PEL_V_NONE_YET:
     case PEL_V_MODULE:
     case PEL_V_METHOD: return NULL;
     case PEL_V_OBJECT: return member_expression(ctx, program, value);

@@ -152,6 +152,47 @@ def numbers_that_the_caller_gives():
     return Numbers(), (randn(3, 8), 1), {}
 
 
+MEAN = torch.tensor([0.5, 0.25] * 4)
+SCALES = {"a": torch.arange(8.0), "b": torch.ones(8)}
+
+
+class OfTheFile(nn.Module):
+    shift = torch.full((8,), 2.0)
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.linear(x - MEAN) * SCALES["a"] + self.shift
+
+
+@case(expects=(r"^MEAN = torch\.tensor|\nMEAN = torch\.", r"\nshift = torch\.full\(\(8,\), 2\.0\)", r'\nSCALES = {"a": torch\.arange\(8'))
+def tensors_of_the_file():
+    return OfTheFile(), (randn(3, 8),), {}
+
+
+class Keeping(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.last = None
+        self.seen = {}
+
+    def forward(self, x):
+        y = self.linear(x)
+        if self.last is not None:
+            y = y + self.last
+        self.last = y.mean(0).detach()
+        self.seen["calls"] = self.seen.get("calls", 0) + 1
+        return y * self.seen["calls"]
+
+
+@case(expects=(r"if self\.last is not None:", r'self\.seen\.get\("calls", 0\) \+ 1', "a second call"))
+def what_is_kept_from_call_to_call():
+    return Keeping(), (randn(3, 8),), {}
+
+
 class Reshape(nn.Module):
     def __init__(self):
         super().__init__()

@@ -432,3 +432,15 @@ def test_without_a_source_the_bytecode_says_the_same(name: str, monkeypatch) -> 
         model, args, kwargs = each.CASES[name][0]()
         sources.append(pellucid.skeleton(model.eval(), args, kwargs, verified=False).source)
     assert sources[0] == sources[1]
+
+
+NOISE = torch.rand(3, 8, generator=torch.Generator().manual_seed(5))
+
+
+def test_a_tensor_of_the_file_without_a_formula_stands_at_its_end(here) -> None:
+    class Noisy(nn.Module):
+        def forward(self, x):
+            return x + NOISE[:1]
+
+    made = pellucid.skeleton(Noisy(), (torch.randn(2, 8),))
+    assert made.report.complete and made.source.endswith('\nNOISE = _embedded("tensor_0")\n')
