@@ -383,6 +383,21 @@ bool pel_env_same(const pel_env *a, const pel_env *b) {
 
 /* ---- one function ---- */
 
+/* What an activation got for a parameter; 0 if it is an item of *args or **kwargs that was not given. */
+static pel_id value_of_param(const pel_log *log, const pel_activation *activation, const pel_param *param) {
+    pel_id id = activation->locals[param->local];
+    const pel_value *whole = pel_value_at(log, id);
+    if (param->kind == PEL_PARAM_PLAIN) return id;
+    if (param->kind == PEL_PARAM_STAR_ITEM) return param->item < whole->n ? whole->items[param->item] : 0;
+    for (uint32_t k = 0; k + 1 < whole->n; k += 2) {
+        const pel_value *key = pel_value_at(log, whole->items[k]);
+        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
+            pel_str_eq(key->constant->text, pel_name_str(param->key)))
+            return whole->items[k + 1];
+    }
+    return 0;
+}
+
 static void enter(pel_walk *w, pel_front front) {
     pel_group *group = w->group;
     const pel_code_object *code = w->log->codes.at[group->code].code;
@@ -397,19 +412,8 @@ static void enter(pel_walk *w, pel_front front) {
         pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, param->name, PEL_Load));
         item->taint = param->taint;
         if (param->optional) item->optional = param;
-        for (uint32_t i = 0; i < front.n; i++) {
-            const pel_lane *lane = pel_lane_at(w, front, i);
-            const pel_value *whole = pel_value_at(w->log, pel_lane_activation(w, lane)->locals[param->local]);
-            if (param->kind == PEL_PARAM_STAR_ITEM)
-                item->at[i] = param->item < whole->n ? whole->items[param->item] : 0;
-            else
-                for (uint32_t k = 0; k + 1 < whole->n; k += 2) {
-                    const pel_value *key = pel_value_at(w->log, whole->items[k]);
-                    if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
-                        pel_str_eq(key->constant->text, pel_name_str(param->key)))
-                        item->at[i] = whole->items[k + 1];
-                }
-        }
+        for (uint32_t i = 0; i < front.n; i++)
+            item->at[i] = value_of_param(w->log, pel_lane_activation(w, pel_lane_at(w, front, i)), param);
         pel_env_slot(w, param->name)->taint = param->taint;
         if (param->kind == PEL_PARAM_STAR_ITEM) {
             pel_push(w->ctx, &star, item);
@@ -683,9 +687,10 @@ static bool *find_told(pel_synth *s) {
 static void keep_numbers(pel_synth *s, pel_group *root) {
     for (uint32_t p = 0; p < root->n_params; p++) {
         pel_param *param = &root->params[p];
-        bool numbers = param->kind == PEL_PARAM_PLAIN;
+        bool numbers = true;
         for (uint32_t i = 0; i < root->n_lanes && numbers; i++) {
-            const pel_value *value = pel_value_at(s->log, s->log->activations.at[root->lanes[i]].locals[param->local]);
+            const pel_activation *activation = &s->log->activations.at[root->lanes[i]];
+            const pel_value *value = pel_value_at(s->log, value_of_param(s->log, activation, param));
             numbers = value->kind == PEL_V_CONST &&
                       (value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT);
         }

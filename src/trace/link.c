@@ -4,10 +4,19 @@
 
 /* ---- parameters ---- */
 
+/* Whether a keyword of the root was put there by wrappers, and not by who called the model. */
+static bool is_of_wrappers(const pel_synth *s, const pel_param *param) {
+    if (param->kind != PEL_PARAM_KEY_ITEM) return false;
+    for (uint32_t r = 0; r < s->log->runs.n; r++)
+        for (uint32_t i = 0; i < s->log->runs.at[r].n_kwargs; i++)
+            if (s->log->runs.at[r].kwargs[i].name == param->key) return false;
+    return true;
+}
+
 /* Whether a parameter that nobody reads may go. */
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
     if (param == 0 && group->class) return group->no_self;
-    if (group->is_root) return group->params[param].kind != PEL_PARAM_PLAIN; /* what wrappers put into **kwargs */
+    if (group->is_root) return is_of_wrappers(s, &group->params[param]);
     if (!group->pinned) return true;
     /* called by torch with what it was recorded with: only what was never passed may go, from the end */
     for (uint32_t p = param; p < group->n_params; p++) {

@@ -193,6 +193,20 @@ def what_is_kept_from_call_to_call():
     return Keeping(), (randn(3, 8),), {}
 
 
+class Anything(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, *args, **kwargs):
+        return self.linear(args[1]) + kwargs.get("bias", 0) * kwargs["scale"]
+
+
+@case(expects=(r"def forward\(self, args_0, args_1, \*, bias, scale\)", r"bias \* scale"))
+def root_that_takes_anything():
+    return Anything(), (randn(3, 8), randn(3, 8)), {"bias": 2.0, "scale": randn(3, 1)}
+
+
 class Reshape(nn.Module):
     def __init__(self):
         super().__init__()
