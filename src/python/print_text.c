@@ -25,11 +25,23 @@ static void put_hexadecimal(pel_buf *out, pel_str digits) {
     for (uint32_t k = limbs.n; k-- > 0;) pel_putf(out, k + 1 == limbs.n ? "%x" : "%08x", limbs.at[k]);
 }
 
-/* repr's exponents are those of printf: people write 1e-5 for 1e-05 and 1e16 for 1e+16. */
+#define MANY_ZEROS 6
+
+/* 10000000000.0: one digit and so many zeros that nobody counts them. */
+static bool put_round(pel_buf *out, pel_str repr) {
+    size_t first = repr.ptr[0] == '-', zeros = 0;
+    while (first + 1 + zeros < repr.len && repr.ptr[first + 1 + zeros] == '0') zeros++;
+    if (zeros < MANY_ZEROS || !pel_str_is(pel_str_from(repr, first + 1 + zeros), ".0")) return false;
+    pel_putf(out, "%.*se%zu", PEL_FMT(pel_str_cut(repr, 0, first + 1)), zeros);
+    return true;
+}
+
+/* repr's exponents are those of printf: people write 1e-5 for 1e-05, 1e16 for 1e+16 and 1e9 for 1000000000.0. */
 static void put_finite(pel_buf *out, double value) {
     pel_buf repr = pel_buf_in(out->ctx);
     pel_put_float_repr(&repr, value);
     pel_str text = pel_buf_str(&repr);
+    if (put_round(out, text)) return;
     const char *e = memchr(text.ptr, 'e', text.len);
     size_t exponent = e ? (size_t)(e - text.ptr) + 1 : text.len;
     pel_put(out, pel_str_cut(text, 0, exponent));

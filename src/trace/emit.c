@@ -105,6 +105,9 @@ static const struct {
     { "torch.nn.functional", "F", NULL, NULL },
     { "torch.nn", NULL, "torch", "nn" },
     { "numpy", "np", NULL, NULL },
+    { "collections.OrderedDict", NULL, "collections", "OrderedDict" },
+    { "dataclasses.dataclass", NULL, "dataclasses", "dataclass" },
+    { "typing.NamedTuple", NULL, "typing", "NamedTuple" },
 };
 
 static pel_node *import_statement(writer *w, pel_name module) {
@@ -140,9 +143,15 @@ static bool is_third_party(pel_name module) {
     return pel_str_starts(s, PEL_STR("torch")) || pel_str_starts(s, PEL_STR("numpy"));
 }
 
+static bool is_from(pel_name module) {
+    for (size_t i = 0; i < PEL_COUNT(import_forms); i++)
+        if (pel_name_is(module, import_forms[i].module)) return import_forms[i].from != NULL;
+    return false;
+}
+
 static int compare_imports(const void *a, const void *b) {
     const pel_name *x = a, *y = b;
-    bool from_x = pel_name_is(*x, "torch.nn"), from_y = pel_name_is(*y, "torch.nn");
+    bool from_x = is_from(*x), from_y = is_from(*y);
     if (from_x != from_y) return from_x ? 1 : -1; /* `from` after `import` */
     return pel_str_cmp(pel_name_str(*x), pel_name_str(*y));
 }

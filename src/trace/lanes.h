@@ -300,8 +300,9 @@ pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 /* What is in a cell, by the way from the function's own module or as an attribute of it; NULL if neither can be. */
 pel_node *pel_cell_text(pel_walk *w, pel_front front, pel_name name, const pel_id *values);
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
-bool pel_on_records(const pel_walk *w, const pel_kids *kids); /* all of them methods of dataclasses or named tuples */
-bool pel_looks_up(const pel_walk *w, const pel_kids *kids);   /* one of them is a __getattr__ hook */
+/* All of them are what a dataclass, a named tuple or a model output does by itself. */
+bool pel_on_records(const pel_walk *w, const pel_kids *kids);
+bool pel_looks_up(const pel_walk *w, const pel_kids *kids); /* one of them is a __getattr__ hook */
 void pel_forget_kids(pel_walk *w, const pel_kids *kids);
 void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name);
 
@@ -370,6 +371,7 @@ void pel_keep_rest(pel_synth *s, pel_group *group);
 
 /* ---- records.c ---- */
 void pel_write_records(pel_synth *s);
+bool pel_is_mapping(const pel_log *log, pel_id class);
 
 /* ---- link.c, dead.c, results.c, tidy.c ---- */
 bool pel_link_all(pel_synth *s); /* false: functions were split, all begins again */

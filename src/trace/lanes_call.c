@@ -502,6 +502,9 @@ bool pel_on_records(const pel_walk *w, const pel_kids *kids) {
         if (!group || !group->class) return false;
         pel_class_kind kind = pel_class_at(w->log, group->class)->kind;
         if (kind != PEL_CLASS_DATACLASS && kind != PEL_CLASS_NAMEDTUPLE) return false;
+        pel_str name = pel_name_str(w->log->codes.at[group->code].code->name);
+        bool is_protocol = pel_str_starts(name, PEL_STR("__")) && pel_str_ends(name, PEL_STR("__"));
+        if (!is_protocol && !pel_is_mapping(w->log, group->class)) return false;
     }
     return kids->n > 0;
 }

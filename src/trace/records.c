@@ -11,7 +11,7 @@ static bool inherits(const pel_log *log, pel_id class, const char *name, uint32_
     return false;
 }
 
-static bool is_mapping(const pel_log *log, pel_id class) {
+bool pel_is_mapping(const pel_log *log, pel_id class) {
     return inherits(log, class, "collections.OrderedDict", 0) || inherits(log, class, "dict", 0);
 }
 
@@ -20,7 +20,7 @@ static pel_id mapping_base(const pel_log *log, pel_id class) {
     const pel_log_class *row = pel_class_at(log, class);
     for (uint32_t i = 0; i < row->n_bases; i++) {
         const pel_log_class *base = pel_class_at(log, row->bases[i]);
-        if (base->kind == PEL_CLASS_LIBRARY || !is_mapping(log, row->bases[i])) continue;
+        if (base->kind == PEL_CLASS_LIBRARY || !pel_is_mapping(log, row->bases[i])) continue;
         pel_id further = mapping_base(log, row->bases[i]);
         return further ? further : row->bases[i];
     }
@@ -50,12 +50,12 @@ static pel_node *library(pel_synth *s, const char *path) {
 static bool sets_items(const pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++) {
         const pel_group *group = s->groups.at[i];
-        if (!group->class || !is_mapping(s->log, group->class)) continue;
+        if (!group->class || !pel_is_mapping(s->log, group->class)) continue;
         if (!pel_name_is(s->log->codes.at[group->code].code->name, "__setitem__")) continue;
         for (uint32_t l = 0; l < group->n_lanes; l++) {
             pel_id parent = s->log->activations.at[group->lanes[l]].parent;
             const pel_group *caller = s->group_of[parent];
-            if (caller && !(caller->class && is_mapping(s->log, caller->class))) return true;
+            if (caller && !(caller->class && pel_is_mapping(s->log, caller->class))) return true;
         }
     }
     return false;
@@ -124,14 +124,89 @@ static void write_mapping_base(pel_synth *s, pel_id class) {
     row->def->ClassDef.name = row->name;
 }
 
-static pel_node *field(pel_synth *s, pel_name name) {
-    pel_node *made = pel_node_new(s->ctx, PEL_AnnAssign), *annotation = pel_node_new(s->ctx, PEL_BinOp);
-    annotation->BinOp.op = PEL_BitOr;
-    annotation->BinOp.left = library(s, "torch.Tensor");
-    annotation->BinOp.right = pel_make_constant(s->ctx, &pel_none);
+/* ---- fields ---- */
+
+/* What a field was seen to hold. */
+typedef struct content {
+    bool seen, none, tensor;
+    pel_id record;    /* its class; UINT32_MAX: several */
+    const char *type; /* of the builtin ones; "": several, or no such */
+} content;
+
+static const char *builtin_type(const pel_value *value) {
+    switch (value->kind) {
+    case PEL_V_TUPLE: return "tuple";
+    case PEL_V_LIST: return "list";
+    case PEL_V_DICT: return "dict";
+    case PEL_V_SET: return "set";
+    case PEL_V_CONST: break;
+    default: return "";
+    }
+    switch (value->constant->kind) {
+    case PEL_CONST_TRUE:
+    case PEL_CONST_FALSE: return "bool";
+    case PEL_CONST_INT: return "int";
+    case PEL_CONST_FLOAT: return "float";
+    case PEL_CONST_STR: return "str";
+    default: return "";
+    }
+}
+
+static void note_content(const pel_log *log, pel_id id, content *out) {
+    const pel_value *value = pel_value_at(log, id);
+    out->seen = true;
+    bool is_record = (value->kind == PEL_V_TUPLE || value->kind == PEL_V_OBJECT) && value->class;
+    if (value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE)
+        out->none = true;
+    else if (value->kind == PEL_V_TENSOR)
+        out->tensor = true;
+    else if (is_record)
+        out->record = out->record && out->record != value->class ? UINT32_MAX : value->class;
+    else
+        out->type = !out->type || strcmp(out->type, builtin_type(value)) == 0 ? builtin_type(value) : "";
+}
+
+static content *contents_of(pel_synth *s, pel_id class) {
+    const pel_log *log = s->log;
+    const pel_name_list *fields = &pel_class_at(log, class)->fields;
+    content *out = pel_new_array(s->ctx, fields->n + 1u, content);
+    for (pel_id id = 1; id < log->values.n; id++) {
+        const pel_value *value = pel_value_at(log, id);
+        if (value->class != class) continue;
+        if (value->kind == PEL_V_TUPLE)
+            for (uint32_t k = 0; k < fields->n && k < value->n; k++) note_content(log, value->items[k], &out[k]);
+        for (uint32_t i = 0; value->kind == PEL_V_OBJECT && i + 1 < value->n; i += 2)
+            for (uint32_t k = 0; k < fields->n; k++)
+                if (pel_str_eq(pel_value_at(log, value->items[i])->constant->text, pel_name_str(fields->at[k])))
+                    note_content(log, value->items[i + 1], &out[k]);
+    }
+    return out;
+}
+
+/* The one kind of things that a field held; where there are several, what most fields are. */
+static pel_node *type_of(pel_synth *s, const content *held) {
+    if (held->type && held->type[0] && !held->record && !held->tensor)
+        return pel_make_name(s->ctx, pel_intern_c(s->ctx, held->type), PEL_Load);
+    for (uint32_t i = 0; i < s->program->classes.n && held->record && !held->tensor && !held->type; i++)
+        if (s->program->classes.at[i]->class == held->record)
+            return pel_make_name(s->ctx, s->program->classes.at[i]->name, PEL_Load);
+    return library(s, "torch.Tensor");
+}
+
+/* A field that always held something must be given; not so behind one that need not. */
+static pel_node *field(pel_synth *s, pel_name name, const content *held, bool *required) {
+    pel_node *made = pel_node_new(s->ctx, PEL_AnnAssign), *annotation = type_of(s, held);
+    *required &= held->seen && !held->none;
+    if (!*required) {
+        pel_node *optional = pel_node_new(s->ctx, PEL_BinOp);
+        optional->BinOp.op = PEL_BitOr;
+        optional->BinOp.left = annotation;
+        optional->BinOp.right = pel_make_constant(s->ctx, &pel_none);
+        annotation = optional;
+        made->AnnAssign.value = pel_make_constant(s->ctx, &pel_none);
+    }
     made->AnnAssign.target = pel_make_name(s->ctx, name, PEL_Store);
     made->AnnAssign.annotation = annotation;
-    made->AnnAssign.value = pel_make_constant(s->ctx, &pel_none);
     made->AnnAssign.simple = 1;
     return made;
 }
@@ -332,8 +407,12 @@ void pel_write_records(pel_synth *s) {
         pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);
         def->ClassDef.name = row->name;
         def->lineno = class->line;
+        const content *held = contents_of(s, row->class);
+        bool required = !pel_is_mapping(s->log, row->class);
         for (uint32_t k = 0; k < class->fields.n; k++)
-            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class->fields.at[k]));
+            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class->fields.at[k], &held[k], &required));
+        for (uint32_t k = 0; k < row->methods.n; k++)
+            pel_nodes_push(s->ctx, &def->ClassDef.body, row->methods.at[k]->def);
         if (class->fields.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
         row->def = def;
         if (named) {
@@ -341,7 +420,7 @@ void pel_write_records(pel_synth *s) {
             continue;
         }
         def->ClassDef.decorator_list = pel_nodes_one(s->ctx, library(s, "dataclasses.dataclass"));
-        pel_id base = is_mapping(s->log, row->class) ? mapping_base(s->log, row->class) : 0;
+        pel_id base = pel_is_mapping(s->log, row->class) ? mapping_base(s->log, row->class) : 0;
         if (base) {
             write_mapping_base(s, base);
             def->ClassDef.bases = pel_nodes_one(s->ctx, pel_make_name(s->ctx, row_of(s, base)->name, PEL_Load));

@@ -15,7 +15,6 @@ static const struct {
     const char *module; /* what must be imported */
 } usual_names[] = {
     { "torch.nn.functional.", "F", "torch.nn.functional" },
-    { "torch.nn.utils.", "torch.nn.utils", "torch.nn.utils" },
     { "torch.nn.attention.flex_attention.", "torch.nn.attention.flex_attention", "torch.nn.attention.flex_attention" },
     { "torch.nn.attention.", "torch.nn.attention", "torch.nn.attention" },
     { "torch.nn.", "nn", "torch.nn" },
@@ -23,6 +22,9 @@ static const struct {
     { "torch.", "torch", "torch" },
     { "numpy.", "np", "numpy" },
     { "os.path.", "os.path", "os.path" },
+    { "collections.OrderedDict.", "OrderedDict", "collections.OrderedDict" },
+    { "dataclasses.dataclass.", "dataclass", "dataclasses.dataclass" },
+    { "typing.NamedTuple.", "NamedTuple", "typing.NamedTuple" },
 };
 
 /* Top-level modules: a path without a dot is one of these, or a builtin. */
