@@ -86,23 +86,54 @@ class StandIns:
 
 
 def _patched(model: nn.Module) -> list[tuple[nn.Module, type, type]]:
-    """Modules of torch's with a forward of their own; those with the same one share a class."""
+    """Modules of torch's with a forward of their own, and instances of one class that differ in their forward hooks: the
+    class that each gets."""
     found: list[tuple[nn.Module, type, type]] = []
     made: dict[tuple[type, Any], type] = {}
+    mixed = _differently_hooked(model)
     for module in model.modules():
-        cls, forward = type(module), vars(module).get("forward")
-        if forward is None or cls.__module__.partition(".")[0] != "torch" or isinstance(module, torch.jit.ScriptModule):
+        cls, forward, hooks = type(module), vars(module).get("forward"), _hooks(module)
+        is_torch = cls.__module__.partition(".")[0] == "torch"
+        if isinstance(module, torch.jit.ScriptModule):
             continue
-        while isinstance(forward, functools.partial):
-            forward = forward.func
-        forward = getattr(forward, "__func__", forward)
-        key = cls, getattr(forward, "__code__", forward)
-        if key not in made:
+        if is_torch and forward is not None:
+            key, name, function = _key(forward), f"Patched{cls.__name__}", _function(forward)
+        elif cls in mixed and hooks:
+            key, name, function = hooks, f"Hooked{cls.__name__}", cls
+        else:
+            continue
+        if (cls, key) not in made:
             number = sum(base is cls for base, _ in made) + 1
-            made[key] = type(f"Patched{cls.__name__}{number if number > 1 else ''}", (cls,),
-                             {"__module__": getattr(forward, "__module__", None) or "__main__"})
-        found.append((module, cls, made[key]))
+            made[cls, key] = type(f"{name}{number if number > 1 else ''}", (cls,),
+                                  {"__module__": getattr(function, "__module__", None) or "__main__"})
+        found.append((module, cls, made[cls, key]))
     return found
+
+
+def _function(value: Any) -> Any:
+    while isinstance(value, functools.partial):
+        value = value.func
+    return getattr(value, "__func__", value)
+
+
+def _key(value: Any) -> Any:
+    """What functions that do the same have in common: their code, and the constants in their cells."""
+    function = _function(value)
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return getattr(function, "__code__", id(function)), tuple(c for c in cells if isinstance(c, (bool, int, float, str)))
+
+
+def _hooks(module: nn.Module) -> tuple[Any, ...]:
+    return tuple(_key(hook) for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values()))
+
+
+def _differently_hooked(model: nn.Module) -> set[type]:
+    """Classes of the author's; what torch does around a module of its own is written for that module alone."""
+    seen: dict[type, set[Any]] = {}
+    for module in model.modules():
+        if type(module).__module__.partition(".")[0] != "torch":
+            seen.setdefault(type(module), set()).add(_hooks(module))
+    return {cls for cls, kinds in seen.items() if len(kinds) > 1}
 
 
 def _origin(script: torch.jit.ScriptModule) -> str:

@@ -141,3 +141,75 @@ bool pel_method_pure(uint8_t kind, pel_name name) {
     if (kind == PEL_V_TENSOR) return !in_place(text) && !AMONG(text, of_tensor);
     return AMONG(text, of_containers);
 }
+
+/* Modules of torch's that compute something of their inputs and weights, and nothing else. */
+static bool is_function(pel_str path) {
+    static const char *const names[] = { "AdaptiveAvgPool1d",
+                                         "AdaptiveAvgPool2d",
+                                         "AdaptiveAvgPool3d",
+                                         "AdaptiveMaxPool1d",
+                                         "AdaptiveMaxPool2d",
+                                         "AvgPool1d",
+                                         "AvgPool2d",
+                                         "AvgPool3d",
+                                         "Bilinear",
+                                         "CELU",
+                                         "Conv1d",
+                                         "Conv2d",
+                                         "Conv3d",
+                                         "ConvTranspose1d",
+                                         "ConvTranspose2d",
+                                         "ConvTranspose3d",
+                                         "ELU",
+                                         "Flatten",
+                                         "GELU",
+                                         "GLU",
+                                         "GroupNorm",
+                                         "Hardsigmoid",
+                                         "Hardswish",
+                                         "Hardtanh",
+                                         "Identity",
+                                         "LayerNorm",
+                                         "LeakyReLU",
+                                         "Linear",
+                                         "LogSigmoid",
+                                         "LogSoftmax",
+                                         "MaxPool1d",
+                                         "MaxPool2d",
+                                         "MaxPool3d",
+                                         "Mish",
+                                         "PReLU",
+                                         "PixelShuffle",
+                                         "RMSNorm",
+                                         "ReLU",
+                                         "ReLU6",
+                                         "SELU",
+                                         "SiLU",
+                                         "Sigmoid",
+                                         "Softmax",
+                                         "Softplus",
+                                         "Tanh",
+                                         "Unflatten",
+                                         "Upsample" };
+    return pel_str_starts(path, PEL_STR("torch.nn.")) && AMONG(last_part(path), names);
+}
+
+#define DEEPEST 8
+
+static bool is_pure_module(const pel_log *log, pel_id id, int depth) {
+    const pel_log_module *module = pel_module_at(log, id);
+    const pel_log_class *class = pel_class_at(log, module->class);
+    if (module->has_hooks || class->kind != PEL_CLASS_TORCH_MODULE || depth > DEEPEST) return false;
+    for (uint32_t i = 0; i < module->n_arguments; i++) { /* inplace=True */
+        const pel_value *value = pel_value_at(log, module->arguments[i].value);
+        if (pel_name_is(module->arguments[i].name, "inplace") && value->kind == PEL_V_CONST &&
+            value->constant->kind != PEL_CONST_FALSE)
+            return false;
+    }
+    if (!pel_str_is(class->path, "torch.nn.Sequential")) return is_function(class->path);
+    for (uint32_t i = 0; i < module->child_names.n; i++)
+        if (!module->children[i] || !is_pure_module(log, module->children[i], depth + 1)) return false;
+    return true;
+}
+
+bool pel_module_pure(const pel_log *log, pel_id module) { return is_pure_module(log, module, 0); }

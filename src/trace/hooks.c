@@ -387,6 +387,23 @@ static pel_node *applied(pel_synth *s, const pel_hook *hook, pel_node *self, pel
     return pel_make_call(s->ctx, pel_make_name(s->ctx, target->function->name, PEL_Load), given, (pel_nodes){ 0 });
 }
 
+/* What a hook does that gives nothing: its only statement, if that binds no name, or a call of it. */
+static pel_node *applied_for_effect(pel_synth *s, const pel_hook *hook, pel_node *self, pel_node *args,
+                                    pel_node *output) {
+    const pel_group *target = s->group_of[hook->activation];
+    const pel_node *only = target->body.n == 1 ? target->body.at[0] : NULL;
+    bool stores =
+        only && only->kind == PEL_Assign && only->Assign.targets.n == 1 &&
+        (only->Assign.targets.at[0]->kind == PEL_Subscript || only->Assign.targets.at[0]->kind == PEL_Attribute);
+    bool plain = args->kind != PEL_Tuple || args->Tuple.elts.n == 1;
+    if (!plain || !only || (only->kind != PEL_Expr && !stores))
+        return pel_make_expr(s->ctx, applied(s, hook, self, args, output));
+    replacing r = { .ctx = s->ctx, .group = target, .texts = { self, args, output } };
+    pel_node *copy = pel_copy(s->ctx, only);
+    replace_names(&r, &copy);
+    return copy;
+}
+
 static pel_node *star(pel_ctx *ctx, pel_node *value) {
     pel_node *node = pel_node_new(ctx, PEL_Starred);
     node->Starred.value = value;
@@ -422,11 +439,11 @@ static pel_node *hooked_class(pel_synth *s, pel_id module, const pel_hook_list *
     for (uint32_t i = 0; i < list->n; i++) {
         const pel_hook *hook = list->at[i];
         if (!hook->before) continue;
-        pel_node *result = applied(s, hook, self, args, NULL);
         if (returns_none(s->log, hook->activation)) {
-            pel_nodes_push(ctx, body, pel_make_expr(ctx, result));
+            pel_nodes_push(ctx, body, applied_for_effect(s, hook, self, args, NULL));
             continue;
         }
+        pel_node *result = applied(s, hook, self, args, NULL);
         if (pel_value_at(s->log, result_of(s->log, hook->activation))->kind != PEL_V_TUPLE) {
             pel_node *tuple = pel_node_new(ctx, PEL_Tuple);
             tuple->Tuple.elts = pel_nodes_one(ctx, result);
@@ -459,11 +476,10 @@ static pel_node *hooked_class(pel_synth *s, pel_id module, const pel_hook_list *
             pel_nodes_push(ctx, body, pel_make_assign(ctx, pel_make_name(ctx, output, PEL_Store), result));
             result = pel_make_name(ctx, output, PEL_Load);
         }
-        pel_node *made = applied(s, hook, self, args, result);
         if (changes)
-            result = made;
+            result = applied(s, hook, self, args, result);
         else
-            pel_nodes_push(ctx, body, pel_make_expr(ctx, made));
+            pel_nodes_push(ctx, body, applied_for_effect(s, hook, self, args, result));
     }
     pel_nodes_push(ctx, body, pel_make_return(ctx, result));
     class->ClassDef.name = name;
@@ -522,9 +538,8 @@ void pel_write_hooked(pel_synth *s) {
         }
         if (!row) {
             row = pel_new(s->ctx, pel_program_class);
-            const char *number = done.n ? pel_format(s->ctx, "%u", done.n + 1).ptr : "";
-            pel_str name = pel_format(s->ctx, "Hooked%s%s", pel_class_at(s->log, module->class)->name->text, number);
-            row->name = pel_intern(s->ctx, name.ptr, name.len);
+            pel_str name = pel_format(s->ctx, "Hooked%s", pel_class_at(s->log, module->class)->name->text);
+            row->name = pel_unused_name(s->ctx, s->program, pel_intern(s->ctx, name.ptr, name.len));
             row->def = hooked_class(s, hook->module, list, row->name);
             pel_push(s->ctx, &s->program->classes, row);
             pel_push(s->ctx, &done, ((made){ list, row, module->class }));

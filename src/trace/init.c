@@ -980,7 +980,7 @@ static void finish_class(builder *b, pel_program_class *class) {
         if (takes_children && all.at[i].kind == PART_CHILD) continue;
         pel_id child = child_named(pel_module_at(b->log, class->instances.at[0]), all.at[i].name->text);
         if (all.at[i].kind == PART_CHILD && child && never_ran(b, child))
-            pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("never ran: here for its weights")));
+            pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("here for its weights alone")));
         pel_nodes_push(ctx, &body, part_statement(b, &unifier, class, &all.at[i], in_container));
     }
 

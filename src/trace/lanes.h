@@ -184,6 +184,7 @@ typedef struct pel_synth {
     pel_map old_objects;     /* identity -> 1 */
     pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
     pel_map written_globals; /* file and name -> its value before the run */
+    pel_map shared;          /* identities of objects that are variables of the file -> 1 */
     pel_map attribute_taint;
     pel_map cell_taint;    /* code and name -> taint */
     pel_map unwritable;    /* nodes that name an object without a literal -> 1 */
@@ -311,6 +312,7 @@ bool pel_library_pure(pel_str path);    /* gives a value and does nothing else *
 bool pel_library_settled(pel_str path); /* its plain result does not depend on the data of its arguments */
 bool pel_library_ambient(pel_str path); /* its result depends on a mode of torch, on chance or on the time */
 bool pel_method_pure(uint8_t value_kind, pel_name name);
+bool pel_module_pure(const pel_log *log, pel_id module);
 
 /* ---- lanes_stmt.c ---- */
 /* Returns the lanes that go on behind the statements. */

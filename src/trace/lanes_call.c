@@ -846,6 +846,14 @@ static void ask_class(pel_walk *w, pel_id which, nature *out) {
     if (kind != PEL_CLASS_LIBRARY && kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w, which);
 }
 
+static void ask_modules(pel_walk *w, pel_front front, const call *c, nature *out) {
+    out->pure = !c->kids.n;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *callee = pel_value_at(w->log, c->callee[i]);
+        out->pure &= callee->kind == PEL_V_MODULE && pel_module_pure(w->log, callee->module);
+    }
+}
+
 static void ask_method(pel_walk *w, pel_front front, const call *c, nature *out) {
     pel_name name = c->node->Call.func->Attribute.attr;
     bool is_asked_by_data = false, is_rank = pel_name_is(name, "dim") || pel_name_is(name, "ndimension");
@@ -891,7 +899,9 @@ static nature nature_of(pel_walk *w, pel_front front, const call *c, const pel_v
         ask_library(w, front, c, callee->text, &out);
     else if (callee->kind == PEL_V_CLASS)
         ask_class(w, callee->class, &out);
-    if (c->base && !out.pure) ask_method(w, front, c, &out);
+    else if (callee->kind == PEL_V_MODULE)
+        ask_modules(w, front, c, &out);
+    if (c->base && !out.pure && callee->kind != PEL_V_MODULE) ask_method(w, front, c, &out);
     ask_owner(w, c, callee, &out);
     if (is_autograd(w, c)) out.pure = true;
     ask_callbacks(w, c, callee, &out);

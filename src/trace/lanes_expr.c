@@ -405,6 +405,28 @@ bool pel_has_slot(const pel_log_module *module, pel_name name) {
     return false;
 }
 
+/* A list or dict of a module that functions fill which don't know the module: forward hooks, whose owner they have in a
+ * cell. Such an object is a variable of the file, for all that mention it. */
+static bool is_shared(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
+    const pel_value *first = pel_value_at(w->log, val->at[0]);
+    if ((first->kind != PEL_V_LIST && first->kind != PEL_V_DICT) || !first->object) return false;
+    bool known = pel_map_has(&w->s->shared, first->object);
+    if (!known && !base->lost) return false;
+    for (uint32_t i = 1; i < front.n; i++)
+        if (pel_value_at(w->log, val->at[i])->object != first->object) return false;
+    pel_id before = pel_module_attribute(w->log, pel_value_at(w->log, base->at[0])->module, name);
+    if (pel_value_at(w->log, before)->object != first->object) return false;
+    pel_node *text = pel_global_expression(w->ctx, w->s->program, before, first->object, name);
+    if (!text) return false;
+    if (!known) w->s->changed = true;
+    pel_map_set(w->ctx, &w->s->shared, first->object, 1);
+    val->text = text;
+    val->taint = &pel_tainted; /* what calls before this one did */
+    val->fixed = true;
+    val->lost = false;
+    return true;
+}
+
 /* Reading an attribute of modules. */
 static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
     pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
@@ -425,6 +447,7 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
         if (needed) pel_need(w, front, modules, name, NULL);
         return;
     }
+    if (is_shared(w, front, name, base, val)) return;
     bool plain_same = !val->taint && pel_all_same(w, front, val->at) && pel_plain(w->s, val->at[0]);
     if (plain_same && !base->effect) return; /* will be folded */
     for (uint32_t i = 0; i < front.n; i++) {

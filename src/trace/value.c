@@ -242,6 +242,22 @@ static bool is_global(const pel_program *program, pel_name name) {
     return false;
 }
 
+/* A list or dict, tensors among its items. */
+static pel_node *container_expression(pel_ctx *ctx, pel_program *program, const pel_value *value) {
+    pel_nodes items = { 0 };
+    for (uint32_t i = 0; i < value->n && pel_value_has_items(value->kind); i++) {
+        const pel_value *part = pel_value_at(program->log, value->items[i]);
+        pel_node *text = part->kind == PEL_V_TENSOR ? pel_tensor_expression(ctx, program, part->tensor)
+                                                    : pel_value_expression(ctx, program, value->items[i]);
+        if (!text) return NULL;
+        pel_nodes_push(ctx, &items, text);
+    }
+    if (value->truncated) return NULL;
+    return value->kind == PEL_V_DICT   ? dict_expression(ctx, items)
+           : value->kind == PEL_V_LIST ? collection(ctx, PEL_List, items)
+                                       : NULL;
+}
+
 pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, uint64_t key, pel_name wish) {
     const pel_value *value = pel_value_at(program->log, id);
     for (uint32_t i = 0; i < program->globals.n; i++)
@@ -253,7 +269,8 @@ pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, u
         made.name = pel_intern(ctx, numbered.ptr, numbered.len);
     }
     made.value = value->kind == PEL_V_LITERAL ? literal_expression(ctx, program, value->text)
-                                              : pel_value_expression(ctx, program, id);
+                                              : container_expression(ctx, program, value);
+    if (!made.value) made.value = pel_value_expression(ctx, program, id);
     if (!made.value) return NULL;
     pel_push(ctx, &program->globals, made);
     return pel_make_name(ctx, made.name, PEL_Load);
