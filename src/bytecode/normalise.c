@@ -101,8 +101,14 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
              .for_end_pops = true,
              .tests_again = true,
              .forward_tests = true,
+             .else_first = true,
              .moves_cold = true },
-    [13] = { .call_slots = 2, .compare_shift = 5, .tests_again = true, .forward_tests = true, .moves_cold = true },
+    [13] = { .call_slots = 2,
+             .compare_shift = 5,
+             .tests_again = true,
+             .forward_tests = true,
+             .else_first = true,
+             .moves_cold = true },
 };
 
 bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
@@ -522,12 +528,12 @@ static void translate_all(pel_norm *n) {
                 pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an await of unknown shape");
             /* entering and leaving `async with` awaits as part of it */
             if (!(n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_WITH && n->ins.at[n->ins.n - 1].flag))
-                add(n, PEL_I_AWAIT, in);
+                add(n, PEL_I_AWAIT, in)->cold = pel_norm_cleanup_of(n, i, taken);
             break;
         case PEL_OP_GET_YIELD_FROM_ITER:
             if ((taken = delegation(insns, i)) == 0)
                 pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a `yield from` of unknown shape");
-            add(n, PEL_I_YIELD_FROM, in);
+            add(n, PEL_I_YIELD_FROM, in)->cold = pel_norm_cleanup_of(n, i, taken);
             break;
         case PEL_OP_GET_ANEXT: {
             if ((taken = delegation(insns, i)) == 0)
@@ -734,13 +740,15 @@ static uint8_t reach_all(pel_norm *n) {
     }
 }
 
-/* The first instruction of the covered code's level behind a handler that stood between. */
+/* The first instruction of the covered code's level behind a handler that stood between; PEL_NONE if it was moved from
+ * there. Handlers move behind all that is reached without an exception: what stands there itself keeps its order. */
 static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t g, const uint32_t *to, uint32_t end) {
     uint8_t level = 0;
-    for (uint32_t i = n->cover_from[g]; i < n->cover_to[g] && !level; i++)
-        if (n->ins.at[i].op != PEL_I_NOP && is_covered(n, i, g)) level = n->reached[i];
+    uint32_t first = n->cover_from[g], last = PEL_NONE;
+    for (; first < n->cover_to[g] && !level; first++)
+        if (n->ins.at[first].op != PEL_I_NOP && is_covered(n, first, g)) level = n->reached[first];
     if (!level) return end; /* nothing reaches what it covers */
-    uint32_t last = PEL_NONE;
+    if (pel_norm_moves_cold(n) && level == 1 && first <= pel_norm_first_handler(n)) return PEL_NONE;
     for (uint32_t i = guard->target; i < n->ins.n; i++)
         if (n->reached[i] == level && n->ins.at[i].op != PEL_I_NOP) return to[i];
     for (uint32_t i = guard->target; i-- > 0 && last == PEL_NONE;)
@@ -815,6 +823,8 @@ static pel_canon *relay(pel_norm *n) {
     canon->n_main = n_main;
     canon->else_first = traits_of[canon->code->version].else_first;
     canon->returns_consts = canon->code->version >= 12;
+    canon->folds_super = canon->code->version >= 12;
+    canon->moves_cold = pel_norm_moves_cold(n);
     canon->copies_exits = pel_norm_copies_exits(n);
     canon->folds_formats = canon->code->version >= 11;
     canon->has_docstring = canon->code->version >= 13
@@ -835,8 +845,7 @@ static pel_canon *relay(pel_norm *n) {
     for (uint32_t g = 0; g < n->guards.n; g++) {
         pel_guard *guard = &n->guards.at[g];
         guard->first = guard->last = PEL_NONE;
-        if (guard->target != PEL_NONE && canon->code->version <= 11)
-            guard->stood = stood_before(n, guard, g, to, out.n);
+        if (guard->target != PEL_NONE) guard->stood = stood_before(n, guard, g, to, out.n);
         if (guard->target != PEL_NONE) guard->target = guard->kind == PEL_G_WITH ? PEL_NONE : to[guard->target];
         if (guard->exit != PEL_NONE) guard->exit = to[guard->exit];
     }

@@ -141,6 +141,7 @@ typedef struct pel_ins {
     uint32_t cover;  /* index of the innermost handler, or PEL_NONE */
     uint32_t within; /* the handler whose code it is, PEL_NONE on the main path */
     uint32_t level;  /* 0 on the main path, 1 in its handlers, 2 in handlers of what stands in those */
+    uint32_t cold;   /* AWAIT, YIELD_FROM: offset of what the compiler adds for exceptions, or 0 */
     union {
         pel_name name;
         const pel_const *value;
@@ -156,6 +157,7 @@ typedef struct pel_guard {
     uint32_t outer;       /* the next handler around what it covers, or PEL_NONE */
     uint32_t first, last; /* first and last covered instruction of the main path or of the handler that holds it */
     uint32_t stood;       /* what the handler stood before, where the compiler put it between; or PEL_NONE */
+    uint32_t offset;      /* of the handler in the code object's bytes */
     uint32_t exit;        /* WITH: where an exception that was swallowed goes on */
 } pel_guard;
 
@@ -167,6 +169,8 @@ typedef struct pel_canon {
     pel_guard *guards;
     uint32_t n_guards;
     bool else_first;     /* the else part of a try stood before its handlers, and those before what follows */
+    bool moves_cold;     /* what only exceptions lead to stood behind all other, in the order it was written in */
+    bool folds_super;    /* super().x is one instruction, unless the module says `super`, too */
     bool returns_consts; /* returning a constant is one instruction (RETURN's flag), but for an if-else expression */
     bool copies_exits;   /* a jump to a short end of the function becomes a copy of it */
     bool has_docstring;  /* the first constant */

@@ -5,8 +5,7 @@
  * behind the end of that body. */
 #include "bytecode/normalise_internal.h"
 
-/* Where the first handler stands: what is behind it was moved. */
-static uint32_t first_handler(const pel_norm *n) {
+uint32_t pel_norm_first_handler(const pel_norm *n) {
     uint32_t first = n->ins.n;
     for (uint32_t g = 0; g < n->guards.n; g++)
         if (n->guards.at[g].target < first) first = n->guards.at[g].target;
@@ -138,7 +137,7 @@ static void find_lost(const pel_norm *n, uint32_t *put_at) {
 
 pel_norm_path pel_norm_main_path(pel_norm *n) {
     pel_norm_path path = { 0 };
-    uint32_t cold = pel_norm_moves_cold(n) ? first_handler(n) : n->ins.n;
+    uint32_t cold = pel_norm_moves_cold(n) ? pel_norm_first_handler(n) : n->ins.n;
     size_t size = ((size_t)n->ins.n + 1) * sizeof(uint32_t);
     uint32_t *put_at = pel_alloc_raw(n->ctx, size), *first_at = pel_alloc_raw(n->ctx, size);
     uint32_t *next = pel_alloc_raw(n->ctx, size); /* of those that go to the same place */

@@ -23,6 +23,15 @@ pel_same_cover pel_norm_same_cover(const pel_norm *n, uint32_t a, uint32_t b) {
     return x && y && x->target == y->target ? PEL_COVER_SAME : PEL_COVER_OTHER;
 }
 
+uint32_t pel_norm_cleanup_of(const pel_norm *n, uint32_t i, uint32_t taken) {
+    for (uint32_t k = i; k < i + taken && k < n->insns->n; k++) {
+        const pel_handler *handler = n->insns->at[k].op == PEL_OP_YIELD_VALUE ? handler_at(n->insns, k) : NULL;
+        const pel_insn *to = handler ? &n->insns->at[handler->target] : NULL;
+        if (to && to->op == PEL_OP_CLEANUP_THROW) return to->offset;
+    }
+    return 0;
+}
+
 uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken) {
     const pel_insns *insns = n->insns;
     const pel_handler *handler = handler_at(insns, i);
@@ -103,6 +112,7 @@ static uint32_t guard_of(pel_norm *n, uint32_t *by_place, uint32_t place) {
     if (by_place[place] != PEL_NONE) return by_place[place];
     pel_guard guard = { .kind = pel_norm_guard_kind(n, place),
                         .target = place,
+                        .offset = n->ins.at[place].offset,
                         .outer = PEL_NONE,
                         .exit = PEL_NONE,
                         .stood = PEL_NONE,

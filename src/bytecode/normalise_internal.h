@@ -46,6 +46,8 @@ void pel_canon_sweep(pel_ctx *ctx, pel_canon *canon);
 void pel_norm_guards(pel_norm *n);
 pel_guard_kind pel_norm_guard_kind(const pel_norm *n, uint32_t exc);
 uint32_t pel_norm_with_exit(const pel_norm *n, uint32_t exc);
+/* Where what is thrown into an await or a `yield from` goes: an offset, 0 if it has no place of its own. */
+uint32_t pel_norm_cleanup_of(const pel_norm *n, uint32_t i, uint32_t taken);
 uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken); /* where an `async for` ends: a decoded index */
 /* normalise_old.c: block stacks, before there were exception tables */
 void pel_norm_translate_old(pel_norm *n, const pel_insn *in);
@@ -55,6 +57,7 @@ void pel_norm_old_handler(pel_norm *n, uint32_t i);
 void pel_norm_blocks(pel_norm *n);
 /* normalise_cold.c: the instructions of the main path, in the order in which they were written */
 typedef PEL_VEC(uint32_t) pel_norm_path;
+uint32_t pel_norm_first_handler(const pel_norm *n); /* what is behind it was moved, if pel_norm_moves_cold */
 pel_norm_path pel_norm_main_path(pel_norm *n);
 /* normalise_dead.c: after what is reached is known */
 void pel_norm_dead(pel_norm *n);

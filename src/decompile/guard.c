@@ -222,16 +222,16 @@ static bool reads_straight(const pel_lift *l, uint32_t from, uint32_t to) {
 }
 
 /* Compilers that put all handlers at the end put them in the order in which their statements end. So a statement behind
- * this one whose handlers come first stands in the else of this one. */
+ * this one whose handlers come first stands in the else of this one; and so does an await whose clean-up does. */
 static bool order_tells_else(const pel_lift *l, const region *r, const pel_guard *guard) {
-    if (!l->c->returns_consts) return false;
-    const pel_ins *mine = &l->c->at[guard->target];
+    if (!l->c->moves_cold) return false;
     for (uint32_t g = 0; g < l->c->n_guards; g++) {
         const pel_guard *other = &l->c->guards[g];
-        if (other->target >= l->c->n || other->first <= guard->last || other->first >= r->end) continue;
-        const pel_ins *theirs = &l->c->at[other->target];
-        if (theirs->level == mine->level && theirs->offset < mine->offset) return true;
+        if (other->first <= guard->last || other->first >= r->end) continue;
+        if (l->c->at[other->first].level == l->c->at[guard->first].level && other->offset < guard->offset) return true;
     }
+    for (uint32_t i = guard->last + 1; i < r->end; i++)
+        if (l->c->at[i].cold && l->c->at[i].cold < guard->offset) return true;
     return false;
 }
 
@@ -251,6 +251,18 @@ static void comes_to_end(pel_nodes *body) {
 
 static bool is_on_level_of(const pel_lift *l, uint32_t label, uint32_t at) {
     return l->c->at[label < l->c->n ? label : 0].level == l->c->at[at].level;
+}
+
+/* The end of the clause around in [from, to), copied before the handlers that stood between: nobody wrote it, so it has
+ * no line of its own. */
+static uint32_t end_of_clause(const trying *t, uint32_t from, uint32_t to) {
+    const pel_ins *at = t->l->c->at;
+    if (!t->r->is_handler || !t->l->c->moves_cold) return to;
+    for (uint32_t i = to; i-- > from;) {
+        bool ends = at[i].op == PEL_I_POP_EXC && at[i].within == at[t->at].within && at[i - 1].op != PEL_I_SWAP;
+        if (ends && pel_is_unwritten(t->l, t->at, i)) return i;
+    }
+    return to;
 }
 
 static void find_after(trying *t) {
@@ -274,7 +286,7 @@ static void find_after(trying *t) {
             t->to_fall = true;
     }
     if (guard->stood != PEL_NONE && l->c->else_first && guard->kind != PEL_G_GROUP)
-        t->after = guard->stood < r->end ? guard->stood : r->end;
+        t->after = end_of_clause(t, t->end, guard->stood < r->end ? guard->stood : r->end);
     if (t->after != PEL_NONE && t->after > t->end && r->is_handler && l->c->at[t->after - 1].op == PEL_I_RERAISE)
         t->after--; /* the end of the handler around, which is no part of an else */
 }

@@ -961,9 +961,36 @@ static void compare(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     if (ins->op == PEL_I_CHAIN) s->at[s->n - 1].chain = true;
 }
 
+static void declare(pel_lift *l, pel_name name) {
+    for (uint32_t i = 0; i < l->declared.n; i++)
+        if (l->declared.at[i] == name) return;
+    pel_push(l->ctx, &l->declared, name);
+}
+
+static bool is_super_call(const pel_node *e) {
+    return e->kind == PEL_Call && !e->Call.keywords.n && (e->Call.args.n == 0 || e->Call.args.n == 2) &&
+           e->Call.func->kind == PEL_Name && pel_name_is(e->Call.func->Name.id, "super");
+}
+
+static bool has_name(pel_name_list names, pel_name name) {
+    for (uint32_t i = 0; i < names.n; i++)
+        if (names.at[i] == name) return true;
+    return false;
+}
+
+/* A call of super() that is not folded with the attribute: the compiler saw that somebody gives the name a meaning, in
+ * the module, or by declaring it. */
+static void declare_super(pel_lift *l, pel_name super) {
+    const pel_lift *module = l;
+    while (module->outer) module = module->outer;
+    if (!has_name(l->code->localsplus, super) && !has_name(module->code->names, super)) declare(l, super);
+}
+
 static void attribute(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_node *node = pel_make(l, PEL_Attribute, at);
     node->Attribute.value = pel_pop_expr(l, s, at);
+    if (l->c->folds_super && !l->is_comp && is_super_call(node->Attribute.value))
+        declare_super(l, node->Attribute.value->Call.func->Name.id);
     node->Attribute.attr = pel_unmangle(l, ins->name);
     pel_push_expr(l, s, at, node);
     if (ins->op == PEL_I_METHOD) pel_push(l->ctx, s, (item){ .kind = IT_NULL, .at = at });
@@ -1176,9 +1203,7 @@ void pel_declare(pel_lift *l, uint32_t at) {
         for (uint32_t i = 0; i < l->code->freevars.n; i++) is_free |= l->code->freevars.at[i] == ins->name;
         if (!is_free) return;
     }
-    for (uint32_t i = 0; i < l->declared.n; i++)
-        if (l->declared.at[i] == ins->name) return;
-    pel_push(l->ctx, &l->declared, ins->name);
+    declare(l, ins->name);
 }
 
 bool pel_step(pel_lift *l, stack *s, uint32_t at) {

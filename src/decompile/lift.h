@@ -186,6 +186,9 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at);
 uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at);
 /* The statements of a range whose end leads to fall. The stack of the caller stays as it is. */
 pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall);
+/* Whether what stands at `at`, in a body that begins at `from`, is the end of that body and no statement: those have
+ * lines of their own, but for one that is all of the body. */
+bool pel_is_unwritten(const pel_lift *l, uint32_t from, uint32_t at);
 /* A place behind `otherwise` that something in [from, otherwise) jumps to, so that an else lies between; or PEL_NONE.
  */
 uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise);

@@ -95,9 +95,7 @@ static void emit_break(pel_lift *l, loop *lp, uint32_t to, uint32_t at) {
 
 #define FAR 4000 /* instructions: tests do not jump further over one body */
 
-/* Whether a jump in a body that begins at `from` is the end of that body and no statement: those have lines of their
- * own, but for one that is all of the body. */
-static bool ends_unwritten(const pel_lift *l, uint32_t from, uint32_t at) {
+bool pel_is_unwritten(const pel_lift *l, uint32_t from, uint32_t at) {
     uint32_t line = l->c->at[at].line;
     if (l->plainly || !l->c->tests_again || !line) return false;
     if (at > from && !pel_ends(&l->c->at[at - 1]) && l->c->at[at - 1].line == line) return true;
@@ -115,7 +113,7 @@ static void read_jump(pel_lift *l, region *r, stack *s, uint32_t at) {
     if (last && (to == r->end || pel_resolve(l, to) == r->fall)) {
         if (lp && s->n < r->base && leaves_loop(lp, to))
             emit_break(l, lp, to, at);
-        else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again && !ends_unwritten(l, r->from, at))
+        else if (lp && to == lp->head && r->end != lp->end && l->c->tests_again && !pel_is_unwritten(l, r->from, at))
             pel_lift_emit(l, pel_make(l, PEL_Continue, at));
         return;
     }
@@ -418,7 +416,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         bool continues = false;
         if (last->op == PEL_I_JUMP && other < r->end) {
             uint32_t to = last->target;
-            continues = !last->dead && lp && to == lp->head && !ends_unwritten(l, body, other - 1) &&
+            continues = !last->dead && lp && to == lp->head && !pel_is_unwritten(l, body, other - 1) &&
                         !ends_in_else(l, r) && (!l->c->keeps_dead || !last->is_target || last->flag);
             if (to > other && to <= r->end &&
                 !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall))
