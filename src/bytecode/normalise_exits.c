@@ -214,8 +214,21 @@ static void one_way_to_end(pel_ctx *ctx, pel_canon *c) {
 
 /* ---- ends of the function ---- */
 
+/* Whether what follows the last way out of a `finally` has a line of its body: the end of the function, which has none
+ * itself. */
+static bool ends_with_finally(const pel_canon *c, uint32_t i) {
+    const pel_ins *finally = &c->at[i - 1];
+    for (uint32_t k = i; k < c->n; k++)
+        if (c->at[k].op == PEL_I_FINALLY && c->at[k].arg == finally->arg && c->at[k].level == finally->level)
+            return false;
+    for (uint32_t k = c->guards[finally->arg].target; k < c->n; k++)
+        if (c->at[k].within == finally->arg && c->at[k].line == c->at[i].line) return true;
+    return false;
+}
+
 /* A `return None` in the line of the statement before it: nobody wrote it, unless it leaves something on its way. */
 static bool comes_to_end(const pel_canon *c, uint32_t i) {
+    if (i > 0 && c->at[i - 1].op == PEL_I_FINALLY && !c->at[i].is_target) return ends_with_finally(c, i);
     if (i < 2 || c->at[i].is_target || !c->at[i].line || c->at[i - 1].line != c->at[i].line) return false;
     const pel_ins *before = &c->at[i - 1], *earlier = &c->at[i - 2];
     if (pel_ends(before) || pel_is_cond(before) || before->op == PEL_I_WITH_EXIT || before->op == PEL_I_FINALLY)
@@ -258,7 +271,7 @@ static run run_at(const pel_canon *c, const bool *is_copy, uint32_t i) {
            (!is_copy || is_copy[r.end] || c->at[r.end].line == c->at[r.end - 1].line))
         r.end += 2;
     if (r.end == i + 2) {
-        r.is_implicit = is_copy && r.end < c->n_main && comes_to_end(c, i);
+        r.is_implicit = is_copy && comes_to_end(c, i);
         return r;
     }
     bool own_line = has_own_line(c, is_copy, i);

@@ -365,14 +365,21 @@ static pel_nodes read_try_else(trying *t) {
     return orelse;
 }
 
+/* Whether the end of a path is a copy: those keep their line, but for the ends of a function and of a clause, which
+ * have none. */
+static bool is_copy_of(const pel_lift *l, uint32_t copy, uint32_t of) {
+    if (l->c->keeps_dead || !pel_same_run(l, copy, of)) return false;
+    const pel_ins *a = &l->c->at[copy], *b = &l->c->at[of];
+    bool is_written = a->line && b->line && a->op != PEL_I_POP_EXC && !returns_none(l, copy);
+    return l->plainly || !is_written || a->line == b->line;
+}
+
 /* Whether a handler that is done goes on behind the statement. */
 static bool falls_behind(const trying *t, uint32_t label) {
     const pel_lift *l = t->l;
     const region *r = t->r;
     uint32_t resolved = pel_resolve(l, label);
-    if (t->after != PEL_NONE &&
-        (resolved == pel_resolve(l, t->after) || (!l->c->keeps_dead && pel_same_run(l, label, t->after))))
-        return true;
+    if (t->after != PEL_NONE && (resolved == pel_resolve(l, t->after) || is_copy_of(l, label, t->after))) return true;
     bool at_end = t->next >= r->end || pel_resolve(l, t->next) == r->fall;
     if (at_end && resolved == r->fall) return true;
     bool ends_function = t->next >= r->end && r->end >= 2 && is_unwritten_end(l, r->end - 2);
