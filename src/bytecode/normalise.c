@@ -80,6 +80,7 @@ typedef struct traits {
     bool keeps_dead;       /* code that nothing reaches is left where it was, but for what is behind a `return` */
     bool asserts_by_name;  /* as in pel_canon */
     bool moves_cold;       /* code that only exceptions lead to stands behind all other */
+    bool bares_jumps;      /* as in pel_canon */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
@@ -108,7 +109,8 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
              .tests_again = true,
              .forward_tests = true,
              .else_first = true,
-             .moves_cold = true },
+             .moves_cold = true,
+             .bares_jumps = true },
 };
 
 bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
@@ -825,6 +827,7 @@ static pel_canon *relay(pel_norm *n) {
     canon->returns_consts = canon->code->version >= 12;
     canon->folds_super = canon->code->version >= 12;
     canon->moves_cold = pel_norm_moves_cold(n);
+    canon->bares_jumps = traits_of[canon->code->version].bares_jumps;
     canon->copies_exits = pel_norm_copies_exits(n);
     canon->folds_formats = canon->code->version >= 11;
     canon->has_docstring = canon->code->version >= 13

@@ -159,6 +159,7 @@ typedef struct pel_guard {
     uint32_t stood;       /* what the handler stood before, where the compiler put it between; or PEL_NONE */
     uint32_t offset;      /* of the handler in the code object's bytes */
     uint32_t exit;        /* WITH: where an exception that was swallowed goes on */
+    bool leads_on;        /* WITH: the jump there is covered by what is around */
 } pel_guard;
 
 typedef struct pel_canon {
@@ -170,6 +171,7 @@ typedef struct pel_canon {
     uint32_t n_guards;
     bool else_first;     /* the else part of a try stood before its handlers, and those before what follows */
     bool moves_cold;     /* what only exceptions lead to stood behind all other, in the order it was written in */
+    bool bares_jumps;    /* a jump that is led on to where its target jumps is covered by nothing any more */
     bool folds_super;    /* super().x is one instruction, unless the module says `super`, too */
     bool returns_consts; /* returning a constant is one instruction (RETURN's flag), but for an if-else expression */
     bool copies_exits;   /* a jump to a short end of the function becomes a copy of it */

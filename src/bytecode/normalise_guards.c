@@ -300,6 +300,12 @@ void pel_norm_guards(pel_norm *n) {
             n->guards.at[g].outer = outer;
         }
     }
+    for (uint32_t g = 0; g < n->guards.n; g++) {
+        pel_guard *guard = &n->guards.at[g];
+        if (guard->kind != PEL_G_WITH || guard->exit >= n->ins.n) continue;
+        const pel_ins *jump = &n->ins.at[guard->exit];
+        guard->leads_on = jump->op == PEL_I_JUMP && guard->outer != PEL_NONE && jump->cover == guard->outer;
+    }
     n->cover_from = pel_new_array(n->ctx, (size_t)n->guards.n + 1, uint32_t);
     n->cover_to = pel_new_array(n->ctx, (size_t)n->guards.n + 1, uint32_t);
     memset(n->cover_from, 0xff, n->guards.n * sizeof *n->cover_from);

@@ -235,6 +235,18 @@ static bool order_tells_else(const pel_lift *l, const region *r, const pel_guard
     return false;
 }
 
+/* The end of a body jumps over the handlers, and a jump that leads there is led on. Where that shows, one that was not
+ * led on goes to something else at the end of the body: an else. */
+static bool jumps_tell_else(const pel_lift *l, const pel_guard *guard, uint32_t end) {
+    if (!l->c->bares_jumps) return false;
+    uint32_t mine = (uint32_t)(guard - l->c->guards);
+    for (uint32_t i = guard->first; i <= guard->last; i++)
+        if (l->c->at[i].op == PEL_I_JUMP && l->c->at[i].target == end && l->c->at[i].cover == mine) return true;
+    for (uint32_t g = 0; g < l->c->n_guards; g++)
+        if (l->c->guards[g].leads_on && l->c->guards[g].outer == mine && l->c->guards[g].exit == end) return true;
+    return false;
+}
+
 /* Where a body comes to its end, it goes to the jump that ends the loop: that has a line, so no jump is led past it. */
 static bool continues_while(const pel_lift *l, const region *r, uint32_t label) {
     return r->loop && l->c->copies_exits && label == r->loop->head && l->c->at[label].op != PEL_I_FOR &&
@@ -348,7 +360,7 @@ static pel_nodes read_try_else(trying *t) {
     region *r = t->r;
     pel_nodes orelse = { 0 };
     uint32_t from = t->next;
-    t->to_end = t->after == PEL_NONE && from < r->end && (order_tells_else(l, r, t->guard) || handler_comes_to_end(t));
+    t->to_end = t->after == PEL_NONE && from < r->end && (order_tells_else(l, r, t->guard) || handler_comes_to_end(t) || jumps_tell_else(l, t->guard, from));
     bool is_copied = is_copied_behind(t), has_else = false;
     bool to_head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead; /* then handlers say `continue` */
     if (t->after != PEL_NONE && t->after > from) {

@@ -923,7 +923,8 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             node->parens = ins->sub == 1 || (ins->dead && at + 1 == l->c->n_main)                                  ? 2
                            : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1
                                                                                                                    : 0;
-            if (l->c->returns_consts && !ins->flag && at && l->c->at[at - 1].op == PEL_I_CONST) node->parens = 4;
+            if (l->c->returns_consts && !ins->flag && !ins->is_target && at && l->c->at[at - 1].op == PEL_I_CONST)
+                node->parens = 4;
             pel_lift_emit(l, node);
             back_to_base(l, r, s);
             at++;
