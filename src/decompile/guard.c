@@ -247,6 +247,18 @@ static bool jumps_tell_else(const pel_lift *l, const pel_guard *guard, uint32_t 
     return false;
 }
 
+/* A test that ends the body of a `for` jumps back itself. Where it leads to a jump back that is the last of the loop, the
+ * end of something else stood between, and here only an else part is left for that. */
+static bool loop_tells_else(const pel_lift *l, const region *r, uint32_t from) {
+    if (!l->c->bares_jumps || !r->loop || r->end != r->loop->end || r->end < 2) return false;
+    uint32_t last = r->end - 1;
+    if (l->c->at[last].op != PEL_I_JUMP || l->c->at[last].target != r->loop->head) return false;
+    if (l->c->at[r->loop->head].op != PEL_I_FOR) return false;
+    for (uint32_t i = from; i < last; i++)
+        if (pel_is_pop_jump(&l->c->at[i]) && l->c->at[i].target == last) return true;
+    return false;
+}
+
 /* Where a body comes to its end, it goes to the jump that ends the loop: that has a line, so no jump is led past it. */
 static bool continues_while(const pel_lift *l, const region *r, uint32_t label) {
     return r->loop && l->c->copies_exits && label == r->loop->head && l->c->at[label].op != PEL_I_FOR &&
@@ -355,12 +367,18 @@ static bool handler_comes_to_end(const trying *t) {
     return false;
 }
 
+/* Whether all the rest of the region, from a place on, is the else part, though no handler says where that ends. */
+static bool else_reaches_end(const trying *t, uint32_t from) {
+    return order_tells_else(t->l, t->r, t->guard) || jumps_tell_else(t->l, t->guard, from) ||
+           loop_tells_else(t->l, t->r, from) || handler_comes_to_end(t);
+}
+
 static pel_nodes read_try_else(trying *t) {
     pel_lift *l = t->l;
     region *r = t->r;
     pel_nodes orelse = { 0 };
     uint32_t from = t->next;
-    t->to_end = t->after == PEL_NONE && from < r->end && (order_tells_else(l, r, t->guard) || handler_comes_to_end(t) || jumps_tell_else(l, t->guard, from));
+    t->to_end = t->after == PEL_NONE && from < r->end && else_reaches_end(t, from);
     bool is_copied = is_copied_behind(t), has_else = false;
     bool to_head = r->loop && r->fall == r->loop->head && !l->c->keeps_dead; /* then handlers say `continue` */
     if (t->after != PEL_NONE && t->after > from) {
@@ -382,7 +400,8 @@ static pel_nodes read_try_else(trying *t) {
 static bool is_copy_of(const pel_lift *l, uint32_t copy, uint32_t of) {
     if (l->c->keeps_dead || !pel_same_run(l, copy, of)) return false;
     const pel_ins *a = &l->c->at[copy], *b = &l->c->at[of];
-    bool is_written = a->line && b->line && a->op != PEL_I_POP_EXC && !returns_none(l, copy);
+    bool is_end = a->op == PEL_I_POP_EXC || a->op == PEL_I_RERAISE || returns_none(l, copy);
+    bool is_written = a->line && b->line && !is_end;
     return l->plainly || !is_written || a->line == b->line;
 }
 
