@@ -247,8 +247,8 @@ static bool jumps_tell_else(const pel_lift *l, const pel_guard *guard, uint32_t 
     return false;
 }
 
-/* A test that ends the body of a `for` jumps back itself. Where it leads to a jump back that is the last of the loop, the
- * end of something else stood between, and here only an else part is left for that. */
+/* A test that ends the body of a `for` jumps back itself. Where it leads to a jump back that is the last of the loop,
+ * the end of something else stood between, and here only an else part is left for that. */
 static bool loop_tells_else(const pel_lift *l, const region *r, uint32_t from) {
     if (!l->c->bares_jumps || !r->loop || r->end != r->loop->end || r->end < 2) return false;
     uint32_t last = r->end - 1;

@@ -399,7 +399,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     }
     uint32_t body = t->next, other = t->otherwise;
     if (lp && body >= lp->end && other == lp->head && r->end == lp->end) { /* the loop's last test leaves it */
-        if (l->c->at[body - 1].flag) { /* the jump back is one of its own */
+        if (l->c->at[body - 1].flag) {                                     /* the jump back is one of its own */
             emit_continue_if(l, t->negation, body);
             emit_break(l, lp, body, body - 1);
             return r->end;
