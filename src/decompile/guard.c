@@ -151,6 +151,8 @@ static bool runs_finally(const pel_lift *l, uint32_t at, const pel_guard *guard)
 
 /* The body of a `finally` may come to its end only by handlers that stand in it. */
 static uint32_t finally_end(const pel_lift *l, const region *r, const pel_guard *guard, uint32_t end) {
+    bool returns_value = end + 1 < l->c->n && l->c->at[end + 1].op == PEL_I_RETURN;
+    if (runs_finally(l, end, guard) && !returns_value) return end;
     for (uint32_t i = l->c->n_main; i < l->c->n; i++) {
         uint32_t to = l->c->at[i].target;
         if (l->c->at[i].op == PEL_I_JUMP && to > end && to <= r->end && runs_finally(l, to, guard) &&
