@@ -409,6 +409,24 @@ static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link
     return true;
 }
 
+/* What becomes the root is called by its author's names, whatever shorter text was made of it before. */
+static void give_back_names(pel_synth *s, pel_group *root) {
+    const pel_code_object *code = s->log->codes.at[root->code].code;
+    pel_nodes body = { 0 };
+    for (uint32_t p = 0; p < root->n_params; p++) {
+        pel_param *param = &root->params[p];
+        pel_name given = code->varnames.at[param->local];
+        if (param->kind != PEL_PARAM_PLAIN || param->name == given) continue;
+        pel_nodes_push(s->ctx, &body,
+                       pel_make_assign(s->ctx, pel_make_name(s->ctx, param->name, PEL_Store),
+                                       pel_make_name(s->ctx, given, PEL_Load)));
+        param->name = given;
+    }
+    if (!body.n) return;
+    for (uint32_t i = 0; i < root->body.n; i++) pel_nodes_push(s->ctx, &body, root->body.at[i]);
+    root->body = body;
+}
+
 static bool collapse(pel_synth *s, pel_group *outer) {
     pel_link *inner = outer->instead || outer->why || outer->in_place ? NULL : only_call(s, outer);
     if (!inner || inner->target->why) return false;
@@ -443,6 +461,7 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     if (outer->is_root) {
         target->is_root = true;
         target->pinned = true;
+        give_back_names(s, target);
         for (uint32_t p = 0; p < target->n_params; p++) {
             const pel_node *given = inner->args[p]; /* what wrappers fill in is the default that callers see */
             for (uint32_t q = 0; given && given->kind == PEL_Name && q < outer->n_params; q++)
@@ -452,6 +471,9 @@ static bool collapse(pel_synth *s, pel_group *outer) {
             if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
         }
     }
+    /* Who calls it is not ours to change: it takes all that the outer one took, read or not. */
+    for (uint32_t p = inner->receiver; outer->pinned && p < target->n_params; p++)
+        if (inner->args[p]) target->params[p].dead = false;
     target->pinned |= outer->pinned;
     outer->instead = target;
     outer->is_root = outer->pinned = false;

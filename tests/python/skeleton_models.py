@@ -207,6 +207,56 @@ def root_that_takes_anything():
     return Anything(), (randn(3, 8), randn(3, 8)), {"bias": 2.0, "scale": randn(3, 1)}
 
 
+def passing_on(forward):
+    @functools.wraps(forward)
+    def wrapper(self, *args, **kwargs):
+        return forward(self, *args, **kwargs)
+
+    return wrapper
+
+
+class Layered(nn.Module):
+    def __call__(self, *args, **kwargs):
+        return super().__call__(*args, **kwargs)
+
+
+class Mixing(Layered):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, hidden, mask=None, **kwargs):
+        return hidden + self.linear(hidden)
+
+
+class Attending(Layered):
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(8, 8)
+
+    def forward(self, hidden, mask=None, **kwargs):
+        return hidden * self.query(hidden).softmax(-1)
+
+
+class Hybrid(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Mixing(), Attending()])
+
+    @passing_on
+    def forward(self, pixels):
+        hidden = pixels
+        for layer in self.layers:
+            hidden = layer(hidden, mask=None, scale=2)
+        return hidden
+
+
+# The root's parameters keep their names; what a call to two classes passes, both take.
+@case(expects=(r"def forward\(self, pixels\)", r"class Mixing", r"class Attending"))
+def layers_of_two_classes():
+    return Hybrid(), (), {"pixels": randn(3, 8)}
+
+
 class Reshape(nn.Module):
     def __init__(self):
         super().__init__()
