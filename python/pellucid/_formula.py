@@ -66,6 +66,10 @@ def _candidates(tensor: torch.Tensor) -> Iterator[str]:
     if tensor.is_floating_point() and tensor.numel() >= 2:
         yield from _frequencies(tensor, flat, shape, dtype)
         yield from _waves(tensor, shape, dtype)
+        yield from _waves_of_grids(tensor, shape)
+        yield from _logarithmic_offsets(tensor)
+    if not tensor.is_complex() and tensor.numel() > _SMALL:
+        yield from _grids(tensor, shape)
     if tensor.numel() <= _SMALL and not tensor.is_complex():
         yield f"torch.tensor({_nested(tensor)}{_dtype(tensor, python=flat[0].item())})"
 
@@ -148,6 +152,59 @@ def _waves(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
             both = f"[wave({angles}) for wave in (torch.sin, torch.cos)]"
             yield f"torch.cat({both}, dim=1){zeroed}{view}"
             yield f"torch.stack({both}, dim=2).flatten(1){zeroed}{view}"
+
+
+def _waves_of_grids(tensor: torch.Tensor, shape: tuple) -> Iterator[str]:
+    """Sinusoidal positions of pictures: four blocks of columns, sines and cosines of where a place is across and down."""
+    if tensor.dim() < 2 or math.prod(shape[:-2]) != 1 or shape[-1] % 4 or shape[-1] < 8 or shape[-2] < 4:
+        return
+    places, quarter = shape[-2], shape[-1] // 4
+    if tensor.reshape(places, 4, quarter)[0].tolist() != [[wave] * quarter for wave in (0.0, 1.0, 0.0, 1.0)]:
+        return
+    view = f".view({', '.join(map(str, shape))})" if len(shape) > 2 else ""
+    side = math.isqrt(places)
+    for across in sorted((w for w in range(2, places // 2 + 1) if places % w == 0), key=lambda w: abs(w - side)):
+        ways = f"torch.arange({places}) % {across}", f"torch.arange({places}) // {across}"
+        for steps in (f"torch.arange({quarter}) / {quarter - 1}", f"torch.arange({quarter}) / {quarter}"):
+            for first, second in (ways, ways[::-1]):
+                for angles in (f"way[:, None] * (1.0 / 10000 ** ({steps}))", f"way[:, None] / 10000 ** ({steps})"):
+                    waves = f"wave({angles}) for way in ({first}, {second}) for wave in (torch.sin, torch.cos)"
+                    yield f"torch.cat([{waves}], dim=1){view}"
+
+
+def _logarithmic_offsets(tensor: torch.Tensor) -> Iterator[str]:
+    """Offsets to both sides, spaced by logarithms: sign(x) log(1 + |x|)."""
+    n = tensor.numel()
+    if tensor.dim() != 1 or n < 5 or n % 2 == 0 or tensor[n // 2] != 0:
+        return
+    most = n // 2
+    offsets = f"torch.arange({-most}, {most + 1}, dtype=torch.float32) / {most} * 8"
+    yield f"(lambda x: torch.sign(x) * torch.log2(torch.abs(x) + 1.0) / 3.0)({offsets})"
+
+
+def _grids(tensor: torch.Tensor, shape: tuple) -> Iterator[str]:
+    """Tables that one or two vectors make: the coordinates of a grid, and rows or columns that repeat."""
+    inner = tensor.squeeze()
+    view = "" if inner.shape == tensor.shape else f".view({', '.join(map(str, shape))})"
+    for last in (True, False):
+        pair = inner if last else inner.movedim(0, -1) if inner.dim() == 3 else inner
+        if pair.dim() != 3 or pair.shape[-1] != 2:
+            continue
+        down, across = _vector(pair[:, 0, 0]), _vector(pair[0, :, 1])
+        if down and across:
+            end = ", -1" if last else ""
+            if down == across:
+                yield f"(lambda side: torch.stack(torch.meshgrid(side, side, indexing='ij'){end}))({down}){view}"
+            yield f"torch.stack(torch.meshgrid({down}, {across}, indexing='ij'){end}){view}"
+    if inner.dim() == 2:
+        if bool((inner == inner[:1]).all()) and (row := _vector(inner[0])):
+            yield f"{row}.repeat({inner.shape[0]}, 1){view}"
+        if bool((inner == inner[:, :1]).all()) and (column := _vector(inner[:, 0])):
+            yield f"{column}[:, None].repeat(1, {inner.shape[1]}){view}"
+
+
+def _vector(tensor: torch.Tensor) -> str | None:
+    return next((text for text in _candidates(tensor) if _makes(text, tensor)), None)
 
 
 def _relative_positions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple) -> Iterator[str]:
