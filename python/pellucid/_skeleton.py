@@ -489,7 +489,7 @@ class Workshop:
         try:
             made = self._write(without + (self.shortcuts or []))
         except Error:
-            if self.with_events:
+            if self.with_events or not self.recorded:  # calls that somebody else made can't be made again
                 raise
             self._record_again(events=True)
             made = self._write(without)
