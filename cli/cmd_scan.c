@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define MAX_WORKERS 16
+#define MANY_FILES 256 /* from here on no model is built whose configuration is only assumed */
 #define MAX_FOLDERS 40 /* inside of each other */
 
 typedef struct scan_job {
@@ -230,7 +231,9 @@ static int scan(const cli_args *args, scan_job *job, const pel_scan_options *opt
     pel_error error;
     for (size_t i = 0; i < args->n_operands; i++)
         if (!add_operand(job, args->operands[i])) return CLI_BAD_INPUT;
-    if (!cli_sources_open(job->sources, *options, &error)) {
+    pel_scan_options settled = *options;
+    settled.is_one_of_many = job->n_files >= MANY_FILES;
+    if (!cli_sources_open(job->sources, settled, &error)) {
         if (!options->with) return cli_usage_error(args->command, "%s", error.message);
         return cli_report(job->sources->ctx, &(cli_input){ .name = cli_value(args, "with") }, &error, job->as_json);
     }

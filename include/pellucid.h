@@ -298,6 +298,7 @@ typedef struct pel_scan_options {
     const char *network;        /* of as_source: which, by the name it is bound to; NULL: the only one */
     const pel_model_file *with; /* a checkpoint or a trace that says what the source leaves open; NULL: none */
     uint64_t steps;             /* that one source may take; 0: a thousand million */
+    bool is_one_of_many;        /* classes whose configuration would have to be assumed are left, and say so */
 } pel_scan_options;
 
 typedef struct pel_scan_result {

@@ -62,6 +62,7 @@ static void open_body(pel_ctx *ctx, void *arg) {
         scanner->known = loaded.networks.at[0];
         scanner->known_name = pel_str_copy(ctx, str_of(options->with->name));
     }
+    scanner->is_one_of_many = options->is_one_of_many;
     if (options->forward) scanner->forward = pel_str_copy(ctx, pel_str_of(options->forward));
     for (const char *const *root = options->roots; root && *root; root++) pel_scanner_root(scanner, pel_str_of(*root));
     for (const char *const *set = options->set; set && *set; set++) {

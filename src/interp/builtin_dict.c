@@ -7,7 +7,9 @@
 /* ---- dict ---- */
 
 METHOD(dict_new) {
-    IGNORE();
+    (void)kw;
+    if (n > 1 && pel_is_symbol(args[1]) && args[0] == &vm->types.dict->head) /* which keys it has is not known */
+        return pel_symbol_from(vm, pel_format(vm->ctx, "dict(%.*s)", PEL_FMT(pel_symbol_arg(vm, args[1]))), args[1]);
     return pel_make_object(vm, pel_as_type(args[0]), sizeof(pel_dict));
 }
 static pel_val update_from(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {

@@ -240,15 +240,16 @@ static pel_val missing_module(pel_vm *vm, pel_str name) {
 
 static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     pel_val key = pel_interned(vm, name);
-    if (parent && pel_is(parent, PEL_L_MODULE) && ((pel_module_object *)parent)->is_symbolic) {
+    found_module found = { 0 };
+    bool is_symbolic = parent && pel_is(parent, PEL_L_MODULE) && ((pel_module_object *)parent)->is_symbolic;
+    if (is_symbolic && !find_stub_module(vm, name, &found)) {
         pel_val module = pel_new_module(vm, key);
         ((pel_module_object *)module)->is_symbolic = true;
         ((pel_module_object *)module)->is_missing = ((pel_module_object *)parent)->is_missing;
         pel_dict_set_str(vm, vm->modules, key, module);
         return module;
     }
-    found_module found;
-    if (!find(vm, name, parent, &found)) {
+    if (!is_symbolic && !find(vm, name, parent, &found)) {
         if (vm->raised) return NULL;
         if (!parent && vm->frame && !is_guarded(vm)) return missing_module(vm, name);
         pel_raise(vm, vm->types.ModuleNotFoundError, "No module named '%.*s'", PEL_FMT(name));

@@ -20,9 +20,17 @@ static pel_val unbound(pel_vm *vm, pel_val name, bool is_free) {
                      pel_string_at(name)->text);
 }
 
+/* A script that was a notebook calls what only a notebook has; whoever would catch its absence asks for it. */
+static pel_val of_notebook(pel_vm *vm, const pel_frame *f, pel_val name) {
+    bool is_target = f->code->source && f->code->source->is_target;
+    if (!is_target || f->n_blocks || !(pel_text_is(name, "get_ipython") || pel_text_is(name, "display"))) return NULL;
+    return pel_symbol_of(vm, pel_text_of(name), PEL_STR("a notebook gives it"));
+}
+
 static pel_val load_global(pel_vm *vm, const pel_frame *f, pel_val name) {
     pel_val found = pel_dict_get_str(f->globals, name);
     if (!found) found = pel_dict_get_str(vm->builtins, name);
+    if (!found) found = of_notebook(vm, f, name);
     if (!found) pel_raise(vm, vm->types.NameError, "name '%s' is not defined", pel_string_at(name)->text);
     return found;
 }

@@ -438,6 +438,25 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once)
     return network;
 }
 
+static void arguments_body(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    run_job *job = arg;
+    pel_class_call call;
+    pel_class_args(job->scanner, job->class, true, &call);
+}
+
+static void put_untried(pel_scanner *scanner, run_job *job, pel_network *network) {
+    pel_vm *vm = scanner->vm;
+    pel_err err;
+    vm->unknown.n = 0;
+    if (!attempt(scanner, arguments_body, job, &err)) return;
+    for (uint32_t i = 0; i < vm->unknown.n; i++)
+        pel_push(vm->ctx, &network->unknown,
+                 (pel_unknown){ .what = vm->unknown.at[i].what,
+                                .why = PEL_STR("not tried, one of many sources: scan this one alone"),
+                                .place = { .file = vm->unknown.at[i].file, .line = vm->unknown.at[i].line } });
+}
+
 /* With its parameters as symbols; if they lead nowhere, as its annotations say; if these do not either, as symbols
  * whatever the answers. */
 static pel_network *scan_somehow(pel_scanner *scanner, run_job *job) {
@@ -445,11 +464,12 @@ static pel_network *scan_somehow(pel_scanner *scanner, run_job *job) {
     pel_network *network = scan_instance(scanner, job, true);
     if (network->root) return network;
     job->by_annotation = true;
-    pel_network *assumed = scan_instance(scanner, job, false);
-    if (assumed->root) return assumed;
+    pel_network *assumed = !scanner->is_one_of_many ? scan_instance(scanner, job, false) : NULL;
+    if (assumed && assumed->root) return assumed;
     job->by_annotation = false;
     network = scan_instance(scanner, job, false);
-    return network->root || !assumed->unknown.n ? network : assumed;
+    if (!assumed && !network->root) put_untried(scanner, job, network);
+    return network->root || !assumed || !assumed->unknown.n ? network : assumed;
 }
 
 static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_networks *networks) {

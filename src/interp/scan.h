@@ -64,6 +64,7 @@ struct pel_scanner {
     pel_scan_files outside;
     pel_str forward;
     bool as_json, classes;
+    bool is_one_of_many;       /* sources: what would take long and nobody asked for is left, and said */
     bool wants_source;         /* the construction code of each network, as a program */
     pel_dict *assigned_before; /* by pel_scanner_push */
     const pel_network *known;  /* what a file has that was given with the source; NULL: none */

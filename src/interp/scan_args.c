@@ -21,19 +21,27 @@ static pel_val annotation_in(pel_vm *vm, pel_val annotations, pel_val name, pel_
     return found;
 }
 
-/* The class that a parameter is of: by its annotation, or by that of the attribute of its name, which a class may give
- * more closely than the constructor that it inherits. NULL: nothing says it. */
+static pel_dict *globals_of(pel_vm *vm, const pel_dict *own_names, pel_dict *otherwise) {
+    pel_val name = own_names ? pel_dict_get_str(own_names, vm->names.s_module) : NULL;
+    pel_val module = name && pel_is_str(name) ? pel_dict_get_str(vm->modules, name) : NULL;
+    return module && !pel_is_small(module) && module->attrs ? module->attrs : otherwise;
+}
+
+/* The class that a parameter is of: by its annotation, by that of the attribute of its name, or by an attribute
+ * `config_class`; a class may say it more closely than the constructor that it inherits. NULL: nothing says it. */
 static pel_type *annotated_class(pel_vm *vm, const pel_type *type, pel_function *init, pel_val name) {
     pel_val of_parameter = annotation_in(vm, pel_annotations_of(vm, init), name, init->globals);
-    pel_type *class = of_parameter && pel_is_type(of_parameter) ? pel_as_type(of_parameter) : NULL;
+    if (of_parameter && !pel_is_type(of_parameter)) return NULL;
+    pel_type *class = of_parameter ? pel_as_type(of_parameter) : NULL;
+    pel_val by_name = pel_interned(vm, pel_format(vm->ctx, "%s_class", pel_string_at(name)->text));
     const pel_tuple *mro = pel_tuple_at(type->mro);
     for (uint32_t i = 0; i < mro->n; i++) {
         const pel_dict *own = mro->at[i]->attrs;
         pel_val annotations = own ? pel_dict_get_str(own, vm->names.s_annotations) : NULL;
-        pel_val of_attribute = annotation_in(vm, annotations, name, init->globals);
-        if (!of_attribute || !pel_is_type(of_attribute)) continue;
-        if (!of_parameter || (class && pel_is_subtype(pel_as_type(of_attribute), class)))
-            class = pel_as_type(of_attribute);
+        pel_val said = annotation_in(vm, annotations, name, globals_of(vm, own, init->globals));
+        if (!said && own) said = pel_dict_get_str(own, by_name);
+        if (!said || !pel_is_type(said)) continue;
+        if (!class || pel_is_subtype(pel_as_type(said), class)) class = pel_as_type(said);
         break;
     }
     return class;

@@ -817,3 +817,81 @@ def test_a_configuration_that_symbols_do_not_do_for_is_made_by_its_annotation(pe
     assert done.code == 3
     text = pellucid("scan", tmp_path / "net.py", "--set", "config.width=3", "--python", sys.executable).out
     assert "config = Config(width=3): assumed" in text and "Linear(3, 12)" in text
+
+
+AS_PEOPLE_WRITE = """
+get_ipython().run_line_magic("matplotlib", "inline")
+from dataclasses import dataclass
+import pandas as pd
+import numpy as np
+import torch
+from torch import nn
+
+with open("log.txt", "w") as log:
+    log.write("begun")
+rows = pd.read_csv("rows.csv").values.astype(np.float32)
+
+
+@dataclass
+class Options:
+    width: int = 3
+
+    def __init__(self, width=5, **more):
+        self.width = width
+
+
+class Made(nn.Module):
+    options_class = Options
+
+    def __init__(self, options):
+        super().__init__()
+        if type(options) is not Options:
+            raise TypeError("no Options")
+        self.fc = nn.Linear(options.width, 2)
+
+
+class Built(nn.Module):
+    def __init__(self, part):
+        super().__init__()
+        part = dict(part)
+        self.fc = nn.Linear(part.pop("width"), 2)
+
+
+net = nn.Linear(rows.shape[1], Options().width)
+"""
+
+
+def test_what_people_write_does_not_stop_the_run(scan, tmp_path) -> None:
+    found = {one["name"]: one for one in json.loads(scan(AS_PEOPLE_WRITE, "--json").out)["networks"]}
+    assert found["net"]["state"]["weight"][0] == 5, "a dataclass keeps the constructor that it has"
+    assert "astype(float32).shape[1]" in found["net"]["state"]["weight"][1]
+    assert found["Made"]["state"]["fc.weight"] == [2, 5] and found["Made"]["unknown"][0]["what"] == "options = Options()"
+    assert found["Built"]["state"]["fc.weight"] == [2, "dict(part).pop('width')"], "no empty dict of an unknown one"
+    assert not (tmp_path / "log.txt").exists()
+
+
+def test_tf_module_with_name_scopes(scan) -> None:
+    source = """
+import tensorflow as tf
+
+class Net(tf.Module):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope:
+            self.w = tf.Variable(tf.zeros([2, 3]))
+
+    @tf.Module.with_name_scope
+    def __call__(self, x):
+        return x @ self.w
+
+net = Net()
+"""
+    assert network(scan(source, "--json"))["state"] == {"w": [2, 3]}
+
+
+def test_folders_of_many_files_build_no_model_that_is_only_assumed(pellucid, tmp_path) -> None:
+    for i in range(256):
+        (tmp_path / f"m{i}.py").write_text("")
+    (tmp_path / "net.py").write_text(CONFIGURED)
+    many = pellucid("scan", tmp_path, "--python", sys.executable).out
+    assert "config = Config()" in many and "not tried, one of many sources: scan this one alone" in many

@@ -120,7 +120,7 @@ def _process(cls, init, repr, eq, order, unsafe_hash, frozen, match_args, kw_onl
     cls.__dataclass_params__ = types.SimpleNamespace(init=init, repr=repr, eq=eq, order=order, unsafe_hash=unsafe_hash,
                                                      frozen=frozen)
     shown = [f for f in fields.values() if f._field_type == _FIELD]
-    if init:
+    if init and '__init__' not in cls.__dict__:
         cls.__init__ = _make_init(cls, [f for f in fields.values() if f._field_type != _CLASSVAR], frozen)
     if repr and '__repr__' not in cls.__dict__:
         cls.__repr__ = _make_repr([f.name for f in shown if f.repr])

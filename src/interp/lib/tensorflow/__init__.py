@@ -54,6 +54,10 @@ class Module(_Base):
     def name_scope(self):
         return Module._Scope()
 
+    @classmethod
+    def with_name_scope(cls, method):
+        return method
+
     def _members(self):
         for name, value in sorted(self.__dict__.items()):
             items = value if isinstance(value, (list, tuple)) else list(value.values()) if isinstance(value, dict) else [value]
