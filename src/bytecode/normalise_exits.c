@@ -248,6 +248,22 @@ static bool *same_line(pel_ctx *ctx, const pel_canon *c) {
     return same;
 }
 
+/* A jump back without a line is copied for each test that leads to it, and each copy takes the line of its test. Side by
+ * side they are one. */
+static void one_jump_back(pel_ctx *ctx, pel_canon *c) {
+    const bool *is_copy = same_line(ctx, c);
+    merging m = start_merging(ctx, c);
+    for (uint32_t i = 1; i < c->n; i++) {
+        const pel_ins *jump = &c->at[i], *before = &c->at[i - 1];
+        bool are_jumps = jump->op == PEL_I_JUMP && before->op == PEL_I_JUMP && jump->target == before->target;
+        if (!are_jumps || jump->target > i || !jump->is_target || !is_copy[i] || !is_copy[i - 1]) continue;
+        if (jump->within != before->within || jump->cover != before->cover) continue;
+        m.gone[i] = m.changed = true;
+        m.moved[i] = m.moved[i - 1];
+    }
+    finish_merging(ctx, c, &m);
+}
+
 /* A run of ends of the function, side by side. */
 typedef struct run {
     uint32_t first, end;
@@ -333,5 +349,6 @@ void pel_norm_exits(pel_ctx *ctx, pel_canon *c, bool plainly) {
     one_way_out(ctx, c);
     one_way_to_end(ctx, c);
     one_end_per_clause(ctx, c, plainly);
+    if (c->bares_jumps && !plainly) one_jump_back(ctx, c);
     one_function_end(ctx, c, plainly);
 }
