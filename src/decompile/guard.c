@@ -438,6 +438,15 @@ static void goes_on(trying *t, uint32_t label, uint32_t exit) {
     t->tail = label;
 }
 
+/* Whether a handler whose end has a line of its own goes back to the head of a loop: `continue`. Without that line its
+ * end would be copied to each way that leads there. */
+static bool says_continue(const trying *t, uint32_t exit, uint32_t label) {
+    const pel_lift *l = t->l;
+    return l->c->bares_jumps && !l->plainly && t->r->loop && label == t->r->loop->head &&
+           l->c->at[exit - 1].op == PEL_I_POP_EXC && l->c->at[exit - 1].line && l->c->at[exit - 1].is_target &&
+           !pel_is_unwritten(l, 0, exit - 1);
+}
+
 /* The last statement of a handler that is done. */
 static void end_handler(trying *t, pel_nodes *body, uint32_t exit) {
     pel_lift *l = t->l;
@@ -445,7 +454,8 @@ static void end_handler(trying *t, pel_nodes *body, uint32_t exit) {
     uint32_t label = label_of(l, exit);
     bool jumps = l->c->at[exit].op == PEL_I_JUMP;
     if (falls_behind(t, label)) {
-        if (jumps && continues_while(l, t->r, label)) pel_nodes_push(l->ctx, body, pel_make(l, PEL_Continue, exit));
+        if (jumps && (continues_while(l, t->r, label) || says_continue(t, exit, label)))
+            pel_nodes_push(l->ctx, body, pel_make(l, PEL_Continue, exit));
     } else if (t->guard->kind == PEL_G_GROUP) { /* nothing else leaves such a handler */
         goes_on(t, label, exit);
     } else if (lp && label == lp->head) {
