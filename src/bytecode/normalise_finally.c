@@ -199,7 +199,7 @@ static void replace(matching *m, uint32_t from, bool *gone, bool *changed) {
     gone[second] = false;
     pel_ins *jump = &c->at[second];
     jump->op = PEL_I_JUMP;
-    jump->target = m->goes_on;
+    jump->target = jumped(c, m->goes_on); /* a jump there may be part of the copy */
     jump->sub = 0;
     jump->flag = false;
     jump->arg = 0;
