@@ -248,8 +248,8 @@ static bool *same_line(pel_ctx *ctx, const pel_canon *c) {
     return same;
 }
 
-/* A jump back without a line is copied for each test that leads to it, and each copy takes the line of its test. Side by
- * side they are one. */
+/* A jump back without a line is copied for each test that leads to it, and each copy takes the line of its test. Side
+ * by side they are one. */
 static void one_jump_back(pel_ctx *ctx, pel_canon *c) {
     const bool *is_copy = same_line(ctx, c);
     merging m = start_merging(ctx, c);
