@@ -393,7 +393,8 @@ static pel_nodes read_try_else(trying *t) {
         orelse = pel_read_body(l, r, t->s, from, r->end, r->fall);
         if (t->to_end && returns_none(l, r->end - 2)) comes_to_end(&orelse);
     }
-    t->completes = reaches(l, t->at, t->next) || has_else || is_copied;
+    bool else_ends = has_else && !reaches(l, from, t->next) && l->c->at[t->next - 1].op != PEL_I_JUMP;
+    t->completes = reaches(l, t->at, t->next) || (has_else && !else_ends) || is_copied;
     return orelse;
 }
 
@@ -447,6 +448,15 @@ static bool says_continue(const trying *t, uint32_t exit, uint32_t label) {
            !pel_is_unwritten(l, 0, exit - 1);
 }
 
+/* Whether a handler that is done ends the clause around it, too, and both go on where no loop is left or repeated. */
+static bool ends_outer_clause(const trying *t, uint32_t exit) {
+    const pel_lift *l = t->l;
+    const loop *lp = t->r->loop;
+    if (!t->r->is_handler || t->completes || exit + 1 >= l->c->n || l->c->at[exit].op != PEL_I_POP_EXC) return false;
+    const pel_ins *jump = &l->c->at[exit + 1];
+    return jump->op == PEL_I_JUMP && (!lp || (jump->target != lp->head && !leaves_loop(lp, jump->target)));
+}
+
 /* The last statement of a handler that is done. */
 static void end_handler(trying *t, pel_nodes *body, uint32_t exit) {
     pel_lift *l = t->l;
@@ -465,6 +475,8 @@ static void end_handler(trying *t, pel_nodes *body, uint32_t exit) {
         if (lp->broke_to == PEL_NONE) lp->broke_to = label;
         lp->n_breaks++;
         pel_nodes_push(l->ctx, body, pel_make(l, PEL_Break, exit));
+    } else if (ends_outer_clause(t, exit)) {
+        goes_on(t, label, exit);
     } else if (leaves_more(l, exit, label) || (t->completes && l->repeats_ends && pel_is_end(l, label))) {
         pel_read_tail(l, t->r, t->s, label, body);
     } else {
