@@ -8,12 +8,19 @@
 
 static bool is_jump(const pel_norm *n, uint32_t i) { return pel_norm_op(n, i) == PEL_I_JUMP; }
 
+/* A `break` or `continue` begins a line, the end of a part of a statement does not. */
+static bool begins_line(const pel_norm *n, uint32_t i) {
+    uint32_t from = n->from.at[i];
+    return from > 0 && n->insns->at[from].line && n->insns->at[from].line != n->insns->at[from - 1].line;
+}
+
 static bool is_dead_jump(const pel_norm *n, uint32_t i) { return is_jump(n, i) && n->ins.at[i].dead; }
 
 /* Leads jump i to the dead jump at `to`, if both go to the same place. Each jump was led on by one step: where i went
  * until now is where the dead jump went before. */
 static bool lead_to(pel_norm *n, uint32_t i, uint32_t to) {
     if (i == to || i >= n->ins.n || pel_norm_resolve(n, n->ins.at[i].target) != pel_norm_resolve(n, to)) return false;
+    if (pel_norm_skip(n, n->ins.at[i].target) == to) return true;
     if (n->ins.at[to].dead) n->ins.at[to].target = n->ins.at[i].target;
     n->ins.at[i].target = to;
     return true;
@@ -120,18 +127,12 @@ static bool led_by_tests(pel_norm *n, const uint32_t *last_back, uint32_t at, bo
  * the end of x led to. */
 static bool is_jump_as_else(const pel_norm *n, uint32_t dead) {
     uint32_t before = pel_norm_prev(n, dead), next = pel_norm_next(n, dead);
-    if (before == PEL_NONE || !is_jump(n, before)) return false;
+    if (before == PEL_NONE || !is_jump(n, before) || begins_line(n, before)) return false;
     if (is_dead_jump(n, next)) return pel_norm_resolve(n, before) == pel_norm_resolve(n, next);
     return pel_norm_skip(n, n->ins.at[before].target) == next;
 }
 
 /* ---- what lines tell ---- */
-
-/* A `break` or `continue` begins a line, the end of a part of a statement does not. */
-static bool begins_line(const pel_norm *n, uint32_t i) {
-    uint32_t from = n->from.at[i];
-    return from > 0 && n->insns->at[from].line && n->insns->at[from].line != n->insns->at[from - 1].line;
-}
 
 /* Whether nobody wrote the jump back at i: it ends a part of an if-else or of a try, and was led on by one that stands
  * behind all of it. Directly behind a test it may be all that the line says. */
@@ -158,9 +159,10 @@ static uint32_t next_like(const pel_norm *n, uint32_t i, uint32_t last) {
 static void lead_to_continues(pel_norm *n, const uint32_t *last_back) {
     for (uint32_t i = 0; i < n->ins.n; i++) {
         pel_ins *ins = &n->ins.at[i];
-        if (!is_jump(n, i) || !n->reached[i] || ins->dead || ins->target > i || last_back[ins->target] == i) continue;
-        if (begins_line(n, i)) ins->flag = true;
-        if (!is_unwritten(n, i)) continue;
+        if (!is_jump(n, i) || !n->reached[i] || ins->dead || ins->target > i) continue;
+        ins->own_line = begins_line(n, i);
+        if (ins->own_line && last_back[ins->target] != i) ins->flag = true;
+        if (last_back[ins->target] == i || !is_unwritten(n, i)) continue;
         uint32_t like = next_like(n, i, last_back[ins->target]);
         if (like != PEL_NONE && like != last_back[ins->target] && begins_line(n, like)) ins->target = like;
     }
@@ -168,6 +170,8 @@ static void lead_to_continues(pel_norm *n, const uint32_t *last_back) {
 
 void pel_norm_dead(pel_norm *n) {
     if (!pel_norm_keeps_dead(n)) return;
+    for (uint32_t i = 0; i < n->ins.n; i++)
+        n->ins.at[i].to_jump = pel_is_pop_jump(&n->ins.at[i]) && is_jump(n, pel_norm_skip(n, n->ins.at[i].target));
     for (uint32_t g = 0; g < n->guards.n; g++) {
         if (n->guards.at[g].kind == PEL_G_WITH)
             behind_with(n, &n->guards.at[g]);

@@ -231,6 +231,17 @@ static bool same_label(const pel_lift *l, uint32_t a, uint32_t b) {
     return a == b || pel_resolve(l, a) == pel_resolve(l, b);
 }
 
+/* Whether a test leaves for the same place as the one behind it. Where jumps to jumps are led on within one line only,
+ * a jump in a line of its own is a statement, and a place of its own. */
+static bool same_exit(const pel_lift *l, const cnode *a, uint32_t other, uint32_t label) {
+    if (other == label) return true;
+    if (!same_label(l, other, label)) return false;
+    if (!l->c->tests_again || l->c->returns_consts || l->plainly || other >= l->c->n || label >= l->c->n) return true;
+    const pel_ins *x = &l->c->at[other], *y = &l->c->at[label];
+    if (y->op != PEL_I_JUMP || !y->line) return true;
+    return x->op != PEL_I_JUMP && y->line == l->c->at[a->jump].line;
+}
+
 /* Joins two neighbours into *into; false if no rule fits. */
 static bool join_pair(pel_lift *l, const cnode *a, const cnode *b, cnode *into) {
     *into = *b;
@@ -241,7 +252,7 @@ static bool join_pair(pel_lift *l, const cnode *a, const cnode *b, cnode *into) 
         bool to_b_if_true = a->t == b->start;
         if (!to_b_if_true && a->f != b->start) return false;
         uint32_t other = to_b_if_true ? a->f : a->t;
-        bool is_f = share_f && same_label(l, other, b->f), is_t = share_t && same_label(l, other, b->t);
+        bool is_f = share_f && same_exit(l, a, other, b->f), is_t = share_t && same_exit(l, a, other, b->t);
         if (!is_f && !is_t) return false;
         pel_BOOLOP op = is_f ? PEL_And : PEL_Or;
         /* and: reaching b means that the left side was true */

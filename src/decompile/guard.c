@@ -119,13 +119,19 @@ static bool reaches(const pel_lift *l, uint32_t from, uint32_t to) {
     return false;
 }
 
+static bool is_covered(const pel_lift *l, uint32_t at, const pel_guard *guard) {
+    uint32_t g = l->c->at[at].cover;
+    while (g != PEL_NONE && &l->c->guards[g] != guard) g = l->c->guards[g].outer;
+    return g != PEL_NONE;
+}
+
 /* Behind the last covered instruction there may be ends of paths that are no longer covered: returns, jumps. They
  * belong to the body if something in it jumps over them. */
-static uint32_t body_end(const pel_lift *l, uint32_t from, uint32_t end, uint32_t limit) {
-    uint32_t furthest = end;
+static uint32_t body_end(const pel_lift *l, const pel_guard *guard, uint32_t from, uint32_t limit) {
+    uint32_t end = guard->last + 1, furthest = end;
     for (uint32_t i = from; i < end; i++) {
         uint32_t to = l->c->at[i].target;
-        if (to == PEL_NONE || to <= furthest || to > limit || to >= l->c->n) continue;
+        if (to == PEL_NONE || to <= furthest || to > limit || to >= l->c->n || !is_covered(l, i, guard)) continue;
         if (l->c->at[to].level != l->c->at[from].level || !pel_ends(&l->c->at[to - 1])) continue;
         furthest = to;
     }
@@ -138,12 +144,6 @@ static pel_nodes with_pass(pel_lift *l, pel_nodes body) {
 }
 
 static bool leaves_loop(const loop *lp, uint32_t label) { return label < lp->from || label >= lp->end; }
-
-static bool is_covered(const pel_lift *l, uint32_t at, const pel_guard *guard) {
-    uint32_t g = l->c->at[at].cover;
-    while (g != PEL_NONE && &l->c->guards[g] != guard) g = l->c->guards[g].outer;
-    return g != PEL_NONE;
-}
 
 static bool runs_finally(const pel_lift *l, uint32_t at, const pel_guard *guard) {
     return at < l->c->n && l->c->at[at].op == PEL_I_FINALLY && &l->c->guards[l->c->at[at].arg] == guard;
@@ -162,8 +162,14 @@ static uint32_t finally_end(const pel_lift *l, const region *r, const pel_guard 
     return end;
 }
 
+/* Whether a path ends just before a place, in a line from before the handler. */
+static bool ends_before(const pel_lift *l, uint32_t at, uint32_t handler) {
+    const pel_ins *last = &l->c->at[at - 1];
+    return !l->plainly && pel_ends(last) && last->line && last->line < l->c->at[handler].line;
+}
+
 static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, const pel_guard *guard) {
-    uint32_t end = finally_end(l, r, guard, body_end(l, at, guard->last + 1, r->end));
+    uint32_t end = finally_end(l, r, guard, body_end(l, guard, at, r->end));
     stack w = pel_stack_copy(l, s, s->n);
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
     pel_stack_push(l, &w, (item){ .kind = IT_EXC, .at = at });
@@ -189,7 +195,9 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     /* a function that comes to its end has a `return None` there, too, but not in a line of the body */
     bool at_end = behind && !l->c->keeps_dead && behind->op == PEL_I_CONST && behind->value->kind == PEL_CONST_NONE &&
                   (!behind->line || behind->line >= l->c->at[guard->target + 1].line);
-    if (completes && before && !at_end && (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
+    bool leaves = is_const_return(l, next) || (behind && behind->op == PEL_I_JUMP) ||
+                  (before && guard->stood <= r->end && ends_before(l, guard->stood, guard->target + 1));
+    if (completes && before && !at_end && leaves) {
         /* what stands before the handler is part of the body: a return, break or continue */
         pel_read_tail(l, r, s, next, &body.out);
         next = guard->stood < r->end ? guard->stood : r->end;
@@ -301,7 +309,7 @@ static void find_after(trying *t) {
         if (exit == PEL_NONE) continue;
         uint32_t label = label_of(l, exit);
         if (label == exit) { /* code instead of a jump: a copy of what follows, or what follows itself */
-            if (label != t->end && pel_same_run(l, label, t->end) && body_end(l, t->at, t->end, r->end) == t->end)
+            if (label != t->end && pel_same_run(l, label, t->end) && body_end(l, guard, t->at, r->end) == t->end)
                 t->after = t->end;
             continue;
         }
@@ -317,13 +325,26 @@ static void find_after(trying *t) {
         t->after--; /* the end of the handler around, which is no part of an else */
 }
 
+/* Whether a statement begins at a place: in a line that nothing comes from, and that was written before the handler.
+ * What follows the statement, and copies of it, have later lines. */
+static bool is_written_before(const pel_lift *l, const pel_guard *guard, uint32_t at) {
+    uint32_t line = l->c->at[at].line;
+    if (l->plainly || !line || line >= l->c->at[guard->target].line || line == l->c->at[at - 1].line) return false;
+    if (l->c->at[at - 1].op == PEL_I_FINALLY) return false; /* several lines in one */
+    for (uint32_t i = guard->first; i < at; i++)
+        if (l->c->at[i].target == at && l->c->at[i].line == line) return false;
+    return true;
+}
+
 /* Where handlers stood between, and an else behind them, all that stood before them is of the body: a `break` leaves
  * what is covered first. But for copies of what follows; those have lines from behind the handlers. */
-static bool ends_in_break(const trying *t, uint32_t end, uint32_t limit) {
+static bool leaves_in_body(const trying *t, uint32_t end, uint32_t limit) {
     const pel_lift *l = t->l;
     uint32_t stood = t->guard->stood;
-    if (l->c->else_first || stood == PEL_NONE || stood <= end || stood > limit || !t->r->loop) return false;
+    if (l->c->else_first || stood == PEL_NONE || stood <= end || stood > limit) return false;
     const pel_ins *last = &l->c->at[stood - 1];
+    if (pel_ends(last) && is_written_before(l, t->guard, end)) return true;
+    if (!t->r->loop) return false;
     bool jumps_out = last->op == PEL_I_JUMP && leaves_loop(t->r->loop, last->target);
     bool falls_out = last->op == PEL_I_POP && end + 1 == stood && stood == t->r->loop->end;
     if (!jumps_out && !falls_out) return false;
@@ -336,9 +357,9 @@ static pel_nodes read_try_body(trying *t) {
     pel_lift *l = t->l;
     uint32_t limit = t->after != PEL_NONE ? t->after : t->r->end;
     if (t->guard->stood < limit) limit = t->guard->stood;
-    uint32_t end = body_end(l, t->at, t->end, limit);
+    uint32_t end = body_end(l, t->guard, t->at, limit);
     if (t->after != end && is_const_return(l, end) && reaches(l, t->at, end) && end + 2 <= limit) end += 2;
-    if (ends_in_break(t, end, limit)) end = t->guard->stood;
+    if (leaves_in_body(t, end, limit)) end = t->guard->stood;
     region body = { .outer = t->r, .end = end, .fall = pel_resolve(l, end), .loop = t->r->loop };
     stack w = pel_stack_copy(l, t->s, t->s->n);
     pel_region_begin(l, &body, &w);
@@ -468,9 +489,10 @@ static void end_handler(trying *t, pel_nodes *body, uint32_t exit) {
             pel_nodes_push(l->ctx, body, pel_make(l, PEL_Continue, exit));
     } else if (t->guard->kind == PEL_G_GROUP) { /* nothing else leaves such a handler */
         goes_on(t, label, exit);
+    } else if (lp && l->c->at[exit].dead && ends_in_raise(body) && (label == lp->head || leaves_loop(lp, label))) {
+        /* the handler's own end: every handler has one */
     } else if (lp && label == lp->head) {
-        bool is_end = l->c->at[exit].dead && ends_in_raise(body); /* every handler has one */
-        if (!is_end) pel_nodes_push(l->ctx, body, pel_make(l, PEL_Continue, exit));
+        pel_nodes_push(l->ctx, body, pel_make(l, PEL_Continue, exit));
     } else if (lp && jumps && leaves_loop(lp, label)) {
         if (lp->broke_to == PEL_NONE) lp->broke_to = label;
         lp->n_breaks++;
@@ -531,7 +553,7 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
         pel_lift_fail(l, at, "a `with` without a handler");
     const pel_guard *guard = &l->c->guards[g];
     l->open[g] = true;
-    uint32_t start = r->start, end = body_end(l, at + 1, guard->last + 1, r->end);
+    uint32_t start = r->start, end = body_end(l, guard, at + 1, r->end);
     pel_node *manager = pel_pop_expr(l, s, at), *target = NULL;
     region body = { .outer = r, .end = end, .fall = pel_resolve(l, end), .loop = r->loop };
     stack w = pel_stack_copy(l, s, s->n);
@@ -546,7 +568,7 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
     if (completes) {
         next++;
         bool same = guard->exit == PEL_NONE || pel_resolve(l, next) == pel_resolve(l, guard->exit) ||
-                    pel_same_run(l, next, guard->exit);
+                    (l->c->copies_exits && pel_same_run(l, next, guard->exit));
         if (!same && (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
             /* the block is left by a return or a jump that stands in it */
             pel_read_tail(l, r, s, next, &body.out);

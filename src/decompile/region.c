@@ -319,6 +319,12 @@ static bool leads_to_jump(const pel_lift *l, const test *t) {
     return false;
 }
 
+static bool was_led_to_jump(const pel_lift *l, const test *t) {
+    for (uint32_t i = 0; i < t->used; i++)
+        if (l->c->at[pel_test_jump(t, i)].to_jump) return true;
+    return false;
+}
+
 static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
     if (!orelse.n && body.n == 1 && body.at[0]->kind == PEL_Assert && body.at[0]->Assert.test->kind == PEL_Constant) {
         pel_node *assert = pel_node_new(l->ctx, PEL_Assert); /* if not test: assert False */
@@ -422,7 +428,8 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         if (last->op == PEL_I_JUMP && other < r->end) {
             uint32_t to = last->target;
             continues = !last->dead && lp && to == lp->head && !pel_is_unwritten(l, body, other - 1) &&
-                        !ends_in_else(l, r) && (!l->c->keeps_dead || !last->is_target || last->flag);
+                        !ends_in_else(l, r) && (!l->c->keeps_dead || !last->is_target || last->flag) &&
+                        !(other == body + 1 && was_led_to_jump(l, t)); /* if a or b: pass */
             if (to > other && to <= r->end &&
                 !(lp && to == r->end && leaves_loop(lp, to) && pel_resolve(l, to) != r->fall))
                 end = to;
@@ -702,8 +709,23 @@ static uint32_t inner_end(const pel_lift *l, uint32_t at, uint32_t last) {
     return PEL_NONE;
 }
 
+/* The last instruction of a loop whose last jump back is at `last`. Where that is a `continue`, the jump at the end of
+ * the loop is gone: old compilers remove what follows a `return`. */
+static uint32_t loop_last(const pel_lift *l, const region *r, uint32_t last) {
+    if (!l->c->at[last].own_line) return last;
+    uint32_t furthest = 0;
+    for (uint32_t i = last + 1; i < r->end; i++) {
+        const pel_ins *ins = &l->c->at[i];
+        if (ins->dead || l->back[i] != PEL_NONE) break;
+        if (ins->target != PEL_NONE && ins->target > furthest) furthest = ins->target;
+        if (ins->op == PEL_I_RETURN && furthest <= i) return i;
+        if (pel_ends(ins) && furthest <= i) break;
+    }
+    return last;
+}
+
 static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
-    uint32_t last = l->back[at], next;
+    uint32_t last = loop_last(l, r, l->back[at]), next;
     test t;
     bool tests = pel_first_test(l, s, at, last + 1, &t);
     uint32_t used = tests ? t.used : 0;
