@@ -164,6 +164,27 @@ static uint32_t dead_copy_end(const pel_norm *n, uint32_t i) {
     return has_blocks ? end : i;
 }
 
+/* Where the body of the oldest `finally` says return, break or continue, a None is pushed before its block and popped
+ * on every way out of it. */
+static void skip_pushed_none(pel_norm *n) {
+    const pel_insns *insns = n->insns;
+    for (uint32_t i = 1; i < insns->n; i++) {
+        const pel_insn *before = &insns->at[i - 1];
+        if (insns->at[i].op != PEL_OP_SETUP_FINALLY || insns->at[i].is_target || before->op != PEL_OP_LOAD_CONST ||
+            before->value->kind != PEL_CONST_NONE)
+            continue;
+        uint32_t end = n->old->end_of[insns->at[i].target];
+        if (end == PEL_NONE || op_at(insns, end + 1) != PEL_OP_POP_TOP) continue;
+        n->old->skip[i - 1] = n->old->skip[end + 1] = true;
+        for (uint32_t k = insns->at[i].target; k < end; k++) {
+            if (insns->at[k].op != PEL_OP_POP_FINALLY) continue;
+            bool keeps_value = op_at(insns, k + 1) == PEL_OP_ROT_TWO;
+            if (op_at(insns, k + 1 + keeps_value) != PEL_OP_POP_TOP) continue;
+            n->old->skip[k + 1] = n->old->skip[k + 1 + keeps_value] = true;
+        }
+    }
+}
+
 void pel_norm_prepare_old(pel_norm *n) {
     const pel_insns *insns = n->insns;
     struct pel_old *old = n->old = pel_new(n->ctx, struct pel_old);
@@ -186,6 +207,7 @@ void pel_norm_prepare_old(pel_norm *n) {
             old->is_handler[handler] = true;
     }
     walk_all(n, 0, NULL);
+    skip_pushed_none(n);
     old->left_over = true;
     for (uint32_t i = 0; i < insns->n && pel_norm_keeps_dead(n); i++) {
         if (old->seen[i]) continue;

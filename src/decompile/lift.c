@@ -574,13 +574,29 @@ static void build(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     }
 }
 
+static bool is_string(const pel_node *key) {
+    return key->kind == PEL_Constant && key->Constant.value->kind == PEL_CONST_STR;
+}
+
+/* Whether all keys of a dict could be written as names of keywords. */
+static bool has_string_keys(const pel_node *dict) {
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
+        if (dict->Dict.keys.at[i] && !is_string(dict->Dict.keys.at[i])) return false;
+    return true;
+}
+
 static void build_unpack(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_nodes parts = pop_exprs(l, s, ins->arg, at);
     if (ins->sub == PEL_D_DICT) {
         pel_node *dict = pel_make(l, PEL_Dict, at);
+        bool is_call = ins->op == PEL_I_BUILD_CALL_UNPACK, was_dict = false;
         for (uint32_t i = 0; i < parts.n; i++) {
             pel_node *part = parts.at[i];
-            if (part->kind == PEL_Dict && part->mark && !part->parens) {
+            bool is_dict = part->kind == PEL_Dict && part->mark && !part->parens;
+            /* keywords of a call that follow each other are one dict: another one was written as such */
+            if (is_call && is_dict) is_dict = !was_dict && has_string_keys(part);
+            was_dict = is_dict;
+            if (is_dict) {
                 for (uint32_t k = 0; k < part->Dict.keys.n; k++) {
                     pel_nodes_push(l->ctx, &dict->Dict.keys, part->Dict.keys.at[k]);
                     pel_nodes_push(l->ctx, &dict->Dict.values, part->Dict.values.at[k]);
@@ -759,33 +775,34 @@ static void call(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_push_expr(l, s, at, call_of(l, func, args, keywords, at));
 }
 
+/* The arguments that a call takes from a dict. */
+static pel_nodes keywords_of(pel_lift *l, pel_node *dict) {
+    pel_nodes keywords = { 0 };
+    if (dict->kind != PEL_Dict || !has_string_keys(dict)) {
+        pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, NULL, dict));
+        return keywords;
+    }
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
+        pel_node *key = dict->Dict.keys.at[i];
+        pel_name name = NULL;
+        if (key) {
+            pel_str text = key->Constant.value->text;
+            name = pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
+        }
+        pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, name, dict->Dict.values.at[i]));
+    }
+    return keywords;
+}
+
 /* f(*args, **keywords) */
 static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_nodes keywords = { 0 }, args = { 0 };
-    if (ins->arg) {
-        pel_node *dict = pel_pop_expr(l, s, at);
-        if (dict->kind == PEL_Dict) {
-            for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
-                pel_node *key = dict->Dict.keys.at[i];
-                if (!key) {
-                    pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, NULL, dict->Dict.values.at[i]));
-                } else if (key->kind == PEL_Constant && key->Constant.value->kind == PEL_CONST_STR) {
-                    pel_str text = key->Constant.value->text;
-                    pel_name id = pel_intern(l->ctx, text.ptr, text.len);
-                    pel_nodes_push(l->ctx, &keywords,
-                                   pel_make_keyword(l->ctx, pel_unmangle(l, id), dict->Dict.values.at[i]));
-                } else {
-                    wrong(l, at, "a keyword name that is no string");
-                    return;
-                }
-            }
-        } else
-            pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, NULL, dict));
-    }
-    bool whole = s->n && s->at[s->n - 1].kind == IT_EXPR && l->c->at[s->at[s->n - 1].at].op != PEL_I_CONST;
+    if (ins->arg) keywords = keywords_of(l, pel_pop_expr(l, s, at));
+    /* f(*(a, *b)): where arguments are joined by an instruction of their own, other tuples are written as such */
+    bool whole = s->n && s->at[s->n - 1].kind == IT_EXPR && l->c->at[s->at[s->n - 1].at].op == PEL_I_BUILD_UNPACK;
     pel_node *list = pel_pop_expr(l, s, at);
-    (void)whole;
-    if (list->kind == PEL_Tuple || (list->kind == PEL_List && list->parens == 0 && l->c->at[at].sub == 1)) {
+    bool is_list = list->kind == PEL_List && list->parens == 0 && l->c->at[at].sub == 1;
+    if (!whole && (list->kind == PEL_Tuple || is_list)) {
         pel_nodes elts = list->kind == PEL_Tuple ? list->Tuple.elts : list->List.elts;
         for (uint32_t i = 0; i < elts.n; i++) pel_nodes_push(l->ctx, &args, elts.at[i]);
     } else
