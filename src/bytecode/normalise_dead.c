@@ -196,7 +196,11 @@ void pel_norm_dead(pel_norm *n) {
     }
     lead_to_continues(n, last_back);
     pel_norm_count_targets(n);
-    /* the end of handlers that never get there */
-    for (uint32_t i = 0; i < n->ins.n; i++)
-        if (n->ins.at[i].dead && n->ins.at[i].op == PEL_I_RERAISE) n->ins.at[i].op = PEL_I_NOP;
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        pel_ins *ins = &n->ins.at[i];
+        uint32_t before = pel_norm_prev(n, i);
+        bool ends_handler = ins->op == PEL_I_RERAISE; /* that never gets there */
+        bool has_no_value = ins->op == PEL_I_RETURN && (before == PEL_NONE || !n->ins.at[before].dead);
+        if (ins->dead && (ends_handler || has_no_value)) ins->op = PEL_I_NOP;
+    }
 }

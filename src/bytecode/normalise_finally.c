@@ -263,6 +263,74 @@ void pel_canon_sweep(pel_ctx *ctx, pel_canon *c) {
     pel_canon_compact(ctx, c, gone, NULL);
 }
 
+/* ---- what leaves a handler through a `finally` ---- */
+
+#define MAX_LEAVING 8
+
+/* Where [at, end) only leaves blocks and then returns or jumps: its end. Else PEL_NONE. */
+static uint32_t leaving_end(const pel_canon *c, uint32_t at) {
+    for (uint32_t i = at; i < c->n && i < at + MAX_LEAVING; i++) {
+        if (i > at && c->at[i].is_target) return PEL_NONE;
+        switch (c->at[i].op) {
+        case PEL_I_FINALLY:
+        case PEL_I_WITH_EXIT:
+        case PEL_I_POP:
+        case PEL_I_CONST: break;
+        case PEL_I_RETURN:
+        case PEL_I_JUMP: return i + 1;
+        default: return PEL_NONE;
+        }
+    }
+    return PEL_NONE;
+}
+
+/* Puts [from, to) in the place of the jump that leads there. */
+static void move_to_jump(pel_ctx *ctx, pel_canon *c, uint32_t jump, uint32_t from, uint32_t to) {
+    pel_ins *at = pel_alloc_raw(ctx, c->n * sizeof *at);
+    uint32_t *place = pel_new_array(ctx, (size_t)c->n + 1, uint32_t), n = 0;
+    for (uint32_t i = 0; i <= c->n; i++) {
+        place[i] = n;
+        if (i == jump) {
+            for (uint32_t k = from; k < to; k++, n++) {
+                place[k] = n;
+                at[n] = c->at[k];
+                at[n].within = c->at[jump].within;
+                at[n].level = c->at[jump].level;
+            }
+        } else if (i < c->n && (i < from || i >= to))
+            at[n++] = c->at[i];
+    }
+    place[jump] = place[from];
+    for (uint32_t i = 0; i < n; i++)
+        if (at[i].target != PEL_NONE) at[i].target = place[at[i].target];
+    for (uint32_t g = 0; g < c->n_guards; g++) {
+        uint32_t *labels[] = { &c->guards[g].target, &c->guards[g].exit, &c->guards[g].stood };
+        for (uint32_t k = 0; k < PEL_COUNT(labels); k++)
+            if (*labels[k] != PEL_NONE) *labels[k] = place[*labels[k]];
+    }
+    c->n_main = place[c->n_main];
+    c->at = at;
+    c->n = n;
+}
+
+/* `return` in a handler runs the bodies of `finally` around it. Before those were known as such, they looked like what
+ * comes behind the handler: now they go back into it. */
+static bool bring_back(pel_ctx *ctx, pel_canon *c) {
+    bool changed = false;
+    for (uint32_t i = c->n_main ? c->n_main : 1; i < c->n; i++) {
+        uint32_t to = c->at[i].target;
+        if (c->at[i].op != PEL_I_JUMP || to >= c->n_main || c->at[i - 1].op != PEL_I_POP_EXC || c->at[i].is_target)
+            continue;
+        if (c->at[to].op != PEL_I_FINALLY || c->target_of[to] != 1 || to == 0 || !pel_ends(&c->at[to - 1])) continue;
+        uint32_t end = leaving_end(c, to);
+        if (end == PEL_NONE || end >= c->n_main) continue;
+        move_to_jump(ctx, c, i, to, end);
+        pel_canon_finish(c);
+        changed = true;
+    }
+    return changed;
+}
+
 /* The end of a handler is short enough to be copied, too: one is enough. */
 static void one_end(pel_canon *c, uint32_t guard) {
     uint32_t last = PEL_NONE;
@@ -324,7 +392,7 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
                 try_copy(ctx, c, g, next, b_of, guard_b, gone, &changed);
         }
     }
-    if (!changed) return;
-    pel_canon_compact(ctx, c, gone, NULL);
-    pel_canon_sweep(ctx, c);
+    if (changed) pel_canon_compact(ctx, c, gone, NULL);
+    pel_canon_finish(c);
+    if (bring_back(ctx, c) || changed) pel_canon_sweep(ctx, c);
 }

@@ -438,9 +438,10 @@ static uint32_t try(checker *c, pel_node *stmt, uint32_t next) {
     enclosure e, *around = c->around;
     if (stmt->Try.finalbody.n) {
         uint32_t end = add(c, EV_RERAISE, NULL, PEL_NONE, PEL_NONE);
-        next = add(c, EV_FINALLY, NULL, next, PEL_NONE);
+        bool is_empty = stmt->Try.finalbody.n == 1 && stmt->Try.finalbody.at[0]->kind == PEL_Pass;
+        if (!is_empty) next = add(c, EV_FINALLY, NULL, next, PEL_NONE);
         open_context(c, body(c, stmt->Try.finalbody, end), false);
-        enclose(c, &e, EV_FINALLY);
+        if (!is_empty) enclose(c, &e, EV_FINALLY);
     }
     uint32_t done = body(c, stmt->Try.orelse, next);
     if (stmt->Try.handlers.n) {
@@ -747,7 +748,12 @@ static event event_at(pel_lift *l, uint32_t i) {
     case PEL_I_WITH: e.kind = EV_WITH; break;
     case PEL_I_WITH_EXIT: e.kind = EV_WITH_EXIT; break;
     case PEL_I_EXC_MATCH: e.kind = EV_CATCH, e.other = ins->target; break;
-    case PEL_I_FINALLY: e.kind = ins->flag ? EV_ANY : EV_FINALLY; break;
+    case PEL_I_FINALLY:
+        if (ins->flag)
+            e.kind = EV_ANY;
+        else if (l->c->at[l->c->guards[ins->arg].target + 1].op != PEL_I_RERAISE) /* finally: pass */
+            e.kind = EV_FINALLY;
+        break;
     case PEL_I_PJF: e.kind = EV_TEST, e.other = ins->target; break;
     case PEL_I_JFP: e.kind = EV_TEST, e.other = tested_again(l->c, ins->target, false); break;
     case PEL_I_PJT: e.kind = EV_TEST, e.next = ins->target, e.other = i + 1; break;

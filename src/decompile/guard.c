@@ -131,7 +131,8 @@ static uint32_t body_end(const pel_lift *l, const pel_guard *guard, uint32_t fro
     uint32_t end = guard->last + 1, furthest = end;
     for (uint32_t i = from; i < end; i++) {
         uint32_t to = l->c->at[i].target;
-        if (to == PEL_NONE || to <= furthest || to > limit || to >= l->c->n || !is_covered(l, i, guard)) continue;
+        if (to == PEL_NONE || to <= furthest || to > limit || to >= l->c->n) continue;
+        if (!l->c->returns_consts && !is_covered(l, i, guard)) continue; /* it has left; the newest leave gaps */
         if (l->c->at[to].level != l->c->at[from].level || !pel_ends(&l->c->at[to - 1])) continue;
         furthest = to;
     }

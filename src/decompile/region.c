@@ -709,10 +709,14 @@ static uint32_t inner_end(const pel_lift *l, uint32_t at, uint32_t last) {
     return PEL_NONE;
 }
 
-/* The last instruction of a loop whose last jump back is at `last`. Where that is a `continue`, the jump at the end of
- * the loop is gone: old compilers remove what follows a `return`. */
-static uint32_t loop_last(const pel_lift *l, const region *r, uint32_t last) {
-    if (!l->c->at[last].own_line) return last;
+/* The last instruction of a loop whose last jump back is at `last`. Where that is a `continue`, or stands in a handler,
+ * the jump at the end of the loop is gone: old compilers remove what follows a `return`. t: the loop's test, or NULL.
+ */
+static uint32_t loop_last(const pel_lift *l, const region *r, uint32_t at, uint32_t last, const test *t) {
+    if (!l->c->keeps_dead || (!l->c->at[last].own_line && !l->only_handlers[at])) return last;
+    if (t && t->otherwise > last + 1 && t->otherwise <= r->end && l->c->at[t->otherwise - 1].op == PEL_I_RETURN)
+        return t->otherwise - 1;
+    if (l->only_handlers[at]) return last;
     uint32_t furthest = 0;
     for (uint32_t i = last + 1; i < r->end; i++) {
         const pel_ins *ins = &l->c->at[i];
@@ -725,9 +729,10 @@ static uint32_t loop_last(const pel_lift *l, const region *r, uint32_t last) {
 }
 
 static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
-    uint32_t last = loop_last(l, r, l->back[at]), next;
+    uint32_t last = l->back[at], next;
     test t;
     bool tests = pel_first_test(l, s, at, last + 1, &t);
+    last = loop_last(l, r, at, last, tests ? &t : NULL);
     uint32_t used = tests ? t.used : 0;
     l->head_open[at] = true;
     uint32_t inner_last = l->nests_loops ? inner_end(l, at, last) : PEL_NONE;
