@@ -116,6 +116,10 @@ static bool reaches(const pel_lift *l, uint32_t from, uint32_t to) {
     if (to > from && !pel_ends(&l->c->at[to - 1]) && !l->c->at[to - 1].dead) return true;
     for (uint32_t i = from; i < to; i++)
         if (l->c->at[i].target == to) return true;
+    for (uint32_t g = 0; g < l->c->n_guards; g++) { /* a `with` in between that swallowed an exception */
+        const pel_guard *guard = &l->c->guards[g];
+        if (guard->kind == PEL_G_WITH && guard->exit == to && guard->first > from && guard->first < to) return true;
+    }
     return false;
 }
 

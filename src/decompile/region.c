@@ -775,6 +775,16 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
 
 static bool pel_ends_before(const pel_lift *l, uint32_t at) { return at == 0 || pel_ends(&l->c->at[at - 1]); }
 
+/* Whether a `return` of a constant stands behind a `finally`, in a later line: the function's own end has the line of
+ * what comes before it. */
+static bool is_behind_finally(const pel_lift *l, uint32_t at) {
+    if (!l->c->copies_exits || l->plainly || at < 2 || l->c->at[at - 2].op != PEL_I_FINALLY) return false;
+    uint32_t guard = l->c->at[at - 2].arg, target = l->c->guards[guard].target;
+    for (uint32_t i = target + 1; i < l->c->n && l->c->at[i].level == l->c->at[target].level; i++)
+        if (l->c->at[i].within == guard && l->c->at[i].line >= l->c->at[at - 1].line) return false;
+    return true;
+}
+
 /* The outermost handler around a place whose statement has not begun. */
 static uint32_t guard_to_open(const pel_lift *l, uint32_t at) {
     uint32_t found = PEL_NONE;
@@ -952,9 +962,11 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
                 pel_stack_pop(l, s, at); /* a class returns its cell */
             else
                 node->Return.value = pel_pop_expr(l, s, at);
-            node->parens = ins->sub == 1 || (ins->dead && at + 1 == l->c->n_main)                                  ? 2
-                           : l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1 ? 1
-                                                                                                                   : 0;
+            bool is_shared = l->c->copies_exits && at && l->c->target_of[at - 1] + !pel_ends_before(l, at - 1) > 1;
+            if (ins->sub == 1 || (ins->dead && at + 1 == l->c->n_main))
+                node->parens = 2;
+            else if (is_shared || is_behind_finally(l, at))
+                node->parens = 1;
             if (l->c->returns_consts && !ins->flag && !ins->is_target && at && l->c->at[at - 1].op == PEL_I_CONST)
                 node->parens = 4;
             pel_lift_emit(l, node);
