@@ -267,7 +267,7 @@ void pel_canon_sweep(pel_ctx *ctx, pel_canon *c) {
 
 #define MAX_LEAVING 8
 
-/* Where [at, end) only leaves blocks and then returns or jumps: its end. Else PEL_NONE. */
+/* Where [at, end) only leaves blocks and then returns a constant: its end. Else PEL_NONE. */
 static uint32_t leaving_end(const pel_canon *c, uint32_t at) {
     for (uint32_t i = at; i < c->n && i < at + MAX_LEAVING; i++) {
         if (i > at && c->at[i].is_target) return PEL_NONE;
@@ -276,8 +276,7 @@ static uint32_t leaving_end(const pel_canon *c, uint32_t at) {
         case PEL_I_WITH_EXIT:
         case PEL_I_POP:
         case PEL_I_CONST: break;
-        case PEL_I_RETURN:
-        case PEL_I_JUMP: return i + 1;
+        case PEL_I_RETURN: return i + 1;
         default: return PEL_NONE;
         }
     }
@@ -313,6 +312,14 @@ static void move_to_jump(pel_ctx *ctx, pel_canon *c, uint32_t jump, uint32_t fro
     c->n = n;
 }
 
+/* Whether the main path leaves in the same way elsewhere: then both are copies of what follows the statement. */
+static bool has_like(const pel_canon *c, uint32_t at) {
+    for (uint32_t i = 0; i < c->n_main; i++)
+        if (i != at && c->at[i].op == PEL_I_FINALLY && c->at[i].arg == c->at[at].arg && same_path_end(c, i, at))
+            return true;
+    return false;
+}
+
 /* `return` in a handler runs the bodies of `finally` around it. Before those were known as such, they looked like what
  * comes behind the handler: now they go back into it. */
 static bool bring_back(pel_ctx *ctx, pel_canon *c) {
@@ -324,6 +331,7 @@ static bool bring_back(pel_ctx *ctx, pel_canon *c) {
         if (c->at[to].op != PEL_I_FINALLY || c->target_of[to] != 1 || to == 0 || !pel_ends(&c->at[to - 1])) continue;
         uint32_t end = leaving_end(c, to);
         if (end == PEL_NONE || end >= c->n_main) continue;
+        if (c->copies_exits && has_like(c, to)) continue;
         move_to_jump(ctx, c, i, to, end);
         pel_canon_finish(c);
         changed = true;
