@@ -305,12 +305,14 @@ static uint32_t end_of_clause(const trying *t, uint32_t from, uint32_t to) {
 }
 
 /* Whether a handler that goes on at a place leaves by a `return` that somebody wrote, and by no copy of what follows.
- */
-static bool is_written_end(const pel_lift *l, uint32_t exit) {
+ * At the end of the function that makes no difference. */
+static bool is_written_end(const trying *t, uint32_t exit) {
+    const pel_lift *l = t->l;
     if (!l->c->copies_exits) return true; /* nothing is copied */
-    if (l->plainly || exit < 2 || l->c->returns_consts || l->c->else_first) return false;
+    if (l->plainly || exit < 2 || l->c->returns_consts || l->c->else_first || t->end + 2 >= l->c->n_main) return false;
     const pel_ins *pop = &l->c->at[exit - 1], *before = &l->c->at[exit - 2];
-    return pop->op == PEL_I_POP_EXC && pop->line && !pop->is_target && before->line != pop->line;
+    return is_const_return(l, exit) && pop->op == PEL_I_POP_EXC && pop->line && !pop->is_target &&
+           before->line != pop->line;
 }
 
 static void find_after(trying *t) {
@@ -323,7 +325,7 @@ static void find_after(trying *t) {
         if (exit == PEL_NONE) continue;
         uint32_t label = label_of(l, exit);
         if (label == exit) { /* code instead of a jump: a copy of what follows, or what follows itself */
-            if (label != t->end && !is_written_end(l, exit) && pel_same_run(l, label, t->end) &&
+            if (label != t->end && !is_written_end(t, exit) && pel_same_run(l, label, t->end) &&
                 body_end(l, guard, t->at, r->end) == t->end)
                 t->after = t->end;
             continue;
