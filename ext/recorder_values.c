@@ -542,8 +542,8 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
         pel_id id = library_value(rec, function);
         bool is_wrapper = wrapped && PyFunction_Check(wrapped) && depth < MAX_DEPTH;
         if (!is_wrapper || pel_value_at(rec->log, id)->kind == PEL_V_LIBRARY) return id;
-        id = function_value(rec, wrapped, depth + 1);
-        return pel_value_at(rec->log, id)->kind == PEL_V_FUNCTION ? id : library_value(rec, function);
+        pel_id author = function_value(rec, wrapped, depth + 1);
+        return pel_value_at(rec->log, author)->kind == PEL_V_FUNCTION ? remember(rec, function, author) : id;
     }
     PyObject *closure = PyFunction_GET_CLOSURE(function);
     uint32_t n = closure ? (uint32_t)PyTuple_GET_SIZE(closure) : 0;

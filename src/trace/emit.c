@@ -106,6 +106,7 @@ static const struct {
     { "torch.nn", NULL, "torch", "nn" },
     { "numpy", "np", NULL, NULL },
     { "collections.OrderedDict", NULL, "collections", "OrderedDict" },
+    { "contextlib.contextmanager", NULL, "contextlib", "contextmanager" },
     { "dataclasses.dataclass", NULL, "dataclasses", "dataclass" },
     { "typing.NamedTuple", NULL, "typing", "NamedTuple" },
 };

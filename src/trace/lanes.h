@@ -51,7 +51,8 @@ struct pel_group {
     bool in_place;        /* a nested function or lambda: written where the author wrote it */
     bool is_root, pinned; /* called from where we write nothing: its signature stays */
     bool is_property, is_init, is_generator;
-    bool no_self; /* all that call it are STATIC */
+    bool is_context; /* a generator that contextlib.contextmanager decorates */
+    bool no_self;    /* all that call it are STATIC */
     /* facts, grown from round to round */
     const pel_taint *result_taint;
     bool falls_off;  /* some lane comes to its end without a return */

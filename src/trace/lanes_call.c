@@ -39,6 +39,13 @@ static pel_id called_module(pel_walk *w, const call *c, uint32_t lane) {
     return calls ? self->module : 0;
 }
 
+/* What a generator of the author's behind contextlib.contextmanager gives. */
+static bool is_context(const pel_log *log, pel_id id) {
+    const pel_value *value = pel_value_at(log, id);
+    return value->kind == PEL_V_OBJECT &&
+           pel_name_is(pel_class_at(log, value->class)->name, "_GeneratorContextManager");
+}
+
 /* The activation that a lane's call means, among those that began while it ran; 0 if it means none of them. */
 static pel_id meant(pel_walk *w, const call *c, uint32_t lane) {
     const pel_value *callee = pel_value_at(w->log, c->callee[lane]);
@@ -58,6 +65,7 @@ static pel_id meant(pel_walk *w, const call *c, uint32_t lane) {
             if (self->kind == PEL_V_MODULE && self->module == module) return id;
             continue;
         }
+        if (function_code(w->log, c->callee[lane]) == child->code && is_context(w->log, c->val->at[lane])) return id;
         if (!child->direct || callee->kind == PEL_V_LIBRARY) continue; /* called back by it */
         if (callee->kind == PEL_V_CLASS && !pel_name_is(code->name, "__init__")) continue;
         direct++;
@@ -1417,7 +1425,9 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (found == front.n && one && link_call(w, front, &c, target, children)) {
         for (uint32_t i = 0; i < front.n; i++) w->s->linked[children[i]] = true;
-        for (uint32_t i = 0; i < front.n; i++) c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);
+        target->is_context = is_context(w->log, c.val->at[0]);
+        for (uint32_t i = 0; i < front.n && !target->is_context; i++)
+            c.val->lost |= pel_is_static_object(w->s, c.val->at[i]);
         if (asks_fixed_objects(w, front, &c)) pel_write_table(w, front, c.val);
         return pel_finish(w, front, node, c.val);
     }

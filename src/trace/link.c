@@ -687,6 +687,9 @@ static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
     if (group->is_property)
         def->FunctionDef.decorator_list =
             pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_intern_c(s->ctx, "property"), PEL_Load));
+    if (group->is_context)
+        def->FunctionDef.decorator_list =
+            pel_nodes_one(s->ctx, pel_library_expression(s->ctx, s->program, PEL_STR("contextlib.contextmanager")));
     keep_modes(s, group->author->node, def);
     function->def = def;
     for (uint32_t i = 0; i < group->n_lanes; i++) pel_push(s->ctx, &function->activations, group->lanes[i]);

@@ -32,6 +32,9 @@ static void see_changes(void *arg, pel_node **slot) {
     if (node->kind == PEL_Attribute && node->Attribute.ctx != PEL_Load)
         pel_map_set(m->ctx, &m->written, PEL_KEY(node->Attribute.attr), 1);
     if (node->kind == PEL_Attribute && reshapes_in_place(node->Attribute.attr)) m->reshapes = true;
+    if (node->kind == PEL_Attribute &&
+        (pel_name_is(node->Attribute.attr, "eval") || pel_name_is(node->Attribute.attr, "train")))
+        pel_map_set(m->ctx, &m->written, PEL_KEY(pel_intern_c(m->ctx, "training")), 1);
     pel_each_child(*slot, see_changes, m);
 }
 

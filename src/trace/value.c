@@ -23,6 +23,7 @@ static const struct {
     { "numpy.", "np", "numpy" },
     { "os.path.", "os.path", "os.path" },
     { "collections.OrderedDict.", "OrderedDict", "collections.OrderedDict" },
+    { "contextlib.contextmanager.", "contextmanager", "contextlib.contextmanager" },
     { "dataclasses.dataclass.", "dataclass", "dataclasses.dataclass" },
     { "typing.NamedTuple.", "NamedTuple", "typing.NamedTuple" },
 };
