@@ -70,10 +70,12 @@ static bool is_text_key(pel_val key) { return !pel_is_small(key) && key->type->l
 static pel_entry *find_str(const pel_dict *dict, pel_val key) {
     uint64_t hash = pel_string_at(key)->hash;
     if (!dict->index) {
-        for (pel_entry *entry = dict->entries, *end = entry + dict->n; entry < end; entry++)
+        for (uint32_t i = 0; i < dict->n; i++) {
+            pel_entry *entry = &dict->entries[i];
             if (entry->hash == hash && entry->key &&
                 (entry->key == key || (is_text_key(entry->key) && same_text(entry->key, key))))
                 return entry;
+        }
         return NULL;
     }
     for (uint32_t slot = mix(hash) & dict->index_mask; dict->index[slot] != EMPTY;
