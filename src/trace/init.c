@@ -1043,11 +1043,14 @@ static void note_slots(builder *b, pel_str path, const pel_log_slot *slots, uint
     }
 }
 
-/* A module of torch's is frozen as a whole where it is made (child_expression); a part of one, from outside. */
+/* A module of torch's is frozen as a whole where it is made (child_expression); a part of one, or what is left of one
+ * that is parametrized, from outside. */
 static void note_frozen(builder *b, pel_id module, pel_str path) {
     const pel_log_module *row = pel_module_at(b->log, module);
     bool is_torch = pel_class_at(b->log, row->class)->kind == PEL_CLASS_TORCH_MODULE;
-    if (!is_torch || !path.len || is_frozen(b, module, 0)) return;
+    bool below_one = pel_str_ends(pel_class_at(b->log, row->class)->path, PEL_STR(".ParametrizationList"));
+    bool in_parts = is_parametrized(b->log, row->class) || below_one || (is_torch && !is_frozen(b, module, 0));
+    if (!in_parts || !path.len) return;
     for (uint32_t i = 0; i < row->n_parameters; i++)
         if (row->parameters[i].tensor && !b->log->tensors.at[row->parameters[i].tensor].requires_grad)
             pel_push(b->ctx, &b->frozen, join_path(b, path, row->parameters[i].name));
