@@ -473,7 +473,10 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     }
     /* Who calls it is not ours to change: it takes all that the outer one took, read or not. */
     for (uint32_t p = inner->receiver; outer->pinned && p < target->n_params; p++)
-        if (inner->args[p]) target->params[p].dead = false;
+        if (inner->args[p]) {
+            target->params[p].dead = false;
+            target->params[p].passed = true;
+        }
     target->pinned |= outer->pinned;
     outer->instead = target;
     outer->is_root = outer->pinned = false;

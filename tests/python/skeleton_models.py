@@ -225,7 +225,7 @@ class Mixing(Layered):
         super().__init__()
         self.linear = nn.Linear(8, 8)
 
-    def forward(self, hidden, mask=None, **kwargs):
+    def forward(self, hidden, mask=None, cache=None, **kwargs):
         return hidden + self.linear(hidden)
 
 
@@ -234,7 +234,7 @@ class Attending(Layered):
         super().__init__()
         self.query = nn.Linear(8, 8)
 
-    def forward(self, hidden, mask=None, **kwargs):
+    def forward(self, hidden, mask=None, cache=None, **kwargs):
         return hidden * self.query(hidden).softmax(-1)
 
 
@@ -247,7 +247,7 @@ class Hybrid(nn.Module):
     def forward(self, pixels):
         hidden = pixels
         for layer in self.layers:
-            hidden = layer(hidden, mask=None, scale=2)
+            hidden = layer(hidden, mask=None, cache=None, scale=2)
         return hidden
 
 
