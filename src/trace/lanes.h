@@ -67,21 +67,23 @@ struct pel_group {
     uint32_t why_line;
 };
 
+typedef enum pel_callee {
+    PEL_CALLEE_AS_WRITTEN,
+    PEL_CALLEE_NAME,
+    PEL_CALLEE_METHOD,
+    PEL_CALLEE_STATIC, /* a method of an object that was there before the run: a function, if it needs no self */
+    PEL_CALLEE_INLINE, /* nothing in the output is the receiver: what the callee returns stands for the call */
+} pel_callee;
+
 /* A call of one specialisation by another, as written: node is the Call in the text. */
 typedef struct pel_link {
     pel_node *node;
     pel_group *caller, *target;
     pel_node **args; /* one per parameter of target; NULL: not given, or the receiver */
     bool *by_keyword;
-    bool runs_module; /* module(x): what runs is its forward, whatever it is called */
-    bool receiver;    /* the first parameter is what stands before the dot, or the callee itself */
-    enum {
-        PEL_CALLEE_AS_WRITTEN,
-        PEL_CALLEE_NAME,
-        PEL_CALLEE_METHOD,
-        PEL_CALLEE_STATIC, /* a method of an object that was there before the run: a function, if it needs no self */
-        PEL_CALLEE_INLINE, /* nothing in the output is the receiver: what the callee returns stands for the call */
-    } callee;
+    bool runs_module;  /* module(x): what runs is its forward, whatever it is called */
+    bool receiver;     /* the first parameter is what stands before the dot, or the callee itself */
+    pel_callee callee; /* how the text names it */
 } pel_link;
 
 /* ---- values of expressions over lanes ---- */
@@ -298,15 +300,15 @@ void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);
 pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 
-/* ---- lanes_call.c ---- */
+/* ---- lanes_call.c, lanes_link.c: lanes_call.h has what they share ---- */
+pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
 /* What is in a cell, by the way from the function's own module or as an attribute of it; NULL if neither can be. */
 pel_node *pel_cell_text(pel_walk *w, pel_front front, pel_name name, const pel_id *values);
-pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);
 /* All of them are what a dataclass, a named tuple or a model output does by itself. */
 bool pel_on_records(const pel_walk *w, const pel_kids *kids);
 bool pel_looks_up(const pel_walk *w, const pel_kids *kids); /* one of them is a __getattr__ hook */
 void pel_forget_kids(pel_walk *w, const pel_kids *kids);
-void pel_link_property(pel_walk *w, pel_front front, const pel_kids *kids, pel_val *val, pel_name name);
+void pel_link_property(pel_walk *w, const pel_kids *kids, pel_val *val, pel_name name);
 
 /* ---- effects.c: what calls of torch and the standard library do ---- */
 bool pel_library_pure(pel_str path);    /* gives a value and does nothing else */
