@@ -11,6 +11,7 @@ from typing import Any, Iterator
 import torch
 from torch import nn
 
+from ._library import AUTHOR, role_of
 from ._state import ModelState
 
 
@@ -96,7 +97,7 @@ def _patched(model: nn.Module) -> list[tuple[nn.Module, type, type]]:
         is_torch = cls.__module__.partition(".")[0] == "torch"
         if isinstance(module, torch.jit.ScriptModule):
             continue
-        if is_torch and forward is not None:
+        if is_torch and forward is not None and _is_author(_function(forward)):
             key, name, function = _key(forward), f"Patched{cls.__name__}", _function(forward)
         elif cls in mixed and hooks:
             key, name, function = hooks, f"Hooked{cls.__name__}", cls
@@ -114,6 +115,12 @@ def _function(value: Any) -> Any:
     while isinstance(value, functools.partial):
         value = value.func
     return getattr(value, "__func__", value)
+
+
+def _is_author(function: Any) -> bool:
+    """What torch.compile gives back has a forward that torch itself has set."""
+    code = getattr(function, "__code__", None)
+    return code is not None and role_of(code, None, frozenset()) == AUTHOR
 
 
 def _key(value: Any) -> Any:

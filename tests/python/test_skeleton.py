@@ -419,6 +419,12 @@ def test_what_torch_compile_gave_back_is_read_as_it_was_written(here) -> None:
     assert made.report.complete, made.report.verdict
 
 
+def test_a_part_that_torch_compile_gave_back_is_read_as_it_was_written(here) -> None:
+    part = torch.compile(nn.Sequential(nn.Linear(8, 8), nn.GELU()), backend="eager")
+    made = pellucid.skeleton(nn.Sequential(nn.Linear(8, 8), part).eval(), (torch.randn(2, 8),))
+    assert made.report.complete and "Patched" not in made.source
+
+
 @pytest.mark.parametrize("name", skeleton_models.CASES)
 def test_without_a_source_the_bytecode_says_the_same(name: str, monkeypatch) -> None:
     """Models typed at a prompt, piped in, made by exec or shipped as .pyc: their classes have no file to read."""
