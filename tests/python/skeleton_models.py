@@ -257,6 +257,44 @@ def layers_of_two_classes():
     return Hybrid(), (), {"pixels": randn(3, 8)}
 
 
+@dataclass
+class Sizes:
+    batch: int
+    length: int
+    width: int
+
+
+class Local(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def attend(self, x, sizes: Sizes):
+        parts = x.view(sizes.batch, sizes.length, 2, sizes.width // 2)
+        return parts.softmax(2).reshape(sizes.batch, sizes.length, sizes.width)
+
+    def forward(self, x):
+        sizes = Sizes(batch=x.shape[0], length=x.shape[1], width=x.shape[2])
+        return self.attend(self.linear(x), sizes)
+
+
+class Locals(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Local() for _ in range(2)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+# An object that the run makes is not one that tells functions apart.
+@case(expects=(r"def attend\(self, x, sizes\)", r"sizes\.batch"), lacks=("forward_2",))
+def objects_made_by_the_run():
+    return Locals(), (randn(3, 5, 8),), {}
+
+
 class Reshape(nn.Module):
     def __init__(self):
         super().__init__()
