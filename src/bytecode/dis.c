@@ -158,16 +158,20 @@ static void put_insn(const pel_insns *insns, const pel_insn *insn, uint32_t *lin
     pel_put_byte(out, '\n');
 }
 
-static void dis_text(pel_ctx *ctx, const pel_code_object *code, pel_buf *out, int depth) {
-    if (depth > MAX_DEPTH) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "code objects nest deeper than %d", MAX_DEPTH);
+void pel_dis_blocks(pel_ctx *ctx, const pel_code_object *code, pel_buf *out) {
     const pel_insns *insns = pel_decode(ctx, code);
     blocks b = find_blocks(ctx, insns);
-    put_code_head(code, out);
     uint32_t line = 0;
     for (uint32_t i = 0; i < b.at.n; i++) {
         put_block_head(&b, i, out);
         for (uint32_t k = b.at.at[i].first; k <= b.at.at[i].last; k++) put_insn(insns, &insns->at[k], &line, out);
     }
+}
+
+static void dis_text(pel_ctx *ctx, const pel_code_object *code, pel_buf *out, int depth) {
+    if (depth > MAX_DEPTH) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "code objects nest deeper than %d", MAX_DEPTH);
+    put_code_head(code, out);
+    pel_dis_blocks(ctx, code, out);
     for (uint32_t i = 0; i < code->n_consts; i++) {
         if (code->consts[i]->kind != PEL_CONST_CODE) continue;
         pel_put_byte(out, '\n');

@@ -7,6 +7,8 @@
 
 /* A code object and, behind it, those among its constants. Throws what pel_decode throws. */
 void pel_dis_text(pel_ctx *ctx, const pel_code_object *code, pel_buf *out);
+/* The blocks of one code object. */
+void pel_dis_blocks(pel_ctx *ctx, const pel_code_object *code, pel_buf *out);
 /* {"name", "qualname", "python", "firstlineno", "flags", ..., "blocks": [{"instructions", "from", "handler"}], "code":
  * [...]} */
 void pel_dis_json(pel_ctx *ctx, const pel_code_object *code, pel_json *json);

@@ -1,4 +1,5 @@
 /* A code object -> def, lambda, class, comprehension, module. */
+#include "bytecode/dis.h"
 #include "decompile/flat.h"
 
 /* ---- reading one code object ---- */
@@ -94,12 +95,42 @@ static pel_lift *lift_for(pel_lift *outer, const pel_code_object *code) {
 
 /* ---- what could not be read ---- */
 
+#define MAX_SHOWN 110 /* characters of an instruction: constants can be long */
+
+/* A line of a comment; names may hold anything, and some of it would end the comment. */
+static pel_str comment_line(pel_lift *l, pel_str line) {
+    pel_buf out = pel_buf_in(l->ctx);
+    for (size_t i = 0; i < line.len; i++) {
+        bool begins = ((unsigned char)line.ptr[i] & 0xc0) != 0x80; /* not inside a character */
+        if (i >= MAX_SHOWN && begins) {
+            pel_put_c(&out, " ...");
+            break;
+        }
+        pel_put_byte(&out, (unsigned char)line.ptr[i] < ' ' ? '?' : line.ptr[i]);
+    }
+    return pel_buf_str(&out);
+}
+
+/* What it does, for want of statements: its instructions, as comments. */
+static void show_instructions(pel_lift *l, pel_nodes *body) {
+    pel_buf text = pel_buf_in(l->ctx);
+    pel_dis_blocks(l->ctx, l->code, &text);
+    pel_str rest = pel_buf_str(&text);
+    while (rest.len) {
+        const char *end = memchr(rest.ptr, '\n', rest.len);
+        size_t n = end ? (size_t)(end - rest.ptr) : rest.len;
+        pel_nodes_push(l->ctx, body, pel_make_comment(l->ctx, comment_line(l, pel_str_cut(rest, 0, n))));
+        rest = pel_str_cut(rest, end ? n + 1 : n, rest.len);
+    }
+}
+
 /* Keeps the names that the code takes from around it, so that the code around stays what it was. */
 static pel_nodes incomplete_body(pel_lift *l, const pel_err *why) {
     pel_nodes body = { 0 };
     pel_incomplete report = { .code = l->code, .why = *why };
     pel_push(l->ctx, &l->result->incomplete, report);
     pel_nodes_push(l->ctx, &body, pel_make_comment(l->ctx, pel_format(l->ctx, "pellucid: incomplete: %s", why->what)));
+    show_instructions(l, &body);
     for (uint32_t i = 0; i < l->code->freevars.n; i++) {
         pel_name name = pel_unmangle(l, l->code->freevars.at[i]);
         pel_nodes_push(l->ctx, &body, pel_make_expr(l->ctx, pel_make_name(l->ctx, name, PEL_Load)));
