@@ -100,12 +100,17 @@ def _code_of(target):
         if code is None:
             raise TypeError(f"module {target.__name__} has no bytecode")
         return code
-    function = inspect.unwrap(target) if callable(target) else target
-    function = getattr(function, "__func__", function)
+    function = _function_of(target)
     for attribute in ("__code__", "gi_code", "cr_code", "ag_code", "f_code"):
         if isinstance(getattr(function, attribute, None), types.CodeType):
             return getattr(function, attribute)
     raise TypeError(f"no bytecode in {type(target).__name__}")
+
+
+def _function_of(target):
+    """What decorators and methods are about."""
+    function = inspect.unwrap(target) if callable(target) else target
+    return getattr(function, "__func__", function)
 
 
 def _walk(code):
@@ -118,15 +123,15 @@ def _walk(code):
 
 def _definition(target):
     """The code object of a target; of a function or class, one that defines it with all that its own code lacks."""
-    try:
-        if isinstance(target, type):
+    if isinstance(target, type):
+        try:
             return define_class(target)
-        code = _code_of(target)
-        function = getattr(inspect.unwrap(target), "__func__", inspect.unwrap(target)) if callable(target) else None
-        return define_function(code, function) if isinstance(function, types.FunctionType) else code
-    except ValueError as error:
-        if isinstance(target, type):
+        except ValueError as error:
             raise TypeError(str(error)) from None
+    code, function = _code_of(target), _function_of(target)
+    try:
+        return define_function(code, function) if isinstance(function, types.FunctionType) else code
+    except ValueError:  # no source could give it its name
         return code
 
 

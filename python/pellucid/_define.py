@@ -33,7 +33,8 @@ def functions_of(cls):
     """The functions that stand in the body of a class."""
     found = []
     for value in vars(cls).values():
-        found += (value.fget, value.fset, value.fdel) if isinstance(value, property) else (getattr(value, "__func__", value),)
+        is_property = isinstance(value, property)
+        found += (value.fget, value.fset, value.fdel) if is_property else (getattr(value, "__func__", value),)
     return [each for each in found if isinstance(each, types.FunctionType)
             and each.__code__.co_qualname.rpartition(".")[0] == cls.__qualname__]
 
@@ -67,15 +68,18 @@ class _Bodies:
         body = [_attribute(cls, name) for name in vars(cls).get("__annotations__", ()) if name not in vars(cls)]
         for name, value in list(vars(cls).items()):
             body += self._member(cls, name, value)
-        if cls.__doc__ and "__doc__" in vars(cls):
-            body.insert(0, ast.Expr(ast.Constant(cls.__doc__)))
-        bases = [_expression(base.__qualname__) for base in cls.__bases__ if base is not object]
+        doc = vars(cls).get("__doc__")
+        if doc and type(doc) is str:  # it may be a property
+            body.insert(0, ast.Expr(ast.Constant(doc)))
+        bases = [_expression(base.__qualname__.rpartition("<locals>.")[2]) or ast.Constant(...)
+                 for base in cls.__bases__ if base is not object]
         return ast.ClassDef(_identifier(cls.__name__), bases, [], body or [ast.Pass()], [], **_NO_TYPE_PARAMETERS)
 
     def _member(self, cls, name, value):
         if isinstance(value, property):
             roles = ("property", value.fget), (f"{name}.setter", value.fset), (f"{name}.deleter", value.fdel)
-            return [self.function(each.__code__, each, [role]) for role, each in roles if isinstance(each, types.FunctionType)]
+            return [self.function(each.__code__, each, [role]) for role, each in roles
+                    if isinstance(each, types.FunctionType)]
         inner = getattr(value, "__func__", None)
         if isinstance(value, (staticmethod, classmethod)) and isinstance(inner, types.FunctionType):
             return [self.function(inner.__code__, inner, [type(value).__name__])]
@@ -158,11 +162,14 @@ def _annotation(annotations, name):
 
 def _spelled(value):
     """A literal, or the name that something goes by; for want of both `...`, as stubs have it: there is a value."""
+    if type(value) in (float, complex):
+        return ast.Constant(value)  # the text of infinity is no literal
+    text = ""
     try:
         text = repr(value)
         ast.literal_eval(text)
     except Exception:  # objects may do anything when asked for their text
-        text = _dotted(value) or (text if isinstance(text, str) else "")
+        text = _dotted(value) or text
     return _expression(text) or ast.Constant(...)
 
 
@@ -180,5 +187,5 @@ def _dotted(value):
 def _expression(text):
     try:
         return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: it is nested too deeply
         return None

@@ -161,6 +161,44 @@ def test_a_live_function_has_its_defaults_and_annotations() -> None:
     assert pellucid.decompile(lambda x, *, y=3: x + y) == "lambda x, *, y=3: x + y\n"
 
 
+class Mute:
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_defaults_that_have_no_literal() -> None:
+    deep: list = []
+    for _ in range(10_000):
+        deep = [deep]
+    for default, text in ((Mute(), "..."), (deep, "..."), (float("inf"), "1e309"), (-float("inf"), "-1e309")):
+        def function(x=default):
+            return x
+
+        assert pellucid.decompile(function) == f"def function(x={text}):\n    return x\n"
+
+
+def test_a_wrapper_of_itself_has_no_code() -> None:
+    def function():
+        pass
+
+    function.__wrapped__ = function
+    with pytest.raises(ValueError, match="wrapper loop"):
+        pellucid.decompile(function)
+
+
+def test_a_live_class_with_a_local_base_and_a_computed_docstring() -> None:
+    class Base:
+        pass
+
+    class Local(Base):
+        __doc__ = 3
+
+        def method(self):
+            return 1
+
+    assert pellucid.decompile(Local) == "class Local(Base):\n    def method(self):\n        return 1\n"
+
+
 def test_a_live_class_has_its_attributes_and_private_names() -> None:
     assert pellucid.decompile(Kept) == inspect.getsource(Kept).replace("'", '"')
 
