@@ -107,7 +107,10 @@ pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals
         return info->row;
     }
     PyObject *readable = ask(rec, rec->helpers, "described", "(O)", info->code);
-    if (!readable || !PyCode_Check(readable)) readable = Py_NewRef(info->code);
+    if (!readable || !PyCode_Check(readable)) {
+        Py_XDECREF(readable);
+        readable = Py_NewRef(info->code);
+    }
     pel_keep(rec, readable);
     Py_DECREF(readable);
     pel_code_object *code = pel_ext_import_code(rec->ctx, readable, rec->kept_list, rec->odd_constants);

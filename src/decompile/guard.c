@@ -455,7 +455,7 @@ static bool falls_behind(const trying *t, uint32_t label) {
     bool at_end = t->next >= r->end || pel_resolve(l, t->next) == r->fall;
     if (at_end && resolved == r->fall) return true;
     bool ends_function = t->next >= r->end && r->end >= 2 && is_unwritten_end(l, r->end - 2);
-    if (ends_function && returns_none(l, label) && l->c->at[label - 1].op == PEL_I_POP_EXC &&
+    if (ends_function && label > 0 && returns_none(l, label) && l->c->at[label - 1].op == PEL_I_POP_EXC &&
         !l->c->at[label - 1].is_target)
         return true;
     return t->to_end && r->end >= 2 && (returns_none(l, label) || is_unwritten_end(l, label)) &&

@@ -175,10 +175,13 @@ static content *contents_of(pel_synth *s, pel_id class) {
         if (value->class != class) continue;
         if (value->kind == PEL_V_TUPLE)
             for (uint32_t k = 0; k < fields->n && k < value->n; k++) note_content(log, value->items[k], &out[k]);
-        for (uint32_t i = 0; value->kind == PEL_V_OBJECT && i + 1 < value->n; i += 2)
+        for (uint32_t i = 0; value->kind == PEL_V_OBJECT && i + 1 < value->n; i += 2) {
+            const pel_value *key = pel_value_at(log, value->items[i]);
+            if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
             for (uint32_t k = 0; k < fields->n; k++)
-                if (pel_str_eq(pel_value_at(log, value->items[i])->constant->text, pel_name_str(fields->at[k])))
+                if (pel_str_eq(key->constant->text, pel_name_str(fields->at[k])))
                     note_content(log, value->items[i + 1], &out[k]);
+        }
     }
     return out;
 }
@@ -413,7 +416,7 @@ void pel_write_records(pel_synth *s) {
             pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class->fields.at[k], &held[k], &required));
         for (uint32_t k = 0; k < row->methods.n; k++)
             pel_nodes_push(s->ctx, &def->ClassDef.body, row->methods.at[k]->def);
-        if (class->fields.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
+        if (def->ClassDef.body.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
         row->def = def;
         if (named) {
             def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "typing.NamedTuple"));
