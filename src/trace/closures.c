@@ -77,8 +77,7 @@ static bool is_constant(const pel_log *log, pel_id cell) {
     return kind == PEL_V_CONST || kind == PEL_V_LIBRARY;
 }
 
-/* A decorator's wrapper: there is one text for each function that it wraps, so what its cells hold is constant there.
- */
+/* A decorator's wrapper: each function that it wraps has a text of its own, where what the cells hold is constant. */
 static bool wraps(const pel_log *log, const pel_code_object *code, const pel_activation *activation) {
     for (uint32_t i = 0; i < code->freevars.n; i++)
         if (pel_value_at(log, activation->cells[code->cellvars.n + i])->kind == PEL_V_FUNCTION) return true;

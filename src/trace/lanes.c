@@ -383,9 +383,8 @@ bool pel_env_same(const pel_env *a, const pel_env *b) {
 
 /* ---- one function ---- */
 
-/* What an activation got for a parameter; 0 if it is an item of *args or **kwargs that was not given. */
-static pel_id value_of_param(const pel_log *log, const pel_activation *activation, const pel_param *param) {
-    pel_id id = activation->locals[param->local];
+pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *param) {
+    pel_id id = log->activations.at[activation].locals[param->local];
     const pel_value *whole = pel_value_at(log, id);
     if (param->kind == PEL_PARAM_PLAIN) return id;
     if (param->kind == PEL_PARAM_STAR_ITEM) return param->item < whole->n ? whole->items[param->item] : 0;
@@ -413,7 +412,7 @@ static void enter(pel_walk *w, pel_front front) {
         item->taint = param->taint;
         if (param->optional) item->optional = param;
         for (uint32_t i = 0; i < front.n; i++)
-            item->at[i] = value_of_param(w->log, pel_lane_activation(w, pel_lane_at(w, front, i)), param);
+            item->at[i] = pel_argument(w->log, pel_lane_at(w, front, i)->activation, param);
         pel_env_slot(w, param->name)->taint = param->taint;
         if (param->kind == PEL_PARAM_STAR_ITEM) {
             pel_push(w->ctx, &star, item);
@@ -689,8 +688,7 @@ static void keep_numbers(pel_synth *s, pel_group *root) {
         pel_param *param = &root->params[p];
         bool numbers = true;
         for (uint32_t i = 0; i < root->n_lanes && numbers; i++) {
-            const pel_activation *activation = &s->log->activations.at[root->lanes[i]];
-            const pel_value *value = pel_value_at(s->log, value_of_param(s->log, activation, param));
+            const pel_value *value = pel_value_at(s->log, pel_argument(s->log, root->lanes[i], param));
             numbers = value->kind == PEL_V_CONST &&
                       (value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT);
         }

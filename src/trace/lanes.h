@@ -233,6 +233,8 @@ _Noreturn void pel_lost(pel_walk *w, const pel_node *node, const char *format, .
     __attribute__((format(printf, 3, 4)));
 pel_front pel_front_new(pel_walk *w, uint32_t n);
 bool pel_ran(const pel_synth *s, pel_id code); /* in a run that counts */
+/* What an activation got for a parameter; 0 if it is an item of *args or **kwargs that was not given. */
+pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *param);
 /* Whether the function was made by another one that was recorded: then it is written inside of that one. */
 bool pel_made_in_run(const pel_synth *s, const pel_author *author);
 bool pel_runs_module(pel_synth *s,

@@ -27,14 +27,6 @@ pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way) {
     return from;
 }
 
-static bool is_identifier(pel_name name) {
-    for (const char *c = name->text; *c; c++) {
-        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (!letter && (c == name->text || *c < '0' || *c > '9')) return false;
-    }
-    return name->text[0] != 0;
-}
-
 static bool inherits(const pel_log *log, pel_id class, const char *path) {
     pel_id base = pel_torch_base(log, class);
     return base && pel_str_is(pel_class_at(log, base)->path, path);
@@ -55,7 +47,7 @@ pel_node *pel_part_text(pel_ctx *ctx, const pel_log *log, pel_node *whole, pel_i
         return item(ctx, whole, pel_const_int(ctx, strtol(name->text, NULL, 10)));
     if (inherits(log, class, "torch.nn.ModuleDict") || inherits(log, class, "torch.nn.ParameterDict"))
         return item(ctx, whole, pel_const_str(ctx, pel_name_str(name)));
-    return is_identifier(name) ? pel_make_attribute(ctx, whole, name, PEL_Load) : NULL;
+    return pel_is_identifier(pel_name_str(name)) ? pel_make_attribute(ctx, whole, name, PEL_Load) : NULL;
 }
 
 pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, pel_id module, const pel_way *way) {

@@ -433,7 +433,7 @@ static bool bind_argument(pel_straight *x, pel_link *link, uint32_t p, const ste
     pel_param *param = &link->target->params[p];
     pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < x->n_lanes; i++) n += (values[i] = pel_straight_argument(x->log, row[i].call, param)) != 0;
+    for (uint32_t i = 0; i < x->n_lanes; i++) n += (values[i] = pel_argument(x->log, row[i].call, param)) != 0;
     if (n == 0) return true;
     if (n < x->n_lanes) return false;
     pel_node *text = argument_text(x, param, values);
@@ -452,7 +452,7 @@ static pel_node *call_text(pel_straight *x, const step *row) {
     pel_id *modules = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         if (s->group_of[row[i].call] != target) pel_straight_cannot(x, "it calls different functions");
-        modules[i] = pel_straight_at(x, pel_straight_argument(x->log, row[i].call, &target->params[0]))->module;
+        modules[i] = pel_straight_at(x, pel_argument(x->log, row[i].call, &target->params[0]))->module;
     }
     pel_node *func = pel_straight_module(x, modules);
     if (!func || func->kind == PEL_Name) pel_straight_cannot(x, "it calls a module that it was not given");

@@ -56,7 +56,6 @@ pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values);  /* NULL i
 pel_node *pel_straight_module(pel_straight *x, const pel_id *modules); /* the same */
 pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted); /* by example; the same */
 pel_node *pel_straight_setting(pel_straight *x, const pel_id *values); /* what differs by instance; the same */
-pel_id pel_straight_argument(const pel_log *log, pel_id activation, const pel_param *param); /* 0 if not passed */
 
 /* ---- straight.c: the line itself ---- */
 /* Writes what the lanes did to x->body, with the return of these results. */

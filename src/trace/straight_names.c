@@ -34,20 +34,6 @@ pel_id *pel_straight_items(pel_straight *x, const pel_id *values, uint32_t item)
     return out;
 }
 
-pel_id pel_straight_argument(const pel_log *log, pel_id activation, const pel_param *param) {
-    pel_id id = log->activations.at[activation].locals[param->local];
-    const pel_value *whole = pel_value_at(log, id);
-    if (param->kind == PEL_PARAM_PLAIN) return id;
-    if (param->kind == PEL_PARAM_STAR_ITEM) return param->item < whole->n ? whole->items[param->item] : 0;
-    for (uint32_t k = 0; k + 1 < whole->n; k += 2) {
-        const pel_value *key = pel_value_at(log, whole->items[k]);
-        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
-            pel_str_eq(key->constant->text, pel_name_str(param->key)))
-            return whole->items[k + 1];
-    }
-    return 0;
-}
-
 /* ---- adding names ---- */
 
 static void add(pel_straight *x, pel_straight_names *to, const pel_node *text, const pel_id *values) {

@@ -170,8 +170,7 @@ static void give_params(pel_straight *x, const pel_group *group) {
     const pel_code_object *code = x->code;
     pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t p = 0; p < group->n_params; p++) {
-        for (uint32_t i = 0; i < x->n_lanes; i++)
-            values[i] = pel_straight_argument(x->log, x->above[i], &group->params[p]);
+        for (uint32_t i = 0; i < x->n_lanes; i++) values[i] = pel_argument(x->log, x->above[i], &group->params[p]);
         pel_straight_give(x, pel_make_name(x->ctx, group->params[p].name, PEL_Load), values);
     }
     for (uint32_t c = 0; group->in_place && c < code->freevars.n; c++) {
@@ -223,7 +222,7 @@ static pel_node *compared(pel_ctx *ctx, pel_node *left, uint8_t op, pel_node *ri
 static const pel_value *self_at(const body_job *job, uint32_t lane) {
     const pel_group *group = job->w->group;
     if (!group->n_params) return pel_value_at(job->w->log, 0);
-    return pel_value_at(job->w->log, pel_straight_argument(job->w->log, job->lanes[lane], &group->params[0]));
+    return pel_value_at(job->w->log, pel_argument(job->w->log, job->lanes[lane], &group->params[0]));
 }
 
 static bool has_module(const body_job *job) {
@@ -280,8 +279,7 @@ static bool asks_argument(body_job *job, question *q) {
     const pel_group *group = job->w->group;
     pel_id *values = pel_new_array(job->w->ctx, job->n, pel_id);
     for (uint32_t p = group->class ? 1 : 0; p < group->n_params; p++) {
-        for (uint32_t i = 0; i < job->n; i++)
-            values[i] = pel_straight_argument(job->w->log, job->lanes[i], &group->params[p]);
+        for (uint32_t i = 0; i < job->n; i++) values[i] = pel_argument(job->w->log, job->lanes[i], &group->params[p]);
         if (asks_value(job, values, pel_make_name(job->w->ctx, group->params[p].name, PEL_Load), false, q)) return true;
     }
     return false;
@@ -295,7 +293,7 @@ static bool asks_rank(body_job *job, question *q) {
     for (uint32_t p = 0; p < group->n_params; p++) {
         uint32_t rank = 0, n = 0;
         for (; n < job->n; n++) {
-            const pel_value *value = pel_value_at(log, pel_straight_argument(log, job->lanes[n], &group->params[p]));
+            const pel_value *value = pel_value_at(log, pel_argument(log, job->lanes[n], &group->params[p]));
             if (value->kind != PEL_V_TENSOR) break;
             uint32_t own = log->tensors.at[value->tensor].n_dims;
             if (!n) rank = own;
@@ -328,7 +326,7 @@ static bool asks_size(body_job *job, question *q) {
         for (uint32_t d = 1; d < 4; d++) { /* the first is the batch: no reason to do something else */
             uint32_t n = 0;
             for (; n < job->n; n++) {
-                pel_id id = pel_straight_argument(log, job->lanes[n], &group->params[p]);
+                pel_id id = pel_argument(log, job->lanes[n], &group->params[p]);
                 const pel_value *value = pel_value_at(log, id);
                 if (value->kind != PEL_V_TENSOR || log->tensors.at[value->tensor].n_dims <= d) break;
                 q->sizes[n] = log->tensors.at[value->tensor].shape[d];

@@ -591,7 +591,6 @@ static bool spread(pel_ctx *ctx, const pel_node *list, const pel_node *longest, 
     return left == 0;
 }
 
-/* with_layer_norm, for LayerNorm(...) that only some have */
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
 /* Where a word of a CamelCase name begins; ReLU is one. */
@@ -603,6 +602,7 @@ static bool begins_word(pel_str name, size_t i, size_t previous) {
     return i - previous > 2 || capitals < name.len;
 }
 
+/* with_layer_norm, for LayerNorm(...) that only some have */
 static pel_name gap_name(pel_ctx *ctx, const pel_node *call) {
     const pel_node *func = call->Call.func;
     pel_str name = pel_name_str(func->kind == PEL_Attribute ? func->Attribute.attr
