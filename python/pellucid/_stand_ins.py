@@ -6,6 +6,7 @@ import contextlib
 import functools
 import operator
 import re
+import types
 from typing import Any, Iterator
 
 import torch
@@ -47,13 +48,13 @@ class StandIns:
         compiled = vars(kind)["__call__"]
         # a property in C: the author's function is called directly, with no frame of ours between
         kind.__call__ = property(operator.attrgetter("_torchdynamo_inline"))
-        for script, twin in self.compiled:
-            twin.training = script.training
-        for parent, name, _, twin in self.places:
-            parent._modules[name] = twin
-        for module, _, own in self.patched:
-            module.__class__ = own
         try:
+            for script, twin in self.compiled:
+                twin.training = script.training
+            for parent, name, _, twin in self.places:
+                parent._modules[name] = twin
+            for module, _, own in self.patched:
+                module.__class__ = own
             yield
         finally:
             kind.__call__ = compiled
@@ -69,7 +70,8 @@ class StandIns:
         known = script.__dict__.get("_concrete_type")
         cls = known.py_class if known is not None else None
         if cls is None or cls.__module__ == "torch.jit._trace":
-            raise NoPython(f"{path} is a module that torch.jit {_origin(script)}: only its graph is left of it, no Python")
+            raise NoPython(f"{path} is a module that torch.jit {_origin(script)}: "
+                           "only its graph is left of it, no Python")
         twin = cls.__new__(cls)
         nn.Module.__init__(twin)
         self.compiled.append((script, twin))
@@ -87,8 +89,8 @@ class StandIns:
 
 
 def _patched(model: nn.Module) -> list[tuple[nn.Module, type, type]]:
-    """Modules of torch's with a forward of their own, and instances of one class that differ in their forward hooks: the
-    class that each gets."""
+    """Modules of torch's with a forward of their own, and instances of one class that differ in their forward hooks:
+    the class that each gets."""
     found: list[tuple[nn.Module, type, type]] = []
     made: dict[tuple[type, Any], type] = {}
     mixed = _differently_hooked(model)
@@ -126,8 +128,16 @@ def _is_author(function: Any) -> bool:
 def _key(value: Any) -> Any:
     """What functions that do the same have in common: their code, and the constants in their cells."""
     function = _function(value)
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    return getattr(function, "__code__", id(function)), tuple(c for c in cells if isinstance(c, (bool, int, float, str)))
+    cells = (_content(cell) for cell in getattr(function, "__closure__", None) or ())
+    constants = tuple(each for each in cells if isinstance(each, (bool, int, float, str)))
+    return getattr(function, "__code__", id(function)), constants
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing yet
+        return None
 
 
 def _hooks(module: nn.Module) -> tuple[Any, ...]:
