@@ -155,7 +155,7 @@ def _waves(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
 
 
 def _waves_of_grids(tensor: torch.Tensor, shape: tuple) -> Iterator[str]:
-    """Sinusoidal positions of pictures: four blocks of columns, sines and cosines of where a place is across and down."""
+    """Sinusoidal positions of pictures: four blocks of columns, sines and cosines of how far across and down."""
     if tensor.dim() < 2 or math.prod(shape[:-2]) != 1 or shape[-1] % 4 or shape[-1] < 8 or shape[-2] < 4:
         return
     places, quarter = shape[-2], shape[-1] // 4

@@ -155,8 +155,8 @@ class Workshop:
         try:
             self.stand_ins = StandIns(self.model)
         except NoPython as error:
-            raise SkeletonError(f"{error}; make the skeleton of what was compiled (of a file, `pellucid tree FILE` shows "
-                                "the modules)") from None
+            raise SkeletonError(f"{error}; make the skeleton of what was compiled "
+                                "(of a file, `pellucid tree FILE` shows the modules)") from None
         self.stance = compiled_as_written(self.whole)
         self.stance.__enter__()
         self.grad = torch.is_grad_enabled()

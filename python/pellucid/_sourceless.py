@@ -30,10 +30,12 @@ def twin_of(code: types.CodeType) -> types.CodeType:
     """A code object with the same instructions, and places in a decompiled text; the same one if there is none."""
     if id(code) not in _twins:
         _twins[id(code)] = code, code
-        function = next((f for f in gc.get_referrers(code) if isinstance(f, types.FunctionType) and f.__code__ is code), None)
+        function = next((each for each in gc.get_referrers(code)
+                         if isinstance(each, types.FunctionType) and each.__code__ is code), None)
         home = _class_of(function) if function else None
         if home:
-            _adopt(lambda: _class_text(home), [f.__code__ for f in functions_of(home) if id(f.__code__) not in _twins or f is function])
+            codes = [each.__code__ for each in functions_of(home)]
+            _adopt(lambda: _class_text(home), [each for each in codes if id(each) not in _twins or each is code])
         if _twins[id(code)][1] is code:
             _adopt(lambda: _function_text(code, function), [code])
     return _twins[id(code)][1]
@@ -57,7 +59,8 @@ def _adopt(make_text: Callable[[], str], codes: list[types.CodeType]) -> None:
 
 
 def _function_text(code: types.CodeType, function: types.FunctionType | None) -> str:
-    return _imports([code], function.__globals__ if function else {}) + _text(define_function(code, function, nested=True))
+    imports = _imports([code], function.__globals__ if function else {})
+    return imports + _text(define_function(code, function, nested=True))
 
 
 # ---- classes: their functions share one text, so that it has their constructors and bases ----
@@ -70,15 +73,17 @@ def _class_of(function: types.FunctionType) -> type | None:
     found = function.__globals__.get(path)
     if isinstance(found, type):
         return found if function in functions_of(found) else None
-    return next((each for each in gc.get_objects() if isinstance(each, type) and type.__dict__["__qualname__"].__get__(each) == path
-                 and function in functions_of(each)), None)
+    qualname = type.__dict__["__qualname__"].__get__  # a metaclass may have another one
+    return next((each for each in gc.get_objects()
+                 if isinstance(each, type) and qualname(each) == path and function in functions_of(each)), None)
 
 
 def _class_text(cls: type) -> str:
     bases = [_import(name_of(base) or f"{base.__module__}.{base.__qualname__}", base.__name__)
              for base in cls.__bases__ if base is not object]
     functions = functions_of(cls)
-    return "".join(bases) + _imports([f.__code__ for f in functions], functions[0].__globals__) + _text(define_class(cls, nested=True))
+    imports = _imports([each.__code__ for each in functions], functions[0].__globals__)
+    return "".join(bases) + imports + _text(define_class(cls, nested=True))
 
 
 def _text(code: types.CodeType) -> str:

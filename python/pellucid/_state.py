@@ -139,7 +139,8 @@ def _equal(one: Any, other: Any) -> bool:
     if one is other:
         return True
     if isinstance(one, dict) and isinstance(other, dict):
-        return len(one) == len(other) and all(a == c and _equal(b, d) for (a, b), (c, d) in zip(one.items(), other.items()))
+        pairs = zip((*one, *one.values()), (*other, *other.values()))
+        return len(one) == len(other) and all(_equal(a, b) for a, b in pairs)
     if type(one) is not type(other):
         return False
     if isinstance(one, (list, tuple, deque)):

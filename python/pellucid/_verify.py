@@ -23,8 +23,8 @@ PHRASES = {
     "other length": "other lengths", "called again": "a second call", "train": "train mode", "eval": "eval mode",
     "gradients": "gradients",
 }
-UNSAID = ("build", "load", "order", "ties", "requires_grad", "events", "recorded: buffers", "gradients enabled", "called",
-          "train: buffers", "train: gradients", "eval: buffers", "eval: gradients")
+UNSAID = ("build", "load", "order", "ties", "requires_grad", "events", "recorded: buffers", "gradients enabled",
+          "called", "train: buffers", "train: gradients", "eval: buffers", "eval: gradients")
 PATIENCE = 900.0  # seconds that the referee may take
 
 
