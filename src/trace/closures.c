@@ -103,6 +103,7 @@ static closure look_at(pel_synth *s, pel_id code) {
     const pel_code_object *object = log->codes.at[code].code;
     const pel_node *node = s->authors[code].node;
     closure out = { .code = code };
+    if (!object->freevars.n && !s->owner_of.n) return out;
     if (!node || (node->kind != PEL_FunctionDef && node->kind != PEL_Lambda) || pel_made_in_run(s, &s->authors[code]))
         return out;
     bool direct = true, owned = true;

@@ -344,8 +344,10 @@ typedef struct pel_way { /* from a module down to one of its parts */
     pel_name steps[PEL_DEEPEST_MODULE];
     uint32_t n;
 } pel_way;
-bool pel_find_way(const pel_log *log, pel_id from, pel_id to, pel_way *out); /* out: empty at first */
-pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way);      /* 0 if it leads nowhere */
+typedef bool pel_part_test(const pel_log *log, pel_id module, void *arg);
+/* The way to the first part that is the one, which may be the module itself. out: empty at first. */
+bool pel_find_way(pel_ctx *ctx, const pel_log *log, pel_id from, pel_part_test *is_it, void *arg, pel_way *out);
+pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way); /* 0 if it leads nowhere */
 /* container[0], dict["key"], module.name; NULL where there is no such expression. */
 pel_node *pel_part_text(pel_ctx *ctx, const pel_log *log, pel_node *whole, pel_id module, pel_name name);
 pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, pel_id module, const pel_way *way);

@@ -433,8 +433,10 @@ static void mark_held(pel_walk *w, pel_id held, pel_group *group) {
     for (uint32_t p = 0; p < pel_value_at(w->log, partial->items[1])->n && p < group->n_params; p++)
         mark_given(w, &group->params[p]);
     for (uint32_t k = 0; k + 1 < named->n; k += 2) {
-        pel_str key = pel_value_at(w->log, named->items[k])->constant->text;
-        pel_param *param = pel_param_for(group, pel_intern(w->ctx, key.ptr, key.len));
+        const pel_value *key = pel_value_at(w->log, named->items[k]);
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
+        pel_str text = key->constant->text;
+        pel_param *param = pel_param_for(group, pel_intern(w->ctx, text.ptr, text.len));
         if (param) mark_given(w, param);
     }
 }

@@ -9,17 +9,32 @@ static pel_id child_named(const pel_log_module *module, pel_name name) {
     return 0;
 }
 
-bool pel_find_way(const pel_log *log, pel_id from, pel_id to, pel_way *out) {
-    if (from == to) return true;
-    if (out->n == PEL_DEEPEST_MODULE) return false;
-    const pel_log_module *row = pel_module_at(log, from);
+typedef struct search {
+    pel_ctx *ctx;
+    const pel_log *log;
+    pel_part_test *is_it;
+    void *arg;
+    pel_map seen; /* modules that were no use: one that stands in many places is looked at once */
+    pel_way *way;
+} search;
+
+static bool find_below(search *s, pel_id module) {
+    if (s->is_it(s->log, module, s->arg)) return true;
+    if (s->way->n == PEL_DEEPEST_MODULE || pel_map_has(&s->seen, module)) return false;
+    pel_map_set(s->ctx, &s->seen, module, 1);
+    const pel_log_module *row = pel_module_at(s->log, module);
     for (uint32_t i = 0; i < row->child_names.n; i++) {
         if (!row->children[i]) continue;
-        out->steps[out->n++] = row->child_names.at[i];
-        if (pel_find_way(log, row->children[i], to, out)) return true;
-        out->n--;
+        s->way->steps[s->way->n++] = row->child_names.at[i];
+        if (find_below(s, row->children[i])) return true;
+        s->way->n--;
     }
     return false;
+}
+
+bool pel_find_way(pel_ctx *ctx, const pel_log *log, pel_id from, pel_part_test *is_it, void *arg, pel_way *out) {
+    search s = { .ctx = ctx, .log = log, .is_it = is_it, .arg = arg, .way = out };
+    return find_below(&s, from);
 }
 
 pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way) {
@@ -59,10 +74,16 @@ pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, p
     return text;
 }
 
+static bool is_module(const pel_log *log, pel_id module, void *arg) {
+    (void)log;
+    return module == *(const pel_id *)arg;
+}
+
 pel_node *pel_module_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, const pel_id *modules,
                           const pel_id *wanted, uint32_t n) {
     pel_way way = { .n = 0 };
-    if (!pel_find_way(log, modules[0], wanted[0], &way)) return NULL;
+    pel_id first = wanted[0];
+    if (!pel_find_way(ctx, log, modules[0], is_module, &first, &way)) return NULL;
     for (uint32_t i = 1; i < n; i++)
         if (pel_go_way(log, modules[i], &way) != wanted[i]) return NULL;
     return pel_way_text(ctx, log, from, modules[0], &way);

@@ -184,23 +184,22 @@ static pel_name name_of_tensor(const pel_log *log, pel_id id, pel_id tensor) {
     return NULL;
 }
 
-static pel_name find_tensor(const pel_log *log, pel_id from, pel_id tensor, pel_way *out) {
-    pel_name name = name_of_tensor(log, from, tensor);
-    if (name || out->n == PEL_DEEPEST_MODULE) return name;
-    const pel_log_module *row = pel_module_at(log, from);
-    for (uint32_t i = 0; i < row->child_names.n; i++) {
-        if (!row->children[i]) continue;
-        out->steps[out->n++] = row->child_names.at[i];
-        if ((name = find_tensor(log, row->children[i], tensor, out))) return name;
-        out->n--;
-    }
-    return NULL;
+typedef struct wanted_tensor {
+    pel_id tensor;
+    pel_name name; /* that its owner has for it */
+} wanted_tensor;
+
+static bool owns_tensor(const pel_log *log, pel_id module, void *arg) {
+    wanted_tensor *wanted = arg;
+    wanted->name = name_of_tensor(log, module, wanted->tensor);
+    return wanted->name != NULL;
 }
 
 static pel_node *owned_tensor(pel_straight *x, const pel_straight_named *from, const pel_id *tensors) {
     pel_way way = { .n = 0 };
-    pel_name name = find_tensor(x->log, from->values[0], tensors[0], &way);
-    if (!name) return NULL;
+    wanted_tensor wanted = { .tensor = tensors[0] };
+    if (!pel_find_way(x->ctx, x->log, from->values[0], owns_tensor, &wanted, &way)) return NULL;
+    pel_name name = wanted.name;
     pel_id *owners = pel_new_array(x->ctx, x->n_lanes, pel_id);
     bool is_attribute = false;
     for (uint32_t i = 0; i < x->n_lanes; i++) {
