@@ -133,8 +133,8 @@ typedef struct pel_ins {
     bool flag;
     bool is_target;
     bool dead_jump; /* a jump to the very next instruction stood behind it */
-    bool own_line;  /* a JUMP back that begins a line: a `continue`. Known only where dead code is kept, as is */
-    bool to_jump;   /* a test that was led to a jump; since jumps are led on by one step, another stood between */
+    bool own_line;  /* a JUMP back that begins a line: a `continue`; only where dead code is kept */
+    bool to_jump;   /* a test that was led to a jump by another one, since jumps are led on by one step; only there */
     bool dead;      /* nothing reaches it; old compilers leave it behind, and it tells how the code was written */
     uint32_t arg;
     uint32_t target; /* index, or PEL_NONE */

@@ -163,7 +163,6 @@ pel_val pel_symbol_binary(pel_vm *vm, const char *op, pel_val a, pel_val b) {
     return made;
 }
 
-/* A symbol that is called with one function or class is a decorator that we don't know: it gives what it got. */
 /* What a decorator may be given: functions and classes that have a source, not `x.astype(float32)`. */
 static bool may_be_decorated(pel_val v) {
     if (pel_is(v, PEL_L_FUNCTION)) return !((pel_function *)v)->code->is_stub;
@@ -171,6 +170,7 @@ static bool may_be_decorated(pel_val v) {
     return pel_is(v, PEL_L_WRAPPER);
 }
 
+/* A symbol that is called with one function or class is a decorator that we don't know: it gives what it got. */
 pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, const pel_kw *kw) {
     if (n == 1 && !kw && may_be_decorated(args[0])) {
         bool may_call = pel_is(args[0], PEL_L_FUNCTION) && ((pel_symbol *)symbol)->is_missing;
