@@ -13,7 +13,7 @@ typedef struct pel_incomplete {
     pel_err why;
 } pel_incomplete;
 
-#define PEL_INCOMPLETE "# pellucid: incomplete"
+#define PEL_INCOMPLETE "pellucid: incomplete"
 
 typedef struct pel_decompiled {
     pel_node *tree; /* a Module; of a function, one that holds its def */

@@ -129,7 +129,7 @@ static pel_nodes incomplete_body(pel_lift *l, const pel_err *why) {
     pel_nodes body = { 0 };
     pel_incomplete report = { .code = l->code, .why = *why };
     pel_push(l->ctx, &l->result->incomplete, report);
-    pel_nodes_push(l->ctx, &body, pel_make_comment(l->ctx, pel_format(l->ctx, "pellucid: incomplete: %s", why->what)));
+    pel_nodes_push(l->ctx, &body, pel_make_comment(l->ctx, pel_format(l->ctx, PEL_INCOMPLETE ": %s", why->what)));
     show_instructions(l, &body);
     for (uint32_t i = 0; i < l->code->freevars.n; i++) {
         pel_name name = pel_unmangle(l, l->code->freevars.at[i]);
