@@ -171,6 +171,10 @@ static void check_value(pel_ctx *ctx, const pel_log *log, pel_id id) {
     case PEL_V_CLASS:
     case PEL_V_OBJECT: need(ctx, row->class && row->class < log->classes.n, table, id, "no such class"); break;
     case PEL_V_TUPLE:
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
     case PEL_V_DICT: need(ctx, row->class < log->classes.n, table, id, "no such class"); break;
     case PEL_V_SLICE:
     case PEL_V_RANGE:
@@ -179,10 +183,6 @@ static void check_value(pel_ctx *ctx, const pel_log *log, pel_id id) {
     case PEL_V_LIBRARY:
     case PEL_V_LITERAL:
     case PEL_V_OPAQUE: need(ctx, row->text.len > 0, table, id, "no text"); break;
-    case PEL_V_SIZE:
-    case PEL_V_LIST:
-    case PEL_V_SET:
-    case PEL_V_FROZENSET: break;
     default: refuse(ctx, table, id, "unknown kind"); break;
     }
     if (row->kind == PEL_V_DICT || row->kind == PEL_V_OBJECT)
