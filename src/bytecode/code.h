@@ -19,7 +19,6 @@ enum { /* co_flags */
        PEL_CO_ITERABLE_COROUTINE = 0x100,
        PEL_CO_ASYNC_GENERATOR = 0x200,
        PEL_CO_FUTURE_ANNOTATIONS = 0x1000000,
-       PEL_CO_HAS_DOCSTRING = 0x4000000,
 };
 
 typedef struct pel_code_object {

@@ -155,10 +155,9 @@ static void annotations(pel_lift *l, pel_nodes *body) {
 
 static void docstring(pel_lift *l, pel_nodes *body) {
     if (l->code->flags & PEL_CO_NEWLOCALS) {
-        if (!l->c->has_docstring || !pel_str_starts(pel_name_str(l->code->name), PEL_STR("<"))) {
-            if (l->c->has_docstring && l->code->n_consts && l->code->consts[0]->kind == PEL_CONST_STR)
-                insert_at(l, body, 0, pel_make_expr(l->ctx, pel_make_constant(l->ctx, l->code->consts[0])));
-        }
+        bool is_def = !pel_str_starts(pel_name_str(l->code->name), PEL_STR("<")); /* and no lambda */
+        if (is_def && l->c->has_docstring)
+            insert_at(l, body, 0, pel_make_expr(l->ctx, pel_make_constant(l->ctx, l->code->consts[0])));
         return;
     }
     if (body->n && stores_name(body->at[0], "__doc__") && body->at[0]->Assign.value->kind == PEL_Constant &&

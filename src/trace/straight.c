@@ -138,8 +138,11 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
             pel_nodes_push(x->ctx, &dict->Dict.values, item);
             continue;
         }
-        pel_str key = pel_straight_at(x, first->items[k])->constant->text;
-        pel_nodes_push(x->ctx, &keywords, pel_make_keyword(x->ctx, pel_intern(x->ctx, key.ptr, key.len), item));
+        const pel_value *key = pel_straight_at(x, first->items[k]);
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR)
+            pel_straight_cannot(x, "it makes a record with a field that has no name");
+        pel_name field = pel_intern(x->ctx, key->constant->text.ptr, key->constant->text.len);
+        pel_nodes_push(x->ctx, &keywords, pel_make_keyword(x->ctx, field, item));
     }
     if (is_library)
         return pel_make_call(x->ctx,

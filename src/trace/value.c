@@ -171,8 +171,9 @@ static pel_node *member_expression(pel_ctx *ctx, pel_program *program, const pel
     pel_id name_id, content;
     if (!pel_is_member(log, value, &name_id, &content) || !class->n_bases) return NULL;
     const pel_log_class *base = pel_class_at(log, class->bases[class->n_bases - 1]);
-    if (!base->path.len) return NULL;
-    pel_str text = pel_value_at(log, name_id)->constant->text;
+    const pel_value *named = pel_value_at(log, name_id);
+    if (!base->path.len || named->kind != PEL_V_CONST || named->constant->kind != PEL_CONST_STR) return NULL;
+    pel_str text = named->constant->text;
     pel_name name = pel_intern(ctx, text.ptr, text.len);
     pel_program_class *row = class_row(ctx, program, value->class);
     if (!row->def) {
