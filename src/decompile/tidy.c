@@ -173,9 +173,15 @@ static bool is_type_parameter(const pel_lift *l, pel_name name) {
     return false;
 }
 
+static bool is_future_import(const pel_node *node) {
+    return node->kind == PEL_ImportFrom && node->ImportFrom.module &&
+           pel_name_is(node->ImportFrom.module, "__future__");
+}
+
 static void declarations(pel_lift *l, pel_nodes *body) {
     uint32_t at = body->n && body->at[0]->kind == PEL_Expr && body->at[0]->Expr.value->kind == PEL_Constant &&
                   body->at[0]->Expr.value->Constant.value->kind == PEL_CONST_STR;
+    while (at < body->n && is_future_import(body->at[at])) at++; /* nothing may stand before them */
     bool is_module = !(l->code->flags & PEL_CO_NEWLOCALS) && pel_name_is(l->code->name, "<module>");
     for (uint32_t i = 0; i < l->declared.n; i++) {
         pel_name name = l->declared.at[i];
