@@ -11,7 +11,7 @@ import re
 import types
 from dataclasses import dataclass, field
 
-from ._define import define_class, define_function
+from ._define import define_class, define_function, walk
 from ._pellucid import Error, decompile_bytes, decompile_code
 
 _OBJECT_NAME = re.compile(r"__pellucid_const_(\d+)__$")
@@ -48,7 +48,7 @@ def decompile_map(target, *, width=100):
     code = _code_of(target)
     source, incomplete, objects, tables = decompile_code(code, width=width, lines=True)
     lines = {}
-    for owner, table in zip(_walk(code), tables):
+    for owner, table in zip(walk(code), tables):
         for offset, line in table:
             if line:
                 lines.setdefault(line, []).append((owner, offset))
@@ -111,14 +111,6 @@ def _function_of(target):
     """What decorators and methods are about."""
     function = inspect.unwrap(target) if callable(target) else target
     return getattr(function, "__func__", function)
-
-
-def _walk(code):
-    """A code object and those among its constants, in the order that the C side numbers them."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _walk(constant)
 
 
 def _definition(target):

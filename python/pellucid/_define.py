@@ -39,6 +39,14 @@ def functions_of(cls):
             and each.__code__.co_qualname.rpartition(".")[0] == cls.__qualname__]
 
 
+def walk(code):
+    """A code object and those among its constants, in the order that the C side numbers them."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from walk(constant)
+
+
 class _Bodies:
     """Definitions whose bodies are to be put in: each has a constant that tells which one."""
 

@@ -207,8 +207,8 @@ class Workshop:
             _check.seed_all(SEED)
             result = self.recorder.run(call.label, args, kwargs)
         self.recorded.append(call)
-        self.keeps_something |= self.state.touched()
         if self.recorded_result is None:
+            self.keeps_something = self.state.touched()
             self.recorded_result = _check.detached(_check.plain_form(result))
         self._restore()
         self._time("record", start)

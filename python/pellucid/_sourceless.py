@@ -7,11 +7,10 @@ a text: whoever has recorded the instructions of the one can read the text of th
 import __future__
 
 import gc
-import textwrap
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from ._define import define_class, define_function, functions_of
+from ._define import define_class, define_function, functions_of, walk
 from ._library import name_of
 from ._pellucid import Error, decompile_code
 
@@ -46,16 +45,16 @@ def _adopt(make_text: Callable[[], str], codes: list[types.CodeType]) -> None:
     try:
         text = make_text()
         filename = f"<decompiled {len(_texts) + 1}>"
-        made = list(_walk(compile(text, filename, "exec", flags=codes[0].co_flags & _FUTURE, dont_inherit=True)))
+        made = list(walk(compile(text, filename, "exec", flags=codes[0].co_flags & _FUTURE, dont_inherit=True)))
     except (Error, SyntaxError, ValueError, RecursionError):
         return  # it can't be structured, or has a name that no source could give: it is read as instructions
     _texts[filename] = text
     for code in codes:
-        content = [_content(each) for each in _walk(code)]
+        content = [_content(each) for each in walk(code)]
         twin = next((each for each in made if each.co_qualname == code.co_qualname
-                     and [_content(inner) for inner in _walk(each)] == content), None)
+                     and [_content(inner) for inner in walk(each)] == content), None)
         if twin:
-            _twins.update((id(pair[0]), pair) for pair in zip(_walk(code), _walk(twin)))
+            _twins.update((id(pair[0]), pair) for pair in zip(walk(code), walk(twin)))
 
 
 def _function_text(code: types.CodeType, function: types.FunctionType | None) -> str:
@@ -98,7 +97,7 @@ def _imports(codes: list[types.CodeType], module_globals: dict[str, object]) -> 
 
     They say what is meant by a name, and the compiler makes other instructions for methods of imported names."""
     lines = []
-    used = {name for code in codes for each in _walk(code) for name in each.co_names}
+    used = {name for code in codes for each in walk(code) for name in each.co_names}
     for name in sorted(used & module_globals.keys()):
         value = module_globals[name]
         home = getattr(value, "__module__", None)
@@ -114,13 +113,6 @@ def _import(path: str, name: str) -> str:
     if not home:
         return ""
     return f"from {home} import {kept_as}\n" if kept_as == name else f"from {home} import {kept_as} as {name}\n"
-
-
-def _walk(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _walk(constant)
 
 
 def _content(code: types.CodeType) -> tuple[object, ...]:

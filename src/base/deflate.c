@@ -40,6 +40,16 @@ static void put_symbol(writer *w, uint32_t symbol) {
         put_code(w, 0xC0 + symbol - 280, 8);
 }
 
+const uint16_t pel_length_base[PEL_LENGTHS] = { 3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+                                                31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258 };
+const uint8_t pel_length_bits[PEL_LENGTHS] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                               2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0 };
+const uint16_t pel_distance_base[PEL_DISTANCES] = { 1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+                                                    33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
+                                                    1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577 };
+const uint8_t pel_distance_bits[PEL_DISTANCES] = { 0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
+                                                   6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13 };
+
 /* The last row that begins at or before the value. */
 static uint32_t row_of(const uint16_t *base, uint32_t n, uint32_t value) {
     uint32_t row = 0;
@@ -48,21 +58,12 @@ static uint32_t row_of(const uint16_t *base, uint32_t n, uint32_t value) {
 }
 
 static void put_match(writer *w, uint32_t length, uint32_t distance) {
-    static const uint16_t lengths[] = { 3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                        31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258 };
-    static const uint8_t length_bits[] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                           2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0 };
-    static const uint16_t distances[] = { 1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
-                                          33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
-                                          1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577 };
-    static const uint8_t distance_bits[] = { 0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
-                                             6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13 };
-    uint32_t row = row_of(lengths, PEL_COUNT(lengths), length);
+    uint32_t row = row_of(pel_length_base, PEL_LENGTHS, length);
     put_symbol(w, 257 + row);
-    put_bits(w, length - lengths[row], length_bits[row]);
-    row = row_of(distances, PEL_COUNT(distances), distance);
+    put_bits(w, length - pel_length_base[row], pel_length_bits[row]);
+    row = row_of(pel_distance_base, PEL_DISTANCES, distance);
     put_code(w, row, 5);
-    put_bits(w, distance - distances[row], distance_bits[row]);
+    put_bits(w, distance - pel_distance_base[row], pel_distance_bits[row]);
 }
 
 static uint32_t hash_of(const unsigned char *at) {

@@ -2,6 +2,7 @@
  * a dependency; and this one is short enough to be read by somebody who has to trust it with hostile bytes. */
 #include "io/inflate.h"
 
+#include "base/deflate.h"
 #include "io/bytes.h"
 
 #define MAX_BITS 15
@@ -100,15 +101,6 @@ static void copy_stored(stream *s) {
 }
 
 static void expand(stream *s, const huffman *literals, const huffman *distances) {
-    static const uint16_t length_base[] = { 3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
-                                            31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258 };
-    static const uint8_t length_bits[] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
-                                           2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0 };
-    static const uint16_t distance_base[] = { 1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
-                                              33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
-                                              1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577 };
-    static const uint8_t distance_bits[] = { 0, 0, 0, 0, 1, 1, 2, 2,  3,  3,  4,  4,  5,  5,  6,
-                                             6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13 };
     for (;;) {
         unsigned symbol = take_symbol(s, literals);
         if (symbol < 256) {
@@ -118,11 +110,11 @@ static void expand(stream *s, const huffman *literals, const huffman *distances)
         }
         if (symbol == 256) return;
         symbol -= 257;
-        if (symbol >= PEL_COUNT(length_base)) fail(s, "an unknown length");
-        unsigned length = length_base[symbol] + take_bits(s, length_bits[symbol]);
+        if (symbol >= PEL_LENGTHS) fail(s, "an unknown length");
+        unsigned length = pel_length_base[symbol] + take_bits(s, pel_length_bits[symbol]);
         symbol = take_symbol(s, distances);
-        if (symbol >= PEL_COUNT(distance_base)) fail(s, "an unknown distance");
-        unsigned distance = distance_base[symbol] + take_bits(s, distance_bits[symbol]);
+        if (symbol >= PEL_DISTANCES) fail(s, "an unknown distance");
+        unsigned distance = pel_distance_base[symbol] + take_bits(s, pel_distance_bits[symbol]);
         if (distance > s->done) fail(s, "a distance goes back before the start");
         need_room(s, length);
         for (unsigned i = 0; i < length; i++, s->done++) s->out[s->done] = s->out[s->done - distance];
