@@ -62,6 +62,7 @@ struct pel_group {
     pel_nodes body;
     pel_program_function *function;
     pel_group *instead; /* it only forwards to this one, which took its place */
+    pel_name star;      /* *args, if only all of it is asked for; the items of it that are passed are in it */
     pel_name rest;      /* **kwargs, if it is passed on whole; parameters that are `forwarded` are in it */
     const char *why;    /* the walk failed */
     uint32_t why_line;
@@ -377,6 +378,7 @@ void pel_write_straight(pel_synth *s);
 
 /* ---- rest.c ---- */
 void pel_keep_rest(pel_synth *s, pel_group *group);
+void pel_keep_star(pel_synth *s, pel_group *group);
 
 /* ---- records.c ---- */
 void pel_write_records(pel_synth *s);

@@ -84,6 +84,7 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
     for (uint32_t p = 0; p < group->n_params; p++) {
         pel_param *param = &group->params[p];
         if (param->dead || (group->rest && param->forwarded)) continue;
+        if (group->star && param->kind == PEL_PARAM_STAR_ITEM) continue;
         pel_node *arg = pel_node_new(s->ctx, PEL_arg);
         arg->arg.arg = param->name;
         keyword_only |= group->is_root && param->keyword_only;
@@ -95,6 +96,10 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
             pel_nodes_push(s->ctx, &args->arguments.args, arg);
             if (fallback) pel_nodes_push(s->ctx, &args->arguments.defaults, fallback);
         }
+    }
+    if (group->star) {
+        args->arguments.vararg = pel_node_new(s->ctx, PEL_arg);
+        args->arguments.vararg->arg.arg = group->star;
     }
     if (group->rest) {
         args->arguments.kwarg = pel_node_new(s->ctx, PEL_arg);
@@ -970,7 +975,10 @@ bool pel_link_all(pel_synth *s) {
     reach r = find_reached(s);
     name_functions(s, &r);
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (r.seen[i]) pel_keep_rest(s, s->groups.at[i]);
+        if (r.seen[i]) {
+            pel_keep_rest(s, s->groups.at[i]);
+            pel_keep_star(s, s->groups.at[i]);
+        }
     pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r.seen[i]) args[i] = signature(s, s->groups.at[i], r.active);
