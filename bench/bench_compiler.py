@@ -2,9 +2,9 @@
 
     python bench/bench_compiler.py [--programs N] [--rounds N] [--no-time]
 
-Programs: those of tests/python/dynamo_programs.py, each in its own process per tool: results, side effects, printed text
-and grad mode are compared with those of the same program compiled and not looked into. Time: ten functions compiled and
-then called, alternating between with and without.
+Programs: those of tests/python/dynamo_programs.py, each in its own process per tool: results, side effects, printed
+text and grad mode are compared with those of the same program compiled and not looked into. Time: ten functions
+compiled and then called, alternating between with and without.
 """
 
 from __future__ import annotations
@@ -108,9 +108,11 @@ def functions():
     torch.manual_seed(0)
     made = []
     for width in range(8, 13):
-        model = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.LayerNorm(2 * width), nn.Linear(2 * width, width))
+        model = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), nn.LayerNorm(2 * width),
+                              nn.Linear(2 * width, width))
         space = {"torch": torch}
-        exec(f"def step(x):\n    y = torch.relu(x) + {width}\n    if y.sum() > 0:\n        y = y * 2\n    return y.softmax(-1) @ x.T\n", space)
+        exec(f"def step(x):\n    y = torch.relu(x) + {width}\n    if y.sum() > 0:\n        y = y * 2\n"
+             "    return y.softmax(-1) @ x.T\n", space)
         made += [(model, torch.ones(4, width)), (space["step"], torch.ones(4, width))]
     return made
 
@@ -149,8 +151,8 @@ def run_time(tool: str, rounds: int) -> None:
 # ---- all ----
 
 def child(*arguments: str, timeout: float = 3000) -> str:
-    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, timeout=timeout, check=False,
-                          env={**os.environ, "OMP_NUM_THREADS": "1"})
+    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True,
+                          timeout=timeout, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
     if done.returncode and not done.stdout:
         raise SystemExit(done.stderr)
     return done.stdout
@@ -164,18 +166,22 @@ def programs(tool: str, names: list[str]) -> list[dict]:
             out = child("--child", tool, folder, *names[len(rows):])
         rows += [json.loads(line) for line in out.splitlines() if line.startswith('{"name"')]
         if len(rows) < len(names):
-            rows.append({"name": names[len(rows)], "generated": 0, "decompiled": 0, "linked": 0, "same": False, "files": 0,
-                         "parse": 0, "error": "the process died"})
+            rows.append({"name": names[len(rows)], "generated": 0, "decompiled": 0, "linked": 0,
+                         "same": False, "files": 0, "parse": 0, "error": "the process died"})
     return rows
 
 
 def report(tools: list[str], names: list[str]) -> None:
     lines = {"programs unchanged": lambda rows: (sum(r["same"] for r in rows), len(rows)),
-             "generated functions decompiled": lambda rows: (sum(r["decompiled"] for r in rows), sum(r["generated"] for r in rows)),
+             "generated functions decompiled": lambda rows: (sum(r["decompiled"] for r in rows),
+                                                             sum(r["generated"] for r in rows)),
              ".py files that parse": lambda rows: (sum(r["parse"] for r in rows), sum(r["files"] for r in rows)),
-             "generated functions linked to a file": lambda rows: (sum(r["linked"] for r in rows), sum(r["generated"] for r in rows)),
-             "generated functions that run as generated": lambda rows: (sum(r.get("kept", 0) for r in rows), sum(r["generated"] for r in rows)),
-             "programs with all of them linked": lambda rows: (sum(r["linked"] == r["generated"] for r in rows), len(rows))}
+             "generated functions linked to a file": lambda rows: (sum(r["linked"] for r in rows),
+                                                                   sum(r["generated"] for r in rows)),
+             "generated functions that run as generated": lambda rows: (sum(r.get("kept", 0) for r in rows),
+                                                                        sum(r["generated"] for r in rows)),
+             "programs with all of them linked": lambda rows: (sum(r["linked"] == r["generated"] for r in rows),
+                                                               len(rows))}
     results = {tool: programs(tool, names) for tool in tools}
     print(f"{'':44}" + "".join(f"{tool:>18}" for tool in tools))
     for title, count in lines.items():

@@ -90,8 +90,8 @@ print(len(codes) / (time.perf_counter() - start))
 
 
 def speed(binary: str, folder: pathlib.Path) -> None:
-    """Functions per second of one process: ours with starting and reading files, depyf with the code in memory. depyf gets
-    a sample, and two seconds for each function of it; what it fails at counts as done."""
+    """Functions per second of one process: ours with starting and reading files, depyf with the code in memory. depyf
+    gets a sample, and two seconds for each function of it; what it fails at counts as done."""
     units = json.loads((folder / "manifest.json").read_text())["units"]
     paths = [str(folder / unit["pyc"]) for unit in units]
     rates = []

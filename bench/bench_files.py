@@ -57,18 +57,22 @@ def main() -> int:
         folder = pathlib.Path(name)
         archive, plain = make(folder, options.megabytes, options.tensors)
         for path, goal in ((plain, 10), (archive, 20)):
-            state = json.loads(subprocess.run([PROGRAM, "tree", path, "--json"], capture_output=True, check=True).stdout)["state"]
+            state = json.loads(subprocess.run([PROGRAM, "tree", path, "--json"], capture_output=True,
+                                              check=True).stdout)["state"]
             assert len(state) == options.tensors
             best = min(seconds(PROGRAM, "tree", path, "--json") for _ in range(25))
-            print(f"list {path.name}, {options.megabytes} MiB, {options.tensors} tensors: {best * 1000:.1f} ms (to reach: {goal})")
+            print(f"list {path.name}, {options.megabytes} MiB, {options.tensors} tensors: {best * 1000:.1f} ms "
+                  f"(to reach: {goal})")
         plain.unlink()
         turns = []
         for _ in range(5):
-            turns.append((seconds("cp", archive, folder / "copy"), seconds(PROGRAM, "convert", archive, "-o", folder / "y")))
+            turns.append((seconds("cp", archive, folder / "copy"),
+                          seconds(PROGRAM, "convert", archive, "-o", folder / "y")))
             (folder / "copy").unlink()
             (folder / "y").unlink()
         copy, convert = (min(column) for column in zip(*turns))
-        print(f"convert {archive.name} to safetensors: {convert:.2f} s, cp {copy:.2f} s: ÷ {convert / copy:.2f} (to reach: 1.5)")
+        print(f"convert {archive.name} to safetensors: {convert:.2f} s, cp {copy:.2f} s: ÷ {convert / copy:.2f} "
+              "(to reach: 1.5)")
     return 0
 
 

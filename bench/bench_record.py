@@ -2,8 +2,8 @@
 
     python bench/bench_record.py               needs torch; torchvision and transformers for the named models
 
-Blocks of plain and of recorded runs alternate, so that a busy machine slows both; the fastest of each block counts, since
-the first one after a change finds cold caches; CPU time, the median of the ratios. "first" is
+Blocks of plain and of recorded runs alternate, so that a busy machine slows both; the fastest of each block counts,
+since the first one after a change finds cold caches; CPU time, the median of the ratios. "first" is
 the first run of a recorder in the process: module tree, sources and library names are read then. Memory is the peak of
 the process, measured in processes of their own.
 """
@@ -51,7 +51,8 @@ def tiny_llama() -> Model:
 def tiny_bert() -> Model:
     import torch
     from transformers import BertConfig, BertModel
-    config = BertConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, vocab_size=256)
+    config = BertConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+                        num_attention_heads=4, vocab_size=256)
     return BertModel(config).eval(), (), {"input_ids": torch.randint(0, 256, (2, 12))}
 
 
@@ -81,7 +82,9 @@ def tiny_transformer() -> Model:
     class Tiny(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.embed, self.layers, self.norm = nn.Embedding(256, 64), nn.ModuleList(Layer(64, 4) for _ in range(2)), nn.LayerNorm(64)
+            self.embed = nn.Embedding(256, 64)
+            self.layers = nn.ModuleList(Layer(64, 4) for _ in range(2))
+            self.norm = nn.LayerNorm(64)
 
         def forward(self, ids: torch.Tensor) -> torch.Tensor:
             x = self.embed(ids)
@@ -160,7 +163,8 @@ def main() -> None:
                 print(f"{name:<18}skipped: {error}")
     if options.only in (None, "memory"):
         none, plain, recorded = (float(subprocess.run([sys.executable, __file__, "--peak", kind], check=True, text=True,
-                                                      stdout=subprocess.PIPE).stdout) for kind in ("none", "plain", "recorded"))
+                                                      stdout=subprocess.PIPE).stdout)
+                                                      for kind in ("none", "plain", "recorded"))
         print(f"resnet50, 8 images: peak {plain:.0f} MiB plain, {recorded:.0f} recorded; the forward itself takes "
               f"{plain - none:.0f}, recorded {recorded - none:.0f}: {(recorded - none) / (plain - none):.2f}")
 

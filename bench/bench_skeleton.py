@@ -29,10 +29,11 @@ from torch import nn  # noqa: E402
 
 # Of the zoo. torch.export writes every layer out, so how it compares depends on how many there are.
 CHOSEN = {
-    "full depth": ["tv/resnet18", "timm/deit_tiny_patch16_224", "tv/vgg11_bn", "tv/densenet121", "timm/mobilenetv3_small_050",
-                   "tv/efficientnet_b0", "timm/pit_xs_224", "timm/resnetv2_18", "timm/poolformerv2_s12", "tv/regnet_x_400mf"],
-    "two layers": ["hf/bert:MaskedLM", "hf/llama", "hf/phi", "hf/gpt2", "hf/convnext", "hf/vit", "hf/glpn", "hf/pvt_v2", "hf/opt",
-                   "hf/regnet"],
+    "full depth": ["tv/resnet18", "timm/deit_tiny_patch16_224", "tv/vgg11_bn", "tv/densenet121",
+                   "timm/mobilenetv3_small_050", "tv/efficientnet_b0", "timm/pit_xs_224", "timm/resnetv2_18",
+                   "timm/poolformerv2_s12", "tv/regnet_x_400mf"],
+    "two layers": ["hf/bert:MaskedLM", "hf/llama", "hf/phi", "hf/gpt2", "hf/convnext", "hf/vit", "hf/glpn",
+                   "hf/pvt_v2", "hf/opt", "hf/regnet"],
 }
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -52,7 +53,8 @@ def load_demo() -> Any:
 def demo_of(layers: int) -> tuple[nn.Module, tuple, dict]:
     lumen = load_demo()
     torch.manual_seed(0)
-    return lumen.LumenForCausalLM(lumen.LumenConfig(num_layers=layers, use_cache=False, return_dict=False)).eval(), (), lumen.demo_inputs()
+    config = lumen.LumenConfig(num_layers=layers, use_cache=False, return_dict=False)
+    return lumen.LumenForCausalLM(config).eval(), (), lumen.demo_inputs()
 
 
 def best(action: Callable[[], Any], times: int = 3) -> float:
@@ -103,7 +105,8 @@ def row(name: str, model: nn.Module, args: tuple, kwargs: dict) -> tuple[float, 
         print(f"{name:24} {ours:8.3f} s {lines(text):6} lines   torch.export fails: {type(error).__name__}")
         return None
     print(f"{name:24} {ours:8.3f} s {lines(text):6} lines   export {peer:8.3f} s {lines(peer_text):6} lines   "
-          f"time {ours / peer:5.2f}   lines {lines(text) / lines(peer_text):5.2f}   recording ÷ forward {recording:5.2f}")
+          f"time {ours / peer:5.2f}   lines {lines(text) / lines(peer_text):5.2f}   "
+          f"recording ÷ forward {recording:5.2f}")
     return ours / peer, lines(text) / lines(peer_text)
 
 
@@ -123,7 +126,8 @@ def growth() -> None:
         source_of(model, args, kwargs)
         found[layers] = (best(lambda: source_of(model, args, kwargs)), lines(source_of(model, args, kwargs)))
         print(f"{layers:4} layers {found[layers][0]:8.3f} s {found[layers][1]:6} lines")
-    print(f"10 times the layers: {found[40][0] / found[4][0]:.1f} times the time, {found[40][1] - found[4][1]} more lines")
+    (few_s, few_lines), (many_s, many_lines) = found[4], found[40]
+    print(f"10 times the layers: {many_s / few_s:.1f} times the time, {many_lines - few_lines} more lines")
 
 
 def memory() -> None:
@@ -134,7 +138,8 @@ def memory() -> None:
         pid = os.fork()
         if pid == 0:
             torch.manual_seed(0)
-            model = nn.Sequential(*[nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU()) for _ in range(30)]).eval()
+            model = nn.Sequential(*[nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU())
+                                    for _ in range(30)]).eval()
             x = torch.randn(4, 16, 256, 256)
             with torch.no_grad():
                 _pellucid.Recorder(model).run("given", (x,), {}) if record else model(x)

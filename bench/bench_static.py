@@ -7,8 +7,8 @@ Figures (all of them, where none is named):
 timm, torchvision, transformers
              the state_dict: names, shapes, dtypes and order equal to those of the real model, which is built here, on
              torch's meta device where it can be
-keras        keras.applications: totals and names of layers. Truth is keras_applications.json, written down from Keras 3.15.1
-             run on the torch backend; only Keras' source is needed here, in the environment or below --root
+keras        keras.applications: totals and names of layers. Truth is keras_applications.json, written down from Keras
+             3.15.1 run on the torch backend; only Keras' source is needed here, in the environment or below --root
 forward      with --forward: the shape of what every module of timm's and torchvision's gives
 speed, peer  milliseconds for each timm model, one run for many; and those that CPython takes to build it
 folder       the whole of transformers/models: seconds, and memory of all processes together
@@ -97,7 +97,8 @@ def build(kind: str, name: str):
 
 
 def rows_of(model) -> list:
-    return [[key, list(value.shape), str(value.dtype).removeprefix("torch.")] for key, value in model.state_dict().items()]
+    return [[key, list(value.shape), str(value.dtype).removeprefix("torch.")]
+            for key, value in model.state_dict().items()]
 
 
 class Truth:
@@ -155,12 +156,14 @@ class Score:
         if is_equal:
             return
         self.silent += is_there and not unknown
-        said = "; ".join(f"{row['what']} ({row['file'].split('site-packages/')[-1]}:{row['line']})" for row in unknown[:2])
+        said = "; ".join(f"{row['what']} ({row['file'].split('site-packages/')[-1]}:{row['line']})"
+                         for row in unknown[:2])
         print(f"differs {name}: {where} | {said}"[:400])
 
     def show(self, seconds: float, scanned: int) -> None:
         each = 1000 * seconds / max(1, scanned)
-        print(f"{self.kind}: {self.equal} of {self.of} equal, {self.silent} wrong without a word ({each:.0f} ms each)", flush=True)
+        print(f"{self.kind}: {self.equal} of {self.of} equal, {self.silent} wrong without a word ({each:.0f} ms each)",
+              flush=True)
 
 
 def first_difference(found: list, real: list) -> str:
@@ -185,7 +188,8 @@ def compare_states(kind: str, args: argparse.Namespace) -> None:
             continue
         unknown = [row for one in networks for row in one["unknown"]]
         states = [one for one in networks if one["state"]]
-        found = [[key, shape, states[0]["dtypes"].get(key)] for key, shape in states[0]["state"].items()] if states else []
+        found = ([[key, shape, states[0]["dtypes"].get(key)] for key, shape in states[0]["state"].items()]
+                 if states else [])
         score.add(name, found == real, first_difference(found, real), unknown, bool(found))
     for name in names[len(lines):]:
         score.add(name, False, "no line for it", [], False)
@@ -203,7 +207,8 @@ def compare_keras(args: argparse.Namespace) -> None:
     for name, networks in zip(names, lines):
         model = next((one for one in networks if one["name"] == "m"), {"totals": {}, "tree": [], "unknown": []})
         layers = [child["name"] for root in model["tree"] for child in root["children"]]
-        found = [model["totals"].get("parameters", 0), len(layers), hashlib.sha256("\n".join(layers).encode()).hexdigest()[:16]]
+        found = [model["totals"].get("parameters", 0), len(layers),
+                 hashlib.sha256("\n".join(layers).encode()).hexdigest()[:16]]
         unknown = [row for one in networks for row in one["unknown"]]
         score.add(name, found == table[name], f"{found} != {table[name]}", unknown, bool(layers))
     score.show(times[-1] if times else 0, len(lines))
@@ -268,13 +273,15 @@ def compare_forward(args: argparse.Namespace) -> None:
                 score.skip(name, why)
                 continue
             code = code_of(kind, name) + "\nm.eval()"
-            command = [PELLUCID, "scan", "--json", "--python", sys.executable, "--forward", "x".join(map(str, shape)), "-e", code]
+            command = [PELLUCID, "scan", "--json", "--python", sys.executable, "--forward",
+                       "x".join(map(str, shape)), "-e", code]
             done = subprocess.run(command, capture_output=True, text=True)
             networks = json.loads(done.stdout)["networks"] if done.stdout else []
             model = next((one for one in networks if one["name"] == "m"), {"tree": [], "unknown": [], "errors": []})
             found = outputs_in(model["tree"][0], "", {}) if model["tree"] else {}
             wrong = [(key, found.get(key), real[key]) for key in real if found.get(key) != real[key]]
-            score.add(name, not wrong, f"{wrong[:1]} and {len(wrong)} of {len(real)}", model["unknown"] + model["errors"], bool(found))
+            score.add(name, not wrong, f"{wrong[:1]} and {len(wrong)} of {len(real)}",
+                      model["unknown"] + model["errors"], bool(found))
         score.show(time.monotonic() - start, score.of)
 
 
@@ -289,7 +296,8 @@ def processor_time() -> float:
 
 def milliseconds(times: list[float]) -> str:
     spread = sorted(1000 * seconds for seconds in times)
-    return f"{statistics.median(spread):.1f} ms on the median, {statistics.mean(spread):.1f} on the mean, {spread[-1]:.0f} at most"
+    median, mean = statistics.median(spread), statistics.mean(spread)
+    return f"{median:.1f} ms on the median, {mean:.1f} on the mean, {spread[-1]:.0f} at most"
 
 
 def measure_speed(args: argparse.Namespace) -> None:
@@ -302,7 +310,8 @@ def measure_speed(args: argparse.Namespace) -> None:
         return
     each = [after - before for before, after in zip(times, times[1:])]
     print(
-        f"speed: timm, {len(names)} models in one run: {milliseconds(each)}; the first, with all imports, {1000 * times[0]:.0f}; "
+        f"speed: timm, {len(names)} models in one run: {milliseconds(each)}; "
+        f"the first, with all imports, {1000 * times[0]:.0f}; "
         f"{1000 * spent / len(times):.1f} of processor each, imports among them"
     )
     peer = subprocess.run(
@@ -322,7 +331,8 @@ def measure_peer(args: argparse.Namespace) -> None:
         rows_of(build("timm", name))
         times.append(time.monotonic())
     each = [after - before for before, after in zip(times, times[1:])]
-    print(f"peer: CPython, the same on torch's meta device: {milliseconds(each)}; imports {1000 * imported:.0f}", flush=True)
+    print(f"peer: CPython, the same on torch's meta device: {milliseconds(each)}; imports {1000 * imported:.0f}",
+          flush=True)
 
 
 def memory_of(process: int) -> int:
@@ -384,7 +394,8 @@ FIGURES = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help=", ".join(FIGURES))
-    parser.add_argument("--sample", type=int, default=0, help="models of each library (default: what takes a minute or two)")
+    parser.add_argument("--sample", type=int, default=0,
+                        help="models of each library (default: what takes a minute or two)")
     parser.add_argument("--all", action="store_true", help="every model and file: about an hour")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--names", default="", help="only these")

@@ -1,10 +1,11 @@
-"""What looking at a model costs: tree, numbers and HTML page of one watched run, by one plain forward; torchinfo beside it.
+"""What looking at a model costs: tree, numbers and HTML page of one watched run, by a plain forward; torchinfo beside
+it.
 
     python bench/bench_view.py            needs torch; timm and transformers for the named models, torchinfo to compare
 
-Plain, ours and theirs take turns, so that a busy machine slows all of them; CPU time, the median of the ratios. The last
-columns are multiply-adds: the true number is torch's own counter's with attention as plain products of matrices, since that
-counter passes over the processor's fused attention.
+Plain, ours and theirs take turns, so that a busy machine slows all of them; CPU time, the median of the ratios. The
+last columns are multiply-adds: the true number is torch's own counter's with attention as plain products of matrices,
+since that counter passes over the processor's fused attention.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def main() -> int:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
     torch.set_grad_enabled(False)
-    print(f"{'model':12} {'ours/forward':>14} {'torchinfo/forward':>18} {'ours G':>8} {'torchinfo G':>12} {'true G':>8}")
+    print(f"{'model':12} {'ours/forward':>14} {'torchinfo/forward':>18} "
+          f"{'ours G':>8} {'torchinfo G':>12} {'true G':>8}")
     for make in (resnet50, bert_base, vit_large):
         try:
             model, args = make()

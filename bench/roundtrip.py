@@ -1,8 +1,8 @@
-"""Round trips: corpora of functions as .pyc files, decompiled by the program, compiled again by the Python they came from.
+"""Round trips: corpora of functions as .pyc files, decompiled by the program, compiled again by their Python.
 
-The corpus and the comparison are those of rt_bench.py, which lives outside the repository (PELLUCID_SHARED, else `shared`
-beside the checkout). This module runs under the dev Python as a driver and under each target Python (3.8 and later) as
-`roundtrip.py corpus ...` and `roundtrip.py score ...`.
+The corpus and the comparison are those of rt_bench.py, which lives outside the repository (PELLUCID_SHARED, else
+`shared` beside the checkout). This module runs under the dev Python as a driver and under each target Python (3.8 and
+later) as `roundtrip.py corpus ...` and `roundtrip.py score ...`.
 """
 import argparse
 import difflib
@@ -85,7 +85,8 @@ def decompile(binary, pycs, out):
         try:
             done = subprocess.run([str(binary), "decompile", "-o", str(out)] + [str(p) for p in batch],
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60 + len(batch))
-            why = None if done.returncode in (0, 2, 3) else "exit %d: %s" % (done.returncode, done.stderr[-300:].decode("utf8", "replace"))
+            why = (None if done.returncode in (0, 2, 3)
+                   else "exit %d: %s" % (done.returncode, done.stderr[-300:].decode("utf8", "replace")))
         except subprocess.TimeoutExpired:
             why = "timeout"
         if why and len(batch) == 1:
@@ -104,7 +105,8 @@ def show(rt, code, indent=""):
     lines += [indent + "%-30s %s" % (name, "" if arg is None else "%s" % (arg,)) for name, arg in instructions]
     lines += [indent + "handler %s" % (entry,) for entry in handlers]
     for kid in rt.kids(code):
-        lines += [indent + "in " + kid.co_name] + (show(rt, kid, indent + "    ") if kid.co_name.startswith("<") else [])
+        lines += [indent + "in " + kid.co_name] + (show(rt, kid, indent + "    ")
+                                                   if kid.co_name.startswith("<") else [])
     return lines
 
 
@@ -162,7 +164,8 @@ def measure(binary, folder, out, limit=0, ids=()):
     python = python_for(manifest["version"].rsplit(".", 1)[0])
     command = [python, __file__, "score", str(folder), str(out), "--limit", str(limit)]
     command += ["--ids", ",".join(map(str, ids))] if ids else []
-    rows = [json.loads(line) for line in subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.splitlines()]
+    rows = [json.loads(line) for line in subprocess.run(command, check=True,
+                                                        stdout=subprocess.PIPE).stdout.splitlines()]
     for row in rows:
         why = killed.get(str(folder / ("%05d.pyc" % row["id"])))
         if why:

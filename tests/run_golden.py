@@ -137,7 +137,8 @@ class Runner:
             for word in shlex.split(command)
         ]
         done = subprocess.run(
-            filled, input=case.input.encode(), capture_output=True, env=self.environment, cwd=ROOT, timeout=60, check=False
+            filled, input=case.input.encode(), capture_output=True, env=self.environment, cwd=ROOT,
+            timeout=60, check=False
         )
         text = (done.stdout + done.stderr).decode(errors="replace").replace(str(self.pyc(case, minor)), "<input>")
         if text and not text.endswith("\n"):

@@ -17,15 +17,18 @@ BUILD = ROOT / "build-asan-ext"
 
 
 def main() -> int:
-    found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
+    found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True,
+                           check=True).stdout.strip()
     library = pathlib.Path(found)
     if not library.is_absolute() or not library.exists():
         print("SKIPPED: gcc has no libasan here")
         return 0
     shutil.rmtree(BUILD, ignore_errors=True)
-    options = ["-Db_sanitize=address", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Dtests=false", "-Dpython=enabled"]
+    options = ["-Db_sanitize=address", "-Db_lundef=false", "-Dbuildtype=debugoptimized", "-Dtests=false",
+               "-Dpython=enabled"]
     environment = {**os.environ, "CC": "gcc"}
-    subprocess.run(["meson", "setup", str(BUILD), *options], cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["meson", "setup", str(BUILD), *options], cwd=ROOT, env=environment, check=True,
+                   stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", str(BUILD), "--quiet"], check=True)
     subprocess.run([sys.executable, "tools/dev_tree.py", BUILD.name], cwd=ROOT, check=True)
     environment |= {

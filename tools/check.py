@@ -137,7 +137,8 @@ def zoo_sample(steps: Steps) -> None:
         return steps.skip("forty models of the zoo", f"there is no zoo at {shared}")
     if missing:
         return steps.skip("forty models of the zoo", f"{', '.join(missing)} not installed")
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True,
+                            check=False).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
         steps.run(
             "forty models of the zoo",

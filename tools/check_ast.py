@@ -208,7 +208,8 @@ def main():
     unknown = [name for name in options.corpora if name not in VERSIONS + PACKAGES]
     if unknown:
         parser.error(f"no such corpus: {', '.join(unknown)}")
-    n_wrong = sum(check_corpus(name, options.with_print, options.every) for name in options.corpora or VERSIONS + PACKAGES)
+    n_wrong = sum(check_corpus(name, options.with_print, options.every)
+                  for name in options.corpora or VERSIONS + PACKAGES)
     print("all the same" if not n_wrong else f"{n_wrong} files differ")
     return 1 if n_wrong else 0
 

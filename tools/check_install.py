@@ -24,14 +24,16 @@ print(next(folder.glob("_pellucid.*.so")))
 def run(*command: str) -> str:
     """Without PYTHONPATH: the Makefile's would put the package of the build before the installed one."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    return subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True,
+                          check=True).stdout.strip()
 
 
 def main() -> int:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--quiet", "--no-build-isolation", "--no-deps", "-w", str(FOLDER), str(ROOT)], check=True)
+    subprocess.run([*pip, "wheel", "--quiet", "--no-build-isolation", "--no-deps", "-w", str(FOLDER), str(ROOT)],
+                   check=True)
     wheel = next(FOLDER.glob("pellucid-*.whl"))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(FOLDER / "venv")], check=True)
     python = FOLDER / "venv" / "bin" / "python"
@@ -45,7 +47,8 @@ def main() -> int:
         return 1
     package = pathlib.Path(extension).parent
     program = FOLDER / "use.c"
-    program.write_text("#include <pellucid.h>\n#include <stdio.h>\nint main(void) { return puts(pellucid_version()) < 0; }\n")
+    program.write_text(
+        "#include <pellucid.h>\n#include <stdio.h>\nint main(void) { return puts(pellucid_version()) < 0; }\n")
     library = str(package / "lib" / "libpellucid.a")
     run("gcc", f"-I{package / 'include'}", str(program), library, "-lm", "-o", str(FOLDER / "use"))
     if run(str(FOLDER / "use")) not in version:

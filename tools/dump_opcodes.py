@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Drafts data/opcodes/3.X.tsv from the running interpreter (3.8 or later): python3.X tools/dump_opcodes.py > data/opcodes/3.X.tsv
+"""Drafts data/opcodes/3.X.tsv from the running interpreter (3.8 or later).
+
+    python3.X tools/dump_opcodes.py > data/opcodes/3.X.tsv
 
 Columns: code, name, pop, effect, jump effect, caches, argument kind.
 
 `pop` is how many values the instruction reads from the stack, `effect` what it adds to the depth when execution goes on
-behind it, `jump effect` the same when it jumps (`-`: it does not jump, or the effect is the same). These are small sums of
-an integer and at most one term: n (the argument), 2n, odd (its lowest bit), lohi (low byte plus the rest), flags (how many
-of its lowest four bits are set), three (1 if it is 3), spec (1 if bit 2 is set and bit 3 is not). `dis` tells the effects;
-it does not tell `pop`, which POPS below lists where it differs from what the effect makes certain.
+behind it, `jump effect` the same when it jumps (`-`: it does not jump, or the effect is the same). These are small sums
+of an integer and at most one term: n (the argument), 2n, odd (its lowest bit), lohi (low byte plus the rest), flags
+(how many of its lowest four bits are set), three (1 if it is 3), spec (1 if bit 2 is set and bit 3 is not). `dis` tells
+the effects; it does not tell `pop`, which POPS below lists where it differs from what the effect makes certain.
 """
 import dis
 import opcode
@@ -30,7 +32,8 @@ TERMS = {
 POPS = {
     "BEFORE_ASYNC_WITH": "1", "BEFORE_WITH": "1", "CALL_INTRINSIC_1": "1", "CALL_INTRINSIC_2": "2",
     "CHECK_EG_MATCH": "2", "CHECK_EXC_MATCH": "2", "CLEANUP_THROW": "3", "COPY": "n", "COPY_DICT_WITHOUT_KEYS": "2",
-    "DICT_MERGE": "1+n", "DICT_UPDATE": "1+n", "DUP_TOP": "1", "DUP_TOP_TWO": "2", "END_ASYNC_FOR": [(8, "7"), (11, "2")],
+    "DICT_MERGE": "1+n", "DICT_UPDATE": "1+n", "DUP_TOP": "1", "DUP_TOP_TWO": "2",
+    "END_ASYNC_FOR": [(8, "7"), (11, "2")],
     "END_SEND": "2", "EXIT_INIT_CHECK": "1", "FORMAT_SIMPLE": "1", "FORMAT_VALUE": "1+spec", "FORMAT_WITH_SPEC": "2",
     "FOR_ITER": "1", "GEN_START": "1", "GET_AITER": "1", "GET_ANEXT": "1", "GET_AWAITABLE": "1", "GET_ITER": "1",
     "GET_LEN": "1", "GET_YIELD_FROM_ITER": "1", "IMPORT_FROM": "1", "IMPORT_NAME": "2", "IMPORT_STAR": "1",
@@ -41,7 +44,8 @@ POPS = {
     "RETURN_GENERATOR": "0", "ROT_TWO": "2", "ROT_THREE": "3", "ROT_FOUR": "4", "ROT_N": "n", "SEND": "2",
     "SETUP_ASYNC_WITH": "1", "SETUP_WITH": "1", "SET_ADD": "1+n", "SET_UPDATE": "1+n", "SWAP": "n", "TO_BOOL": "1",
     "UNARY_INVERT": "1", "UNARY_NEGATIVE": "1", "UNARY_NOT": "1", "UNARY_POSITIVE": "1", "UNPACK_EX": "1",
-    "UNPACK_SEQUENCE": "1", "WITH_CLEANUP_START": "7", "WITH_CLEANUP_FINISH": "1", "WITH_EXCEPT_START": [(9, "7"), (11, "4")],
+    "UNPACK_SEQUENCE": "1", "WITH_CLEANUP_START": "7", "WITH_CLEANUP_FINISH": "1",
+    "WITH_EXCEPT_START": [(9, "7"), (11, "4")],
     "YIELD_FROM": "2", "YIELD_VALUE": "1", "CONVERT_VALUE": "1", "SET_FUNCTION_ATTRIBUTE": "2",
     "STORE_FAST_LOAD_FAST": "1", "JUMP_IF_NOT_EXC_MATCH": "2", "LOAD_SUPER_ATTR": "3",
     "MAKE_FUNCTION": [(8, "2+flags"), (11, "1+flags"), (13, "1")],
@@ -134,7 +138,9 @@ def rows():
     for name, code in sorted(opcode.opmap.items(), key=lambda item: item[1]):
         if is_real(code, name):
             effect, jump = effect_of(code, False), effect_of(code, True)
-            yield code, name, pop_of(name, effect), effect, "-" if jump == effect else jump, caches_of(code, name), kind_of(code, name)
+            if jump == effect:
+                jump = "-"
+            yield code, name, pop_of(name, effect), effect, jump, caches_of(code, name), kind_of(code, name)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""data/opcodes/3.X.tsv -> src/bytecode/ops.inc (one row per opcode name of any Python) and src/bytecode/optab.inc (one table per
-Python). Both are committed, so that the library builds without Python: python3 tools/gen_opcodes.py [--check]"""
+"""data/opcodes/3.X.tsv -> src/bytecode/ops.inc (one row per opcode name of any Python) and src/bytecode/optab.inc (one
+table per Python). Both are committed, so that the library builds without Python: python3 tools/gen_opcodes.py
+[--check]"""
 import pathlib
 import re
 import sys

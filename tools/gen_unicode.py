@@ -72,7 +72,8 @@ def put_printable_since(out):
             rows[-1][1] = point
         else:
             rows.append([point, point, since])
-    out.append(f"/* first, last, the Python 3.x in which they became printable; all others are so since 3.{OLDER[0]} */")
+    out.append(
+        f"/* first, last, the Python 3.x in which they became printable; all others are so since 3.{OLDER[0]} */")
     put_valued_ranges(out, "printable_since", rows)
 
 
@@ -213,8 +214,10 @@ def put_names(out):
         last_point = point
     out.append(f"#define NAMES_PER_BLOCK {BLOCK}")
     out.append(f"#define LONGEST_NAME {max(len(name) for name, _ in names)}")
-    out.append(f"/* {len(names)} names in alphabetical order, {BLOCK} to a block. Each: how many characters it shares with the")
-    out.append(" * name before, the rest in byte pair codes up to a 0, the code point minus the one before (zigzag, 7 bits a byte). */")
+    out.append(f"/* {len(names)} names in alphabetical order, {BLOCK} to a block. "
+               "Each: how many characters it shares with the")
+    out.append(" * name before, the rest in byte pair codes up to a 0, the code point minus the one before "
+               "(zigzag, 7 bits a byte). */")
     put_numbers(out, "uint8_t", "name_data", data)
     out.append("/* where each block starts */")
     put_numbers(out, "uint32_t", "name_blocks", index)

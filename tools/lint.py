@@ -1,4 +1,4 @@
-"""Looks at the code without building it: format, layers, file sizes, leftovers.
+"""Looks at the code without building it: format, layers, sizes of files and lines, leftovers.
 
     python tools/lint.py          says what is wrong
     python tools/lint.py --fix    formats the C files
@@ -15,6 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 C_FOLDERS = ("include", "src", "cli", "ext", "tests", "fuzz")
 LINES_MAX = 1500
+COLUMNS_MAX = 120  # clang-format sees to the C files
 LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
@@ -34,7 +35,8 @@ def check_format(fix: bool) -> bool:
     if fix:
         subprocess.run(["clang-format", "-i", *names], check=True)
         return True
-    done = subprocess.run(["clang-format", "--dry-run", "--Werror", *names], capture_output=True, text=True, check=False)
+    done = subprocess.run(["clang-format", "--dry-run", "--Werror", *names], capture_output=True,
+                          text=True, check=False)
     wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", done.stderr, re.MULTILINE)))
     for name in wrong:
         print(f"format: {pathlib.Path(name).relative_to(ROOT)} (make format puts it right)")
@@ -54,11 +56,13 @@ def check_files() -> bool:
         for number, line in enumerate(text.split("\n"), 1):
             if line != line.rstrip():
                 problems.append(f"{name}:{number}: white space at the end of the line")
+            if len(line) > COLUMNS_MAX and path.suffix == ".py":
+                problems.append(f"{name}:{number}: {len(line)} columns, more than {COLUMNS_MAX}")
             if LEFTOVERS.search(line) and path != pathlib.Path(__file__).resolve():
                 problems.append(f"{name}:{number}: leftover: {line.strip()}")
         if text and not text.endswith("\n"):
             problems.append(f"{name}: no newline at the end")
-    print("\n".join(problems) if problems else "files: sizes and ends of lines are fine, no leftovers")
+    print("\n".join(problems) if problems else "files: sizes and lines are fine, no leftovers")
     return not problems
 
 

@@ -19,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 PURE = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 PLAIN = ["tests/python/test_recorder.py"]
-WITH_TORCH = [*PLAIN, "tests/python/test_recorder_torch.py", "tests/python/test_skeleton.py", "tests/python/test_author_models.py"]
+WITH_TORCH = [*PLAIN, "tests/python/test_recorder_torch.py", "tests/python/test_skeleton.py",
+              "tests/python/test_author_models.py"]
 
 
 def find(name: str) -> str | None:
@@ -40,7 +41,8 @@ def why_not(python: str | None) -> str:
     """What is missing to build for it; empty if nothing is."""
     if not python:
         return "there is no such Python here"
-    headers = ask(python, "import os, sysconfig; print(os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')))")
+    headers = ask(
+        python, "import os, sysconfig; print(os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h')))")
     return "" if headers == "True" else "its headers are not installed"
 
 
@@ -73,7 +75,8 @@ def test(python: str, folder: str) -> int:
                     (pathlib.Path(pure) / origin.name).symlink_to(origin)
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / folder / "python"), pure]),
                      "PELLUCID": str(ROOT / folder / "pellucid"), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", *(WITH_TORCH if torch else PLAIN)]
+        command = [python, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow",
+                   *(WITH_TORCH if torch else PLAIN)]
         return subprocess.run(command, cwd=ROOT, env=variables, check=False).returncode
 
 

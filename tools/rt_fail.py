@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The decompiler's development loop: round-trips a corpus and writes down what failed, with a diff of the instructions.
 
-    tools/rt_fail.py 3.11                      # 3,000 stdlib functions; corpora are kept under the system's temporary folder
+    tools/rt_fail.py 3.11                      # 3,000 stdlib functions; corpora stay in the temporary folder
     tools/rt_fail.py 3.11 --seed 7 --n 1000    # others
     tools/rt_fail.py 3.11 --limit 300          # the first 300 of them
     tools/rt_fail.py 3.11 --ids 17,42 --print  # these, with source and diff on the terminal
@@ -21,7 +21,9 @@ import roundtrip  # noqa: E402
 
 
 def kind_of(row):
-    return row["status"] if row["status"] == "different" else "%s: %s" % (row["status"], row["why"].split("\n")[0][:100])
+    if row["status"] == "different":
+        return row["status"]
+    return "%s: %s" % (row["status"], row["why"].split("\n")[0][:100])
 
 
 def main():
@@ -39,7 +41,8 @@ def main():
     if not roundtrip.rt_bench_path():
         raise SystemExit("rt_bench.py is not on this machine (set PELLUCID_SHARED)")
     work = pathlib.Path(tempfile.gettempdir()) / "pellucid-rt"
-    label = "%s-%s-%d-%d" % (args.version, "files" if args.files else "-".join(pathlib.Path(r).name for r in args.root) or "stdlib", args.n, args.seed)
+    kind = "files" if args.files else "-".join(pathlib.Path(r).name for r in args.root) or "stdlib"
+    label = "%s-%s-%d-%d" % (args.version, kind, args.n, args.seed)
     folder = roundtrip.corpus(args.version, work / label, args.n, args.seed, args.files, args.root)
     out = work / ("%s.%s" % (label, roundtrip.ROOT.name))  # two checkouts may measure at once
     rows = roundtrip.measure(args.bin, folder, out, args.limit, args.ids)
@@ -49,7 +52,8 @@ def main():
     report = []
     for row in failed:
         source = out / ("%05d.py" % row["id"])
-        report.append("=" * 100 + "\n%d %s (%s, %d bytes): %s" % (row["id"], row["name"], row["file"], row["nbytes"], kind_of(row)))
+        report.append("=" * 100 + "\n%d %s (%s, %d bytes): %s"
+                      % (row["id"], row["name"], row["file"], row["nbytes"], kind_of(row)))
         report.append(source.read_text(errors="surrogatepass") if source.exists() else "")
         report.append(row["why"] + "\n")
     (out / "failures.txt").write_text("\n".join(report), errors="surrogatepass")

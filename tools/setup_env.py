@@ -23,7 +23,8 @@ OLDEST = (3, 10)
 PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "clang-format==14.0.6"]
 TORCH = ["torch==2.13.0", "numpy>=1.24"]
 # With torch in the same command, so that none of them brings another one.
-ZOO = ["torch==2.13.0", "torchvision==0.28.0", "timm==1.0.30", "transformers==5.22.2", "einops", "safetensors", "numpy>=1.24"]
+ZOO = ["torch==2.13.0", "torchvision==0.28.0", "timm==1.0.30", "transformers==5.22.2", "einops",
+       "safetensors", "numpy>=1.24"]
 
 
 def say(text: str) -> None:
@@ -38,7 +39,8 @@ def use_a_newer_python() -> None:
         other = shutil.which(f"python3.{minor}")
         if other:
             os.execv(other, [other, *sys.argv])
-    sys.exit(f"setup: Python {sys.version.split()[0]} is too old and no newer one is on the path: 3.10 or later is needed")
+    sys.exit(f"setup: Python {sys.version.split()[0]} is too old and no newer one is on the path: "
+             "3.10 or later is needed")
 
 
 def make_venv() -> None:
@@ -47,10 +49,12 @@ def make_venv() -> None:
     if done.returncode:  # Debian's Python without python3-venv has no ensurepip
         shutil.rmtree(VENV, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(VENV)], check=True)
-        has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
+        has_pip = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True,
+                                 check=False).returncode == 0
         if not has_pip:
             shutil.rmtree(VENV, ignore_errors=True)
-            sys.exit(f"setup: this Python has neither ensurepip nor pip (on Debian: apt install python3-venv)\n{done.stdout}")
+            sys.exit("setup: this Python has neither ensurepip nor pip (on Debian: apt install python3-venv)\n"
+                     + done.stdout)
 
 
 def outer_link() -> pathlib.Path:
@@ -104,7 +108,8 @@ def main() -> int:
             torch_stamp.write_text("installed\n")
         else:
             say(f"{TORCH[0]} could not be installed: tests that need it are skipped, and say so")
-    if "--zoo" in sys.argv and has_zoo() and not has("torchvision", "timm", "transformers", "einops") and not install(*ZOO):
+    if ("--zoo" in sys.argv and has_zoo() and not has("torchvision", "timm", "transformers", "einops")
+        and not install(*ZOO)):
         say("the zoo's libraries could not be installed: its models are skipped")
     return 0
 

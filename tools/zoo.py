@@ -55,7 +55,8 @@ class Lines:
     def __init__(self) -> None:
         import torch
         self.seen: set[tuple[str, int]] = set()
-        self.skipped = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.__file__) + os.sep + "site-packages")
+        self.skipped = (os.path.dirname(torch.__file__) + os.sep,
+                        os.path.dirname(os.__file__) + os.sep + "site-packages")
         self.library = os.path.dirname(os.__file__) + os.sep
         self.torch = os.path.dirname(torch.__file__) + os.sep
         self.known: dict[str, bool] = {}
@@ -139,7 +140,8 @@ def emitted_facts(source: str, files: list[str]) -> dict[str, Any]:
     names = {n.name: [ast.unparse(b) for b in n.bases] for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
 
     def is_module(name: str, depth: int = 0) -> bool:
-        return depth < 20 and any(b.split(".")[-1] == "Module" or b.startswith("nn.") or (b in names and is_module(b, depth + 1))
+        return depth < 20 and any(b.split(".")[-1] == "Module" or b.startswith("nn.")
+                                  or (b in names and is_module(b, depth + 1))
                                   for b in names[name])
 
     strange: collections.Counter[str] = collections.Counter()
@@ -257,7 +259,8 @@ def stages_of(row: dict[str, Any]) -> dict[str, str]:
 def passes(row: dict[str, Any]) -> bool:
     """Equal on the recorded input, other data and another batch size; strict load."""
     found = stages_of(row)
-    return all(found[s] in ("passed", "skipped") for s in ("load", "equal", "data", "batch")) and found["equal"] == "passed"
+    return (all(found[s] in ("passed", "skipped") for s in ("load", "equal", "data", "batch"))
+            and found["equal"] == "passed")
 
 
 # ---- many models ----
@@ -271,20 +274,22 @@ def memory_of(pid: int) -> int:
 
 
 class Worker:
-    """A process that has imported the libraries once and forks for every model: importing takes longer than most models."""
+    """A process that has imported the libraries and forks for every model: importing takes longer than most models."""
 
     def __init__(self, options: argparse.Namespace):
         command = [sys.executable, "-W", "ignore", os.path.abspath(__file__), "--serve", "--time", str(options.time)]
         if options.keep:
             command += ["--keep", options.keep]
         environment = dict(os.environ, OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment)
 
     def run(self, name: str) -> dict[str, Any]:
         assert self.process.stdin is not None and self.process.stdout is not None
         print(name, file=self.process.stdin, flush=True)
         line = self.process.stdout.readline()
-        return json.loads(line) if line else {"name": name, "error": "the worker ended", "stage": "build", "wall_s": 0.0}
+        return json.loads(line) if line else {"name": name, "error": "the worker ended",
+                                              "stage": "build", "wall_s": 0.0}
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -299,7 +304,8 @@ class Referees:
         import pellucid
         self.path = os.path.join(tempfile.mkdtemp(prefix="zoo-"), "referee")
         script = os.path.join(os.path.dirname(os.path.abspath(pellucid.__file__)), "_check.py")
-        self.process = subprocess.Popen([sys.executable, "-W", "ignore", os.path.abspath(__file__), "--referees", self.path, script])
+        self.process = subprocess.Popen([sys.executable, "-W", "ignore", os.path.abspath(__file__), "--referees",
+                                         self.path, script])
 
     def run(self, data: str, result: str, patience: float) -> str:
         """In the place of pellucid._verify.run_referee."""
@@ -460,9 +466,11 @@ def run_many(names: list[str], options: argparse.Namespace) -> list[dict[str, An
             out.write(json.dumps(row) + "\n")
             out.flush()
             found = stages_of(row)
-            marks = "".join({"passed": "+", "failed": "X", "refused": "r", "skipped": ".", "-": " "}[found[s]] for s in STAGES)
+            marks = "".join({"passed": "+", "failed": "X", "refused": "r", "skipped": ".", "-": " "}[found[s]]
+                            for s in STAGES)
             ratio = f"{row['lines']:4}/{row['author_lines'] + row['init_lines']:<5}" if "lines" in row else " " * 10
-            print(f"{row['name']:{width}} {marks} {ratio} {row['wall_s']:6.1f}s {row.get('error', '')[:110]}", flush=True)
+            print(f"{row['name']:{width}} {marks} {ratio} {row['wall_s']:6.1f}s {row.get('error', '')[:110]}",
+                  flush=True)
     for worker in started:
         worker.close()
     return rows
@@ -503,7 +511,8 @@ def print_summary(rows: list[dict[str, Any]]) -> None:
               f"lines ÷ author's: median {statistics.median(ratios):.2f}")
         print(f"lines with author names only: {percent(sum(r['author_named'] for r in measured), code)}")
         functions = [(r["synthesis"].get("functions", 0), r["synthesis"].get("from_source", 0)) for r in measured]
-        print(f"functions from the author's source: {percent(sum(b for _, b in functions), sum(a for a, _ in functions))}")
+        told, of = sum(b for _, b in functions), sum(a for a, _ in functions)
+        print(f"functions from the author's source: {percent(told, of)}")
         events = [e for r in measured if (e := r.get("checks", {}).get("events")) in ("passed", "differs")]
         unread = sum("nobody reads" in r.get("events", "") for r in measured)
         print(f"events equal to the original's, in order: {percent(events.count('passed'), len(events))}; "
@@ -515,7 +524,8 @@ def print_summary(rows: list[dict[str, Any]]) -> None:
     if classes:
         print("\nfailures by kind:")
     for text, count in classes.most_common(40):
-        example = min((r for r in rows if r.get("error") and failure_class(r) == text), key=lambda r: r.get("author_lines", 10**6))
+        example = min((r for r in rows if r.get("error") and failure_class(r) == text),
+                      key=lambda r: r.get("author_lines", 10**6))
         print(f"{count:4}  {text}   e.g. {example['name']}")
 
 

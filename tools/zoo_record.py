@@ -89,7 +89,8 @@ def compare(name: str, save: str | None, events: bool) -> dict[str, Any]:
             row[f"{label} raises"] = wanted_error[:200]
         if error.split("0x")[0] != wanted_error.split("0x")[0]:
             row["differs"].append(f"{label}: raises {error[:200]!r}")
-        checks = {"output": lambda: same(wanted, found), "random state": lambda: torch.equal(after_plain, torch.get_rng_state()),
+        checks = {"output": lambda: same(wanted, found),
+                  "random state": lambda: torch.equal(after_plain, torch.get_rng_state()),
                   "parameters": lambda: same(list(plain.parameters()), list(traced.parameters())),
                   "buffers": lambda: same(list(plain.buffers()), list(traced.buffers())),
                   "flags": lambda: [m.training for m in plain.modules()] == [m.training for m in traced.modules()],

@@ -48,14 +48,16 @@ def make_parser() -> Parser:
     command = add("skeleton", "record a model and write the program that ran", epilog=SKELETON_HELP)
     add_model(command)
     command.add_argument("-o", "--output", metavar="FILE", help="where the source goes (standard output)")
-    command.add_argument("--html", metavar="FILE", help="write a page: the hierarchy with the skeleton's classes beside it")
+    command.add_argument("--html", metavar="FILE",
+                         help="write a page: the hierarchy with the skeleton's classes beside it")
     command.add_argument("--module", metavar="PATH", help="only this part of the model, as encoder.layer.0")
     command.add_argument("--leaf", action="append", default=[], metavar="PACKAGE.CLASS",
                          help="a class to keep as it is; the skeleton imports it")
     command.add_argument("--given-only", action="store_true", help="record the given call alone, make no further runs")
     command.add_argument("--no-verify", action="store_true", help="don't compare the skeleton with the model")
     command.add_argument("--anyway", action="store_true", help="write the skeleton even if it differs from the model")
-    command.add_argument("--save-trace", metavar="FILE", help="keep the log of the runs; `pellucid skeleton FILE` reads it")
+    command.add_argument("--save-trace", metavar="FILE",
+                         help="keep the log of the runs; `pellucid skeleton FILE` reads it")
 
     command = add("tree", "the hierarchy of a model: classes, shapes, repeats folded")
     add_model(command)
@@ -158,7 +160,8 @@ def write_page(options: argparse.Namespace, subject: Any, made: Any) -> None:
     from ._tree import tree
     with stdout_kept():
         # a part of the model is not called with the model's inputs
-        found = made.tree if options.module else tree(subject.model, subject.args, subject.kwargs).with_source(made.source)
+        found = (made.tree if options.module
+                 else tree(subject.model, subject.args, subject.kwargs).with_source(made.source))
     with open(options.html, "w", encoding="utf-8") as file:
         file.write(found.html())
 
@@ -236,8 +239,10 @@ def run_explain(options: argparse.Namespace) -> int:
     if options.html:
         made.save(options.html)
     if options.json:
-        print(json.dumps({"graph_breaks": [{"file": file, "line": line, "reason": reason} for file, line, reason in made.graph_breaks],
-                          "recompilations": [{"id": number, "reason": reason} for number, reason in made.recompilations],
+        print(json.dumps({"graph_breaks": [{"file": file, "line": line, "reason": reason}
+                                           for file, line, reason in made.graph_breaks],
+                          "recompilations": [{"id": number, "reason": reason}
+                                             for number, reason in made.recompilations],
                           "folder": made.folder if options.output else None}))
     elif not options.html:
         print(made.text, end="")

@@ -218,7 +218,8 @@ def difference(want: Any, got: Any, where: str = "result") -> str | None:
                 return f"{where}.{name}: missing"
             continue
         b = here[name]
-        if kind == "object" and isinstance(a, tuple) and a[0] in ("object", "opaque") and not any(True for _ in tensors_of(a)):
+        if (kind == "object" and isinstance(a, tuple) and a[0] in ("object", "opaque")
+            and not any(True for _ in tensors_of(a))):
             continue
         if found := difference(a, b, f"{where}.{name}"):
             return found
@@ -261,7 +262,8 @@ def _has_signed_zeros(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 def _kind(form: Any) -> str:
     if isinstance(form, torch.Tensor):
-        return f"{str(form.dtype).removeprefix('torch.')} tensor {tuple(form.shape)}" if not form.is_nested else "nested tensor"
+        return (f"{str(form.dtype).removeprefix('torch.')} tensor {tuple(form.shape)}" if not form.is_nested
+                else "nested tensor")
     if form[0] == "plain":
         return repr(form[1])
     return f"a {form[0]}" if form[0] in ("tuple", "list", "set", "dict") else f"a {form[1]}"
@@ -347,8 +349,8 @@ ASIDES = {"__get__", "size", "dim", "numel", "nelement", "stride", "element_size
 
 class Events(torch.overrides.TorchFunctionMode):
     """The calls of torch that give tensors, in order: name, and dtype and shape of what came out. x + 0, x * 1 and
-    x[:, :] don't count: a skeleton is spared them. Of each call it is known which earlier ones it reads, so that those whose
-    results nobody reads can be told."""
+    x[:, :] don't count: a skeleton is spared them. Of each call it is known which earlier ones it reads, so that those
+    whose results nobody reads can be told."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,9 +25,10 @@ def prepare_debug(dump_src_dir: str | os.PathLike[str], clean_wild_fx_code: bool
                   log_bytecode: bool = False) -> Iterator[Session]:
     """While it is open, all that torch.compile makes is written to a directory, and linked to it for debuggers.
 
-    Wrap the calls of compiled functions in it, not torch.compile itself; it is a decorator, too. Begin with `index.html`
-    or `README.txt` in the directory. The program is not touched: generated code runs with its own instructions, and only
-    says that its lines are in the files that show it. Functions that were compiled before are found and shown.
+    Wrap the calls of compiled functions in it, not torch.compile itself; it is a decorator, too. Begin with
+    `index.html` or `README.txt` in the directory. The program is not touched: generated code runs with its own
+    instructions, and only says that its lines are in the files that show it. Functions that were compiled before are
+    found and shown.
 
     `log_bytecode` also writes the instructions before and after Dynamo. `clean_wild_fx_code` is accepted for programs
     that were written for depyf; there is nothing to clean.
@@ -49,7 +50,8 @@ def debug() -> Iterator[None]:
     An attached debugpy is used; pdb otherwise, or what sys.breakpointhook was set to.
     """
     if not _sessions:
-        raise RuntimeError("nothing was written yet: run the program inside `with pellucid.prepare_debug(folder):` first")
+        raise RuntimeError(
+            "nothing was written yet: run the program inside `with pellucid.prepare_debug(folder):` first")
     files = {path for session in _sessions for path in session.linked_files()}
     with compat.compiling_nothing(), _stop_in(files):
         yield
@@ -93,7 +95,7 @@ _uninstall: Callable[[], None] | None = None
 
 
 def install() -> None:
-    """From now on the decompiled source of generated code stands in torch's own log of bytecode (TORCH_LOGS=+bytecode)."""
+    """From now on torch's own log of bytecode (TORCH_LOGS=+bytecode) has the decompiled source of generated code."""
     global _uninstall
     compat.require()
     if _uninstall is None:
@@ -113,8 +115,8 @@ def _log_source(original: types.CodeType, generated: types.CodeType) -> None:
     if log is None or not log.isEnabledFor(logging.DEBUG):
         return
     try:
-        log.debug("DECOMPILED SOURCE %s %s line %s\n%s", original.co_name, original.co_filename, original.co_firstlineno,
-                  decompile(generated))
+        log.debug("DECOMPILED SOURCE %s %s line %s\n%s", original.co_name, original.co_filename,
+                  original.co_firstlineno, decompile(generated))
     except Exception as error:  # a log entry is not worth an exception in the program
         log.debug("DECOMPILED SOURCE %s: %s", original.co_name, error)
 

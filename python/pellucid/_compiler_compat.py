@@ -113,7 +113,8 @@ class _Handlers(list):
         return any(handler.wanted(str(name)) for handler in self)
 
 
-def on_trace(wanted: Callable[[str], bool], callback: Callable[[dict[str, Any], str | None], None]) -> Callable[[], None]:
+def on_trace(wanted: Callable[[str], bool],
+             callback: Callable[[dict[str, Any], str | None], None]) -> Callable[[], None]:
     """Calls callback(metadata, payload) for each entry of torch's structured trace that has a wanted name."""
     log = _find(_TRACE_LOG)
     if log is None:

@@ -15,8 +15,8 @@ from ._link import parses, where_wrong
 
 _LEAF = re.compile(r"^[|\s]*\+- ([A-Z][A-Z0-9_]+): (.*)$")
 _PLACE = re.compile(r"^(?P<file>.*?):(?P<line>\d+) in (?P<function>\S+)")
-_TENSOR = re.compile(r"check_tensor\((?P<what>.*?), (?P<type>\w+), DispatchKeySet\((?P<keys>[^)]*)\), (?P<dtype>[\w.]+), "
-                     r"(?P<rest>.*)\)$")
+_TENSOR = re.compile(r"check_tensor\((?P<what>.*?), (?P<type>\w+), DispatchKeySet\((?P<keys>[^)]*)\), "
+                     r"(?P<dtype>[\w.]+), (?P<rest>.*)\)$")
 _IDENTITY = re.compile(r"___check_(?P<kind>obj|type)_id\((?P<what>.*), (?P<id>\d+)\)(?:, type=(?P<type><.*>))?$")
 _MARKS = re.compile(r"hasattr\((?P<what>.*), '_dynamo_\w+'\) == False$")
 _STATE = re.compile(r"___check_global_state\(\) against (\{.*\})$")
@@ -116,7 +116,8 @@ def _identity(found: re.Match[str]) -> str:
     what, kind = simple(found["what"]), found["type"]
     if found["kind"] == "type":
         name = re.match(r"<(?:class|enum) '(.*)'>", kind or "")
-        return f"type({what}) is {name[1].replace('<locals>', 'locals')}" if name else f"id(type({what})) == {found['id']}"
+        return (f"type({what}) is {name[1].replace('<locals>', 'locals')}" if name
+                else f"id(type({what})) == {found['id']}")
     return f"id({what}) == {found['id']}"
 
 
@@ -132,8 +133,9 @@ def _state(found: re.Match[str]) -> str:
 
 
 #: By the function that they call.
-_FORMS = {"hasattr": (_MARKS, _marks), "___check_obj_id": (_IDENTITY, _identity), "___check_type_id": (_IDENTITY, _identity),
-          "check_tensor": (_TENSOR, _tensor), "___check_global_state": (_STATE, _state)}
+_FORMS = {"hasattr": (_MARKS, _marks), "___check_obj_id": (_IDENTITY, _identity),
+          "___check_type_id": (_IDENTITY, _identity), "check_tensor": (_TENSOR, _tensor),
+          "___check_global_state": (_STATE, _state)}
 
 
 def simple(text: str) -> str:

@@ -117,7 +117,8 @@ def advice(text: str) -> str:
     return ""
 
 
-_NO_ADVICE = re.compile(r"This graph break (is fundamental|may be difficult)|Please report|It may be possible to write Dynamo")
+_NO_ADVICE = re.compile(
+    r"This graph break (is fundamental|may be difficult)|Please report|It may be possible to write Dynamo")
 
 
 def why_again(reason: str) -> str:
@@ -136,8 +137,8 @@ def why_again(reason: str) -> str:
 
 def text_report(session: Session, *, with_files: bool = True) -> str:
     """All that is in the directory, or (without files) what happened."""
-    lines = ["What torch.compile made of this program", f"torch {torch.__version__}, Python {sys.version.split()[0]}", "",
-             summary(session), "", "In the order in which they ran first:", ""]
+    lines = ["What torch.compile made of this program", f"torch {torch.__version__}, Python {sys.version.split()[0]}",
+             "", summary(session), "", "In the order in which they ran first:", ""]
     told: dict[tuple[str, str, int], str] = {}  # breaks -> where they were told
     for made in in_order(session):
         lines += [*_text_of(session, made, told, with_files), ""]
@@ -157,7 +158,8 @@ have all of one function in one place, for reading.
 """
 
 
-def _text_of(session: Session, made: Compilation, told: dict[tuple[str, str, int], str], with_files: bool) -> Iterator[str]:
+def _text_of(session: Session, made: Compilation, told: dict[tuple[str, str, int], str],
+             with_files: bool) -> Iterator[str]:
     function = function_of(session, made)
     if function is None or made.code is None:
         yield title_of(session, made)
@@ -169,7 +171,8 @@ def _text_of(session: Session, made: Compilation, told: dict[tuple[str, str, int
         yield from (f"    {name:12}{value}" for name, value in rows if value)
     yield from (f"    compiled again, for {why_again(reason)}" for reason in made.recompiled)
     if made.failure is not None:
-        yield f"    not compiled, for {place(made.failure.file, made.failure.line) or 'a reason of its own'}: {made.failure.reason}"
+        where = place(made.failure.file, made.failure.line) or "a reason of its own"
+        yield f"    not compiled, for {where}: {made.failure.reason}"
         yield from _lines_about(made.failure)
     then = continued_by(session, made)
     for broken in made.breaks:
@@ -198,10 +201,11 @@ def _lines_about(broken: Break) -> Iterator[str]:
 
 STYLE = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2128; --dim: #5f6b7a; --line: #d8dee6; --mark: #fff3c4;
-  --card: #f6f8fa; --link: #0b57d0; --bad: #a4262c; --badback: #fdecea; --word: #8250df; --text: #0a6b3b; --number: #0550ae; }
+  --card: #f6f8fa; --link: #0b57d0; --bad: #a4262c; --badback: #fdecea; --word: #8250df; --text: #0a6b3b;
+  --number: #0550ae; }
 @media (prefers-color-scheme: dark) { :root { --back: #14171c; --fore: #dbe2ea; --dim: #95a1b0; --line: #313842;
-  --mark: #4a3f12; --card: #1c2128; --link: #8ab4f8; --bad: #ff8f8f; --badback: #3a1e20; --word: #d2a8ff; --text: #7ee2a8;
-  --number: #79c0ff; } }
+  --mark: #4a3f12; --card: #1c2128; --link: #8ab4f8; --bad: #ff8f8f; --badback: #3a1e20; --word: #d2a8ff;
+  --text: #7ee2a8; --number: #79c0ff; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem; max-width: 120rem; background: var(--back); color: var(--fore);
   font: 15px/1.5 system-ui, sans-serif; }
@@ -209,26 +213,31 @@ h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.05rem; margin: 0; display
 header p { margin: .3rem 0; } a { color: var(--link); } .dim { color: var(--dim); } .bad { color: var(--bad); }
 code, pre { font: 12.5px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 kbd { border: 1px solid var(--line); border-radius: 3px; padding: 0 .3em; }
-.badge { display: inline-block; font-size: .78rem; line-height: 1.4; padding: 0 .5em; border-radius: 1em; color: var(--dim);
-  border: 1px solid var(--line); vertical-align: middle; }
+.badge { display: inline-block; font-size: .78rem; line-height: 1.4; padding: 0 .5em; border-radius: 1em;
+  color: var(--dim); border: 1px solid var(--line); vertical-align: middle; }
 .badge.bad { color: var(--bad); background: var(--badback); border-color: transparent; }
-nav { margin: 1rem 0; } nav ol { padding: 0; margin: 0; list-style: none; columns: 26rem; } nav li { break-inside: avoid; }
+nav { margin: 1rem 0; } nav ol { padding: 0; margin: 0; list-style: none; columns: 26rem; }
+nav li { break-inside: avoid; }
 details.made { border: 1px solid var(--line); border-radius: 8px; margin: .8rem 0; background: var(--card); }
 details.made > summary { padding: .6rem .9rem; cursor: pointer; } details.made > div { padding: 0 .9rem .9rem; }
 details.made > div > p { margin: .2rem 0 .6rem; }
 .broken { border-left: 3px solid var(--bad); padding: .1rem .8rem; margin: .6rem 0; } .broken p { margin: .2rem 0; }
 .broken code { background: var(--badback); padding: .1em .3em; border-radius: 3px; }
-.broken details p { color: var(--dim); max-width: 60rem; } .broken summary, .guards summary { cursor: pointer; color: var(--dim); }
+.broken details p { color: var(--dim); max-width: 60rem; }
+.broken summary, .guards summary { cursor: pointer; color: var(--dim); }
 .three { display: grid; grid-template-columns: repeat(auto-fit, minmax(24rem, 1fr)); gap: .8rem; align-items: start; }
 .three > div { min-width: 0; } .three h3 { font-size: .85rem; margin: .4rem 0; font-weight: 600; }
 pre { margin: 0; border: 1px solid var(--line); border-radius: 6px; background: var(--back); overflow: auto;
   max-height: 36rem; padding: .4rem 0; }
-pre span.l { display: block; padding: 0 .8rem 0 .2rem; min-height: 1.5em; white-space: pre; width: max-content; min-width: 100%; }
-pre span.l.m { cursor: pointer; } pre span.l.x { background: var(--badback); } pre span.l.on { background: var(--mark); }
+pre span.l { display: block; padding: 0 .8rem 0 .2rem; min-height: 1.5em; white-space: pre; width: max-content;
+  min-width: 100%; }
+pre span.l.m { cursor: pointer; } pre span.l.x { background: var(--badback); }
+pre span.l.on { background: var(--mark); }
 pre span.l:focus { outline: 2px solid var(--link); outline-offset: -2px; }
 pre i { color: var(--dim); font-style: normal; } pre b { color: var(--dim); font-weight: normal; user-select: none; }
-pre em { color: var(--word); font-style: normal; } pre q { color: var(--text); quotes: none; } pre u { color: var(--number);
-  text-decoration: none; } p.files { font-size: .85rem; margin: .6rem 0 0 !important; } .guards { margin-top: .4rem; }
+pre em { color: var(--word); font-style: normal; } pre q { color: var(--text); quotes: none; }
+pre u { color: var(--number); text-decoration: none; }
+p.files { font-size: .85rem; margin: .6rem 0 0 !important; } .guards { margin-top: .4rem; }
 footer { border-top: 1px solid var(--line); margin-top: 1.5rem; max-width: 60rem; }
 """
 
@@ -255,8 +264,8 @@ document.addEventListener('keydown', function (e) { if (e.key !== 'e' || e.ctrlK
 function reveal() { var el = location.hash && document.getElementById(location.hash.slice(1));
   if (el && 'open' in el) el.open = true; }
 addEventListener('hashchange', reveal); reveal();
-var words = 'and as assert async await break class continue def del elif else except finally for from global if import in is '
-  + 'lambda nonlocal not or pass raise return try while with yield None True False';
+var words = 'and as assert async await break class continue def del elif else except finally for from global if '
+  + 'import in is lambda nonlocal not or pass raise return try while with yield None True False';
 var token = new RegExp('("[^"]*"|\'[^\']*\')|\\b(' + words.split(' ').join('|') + ')\\b|\\b(\\d[\\w.]*)\\b', 'g');
 document.querySelectorAll('pre span.l').forEach(function (line) {
   line.childNodes.forEach(function (part) { if (part.nodeType !== 3) return;
@@ -271,10 +280,13 @@ document.querySelectorAll('pre span.l').forEach(function (line) {
 def html_report(session: Session) -> str:
     shown = in_order(session)
     body = ["<header><h1>What torch.compile made of this program</h1>",
-            f"<p>{e(summary(session))} <span class=dim>· torch {e(torch.__version__)}, Python {e(sys.version.split()[0])}</span></p>",
-            "<p class=dim>In the order in which they ran first. Point at a line, or move to it with Tab and the arrows, to see "
-            "what became of it; <kbd>e</kbd> opens and closes all.</p></header>", "<nav aria-label='compilations'><ol>"]
-    body += [f"<li><a href='#c{index}'>{e(title_of(session, made))}</a>{badges(made)}</li>" for index, made in enumerate(shown)]
+            f"<p>{e(summary(session))} <span class=dim>· torch {e(torch.__version__)}, Python "
+            f"{e(sys.version.split()[0])}</span></p>",
+            "<p class=dim>In the order in which they ran first. Point at a line, or move to it with Tab and the "
+            "arrows, to see what became of it; <kbd>e</kbd> opens and closes all.</p></header>",
+            "<nav aria-label='compilations'><ol>"]
+    body += [f"<li><a href='#c{index}'>{e(title_of(session, made))}</a>{badges(made)}</li>"
+             for index, made in enumerate(shown)]
     body.append("</ol></nav><main>")
     places = {made.id: index for index, made in reversed(list(enumerate(shown)))}
     body += [_section(session, made, index, places) for index, made in enumerate(shown)]
@@ -318,8 +330,10 @@ def _section(session: Session, made: Compilation, index: int, places: dict[str, 
         parts.append("<p class=files>Files: " + " · ".join(f"<a href='{e(relative(session, path))}'>{e(what)}</a>"
                                                            for path, what in files if path) + "</p>")
         if made.guards:
-            rows = "".join(_line(n, guard.condition or f"# {guard.text}", []) for n, guard in enumerate(made.guard_list(), 1))
-            parts.append(f"<details class=guards><summary>{counted(len(made.guard_list()), 'guard')}</summary><pre>{rows}</pre></details>")
+            rows = "".join(_line(n, guard.condition or f"# {guard.text}", [])
+                           for n, guard in enumerate(made.guard_list(), 1))
+            count = counted(len(made.guard_list()), "guard")
+            parts.append(f"<details class=guards><summary>{count}</summary><pre>{rows}</pre></details>")
     return "".join(parts) + "</div></details>"
 
 
@@ -361,7 +375,8 @@ def columns(made: Compilation, function: Function) -> list[Column]:
     source = function.source.rstrip("\n").split("\n")
     first = function.source_first_line
     written = Column("as written", first, source, {first + i: [first + i] for i in range(len(source))},
-                     {broken.line for broken in [*made.breaks, *filter(None, [made.failure])] if broken.file == made.code.co_filename})
+                     {broken.line for broken in [*made.breaks, *filter(None, [made.failure])]
+                      if broken.file == made.code.co_filename})
     stage = main_stage(made)
     graph = None
     if stage is not None:
@@ -372,7 +387,8 @@ def columns(made: Compilation, function: Function) -> list[Column]:
         graph = Column(stage.title, stage.lines_before + skipped + 1, text.rstrip("\n").split("\n"),
                        {line + stage.lines_before: [number] for line, number in places.items()})
     rows = made.listing.source.rstrip("\n").split("\n")
-    generated = Column("generated by Dynamo" + ("" if made.complete else " (instructions)"), made.lines_before + 1, rows, {})
+    generated = Column("generated by Dynamo" + ("" if made.complete else " (instructions)"),
+                       made.lines_before + 1, rows, {})
     called = ""  # the name that the graph's function has, on the stack or off it
     for number, row in enumerate(rows, generated.first):
         found = re.search(r"(?:(\w+) = )?__compiled_fn_\d+(\(?)", row)

@@ -99,7 +99,8 @@ class Compilation:
     before: bool = False  # compiled before the session was opened
     linked: bool = False
     _guards: list[guards.Guard] | None = None
-    user_lines: dict[int, int] = field(default_factory=dict)  # line of the file -> the user's line, where Dynamo kept it
+    # line of the file -> the user's line, where Dynamo kept it
+    user_lines: dict[int, int] = field(default_factory=dict)
 
     def guard_list(self) -> list[guards.Guard]:
         if self._guards is None:
@@ -242,7 +243,8 @@ class Session:
                 continue
             self._noted[id(noted)] = noted
             made = self._compilation(str(number))
-            made.seconds, made.name = getattr(noted, "entire_frame_compile_time_s", None), getattr(noted, "co_name", None) or ""
+            made.seconds = getattr(noted, "entire_frame_compile_time_s", None)
+            made.name = getattr(noted, "co_name", None) or ""
             reason = getattr(noted, "fail_reason", None)
             if reason:
                 place = getattr(noted, "fail_user_frame_filename", None), getattr(noted, "fail_user_frame_lineno", None)
@@ -293,7 +295,8 @@ class Session:
         if not parses(made.listing.source):
             made.listing = instructions(generated, "the decompiled text is no Python")
         made.listing.source = guards.plain_builtins(made.listing.source)
-        made.calls = [names.get(name, name) for name in generated.co_names if re.match("__(compiled_fn|resume_at)_", name)]
+        made.calls = [names.get(name, name) for name in generated.co_names
+                      if re.match("__(compiled_fn|resume_at)_", name)]
         made.resumes = [scope[name].__code__ for name in generated.co_names
                         if name.startswith("__resume_at_") and isinstance(scope.get(name), types.FunctionType)]
         made.number = self._numbers.get(function.name, 0)
@@ -305,8 +308,8 @@ class Session:
             function.compilations.append(made)
         where = f"{made.code.co_filename}, line {made.code.co_firstlineno}"
         header = [f"# [{made.id}] what Dynamo made of {function.name} ({where}).",
-                  "# These lines are linked to the instructions that run: breakpoints set here work. value_N is no variable",
-                  "# but a value on the stack; debuggers show the others."]
+                  "# These lines are linked to the instructions that run: breakpoints set here work. value_N is",
+                  "# no variable but a value on the stack; debuggers show the others."]
         header += [f"# {shown} is {name}" for name, shown in names.items() if name.startswith("__compiled_fn")]
         made.lines_before = len(header) + 1
         made.listing = made.listing.moved(made.lines_before)
@@ -457,7 +460,8 @@ class Session:
             number = seen[function.name] = seen.get(function.name, -1) + 1
             text = "".join(self._whole(function, set()))
             path = os.path.join(self.folder, f"full_code_for_{function.name}_{number}.py")
-            write_text(path, f"# All of {function.name}, for reading; what runs is linked to the other files.\n\n" + text)
+            write_text(path, f"# All of {function.name}, for reading; what runs is linked to the other files.\n\n"
+                       + text)
 
     def _whole(self, function: Function, seen: set[int]) -> Iterator[str]:
         """The functions that continue it first, then its versions, then the choice between them."""
@@ -493,8 +497,9 @@ class Session:
 
 
 def half_of(made: Compilation, kind: str, text: str) -> str:
-    """Of Inductor's stages, where there is a backward: which of the two they are of. Their names tell, or those before."""
-    halves = {stage.kind: stage.names for stage in made.stages if stage.kind in ("aot_forward_graph", "aot_backward_graph")}
+    """Of Inductor's stages, where there is a backward: which of the two they are of. Names tell, or those before."""
+    halves = {stage.kind: stage.names for stage in made.stages
+              if stage.kind in ("aot_forward_graph", "aot_backward_graph")}
     if len(halves) < 2 or not ("post_grad" in kind or kind == "inductor_output_code"):
         return ""
     if kind == "inductor_output_code":
@@ -565,8 +570,8 @@ def lines_kept(generated: types.CodeType, shown: Listing) -> dict[int, int]:
 # ---- texts ----
 
 def source_of(code: types.CodeType) -> tuple[str, int]:
-    """(text, number of its first line); the decompiled text where there is no file. inspect.getsource would look through
-    all modules for the file first."""
+    """(text, number of its first line); the decompiled text where there is no file. inspect.getsource would look
+    through all modules for the file first."""
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1:]
     try:
         return "".join(inspect.getblock(lines)) if lines else listing(code).source, code.co_firstlineno

@@ -15,7 +15,8 @@ from ._define import define_class, define_function, walk
 from ._pellucid import Error, decompile_bytes, decompile_code
 
 _OBJECT_NAME = re.compile(r"__pellucid_const_(\d+)__$")
-_KIND_FLAGS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_KIND_FLAGS = (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+               | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
 
 
 @dataclass
@@ -85,7 +86,8 @@ def recompile(code):
 
 def _error(message):
     error = Error(message)
-    error.code, error.message, error.file, error.line, error.column, error.offset = "INCOMPLETE", message, None, None, None, 0
+    error.code, error.message, error.offset = "INCOMPLETE", message, 0
+    error.file = error.line = error.column = None
     return error
 
 
@@ -173,7 +175,8 @@ def _wrap(tree, code):
         variables = [name for name in code.co_varnames if name.isidentifier()]
         mentioned = [ast.Name(name, ast.Load()) for name in (*code.co_freevars, *variables)]
         mentioned += [ast.parse(f"lambda: {name}", mode="eval").body for name in code.co_cellvars]
-        dead = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in variables if name not in rebound]
+        dead = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in variables
+                if name not in rebound]
         if mentioned:
             dead.append(ast.Expr(ast.Tuple(mentioned, ast.Load())))
         if dead:
@@ -183,7 +186,8 @@ def _wrap(tree, code):
     elif not any(isinstance(n, ast.Lambda) for n in ast.walk(tree)):
         raise _error(f"{code.co_name}: the text has no function")
     outer = ast.parse("def __pellucid_outer__():\n    pass").body[0]
-    outer.body = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in code.co_freevars] + tree.body
+    outer.body = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None))
+                  for name in code.co_freevars] + tree.body
     return ast.Module([outer], [])
 
 
@@ -234,7 +238,8 @@ def _check_fit(made, code):
         problems.append(f"cell variables {made.co_cellvars} instead of {code.co_cellvars}")
     if not set(code.co_varnames) <= set(made.co_varnames):
         problems.append(f"no local variables {sorted(set(code.co_varnames) - set(made.co_varnames))}")
-    n = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    n = (code.co_argcount + code.co_kwonlyargcount
+         + bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS))
     if (made.co_argcount, made.co_posonlyargcount, made.co_kwonlyargcount, made.co_varnames[:n]) != (
             code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_varnames[:n]):
         problems.append("other arguments")

@@ -57,7 +57,8 @@ def demo(folder: str, width: int | None = None) -> int:
     made.save(paths[0])
     with open(paths[1], "w", encoding="utf-8") as file:
         file.write(page(pairs, source, made.source, str(made.tree), str(made.report)))
-    print(f"\nThe model is {os.path.join(folder, 'lumen.py')}, its skeleton {paths[0]}; {paths[1]} shows both side by side")
+    print(f"\nThe model is {os.path.join(folder, 'lumen.py')}, its skeleton {paths[0]}; "
+          f"{paths[1]} shows both side by side")
     if not made.report.good:
         return 4
     return 0 if made.report.complete else 3
@@ -144,27 +145,32 @@ main { max-width: 1500px; margin: 0 auto; padding: 24px; }
 h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 17px; margin: 32px 0 8px; }
 p { margin: 0 0 12px; max-width: 70ch; }
 pre { margin: 0; padding: 10px 12px; overflow-x: auto; font: 12.5px/1.45 ui-monospace, monospace; tab-size: 4; }
-.pair { display: grid; grid-template-columns: 1fr 1fr; border: 1px solid var(--line); border-radius: 6px; margin: 0 0 16px; }
+.pair { display: grid; grid-template-columns: 1fr 1fr; border: 1px solid var(--line); border-radius: 6px;
+        margin: 0 0 16px; }
 .pair > div { min-width: 0; } .pair > div + div { border-left: 1px solid var(--line); }
 .pair h3 { margin: 0; padding: 4px 12px; font: 600 12px/1.6 system-ui, sans-serif; background: var(--head);
   border-bottom: 1px solid var(--line); }
 .off, .off * { color: var(--dim) !important; } .k { color: var(--kw); } .s { color: var(--str); }
 .c { color: var(--com); font-style: italic; } .n { color: var(--num); }
-@media (max-width: 900px) { .pair { grid-template-columns: 1fr; } .pair > div + div { border-left: 0; border-top: 1px solid var(--line); } }
+@media (max-width: 900px) {
+  .pair { grid-template-columns: 1fr; }
+  .pair > div + div { border-left: 0; border-top: 1px solid var(--line); }
+}
 """
 
 
 def page(pairs: list[Pair], original: str, skeleton: str, tree: str, report: str) -> str:
     parts = ["<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
              f"<title>A model and its skeleton</title><style>{STYLE}</style><main><h1>A model and its skeleton</h1>"
-             f"<p>Left what the library's author wrote, {count(original)} lines in all; lines that this model never runs "
-             f"are grey. Right the program that ran, {count(skeleton)} lines, written by pellucid.</p>"]
+             f"<p>Left what the library's author wrote, {count(original)} lines in all; lines that this model never "
+             f"runs are grey. Right the program that ran, {count(skeleton)} lines, written by pellucid.</p>"]
     for pair in pairs:
         left = coloured([text for text, _ in pair.original], [ran for _, ran in pair.original])
         right = coloured(pair.skeleton, [True] * len(pair.skeleton))
         parts.append(f"<section class=pair><div><h3>{html.escape(pair.name)}: the author's</h3><pre>{left}</pre></div>"
                      f"<div><h3>{html.escape(pair.name)}: the skeleton's</h3><pre>{right}</pre></div></section>")
-    parts.append(f"<h2>Verification</h2><pre>{html.escape(report)}</pre><h2>Tree</h2><pre>{html.escape(tree)}</pre></main></html>")
+    parts.append(f"<h2>Verification</h2><pre>{html.escape(report)}</pre>"
+                 f"<h2>Tree</h2><pre>{html.escape(tree)}</pre></main></html>")
     return "\n".join(parts)
 
 

@@ -96,7 +96,8 @@ def _progressions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple, dtype:
         start, step = int(first), int(second) - int(first)
         if step:
             stop = start + step * n
-            arguments = f"{stop}" if (start, step) == (0, 1) else f"{start}, {stop}" if step == 1 else f"{start}, {stop}, {step}"
+            arguments = (f"{stop}" if (start, step) == (0, 1) else f"{start}, {stop}" if step == 1
+                         else f"{start}, {stop}, {step}")
             kind = "" if tensor.dtype == torch.int64 else dtype or ", dtype=torch.float32"
             yield f"torch.arange({arguments}{kind}){view}"
             if tensor.dim() == 2 and shape[0] > 1:  # rows that repeat
@@ -114,8 +115,10 @@ def _triangles(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
     matrix = tensor.reshape(rows, columns)
     size = str(rows) if rows == columns else f"{rows}, {columns}"
     yield f"torch.eye({size}{dtype}){view}"
-    for corner, function, diagonal in ((matrix[-1, 0], "tril", 0), (matrix[0, -1], "triu", 0), (matrix[0, -1], "triu", 1)):
-        fill = f"torch.ones({rows}, {columns}{dtype})" if corner == 1 else f"torch.full(({rows}, {columns}), {_number(corner)}{dtype})"
+    for corner, function, diagonal in ((matrix[-1, 0], "tril", 0), (matrix[0, -1], "triu", 0),
+                                       (matrix[0, -1], "triu", 1)):
+        fill = (f"torch.ones({rows}, {columns}{dtype})" if corner == 1
+                else f"torch.full(({rows}, {columns}), {_number(corner)}{dtype})")
         yield f"torch.{function}({fill}{', diagonal=1' if diagonal else ''}){view}"
 
 

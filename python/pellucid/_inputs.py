@@ -123,7 +123,8 @@ def _other_values(t: torch.Tensor, g: torch.Generator, far: bool, integers: bool
             result = (shuffled * 0.9 + 0.05 * noise).to(t.dtype)
         out = copy_tensor(t).detach()
         return out.copy_(result).requires_grad_(t.requires_grad)
-    if integers and t.dtype in (torch.int64, torch.int32) and t.dim() >= 1 and values.max() > 1 and not _is_arange(values):
+    if (integers and t.dtype in (torch.int64, torch.int32) and t.dim() >= 1 and values.max() > 1
+        and not _is_arange(values)):
         if t.dim() == 1:
             return values.flip(0)
         order = torch.randperm(t.shape[-1], generator=g)
@@ -144,7 +145,8 @@ def _resized(t: torch.Tensor, dim: int, size: int, seed: int) -> torch.Tensor:
     values = t.detach()
     if size <= have:
         return values.narrow(dim, 0, size).clone(memory_format=torch.contiguous_format).requires_grad_(t.requires_grad)
-    if not t.is_floating_point() and not t.is_complex() and dim == t.dim() - 1 and t.dtype != torch.bool and _is_arange(values):
+    if (not t.is_floating_point() and not t.is_complex() and dim == t.dim() - 1 and t.dtype != torch.bool
+        and _is_arange(values)):
         steps = torch.arange(1, size - have + 1, dtype=t.dtype)
         return torch.cat([values, values[..., -1:] + steps.expand(*t.shape[:-1], -1)], dim)
     g = _generator(seed)
@@ -215,7 +217,8 @@ def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
         if len(lengths) > 1:
             yield from _with_lengths(inputs, {first: first + step}, seed)
         return
-    images = [t for t in found if t.dim() in (4, 5) and t.shape[-1] >= 16 and t.shape[-2] >= 16 and t.is_floating_point()]
+    images = [t for t in found if t.dim() in (4, 5) and t.shape[-1] >= 16 and t.shape[-2] >= 16
+              and t.is_floating_point()]
     if images:
         height, width = images[0].shape[-2:]
         grow = IMAGE_STEP * (1 if step > 0 else 2)
@@ -233,7 +236,8 @@ def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
     shape = sequences[0].shape
     for dim in range(1, len(shape)):
         for amount in (step, -step, step * max(1, shape[dim] // 4)):
-            if shape[dim] > 2 and shape[dim] + amount > 0 and (dim < len(shape) - 1 or len(shape) != 3 or amount % 2 == 0):
+            if shape[dim] > 2 and shape[dim] + amount > 0 and (dim < len(shape) - 1 or len(shape) != 3
+                                                               or amount % 2 == 0):
                 yield from _with_lengths(inputs, {shape[dim]: shape[dim] + amount}, seed, dim)
 
 

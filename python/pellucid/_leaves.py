@@ -74,14 +74,15 @@ def _wrappers() -> tuple[type, ...]:
 
 
 def opened(model: nn.Module, leaves: tuple[type, ...] | None = None) -> frozenset[Any]:
-    """Classes of torch's that no arguments build as they are in this model (children of another kind, an activation that
-    is a lambda), or whose inner methods an author's class replaces; with the code of their methods and of the private
-    functions that these call. They are read as if the author had written them. A class that has no forward of its own
-    (fx.GraphModule) adds nothing to nn.Module, so its code stays closed."""
+    """Classes of torch's that no arguments build as they are in this model (children of another kind, an activation
+    that is a lambda), or whose inner methods an author's class replaces; with the code of their methods and of the
+    private functions that these call. They are read as if the author had written them. A class that has no forward of
+    its own (fx.GraphModule) adds nothing to nn.Module, so its code stays closed."""
     found: set[Any] = set()
     closed = (*_wrappers(), *(leaves or ()))
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    made = {id(inner) for module in modules if isinstance(outer := getattr(module, "parametrizations", None), nn.ModuleDict)
+    made = {id(inner) for module in modules
+            if isinstance(outer := getattr(module, "parametrizations", None), nn.ModuleDict)
             for inner in outer.modules()}  # by the functions that parametrize
     modules = [module for module in modules if id(module) not in made]
     for module in reversed(modules):  # children first: who holds one that is opened is opened
@@ -109,7 +110,8 @@ def _open_function(function: Any, found: set[Any]) -> None:
             _open_function(function.__globals__.get(name, getattr(nn.functional, name, None)), found)
 
 
-_OUTER = ("__init__", "forward", "extra_repr", "reset_parameters")  # what an author's class may have and nobody inside calls
+# what an author's class may have and nobody inside calls
+_OUTER = ("__init__", "forward", "extra_repr", "reset_parameters")
 
 
 def _replaces_inner_method(cls: type, base: type) -> bool:
@@ -174,7 +176,8 @@ def _parameters(cls: type) -> dict[str, inspect.Parameter]:
         if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found.values()):
             found.pop("mode", None) if issubclass(cls, nn.RNNBase) else None
             if cls is nn.RNN:
-                found["nonlinearity"] = inspect.Parameter("nonlinearity", inspect.Parameter.KEYWORD_ONLY, default="tanh")
+                found["nonlinearity"] = inspect.Parameter("nonlinearity",
+                                                          inspect.Parameter.KEYWORD_ONLY, default="tanh")
             return found
         if cls is nn.Identity:
             return {}
@@ -344,7 +347,8 @@ def _simplest(cls: type, given: Arguments, built: nn.Module, module: nn.Module) 
     for name, value in given.items():
         if isinstance(value, tuple) and value and all(_same(v, value[0]) for v in value):
             shorter[name] = value[0]
-    for candidate in (shorter, *({**given, name: value} for name, value in shorter.items() if value is not given[name])):
+    for candidate in (shorter,
+                      *({**given, name: value} for name, value in shorter.items() if value is not given[name])):
         if candidate != given and (other := _build(cls, candidate)) is not None and _equal(other, module, cls):
             given, built = candidate, other
             break
@@ -376,14 +380,15 @@ def _equal(built: nn.Module, module: nn.Module, cls: type) -> bool:
 
 
 def _is_idle(module: nn.Module, name: str) -> bool:
-    """Attributes that say what others say, or that nothing reads: an author who changed those others left them behind."""
+    """Attributes that say what others say, or that nothing reads: who changed those others left them behind."""
     if name == "_reversed_padding_repeated_twice":
         return getattr(module, "padding_mode", "") == "zeros"
     return name.startswith("_flat_weight")
 
 
 def _nothing_else(built: nn.Module, module: nn.Module, replaced: set[str], others: set[str]) -> bool:
-    return ((set(module._parameters) - others) | replaced == set(built._parameters) and set(module._modules) == set(built._modules))
+    return ((set(module._parameters) - others) | replaced == set(built._parameters)
+            and set(module._modules) == set(built._modules))
 
 
 def _equal_tensors(built: dict[str, Any], real: dict[str, Any], replaced: set[str]) -> bool:
@@ -401,7 +406,8 @@ def _equal_tensors(built: dict[str, Any], real: dict[str, Any], replaced: set[st
 def _equal_children(built: nn.Module, module: nn.Module) -> bool:
     for name, child in built._modules.items():
         other = module._modules.get(name, _MISSING)
-        if other is _MISSING or (child is None) != (other is None) or (child is not None and type(child) is not type(other)):
+        if (other is _MISSING or (child is None) != (other is None)
+            or (child is not None and type(child) is not type(other))):
             return False
         if child is not None and not _equal(child, other, type(child)):
             return False

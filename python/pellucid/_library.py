@@ -265,7 +265,8 @@ def literal_of(value: Any) -> str | None:
 
 def array_literal(value: Any) -> str | None:
     """The same of a small array of numbers."""
-    if value.size > 512 or value.dtype.kind not in "biuf" or (value.dtype.kind == "f" and not (abs(value) < float("inf")).all()):
+    if (value.size > 512 or value.dtype.kind not in "biuf"
+        or (value.dtype.kind == "f" and not (abs(value) < float("inf")).all())):
         return None
     return f"numpy.array({value.tolist()!r}, dtype={value.dtype.name!r})"
 
@@ -284,8 +285,8 @@ def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[An
                 ) -> tuple[int, str, str, int, tuple[str, ...]]:
     """(kind, public name if it is the library's, file, line of the class statement or 0, fields).
 
-    A leaf, which the user wants to keep as it is, is written like a class of the library's; one of the library's that is
-    opened like one of the author's."""
+    A leaf, which the user wants to keep as it is, is written like a class of the library's; one of the library's that
+    is opened like one of the author's."""
     torch = sys.modules.get("torch")
     path = name_of(cls) or ""
     if cls in opened:

@@ -52,7 +52,7 @@ def link(code: types.CodeType, path: str | os.PathLike[str]) -> types.CodeType:
 
 def listing(code: types.CodeType, *, names: dict[str, str] | None = None,
             spell: Callable[[object], str | None] | None = None) -> Listing:
-    """The text of a code object with one statement per line. Never fails: what has no structure is a list of instructions.
+    """The text of a code object, one statement per line. Never fails: what has no structure is shown as instructions.
 
     `names` says what to write for a name, `spell` what for a constant without a literal.
     """
@@ -84,7 +84,7 @@ def write_text(path: str, text: str) -> None:
 
 
 def parses(text: str) -> bool:
-    """As this Python. Our own parser says it: to ask the compiler takes ten times as long, and all that is written is asked."""
+    """As this Python. Our own parser says it: the compiler takes ten times as long, and every text is asked."""
     return where_wrong(text) == 0
 
 
@@ -152,7 +152,7 @@ def plain_name(name: str) -> str:
 
 
 def _with_entry(code: types.CodeType, rows: list[tuple[int, int]], line_of_def: int) -> list[tuple[int, int]]:
-    """What runs before the first statement (making cells, RESUME) belongs to the line of the def, as the compiler has it."""
+    """What runs before the first statement (making cells, RESUME) belongs to the line of the def, as in compilers."""
     resume = dis.opmap.get("RESUME")
     raw = code.co_code
     for index, (offset, _) in enumerate(rows):

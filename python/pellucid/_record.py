@@ -53,7 +53,8 @@ class Recording:
         torch.nn.Module.__call__ = self._plain_call  # type: ignore[method-assign]
 
     def _called(self, module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
-        if self._inside or threading.get_ident() != self._thread or (self.model is not None and module is not self.model):
+        if (self._inside or threading.get_ident() != self._thread
+            or (self.model is not None and module is not self.model)):
             return self._plain_call(module, *args, **kwargs)
         import torch
 

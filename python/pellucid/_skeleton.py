@@ -162,7 +162,8 @@ class Workshop:
         self.grad = torch.is_grad_enabled()
         self.recorder = self._new_recorder()
         self.with_events = self.slow = False
-        self.shortcuts: list[tuple[str, int]] | None = None  # functions that are told by the calls they made; None: not asked
+        # functions that are told by the calls they made; None: not asked
+        self.shortcuts: list[tuple[str, int]] | None = None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -132,7 +132,8 @@ def cut(source: str, ran: set[int]) -> str:
             body = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
             return not ran.isdisjoint(body)
         if isinstance(node, ast.ClassDef):
-            return any(runs(n) for n in node.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
+            return any(runs(n) for n in node.body
+                       if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
         return not ran.isdisjoint(span(node))
 
     def clean(body: list[ast.stmt], top: bool) -> None:
@@ -169,6 +170,7 @@ def cut(source: str, ran: set[int]) -> str:
     for number, line in enumerate(lines, 1):
         if number in dots:
             out.append(" " * dots[number] + "...\n")
-        elif number not in drop and (line.strip() or not (len(out) > 1 and not out[-1].strip() and not out[-2].strip())):
+        elif (number not in drop
+              and (line.strip() or not (len(out) > 1 and not out[-1].strip() and not out[-2].strip()))):
             out.append(line)
     return "".join(out)

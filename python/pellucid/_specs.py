@@ -52,8 +52,8 @@ def load(spec: str) -> Subject:
     """Builds the model that the spec names."""
     scheme, colon, rest = spec.partition(":")
     if not colon or not rest:
-        raise SpecError(f"{spec!r} names no model; write file.py:callable, package.module:callable, timm:NAME or hf:TYPE",
-                        usage=True)
+        raise SpecError(f"{spec!r} names no model; write file.py:callable, package.module:callable, timm:NAME "
+                        "or hf:TYPE", usage=True)
     if scheme == "timm":
         subject = _load_timm(rest)
     elif scheme == "hf":
@@ -239,7 +239,8 @@ def _guess_hf(model: Any) -> tuple[tuple, dict[str, Any]] | None:
     if main == "pixel_values":
         size = find("image_size", "img_size") or 224
         height, width = (size, size) if isinstance(size, int) else tuple(size)[-2:]
-        return (), {"pixel_values": torch.randn(2, find("num_channels", "in_channels") or 3, height, width, generator=g)}
+        return (), {"pixel_values": torch.randn(2, find("num_channels", "in_channels") or 3, height,
+                                                width, generator=g)}
     if main == "input_values":
         return (), {"input_values": torch.randn(2, 16_000, generator=g)}
     if main == "input_features":

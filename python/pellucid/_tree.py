@@ -52,7 +52,8 @@ class Tree:
 
     def _repr_html_(self) -> str:
         page = html.escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width:100%;height:520px;border:1px solid #8884;border-radius:6px"></iframe>'
+        style = "width:100%;height:520px;border:1px solid #8884;border-radius:6px"
+        return f'<iframe srcdoc="{page}" style="{style}"></iframe>'
 
 
 def tree(model: Any, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None) -> Tree:
@@ -72,7 +73,8 @@ def tree(model: Any, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any
         return Tree(_exported(model))
     if callable(getattr(model, "get_config", None)) and hasattr(model, "weights"):
         return Tree(_keras(model))
-    raise TypeError(f"a tree is made of an nn.Module, an ExportedProgram or a Keras model, not of {type(model).__name__}")
+    raise TypeError(
+        f"a tree is made of an nn.Module, an ExportedProgram or a Keras model, not of {type(model).__name__}")
 
 
 class _Walk:
@@ -140,7 +142,7 @@ def _shape(tensor: Any) -> list[int] | None:
 
 @functools.lru_cache(maxsize=4096)
 def _arguments(text: str) -> dict[str, Any]:
-    """What a module says of itself, `3, 64, kernel_size=(7, 7)`, as arguments; nothing if it is no list of arguments."""
+    """What a module says of itself, `3, 64, kernel_size=(7, 7)`, as arguments; nothing if it is no list of them."""
     try:
         call = ast.parse(f"_({text})", mode="eval").body
     except SyntaxError:
@@ -214,7 +216,8 @@ def _keras(model: Any) -> dict[str, Any]:
 
     def node(layer: Any, name: str, path: str) -> dict[str, Any]:
         inner = list(getattr(layer, "layers", None) or [])
-        found = {"name": name, "class": type(layer).__name__, "parameters": {}, "buffers": {}, "args": {}, "children": []}
+        found = {"name": name, "class": type(layer).__name__, "parameters": {}, "buffers": {},
+                 "args": {}, "children": []}
         if not inner:
             config = layer.get_config()
             for key in ("units", "filters", "kernel_size", "strides", "activation", "rate", "padding"):

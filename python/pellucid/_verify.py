@@ -91,7 +91,8 @@ class Report:
         shown = [PHRASES.get(n, n) for n in dict.fromkeys(said)]
         text = "bit-equal on " + ", ".join(shown) if shown else "nothing is equal"
         if failed:
-            text += "; NOT: " + "; ".join(f"{name} ({detail[:160]})" if detail else name for name, detail in failed.items())
+            text += "; NOT: " + "; ".join(f"{name} ({detail[:160]})" if detail else name
+                                          for name, detail in failed.items())
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -216,7 +217,8 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
     return call, result
 
 
-def referee_data(model: Any, source: str, root: str, sequences: list[list[dict]], extra: Iterable[str]) -> dict[str, Any]:
+def referee_data(model: Any, source: str, root: str, sequences: list[list[dict]],
+                 extra: Iterable[str]) -> dict[str, Any]:
     from . import _check
     return {
         "source": source, "root": root, "seed": SEED, "allowed": allowed_packages(extra),
@@ -253,7 +255,8 @@ def run_referee(data: str, result: str, patience: float) -> str:
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
     try:
         done = subprocess.run([sys.executable, "-W", "ignore", script, data, result], cwd=os.path.dirname(data),
-                              env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience)
+                              env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=patience)
     except subprocess.TimeoutExpired:
         return f"took more than {patience:.0f} s"
     if done.returncode:

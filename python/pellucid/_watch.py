@@ -1,10 +1,10 @@
 """One run of a model, watched: output shapes, multiply-adds, and which module feeds which.
 
-Module.__call__ is replaced to see the modules, a dispatch mode sees what they compute. Both are gone when the run ends; the
-generator of random numbers is put back, and no gradients are made.
+Module.__call__ is replaced to see the modules, a dispatch mode sees what they compute. Both are gone when the run ends;
+the generator of random numbers is put back, and no gradients are made.
 
-A dispatch mode makes every operation dearer by some 50 microseconds, so it is off while a layer of torch's own runs whose
-multiply-adds follow from the shapes: of all convolutions and products with a weight, which are most of what runs.
+A dispatch mode makes every operation dearer by some 50 microseconds, so it is off while a layer of torch's own runs
+whose multiply-adds follow from the shapes: of all convolutions and products with a weight, which are most of what runs.
 """
 
 from __future__ import annotations
@@ -131,15 +131,14 @@ KNOWN: dict[type, Callable[[Any, torch.Tensor, Any], float]] = {
     nn.ConvTranspose1d: _by_input, nn.ConvTranspose2d: _by_input, nn.ConvTranspose3d: _by_input,
     nn.LSTM: _by_steps, nn.GRU: _by_steps, nn.RNN: _by_steps,
     **{layer: _nothing for layer in (
-        nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm, nn.Embedding, nn.Dropout, nn.Identity,
-        nn.ReLU, nn.ReLU6, nn.GELU, nn.SiLU, nn.Sigmoid, nn.Tanh, nn.Softmax, nn.Hardswish, nn.LeakyReLU,
-        nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Flatten)},
+        nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.LayerNorm, nn.GroupNorm, nn.Embedding,
+        nn.Dropout, nn.Identity, nn.ReLU, nn.ReLU6, nn.GELU, nn.SiLU, nn.Sigmoid, nn.Tanh, nn.Softmax,
+        nn.Hardswish, nn.LeakyReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Flatten)},
 }
 
 
 def known_cost(module: nn.Module, args: tuple, kwargs: dict) -> Callable[[Any, torch.Tensor, Any], float] | None:
-    """None if only the operations tell. Hooks may compute anything, and tensors with a class of their own are to be seen
-    by it."""
+    """None if only the operations tell. Hooks may compute anything, and tensors of other classes are seen by those."""
     known = KNOWN.get(type(module))
     if (known is None or kwargs or len(args) != 1 or type(args[0]) not in PLAIN or module._forward_hooks
             or module._forward_pre_hooks or module._compiled_call_impl is not None):

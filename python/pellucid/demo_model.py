@@ -42,12 +42,13 @@ class Config:
 
 
 class LumenConfig(Config):
-    def __init__(self, vocab_size=256, hidden_size=64, intermediate_size=None, num_layers=4, num_heads=4, num_kv_heads=2,
-                 max_positions=128, position_embedding="rotary", rope_base=10000.0, rope_scaling=None,
-                 hidden_act="silu", gated_mlp=True, qk_norm=True, attention_bias=False, sliding_window=None,
-                 attention="sdpa", dropout=0.1, norm_eps=1e-6, norm_type="rms", parallel_residual=False,
-                 tie_embeddings=True, logit_softcap=None, embedding_scale=True, use_cache=True, return_dict=True,
-                 output_hidden_states=False, initializer_range=0.02, num_labels=None, **extra):
+    def __init__(self, vocab_size=256, hidden_size=64, intermediate_size=None, num_layers=4,
+                 num_heads=4, num_kv_heads=2, max_positions=128, position_embedding="rotary", rope_base=10000.0,
+                 rope_scaling=None, hidden_act="silu", gated_mlp=True, qk_norm=True, attention_bias=False,
+                 sliding_window=None, attention="sdpa", dropout=0.1, norm_eps=1e-6, norm_type="rms",
+                 parallel_residual=False, tie_embeddings=True, logit_softcap=None, embedding_scale=True,
+                 use_cache=True, return_dict=True, output_hidden_states=False, initializer_range=0.02,
+                 num_labels=None, **extra):
         super().__init__(**extra)
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
@@ -361,7 +362,8 @@ class MLP(nn.Module):
     def __init__(self, config: LumenConfig):
         super().__init__()
         self.act = ACTIVATIONS[config.hidden_act]
-        self.gate_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False) if config.gated_mlp else None
+        self.gate_proj = (nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
+                          if config.gated_mlp else None)
         self.up_proj = nn.Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.down_proj = nn.Linear(config.intermediate_size, config.hidden_size, bias=False)
 

@@ -54,7 +54,8 @@ def short(text: str) -> bytes:
 def tensor(key: str, n: int, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> bytes:
     """A call of _rebuild_tensor_v2, as torch.save writes it."""
     numbers = lambda values: b"(" + b"".join(b"K" + bytes([v]) for v in values) + b"t"  # noqa: E731
-    storage = b"(" + short("storage") + b"ctorch\nFloatStorage\n" + short(key) + short("cpu") + b"K" + bytes([n]) + b"tQ"
+    storage = b"(" + short("storage") + b"ctorch\nFloatStorage\n" + short(key) + short(
+        "cpu") + b"K" + bytes([n]) + b"tQ"
     rest = b"K" + bytes([offset]) + numbers(shape) + numbers(strides) + b"\x89ccollections\nOrderedDict\n)R"
     return b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + rest + b"tR"
 
@@ -64,18 +65,20 @@ def checkpoint() -> bytes:
     weight = tensor("0", 6, (2, 3), (3, 1))
     data = (b"\x80\x02}(" + short("epoch") + b"K\x03" + short("model") + b"}(" + short("fc.weight") + weight
             + short("fc.turned") + tensor("0", 6, (3, 2), (1, 3)) + b"uu.")
-    return archive(("archive/data.pkl", data), ("archive/data/0", floats(0, 1, 2, 3, 4, 5)), ("archive/version", b"3\n"))
+    return archive(("archive/data.pkl", data), ("archive/data/0", floats(0, 1, 2, 3, 4, 5)),
+                   ("archive/version", b"3\n"))
 
 
 # lambda x: __import__("os").system("touch MARKER"), compiled by Python 3.11
-LAMBDA = ("4wEAAAAAAAAAAAAAAAMAAAADAAAA80YAAACXAHQBAAAAAAAAAAAAAGQBpgEAAKsBAAAAAAAAAACgAQAAAAAAAAAAAAAAAAAAAAAAAAAAZAKmAQ"
-          "AAqwEAAAAAAAAAAFMAKQNO2gJvc3oMdG91Y2ggTUFSS0VSKQLaCl9faW1wb3J0X1/aBnN5c3RlbSkB2gF4cwEAAAAgcgUAAAD6CDxsYW1iZGE+"
-          "cgYAAAABAAAAcxwAAACAAI0qkFTRChrUChrXCiHSCiGgLtEKMdQKMYAA8wAAAAA=")
+LAMBDA = ("4wEAAAAAAAAAAAAAAAMAAAADAAAA80YAAACXAHQBAAAAAAAAAAAAAGQBpgEAAKsBAAAAAAAAAACgAQAAAAAAAAAAAAAAAAAAAAAAAAAAZ"
+          "AKmAQAAqwEAAAAAAAAAAFMAKQNO2gJvc3oMdG91Y2ggTUFSS0VSKQLaCl9faW1wb3J0X1/aBnN5c3RlbSkB2gF4cwEAAAAgcgUAAAD6CD"
+          "xsYW1iZGE+cgYAAAABAAAAcxwAAACAAI0qkFTRChrUChrXCiHSCiGgLtEKMdQKMYAA8wAAAAA=")
 
 
 def keras() -> bytes:
     function = {"class_name": "__lambda__", "config": {"code": LAMBDA}}
-    dense = {"module": "keras.layers", "class_name": "Dense", "config": {"name": "dense", "units": 4, "activation": "relu"}}
+    dense = {"module": "keras.layers", "class_name": "Dense",
+             "config": {"name": "dense", "units": 4, "activation": "relu"}}
     trick = {"module": "keras.layers", "class_name": "Lambda", "config": {"name": "trick", "function": function}}
     config = {"module": "keras", "class_name": "Sequential", "config": {"name": "s", "layers": [dense, trick]}}
     return archive(("metadata.json", b"{}"), ("config.json", json.dumps(config).encode()))

@@ -50,7 +50,8 @@ def is_sanitized() -> bool:
 
 @pytest.fixture(scope="session")
 def libraries() -> None:
-    """Makes timm and transformers importable where torchvision's compiled operators don't fit the torch that is here."""
+    """Makes timm and transformers importable where torchvision's compiled operators don't fit the torch that is
+    here."""
     torchvision_operators.stand_in()
 
 

@@ -14,13 +14,15 @@ import time
 class Debugger:
     """Runs a script under debugpy; breakpoints are {file: [lines]}."""
 
-    def __init__(self, *command: str, breakpoints: dict[str, list[int]] | None = None, just_my_code: bool = False) -> None:
+    def __init__(self, *command: str, breakpoints: dict[str, list[int]] | None = None,
+                 just_my_code: bool = False) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.out = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen(
-            [sys.executable, "-Xfrozen_modules=off", "-m", "debugpy", "--listen", f"127.0.0.1:{port}", "--wait-for-client", *command],
+            [sys.executable, "-Xfrozen_modules=off", "-m", "debugpy", "--listen", f"127.0.0.1:{port}",
+             "--wait-for-client", *command],
             stdout=self.out, stderr=subprocess.STDOUT,  # not a pipe: debugpy's other processes would keep it open
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"})
         self.socket = self._connect(port)

@@ -1,4 +1,5 @@
-"""Run by each Python: writes a sample of its standard library as .pyc files, and what its own `dis` says of them as JSON.
+"""Run by each Python: writes a sample of its standard library as .pyc files, and what its own `dis` says of them as
+JSON.
 
     python3.X dis_reference.py FOLDER N
 """

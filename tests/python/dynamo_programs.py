@@ -1,7 +1,7 @@
 """Small programs that torch.compile breaks into pieces, each in its own way.
 
-A program is a function without arguments that returns (function, calls): the function to compile, and a list of argument
-tuples to call it with. What the function leaves behind besides its results it appends to the list `log`.
+A program is a function without arguments that returns (function, calls): the function to compile, and a list of
+argument tuples to call it with. What the function leaves behind besides its results it appends to the list `log`.
 """
 
 from __future__ import annotations

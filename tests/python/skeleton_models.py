@@ -146,7 +146,8 @@ class Numbers(nn.Module):
         return self.heads[task](x)
 
 
-@case(expects=(r"range\(steps\)", r"step / temperature", r"self\.heads\[task\]", "not temperature > 2|temperature <= 2|not \\(temperature > 2\\)"),
+@case(expects=(r"range\(steps\)", r"step / temperature", r"self\.heads\[task\]",
+               "not temperature > 2|temperature <= 2|not \\(temperature > 2\\)"),
       lacks=("not recorded with",))
 def numbers_that_the_caller_gives():
     return Numbers(), (randn(3, 8), 1), {}
@@ -167,7 +168,8 @@ class OfTheFile(nn.Module):
         return self.linear(x - MEAN) * SCALES["a"] + self.shift
 
 
-@case(expects=(r"^MEAN = torch\.tensor|\nMEAN = torch\.", r"\nshift = torch\.full\(\(8,\), 2\.0\)", r'\nSCALES = {"a": torch\.arange\(8'))
+@case(expects=(r"^MEAN = torch\.tensor|\nMEAN = torch\.", r"\nshift = torch\.full\(\(8,\), 2\.0\)",
+               r'\nSCALES = {"a": torch\.arange\(8'))
 def tensors_of_the_file():
     return OfTheFile(), (randn(3, 8),), {}
 

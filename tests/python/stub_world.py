@@ -1,8 +1,10 @@
-"""The importer of src/interp, in CPython: runs library sources over the stubs of src/interp/lib, to test the stubs alone.
+"""The importer of src/interp, in CPython: runs library sources over the stubs of src/interp/lib, to test the stubs
+alone.
 
 Modules are found as the interpreter finds them: a stub first, then the source roots (read as text), then, for what is
 neither, there is no such module. Nothing is taken from sys.modules: every
-module of this world imports through its own table, so that the stub `torch` and the stub `enum` live beside the real ones.
+module of this world imports through its own table, so that the stub `torch` and the stub `enum` live beside the real
+ones.
 
     python tests/python/stub_world.py --root SITE_PACKAGES 'EXPRESSION' ['EXPRESSION'...]
 
@@ -149,8 +151,9 @@ class World:
 
     def system(self) -> types.ModuleType:
         module = types.ModuleType("sys")
-        for name in ("version_info", "version", "platform", "maxsize", "_getframe", "byteorder", "float_info", "exc_info",
-                     "intern", "getrecursionlimit", "getsizeof", "implementation", "stdout", "stderr"):
+        for name in ("version_info", "version", "platform", "maxsize", "_getframe", "byteorder",
+                     "float_info", "exc_info", "intern", "getrecursionlimit", "getsizeof", "implementation",
+                     "stdout", "stderr"):
             setattr(module, name, getattr(sys, name))
         module.modules = self.modules
         module.path = [str(root) for root in self.roots]
@@ -420,13 +423,15 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="take nothing from CPython's standard library")
     parser.add_argument("--real", action="store_true", help="execute the real libraries instead")
     parser.add_argument("--trace", action="store_true", help="print tracebacks")
-    parser.add_argument("--forward", help="run forward on an input of this shape (2x3x224x224; auto: the shape that timm names)")
+    parser.add_argument("--forward",
+                        help="run forward on an input of this shape (2x3x224x224; auto: the shape that timm names)")
     parser.add_argument("code", nargs="*")
     options = parser.parse_args()
     sys.setrecursionlimit(10000)
     if options.real:
         real_libraries()
-    world = None if options.real else World([root.resolve() for root in options.root], {"keyword"} if options.strict else BORROW)
+    world = None if options.real else World([root.resolve() for root in options.root],
+                                            {"keyword"} if options.strict else BORROW)
     source = iter(options.code) if options.code else (line.rstrip("\n") for line in sys.stdin)
     for code in source:
         try:

@@ -102,7 +102,8 @@ def test_a_version_escapes_what_it_does_not_know(pellucid) -> None:
     assert values(pellucid, source, "3.12") == ["'\U0001fae8'"]
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "koi8-r", "shift_jis", "euc_jp", "gb2312", "big5", "mac-roman"])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "koi8-r", "shift_jis", "euc_jp", "gb2312",
+                                      "big5", "mac-roman"])
 def test_encodings(encoding: str, pellucid) -> None:
     text = {"koi8-r": "привет", "shift_jis": "日本", "euc_jp": "日本", "gb2312": "中文", "big5": "中文"}.get(encoding, "é")
     source = f"# -*- coding: {encoding} -*-\n'{text}'\n".encode(encoding)

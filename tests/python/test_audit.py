@@ -1,4 +1,5 @@
-"""Hostile files: nothing runs, nothing is written, the finding is named, within a second and 200 MB. And no false alarms."""
+"""Hostile files: nothing runs, nothing is written, the finding is named, within a second and 200 MB. And no false
+alarms."""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ def laughs() -> bytes:
 
 
 def dotted(module: bytes, name: bytes) -> bytes:
-    return b"\x80\x04\x8c" + bytes([len(module)]) + module + b"\x8c" + bytes([len(name)]) + name + b"\x93\x8c\x02id\x85R."
+    return b"\x80\x04\x8c" + bytes([len(module)]) + module + b"\x8c" + bytes(
+        [len(name)]) + name + b"\x93\x8c\x02id\x85R."
 
 
 def nested(depth: int) -> bytes:
@@ -140,8 +142,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "dotted_dunder": (lambda: dotted(b"__main__", b"Net.__init__.__globals__"), 4, "__globals__"),
     "unicode_escape": (lambda: b"\x80\x04V\\u0070osix\nVsyst\\u0065m\n\x93\x8c\x02id\x85R.", 4, "posix.system('id')"),
     "string_escape": (lambda: b"\x80\x04S'p\\x6fsix'\nS'syst\\145m'\n\x93\x8c\x02id\x85R.", 4, "posix.system('id')"),
-    "computed_name": (lambda: b"\x80\x04cbuiltins\nstr\nC\x05posix\x8c\x05ascii\x86R\x8c\x06system\x93\x8c\x02id\x85R.", 4,
-                      "computed-name"),
+    "computed_name": (lambda: b"\x80\x04cbuiltins\nstr\nC\x05posix\x8c\x05ascii\x86R\x8c\x06system\x93\x8c\x02id\x85R.",
+                      4, "computed-name"),
     "before_fault": (lambda: torch_archive(b"\x80\x02" + CALL[:-1] + b"\xff"), 4, "posix.system('touch MARKER')"),
     "nested": (lambda: torch_archive(nested(2)), 4, "posix.system('touch MARKER')"),
     "nested_deep": (lambda: nested(50), 4, "nesting"),
@@ -173,7 +175,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "header_length": (lambda: struct.pack("<Q", 1 << 62) + b"{}", 2, "does not fit"),
     "header_twice": (lambda: safetensors(b'{"a":1,"a":2}'), 2, "same key twice"),
     "header_deep": (lambda: safetensors(b'{"a":' + b"[" * 100000), 2, "deep"),
-    "tensors_overlap": (lambda: safetensors({"a": tensor(0, 8, [2]), "b": tensor(4, 12, [2])}, bytes(12)), 2, "overlaps"),
+    "tensors_overlap": (lambda: safetensors({"a": tensor(0, 8, [2]), "b": tensor(4, 12, [2])}, bytes(12)), 2,
+                        "overlaps"),
     "tensor_outside": (lambda: safetensors({"a": tensor(0, 8, [2])}, bytes(4)), 2, "outside"),
     "shape_overflow": (lambda: safetensors({"a": tensor(0, 0, [1 << 40, 1 << 40])}), 2, "overflow"),
     "hole": (lambda: safetensors({"a": tensor(4, 12, [2])}, bytes(12)), 4, "gap"),

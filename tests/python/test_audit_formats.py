@@ -1,4 +1,5 @@
-"""Hostile files of every format but plain pickles: archives in archives, streams, arrays, configs, graphs, odd devices."""
+"""Hostile files of every format but plain pickles: archives in archives, streams, arrays, configs, graphs, odd
+devices."""
 
 from __future__ import annotations
 
@@ -81,11 +82,13 @@ def bytecode() -> str:
 
 
 def keras_lambda() -> dict[str, Any]:
-    return layer("keras.layers", "Lambda", name="l", function={"class_name": "__lambda__", "config": {"code": bytecode()}})
+    return layer("keras.layers", "Lambda", name="l",
+                 function={"class_name": "__lambda__", "config": {"code": bytecode()}})
 
 
 def script(code: str, *more: tuple[str, bytes]) -> bytes:
-    text = "class M(Module):\n  __parameters__ = []\n  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n    " + code
+    text = ("class M(Module):\n  __parameters__ = []\n"
+            "  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n    " + code)
     return archive(("m/data.pkl", b"\x80\x02c__torch__\nM\n)\x81}b."), ("m/code/__torch__.py", text.encode() + b"\n"),
                    ("m/constants.pkl", b"\x80\x02)."), ("m/version", b"3\n"), *more)
 
@@ -142,7 +145,8 @@ def node(name: bytes, op: bytes) -> bytes:
 
 def function_graph() -> bytes:
     function = field(1, field(1, field(1, b"f")) + field(3, node(b"w", b"WriteFile")))
-    return field(1, 1) + field(2, field(2, field(1, node(b"x", b"Placeholder")) + field(2, function)) + field(1, field(4, b"serve")))
+    return field(1, 1) + field(2, field(2, field(1, node(b"x", b"Placeholder")) + field(2, function))
+                               + field(1, field(4, b"serve")))
 
 
 # name: (bytes, exit code, a finding's kind or a part of its text)
@@ -196,22 +200,28 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "keras_other_file": (lambda: keras(layer("keras.layers", "TFSMLayer", filepath="/tmp/x")), 4, "TFSMLayer"),
     "keras_download": (lambda: keras(layer("keras.utils", "get_file", origin="http://x")), 4, "get_file"),
     # tables
-    "safetensors_float": (lambda: safetensors(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0.0,4.0]}}', bytes(4)), 2, "whole"),
-    "safetensors_negative": (lambda: safetensors(b'{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}', bytes(4)), 2, "whole"),
+    "safetensors_float": (lambda: safetensors(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[0.0,4.0]}}', bytes(4)),
+                          2, "whole"),
+    "safetensors_negative": (lambda: safetensors(b'{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}', bytes(4)),
+                             2, "whole"),
     "safetensors_behind": (lambda: safetensors({"a": tensor(0, 4, [1])}, bytes(9)), 4, "trailing-data"),
-    "safetensors_encoding": (lambda: safetensors(b'{"\xff":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', bytes(4)), 4, "encoding"),
+    "safetensors_encoding": (lambda: safetensors(b'{"\xff":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}',
+                                                 bytes(4)), 4, "encoding"),
     "safetensors_same_key": (lambda: safetensors(b'{"a":{},"\\u0061":{}}'), 2, "same key twice"),
     "gguf_pairs": (lambda: gguf(n_pairs=1 << 60), 2, "absurd"),
     "gguf_tensors": (lambda: gguf(n_tensors=1 << 60), 2, "absurd"),
-    "gguf_sizes": (lambda: gguf(n_tensors=1, tensors=text(b"a") + struct.pack("<I4QIQ", 4, *[1 << 40] * 4, 0, 0)), 2, "overflow"),
+    "gguf_sizes": (lambda: gguf(n_tensors=1, tensors=text(b"a") + struct.pack("<I4QIQ", 4, *[1 << 40] * 4, 0, 0)), 2,
+                   "overflow"),
     "gguf_array": (lambda: gguf(text(b"k") + struct.pack("<IIQ", 9, 8, 1 << 61)), 2, "truncated"),
-    "gguf_arrays_nest": (lambda: gguf(text(b"k") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 100000), 2, "array"),
+    "gguf_arrays_nest": (lambda: gguf(text(b"k") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 100000), 2,
+                         "array"),
     "gguf_template": (lambda: gguf(template(b"{{ ().__class__.__base__.__subclasses__() }}")), 4, "template"),
     # graphs
     "onnx_up": (lambda: onnx(outside(b"../../etc/passwd")), 4, "path"),
     "onnx_absolute": (lambda: onnx(outside(b"/etc/passwd")), 4, "path"),
     "graph_writes": (lambda: field(1, node(b"x", b"Placeholder")) + field(1, node(b"w", b"WriteFile")), 4, "WriteFile"),
-    "graph_runs_python": (lambda: field(1, node(b"x", b"Placeholder")) + field(1, node(b"w", b"EagerPyFunc")), 4, "EagerPyFunc"),
+    "graph_runs_python": (lambda: field(1, node(b"x", b"Placeholder")) + field(1, node(b"w", b"EagerPyFunc")),
+                          4, "EagerPyFunc"),
     "graph_function": (function_graph, 4, "WriteFile"),
     "tflite": (lambda: struct.pack("<I", 16) + b"TFL3" + b"\xff" * 200, 2, "flatbuffer"),
     "index_up": (lambda: json.dumps({"weight_map": {"a": "../../etc/passwd"}}).encode(), 4, "path"),

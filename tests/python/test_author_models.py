@@ -16,7 +16,8 @@ FAST = {"vision": ["vqvae", "yolo", "bifpn"], "audio": ["wavenet"], "odd": ["reg
 SLOW = {"gpt": ["gpt", "gpt_slow"], "llama": ["llama"], "mamba": ["mamba"], "diffusion_unet": ["diffusion_unet"],
         "audio": ["tacotron_decoder", "mel_front"], "sequence": ["transformer_xl", "rwkv", "bilstm_crf", "seq2seq"],
         "vision": ["detr", "stylegan", "capsules", "deformable"],
-        "science": ["nerf", "glow", "neural_ode", "pointnet", "gnn", "long_conv"], "odd": ["moe", "perceiver", "custom_code"],
+        "science": ["nerf", "glow", "neural_ode", "pointnet", "gnn", "long_conv"],
+        "odd": ["moe", "perceiver", "custom_code"],
         "torch_parts": ["decoder", "own_activation", "replaced_layer", "traced"]}
 
 

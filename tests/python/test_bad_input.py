@@ -117,7 +117,8 @@ def test_half_a_gigabyte(content: str, tmp_path: pathlib.Path, pellucid, is_sani
 def test_half_a_gigabyte_through_a_pipe(is_sanitized: bool) -> None:
     script = "import sys\nline = b'x = 1\\n' * 100000\nfor i in range(834): sys.stdout.buffer.write(line)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as writer:
-        done = subprocess.run([PROGRAM, "ast", "-q", "-"], stdin=writer.stdout, capture_output=True, text=True, check=False)
+        done = subprocess.run([PROGRAM, "ast", "-q", "-"], stdin=writer.stdout, capture_output=True,
+                              text=True, check=False)
         writer.stdout.close()
     assert done.returncode == 2 and "larger than the limit" in done.stderr
 

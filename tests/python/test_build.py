@@ -27,7 +27,9 @@ def embedded(folder: pathlib.Path) -> list[str]:
     """What tools/embed.c makes: the library models and the page."""
     embed = folder / "embed"
     subprocess.run([compiler(), str(ROOT / "tools" / "embed.c"), "-o", str(embed)], check=True)
-    tables = [("interp/stubs.h", "pel_stubs", "interp/lib/", sorted([*glob.glob(str(ROOT / "src/interp/lib/**/*.py"), recursive=True), str(ROOT / "src/interp/lib/symbols.txt")])),
+    tables = [("interp/stubs.h", "pel_stubs", "interp/lib/",
+               sorted([*glob.glob(str(ROOT / "src/interp/lib/**/*.py"), recursive=True),
+                       str(ROOT / "src/interp/lib/symbols.txt")])),
               ("show/page.h", "pel_pages", "show/", [str(ROOT / "src" / "show" / "page.html")])]
     made = []
     for header, table, below, files in tables:
@@ -82,4 +84,5 @@ def test_the_header_is_cplusplus_too(tmp_path: pathlib.Path) -> None:
         pytest.skip("no g++ here")
     program = tmp_path / "use.cpp"
     program.write_text("#include <pellucid.h>\nint main() { return pellucid_version() == nullptr; }\n")
-    subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", str(program)], check=True)
+    subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", str(program)],
+                   check=True)

@@ -36,7 +36,8 @@ def interpreter(version: str) -> str:
 
 
 def test_generated_tables_are_up_to_date() -> None:
-    done = subprocess.run([sys.executable, ROOT / "tools" / "gen_opcodes.py", "--check"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, ROOT / "tools" / "gen_opcodes.py", "--check"],
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -215,7 +216,8 @@ def with_code(**fields: object) -> bytes:
 
 
 needs_311 = pytest.mark.skipif(
-    sys.version_info[:2] != (3, 11), reason="these bytes are made by hand for Python 3.11, which is not running this test"
+    sys.version_info[:2] != (3, 11),
+    reason="these bytes are made by hand for Python 3.11, which is not running this test"
 )
 
 PLAIN = b"\x97\0|\0\x01\0|\0\x01\0|\0S\0"  # no instruction has a cache
@@ -228,7 +230,8 @@ BROKEN_CODE = {
     "no name": (dict(co_code=b"\x97\0e\x30S\0"), "no name 48"),
     "jump out": (dict(co_code=b"\x97\0n\x30d\0S\0"), "a jump out of the code"),
     "jump back out": (dict(co_code=b"\x97\0\x8c\x30"), "a jump out of the code"),
-    "into cache": (dict(co_code=b"\x97\0n\x03|\0|\0z\0\0\0S\0", co_exceptiontable=b""), "into the middle of an instruction"),
+    "into cache": (dict(co_code=b"\x97\0n\x03|\0|\0z\0\0\0S\0", co_exceptiontable=b""),
+                   "into the middle of an instruction"),
     "cache": (dict(co_code=b"\x97\0|\0|\0z\0"), "inline cache"),
     "handlers overlap": (dict(co_code=PLAIN, co_exceptiontable=b"\x80\x03\x05\x00\x81\x03\x05\x00"), "overlap"),
     "handlers backwards": (dict(co_code=PLAIN, co_exceptiontable=b"\x85\x01\x05\x00\x81\x01\x05\x00"), "overlap"),

@@ -79,12 +79,14 @@ def test_program_is_unchanged(name: str, tmp_path: pathlib.Path) -> None:
     check_files(tmp_path)
 
 
-AOT = ["data_if", "gradient", "train_step", "module", "autograd_function", "dynamic_shapes", "no_grad_tensor", "higher_order_cond"]
+AOT = ["data_if", "gradient", "train_step", "module", "autograd_function", "dynamic_shapes", "no_grad_tensor",
+       "higher_order_cond"]
 INDUCTOR = ["data_if", "gradient"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend, name", [("aot_eager", name) for name in AOT] + [("inductor", name) for name in INDUCTOR])
+@pytest.mark.parametrize("backend, name", [("aot_eager", name) for name in AOT]
+                         + [("inductor", name) for name in INDUCTOR])
 def test_every_stage_is_written(backend: str, name: str, tmp_path: pathlib.Path) -> None:
     function, calls = PROGRAMS[name]()
     expected = run(torch.compile(function, backend=backend), calls)
@@ -150,7 +152,8 @@ def test_model_is_unchanged(name: str, tmp_path: pathlib.Path, libraries: None) 
         torch.manual_seed(1)
         with torch.no_grad():
             made = torch.compile(model, backend="eager")(*arguments, **named)
-        return [value for value in torch.utils._pytree.tree_leaves(made if isinstance(made, torch.Tensor) else dict(made))
+        return [value
+                for value in torch.utils._pytree.tree_leaves(made if isinstance(made, torch.Tensor) else dict(made))
                 if isinstance(value, torch.Tensor)]
 
     expected = outputs()
@@ -198,8 +201,9 @@ def line_with(path: pathlib.Path, text: str) -> int:
 
 
 def run_script(path: pathlib.Path, *arguments: object, commands: str = "", **variables: str) -> str:
-    done = subprocess.run([sys.executable, str(path), *map(str, arguments)], input=commands, capture_output=True, text=True,
-                          timeout=300, check=False, env={**os.environ, "OMP_NUM_THREADS": "1", **variables})
+    done = subprocess.run([sys.executable, str(path), *map(str, arguments)], input=commands,
+                          capture_output=True, text=True, timeout=300, check=False,
+                          env={**os.environ, "OMP_NUM_THREADS": "1", **variables})
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -279,7 +283,8 @@ def test_debug_stops_at_the_first_line_and_compiles_nothing(tmp_path: pathlib.Pa
 
 def test_debug_needs_something_to_debug(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "program.py"
-    path.write_text("import pellucid\ntry:\n    pellucid.debug().__enter__()\nexcept RuntimeError as error:\n    print(error)\n")
+    path.write_text(
+        "import pellucid\ntry:\n    pellucid.debug().__enter__()\nexcept RuntimeError as error:\n    print(error)\n")
     assert "prepare_debug" in run_script(path)
 
 
@@ -300,9 +305,10 @@ def test_debugpy_stops_in_dumped_files(tmp_path: pathlib.Path) -> None:
     wanted = {str(generated): line_with(generated, "= graph_out_0[0]"), str(graph): line_with(graph, "abs_1 ="),
               str(resumed): line_with(resumed, "= graph_out_0[0]")}
     order = [str(graph), str(generated), str(resumed)]
-    with Debugger(str(path), str(dump), "eager", breakpoints={file: [line] for file, line in wanted.items()}) as debugger:
-        # The function runs three times: with 1, with -1 (another resume function, the one to stop in), with -1 again. Only
-        # the last time Dynamo compiles nothing of the debugger's: before, stops are counted, and nothing is asked.
+    with Debugger(str(path), str(dump), "eager",
+                  breakpoints={file: [line] for file, line in wanted.items()}) as debugger:
+        # The function runs three times: with 1, with -1 (another resume function, the one to stop in), with -1 again.
+        # Only the last time Dynamo compiles nothing of the debugger's: before, stops are counted, and nothing is asked.
         for file in order[:2] + order:
             assert debugger.stopped_at() == (file, wanted[file])
             debugger.go()
@@ -330,7 +336,8 @@ def test_debug_stops_under_debugpy(tmp_path: pathlib.Path) -> None:
     dump = tmp_path / "dump"
     with Debugger(str(path), str(dump), "eager") as debugger:
         file, line = debugger.stopped_at()
-        assert (file, line) == (str(dump / "__transformed_code_0_for_toy.py"), line_with(pathlib.Path(file), "def toy") + 1)
+        assert (file, line) == (str(dump / "__transformed_code_0_for_toy.py"),
+                                line_with(pathlib.Path(file), "def toy") + 1)
         assert "tensor" in debugger.variables()["a"]
         debugger.go("next")
         assert debugger.stopped_at() == (file, line + 1)
@@ -403,7 +410,8 @@ def test_report_says_why(tmp_path: pathlib.Path) -> None:
     assert "torch._dynamo.graph_break()" in text or "graph_break" in text
     line = first.__code__.co_firstlineno + 2
     assert f"graph break at test_compiler.py:{line}" in text and "goes on in [1/0]" in text
-    assert "compiled again, for a guard of [0/0] failed: tensor 'x' size mismatch at index 0. expected 3, actual 4" in text
+    assert ("compiled again, for a guard of [0/0] failed: tensor 'x' size mismatch at index 0. "
+            "expected 3, actual 4") in text
     guards = (tmp_path / "00_first" / "0_0.00_guards.py").read_text()
     assert "tensor_is(x, type='Tensor', dtype=torch.float32" in guards and "size=[3]" in guards
     assert "torch.sin(l_x_)" in (tmp_path / "00_first" / "0_0.01_captured_graph.py").read_text()
@@ -464,7 +472,8 @@ def test_an_error_of_ours_stays_ours(tmp_path: pathlib.Path, monkeypatch: pytest
     assert "ZeroDivisionError" in (tmp_path / "README.txt").read_text()
 
 
-def test_code_without_structure_is_stepped_by_instruction(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_without_structure_is_stepped_by_instruction(tmp_path: pathlib.Path,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     from pellucid import _link
 
     def fail(*arguments, **named):
@@ -498,7 +507,8 @@ def test_code_without_structure_is_stepped_by_instruction(tmp_path: pathlib.Path
 def test_missing_parts_of_torch_are_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pellucid import _compiler_compat as compat
     real = compat._find
-    monkeypatch.setattr(compat, "_find", lambda path: None if "trace_log" in path or "set_stance" in path else real(path))
+    monkeypatch.setattr(compat, "_find", lambda path: None if "trace_log" in path
+                        or "set_stance" in path else real(path))
     with pellucid.prepare_debug(tmp_path) as session:
         torch.compile(first, backend="eager")(torch.ones(3))
     check_files(tmp_path)
@@ -514,7 +524,8 @@ def test_explain(tmp_path: pathlib.Path) -> None:
     assert str(made) == made.text
     line = first.__code__.co_firstlineno + 2
     assert [(os.path.basename(file), at) for file, at, _ in made.graph_breaks] == [("test_compiler.py", line)]
-    assert made.recompilations[0] == ("0/1", "a guard of [0/0] failed: tensor 'x' size mismatch at index 0. expected 3, actual 4")
+    assert made.recompilations[0] == (
+        "0/1", "a guard of [0/0] failed: tensor 'x' size mismatch at index 0. expected 3, actual 4")
     assert "2 times, 1 cache hit" in made.text
     matched = [row.split("|") for row in made.text.splitlines() if row.count("|") == 2]
     assert any("y = torch.sin(x)" in row[0] and "= L_x_" in row[2] for row in matched)
@@ -547,7 +558,8 @@ def test_install_writes_to_torchs_log() -> None:
             return torch.cos(x) + 1
         torch.compile(g, backend="eager")(torch.ones(2))
         """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True,
+                          timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("DECOMPILED SOURCE") == 1 and "def f(x):" in done.stderr
 
@@ -589,8 +601,9 @@ def test_link(tmp_path: pathlib.Path) -> None:
     text = path.read_text().splitlines()
     assert seen[0] == ("call", 1)
     ran = [text[line - 1].strip() for event, line in seen if event == "line"]
-    assert ran == ["total = 0", *["for i in range(n):", "if i % 2:"] * 2, "total += i", "for i in range(n):", "total /= 0",
-                   "except ZeroDivisionError:", "total = -total", "return [total, *(i for i in range(2))]"]
+    assert ran == ["total = 0", *["for i in range(n):", "if i % 2:"] * 2, "total += i",
+                   "for i in range(n):", "total /= 0", "except ZeroDivisionError:", "total = -total",
+                   "return [total, *(i for i in range(2))]"]
     with pytest.raises(TypeError):
         pellucid.link(loops, path)
 
@@ -603,7 +616,8 @@ def test_line_tables() -> None:
     code = compile("\n".join(f"x{i} = f(y[{i}], *z)" for i in range(400)), "<text>", "exec")
     size = len(code.co_code)
     for _ in range(200):
-        rows = [(at, chance.choice([0, 1, 2, 300, 70_000, at + 1])) for at in range(0, size, 2) if chance.random() < 0.2]
+        rows = [(at, chance.choice([0, 1, 2, 300, 70_000, at + 1])) for at in range(0, size, 2)
+                if chance.random() < 0.2]
         start = chance.choice([1, 5000])
         made = code.replace(co_firstlineno=start, co_linetable=encode_lines(start, size, rows))
         wanted, line, lines = [], 0, dict(rows)

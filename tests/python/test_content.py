@@ -120,7 +120,8 @@ def test_sharded(pellucid, tmp_path: pathlib.Path) -> None:
 
 def test_compare(pellucid, tmp_path: pathlib.Path) -> None:
     torch.save({"a": torch.ones(2, 3), "b": torch.ones(4), "c": torch.ones(1), "d": torch.ones(1)}, tmp_path / "a.pt")
-    torch.save({"a": torch.ones(2, 5), "b": torch.ones(4).half(), "c": torch.ones(1), "e": torch.ones(1)}, tmp_path / "b.pt")
+    torch.save({"a": torch.ones(2, 5), "b": torch.ones(4).half(), "c": torch.ones(1), "e": torch.ones(1)},
+               tmp_path / "b.pt")
     result = pellucid("compare", tmp_path / "a.pt", tmp_path / "b.pt", "--json")
     assert result.code == 4
     found = json.loads(result.out)

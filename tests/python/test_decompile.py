@@ -70,7 +70,8 @@ def test_what_can_be_decompiled(tmp_path) -> None:
     assert pellucid.decompile(Shape(2).__init__).startswith("def __init__(self, n):")
     assert "def rgb_to_hsv(r, g, b):" in pellucid.decompile(colorsys)
     text = pellucid.decompile(Shape)
-    assert text.startswith("class Shape:\n") and "    @property\n    def area(self):" in text and "@staticmethod" in text
+    assert (text.startswith("class Shape:\n") and "    @property\n    def area(self):" in text
+            and "@staticmethod" in text)
     compile(text, "shape", "exec")
     path = tmp_path / "one.py"
     path.write_text("x = 1\n")

@@ -38,11 +38,13 @@ class Replace:
         return made
 
 
-FAST = {"plain", "data_if", "data_if_else_joined", "break_in_expression", "no_grad_if", "own_context_manager", "try_finally",
-        "closure_nonlocal", "closure_written", "keyword_arguments", "unpacking", "module"}
+FAST = {"plain", "data_if", "data_if_else_joined", "break_in_expression", "no_grad_if",
+        "own_context_manager", "try_finally", "closure_nonlocal", "closure_written", "keyword_arguments",
+        "unpacking", "module"}
 
 
-@pytest.mark.parametrize("name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in PROGRAMS])
+@pytest.mark.parametrize("name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow)
+                                  for name in PROGRAMS])
 def test_recompiled_code_runs_the_same(name: str) -> None:
     # Compared with what Dynamo makes of it: that is not always what Python does (deques lose their length).
     torch._dynamo.reset()

@@ -56,7 +56,8 @@ def test_classes_and_operators(pellucid) -> None:
         assert modules(name) == whole
     assert modules("net.keras") == {"": "Sequential", "input_layer": "InputLayer", "fc1": "Dense", "fc2": "Dense"}
     assert [c for c in modules("net.onnx").values() if c] == ["net", "Gemm", "Relu", "Gemm"]
-    assert [c for c in modules("tb_torch").values() if c.startswith("aten")] == ["aten::linear", "aten::relu", "aten::linear"]
+    assert [c for c in modules("tb_torch").values() if c.startswith("aten")] == ["aten::linear",
+                                                                                 "aten::relu", "aten::linear"]
     assert modules("tb_torch")["Sequential/0"] == "Linear"
     assert "FULLY_CONNECTED" in modules("net.tflite").values()
     assert modules("net_graphdef.pb")["net_1/fc1_1/Relu"] == "Relu"

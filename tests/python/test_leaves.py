@@ -17,42 +17,42 @@ CASES = [
     (nn.Linear, (3, 4), {}), (nn.Linear, (3, 4), dict(bias=False)), (nn.Linear, (3, 4), dict(dtype=torch.float64)),
     (nn.Bilinear, (2, 3, 4), {}), (nn.Bilinear, (2, 3, 4), dict(bias=False)),
     (nn.Conv1d, (3, 3, 1), {}), (nn.Conv2d, (3, 8, 3), dict(stride=2, padding=1, bias=False)),
-    (nn.Conv2d, (4, 8, (3, 5)), dict(padding="same", groups=2, padding_mode="reflect")), (nn.Conv3d, (2, 2, (1, 2, 3)), {}),
-    (nn.ConvTranspose1d, (3, 4, 2), {}), (nn.ConvTranspose2d, (3, 4, 2), dict(stride=2, output_padding=1)),
+    (nn.Conv2d, (4, 8, (3, 5)), dict(padding="same", groups=2, padding_mode="reflect")),
+    (nn.Conv3d, (2, 2, (1, 2, 3)), {}), (nn.ConvTranspose1d, (3, 4, 2), {}),
+    (nn.ConvTranspose2d, (3, 4, 2), dict(stride=2, output_padding=1)),
     (nn.ConvTranspose3d, (2, 2, 3), dict(dilation=2)),
     (nn.BatchNorm1d, (4,), dict(eps=1e-3, momentum=None, affine=False)), (nn.BatchNorm2d, (8,), {}),
     (nn.BatchNorm3d, (3,), dict(track_running_stats=False)), (nn.SyncBatchNorm, (4,), {}),
     (nn.InstanceNorm1d, (4,), {}), (nn.InstanceNorm2d, (4,), dict(affine=True)),
-    (nn.InstanceNorm3d, (4,), dict(track_running_stats=True)),
-    (nn.LayerNorm, (8,), {}), (nn.LayerNorm, ((4, 4),), dict(eps=1e-6, bias=False)),
-    (nn.LayerNorm, (8,), dict(elementwise_affine=False)), (nn.RMSNorm, (8,), {}), (nn.RMSNorm, (8,), dict(eps=1e-6)),
-    (nn.GroupNorm, (2, 8), {}), (nn.GroupNorm, (2, 8), dict(affine=False)),
-    (nn.LocalResponseNorm, (3,), dict(k=2.0)), (nn.CrossMapLRN2d, (3,), {}),
+    (nn.InstanceNorm3d, (4,), dict(track_running_stats=True)), (nn.LayerNorm, (8,), {}),
+    (nn.LayerNorm, ((4, 4),), dict(eps=1e-6, bias=False)), (nn.LayerNorm, (8,), dict(elementwise_affine=False)),
+    (nn.RMSNorm, (8,), {}), (nn.RMSNorm, (8,), dict(eps=1e-6)), (nn.GroupNorm, (2, 8), {}),
+    (nn.GroupNorm, (2, 8), dict(affine=False)), (nn.LocalResponseNorm, (3,), dict(k=2.0)), (nn.CrossMapLRN2d, (3,), {}),
     (nn.Embedding, (10, 4), {}), (nn.Embedding, (10, 4), dict(padding_idx=0, max_norm=1.0)),
     (nn.EmbeddingBag, (10, 4), dict(mode="sum", sparse=True)),
     (nn.Dropout, (0.3,), {}), (nn.Dropout1d, (), {}), (nn.Dropout2d, (), {}), (nn.Dropout3d, (0.1,), {}),
     (nn.AlphaDropout, (0.1,), dict(inplace=True)), (nn.FeatureAlphaDropout, (), {}),
-    *[(cls, (), {}) for cls in (nn.ReLU, nn.ReLU6, nn.GELU, nn.SiLU, nn.SELU, nn.Tanh, nn.Sigmoid, nn.Hardswish, nn.Mish,
-                                nn.Hardsigmoid, nn.LogSigmoid, nn.Softsign, nn.Tanhshrink, nn.Softmax2d, nn.Identity,
-                                nn.GLU, nn.RReLU, nn.Softmax, nn.Hardshrink)],
+    *[(cls, (), {}) for cls in (nn.ReLU, nn.ReLU6, nn.GELU, nn.SiLU, nn.SELU, nn.Tanh, nn.Sigmoid,
+                                nn.Hardswish, nn.Mish, nn.Hardsigmoid, nn.LogSigmoid, nn.Softsign, nn.Tanhshrink,
+                                nn.Softmax2d, nn.Identity, nn.GLU, nn.RReLU, nn.Softmax, nn.Hardshrink)],
     (nn.ReLU, (True,), {}), (nn.GELU, ("tanh",), {}), (nn.Hardtanh, (-2, 2), {}), (nn.LeakyReLU, (0.2,), {}),
-    (nn.PReLU, (), {}), (nn.PReLU, (4,), {}), (nn.ELU, (0.5,), {}), (nn.CELU, (2.0,), {}), (nn.Softmax, (), dict(dim=-1)),
-    (nn.LogSoftmax, (1,), {}), (nn.Softmin, (1,), {}), (nn.Softplus, (2,), {}), (nn.Softshrink, (0.3,), {}),
-    (nn.Threshold, (0.1, 20), {}),
+    (nn.PReLU, (), {}), (nn.PReLU, (4,), {}), (nn.ELU, (0.5,), {}), (nn.CELU, (2.0,), {}),
+    (nn.Softmax, (), dict(dim=-1)), (nn.LogSoftmax, (1,), {}), (nn.Softmin, (1,), {}), (nn.Softplus, (2,), {}),
+    (nn.Softshrink, (0.3,), {}), (nn.Threshold, (0.1, 20), {}),
     (nn.LSTM, (4, 5), {}), (nn.LSTM, (4, 5), dict(proj_size=3)),
     (nn.LSTM, (4, 5), dict(num_layers=2, batch_first=True, bidirectional=True, dropout=0.1)),
     (nn.GRU, (4, 4, 2), dict(bias=False)), (nn.RNN, (3, 4), {}), (nn.RNN, (3, 4), dict(nonlinearity="relu")),
     (nn.LSTMCell, (3, 4), {}), (nn.GRUCell, (3, 4), dict(bias=False)), (nn.RNNCell, (3, 4), dict(nonlinearity="relu")),
-    (nn.MultiheadAttention, (8, 2), {}), (nn.MultiheadAttention, (8, 2), dict(dropout=0.1, bias=False, batch_first=True)),
-    (nn.MultiheadAttention, (8, 2), dict(add_bias_kv=True, kdim=4, vdim=6)),
-    (nn.TransformerEncoderLayer, (8, 2), {}),
+    (nn.MultiheadAttention, (8, 2), {}),
+    (nn.MultiheadAttention, (8, 2), dict(dropout=0.1, bias=False, batch_first=True)),
+    (nn.MultiheadAttention, (8, 2), dict(add_bias_kv=True, kdim=4, vdim=6)), (nn.TransformerEncoderLayer, (8, 2), {}),
     (nn.TransformerEncoderLayer, (8, 2, 16, 0.2, "gelu"), dict(batch_first=True, norm_first=True, bias=False)),
     (nn.TransformerEncoderLayer, (8, 2), dict(activation=F.silu)),
     (nn.TransformerDecoderLayer, (8, 2), dict(dim_feedforward=12)), (nn.Transformer, (8, 2, 1, 2, 16), {}),
     (nn.Upsample, (), dict(scale_factor=2, mode="bilinear", align_corners=False)), (nn.Upsample, (), dict(size=(4, 5))),
     (nn.UpsamplingNearest2d, (), dict(scale_factor=2)), (nn.UpsamplingBilinear2d, (), dict(size=5)),
-    (nn.MaxPool1d, (2,), {}), (nn.MaxPool2d, (2,), {}), (nn.MaxPool2d, (3, 2, 1), dict(ceil_mode=True)), (nn.MaxPool3d, (2,), {}),
-    (nn.MaxUnpool1d, (2,), {}), (nn.MaxUnpool2d, (2,), {}), (nn.MaxUnpool3d, (2, 3), {}),
+    (nn.MaxPool1d, (2,), {}), (nn.MaxPool2d, (2,), {}), (nn.MaxPool2d, (3, 2, 1), dict(ceil_mode=True)),
+    (nn.MaxPool3d, (2,), {}), (nn.MaxUnpool1d, (2,), {}), (nn.MaxUnpool2d, (2,), {}), (nn.MaxUnpool3d, (2, 3), {}),
     (nn.AvgPool1d, (2,), {}), (nn.AvgPool2d, (2,), dict(count_include_pad=False)), (nn.AvgPool3d, (2,), {}),
     (nn.AdaptiveAvgPool1d, (3,), {}), (nn.AdaptiveAvgPool2d, ((1, 1),), {}), (nn.AdaptiveAvgPool3d, (1,), {}),
     (nn.AdaptiveMaxPool1d, (3,), dict(return_indices=True)), (nn.AdaptiveMaxPool2d, ((None, 2),), {}),
@@ -68,10 +68,10 @@ CASES = [
     (nn.CosineSimilarity, (), {}), (nn.PairwiseDistance, (1.0,), {}),
     (nn.CrossEntropyLoss, (), dict(label_smoothing=0.1)), (nn.NLLLoss, (torch.ones(3),), {}),
     (nn.AdaptiveLogSoftmaxWithLoss, (8, 20, [4, 10]), {}), (nn.BCEWithLogitsLoss, (), dict(reduction="sum")),
-    *[(cls, (), {}) for cls in (nn.MSELoss, nn.L1Loss, nn.BCELoss, nn.HuberLoss, nn.SmoothL1Loss, nn.KLDivLoss, nn.CTCLoss,
-                                nn.GaussianNLLLoss, nn.PoissonNLLLoss, nn.MarginRankingLoss, nn.MultiMarginLoss,
-                                nn.MultiLabelMarginLoss, nn.MultiLabelSoftMarginLoss, nn.SoftMarginLoss,
-                                nn.HingeEmbeddingLoss, nn.CosineEmbeddingLoss, nn.TripletMarginLoss,
+    *[(cls, (), {}) for cls in (nn.MSELoss, nn.L1Loss, nn.BCELoss, nn.HuberLoss, nn.SmoothL1Loss,
+                                nn.KLDivLoss, nn.CTCLoss, nn.GaussianNLLLoss, nn.PoissonNLLLoss, nn.MarginRankingLoss,
+                                nn.MultiMarginLoss, nn.MultiLabelMarginLoss, nn.MultiLabelSoftMarginLoss,
+                                nn.SoftMarginLoss, nn.HingeEmbeddingLoss, nn.CosineEmbeddingLoss, nn.TripletMarginLoss,
                                 nn.TripletMarginWithDistanceLoss)],
 ]
 
@@ -101,9 +101,11 @@ def test_rebuilt(cls: type, args: tuple, kwargs: dict) -> None:
 
 def test_every_class_is_tried() -> None:
     built = {case[0] for case in CASES} | {nn.TransformerEncoder, nn.TransformerDecoder, nn.DataParallel}
-    not_leaves = {nn.Module, nn.Container, nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict,
-                  nn.RNNBase, nn.RNNCellBase}  # containers take their children; the others are abstract
-    missing = {cls for cls in vars(nn).values() if isinstance(cls, type) and issubclass(cls, nn.Module)} - built - not_leaves
+    not_leaves = {nn.Module, nn.Container, nn.Sequential, nn.ModuleList, nn.ModuleDict,
+                  nn.ParameterList, nn.ParameterDict, nn.RNNBase,
+                  nn.RNNCellBase}  # containers take their children; the others are abstract
+    missing = {cls for cls in vars(nn).values() if isinstance(cls, type)
+               and issubclass(cls, nn.Module)} - built - not_leaves
     lazy = {cls for cls in missing if cls.__name__.startswith("Lazy")}  # they become the class proper when first run
     deprecated = {cls for cls in missing if cls.__name__ in ("NLLLoss2d",)}
     # Young classes that not every torch has.
@@ -114,7 +116,8 @@ def test_every_class_is_tried() -> None:
 def test_simplest_form() -> None:
     def text(module: nn.Module) -> dict:
         return _arguments(module)
-    assert text(nn.Conv2d(3, 8, (3, 3), padding=(1, 1))) == dict(in_channels=3, out_channels=8, kernel_size=3, padding=1)
+    assert text(nn.Conv2d(3, 8, (3, 3), padding=(1, 1))) == dict(in_channels=3, out_channels=8,
+                                                                 kernel_size=3, padding=1)
     assert text(nn.MaxPool2d(2)) == dict(kernel_size=2)
     assert text(nn.LayerNorm(8)) == dict(normalized_shape=8)
     assert text(nn.BatchNorm1d(4, affine=False)) == dict(num_features=4, affine=False)

@@ -44,7 +44,8 @@ def test_errors_have_positions() -> None:
     assert isinstance(error, ValueError)
 
 
-@pytest.mark.parametrize("source", ["x = 'é'", "x = 'é'".encode(), bytearray("x = 'é'".encode()), memoryview("x = 'é'".encode())])
+@pytest.mark.parametrize("source", ["x = 'é'", "x = 'é'".encode(), bytearray("x = 'é'".encode()),
+                                    memoryview("x = 'é'".encode())])
 def test_source_may_be_text_or_bytes(source) -> None:
     assert json.loads(pellucid.parse_json(source))["body"][0]["value"]["value"] == {"t": "str", "v": "'é'"}
 

@@ -54,7 +54,8 @@ def test_manual_page_is_clean_roff(pellucid) -> None:
     if not shutil.which("groff"):
         pytest.skip("no groff here")
     done = subprocess.run(
-        ["groff", "-man", "-Tutf8", "-ww"], input=pellucid("help", "--man").out, capture_output=True, text=True, check=True
+        ["groff", "-man", "-Tutf8", "-ww"], input=pellucid("help", "--man").out, capture_output=True,
+        text=True, check=True
     )
     assert done.stderr == "" and "EXIT STATUS" in re.sub(".\b", "", done.stdout)
 
@@ -119,6 +120,8 @@ def test_no_name_is_defined_twice() -> None:
     archive = pathlib.Path(PROGRAM).parent / "libpellucid.a"
     if not shutil.which("nm") or not archive.exists():
         pytest.skip("no nm here, or no static library beside the program")
-    listed = subprocess.run(["nm", "--defined-only", "-g", str(archive)], capture_output=True, text=True, check=True).stdout
-    names = [line.split()[2] for line in listed.splitlines() if len(line.split()) == 3 and line.split()[2].startswith("pel")]
+    listed = subprocess.run(["nm", "--defined-only", "-g", str(archive)], capture_output=True, text=True,
+                            check=True).stdout
+    names = [line.split()[2] for line in listed.splitlines() if len(line.split()) == 3
+             and line.split()[2].startswith("pel")]
     assert len(names) > 100 and sorted({n for n in names if names.count(n) > 1}) == []

@@ -16,7 +16,8 @@ import pytest
 
 _pellucid = pytest.importorskip("pellucid._pellucid", reason="needs the extension")
 if not (3, 11) <= sys.version_info[:2] <= (3, 13):
-    pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}", allow_module_level=True)
+    pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}",
+                allow_module_level=True)
 from pellucid import Error  # noqa: E402
 from pellucid._pellucid import Recorder, dump_trace  # noqa: E402
 
@@ -54,9 +55,9 @@ def test_values_of_expressions() -> None:
         return [c, -c, c > 3, f"{c}!", b[-1:]]
     text = recorded(compute, 5)
     assert activation(text, "compute")[0] == "a=5 b=(2, 3)"
-    assert values(text, "compute") == ["5", "(2, 3)", "0", "2", "10", "10", "10", "-10", "10", "3", "True", "10", "'10'", "'!'",
-                                       "'10!'", "(2, 3)", "-1", "None", "slice(-1, None, None)", "(3,)",
-                                       "[10, -10, True, '10!', (3,)]#1"]
+    assert values(text, "compute") == ["5", "(2, 3)", "0", "2", "10", "10", "10", "-10", "10", "3", "True",
+                                       "10", "'10'", "'!'", "'10!'", "(2, 3)", "-1", "None",
+                                       "slice(-1, None, None)", "(3,)", "[10, -10, True, '10!', (3,)]#1"]
     assert activation(text, "compute")[-1].endswith("return [10, -10, True, '10!', (3,)]#1")
 
 
@@ -70,7 +71,8 @@ def test_only_the_side_that_ran_and_every_step_of_a_loop() -> None:
     text = recorded(loop, 4)
     at = {i.opname: i.offset // 2 for i in dis.get_instructions(loop)}
     steps = [line.split() for line in activation(text, "loop")[1:]]
-    assert [step[1:] for step in steps if step[0] == str(at["FOR_ITER"])] == [["=", "0"], ["=", "1"], ["=", "2"], ["=", "3"], []]
+    assert [step[1:] for step in steps if step[0] == str(at["FOR_ITER"])] == [["=", "0"], ["=", "1"],
+                                                                              ["=", "2"], ["=", "3"], []]
     added = [i.offset // 2 for i in dis.get_instructions(loop) if i.opname == "BINARY_OP" and i.argrepr == "+="]
     assert [step[2] for step in steps if step[0] == str(added[0])] == ["1", "4"]
     assert activation(text, "loop")[-1].endswith("return 4")
@@ -99,7 +101,8 @@ def test_library_between_is_not_direct() -> None:
 
     def outer() -> list:
         import statistics
-        return statistics._ss([1.5, 2.5]) and list(map(add_one, [1])) and sorted([Sorted(2), Sorted(1)], key=lambda s: s.value)
+        return (statistics._ss([1.5, 2.5]) and list(map(add_one, [1]))
+                and sorted([Sorted(2), Sorted(1)], key=lambda s: s.value))
     text = recorded(outer)
     assert "activation" in text and "statistics" not in "".join(re.findall(r"^code.*$", text, re.M))
 
@@ -437,7 +440,8 @@ def test_other_monitors_see_what_they_would() -> None:
     number = [number for number, name in enumerate(monitoring_tools()) if name is None][0]
     event = sys.monitoring.events.LINE
     sys.monitoring.use_tool_id(number, "lines")
-    sys.monitoring.register_callback(number, event, lambda code, line: lines.append(line) if code is work.__code__ else None)
+    sys.monitoring.register_callback(number, event, lambda code, line: lines.append(line)
+                                     if code is work.__code__ else None)
     try:
         for events, local in ((event, 0), (0, event)):
             lines.clear()

@@ -13,7 +13,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("pellucid._pellucid", reason="needs the extension")
 if not (3, 11) <= sys.version_info[:2] <= (3, 13):
-    pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}", allow_module_level=True)
+    pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}",
+                allow_module_level=True)
 from torch import nn  # noqa: E402
 
 from pellucid._pellucid import Recorder, dump_trace  # noqa: E402
@@ -81,7 +82,9 @@ def test_gradients_are_the_same() -> None:
 def test_module_tree() -> None:
     _, text = record(Net(), torch.randn(3, 4))
     modules = text[text.index("module 1 "):]
-    assert re.search(r"^module \d+ Linear@blocks.1.linear training \(in_features=4, out_features=4, bias=default True\)", modules, re.M)
+    assert re.search(
+        r"^module \d+ Linear@blocks.1.linear training \(in_features=4, out_features=4, bias=default True\)", modules,
+        re.M)
     assert re.search(r"buffer hidden = .* \(not persistent\) = torch.arange\(4.*\)", modules)
     assert re.search(r"buffer mean = t\d+=mean:float32\[4\]$", modules, re.M)
     assert re.search(r"^    scale = 2.0$", modules, re.M)

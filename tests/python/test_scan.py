@@ -1,4 +1,5 @@
-"""`pellucid scan`: networks from source alone. torch's own sources are read as text; nothing of them is executed here."""
+"""`pellucid scan`: networks from source alone. torch's own sources are read as text; nothing of them is executed
+here."""
 
 from __future__ import annotations
 
@@ -482,7 +483,8 @@ def test_what_a_loop_of_unknown_count_changes_is_a_symbol(scan) -> None:
     assert each["children"][0]["repeat"] == "n" and each["children"][0]["parameters"]["weight"] == [1, "h"]
     assert sums["parameters"]["weight"] == ["n", "sum(h for n)"]
     assert size["parameters"]["weight"] == ["len(<dict>)", "sizes['w'][n]"]
-    assert [(row["name"], row["condition"]) for row in (first, other)] == [("fc{i}", "i == 0"), ("fc{i}", "not (i == 0)")]
+    assert [(row["name"], row["condition"]) for row in (first, other)] == [("fc{i}", "i == 0"),
+                                                                           ("fc{i}", "not (i == 0)")]
     assert [(row["name"], row["class"], row["condition"]) for row in asked["tree"][0]["children"]] == [
         ("drop", "Identity", "cfg.drop is not None"), ("pool", "MaxPool2d", "cfg.big"), ("z4", "Linear", None),
         ("z5", "Linear", None), ("pool", "MaxPool2d", "not (cfg.big)"),
@@ -503,8 +505,10 @@ def test_while_loops_that_something_unknown_ends(scan) -> None:
     assert rows(found["Both"]) == [("0", ["b[i]", "a[i]"], passes, None), ("tail", [1, f"a[{passes}]"], 1, None)]
     assert (passes, 9) in [(row["what"], row["line"]) for row in found["Both"]["unknown"]]
     assert rows(found["Down"]) == [("0", [4, 4], "n", "not (left[i] - 1 == 5)"), ("n", [4, 4], 1, None)]
-    assert rows(found["Early"])[1:] == [("b", [2, 1], 1, None), ("a", [2, "n[passes(n % 2 == 0)]"], 1, "not (n[i] == 64)")]
-    assert rows(found["Fails"]) == [("0", [2, 2], "n", None), ("b", [2, 1], 1, None)], "what is behind the exception is behind the loop"
+    assert rows(found["Early"])[1:] == [("b", [2, 1], 1, None),
+                                        ("a", [2, "n[passes(n % 2 == 0)]"], 1, "not (n[i] == 64)")]
+    assert rows(found["Fails"]) == [("0", [2, 2], "n", None),
+                                    ("b", [2, 1], 1, None)], "what is behind the exception is behind the loop"
     assert rows(found["Keys"]) == [("0", [8, "cfg['layer{i[i]}']"], 'passes(f"layer{i}" in cfg)', None)]
     assert [row[3] for row in rows(found["Concrete"])] == ["flag"] * 3
     assert rows(found["Endless"]) == [("fc", [2, 2], 1, None)] and found["Endless"]["unknown"]
@@ -520,10 +524,14 @@ def test_annotations_say_what_a_parameter_is(scan) -> None:
 
 
 def test_a_symbol_beside_a_tensor_is_a_number(scan) -> None:
-    source = "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self, v):\n        super().__init__()\n"
-    found = network(scan(source + "        self.p = nn.Parameter(v * torch.ones(3) / v)\n        self.register_buffer('m', torch.arange(2) > v)\n", "--json"))
+    source = ("import torch\nfrom torch import nn\n\n\n"
+              "class Net(nn.Module):\n    def __init__(self, v):\n        super().__init__()\n"
+              "        self.p = nn.Parameter(v * torch.ones(3) / v)\n"
+              "        self.register_buffer('m', torch.arange(2) > v)\n")
+    found = network(scan(source, "--json"))
     assert found["state"] == {"p": [3], "m": [2]} and found["dtypes"] == {"p": "float32", "m": "bool"}
-    assert ["beside a tensor" in row["why"] for row in found["unknown"]] == [True] * len(found["unknown"]) and found["unknown"]
+    assert (["beside a tensor" in row["why"] for row in found["unknown"]] == [True] * len(found["unknown"])
+            and found["unknown"])
 
 
 def test_bases_decorators_and_data_that_are_not_there(scan) -> None:
@@ -538,8 +546,9 @@ def test_bases_decorators_and_data_that_are_not_there(scan) -> None:
 
 
 def test_a_script_is_read_as_if_it_were_started(scan) -> None:
-    source = MLP.replace("model = MLP()", "def build():\n    return MLP()\n\n\ndef main():\n    net = build()\n    return net.training\n\n\n"
-                         "zoo = {'a': MLP()}\nif __name__ == '__main__':\n    main()")
+    source = MLP.replace("model = MLP()",
+                         "def build():\n    return MLP()\n\n\ndef main():\n    net = build()\n    return "
+                         "net.training\n\n\nzoo = {'a': MLP()}\nif __name__ == '__main__':\n    main()")
     found = json.loads(scan(source, "--json").out)["networks"]
     assert [(row["name"], row["class"]) for row in found] == [("zoo['a']", "MLP"), ("net", "MLP")]
 
@@ -697,8 +706,9 @@ def test_scan_from_python(tmp_path, monkeypatch) -> None:
     from conftest import PROGRAM
     monkeypatch.setenv("PELLUCID", PROGRAM)
     path = tmp_path / "net.py"
-    path.write_text("import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-                    "        self.fc = nn.Linear(4, 2)\n\n    def forward(self, x):\n        return self.fc(x)\n\n\nnet = Net()\n")
+    path.write_text("import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n        "
+                    "super().__init__()\n        self.fc = nn.Linear(4, 2)\n\n    def forward(self, x):\n        "
+                    "return self.fc(x)\n\n\nnet = Net()\n")
     found = pellucid.scan(path, forward="3x4")
     assert found["net"].to_dict()["networks"][0]["state"] == {"fc.weight": [2, 4], "fc.bias": [2]}
     assert "fc: Linear(4, 2)" in str(found) and not found.errors
@@ -740,8 +750,10 @@ def test_hostile_sources_end_with_their_place(scan, source, said) -> None:
 
 
 def test_conditions_without_end(scan) -> None:
-    source = "import torch.nn as nn\n\n\nclass Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
-    result = scan(source + "        i = 0\n        while i < n:\n            i += 1\n", "--json")
+    source = ("import torch.nn as nn\n\n\n"
+              "class Net(nn.Module):\n    def __init__(self, n):\n        super().__init__()\n"
+              "        i = 0\n        while i < n:\n            i += 1\n")
+    result = scan(source, "--json")
     assert result.code == 3 and network(result)["unknown"][0]["line"] == 8
 
 
@@ -807,9 +819,11 @@ def test_a_configuration_that_symbols_do_not_do_for_is_made_by_its_annotation(pe
     (tmp_path / "net.py").write_text(CONFIGURED)
     done = pellucid("scan", tmp_path / "net.py", "--json", "--python", sys.executable)
     found = {one["name"]: one for one in json.loads(done.out)["networks"]}
-    assumed = {name: [row["what"] for row in one["unknown"] if row["why"].startswith("assumed")] for name, one in found.items()}
+    assumed = {name: [row["what"] for row in one["unknown"] if row["why"].startswith("assumed")]
+               for name, one in found.items()}
     assert assumed["ByAttribute"] == assumed["ByParameter"] == ["config = Config()"]
-    assert found["ByAttribute"]["state"]["layers.0.weight"] == [24, 6] and found["ByAttribute"]["state"]["layers.1.weight"] == [6, 6]
+    assert (found["ByAttribute"]["state"]["layers.0.weight"] == [24, 6]
+            and found["ByAttribute"]["state"]["layers.1.weight"] == [6, 6])
     assert found["ByParameter"]["state"]["fc.weight"] == ["extra", 6]
     assert not assumed["Symbolic"] and found["Symbolic"]["state"]["fc.weight"] == [2, "config.width"]
     assert not any("isinstance" in row["what"] for row in found["Symbolic"]["unknown"]), "the annotation answers it"
@@ -865,7 +879,8 @@ def test_what_people_write_does_not_stop_the_run(scan, tmp_path) -> None:
     found = {one["name"]: one for one in json.loads(scan(AS_PEOPLE_WRITE, "--json").out)["networks"]}
     assert found["net"]["state"]["weight"][0] == 5, "a dataclass keeps the constructor that it has"
     assert "astype(float32).shape[1]" in found["net"]["state"]["weight"][1]
-    assert found["Made"]["state"]["fc.weight"] == [2, 5] and found["Made"]["unknown"][0]["what"] == "options = Options()"
+    assert (found["Made"]["state"]["fc.weight"] == [2, 5]
+            and found["Made"]["unknown"][0]["what"] == "options = Options()")
     assert found["Built"]["state"]["fc.weight"] == [2, "dict(part).pop('width')"], "no empty dict of an unknown one"
     assert not (tmp_path / "log.txt").exists()
 

@@ -283,7 +283,8 @@ def test_event_file_of_the_conv_net(scan, pellucid, tmp_path) -> None:
     path.write_bytes(event_file(scope["net"], torch.zeros(1, 3, 28, 28)))
     result = pellucid("tree", str(path), "--json")
     (graph,) = json.loads(result.out)["networks"][0]["tree"][0]["children"]
-    modules = [(child["name"], child["class"]) for child in graph["children"] if not child["class"].startswith("aten::")]
+    modules = [(child["name"], child["class"]) for child in graph["children"]
+               if not child["class"].startswith("aten::")]
     found = json.loads(scan(CONV, "--forward", "1x3x28x28", "--json").out)["networks"][0]
     kinds = {child["name"]: child["class"] for child in found["tree"][0]["children"]}
     order = list(dict.fromkeys(row["to"] for row in found["flow"] if row["to"] in kinds))

@@ -52,7 +52,8 @@ def test_as_in_a_real_run(run, libraries, library, call, shape) -> None:
     model = eval(call, {library: __import__(library)}).eval()
     real = tree(model, (given,)).to_dict()
     assert scanned["errors"] == []
-    assert dict((p, (o, f)) for p, o, f in rows(scanned["tree"][0])) == dict((p, (o, f)) for p, o, f in rows(real["tree"][0]))
+    assert dict((p, (o, f)) for p, o, f in rows(scanned["tree"][0])) == dict((p, (o, f))
+                                                                             for p, o, f in rows(real["tree"][0]))
     assert edges(real) <= edges(scanned)
     assert len(edges(scanned) - edges(real)) <= 1  # the real one keeps the first modules that a tensor came from
     assert scanned["totals"]["flops"] == counted(model, given)

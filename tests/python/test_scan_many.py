@@ -58,7 +58,8 @@ def test_what_several_files_import_is_imported_once_for_all(pellucid, tmp_path) 
         (package / f"net{i}.py").write_text(f"from .blocks import make\nfrom . import blocks\nnet = make({i})\n")
         (package / f"sad{i}.py").write_text(f"from .broken import make\nnet = make({i})\n")
     together = pellucid("scan", package, "-j1", "--json", "--python", sys.executable).out.splitlines()
-    alone = [pellucid("scan", file, "--json", "--python", sys.executable).out.strip() for file in sorted(package.glob("*.py"))]
+    alone = [pellucid("scan", file, "--json", "--python", sys.executable).out.strip()
+             for file in sorted(package.glob("*.py"))]
     assert together == alone
     found = [one for one in map(json.loads, together) if one.get("state")]
     assert [one["state"]["weight"] for one in found] == [[1, 1], [2, 2], [3, 3]]
@@ -68,9 +69,11 @@ def test_what_several_files_import_is_imported_once_for_all(pellucid, tmp_path) 
 def test_what_one_source_does_to_a_library_is_not_the_next_ones(pellucid, tmp_path) -> None:
     (tmp_path / "a.py").write_text("from torch import nn\nnn.Linear = nn.Identity\nnn.Module.__init__ = None\n")
     (tmp_path / "b.py").write_text("from torch import nn\nnet = nn.Linear(2, 3)\n")
-    for options in ([tmp_path, "-j1"], [tmp_path, "-j2"], ["-e", (tmp_path / "a.py").read_text(), "-e", (tmp_path / "b.py").read_text()]):
+    for options in ([tmp_path, "-j1"], [tmp_path, "-j2"],
+                    ["-e", (tmp_path / "a.py").read_text(), "-e", (tmp_path / "b.py").read_text()]):
         last = json.loads(pellucid("scan", *options, "--json", "--python", sys.executable).out.splitlines()[-1])
-        assert (last["networks"][0] if "networks" in last else last)["state"] == {"weight": [3, 2], "bias": [3]}, options
+        assert (last["networks"][0] if "networks" in last else last)["state"] == {"weight": [3, 2],
+                                                                                  "bias": [3]}, options
 
 
 def test_the_order_does_not_depend_on_who_is_first(pellucid, folder) -> None:
@@ -99,7 +102,8 @@ def test_progress_is_for_terminals(folder) -> None:
 
 
 def save(path: pathlib.Path, **changes) -> pathlib.Path:
-    state = {f"blocks.{i}.{name}": torch.zeros(shape) for i in range(2) for name, shape in (("weight", (3, 3)), ("bias", 3))}
+    state = {f"blocks.{i}.{name}": torch.zeros(shape) for i in range(2)
+             for name, shape in (("weight", (3, 3)), ("bias", 3))}
     torch.save({**state, "steps": torch.arange(4), **changes}, path)
     return path
 
@@ -112,7 +116,8 @@ def test_a_checkpoint_fits_the_code(pellucid, tmp_path) -> None:
 
 def test_or_it_does_not(pellucid, tmp_path) -> None:
     source = write(tmp_path, "net.py", 3)
-    checkpoint = save(tmp_path / "net.pt", **{"blocks.1.bias": torch.zeros(4), "steps": torch.zeros(4), "more": torch.zeros(1)})
+    checkpoint = save(tmp_path / "net.pt", **{"blocks.1.bias": torch.zeros(4), "steps": torch.zeros(4),
+                                              "more": torch.zeros(1)})
     done = pellucid("compare", source, checkpoint, "--python", sys.executable, "--json")
     found = {row["name"]: row["kind"] for row in json.loads(done.out)["differences"]}
     assert done.code == 4 and found == {"blocks.1.bias": "shape", "steps": "dtype", "more": "only_b"}

@@ -176,7 +176,8 @@ def check_same(made: torch.nn.Module, real: torch.nn.Module, *inputs: torch.Tens
 def test_skeletons_without_a_run(pellucid, libraries, library, call, shape) -> None:
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
-    done = pellucid("scan", "-e", f"import {library}; {call}", "--python", sys.executable, "--source", "--forward", shape)
+    done = pellucid("scan", "-e", f"import {library}; {call}", "--python", sys.executable, "--source",
+                    "--forward", shape)
     sizes, _, dtype = shape.partition(":")
     size = tuple(map(int, sizes.split("x")))
     more = (size[0] + 1, *size[1:])
@@ -273,7 +274,8 @@ def test_tensors_that_no_state_dict_holds_are_carried(written) -> None:
     made, real = build(text), scope["net"]
     assert torch.equal(made.index, real.index) and torch.equal(made.mask, real.mask)
     assert torch.allclose(made.rounded, real.rounded, rtol=1e-6)
-    assert "# Assumed: the elements of rounded, which torch may round otherwise" in text and text.count("# Assumed") == 1
+    assert ("# Assumed: the elements of rounded, which torch may round otherwise" in text
+            and text.count("# Assumed") == 1)
     assert "torch.tensor([2, 1, 0], dtype=torch.int64)" in text
 
 

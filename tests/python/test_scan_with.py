@@ -51,7 +51,8 @@ def scan(pellucid, tmp_path):
 
 
 def check(found: dict, model: torch.nn.Module) -> None:
-    assert {k: tuple(v) for k, v in found["state"].items()} == {k: tuple(v.shape) for k, v in model.state_dict().items()}
+    assert {k: tuple(v) for k, v in found["state"].items()} == {k: tuple(v.shape)
+                                                                for k, v in model.state_dict().items()}
 
 
 @pytest.mark.parametrize("arguments, prefix", [((64, 5, True, 6), ""), ((32, 3, False, 8), "model.")])
@@ -64,7 +65,8 @@ def test_a_checkpoint(scan, tmp_path, arguments, prefix) -> None:
     assert done.code == 0 and found["unknown"] == []
     facts = {fact["what"]: (fact["value"], fact["from"]) for fact in found["facts"]}
     hidden, layers, norm, classes = map(str, arguments)
-    assert facts == {"hidden": (hidden, "net.pt: stem.weight"), "layers": (layers, "net.pt: blocks.0 and the next ones"),
+    assert facts == {"hidden": (hidden, "net.pt: stem.weight"),
+                     "layers": (layers, "net.pt: blocks.0 and the next ones"),
                      "norm": (norm, f"net.pt: norm is {'there' if arguments[2] else 'absent'}"),
                      "classes": (classes, "net.pt: head.weight")}
 

@@ -57,7 +57,8 @@ def test_mechanism(name: str, here) -> None:
     for pattern in lacks:
         assert not re.search(pattern, re.sub("#.*", "", made.source)), f"{pattern} is in\n{made.source}"
     lines = [line for line in made.source.splitlines() if line and not line.startswith("#")]
-    assert [line for line in pellucid.format_source(made.source, width=120).splitlines() if line] == lines, "the skeleton is formatted"
+    assert [line for line in pellucid.format_source(made.source, width=120).splitlines()
+            if line] == lines, "the skeleton is formatted"
 
 
 def plain():
@@ -374,7 +375,8 @@ def test_what_can_not_be_read_is_said(here) -> None:
     with pytest.raises(TypeError, match="not of function"):
         pellucid.skeleton(lambda x: x + 1, (x,))
     traced = torch.jit.trace(nn.Linear(4, 4), (x,))
-    with pytest.raises(_skeleton.SkeletonError, match=r"the model is a module that torch.jit traced \(.*test_skeleton.py:"):
+    with pytest.raises(_skeleton.SkeletonError,
+                       match=r"the model is a module that torch.jit traced \(.*test_skeleton.py:"):
         pellucid.skeleton(traced, (x,))
     with pytest.raises(_skeleton.SkeletonError, match=r"1 is a module that torch.jit traced"):
         pellucid.skeleton(nn.Sequential(nn.ReLU(), traced), (x,))

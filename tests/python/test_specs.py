@@ -173,5 +173,6 @@ def test_cut_keeps_what_ran() -> None:
 
 def test_import_does_not_need_torch() -> None:
     import subprocess
-    script = "import sys, pellucid; assert 'torch' not in sys.modules; assert callable(pellucid.skeleton); dir(pellucid)"
+    script = ("import sys, pellucid; assert 'torch' not in sys.modules; "
+              "assert callable(pellucid.skeleton); dir(pellucid)")
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -52,10 +52,12 @@ class Conv(nn.Module):
 ALL_SORTS = """import torch.nn as nn; nn.ModuleDict({
  'a': nn.LSTM(8, 16, 2, batch_first=True, bidirectional=True), 'b': nn.GRU(8, 4), 'c': nn.MultiheadAttention(16, 4),
  'd': nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64), 2), 'e': nn.Transformer(16, 2, 1, 1, 32),
- 'f': nn.Embedding(10, 4), 'g': nn.LSTMCell(3, 5), 'h': nn.Bilinear(2, 3, 4), 'j': nn.EmbeddingBag(5, 3), 'l': nn.RMSNorm(6),
- 'm': nn.utils.weight_norm(nn.Linear(3, 4)), 'n': nn.utils.spectral_norm(nn.Linear(3, 4)), 'o': nn.Conv1d(4, 8, 3, groups=2),
- 'p': nn.MultiheadAttention(8, 2, kdim=4, vdim=6, add_bias_kv=True), 'q': nn.BatchNorm2d(3), 'r': nn.InstanceNorm2d(3, affine=True),
- 's': nn.ConvTranspose2d(4, 6, 2, groups=2, bias=False), 't': nn.PReLU(3), 'u': nn.GroupNorm(2, 4), 'v': nn.Sequential(nn.ReLU(), nn.Linear(2, 1))})
+ 'f': nn.Embedding(10, 4), 'g': nn.LSTMCell(3, 5), 'h': nn.Bilinear(2, 3, 4), 'j': nn.EmbeddingBag(5, 3),
+ 'l': nn.RMSNorm(6), 'm': nn.utils.weight_norm(nn.Linear(3, 4)), 'n': nn.utils.spectral_norm(nn.Linear(3, 4)),
+ 'o': nn.Conv1d(4, 8, 3, groups=2),
+ 'p': nn.MultiheadAttention(8, 2, kdim=4, vdim=6, add_bias_kv=True), 'q': nn.BatchNorm2d(3),
+ 'r': nn.InstanceNorm2d(3, affine=True), 's': nn.ConvTranspose2d(4, 6, 2, groups=2, bias=False), 't': nn.PReLU(3),
+ 'u': nn.GroupNorm(2, 4), 'v': nn.Sequential(nn.ReLU(), nn.Linear(2, 1))})
 """.replace("\n", "")
 
 MODELS = [
@@ -79,8 +81,8 @@ def site_packages() -> pathlib.Path:
 
 
 def run(codes: list[str], *options: str) -> list[dict]:
-    done = subprocess.run([sys.executable, str(HERE / "stub_world.py"), *options], input="\n".join(codes) + "\n", text=True,
-                          capture_output=True, timeout=1200, check=False)
+    done = subprocess.run([sys.executable, str(HERE / "stub_world.py"), *options], input="\n".join(codes)
+                          + "\n", text=True, capture_output=True, timeout=1200, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert len(lines) == len(codes), done.stderr[-2000:]
     return lines
@@ -112,12 +114,14 @@ x = torch.arange(12).view(3, 4)
 y = x.permute(1, 0)[1:3, ::2] + 1
 z = torch.cat([x[:, 0], torch.tensor([7, 8])])
 x[0, 1:3] = -1
-[y.tolist(), z.tolist(), x.tolist(), x.sum(1).tolist(), (x < 0).nonzero().tolist(), x.max().item(), torch.linspace(0, 1, 3).tolist(),
- torch.stack(torch.meshgrid(torch.arange(2), torch.arange(2), indexing='ij')).flatten(1).tolist(), x.float().mean().item()]
+[y.tolist(), z.tolist(), x.tolist(), x.sum(1).tolist(), (x < 0).nonzero().tolist(), x.max().item(),
+ torch.linspace(0, 1, 3).tolist(),
+ torch.stack(torch.meshgrid(torch.arange(2), torch.arange(2), indexing='ij')).flatten(1).tolist(),
+ x.float().mean().item()]
 """
     assert world.run(code) == [
-        [[2, 10], [3, 11]], [0, 4, 8, 7, 8], [[0, -1, -1, 3], [4, 5, 6, 7], [8, 9, 10, 11]], [1, 22, 38], [[0, 1], [0, 2]], 11,
-        [0.0, 0.5, 1.0], [[0, 0, 1, 1], [0, 1, 0, 1]], 61 / 12,
+        [[2, 10], [3, 11]], [0, 4, 8, 7, 8], [[0, -1, -1, 3], [4, 5, 6, 7], [8, 9, 10, 11]], [1, 22, 38],
+        [[0, 1], [0, 2]], 11, [0.0, 0.5, 1.0], [[0, 0, 1, 1], [0, 1, 0, 1]], 61 / 12,
     ]
 
 
@@ -159,11 +163,13 @@ def test_layers_without_torchs_source(tmp_path):
 
 def test_dtypes_are_promoted_as_torch_does():
     torch = pytest.importorskip("torch", reason="torch is not installed: its promotion is what is compared with")
-    names = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64"]
+    names = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
+             "float64", "complex64"]
     world = World([])
     mine = world.run(f"""
 import torch
-[str((torch.zeros(2, dtype=getattr(torch, a)) + torch.zeros(s, dtype=getattr(torch, b))).dtype) for a in {names} for b in {names} for s in ((2,), ())]
+[str((torch.zeros(2, dtype=getattr(torch, a)) + torch.zeros(s, dtype=getattr(torch, b))).dtype)
+ for a in {names} for b in {names} for s in ((2,), ())]
 """)
     real = [str(torch.result_type(torch.zeros(2, dtype=getattr(torch, a)), torch.zeros(s, dtype=getattr(torch, b))))
             for a in names for b in names for s in ((2,), ())]
@@ -212,7 +218,8 @@ def weights(layer) -> list:
 def test_a_keras_subclass(tmp_path):
     model = no_sources(tmp_path).run(KERAS_SUBCLASS + "model = Net(5)\nmodel.build((None, 20))\nmodel")
     assert weights(model) == [
-        ("dense", [(20, 32), (32,)]), *[(f"dense_{i}", [(32, 32), (32,)]) for i in range(1, 5)], ("dense_5", [(32, 10), (10,)]),
+        ("dense", [(20, 32), (32,)]), *[(f"dense_{i}", [(32, 32), (32,)]) for i in range(1, 5)],
+        ("dense_5", [(32, 10), (10,)]),
     ]
 
 
@@ -222,7 +229,8 @@ from tensorflow.keras.models import Sequential
 from tensorflow.keras.layers import Bidirectional, Conv2D, Dense, Flatten, MaxPooling2D
 Sequential([Conv2D(32, (3, 3), activation='relu', input_shape=(28, 28, 1)), MaxPooling2D((2, 2)), Flatten(), Dense(10)])
 """)
-    assert weights(model) == [("conv2d", [(3, 3, 1, 32), (32,)]), ("max_pooling2d", []), ("flatten", []), ("dense", [(5408, 10), (10,)])]
+    assert weights(model) == [("conv2d", [(3, 3, 1, 32), (32,)]), ("max_pooling2d", []), ("flatten", []),
+                              ("dense", [(5408, 10), (10,)])]
     assert model.count_params() == 54410
 
 
@@ -235,7 +243,8 @@ shared = layers.Dense(8)
 x = layers.concatenate([shared(a), shared(b)])
 keras.Model([a, b], layers.Dense(1)(x * 2 + 1))
 """)
-    assert weights(model) == [("a", []), ("b", []), ("dense", [(16, 8), (8,)]), ("concatenate", []), ("dense_1", [(16, 1), (1,)])]
+    assert weights(model) == [("a", []), ("b", []), ("dense", [(16, 8), (8,)]), ("concatenate", []),
+                              ("dense_1", [(16, 1), (1,)])]
 
 
 def test_a_tensorflow_module(tmp_path):
@@ -263,7 +272,8 @@ class Affine(tf.keras.layers.Layer):
         super().__init__()
         self.units = units
     def build(self, input_shape):
-        self.w = self.add_weight(shape=(input_shape[-1], self.units), initializer='random_normal', trainable=True, name='w')
+        self.w = self.add_weight(shape=(input_shape[-1], self.units), initializer='random_normal',
+                                 trainable=True, name='w')
     def call(self, inputs):
         return tf.matmul(inputs, self.w)
 x = tf.keras.Input((4,))
@@ -282,8 +292,9 @@ layer(keras.Input((9,)))
 """)
 
 
-TOTALS = {"VGG16": 138357544, "ResNet50": 25636712, "MobileNetV2": 3538984, "EfficientNetB0": 5330571, "NASNetMobile": 5326716,
-          "DenseNet121": 8062504, "ConvNeXtTiny": 28589128, "Xception": 22910480, "InceptionV3": 23851784}
+TOTALS = {"VGG16": 138357544, "ResNet50": 25636712, "MobileNetV2": 3538984, "EfficientNetB0": 5330571,
+          "NASNetMobile": 5326716, "DenseNet121": 8062504, "ConvNeXtTiny": 28589128, "Xception": 22910480,
+          "InceptionV3": 23851784}
 
 
 @pytest.mark.slow
@@ -292,12 +303,14 @@ def test_totals_of_keras_applications():
     if spec is None:
         pytest.skip("keras is not installed: the sources of its applications are what is interpreted")
     world = World([pathlib.Path(spec.submodule_search_locations[0]).parent])
-    assert {name: world.run(f"import keras\nkeras.applications.{name}(weights=None).count_params()") for name in TOTALS} == TOTALS
+    assert {name: world.run(f"import keras\nkeras.applications.{name}(weights=None).count_params()")
+            for name in TOTALS} == TOTALS
 
 
 def test_the_list_of_files_is_whole():
     folder = HERE.parent.parent / "src" / "interp" / "lib"
-    listed = set(line.strip(" ',\n") for line in (folder / "meson.build").read_text().splitlines() if line.startswith("  '"))
+    listed = set(line.strip(" ',\n") for line in (folder / "meson.build").read_text().splitlines()
+                 if line.startswith("  '"))
     assert listed == {str(path.relative_to(folder)) for path in folder.rglob("*.py")} | {"symbols.txt"}
     names = (folder / "symbols.txt").read_text().split()
     assert names == sorted(set(names))

@@ -77,8 +77,8 @@ def test_equal(net, sequences) -> None:
 @pytest.mark.parametrize("old, new, check", [
     ("nn.Linear(8, 8)\n        self.bn", "nn.Linear(8, 9)\n        self.bn", "load"),
     ("self.drop = nn", "self.extra = nn.Linear(2, 2)\n        self.drop = nn", "load"),
-    ("self.a = nn.Linear(8, 8)\n        self.bn = nn.BatchNorm1d(8)", "self.bn = nn.BatchNorm1d(8)\n        self.a = nn.Linear(8, 8)",
-     "order"),
+    ("self.a = nn.Linear(8, 8)\n        self.bn = nn.BatchNorm1d(8)",
+     "self.bn = nn.BatchNorm1d(8)\n        self.a = nn.Linear(8, 8)", "order"),
     ("        self.b.weight = self.a.weight\n", "", "ties"),
     (", requires_grad=False", "", "requires_grad"),
     (".relu()", ".relu() * 1.0000001", "recorded"),
@@ -113,7 +113,8 @@ def test_wrong_skeletons_are_caught(net, sequences, old: str, new: str, check: s
     ("        return {", "        assert x.sin().abs().max().item() < 2\n        return {", "the calls differ from"),
     (".relu()", ".relu().abs()", "the calls differ from"),
     (".relu()", ".relu().relu()", "the calls differ from"),
-    ("self.drop(self.bn(self.a(x)).relu())", "self.bn(self.a(x)).relu()", "1 of 6 calls are not made, from number 3 on"),
+    ("self.drop(self.bn(self.a(x)).relu())", "self.bn(self.a(x)).relu()",
+     "1 of 6 calls are not made, from number 3 on"),
 ])
 def test_events_are_compared_in_order(net, old: str, new: str, found: str | None) -> None:
     call = play_original(net, "events", (torch.randn(4, 8),), {}, grad=False, events=True)[0]
@@ -124,7 +125,8 @@ def test_events_are_compared_in_order(net, old: str, new: str, found: str | None
 
 
 def test_an_assertion_is_a_refusal(net, sequences) -> None:
-    report = referee(net, sequences, SOURCE.replace("        return", "        assert x.shape[0] == 4, 'batch is 4'\n        return"))
+    report = referee(net, sequences,
+                     SOURCE.replace("        return", "        assert x.shape[0] == 4, 'batch is 4'\n        return"))
     check = next(c for c in report.checks if c.name == "other batch")
     assert check.status == "refused" and "batch is 4" in check.detail and check.detail.startswith("line 19")
 
@@ -181,7 +183,8 @@ def different(a, b) -> str | None:
 def test_forms_tell_structures_apart() -> None:
     t = torch.arange(3.0)
     assert different((t, [1, {"a": None}]), (t.clone(), [1, {"a": None}])) is None
-    for other in ([t, [1, {"a": None}]], (t, [1, {"b": None}]), (t, [1.0, {"a": None}]), (t, [True, {"a": None}]), (t,)):
+    for other in ([t, [1, {"a": None}]], (t, [1, {"b": None}]), (t, [1.0, {"a": None}]),
+                  (t, [True, {"a": None}]), (t,)):
         assert different((t, [1, {"a": None}]), other)
     assert different({"a": 1, "b": 2}, {"b": 2, "a": 1}), "the order of keys is seen"
 
@@ -306,7 +309,8 @@ def test_large_gradients_travel_as_digests() -> None:
     t = torch.randn(300, 300)
     assert _check.digested(t) == _check.digested(t.clone()) != _check.digested(t * 1.0000001)
     assert _check.digested(t) != _check.digested(t.view(90000))
-    assert _check.digested(t[:2]) is not None and torch.is_tensor(_check.digested(t[:2])) and _check.digested(None) is None
+    assert (_check.digested(t[:2]) is not None and torch.is_tensor(_check.digested(t[:2]))
+            and _check.digested(None) is None)
 
     class Wide(nn.Module):
         def __init__(self) -> None:
@@ -317,11 +321,13 @@ def test_large_gradients_travel_as_digests() -> None:
             return self.linear(x)
 
     model = Wide()
-    source = ("import torch\nfrom torch import nn\nclass Wide(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-              "        self.linear = nn.Linear(300, 300)\n    def forward(self, x):\n        return self.linear(x)\n")
+    source = ("import torch\nfrom torch import nn\nclass Wide(nn.Module):\n    def __init__(self):\n        "
+              "super().__init__()\n        self.linear = nn.Linear(300, 300)\n    def forward(self, x):\n        "
+              "return self.linear(x)\n")
     call = play_original(model, "gradients enabled", (torch.randn(2, 300),), {}, grad=True, gradients=True)[0]
     from pellucid._verify import referee_data
-    doubled = source.replace("return self.linear(x)", "y = self.linear(x)\n        return y.detach() + 2 * (y - y.detach())")
+    doubled = source.replace("return self.linear(x)",
+                             "y = self.linear(x)\n        return y.detach() + 2 * (y - y.detach())")
     for text, wanted in ((source, "passed"), (doubled, "failed")):
         rows = _check.referee(referee_data(model, text, "Wide", [[call]], ()))
         found = {r["name"]: r["status"] for r in rows}

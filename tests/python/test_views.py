@@ -74,7 +74,8 @@ def test_numbers_are_those_of_torchs_counter(net, run) -> None:
     assert network["totals"]["flops"] == counter.get_total_flops() / 2 > 0
     assert network["totals"]["parameters"] == sum(p.numel() for p in net.parameters())
     assert network["totals"]["trainable"] == sum(p.numel() for p in net.parameters() if p.requires_grad)
-    assert {k: tuple(v) for k, v in network["state"].items()} == {k: tuple(v.shape) for k, v in net.state_dict().items()}
+    assert {k: tuple(v) for k, v in network["state"].items()} == {k: tuple(v.shape)
+                                                                  for k, v in net.state_dict().items()}
     assert list(network["state"]) == list(net.state_dict())
 
 
@@ -93,13 +94,15 @@ def test_layers_whose_cost_is_known_cost_what_torch_counts() -> None:
 
 def test_what_torchs_counter_does_not_see() -> None:
     """Whole layers as one operator: attention in evaluation, recurrent layers."""
-    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2, enable_nested_tensor=False)
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2,
+                                    enable_nested_tensor=False)
     given = torch.randn(2, 5, 16)
     (network,) = pellucid.tree(encoder.eval(), (given,)).to_dict()["networks"]
     linear = 10 * (16 * 48 + 16 * 16 + 2 * 16 * 32)  # in, out, and the two of the feed-forward part
     assert network["totals"]["flops"] == 2 * (linear + 2 * 2 * 5 * 5 * 16)
     assert torch.backends.mha.get_fastpath_enabled()
-    (network,) = pellucid.tree(nn.LSTM(8, 4, num_layers=2, bidirectional=True), (torch.randn(3, 2, 8),)).to_dict()["networks"]
+    (network,) = pellucid.tree(nn.LSTM(8, 4, num_layers=2, bidirectional=True),
+                               (torch.randn(3, 2, 8),)).to_dict()["networks"]
     assert network["totals"]["flops"] == 6 * 2 * (16 * 8 + 16 * 4 + 16 * 8 + 16 * 4)
 
 

@@ -151,7 +151,8 @@ class Transformer(nn.Module):
         full = torch.triu(full, diagonal=1)
         local = torch.tril(torch.full_like(full, float("-inf")), diagonal=-4)
         pad = torch.zeros((seqlen, start_pos), device=like.device)
-        return {"full": torch.hstack([pad, full]).type_as(like), "local": torch.hstack([pad, full + local]).type_as(like)}
+        return {"full": torch.hstack([pad, full]).type_as(like),
+                "local": torch.hstack([pad, full + local]).type_as(like)}
 
     def forward(self, tokens, start_pos=0, cache=None):
         _bsz, seqlen = tokens.shape

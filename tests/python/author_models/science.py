@@ -277,12 +277,14 @@ def pointnet():
 def scatter_mean(src, index, dim_size):
     out = torch.zeros(dim_size, src.size(1), dtype=src.dtype, device=src.device)
     out.index_add_(0, index, src)
-    count = torch.zeros(dim_size, dtype=src.dtype, device=src.device).scatter_add_(0, index, torch.ones_like(index).to(src))
+    count = torch.zeros(dim_size, dtype=src.dtype, device=src.device).scatter_add_(
+        0, index, torch.ones_like(index).to(src))
     return out / count.clamp(min=1).unsqueeze(-1)
 
 
 class MessagePassing(nn.Module):
-    aggregators = {"mean": scatter_mean, "sum": lambda src, index, n: torch.zeros(n, src.size(1)).index_add(0, index, src)}
+    aggregators = {"mean": scatter_mean,
+                   "sum": lambda src, index, n: torch.zeros(n, src.size(1)).index_add(0, index, src)}
 
     def __init__(self, dim, aggr="mean"):
         super().__init__()
@@ -344,7 +346,8 @@ class HyenaFilter(nn.Module):
         z = torch.exp(-1j * f * w)
         self.z = nn.Parameter(torch.cat([t, z.real, z.imag], dim=-1), requires_grad=False)
         self.register_buffer("t", t)
-        self.implicit_filter = nn.Sequential(nn.Linear(emb_dim, order), Sin(order), nn.Linear(order, d_model, bias=False))
+        self.implicit_filter = nn.Sequential(nn.Linear(emb_dim, order), Sin(order),
+                                             nn.Linear(order, d_model, bias=False))
 
     def filter(self, L):
         h = self.implicit_filter(self.z[:, :L])

@@ -1,5 +1,5 @@
-"""Models around torch's own transformer: as it is, with a layer of the author's, with one that was put in later; and one
-that torch.fx traced."""
+"""Models around torch's own transformer: as it is, with a layer of the author's, with one that was put in later; and
+one that torch.fx traced."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -64,7 +64,8 @@ def own_layer():
 
 
 def own_activation():
-    return Classifier(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, activation=lambda x: F.silu(x) * 2)), tokens()
+    return Classifier(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True,
+                                                 activation=lambda x: F.silu(x) * 2)), tokens()
 
 
 def replaced_layer():

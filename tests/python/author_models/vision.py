@@ -310,8 +310,9 @@ class BiFPN(nn.Module):
 
     @staticmethod
     def _conv(channels):
-        return nn.Sequential(nn.Conv2d(channels, channels, 3, padding=1, groups=channels), nn.Conv2d(channels, channels, 1),
-                             nn.BatchNorm2d(channels, momentum=0.01, eps=1e-3), nn.SiLU())
+        return nn.Sequential(nn.Conv2d(channels, channels, 3, padding=1, groups=channels),
+                             nn.Conv2d(channels, channels, 1), nn.BatchNorm2d(channels, momentum=0.01, eps=1e-3),
+                             nn.SiLU())
 
     def _fuse(self, name, *features):
         weight = F.relu(self.weights[name])[:len(features)]
@@ -390,7 +391,8 @@ class DeformConv2d(nn.Module):
     @staticmethod
     def _reshape_x_offset(x_offset, ks):
         b, c, h, w, N = x_offset.size()
-        x_offset = torch.cat([x_offset[..., s:s + ks].contiguous().view(b, c, h, w * ks) for s in range(0, N, ks)], dim=-1)
+        x_offset = torch.cat([x_offset[..., s:s + ks].contiguous().view(b, c, h, w * ks) for s in range(0, N, ks)],
+                             dim=-1)
         return x_offset.contiguous().view(b, c, h * ks, w * ks)
 
 
