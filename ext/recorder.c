@@ -37,6 +37,31 @@ bool pel_record_attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void 
     return done;
 }
 
+void pel_take_error(pel_recorder *rec) {
+    if (!PyErr_Occurred()) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool is_answer =
+        PyErr_GivenExceptionMatches(type, PyExc_Exception) && !PyErr_GivenExceptionMatches(type, PyExc_MemoryError);
+    if (!is_answer) {
+        PyErr_NormalizeException(&type, &value, &traceback);
+        if (traceback) PyException_SetTraceback(value, traceback);
+        Py_XSETREF(rec->interrupt, Py_NewRef(value));
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    if (!is_answer) pel_throw(rec->ctx, PEL_E_INCOMPLETE, 0, "the recording was interrupted");
+}
+
+/* Raises what ended the recording. */
+static PyObject *raise_failure(pel_recorder *rec) {
+    if (!rec->interrupt) return pel_ext_raise_err(&rec->err, NULL);
+    PyErr_SetObject((PyObject *)Py_TYPE(rec->interrupt), rec->interrupt);
+    Py_CLEAR(rec->interrupt);
+    return NULL;
+}
+
 /* ---- records ---- */
 
 static void add_record(pel_recorder *rec, pel_live *live, pel_record_kind kind, uint32_t at, uint32_t value) {
@@ -140,10 +165,14 @@ static pel_recorder *recorder_of(const PyThreadState *thread) {
     return rec;
 }
 
-static void see_instruction(PyThreadState *thread, pel_frame *frame, uint32_t unit) {
+static int see_instruction(PyThreadState *thread, pel_frame *frame, uint32_t unit) {
     pel_recorder *rec = recorder_of(thread);
-    if (!rec || rec->failed || rec->busy || !rec->top || rec->top->frame != frame) return;
-    pel_record_attempt(rec, on_instruction, &(instruction_event){ rec->top, frame, unit });
+    if (!rec || rec->busy) return 0;
+    if (!rec->failed && rec->top && rec->top->frame == frame)
+        pel_record_attempt(rec, on_instruction, &(instruction_event){ rec->top, frame, unit });
+    if (!rec->interrupt) return 0;
+    raise_failure(rec);
+    return -1;
 }
 
 /* ---- activations ---- */
@@ -467,7 +496,7 @@ static PyObject *recorder_run(pel_recorder *rec, PyObject *arguments, PyObject *
             return NULL;
         }
     if (!is_free(rec)) return NULL;
-    if (rec->failed) return pel_ext_raise_err(&rec->err, NULL);
+    if (rec->failed) return raise_failure(rec);
     event.args = given ? PySequence_Tuple(given) : PyTuple_New(0);
     if (!event.args) return NULL;
     event.kwargs = kwargs;
@@ -482,10 +511,11 @@ static PyObject *recorder_run(pel_recorder *rec, PyObject *arguments, PyObject *
         event.result = result;
         if (!rec->failed) pel_record_attempt(rec, end_run, &event);
         PyErr_Restore(type, value, traceback);
-        if (result && rec->failed) Py_CLEAR(result);
+        if (rec->failed) Py_CLEAR(result);
     }
     Py_DECREF(event.args);
-    if (rec->failed && !PyErr_Occurred()) return pel_ext_raise_err(&rec->err, NULL);
+    if (rec->interrupt) PyErr_Clear(); /* an exception of the model came first: it would hide the interrupt */
+    if (rec->failed && !PyErr_Occurred()) return raise_failure(rec);
     return result;
 }
 
@@ -565,19 +595,13 @@ static PyObject *recorder_synthesise(pel_recorder *rec, PyObject *ignored) {
 
 /* ---- the type ---- */
 
-static PyObject *helper_module(const char *name) { /* NULL, without error, where it can't be imported */
-    PyObject *module = PyImport_ImportModule(name);
-    if (!module) PyErr_Clear();
-    return module;
-}
-
 static void open_log(pel_recorder *rec, void *arg) {
     (void)arg;
     rec->log = pel_log_new(rec->ctx);
     PyObject *versions = rec->helpers ? PyObject_CallMethod(rec->helpers, "versions", NULL) : NULL;
     if (versions && PyUnicode_Check(versions)) rec->log->versions = pel_ext_text(rec->ctx, versions);
     Py_XDECREF(versions);
-    PyErr_Clear();
+    pel_take_error(rec);
     pel_push(rec->ctx, &rec->next_same_hash, 0);
 }
 
@@ -597,7 +621,7 @@ static int recorder_set_origin(pel_recorder *rec, PyObject *value, void *closure
     }
     if (!is_free(rec)) return -1;
     if (pel_record_attempt(rec, set_origin, value)) return 0;
-    pel_ext_raise_err(&rec->err, NULL);
+    raise_failure(rec);
     return -1;
 }
 
@@ -641,15 +665,16 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     if (!rec->helpers || !rec->kept_list || !rec->caches || !rec->odd_constants || !(rec->ctx = pel_ext_open()))
         goto failed;
     if (rec->torch.present) {
-        rec->leaves = helper_module("pellucid._leaves");
-        rec->formulas = helper_module("pellucid._formula");
+        rec->leaves = PyImport_ImportModule("pellucid._leaves");
+        rec->formulas = rec->leaves ? PyImport_ImportModule("pellucid._formula") : NULL;
+        if (!rec->formulas) goto failed;
     }
     rec->opened = rec->leaves ? PyObject_CallMethod(rec->leaves, "opened", "OO", model,
                                                     rec->leaf_types ? rec->leaf_types : Py_None)
                               : PyFrozenSet_New(NULL);
     if (!rec->opened) goto failed;
     if (!pel_record_attempt(rec, open_log, NULL)) {
-        pel_ext_raise_err(&rec->err, NULL);
+        raise_failure(rec);
         goto failed;
     }
     if (origin && recorder_set_origin(rec, origin, NULL) != 0) goto failed;
@@ -670,6 +695,7 @@ static int recorder_traverse(pel_recorder *rec, visitproc visit, void *arg) {
     Py_VISIT(rec->caches);
     Py_VISIT(rec->kept_list);
     Py_VISIT(rec->odd_constants);
+    Py_VISIT(rec->interrupt);
     int stop = pel_torch_visit(&rec->torch, visit, arg);
     return stop ? stop : pel_visit_seen(rec, visit, arg);
 }
@@ -685,6 +711,7 @@ static int recorder_clear(pel_recorder *rec) {
     Py_CLEAR(rec->caches);
     Py_CLEAR(rec->kept_list);
     Py_CLEAR(rec->odd_constants);
+    Py_CLEAR(rec->interrupt);
     pel_forget_all(rec);
     pel_torch_release(&rec->torch);
     return 0;

@@ -110,6 +110,7 @@ typedef struct pel_recorder {
     bool busy;            /* the recorder itself is at work: look away */
     bool failed;
     pel_err err;
+    PyObject *interrupt; /* KeyboardInterrupt and the like that reached a helper of ours; still to be raised */
     uint32_t run;
     pel_live *top;    /* the innermost author activation */
     uint32_t foreign; /* library frames above it */
@@ -117,6 +118,11 @@ typedef struct pel_recorder {
     pel_live *live;
     pel_map generators; /* generator -> pel_live * */
 } pel_recorder;
+
+/* Behind a call of our own Python helpers. If it raised an Exception, the helper does not know. What is not the
+ * helper's own, KeyboardInterrupt, SystemExit, MemoryError, is thrown: the recording ends, and the model's next
+ * instruction raises it, or run() does. */
+void pel_take_error(pel_recorder *rec);
 
 /* ---- values: throw on lack of memory, never leave a Python error behind ---- */
 pel_id pel_record_value(pel_recorder *rec, PyObject *object); /* 0 for NULL */

@@ -3,6 +3,7 @@
 
 /* ---- calls of our own Python helpers: an error there means "not known" ---- */
 
+/* NULL if it is not known. Interrupts are thrown, so callers hold nothing meanwhile that somebody would miss. */
 static PyObject *ask(pel_recorder *rec, PyObject *from, const char *function, const char *format, ...) {
     if (!from) return NULL;
     va_list args;
@@ -13,8 +14,7 @@ static PyObject *ask(pel_recorder *rec, PyObject *from, const char *function, co
     PyObject *answer = callable ? PyObject_CallObject(callable, tuple) : NULL;
     Py_XDECREF(callable);
     Py_XDECREF(tuple);
-    if (!answer) PyErr_Clear();
-    (void)rec;
+    pel_take_error(rec);
     return answer;
 }
 
@@ -197,9 +197,11 @@ typedef PEL_VEC(found_module) found_modules;
 /* An entry of the instance's own __dict__; borrowed. */
 static PyObject *own(PyObject *dict, const char *name) { return dict ? PyDict_GetItemString(dict, name) : NULL; }
 
+/* The instance's own __dict__; borrowed: the module holds it. */
 static PyObject *own_dict(PyObject *module) {
     PyObject *dict = PyObject_GenericGetDict(module, NULL);
     if (!dict) PyErr_Clear();
+    Py_XDECREF(dict);
     return dict;
 }
 
@@ -222,7 +224,6 @@ static void add_rows(pel_recorder *rec, PyObject *module, pel_str path, bool in_
         if (in_tree) below = path.len ? pel_format(rec->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(name)) : name;
         add_rows(rec, child, below, in_tree, list, depth + 1);
     }
-    Py_XDECREF(dict);
 }
 
 static void set_owner(pel_recorder *rec, pel_id tensor, pel_id owner, pel_name name) {
@@ -407,7 +408,6 @@ static void fill_row(pel_recorder *rec, PyObject *module, pel_id id) {
     rec->log->modules.at[id].n_buffers = n;
     set_attributes(rec, id, dict);
     set_arguments(rec, id, module);
-    Py_XDECREF(dict);
 }
 
 static void record_below(pel_recorder *rec, PyObject *module, bool in_tree) {

@@ -239,7 +239,7 @@ static pel_str helper_text(pel_recorder *rec, const char *function, PyObject *ob
     pel_str s = { "", 0 };
     if (text && PyUnicode_Check(text)) s = pel_ext_text(rec->ctx, text);
     Py_XDECREF(text);
-    PyErr_Clear();
+    pel_take_error(rec);
     return s;
 }
 

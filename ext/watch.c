@@ -14,8 +14,10 @@ static int on_trace(PyObject *recorder, PyFrameObject *object, int what, PyObjec
     (void)recorder, (void)arg;
     pel_frame *frame = object->f_frame;
     if (what == PyTrace_OPCODE) {
-        see_instruction(PyThreadState_Get(), frame, (uint32_t)(frame->prev_instr - _PyCode_CODE(frame->f_code)));
-    } else if (what == PyTrace_CALL) {
+        uint32_t unit = (uint32_t)(frame->prev_instr - _PyCode_CODE(frame->f_code));
+        return see_instruction(PyThreadState_Get(), frame, unit);
+    }
+    if (what == PyTrace_CALL) {
         object->f_trace_lines = 0;
         object->f_trace_opcodes = 1;
     }
@@ -71,7 +73,7 @@ static PyObject *on_instruction(PyObject *self, PyObject *const *args, Py_ssize_
     (void)self;
     PyThreadState *thread = PyThreadState_Get();
     long offset = n == 2 ? PyLong_AsLong(args[1]) : -1;
-    if (offset >= 0) see_instruction(thread, pel_running_frame(thread), (uint32_t)(offset / 2));
+    if (offset >= 0 && see_instruction(thread, pel_running_frame(thread), (uint32_t)(offset / 2)) != 0) return NULL;
     Py_RETURN_NONE;
 }
 

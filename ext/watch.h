@@ -9,8 +9,9 @@
 
 #if PEL_CAN_RECORD
 
-/* Called in the thread that runs the frame. It must not raise and may not change anything. */
-typedef void pel_on_instruction(PyThreadState *thread, pel_frame *frame, uint32_t unit);
+/* Called in the thread that runs the frame. It changes nothing; -1, with an exception, is for interrupts alone: the
+ * instruction raises them. */
+typedef int pel_on_instruction(PyThreadState *thread, pel_frame *frame, uint32_t unit);
 
 typedef struct pel_watch { /* of one thread */
 #if PY_VERSION_HEX < 0x030c0000

@@ -50,6 +50,8 @@ class Recording:
 
     def __exit__(self, *_: object) -> None:
         import torch
+        if self._workshop is not None:
+            self._workshop.stance.close()
         torch.nn.Module.__call__ = self._plain_call  # type: ignore[method-assign]
 
     def _called(self, module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -64,8 +66,7 @@ class Recording:
         try:
             if self._workshop is None:
                 self.model = module
-                self._workshop = Workshop(module, None, (), self.origin, lambda text: None)
-                self._workshop.__enter__()
+                self._workshop = Workshop(module, None, (), self.origin, lambda text: None).__enter__()
             inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
             self.calls.append(Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled()))
             self._modes.append({m: m.training for m in module.modules()})
@@ -86,13 +87,14 @@ class Recording:
         """Writes and verifies the skeleton of what was recorded: the same calls, in the same order."""
         if self._workshop is None or not self.calls:
             raise SkeletonError("no call of a model was recorded")
-        from ._state import ModelState, RandomState
+        from ._state import ModelState, RandomState, compiled_as_written
         work = self._workshop
         after, random_after = ModelState(work.model), RandomState()
         try:
-            if verified:
-                work.sequences.append(self._replay(work))
-            made = work.finish(verified)
+            with compiled_as_written(work.whole):
+                if verified:
+                    work.sequences.append(self._replay(work))
+                made = work.finish(verified)
         finally:
             after.restore()
             random_after.restore()

@@ -157,19 +157,21 @@ class Workshop:
         except NoPython as error:
             raise SkeletonError(f"{error}; make the skeleton of what was compiled "
                                 "(of a file, `pellucid tree FILE` shows the modules)") from None
-        self.stance = compiled_as_written(self.whole)
-        self.stance.__enter__()
         self.grad = torch.is_grad_enabled()
-        self.recorder = self._new_recorder()
         self.with_events = self.slow = False
         # functions that are told by the calls they made; None: not asked
         self.shortcuts: list[tuple[str, int]] | None = None
+        with contextlib.ExitStack() as undo:  # in reverse order
+            undo.callback(self.random.restore)
+            undo.callback(self._restore)
+            self.stance = undo.enter_context(contextlib.ExitStack())
+            self.stance.enter_context(compiled_as_written(self.whole))
+            self.recorder = self._new_recorder()
+            self._undo = undo.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stance.__exit__(None, None, None)
-        self._restore()
-        self.random.restore()
+        self._undo.close()
 
     def _new_recorder(self, events: bool = False) -> Any:
         from ._pellucid import Recorder

@@ -46,9 +46,9 @@ class StandIns:
     def installed(self) -> Iterator[None]:
         kind = torch.jit.ScriptFunction
         compiled = vars(kind)["__call__"]
-        # a property in C: the author's function is called directly, with no frame of ours between
-        kind.__call__ = property(operator.attrgetter("_torchdynamo_inline"))
         try:
+            # a property in C: the author's function is called directly, with no frame of ours between
+            kind.__call__ = property(operator.attrgetter("_torchdynamo_inline"))
             for script, twin in self.compiled:
                 twin.training = script.training
             for parent, name, _, twin in self.places:
