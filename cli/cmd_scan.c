@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,12 +109,14 @@ static void show(crew *c) {
     }
 }
 
-static void end(worker *w, int status) {
+/* status: what waitpid gave; NULL if somebody else waited for the process. */
+static void end(worker *w, const int *status) {
+    bool has_exited = status && WIFEXITED(*status);
     w->is_done = true;
-    w->result = WIFEXITED(status) ? WEXITSTATUS(status) : CLI_BAD_INPUT;
-    if (WIFEXITED(status)) return;
+    w->result = has_exited ? WEXITSTATUS(*status) : CLI_BAD_INPUT;
+    if (has_exited) return;
     FILE *err = w->err ? w->err : stderr;
-    fputs("pellucid scan: a process of its own was killed\n", err);
+    fprintf(err, "pellucid scan: a process of its own was %s\n", status ? "killed" : "lost");
     fflush(err);
 }
 
@@ -128,9 +132,26 @@ static void progress(const crew *c, size_t done) {
     fflush(stderr);
 }
 
+/* Waits until one of those that run has ended; how many have. */
+static size_t wait_for_one(crew *c) {
+    int status;
+    pid_t ended;
+    do ended = waitpid(-1, &status, 0);
+    while (ended < 0 && errno == EINTR);
+    size_t n = 0;
+    for (size_t i = c->shown; i < c->begun; i++) {
+        worker *w = &c->workers[i];
+        if (w->is_done || (ended > 0 && w->process != ended)) continue;
+        end(w, ended > 0 ? &status : NULL);
+        n++;
+    }
+    return n;
+}
+
 static int run_crew(crew *c, bool with_progress) {
     c->workers = calloc(c->n ? c->n : 1, sizeof *c->workers);
     if (!c->workers) return CLI_BAD_INPUT;
+    signal(SIGCHLD, SIG_DFL); /* whoever started us may have ignored it: then no process could be waited for */
     size_t running = 0, done = 0;
     while (done < c->n) {
         while (running < c->at_once && c->begun < c->n) {
@@ -143,14 +164,9 @@ static int run_crew(crew *c, bool with_progress) {
                 done++;
             }
         }
-        int status;
-        pid_t ended = running ? waitpid(-1, &status, 0) : -1;
-        for (size_t i = c->shown; ended > 0 && i < c->begun; i++)
-            if (c->workers[i].process == ended && !c->workers[i].is_done) {
-                end(&c->workers[i], status);
-                running--;
-                done++;
-            }
+        size_t ended = running ? wait_for_one(c) : 0;
+        running -= ended;
+        done += ended;
         if (with_progress) progress(c, done);
         show(c);
     }

@@ -45,25 +45,31 @@ static bool set_literal(pel_recording *rec, pel_id id, pel_val tensor) {
 
 /* ---- as bytes ---- */
 
-static double number_of(pel_vm *vm, pel_val v, int64_t *whole) {
-    *whole = v == vm->true_;
-    if (pel_is_float(v)) return ((pel_float *)v)->value;
-    if (v != vm->true_ && v != vm->false_ && !pel_index(vm, v, whole)) pel_forget(vm);
-    return (double)*whole;
+static uint64_t bits_of(double x, uint8_t size) {
+    float narrow = (float)x;
+    uint64_t bits;
+    uint32_t low;
+    memcpy(&bits, &x, sizeof bits);
+    memcpy(&low, &narrow, sizeof low);
+    return size == 8 ? bits : low;
 }
 
-static void put_element(pel_buf *out, pel_vm *vm, pel_val v, uint8_t size, bool is_float) {
-    int64_t whole;
-    double x = number_of(vm, v, &whole);
-    float narrow = (float)x;
-    uint64_t bits = (uint64_t)whole;
-    uint32_t low;
-    if (is_float && size == 8) memcpy(&bits, &x, sizeof bits);
-    if (is_float && size == 4) {
-        memcpy(&low, &narrow, sizeof low);
-        bits = low;
+/* False for a number that the type does not hold: a fraction, or one that is too large. */
+static bool put_element(pel_buf *out, pel_vm *vm, pel_val v, uint8_t size, bool is_float) {
+    int64_t whole = v == vm->true_;
+    uint64_t bits;
+    if (pel_is_float(v)) {
+        if (!is_float) return false;
+        bits = bits_of(((pel_float *)v)->value, size);
+    } else {
+        if (v != vm->true_ && v != vm->false_ && !pel_index(vm, v, &whole)) {
+            pel_forget(vm);
+            return false;
+        }
+        bits = is_float ? bits_of((double)whole, size) : (uint64_t)whole;
     }
     for (unsigned i = 0; i < size; i++) pel_put_byte(out, (char)(bits >> (8 * i) & 0xFF));
+    return true;
 }
 
 static bool set_data(pel_recording *rec, pel_id id, const pel_list *items) {
@@ -81,7 +87,7 @@ static bool set_data(pel_recording *rec, pel_id id, const pel_list *items) {
         if (!pel_str_is(row->dtype, dtypes[i].name)) continue;
         pel_buf bytes = pel_buf_in(rec->ctx);
         for (uint32_t k = 0; k < items->n; k++)
-            put_element(&bytes, rec->vm, items->at[k], dtypes[i].size, dtypes[i].is_float);
+            if (!put_element(&bytes, rec->vm, items->at[k], dtypes[i].size, dtypes[i].is_float)) return false;
         row->data = pel_zlib_base64(rec->ctx, pel_buf_str(&bytes));
         return true;
     }

@@ -88,6 +88,15 @@ def test_the_order_does_not_depend_on_who_is_first(pellucid, folder) -> None:
     assert [line["state"]["blocks.0.weight"] for line in found[:2]] == [[1, 1], [4, 4]]
 
 
+def test_whoever_started_it_may_ignore_ended_processes(folder) -> None:
+    program = os.environ.get("PELLUCID", "pellucid")
+    command = [program, "scan", str(folder), "-j4", "--json", "--python", sys.executable]
+    ignoring = ("import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+                "os.execvp(sys.argv[1], sys.argv[1:])")
+    done = subprocess.run([sys.executable, "-c", ignoring, *command], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3 and len(done.stdout.splitlines()) == 20
+
+
 def test_progress_is_for_terminals(folder) -> None:
     program = os.environ.get("PELLUCID", "pellucid")
     ours, theirs = pty.openpty()

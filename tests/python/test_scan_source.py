@@ -279,5 +279,12 @@ def test_tensors_that_no_state_dict_holds_are_carried(written) -> None:
     assert "torch.tensor([2, 1, 0], dtype=torch.int64)" in text
 
 
+def test_a_fraction_in_a_tensor_of_whole_numbers_is_refused(written) -> None:
+    """torch cuts it off when it is stored, our model of torch does not: nothing is made up."""
+    text = TABLES.replace("torch.arange(3).flip(0)", "torch.arange(100)").replace(
+        "        self.table =", "        self.small[0] = 2.5\n        self.table =")
+    assert re.search(r"small .*its values are not known", written(text, "--forward", "2x16x16"))
+
+
 def test_a_forward_that_cannot_run_is_refused(written) -> None:
     assert re.search(r"can't be written.*given.py:\d+", written(FORWARD, "--forward", "2x3x7"))
