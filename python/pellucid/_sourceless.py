@@ -7,7 +7,9 @@ a text: whoever has recorded the instructions of the one can read the text of th
 import __future__
 
 import gc
+import itertools
 import types
+import weakref
 from collections.abc import Callable
 
 from ._define import define_class, define_function, functions_of, walk
@@ -15,9 +17,21 @@ from ._library import name_of
 from ._pellucid import Error, decompile_code
 
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in ("annotations", "generator_stop", "barry_as_FLUFL"))
-_texts: dict[str, str] = {}
-#: By id, since code objects compare by value; the first of a pair keeps the id its own.
-_twins: dict[int, tuple[types.CodeType, types.CodeType]] = {}
+
+
+class _Text(str):
+    """A str that can be referred to weakly: it goes with the last function that was read from it."""
+
+
+_numbers = itertools.count(1)
+_texts: weakref.WeakValueDictionary[str, _Text] = weakref.WeakValueDictionary()
+#: By id, since code objects compare by value, as long as they live: twin and its text; None where there is none.
+_twins: dict[int, tuple[weakref.ref[types.CodeType], types.CodeType | None, _Text | None]] = {}
+
+
+def _remember(code: types.CodeType, twin: types.CodeType | None = None, text: _Text | None = None) -> None:
+    key = id(code)
+    _twins[key] = weakref.ref(code, lambda _: _twins.pop(key, None)), twin, text
 
 
 def text_of(filename: str) -> str:
@@ -28,23 +42,23 @@ def text_of(filename: str) -> str:
 def twin_of(code: types.CodeType) -> types.CodeType:
     """A code object with the same instructions, and places in a decompiled text; the same one if there is none."""
     if id(code) not in _twins:
-        _twins[id(code)] = code, code
+        _remember(code)
         function = next((each for each in gc.get_referrers(code)
                          if isinstance(each, types.FunctionType) and each.__code__ is code), None)
         home = _class_of(function) if function else None
         if home:
             codes = [each.__code__ for each in functions_of(home)]
             _adopt(lambda: _class_text(home), [each for each in codes if id(each) not in _twins or each is code])
-        if _twins[id(code)][1] is code:
+        if _twins[id(code)][1] is None:
             _adopt(lambda: _function_text(code, function), [code])
-    return _twins[id(code)][1]
+    return _twins[id(code)][1] or code
 
 
 def _adopt(make_text: Callable[[], str], codes: list[types.CodeType]) -> None:
     """Gives a twin to those code objects that come out the same when the text is compiled."""
     try:
-        text = make_text()
-        filename = f"<decompiled {len(_texts) + 1}>"
+        text = _Text(make_text())
+        filename = f"<decompiled {next(_numbers)}>"
         made = list(walk(compile(text, filename, "exec", flags=codes[0].co_flags & _FUTURE, dont_inherit=True)))
     except (Error, SyntaxError, ValueError, RecursionError):
         return  # it can't be structured, or has a name that no source could give: it is read as instructions
@@ -54,7 +68,8 @@ def _adopt(make_text: Callable[[], str], codes: list[types.CodeType]) -> None:
         twin = next((each for each in made if each.co_qualname == code.co_qualname
                      and [_content(inner) for inner in walk(each)] == content), None)
         if twin:
-            _twins.update((id(pair[0]), pair) for pair in zip(walk(code), walk(twin)))
+            for pair in zip(walk(code), walk(twin)):
+                _remember(*pair, text)
 
 
 def _function_text(code: types.CodeType, function: types.FunctionType | None) -> str:

@@ -263,7 +263,7 @@ static meaning who_is_meant(pel_walk *w, pel_front front, const pel_call_site *c
 /* ---- lanes that mean different functions ---- */
 
 /* Lanes that call different functions by a name that the output can't have: each kind gets a text of its own. */
-static void split_by(pel_walk *w, pel_front front, const pel_node *node, const pel_id *numbers) {
+static _Noreturn void split_by(pel_walk *w, pel_front front, const pel_node *node, const pel_id *numbers) {
     pel_map part = { 0 };
     for (uint32_t i = 0; i < front.n; i++) {
         pel_id owner = pel_lane_at(w, front, i)->owner;

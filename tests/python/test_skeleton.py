@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pathlib
 import re
 import sys
@@ -440,6 +441,19 @@ def test_without_a_source_the_bytecode_says_the_same(name: str, monkeypatch) -> 
         model, args, kwargs = each.CASES[name][0]()
         sources.append(pellucid.skeleton(model.eval(), args, kwargs, verified=False).source)
     assert sources[0] == sources[1]
+
+
+def test_decompiled_texts_go_with_their_functions() -> None:
+    from pellucid import _sourceless
+    scope: dict = {"nn": nn, "__name__": "typed"}
+    exec("class Typed(nn.Module):\n    def forward(self, x):\n        return x + 1\n", scope)
+    gc.collect()
+    before = len(_sourceless._twins), len(_sourceless._texts)
+    assert "x + 1" in pellucid.skeleton(scope["Typed"](), (torch.ones(2),), more=[], verified=False).source
+    assert len(_sourceless._texts) > before[1]
+    scope.clear()
+    gc.collect()
+    assert (len(_sourceless._twins), len(_sourceless._texts)) == before
 
 
 NOISE = torch.rand(3, 8, generator=torch.Generator().manual_seed(5))
