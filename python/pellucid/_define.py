@@ -5,10 +5,12 @@ the two are defined. So the definition is compiled anew with empty bodies, and t
 """
 
 import ast
+import enum
 import inspect
 import sys
 import types
 
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _NO_TYPE_PARAMETERS = {"type_params": []} if sys.version_info >= (3, 12) else {}
 
 
@@ -17,26 +19,46 @@ def define_function(code, function=None, nested=False):
     qualified name says, with variables of theirs for its free ones. ValueError where no source could give its name."""
     bodies = _Bodies(nested)
     statement = bodies.function(code, function)
-    return bodies.module(statement, code.co_qualname if nested else "", code)
+    return bodies.module(statement, code.co_qualname if nested else "", code.co_filename)
 
 
 def define_class(cls, nested=False):
-    """The same for a class; ValueError if it has no functions of its own."""
+    """The same for a class; ValueError if it was written in C."""
+    if not cls.__flags__ & _MADE_BY_PYTHON:
+        raise ValueError(f"{cls.__qualname__} has no bytecode")
     bodies = _Bodies(nested)
     statement = bodies.class_of(cls)
-    if not bodies.codes:
-        raise ValueError(f"no function stands in {cls.__qualname__}")
-    return bodies.module(statement, cls.__qualname__ if nested else "", bodies.codes[0])
+    filename = bodies.codes[0].co_filename if bodies.codes else "<class>"
+    return bodies.module(statement, cls.__qualname__ if nested else "", filename)
 
 
 def functions_of(cls):
     """The functions that stand in the body of a class."""
-    found = []
-    for value in vars(cls).values():
-        is_property = isinstance(value, property)
-        found += (value.fget, value.fset, value.fdel) if is_property else (getattr(value, "__func__", value),)
-    return [each for each in found if isinstance(each, types.FunctionType)
-            and each.__code__.co_qualname.rpartition(".")[0] == cls.__qualname__]
+    return [each for value in vars(cls).values() for each in _functions(value) if _stands_in(cls, each)]
+
+
+def _functions(member):
+    """What is behind a property, a static method or a function."""
+    is_property = isinstance(member, property)
+    found = (member.fget, member.fset, member.fdel) if is_property else (getattr(member, "__func__", member),)
+    return [each for each in found if isinstance(each, types.FunctionType)]
+
+
+def _stands_in(cls, function):
+    return function.__code__.co_qualname.rpartition(".")[0] == cls.__qualname__
+
+
+def _written(cls):
+    """name -> what the body of a class seems to have bound to it. An Enum has made other things of that."""
+    if not isinstance(cls, enum.EnumMeta):
+        return dict(vars(cls))
+    found = {name: member._value_ for name, member in cls.__members__.items()}
+    for name, value in vars(cls).items():
+        functions = _functions(value)
+        is_own = any(_stands_in(cls, each) for each in functions) if functions else not name.startswith("_")
+        if is_own:
+            found.setdefault(name, value)
+    return found
 
 
 def walk(code):
@@ -73,8 +95,9 @@ class _Bodies:
                     [_expression(each) for each in decorators], returns, **_NO_TYPE_PARAMETERS)
 
     def class_of(self, cls):
-        body = [_attribute(cls, name) for name in vars(cls).get("__annotations__", ()) if name not in vars(cls)]
-        for name, value in list(vars(cls).items()):
+        written = _written(cls)
+        body = [_attribute(cls, name) for name in vars(cls).get("__annotations__", ()) if name not in written]
+        for name, value in written.items():
             body += self._member(cls, name, value)
         doc = vars(cls).get("__doc__")
         if doc and type(doc) is str:  # it may be a property
@@ -97,14 +120,14 @@ class _Bodies:
             return [self.class_of(value)]
         if name.startswith("__") or inspect.isdatadescriptor(value):
             return []
-        attribute = _attribute(cls, name)
+        attribute = _attribute(cls, name, _spelled(value))
         unsaid = isinstance(attribute.value, ast.Constant) and attribute.value.value is ... and value is not ...
         return [] if self.nested and unsaid else [attribute]  # what stands for the class must not say what is not so
 
-    def module(self, statement, qualname, code):
+    def module(self, statement, qualname, filename):
         statement = _nest(qualname.split(".")[:-1], self.free, statement)
         tree = ast.fix_missing_locations(ast.Module([statement], []))
-        return self._fill(compile(tree, code.co_filename, "exec", dont_inherit=True, optimize=0))
+        return self._fill(compile(tree, filename, "exec", dont_inherit=True, optimize=0))
 
     def _fill(self, code):
         for i, real in enumerate(self.codes):
@@ -155,9 +178,8 @@ def _arguments(code, function):
                          stars, [_spelled(value) for value in by_place])
 
 
-def _attribute(cls, name):
+def _attribute(cls, name, value=None):
     note = _annotation(vars(cls).get("__annotations__", {}), name)
-    value = _spelled(vars(cls)[name]) if name in vars(cls) else None
     target = ast.Name(name, ast.Store())
     return ast.AnnAssign(target, note, value, 1) if note else ast.Assign([target], value)
 

@@ -233,12 +233,20 @@ def _is_literal(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
+def _spelled(value: Any) -> str:
+    """repr, but for numbers that are no literals: inf, nan, and complex ones and lists of such."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_spelled, value))}]"
+    finite = not isinstance(value, (float, complex)) or value - value == 0
+    return repr(value) if finite else f"{type(value).__name__}({str(value)!r})"
+
+
 def _context_variable(value: contextvars.ContextVar) -> str | None:
     try:
         default = contextvars.Context().run(value.get)  # in a new context nobody has set it
     except LookupError:
         return f"contextvars.ContextVar({value.name!r})"
-    return f"contextvars.ContextVar({value.name!r}, default={default!r})" if _is_literal(default) else None
+    return f"contextvars.ContextVar({value.name!r}, default={_spelled(default)})" if _is_literal(default) else None
 
 
 def literal_of(value: Any) -> str | None:
@@ -257,7 +265,7 @@ def literal_of(value: Any) -> str | None:
             if isinstance(value, numpy.dtype):
                 return f"numpy.dtype({value.name!r})"
             if isinstance(value, numpy.generic):
-                return f"numpy.{type(value).__name__}({value.item()!r})"
+                return f"numpy.{type(value).__name__}({_spelled(value.item())})"
     except Exception:
         return None
     return None
@@ -265,10 +273,9 @@ def literal_of(value: Any) -> str | None:
 
 def array_literal(value: Any) -> str | None:
     """The same of a small array of numbers."""
-    if (value.size > 512 or value.dtype.kind not in "biuf"
-        or (value.dtype.kind == "f" and not (abs(value) < float("inf")).all())):
+    if value.size > 512 or value.dtype.kind not in "biuf":
         return None
-    return f"numpy.array({value.tolist()!r}, dtype={value.dtype.name!r})"
+    return f"numpy.array({_spelled(value.tolist())}, dtype={value.dtype.name!r})"
 
 
 # ---- classes ----

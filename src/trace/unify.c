@@ -279,8 +279,16 @@ static bool all_of_kind(lanes l, pel_kind kind) {
     return true;
 }
 
+/* float("inf"): a number that has no literal. */
+static bool is_number(const pel_node *call) {
+    const pel_node *function = call->Call.func;
+    return function->kind == PEL_Name && pel_name_is(function->Name.id, "float") && call->Call.args.n == 1 &&
+           call->Call.args.at[0]->kind == PEL_Constant;
+}
+
 /* Calls of one function with the same arguments by name: only values may differ. */
 static bool calls_fit(lanes l) {
+    if (is_number(l.at[0])) return false;
     for (uint32_t i = 0; i < l.n; i++) {
         const pel_node *a = l.at[0], *b = l.at[i];
         if (!pel_same(a->Call.func, b->Call.func) || a->Call.args.n != b->Call.args.n ||

@@ -111,6 +111,11 @@ static pel_node *constant_expression(pel_ctx *ctx, const pel_const *value) {
         const char *text = isnan(value->real) ? "nan" : value->real > 0 ? "inf" : "-inf";
         return call_builtin(ctx, "float", pel_make_constant(ctx, pel_const_str(ctx, pel_str_of(text))));
     }
+    if (value->kind == PEL_CONST_COMPLEX && !(isfinite(value->real) && isfinite(value->imag))) {
+        pel_buf text = pel_buf_in(ctx);
+        pel_put_repr(&text, value);
+        return call_builtin(ctx, "complex", pel_make_constant(ctx, pel_const_str(ctx, pel_buf_str(&text))));
+    }
     if (value->kind == PEL_CONST_FLOAT && signbit(value->real)) return negated(ctx, pel_const_float(ctx, -value->real));
     if (value->kind == PEL_CONST_OBJECT || value->kind == PEL_CONST_CODE) return NULL;
     return pel_make_constant(ctx, value);

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
@@ -663,3 +664,29 @@ class Arranging(nn.Module):
 @case(expects=(r"\.permute\(0, 2, 1, 3\)",), lacks=(r"for ",))
 def shapes_that_are_worked_out_in_many_lines():
     return Arranging(), (randn(2, 5, 8),), {}
+
+
+class Bounded(nn.Module):
+    def __init__(self, bounds, fill):
+        super().__init__()
+        self.bounds, self.fill = bounds, fill
+        self.table = {"lowest": [-math.inf], "none": (math.nan, complex(math.nan, math.inf))}
+
+    def forward(self, x):
+        x = torch.clamp(x, *self.bounds)
+        return torch.where(x > 0, x, self.fill), torch.tensor(self.table["lowest"]), self.table["none"]
+
+
+class Bounds(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([Bounded((-math.inf, math.inf), -math.inf), Bounded((0.0, math.inf), math.inf)])
+
+    def forward(self, x):
+        return [part(x) for part in self.parts]
+
+
+@case(expects=(r'Bounded\(\(float\("-inf"\), float\("inf"\)\), float\("-inf"\)\)', r'complex\("\(nan\+infj\)"\)',
+               r'\[float\("-inf"\)\]'), lacks=(r"float\(fill",))
+def numbers_without_a_literal():
+    return Bounds(), (randn(2, 8),), {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import enum
 import inspect
 import types
 
@@ -198,6 +199,39 @@ def test_a_live_class_with_a_local_base_and_a_computed_docstring() -> None:
             return 1
 
     assert pellucid.decompile(Local) == "class Local(Base):\n    def method(self):\n        return 1\n"
+
+
+class Colour(enum.Enum):
+    RED = 1
+    CRIMSON = 1
+    GREEN = ("g", 0.5)
+
+    @property
+    def low(self):
+        return self.name.lower()
+
+    @classmethod
+    def _missing_(cls, value):
+        return cls.RED
+
+
+class Bits(enum.IntFlag):
+    LOW = 1
+    HIGH = 2
+
+
+def test_a_live_enum_is_its_members_and_what_its_author_wrote() -> None:
+    assert pellucid.decompile(Colour) == inspect.getsource(Colour).replace("enum.Enum", "Enum")
+    assert pellucid.decompile(Bits) == inspect.getsource(Bits).replace("enum.IntFlag", "IntFlag")
+
+
+def test_a_class_without_functions_has_attributes() -> None:
+    class Plain:
+        size = 3
+
+    assert pellucid.decompile(Plain) == "class Plain:\n    size = 3\n"
+    with pytest.raises(TypeError, match="int has no bytecode"):
+        pellucid.decompile(int)
 
 
 def test_a_live_class_has_its_attributes_and_private_names() -> None:
