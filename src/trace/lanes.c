@@ -21,83 +21,6 @@ bool pel_ran(const pel_synth *s, pel_id code) {
 
 bool pel_live(const pel_synth *s, pel_id id) { return s->live[id]; }
 
-static void mark_old(pel_synth *s, pel_id id, uint32_t depth) {
-    const pel_value *value = pel_value_at(s->log, id);
-    switch (value->kind) {
-    case PEL_V_OBJECT:
-        if (depth > 200 || !pel_map_set(s->ctx, &s->old_objects, value->object, 1)) return;
-        break;
-    case PEL_V_TUPLE:
-    case PEL_V_LIST:
-    case PEL_V_SET:
-    case PEL_V_FROZENSET:
-    case PEL_V_DICT:
-    case PEL_V_METHOD:
-    case PEL_V_PARTIAL:
-    case PEL_V_FUNCTION:
-        if (depth > 200) return;
-        break;
-    default: return;
-    }
-    for (uint32_t i = 0; i < value->n; i++) mark_old(s, value->items[i], depth + 1);
-}
-
-/* Objects that were there before the run: what modules hold, and what global names gave. */
-static void find_old_objects(pel_synth *s) {
-    const pel_log *log = s->log;
-    for (uint32_t m = 1; m < log->modules.n; m++)
-        for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++)
-            mark_old(s, log->modules.at[m].attributes[i].value, 0);
-    for (uint32_t a = 1; a < log->activations.n; a++) {
-        const pel_activation *activation = &log->activations.at[a];
-        const pel_author *author = &s->authors[activation->code];
-        for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
-            const pel_record *record = &activation->records[i];
-            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-            if (record->kind == PEL_R_PUSH && index != PEL_NO_TARGET &&
-                author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
-                mark_old(s, record->value, 0);
-        }
-    }
-}
-
-/* A value is live if it is a tensor, or holds one. An object is live if it ever does, or if the run
- * makes it and changes it: then what it holds at one time says nothing about another. */
-static void find_live(pel_synth *s) {
-    const pel_log *log = s->log;
-    pel_map live_objects = { 0 };
-    bool changed = true;
-    while (changed) {
-        changed = false;
-        for (pel_id id = 1; id < log->values.n; id++) {
-            if (s->live[id]) continue;
-            const pel_value *value = pel_value_at(log, id);
-            bool live = value->kind == PEL_V_TENSOR;
-            switch (value->kind) {
-            case PEL_V_TUPLE:
-            case PEL_V_SIZE:
-            case PEL_V_LIST:
-            case PEL_V_SET:
-            case PEL_V_FROZENSET:
-            case PEL_V_DICT:
-            case PEL_V_SLICE:
-            case PEL_V_RANGE:
-            case PEL_V_PARTIAL:
-                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
-                break;
-            case PEL_V_OBJECT:
-                live = pel_map_has(&live_objects, value->object) ||
-                       (pel_map_has(&s->written, value->class) && !pel_map_has(&s->old_objects, value->object));
-                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
-                if (live) pel_map_set(s->ctx, &live_objects, value->object, 1);
-                break;
-            default: break;
-            }
-            if (live) s->live[id] = changed = true;
-        }
-    }
-}
-
 bool pel_plain(const pel_synth *s, pel_id id) {
     const pel_value *value = pel_value_at(s->log, id);
     if (value->truncated) return false;
@@ -735,72 +658,6 @@ static void group_activations(pel_synth *s) {
         if (s->groups.at[i]->is_root) keep_numbers(s, s->groups.at[i]);
 }
 
-/* object.name += value: the object was pushed before its attribute was read. 0 if record i is no store of such. */
-static pel_id changed_in_place(const pel_author *author, const pel_activation *activation, uint32_t i) {
-    const pel_insn *store = &author->insns->at[author->index[activation->records[i].at]];
-    if (store == author->insns->at || store[-1].op != PEL_OP_SWAP) return 0;
-    for (uint32_t r = i; r > 1; r--) {
-        const pel_record *record = &activation->records[r - 1];
-        uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-        if (index == PEL_NO_TARGET || author->insns->at[index].op != PEL_OP_LOAD_ATTR) continue;
-        if (author->insns->at[index].name != store->name) continue;
-        for (uint32_t k = r - 1; k > 0; k--)
-            if (activation->records[k - 1].kind == PEL_R_PUSH) return activation->records[k - 1].value;
-    }
-    return 0;
-}
-
-/* Attributes that some STORE_ATTR of the run writes: reading them is never folded. */
-static void find_written(pel_synth *s) {
-    const pel_log *log = s->log;
-    for (uint32_t a = 1; a < log->activations.n; a++) {
-        const pel_activation *activation = &log->activations.at[a];
-        const pel_author *author = &s->authors[activation->code];
-        if (!author->insns || pel_name_is(log->codes.at[activation->code].code->name, "__init__")) continue;
-        pel_id below = 0;
-        for (uint32_t i = 0; i < activation->n_records; i++) {
-            const pel_record *record = &activation->records[i];
-            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-            if (index == PEL_NO_TARGET) continue;
-            if (author->insns->at[index].op == PEL_OP_STORE_ATTR) {
-                /* the object is what was pushed last: CPython evaluates value, then object */
-                const pel_value *object = pel_value_at(log, below);
-                pel_id changed = changed_in_place(author, activation, i);
-                if (changed) object = pel_value_at(log, changed);
-                pel_id class = object->kind == PEL_V_MODULE   ? pel_module_at(log, object->module)->class
-                               : object->kind == PEL_V_OBJECT ? object->class
-                                                              : 0;
-                if (class) {
-                    pel_map_set(s->ctx, &s->written, pel_key2(class, PEL_KEY(author->insns->at[index].name)), 1);
-                    if (object->kind == PEL_V_OBJECT) pel_map_set(s->ctx, &s->written, class, 1);
-                }
-            }
-            if (record->kind == PEL_R_PUSH) below = record->value;
-        }
-    }
-}
-
-/* Names of files that some STORE_GLOBAL of the run binds, with the value that they had first. */
-static void find_written_globals(pel_synth *s) {
-    const pel_log *log = s->log;
-    for (int pass = 0; pass < 2; pass++)
-        for (uint32_t a = 1; a < log->activations.n; a++) {
-            const pel_activation *activation = &log->activations.at[a];
-            const pel_author *author = &s->authors[activation->code];
-            for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
-                const pel_record *record = &activation->records[i];
-                uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-                if (index == PEL_NO_TARGET) continue;
-                const pel_insn *insn = &author->insns->at[index];
-                uint64_t key = pel_key2(log->codes.at[activation->code].file, PEL_KEY(insn->name));
-                if (pass == 0 && insn->op == PEL_OP_STORE_GLOBAL) pel_map_set(s->ctx, &s->written_globals, key, 0);
-                if (pass == 1 && insn->op == PEL_OP_LOAD_GLOBAL && record->kind == PEL_R_PUSH &&
-                    pel_map_has(&s->written_globals, key) && !pel_map_find(&s->written_globals, key, 0))
-                    pel_map_set(s->ctx, &s->written_globals, key, record->value);
-            }
-        }
-}
-
 #define ROUNDS 40
 #define SPLITS 100
 
@@ -841,10 +698,7 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
         s->trained |= log->runs.at[r].training;
         s->evaluated |= !log->runs.at[r].training;
     }
-    find_written(s);
-    find_written_globals(s);
-    find_old_objects(s);
-    find_live(s);
+    pel_find_live(s);
     pel_find_hooks(s);
     uint32_t splits = 0;
     s->regroup = true;

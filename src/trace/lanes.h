@@ -280,6 +280,7 @@ typedef struct pel_test {
     bool effect, lost;
 } pel_test;
 pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
+void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val);
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message);
 bool pel_gives_truth(const pel_node *node);
 enum { PEL_COMPARES_TENSORS = 1 }; /* mark of a Compare: its opposite would be another call of torch */
@@ -292,6 +293,7 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
 void pel_write_table(pel_walk *w, pel_front front, pel_val *val);
 /* Eats what node itself did, until a jump, a record outside of it, or one inside of `until`. */
 void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids);
+void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up);
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text);
@@ -375,6 +377,9 @@ void pel_walk_straight(pel_synth *s, pel_group *group);
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
                            const pel_name *names, uint32_t n_args, pel_val *val);
 void pel_write_straight(pel_synth *s);
+
+/* ---- live.c ---- */
+void pel_find_live(pel_synth *s);
 
 /* ---- rest.c ---- */
 void pel_keep_rest(pel_synth *s, pel_group *group);

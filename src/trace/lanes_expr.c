@@ -545,7 +545,7 @@ static const pel_const *constant_of(const pel_walk *w, pel_front front, const pe
 }
 
 /* An operator that the author's classes define. On what was there before the run it only looks things up. */
-static void operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
+void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
     if (looks_up || pel_on_records(w, kids))
         pel_forget_kids(w, kids);
     else if (kids->n) {
@@ -595,7 +595,7 @@ static pel_val *eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     if (tensor || pel_dynamic(w, front, slice))
         val->taint = pel_taint_join(w->ctx, val->taint, computed(w, front, val, true));
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
-    operator_calls(w, &kids, val, base->lost && !pel_dynamic(w, front, slice));
+    pel_operator_calls(w, &kids, val, base->lost && !pel_dynamic(w, front, slice));
     return pel_finish(w, front, node, val);
 }
 
@@ -610,7 +610,7 @@ static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_
         dynamic |= pel_dynamic(w, front, operands[i]);
     }
     val->taint = computed(w, front, val, dynamic);
-    operator_calls(w, &kids, val, !dynamic);
+    pel_operator_calls(w, &kids, val, !dynamic);
     return pel_finish(w, front, node, val);
 }
 
@@ -742,7 +742,7 @@ static pel_val *eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, val->at, &kids);
     val->taint = computed(w, front, val, dynamic);
-    operator_calls(w, &kids, val, !dynamic);
+    pel_operator_calls(w, &kids, val, !dynamic);
     return pel_finish(w, front, node, val);
 }
 
@@ -992,6 +992,7 @@ static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
         uint32_t on = 0;
         pel_front next = pel_front_new(w, going.n);
         uint32_t *next_at = pel_new_array(w->ctx, going.n + 1u, uint32_t);
+        if (!last) pel_ask_truth(w, going, operand);
         for (uint32_t i = 0; i < going.n && !last; i++) {
             bool truth;
             pel_lane *lane = pel_lane_at(w, going, i);

@@ -103,6 +103,22 @@ static bool constant_truth(const pel_const *value) {
     }
 }
 
+/* An object of the author's may say itself whether it is true: its __bool__ or __len__ runs at the jump. */
+void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val) {
+    pel_kids kids = { 0 };
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record;
+        while ((record = pel_next_record(w, lane)) && record->kind == PEL_R_CHILD) {
+            uint16_t op = pel_insn_of(w, record)->op;
+            if (!pel_is_conditional(op) && op != PEL_OP_TO_BOOL) break;
+            pel_push(w->ctx, &kids, ((pel_child){ i, record->value }));
+            lane->at++;
+        }
+    }
+    if (kids.n) pel_operator_calls(w, &kids, val, val->lost);
+}
+
 pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node) {
     if (node->kind == PEL_UnaryOp && node->UnaryOp.op == PEL_Not) {
         pel_test test = pel_eval_test(w, front, node->UnaryOp.operand);
@@ -113,6 +129,7 @@ pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node) {
     if (node->kind == PEL_BoolOp) return test_boolop(w, front, node);
     if (node->kind == PEL_Compare && node->Compare.ops.n > 1) return test_chain(w, front, node);
     pel_val *val = pel_eval(w, front, node);
+    pel_ask_truth(w, front, val);
     pel_test test = { val->text, pel_new_array(w->ctx, front.n + 1u, bool), pel_dynamic(w, front, val), val->effect,
                       val->lost };
     for (uint32_t i = 0; i < front.n; i++) {

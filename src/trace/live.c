@@ -1,0 +1,199 @@
+/* What the run changes, and with that what is live: cannot be folded into the text. */
+#include "trace/lanes.h"
+
+/* object.name += value: the object was pushed before its attribute was read. 0 if record i is no store of such. */
+static pel_id changed_in_place(const pel_author *author, const pel_activation *activation, uint32_t i) {
+    const pel_insn *store = &author->insns->at[author->index[activation->records[i].at]];
+    if (store == author->insns->at || store[-1].op != PEL_OP_SWAP) return 0;
+    for (uint32_t r = i; r > 1; r--) {
+        const pel_record *record = &activation->records[r - 1];
+        uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+        if (index == PEL_NO_TARGET || author->insns->at[index].op != PEL_OP_LOAD_ATTR) continue;
+        if (author->insns->at[index].name != store->name) continue;
+        for (uint32_t k = r - 1; k > 0; k--)
+            if (activation->records[k - 1].kind == PEL_R_PUSH) return activation->records[k - 1].value;
+    }
+    return 0;
+}
+
+/* Whether an object's attribute gave a list, dict or set that is not what the object held when it was last looked at:
+ * self.items.append(x) changes an object without storing into it. */
+static bool is_filled(const pel_log *log, const pel_value *object, pel_name attribute, pel_id given) {
+    pel_value_kind kind = pel_value_at(log, given)->kind;
+    if (object->kind != PEL_V_OBJECT || (kind != PEL_V_LIST && kind != PEL_V_DICT && kind != PEL_V_SET)) return false;
+    for (uint32_t i = 0; i + 1 < object->n; i += 2) {
+        const pel_value *key = pel_value_at(log, object->items[i]);
+        bool is_it = key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
+                     pel_str_eq(key->constant->text, pel_name_str(attribute));
+        if (is_it) return !pel_value_same(log, object->items[i + 1], given);
+    }
+    return false;
+}
+
+/* What one activation does to objects, record by record. */
+typedef struct watch {
+    pel_synth *s;
+    const pel_author *author;
+    const pel_activation *activation;
+    pel_id below;   /* pushed last */
+    bool copies;    /* copy.copy or copy.deepcopy has been named, and not yet called */
+    pel_map pushed; /* identities */
+    pel_map copied; /* of those that it copied itself */
+} watch;
+
+/* A copy of what was there before the run, made here: what is stored into it makes it no object of the run's. */
+static void see_copy(watch *to, const pel_insn *insn, pel_id given) {
+    const pel_value *value = pel_value_at(to->s->log, given);
+    if (value->kind == PEL_V_LIBRARY &&
+        (pel_str_is(value->text, "copy.copy") || pel_str_is(value->text, "copy.deepcopy")))
+        to->copies = true;
+    if (value->kind != PEL_V_OBJECT) return;
+    bool is_first = pel_map_set(to->s->ctx, &to->pushed, value->object, 1);
+    if (!to->copies || insn->op != PEL_OP_CALL) return;
+    if (is_first) pel_map_set(to->s->ctx, &to->copied, value->object, 1);
+    to->copies = false;
+}
+
+static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
+    const pel_log *log = to->s->log;
+    /* the object is what was pushed last: CPython evaluates value, then object */
+    const pel_value *object = pel_value_at(log, to->below);
+    pel_id changed = changed_in_place(to->author, to->activation, record);
+    if (changed) object = pel_value_at(log, changed);
+    bool is_object = object->kind == PEL_V_OBJECT;
+    if (is_object && pel_map_has(&to->copied, object->object)) return;
+    pel_id class = is_object                      ? object->class
+                   : object->kind == PEL_V_MODULE ? pel_module_at(log, object->module)->class
+                                                  : 0;
+    if (!class) return;
+    pel_map_set(to->s->ctx, &to->s->written, pel_key2(class, PEL_KEY(insn->name)), 1);
+    if (is_object) pel_map_set(to->s->ctx, &to->s->written, class, 1);
+}
+
+/* Attributes that some STORE_ATTR of the run writes, and objects that the run fills: reading them is never folded. */
+static void find_written(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (uint32_t a = 1; a < log->activations.n; a++) {
+        watch to = { .s = s, .activation = &log->activations.at[a] };
+        to.author = &s->authors[to.activation->code];
+        if (!to.author->insns || pel_name_is(log->codes.at[to.activation->code].code->name, "__init__")) continue;
+        for (uint32_t i = 0; i < to.activation->n_records; i++) {
+            const pel_record *record = &to.activation->records[i];
+            uint32_t index = record->at < to.author->n_units ? to.author->index[record->at] : PEL_NO_TARGET;
+            if (index == PEL_NO_TARGET) continue;
+            const pel_insn *insn = &to.author->insns->at[index];
+            if (insn->op == PEL_OP_STORE_ATTR) see_store(&to, i, insn);
+            if (record->kind != PEL_R_PUSH) continue;
+            const pel_value *object = pel_value_at(log, to.below);
+            if (insn->op == PEL_OP_LOAD_ATTR && is_filled(log, object, insn->name, record->value))
+                pel_map_set(s->ctx, &s->written, object->class, 1);
+            see_copy(&to, insn, record->value);
+            to.below = record->value;
+        }
+    }
+}
+
+/* Names of files that some STORE_GLOBAL of the run binds, with the value that they had first. */
+static void find_written_globals(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t a = 1; a < log->activations.n; a++) {
+            const pel_activation *activation = &log->activations.at[a];
+            const pel_author *author = &s->authors[activation->code];
+            for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
+                const pel_record *record = &activation->records[i];
+                uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+                if (index == PEL_NO_TARGET) continue;
+                const pel_insn *insn = &author->insns->at[index];
+                uint64_t key = pel_key2(log->codes.at[activation->code].file, PEL_KEY(insn->name));
+                if (pass == 0 && insn->op == PEL_OP_STORE_GLOBAL) pel_map_set(s->ctx, &s->written_globals, key, 0);
+                if (pass == 1 && insn->op == PEL_OP_LOAD_GLOBAL && record->kind == PEL_R_PUSH &&
+                    pel_map_has(&s->written_globals, key) && !pel_map_find(&s->written_globals, key, 0))
+                    pel_map_set(s->ctx, &s->written_globals, key, record->value);
+            }
+        }
+}
+
+static void mark_old(pel_synth *s, pel_id id, uint32_t depth) {
+    const pel_value *value = pel_value_at(s->log, id);
+    switch (value->kind) {
+    case PEL_V_OBJECT:
+        if (depth > 200 || !pel_map_set(s->ctx, &s->old_objects, value->object, 1)) return;
+        break;
+    case PEL_V_TUPLE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_METHOD:
+    case PEL_V_PARTIAL:
+    case PEL_V_FUNCTION:
+        if (depth > 200) return;
+        break;
+    default: return;
+    }
+    for (uint32_t i = 0; i < value->n; i++) mark_old(s, value->items[i], depth + 1);
+}
+
+/* Objects that were there before the run: what modules hold, and what global names gave. */
+static void find_old_objects(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (uint32_t m = 1; m < log->modules.n; m++)
+        for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++)
+            mark_old(s, log->modules.at[m].attributes[i].value, 0);
+    for (uint32_t a = 1; a < log->activations.n; a++) {
+        const pel_activation *activation = &log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
+            const pel_record *record = &activation->records[i];
+            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+            if (record->kind == PEL_R_PUSH && index != PEL_NO_TARGET &&
+                author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
+                mark_old(s, record->value, 0);
+        }
+    }
+}
+
+/* A value is live if it is a tensor, or holds one. An object is live if it ever does, or if the run
+ * makes it and changes it: then what it holds at one time says nothing about another. */
+static void find_live(pel_synth *s) {
+    const pel_log *log = s->log;
+    pel_map live_objects = { 0 };
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (pel_id id = 1; id < log->values.n; id++) {
+            if (s->live[id]) continue;
+            const pel_value *value = pel_value_at(log, id);
+            bool live = value->kind == PEL_V_TENSOR;
+            switch (value->kind) {
+            case PEL_V_TUPLE:
+            case PEL_V_SIZE:
+            case PEL_V_LIST:
+            case PEL_V_SET:
+            case PEL_V_FROZENSET:
+            case PEL_V_DICT:
+            case PEL_V_SLICE:
+            case PEL_V_RANGE:
+            case PEL_V_PARTIAL:
+                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
+                break;
+            case PEL_V_OBJECT:
+                live = pel_map_has(&live_objects, value->object) ||
+                       (pel_map_has(&s->written, value->class) && !pel_map_has(&s->old_objects, value->object));
+                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
+                if (live) pel_map_set(s->ctx, &live_objects, value->object, 1);
+                break;
+            default: break;
+            }
+            if (live) s->live[id] = changed = true;
+        }
+    }
+}
+
+void pel_find_live(pel_synth *s) {
+    find_written(s);
+    find_written_globals(s);
+    find_old_objects(s);
+    find_live(s);
+}
