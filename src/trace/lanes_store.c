@@ -1,6 +1,8 @@
 /* Storing: names, attributes, items, and what is left of **kwargs. */
 #include "trace/lanes.h"
 
+/* ---- names ---- */
+
 static bool only_names(const pel_node *target) {
     if (target->kind == PEL_Name) return true;
     if (target->kind == PEL_Starred) return only_names(target->Starred.value);
@@ -19,59 +21,93 @@ static bool is_star_name(const pel_walk *w, pel_name name) {
     return false;
 }
 
-static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *taint, const pel_parts *parts) {
-    if (target->kind == PEL_Name) {
-        pel_slot *slot = pel_env_slot(w, target->Name.id);
-        slot->taint = taint;
-        slot->parts = parts;
-        slot->own = false;
-        /* kwargs = what is left of kwargs: still nothing but names */
-        slot->gone = slot->gone && parts && parts->keys && is_star_name(w, target->Name.id);
-        const pel_code_object *code = w->log->codes.at[w->author->code].code;
-        for (uint32_t i = 0; i < code->cellvars.n; i++)
-            if (code->cellvars.at[i] == target->Name.id && taint) {
-                /* closures see it, whichever code reads it there */
-                for (uint32_t k = 0; k < w->s->groups.n; k++) {
-                    pel_group *group = w->s->groups.at[k];
-                    if (!group->in_place) continue;
-                    uint64_t key = pel_key2(group->code, PEL_KEY(target->Name.id));
-                    const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->cell_taint, key, 0);
-                    if (pel_taint_grow(w->ctx, &fact, taint)) {
-                        pel_map_set(w->ctx, &w->s->cell_taint, key, PEL_KEY(fact));
-                        w->s->changed = true;
-                    }
-                }
-            }
-    } else if (target->kind == PEL_Starred) {
-        bind_names(w, target->Starred.value, pel_taint_any(taint), NULL);
-    } else {
-        bool starred = false;
-        for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
-            starred |= target->Tuple.elts.at[i]->kind == PEL_Starred;
-            bool known = parts && !parts->keys && parts->n == target->Tuple.elts.n && !starred;
-            bind_names(w, target->Tuple.elts.at[i], starred ? pel_taint_any(taint) : pel_taint_item(taint, i),
-                       known ? parts->items[i]->parts : NULL);
+/* A value that depends on data is stored where other functions find it: they learn of it by a map of such facts. */
+static void spread_taint(pel_walk *w, pel_map *facts, uint64_t key, const pel_taint *taint) {
+    const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(facts, key, 0);
+    if (!pel_taint_grow(w->ctx, &fact, taint)) return;
+    pel_map_set(w->ctx, facts, key, PEL_KEY(fact));
+    w->s->changed = true;
+}
+
+/* Closures see a variable of theirs, whichever code reads it there. */
+static void tell_closures(pel_walk *w, pel_name name, const pel_taint *taint) {
+    const pel_code_object *code = w->log->codes.at[w->author->code].code;
+    for (uint32_t i = 0; taint && i < code->cellvars.n; i++) {
+        if (code->cellvars.at[i] != name) continue;
+        for (uint32_t k = 0; k < w->s->groups.n; k++) {
+            const pel_group *group = w->s->groups.at[k];
+            if (group->in_place) spread_taint(w, &w->s->cell_taint, pel_key2(group->code, PEL_KEY(name)), taint);
         }
     }
 }
 
-static void store_attribute(pel_walk *w, pel_front front, const pel_node *target, const pel_val *base,
-                            const pel_taint *taint) {
-    w->effect = true;
+static void bind_name(pel_walk *w, pel_name name, const pel_taint *taint, const pel_parts *parts) {
+    pel_slot *slot = pel_env_slot(w, name);
+    slot->taint = taint;
+    slot->parts = parts;
+    slot->own = false;
+    /* kwargs = what is left of kwargs: still nothing but names */
+    slot->gone = slot->gone && parts && parts->keys && is_star_name(w, name);
+    tell_closures(w, name, taint);
+}
+
+static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *taint, const pel_parts *parts) {
+    if (target->kind == PEL_Name) return bind_name(w, target->Name.id, taint, parts);
+    if (target->kind == PEL_Starred) return bind_names(w, target->Starred.value, pel_taint_any(taint), NULL);
+    bool starred = false;
+    for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
+        starred |= target->Tuple.elts.at[i]->kind == PEL_Starred;
+        bool known = parts && !parts->keys && parts->n == target->Tuple.elts.n && !starred;
+        bind_names(w, target->Tuple.elts.at[i], starred ? pel_taint_any(taint) : pel_taint_item(taint, i),
+                   known ? parts->items[i]->parts : NULL);
+    }
+}
+
+/* The records of binding names. In which order they are bound is the compiler's affair: a, b = b, a has no tuple. */
+static void eat_bindings(pel_walk *w, pel_front front, const pel_node *target) {
     for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record;
+        while ((record = pel_next_record(w, lane)) && pel_inside(pel_position_of(w, record), target)) {
+            if (record->kind == PEL_R_RAISE) pel_lost(w, target, "unpacking raises here");
+            if (record->kind == PEL_R_RETURN) break;
+            uint16_t op = pel_insn_of(w, record)->op;
+            lane->at++;
+            if (target->kind == PEL_Name &&
+                (op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_DEREF || op == PEL_OP_STORE_GLOBAL))
+                break;
+        }
+    }
+}
+
+/* ---- attributes ---- */
+
+static void tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_val *base,
+                         const pel_taint *taint) {
+    for (uint32_t i = 0; taint && i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, base->at[i]);
         pel_id class = value->kind == PEL_V_MODULE   ? pel_module_at(w->log, value->module)->class
                        : value->kind == PEL_V_OBJECT ? value->class
                                                      : 0;
-        if (!class || !taint) continue;
-        uint64_t key = pel_key2(class, PEL_KEY(target->Attribute.attr));
-        const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->attribute_taint, key, 0);
-        if (pel_taint_grow(w->ctx, &fact, taint)) {
-            pel_map_set(w->ctx, &w->s->attribute_taint, key, PEL_KEY(fact));
-            w->s->changed = true;
-        }
+        if (class) spread_taint(w, &w->s->attribute_taint, pel_key2(class, PEL_KEY(attribute)), taint);
     }
 }
+
+static pel_node *store_attribute(pel_walk *w, pel_front front, const pel_node *target, const pel_taint *taint,
+                                 const pel_val *value) {
+    pel_val *base = pel_eval(w, front, target->Attribute.value);
+    pel_own(w, front, target, NULL, NULL, NULL);
+    bool settled = value && !pel_dynamic(w, front, value);
+    for (uint32_t i = 0; i < front.n; i++) settled &= pel_is_static_object(w->s, base->at[i]);
+    if (settled) return pel_make_name(w->ctx, pel_intern_c(w->ctx, "_"), PEL_Store); /* who reads it is known */
+    w->effect = true;
+    tell_readers(w, front, target->Attribute.attr, base, taint);
+    pel_node *made = pel_shallow(w, target);
+    made->Attribute.value = base->text;
+    return made;
+}
+
+/* ---- items ---- */
 
 /* d["key"] = constant, where all that d holds is known. */
 static const pel_parts *with_key(pel_walk *w, const pel_parts *old, const pel_node *key, const pel_val *value) {
@@ -129,84 +165,62 @@ static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target,
     return pel_make_name(w->ctx, local, PEL_Store);
 }
 
+static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target, const pel_taint *taint,
+                            const pel_val *value) {
+    pel_val *base = pel_eval(w, front, target->Subscript.value), *slice = pel_eval(w, front, target->Subscript.slice);
+    pel_own(w, front, target, NULL, NULL, NULL);
+    const pel_node *holder = target->Subscript.value;
+    pel_slot *slot = holder->kind == PEL_Name ? pel_env_slot(w, holder->Name.id) : NULL;
+    if (slot && slot->gone) return store_key(w, front, target, slice, value);
+    w->effect = true;
+    if (slot && taint) slot->taint = &pel_tainted;
+    if (slot) slot->parts = with_key(w, slot->parts, slice->text, value);
+    pel_node *made = pel_shallow(w, target);
+    made->Subscript.value = base->text;
+    made->Subscript.slice = slice->text;
+    return made;
+}
+
+/* ---- any target ---- */
+
+/* UNPACK_SEQUENCE ends expressions, but stands among the targets. */
+static void eat_unpacking(pel_walk *w, pel_front front) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record = pel_next_record(w, lane);
+        if (!record || record->kind == PEL_R_RETURN) continue;
+        uint16_t op = pel_insn_of(w, record)->op;
+        if (op == PEL_OP_UNPACK_SEQUENCE || op == PEL_OP_UNPACK_EX) lane->at++;
+    }
+}
+
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text) {
-    bool names = only_names(target);
-    pel_node *made = names ? pel_copy(w->ctx, target) : pel_shallow(w, target); /* later passes strike names out */
-    *text = made;
-    if (names) {
-        /* in which order the names are bound is the compiler's affair: a, b = b, a has no tuple at all */
-        for (uint32_t i = 0; i < front.n; i++) {
-            pel_lane *lane = pel_lane_at(w, front, i);
-            const pel_record *record;
-            while ((record = pel_next_record(w, lane)) && pel_inside(pel_position_of(w, record), target)) {
-                if (record->kind == PEL_R_RAISE) pel_lost(w, target, "unpacking raises here");
-                if (record->kind == PEL_R_RETURN) break;
-                uint16_t op = pel_insn_of(w, record)->op;
-                lane->at++;
-                if (target->kind == PEL_Name &&
-                    (op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_DEREF || op == PEL_OP_STORE_GLOBAL))
-                    break;
-            }
-        }
+    if (only_names(target)) {
+        *text = pel_copy(w->ctx, target); /* later passes strike names out */
+        eat_bindings(w, front, target);
         bind_names(w, target, taint, parts);
         return;
     }
     switch (target->kind) {
-    case PEL_Attribute: {
-        pel_val *base = pel_eval(w, front, target->Attribute.value);
-        made->Attribute.value = base->text;
-        pel_own(w, front, target, NULL, NULL, NULL);
-        bool settled = value && !pel_dynamic(w, front, value);
-        for (uint32_t i = 0; i < front.n; i++) settled &= pel_is_static_object(w->s, base->at[i]);
-        if (settled)
-            *text = pel_make_name(w->ctx, pel_intern_c(w->ctx, "_"), PEL_Store); /* who reads it is known */
-        else
-            store_attribute(w, front, target, base, taint);
-        break;
-    }
-    case PEL_Subscript: {
-        pel_val *base = pel_eval(w, front, target->Subscript.value),
-                *slice = pel_eval(w, front, target->Subscript.slice);
-        made->Subscript.value = base->text;
-        made->Subscript.slice = slice->text;
-        pel_own(w, front, target, NULL, NULL, NULL);
-        if (target->Subscript.value->kind == PEL_Name && pel_env_slot(w, target->Subscript.value->Name.id)->gone) {
-            *text = store_key(w, front, target, slice, value);
-            break;
-        }
-        w->effect = true;
-        if (taint && target->Subscript.value->kind == PEL_Name) {
-            pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
-            slot->taint = &pel_tainted;
-        }
-        if (target->Subscript.value->kind == PEL_Name) {
-            pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
-            slot->parts = with_key(w, slot->parts, slice->text, value);
-        }
-        break;
-    }
+    case PEL_Attribute: *text = store_attribute(w, front, target, taint, value); return;
+    case PEL_Subscript: *text = store_item(w, front, target, taint, value); return;
     case PEL_Tuple:
     case PEL_List:
-        made->Tuple.elts = (pel_nodes){ 0 };
+        *text = pel_shallow(w, target);
+        (*text)->Tuple.elts = (pel_nodes){ 0 };
         for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
             pel_node *item;
             pel_own(w, front, target, target->Tuple.elts.at[i], NULL, NULL);
-            for (uint32_t k = 0; k < front.n; k++) { /* UNPACK_SEQUENCE ends expressions, but stands here */
-                pel_lane *lane = pel_lane_at(w, front, k);
-                const pel_record *record = pel_next_record(w, lane);
-                if (record && record->kind != PEL_R_RETURN &&
-                    (pel_insn_of(w, record)->op == PEL_OP_UNPACK_SEQUENCE ||
-                     pel_insn_of(w, record)->op == PEL_OP_UNPACK_EX))
-                    lane->at++;
-            }
+            eat_unpacking(w, front);
             pel_store(w, front, target->Tuple.elts.at[i], pel_taint_item(taint, i), NULL, NULL, &item);
-            pel_nodes_push(w->ctx, &made->Tuple.elts, item);
+            pel_nodes_push(w->ctx, &(*text)->Tuple.elts, item);
         }
-        break;
+        return;
     case PEL_Starred:
-        pel_store(w, front, target->Starred.value, pel_taint_any(taint), NULL, NULL, &made->Starred.value);
-        break;
+        *text = pel_shallow(w, target);
+        pel_store(w, front, target->Starred.value, pel_taint_any(taint), NULL, NULL, &(*text)->Starred.value);
+        return;
     default: pel_lost(w, target, "%s cannot be assigned to", pel_kinds[target->kind].name);
     }
 }
