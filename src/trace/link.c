@@ -932,9 +932,8 @@ static void forget_unasked(pel_synth *s) {
     }
 }
 
-bool pel_link_all(pel_synth *s) {
-    resolve_references(s);
-    forget_unasked(s);
+/* Functions that nobody's text calls are called by torch, or by the user: their signatures are the author's. */
+static void pin_outer_functions(pel_synth *s) {
     for (pel_id id = 1; id < s->log->activations.n; id++) {
         pel_group *group = s->group_of[id];
         if (!group || s->linked[id]) continue;
@@ -943,51 +942,48 @@ bool pel_link_all(pel_synth *s) {
         if (!group->in_place && !pel_map_has(&s->hook_of, id) && pel_runs_module(s, id))
             group->hint = pel_intern_c(s->ctx, "forward");
     }
+}
+
+/* What all callers take for a static method loses its `self`. */
+static void find_static_methods(pel_synth *s) {
     for (uint32_t i = 0; i < s->links.n; i++)
         s->links.at[i]->target->no_self = s->links.at[i]->callee == PEL_CALLEE_STATIC;
     for (uint32_t i = 0; i < s->links.n; i++)
         if (s->links.at[i]->callee != PEL_CALLEE_STATIC) s->links.at[i]->target->no_self = false;
-    bool changed;
-    uint32_t rounds = 0;
-    do {
-        changed = false;
-        fill_nested(s);
-        find_effects(s);
-        for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
-        for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
-        for (uint32_t i = 0; i < s->groups.n; i++) {
-            if (s->groups.at[i]->in_place) continue;
-            changed |= pel_drop_copies(s, s->groups.at[i]);
-            changed |= pel_decide_assertions(s, s->groups.at[i]);
-        }
-        for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);
-        inlining in = { .s = s };
-        for (uint32_t i = 0; i < s->groups.n; i++)
-            for (uint32_t k = 0; k < s->groups.at[i]->body.n; k++) inline_calls(&in, &s->groups.at[i]->body.at[k]);
-        changed |= in.changed;
-        if (!changed) changed = pel_drop_results(s, find_reached(s).seen);
-        if (!changed) changed = pel_pass_items(s, find_reached(s).seen);
-        if (!changed) {
-            reach now = find_reached(s);
-            changed = pel_splice(s, now.seen, now.active);
-        }
-    } while (changed && ++rounds < 200);
-    reach r = find_reached(s);
-    name_functions(s, &r);
+}
+
+/* One round of what makes a program smaller; false if there was nothing left to do. Dear steps wait for the others. */
+static bool shrink(pel_synth *s) {
+    bool changed = false;
+    fill_nested(s);
+    find_effects(s);
+    for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
+    for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        if (s->groups.at[i]->in_place) continue;
+        changed |= pel_drop_copies(s, s->groups.at[i]);
+        changed |= pel_decide_assertions(s, s->groups.at[i]);
+    }
+    for (uint32_t i = 0; i < s->groups.n; i++) changed |= collapse(s, s->groups.at[i]);
+    inlining in = { .s = s };
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (r.seen[i]) {
-            pel_keep_rest(s, s->groups.at[i]);
-            pel_keep_star(s, s->groups.at[i]);
-        }
-    pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
-    for (uint32_t i = 0; i < s->groups.n; i++)
-        if (r.seen[i]) args[i] = signature(s, s->groups.at[i], r.active);
-    for (uint32_t i = 0; i < s->links.n; i++)
-        if (r.active[i]) write_call(s, s->links.at[i], args[s->links.at[i]->target->number]);
+        for (uint32_t k = 0; k < s->groups.at[i]->body.n; k++) inline_calls(&in, &s->groups.at[i]->body.at[k]);
+    changed |= in.changed;
+    if (!changed) changed = pel_drop_results(s, find_reached(s).seen);
+    if (!changed) changed = pel_pass_items(s, find_reached(s).seen);
+    if (!changed) {
+        reach now = find_reached(s);
+        changed = pel_splice(s, now.seen, now.active);
+    }
+    return changed;
+}
+
+/* Names and arguments where a function is mentioned, not called. */
+static void write_references(pel_synth *s, const reach *r, pel_node *const *args) {
     for (uint32_t i = 0; i < s->references.n; i++) {
         pel_node *node = s->references.at[i].node;
-        pel_group *group = s->references.at[i].group;
-        if (!group || !r.seen[group->number]) continue;
+        const pel_group *group = s->references.at[i].group;
+        if (!group || !r->seen[group->number]) continue;
         if (node->kind == PEL_FunctionDef)
             node->FunctionDef.args = args[group->number];
         else if (node->kind == PEL_Lambda)
@@ -995,21 +991,51 @@ bool pel_link_all(pel_synth *s) {
         else if (node->kind == PEL_Name && group->function)
             node->Name.id = group->function->name;
     }
+}
+
+static void write_functions(pel_synth *s, const reach *r) {
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (r.seen[i] && s->groups.at[i]->is_root && s->groups.at[i]->n_params) guard_root(s, s->groups.at[i]);
+        if (r->seen[i]) {
+            pel_keep_rest(s, s->groups.at[i]);
+            pel_keep_star(s, s->groups.at[i]);
+        }
+    pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (r.seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
-    pel_write_hooked(s);
-    find_instances(s);
+        if (r->seen[i]) args[i] = signature(s, s->groups.at[i], r->active);
+    for (uint32_t i = 0; i < s->links.n; i++)
+        if (r->active[i]) write_call(s, s->links.at[i], args[s->links.at[i]->target->number]);
+    write_references(s, r, args);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r->seen[i] && s->groups.at[i]->is_root && s->groups.at[i]->n_params) guard_root(s, s->groups.at[i]);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r->seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
+}
+
+static void name_classes(pel_synth *s) { /* two files may have classes of one name */
     pel_map taken = { 0 };
-    for (uint32_t i = 0; i < s->program->classes.n; i++) { /* two files may have classes of one name */
+    for (uint32_t i = 0; i < s->program->classes.n; i++) {
         pel_program_class *row = s->program->classes.at[i];
         if (row->methods.n || row->instances.n) row->name = unique(s, &taken, 0, row->name);
     }
+}
+
+#define MAX_ROUNDS 200
+
+bool pel_link_all(pel_synth *s) {
+    resolve_references(s);
+    forget_unasked(s);
+    pin_outer_functions(s);
+    find_static_methods(s);
+    for (int round = 0; round < MAX_ROUNDS && shrink(s); round++) continue;
+    reach r = find_reached(s);
+    name_functions(s, &r);
+    write_functions(s, &r);
+    pel_write_hooked(s);
+    find_instances(s);
+    name_classes(s);
     pel_write_records(s);
     pel_write_stub(s);
     pel_write_straight(s);
-    const pel_log_module *root = pel_module_at(s->log, s->log->root);
-    s->program->root = program_class(s, root->class)->name;
+    s->program->root = program_class(s, pel_module_at(s->log, s->log->root)->class)->name;
     return check(s, &r);
 }
