@@ -33,7 +33,6 @@ pel_frame *pel_running_frame(const PyThreadState *thread) { return thread->curre
 
 PyCodeObject *pel_frame_code(const pel_frame *frame) { return (PyCodeObject *)code_in(frame); }
 PyObject *const *pel_frame_slots(const pel_frame *frame) { return frame->localsplus; }
-pel_frame *pel_frame_of(PyFrameObject *frame) { return frame->f_frame; }
 
 PyObject *pel_frame_generator(pel_frame *frame) {
     return frame->owner == FRAME_OWNED_BY_GENERATOR ? (PyObject *)_PyFrame_GetGenerator(frame) : NULL;

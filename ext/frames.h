@@ -20,7 +20,6 @@ PyObject *pel_frame_function(const pel_frame *frame); /* borrowed */
 /* Locals, cells and free variables, as in co_localsplusnames; then the stack, from its bottom. */
 PyObject *const *pel_frame_slots(const pel_frame *frame);
 PyObject *pel_frame_generator(pel_frame *frame); /* the generator that owns it, borrowed; NULL if none does */
-pel_frame *pel_frame_of(PyFrameObject *frame);
 pel_frame *pel_running_frame(const PyThreadState *thread);
 
 /* What slot `i` of pel_frame_slots is. */

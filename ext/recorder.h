@@ -23,10 +23,9 @@
 /* An object that was seen. */
 typedef struct pel_seen {
     PyObject *object;
-    PyObject
-        *keeper; /* the object itself (kept alive), a weak reference to it, or NULL: then only the address is known */
-    uint64_t stamp;  /* of its state when `value` was made */
-    uint64_t number; /* its identity in the log, or 0 */
+    PyObject *keeper; /* the object itself (kept alive), a weak reference, or NULL: then only the address is known */
+    uint64_t stamp;   /* of its state when `value` was made */
+    uint64_t number;  /* its identity in the log, or 0 */
     pel_id value;
 } pel_seen;
 
@@ -34,12 +33,6 @@ typedef struct pel_seen_table {
     pel_seen *slots;
     size_t n, cap;
 } pel_seen_table;
-
-typedef struct pel_type_info { /* how to look at objects of a type */
-    PyObject *type;
-    uint8_t look; /* enum in recorder_values.c */
-    pel_id class; /* of the log, when it was asked for; 0 before */
-} pel_type_info;
 
 /* Whose code it is; python/pellucid/_library.py decides. */
 typedef enum pel_code_role {
@@ -81,7 +74,7 @@ typedef struct pel_recorder {
 
     /* what has been met; all of it is dropped when the recorder is */
     pel_seen_table objects;
-    pel_map types;                  /* type -> pel_type_info * */
+    pel_map types;                  /* type -> how to look at its objects, in recorder_values.c */
     pel_map codes;                  /* code object -> pel_code_info * */
     pel_map files;                  /* name of the path -> row */
     pel_map classes;                /* type -> row */
@@ -90,8 +83,8 @@ typedef struct pel_recorder {
     PEL_VEC(PyObject *) kept;
     PEL_VEC(PyObject *) constants; /* tensors of the author's files, to be described when nothing runs */
     PyObject *caches;              /* list: functions behind functools.lru_cache that were seen */
-    PyObject *kept_list,
-        *odd_constants; /* lists: what code objects were made of, and their constants without literal */
+    PyObject *kept_list;           /* list: what code objects were made of */
+    PyObject *odd_constants;       /* list: their constants that have no literal */
     uint64_t last_number, last_serial;
     uint64_t moment;                        /* goes on whenever something may have changed somebody's object */
     pel_id none, yes, no, small_ints[1030]; /* values that are met all the time */
@@ -132,13 +125,10 @@ pel_id pel_record_instance_of(pel_recorder *rec, PyTypeObject *type); /* one wit
 void pel_remember_module(pel_recorder *rec, PyObject *module, pel_id row);
 pel_id pel_record_tensor(pel_recorder *rec, PyObject *tensor); /* row of the tensors */
 pel_id pel_record_class_value(pel_recorder *rec, PyObject *type);
-uint64_t pel_number_of(pel_recorder *rec, PyObject *object);
-pel_seen *pel_see(pel_recorder *rec, PyObject *object, bool *is_new);
 pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object); /* NULL if not seen, or if it was another object */
 void pel_keep(pel_recorder *rec, PyObject *object);
 void pel_forget_all(pel_recorder *rec);
 int pel_visit_seen(pel_recorder *rec, visitproc visit, void *arg);
-pel_str pel_library_name(pel_recorder *rec, PyObject *object); /* empty if the library does not give it */
 
 /* ---- events ---- */
 bool pel_events_on(pel_recorder *rec); /* false with an exception */
@@ -153,8 +143,8 @@ bool pel_record_attempt(pel_recorder *rec, void (*body)(pel_recorder *rec, void 
 /* ---- modules, classes, code ---- */
 pel_id pel_record_module(pel_recorder *rec, PyObject *module); /* with all below it; outside of the tree: path "?" */
 void pel_record_tree(pel_recorder *rec, PyObject *root);
-void pel_describe_tensor(pel_recorder *rec,
-                         PyObject *tensor); /* one that is there before the run and that nobody owns */
+/* How to make a tensor that was there before the run and that nobody owns. */
+void pel_describe_tensor(pel_recorder *rec, PyObject *tensor);
 pel_id pel_record_class(pel_recorder *rec, PyObject *type);
 pel_code_info *pel_code_info_of(pel_recorder *rec, PyObject *code);
 pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument);

@@ -10,36 +10,42 @@
 #define MAX_DEPTH 6
 #define SMALL_INT_MIN (-5)
 
-typedef enum look { /* how to look at an object, by its type */
-                    LOOK_LONG,
-                    LOOK_FLOAT,
-                    LOOK_STR,
-                    LOOK_PLAIN, /* PLAIN: complex, bytes */
-                    LOOK_TUPLE,
-                    LOOK_NAMEDTUPLE,
-                    LOOK_SIZE,
-                    LOOK_LIST,
-                    LOOK_SET,
-                    LOOK_FROZENSET,
-                    LOOK_DICT,
-                    LOOK_SLICE,
-                    LOOK_RANGE,
-                    LOOK_TENSOR,
-                    LOOK_MODULE,
-                    LOOK_FUNCTION,
-                    LOOK_METHOD,
-                    LOOK_BUILTIN,
-                    LOOK_PARTIAL,
-                    LOOK_CACHE,  /* functools.lru_cache: the function below it */
-                    LOOK_SCRIPT, /* what torch.jit.script made of a function: that function */
-                    LOOK_TYPE,
-                    LOOK_DEVICE,
-                    LOOK_WRAPPER,
-                    LOOK_NAMED, /* the library may have a name or a literal for it: dtypes, descriptors, Python modules
-                                 */
-                    LOOK_OBJECT,
-                    LOOK_OPAQUE,
+/* How to look at an object, by its type. */
+typedef enum look {
+    LOOK_LONG,
+    LOOK_FLOAT,
+    LOOK_STR,
+    LOOK_PLAIN, /* complex, bytes */
+    LOOK_TUPLE,
+    LOOK_NAMEDTUPLE,
+    LOOK_SIZE,
+    LOOK_LIST,
+    LOOK_SET,
+    LOOK_FROZENSET,
+    LOOK_DICT,
+    LOOK_SLICE,
+    LOOK_RANGE,
+    LOOK_TENSOR,
+    LOOK_MODULE,
+    LOOK_FUNCTION,
+    LOOK_METHOD,
+    LOOK_BUILTIN,
+    LOOK_PARTIAL,
+    LOOK_CACHE,  /* functools.lru_cache: the function below it */
+    LOOK_SCRIPT, /* what torch.jit.script made of a function: that function */
+    LOOK_TYPE,
+    LOOK_DEVICE,
+    LOOK_WRAPPER,
+    LOOK_NAMED, /* the library may have a name or a literal for it: dtypes, descriptors, modules */
+    LOOK_OBJECT,
+    LOOK_OPAQUE,
 } look;
+
+typedef struct type_info {
+    PyObject *type;
+    look look;
+    pel_id class; /* of the log, when it was asked for; 0 before */
+} type_info;
 
 static pel_id value_at(pel_recorder *rec, PyObject *object, int depth);
 
@@ -173,7 +179,7 @@ pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object) {
 /* The entry of an object, made if there is none. By which means it is told from a later object at the same
  * address depends on the type: a weak reference if it takes one, nothing otherwise. The entry stays where it
  * is only until the next call. */
-pel_seen *pel_see(pel_recorder *rec, PyObject *object, bool *is_new) {
+static pel_seen *entry_of(pel_recorder *rec, PyObject *object, bool *is_new) {
     if (rec->objects.n * 4 >= rec->objects.cap * 3) grow_seen(rec);
     pel_seen *seen = slot_for(&rec->objects, object);
     *is_new = !seen->object || !is_current(seen);
@@ -218,15 +224,15 @@ static uint64_t number_in(pel_recorder *rec, pel_seen *seen) {
     return seen->number;
 }
 
-uint64_t pel_number_of(pel_recorder *rec, PyObject *object) {
+static uint64_t number_of(pel_recorder *rec, PyObject *object) {
     bool is_new;
-    return number_in(rec, pel_see(rec, object, &is_new));
+    return number_in(rec, entry_of(rec, object, &is_new));
 }
 
 /* Remembers the row of an object that can't change and is kept alive. */
 static pel_id remember(pel_recorder *rec, PyObject *object, pel_id id) {
     bool is_new;
-    pel_seen *seen = pel_see(rec, object, &is_new);
+    pel_seen *seen = entry_of(rec, object, &is_new);
     keep_alive(seen);
     seen->value = id;
     return id;
@@ -243,7 +249,8 @@ static pel_str helper_text(pel_recorder *rec, const char *function, PyObject *ob
     return s;
 }
 
-pel_str pel_library_name(pel_recorder *rec, PyObject *object) { return helper_text(rec, "name_of", object); }
+/* Empty if the library does not give it. */
+static pel_str library_name(pel_recorder *rec, PyObject *object) { return helper_text(rec, "name_of", object); }
 
 /* ---- types ---- */
 
@@ -290,18 +297,18 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     return LOOK_OBJECT;
 }
 
-static pel_type_info *type_info_of(pel_recorder *rec, PyTypeObject *type) {
+static type_info *type_info_of(pel_recorder *rec, PyTypeObject *type) {
     uint64_t found;
-    if (pel_map_get(&rec->types, PEL_KEY(type), &found)) return (pel_type_info *)(uintptr_t)found;
-    pel_type_info *info = pel_new(rec->ctx, pel_type_info);
+    if (pel_map_get(&rec->types, PEL_KEY(type), &found)) return (type_info *)(uintptr_t)found;
+    type_info *info = pel_new(rec->ctx, type_info);
     info->type = (PyObject *)type;
     pel_keep(rec, info->type);
-    info->look = (uint8_t)look_at_type(rec, type);
+    info->look = look_at_type(rec, type);
     pel_map_set(rec->ctx, &rec->types, PEL_KEY(type), PEL_KEY(info));
     return info;
 }
 
-static pel_id class_of(pel_recorder *rec, pel_type_info *info) {
+static pel_id class_of(pel_recorder *rec, type_info *info) {
     if (!info->class) info->class = pel_record_class(rec, info->type);
     return info->class;
 }
@@ -420,9 +427,9 @@ static void dict_items(pel_recorder *rec, PyObject *dict, items *to, int depth) 
     }
 }
 
-static pel_id sequence_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+static pel_id sequence_value(pel_recorder *rec, PyObject *object, type_info *info, int depth) {
     items from;
-    switch ((look)info->look) {
+    switch (info->look) {
     case LOOK_TUPLE: tuple_items(rec, object, &from, depth); return container(rec, PEL_V_TUPLE, &from, 0, 0);
     case LOOK_SIZE: tuple_items(rec, object, &from, depth); return container(rec, PEL_V_SIZE, &from, 0, 0);
     case LOOK_NAMEDTUPLE:
@@ -431,15 +438,15 @@ static pel_id sequence_value(pel_recorder *rec, PyObject *object, pel_type_info 
     case LOOK_LIST:
         list_items(rec, object, &from, depth);
         return container(rec, PEL_V_LIST, &from, Py_IS_TYPE(object, &PyList_Type) ? 0 : class_of(rec, info),
-                         pel_number_of(rec, object));
+                         number_of(rec, object));
     case LOOK_SET:
         set_items(rec, object, &from, depth);
-        return container(rec, PEL_V_SET, &from, 0, pel_number_of(rec, object));
+        return container(rec, PEL_V_SET, &from, 0, number_of(rec, object));
     case LOOK_FROZENSET: set_items(rec, object, &from, depth); return container(rec, PEL_V_FROZENSET, &from, 0, 0);
     default:
         dict_items(rec, object, &from, depth);
         return container(rec, PEL_V_DICT, &from, Py_IS_TYPE(object, &PyDict_Type) ? 0 : class_of(rec, info),
-                         pel_number_of(rec, object));
+                         number_of(rec, object));
     }
 }
 
@@ -478,7 +485,7 @@ static pel_str dtype_name(pel_recorder *rec, PyObject *dtype) {
 /* The value of a tensor; value->tensor is its row. */
 static pel_id tensor_value(pel_recorder *rec, PyObject *tensor) {
     bool is_new;
-    pel_seen *seen = pel_see(rec, tensor, &is_new);
+    pel_seen *seen = entry_of(rec, tensor, &is_new);
     if (!is_new && seen->value) return seen->value;
     pel_tensor_facts facts;
     pel_tensor_look(&rec->torch, tensor, &facts);
@@ -492,7 +499,7 @@ static pel_id tensor_value(pel_recorder *rec, PyObject *tensor) {
     pel_push(rec->ctx, &rec->log->tensors, row);
     pel_value value = { .kind = PEL_V_TENSOR, .tensor = rec->log->tensors.n - 1 };
     pel_id id = add_row(rec, &value);
-    pel_see(rec, tensor, &is_new)->value = id;
+    entry_of(rec, tensor, &is_new)->value = id;
     return id;
 }
 
@@ -517,7 +524,7 @@ static bool may_be_kept(PyObject *closure) {
 }
 
 static pel_id library_value(pel_recorder *rec, PyObject *object);
-static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth);
+static pel_id object_value(pel_recorder *rec, PyObject *object, type_info *info, int depth);
 
 /* Tensors that a function of the model's carries along as defaults: lambda x, f=freq: sin(x * f). */
 static void describe_defaults(pel_recorder *rec, PyObject *function, int depth) {
@@ -559,9 +566,9 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     }
     value.n = n;
     value.items = pel_new_array(rec->ctx, n, pel_id);
-    value.object = pel_number_of(rec, function);
+    value.object = number_of(rec, function);
     pel_id id = add_row(rec, &value);
-    seen = pel_see(rec, function, &is_new);
+    seen = entry_of(rec, function, &is_new);
     seen->value = id;
     if (keep) keep_alive(seen);
     for (uint32_t i = 0; i < n; i++) {
@@ -611,7 +618,7 @@ static pel_id partial_value(pel_recorder *rec, PyObject *object, int depth) {
 }
 
 /* A cache in front of a function. Whether the cache or the function answers is no difference in what is computed. */
-static pel_id cached_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+static pel_id cached_value(pel_recorder *rec, PyObject *object, type_info *info, int depth) {
     PyObject *dict = PyObject_GenericGetDict(object, NULL);
     PyObject *wrapped = dict ? PyDict_GetItemString(dict, "__wrapped__") : NULL; /* borrowed */
     pel_id id = wrapped && depth < MAX_DEPTH ? value_at(rec, wrapped, depth + 1) : 0;
@@ -622,7 +629,7 @@ static pel_id cached_value(pel_recorder *rec, PyObject *object, pel_type_info *i
 }
 
 /* torch keeps the function that was compiled; while a model is recorded, that is what runs (_state.py). */
-static pel_id scripted_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+static pel_id scripted_value(pel_recorder *rec, PyObject *object, type_info *info, int depth) {
     PyObject *dict = PyObject_GenericGetDict(object, NULL);
     PyObject *author = dict ? PyDict_GetItemString(dict, "_torchdynamo_inline") : NULL; /* borrowed */
     pel_id id = author && depth < MAX_DEPTH ? value_at(rec, author, depth + 1) : 0;
@@ -643,7 +650,7 @@ static pel_id opaque_value(pel_recorder *rec, PyObject *object) { return pel_rec
 static pel_id library_value(pel_recorder *rec, PyObject *object) {
     pel_seen *seen = pel_seen_find(rec, object);
     if (seen && seen->keeper == object && seen->value) return seen->value;
-    pel_str name = pel_library_name(rec, object);
+    pel_str name = library_name(rec, object);
     if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
     pel_id id = opaque_value(rec, object);
     bool may_keep = PyFunction_Check(object) && may_be_kept(PyFunction_GET_CLOSURE(object));
@@ -653,20 +660,20 @@ static pel_id library_value(pel_recorder *rec, PyObject *object) {
 static bool is_array(PyObject *object) { return strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
 
 /* An instance of a C type: a dtype, a device, a descriptor; or an iterator, a generator, a code object. */
-static pel_id named_value(pel_recorder *rec, PyObject *object, pel_type_info *info) {
+static pel_id named_value(pel_recorder *rec, PyObject *object, type_info *info) {
     if (is_array(object)) { /* one that a run makes holds data */
         pel_str text = rec->holding ? helper_text(rec, "array_literal", object) : PEL_STR("");
         return text.len ? intern_text(rec, PEL_V_LITERAL, text) : opaque_value(rec, object);
     }
     pel_seen *seen = pel_seen_find(rec, object);
     if (seen && seen->keeper == object && seen->value) return seen->value;
-    pel_str name = pel_library_name(rec, object);
+    pel_str name = library_name(rec, object);
     if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
     pel_str literal = helper_text(rec, "literal_of", object);
     if (literal.len && PyContextVar_CheckExact(object)) /* what one function sets another one gets */
         return remember(
             rec, object,
-            intern(rec, &(pel_value){ .kind = PEL_V_LITERAL, .text = literal, .object = pel_number_of(rec, object) }));
+            intern(rec, &(pel_value){ .kind = PEL_V_LITERAL, .text = literal, .object = number_of(rec, object) }));
     if (literal.len) return intern_text(rec, PEL_V_LITERAL, literal);
     if (!PyModule_Check(object))
         info->look = LOOK_OPAQUE; /* no instance of a C type has a name if one has none */
@@ -758,24 +765,24 @@ static bool is_as_before(pel_recorder *rec, PyObject *object, PyObject *dict, pe
 }
 
 /* An instance of somebody's class: a row per state. */
-static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *info, int depth) {
+static pel_id object_value(pel_recorder *rec, PyObject *object, type_info *info, int depth) {
     PyObject *dict = NULL;
     if (Py_TYPE(object)->tp_getattro == PyObject_GenericGetAttr || Py_TYPE(object)->tp_dictoffset) {
         dict = PyObject_GenericGetDict(object, NULL);
         if (!dict) PyErr_Clear();
     }
     bool is_new;
-    pel_seen *seen = pel_see(rec, object, &is_new);
+    pel_seen *seen = entry_of(rec, object, &is_new);
     pel_id before = seen->value;
     if (!is_new && is_as_before(rec, object, dict, seen, depth)) {
         Py_DECREF(dict);
         return before;
     }
-    seen = pel_see(rec, object, &is_new);
+    seen = entry_of(rec, object, &is_new);
     uint64_t number = number_in(rec, seen);
     /* Only instances of the library's classes can have a name or a literal there: torch.strided, numpy.float32(1). */
     bool may_have_name = is_new && pel_class_at(rec->log, class_of(rec, info))->path.len;
-    pel_str name = may_have_name ? pel_library_name(rec, object) : PEL_STR("");
+    pel_str name = may_have_name ? library_name(rec, object) : PEL_STR("");
     if (name.len) {
         Py_XDECREF(dict);
         return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
@@ -787,7 +794,7 @@ static pel_id object_value(pel_recorder *rec, PyObject *object, pel_type_info *i
     }
     pel_value value = { .kind = PEL_V_OBJECT, .class = class_of(rec, info), .object = number };
     pel_id id = add_row(rec, &value); /* first: what it holds may lead back to it */
-    seen = pel_see(rec, object, &is_new);
+    seen = entry_of(rec, object, &is_new);
     seen->value = id;
     seen->stamp = dict ? stamp_of(rec, dict) : 0;
     seen->number = number;
@@ -829,8 +836,8 @@ static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     if (object == Py_True) return singleton(rec, &rec->yes, &pel_true);
     if (object == Py_False) return singleton(rec, &rec->no, &pel_false);
     if (object == Py_Ellipsis) return intern_const(rec, &pel_ellipsis);
-    pel_type_info *info = type_info_of(rec, type);
-    switch ((look)info->look) {
+    type_info *info = type_info_of(rec, type);
+    switch (info->look) {
     case LOOK_LONG: return long_value(rec, object);
     case LOOK_FLOAT: return const_value(rec, (pel_const){ .kind = PEL_CONST_FLOAT, .real = PyFloat_AS_DOUBLE(object) });
     case LOOK_STR: return str_value(rec, object);

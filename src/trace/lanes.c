@@ -421,7 +421,7 @@ static void walk_function(pel_ctx *ctx, void *arg) {
     }
 }
 
-void pel_walk_group(pel_synth *s, pel_group *group) {
+static void walk_group(pel_synth *s, pel_group *group) {
     pel_walk w = { .ctx = s->ctx, .s = s, .log = s->log, .group = group, .author = group->author };
     pel_err err;
     group->why = NULL;
@@ -680,7 +680,7 @@ static void settle(pel_synth *s, uint32_t *splits) {
         s->link_of = (pel_map){ 0 };
         memset(s->linked, 0, s->log->activations.n * sizeof *s->linked);
         for (uint32_t i = 0; i < s->program->classes.n; i++) s->program->classes.at[i]->needs.n = 0;
-        for (uint32_t i = 0; i < s->groups.n; i++) pel_walk_group(s, s->groups.at[i]);
+        for (uint32_t i = 0; i < s->groups.n; i++) walk_group(s, s->groups.at[i]);
     } while (s->changed || s->regroup);
 }
 

@@ -257,7 +257,6 @@ void pel_env_join(pel_walk *w, pel_env *into, const pel_env *with);
 /* Every name that the statements of a text bind depends on data from now on: whether they run does. */
 void pel_taint_stored(pel_walk *w, pel_nodes body);
 bool pel_env_same(const pel_env *a, const pel_env *b);
-void pel_walk_group(pel_synth *s, pel_group *group);
 
 /* ---- values ---- */
 bool pel_live(const pel_synth *s, pel_id value);  /* is a tensor, or holds one */

@@ -9,7 +9,7 @@ typedef struct step { /* an event, or the call of a module that stays one */
 } step;
 typedef PEL_VEC(step) step_list;
 
-void pel_straight_cannot(pel_straight *x, const char *what) { pel_lost(x->w, x->node, "%s", what); }
+static _Noreturn void cannot(pel_straight *x, const char *what) { pel_lost(x->w, x->node, "%s", what); }
 
 bool pel_is_below(const pel_log *log, pel_id activation, pel_id above) {
     while (activation > above) activation = log->activations.at[activation].parent;
@@ -53,7 +53,7 @@ static void check_exceptions(pel_straight *x, pel_id above) {
         for (uint32_t i = 0; i < activation->n_records; i++)
             if (activation->records[i].kind == PEL_R_RAISE &&
                 !is_harmless(pel_straight_at(x, activation->records[i].value), x->log))
-                pel_straight_cannot(x, "an exception is raised in it");
+                cannot(x, "an exception is raised in it");
     }
 }
 
@@ -66,7 +66,7 @@ static step_list steps_of(pel_straight *x, pel_id above) {
         if (!pel_is_below(x->log, event->activation, above) || is_in_hook(x, event->activation, above)) continue;
         pel_id call = kept_call(x, event->activation, above);
         if (call && !pel_map_set(x->ctx, &seen, call, 1)) continue;
-        if (steps.n == MOST_STEPS) pel_straight_cannot(x, "too many calls of torch for a straight line");
+        if (steps.n == MOST_STEPS) cannot(x, "too many calls of torch for a straight line");
         step made = { call ? NULL : event, call };
         pel_push(x->ctx, &steps, made);
     }
@@ -128,7 +128,7 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
         for (uint32_t i = 0; i < x->n_lanes; i++) {
             const pel_value *value = pel_straight_at(x, values[i]);
             if (value->n != first->n || value->truncated || !pel_value_same(x->log, value->items[k], first->items[k]))
-                pel_straight_cannot(x, "it makes different dicts");
+                cannot(x, "it makes different dicts");
             items[i] = value->items[k + 1];
         }
         pel_node *item = text_of(x, items);
@@ -140,7 +140,7 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
         }
         const pel_value *key = pel_straight_at(x, first->items[k]);
         if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR)
-            pel_straight_cannot(x, "it makes a record with a field that has no name");
+            cannot(x, "it makes a record with a field that has no name");
         pel_name field = pel_intern(x->ctx, key->constant->text.ptr, key->constant->text.len);
         pel_nodes_push(x->ctx, &keywords, pel_make_keyword(x->ctx, field, item));
     }
@@ -193,11 +193,11 @@ static pel_node *number_text(pel_straight *x, const pel_id *values) {
 static pel_node *text_of(pel_straight *x, const pel_id *values) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n_lanes; i++)
-        if (!values[i]) pel_straight_cannot(x, "a value in it is not known");
+        if (!values[i]) cannot(x, "a value in it is not known");
     pel_node *text = NULL;
     bool same = pel_straight_same(x, values);
     if (pel_straight_all(x, values, PEL_V_TENSOR)) {
-        if (!(text = pel_straight_tensor(x, values))) pel_straight_cannot(x, "it uses a tensor that it was not given");
+        if (!(text = pel_straight_tensor(x, values))) cannot(x, "it uses a tensor that it was not given");
         return text;
     }
     if (pel_straight_all(x, values, PEL_V_MODULE)) {
@@ -343,7 +343,7 @@ static pel_node *function_text(pel_straight *x, const step *row) {
     pel_id *modules = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t i = 0; i < x->n_lanes; i++) modules[i] = pel_straight_at(x, row[i].event->function)->module;
     pel_node *text = pel_straight_module(x, modules);
-    if (!text) pel_straight_cannot(x, "it calls a module that it was not given");
+    if (!text) cannot(x, "it calls a module that it was not given");
     return text;
 }
 
@@ -450,22 +450,22 @@ static bool bind_argument(pel_straight *x, pel_link *link, uint32_t p, const ste
 
 static pel_node *call_text(pel_straight *x, const step *row) {
     pel_synth *s = x->w->s;
-    if (x->is_helper) pel_straight_cannot(x, "it calls modules");
+    if (x->is_helper) cannot(x, "it calls modules");
     pel_group *target = s->group_of[row->call];
     pel_id *modules = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
-        if (s->group_of[row[i].call] != target) pel_straight_cannot(x, "it calls different functions");
+        if (s->group_of[row[i].call] != target) cannot(x, "it calls different functions");
         modules[i] = pel_straight_at(x, pel_argument(x->log, row[i].call, &target->params[0]))->module;
     }
     pel_node *func = pel_straight_module(x, modules);
-    if (!func || func->kind == PEL_Name) pel_straight_cannot(x, "it calls a module that it was not given");
+    if (!func || func->kind == PEL_Name) cannot(x, "it calls a module that it was not given");
     pel_link *link = pel_new(x->ctx, pel_link);
     *link = (pel_link){ .caller = x->w->group, .target = target, .receiver = true, .runs_module = true };
     link->args = pel_new_array(x->ctx, target->n_params + 1u, pel_node *);
     link->by_keyword = pel_new_array(x->ctx, target->n_params + 1u, bool);
     link->node = pel_make_call(x->ctx, func, (pel_nodes){ 0 }, (pel_nodes){ 0 });
     for (uint32_t p = 1; p < target->n_params; p++)
-        if (!bind_argument(x, link, p, row)) pel_straight_cannot(x, "its calls pass different arguments");
+        if (!bind_argument(x, link, p, row)) cannot(x, "its calls pass different arguments");
     for (uint32_t i = 0; i < x->n_lanes; i++) s->linked[row[i].call] = true;
     target->hint = pel_intern_c(x->ctx, "forward");
     x->has_effect |= target->has_effect;
@@ -478,7 +478,7 @@ static pel_id result_of(pel_straight *x, const step *row) {
     if (row->event) return row->event->result;
     const pel_activation *activation = &x->log->activations.at[row->call];
     const pel_record *last = activation->n_records ? &activation->records[activation->n_records - 1] : NULL;
-    if (!last || last->kind != PEL_R_RETURN) pel_straight_cannot(x, "a module in it gives nothing");
+    if (!last || last->kind != PEL_R_RETURN) cannot(x, "a module in it gives nothing");
     return last->value;
 }
 
@@ -653,12 +653,12 @@ void pel_straight_write(pel_straight *x, const pel_id *results) {
     step_list *all = pel_new_array(x->ctx, x->n_lanes, step_list);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         all[i] = steps_of(x, x->above[i]);
-        if (all[i].n != all[0].n) pel_straight_cannot(x, "calls of it do different things");
+        if (all[i].n != all[0].n) cannot(x, "calls of it do different things");
     }
     step *row = pel_new_array(x->ctx, x->n_lanes, step);
     for (uint32_t e = 0; e < all[0].n; e++) {
         for (uint32_t i = 0; i < x->n_lanes; i++) row[i] = all[i].at[e];
-        if (!are_alike(x, row)) pel_straight_cannot(x, "calls of it do different things");
+        if (!are_alike(x, row)) cannot(x, "calls of it do different things");
         write_step(x, row);
     }
     x->now = NULL;

@@ -39,7 +39,6 @@ typedef struct pel_straight {
     bool has_effect;
 } pel_straight;
 
-_Noreturn void pel_straight_cannot(pel_straight *x, const char *what);
 static inline const pel_value *pel_straight_at(const pel_straight *x, pel_id id) { return pel_value_at(x->log, id); }
 bool pel_straight_all(const pel_straight *x, const pel_id *values, pel_value_kind kind);
 bool pel_straight_same(const pel_straight *x, const pel_id *values);

@@ -22,7 +22,7 @@ static void look_for_mark(void *arg, pel_node **slot) {
         pel_each_child(*slot, look_for_mark, arg);
 }
 
-bool pel_has_mark(pel_node *node, uint32_t mark) {
+static bool has_mark(pel_node *node, uint32_t mark) {
     search s = { mark, false };
     look_for_mark(&s, &node);
     return s.found;
@@ -30,7 +30,7 @@ bool pel_has_mark(pel_node *node, uint32_t mark) {
 
 static bool any_has_mark(lanes l, uint32_t mark) {
     for (uint32_t i = 0; i < l.n; i++)
-        if (pel_has_mark(l.at[i], mark)) return true;
+        if (has_mark(l.at[i], mark)) return true;
     return false;
 }
 

@@ -41,9 +41,6 @@ typedef struct pel_unifier {
 /* lanes: as many expressions as the unifier has lanes. hint: the name that a hole would like to have. */
 pel_node *pel_unify(pel_unifier *unifier, pel_node *const *lanes, pel_name hint);
 
-/* Whether the expression contains a call with that mark. */
-bool pel_has_mark(pel_node *node, uint32_t mark);
-
 /* Constructor calls as people write them: no defaults, the first arguments without their names. */
 void pel_unify_polish(pel_ctx *ctx, pel_node **slot);
 
