@@ -410,78 +410,118 @@ static pel_node *star(pel_ctx *ctx, pel_node *value) {
     return node;
 }
 
+static pel_node *tuple_of_one(pel_ctx *ctx, pel_node *item) {
+    pel_node *tuple = pel_node_new(ctx, PEL_Tuple);
+    tuple->Tuple.elts = pel_nodes_one(ctx, item);
+    return tuple;
+}
+
+/* The forward of a class that stands for a module of torch's with hooks, while it is written. */
+typedef struct hooked_forward {
+    pel_synth *s;
+    const pel_hook_list *hooks;
+    pel_node *self;
+    pel_node *args;  /* the tuple of inputs, as hooks get it */
+    pel_name input;  /* the parameter's name */
+    bool takes_one;  /* input; else *inputs */
+    pel_nodes *body; /* where statements go */
+} hooked_forward;
+
+static pel_node *forward_arguments(const hooked_forward *f) {
+    pel_ctx *ctx = f->s->ctx;
+    pel_node *args = pel_node_new(ctx, PEL_arguments), *self = pel_node_new(ctx, PEL_arg),
+             *input = pel_node_new(ctx, PEL_arg);
+    self->arg.arg = f->self->Name.id;
+    input->arg.arg = f->input;
+    pel_nodes_push(ctx, &args->arguments.args, self);
+    if (f->takes_one)
+        pel_nodes_push(ctx, &args->arguments.args, input);
+    else
+        args->arguments.vararg = input;
+    return args;
+}
+
+/* What a hook gave are the inputs from now on, by their name: somebody else wants to see them, too. */
+static void rebind_inputs(const hooked_forward *f, pel_node *given) {
+    pel_ctx *ctx = f->s->ctx;
+    pel_node *target = pel_make_name(ctx, f->input, PEL_Store);
+    if (f->takes_one && given->kind == PEL_Tuple && given->Tuple.elts.n == 1)
+        given = given->Tuple.elts.at[0];
+    else if (f->takes_one)
+        target = tuple_of_one(ctx, target);
+    pel_nodes_push(ctx, f->body, pel_make_assign(ctx, target, given));
+}
+
+static void write_hooks_before(hooked_forward *f) {
+    pel_synth *s = f->s;
+    for (uint32_t i = 0; i < f->hooks->n; i++) {
+        const pel_hook *hook = f->hooks->at[i];
+        if (!hook->before) continue;
+        if (returns_none(s->log, hook->activation)) {
+            pel_nodes_push(s->ctx, f->body, applied_for_effect(s, hook, f->self, f->args, NULL));
+            continue;
+        }
+        pel_node *given = applied(s, hook, f->self, f->args, NULL);
+        bool is_tuple = pel_value_at(s->log, result_of(s->log, hook->activation))->kind == PEL_V_TUPLE;
+        if (!is_tuple) given = tuple_of_one(s->ctx, given);
+        if (f->hooks->n > 1)
+            rebind_inputs(f, given);
+        else
+            f->args = given;
+    }
+}
+
+/* super().forward(...) */
+static pel_node *call_of_super(const hooked_forward *f) {
+    pel_ctx *ctx = f->s->ctx;
+    pel_node *super = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "super"), PEL_Load), (pel_nodes){ 0 },
+                                    (pel_nodes){ 0 });
+    pel_nodes passed = f->args->kind == PEL_Tuple ? f->args->Tuple.elts : pel_nodes_one(ctx, star(ctx, f->args));
+    pel_node *method = pel_make_attribute(ctx, super, pel_intern_c(ctx, "forward"), PEL_Load);
+    return pel_make_call(ctx, method, passed, (pel_nodes){ 0 });
+}
+
+/* Returns the expression that is the module's result in the end. */
+static pel_node *write_hooks_after(const hooked_forward *f, pel_node *result) {
+    pel_synth *s = f->s;
+    pel_name output = pel_intern_c(s->ctx, "output");
+    uint32_t n_after = 0;
+    for (uint32_t i = 0; i < f->hooks->n; i++) n_after += !f->hooks->at[i]->before;
+    for (uint32_t i = 0; i < f->hooks->n; i++) {
+        const pel_hook *hook = f->hooks->at[i];
+        if (hook->before) continue;
+        bool changes = !returns_none(s->log, hook->activation);
+        if (result->kind != PEL_Name && (!changes || n_after > 1)) {
+            pel_nodes_push(s->ctx, f->body, pel_make_assign(s->ctx, pel_make_name(s->ctx, output, PEL_Store), result));
+            result = pel_make_name(s->ctx, output, PEL_Load);
+        }
+        if (changes)
+            result = applied(s, hook, f->self, f->args, result);
+        else
+            pel_nodes_push(s->ctx, f->body, applied_for_effect(s, hook, f->self, f->args, result));
+    }
+    return result;
+}
+
 /* The class that stands for a module of torch's with these hooks. */
 static pel_node *hooked_class(pel_synth *s, pel_id module, const pel_hook_list *list, pel_name name) {
     pel_ctx *ctx = s->ctx;
-    const pel_value *recorded = pel_value_at(s->log, list->at[0]->args);
     pel_node *def = pel_node_new(ctx, PEL_FunctionDef), *class = pel_node_new(ctx, PEL_ClassDef);
-    pel_node *self = pel_make_name(ctx, pel_intern_c(ctx, "self"), PEL_Load);
-    pel_name input = pel_intern_c(ctx, recorded->n == 1 ? "input" : "inputs");
-    pel_name output = pel_intern_c(ctx, "output");
-    def->FunctionDef.name = pel_intern_c(ctx, "forward");
-    def->FunctionDef.args = pel_node_new(ctx, PEL_arguments);
-    pel_node *arg = pel_node_new(ctx, PEL_arg), *first = pel_node_new(ctx, PEL_arg);
-    first->arg.arg = self->Name.id;
-    arg->arg.arg = input;
-    pel_nodes_push(ctx, &def->FunctionDef.args->arguments.args, first);
+    bool takes_one = pel_value_at(s->log, list->at[0]->args)->n == 1;
+    pel_name input = pel_intern_c(ctx, takes_one ? "input" : "inputs");
     pel_node *args = pel_make_name(ctx, input, PEL_Load);
-    if (recorded->n == 1) {
-        pel_nodes_push(ctx, &def->FunctionDef.args->arguments.args, arg);
-        pel_node *tuple = pel_node_new(ctx, PEL_Tuple);
-        tuple->Tuple.elts = pel_nodes_one(ctx, args);
-        args = tuple;
-    } else {
-        def->FunctionDef.args->arguments.vararg = arg;
-    }
-    pel_nodes *body = &def->FunctionDef.body;
-    uint32_t n_before = 0;
-    for (uint32_t i = 0; i < list->n; i++) n_before += list->at[i]->before;
-    for (uint32_t i = 0; i < list->n; i++) {
-        const pel_hook *hook = list->at[i];
-        if (!hook->before) continue;
-        if (returns_none(s->log, hook->activation)) {
-            pel_nodes_push(ctx, body, applied_for_effect(s, hook, self, args, NULL));
-            continue;
-        }
-        pel_node *result = applied(s, hook, self, args, NULL);
-        if (pel_value_at(s->log, result_of(s->log, hook->activation))->kind != PEL_V_TUPLE) {
-            pel_node *tuple = pel_node_new(ctx, PEL_Tuple);
-            tuple->Tuple.elts = pel_nodes_one(ctx, result);
-            result = tuple;
-        }
-        if (list->n > 1) { /* somebody else wants to see them, too */
-            pel_node *target = pel_node_new(ctx, PEL_Tuple);
-            for (uint32_t k = 0; args->kind == PEL_Tuple && k < args->Tuple.elts.n; k++)
-                pel_nodes_push(ctx, &target->Tuple.elts, pel_make_name(ctx, input, PEL_Store));
-            bool one = result->kind == PEL_Tuple && result->Tuple.elts.n == 1 && recorded->n == 1;
-            if (one)
-                target = target->Tuple.elts.at[0];
-            else if (recorded->n != 1)
-                target = pel_make_name(ctx, input, PEL_Store);
-            pel_nodes_push(ctx, body, pel_make_assign(ctx, target, one ? result->Tuple.elts.at[0] : result));
-        } else {
-            args = result;
-        }
-    }
-    pel_node *super = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "super"), PEL_Load), (pel_nodes){ 0 },
-                                    (pel_nodes){ 0 });
-    pel_nodes passed = args->kind == PEL_Tuple ? args->Tuple.elts : pel_nodes_one(ctx, star(ctx, args));
-    pel_node *result =
-        pel_make_call(ctx, pel_make_attribute(ctx, super, def->FunctionDef.name, PEL_Load), passed, (pel_nodes){ 0 });
-    for (uint32_t i = 0; i < list->n; i++) {
-        const pel_hook *hook = list->at[i];
-        if (hook->before) continue;
-        bool changes = !returns_none(s->log, hook->activation);
-        if (result->kind != PEL_Name && (!changes || list->n - n_before > 1)) {
-            pel_nodes_push(ctx, body, pel_make_assign(ctx, pel_make_name(ctx, output, PEL_Store), result));
-            result = pel_make_name(ctx, output, PEL_Load);
-        }
-        if (changes)
-            result = applied(s, hook, self, args, result);
-        else
-            pel_nodes_push(ctx, body, applied_for_effect(s, hook, self, args, result));
-    }
-    pel_nodes_push(ctx, body, pel_make_return(ctx, result));
+    hooked_forward f = { s,
+                         list,
+                         pel_make_name(ctx, pel_intern_c(ctx, "self"), PEL_Load),
+                         takes_one ? tuple_of_one(ctx, args) : args,
+                         input,
+                         takes_one,
+                         &def->FunctionDef.body };
+    def->FunctionDef.name = pel_intern_c(ctx, "forward");
+    def->FunctionDef.args = forward_arguments(&f);
+    write_hooks_before(&f);
+    pel_node *result = write_hooks_after(&f, call_of_super(&f));
+    pel_nodes_push(ctx, f.body, pel_make_return(ctx, result));
     class->ClassDef.name = name;
     pel_str path = pel_class_at(s->log, pel_module_at(s->log, module)->class)->path;
     class->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, s->program, path));
