@@ -974,63 +974,85 @@ static bool always(pel_walk *w, pel_front front, const pel_node *last, bool is_a
     return true;
 }
 
+/* Lanes of an `and` or `or` that are still going, and where they stand in the front that it began with. */
+typedef struct going {
+    pel_front front;
+    uint32_t *places;
+} going;
+
+static going going_new(pel_walk *w, uint32_t n) {
+    return (going){ pel_front_new(w, n), pel_new_array(w->ctx, n + 1u, uint32_t) };
+}
+
+/* Those that the operand does not decide. */
+static going go_on(pel_walk *w, going from, pel_val *operand, const pel_node *node) {
+    bool is_and = node->BoolOp.op == PEL_And;
+    going next = going_new(w, from.front.n);
+    next.front.n = 0;
+    pel_ask_truth(w, from.front, operand);
+    for (uint32_t i = 0; i < from.front.n; i++) {
+        bool truth;
+        if (!pel_take_jump(w, pel_lane_at(w, from.front, i), &truth)) {
+            if (operand->text->kind != PEL_Constant) pel_lost(w, node, "an `and` or `or` without its jump");
+            truth = is_and; /* a constant the compiler left out */
+        }
+        if (truth != is_and) continue;
+        next.front.at[next.front.n] = from.front.at[i];
+        next.places[next.front.n++] = from.places[i];
+    }
+    return next;
+}
+
+static bool are_truths(const pel_walk *w, const pel_val *val, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_CONST ||
+            (value->constant->kind != PEL_CONST_TRUE && value->constant->kind != PEL_CONST_FALSE))
+            return false;
+    }
+    return true;
+}
+
+/* Containers and objects are true by what they hold; that is not asserted. */
+static bool may_hold(const pel_walk *w, const pel_val *val, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t kind = pel_value_at(w->log, val->at[i])->kind;
+        if (kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_OBJECT || kind == PEL_V_DICT) return true;
+    }
+    return false;
+}
+
+static bool is_truth(const pel_node *node, bool truth) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == pel_const_bool(truth)->kind;
+}
+
 /* and, or: as a value. Operands that all lanes passed by without data are left out. */
 static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     bool is_and = node->BoolOp.op == PEL_And;
-    pel_front going = front;
-    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t); /* places in front of the lanes still going */
-    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
+    going now = { front, pel_new_array(w->ctx, front.n + 1u, uint32_t) };
+    for (uint32_t i = 0; i < front.n; i++) now.places[i] = i;
     pel_val *val = pel_val_new(w, front, NULL);
     pel_nodes kept = { 0 };
     bool dynamic = false, truths = false; /* the operand kept last gives nothing but truths */
-    for (uint32_t k = 0; k < node->BoolOp.values.n && going.n; k++) {
+    for (uint32_t k = 0; k < node->BoolOp.values.n && now.front.n; k++) {
         if (k > 0) w->in_expression++;
-        pel_val *operand = pel_eval(w, going, node->BoolOp.values.at[k]);
+        pel_val *operand = pel_eval(w, now.front, node->BoolOp.values.at[k]);
         if (k > 0) w->in_expression--;
-        for (uint32_t i = 0; i < going.n; i++) val->at[at[i]] = operand->at[i];
+        for (uint32_t i = 0; i < now.front.n; i++) val->at[now.places[i]] = operand->at[i];
         bool last = k + 1 == node->BoolOp.values.n;
-        uint32_t on = 0;
-        pel_front next = pel_front_new(w, going.n);
-        uint32_t *next_at = pel_new_array(w->ctx, going.n + 1u, uint32_t);
-        if (!last) pel_ask_truth(w, going, operand);
-        for (uint32_t i = 0; i < going.n && !last; i++) {
-            bool truth;
-            pel_lane *lane = pel_lane_at(w, going, i);
-            if (!pel_take_jump(w, lane, &truth)) {
-                if (operand->text->kind != PEL_Constant) pel_lost(w, node, "an `and` or `or` without its jump");
-                truth = is_and; /* a constant the compiler left out */
-            }
-            if (truth != is_and) continue;
-            next.at[on] = going.at[i];
-            next_at[on++] = at[i];
-        }
-        next.n = on;
-        bool data = pel_dynamic(w, going, operand);
+        going next = last ? going_new(w, 0) : go_on(w, now, operand, node);
+        bool data = pel_dynamic(w, now.front, operand);
         take(val, operand);
-        if (last || on == 0 || on < going.n || data || operand->effect) {
-            if (last && truths && operand->text->kind == PEL_Constant &&
-                operand->text->Constant.value->kind == pel_const_bool(is_and)->kind)
-                break; /* `a > b and True` */
+        if (last || next.front.n < now.front.n || data || operand->effect) {
+            if (last && truths && is_truth(operand->text, is_and)) break; /* `a > b and True` */
             pel_nodes_push(w->ctx, &kept, operand->text);
             val->taint = pel_taint_join(w->ctx, val->taint, operand->taint);
             dynamic |= data;
-            truths = true;
-            for (uint32_t i = 0; i < going.n; i++) {
-                const pel_value *value = pel_value_at(w->log, operand->at[i]);
-                truths &= value->kind == PEL_V_CONST &&
-                          (value->constant->kind == PEL_CONST_TRUE || value->constant->kind == PEL_CONST_FALSE);
-            }
+            truths = are_truths(w, operand, now.front.n);
         }
-        if (!last && on == 0 && data) {
-            bool truthy = !is_and, tensor_kind = false;
-            for (uint32_t i = 0; i < going.n; i++) {
-                uint8_t kind = pel_value_at(w->log, operand->at[i])->kind;
-                tensor_kind |= kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_OBJECT || kind == PEL_V_DICT;
-            }
-            if (!tensor_kind) pel_guard(w, node, operand->text, truthy, "path not recorded");
-        }
-        going = next;
-        at = next_at;
+        if (!last && !next.front.n && data && !may_hold(w, operand, now.front.n))
+            pel_guard(w, node, operand->text, !is_and, "path not recorded");
+        now = next;
     }
     if (kept.n == 1) {
         val->text = kept.at[0];
