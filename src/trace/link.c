@@ -414,17 +414,24 @@ static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link
     return true;
 }
 
-/* What becomes the root is called by its author's names, whatever shorter text was made of it before. */
+/* The name that callers of the root know a parameter by. */
+static pel_name outer_name(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    if (param->kind == PEL_PARAM_PLAIN) return s->log->codes.at[root->code].code->varnames.at[param->local];
+    return param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
+}
+
+/* The root is called by its author's names, whatever shorter text was made of it before, and by the keywords that its
+ * **kwargs took, whatever its variables are called. */
 static void give_back_names(pel_synth *s, pel_group *root) {
-    const pel_code_object *code = s->log->codes.at[root->code].code;
     pel_nodes body = { 0 };
     for (uint32_t p = 0; p < root->n_params; p++) {
         pel_param *param = &root->params[p];
-        pel_name given = code->varnames.at[param->local];
-        if (param->kind != PEL_PARAM_PLAIN || param->name == given) continue;
-        pel_nodes_push(s->ctx, &body,
-                       pel_make_assign(s->ctx, pel_make_name(s->ctx, param->name, PEL_Store),
-                                       pel_make_name(s->ctx, given, PEL_Load)));
+        pel_name given = outer_name(s, root, param);
+        if (param->name == given) continue;
+        if (!param->unread)
+            pel_nodes_push(s->ctx, &body,
+                           pel_make_assign(s->ctx, pel_make_name(s->ctx, param->name, PEL_Store),
+                                           pel_make_name(s->ctx, given, PEL_Load)));
         param->name = given;
     }
     if (!body.n) return;
@@ -786,11 +793,10 @@ static bool check(pel_synth *s, const reach *r) {
 static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
     const pel_log *log = s->log;
-    if (param->kind != PEL_PARAM_PLAIN) return NULL;
-    pel_id first = log->activations.at[root->lanes[0]].locals[param->local];
+    pel_id first = pel_argument(log, root->lanes[0], param);
     for (uint32_t i = 0; i < root->n_lanes; i++) {
-        pel_id value = log->activations.at[root->lanes[i]].locals[param->local];
-        if (!pel_plain(s, value) || !pel_value_same(log, value, first)) return NULL;
+        pel_id value = pel_argument(log, root->lanes[i], param);
+        if (!value || !pel_plain(s, value) || !pel_value_same(log, value, first)) return NULL;
     }
     pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load),
              *value = pel_value_expression(s->ctx, s->program, first);
@@ -838,7 +844,7 @@ static void chain_nones(pel_synth *s, pel_nodes *tests) {
 static void guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
     for (uint32_t p = 1; p < root->n_params; p++) {
-        if (!root->params[p].unread) continue;
+        if (!root->params[p].unread || root->params[p].dead) continue;
         pel_node *test = as_recorded(s, root, p);
         if (test) pel_nodes_push(s->ctx, &tests, test);
     }
@@ -998,6 +1004,7 @@ static void write_functions(pel_synth *s, const reach *r) {
         if (r->seen[i]) {
             pel_keep_rest(s, s->groups.at[i]);
             pel_keep_star(s, s->groups.at[i]);
+            if (s->groups.at[i]->is_root) give_back_names(s, s->groups.at[i]);
         }
     pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)

@@ -38,7 +38,8 @@ def skeleton_of(case: run_golden.Case, folder: pathlib.Path) -> str:
     torch.manual_seed(0)
     verify, _skeleton.verify = _skeleton.verify, referee_here
     try:
-        made = pellucid.skeleton(module.model().eval(), module.inputs(), strict=False)
+        keywords = getattr(module, "keywords", dict)()
+        made = pellucid.skeleton(module.model().eval(), module.inputs(), keywords, strict=False)
     finally:
         _skeleton.verify = verify
         del sys.modules[path.stem]
