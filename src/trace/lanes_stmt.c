@@ -502,45 +502,42 @@ static bool unroll(pel_walk *w, pel_front front, pel_node *node, const pel_round
 
 /* ---- the loop as a loop ---- */
 
-static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
-    pel_val *iter = pel_eval(w, front, node->For.iter);
-    w->effect |= iter->effect;
-    pel_rounds rounds = pel_split_rounds(w, front, node);
-    bool counted = iter->taint != NULL;
+/* Whether data says how often the loop runs. */
+static bool is_counted(const pel_walk *w, pel_front front, const pel_val *iter) {
+    if (iter->taint) return true;
     for (uint32_t i = 0; i < front.n; i++) {
         uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
-        counted |= (kind == PEL_V_RANGE && pel_live(w->s, iter->at[i])) || kind == PEL_V_TENSOR;
+        if (kind == PEL_V_TENSOR || (kind == PEL_V_RANGE && pel_live(w->s, iter->at[i]))) return true;
     }
-    pel_front ran_out;
-    if (rounds.body.n == 0) {
-        if (counted)
-            pel_guard(w, node,
-                      pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "list"), PEL_Load),
-                                    pel_nodes_one(w->ctx, iter->text), (pel_nodes){ 0 }),
-                      false, "the loop had nothing to do when it was recorded");
-        else if (iter->effect)
-            emit(w, pel_make_expr(w->ctx, iter->text));
-        pel_front rest = behind(w, front, &rounds, &ran_out);
-        return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
+    return false;
+}
+
+/* A loop that no lane went into. */
+static void write_idle_loop(pel_walk *w, const pel_node *node, const pel_val *iter, bool counted) {
+    if (counted) {
+        pel_node *list = pel_make_name(w->ctx, pel_intern_c(w->ctx, "list"), PEL_Load);
+        pel_node *test = pel_make_call(w->ctx, list, pel_nodes_one(w->ctx, iter->text), (pel_nodes){ 0 });
+        pel_guard(w, node, test, false, "the loop had nothing to do when it was recorded");
+    } else if (iter->effect) {
+        emit(w, pel_make_expr(w->ctx, iter->text));
     }
-    uint32_t *places = save_places(w, rounds.body);
-    if (!counted && unroll(w, front, node, &rounds)) {
-        pel_front rest = behind(w, front, &rounds, &ran_out);
-        return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
-    }
+}
+
+/* Walks the body until what is known before a round is what is known after it. */
+static void walk_rounds(pel_walk *w, pel_front body, const pel_node *node, bool counted, pel_node *text) {
+    uint32_t *places = save_places(w, body);
     pel_env entry = pel_env_copy(w, &w->env);
-    pel_node *text = pel_shallow(w, node);
     pel_loop loop;
     for (uint32_t round = 0;; round++) {
         if (round > LOOP_ROUNDS) pel_lost(w, node, "the taint of the loop does not settle");
         loop = (pel_loop){ .outer = w->loop };
         w->loop = &loop;
         w->env = pel_env_copy(w, &entry);
-        restore_places(w, rounds.body, places);
+        restore_places(w, body, places);
         pel_nodes written = { 0 }, *outer = w->out;
         w->out = &written;
-        pel_store(w, rounds.body, node->For.target, counted ? &pel_tainted : NULL, NULL, NULL, &text->For.target);
-        pel_walk_body(w, rounds.body, node->For.body);
+        pel_store(w, body, node->For.target, counted ? &pel_tainted : NULL, NULL, NULL, &text->For.target);
+        pel_walk_body(w, body, node->For.body);
         w->out = outer;
         w->loop = loop.outer;
         text->For.body = written;
@@ -553,6 +550,22 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
     }
     w->env = entry; /* joined with what the rounds leave */
     if (loop.has_break) pel_env_join(w, &w->env, &loop.breaks);
+}
+
+static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *iter = pel_eval(w, front, node->For.iter);
+    w->effect |= iter->effect;
+    pel_rounds rounds = pel_split_rounds(w, front, node);
+    bool counted = is_counted(w, front, iter);
+    bool is_idle = rounds.body.n == 0;
+    if (is_idle) write_idle_loop(w, node, iter, counted);
+    pel_front ran_out;
+    if (is_idle || (!counted && unroll(w, front, node, &rounds))) {
+        pel_front rest = behind(w, front, &rounds, &ran_out);
+        return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
+    }
+    pel_node *text = pel_shallow(w, node);
+    walk_rounds(w, rounds.body, node, counted, text);
     text->For.iter = iter->text;
     text->For.orelse = (pel_nodes){ 0 };
     pel_front rest = behind(w, front, &rounds, &ran_out);
