@@ -397,9 +397,7 @@ static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_
 
 void pel_load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) {
     if (!pel_log_is_file(str_of(file->bytes))) return pel_load(ctx, file, out);
-    const pel_log *log = pel_log_read(ctx, str_of(file->bytes));
-    pel_log_check(ctx, log);
-    pel_network *network = pel_log_tree(ctx, log);
+    pel_network *network = pel_log_tree(ctx, pel_log_read(ctx, str_of(file->bytes)));
     network->format = PEL_STR("trace");
     pel_push(ctx, &out->networks, network);
 }

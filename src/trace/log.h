@@ -248,10 +248,10 @@ void pel_log_check(pel_ctx *ctx, const pel_log *log);
 
 /* The trace file: versioned, compact, hostile when read. */
 void pel_log_write(pel_ctx *ctx, const pel_log *log, pel_buf *out);
-pel_log *pel_log_read(pel_ctx *ctx, pel_str bytes);
-bool pel_log_is_file(pel_str bytes); /* by its first bytes */
+pel_log *pel_log_read(pel_ctx *ctx, pel_str bytes); /* checked */
+bool pel_log_is_file(pel_str bytes);                /* by its first bytes */
 
-/* For people: `pellucid skeleton --dump=log`. */
+/* For people: `pellucid skeleton TRACE --dump`. */
 void pel_log_dump(pel_ctx *ctx, const pel_log *log, pel_buf *out);
 
 /* ---- short hands ---- */
