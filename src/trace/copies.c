@@ -52,12 +52,6 @@ static void see_binding(void *arg, pel_node **slot) {
     b->inside -= scope;
 }
 
-static bool is_param(const pel_group *group, pel_name name) {
-    for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].name == name && !group->params[p].dead) return true;
-    return false;
-}
-
 /* A parameter that is bound again before anything reads it: what it was called with does not matter. */
 static bool is_overwritten(const pel_synth *s, const pel_group *group, pel_name name) {
     for (uint32_t i = 0; i < group->body.n; i++) {
@@ -70,7 +64,7 @@ static bool is_overwritten(const pel_synth *s, const pel_group *group, pel_name 
 bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name) {
     bindings b = { .s = s, .name = name };
     for (uint32_t i = 0; i < group->body.n; i++) see_binding(&b, &group->body.at[i]);
-    return !b.captured && b.stores + (is_param(group, name) && !is_overwritten(s, group, name)) == 1;
+    return !b.captured && b.stores + (pel_param_named(group, name) && !is_overwritten(s, group, name)) == 1;
 }
 
 typedef struct renaming {
@@ -129,9 +123,7 @@ static bool is_captured(const pel_synth *s, const pel_group *group, pel_name nam
 static bool find_web(const pel_synth *s, pel_group *group, uint32_t copy, pel_name name, web *out) {
     const pel_nodes body = group->body;
     uint32_t stores = pel_uses_of(s, body, 0, name).stores, at = 0;
-    *out = (web){ .name = name };
-    for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].name == name && !group->params[p].dead) out->param = &group->params[p];
+    *out = (web){ .name = name, .param = pel_param_named(group, name) };
     if (stores == 0) { /* a parameter, then: its name is its callers', too */
         const pel_param *param = out->param;
         return param && !group->is_root && !group->pinned && !group->rest && param->kind == PEL_PARAM_PLAIN &&
@@ -175,7 +167,7 @@ static bool coalesce(pel_synth *s, pel_group *group, uint32_t copy) {
         node->Assign.value->kind != PEL_Name)
         return false;
     pel_name from = node->Assign.value->Name.id, to = node->Assign.targets.at[0]->Name.id;
-    if (from == to || is_param(group, to) || pel_is_bound_once(s, group, to) || is_captured(s, group, from) ||
+    if (from == to || pel_param_named(group, to) || pel_is_bound_once(s, group, to) || is_captured(s, group, from) ||
         is_captured(s, group, to) || !find_web(s, group, copy, from, &first) || !may_become(s, group, copy, &first, to))
         return false;
     renaming r = { s, from, to };
@@ -195,7 +187,7 @@ bool pel_drop_copies(pel_synth *s, pel_group *group) {
     for (uint32_t i = 0; i < group->body.n; i++) { /* not inside of loops: there the next round binds them again */
         pel_node *node = group->body.at[i];
         pel_name name, other;
-        if (!second_name(node, &name, &other) || is_param(group, name) || !pel_is_bound_once(s, group, name) ||
+        if (!second_name(node, &name, &other) || pel_param_named(group, name) || !pel_is_bound_once(s, group, name) ||
             !pel_is_bound_once(s, group, other)) {
             pel_nodes_push(s->ctx, &kept, node);
             continue;

@@ -92,14 +92,8 @@ void pel_find_hooks(pel_synth *s) {
     }
 }
 
-static pel_id result_of(const pel_log *log, pel_id activation) {
-    const pel_activation *row = &log->activations.at[activation];
-    if (!row->n_records || row->records[row->n_records - 1].kind != PEL_R_RETURN) return 0;
-    return row->records[row->n_records - 1].value;
-}
-
 static bool returns_none(const pel_log *log, pel_id activation) {
-    const pel_value *value = pel_value_at(log, result_of(log, activation));
+    const pel_value *value = pel_value_at(log, pel_result_of(log, activation));
     return value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE;
 }
 
@@ -223,7 +217,7 @@ static void put_before(const insertion *in, const pel_hook *hook, pel_nodes *out
         pel_nodes_push(ctx, out, pel_make_expr(ctx, call));
         return;
     }
-    const pel_value *result = pel_value_at(in->s->log, result_of(in->s->log, hook->activation));
+    const pel_value *result = pel_value_at(in->s->log, pel_result_of(in->s->log, hook->activation));
     bool tuple = result->kind == PEL_V_TUPLE;
     if (tuple ? result->n != in->args.n : in->args.n != 1) {
         in->group->why = "a hook gives it another number of arguments";
@@ -462,7 +456,7 @@ static void write_hooks_before(hooked_forward *f) {
             continue;
         }
         pel_node *given = applied(s, hook, f->self, f->args, NULL);
-        bool is_tuple = pel_value_at(s->log, result_of(s->log, hook->activation))->kind == PEL_V_TUPLE;
+        bool is_tuple = pel_value_at(s->log, pel_result_of(s->log, hook->activation))->kind == PEL_V_TUPLE;
         if (!is_tuple) given = tuple_of_one(s->ctx, given);
         if (f->hooks->n > 1)
             rebind_inputs(f, given);

@@ -397,6 +397,8 @@ static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
 /* Removes statements whose results nobody reads; marks the parameters that nobody reads. True if anything changed. */
 bool pel_remove_dead(pel_synth *s, pel_group *group);
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
+/* The parameter of that name, if it is still one; NULL: there is none. */
+pel_param *pel_param_named(const pel_group *group, pel_name name);
 bool pel_pure(const pel_synth *s, const pel_node *expression);
 bool pel_is_new_container(const pel_node *value);
 bool pel_body_has_effect(const pel_synth *s, pel_nodes body);

@@ -348,10 +348,10 @@ static bool is_literal(const pel_node *node) {
     return node->kind == PEL_Constant || (node->kind == PEL_UnaryOp && node->UnaryOp.operand->kind == PEL_Constant);
 }
 
-static uint32_t param_named(const pel_group *group, pel_name name) {
+pel_param *pel_param_named(const pel_group *group, pel_name name) {
     for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].name == name && !group->params[p].dead) return p;
-    return UINT32_MAX;
+        if (group->params[p].name == name && !group->params[p].dead) return &group->params[p];
+    return NULL;
 }
 
 /* The call that is all a function does, if it passes on nothing but its parameters and constants. */
@@ -371,7 +371,7 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
     for (uint32_t p = link->receiver; p < link->target->n_params; p++) {
         const pel_node *arg = link->args[p];
         if (link->target->params[p].dead || !arg || is_literal(arg)) continue;
-        if (arg->kind != PEL_Name || param_named(group, arg->Name.id) == UINT32_MAX) return NULL;
+        if (arg->kind != PEL_Name || !pel_param_named(group, arg->Name.id)) return NULL;
     }
     return link;
 }
@@ -404,7 +404,7 @@ static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link
         if (param->dead) continue;
         if (arg->kind != PEL_Name || q >= outer->n_params) return false;
         if (outer->is_root && outer->params[q].kind != PEL_PARAM_PLAIN) { /* *args, **kwargs: by name */
-            if (param_named(outer, arg->Name.id) == UINT32_MAX) return false;
+            if (!pel_param_named(outer, arg->Name.id)) return false;
             q++;
             continue;
         }
@@ -459,8 +459,9 @@ static bool collapse(pel_synth *s, pel_group *outer) {
                 args[p] = pel_copy(s->ctx, arg);
                 continue;
             }
-            uint32_t q = arg->kind == PEL_Name ? param_named(outer, arg->Name.id) : UINT32_MAX;
-            if (q == UINT32_MAX) continue; /* dead */
+            const pel_param *handed = arg->kind == PEL_Name ? pel_param_named(outer, arg->Name.id) : NULL;
+            if (!handed) continue; /* dead */
+            uint32_t q = (uint32_t)(handed - outer->params);
             by_keyword[p] = link->by_keyword[q];
             args[p] = link->args[q];
             if (!args[p]) args[p] = constant_default(s, outer, q);
@@ -513,8 +514,9 @@ static void put_arguments(void *arg, pel_node **slot) {
     inlining *in = arg;
     pel_node *node = *slot;
     if (node->kind == PEL_Name) {
-        uint32_t p = param_named(in->link->target, node->Name.id);
-        if (p == UINT32_MAX) return;
+        const pel_param *param = pel_param_named(in->link->target, node->Name.id);
+        if (!param) return;
+        uint32_t p = (uint32_t)(param - in->link->target->params);
         pel_node *given = in->link->args[p] ? in->link->args[p] : constant_default(in->s, in->link->target, p);
         if (given) *slot = given->kind == PEL_Name || given->kind == PEL_Constant ? pel_copy(in->s->ctx, given) : given;
         return;

@@ -18,6 +18,12 @@ pel_log *pel_log_new(pel_ctx *ctx) {
 
 /* ---- what a value holds, by kind ---- */
 
+pel_id pel_result_of(const pel_log *log, pel_id activation) {
+    const pel_activation *row = &log->activations.at[activation];
+    const pel_record *last = row->n_records ? &row->records[row->n_records - 1] : NULL;
+    return last && last->kind == PEL_R_RETURN ? last->value : 0;
+}
+
 bool pel_value_has_items(pel_value_kind kind) {
     switch (kind) {
     case PEL_V_TUPLE:

@@ -259,6 +259,8 @@ void pel_log_dump(pel_ctx *ctx, const pel_log *log, pel_buf *out);
 static inline const pel_value *pel_value_at(const pel_log *log, pel_id id) { return &log->values.at[id]; }
 static inline const pel_log_module *pel_module_at(const pel_log *log, pel_id id) { return &log->modules.at[id]; }
 static inline const pel_log_class *pel_class_at(const pel_log *log, pel_id id) { return &log->classes.at[id]; }
+/* What an activation returned; 0 if it did not. */
+pel_id pel_result_of(const pel_log *log, pel_id activation);
 bool pel_value_has_items(pel_value_kind kind);
 bool pel_value_has_text(pel_value_kind kind);
 const char *pel_value_kind_name(pel_value_kind kind);

@@ -325,9 +325,7 @@ static uint64_t wanted_parts(const use *u, const returning *r) {
 
 static bool is_free(const pel_synth *s, const pel_group *group, pel_name name) {
     pel_name_use there = pel_uses_of(s, group->body, 0, name);
-    for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].name == name && !group->params[p].dead) return false;
-    return !there.reads && !there.stores;
+    return !pel_param_named(group, name) && !there.reads && !there.stores;
 }
 
 /* Whether all that hold a record can hold its fields under their names instead. */

@@ -18,12 +18,6 @@ static pel_name_use uses_in(const pel_synth *s, const pel_group *group, pel_name
     return pel_uses_of(s, group->body, 0, name);
 }
 
-static bool is_param(const pel_group *group, pel_name name) {
-    for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].name == name && !group->params[p].dead) return true;
-    return false;
-}
-
 /* ---- whether a function may be spliced ---- */
 
 typedef struct fitness {
@@ -33,12 +27,7 @@ typedef struct fitness {
     bool fits;
 } fitness;
 
-static bool is_given(const fitness *f, pel_name name) {
-    const pel_group *target = f->target;
-    for (uint32_t p = 0; p < target->n_params; p++)
-        if (!target->params[p].dead && target->params[p].name == name) return true;
-    return false;
-}
+static bool is_given(const fitness *f, pel_name name) { return pel_param_named(f->target, name) != NULL; }
 
 /* No returns but the last statement, no scopes of their own, no name that means something else at the call. */
 static void see_statement(void *arg, pel_node **slot) {
@@ -63,7 +52,7 @@ static void see_statement(void *arg, pel_node **slot) {
         if (stored && given) f->fits = false; /* a parameter that is bound again */
         if (given) break;
         pel_name_use there = uses_in(f->sp->s, caller, node->Name.id);
-        bool known = is_param(caller, node->Name.id) || there.stores;
+        bool known = pel_param_named(caller, node->Name.id) || there.stores;
         if (known || (stored && there.reads)) f->fits = false;
         break;
     }

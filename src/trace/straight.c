@@ -476,10 +476,9 @@ static pel_node *call_text(pel_straight *x, const step *row) {
 
 static pel_id result_of(pel_straight *x, const step *row) {
     if (row->event) return row->event->result;
-    const pel_activation *activation = &x->log->activations.at[row->call];
-    const pel_record *last = activation->n_records ? &activation->records[activation->n_records - 1] : NULL;
-    if (!last || last->kind != PEL_R_RETURN) cannot(x, "a module in it gives nothing");
-    return last->value;
+    pel_id result = pel_result_of(x->log, row->call);
+    if (!result) cannot(x, "a module in it gives nothing");
+    return result;
 }
 
 /* ---- steps as statements ---- */

@@ -160,10 +160,9 @@ typedef struct body_job {
 enum { MOST_QUESTIONS = 16, MOST_SAID = 3 };
 
 static pel_id result_of(pel_walk *w, pel_id activation) {
-    const pel_activation *row = &w->log->activations.at[activation];
-    const pel_record *last = row->n_records ? &row->records[row->n_records - 1] : NULL;
-    if (!last || last->kind != PEL_R_RETURN) pel_lost(w, w->group->author->node, "it does not return");
-    return last->value;
+    pel_id result = pel_result_of(w->log, activation);
+    if (!result) pel_lost(w, w->group->author->node, "it does not return");
+    return result;
 }
 
 static void give_params(pel_straight *x, const pel_group *group) {
