@@ -117,60 +117,68 @@ def _count(text: str) -> int:
     return sum(bool(line.strip()) for line in text.splitlines())
 
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _span(node: ast.stmt) -> range:
+    """The lines of a statement, decorators included."""
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+    return range(first, (node.end_lineno or node.lineno) + 1)
+
+
+class _Cut:
+    """Which lines of a source go, and where `...` stands for them."""
+
+    def __init__(self, ran: set[int]):
+        self.ran = ran
+        self.drop: set[int] = set()
+        self.dots: dict[int, int] = {}  # line -> indentation
+
+    def _runs(self, node: ast.stmt) -> bool:
+        if isinstance(node, ast.ClassDef):
+            return any(self._runs(inner) for inner in node.body if isinstance(inner, _DEFINITIONS))
+        is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        first = node.body[0].lineno if is_function else _span(node).start
+        return not self.ran.isdisjoint(range(first, _span(node).stop))
+
+    def body(self, statements: list[ast.stmt], of_file: bool) -> None:
+        """of_file: what stands there runs when the file or class is made, so only definitions may go."""
+        gone: list[ast.stmt] = []
+        for node in statements:
+            definition = isinstance(node, _DEFINITIONS)
+            docstring = node is statements[0] and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if docstring or (of_file and not definition) or self._runs(node):
+                self._replace(gone)
+                gone = []
+                self._inside(node, of_file and not definition)
+            else:
+                gone.append(node)
+        self._replace(gone)
+
+    def _inside(self, node: ast.stmt, of_file: bool) -> None:
+        for part in ("body", "orelse", "finalbody"):
+            inner = getattr(node, part, None)
+            if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
+                self.body(inner, of_file or isinstance(node, ast.ClassDef))
+        for clause in (*getattr(node, "handlers", []), *getattr(node, "cases", [])):
+            self.body(clause.body, of_file)
+
+    def _replace(self, gone: list[ast.stmt]) -> None:
+        if gone:
+            self.dots[_span(gone[0]).start] = gone[0].col_offset
+        for node in gone:
+            self.drop.update(_span(node))
+
+
 def cut(source: str, ran: set[int]) -> str:
     """The source without functions, classes and statements of which no line ran; `...` stands for what went."""
-    lines = source.splitlines(keepends=True)
-    drop: set[int] = set()
-    dots: dict[int, int] = {}  # line -> indentation
-
-    def span(node: ast.stmt) -> range:
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-        return range(first, (node.end_lineno or node.lineno) + 1)
-
-    def runs(node: ast.stmt) -> bool:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            body = range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
-            return not ran.isdisjoint(body)
-        if isinstance(node, ast.ClassDef):
-            return any(runs(n) for n in node.body
-                       if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)))
-        return not ran.isdisjoint(span(node))
-
-    def clean(body: list[ast.stmt], top: bool) -> None:
-        gone: list[ast.stmt] = []
-
-        def flush() -> None:
-            if gone:
-                first = span(gone[0]).start
-                for node in gone:
-                    drop.update(span(node))
-                dots[first] = gone[0].col_offset
-                gone.clear()
-
-        for node in body:
-            definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-            docstring = node is body[0] and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if not (docstring or (runs(node) if definition or not top else True)):
-                gone.append(node)
-                continue
-            flush()
-            inside = top and not definition
-            for part in ("body", "orelse", "finalbody"):
-                inner = getattr(node, part, None)
-                if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
-                    clean(inner, inside or isinstance(node, ast.ClassDef))
-            for handler in getattr(node, "handlers", []):
-                clean(handler.body, inside)
-            for case in getattr(node, "cases", []):
-                clean(case.body, inside)
-        flush()
-
-    clean(ast.parse(source).body, True)
+    what = _Cut(ran)
+    what.body(ast.parse(source).body, True)
     out: list[str] = []
-    for number, line in enumerate(lines, 1):
-        if number in dots:
-            out.append(" " * dots[number] + "...\n")
-        elif (number not in drop
-              and (line.strip() or not (len(out) > 1 and not out[-1].strip() and not out[-2].strip()))):
+    for number, line in enumerate(source.splitlines(keepends=True), 1):
+        is_third_blank = not line.strip() and len(out) > 1 and not out[-1].strip() and not out[-2].strip()
+        if number in what.dots:
+            out.append(" " * what.dots[number] + "...\n")
+        elif number not in what.drop and not is_third_blank:
             out.append(line)
     return "".join(out)
