@@ -542,14 +542,40 @@ def referee(data: dict) -> list[dict]:
     return checks
 
 
+def buffer_difference(module: torch.nn.Module, wanted: dict[str, torch.Tensor]) -> str | None:
+    have = buffers_of(module)
+    for name, t in wanted.items():
+        if name not in have:
+            return f"{name}: missing"
+        if found := tensor_difference(t, have[name], name):
+            return found
+    return None
+
+
+def gradient_difference(have: dict[str, Any], wanted: dict[str, Any]) -> str | None:
+    """wanted: tensors, digests of large ones, None for parameters that get none."""
+    for name, t in wanted.items():
+        other = have.get(name)
+        if (t is None) != (other is None):
+            return f"{name}: {'no gradient' if t is None else 'a gradient'} expected"
+        if isinstance(t, tuple):
+            if t != digested(other):
+                return f"{name}: its {other.numel()} elements are not the same"
+        elif t is not None and (found := tensor_difference(t, other, name)):
+            return found
+    return None
+
+
 def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[Any], classes: dict[str, Any],
          seed: int) -> None:
-    got: dict[str, Any] = {}
+    """Makes one call and compares what it gives, leaves in buffers and hands back as gradients."""
     if call.get("events") is not None:
         play_events(checks, module, call, classes, seed)
         return
+    form: Any = None
 
     def outputs() -> str | None:
+        nonlocal form
         args = from_form(map_tensors(call["args"], copy_input), classes, results)
         kwargs = from_form(map_tensors(call["kwargs"], copy_input), classes, results)
         set_modes(module, call["modes"])
@@ -558,40 +584,18 @@ def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[
         with torch.set_grad_enabled(call["grad"]):
             result = module(*args, **kwargs)
         results.append(result)
-        got["form"] = plain_form(result)
-        if found := difference(call["result"], got["form"]):
+        form = plain_form(result)
+        if found := difference(call["result"], form):
             return found
-        want = call["result_grads"]
-        have = [t.requires_grad for t in tensors_of(got["form"])]
-        return None if want == have else "an output's requires_grad differs"
-
-    def buffers() -> str | None:
-        have = buffers_of(module)
-        for name, t in call["buffers"].items():
-            if name not in have:
-                return f"{name}: missing"
-            if found := tensor_difference(t, have[name], name):
-                return found
-        return None
-
-    def grads() -> str | None:
-        have = gradients(module, got["form"]) or {}
-        for name, t in call["gradients"].items():
-            other = have.get(name)
-            if (t is None) != (other is None):
-                return f"{name}: {'no gradient' if t is None else 'a gradient'} expected"
-            if isinstance(t, tuple):
-                if t != digested(other):
-                    return f"{name}: its {other.numel()} elements are not the same"
-            elif t is not None and (found := tensor_difference(t, other, name)):
-                return found
-        return None
+        have = [t.requires_grad for t in tensors_of(form)]
+        return None if have == call["result_grads"] else "an output's requires_grad differs"
 
     ok = run_check(checks, call["name"], outputs)
     if ok and call["buffers"] is not None:
-        run_check(checks, f"{call['name']}: buffers", buffers)
+        run_check(checks, f"{call['name']}: buffers", lambda: buffer_difference(module, call["buffers"]))
     if ok and call["gradients"] is not None:
-        run_check(checks, call["gradients name"], grads)
+        run_check(checks, call["gradients name"],
+                  lambda: gradient_difference(gradients(module, form) or {}, call["gradients"]))
 
 
 def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any], seed: int) -> None:
