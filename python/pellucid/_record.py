@@ -68,10 +68,12 @@ class Recording:
                 self.model = module
                 self._workshop = Workshop(module, None, (), self.origin, lambda text: None).__enter__()
             inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
-            self.calls.append(Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled()))
-            self._modes.append({m: m.training for m in module.modules()})
+            call = Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled())
+            modes = {m: m.training for m in module.modules()}
             with self._workshop.stand_ins.installed():
-                result = self._workshop.recorder.run(self.calls[-1].label, args, kwargs)
+                result = self._workshop.recorder.run(call.label, args, kwargs)
+            self.calls.append(call)  # one that raises is not repeated
+            self._modes.append(modes)
             self._results.append(result)
             return result
         finally:

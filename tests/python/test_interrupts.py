@@ -172,7 +172,7 @@ def test_in_a_recording_context():
             net(torch.ones(3, 4))
     finally:
         Net.interrupt_at = -1
-    assert nn.Module.__call__ is call and len(recording.calls) == 2
+    assert nn.Module.__call__ is call and len(recording.calls) == 1
     assert net(torch.ones(3, 4)).shape == (3, 2)
 
 
@@ -184,3 +184,20 @@ def test_the_compiler_is_back_after_a_recording_context():
     assert torch._dynamo.eval_frame._stance.stance == stance
     assert recording.skeleton(verified=False).source
     assert torch._dynamo.eval_frame._stance.stance == stance
+
+
+def test_a_call_that_raised_is_not_repeated():
+    class Picky(nn.Module):
+        def forward(self, x):
+            if x.shape[0] == 2:
+                raise ValueError("two")
+            return x.relu()
+
+    net = Picky()
+    with pellucid.record() as recording:
+        net(torch.ones(1, 3))
+        with pytest.raises(ValueError, match="two"):
+            net(torch.ones(2, 3))
+        net(torch.ones(3, 3))
+    made = recording.skeleton()
+    assert made.report.good and 'assert x.shape[0] != 2, "two"' in made.source
