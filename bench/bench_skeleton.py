@@ -13,7 +13,6 @@ import argparse
 import gc
 import importlib.util
 import os
-import resource
 import statistics
 import sys
 import time
@@ -143,10 +142,12 @@ def memory() -> None:
             x = torch.randn(4, 16, 256, 256)
             with torch.no_grad():
                 _pellucid.Recorder(model).run("given", (x,), {}) if record else model(x)
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            os._exit(min(peak // 4096, 255))
-        peaks.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) * 4)
-    print(f"plain {peaks[0]} MB, recorded {peaks[1]} MB")
+            os._exit(0)
+        _, status, used = os.wait4(pid, 0)
+        if status:
+            sys.exit(f"a forward failed: status {status}")
+        peaks.append(used.ru_maxrss / 1024)
+    print(f"plain {peaks[0]:.0f} MB, recorded {peaks[1]:.0f} MB: {peaks[1] / peaks[0]:.2f}")
 
 
 def zoo_rows(count: int) -> dict[str, list[tuple[float, float]]]:
