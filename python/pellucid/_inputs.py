@@ -16,7 +16,7 @@ IMAGE_STEP = 32  # pixels: the stride of most vision models
 
 
 def map_values(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A copy with every tensor replaced; containers are rebuilt, other objects copied deeply."""
+    """A copy with every tensor replaced; containers and plain objects are rebuilt, others copied deeply."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, tuple):
@@ -27,9 +27,23 @@ def map_values(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> An
     if type(value) is dict:
         return {k: map_values(v, change) for k, v in value.items()}
     try:
-        return copy.deepcopy(value)
+        return _rebuilt(value, change) if _holds_tensors(value) else copy.deepcopy(value)
     except Exception:  # not everything can be copied; what can't is shared
         return value
+
+
+def _holds_tensors(value: Any) -> bool:
+    """A plain object with attributes, a cache for instance, that has tensors in it."""
+    if not isinstance(getattr(value, "__dict__", None), dict) or isinstance(value, (type, dict, list, torch.nn.Module)):
+        return False
+    return any(tensors(v) or any(map(_holds_tensors, v if isinstance(v, (list, tuple)) else (v,)))
+               for v in vars(value).values())
+
+
+def _rebuilt(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    made = copy.copy(value)
+    vars(made).update({k: map_values(v, change) for k, v in vars(value).items()})
+    return made
 
 
 def copy_tensor(t: torch.Tensor) -> torch.Tensor:

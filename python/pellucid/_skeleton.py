@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
+from ._pellucid import Error
 from ._verify import Check, Report, play_original, verify, with_verdict
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SLOW = 3.0  # seconds: a call that takes longer is made as few times as possible
 Inputs = tuple[tuple, dict[str, Any]]
 
 
-class SkeletonError(RuntimeError):
+class SkeletonError(Error, RuntimeError):
     """No skeleton could be made, or the one that was made is not equal to its original.
 
     `skeleton` has what there is: the source and the report of verification, or None."""
@@ -104,7 +105,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             made = warm if warm is not None and (made is None or warm.report.good or not verified) else made
     if made is None:
         assert refusal is not None
-        raise refusal
+        raise refusal if type(refusal) is not Error else SkeletonError(str(refusal)) from None
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
     return made
@@ -118,9 +119,27 @@ def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"a skeleton is made of a torch.nn.Module, not of {type(model).__name__}")
     model = dict(model.named_children()).get("_orig_mod", model)
+    if any(torch.nn.parameter.is_lazy(t) for t in (*model.parameters(), *model.buffers())):
+        _finish_lazy_modules(model, inputs)
     if any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
         raise SkeletonError("tensors on the meta device have no values: nothing could be compared")
     return model
+
+
+def _finish_lazy_modules(model: torch.nn.Module, inputs: Inputs) -> None:
+    """Lazy modules get their parameters in the first call of the model: this is it."""
+    import torch
+
+    from . import _inputs
+    from ._state import RandomState
+    random = RandomState()
+    args, kwargs = _inputs.copied(inputs)
+    with torch.no_grad():
+        model(*args, **kwargs)
+    random.restore()
+    lazy = [name for name, t in model.named_parameters() if torch.nn.parameter.is_lazy(t)]
+    if lazy:
+        raise SkeletonError(f"{lazy[0]} has no shape yet: it belongs to a lazy module that this call does not reach")
 
 
 def _complaint(report: Report) -> str:
@@ -423,7 +442,6 @@ class Workshop:
 
     def finish(self, verified: bool) -> Skeleton:
         """What a second call does may be beyond us; then it is told as not equal, and the rest as without it."""
-        from ._pellucid import Error
         before = self.report.checks
         try:
             made = self._finish(verified)
@@ -444,7 +462,6 @@ class Workshop:
         return True
 
     def _finish(self, verified: bool) -> Skeleton:
-        from ._pellucid import Error
         skipped = self.report.checks
         rounds, without = ROUNDS, []
         while True:
@@ -486,7 +503,6 @@ class Workshop:
     def _synthesise(self, without: list[tuple[str, int]]) -> tuple[str, str, bytes]:
         """A function that can't be followed, or that came out wrong, may still be written as the calls of torch that it
         made: these are recorded only where they are needed, because that takes time."""
-        from ._pellucid import Error
         if without and not self.with_events:
             self._record_again(events=True)
         try:

@@ -244,6 +244,8 @@ void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out) {
     }
     for (uint32_t i = 0; i < program->globals.n; i++)
         pel_map_set(ctx, &w.global_named, PEL_KEY(program->globals.at[i].name), i);
+    for (uint32_t i = 0; i < program->classes.n; i++)
+        if (program->classes.at[i]->is_given) reach(&w, program->classes.at[i]->name);
     reach(&w, program->root);
     pel_node *module = pel_node_new(ctx, PEL_Module);
     module->Module.body = w.body;

@@ -536,7 +536,8 @@ static void make_params(pel_synth *s, pel_group *group) {
                  ((pel_param){ .name = code->varnames.at[i],
                                .local = i,
                                .keyword_only = i >= code->argcount,
-                               .fallback = args ? default_of(args, i) : NULL }));
+                               .fallback = args ? default_of(args, i) : NULL,
+                               .author_default = args ? default_of(args, i) : NULL }));
     uint32_t next = code->argcount + code->kwonlyargcount;
     if (code->flags & PEL_CO_VARARGS) {
         uint32_t n = pel_value_at(s->log, activation->locals[next])->n;
@@ -641,6 +642,9 @@ static void group_activations(pel_synth *s) {
             *group = (pel_group){ .number = (uint32_t)number, .code = activation->code, .author = author };
             group->in_place = pel_made_in_run(s, author);
             if (!group->in_place) group->class = class_of_self(s, id);
+            /* callers may pass an object whose methods are the author's */
+            group->pinned = group->class && pel_map_has(&s->given, pel_given_class(group->class)) &&
+                            !pel_name_is(log->codes.at[activation->code].code->name, "__init__");
             group->is_init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
             group->is_generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;
             pel_push(s->ctx, &s->groups, group);

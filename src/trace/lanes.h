@@ -29,13 +29,15 @@ typedef struct pel_param {
     uint32_t item; /* STAR_ITEM: which one of *args */
     pel_name key;  /* KEY_ITEM: its key in **kwargs */
     bool keyword_only;
-    bool optional;          /* KEY_ITEM: some calls don't pass it */
-    bool forwarded;         /* and it goes on as it came, or not at all */
-    pel_node *fallback;     /* the author's default, or NULL; of an optional item: that of whoever gets it in the end */
-    const pel_taint *taint; /* a fact: of what the calls pass */
-    bool passed;            /* by a call that is written as it stands */
-    bool unread;            /* nothing reads it */
-    bool dead;              /* and so it goes */
+    bool optional;      /* KEY_ITEM: some calls don't pass it */
+    bool forwarded;     /* and it goes on as it came, or not at all */
+    pel_node *fallback; /* the author's default, or NULL; of an optional item: that of whoever gets it in the end;
+                           of a nested function: what it is where the function is made */
+    const pel_node *author_default; /* as the author wrote it */
+    const pel_taint *taint;         /* a fact: of what the calls pass */
+    bool passed;                    /* by a call that is written as it stands */
+    bool unread;                    /* nothing reads it */
+    bool dead;                      /* and so it goes */
 } pel_param;
 
 struct pel_group {
@@ -55,9 +57,10 @@ struct pel_group {
     bool no_self;    /* all that call it are STATIC */
     /* facts, grown from round to round */
     const pel_taint *result_taint;
-    bool falls_off;  /* some lane comes to its end without a return */
-    bool has_effect; /* calling it does more than return a value */
-    bool shares;     /* what it does concerns a variable of the file */
+    bool falls_off;    /* some lane comes to its end without a return */
+    bool left_by_data; /* it returns from within a test on data: how deep it calls itself is not known */
+    bool has_effect;   /* calling it does more than return a value */
+    bool shares;       /* what it does concerns a variable of the file */
     /* the text of the last round */
     pel_nodes body;
     pel_program_function *function;
@@ -139,6 +142,7 @@ typedef struct pel_loop {
     struct pel_loop *outer;
     pel_env breaks, continues; /* joined environments */
     bool has_break, has_continue;
+    bool left_by_data; /* how often it goes round depends on data: a test on such ended rounds by break or return */
 } pel_loop;
 
 typedef struct pel_child { /* an activation that began while an expression's own instructions ran */
@@ -182,11 +186,12 @@ typedef struct pel_synth {
     pel_program *program;
     const pel_author *authors;
     PEL_VEC(pel_group *) groups;
-    pel_group **group_of;    /* per activation */
-    bool *linked;            /* per activation: some link of this round leads to it */
-    bool *live;              /* per value */
-    pel_map old_objects;     /* identity -> 1 */
-    pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
+    pel_group **group_of; /* per activation */
+    bool *linked;         /* per activation: some link of this round leads to it */
+    bool *live;           /* per value */
+    pel_map old_objects;  /* identity -> 1 */
+    pel_map given;   /* identities of the author's objects that callers pass to the model, and their classes -> 1 */
+    pel_map written; /* class and attribute -> 1; class of an object that is no module -> 1 */
     pel_map written_globals; /* file and name -> its value before the run */
     pel_map shared;          /* identities of objects that are variables of the file -> 1 */
     pel_map attribute_taint;
@@ -259,8 +264,9 @@ void pel_taint_stored(pel_walk *w, pel_nodes body);
 bool pel_env_same(const pel_env *a, const pel_env *b);
 
 /* ---- values ---- */
-bool pel_live(const pel_synth *s, pel_id value);  /* is a tensor, or holds one */
-bool pel_plain(const pel_synth *s, pel_id value); /* can be folded into the text */
+static inline uint64_t pel_given_class(pel_id class) { return ~(uint64_t) class; } /* its key in `given` */
+bool pel_live(const pel_synth *s, pel_id value);                                   /* is a tensor, or holds one */
+bool pel_plain(const pel_synth *s, pel_id value);                                  /* can be folded into the text */
 bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values);
 bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val);
 bool pel_is_table(const pel_walk *w, pel_id value); /* a list, dict or set of constants, not too long */
@@ -270,6 +276,8 @@ pel_id pel_self_of(const pel_walk *w, const pel_lane *lane); /* module, or 0 */
 
 /* ---- lanes_expr.c ---- */
 pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node);
+/* Something that another object, should a caller pass one, may hold or answer otherwise. */
+bool pel_is_content_of_given(const pel_walk *w, pel_id object, pel_id value);
 static inline bool pel_is_identity(uint8_t op) { return op == PEL_Is || op == PEL_IsNot; }
 static inline bool pel_is_containment(uint8_t op) { return op == PEL_In || op == PEL_NotIn; }
 typedef struct pel_test {
@@ -303,6 +311,8 @@ void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name
 /* ---- lanes_comp.c ---- */
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);
 pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
+/* The defaults of a nested function are computed where its definition stands. */
+void pel_eval_defaults(pel_walk *w, pel_front front, const pel_node *function, const pel_node *args);
 
 /* ---- lanes_call.c, lanes_link.c: lanes_call.h has what they share ---- */
 pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node);

@@ -265,10 +265,36 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     return val;
 }
 
+/* ---- functions that are made where they stand ---- */
+
+/* What the parameter of a nested function is where nobody passes it; the text of its function is what it was then. */
+static void set_default(pel_walk *w, const pel_node *function, const pel_node *author, const pel_val *val) {
+    for (uint32_t i = 0; i < w->s->groups.n; i++) {
+        pel_group *group = w->s->groups.at[i];
+        if (!group->in_place || group->author->node != function) continue;
+        for (uint32_t p = 0; p < group->n_params; p++) {
+            pel_param *param = &group->params[p];
+            if (param->author_default != author) continue;
+            param->fallback = val->text;
+            if (pel_taint_grow(w->ctx, &param->taint, val->taint)) w->s->changed = true;
+        }
+    }
+}
+
+void pel_eval_defaults(pel_walk *w, pel_front front, const pel_node *function, const pel_node *args) {
+    const pel_nodes lists[] = { args->arguments.defaults, args->arguments.kw_defaults };
+    for (size_t k = 0; k < PEL_COUNT(lists); k++)
+        for (uint32_t i = 0; i < lists[k].n; i++) {
+            pel_node *author = lists[k].at[i];
+            if (author && author->kind != PEL_Constant) set_default(w, function, author, pel_eval(w, front, author));
+        }
+}
+
 pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_node_new(w->ctx, PEL_Lambda);
     text->Lambda.args = pel_node_new(w->ctx, PEL_arguments);
     pel_val *val = pel_val_new(w, front, text);
+    pel_eval_defaults(w, front, node, node->Lambda.args);
     pel_own(w, front, node, NULL, val->at, NULL);
     pel_id code = code_of(w, node);
     if (code && pel_ran(w->s, code))

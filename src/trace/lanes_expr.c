@@ -472,6 +472,19 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
     if (needed || all_plain) pel_need(w, front, modules, name, all_plain ? val->at : NULL);
 }
 
+bool pel_is_content_of_given(const pel_walk *w, pel_id object, pel_id value) {
+    const pel_value *of = pel_value_at(w->log, object);
+    if (of->kind != PEL_V_OBJECT || !pel_map_has(&w->s->given, of->object)) return false;
+    switch (pel_value_at(w->log, value)->kind) {
+    case PEL_V_CONST:
+    case PEL_V_TUPLE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_DICT: return true;
+    default: return false;
+    }
+}
+
 static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel_val *base, const pel_id *values,
                                const pel_kids *kids) {
     pel_node *text = pel_shallow(w, node);
@@ -492,6 +505,8 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
             uint64_t taint = pel_map_find(&w->s->attribute_taint, pel_key2(value->class, PEL_KEY(name)), 0);
             val->taint = pel_taint_join(w->ctx, val->taint, (const pel_taint *)(uintptr_t)taint);
             if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
+            if (pel_is_content_of_given(w, base->at[i], val->at[i]))
+                val->taint = pel_taint_join(w->ctx, val->taint, &pel_tainted);
         } else
             others++;
     }
@@ -985,16 +1000,21 @@ static going going_new(pel_walk *w, uint32_t n) {
 }
 
 /* Those that the operand does not decide. */
-static going go_on(pel_walk *w, going from, pel_val *operand, const pel_node *node) {
+static going go_on(pel_walk *w, going from, pel_val *operand, const pel_node *node, uint32_t k) {
     bool is_and = node->BoolOp.op == PEL_And;
+    const pel_node *part = node->BoolOp.values.at[k];
     going next = going_new(w, from.front.n);
     next.front.n = 0;
     pel_ask_truth(w, from.front, operand);
     for (uint32_t i = 0; i < from.front.n; i++) {
         bool truth;
         if (!pel_take_jump(w, pel_lane_at(w, from.front, i), &truth)) {
-            if (operand->text->kind != PEL_Constant) pel_lost(w, node, "an `and` or `or` without its jump");
-            truth = is_and; /* a constant the compiler left out */
+            if (part->kind == PEL_BoolOp) /* `a and b or c`: a jumps to c at once if it is false */
+                truth = part->BoolOp.op == PEL_Or;
+            else if (operand->text->kind == PEL_Constant)
+                truth = is_and; /* a constant the compiler left out */
+            else
+                pel_lost(w, node, "an `and` or `or` without its jump");
         }
         if (truth != is_and) continue;
         next.front.at[next.front.n] = from.front.at[i];
@@ -1040,7 +1060,7 @@ static pel_val *eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
         if (k > 0) w->in_expression--;
         for (uint32_t i = 0; i < now.front.n; i++) val->at[now.places[i]] = operand->at[i];
         bool last = k + 1 == node->BoolOp.values.n;
-        going next = last ? going_new(w, 0) : go_on(w, now, operand, node);
+        going next = last ? going_new(w, 0) : go_on(w, now, operand, node, k);
         bool data = pel_dynamic(w, now.front, operand);
         take(val, operand);
         if (last || next.front.n < now.front.n || data || operand->effect) {

@@ -452,6 +452,9 @@ static void note_result(pel_walk *w, pel_front front, pel_call_site *c, const pe
     /* asks an object that was there before the run */
     bool looks_up = c->base && c->base->lost && !dynamic && !target->shares;
     c->val->taint = target->result_taint;
+    for (uint32_t i = 0; i < front.n && c->base; i++)
+        if (pel_is_content_of_given(w, c->base->at[i], c->val->at[i]))
+            c->val->taint = pel_taint_join(w->ctx, c->val->taint, &pel_tainted);
     c->val->effect = c->val->effect || (target->has_effect && !looks_up) || makes_object(w, c, target);
     c->val->lost = link->callee == PEL_CALLEE_AS_WRITTEN && c->func->lost;
 }
@@ -469,6 +472,22 @@ static void keep_link(pel_walk *w, pel_link *link) {
     pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(link->node), PEL_KEY(link));
 }
 
+/* A function that calls itself until its data say otherwise: the numbers that it counts with depend on data, too. */
+static void taint_counters(binding *b) {
+    const pel_group *target = b->link->target;
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        const pel_node *text = b->link->args[p];
+        if (b->taints[p] || !text || (text->kind == PEL_Name && text->Name.id == target->params[p].name)) continue;
+        bool counts = true;
+        for (uint32_t i = 0; i < b->front.n && counts; i++) {
+            const pel_value *value =
+                pel_value_at(b->w->log, pel_argument(b->w->log, b->children[i], &target->params[p]));
+            counts = value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_INT;
+        }
+        if (counts) b->taints[p] = &pel_tainted_some;
+    }
+}
+
 bool pel_link_call(pel_walk *w, pel_front front, pel_call_site *c, pel_group *target, const pel_id *children) {
     pel_node *text = pel_shallow(w, c->node);
     text->Call.func = c->func->text;
@@ -480,6 +499,7 @@ bool pel_link_call(pel_walk *w, pel_front front, pel_call_site *c, pel_group *ta
     bind_lifted(&b);
     bind_all(&b);
     if (b.failed) return false;
+    if (target == w->group && target->left_by_data) taint_counters(&b);
     for (uint32_t p = 0; p < target->n_params; p++)
         if (pel_taint_grow(w->ctx, &target->params[p].taint, b.taints[p])) w->s->changed = true;
     name_callee(&b);

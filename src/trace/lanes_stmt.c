@@ -215,6 +215,7 @@ static pel_front walk_import(pel_walk *w, pel_front front, pel_node *node) {
 static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++)
         skip(w, front, node->FunctionDef.decorator_list.at[i]);
+    pel_eval_defaults(w, front, node, node->FunctionDef.args);
     skip(w, front, node);
     bool ran = false;
     for (pel_id code = 1; code < w->log->codes.n; code++)
@@ -278,6 +279,17 @@ static pel_nodes walk_side(pel_walk *w, pel_front front, pel_nodes body, pel_fro
     return written;
 }
 
+/* Lanes that a test on data made leave a loop, or the function: the rounds, or the calls, could have been more. */
+static void note_exits(pel_walk *w, pel_front front) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane_state state = pel_lane_at(w, front, i)->state;
+        if (state == PEL_LANE_BROKE && w->loop) w->loop->left_by_data = true;
+        if (state != PEL_LANE_LEFT) continue;
+        for (pel_loop *loop = w->loop; loop; loop = loop->outer) loop->left_by_data = true;
+        if (!w->group->left_by_data) w->s->changed = w->group->left_by_data = true;
+    }
+}
+
 static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
     pel_test test = pel_eval_test(w, front, node->If.test);
     sides s = part(w, front, test.truth);
@@ -307,6 +319,7 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
     if (test.dynamic) {
         pel_taint_stored(w, text->If.body);
         pel_taint_stored(w, text->If.orelse);
+        note_exits(w, front);
     }
     emit(w, text);
     return both(w, rest_yes, rest_no);
@@ -400,6 +413,19 @@ static pel_front behind(pel_walk *w, pel_front front, const pel_rounds *rounds, 
         }
     }
     return rest;
+}
+
+/* Writes a loop, with what its author does when it was not broken off. broke, ran_out: the lanes behind it. If none
+ * ran out but others might, nobody knows what would come then. */
+static pel_front end_loop(pel_walk *w, pel_node *text, pel_nodes *orelse_text, pel_nodes orelse, pel_front broke,
+                          pel_front ran_out, bool may_run_out) {
+    bool unknown = may_run_out && ran_out.n == 0, in_else = broke.n && orelse.n;
+    if (in_else && !unknown) *orelse_text = walk_side(w, ran_out, orelse, &ran_out);
+    if (in_else && unknown) *orelse_text = pel_stub_body(w->ctx);
+    emit(w, text);
+    if (!in_else && ran_out.n) ran_out = pel_walk_body(w, ran_out, orelse);
+    if (unknown && broke.n == 0) emit(w, pel_stub_body(w->ctx).at[0]);
+    return both(w, broke, ran_out);
 }
 
 #define LOOP_ROUNDS 30
@@ -523,8 +549,8 @@ static void write_idle_loop(pel_walk *w, const pel_node *node, const pel_val *it
     }
 }
 
-/* Walks the body until what is known before a round is what is known after it. */
-static void walk_rounds(pel_walk *w, pel_front body, const pel_node *node, bool counted, pel_node *text) {
+/* Walks the body until what is known before a round is what is known after it. True if data left the loop. */
+static bool walk_rounds(pel_walk *w, pel_front body, const pel_node *node, bool counted, pel_node *text) {
     uint32_t *places = save_places(w, body);
     pel_env entry = pel_env_copy(w, &w->env);
     pel_loop loop;
@@ -543,13 +569,16 @@ static void walk_rounds(pel_walk *w, pel_front body, const pel_node *node, bool 
         text->For.body = written;
         end_round(w, &loop);
         if (counted) pel_taint_stored(w, written);
+        bool settled = counted || !loop.left_by_data;
+        counted |= loop.left_by_data;
         pel_env next = pel_env_copy(w, &entry);
         pel_env_join(w, &next, &w->env);
-        if (pel_env_same(&next, &entry)) break;
+        if (settled && pel_env_same(&next, &entry)) break;
         entry = next;
     }
     w->env = entry; /* joined with what the rounds leave */
     if (loop.has_break) pel_env_join(w, &w->env, &loop.breaks);
+    return loop.left_by_data;
 }
 
 static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
@@ -565,19 +594,11 @@ static pel_front walk_for(pel_walk *w, pel_front front, pel_node *node) {
         return pel_walk_body(w, both(w, rest, ran_out), node->For.orelse);
     }
     pel_node *text = pel_shallow(w, node);
-    walk_rounds(w, rounds.body, node, counted, text);
+    bool left_by_data = walk_rounds(w, rounds.body, node, counted, text);
     text->For.iter = iter->text;
     text->For.orelse = (pel_nodes){ 0 };
     pel_front rest = behind(w, front, &rounds, &ran_out);
-    if (rest.n && node->For.orelse.n) {
-        pel_front after_else;
-        text->For.orelse = walk_side(w, ran_out, node->For.orelse, &after_else);
-        emit(w, text);
-        return both(w, rest, after_else);
-    }
-    emit(w, text);
-    if (ran_out.n && node->For.orelse.n) ran_out = pel_walk_body(w, ran_out, node->For.orelse);
-    return both(w, rest, ran_out);
+    return end_loop(w, text, &text->For.orelse, node->For.orelse, rest, ran_out, left_by_data);
 }
 
 /* The lanes of all rounds of a while loop: one begins where the first instruction of the body runs again. */
@@ -681,7 +702,7 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
         w->loop = loop.outer;
         text->While.body = written;
         end_round(w, &loop);
-        if (round > 0 && test.dynamic) pel_taint_stored(w, written);
+        if (round > 0 && (test.dynamic || loop.left_by_data)) pel_taint_stored(w, written);
         pel_env next = pel_env_copy(w, &entry);
         pel_env_join(w, &next, &w->env);
         w->env = pel_env_copy(w, &next);
@@ -698,13 +719,9 @@ static pel_front walk_while(pel_walk *w, pel_front front, pel_node *node) {
         return pel_walk_body(w, front, node->While.orelse);
     }
     text->While.test = test.text ? test.text : pel_make_constant(w->ctx, &pel_true);
-    emit(w, text);
     pel_front ran_out, rest = behind_while(w, front, &rounds, &ran_out);
-    if (ran_out.n && node->While.orelse.n) {
-        if (rest.n) pel_lost(w, node, "while with else and break is not supported");
-        ran_out = pel_walk_body(w, ran_out, node->While.orelse);
-    }
-    return both(w, rest, ran_out);
+    bool forever = text->While.test->kind == PEL_Constant;
+    return end_loop(w, text, &text->While.orelse, node->While.orelse, rest, ran_out, loop.left_by_data && !forever);
 }
 
 static pel_front walk_jump(pel_walk *w, pel_front front, pel_node *node) {
@@ -780,6 +797,7 @@ static bool raises_inside(pel_walk *w, const pel_lane *lane, const pel_node *nod
 /* The statement of a body in which a lane's next exception is raised; UINT32_MAX: in none of them. at: its record. */
 static uint32_t raising_statement(pel_walk *w, const pel_lane *lane, pel_nodes body, uint32_t *at) {
     const pel_activation *activation = pel_lane_activation(w, lane);
+    *at = lane->at;
     for (uint32_t r = lane->at; r < lane->end; r++) {
         const pel_record *record = &activation->records[r];
         if (record->kind != PEL_R_RAISE) continue;
@@ -791,12 +809,27 @@ static uint32_t raising_statement(pel_walk *w, const pel_lane *lane, pel_nodes b
     return UINT32_MAX;
 }
 
-/* Whether no data came by between a lane's place and a record: then it is the same in every call. */
-static bool is_settled_until(pel_walk *w, const pel_lane *lane, uint32_t end) {
+/* Whether the handlers of this try get the exception, and not those of one inside. */
+static bool is_caught_by(pel_walk *w, const pel_lane *lane, uint32_t raise, const pel_node *node) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = raise + 1; r < lane->end; r++) {
+        const pel_position *at = pel_position_of(w, &activation->records[r]);
+        if (at->line < 0 || at->col < 0) continue;
+        for (uint32_t h = 0; h < node->Try.handlers.n; h++)
+            if (pel_inside(at, node->Try.handlers.at[h])) return true;
+        return false;
+    }
+    return false;
+}
+
+/* Whether no data came by in a statement until a record of it: then it does the same in every call. */
+static bool is_settled_until(pel_walk *w, const pel_lane *lane, const pel_node *statement, uint32_t end) {
     const pel_activation *activation = pel_lane_activation(w, lane);
     for (uint32_t r = lane->at; r < end; r++) {
         const pel_record *record = &activation->records[r];
-        if (record->kind == PEL_R_PUSH && pel_live(w->s, record->value)) return false;
+        if (record->kind == PEL_R_PUSH && pel_live(w->s, record->value) &&
+            pel_inside(pel_position_of(w, record), statement))
+            return false;
     }
     return true;
 }
@@ -822,16 +855,22 @@ static bool catches(pel_walk *w, pel_lane *lane, const pel_node *handler) {
     return true;
 }
 
+/* Whether all lanes raise in the same statement of a try's body before any data came by: then every call does. */
+static bool always_raises(pel_walk *w, pel_front front, const pel_node *node, uint32_t *which) {
+    uint32_t at;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_lane *lane = pel_lane_at(w, front, i);
+        uint32_t mine = raising_statement(w, lane, node->Try.body, &at);
+        if (mine == UINT32_MAX || (i && mine != *which)) return false;
+        if (!is_settled_until(w, lane, node->Try.body.at[mine], at)) return false;
+        *which = mine;
+    }
+    return true;
+}
+
 /* An exception that no data has to do with is raised and caught in the same way each time: what was done before it, and
  * what the handler does, is all there is. */
-static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node) {
-    uint32_t at, which = UINT32_MAX;
-    for (uint32_t i = 0; i < front.n; i++) {
-        uint32_t mine = raising_statement(w, pel_lane_at(w, front, i), node->Try.body, &at);
-        if (mine == UINT32_MAX || (i && mine != which))
-            pel_lost(w, node, "some calls raise an exception here, others not");
-        which = mine;
-    }
+static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node, uint32_t which) {
     for (uint32_t k = 0; k < which; k++) {
         pel_front rest = walk_statement(w, front, node->Try.body.at[k]);
         if (rest.n != front.n) pel_lost(w, node, "an exception is raised and caught here");
@@ -839,9 +878,8 @@ static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node) {
     const pel_node *handler = NULL;
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane *lane = pel_lane_at(w, front, i);
+        uint32_t at;
         raising_statement(w, lane, node->Try.body, &at);
-        if (!is_settled_until(w, lane, at))
-            pel_lost(w, node, "an exception that depends on data is raised and caught here");
         forget_children(w, lane, at);
         lane->at = at + 1;
         const pel_node *mine = NULL;
@@ -856,14 +894,101 @@ static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node) {
     return rest;
 }
 
+/* Takes the lanes that raise in the next statement out of those that go on, and puts them where the handlers begin. */
+static pel_front part_raising(pel_walk *w, pel_front going, const pel_node *node, uint32_t statement,
+                              pel_front *raised) {
+    pel_front rest = pel_front_new(w, going.n), out = pel_front_new(w, going.n);
+    rest.n = out.n = 0;
+    for (uint32_t i = 0; i < going.n; i++) {
+        pel_lane *lane = pel_lane_at(w, going, i);
+        uint32_t at;
+        if (raising_statement(w, lane, node->Try.body, &at) != statement || !is_caught_by(w, lane, at, node)) {
+            rest.at[rest.n++] = going.at[i];
+            continue;
+        }
+        forget_children(w, lane, at);
+        lane->at = at + 1;
+        out.at[out.n++] = going.at[i];
+    }
+    *raised = both(w, *raised, out);
+    if (!rest.n) pel_lost(w, node->Try.body.at[statement], "every call raises an exception here that depends on data");
+    return rest;
+}
+
+/* One `except`, and what the lanes do that it catches. Those that it does not stay in `raised`. */
+static pel_node *walk_handler(pel_walk *w, pel_front *raised, pel_node *handler, pel_front *rest) {
+    pel_node *text = pel_shallow(w, handler);
+    pel_node *type = handler->ExceptHandler.type;
+    if (type) {
+        for (uint32_t i = 0; i < raised->n; i++) {
+            pel_lane *lane = pel_lane_at(w, *raised, i);
+            const pel_record *record;
+            while ((record = pel_next_record(w, lane)) && !pel_inside(pel_position_of(w, record), type)) lane->at++;
+        }
+        text->ExceptHandler.type = pel_eval(w, *raised, type)->text;
+    }
+    bool *caught = pel_new_array(w->ctx, raised->n + 1u, bool);
+    for (uint32_t i = 0; i < raised->n; i++) caught[i] = catches(w, pel_lane_at(w, *raised, i), handler);
+    sides s = part(w, *raised, caught);
+    *raised = s.no;
+    if (handler->ExceptHandler.name) {
+        pel_slot *slot = pel_env_slot(w, handler->ExceptHandler.name);
+        slot->parts = NULL;
+        slot->taint = &pel_tainted;
+    }
+    if (s.yes.n)
+        text->ExceptHandler.body = walk_side(w, s.yes, handler->ExceptHandler.body, rest);
+    else
+        text->ExceptHandler.body = pel_stub_body(w->ctx);
+    if (!text->ExceptHandler.body.n) text->ExceptHandler.body = pel_nodes_one(w->ctx, pel_node_new(w->ctx, PEL_Pass));
+    skip(w, *rest, handler);
+    return text;
+}
+
+/* Whether an exception is raised depends on data: the statement stays. */
+static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    text->Try.body = text->Try.handlers = text->Try.orelse = text->Try.finalbody = (pel_nodes){ 0 };
+    pel_env raising = pel_env_copy(w, &w->env); /* joined from wherever an exception may come */
+    pel_front going = front, raised = pel_front_new(w, 0);
+    pel_nodes *outer = w->out;
+    w->out = &text->Try.body;
+    for (uint32_t k = 0; k < node->Try.body.n && going.n; k++) {
+        going = walk_statement(w, part_raising(w, going, node, k, &raised), node->Try.body.at[k]);
+        pel_env_join(w, &raising, &w->env);
+    }
+    w->out = outer;
+    if (!raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
+    pel_front rest = pel_front_new(w, 0);
+    text->Try.orelse = walk_side(w, going, node->Try.orelse, &rest);
+    pel_env after = pel_env_copy(w, &w->env);
+    pel_taint_stored(w, text->Try.body);
+    for (uint32_t h = 0; h < node->Try.handlers.n && raised.n; h++) {
+        pel_front behind_it = pel_front_new(w, 0);
+        w->env = pel_env_copy(w, &raising);
+        pel_nodes_push(w->ctx, &text->Try.handlers, walk_handler(w, &raised, node->Try.handlers.at[h], &behind_it));
+        if (behind_it.n) pel_env_join(w, &after, &w->env);
+        rest = both(w, rest, behind_it);
+    }
+    if (raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
+    w->env = after;
+    pel_taint_stored(w, pel_nodes_one(w->ctx, text));
+    w->effect = true;
+    emit(w, text);
+    return rest;
+}
+
 static pel_front walk_try(pel_walk *w, pel_front front, pel_node *node) {
     bool raises = false;
     for (uint32_t i = 0; i < front.n; i++) raises |= raises_inside(w, pel_lane_at(w, front, i), node);
     pel_front rest = front;
     const pel_finally *outer = w->finally, own = { outer, node->Try.finalbody };
     if (node->Try.finalbody.n) w->finally = &own;
-    if (raises) {
-        rest = walk_caught(w, front, node);
+    uint32_t which = 0;
+    if (raises && always_raises(w, front, node, &which)) {
+        rest = walk_caught(w, front, node, which);
+    } else if (raises) {
+        rest = walk_tried(w, front, node);
     } else {
         /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
         rest = pel_walk_body(w, front, node->Try.body);

@@ -43,15 +43,42 @@ static bool is_empty_container(const pel_node *node) {
     return false;
 }
 
+/* Made of constants alone. */
+static bool is_constant_text(const pel_node *node) {
+    if (node->kind == PEL_UnaryOp) return is_constant_text(node->UnaryOp.operand);
+    if (node->kind != PEL_List && node->kind != PEL_Tuple)
+        return node->kind == PEL_Constant || is_empty_container(node);
+    for (uint32_t i = 0; i < node->Tuple.elts.n; i++)
+        if (!is_constant_text(node->Tuple.elts.at[i])) return false;
+    return true;
+}
+
+static bool is_passed(const pel_log_run *run, const pel_param *param, uint32_t place) {
+    if (place < run->n_args) return true;
+    for (uint32_t k = 0; k < run->n_kwargs; k++)
+        if (run->kwargs[k].name == param->name) return true;
+    return false;
+}
+
+/* Of the model's own forward: a run that left this parameter to its default. Of others: any call. 0: there is none. */
+static pel_id lane_with_default(const pel_synth *s, const pel_group *group, uint32_t p) {
+    if (!group->is_root) return group->lanes[0];
+    for (uint32_t i = 0; i < group->n_lanes; i++) {
+        const pel_log_run *run = &s->log->runs.at[s->log->activations.at[group->lanes[i]].run];
+        if (run->activation != group->lanes[i] || !is_passed(run, &group->params[p], p - 1)) return group->lanes[i];
+    }
+    return 0;
+}
+
 static pel_node *constant_default(pel_synth *s, const pel_group *group, uint32_t p) {
     pel_node *fallback = group->params[p].fallback;
     if (!fallback) return NULL;
-    if (fallback->kind == PEL_Constant || is_empty_container(fallback)) return pel_copy(s->ctx, fallback);
-    if (fallback->kind == PEL_UnaryOp && fallback->UnaryOp.operand->kind == PEL_Constant)
-        return pel_copy(s->ctx, fallback);
+    if (group->in_place || is_constant_text(fallback)) return pel_copy(s->ctx, fallback);
     /* an expression of the author's file: its value is what lanes that got no argument began with */
-    pel_id value = s->log->activations.at[group->lanes[0]].locals[group->params[p].local];
-    return pel_plain(s, value) ? pel_value_expression(s->ctx, s->program, value) : pel_make_constant(s->ctx, &pel_none);
+    pel_id lane = lane_with_default(s, group, p);
+    pel_id value = lane ? s->log->activations.at[lane].locals[group->params[p].local] : 0;
+    return lane && pel_plain(s, value) ? pel_value_expression(s->ctx, s->program, value)
+                                       : pel_make_constant(s->ctx, &pel_none);
 }
 
 /* Whether some link leaves a parameter to its default. */
@@ -65,14 +92,19 @@ static bool *left_out(pel_synth *s, const pel_group *group, const bool *active) 
     return left;
 }
 
+/* Callers that we don't write say its name; of the others we see what they say. */
+static bool stands_behind_star(const pel_group *group, const pel_param *param) {
+    return param->keyword_only && (group->is_root || group->in_place);
+}
+
 static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
     pel_node *args = pel_node_new(s->ctx, PEL_arguments);
     bool *left = left_out(s, group, active);
     uint32_t first_default = group->n_params; /* from here on every parameter has a default */
     while (first_default > 0) {
         const pel_param *param = &group->params[first_default - 1];
-        bool open = group->is_root || group->pinned;
-        if (group->is_root && param->keyword_only) { /* stand behind a star, with defaults or without */
+        bool open = group->is_root || group->pinned || group->in_place;
+        if (stands_behind_star(group, param)) { /* with a default or without */
             first_default--;
             continue;
         }
@@ -80,16 +112,14 @@ static pel_node *signature(pel_synth *s, pel_group *group, const bool *active) {
         if (!is_gone && !(param->fallback && (open || left[first_default - 1]))) break;
         first_default--;
     }
-    bool keyword_only = false;
     for (uint32_t p = 0; p < group->n_params; p++) {
         pel_param *param = &group->params[p];
         if (param->dead || (group->rest && param->forwarded)) continue;
         if (group->star && param->kind == PEL_PARAM_STAR_ITEM) continue;
         pel_node *arg = pel_node_new(s->ctx, PEL_arg);
         arg->arg.arg = param->name;
-        keyword_only |= group->is_root && param->keyword_only;
         pel_node *fallback = p >= first_default ? constant_default(s, group, p) : NULL;
-        if (keyword_only) {
+        if (stands_behind_star(group, param)) {
             pel_nodes_push(s->ctx, &args->arguments.kwonlyargs, arg);
             pel_nodes_push(s->ctx, &args->arguments.kw_defaults, fallback ? fallback : constant_default(s, group, p));
         } else {
@@ -390,6 +420,12 @@ static bool is_left_out(const pel_synth *s, const pel_group *outer, const pel_li
     return true;
 }
 
+/* The name that callers of the root know a parameter by. */
+static pel_name outer_name(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    if (param->kind == PEL_PARAM_PLAIN) return s->log->codes.at[root->code].code->varnames.at[param->local];
+    return param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
+}
+
 /* Whether the inner function can stand where the outer one is called from outside: the same parameters in order. */
 static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link *inner) {
     uint32_t q = inner->receiver;
@@ -409,15 +445,10 @@ static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link
             continue;
         }
         if (outer->params[q].name != arg->Name.id) return false;
+        if (outer->is_root && outer_name(s, inner->target, param) != arg->Name.id) return false;
         q++;
     }
     return true;
-}
-
-/* The name that callers of the root know a parameter by. */
-static pel_name outer_name(const pel_synth *s, const pel_group *root, const pel_param *param) {
-    if (param->kind == PEL_PARAM_PLAIN) return s->log->codes.at[root->code].code->varnames.at[param->local];
-    return param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
 }
 
 /* The root is called by its author's names, whatever shorter text was made of it before, and by the keywords that its

@@ -154,8 +154,28 @@ static void find_old_objects(pel_synth *s) {
     }
 }
 
-/* A value is live if it is a tensor, or holds one. An object is live if it ever does, or if the run
- * makes it and changes it: then what it holds at one time says nothing about another. */
+static void mark_given(pel_synth *s, pel_id id, int depth) {
+    const pel_value *value = pel_value_at(s->log, id);
+    if (depth > 200 || !pel_value_has_items(value->kind)) return;
+    if (value->kind == PEL_V_OBJECT) {
+        if (!value->class || pel_class_at(s->log, value->class)->kind != PEL_CLASS_AUTHOR) return;
+        if (pel_map_has(&s->old_objects, value->object) || !pel_map_set(s->ctx, &s->given, value->object, 1)) return;
+        pel_map_set(s->ctx, &s->given, pel_given_class(value->class), 1);
+    }
+    for (uint32_t i = 0; i < value->n; i++) mark_given(s, value->items[i], depth + 1);
+}
+
+/* Objects of the author's that come with a call, as caches do: another call may bring another one. */
+static void find_given_objects(pel_synth *s) {
+    for (uint32_t r = 0; r < s->log->runs.n; r++) {
+        const pel_log_run *run = &s->log->runs.at[r];
+        for (uint32_t i = 0; i < run->n_args; i++) mark_given(s, run->args[i], 0);
+        for (uint32_t i = 0; i < run->n_kwargs; i++) mark_given(s, run->kwargs[i].value, 0);
+    }
+}
+
+/* A value is live if it is a tensor, or holds one. An object is live if it ever does, if the caller gave it, or if the
+ * run makes it and changes it: then what it holds at one time says nothing about another. */
 static void find_live(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map live_objects = { 0 };
@@ -179,7 +199,7 @@ static void find_live(pel_synth *s) {
                 for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
                 break;
             case PEL_V_OBJECT:
-                live = pel_map_has(&live_objects, value->object) ||
+                live = pel_map_has(&live_objects, value->object) || pel_map_has(&s->given, value->object) ||
                        (pel_map_has(&s->written, value->class) && !pel_map_has(&s->old_objects, value->object));
                 for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
                 if (live) pel_map_set(s->ctx, &live_objects, value->object, 1);
@@ -195,5 +215,6 @@ void pel_find_live(pel_synth *s) {
     find_written(s);
     find_written_globals(s);
     find_old_objects(s);
+    find_given_objects(s);
     find_live(s);
 }

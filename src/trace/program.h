@@ -41,6 +41,7 @@ typedef struct pel_program_class {
     pel_id class;  /* whose; the author's name is kept, made unique if two authors' classes share it */
     pel_name name; /* in the output */
     PEL_VEC(pel_program_function *) methods;
+    bool is_given;                       /* callers pass instances of it */
     PEL_VEC(pel_id) instances;           /* modules of exactly this class */
     PEL_VEC(pel_needed_attribute) needs; /* filled by lanes and link, read by init */
     pel_node *init;                      /* FunctionDef `__init__`, by init */

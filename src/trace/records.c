@@ -392,18 +392,42 @@ static pel_node *author_class(pel_synth *s, pel_id class) {
     return finished(&im, def);
 }
 
+/* Whether a result has an object of a class in it. */
+static bool holds(const pel_log *log, pel_id id, pel_id class, int depth) {
+    const pel_value *value = pel_value_at(log, id);
+    if (depth > 50 || !pel_value_has_items(value->kind)) return false;
+    if (value->kind == PEL_V_OBJECT && value->class == class) return true;
+    for (uint32_t i = 0; i < value->n; i++)
+        if (holds(log, value->items[i], class, depth + 1)) return true;
+    return false;
+}
+
+/* Classes of objects that callers pass: no text names them, but their methods are called, or they are returned. */
+static void keep_given(pel_synth *s) {
+    for (pel_id class = 1; class < s->log->classes.n; class ++) {
+        if (!pel_map_has(&s->given, pel_given_class(class))) continue;
+        bool wanted = false;
+        for (uint32_t i = 0; i < s->program->classes.n; i++)
+            wanted |= s->program->classes.at[i]->class == class && s->program->classes.at[i]->methods.n;
+        for (uint32_t r = 0; r < s->log->runs.n; r++) wanted |= holds(s->log, s->log->runs.at[r].result, class, 0);
+        if (wanted) row_of(s, class)->is_given = true;
+    }
+}
+
 /* Fills def of the classes that the texts name. */
 void pel_write_records(pel_synth *s) {
+    keep_given(s);
     for (uint32_t i = 0; i < s->program->classes.n; i++) {
         pel_program_class *row = s->program->classes.at[i];
         const pel_log_class *class = pel_class_at(s->log, row->class);
         if (class->kind == PEL_CLASS_AUTOGRAD) row->def = author_class(s, row->class);
-        if (class->kind == PEL_CLASS_AUTHOR && row->methods.n) {
+        if (class->kind == PEL_CLASS_AUTHOR && (row->methods.n || row->is_given)) {
             row->def = pel_node_new(s->ctx, PEL_ClassDef);
             row->def->ClassDef.name = row->name;
             row->def->lineno = class->line;
             for (uint32_t k = 0; k < row->methods.n; k++)
                 pel_nodes_push(s->ctx, &row->def->ClassDef.body, row->methods.at[k]->def);
+            if (!row->methods.n) pel_nodes_push(s->ctx, &row->def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
         }
         bool named = class->kind == PEL_CLASS_NAMEDTUPLE;
         if (row->def || (class->kind != PEL_CLASS_DATACLASS && !named)) continue;

@@ -3,6 +3,8 @@
 
 enum { MOST_STEPS = 400, LONGEST_CHAIN = 24, LONGEST_CALL = 90 /* nodes in one statement, in place of a call */ };
 
+enum { ASKS_DATA = 1 }; /* mark of an Assign: x.item(), which is another number in every lane */
+
 typedef struct step { /* an event, or the call of a module that stays one */
     const pel_event *event;
     pel_id call;
@@ -519,6 +521,11 @@ static bool asks_data(pel_straight *x, const step *row) {
     return true;
 }
 
+static bool gives_number(const pel_straight *x, pel_id value) {
+    pel_const_kind kind = pel_straight_at(x, value)->constant->kind;
+    return kind == PEL_CONST_INT || kind == PEL_CONST_FLOAT;
+}
+
 static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
     pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, value);
     if (!expected) return;
@@ -563,7 +570,9 @@ static void write_step(pel_straight *x, const step *row) {
             return;
         }
         pel_name name = result_name(x);
-        push(x, pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text));
+        pel_node *asked = pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text);
+        if (gives_number(x, made[0])) asked->mark = ASKS_DATA;
+        push(x, asked);
         pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
         return;
     }
@@ -621,6 +630,7 @@ static void chain(pel_straight *x) {
     for (uint32_t i = x->body.n; i--;) {
         pel_name name = bound_name(x->body.at[i]);
         if (!name || count_behind(x, i, name)) continue;
+        if (x->body.at[i]->mark == ASKS_DATA) cannot(x, "it asks its data for a number that no call gets");
         if (!is_impure(x, x->body.at[i]->Assign.value))
             x->body.at[i] = pel_node_new(x->ctx, PEL_Pass);
         else

@@ -81,15 +81,19 @@ void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat 
             pel_map once = { 0 };
             if (!retreat(ctx, &a.straight, code, &once)) retreat_to_callers(ctx, log, &a.straight, code);
         }
+    pel_err first = { 0 }, err;
     for (int round = 0;; round++) {
-        pel_err err;
         if (pel_attempt(ctx, write_program, &a, &err)) return;
+        if (round == 0) first = err;
         bool is_news = false;
         pel_map seen = { 0 };
         for (uint32_t i = 0; log->events.n > 1 && i < a.program->refused.n; i++)
             is_news |= retreat(ctx, &a.straight, a.program->refused.at[i], &seen);
-        if (!is_news || round == MAX_STRAIGHT_ROUNDS)
-            pel_throw_at(ctx, err.code, err.at, err.line, err.column, "%s", err.what);
+        if (is_news && round < MAX_STRAIGHT_ROUNDS) continue;
+        if (round == 0) pel_throw_at(ctx, err.code, err.at, err.line, err.column, "%s", err.what);
+        /* the construct that can't be followed is what people must know of */
+        pel_throw_at(ctx, first.code, first.at, first.line, first.column,
+                     "%s; nor can it be told by its calls of torch: %s", first.what, err.what);
     }
 }
 

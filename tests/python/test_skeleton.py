@@ -135,16 +135,88 @@ def test_the_models_own_exception_comes_out() -> None:
         pellucid.skeleton(Raising(), (torch.ones(1),))
 
 
-def test_an_exception_of_the_data_is_refused(here) -> None:
-    class Catching(nn.Module):
-        def forward(self, x):
-            try:
-                return x.view(-1, 5)
-            except RuntimeError:
-                return x * 2
+class Catching(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
 
-    with pytest.raises(pellucid.Error, match="exception"):
-        pellucid.skeleton(Catching(), (torch.ones(2, 4),))
+    def forward(self, x):
+        try:
+            return x.view(-1, self.width)
+        except RuntimeError:
+            return x * 2
+
+
+def test_an_exception_of_the_data_stays(here) -> None:
+    made = pellucid.skeleton(Catching(8), (torch.ones(2, 4),))
+    assert made.report.complete and "except RuntimeError" in made.source
+
+
+def test_an_exception_that_every_call_raises_is_refused_by_its_line(here) -> None:
+    with pytest.raises(pellucid.SkeletonError, match=r"test_skeleton.py:\d+: Catching.forward: every call raises"):
+        pellucid.skeleton(Catching(97), (torch.ones(2, 4),))
+
+
+class Cache:
+    def __init__(self):
+        self.keys = []
+
+    def update(self, layer, key):
+        if layer >= len(self.keys):
+            self.keys.append(key)
+        else:
+            self.keys[layer] = torch.cat([self.keys[layer], key], 1)
+        return self.keys[layer]
+
+    def length(self):
+        return self.keys[0].shape[1] if self.keys else 0
+
+
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+
+    def forward(self, x, cache):
+        x = x + cache.length()
+        for i, layer in enumerate(self.layers):
+            x = x + cache.update(i, layer(x)).mean(1, keepdim=True)
+        return x, cache
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_objects_that_callers_pass(filled: bool, here) -> None:
+    def cache(length: int) -> Cache:
+        made = Cache()
+        for i in range(2 if length else 0):
+            made.update(i, torch.randn(2, length, 4))
+        return made
+
+    model = Cached().eval()
+    made = pellucid.skeleton(model, (torch.randn(2, 3, 4), cache(5 if filled else 0)))
+    assert made.report.complete and "class Cache:" in made.source, made.source
+    x, mine = torch.randn(2, 1, 4), cache(7 if filled else 0)
+    want, _ = model(x, copy.deepcopy(mine))
+    got, left = made.module()(x, mine)  # the author's own object does as well
+    assert torch.equal(want, got) and left is mine and left.length() == (8 if filled else 1)
+
+
+def test_a_path_that_no_cache_led_to_raises(here) -> None:
+    made = pellucid.skeleton(Cached().eval(), (torch.randn(2, 3, 4), Cache()))
+    module = made.module()
+    source = sys.modules[type(module).__module__]
+    cache = source.Cache()
+    cache.keys = [torch.randn(2, 5, 4)] * 2
+    with pytest.raises(AssertionError, match="path not recorded"):
+        module(torch.randn(2, 1, 4), cache)
+
+
+def test_lazy_modules_are_finished_by_the_first_call(here) -> None:
+    model = nn.Sequential(nn.LazyLinear(4), nn.ReLU()).eval()
+    x = torch.randn(2, 3)
+    state = torch.get_rng_state()
+    assert pellucid.skeleton(model, (x,)).report.complete
+    assert model[0].weight.shape == (4, 3) and torch.equal(torch.get_rng_state(), state)
 
 
 def test_given_call_only(here) -> None:
