@@ -164,10 +164,24 @@ static void set_class_facts(pel_recorder *rec, pel_log_class *row, PyObject *typ
     Py_XDECREF(facts);
 }
 
+/* Torch derives a class for each module that is parametrized. Of an author's class it is that class: what is added
+ * shows in the module's child "parametrizations". Otherwise 0. */
+static pel_id parametrized_class(pel_recorder *rec, PyObject *type) {
+    PyObject *base = (PyObject *)((PyTypeObject *)type)->tp_base;
+    if (!base || !pel_str_is(type_text(rec, type, "__module__"), "torch.nn.utils.parametrize")) return 0;
+    pel_id id = pel_record_class(rec, base);
+    return pel_class_at(rec->log, id)->kind == PEL_CLASS_MODULE ? id : 0;
+}
+
 pel_id pel_record_class(pel_recorder *rec, PyObject *type) {
     uint64_t known;
     if (pel_map_get(&rec->classes, PEL_KEY(type), &known)) return (pel_id)known;
     pel_keep(rec, type);
+    pel_id derived_from = parametrized_class(rec, type);
+    if (derived_from) {
+        pel_map_set(rec->ctx, &rec->classes, PEL_KEY(type), derived_from);
+        return derived_from;
+    }
     pel_log_class row = { .kind = PEL_CLASS_AUTHOR };
     pel_str name = type_text(rec, type, "__name__");
     row.name = pel_intern(rec->ctx, name.ptr, name.len);

@@ -26,6 +26,7 @@ typedef struct builder {
     pel_map class_of;        /* class -> its pel_program_class */
     pel_map progress;        /* class -> enum progress */
     pel_map call_of;         /* module -> the call that builds it */
+    pel_map signed_call_of;  /* module of an author's class -> the call of that class */
     pel_map slot_of;         /* tensor -> index of its first slot */
     pel_map attributes;      /* names that any code reads as an attribute or as text */
     pel_map self_attributes; /* class and name: attributes of self, which only that class's methods read */
@@ -347,9 +348,10 @@ static pel_node *torch_module_call(builder *b, pel_id module) {
     return normed(b, made, row);
 }
 
-/* ---- parametrized modules: torch derives a class of its own for each ---- */
+/* ---- parametrized modules ---- */
 
-static bool is_parametrized(const pel_log *log, pel_id class) {
+/* Whether the class is one that torch derived from one of its own for a single module. */
+static bool is_derived_by_torch(const pel_log *log, pel_id class) {
     const pel_log_class *row = pel_class_at(log, class);
     return row->kind == PEL_CLASS_MODULE && pel_str_is(row->module, "torch.nn.utils.parametrize");
 }
@@ -358,6 +360,18 @@ static pel_id child_named(const pel_log_module *row, const char *name) {
     for (uint32_t i = 0; i < row->child_names.n; i++)
         if (pel_name_is(row->child_names.at[i], name)) return row->children[i];
     return 0;
+}
+
+static bool is_parametrization_list(const pel_log *log, pel_id module) {
+    return module &&
+           pel_str_ends(pel_class_at(log, pel_module_at(log, module)->class)->path, PEL_STR(".ParametrizationList"));
+}
+
+/* The child in which torch keeps a module's parametrizations, one list for each tensor; NULL if it has none. */
+static const pel_log_module *parametrizations_of(const pel_log *log, const pel_log_module *row) {
+    pel_id all = child_named(row, "parametrizations");
+    const pel_log_module *tensors = all ? pel_module_at(log, all) : NULL;
+    return tensors && tensors->child_names.n && is_parametrization_list(log, tensors->children[0]) ? tensors : NULL;
 }
 
 /* How torch's own parametrizations are asked for; attributes of the parametrization that are arguments. */
@@ -394,15 +408,19 @@ static pel_node *parametrize(builder *b, pel_node *made, pel_name tensor, pel_id
     return call(b, library(b, "torch.nn.utils.parametrize.register_parametrization"), args);
 }
 
-static pel_node *parametrized_call(builder *b, pel_id module) {
+/* What a class of torch's makes, of which torch derived the module's own. */
+static pel_node *underived_call(builder *b, pel_id module) {
     const pel_log_module *row = pel_module_at(b->log, module);
     const pel_log_class *base = pel_class_at(b->log, pel_torch_base(b->log, row->class));
     pel_node *made = call(b, pel_library_expression(b->ctx, b->program, base->path), (pel_nodes){ 0 });
     made->mark = PEL_CALL_BUILDS;
     add_torch_arguments(b, made, row);
-    pel_id all = child_named(row, "parametrizations");
-    for (uint32_t i = 0; all && i < pel_module_at(b->log, all)->child_names.n; i++) {
-        const pel_log_module *tensors = pel_module_at(b->log, all);
+    return made;
+}
+
+static pel_node *with_parametrizations(builder *b, pel_node *made, pel_id module) {
+    const pel_log_module *tensors = parametrizations_of(b->log, pel_module_at(b->log, module));
+    for (uint32_t i = 0; tensors && i < tensors->child_names.n; i++) {
         const pel_log_module *list = pel_module_at(b->log, tensors->children[i]);
         for (uint32_t k = 0; k < list->child_names.n; k++) {
             made = parametrize(b, made, tensors->child_names.at[i], list->children[k]);
@@ -410,6 +428,12 @@ static pel_node *parametrized_call(builder *b, pel_id module) {
         }
     }
     return made;
+}
+
+/* The tensor of a parametrization list that has the shape of what it makes: the only one, or the direction of a
+ * weight norm, which comes behind the magnitude. */
+static pel_id original_of(const pel_log_module *list) {
+    return list->n_parameters ? list->parameters[list->n_parameters - 1].tensor : 0;
 }
 
 /* ---- modules that never ran ----
@@ -548,10 +572,11 @@ static pel_node *author_module_call(builder *b, pel_id module) {
     progress state = (progress)pel_map_find(&b->progress, row->class, NOT_YET);
     if (state == NOT_YET) finish_class(b, class);
     uint64_t made;
-    if (pel_map_get(&b->call_of, module, &made)) return (pel_node *)(uintptr_t)made;
+    if (pel_map_get(&b->signed_call_of, module, &made)) return (pel_node *)(uintptr_t)made;
     /* The class contains itself and is under way: finish_class fills the arguments in. */
     pel_node *later = call(b, pel_make_name(b->ctx, class->name, PEL_Load), (pel_nodes){ 0 });
     later->mark = PEL_CALL_BUILDS | PEL_CALL_OPAQUE;
+    pel_map_set(b->ctx, &b->signed_call_of, module, PEL_KEY(later));
     return later;
 }
 
@@ -560,10 +585,11 @@ static pel_node *module_call(builder *b, pel_id module) {
     if (pel_map_get(&b->call_of, module, &made)) return (pel_node *)(uintptr_t)made;
     if (++b->depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     pel_id class = pel_module_at(b->log, module)->class;
-    pel_node *node = is_parametrized(b->log, class)                                ? parametrized_call(b, module)
+    pel_node *node = is_derived_by_torch(b->log, class)                            ? underived_call(b, module)
                      : pel_class_at(b->log, class)->kind == PEL_CLASS_TORCH_MODULE ? torch_module_call(b, module)
                      : pel_map_has(&b->idle, class)                                ? idle_call(b, module)
                                                                                    : author_module_call(b, module);
+    node = with_parametrizations(b, node, module);
     pel_map_set(b->ctx, &b->call_of, module, PEL_KEY(node));
     b->depth--;
     return node;
@@ -627,6 +653,11 @@ static void collect_parts(builder *b, const pel_program_class *class, parts *out
             if (!is_made_by_base(row, row->parameters[k].name))
                 part_named(b, out, row->parameters[k].name, n, PART_PARAMETER, &place)->lanes[i] =
                     parameter_expression(b, row->parameters[k].tensor);
+        const pel_log_module *computed = parametrizations_of(b->log, row);
+        for (uint32_t k = 0; computed && k < computed->child_names.n; k++)
+            if (!is_made_by_base(row, computed->child_names.at[k]))
+                part_named(b, out, computed->child_names.at[k], n, PART_PARAMETER, &place)->lanes[i] =
+                    parameter_expression(b, original_of(pel_module_at(b->log, computed->children[k])));
     }
     first = out->n;
     for (uint32_t i = 0; i < n; i++) {
@@ -646,7 +677,9 @@ static void collect_parts(builder *b, const pel_program_class *class, parts *out
         uint32_t place = first;
         const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
         for (uint32_t k = 0; k < row->child_names.n; k++) {
-            if (is_made_by_base(row, row->child_names.at[k]) || !is_needed(b, row, k)) continue;
+            bool is_made = is_made_by_base(row, row->child_names.at[k]) ||
+                           pel_module_at(b->log, row->children[k]) == parametrizations_of(b->log, row);
+            if (is_made || !is_needed(b, row, k)) continue;
             pel_node *child = row->children[k] ? child_expression(b, row->children[k]) : none(b);
             part_named(b, out, row->child_names.at[k], n, PART_CHILD, &place)->lanes[i] = child;
         }
@@ -901,11 +934,11 @@ static pel_node *sign(builder *b, pel_program_class *class, const pel_unifier *u
     pel_node **calls = pel_new_array(ctx, n, pel_node *);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t early;
-        calls[i] = pel_map_get(&b->call_of, class->instances.at[i], &early)
+        calls[i] = pel_map_get(&b->signed_call_of, class->instances.at[i], &early)
                        ? (pel_node *)(uintptr_t)early
                        : call(b, pel_make_name(ctx, class->name, PEL_Load), (pel_nodes){ 0 });
         calls[i]->mark = PEL_CALL_BUILDS;
-        pel_map_set(ctx, &b->call_of, class->instances.at[i], PEL_KEY(calls[i]));
+        pel_map_set(ctx, &b->signed_call_of, class->instances.at[i], PEL_KEY(calls[i]));
     }
     for (int with_default = 0; with_default < 2; with_default++) {
         for (uint32_t h = 0; h < unifier->holes.n; h++) {
@@ -1048,8 +1081,8 @@ static void note_slots(builder *b, pel_str path, const pel_log_slot *slots, uint
 static void note_frozen(builder *b, pel_id module, pel_str path) {
     const pel_log_module *row = pel_module_at(b->log, module);
     bool is_torch = pel_class_at(b->log, row->class)->kind == PEL_CLASS_TORCH_MODULE;
-    bool below_one = pel_str_ends(pel_class_at(b->log, row->class)->path, PEL_STR(".ParametrizationList"));
-    bool in_parts = is_parametrized(b->log, row->class) || below_one || (is_torch && !is_frozen(b, module, 0));
+    bool in_parts = is_derived_by_torch(b->log, row->class) || is_parametrization_list(b->log, module) ||
+                    (is_torch && !is_frozen(b, module, 0));
     if (!in_parts || !path.len) return;
     for (uint32_t i = 0; i < row->n_parameters; i++)
         if (row->parameters[i].tensor && !b->log->tensors.at[row->parameters[i].tensor].requires_grad)
@@ -1124,7 +1157,7 @@ static void collect_instances(builder *b, pel_id module, pel_map *seen, int dept
     if (!pel_map_set(b->ctx, seen, module, 1)) return;
     if (depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     const pel_log_module *row = pel_module_at(b->log, module);
-    if (pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE && !is_parametrized(b->log, row->class) &&
+    if (pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE && !is_derived_by_torch(b->log, row->class) &&
         !pel_map_has(&b->idle, row->class)) {
         pel_program_class *class = class_for(b, row->class);
         pel_push(b->ctx, &class->instances, module);

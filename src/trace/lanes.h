@@ -322,7 +322,7 @@ pel_node *pel_cell_text(pel_walk *w, pel_front front, pel_name name, const pel_i
 bool pel_on_records(const pel_walk *w, const pel_kids *kids);
 bool pel_looks_up(const pel_walk *w, const pel_kids *kids); /* one of them is a __getattr__ hook */
 void pel_forget_kids(pel_walk *w, const pel_kids *kids);
-void pel_link_property(pel_walk *w, const pel_kids *kids, pel_val *val, pel_name name);
+void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object, pel_val *val, pel_name name);
 
 /* ---- effects.c: what calls of torch and the standard library do ---- */
 bool pel_library_pure(pel_str path);    /* gives a value and does nothing else */

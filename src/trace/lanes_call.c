@@ -44,7 +44,7 @@ static void eval_callee(pel_walk *w, pel_front front, pel_call_site *c) {
     if (c->base->lost || pel_looks_up(w, &kids))
         pel_forget_kids(w, &kids);
     else if (kids.n)
-        pel_link_property(w, &kids, c->func, func->Attribute.attr);
+        pel_link_property(w, &kids, c->base, c->func, func->Attribute.attr);
     bool on_value = false; /* methods of values stay as they are; functions of modules and classes are folded */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *base = pel_value_at(w->log, c->base->at[i]);

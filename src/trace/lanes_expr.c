@@ -527,7 +527,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     if (looked_up)
         pel_forget_kids(w, kids);
     else if (kids->n)
-        pel_link_property(w, kids, val, name);
+        pel_link_property(w, kids, base, val, name);
     if (others && !tensors && !modules && !objects) {
         /* a function of a module, a class attribute: what can't be folded can't be written */
         for (uint32_t i = 0; i < front.n; i++) {

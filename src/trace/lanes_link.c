@@ -537,13 +537,21 @@ void pel_forget_kids(pel_walk *w, const pel_kids *kids) {
     for (uint32_t i = 0; i < kids->n; i++) w->s->linked[kids->at[i].activation] = true;
 }
 
-void pel_link_property(pel_walk *w, const pel_kids *kids, pel_val *val, pel_name name) {
+/* Whether a library's descriptor asked a method of the object itself, as functools.cached_property does, which keeps
+ * the answer. Torch's for a parametrized tensor asks other modules, each time. */
+static bool asks_itself(const pel_walk *w, const pel_child *kid, const pel_val *object) {
+    const pel_activation *child = &w->log->activations.at[kid->activation];
+    pel_id self = w->log->codes.at[child->code].code->argcount ? child->locals[0] : 0;
+    return !child->direct && (!self || self == object->at[kid->lane]);
+}
+
+void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object, pel_val *val, pel_name name) {
     pel_group *target = NULL;
     for (uint32_t i = 0; i < kids->n; i++) {
         const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
         pel_group *group = w->s->group_of[kids->at[i].activation];
-        if (group && !child->direct && !group->has_effect && !group->result_taint && !val->effect) {
-            /* a library's descriptor asked it once and keeps the answer, as functools.cached_property does */
+        bool is_plain = group && !group->has_effect && !group->result_taint && !val->effect;
+        if (is_plain && asks_itself(w, &kids->at[i], object)) {
             pel_forget_kids(w, kids);
             val->lost = true;
             return;

@@ -419,7 +419,7 @@ static bool asks_property(pel_walk *w, pel_front front, pel_call_site *c) {
             return false;
     }
     c->val->text = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
-    pel_link_property(w, &c->kids, c->val, attribute);
+    pel_link_property(w, &c->kids, c->args[0].val, c->val, attribute);
     return true;
 }
 

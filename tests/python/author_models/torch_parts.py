@@ -1,8 +1,9 @@
-"""Models around torch's own transformer: as it is, with a layer of the author's, with one that was put in later; and
-one that torch.fx traced."""
+"""Models around torch's own transformer: as it is, with a layer of the author's, with one that was put in later; one
+that torch.fx traced; and parametrized modules."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torch.nn.utils import parametrizations, parametrize
 
 
 class AttentionKeeper(nn.TransformerEncoderLayer):
@@ -76,3 +77,48 @@ def replaced_layer():
 
 def traced():
     return nn.Sequential(torch.fx.symbolic_trace(Backbone().eval()), nn.Conv2d(8, 2, 1)), (torch.randn(2, 3, 8, 8),)
+
+
+class Symmetric(nn.Module):
+    def forward(self, x):
+        return x.triu() + x.triu(1).transpose(-1, -2)
+
+
+class CausalConv(nn.Conv1d):
+    def __init__(self, channels, width, kernel):
+        super().__init__(channels, width, kernel)
+        self.register_buffer("past", torch.zeros(1, channels, kernel - 1))
+        self.pad = kernel - 1
+
+    def forward(self, x, streaming=False):
+        x = torch.cat((self.past, x), -1) if streaming else F.pad(x, (self.pad, 0))
+        return super().forward(x)
+
+
+class SymmetricMix(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(size, size))
+        self.bias = nn.Parameter(torch.randn(size))
+        parametrize.register_parametrization(self, "weight", Symmetric())
+
+    def forward(self, x):
+        return x @ self.weight + self.bias
+
+
+class Parametrized(nn.Module):
+    """Torch derives a class from the author's for each module that it parametrizes; some of the class are not."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = parametrizations.weight_norm(CausalConv(3, 4, 3))
+        self.second = parametrizations.spectral_norm(CausalConv(4, 6, 2))
+        self.last = CausalConv(6, 6, 2)
+        self.mix = SymmetricMix(6)
+
+    def forward(self, x):
+        return self.mix(self.last(self.second(self.first(x))).transpose(1, 2))
+
+
+def parametrized():
+    return Parametrized(), (torch.randn(2, 3, 9),)
