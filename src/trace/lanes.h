@@ -85,7 +85,7 @@ typedef struct pel_link {
     pel_group *caller, *target;
     pel_node **args; /* one per parameter of target; NULL: not given, or the receiver */
     bool *by_keyword;
-    bool runs_module;  /* module(x): what runs is its forward, whatever it is called */
+    pel_name implied;  /* module(x), object(x): the method that runs unless another is named; else NULL */
     bool receiver;     /* the first parameter is what stands before the dot, or the callee itself */
     pel_callee callee; /* how the text names it */
 } pel_link;

@@ -45,12 +45,13 @@ static void eval_callee(pel_walk *w, pel_front front, pel_call_site *c) {
         pel_forget_kids(w, &kids);
     else if (kids.n)
         pel_link_property(w, &kids, c->base, c->func, func->Attribute.attr);
-    bool on_value = false; /* methods of values stay as they are; functions of modules and classes are folded */
+    bool on_value =
+        false; /* methods of values stay as they are; functions of modules and classes, and classes, are folded */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *base = pel_value_at(w->log, c->base->at[i]);
-        on_value |= base->kind == PEL_V_TENSOR || (base->kind != PEL_V_LIBRARY && base->kind != PEL_V_CLASS &&
-                                                   base->kind != PEL_V_MODULE && base->kind != PEL_V_OBJECT);
         const pel_value *callee = pel_value_at(w->log, c->callee[i]);
+        on_value |= base->kind != PEL_V_LIBRARY && base->kind != PEL_V_CLASS && base->kind != PEL_V_MODULE &&
+                    base->kind != PEL_V_OBJECT && callee->kind != PEL_V_CLASS;
         /* LOAD_METHOD leaves the object on top: then what is called is known by its name alone */
         bool self_on_top = c->callee[i] == c->base->at[i] || pel_same_object(w->log, c->callee[i], c->base->at[i]);
         if (self_on_top && callee->kind != PEL_V_LIBRARY) c->callee[i] = 0;

@@ -169,6 +169,9 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
     if (!plain && val->lost) write_as_attribute(w, front, node, val);
     if (!plain) return val;
     if (pel_all_same(w, front, val->at)) {
+        const pel_value *value = pel_value_at(w->log, val->at[0]);
+        if (node->kind == PEL_Attribute && value->kind == PEL_V_CLASS)
+            pel_class_row(w, value->class); /* splines.Cubic is Cubic */
         pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);
         if (text) {
             val->text = text;

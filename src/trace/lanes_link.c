@@ -352,7 +352,7 @@ static bool name_forward(const binding *b) {
     }
     pel_name forward = pel_intern_c(w->ctx, "forward");
     if (callee->kind == PEL_V_MODULE) {
-        b->link->runs_module = true;
+        b->link->implied = forward;
     } else if (pel_called_module(w, c, 0)) {
         pel_node *self = c->base && !is_super(w, c->base) ? c->base->text : own_self(w);
         write_callee(b->link, PEL_CALLEE_METHOD, pel_make_attribute(w->ctx, self, forward, PEL_Load));
@@ -377,7 +377,9 @@ static bool name_method(const binding *b) {
         write_callee(link, PEL_CALLEE_METHOD, pel_make_attribute(w->ctx, self, target->hint, PEL_Load));
     } else if (c->base && is_super(w, c->base)) {
         write_callee(link, PEL_CALLEE_METHOD, pel_make_attribute(w->ctx, own_self(w), attribute, PEL_Load));
-    } else if (calls_object(w, c, b->children[0])) { /* what it is was there before the run: a function */
+    } else if (calls_object(w, c, b->children[0]) && !c->func->lost) { /* one that the run made */
+        target->hint = link->implied = code_name(w, target);
+    } else if (calls_object(w, c, b->children[0])) { /* it was there before the run: a function */
         if (attribute) target->hint = attribute;
         pel_name name = target->hint ? target->hint : code_name(w, target);
         write_callee(link, PEL_CALLEE_STATIC, pel_make_name(w->ctx, name, PEL_Load));

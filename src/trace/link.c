@@ -256,7 +256,7 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
         link->node->Call.func = pel_make_name(s->ctx, target->function->name, PEL_Load);
     else if (link->callee == PEL_CALLEE_METHOD)
         link->node->Call.func->Attribute.attr = target->function->name;
-    else if (link->runs_module && !pel_name_is(target->function->name, "forward")) /* one of several */
+    else if (link->implied && target->function->name != link->implied) /* one of several */
         link->node->Call.func = pel_make_attribute(s->ctx, link->node->Call.func, target->function->name, PEL_Load);
 }
 

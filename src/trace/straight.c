@@ -462,14 +462,14 @@ static pel_node *call_text(pel_straight *x, const step *row) {
     pel_node *func = pel_straight_module(x, modules);
     if (!func || func->kind == PEL_Name) cannot(x, "it calls a module that it was not given");
     pel_link *link = pel_new(x->ctx, pel_link);
-    *link = (pel_link){ .caller = x->w->group, .target = target, .receiver = true, .runs_module = true };
+    *link = (pel_link){ .caller = x->w->group, .target = target, .receiver = true };
     link->args = pel_new_array(x->ctx, target->n_params + 1u, pel_node *);
     link->by_keyword = pel_new_array(x->ctx, target->n_params + 1u, bool);
     link->node = pel_make_call(x->ctx, func, (pel_nodes){ 0 }, (pel_nodes){ 0 });
     for (uint32_t p = 1; p < target->n_params; p++)
         if (!bind_argument(x, link, p, row)) cannot(x, "its calls pass different arguments");
     for (uint32_t i = 0; i < x->n_lanes; i++) s->linked[row[i].call] = true;
-    target->hint = pel_intern_c(x->ctx, "forward");
+    target->hint = link->implied = pel_intern_c(x->ctx, "forward");
     x->has_effect |= target->has_effect;
     pel_push(x->ctx, &s->links, link);
     pel_map_set(x->ctx, &s->link_of, PEL_KEY(link->node), PEL_KEY(link));

@@ -12,6 +12,8 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
+from . import splines
+
 
 class Expert(nn.Module):
     def __init__(self, dim, hidden):
@@ -338,3 +340,22 @@ def choices(dim=6):
     blocks = [Choice(dim, *row) for row in (("relu2", Norm.BEFORE), ("silu", Norm.AFTER), ("leaky", Norm.BEFORE),
                                             ("prelu", Norm.AFTER))]
     return nn.Sequential(*blocks), (torch.randn(3, dim),)
+
+
+class ControlledPath(nn.Module):
+    """Makes objects of classes that it knows by the module they are in."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 4)
+        self.second = nn.Linear(3, 4)
+
+    def forward(self, coefficients):
+        spline = splines.Cubic(coefficients)
+        path = spline.evaluate(spline.interval.last / 2)
+        hidden = splines.Scale(path.value.mean())(self.first(path.value))
+        return splines.Path(splines.Reverse.apply(hidden), slope=self.second(path.slope))
+
+
+def controlled_path():
+    return ControlledPath(), (torch.randn(2, 5, 6),)
