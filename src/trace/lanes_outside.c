@@ -80,9 +80,22 @@ static void name_apply(pel_walk *w, pel_front front, pel_call_site *c) {
     c->node->Call.func = c->func->text;
 }
 
+/* Whether a forward ran while a call did. What an activation calls follows it in the log. */
+static bool ran_modules(const pel_walk *w, const pel_kids *kids) {
+    for (uint32_t i = 0; i < kids->n; i++) {
+        pel_id first = kids->at[i].activation;
+        for (pel_id id = first + 1; id < w->log->activations.n && w->log->activations.at[id].parent >= first; id++)
+            if (pel_runs_module(w->s, id)) return true;
+    }
+    return false;
+}
+
+/* A class for torch.autograd is kept as its author wrote it, with methods that were never recorded. So it can't call
+ * what is not: the modules of a reversible network, which it runs forward and backward again. */
 void pel_call_autograd(pel_walk *w, pel_front front, pel_call_site *c) {
     name_apply(w, front, c);
     if (!is_autograd(w, c)) return;
+    if (ran_modules(w, &c->kids)) pel_lost(w, c->node, "an autograd.Function that runs modules");
     pel_forget_kids(w, &c->kids);
     c->kids.n = 0;
     pel_class_row(w, pel_value_at(w->log, c->base->at[0])->class);
