@@ -265,6 +265,34 @@ void pel_describe_tensor(pel_recorder *rec, PyObject *tensor) {
     if (!row->owner && !row->is_parameter) describe_tensor(rec, id, tensor);
 }
 
+/* How a tensor that a state_dict fills lies in memory: operations on others of that shape give other bits. One with gaps,
+ * or over itself, is left as it would be made. */
+static void set_order(pel_recorder *rec, pel_id id, PyObject *tensor) {
+    pel_log_tensor *row = &rec->log->tensors.at[id];
+    PyObject *guard = pel_disable_torch_function(&rec->torch);
+    PyObject *strides = row->n_dims > 1 ? PyObject_CallMethod(tensor, "stride", NULL) : NULL;
+    pel_enable_torch_function(guard);
+    bool is_known = strides && PyTuple_Check(strides) && PyTuple_GET_SIZE(strides) == (Py_ssize_t)row->n_dims;
+    uint32_t *order = pel_new_array(rec->ctx, row->n_dims + 1u, uint32_t), n = 0;
+    long long *steps = pel_new_array(rec->ctx, row->n_dims + 1u, long long);
+    for (uint32_t i = 0; is_known && i < row->n_dims; i++) {
+        steps[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, i));
+        uint32_t at = n++;
+        for (; at > 0 && steps[order[at - 1]] < steps[i]; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+    long long next = 1;
+    bool is_permuted = false;
+    for (uint32_t i = n; i-- > 0;) {
+        if (steps[order[i]] != next) is_known = false;
+        next *= row->shape[order[i]];
+        is_permuted |= order[i] != i;
+    }
+    if (is_known && is_permuted && next > 0) row->order = order;
+    PyErr_Clear();
+    Py_XDECREF(strides);
+}
+
 static void set_slots(pel_recorder *rec, pel_id owner, PyObject *dict, PyObject *not_persistent, pel_log_slot **slots,
                       uint32_t *n_slots) {
     PEL_VEC(pel_log_slot) made = { NULL, 0, 0 };
@@ -277,7 +305,10 @@ static void set_slots(pel_recorder *rec, pel_id owner, PyObject *dict, PyObject 
         if (pel_is_tensor(&rec->torch, tensor)) {
             slot.tensor = pel_record_tensor(rec, tensor);
             set_owner(rec, slot.tensor, owner, slot.name);
-            if (!slot.persistent) describe_tensor(rec, slot.tensor, tensor);
+            if (slot.persistent)
+                set_order(rec, slot.tensor, tensor);
+            else
+                describe_tensor(rec, slot.tensor, tensor);
         }
         pel_push(rec->ctx, &made, slot);
     }

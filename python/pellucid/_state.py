@@ -78,7 +78,7 @@ class ModelState:
                 self.containers.append((value, copied))
                 stack.extend(copied.values() if isinstance(copied, dict) else copied)
             elif isinstance(value, tuple):
-                stack.extend(value)
+                stack.extend(tuple.__iter__(value))  # authors may give a tuple another idea of its length
             elif _has_state(value):
                 copied = dict(value.__dict__)
                 self.attributes.append((value.__dict__, copied))

@@ -199,22 +199,36 @@ static bool is_frozen(builder *b, pel_id module, int depth) {
 
 static pel_node *module_call(builder *b, pel_id module);
 
-static pel_node *tensor_shape_call(builder *b, const char *function, const pel_log_tensor *tensor) {
-    pel_node *made = call(b, library(b, function), (pel_nodes){ 0 });
-    for (uint32_t i = 0; i < tensor->n_dims; i++)
-        add_keyword(b, made, name_c(b, "dim"), pel_make_constant(b->ctx, pel_const_int(b->ctx, tensor->shape[i])),
+/* torch.empty(...) of the tensor's shape, type and place of dimensions in memory. */
+static pel_node *empty_call(builder *b, const pel_log_tensor *tensor) {
+    pel_node *made = call(b, library(b, "torch.empty"), (pel_nodes){ 0 });
+    for (uint32_t i = 0; i < tensor->n_dims; i++) {
+        int64_t size = tensor->shape[tensor->order ? tensor->order[i] : i];
+        add_keyword(b, made, name_c(b, "dim"), pel_make_constant(b->ctx, pel_const_int(b->ctx, size)),
                     PEL_ARG_POSITIONAL);
+    }
     if (!tensor->n_dims) pel_nodes_push(b->ctx, &made->Call.args, pel_node_new(b->ctx, PEL_Tuple));
     if (tensor->dtype.len && !pel_str_is(tensor->dtype, "torch.float32"))
         add_keyword(b, made, name_c(b, "dtype"), pel_library_expression(b->ctx, b->program, tensor->dtype), 0);
     made->mark = PEL_CALL_BUILDS;
-    return made;
+    if (!tensor->order) return made;
+    bool is_matrix = tensor->n_dims == 2;
+    pel_nodes places = { 0 };
+    for (uint32_t i = 0; i < tensor->n_dims && !is_matrix; i++) {
+        uint32_t at = 0;
+        while (tensor->order[at] != i) at++;
+        pel_nodes_push(b->ctx, &places, pel_make_constant(b->ctx, pel_const_int(b->ctx, at)));
+    }
+    pel_node *permute = pel_make_attribute(b->ctx, made, name_c(b, is_matrix ? "t" : "permute"), PEL_Load);
+    pel_node *permuted = call(b, permute, places);
+    permuted->mark = PEL_CALL_BUILDS;
+    return permuted;
 }
 
 static pel_node *parameter_expression(builder *b, pel_id tensor) {
     if (!tensor) return none(b);
     const pel_log_tensor *row = &b->log->tensors.at[tensor];
-    pel_node *empty = tensor_shape_call(b, "torch.empty", row);
+    pel_node *empty = empty_call(b, row);
     pel_node *made = call(b, library(b, "torch.nn.Parameter"), pel_nodes_one(b->ctx, empty));
     made->mark = PEL_CALL_BUILDS;
     if (!row->requires_grad) add_keyword(b, made, name_c(b, "requires_grad"), pel_make_constant(b->ctx, &pel_false), 0);
@@ -224,7 +238,7 @@ static pel_node *parameter_expression(builder *b, pel_id tensor) {
 static pel_node *buffer_expression(builder *b, pel_id module, const pel_log_slot *slot) {
     if (!slot->tensor) return none(b);
     const pel_log_tensor *row = &b->log->tensors.at[slot->tensor];
-    if (slot->persistent) return tensor_shape_call(b, "torch.empty", row);
+    if (slot->persistent) return empty_call(b, row);
     pel_node *made = pel_tensor_expression(b->ctx, b->program, slot->tensor);
     if (!made)
         pel_throw(b->ctx, PEL_E_INCOMPLETE, 0,

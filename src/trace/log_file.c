@@ -10,7 +10,7 @@
 #include "trace/log.h"
 
 static const char MAGIC[8] = { 'p', 'e', 'l', 't', 'r', 'a', 'c', 'e' };
-#define VERSION 1
+#define VERSION 2
 #define MAX_CODE_DEPTH 100 /* code objects and tuples inside constants */
 
 typedef struct pel_wire {
@@ -303,12 +303,26 @@ static void row_value(pel_wire *w, pel_value *row) {
     }
 }
 
+static void wire_order(pel_wire *w, pel_log_tensor *row) {
+    bool is_permuted = row->order != NULL;
+    wire_bool(w, &is_permuted);
+    if (!is_permuted) return;
+    if (w->reading) row->order = pel_new_array(w->ctx, row->n_dims, uint32_t);
+    bool *seen = pel_new_array(w->ctx, row->n_dims, bool);
+    for (uint32_t i = 0; i < row->n_dims; i++) {
+        wire_u32(w, &row->order[i]);
+        if (row->order[i] >= row->n_dims || seen[row->order[i]]) broken(w, "dimensions are no permutation");
+        seen[row->order[i]] = true;
+    }
+}
+
 static void row_tensor(pel_wire *w, pel_log_tensor *row) {
     wire_u64(w, &row->serial);
     wire_str(w, &row->dtype);
     wire_count(w, &row->n_dims);
     if (w->reading) row->shape = pel_new_array(w->ctx, row->n_dims, int64_t);
     for (uint32_t i = 0; i < row->n_dims; i++) wire_i64(w, &row->shape[i]);
+    wire_order(w, row);
     wire_bool(w, &row->requires_grad);
     wire_bool(w, &row->is_parameter);
     wire_u32(w, &row->owner);

@@ -12,7 +12,7 @@ import pellucid
 import torch
 
 FAST = {"vision": ["vqvae", "yolo", "bifpn"], "audio": ["wavenet"], "odd": ["registered", "scripted_helper", "choices", "controlled_path"],
-        "torch_parts": ["encoder", "own_layer", "parametrized"]}
+        "torch_parts": ["encoder", "own_layer", "parametrized"], "science": ["permuted_weights"]}
 SLOW = {"gpt": ["gpt", "gpt_slow"], "llama": ["llama"], "mamba": ["mamba"], "diffusion_unet": ["diffusion_unet"],
         "audio": ["tacotron_decoder", "mel_front"], "sequence": ["transformer_xl", "rwkv", "bilstm_crf", "seq2seq"],
         "vision": ["detr", "stylegan", "capsules", "deformable"],

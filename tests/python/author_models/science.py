@@ -397,3 +397,31 @@ class LongConv(nn.Module):
 
 def long_conv():
     return LongConv(), (torch.randn(2, 8, 4),)
+
+
+class Mixing(nn.Module):
+    """Weights that lie in memory as a transposed matrix does, as those of a QR decomposition: copies that don't give
+    other bits."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.linalg.qr(torch.randn(size, size))[0])
+        self.out = nn.Parameter(torch.randn(1, size).t())
+        self.register_buffer("table", torch.randn(3, size, 2).permute(2, 0, 1))
+
+    def forward(self, x):
+        volume = torch.logdet(self.weight.abs() + torch.eye(x.shape[-1]))
+        return x @ self.weight * volume + self.table.sum((0, 1)), x @ self.out
+
+
+class MixingFlow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Mixing(40), Mixing(40)
+
+    def forward(self, x):
+        return self.second(self.first(x)[0])
+
+
+def permuted_weights():
+    return MixingFlow(), (torch.randn(2, 40),)
