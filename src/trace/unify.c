@@ -28,6 +28,22 @@ static bool has_mark(pel_node *node, uint32_t mark) {
     return s.found;
 }
 
+static void look_for_self(void *arg, pel_node **slot) {
+    bool *found = arg;
+    if ((*slot)->kind == PEL_Name && pel_name_is((*slot)->Name.id, "self")) *found = true;
+    if (!*found) pel_each_child(*slot, look_for_self, arg);
+}
+
+/* Whether a lane names parts of the instance itself, which nobody outside of its constructor can. */
+static bool any_names_self(lanes l) {
+    bool found = false;
+    for (uint32_t i = 0; i < l.n && !found; i++) {
+        pel_node *node = l.at[i];
+        look_for_self(&found, &node);
+    }
+    return found;
+}
+
 static bool any_has_mark(lanes l, uint32_t mark) {
     for (uint32_t i = 0; i < l.n; i++)
         if (has_mark(l.at[i], mark)) return true;
@@ -753,8 +769,9 @@ static pel_node *unify(pel_unifier *unifier, lanes l, pel_name hint) {
     if (l.n > 1 && any_has_mark(l, PEL_CALL_OPAQUE)) return make_hole(unifier, l, hint);
     if (all_of_kind(l, PEL_Call) && calls_fit(l)) return unify_call(unifier, l, hint);
     bool builds = any_has_mark(l, PEL_CALL_BUILDS);
-    if (all_of_kind(l, PEL_List) && builds) return unify_list(unifier, l, hint);
-    if (all_of_kind(l, PEL_Tuple) && builds) { /* a tuple of plain values is better passed whole */
+    bool in_parts = builds || any_names_self(l);
+    if (all_of_kind(l, PEL_List) && in_parts) return unify_list(unifier, l, hint);
+    if (all_of_kind(l, PEL_Tuple) && in_parts) { /* a tuple of plain values is better passed whole */
         bool fits = true;
         for (uint32_t i = 1; i < l.n; i++) fits &= l.at[i]->Tuple.elts.n == first->Tuple.elts.n;
         if (fits) return unify_tuple(unifier, l, hint);
