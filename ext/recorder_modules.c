@@ -265,8 +265,8 @@ void pel_describe_tensor(pel_recorder *rec, PyObject *tensor) {
     if (!row->owner && !row->is_parameter) describe_tensor(rec, id, tensor);
 }
 
-/* How a tensor that a state_dict fills lies in memory: operations on others of that shape give other bits. One with gaps,
- * or over itself, is left as it would be made. */
+/* How a tensor that a state_dict fills lies in memory: operations on others of that shape give other bits. One with
+ * gaps, or over itself, is left as it would be made. */
 static void set_order(pel_recorder *rec, pel_id id, PyObject *tensor) {
     pel_log_tensor *row = &rec->log->tensors.at[id];
     PyObject *guard = pel_disable_torch_function(&rec->torch);

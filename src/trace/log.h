@@ -106,7 +106,8 @@ typedef struct pel_log_tensor {
     pel_str dtype; /* "torch.float32" */
     int64_t *shape;
     uint32_t n_dims;
-    uint32_t *order; /* of a registered one that lies in memory as a permuted one does: dimensions, outermost first; or NULL */
+    uint32_t *order; /* of a registered one that lies in memory as a permuted one does: dimensions, outermost first; or
+                        NULL */
     bool requires_grad, is_parameter;
     pel_id owner;  /* module that registers it as parameter or buffer, or holds it as plain attribute */
     pel_name name; /* its name there */
