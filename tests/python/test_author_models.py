@@ -11,7 +11,8 @@ pytest.importorskip("torch", reason="torch is not installed")
 import pellucid
 import torch
 
-FAST = {"vision": ["vqvae", "yolo", "bifpn"], "audio": ["wavenet"], "odd": ["registered", "scripted_helper", "choices", "controlled_path"],
+FAST = {"vision": ["vqvae", "yolo", "bifpn"], "audio": ["wavenet"],
+        "odd": ["registered", "scripted_helper", "choices", "controlled_path"],
         "torch_parts": ["encoder", "own_layer", "parametrized"], "science": ["permuted_weights"]}
 SLOW = {"gpt": ["gpt", "gpt_slow"], "llama": ["llama"], "mamba": ["mamba"], "diffusion_unet": ["diffusion_unet"],
         "audio": ["tacotron_decoder", "mel_front"], "sequence": ["transformer_xl", "rwkv", "bilstm_crf", "seq2seq"],
