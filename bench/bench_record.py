@@ -162,9 +162,10 @@ def main() -> None:
             except (ImportError, RuntimeError) as error:
                 print(f"{name:<18}skipped: {error}")
     if options.only in (None, "memory"):
-        none, plain, recorded = (float(subprocess.run([sys.executable, __file__, "--peak", kind], check=True, text=True,
+        command = [sys.executable, __file__, "--peak"]
+        none, plain, recorded = (float(subprocess.run([*command, kind], check=True, text=True,
                                                       stdout=subprocess.PIPE).stdout)
-                                                      for kind in ("none", "plain", "recorded"))
+                                 for kind in ("none", "plain", "recorded"))
         print(f"resnet50, 8 images: peak {plain:.0f} MiB plain, {recorded:.0f} recorded; the forward itself takes "
               f"{plain - none:.0f}, recorded {recorded - none:.0f}: {(recorded - none) / (plain - none):.2f}")
 
