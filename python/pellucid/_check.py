@@ -321,10 +321,22 @@ def digested(t: torch.Tensor | None) -> Any:
     return ("digest", str(t.dtype), list(t.shape), hashlib.sha1(values.view(torch.uint8).numpy()).hexdigest())
 
 
-def buffers_of(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    parameters = {name for name, _ in module.named_parameters(remove_duplicate=False)}
-    return {k: v.detach().clone() for k, v in module.state_dict().items()
-            if isinstance(v, torch.Tensor) and k not in parameters}
+def is_training(module: torch.nn.Module) -> bool:
+    return any(m.training for m in module.modules())
+
+
+def parameters_before(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Copies of those that a forward might change: only train mode does that."""
+    if not is_training(module):
+        return {}
+    return {name: p.detach().clone() for name, p in module.named_parameters(remove_duplicate=False)}
+
+
+def changeable(module: torch.nn.Module, before: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """What a forward may have changed: the buffers, and parameters that are not what they were before."""
+    same = {name for name, p in module.named_parameters(remove_duplicate=False)
+            if name not in before or torch.equal(p, before[name])}
+    return {k: v.detach().clone() for k, v in module.state_dict().items() if isinstance(v, torch.Tensor) and k not in same}
 
 
 def ties_of(module: torch.nn.Module) -> list[list[str]]:
@@ -512,7 +524,11 @@ def referee(data: dict) -> list[dict]:
         return None if want == got else f"order of the keys: {next((a, b) for a, b in zip(want, got) if a != b)}"
 
     def ties() -> str | None:
-        want, got = data["ties"], ties_of(made["module"])
+        module = made["module"]
+        # A buffer outside the state_dict that nothing reads is not there to be tied.
+        there = {n for n, _ in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]}
+        want = [group for names in data["ties"] if len(group := [n for n in names if n in there]) > 1]
+        got = ties_of(module)
         return None if want == got else f"tied: {want} expected, {got} found"
 
     def requires_grad() -> str | None:
@@ -529,7 +545,7 @@ def referee(data: dict) -> list[dict]:
     pristine = made["module"]
     for sequence in data["sequences"]:
         try:
-            # Parameters are shared: no forward changes them, and they are most of the memory.
+            # Parameters are shared: only train mode may change them, and they are most of the memory.
             module = copy.deepcopy(pristine, {id(p): p for p in pristine.parameters()})
         except Exception:  # a buffer that is computed from parameters, say
             module = made["namespace"][data["root"]]()
@@ -539,11 +555,13 @@ def referee(data: dict) -> list[dict]:
         results: list[Any] = []
         for call in sequence:
             play(checks, module, call, results, made["namespace"], data["seed"])
+        if is_training(module):
+            pristine.load_state_dict(data["state"], strict=True)
     return checks
 
 
 def buffer_difference(module: torch.nn.Module, wanted: dict[str, torch.Tensor]) -> str | None:
-    have = buffers_of(module)
+    have = module.state_dict()
     for name, t in wanted.items():
         if name not in have:
             return f"{name}: missing"

@@ -174,49 +174,47 @@ def _resized(t: torch.Tensor, dim: int, size: int, seed: int) -> torch.Tensor:
     return torch.cat(pieces, dim).requires_grad_(t.requires_grad)
 
 
-def batch_size(inputs: Inputs) -> int | None:
-    """The first dimension of the first tensor, or the length of a leading list of tensors."""
-    args, kwargs = inputs
-    for value in (*args, *kwargs.values()):
-        if isinstance(value, torch.Tensor) and value.dim() and _strided(value):
-            return value.shape[0]
-        if isinstance(value, list) and value and all(isinstance(v, torch.Tensor) for v in value):
-            return len(value)
-    return None
-
-
 def other_batch(inputs: Inputs, step: int = 1, seed: int = 11) -> Iterator[Inputs]:
-    size = batch_size(inputs)
-    if size:
-        yield from _with_batch(inputs, size, size + step, seed)
+    yield from _with_batch(inputs, lambda size: size + step, seed)
 
 
 def one_sample(inputs: Inputs, seed: int = 17) -> Iterator[Inputs]:
     """A batch of one, which authors treat as a case of its own."""
-    size = batch_size(inputs)
-    if size and size > 1:
-        yield from _with_batch(inputs, size, 1, seed)
+    yield from _with_batch(inputs, lambda size: 1, seed)
 
 
-def _with_batch(inputs: Inputs, size: int, target: int, seed: int) -> Iterator[Inputs]:
-    def change(t: torch.Tensor) -> torch.Tensor:
-        fits = _strided(t) and t.dim() and t.shape[0] == size
-        return _resized(t, 0, target, seed) if fits else copy_tensor(t)
-
-    def is_batch(value: Any) -> bool:
-        return isinstance(value, list) and len(value) == size and all(isinstance(v, torch.Tensor) for v in value)
-
-    def change_lists(value: Any) -> Any:
-        if not is_batch(value):
-            return map_values(value, change)
-        more = (value * target)[:max(0, target - size)]
-        return [copy_tensor(v) for v in value[:target]] + [
-            _other_values(v, _generator(seed + i), False, True) for i, v in enumerate(more)]
-
+def _with_batch(inputs: Inputs, target: Callable[[int], int], seed: int) -> Iterator[Inputs]:
+    """A leading list of tensors may be the batch; else it is the first dimension of the first tensor and its likes."""
     args, kwargs = inputs
-    if any(is_batch(v) for v in (*args, *kwargs.values())):
-        yield tuple(change_lists(v) for v in args), {k: change_lists(v) for k, v in kwargs.items()}
-    yield map_values(inputs, change)
+    samples = next((v for v in (*args, *kwargs.values()) if _is_list_of_tensors(v)), None)
+    if samples is not None and target(len(samples)) != len(samples):
+        size = len(samples)
+
+        def change(value: Any) -> Any:
+            if _is_list_of_tensors(value) and len(value) == size:
+                return _resized_list(value, target(size), seed)
+            return map_values(value, lambda t: _with_first_dimension(t, size, target(size), seed))
+
+        yield tuple(change(v) for v in args), {k: change(v) for k, v in kwargs.items()}
+    first = next((t for t in tensors(inputs) if t.dim() and _strided(t)), None)
+    if first is not None and first.shape[0] and target(first.shape[0]) != first.shape[0]:
+        size = first.shape[0]
+        yield map_values(inputs, lambda t: _with_first_dimension(t, size, target(size), seed))
+
+
+def _is_list_of_tensors(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, torch.Tensor) for v in value)
+
+
+def _with_first_dimension(t: torch.Tensor, size: int, target: int, seed: int) -> torch.Tensor:
+    fits = _strided(t) and t.dim() and t.shape[0] == size
+    return _resized(t, 0, target, seed) if fits else copy_tensor(t)
+
+
+def _resized_list(samples: list[torch.Tensor], target: int, seed: int) -> list[torch.Tensor]:
+    more = (samples * target)[:max(0, target - len(samples))]
+    return [copy_tensor(v) for v in samples[:target]] + [
+        _other_values(v, _generator(seed + i), False, True) for i, v in enumerate(more)]
 
 
 def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
@@ -235,14 +233,16 @@ def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
               and t.is_floating_point()]
     if images:
         height, width = images[0].shape[-2:]
-        grow = IMAGE_STEP * (1 if step > 0 else 2)
+        # Not square, if the model takes that: height and width are told apart.
+        less, more = (IMAGE_STEP, 2 * IMAGE_STEP) if step % 4 == 1 else (2 * IMAGE_STEP, IMAGE_STEP)
+        for taller, wider in ((less, more), (less, less)):
 
-        def change(t: torch.Tensor) -> torch.Tensor:
-            if _strided(t) and t.dim() >= 2 and t.shape[-2:] == (height, width):
-                return _resized(_resized(t, t.dim() - 1, width + grow, seed), t.dim() - 2, height + grow, seed + 1)
-            return copy_tensor(t)
+            def change(t: torch.Tensor, taller: int = taller, wider: int = wider) -> torch.Tensor:
+                if _strided(t) and t.dim() >= 2 and t.shape[-2:] == (height, width):
+                    return _resized(_resized(t, t.dim() - 1, width + wider, seed), t.dim() - 2, height + taller, seed + 1)
+                return copy_tensor(t)
 
-        yield map_values(inputs, change)
+            yield map_values(inputs, change)
         return
     sequences = [t for t in found if t.is_floating_point()]
     if not sequences:

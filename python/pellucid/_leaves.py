@@ -51,7 +51,9 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened:
         default = parameter.default
         value = given.get(name, default)
         is_default = default is not inspect.Parameter.empty and _same(value, default)
-        rows.append((name, value, default is inspect.Parameter.empty, is_default))
+        # Dropout(0.1), LeakyReLU(0.2): one number that needs no name.
+        is_positional = default is inspect.Parameter.empty or (not rows and isinstance(default, float))
+        rows.append((name, value, is_positional, is_default))
     if (norm := _norm(module)) is not None:
         rows.append(("", norm, False, False))
     made = (*built._modules, *built._parameters, *built._buffers, *_attributes(built))

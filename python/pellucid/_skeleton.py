@@ -177,6 +177,7 @@ class Workshop:
             raise SkeletonError(f"{error}; make the skeleton of what was compiled "
                                 "(of a file, `pellucid tree FILE` shows the modules)") from None
         self.grad = torch.is_grad_enabled()
+        self.takes_grad = True
         self.with_events = self.slow = False
         # functions that are told by the calls they made; None: not asked
         self.shortcuts: list[tuple[str, int]] | None = None
@@ -210,6 +211,8 @@ class Workshop:
     def _enter_mode(self, mode: str) -> None:
         if mode != "given":
             self.whole.train(not self.whole.training)
+        if self.whole.training:
+            self.state.keep_parameters()
 
     def _record(self, call: Call) -> None:
         """Records a call that the original is known to take, with the generators at the seed."""
@@ -300,8 +303,7 @@ class Workshop:
         from . import _check
         self.given = inputs
         self.progress("recording")
-        given = Call("given", self._inner(inputs, "given", self.grad), self.grad)
-        self._record(given)
+        given = self._record_first()
         self.progress("running the original")
         start = time.perf_counter()
         self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
@@ -311,13 +313,35 @@ class Workshop:
                 self.sequences.append([self._play(Call("given", given.inputs, False), "events", events=True)])
         if self.slow:
             self.report.remarks.append("the model is slow: one comparison of each kind is made, not several")
-        self.sequences.append([self._play_with_gradients(Call("given", given.inputs, True), "gradients enabled")])
+        if self.takes_grad:
+            try:
+                self.sequences.append([self._play_with_gradients(Call("given", given.inputs, True), "gradients enabled")])
+            except Exception:  # a remark tells why
+                self.takes_grad = False
         # The recorder must not be noticed by the model.
         unwatched = next(s[0] for s in self.sequences if s[0]["grad"] is self.grad and s[0]["events"] is None)
         if unwatched["threads"] != torch.get_num_threads():  # other threads, other sums
             unwatched = self._play(Call("given", given.inputs, self.grad), "unwatched")
         if found := _check.difference(unwatched["result"], self.recorded_result):
             self.report.checks.append(Check("recording", "failed", f"watched, the model gives something else: {found}"))
+
+    def _record_first(self) -> Call:
+        """Without gradients where the model does not run with them: it may use kernels that have no backward."""
+        try:
+            given = Call("given", self._inner(self.given, "given", self.grad), self.grad)
+            self._record(given)
+        except Exception as error:
+            if not self.grad:
+                raise
+            self.grad = self.takes_grad = False
+            self.recorder = self._new_recorder()
+            try:
+                return self._record_first()
+            except Exception:
+                raise error from None
+            finally:
+                self.report.remarks.append(f"the model does not run with gradients: {error}"[:300])
+        return given
 
     def _play_with_gradients(self, call: Call, name: str, **what: bool) -> dict[str, Any]:
         try:
@@ -358,7 +382,8 @@ class Workshop:
     def _record_data(self) -> None:
         from . import _inputs
         # Recorded without gradients where the given call had them, so that both modes are lanes.
-        near = self._first_taken(_inputs.other_data(self.given, 1), "other data 1", "other data", not self.grad)
+        near = self._first_taken(_inputs.other_data(self.given, 1), "other data 1", "other data",
+                                 self.takes_grad and not self.grad)
         far = None
         if not self.slow:
             far = self._first_taken(_inputs.other_data(self.given, 2, far=True), "other data 2", "far data", self.grad)

@@ -45,20 +45,22 @@ class ModelState:
     """Attributes, containers and tensors of a model and of the plain objects that it holds.
 
     Objects are put back in place, so that whoever refers to them (a hook's closure, a second name) still sees
-    the same ones. Tensors are copied only if they are buffers or other attributes; parameters are assumed to
-    be left alone by a forward, and `restore` says so where that was wrong.
+    the same ones. Tensors are copied only if they are buffers or other attributes; parameters are most of the memory
+    and are left alone by most forwards: they are copied on demand, and `restore` says where that was missing.
     """
 
     def __init__(self, model: torch.nn.Module):
         self.attributes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.containers: list[tuple[Any, Any]] = []
         self.tensors: list[tuple[torch.Tensor, torch.Tensor]] = []
-        self.parameters: list[tuple[torch.nn.Parameter, int, torch.Tensor | None, bool]] = []
+        self.parameters: list[tuple[torch.nn.Parameter, torch.Tensor | None, bool]] = []
         self._seen: set[int] = set()
         self._keep: list[Any] = []  # ids stay unique only while their objects live
         for module in model.modules():
             self._visit(module)
         del self._seen
+        self._versions = [p._version for p, _, _ in self.parameters]
+        self._values: list[torch.Tensor] | None = None
 
     def _visit(self, root: Any) -> None:
         stack = [root]
@@ -69,7 +71,7 @@ class ModelState:
             self._seen.add(id(value))
             self._keep.append(value)
             if isinstance(value, torch.nn.Parameter):
-                self.parameters.append((value, value._version, value.grad, value.requires_grad))
+                self.parameters.append((value, value.grad, value.requires_grad))
             elif isinstance(value, torch.Tensor):
                 if value.is_leaf and not value.is_meta:
                     self.tensors.append((value, value.detach().clone()))
@@ -87,6 +89,11 @@ class ModelState:
     def touched(self) -> bool:
         """Whether a run has left something else in attributes or containers; what it does to tensors doesn't count."""
         return any(not _equal(live, kept) for live, kept in (*self.attributes, *self.containers))
+
+    def keep_parameters(self) -> None:
+        """Until the next `restore`: the run that comes may change them, as authors do who normalise weights in train mode."""
+        if self._values is None:
+            self._values = [p.detach().clone() for p, _, _ in self.parameters]
 
     def restore(self) -> list[str]:
         """Puts all back; the remarks say what could not be."""
@@ -112,11 +119,17 @@ class ModelState:
                     live.resize_(kept.shape)
                 if not torch.equal(live, kept):
                     live.copy_(kept)
-        for parameter, version, grad, requires_grad in self.parameters:
+        for i, (parameter, grad, requires_grad) in enumerate(self.parameters):
+            # What is done to parameter.data is not counted.
+            if self._values is not None and not torch.equal(parameter, self._values[i]):
+                with torch.no_grad():
+                    parameter.copy_(self._values[i])
+            elif self._values is None and parameter._version != self._versions[i]:
+                remarks.append("a parameter is changed in place by the model's own forward")
+            self._versions[i] = parameter._version
             parameter.grad = grad
             parameter.requires_grad_(requires_grad)
-            if parameter._version != version:
-                remarks.append("a parameter is changed in place by the model's own forward")
+        self._values = None
         return remarks
 
 

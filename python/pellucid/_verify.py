@@ -202,6 +202,7 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
                             "args": _check.plain_form(args, found), "kwargs": _check.plain_form(kwargs, found)}
     for part in ("args", "kwargs"):
         call[part] = _check.map_tensors(call[part], _check.copy_input)
+    before = _check.parameters_before(model) if buffers else {}
     with threads(count):
         _check.seed_all(SEED)
         with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
@@ -210,7 +211,7 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
         form = _check.plain_form(result)
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
-        call["buffers"] = _check.buffers_of(model) if buffers else None
+        call["buffers"] = _check.changeable(model, before) if buffers else None
         found_gradients = _check.gradients(model, form) if gradients else None
         call["gradients"] = found_gradients and {k: _check.digested(t) for k, t in found_gradients.items()}
         call["gradients name"] = "gradients" if name == "gradients enabled" else f"{name}: gradients"

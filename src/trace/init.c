@@ -248,18 +248,43 @@ static pel_node *buffer_expression(builder *b, pel_id module, const pel_log_slot
     return made;
 }
 
+static void add_pair(builder *b, pel_node *list, pel_name name, pel_node *value) {
+    pel_node *pair = pel_node_new(b->ctx, PEL_Tuple);
+    pel_nodes_push(b->ctx, &pair->Tuple.elts, text_constant(b, pel_name_str(name)));
+    pel_nodes_push(b->ctx, &pair->Tuple.elts, value);
+    pel_nodes_push(b->ctx, &list->List.elts, pair);
+}
+
 /* The children of a container as one list: [a, b, c], or [("name", a), ...]. */
 static pel_node *children_list(builder *b, const pel_log_module *row, bool with_names) {
     pel_node *list = pel_node_new(b->ctx, PEL_List);
     for (uint32_t i = 0; i < row->child_names.n; i++) {
         pel_node *child = row->children[i] ? module_call(b, row->children[i]) : none(b);
-        if (with_names) {
-            pel_node *pair = pel_node_new(b->ctx, PEL_Tuple);
-            pel_nodes_push(b->ctx, &pair->Tuple.elts, text_constant(b, pel_name_str(row->child_names.at[i])));
-            pel_nodes_push(b->ctx, &pair->Tuple.elts, child);
-            child = pair;
-        }
-        pel_nodes_push(b->ctx, &list->List.elts, child);
+        if (with_names)
+            add_pair(b, list, row->child_names.at[i], child);
+        else
+            pel_nodes_push(b->ctx, &list->List.elts, child);
+    }
+    return list;
+}
+
+static pel_node *parameters_dict(builder *b, const pel_log_module *row) {
+    pel_node *list = children_list(b, row, true);
+    for (uint32_t i = 0; i < row->n_parameters; i++)
+        add_pair(b, list, row->parameters[i].name, parameter_expression(b, row->parameters[i].tensor));
+    return list;
+}
+
+/* A list of parameters may have others among its elements: they are its children, numbered with the parameters. */
+static pel_node *parameters_list(builder *b, const pel_log_module *row) {
+    pel_node *list = pel_node_new(b->ctx, PEL_List);
+    for (uint32_t i = 0, child = 0, parameter = 0; i < row->child_names.n + row->n_parameters; i++) {
+        pel_str number = pel_format(b->ctx, "%u", i);
+        bool is_child = child < row->child_names.n && pel_str_eq(pel_name_str(row->child_names.at[child]), number);
+        if (!is_child && parameter == row->n_parameters) break;
+        pel_node *item = is_child ? module_call(b, row->children[child++])
+                                  : parameter_expression(b, row->parameters[parameter++].tensor);
+        pel_nodes_push(b->ctx, &list->List.elts, item);
     }
     return list;
 }
@@ -267,20 +292,8 @@ static pel_node *children_list(builder *b, const pel_log_module *row, bool with_
 /* The arguments of a container's constructor. */
 static pel_nodes container_arguments(builder *b, const pel_log_module *row, container kind) {
     pel_ctx *ctx = b->ctx;
-    if (kind == PARAMETER_LIST || kind == PARAMETER_DICT) {
-        pel_node *list = pel_node_new(ctx, PEL_List);
-        for (uint32_t i = 0; i < row->n_parameters; i++) {
-            pel_node *item = parameter_expression(b, row->parameters[i].tensor);
-            if (kind == PARAMETER_DICT) {
-                pel_node *pair = pel_node_new(ctx, PEL_Tuple);
-                pel_nodes_push(ctx, &pair->Tuple.elts, text_constant(b, pel_name_str(row->parameters[i].name)));
-                pel_nodes_push(ctx, &pair->Tuple.elts, item);
-                item = pair;
-            }
-            pel_nodes_push(ctx, &list->List.elts, item);
-        }
-        return pel_nodes_one(ctx, list);
-    }
+    if (kind == PARAMETER_LIST) return pel_nodes_one(ctx, parameters_list(b, row));
+    if (kind == PARAMETER_DICT) return pel_nodes_one(ctx, parameters_dict(b, row));
     if (!row->child_names.n && kind == MODULE_DICT) return (pel_nodes){ 0 };
     if (kind == MODULE_LIST) return pel_nodes_one(ctx, children_list(b, row, false));
     if (kind == MODULE_DICT) return pel_nodes_one(ctx, children_list(b, row, true));
@@ -541,13 +554,6 @@ static bool never_ran(const builder *b, pel_id module) {
 }
 
 static pel_node *child_expression(builder *b, pel_id child);
-
-static void add_pair(builder *b, pel_node *list, pel_name name, pel_node *value) {
-    pel_node *pair = pel_node_new(b->ctx, PEL_Tuple);
-    pel_nodes_push(b->ctx, &pair->Tuple.elts, text_constant(b, pel_name_str(name)));
-    pel_nodes_push(b->ctx, &pair->Tuple.elts, value);
-    pel_nodes_push(b->ctx, &list->List.elts, pair);
-}
 
 /* nn.ParameterDict registers what it is given as its own, modules too. */
 static pel_node *idle_call(builder *b, pel_id module) {

@@ -329,6 +329,39 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
 
 /* ---- what modules are asked for ---- */
 
+/* Whether a module has something under a name, and not None. */
+static bool has_some(const pel_walk *w, pel_id module, pel_name attribute) {
+    const pel_log_module *row = pel_module_at(w->log, module);
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (row->child_names.at[i] == attribute) return row->children[i] != 0;
+    for (uint32_t i = 0; i < row->n_parameters; i++)
+        if (row->parameters[i].name == attribute) return row->parameters[i].tensor != 0;
+    for (uint32_t i = 0; i < row->n_buffers; i++)
+        if (row->buffers[i].name == attribute) return row->buffers[i].tensor != 0;
+    const pel_value *value = pel_value_at(w->log, pel_module_attribute(w->log, module, attribute));
+    return value->kind != PEL_V_NONE_YET && !(value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE);
+}
+
+/* Some instances of a class have it and others not. In the output all do: those that had it not have None. */
+static void ask_for_none(pel_walk *w, pel_front front, const pel_call_site *c, pel_name attribute) {
+    pel_id *modules = pel_new_array(w->ctx, front.n, pel_id);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *object = pel_value_at(w->log, c->args[0].val->at[i]);
+        const pel_value *answer = pel_value_at(w->log, c->val->at[i]);
+        bool has = answer->kind == PEL_V_CONST && answer->constant->kind == PEL_CONST_TRUE;
+        if (object->kind != PEL_V_MODULE || (has && !has_some(w, object->module, attribute)))
+            pel_lost(w, c->node, "some instances of one class have the attribute `%s` and others not", attribute->text);
+        modules[i] = object->module;
+    }
+    pel_need(w, front, modules, attribute, NULL);
+    pel_node *test = pel_node_new(w->ctx, PEL_Compare);
+    test->Compare.left = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
+    test->Compare.ops = (pel_cmpops){ pel_new_array(w->ctx, 1, uint8_t), 1 };
+    test->Compare.ops.at[0] = PEL_IsNot;
+    test->Compare.comparators = pel_nodes_one(w->ctx, pel_make_constant(w->ctx, &pel_none));
+    c->val->text = test;
+}
+
 /* hasattr that stays in the text: the modules that have it must have it in the output as well, and the others not. */
 static void note_hasattr(pel_walk *w, pel_front front, const pel_call_site *c, pel_name attribute) {
     pel_front one = pel_front_new(w, 1);
@@ -340,8 +373,10 @@ static void note_hasattr(pel_walk *w, pel_front front, const pel_call_site *c, p
         bool has = answer->constant->kind == PEL_CONST_TRUE;
         pel_id class = pel_module_at(w->log, object->module)->class, module = object->module;
         uint64_t before;
-        if (pel_map_get(&having, class, &before) && before != has)
-            pel_lost(w, c->node, "some instances of one class have the attribute `%s` and others not", attribute->text);
+        if (pel_map_get(&having, class, &before) && before != has) {
+            ask_for_none(w, front, c, attribute);
+            return;
+        }
         pel_map_set(w->ctx, &having, class, has);
         one.at[0] = front.at[i];
         if (has && pel_module_attribute(w->log, module, attribute)) pel_need(w, one, &module, attribute, NULL);

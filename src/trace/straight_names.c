@@ -250,27 +250,28 @@ pel_node *pel_straight_setting(pel_straight *x, const pel_id *values) {
 
 /* ---- numbers by example ---- */
 
-enum { MOST_TOGETHER = 3 };
+enum { MOST_TOGETHER = 3, MOST_UNDER = 2 };
 
-typedef struct term { /* a * b * c * times / by + plus */
+typedef struct term { /* a * b * c * times // (d * e * by) + plus */
     const pel_straight_size *factors[MOST_TOGETHER];
     uint32_t n;
     int64_t times, by, plus;
+    const pel_straight_size *under[MOST_UNDER];
+    uint32_t n_under;
 } term;
 
-static bool product_at(const term *t, uint32_t lane, int64_t *out) {
-    *out = 1;
-    for (uint32_t k = 0; k < t->n; k++)
-        if (__builtin_mul_overflow(*out, t->factors[k]->values[lane], out)) return false;
+static bool product_at(const pel_straight_size *const *factors, uint32_t n, uint32_t lane, int64_t *out) {
+    for (uint32_t k = 0; k < n; k++)
+        if (__builtin_mul_overflow(*out, factors[k]->values[lane], out)) return false;
     return true;
 }
 
 static bool fits(const pel_straight *x, const int64_t *wanted, const term *t) {
     for (uint32_t i = 0; i < x->n_lanes; i++) {
-        int64_t value;
-        if (!product_at(t, i, &value)) return false;
-        if (__builtin_mul_overflow(value, t->times, &value) || value % t->by) return false;
-        if (__builtin_add_overflow(value / t->by, t->plus, &value) || value != wanted[i]) return false;
+        int64_t value = t->times, by = t->by;
+        if (!product_at(t->factors, t->n, i, &value) || !product_at(t->under, t->n_under, i, &by)) return false;
+        if (by <= 0 || value % by) return false;
+        if (__builtin_add_overflow(value / by, t->plus, &value) || value != wanted[i]) return false;
     }
     return true;
 }
@@ -308,7 +309,12 @@ static pel_node *term_text(pel_straight *x, const term *t) {
     for (uint32_t k = 1; k < t->n; k++)
         text = binary(x, text, PEL_Mult, pel_copy(x->ctx, not_used(x, t->factors[k])->text));
     if (t->times > 1) text = binary(x, text, PEL_Mult, number(x, t->times));
-    if (t->by > 1) text = binary(x, text, PEL_FloorDiv, number(x, t->by));
+    pel_node *by = t->by > 1 ? number(x, t->by) : NULL;
+    for (uint32_t k = 0; k < t->n_under; k++) {
+        pel_node *size = pel_copy(x->ctx, t->under[k]->text);
+        by = by ? binary(x, by, PEL_Mult, size) : size;
+    }
+    if (by) text = binary(x, text, PEL_FloorDiv, by);
     if (t->plus > 0) text = binary(x, text, PEL_Add, number(x, t->plus));
     if (t->plus < 0) text = binary(x, text, PEL_Sub, number(x, -t->plus));
     return text;
@@ -316,8 +322,8 @@ static pel_node *term_text(pel_straight *x, const term *t) {
 
 /* The product of the factors, with what the first lane says it must be multiplied with or divided by. */
 static pel_node *try_product(pel_straight *x, const int64_t *wanted, term *t) {
-    int64_t own;
-    if (!product_at(t, 0, &own) || own <= 0 || wanted[0] <= 0) return NULL;
+    int64_t own = 1;
+    if (!product_at(t->factors, t->n, 0, &own) || own <= 0 || wanted[0] <= 0) return NULL;
     t->times = wanted[0] % own == 0 ? wanted[0] / own : 1;
     t->by = wanted[0] % own == 0 ? 1 : own / wanted[0];
     return t->by > 0 && fits(x, wanted, t) ? term_text(x, t) : NULL;
@@ -336,10 +342,34 @@ static pel_node *try_products(pel_straight *x, const int64_t *wanted, term *t, u
     return text;
 }
 
+static pel_node *try_quotient(pel_straight *x, const int64_t *wanted, term *t) {
+    int64_t under = 1;
+    if (!product_at(t->under, t->n_under, 0, &under) || under <= 0 || wanted[0] <= 0) return NULL;
+    t->by = t->factors[0]->values[0] / under / wanted[0];
+    return t->by > 0 && fits(x, wanted, t) ? term_text(x, t) : NULL;
+}
+
+/* A size divided by one or two others: how axes come out whose length nobody gives, '(h w) -> h w' with h known. */
+static pel_node *try_quotients(pel_straight *x, const int64_t *wanted, uint32_t n_under, uint32_t n) {
+    pel_node *text = NULL;
+    for (uint32_t i = 0; i < n && !text; i++)
+        for (uint32_t k = 0; k < n && !text; k++)
+            for (uint32_t m = 1; m <= (n_under > 1 ? n : 1) && !text; m++) { /* twice the same comes last */
+                term t = { .factors = { &x->sizes.at[i] },
+                           .n = 1,
+                           .times = 1,
+                           .under = { &x->sizes.at[k], &x->sizes.at[(k + m) % n] },
+                           .n_under = n_under };
+                text = try_quotient(x, wanted, &t);
+            }
+    return text;
+}
+
 static pel_node *try_sums(pel_straight *x, const int64_t *wanted, bool with_constant, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const pel_straight_size *size = &x->sizes.at[i];
-        term t = { { size }, 1, 1, 1, with_constant ? wanted[0] - size->values[0] : 0 };
+        term t = { .factors = { size }, .n = 1, .times = 1, .by = 1 };
+        if (with_constant) t.plus = wanted[0] - size->values[0];
         if (fits(x, wanted, &t)) return term_text(x, &t);
     }
     return NULL;
@@ -355,6 +385,8 @@ static pel_node *number_of(pel_straight *x, const int64_t *wanted, uint32_t n, u
         text = try_products(x, wanted, &t, k, 0, k > 1 && n > MOST_FACTORS ? MOST_FACTORS : n);
         if (!text && k == 1 && varies) text = try_sums(x, wanted, true, n);
     }
+    for (uint32_t k = 1; k <= MOST_UNDER && varies && !text; k++)
+        text = try_quotients(x, wanted, k, n > MOST_FACTORS ? MOST_FACTORS : n);
     return text;
 }
 

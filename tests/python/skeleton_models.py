@@ -690,3 +690,99 @@ class Bounds(nn.Module):
                r'\[float\("-inf"\)\]'), lacks=(r"float\(fill",))
 def numbers_without_a_literal():
     return Bounds(), (randn(2, 8),), {}
+
+
+class Windows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        for stride in (1, 2):
+            height, width = x.shape[1] // stride, x.shape[2] // stride
+            x = x[:, :height, :width]
+            flat = self.linear(arranged(x, "b h w c -> b h*w c"))
+            parts = arranged(flat, "b h*w c -> b*h w c", h=height)
+            x = arranged(parts, "b*h w c -> b h w c", h=height)
+        return x
+
+
+@case(expects=(r"// height",), lacks=(r"for \w+ in pattern", r"\bx\d"))
+def sizes_that_are_quotients_of_others():
+    return Windows(), (randn(2, 48, 64, 4),), {}
+
+
+class Mixing(nn.Module):
+    def __init__(self, with_context):
+        super().__init__()
+        self.norm = nn.LayerNorm(4)
+        if with_context:
+            self.norm_context = nn.LayerNorm(4)
+
+    def forward(self, x, context=None):
+        if hasattr(self, "norm_context") and context is not None:
+            return self.norm(x) + self.norm_context(context)
+        return self.norm(x)
+
+
+class OptionalParts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Mixing(True), Mixing(False), Mixing(True)])
+
+    def forward(self, x, context):
+        for layer in self.layers:
+            x = layer(x, context)
+        return x
+
+
+@case(expects=(r"if self\.norm_context is not None",), lacks=(r"hasattr",))
+def parts_that_only_some_instances_have():
+    return OptionalParts(), (randn(2, 4), randn(2, 4)), {}
+
+
+class NormalisedLinear(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(randn(4, 4))
+
+    def forward(self, x):
+        if self.training:
+            with torch.no_grad():
+                self.weight.data.copy_(F.normalize(self.weight, dim=-1))
+        return F.linear(x, F.normalize(self.weight, dim=-1) / 2)
+
+
+@case(expects=(r"self\.weight\.data\.copy_",))
+def weights_that_train_mode_changes():
+    return NormalisedLinear(), (randn(2, 4),), {}
+
+
+class NestedParameters(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scales = nn.ParameterList([])
+        for _ in range(2):
+            self.scales.append(nn.ParameterList([nn.Parameter(randn(4)), nn.Parameter(randn(4))]))
+
+    def forward(self, x):
+        for scale, shift in self.scales:
+            x = x * scale + shift
+        return x
+
+
+@case(expects=(r"for scale, shift in self\.scales",))
+def lists_of_parameters_in_lists():
+    return NestedParameters(), (randn(2, 4),), {}
+
+
+class WithoutBackward(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = self.linear(x)
+        if x.requires_grad:
+            raise NotImplementedError("this kernel has no backward")
+        return x * 2

@@ -312,6 +312,27 @@ def test_from_a_trace_without_python(here, tmp_path, pellucid_program) -> None:
     assert pellucid_program("skeleton", tmp_path / "none").code == 2
 
 
+def test_batches_are_found_in_dicts_and_in_lists_of_maps() -> None:
+    class Pyramid(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 1)
+
+        def forward(self, maps, data):
+            return [self.conv(m) for m in maps], data["scale"] * 2
+
+    maps = [torch.randn(2, 3, 16 // k, 16 // k) for k in (1, 2, 4)]
+    made = pellucid.skeleton(Pyramid().eval(), (maps, {"scale": torch.randn(2, 4)}))
+    assert made.report.good and made.report.complete
+    assert {"other batch 1", "other batch 2", "other batch 3"} <= {c.name for c in made.report.checks if c.status == "passed"}
+
+
+def test_a_model_without_backward_is_recorded_without_gradients() -> None:
+    made = pellucid.skeleton(skeleton_models.WithoutBackward().eval(), (torch.randn(2, 4),))
+    assert made.report.good
+    assert any("no backward" in remark for remark in made.report.remarks)
+
+
 # ---- straight lines ----
 
 def test_einops() -> None:
