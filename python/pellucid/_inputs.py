@@ -238,9 +238,10 @@ def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
         for taller, wider in ((less, more), (less, less)):
 
             def change(t: torch.Tensor, taller: int = taller, wider: int = wider) -> torch.Tensor:
-                if _strided(t) and t.dim() >= 2 and t.shape[-2:] == (height, width):
-                    return _resized(_resized(t, t.dim() - 1, width + wider, seed), t.dim() - 2, height + taller, seed + 1)
-                return copy_tensor(t)
+                if not _strided(t) or t.dim() < 2 or t.shape[-2:] != (height, width):
+                    return copy_tensor(t)
+                t = _resized(t, t.dim() - 1, width + wider, seed)
+                return _resized(t, t.dim() - 2, height + taller, seed + 1)
 
             yield map_values(inputs, change)
         return

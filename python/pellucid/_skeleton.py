@@ -315,7 +315,8 @@ class Workshop:
             self.report.remarks.append("the model is slow: one comparison of each kind is made, not several")
         if self.takes_grad:
             try:
-                self.sequences.append([self._play_with_gradients(Call("given", given.inputs, True), "gradients enabled")])
+                with_gradients = Call("given", given.inputs, True)
+                self.sequences.append([self._play_with_gradients(with_gradients, "gradients enabled")])
             except Exception:  # a remark tells why
                 self.takes_grad = False
         # The recorder must not be noticed by the model.

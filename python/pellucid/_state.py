@@ -91,7 +91,7 @@ class ModelState:
         return any(not _equal(live, kept) for live, kept in (*self.attributes, *self.containers))
 
     def keep_parameters(self) -> None:
-        """Until the next `restore`: the run that comes may change them, as authors do who normalise weights in train mode."""
+        """Until the next `restore`: a run in train mode may change them, as where weights are normalised in place."""
         if self._values is None:
             self._values = [p.detach().clone() for p, _, _ in self.parameters]
 

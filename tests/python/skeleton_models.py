@@ -712,7 +712,7 @@ def sizes_that_are_quotients_of_others():
     return Windows(), (randn(2, 48, 64, 4),), {}
 
 
-class Mixing(nn.Module):
+class Conditioned(nn.Module):
     def __init__(self, with_context):
         super().__init__()
         self.norm = nn.LayerNorm(4)
@@ -728,7 +728,7 @@ class Mixing(nn.Module):
 class OptionalParts(nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = nn.ModuleList([Mixing(True), Mixing(False), Mixing(True)])
+        self.layers = nn.ModuleList([Conditioned(True), Conditioned(False), Conditioned(True)])
 
     def forward(self, x, context):
         for layer in self.layers:

@@ -289,11 +289,16 @@ def test_other_inputs() -> None:
     assert {tuple(v.shape) for v in longer.values()} == {(2, 10)}
     assert torch.equal(longer["position_ids"][0], torch.arange(10))
     image = (torch.randn(2, 3, 64, 64),)
-    assert first(_inputs.other_length((image, {}), 1))[0][0].shape == (2, 3, 96, 96)
+    shapes = [[tuple(x.shape[2:]) for (x,), _ in _inputs.other_length((image, {}), step)] for step in (1, 3)]
+    assert shapes == [[(96, 128), (96, 96)], [(128, 96), (128, 128)]], "not square, if the model takes that"
     pictures = ([torch.rand(3, 32, 32), torch.rand(3, 32, 32)],)
     assert len(first(_inputs.other_batch((pictures, {})))[0][0]) == 3
     assert all(0 <= t.min() and t.max() <= 1 for t in first(_inputs.other_data((pictures, {}), 1))[0][0])
     assert list(_inputs.other_batch(((1, "x"), {}))) == []
+    maps = ([torch.rand(2, 4, 8, 8), torch.rand(2, 4, 4, 4), torch.rand(2, 4, 2, 2)], {"scale": torch.rand(2)})
+    as_samples, as_maps = _inputs.other_batch((maps, {}))
+    assert len(as_samples[0][0]) == 4
+    assert [len(m) for m in as_maps[0][0]] == [3, 3, 3] and len(as_maps[0][1]["scale"]) == 3
 
 
 def test_inputs_keep_their_memory_format() -> None:
