@@ -213,10 +213,14 @@ void pel_replace_name(pel_node **slot, pel_name name, pel_node *by) {
     replace(&r, slot);
 }
 
+pel_node *pel_copy_node(pel_ctx *ctx, const pel_node *node) {
+    pel_node *copy = pel_alloc_raw(ctx, pel_kinds[node->kind].size);
+    return memcpy(copy, node, pel_kinds[node->kind].size);
+}
+
 pel_node *pel_copy(pel_ctx *ctx, const pel_node *node) {
     if (!node) return NULL;
-    pel_node *copy = pel_alloc_raw(ctx, pel_kinds[node->kind].size);
-    memcpy(copy, node, pel_kinds[node->kind].size);
+    pel_node *copy = pel_copy_node(ctx, node);
     for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++) {
         if (field->type == PEL_FIELD_ONE || field->type == PEL_FIELD_OPT) {
             pel_node **slot = pel_field_at(copy, field, pel_node *);

@@ -188,6 +188,8 @@ void pel_replace_name(pel_node **slot, pel_name name, pel_node *by);
 
 /* A deep copy. Constants and names are shared. */
 pel_node *pel_copy(pel_ctx *ctx, const pel_node *node);
+/* The node alone; what is below it is shared. A node is only as large as its kind: `*a = *b` reads beyond it. */
+pel_node *pel_copy_node(pel_ctx *ctx, const pel_node *node);
 
 /* Whether two trees are the same program; positions, marks and parentheses don't count. */
 bool pel_same(const pel_node *a, const pel_node *b);

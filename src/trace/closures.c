@@ -172,12 +172,9 @@ static void give_arguments(pel_synth *s, const closure *c, const pel_code_object
 }
 
 static void name_parameters(pel_synth *s, pel_author *authors, pel_id code, const parameter_list *added) {
-    pel_node *old = authors[code].node, *node = pel_new(s->ctx, pel_node);
-    *node = *old;
+    pel_node *old = authors[code].node, *node = pel_copy_node(s->ctx, old);
     pel_node **slot = node->kind == PEL_Lambda ? &node->Lambda.args : &node->FunctionDef.args;
-    pel_node *args = pel_new(s->ctx, pel_node);
-    *args = **slot;
-    *slot = args;
+    pel_node *args = *slot = pel_copy_node(s->ctx, *slot);
     pel_nodes *first = args->arguments.posonlyargs.n ? &args->arguments.posonlyargs : &args->arguments.args;
     pel_nodes all = { 0 };
     for (uint32_t i = 0; i < added->n; i++) {

@@ -4,8 +4,7 @@
 #define DEPTH_LIMIT 400
 
 pel_node *pel_shallow(pel_walk *w, const pel_node *node) {
-    pel_node *copy = pel_alloc_raw(w->ctx, pel_kinds[node->kind].size);
-    memcpy(copy, node, pel_kinds[node->kind].size);
+    pel_node *copy = pel_copy_node(w->ctx, node);
     copy->mark = 0;
     return copy;
 }
