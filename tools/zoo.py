@@ -163,58 +163,67 @@ def emitted_facts(source: str, files: list[str]) -> dict[str, Any]:
             "strange": [n for n, _ in strange.most_common(8)]}
 
 
+def announce(stage: str) -> None:
+    """Printed as it begins, so that a killed process tells how far it came."""
+    print("STAGE " + stage, flush=True)
+
+
+def told(error: Exception) -> str:
+    """An error in one line, with the place in our own files where it came from."""
+    mine = [f for f in traceback.extract_tb(error.__traceback__) if os.sep + "pellucid" + os.sep in f.filename]
+    at = f" [{os.path.basename(mine[-1].filename)}:{mine[-1].lineno}]" if mine else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:400]}{at}"
+
+
+def report_facts(report: Any) -> dict[str, Any]:
+    facts = {
+        "verdict": report.verdict,
+        "seconds": {k: round(v, 3) for k, v in report.seconds.items()},
+        "checks": {c.name: c.status for c in report.checks},
+        "good": report.good,
+        "complete": report.complete,
+        "remarks": report.remarks,
+        "synthesis": {k: v for k, v in report.synthesis.items() if isinstance(v, (int, float, str, bool))},
+        "silent": [c.name for c in report.checks if c.silent],
+        "events": next((c.detail for c in report.checks if c.status == "differs"), ""),
+    }
+    if report.failures:
+        facts["error"] = f"{report.failures[0].name}: {report.failures[0].detail}"
+    return facts
+
+
 def run_one(name: str, keep: str | None) -> dict[str, Any]:
-    """All stages of one model. Prints each stage as it begins, so that a killed process tells how far it came."""
+    """All stages of one model."""
     result: dict[str, Any] = {"name": name}
-
-    def stage(text: str) -> None:
-        print("STAGE " + text, flush=True)
-
-    stage("build")
+    announce("build")
     faulthandler.enable()
     sys.path.insert(0, ZOO)
     import zoo
     start = time.perf_counter()
     model, args, kwargs = zoo.load(name)
     result["build_s"] = time.perf_counter() - start
-    stage("import")
+    announce("import")
     import pellucid
     if keep:
         keep_traces(keep, name)
-    stage("record")
+    announce("record")
     start = time.perf_counter()
     try:
         made = pellucid.skeleton(model, args, kwargs, strict=False, origin=name,
-                                 progress=lambda text: stage(STAGE_OF.get(text, text)))
+                                 progress=lambda text: announce(STAGE_OF.get(text, text)))
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        mine = [f for f in frames if os.sep + "pellucid" + os.sep in f.filename]
-        at = f" [{os.path.basename(mine[-1].filename)}:{mine[-1].lineno}]" if mine else ""
-        result["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:400]}{at}"
-        result["total_s"] = time.perf_counter() - start
+        result["error"] = told(error)
         return result
-    result["total_s"] = time.perf_counter() - start
-    stage("measure")
-    report = made.report
-    result["verdict"] = report.verdict
-    result["seconds"] = {k: round(v, 3) for k, v in report.seconds.items()}
-    result["checks"] = {c.name: c.status for c in report.checks}
-    result["good"], result["complete"] = report.good, report.complete
-    result["remarks"] = report.remarks
-    result["synthesis"] = {k: v for k, v in report.synthesis.items() if isinstance(v, (int, float, str, bool))}
-    result["silent"] = [c.name for c in report.checks if c.silent]
-    result["events"] = next((c.detail for c in report.checks if c.status == "differs"), "")
-    bad = report.failures
-    if bad:
-        result["error"] = f"{bad[0].name}: {bad[0].detail}"
+    finally:
+        result["total_s"] = time.perf_counter() - start
+    announce("measure")
+    result.update(report_facts(made.report))
     if keep:
         os.makedirs(keep, exist_ok=True)
         made.save(os.path.join(keep, name.replace("/", "_") + ".py"))
     facts = author_facts(model, args, kwargs)
-    try:
+    with contextlib.suppress(SyntaxError):
         result.update(emitted_facts(made.source, facts.pop("files")))
-    except SyntaxError:
-        pass
     result.update(facts)
     return result
 
@@ -511,8 +520,8 @@ def print_summary(rows: list[dict[str, Any]]) -> None:
               f"lines ÷ author's: median {statistics.median(ratios):.2f}")
         print(f"lines with author names only: {percent(sum(r['author_named'] for r in measured), code)}")
         functions = [(r["synthesis"].get("functions", 0), r["synthesis"].get("from_source", 0)) for r in measured]
-        told, of = sum(b for _, b in functions), sum(a for a, _ in functions)
-        print(f"functions from the author's source: {percent(told, of)}")
+        written, of = sum(b for _, b in functions), sum(a for a, _ in functions)
+        print(f"functions from the author's source: {percent(written, of)}")
         events = [e for r in measured if (e := r.get("checks", {}).get("events")) in ("passed", "differs")]
         unread = sum("nobody reads" in r.get("events", "") for r in measured)
         print(f"events equal to the original's, in order: {percent(events.count('passed'), len(events))}; "

@@ -336,7 +336,8 @@ def changeable(module: torch.nn.Module, before: dict[str, torch.Tensor]) -> dict
     """What a forward may have changed: the buffers, and parameters that are not what they were before."""
     same = {name for name, p in module.named_parameters(remove_duplicate=False)
             if name not in before or torch.equal(p, before[name])}
-    return {k: v.detach().clone() for k, v in module.state_dict().items() if isinstance(v, torch.Tensor) and k not in same}
+    return {k: v.detach().clone() for k, v in module.state_dict().items() if isinstance(v, torch.Tensor)
+            and k not in same}
 
 
 def ties_of(module: torch.nn.Module) -> list[list[str]]:
@@ -526,7 +527,8 @@ def referee(data: dict) -> list[dict]:
     def ties() -> str | None:
         module = made["module"]
         # A buffer outside the state_dict that nothing reads is not there to be tied.
-        there = {n for n, _ in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]}
+        there = {n for n, _ in [*module.named_parameters(remove_duplicate=False),
+                                *module.named_buffers(remove_duplicate=False)]}
         want = [group for names in data["ties"] if len(group := [n for n in names if n in there]) > 1]
         got = ties_of(module)
         return None if want == got else f"tied: {want} expected, {got} found"
