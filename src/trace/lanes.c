@@ -521,63 +521,77 @@ pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name key) 
     return pel_intern(s->ctx, text.ptr, text.len);
 }
 
-static void make_params(pel_synth *s, pel_group *group) {
-    const pel_activation *activation = &s->log->activations.at[group->lanes[0]];
+typedef PEL_VEC(pel_param) param_list;
+
+static const pel_node *arguments_of(const pel_node *function) {
+    if (!function) return NULL;
+    if (function->kind == PEL_Lambda) return function->Lambda.args;
+    bool has_arguments = function->kind == PEL_FunctionDef || function->kind == PEL_AsyncFunctionDef;
+    return has_arguments ? function->FunctionDef.args : NULL;
+}
+
+/* Each item of *args, which all calls have as many of; `local` is the variable that holds them. */
+static void add_star_items(pel_synth *s, const pel_group *group, uint32_t local, param_list *params) {
     const pel_code_object *code = s->log->codes.at[group->code].code;
-    const pel_node *node = group->author->node;
-    const pel_node *args = !node                      ? NULL
-                           : node->kind == PEL_Lambda ? node->Lambda.args
-                           : node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef
-                               ? node->FunctionDef.args
-                               : NULL;
-    PEL_VEC(pel_param) params = { 0 };
-    for (uint32_t i = 0; i < code->argcount + code->kwonlyargcount; i++)
+    pel_str star = pel_name_str(code->varnames.at[local]);
+    uint32_t n = pel_value_at(s->log, s->log->activations.at[group->lanes[0]].locals[local])->n;
+    for (uint32_t i = 0; i < n; i++) {
+        pel_str text = pel_format(s->ctx, "%s_%u", star.ptr, i);
+        if (i == 0 && group->class && code->argcount == 0)
+            text = PEL_STR("self");
+        else if (n == 1 && star.len > 1)
+            text = pel_str_cut(star, 0, star.len - (star.ptr[star.len - 1] == 's'));
+        pel_push(s->ctx, params,
+                 ((pel_param){ .name = pel_intern(s->ctx, text.ptr, text.len),
+                               .local = local,
+                               .kind = PEL_PARAM_STAR_ITEM,
+                               .item = i }));
+    }
+}
+
+/* Each key of **kwargs that any call passes. */
+static void add_keys(pel_synth *s, const pel_group *group, uint32_t local, param_list *params) {
+    const pel_code_object *code = s->log->codes.at[group->code].code;
+    pel_map count = { 0 }; /* key -> calls that pass it */
+    uint32_t first = params->n;
+    for (uint32_t l = 0; l < group->n_lanes; l++) {
+        const pel_value *dict = pel_value_at(s->log, s->log->activations.at[group->lanes[l]].locals[local]);
+        for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
+            const pel_value *text = pel_value_at(s->log, dict->items[i]);
+            if (text->kind != PEL_V_CONST || text->constant->kind != PEL_CONST_STR) continue;
+            pel_name key = pel_intern(s->ctx, text->constant->text.ptr, text->constant->text.len);
+            uint64_t before = pel_map_find(&count, PEL_KEY(key), 0);
+            pel_map_set(s->ctx, &count, PEL_KEY(key), before + 1);
+            if (before) continue;
+            pel_push(s->ctx, params,
+                     ((pel_param){ .name = pel_free_name(s, code, key),
+                                   .local = local,
+                                   .kind = PEL_PARAM_KEY_ITEM,
+                                   .key = key,
+                                   .keyword_only = true }));
+        }
+    }
+    for (uint32_t p = first; p < params->n; p++)
+        params->at[p].optional = pel_map_find(&count, PEL_KEY(params->at[p].key), 0) < group->n_lanes;
+}
+
+static void make_params(pel_synth *s, pel_group *group) {
+    const pel_code_object *code = s->log->codes.at[group->code].code;
+    const pel_node *args = arguments_of(group->author->node);
+    param_list params = { 0 };
+    uint32_t n_plain = code->argcount + code->kwonlyargcount;
+    for (uint32_t i = 0; i < n_plain; i++) {
+        pel_node *fallback = args ? default_of(args, i) : NULL;
         pel_push(s->ctx, &params,
                  ((pel_param){ .name = code->varnames.at[i],
                                .local = i,
                                .keyword_only = i >= code->argcount,
-                               .fallback = args ? default_of(args, i) : NULL,
-                               .author_default = args ? default_of(args, i) : NULL }));
-    uint32_t next = code->argcount + code->kwonlyargcount;
-    if (code->flags & PEL_CO_VARARGS) {
-        uint32_t n = pel_value_at(s->log, activation->locals[next])->n;
-        for (uint32_t i = 0; i < n; i++) {
-            pel_str star = pel_name_str(code->varnames.at[next]);
-            pel_str text = pel_format(s->ctx, "%s_%u", star.ptr, i);
-            if (i == 0 && group->class && code->argcount == 0)
-                text = PEL_STR("self");
-            else if (n == 1 && star.len > 1)
-                text = pel_str_cut(star, 0, star.len - (star.ptr[star.len - 1] == 's'));
-            pel_push(s->ctx, &params,
-                     ((pel_param){ .name = pel_intern(s->ctx, text.ptr, text.len),
-                                   .local = next,
-                                   .kind = PEL_PARAM_STAR_ITEM,
-                                   .item = i }));
-        }
-        next++;
+                               .fallback = fallback,
+                               .author_default = fallback }));
     }
-    if (code->flags & PEL_CO_VARKEYWORDS) {
-        pel_map at = { 0 }, count = { 0 }; /* key -> parameter, key -> calls that pass it */
-        for (uint32_t l = 0; l < group->n_lanes; l++) {
-            const pel_value *dict = pel_value_at(s->log, s->log->activations.at[group->lanes[l]].locals[next]);
-            for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
-                const pel_value *text = pel_value_at(s->log, dict->items[i]);
-                if (text->kind != PEL_V_CONST || text->constant->kind != PEL_CONST_STR) continue;
-                pel_name key = pel_intern(s->ctx, text->constant->text.ptr, text->constant->text.len);
-                pel_map_set(s->ctx, &count, PEL_KEY(key), pel_map_find(&count, PEL_KEY(key), 0) + 1);
-                if (!pel_map_set(s->ctx, &at, PEL_KEY(key), params.n)) continue;
-                pel_push(s->ctx, &params,
-                         ((pel_param){ .name = pel_free_name(s, code, key),
-                                       .local = next,
-                                       .kind = PEL_PARAM_KEY_ITEM,
-                                       .key = key,
-                                       .keyword_only = true }));
-            }
-        }
-        for (uint32_t p = 0; p < params.n; p++)
-            if (params.at[p].kind == PEL_PARAM_KEY_ITEM)
-                params.at[p].optional = pel_map_find(&count, PEL_KEY(params.at[p].key), 0) < group->n_lanes;
-    }
+    bool has_star = code->flags & PEL_CO_VARARGS;
+    if (has_star) add_star_items(s, group, n_plain, &params);
+    if (code->flags & PEL_CO_VARKEYWORDS) add_keys(s, group, n_plain + has_star, &params);
     group->params = params.at;
     group->n_params = params.n;
 }
