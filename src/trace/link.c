@@ -470,6 +470,47 @@ static void give_back_names(pel_synth *s, pel_group *root) {
     root->body = body;
 }
 
+/* A call of a wrapper becomes a call of what it wraps. */
+static void redirect(pel_synth *s, pel_link *link, const pel_group *wrapper, const pel_link *inner) {
+    pel_group *target = inner->target;
+    pel_node **args = pel_new_array(s->ctx, target->n_params + 1u, pel_node *);
+    bool *by_keyword = pel_new_array(s->ctx, target->n_params + 1u, bool);
+    for (uint32_t p = inner->receiver; p < target->n_params; p++) {
+        const pel_node *arg = inner->args[p];
+        if (!arg) continue;
+        by_keyword[p] = inner->by_keyword[p];
+        if (is_literal(arg)) { /* also where nobody reads it: it is the default, should the function be the root */
+            args[p] = pel_copy(s->ctx, arg);
+            continue;
+        }
+        const pel_param *handed = arg->kind == PEL_Name ? pel_param_named(wrapper, arg->Name.id) : NULL;
+        if (!handed) continue; /* dead */
+        uint32_t q = (uint32_t)(handed - wrapper->params);
+        by_keyword[p] = link->by_keyword[q];
+        args[p] = link->args[q];
+        if (!args[p]) args[p] = constant_default(s, wrapper, q);
+    }
+    link->target = target;
+    link->args = args;
+    link->by_keyword = by_keyword;
+}
+
+/* The wrapped function is the root instead of its wrapper: what wrappers fill in is the default that callers see. */
+static void make_root(pel_synth *s, const pel_group *wrapper, const pel_link *inner) {
+    pel_group *target = inner->target;
+    target->is_root = true;
+    target->pinned = true;
+    give_back_names(s, target);
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        const pel_node *given = inner->args[p];
+        for (uint32_t q = 0; given && given->kind == PEL_Name && q < wrapper->n_params; q++)
+            if (wrapper->params[q].name == given->Name.id && wrapper->params[q].kind != PEL_PARAM_PLAIN)
+                given = wrapper->params[q].fallback;
+        if (given && is_literal(given)) target->params[p].fallback = pel_copy(s->ctx, given);
+        if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
+    }
+}
+
 static bool collapse(pel_synth *s, pel_group *outer) {
     pel_link *inner = outer->instead || outer->why || outer->in_place ? NULL : only_call(s, outer);
     if (!inner || inner->target->why) return false;
@@ -477,44 +518,10 @@ static bool collapse(pel_synth *s, pel_group *outer) {
     bool open = outer->is_root || outer->pinned;
     if (open && !stands_in(s, outer, inner)) return false;
     if (target->is_root && !outer->is_root) return false;
-    for (uint32_t i = 0; i < s->links.n; i++) {
-        pel_link *link = s->links.at[i];
-        if (link->target != outer || link == inner) continue;
-        pel_node **args = pel_new_array(s->ctx, target->n_params + 1u, pel_node *);
-        bool *by_keyword = pel_new_array(s->ctx, target->n_params + 1u, bool);
-        for (uint32_t p = inner->receiver; p < target->n_params; p++) {
-            const pel_node *arg = inner->args[p];
-            if (!arg) continue;
-            by_keyword[p] = inner->by_keyword[p];
-            if (is_literal(arg)) { /* also where nobody reads it: it is the default, should the function be the root */
-                args[p] = pel_copy(s->ctx, arg);
-                continue;
-            }
-            const pel_param *handed = arg->kind == PEL_Name ? pel_param_named(outer, arg->Name.id) : NULL;
-            if (!handed) continue; /* dead */
-            uint32_t q = (uint32_t)(handed - outer->params);
-            by_keyword[p] = link->by_keyword[q];
-            args[p] = link->args[q];
-            if (!args[p]) args[p] = constant_default(s, outer, q);
-        }
-        link->target = target;
-        link->args = args;
-        link->by_keyword = by_keyword;
-    }
+    for (uint32_t i = 0; i < s->links.n; i++)
+        if (s->links.at[i]->target == outer && s->links.at[i] != inner) redirect(s, s->links.at[i], outer, inner);
     target->hint = outer->hint ? outer->hint : target->hint;
-    if (outer->is_root) {
-        target->is_root = true;
-        target->pinned = true;
-        give_back_names(s, target);
-        for (uint32_t p = 0; p < target->n_params; p++) {
-            const pel_node *given = inner->args[p]; /* what wrappers fill in is the default that callers see */
-            for (uint32_t q = 0; given && given->kind == PEL_Name && q < outer->n_params; q++)
-                if (outer->params[q].name == given->Name.id && outer->params[q].kind != PEL_PARAM_PLAIN)
-                    given = outer->params[q].fallback;
-            if (given && is_literal(given)) target->params[p].fallback = pel_copy(s->ctx, given);
-            if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
-        }
-    }
+    if (outer->is_root) make_root(s, outer, inner);
     /* Who calls it is not ours to change: it takes all that the outer one took, read or not. */
     for (uint32_t p = inner->receiver; outer->pinned && p < target->n_params; p++)
         if (inner->args[p]) {
