@@ -527,8 +527,8 @@ def referee(data: dict) -> list[dict]:
     def ties() -> str | None:
         module = made["module"]
         # A buffer outside the state_dict that nothing reads is not there to be tied.
-        there = {n for n, _ in [*module.named_parameters(remove_duplicate=False),
-                                *module.named_buffers(remove_duplicate=False)]}
+        named = module.named_parameters, module.named_buffers
+        there = {name for each in named for name, _ in each(remove_duplicate=False)}
         want = [group for names in data["ties"] if len(group := [n for n in names if n in there]) > 1]
         got = ties_of(module)
         return None if want == got else f"tied: {want} expected, {got} found"
@@ -556,7 +556,7 @@ def referee(data: dict) -> list[dict]:
             p.grad = None
         results: list[Any] = []
         for call in sequence:
-            play(checks, module, call, results, made["namespace"], data["seed"])
+            play(checks, module, call, results, made["namespace"])
         if is_training(module):
             pristine.load_state_dict(data["state"], strict=True)
     return checks
@@ -586,11 +586,10 @@ def gradient_difference(have: dict[str, Any], wanted: dict[str, Any]) -> str | N
     return None
 
 
-def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[Any], classes: dict[str, Any],
-         seed: int) -> None:
+def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[Any], classes: dict[str, Any]) -> None:
     """Makes one call and compares what it gives, leaves in buffers and hands back as gradients."""
     if call.get("events") is not None:
-        play_events(checks, module, call, classes, seed)
+        play_events(checks, module, call, classes)
         return
     form: Any = None
 
@@ -600,7 +599,7 @@ def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[
         kwargs = from_form(map_tensors(call["kwargs"], copy_input), classes, results)
         set_modes(module, call["modes"])
         torch.set_num_threads(call["threads"])
-        seed_all(seed)
+        seed_all(call["seed"])
         with torch.set_grad_enabled(call["grad"]):
             result = module(*args, **kwargs)
         results.append(result)
@@ -618,7 +617,7 @@ def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[
                   lambda: gradient_difference(gradients(module, form) or {}, call["gradients"]))
 
 
-def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any], seed: int) -> None:
+def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any]) -> None:
     """Not a question of right or wrong: calls whose results nobody reads may be gone."""
 
     def events() -> str | None:
@@ -626,7 +625,7 @@ def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes
         kwargs = from_form(map_tensors(call["kwargs"], copy_input), classes, [])
         set_modes(module, call["modes"])
         torch.set_num_threads(call["threads"])
-        seed_all(seed)
+        seed_all(call["seed"])
         with torch.set_grad_enabled(call["grad"]), Events() as seen:
             result = module(*args, **kwargs)
         return event_difference(call["events"], seen.rows(result))

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
 from ._pellucid import Error
-from ._verify import Check, Report, play_original, verify, with_verdict
+from ._verify import SEED, Check, Report, play_original, verify, with_verdict
 
 if TYPE_CHECKING:
     import torch
 
 ROUNDS = 3  # of verifying, recording what it found missing, and writing again
 RETREATS = 6  # functions whose text proved wrong and that are written as the calls they made
+DRAWS = 12  # of random numbers in train mode, beside the first
+DRAWING = 1.0  # seconds after which no more are made
 SLOW = 3.0  # seconds: a call that takes longer is made as few times as possible
 Inputs = tuple[tuple, dict[str, Any]]
 
@@ -66,13 +68,18 @@ class Skeleton:
 @dataclass
 class Call:
     """One call to record or compare. `mode`: "given", or the other one of train and eval. `after`: the inputs of a call
-    that comes before it, of models that keep something from one to the next."""
+    that comes before it, of models that keep something from one to the next. `draw`: which random numbers it gets."""
 
     label: str
     inputs: Inputs
     grad: bool
     mode: str = "given"
     after: Inputs | None = None
+    draw: int = 0
+
+    @property
+    def seed(self) -> int:
+        return SEED + self.draw
 
 
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
@@ -163,6 +170,7 @@ class Workshop:
         self.recorded_result: Any = None  # of the given call, in plain form
         self.unrecorded: dict[str, Call] = {}
         self.keeps_something = False  # the model, from call to call
+        self.drew = False  # random numbers, in some call
         self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
 
     def __enter__(self) -> Workshop:
@@ -219,7 +227,7 @@ class Workshop:
         import torch
 
         from . import _check, _inputs
-        from ._verify import SEED
+        from ._state import RandomState
         start = time.perf_counter()
         self._restore()
         self._enter_mode(call.mode)
@@ -229,8 +237,10 @@ class Workshop:
         with torch.set_grad_enabled(call.grad), self.stand_ins.installed():
             if call.after:
                 self._call(self.stand_ins.model, call.after)
-            _check.seed_all(SEED)
+            _check.seed_all(call.seed)
+            before = RandomState()
             result = self.recorder.run(call.label, args, kwargs)
+            self.drew |= before.moved()
         self.recorded.append(call)
         if self.recorded_result is None:
             self.keeps_something = self.state.touched()
@@ -248,7 +258,7 @@ class Workshop:
             if what.get("events"):  # compiled code tells none
                 with self.stand_ins.installed():
                     return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
-            return play_original(self.model, name, args, kwargs, grad=call.grad, **what)[0]
+            return play_original(self.model, name, args, kwargs, grad=call.grad, seed=call.seed, **what)[0]
         finally:
             self._restore()
             self._time("original", start)
@@ -258,7 +268,6 @@ class Workshop:
         import torch
 
         from . import _check, _inputs
-        from ._verify import SEED
         if not self.path:
             return inputs
         caught: list[Inputs] = []
@@ -364,6 +373,7 @@ class Workshop:
         self._record_data()
         self._record_sizes()
         self._record_other_mode()
+        self._keep_other_draws()
 
     def _record_next_call(self) -> None:
         """A second call in a row: what the first has left in the model may lead it another way."""
@@ -422,6 +432,19 @@ class Workshop:
             self.report.checks.append(Check(name, "skipped", f"the original raises: {type(error).__name__}"))
             return
         self._record(call)
+
+    def _keep_other_draws(self) -> None:
+        """In train mode chance may lead the model another way: layers that are left out, noise that is added or not."""
+        mode = "given" if self.whole.training else "other"
+        end = time.perf_counter() + DRAWING
+        for draw in range(1, DRAWS + 1):
+            if self.slow or not self.drew or time.perf_counter() > end:
+                return
+            name = f"other draw {draw}"
+            with contextlib.suppress(Exception):
+                call = Call(name, self._inner(self.given, mode, False), False, mode, draw=draw)
+                self.sequences.append([self._play(call, name)])
+                self.unrecorded[name] = call
 
     def again_when_warm(self, more: Sequence[Any] | None, verified: bool) -> Skeleton | None:
         """The same after a first call: models and libraries set things up then that later calls only find there, such

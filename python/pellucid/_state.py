@@ -32,6 +32,12 @@ class RandomState:
         numpy = sys.modules.get("numpy")
         self.numpy = numpy.random.get_state() if numpy is not None else None
 
+    def moved(self) -> bool:
+        """Whether somebody has drawn since."""
+        if self.python != random.getstate() or not torch.equal(self.torch, torch.get_rng_state()):
+            return True
+        return self.numpy is not None and str(self.numpy) != str(sys.modules["numpy"].random.get_state())
+
     def restore(self) -> None:
         torch.set_rng_state(self.torch)
         if self.cuda is not None:

@@ -24,7 +24,7 @@ PHRASES = {
     "gradients": "gradients",
 }
 UNSAID = ("build", "load", "order", "ties", "requires_grad", "events", "recorded: buffers", "gradients enabled",
-          "called", "train: buffers", "train: gradients", "eval: buffers", "eval: gradients")
+          "called", "other draw", "train: buffers", "train: gradients", "eval: buffers", "eval: gradients")
 PATIENCE = 900.0  # seconds that the referee may take
 
 
@@ -188,7 +188,7 @@ def threads(count: int) -> Iterator[None]:
 
 
 def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: bool, gradients: bool = False,
-                  buffers: bool = False, events: bool = False,
+                  buffers: bool = False, events: bool = False, seed: int = SEED,
                   found: dict[int, tuple] | None = None) -> tuple[dict[str, Any], Any]:
     """Makes the call on the original and returns what the referee needs to repeat it, and the result.
 
@@ -198,13 +198,13 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
 
     from . import _check
     count = 1 if gradients else torch.get_num_threads()
-    call: dict[str, Any] = {"name": name, "modes": modes_of(model), "grad": grad, "threads": count,
+    call: dict[str, Any] = {"name": name, "seed": seed, "modes": modes_of(model), "grad": grad, "threads": count,
                             "args": _check.plain_form(args, found), "kwargs": _check.plain_form(kwargs, found)}
     for part in ("args", "kwargs"):
         call[part] = _check.map_tensors(call[part], _check.copy_input)
     before = _check.parameters_before(model) if buffers else {}
     with threads(count):
-        _check.seed_all(SEED)
+        _check.seed_all(seed)
         with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
             result = model(*args, **kwargs)
         call["events"] = seen.rows(result) if events else None

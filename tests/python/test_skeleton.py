@@ -560,3 +560,23 @@ def test_a_tensor_of_the_file_without_a_formula_stands_at_its_end(here) -> None:
 
     made = pellucid.skeleton(Noisy(), (torch.randn(2, 8),))
     assert made.report.complete and made.source.endswith('\nNOISE = _embedded("tensor_0")\n')
+
+
+class LayerDrop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(4)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            if self.training and torch.rand([]) < 0.1:
+                continue
+            x = torch.relu(layer(x)) + x
+        return x
+
+
+def test_chance_leads_both_ways(here) -> None:
+    """With the first draw no layer is left out; a draw that leaves one out is found and recorded."""
+    made = pellucid.skeleton(LayerDrop().eval(), (torch.randn(2, 4),))
+    assert made.report.complete and "path not recorded" not in made.source
+    assert "            if self.training and torch.rand([]) < 0.1:\n                continue\n" in made.source
