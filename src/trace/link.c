@@ -294,32 +294,35 @@ static void reach_node(void *arg, pel_node **slot) {
     pel_each_part(r->s, *slot, reach_node, r);
 }
 
-static reach find_reached(pel_synth *s) {
-    reach r = { .s = s,
-                .active = pel_new_array(s->ctx, s->links.n + 1u, bool),
-                .seen = pel_new_array(s->ctx, s->groups.n + 1u, bool) };
-    for (uint32_t i = 0; i < s->links.n; i++) pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->links.at[i]->node), i);
-    for (uint32_t i = 0; i < s->references.n; i++)
-        if (s->references.at[i].group && !pel_map_has(&s->program->straight, s->references.at[i].group->code)) {
-            const pel_reference *ref = &s->references.at[i];
-            pel_map_set(s->ctx, &r.reference, PEL_KEY(ref->node), PEL_KEY(ref->group));
-            if (ref->node->kind == PEL_Name)
-                pel_map_set(s->ctx, &r.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
-        }
-    /* what torch calls back hangs below the functions that called torch */
-    pel_map called_back = { 0 }; /* group number -> list of groups */
-    typedef PEL_VEC(pel_group *) group_list;
+static void note_references(reach *r) {
+    pel_synth *s = r->s;
+    for (uint32_t i = 0; i < s->references.n; i++) {
+        const pel_reference *ref = &s->references.at[i];
+        if (!ref->group || pel_map_has(&s->program->straight, ref->group->code)) continue;
+        pel_map_set(s->ctx, &r->reference, PEL_KEY(ref->node), PEL_KEY(ref->group));
+        if (ref->node->kind == PEL_Name)
+            pel_map_set(s->ctx, &r->referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
+    }
+}
+
+typedef PEL_VEC(pel_group *) group_list;
+
+/* What torch calls back hangs below the functions that called torch: number of such a group -> group_list. What nobody
+ * called is reached at once. */
+static pel_map find_called_back(reach *r) {
+    pel_synth *s = r->s;
+    pel_map called_back = { 0 };
     for (pel_id id = 1; id < s->log->activations.n; id++) {
         pel_group *group = s->group_of[id];
         if (!group || s->linked[id] || group->in_place) continue;
         if (pel_map_has(&s->hook_of, id)) {
-            reach_group(&r, group);
+            reach_group(r, group);
             continue;
         }
         pel_id parent = s->log->activations.at[id].parent;
         while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent; /* comprehensions */
         if (!parent) { /* the root is torch's own class: what it calls of the author's are modules */
-            if (group->class && pel_class_at(s->log, group->class)->kind == PEL_CLASS_MODULE) reach_group(&r, group);
+            if (group->class && pel_class_at(s->log, group->class)->kind == PEL_CLASS_MODULE) reach_group(r, group);
             continue;
         }
         uint64_t list;
@@ -330,6 +333,16 @@ static reach find_reached(pel_synth *s) {
         group_list *groups = (group_list *)(uintptr_t)list;
         if (!groups->n || groups->at[groups->n - 1] != group) pel_push(s->ctx, groups, group);
     }
+    return called_back;
+}
+
+static reach find_reached(pel_synth *s) {
+    reach r = { .s = s,
+                .active = pel_new_array(s->ctx, s->links.n + 1u, bool),
+                .seen = pel_new_array(s->ctx, s->groups.n + 1u, bool) };
+    for (uint32_t i = 0; i < s->links.n; i++) pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->links.at[i]->node), i);
+    note_references(&r);
+    pel_map called_back = find_called_back(&r);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (s->groups.at[i]->is_root) reach_group(&r, s->groups.at[i]);
     for (uint32_t i = 0; i < s->references.n; i++)
