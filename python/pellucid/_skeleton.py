@@ -412,6 +412,8 @@ class Workshop:
                 continue
             self._record(call)
             self._keep_unrecorded(make(self.given, 3), f"{name} 2")
+        if self.slow:
+            return
         call = self._first_taken(_inputs.one_sample(self.given), "other batch 3", "one sample", self.grad)
         if call is not None:
             self._record(call)
