@@ -477,16 +477,17 @@ class Workshop:
         model(*args, **kwargs)
 
     def _caches_of_data(self) -> tuple[Any, ...]:
-        """Those that don't know the answer for another batch: what they keep depends on the inputs."""
+        """Those that don't know the answer for another batch or length: what they keep depends on the inputs."""
         from . import _inputs
         caches = self.recorder.caches()
         known = [cache.cache_info().misses for cache in caches]
-        for inputs in _inputs.other_batch(self.given, 2):
-            try:
-                self._call(self.whole, inputs)
-                break
-            except Exception:
-                continue
+        for candidates in (_inputs.other_batch(self.given, 2), _inputs.other_length(self.given, 2)):
+            for inputs in candidates:
+                try:
+                    self._call(self.whole, inputs)
+                    break
+                except Exception:
+                    continue
         return tuple(cache for cache, misses in zip(caches, known) if cache.cache_info().misses != misses)
 
     # ---- the result ----

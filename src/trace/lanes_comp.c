@@ -31,7 +31,8 @@ static pel_id find_frame(pel_walk *w, const pel_lane *lane, pel_id code, const p
 
 typedef struct made {
     pel_node *node, *text;
-    bool reached; /* some lane came to the element */
+    bool reached;      /* some lane came to the element */
+    uint32_t filtered; /* so many generators, at whose end a test on data let nothing through */
     bool effect, lost;
     const pel_taint *taint;
 } made;
@@ -72,6 +73,7 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bo
     pel_store(w, rounds.body, from->comprehension.target, counted ? &pel_tainted : NULL, NULL, NULL,
               &to->comprehension.target);
     pel_front going = rounds.body;
+    bool by_data = false;
     to->comprehension.ifs = (pel_nodes){ 0 };
     for (uint32_t i = 0; i < from->comprehension.ifs.n && going.n; i++) {
         pel_test test = pel_eval_test(w, going, from->comprehension.ifs.at[i]);
@@ -82,9 +84,13 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bo
         if (test.text && (test.dynamic || test.effect || next.n != going.n))
             pel_nodes_push(w->ctx, &to->comprehension.ifs, test.text);
         m->lost |= test.lost;
+        by_data |= test.dynamic;
         going = next;
     }
-    if (going.n) walk_generator(w, going, m, k + 1, false);
+    if (going.n)
+        walk_generator(w, going, m, k + 1, false);
+    else if (by_data && m->filtered < k + 1)
+        m->filtered = k + 1;
 }
 
 static pel_node *copy_generators(pel_walk *w, const pel_node *node) {
@@ -215,6 +221,43 @@ static pel_front enter_loops(pel_walk *w, pel_front front, const pel_node *node,
     return inner;
 }
 
+static pel_node *call_of(pel_walk *w, const char *name, pel_node *arg) {
+    return pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, name), PEL_Load),
+                         arg ? pel_nodes_one(w->ctx, arg) : (pel_nodes){ 0 }, (pel_nodes){ 0 });
+}
+
+/* No lane went round. */
+static void write_empty(pel_walk *w, pel_front front, const pel_node *node, const pel_val *iter, pel_val *val) {
+    if (pel_dynamic(w, front, iter)) {
+        bool has_length = true;
+        for (uint32_t i = 0; i < front.n; i++) {
+            uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
+            has_length &= kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_DICT || kind == PEL_V_RANGE;
+        }
+        pel_guard(w, node, has_length ? iter->text : call_of(w, "list", iter->text), false,
+                  "nothing was iterated over when this was recorded");
+    }
+    if (node->kind == PEL_SetComp)
+        val->text = call_of(w, "set", NULL);
+    else if (node->kind == PEL_GeneratorExp)
+        val->text = call_of(w, "iter", pel_node_new(w->ctx, PEL_Tuple));
+    else
+        val->text = pel_node_new(w->ctx, node->kind == PEL_ListComp ? PEL_List : PEL_Dict);
+    val->effect = iter->effect;
+}
+
+/* Data let no element through: what would be made of one was not recorded. */
+static void raise_for_elements(pel_walk *w, const made *m, pel_nodes *generators) {
+    generators->n = m->filtered;
+    pel_node *raises = pel_make_call(w->ctx, pel_stub_name(w->s), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    if (m->node->kind == PEL_DictComp) {
+        m->text->DictComp.key = raises;
+        m->text->DictComp.value = pel_make_constant(w->ctx, &pel_none);
+    } else {
+        m->text->ListComp.elt = raises;
+    }
+}
+
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     pel_id code = code_of(w, node);
     made m = { .node = node, .text = copy_generators(w, node) };
@@ -242,23 +285,17 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         w->in_expression--;
         w->author = outer;
     }
-    if (!m.reached) { /* no element was ever made */
-        pel_node *empty = pel_node_new(w->ctx, node->kind == PEL_ListComp   ? PEL_List
-                                               : node->kind == PEL_DictComp ? PEL_Dict
-                                                                            : PEL_Tuple);
-        if (pel_dynamic(w, front, iter))
-            pel_guard(w, node, iter->text, false, "nothing was iterated over when this was recorded");
-        if (node->kind != PEL_SetComp)
-            val->text = empty;
-        else
-            val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "set"), PEL_Load),
-                                      (pel_nodes){ 0 }, (pel_nodes){ 0 });
-        val->effect = iter->effect;
+    if (!m.reached && !m.filtered) {
+        write_empty(w, front, node, iter, val);
         return val;
+    }
+    if (!m.reached) {
+        raise_for_elements(w, &m, generators);
+        val->taint = &pel_tainted;
     }
     val->effect = m.effect || iter->effect;
     val->lost = m.lost || iter->lost;
-    val->taint = pel_taint_join(w->ctx, m.taint, pel_taint_any(iter->taint));
+    val->taint = pel_taint_join(w->ctx, pel_taint_join(w->ctx, val->taint, m.taint), pel_taint_any(iter->taint));
     val->fixed = true; /* a new object each time */
     write_out(w, front, node, val);
     if (node->kind == PEL_DictComp) filter_keys(w, front, node, val);

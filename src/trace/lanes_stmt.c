@@ -752,6 +752,21 @@ static bool is_null_context(pel_walk *w, pel_front front, const pel_val *val) {
     return front.n > 0;
 }
 
+/* Steps over the end of a with. The __exit__ of an author's class is called by what is written, from nowhere in it. */
+static void leave_context(pel_walk *w, pel_front front, const pel_node *node) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record;
+        while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN && record->kind != PEL_R_RAISE &&
+               pel_inside(pel_position_of(w, record), node)) {
+            bool is_method = record->kind == PEL_R_CHILD && w->s->group_of[record->value] &&
+                             w->s->group_of[record->value]->class;
+            if (record->kind == PEL_R_CHILD && !is_method) w->s->linked[record->value] = true;
+            lane->at++;
+        }
+    }
+}
+
 static pel_front walk_with(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     text->With.items = (pel_nodes){ 0 };
@@ -778,8 +793,9 @@ static pel_front walk_with(pel_walk *w, pel_front front, pel_node *node) {
         text->With.body = walk_side(w, front, node->With.body, &rest);
         if (text->With.body.n) emit(w, text);
     }
-    for (uint32_t i = node->With.items.n; i > 0; i--) skip(w, rest, node->With.items.at[i - 1]->withitem.context_expr);
-    skip(w, rest, node);
+    for (uint32_t i = node->With.items.n; i > 0; i--)
+        leave_context(w, rest, node->With.items.at[i - 1]->withitem.context_expr);
+    leave_context(w, rest, node);
     return rest;
 }
 
