@@ -82,6 +82,12 @@ static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_fram
     switch ((pel_leaves)left->leaves) {
     case PEL_LEAVES_TOP:
     case PEL_LEAVES_YIELD: return pel_record_value(rec, top);
+    case PEL_LEAVES_GLOBAL: {
+        rec->of_file = true;
+        pel_id value = pel_record_value(rec, top);
+        rec->of_file = false;
+        return value;
+    }
     case PEL_LEAVES_NEW: return top ? pel_record_new(rec, top) : 0;
     case PEL_LEAVES_RESULT: /* only the stack holds it: it was made just now */
         return top && Py_REFCNT(top) == 1 ? pel_record_new(rec, top) : pel_record_value(rec, top);

@@ -100,6 +100,7 @@ typedef struct pel_recorder {
     bool in_leaf;         /* a module of torch's runs as one event */
     PyObject *event_mode; /* on torch's stack of function modes, or NULL */
     bool holding;         /* what a module holds is looked at: arrays have a literal there */
+    bool of_file;         /* a variable of the author's file is looked at: arrays have one there, too */
     bool busy;            /* the recorder itself is at work: look away */
     bool failed;
     pel_err err;

@@ -659,14 +659,21 @@ static pel_id library_value(pel_recorder *rec, PyObject *object) {
 
 static bool is_array(PyObject *object) { return strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
 
+/* One that a run makes holds data; one that a module holds is a constant, and one of the author's file a variable. */
+static pel_id array_value(pel_recorder *rec, PyObject *array) {
+    bool may_have_literal = rec->holding || rec->of_file;
+    pel_str text = may_have_literal ? helper_text(rec, "array_literal", array) : PEL_STR("");
+    if (!text.len) return opaque_value(rec, array);
+    if (rec->holding) return intern_text(rec, PEL_V_LITERAL, text);
+    pel_value value = { .kind = PEL_V_LITERAL, .text = text, .object = number_of(rec, array) };
+    return remember(rec, array, intern(rec, &value));
+}
+
 /* An instance of a C type: a dtype, a device, a descriptor; or an iterator, a generator, a code object. */
 static pel_id named_value(pel_recorder *rec, PyObject *object, type_info *info) {
-    if (is_array(object)) { /* one that a run makes holds data */
-        pel_str text = rec->holding ? helper_text(rec, "array_literal", object) : PEL_STR("");
-        return text.len ? intern_text(rec, PEL_V_LITERAL, text) : opaque_value(rec, object);
-    }
     pel_seen *seen = pel_seen_find(rec, object);
     if (seen && seen->keeper == object && seen->value) return seen->value;
+    if (is_array(object)) return array_value(rec, object);
     pel_str name = library_name(rec, object);
     if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
     pel_str literal = helper_text(rec, "literal_of", object);

@@ -9,6 +9,7 @@
 typedef enum pel_leaves {
     PEL_LEAVES_NOTHING,   /* stores, jumps, and what only moves the stack */
     PEL_LEAVES_TOP,       /* the value is on top of the stack */
+    PEL_LEAVES_GLOBAL,    /* the same; it is a variable of the author's file */
     PEL_LEAVES_NEW,       /* the same, and it is a container that did not exist before */
     PEL_LEAVES_RESULT,    /* the same, and it is what a call gave: maybe new */
     PEL_LEAVES_CALLABLE,  /* what is about to be called: it and nothing, in either order, or function and self apart */
