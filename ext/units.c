@@ -88,7 +88,8 @@ static bool collects(const pel_insns *insns, uint32_t i) {
 static uint8_t what_is_left(const pel_insns *insns, uint32_t i) {
     const pel_insn *insn = &insns->at[i];
     switch (insn->op) {
-    case PEL_OP_LOAD_GLOBAL: return insn->kind != PEL_ARG_NAME && insn->arg & 1 ? PEL_LEAVES_CALLABLE : PEL_LEAVES_GLOBAL;
+    case PEL_OP_LOAD_GLOBAL:
+        return insn->kind != PEL_ARG_NAME && insn->arg & 1 ? PEL_LEAVES_CALLABLE : PEL_LEAVES_GLOBAL;
     case PEL_OP_LOAD_ATTR:
     case PEL_OP_LOAD_SUPER_ATTR: /* the lowest bit says that a call follows, where it is none of the name's */
         return insn->kind != PEL_ARG_NAME && insn->arg & 1 ? PEL_LEAVES_CALLABLE : PEL_LEAVES_TOP;

@@ -44,6 +44,7 @@ static bool look_at(const pel_log *log, pel_id id, pel_hook *hook) {
     uint32_t left = n - first;
     bool dict = left > 2 && pel_value_at(log, args[first + 2])->kind == PEL_V_DICT;
     hook->kwargs = left == 4 && dict ? args[first + 2] : 0;
+    hook->dict = left == 3 && dict ? args[first + 2] : 0;
     hook->before = left == 2;
     if (left == 4 && !dict) return false;
     return true;
@@ -67,6 +68,26 @@ static pel_id forward_of(pel_synth *s, const pel_hook *hook) {
     return found;
 }
 
+/* hook(module, args, dict): before the forward if it asked for keywords, else behind one that gave a dict. Behind,
+ * there was a forward for every call of the hook. */
+static bool stands_before(const pel_synth *s, const pel_hook *hook) {
+    const pel_log *log = s->log;
+    const pel_activation *own = &log->activations.at[hook->activation];
+    uint32_t calls = 0, forwards = 0;
+    for (pel_id id = own->parent + 1; id <= hook->activation; id++) {
+        const pel_activation *other = &log->activations.at[id];
+        if (other->parent != own->parent || other->direct) continue;
+        const pel_hook *same = (const pel_hook *)(uintptr_t)pel_map_find(&s->hook_of, id, 0);
+        pel_id self;
+        if (same)
+            calls += same->module == hook->module && other->code == own->code;
+        else if (positional(log, other, &self, 1))
+            forwards +=
+                pel_value_at(log, self)->kind == PEL_V_MODULE && pel_value_at(log, self)->module == hook->module;
+    }
+    return forwards < calls;
+}
+
 void pel_find_hooks(pel_synth *s) {
     const pel_log *log = s->log;
     bool any = false;
@@ -81,6 +102,10 @@ void pel_find_hooks(pel_synth *s) {
     }
     for (uint32_t i = 0; i < s->hooks.n; i++) {
         pel_hook *hook = s->hooks.at[i];
+        if (hook->dict && stands_before(s, hook)) {
+            hook->before = true;
+            hook->kwargs = hook->dict;
+        }
         hook->forward = forward_of(s, hook);
         if (!hook->forward) continue;
         uint64_t list;
@@ -209,6 +234,40 @@ static void rewrite_returns(const insertion *in, pel_nodes *body) {
     *body = made;
 }
 
+static bool has_key(const insertion *in, const pel_value *dict, pel_name name) {
+    for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
+        const pel_value *key = pel_value_at(in->s->log, dict->items[i]);
+        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
+            pel_str_eq(key->constant->text, pel_name_str(name)))
+            return true;
+    }
+    return false;
+}
+
+/* (x,), kwargs = hook(self, (x,), {"mask": mask}); mask = kwargs["mask"] */
+static void put_before_with_keywords(const insertion *in, pel_node *call, const pel_value *result, pel_nodes *out) {
+    pel_ctx *ctx = in->s->ctx;
+    const pel_value *dict = result->n == 2 ? pel_value_at(in->s->log, result->items[1]) : result;
+    if (dict->kind != PEL_V_DICT || pel_value_at(in->s->log, result->items[0])->n != in->args.n) {
+        in->group->why = "a hook gives it other arguments";
+        return;
+    }
+    pel_name kwargs = pel_free_name(in->s, in->s->log->codes.at[in->group->code].code, pel_intern_c(ctx, "kwargs"));
+    pel_node *target = pel_node_new(ctx, PEL_Tuple);
+    target->Tuple.ctx = PEL_Store;
+    pel_nodes_push(ctx, &target->Tuple.elts, tuple_of(in, PEL_Store));
+    pel_nodes_push(ctx, &target->Tuple.elts, pel_make_name(ctx, kwargs, PEL_Store));
+    pel_nodes_push(ctx, out, pel_make_assign(ctx, target, call));
+    for (uint32_t i = 0; i < in->keys.n; i++) {
+        pel_name name = in->keys.at[i]->Name.id;
+        if (!has_key(in, dict, name)) continue;
+        pel_node *item = pel_node_new(ctx, PEL_Subscript);
+        item->Subscript.value = load(in, kwargs);
+        item->Subscript.slice = pel_make_constant(ctx, pel_const_str(ctx, pel_name_str(name)));
+        pel_nodes_push(ctx, out, pel_make_assign(ctx, pel_make_name(ctx, name, PEL_Store), item));
+    }
+}
+
 /* x, y = hook(self, (x, y)): or hook(self, (x, y)) if it changes nothing. */
 static void put_before(const insertion *in, const pel_hook *hook, pel_nodes *out) {
     pel_ctx *ctx = in->s->ctx;
@@ -219,6 +278,10 @@ static void put_before(const insertion *in, const pel_hook *hook, pel_nodes *out
     }
     const pel_value *result = pel_value_at(in->s->log, pel_result_of(in->s->log, hook->activation));
     bool tuple = result->kind == PEL_V_TUPLE;
+    if (hook->kwargs) {
+        put_before_with_keywords(in, call, result, out);
+        return;
+    }
     if (tuple ? result->n != in->args.n : in->args.n != 1) {
         in->group->why = "a hook gives it another number of arguments";
         return;

@@ -161,6 +161,7 @@ typedef struct pel_hook {
     pel_id activation, module;
     pel_id forward;      /* the activation that it stands before or behind; 0: the module is torch's */
     pel_id args, kwargs; /* values; kwargs: 0 if it did not ask for them */
+    pel_id dict;         /* its third argument, where that is a dict: keywords, or what the forward gave */
     uint32_t first;      /* which positional argument is the module: 1 for a bound method */
     bool before;
 } pel_hook;
