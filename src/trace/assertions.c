@@ -1,5 +1,5 @@
 /* Assertions as a person would write them: those that can't fail go, `not (a > b)` of whole numbers is a <= b, and what
- * another part of a test says already is not said again. */
+ * an assertion before or another part of a test says already is not said again. */
 #include "trace/lanes.h"
 
 static const pel_const *truth_of(const pel_node *node) {
@@ -109,6 +109,32 @@ static void decide(void *arg, pel_node **slot) {
     }
 }
 
+/* ---- what was asserted before ---- */
+
+/* Whether a test asks for nothing but names, and these are bound once: asked again it says the same. */
+static bool is_settled(const deciding *d, const pel_node *test) {
+    switch (test->kind) {
+    case PEL_Name: return pel_is_bound_once(d->s, d->group, test->Name.id);
+    case PEL_Constant: return true;
+    case PEL_UnaryOp: return is_settled(d, test->UnaryOp.operand);
+    case PEL_BoolOp:
+        for (uint32_t i = 0; i < test->BoolOp.values.n; i++)
+            if (!is_settled(d, test->BoolOp.values.at[i])) return false;
+        return true;
+    case PEL_Compare:
+        for (uint32_t i = 0; i < test->Compare.comparators.n; i++)
+            if (!is_settled(d, test->Compare.comparators.at[i])) return false;
+        return pel_map_has(&d->s->whole_numbers, PEL_KEY(test)) && is_settled(d, test->Compare.left);
+    default: return false;
+    }
+}
+
+static bool was_asserted(const deciding *d, const pel_nodes *before, const pel_node *test) {
+    for (uint32_t i = 0; i < before->n; i++)
+        if (before->at[i]->kind == PEL_Assert && pel_same(before->at[i]->Assert.test, test)) return is_settled(d, test);
+    return false;
+}
+
 /* Assertions that can't fail. Only tests are decided: elsewhere `a or True` is a, if a is true. */
 static void decide_assertions(deciding *d, pel_nodes *body, bool *changed) {
     pel_ctx *ctx = d->s->ctx;
@@ -117,7 +143,8 @@ static void decide_assertions(deciding *d, pel_nodes *body, bool *changed) {
         pel_node *node = body->at[i];
         if (node->kind == PEL_Assert) decide(d, &node->Assert.test);
         const pel_const *truth = node->kind == PEL_Assert ? truth_of(node->Assert.test) : NULL;
-        if (truth && truth->kind == PEL_CONST_TRUE) {
+        bool holds = truth && truth->kind == PEL_CONST_TRUE;
+        if (holds || (node->kind == PEL_Assert && was_asserted(d, &kept, node->Assert.test))) {
             *changed = true;
             continue;
         }
