@@ -303,10 +303,18 @@ static bool are_chosen(const pel_walk *w, pel_front front, const pel_call_site *
     return !in_place;
 }
 
+/* Objects of the author's that can be called are not written, also those that hold nothing. */
+static bool are_objects(const pel_walk *w, pel_front front, const pel_call_site *c) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_at(w->log, c->callee[i])->kind == PEL_V_OBJECT) return true;
+    return false;
+}
+
 static bool must_split(const pel_walk *w, pel_front front, const pel_call_site *c, const meaning *m) {
     if (!m->found || m->one) return false;
     if (are_variants(w, front, m)) return true;
-    return !pel_calls_modules(w, front, c) && (c->func->lost || are_chosen(w, front, c, m));
+    if (pel_calls_modules(w, front, c)) return false;
+    return c->func->lost || are_objects(w, front, c) || are_chosen(w, front, c, m);
 }
 
 /* ---- straight lines ---- */

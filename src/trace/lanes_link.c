@@ -377,7 +377,7 @@ static bool name_method(const binding *b) {
         write_callee(link, PEL_CALLEE_METHOD, pel_make_attribute(w->ctx, self, target->hint, PEL_Load));
     } else if (c->base && is_super(w, c->base)) {
         write_callee(link, PEL_CALLEE_METHOD, pel_make_attribute(w->ctx, own_self(w), attribute, PEL_Load));
-    } else if (calls_object(w, c, b->children[0]) && !c->func->lost) { /* one that the run made */
+    } else if (calls_object(w, c, b->children[0]) && !pel_is_static_object(w->s, c->callee[0])) { /* the run made it */
         target->hint = link->implied = code_name(w, target);
     } else if (calls_object(w, c, b->children[0])) { /* it was there before the run: a function */
         if (attribute) target->hint = attribute;

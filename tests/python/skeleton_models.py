@@ -786,3 +786,36 @@ class WithoutBackward(nn.Module):
         if x.requires_grad:
             raise NotImplementedError("this kernel has no backward")
         return x * 2
+
+
+class PlainProcessor:
+    def __call__(self, attn, x):
+        return attn.fc(x)
+
+
+class GatedProcessor:
+    def __call__(self, attn, x):
+        return attn.fc(x) * torch.sigmoid(x)
+
+
+class Processed(nn.Module):
+    def __init__(self, processor):
+        super().__init__()
+        self.fc, self.processor = nn.Linear(4, 4), processor
+
+    def forward(self, x):
+        return self.processor(self, x)
+
+
+class TwoProcessors(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Processed(PlainProcessor()), Processed(GatedProcessor())
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+@case(lacks=(r"self\.processor",))
+def objects_of_two_classes_that_are_called():
+    return TwoProcessors(), (randn(2, 4),), {}
