@@ -17,6 +17,11 @@ typedef struct tie {
     pel_str later, first; /* paths in the tree: later = first */
 } tie;
 
+typedef struct setting { /* an attribute that the author gives a module of torch's from outside */
+    pel_str path;
+    pel_node *value;
+} setting;
+
 typedef enum progress { NOT_YET, UNDER_WAY, DONE } progress;
 
 typedef struct builder {
@@ -35,6 +40,7 @@ typedef struct builder {
     pel_id noting_class;     /* whose method note_attributes is in, and what it calls itself */
     pel_name noting_self;
     PEL_VEC(tie) ties;
+    PEL_VEC(setting) settings;
     PEL_VEC(pel_str) frozen; /* paths of parameters that no class freezes by itself */
     PEL_VEC(pel_str) slot_paths;
     int depth;
@@ -1048,7 +1054,7 @@ static void finish_class(builder *b, pel_program_class *class) {
     class->init->FunctionDef.body = body;
 }
 
-/* ---- ties: modules and tensors that stand in two places of the tree; parameters frozen from outside ---- */
+/* ---- ties: modules and tensors that stand in two places of the tree; what is done to modules from outside ---- */
 
 static pel_node *path_expression(builder *b, pel_str path, pel_CTX use) {
     pel_node *node = pel_make_name(b->ctx, name_c(b, "self"), PEL_Load);
@@ -1109,12 +1115,27 @@ static void note_frozen(builder *b, pel_id module, pel_str path) {
             pel_push(b->ctx, &b->frozen, join_path(b, path, row->parameters[i].name));
 }
 
+/* m.i = 3, where m may be a layer of torch's: its class has no constructor of ours that could set it. */
+static void note_settings(builder *b, pel_id module, pel_str path) {
+    const pel_log_module *row = pel_module_at(b->log, module);
+    const pel_program_class *class = (const pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, row->class, 0);
+    if (!class || !path.len || pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE) return;
+    for (uint32_t i = 0; i < class->needs.n; i++) {
+        const pel_needed_attribute *need = &class->needs.at[i];
+        pel_id value = need->of ? pel_module_attribute(b->log, module, need->of) : 0;
+        if (!value || is_made_by_base(row, need->name) || !is_read(b, row->class, need->name)) continue;
+        pel_node *text = pel_value_expression(b->ctx, b->program, value);
+        if (text) pel_push(b->ctx, &b->settings, ((setting){ join_path(b, path, need->name), text }));
+    }
+}
+
 static void find_ties(builder *b, pel_id module, pel_str path, pel_map *paths, int depth) {
     const pel_log_module *row = pel_module_at(b->log, module);
     if (depth > MAX_DEPTH) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     note_slots(b, path, row->parameters, row->n_parameters);
     note_slots(b, path, row->buffers, row->n_buffers);
     note_frozen(b, module, path);
+    note_settings(b, module, path);
     for (uint32_t i = 0; i < row->child_names.n; i++) {
         pel_id child = row->children[i];
         if (!child || !is_needed(b, row, i)) continue;
@@ -1139,6 +1160,11 @@ static void add_ties(builder *b, const pel_program_class *root) {
         pel_node *to = path_expression(b, b->ties.at[i].later, PEL_Store);
         pel_node *from = path_expression(b, b->ties.at[i].first, PEL_Load);
         pel_nodes_push(b->ctx, &root->init->FunctionDef.body, pel_make_assign(b->ctx, to, from));
+    }
+    for (uint32_t i = 0; i < b->settings.n; i++) {
+        pel_node *to = path_expression(b, b->settings.at[i].path, PEL_Store);
+        pel_node *set = pel_make_assign(b->ctx, to, b->settings.at[i].value);
+        pel_nodes_push(b->ctx, &root->init->FunctionDef.body, set);
     }
     for (uint32_t i = 0; i < b->frozen.n; i++) {
         pel_node *freeze = pel_make_attribute(b->ctx, path_expression(b, b->frozen.at[i], PEL_Load),

@@ -819,3 +819,32 @@ class TwoProcessors(nn.Module):
 @case(lacks=(r"self\.processor",))
 def objects_of_two_classes_that_are_called():
     return TwoProcessors(), (randn(2, 4),), {}
+
+
+class Graph(nn.Module):
+    """Layers of torch's and of the author's, each told from outside where its input comes from."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4), Plus(), nn.ReLU(), Plus(), nn.Linear(4, 4)])
+        for layer, source in zip(self.layers, (-1, 0, 0, 2, -1)):
+            layer.source = source
+
+    def forward(self, x):
+        done = []
+        for layer in self.layers:
+            if layer.source != -1:
+                x = done[layer.source]
+            x = layer(x)
+            done.append(x)
+        return x
+
+
+class Plus(nn.Module):
+    def forward(self, x):
+        return x + 1
+
+
+@case(expects=(r"self\.layers\[2\]\.source = 0", r"x = done\[layer\.source\]"))
+def attributes_that_modules_of_torchs_get_from_outside():
+    return Graph(), (randn(2, 4),), {}
