@@ -125,3 +125,10 @@ def test_no_name_is_defined_twice() -> None:
     names = [line.split()[2] for line in listed.splitlines() if len(line.split()) == 3
              and line.split()[2].startswith("pel")]
     assert len(names) > 100 and sorted({n for n in names if names.count(n) > 1}) == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "fuzz" / "corpus" / "skeleton").iterdir()), ids=lambda path: path.stem)
+def test_fuzzing_skeletons_begins_with_traces_that_have_one(pellucid, path: pathlib.Path) -> None:
+    """A corpus in an older version of the file would be refused at its first bytes, and nothing be fuzzed."""
+    done = pellucid("skeleton", path)
+    assert done.code == 3 and "class " in done.out, done.err
