@@ -164,6 +164,29 @@ static void set_class_facts(pel_recorder *rec, pel_log_class *row, PyObject *typ
     Py_XDECREF(facts);
 }
 
+static void describe_tensors(pel_recorder *rec, PyObject *value, int depth) {
+    if (pel_is_tensor(&rec->torch, value)) pel_describe_tensor(rec, value);
+    if ((!PyTuple_Check(value) && !PyList_CheckExact(value)) || depth > 2) return;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); i++)
+        describe_tensors(rec, PySequence_Fast_GET_ITEM(value, i), depth + 1);
+}
+
+/* Objects that the run makes have these by their class: order = 5. Descriptors (methods, properties) are none. */
+static void set_constants(pel_recorder *rec, pel_id id, PyObject *type) {
+    PEL_VEC(pel_log_attribute) made = { NULL, 0, 0 };
+    PyObject *dict = ((PyTypeObject *)type)->tp_dict, *key, *value;
+    Py_ssize_t at = 0;
+    while (dict && PyDict_Next(dict, &at, &key, &value)) {
+        if (!PyUnicode_Check(key) || Py_TYPE(value)->tp_descr_get) continue;
+        pel_str name = pel_ext_text(rec->ctx, key);
+        if (pel_str_starts(name, PEL_STR("__")) || pel_str_starts(name, PEL_STR("_abc_"))) continue;
+        describe_tensors(rec, value, 0);
+        pel_push(rec->ctx, &made, ((pel_log_attribute){ pel_ext_name(rec->ctx, key), pel_record_value(rec, value) }));
+    }
+    rec->log->classes.at[id].constants = made.at;
+    rec->log->classes.at[id].n_constants = made.n;
+}
+
 /* Torch derives a class for each module that is parametrized. Of an author's class it is that class: what is added
  * shows in the module's child "parametrizations". Otherwise 0. */
 static pel_id parametrized_class(pel_recorder *rec, PyObject *type) {
@@ -197,6 +220,7 @@ pel_id pel_record_class(pel_recorder *rec, PyObject *type) {
     for (uint32_t i = 0; i < n; i++) ids[i] = pel_record_class(rec, PyTuple_GET_ITEM(bases, i));
     rec->log->classes.at[id].bases = ids;
     rec->log->classes.at[id].n_bases = n;
+    if (rec->log->classes.at[id].kind == PEL_CLASS_AUTHOR) set_constants(rec, id, type);
     return id;
 }
 

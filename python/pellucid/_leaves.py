@@ -50,6 +50,8 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened:
             continue
         default = parameter.default
         value = given.get(name, default)
+        if isinstance(value, torch.Tensor) and value.dim() == 0 and not value.is_floating_point():
+            value = value.item()  # a size that somebody computed with torch.prod
         is_default = default is not inspect.Parameter.empty and _same(value, default)
         # Dropout(0.1), LeakyReLU(0.2): one number that needs no name.
         is_positional = default is inspect.Parameter.empty or (not rows and isinstance(default, float))

@@ -487,6 +487,40 @@ bool pel_is_content_of_given(const pel_walk *w, pel_id object, pel_id value) {
     }
 }
 
+static pel_id class_constant(const pel_log *log, pel_id class, pel_name name, int depth) {
+    const pel_log_class *row = pel_class_at(log, class);
+    for (uint32_t i = 0; i < row->n_constants; i++)
+        if (row->constants[i].name == name) return row->constants[i].value;
+    pel_id found = 0;
+    for (uint32_t i = 0; i < row->n_bases && !found && depth < 20; i++)
+        found = class_constant(log, row->bases[i], name, depth + 1);
+    return found;
+}
+
+static bool has_own(const pel_log *log, const pel_value *object, pel_name name) {
+    for (uint32_t i = 0; i + 1 < object->n; i += 2) {
+        const pel_value *key = pel_value_at(log, object->items[i]);
+        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
+            pel_str_eq(key->constant->text, pel_name_str(name)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether all lanes read one constant of a class by objects that the run made, which have nothing of that name. The
+ * output's classes have methods alone, so the constant itself is written. */
+static bool reads_class_constant(pel_walk *w, pel_front front, pel_name name, const pel_val *base, const pel_val *val) {
+    if (!pel_all_same(w, front, val->at)) return false;
+    if (!pel_plain(w->s, val->at[0]) && !holds_constant_tensors(w, val->at[0], 0)) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *object = pel_value_at(w->log, base->at[i]);
+        if (object->kind != PEL_V_OBJECT || object->truncated || pel_is_static_object(w->s, base->at[i])) return false;
+        pel_id constant = has_own(w->log, object, name) ? 0 : class_constant(w->log, object->class, name, 0);
+        if (!constant || !pel_value_same(w->log, constant, val->at[i])) return false;
+    }
+    return true;
+}
+
 static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel_val *base, const pel_id *values,
                                const pel_kids *kids) {
     pel_node *text = pel_shallow(w, node);
@@ -495,6 +529,10 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     memcpy(val->at, values, front.n * sizeof *values);
     take(val, base);
     pel_name name = node->Attribute.attr;
+    if (!kids->n && reads_class_constant(w, front, name, base, val)) {
+        if (!pel_plain(w->s, val->at[0])) write_as_global(w, val, pel_key2(PEL_V_CLASS, val->at[0]), name);
+        return pel_finish(w, front, node, val);
+    }
     uint32_t modules = 0, tensors = 0, objects = 0, others = 0;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, base->at[i]);

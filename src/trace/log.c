@@ -156,6 +156,7 @@ static void check_class(pel_ctx *ctx, const pel_log *log, pel_id id) {
     need(ctx, row->kind <= PEL_CLASS_AUTHOR && row->name, "classes", id, "no kind or no name");
     need(ctx, row->file < log->files.n, "classes", id, "no such file");
     check_ids(ctx, row->bases, row->n_bases, log->classes.n, "classes", id, "no such base");
+    check_attributes(ctx, log, row->constants, row->n_constants, "classes", id);
 }
 
 /* What a value refers to inside of itself. Items of plain containers come before them, so that walking

@@ -45,6 +45,11 @@ typedef enum pel_class_kind {
     PEL_CLASS_AUTHOR,  /* any other class of the author's */
 } pel_class_kind;
 
+typedef struct pel_log_attribute {
+    pel_name name;
+    pel_id value;
+} pel_log_attribute;
+
 typedef struct pel_log_class {
     pel_class_kind kind;
     pel_name name;
@@ -55,6 +60,8 @@ typedef struct pel_log_class {
     pel_id *bases; /* classes, in order; `object` and nn.Module are rows as well */
     uint32_t n_bases;
     pel_name_list fields; /* of a dataclass or namedtuple, in order */
+    pel_log_attribute *constants; /* of an author's class: what its statement binds, but for methods and the like */
+    uint32_t n_constants;
 } pel_log_class;
 
 /* ---- values ---- */
@@ -117,11 +124,6 @@ typedef struct pel_log_tensor {
 } pel_log_tensor;
 
 /* ---- modules: the tree as it was before the first run ---- */
-
-typedef struct pel_log_attribute {
-    pel_name name;
-    pel_id value;
-} pel_log_attribute;
 
 typedef struct pel_log_slot { /* a parameter or a buffer */
     pel_name name;

@@ -10,7 +10,7 @@
 #include "trace/log.h"
 
 static const char MAGIC[8] = { 'p', 'e', 'l', 't', 'r', 'a', 'c', 'e' };
-#define VERSION 2
+#define VERSION 3
 #define MAX_CODE_DEPTH 100 /* code objects and tuples inside constants */
 
 typedef struct pel_wire {
@@ -282,6 +282,7 @@ static void row_class(pel_wire *w, pel_log_class *row) {
     wire_u32(w, &row->line);
     wire_ids(w, &row->bases, &row->n_bases);
     wire_names(w, &row->fields);
+    wire_attributes(w, &row->constants, &row->n_constants);
 }
 
 enum { VALUE_TRUNCATED = 2, VALUE_OBJECT = 4 }; /* flags of a value in the file */

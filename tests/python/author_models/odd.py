@@ -348,7 +348,7 @@ class ControlledPath(nn.Module):
     def __init__(self):
         super().__init__()
         self.first = nn.Linear(3, 4)
-        self.second = nn.Linear(3, 4)
+        self.second = nn.Linear(torch.prod(torch.tensor([1, 3])), 4)
 
     def forward(self, coefficients):
         spline = splines.Cubic(coefficients)

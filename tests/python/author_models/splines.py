@@ -37,12 +37,23 @@ class Cubic(nn.Module):
         return Path(self.values[:, index] + slope * (t - self.times[index]), slope)
 
 
-class Scale:
+class Scaling:
+    order: int
+
     def __init__(self, factor):
-        self.factor = factor * 2
+        self.factor = factor * self.order
 
     def __call__(self, x):
-        return x * self.factor
+        for weight in self.weights:
+            x = x * self.factor + weight
+        return x
+
+
+class Scale(Scaling):
+    """What its objects have by the class is in a statement that no function of the run stands in."""
+
+    order = 2
+    weights = (0.5, torch.tensor([1.0, 2.0]).sum())
 
 
 class Reverse(torch.autograd.Function):
