@@ -265,6 +265,16 @@ static pel_node *container_expression(pel_ctx *ctx, pel_program *program, const 
                                        : NULL;
 }
 
+/* Table(first, second), where a file has one. */
+static pel_node *named_tuple_expression(pel_ctx *ctx, pel_program *program, const pel_value *value) {
+    pel_nodes items = { 0 };
+    if (value->kind != PEL_V_TUPLE || pel_class_at(program->log, value->class)->kind != PEL_CLASS_NAMEDTUPLE)
+        return NULL;
+    if (!expressions_of(ctx, program, value, 0, &items)) return NULL;
+    pel_node *name = pel_make_name(ctx, class_row(ctx, program, value->class)->name, PEL_Load);
+    return pel_make_call(ctx, name, items, (pel_nodes){ 0 });
+}
+
 pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, uint64_t key, pel_name wish) {
     const pel_value *value = pel_value_at(program->log, id);
     for (uint32_t i = 0; i < program->globals.n; i++)
@@ -278,6 +288,7 @@ pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, u
     made.value = value->kind == PEL_V_LITERAL ? literal_expression(ctx, program, value->text)
                                               : container_expression(ctx, program, value);
     if (!made.value) made.value = pel_value_expression(ctx, program, id);
+    if (!made.value) made.value = named_tuple_expression(ctx, program, value);
     if (!made.value) return NULL;
     pel_push(ctx, &program->globals, made);
     return pel_make_name(ctx, made.name, PEL_Load);

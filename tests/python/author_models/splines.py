@@ -37,6 +37,11 @@ class Cubic(nn.Module):
         return Path(self.values[:, index] + slope * (t - self.times[index]), slope)
 
 
+class Weights(typing.NamedTuple):
+    first: float
+    second: torch.Tensor
+
+
 class Scaling:
     order: int
 
@@ -46,14 +51,14 @@ class Scaling:
     def __call__(self, x):
         for weight in self.weights:
             x = x * self.factor + weight
-        return x
+        return x / self.weights.second
 
 
 class Scale(Scaling):
     """What its objects have by the class is in a statement that no function of the run stands in."""
 
     order = 2
-    weights = (0.5, torch.tensor([1.0, 2.0]).sum())
+    weights = Weights(0.5, torch.tensor([1.0, 2.0]).sum())
 
 
 class Reverse(torch.autograd.Function):
