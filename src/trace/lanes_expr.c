@@ -429,6 +429,20 @@ static bool is_shared(pel_walk *w, pel_front front, pel_name name, const pel_val
     return true;
 }
 
+/* An attribute of the class that runs write on instances: what the first run found is what constructors set. */
+static void need_class_attribute(pel_walk *w, pel_front front, const pel_id *modules, pel_name name,
+                                 const pel_val *val) {
+    pel_map seen = { 0 };
+    pel_front one = pel_front_new(w, 1);
+    for (uint32_t i = 0; i < front.n; i++) {
+        if (!pel_map_set(w->ctx, &seen, modules[i], 1)) continue; /* later reads see what was written */
+        if (pel_has_slot(pel_module_at(w->log, modules[i]), name) || pel_module_attribute(w->log, modules[i], name))
+            continue;
+        one.at[0] = front.at[i];
+        if (val->at[i] && pel_plain(w->s, val->at[i])) pel_need(w, one, &modules[i], name, &val->at[i]);
+    }
+}
+
 /* Reading an attribute of modules. */
 static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
     pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
@@ -447,6 +461,7 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
     if (written) {
         val->fixed = true;
         if (needed) pel_need(w, front, modules, name, NULL);
+        need_class_attribute(w, front, modules, name, val);
         return;
     }
     if (is_shared(w, front, name, base, val)) return;

@@ -50,9 +50,33 @@ static void bind_keyword(binding *b, pel_name name, pel_node *text, const pel_ta
         b->failed = true;
 }
 
+static pel_link *new_link(pel_walk *w, pel_group *target, pel_node *text) {
+    pel_link *link = pel_new(w->ctx, pel_link);
+    *link = (pel_link){ .node = text, .caller = w->group, .target = target };
+    link->args = pel_new_array(w->ctx, target->n_params + 1u, pel_node *);
+    link->by_keyword = pel_new_array(w->ctx, target->n_params + 1u, bool);
+    return link;
+}
+
+static void keep_link(pel_walk *w, pel_link *link) {
+    pel_push(w->ctx, &w->s->links, link);
+    pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(link->node), PEL_KEY(link));
+}
+
+/* A second text for a value. If a property gave it, that is asked again. */
+static pel_node *text_again(pel_walk *w, const pel_val *val) {
+    pel_node *text = pel_copy(w->ctx, val->text);
+    const pel_link *link = pel_link_at(w->s, val->text);
+    if (!link || !link->target->is_property) return text;
+    pel_link *again = new_link(w, link->target, text);
+    again->receiver = true;
+    keep_link(w, again);
+    return text;
+}
+
 static pel_node *item_text(pel_walk *w, const pel_val *whole, const pel_const *index) {
     pel_node *node = pel_node_new(w->ctx, PEL_Subscript);
-    node->Subscript.value = pel_copy(w->ctx, whole->text);
+    node->Subscript.value = text_again(w, whole);
     node->Subscript.slice = pel_make_constant(w->ctx, index);
     return node;
 }
@@ -459,19 +483,6 @@ static void note_result(pel_walk *w, pel_front front, pel_call_site *c, const pe
             c->val->taint = pel_taint_join(w->ctx, c->val->taint, &pel_tainted);
     c->val->effect = c->val->effect || (target->has_effect && !looks_up) || makes_object(w, c, target);
     c->val->lost = link->callee == PEL_CALLEE_AS_WRITTEN && c->func->lost;
-}
-
-static pel_link *new_link(pel_walk *w, pel_group *target, pel_node *text) {
-    pel_link *link = pel_new(w->ctx, pel_link);
-    *link = (pel_link){ .node = text, .caller = w->group, .target = target };
-    link->args = pel_new_array(w->ctx, target->n_params + 1u, pel_node *);
-    link->by_keyword = pel_new_array(w->ctx, target->n_params + 1u, bool);
-    return link;
-}
-
-static void keep_link(pel_walk *w, pel_link *link) {
-    pel_push(w->ctx, &w->s->links, link);
-    pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(link->node), PEL_KEY(link));
 }
 
 /* A function that calls itself until its data say otherwise: the numbers that it counts with depend on data, too. */

@@ -848,3 +848,29 @@ class Plus(nn.Module):
 @case(expects=(r"self\.layers\[2\]\.source = 0", r"x = done\[layer\.source\]"))
 def attributes_that_modules_of_torchs_get_from_outside():
     return Graph(), (randn(2, 4),), {}
+
+
+class Head(nn.Module):
+    shape = None
+
+    def __init__(self):
+        super().__init__()
+        self.boxes, self.scores = nn.Linear(4, 4), nn.Linear(4, 2)
+
+    @property
+    def parts(self):
+        return {"boxes": self.boxes, "scores": self.scores}
+
+    def both(self, x, boxes, scores):
+        return boxes(x), scores(x)
+
+    def forward(self, x):
+        boxes, scores = self.both(x, **self.parts)
+        if self.shape != x.shape:
+            self.shape, self.anchors = x.shape, torch.ones(x.shape[0], 1) / 2
+        return boxes * self.anchors, scores
+
+
+@case(expects=(r"self\.shape = None", r"self\.shape != x\.shape"))
+def properties_that_are_passed_on_and_attributes_of_the_class():
+    return Head(), (randn(2, 4),), {}
