@@ -1,4 +1,4 @@
-"""Writes fuzz/corpus/skeleton and fuzz/corpus/trace: traces of small models that have much in them, each with two sizes.
+"""Writes fuzz/corpus/skeleton and fuzz/corpus/trace: traces of small models with much in them, each of two sizes.
 
     PYTHONPATH=build/python python tests/data/make_traces.py
 
