@@ -208,6 +208,25 @@ static void sort_by_place(pel_nodes *keywords) {
         }
 }
 
+/* What a call passes that the author's leaves out, where the signature has no default for it. */
+static pel_node *left_out_argument(pel_synth *s, pel_group *target, uint32_t p) {
+    pel_node *text = constant_default(s, target, p);
+    if (text) return text;
+    target->why = pel_format(s->ctx, "a call leaves out `%s`, which has no default", target->params[p].name->text).ptr;
+    return pel_make_constant(s->ctx, &pel_none);
+}
+
+static void write_callee(pel_synth *s, const pel_link *link) {
+    pel_node *call = link->node;
+    const pel_program_function *function = link->target->function; /* none if it is written in place */
+    if (link->callee == PEL_CALLEE_NAME || link->callee == PEL_CALLEE_STATIC)
+        call->Call.func = pel_make_name(s->ctx, function->name, PEL_Load);
+    else if (link->callee == PEL_CALLEE_METHOD)
+        call->Call.func->Attribute.attr = function->name;
+    else if (link->implied && function->name != link->implied) /* one of several */
+        call->Call.func = pel_make_attribute(s->ctx, call->Call.func, function->name, PEL_Load);
+}
+
 /* Puts the arguments that are left into the call. */
 static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     if (link->node->kind != PEL_Call) return; /* a property */
@@ -226,19 +245,11 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
         uint32_t place = at++;
         if (p == 0 && link->receiver) continue;
         pel_node *text = link->args[p];
-        if (!text) {
-            if (place >= n_args - n_defaults || place >= n_args) { /* its default serves */
-                by_name = true;
-                continue;
-            }
-            text = constant_default(s, target, p);
-            if (!text) {
-                target->why =
-                    pel_format(s->ctx, "a call leaves out `%s`, which has no default", target->params[p].name->text)
-                        .ptr;
-                text = pel_make_constant(s->ctx, &pel_none);
-            }
+        if (!text && (place >= n_args - n_defaults || place >= n_args)) { /* its default serves */
+            by_name = true;
+            continue;
         }
+        if (!text) text = left_out_argument(s, target, p);
         bool plain =
             !link->by_keyword[p] || (!target->is_root && !ordered && speaks_for_itself(target, p, place, text));
         if (by_name || !plain) {
@@ -252,12 +263,7 @@ static void write_call(pel_synth *s, pel_link *link, const pel_node *args) {
     if (ordered) sort_by_place(&keywords);
     link->node->Call.args = positional;
     link->node->Call.keywords = keywords;
-    if (link->callee == PEL_CALLEE_NAME || link->callee == PEL_CALLEE_STATIC)
-        link->node->Call.func = pel_make_name(s->ctx, target->function->name, PEL_Load);
-    else if (link->callee == PEL_CALLEE_METHOD)
-        link->node->Call.func->Attribute.attr = target->function->name;
-    else if (link->implied && target->function->name != link->implied) /* one of several */
-        link->node->Call.func = pel_make_attribute(s->ctx, link->node->Call.func, target->function->name, PEL_Load);
+    write_callee(s, link);
 }
 
 /* ---- what is reached ---- */
