@@ -273,6 +273,14 @@ static void ask_callbacks(pel_walk *w, const pel_call_site *c, const pel_value *
     }
 }
 
+/* An object of a library's class that the run itself made: contextlib.ExitStack() */
+static bool is_tool_of_the_run(const pel_walk *w, pel_id id) {
+    const pel_value *value = pel_value_at(w->log, id);
+    return value->kind == PEL_V_OBJECT && value->class &&
+           pel_class_at(w->log, value->class)->kind == PEL_CLASS_LIBRARY &&
+           !pel_map_has(&w->s->old_objects, value->object);
+}
+
 static nature nature_of(pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
     nature out = { .dynamic = c->base && pel_dynamic(w, front, c->base) };
     for (uint32_t i = 0; i < c->n_args; i++) out.dynamic |= pel_dynamic(w, front, c->args[i].val);
@@ -292,7 +300,7 @@ static nature nature_of(pel_walk *w, pel_front front, const pel_call_site *c, co
     }
     /* What was there before the run and can't be written changes for nobody: all that is read from it is known. */
     const pel_val *asked = c->base ? c->base : c->func;
-    if (asked->lost && !out.dynamic && !asked->effect) out.pure = true;
+    if (asked->lost && !out.dynamic && !asked->effect && !is_tool_of_the_run(w, asked->at[0])) out.pure = true;
     return out;
 }
 

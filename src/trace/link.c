@@ -77,8 +77,9 @@ static pel_node *constant_default(pel_synth *s, const pel_group *group, uint32_t
     /* an expression of the author's file: its value is what lanes that got no argument began with */
     pel_id lane = lane_with_default(s, group, p);
     pel_id value = lane ? s->log->activations.at[lane].locals[group->params[p].local] : 0;
-    return lane && pel_plain(s, value) ? pel_value_expression(s->ctx, s->program, value)
-                                       : pel_make_constant(s->ctx, &pel_none);
+    bool has_text = lane && (pel_plain(s, value) || pel_is_constant_tensor(s->log, pel_value_at(s->log, value)));
+    pel_node *text = has_text ? pel_value_expression(s->ctx, s->program, value) : NULL;
+    return text ? text : pel_make_constant(s->ctx, &pel_none);
 }
 
 /* Whether some link leaves a parameter to its default. */
