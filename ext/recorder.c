@@ -242,7 +242,7 @@ static void begin(pel_recorder *rec, void *arg) {
         return;
     }
     pel_activation row = { .run = rec->run, .direct = rec->foreign == 0 };
-    row.code = pel_record_code(rec, info, PyFunction_GET_GLOBALS(function), first);
+    row.code = pel_record_code(rec, info, function, first);
     if (pel_watch_code(&rec->watch, info->code) != 0)
         pel_throw(rec->ctx, PEL_E_UNSUPPORTED, 0, "sys.monitoring refuses to watch the model's code");
     row.function = pel_record_value(rec, function);

@@ -148,6 +148,6 @@ void pel_record_tree(pel_recorder *rec, PyObject *root);
 void pel_describe_tensor(pel_recorder *rec, PyObject *tensor);
 pel_id pel_record_class(pel_recorder *rec, PyObject *type);
 pel_code_info *pel_code_info_of(pel_recorder *rec, PyObject *code);
-pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument);
+pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *function, PyObject *first_argument);
 
 #endif

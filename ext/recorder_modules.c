@@ -96,7 +96,16 @@ static void see_constants(pel_recorder *rec, const pel_code_object *code, PyObje
     }
 }
 
-pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals, PyObject *first_argument) {
+/* Tensors that are defaults of a function which was there before the run. */
+static void see_defaults(pel_recorder *rec, PyObject *function) {
+    if (((PyCodeObject *)PyFunction_GET_CODE(function))->co_flags & CO_NESTED)
+        return; /* made in the run, maybe of data */
+    see_constant(rec, PyFunction_GET_DEFAULTS(function), 0);
+    see_constant(rec, PyFunction_GET_KW_DEFAULTS(function), 0);
+}
+
+pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *function, PyObject *first_argument) {
+    PyObject *globals = PyFunction_GET_GLOBALS(function);
     if (info->row) {
         pel_log_code *row = &rec->log->codes.at[info->row];
         if (!row->class && first_argument && !info->asked_owner) {
@@ -122,6 +131,7 @@ pel_id pel_record_code(pel_recorder *rec, pel_code_info *info, PyObject *globals
     info->row = rec->log->codes.n - 1;
     info->asked_owner = first_argument != NULL;
     see_constants(rec, code, globals, first_argument);
+    see_defaults(rec, function);
     pel_id class = globals ? owner_class(rec, info->code, globals, first_argument) : 0;
     rec->log->codes.at[info->row].class = class;
     return info->row;

@@ -555,7 +555,7 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     PyObject *closure = PyFunction_GET_CLOSURE(function);
     uint32_t n = closure ? (uint32_t)PyTuple_GET_SIZE(closure) : 0;
     pel_value value = { .kind = PEL_V_FUNCTION, .n = 0 };
-    value.code = pel_record_code(rec, info, PyFunction_GET_GLOBALS(function), NULL);
+    value.code = pel_record_code(rec, info, function, NULL);
     if (!n) return remember(rec, function, intern(rec, &value));
     /* A closure can hold the function itself: the row must stand before what it holds. Whoever is kept alive, or
      * can be weakly referenced, is looked at once; its cells are what they were then. */
