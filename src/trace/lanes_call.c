@@ -265,6 +265,8 @@ static meaning who_is_meant(pel_walk *w, pel_front front, const pel_call_site *c
 
 /* Lanes that call different functions by a name that the output can't have: each kind gets a text of its own. */
 static _Noreturn void split_by(pel_walk *w, pel_front front, const pel_node *node, const pel_id *numbers) {
+    /* it has the text of the function that it stands in, and would be split without end */
+    if (w->group->in_place) pel_lost(w, node, "a function within another calls different functions here");
     pel_map part = { 0 };
     for (uint32_t i = 0; i < front.n; i++) {
         pel_id owner = pel_lane_at(w, front, i)->owner;
