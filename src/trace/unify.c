@@ -52,13 +52,14 @@ static bool any_has_mark(lanes l, uint32_t mark) {
 
 /* ---- names of holes ---- */
 
+/* Variables of comprehensions are theirs alone: others may be called the same, but not what is named in them from
+ * outside, which is of their own level. */
 static bool is_taken(const pel_unifier *unifier, pel_name name) {
-    for (const pel_unifier *u = unifier; u; u = u->around) {
+    for (const pel_unifier *u = unifier; u; u = u->around)
         for (uint32_t i = 0; i < u->holes.n; i++)
             if (u->holes.at[i].name == name) return true;
-        for (uint32_t i = 0; i < u->busy.n; i++)
-            if (u->busy.at[i] == name) return true;
-    }
+    for (uint32_t i = 0; i < unifier->busy.n; i++)
+        if (unifier->busy.at[i] == name) return true;
     for (size_t i = 0; i < PEL_COUNT(reserved); i++)
         if (pel_name_is(name, reserved[i])) return true;
     return pel_is_keyword(pel_name_str(name));
