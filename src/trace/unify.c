@@ -433,12 +433,14 @@ static pel_node *loop_source(pel_unifier *unifier, lanes lists, const uint32_t *
             pel_nodes_push(ctx, &sources[i]->Tuple.elts, row);
         }
     }
-    pel_str plural = pel_format(ctx, n_holes && !counts ? "%.*ss" : "num_%.*s",
-                                PEL_FMT(pel_name_str(n_holes == 1 && !counts ? holes[0]->name : hint)));
-    pel_name name = pel_intern(ctx, plural.ptr, plural.len);
+    bool lists_values = n_holes && !counts;
+    pel_str one = pel_name_str(lists_values && n_holes == 1 ? holes[0]->name : hint);
+    const char *many = !lists_values ? "num_%.*s" : pel_str_ends(one, PEL_STR("s")) ? "%.*s_list" : "%.*ss";
+    pel_str text = pel_format(ctx, many, PEL_FMT(one));
+    pel_name name = pel_intern(ctx, text.ptr, text.len);
     lanes all = { sources, lists.n };
     pel_node *source = all_same(all) ? sources[0] : make_hole(unifier, all, name);
-    if (n_holes && !counts) return source;
+    if (lists_values) return source;
     return pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load), pel_nodes_one(ctx, source),
                          (pel_nodes){ 0 });
 }
@@ -487,6 +489,7 @@ static pel_node *unify_as_comprehension(pel_unifier *unifier, lanes lists, pel_n
 
     for (uint32_t h = 0; h < running.n; h++) pel_push(ctx, &unifier->busy, running.at[h]->name);
     bool counts = running.n == 1 && counts_up(running.at[0], starts, lists.n);
+    unifier->author = NULL; /* what the author says of the list says nothing of its elements' arguments */
     for (uint32_t h = n_outside; h < inner.holes.n; h++) { /* what is one value for each list belongs to the outside */
         pel_hole *hole = &inner.holes.at[h];
         if (varies_within_a_list(hole, starts, lists.n)) continue;
