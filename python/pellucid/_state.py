@@ -11,12 +11,15 @@ from typing import Any
 import torch
 
 MAX_OBJECTS = 200_000  # beyond, a model's attributes hold a data set; that is not state of the model
+COMPILERS = ("torch._dynamo", "torch.nn.attention.flex_attention")
 CONTAINERS = (dict, OrderedDict, defaultdict, list, set, deque)
 
 
 def compiled_as_written(model: torch.nn.Module) -> contextlib.AbstractContextManager[Any]:
-    """Modules that torch.compile was given run as their author wrote them: the compiler may round otherwise."""
-    if any("_orig_mod" in module._modules for module in model.modules()):
+    """What torch.compile was given runs as its author wrote it: the compiler may round otherwise, and compiling is
+    nothing to watch. Some of torch's functions compile by themselves: flex_attention."""
+    is_compiled = any("_orig_mod" in module._modules for module in model.modules())
+    if is_compiled or any(name in sys.modules for name in COMPILERS):
         return torch.compiler.set_stance("force_eager")
     return contextlib.nullcontext()
 

@@ -580,3 +580,20 @@ def test_chance_leads_both_ways(here) -> None:
     made = pellucid.skeleton(LayerDrop().eval(), (torch.randn(2, 4),))
     assert made.report.complete and "path not recorded" not in made.source
     assert "            if self.training and torch.rand([]) < 0.1:\n                continue\n" in made.source
+
+
+def test_flex_attention_is_not_compiled_while_it_is_watched(here) -> None:
+    flex = pytest.importorskip("torch.nn.attention.flex_attention", reason="this torch has no flex_attention")
+
+    class Biased(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(8, 24)
+
+        def forward(self, x):
+            q, k, v = self.proj(x).unsqueeze(1).chunk(3, dim=-1)
+            return flex.flex_attention(q, k, v, score_mod=lambda score, b, h, i, j: score - (i - j).abs())
+
+    with torch.no_grad():
+        made = pellucid.skeleton(Biased().eval(), (torch.randn(2, 6, 8),))
+    assert made.report.good and "score_mod=lambda score, b, h, i, j" in made.source
