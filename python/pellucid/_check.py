@@ -525,12 +525,9 @@ def referee(data: dict) -> list[dict]:
         return None if want == got else f"order of the keys: {next((a, b) for a, b in zip(want, got) if a != b)}"
 
     def ties() -> str | None:
-        module = made["module"]
-        # A buffer outside the state_dict that nothing reads is not there to be tied.
-        named = module.named_parameters, module.named_buffers
-        there = {name for each in named for name, _ in each(remove_duplicate=False)}
-        want = [group for names in data["ties"] if len(group := [n for n in names if n in there]) > 1]
-        got = ties_of(module)
+        # Of what the state_dict brings. Other buffers are constants: equal ones may be one tensor, unread ones are gone.
+        want, got = ([group for names in ties if len(group := [n for n in names if n in data["state"]]) > 1]
+                     for ties in (data["ties"], ties_of(made["module"])))
         return None if want == got else f"tied: {want} expected, {got} found"
 
     def requires_grad() -> str | None:
