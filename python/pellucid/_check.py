@@ -525,7 +525,7 @@ def referee(data: dict) -> list[dict]:
         return None if want == got else f"order of the keys: {next((a, b) for a, b in zip(want, got) if a != b)}"
 
     def ties() -> str | None:
-        # Of what the state_dict brings. Other buffers are constants: equal ones may be one tensor, unread ones are gone.
+        # Of what the state_dict brings. Other buffers are constants: equal ones may be one, unread ones are gone.
         want, got = ([group for names in ties if len(group := [n for n in names if n in data["state"]]) > 1]
                      for ties in (data["ties"], ties_of(made["module"])))
         return None if want == got else f"tied: {want} expected, {got} found"
