@@ -137,7 +137,7 @@ static void add_keyword(pel_walk *w, pel_node *text, pel_name name, pel_node *va
 
 /* f(*(a, b)) is f(a, b) */
 static void add_starred(pel_walk *w, pel_node *text, const pel_val *val) {
-    if (val->text->kind == PEL_Tuple && val->parts) {
+    if (val->text->kind == PEL_Tuple && (val->parts || !val->text->Tuple.elts.n)) {
         for (uint32_t k = 0; k < val->text->Tuple.elts.n; k++)
             pel_nodes_push(w->ctx, &text->Call.args, val->text->Tuple.elts.at[k]);
         return;

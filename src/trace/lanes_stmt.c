@@ -212,11 +212,23 @@ static pel_front walk_import(pel_walk *w, pel_front front, pel_node *node) {
     return front;
 }
 
+/* @wraps(function) in a function: decorators stand before what they are called with, and are called after it is made.
+ * What they give is taken for the function itself, which holds of the library's. */
+static void apply_decorators(pel_walk *w, pel_front front, pel_node *node) {
+    for (uint32_t i = node->FunctionDef.decorator_list.n; i > 0; i--) {
+        pel_kids kids = { 0 };
+        pel_own(w, front, node->FunctionDef.decorator_list.at[i - 1], NULL, NULL, &kids);
+        if (kids.n) pel_lost(w, node, "`%s` is decorated by a function of the author's", node->FunctionDef.name->text);
+    }
+    skip(w, front, node);
+}
+
 static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++)
         skip(w, front, node->FunctionDef.decorator_list.at[i]);
     pel_eval_defaults(w, front, node, node->FunctionDef.args);
     skip(w, front, node);
+    apply_decorators(w, front, node);
     bool ran = false;
     for (pel_id code = 1; code < w->log->codes.n; code++)
         if (w->s->authors[code].node == node && pel_ran(w->s, code)) {

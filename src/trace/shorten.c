@@ -535,9 +535,24 @@ static pel_node *inlined(shortener *s, const pel_node *call) {
     return b.failed ? NULL : copy;
 }
 
+/* not exists(x)  ->  not (x is not None)  ->  x is None */
+static void turn_identity(pel_ctx *ctx, pel_node **slot) {
+    const pel_node *node = *slot;
+    if (node->kind != PEL_UnaryOp || node->UnaryOp.op != PEL_Not) return;
+    const pel_node *test = node->UnaryOp.operand;
+    if (test->kind != PEL_Compare || test->Compare.ops.n != 1) return;
+    uint8_t op = test->Compare.ops.at[0];
+    if (op != PEL_Is && op != PEL_IsNot) return;
+    pel_node *turned = pel_copy(ctx, test);
+    turned->Compare.ops = (pel_cmpops){ pel_new_array(ctx, 1, uint8_t), 1 };
+    turned->Compare.ops.at[0] = op == PEL_Is ? PEL_IsNot : PEL_Is;
+    *slot = turned;
+}
+
 static void inline_calls(void *arg, pel_node **slot) {
     shortener *s = arg;
     pel_each_child(*slot, inline_calls, s);
+    turn_identity(s->ctx, slot);
     if ((*slot)->kind != PEL_Call) return;
     pel_node *instead = inlined(s, *slot);
     if (!instead) return;
