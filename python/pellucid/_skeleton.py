@@ -450,21 +450,36 @@ class Workshop:
 
     def again_when_warm(self, more: Sequence[Any] | None, verified: bool) -> Skeleton | None:
         """The same after a first call: models and libraries set things up then that later calls only find there, such
-        as hooks and registries. None if nothing comes of it, or if it gives something else then."""
-        from . import _check
+        as hooks and registries. What caches keep of inputs is computed again in each recording; if that does not do,
+        what any of them keeps: functions that ran when the model was built are seen running. None if nothing comes of
+        it, or if it gives something else then."""
         self.progress("again, after a first call")
+        found = None
         try:
             self._call(self.whole, self.given)
-            warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
-            warm.caches = self._caches_of_data()
+            every = self.recorder.caches()
+            for caches in dict.fromkeys((self._caches_of_data(), every)):
+                made = self._again(more, verified, caches)
+                if made is not None and (made.report.good or not verified):
+                    return made
+                found = found or made
+        except Exception:
+            return None
+        finally:
+            self._restore()
+        return found
+
+    def _again(self, more: Sequence[Any] | None, verified: bool, caches: tuple[Any, ...]) -> Skeleton | None:
+        from . import _check
+        warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
+        warm.caches = caches
+        try:
             with warm:
                 warm.record_given(self.given)
                 warm.record_more(more)
                 made = warm.finish(verified)
         except Exception:
             return None
-        finally:
-            self._restore()
         if _check.difference(self.recorded_result, warm.recorded_result):
             return None
         made.report.remarks.append("recorded after a first call: what the model sets up then is in place")
