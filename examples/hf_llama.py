@@ -2,7 +2,7 @@
 # Use: model = LlamaModel(); model.load_state_dict(original.state_dict())
 # Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import dataclasses
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -129,7 +129,7 @@ class ModelOutput(dict):
         return tuple(self.values())
 
 
-@dataclasses.dataclass
+@dataclass
 class BaseModelOutputWithPast(ModelOutput):
     last_hidden_state: torch.Tensor | None = None
     past_key_values: torch.Tensor | None = None

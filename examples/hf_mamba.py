@@ -2,8 +2,8 @@
 # Use: model = MambaModel(); model.load_state_dict(original.state_dict())
 # Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import dataclasses
 import importlib
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -108,7 +108,7 @@ class ModelOutput(dict):
         return tuple(self.values())
 
 
-@dataclasses.dataclass
+@dataclass
 class MambaOutput(ModelOutput):
     last_hidden_state: torch.Tensor | None = None
     cache_params: torch.Tensor | None = None

@@ -2,8 +2,8 @@
 # Use: model = MT5Model(); model.load_state_dict(original.state_dict())
 # Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import dataclasses
 import math
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -127,7 +127,7 @@ class MT5LayerSelfAttention(nn.Module):
             has_relative_attention_bias=has_relative_attention_bias, is_decoder=is_decoder, is_causal=is_decoder
         )
         self.layer_norm = MT5LayerNorm()
-        self.dropout = nn.Dropout(p=0.1)
+        self.dropout = nn.Dropout(0.1)
 
     def forward(self, hidden_states, position_bias):
         normed_hidden_states = self.layer_norm(hidden_states)
@@ -141,7 +141,7 @@ class MT5LayerCrossAttention(nn.Module):
         super().__init__()
         self.EncDecAttention = MT5Attention()
         self.layer_norm = MT5LayerNorm()
-        self.dropout = nn.Dropout(p=0.1)
+        self.dropout = nn.Dropout(0.1)
 
     def forward(self, hidden_states, key_value_states, position_bias):
         normed_hidden_states = self.layer_norm(hidden_states)
@@ -161,7 +161,7 @@ class MT5DenseGatedActDense(nn.Module):
         self.wi_0 = nn.Linear(64, 128, bias=False)
         self.wi_1 = nn.Linear(64, 128, bias=False)
         self.wo = nn.Linear(128, 64, bias=False)
-        self.dropout = nn.Dropout(p=0.1)
+        self.dropout = nn.Dropout(0.1)
         self.act = NewGELUActivation()
 
     def forward(self, hidden_states):
@@ -177,7 +177,7 @@ class MT5LayerFF(nn.Module):
         super().__init__()
         self.DenseReluDense = MT5DenseGatedActDense()
         self.layer_norm = MT5LayerNorm()
-        self.dropout = nn.Dropout(p=0.1)
+        self.dropout = nn.Dropout(0.1)
 
     def forward(self, hidden_states):
         forwarded_states = self.DenseReluDense(self.layer_norm(hidden_states))
@@ -236,7 +236,7 @@ class MT5Stack(nn.Module):
         self.embed_tokens = nn.Embedding(512, 64)
         self.block = nn.ModuleList([MT5Block(True, is_decoder), MT5Block(False, is_decoder)])
         self.final_layer_norm = MT5LayerNorm()
-        self.dropout = nn.Dropout(p=0.1)
+        self.dropout = nn.Dropout(0.1)
         self.is_decoder = is_decoder
 
     def forward(self, input_ids, encoder_hidden_states=None):
@@ -272,7 +272,7 @@ class ModelOutput(dict):
         return tuple(self.values())
 
 
-@dataclasses.dataclass
+@dataclass
 class Seq2SeqModelOutput(ModelOutput):
     last_hidden_state: torch.Tensor | None = None
     past_key_values: torch.Tensor | None = None

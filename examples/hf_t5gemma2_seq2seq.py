@@ -2,7 +2,7 @@
 # Use: model = T5Gemma2ForConditionalGeneration(); model.load_state_dict(original.state_dict())
 # Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import dataclasses
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -97,7 +97,7 @@ class T5Gemma2MLP(nn.Module):
         self.up_proj = nn.Linear(64, 128, bias=False)
         self.down_proj = nn.Linear(128, 64, bias=False)
         self.act_fn = GELUTanh()
-        self.dropout = nn.Dropout(p=0.0)
+        self.dropout = nn.Dropout(0.0)
 
     def forward(self, x):
         hidden_states = self.dropout(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
@@ -113,7 +113,7 @@ class T5Gemma2EncoderLayer(nn.Module):
         self.mlp = T5Gemma2MLP()
         self.pre_feedforward_layernorm = T5Gemma2RMSNorm()
         self.post_feedforward_layernorm = T5Gemma2RMSNorm()
-        self.dropout = nn.Dropout(p=0.0)
+        self.dropout = nn.Dropout(0.0)
 
     def forward(self, hidden_states, position_embeddings, attention_mask):
         residual = hidden_states
@@ -161,9 +161,7 @@ def bidirectional_mask_function(batch_idx, head_idx, q_idx, kv_idx):
     return q_idx >= 0
 
 
-def and_masks(mask_functions_0, mask_functions_1):
-    mask_functions = (mask_functions_0, mask_functions_1)
-
+def and_masks(*mask_functions):
     def and_mask(batch_idx, head_idx, q_idx, kv_idx):
         result = q_idx.new_ones((), dtype=torch.bool)
         for mask in mask_functions:
@@ -239,7 +237,7 @@ class T5Gemma2TextEncoder(nn.Module):
         self.embed_tokens = T5Gemma2TextScaledWordEmbedding()
         self.norm = T5Gemma2RMSNorm()
         self.layers = nn.ModuleList([T5Gemma2EncoderLayer() for _ in range(2)])
-        self.dropout = nn.Dropout(p=0.0)
+        self.dropout = nn.Dropout(0.0)
         self.rotary_emb = T5Gemma2RotaryEmbedding()
 
     def forward(self, hidden_states):
@@ -263,7 +261,7 @@ class T5Gemma2Encoder(nn.Module):
     def __init__(self):
         super().__init__()
         self.text_model = T5Gemma2TextEncoder()
-        # never ran: here for its weights
+        # here for its weights alone
         self.vision_tower = nn.ModuleDict({
             "embeddings": nn.ModuleDict({
                 "patch_embedding": nn.Conv2d(3, 64, 16, stride=16, padding="valid"),
@@ -293,7 +291,7 @@ class T5Gemma2Encoder(nn.Module):
                 ("mlp", nn.ModuleDict({"fc1": nn.Linear(64, 128), "fc2": nn.Linear(128, 64)})),
             ]),
         })
-        # never ran: here for its weights
+        # here for its weights alone
         self.multi_modal_projector = nn.ParameterDict({
             "mm_input_projection_weight": nn.Parameter(torch.empty(64, 64)),
             "mm_soft_emb_norm": T5Gemma2RMSNorm(),
@@ -343,7 +341,7 @@ class T5Gemma2DecoderLayer(nn.Module):
         self.mlp = T5Gemma2MLP()
         self.pre_feedforward_layernorm = T5Gemma2RMSNorm()
         self.post_feedforward_layernorm = T5Gemma2RMSNorm()
-        self.dropout = nn.Dropout(p=0.0)
+        self.dropout = nn.Dropout(0.0)
 
     def forward(self, hidden_states, position_embeddings, merged_attention_mask, encoder_hidden_states):
         residual = hidden_states
@@ -392,7 +390,7 @@ class T5Gemma2Decoder(nn.Module):
         self.embed_tokens = T5Gemma2TextScaledWordEmbedding()
         self.norm = T5Gemma2RMSNorm()
         self.layers = nn.ModuleList([T5Gemma2DecoderLayer() for _ in range(2)])
-        self.dropout = nn.Dropout(p=0.0)
+        self.dropout = nn.Dropout(0.0)
         self.rotary_emb = T5Gemma2RotaryEmbedding()
 
     def forward(self, input_ids, encoder_hidden_states):
@@ -449,7 +447,7 @@ class ModelOutput(dict):
         return tuple(self.values())
 
 
-@dataclasses.dataclass
+@dataclass
 class Seq2SeqLMOutput(ModelOutput):
     loss: torch.Tensor | None = None
     logits: torch.Tensor | None = None

@@ -25,9 +25,9 @@ class Mlp(nn.Module):
         super().__init__()
         self.fc1 = nn.Linear(in_features, 4 * in_features)
         self.act = nn.GELU()
-        self.drop1 = nn.Dropout(p=0.0)
+        self.drop1 = nn.Dropout(0.0)
         self.fc2 = nn.Linear(4 * in_features, in_features)
-        self.drop2 = nn.Dropout(p=0.0)
+        self.drop2 = nn.Dropout(0.0)
 
     def forward(self, x):
         x = self.drop1(self.act(self.fc1(x)))
@@ -52,7 +52,7 @@ class LocallyGroupedAttn(nn.Module):
         super().__init__()
         self.qkv = nn.Linear(dim, 3 * dim)
         self.proj = nn.Linear(dim, dim)
-        self.proj_drop = nn.Dropout(p=0.0)
+        self.proj_drop = nn.Dropout(0.0)
         self.num_heads = dim // 32
 
     def forward(self, x, size):
@@ -78,7 +78,7 @@ class GlobalSubSampleAttn(nn.Module):
         self.q = nn.Linear(dim, dim)
         self.kv = nn.Linear(dim, 2 * dim)
         self.proj = nn.Linear(dim, dim)
-        self.proj_drop = nn.Dropout(p=0.0)
+        self.proj_drop = nn.Dropout(0.0)
         self.sr = nn.Conv2d(dim, dim, sr_ratio, stride=sr_ratio) if sr else None
         self.norm = nn.LayerNorm(dim) if sr else None
         self.num_heads = dim // 32
@@ -116,7 +116,7 @@ class Twins(nn.Module):
             PatchEmbed(128, 256),
             PatchEmbed(256, 512),
         ])
-        self.pos_drops = nn.ModuleList([nn.Dropout(p=0.0) for _ in range(4)])
+        self.pos_drops = nn.ModuleList([nn.Dropout(0.0) for _ in range(4)])
         self.blocks = nn.ModuleList([
             nn.ModuleList([
                 Block(LocallyGroupedAttn(dim=64), dim=64),
@@ -140,7 +140,7 @@ class Twins(nn.Module):
         ])
         self.pos_block = nn.ModuleList([PosConv(in_channels) for in_channels in (64, 128, 256, 512)])
         self.norm = nn.LayerNorm(512, eps=1e-6)
-        self.head_drop = nn.Dropout(p=0.0)
+        self.head_drop = nn.Dropout(0.0)
         self.head = nn.Linear(512, 1000)
 
     def forward_features(self, x):

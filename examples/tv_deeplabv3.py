@@ -2,7 +2,7 @@
 # Use: model = DeepLabV3(); model.load_state_dict(original.state_dict())
 # Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import collections
+from collections import OrderedDict
 
 import torch
 import torch.nn.functional as F
@@ -171,7 +171,7 @@ class IntermediateLayerGetter(nn.ModuleDict):
         self.return_layers = {"16": "out"}
 
     def forward(self, x):
-        out = collections.OrderedDict()
+        out = OrderedDict()
         for name, module in self.items():
             x = module(x)
             if name in self.return_layers:
@@ -232,7 +232,7 @@ class DeepLabV3(nn.Module):
     def forward(self, x):
         input_shape = x.shape[-2:]
         features = self.backbone(x)
-        result = collections.OrderedDict()
+        result = OrderedDict()
         x = self.classifier(features["out"])
         x = F.interpolate(x, size=input_shape, mode="bilinear", align_corners=False)
         result["out"] = x

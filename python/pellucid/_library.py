@@ -4,9 +4,11 @@ library ends and the author begins. The extension calls these once per object an
 from __future__ import annotations
 
 import builtins
+import contextlib
 import contextvars
 import dataclasses
 import enum
+import importlib.metadata
 import linecache
 import os
 import re
@@ -365,6 +367,9 @@ def versions() -> str:
         if "." in name or name in sys.stdlib_module_names or not isinstance(module, types.ModuleType):
             continue
         version = vars(module).get("__version__")  # a module's __getattr__ may do anything
+        if version is None and type(module) is not types.ModuleType:  # one that loads its parts when they are asked for
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                version = importlib.metadata.version(name)
         if isinstance(version, str) and "," not in version:
             parts.append(f"{name} {version}")
     return ", ".join(parts)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dis
 import gc
+import importlib.metadata
 import collections
 import re
 import sys
 import threading
 import traceback
+import types
 import weakref
 from typing import Any, Callable, Iterator
 
@@ -18,7 +20,7 @@ _pellucid = pytest.importorskip("pellucid._pellucid", reason="needs the extensio
 if not (3, 11) <= sys.version_info[:2] <= (3, 13):
     pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}",
                 allow_module_level=True)
-from pellucid import Error  # noqa: E402
+from pellucid import Error, _library  # noqa: E402
 from pellucid._pellucid import Recorder, dump_trace  # noqa: E402
 
 
@@ -606,3 +608,13 @@ def test_truncated_and_altered_trace_files() -> None:
             dump_trace(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
         except Error:
             pass
+
+
+def test_versions_of_packages_that_load_their_parts_later(monkeypatch) -> None:
+    class Lazy(types.ModuleType):
+        def __getattr__(self, name):
+            raise RuntimeError("asked, it loads everything")
+
+    monkeypatch.setitem(sys.modules, "lazy_thing", Lazy("lazy_thing"))
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: f"9.1 of {name}")
+    assert "lazy_thing 9.1 of lazy_thing" in _library.versions()
