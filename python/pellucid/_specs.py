@@ -137,7 +137,7 @@ def _subject_of(value: Any) -> Subject:
             return Subject(value[0], *as_inputs(rest[0]))
         if len(rest) == 2:
             return Subject(value[0], tuple(rest[0]), dict(rest[1]))
-    raise SpecError(f"a module is wanted, not a {type(value).__name__}")
+    raise SpecError(f"a module is wanted, and this is of type {type(value).__name__}")
 
 
 def as_inputs(value: Any) -> tuple[tuple, dict[str, Any]]:
