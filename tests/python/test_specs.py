@@ -75,7 +75,7 @@ def test_mistakes(spec: str, message: str, usage: bool) -> None:
 
 
 def test_not_a_model(net) -> None:
-    with pytest.raises(_specs.SpecError, match="not a int"):
+    with pytest.raises(_specs.SpecError, match="of type int"):
         _specs.load(f"{net}:nothing")
 
 
