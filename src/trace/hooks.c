@@ -234,16 +234,6 @@ static void rewrite_returns(const insertion *in, pel_nodes *body) {
     *body = made;
 }
 
-static bool has_key(const insertion *in, const pel_value *dict, pel_name name) {
-    for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
-        const pel_value *key = pel_value_at(in->s->log, dict->items[i]);
-        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
-            pel_str_eq(key->constant->text, pel_name_str(name)))
-            return true;
-    }
-    return false;
-}
-
 /* (x,), kwargs = hook(self, (x,), {"mask": mask}); mask = kwargs["mask"] */
 static void put_before_with_keywords(const insertion *in, pel_node *call, const pel_value *result, pel_nodes *out) {
     pel_ctx *ctx = in->s->ctx;
@@ -260,7 +250,7 @@ static void put_before_with_keywords(const insertion *in, pel_node *call, const 
     pel_nodes_push(ctx, out, pel_make_assign(ctx, target, call));
     for (uint32_t i = 0; i < in->keys.n; i++) {
         pel_name name = in->keys.at[i]->Name.id;
-        if (!has_key(in, dict, name)) continue;
+        if (!pel_item_named(in->s->log, dict, name)) continue;
         pel_node *item = pel_node_new(ctx, PEL_Subscript);
         item->Subscript.value = load(in, kwargs);
         item->Subscript.slice = pel_make_constant(ctx, pel_const_str(ctx, pel_name_str(name)));

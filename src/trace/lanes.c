@@ -75,11 +75,15 @@ const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lan
     return &w->log->activations.at[lane->activation];
 }
 
-const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record) {
-    const pel_author *author = w->author;
+const pel_insn *pel_author_insn(const pel_author *author, const pel_record *record) {
     uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-    if (index == PEL_NO_TARGET) pel_throw(w->ctx, PEL_E_FORMAT, record->at, "a record lies between instructions");
-    return &author->insns->at[index];
+    return index == PEL_NO_TARGET ? NULL : &author->insns->at[index];
+}
+
+const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record) {
+    const pel_insn *insn = pel_author_insn(w->author, record);
+    if (!insn) pel_throw(w->ctx, PEL_E_FORMAT, record->at, "a record lies between instructions");
+    return insn;
 }
 
 const pel_position *pel_position_of(const pel_walk *w, const pel_record *record) {
@@ -311,13 +315,7 @@ pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *para
     const pel_value *whole = pel_value_at(log, id);
     if (param->kind == PEL_PARAM_PLAIN) return id;
     if (param->kind == PEL_PARAM_STAR_ITEM) return param->item < whole->n ? whole->items[param->item] : 0;
-    for (uint32_t k = 0; k + 1 < whole->n; k += 2) {
-        const pel_value *key = pel_value_at(log, whole->items[k]);
-        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
-            pel_str_eq(key->constant->text, pel_name_str(param->key)))
-            return whole->items[k + 1];
-    }
-    return 0;
+    return pel_item_named(log, whole, param->key);
 }
 
 static void enter(pel_walk *w, pel_front front) {

@@ -250,6 +250,7 @@ static inline pel_lane *pel_lane_at(pel_walk *w, pel_front front, uint32_t i) { 
 const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lane);
 /* The next record of a lane that means something, NULL at its end. Steps over what is mere bookkeeping. */
 const pel_record *pel_next_record(pel_walk *w, pel_lane *lane);
+const pel_insn *pel_author_insn(const pel_author *author, const pel_record *record); /* NULL: between two */
 const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record);
 const pel_position *pel_position_of(const pel_walk *w, const pel_record *record);
 /* wish, or something like it, as a name that the function does not use for something else. */

@@ -512,16 +512,6 @@ static pel_id class_constant(const pel_log *log, pel_id class, pel_name name, in
     return found;
 }
 
-static bool has_own(const pel_log *log, const pel_value *object, pel_name name) {
-    for (uint32_t i = 0; i + 1 < object->n; i += 2) {
-        const pel_value *key = pel_value_at(log, object->items[i]);
-        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
-            pel_str_eq(key->constant->text, pel_name_str(name)))
-            return true;
-    }
-    return false;
-}
-
 /* Whether all lanes read one constant of a class by objects that the run made, which have nothing of that name. The
  * output's classes have methods alone, so the constant itself is written. */
 static bool reads_class_constant(pel_walk *w, pel_front front, pel_name name, const pel_val *base, const pel_val *val) {
@@ -530,7 +520,7 @@ static bool reads_class_constant(pel_walk *w, pel_front front, pel_name name, co
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *object = pel_value_at(w->log, base->at[i]);
         if (object->kind != PEL_V_OBJECT || object->truncated || pel_is_static_object(w->s, base->at[i])) return false;
-        pel_id constant = has_own(w->log, object, name) ? 0 : class_constant(w->log, object->class, name, 0);
+        pel_id constant = pel_item_named(w->log, object, name) ? 0 : class_constant(w->log, object->class, name, 0);
         if (!constant || !pel_value_same(w->log, constant, val->at[i])) return false;
     }
     return true;

@@ -113,12 +113,7 @@ static uint32_t how_many_have(const pel_walk *w, pel_front front, const pel_val 
     uint32_t n = 0;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, dict->at[i]);
-        for (uint32_t k = 0; value->kind == PEL_V_DICT && k + 1 < value->n; k += 2) {
-            const pel_value *text = pel_value_at(w->log, value->items[k]);
-            if (text->kind == PEL_V_CONST && text->constant->kind == PEL_CONST_STR &&
-                pel_str_eq(text->constant->text, pel_name_str(key)))
-                n++;
-        }
+        n += value->kind == PEL_V_DICT && pel_item_named(w->log, value, key);
     }
     return n;
 }

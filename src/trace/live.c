@@ -7,9 +7,8 @@ static pel_id changed_in_place(const pel_author *author, const pel_activation *a
     if (store == author->insns->at || store[-1].op != PEL_OP_SWAP) return 0;
     for (uint32_t r = i; r > 1; r--) {
         const pel_record *record = &activation->records[r - 1];
-        uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-        if (index == PEL_NO_TARGET || author->insns->at[index].op != PEL_OP_LOAD_ATTR) continue;
-        if (author->insns->at[index].name != store->name) continue;
+        const pel_insn *insn = pel_author_insn(author, record);
+        if (!insn || insn->op != PEL_OP_LOAD_ATTR || insn->name != store->name) continue;
         for (uint32_t k = r - 1; k > 0; k--)
             if (activation->records[k - 1].kind == PEL_R_PUSH) return activation->records[k - 1].value;
     }
@@ -21,13 +20,8 @@ static pel_id changed_in_place(const pel_author *author, const pel_activation *a
 static bool is_filled(const pel_log *log, const pel_value *object, pel_name attribute, pel_id given) {
     pel_value_kind kind = pel_value_at(log, given)->kind;
     if (object->kind != PEL_V_OBJECT || (kind != PEL_V_LIST && kind != PEL_V_DICT && kind != PEL_V_SET)) return false;
-    for (uint32_t i = 0; i + 1 < object->n; i += 2) {
-        const pel_value *key = pel_value_at(log, object->items[i]);
-        bool is_it = key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
-                     pel_str_eq(key->constant->text, pel_name_str(attribute));
-        if (is_it) return !pel_value_same(log, object->items[i + 1], given);
-    }
-    return false;
+    pel_id held = pel_item_named(log, object, attribute);
+    return held && !pel_value_same(log, held, given);
 }
 
 /* What one activation does to objects, record by record. */
@@ -79,9 +73,8 @@ static void find_written(pel_synth *s) {
         if (!to.author->insns || pel_name_is(log->codes.at[to.activation->code].code->name, "__init__")) continue;
         for (uint32_t i = 0; i < to.activation->n_records; i++) {
             const pel_record *record = &to.activation->records[i];
-            uint32_t index = record->at < to.author->n_units ? to.author->index[record->at] : PEL_NO_TARGET;
-            if (index == PEL_NO_TARGET) continue;
-            const pel_insn *insn = &to.author->insns->at[index];
+            const pel_insn *insn = pel_author_insn(to.author, record);
+            if (!insn) continue;
             if (insn->op == PEL_OP_STORE_ATTR) see_store(&to, i, insn);
             if (record->kind != PEL_R_PUSH) continue;
             const pel_value *object = pel_value_at(log, to.below);
@@ -102,9 +95,8 @@ static void find_written_globals(pel_synth *s) {
             const pel_author *author = &s->authors[activation->code];
             for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
                 const pel_record *record = &activation->records[i];
-                uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-                if (index == PEL_NO_TARGET) continue;
-                const pel_insn *insn = &author->insns->at[index];
+                const pel_insn *insn = pel_author_insn(author, record);
+                if (!insn) continue;
                 uint64_t key = pel_key2(log->codes.at[activation->code].file, PEL_KEY(insn->name));
                 if (pass == 0 && insn->op == PEL_OP_STORE_GLOBAL) pel_map_set(s->ctx, &s->written_globals, key, 0);
                 if (pass == 1 && insn->op == PEL_OP_LOAD_GLOBAL && record->kind == PEL_R_PUSH &&
@@ -146,10 +138,8 @@ static void find_old_objects(pel_synth *s) {
         const pel_author *author = &s->authors[activation->code];
         for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
             const pel_record *record = &activation->records[i];
-            uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-            if (record->kind == PEL_R_PUSH && index != PEL_NO_TARGET &&
-                author->insns->at[index].op == PEL_OP_LOAD_GLOBAL)
-                mark_old(s, record->value, 0);
+            const pel_insn *insn = pel_author_insn(author, record);
+            if (record->kind == PEL_R_PUSH && insn && insn->op == PEL_OP_LOAD_GLOBAL) mark_old(s, record->value, 0);
         }
     }
 }
@@ -185,27 +175,14 @@ static void find_live(pel_synth *s) {
         for (pel_id id = 1; id < log->values.n; id++) {
             if (s->live[id]) continue;
             const pel_value *value = pel_value_at(log, id);
-            bool live = value->kind == PEL_V_TENSOR;
-            switch (value->kind) {
-            case PEL_V_TUPLE:
-            case PEL_V_SIZE:
-            case PEL_V_LIST:
-            case PEL_V_SET:
-            case PEL_V_FROZENSET:
-            case PEL_V_DICT:
-            case PEL_V_SLICE:
-            case PEL_V_RANGE:
-            case PEL_V_PARTIAL:
-                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
-                break;
-            case PEL_V_OBJECT:
+            bool live = value->kind == PEL_V_TENSOR, is_object = value->kind == PEL_V_OBJECT;
+            if (is_object)
                 live = pel_map_has(&live_objects, value->object) || pel_map_has(&s->given, value->object) ||
                        (pel_map_has(&s->written, value->class) && !pel_map_has(&s->old_objects, value->object));
+            bool is_called = value->kind == PEL_V_FUNCTION || value->kind == PEL_V_METHOD; /* holds, but is no data */
+            if (pel_value_has_items(value->kind) && !is_called)
                 for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
-                if (live) pel_map_set(s->ctx, &live_objects, value->object, 1);
-                break;
-            default: break;
-            }
+            if (is_object && live) pel_map_set(s->ctx, &live_objects, value->object, 1);
             if (live) s->live[id] = changed = true;
         }
     }

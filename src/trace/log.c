@@ -42,6 +42,16 @@ bool pel_value_has_items(pel_value_kind kind) {
     }
 }
 
+pel_id pel_item_named(const pel_log *log, const pel_value *whole, pel_name name) {
+    for (uint32_t i = 0; i + 1 < whole->n; i += 2) {
+        const pel_value *key = pel_value_at(log, whole->items[i]);
+        if (key->kind == PEL_V_CONST && key->constant->kind == PEL_CONST_STR &&
+            pel_str_eq(key->constant->text, pel_name_str(name)))
+            return whole->items[i + 1];
+    }
+    return 0;
+}
+
 bool pel_value_has_text(pel_value_kind kind) {
     return kind == PEL_V_LIBRARY || kind == PEL_V_LITERAL || kind == PEL_V_OPAQUE;
 }

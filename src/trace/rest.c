@@ -80,25 +80,8 @@ void pel_keep_rest(pel_synth *s, pel_group *group) {
 
 /* ---- *args ---- */
 
-typedef struct uses {
-    pel_name name;
-    uint32_t n;
-} uses;
-
-static void count_uses(void *arg, pel_node **slot) {
-    uses *count = arg;
-    count->n += (*slot)->kind == PEL_Name && (*slot)->Name.id == count->name;
-    pel_each_child(*slot, count_uses, arg);
-}
-
-static bool is_read_once(pel_group *group, pel_name name) {
-    uses count = { .name = name };
-    for (uint32_t i = 0; i < group->body.n; i++) count_uses(&count, &group->body.at[i]);
-    return count.n == 1;
-}
-
 /* Whether a statement is `masks = (masks_0, masks_1)`, of all the items that calls pass. */
-static bool gathers_items(pel_group *group, const pel_node *statement, pel_name star) {
+static bool gathers_items(const pel_synth *s, const pel_group *group, const pel_node *statement, pel_name star) {
     if (statement->kind != PEL_Assign || statement->Assign.targets.n != 1) return false;
     const pel_node *target = statement->Assign.targets.at[0], *value = statement->Assign.value;
     if (target->kind != PEL_Name || target->Name.id != star || value->kind != PEL_Tuple) return false;
@@ -111,7 +94,9 @@ static bool gathers_items(pel_group *group, const pel_node *statement, pel_name 
         }
         if (param->dead || n == value->Tuple.elts.n) return false;
         const pel_node *item = value->Tuple.elts.at[n++];
-        if (item->kind != PEL_Name || item->Name.id != param->name || !is_read_once(group, param->name)) return false;
+        if (item->kind != PEL_Name || item->Name.id != param->name) return false;
+        pel_name_use use = pel_uses_of(s, group->body, 0, param->name);
+        if (use.reads != 1 || use.stores) return false;
     }
     return n > 0 && n == value->Tuple.elts.n;
 }
@@ -121,7 +106,7 @@ void pel_keep_star(pel_synth *s, pel_group *group) {
     const pel_code_object *code = s->log->codes.at[group->code].code;
     if (!(code->flags & PEL_CO_VARARGS) || group->is_root || group->pinned || group->rest || !group->body.n) return;
     pel_name star = code->varnames.at[code->argcount + code->kwonlyargcount];
-    if (!gathers_items(group, group->body.at[0], star)) return;
+    if (!gathers_items(s, group, group->body.at[0], star)) return;
     group->star = star;
     group->body.at++; /* the statement that gathers */
     group->body.n--;
