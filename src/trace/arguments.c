@@ -1,6 +1,6 @@
 /* Arguments of which a single item is ever read: layer(x, masks), where the layer reads masks["full"] and nothing else
  * of them, becomes layer(x, masks["full"]). One function at a time; who called it may be next. */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 typedef struct item_use {
     const pel_synth *s;

@@ -1,6 +1,6 @@
 /* Assertions as a person would write them: those that can't fail go, `not (a > b)` of whole numbers is a <= b, and what
  * an assertion before or another part of a test says already is not said again. */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 static const pel_const *truth_of(const pel_node *node) {
     if (node->kind != PEL_Constant) return NULL;

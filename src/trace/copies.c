@@ -1,6 +1,6 @@
 /* Second names for one thing: a = b, where neither is bound again, goes, and b is read instead. Where a is bound again
  * and b is never read after that, b gets the name a from the start. */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 typedef struct look {
     const pel_synth *s;

@@ -1,6 +1,6 @@
 /* What nobody reads goes: stores, statements without effect, parameters. Walks each body backwards with the set of
  * names that are still read. */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 typedef struct names {
     pel_ctx *ctx;

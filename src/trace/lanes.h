@@ -217,6 +217,10 @@ typedef struct pel_synth {
     bool trained, evaluated;     /* runs in train mode, in eval mode */
 } pel_synth;
 
+static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
+    return (pel_link *)(uintptr_t)pel_map_find(&s->link_of, PEL_KEY(node), 0);
+}
+
 typedef struct pel_walk {
     pel_ctx *ctx;
     pel_synth *s;
@@ -306,7 +310,6 @@ void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool lo
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text);
-pel_program_class *pel_class_row(pel_walk *w, pel_id class);
 bool pel_has_slot(const pel_log_module *module, pel_name name); /* as child, parameter or buffer */
 void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
 
@@ -392,46 +395,16 @@ void pel_write_straight(pel_synth *s);
 /* ---- live.c ---- */
 void pel_find_live(pel_synth *s);
 
-/* ---- rest.c ---- */
-void pel_keep_rest(pel_synth *s, pel_group *group);
-void pel_keep_star(pel_synth *s, pel_group *group);
-
-/* ---- records.c ---- */
-void pel_write_records(pel_synth *s);
-bool pel_is_mapping(const pel_log *log, pel_id class);
-
-/* ---- link.c, dead.c, results.c, tidy.c ---- */
-bool pel_link_all(pel_synth *s); /* false: functions were split, all begins again */
-const char *pel_mode_of(const pel_node *decorator);
-static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
-    return (pel_link *)(uintptr_t)pel_map_find(&s->link_of, PEL_KEY(node), 0);
-}
-/* Removes statements whose results nobody reads; marks the parameters that nobody reads. True if anything changed. */
-bool pel_remove_dead(pel_synth *s, pel_group *group);
-bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
-/* The parameter of that name, if it is still one; NULL: there is none. */
-pel_param *pel_param_named(const pel_group *group, pel_name name);
-bool pel_pure(const pel_synth *s, const pel_node *expression);
-bool pel_is_new_container(const pel_node *value);
-bool pel_body_has_effect(const pel_synth *s, pel_nodes body);
+/* ---- dead.c ---- */
 /* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
 void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
-void pel_tidy_group(pel_synth *s, pel_group *group);
-/* Tuples and records that functions return lose the parts that every caller throws away. */
-bool pel_drop_results(pel_synth *s, const bool *reached);
-/* Dicts that are passed for one item of theirs: the item is. True if one was; then all that is known begins anew. */
-bool pel_pass_items(pel_synth *s, const bool *reached);
-/* Whether a name is bound once in all, and by no function inside. */
-typedef struct pel_name_use {
-    uint32_t reads, stores;
-} pel_name_use;
-/* How often the statements from a place on read and bind a name; `x += 1` does both. */
-pel_name_use pel_uses_of(const pel_synth *s, pel_nodes body, uint32_t from, pel_name name);
-bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name);
-/* Second names for what has one go; so do assertions that compare a whole number with itself. */
-bool pel_drop_copies(pel_synth *s, pel_group *group);
-bool pel_decide_assertions(pel_synth *s, pel_group *group);
-/* Functions whose results nobody wants are written where they are called, if that is one place. */
-bool pel_splice(pel_synth *s, const bool *reached, const bool *active);
+bool pel_pure(const pel_synth *s, const pel_node *expression);
+bool pel_is_new_container(const pel_node *value);
+
+/* ---- records.c ---- */
+bool pel_is_mapping(const pel_log *log, pel_id class);
+
+/* ---- link.c: from what was walked to a program ---- */
+bool pel_link_all(pel_synth *s); /* false: functions were split, all begins again */
 
 #endif

@@ -170,7 +170,7 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
     if (pel_all_same(w, front, val->at)) {
         const pel_value *value = pel_value_at(w->log, val->at[0]);
         if (node->kind == PEL_Attribute && value->kind == PEL_V_CLASS)
-            pel_class_row(w, value->class); /* splines.Cubic is Cubic */
+            pel_class_row(w->ctx, w->s->program, value->class); /* splines.Cubic is Cubic */
         pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);
         if (text) {
             val->text = text;
@@ -238,20 +238,9 @@ void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, cons
 
 /* ---- attributes that constructors must set ---- */
 
-pel_program_class *pel_class_row(pel_walk *w, pel_id class) {
-    pel_program *program = w->s->program;
-    for (uint32_t i = 0; i < program->classes.n; i++)
-        if (program->classes.at[i]->class == class) return program->classes.at[i];
-    pel_program_class *row = pel_new(w->ctx, pel_program_class);
-    row->class = class;
-    row->name = pel_class_at(w->log, class)->name;
-    pel_push(w->ctx, &program->classes, row);
-    return row;
-}
-
 void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values) {
     for (uint32_t i = 0; i < front.n; i++) {
-        pel_program_class *row = pel_class_row(w, pel_module_at(w->log, modules[i])->class);
+        pel_program_class *row = pel_class_row(w->ctx, w->s->program, pel_module_at(w->log, modules[i])->class);
         pel_needed_attribute *need = NULL;
         for (uint32_t k = 0; k < row->needs.n && !need; k++)
             if (row->needs.at[k].name == name) need = &row->needs.at[k];

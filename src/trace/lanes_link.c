@@ -456,7 +456,7 @@ static bool makes_object(const pel_walk *w, const pel_call_site *c, const pel_gr
 /* How the text calls the target; and the name by which the call knows it, which it may get in the end. */
 static void name_callee(const binding *b) {
     if (makes_object(b->w, b->c, b->link->target))
-        pel_class_row(b->w, pel_value_at(b->w->log, b->c->callee[0])->class);
+        pel_class_row(b->w->ctx, b->w->s->program, pel_value_at(b->w->log, b->c->callee[0])->class);
     else if (!name_forward(b) && !name_method(b) && !b->link->target->in_place)
         name_function(b);
 }

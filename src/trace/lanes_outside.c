@@ -71,7 +71,8 @@ static void name_apply(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *class = pel_value_at(w->log, callee->items[0]), *function = pel_value_at(w->log, callee->items[1]);
     if (class->kind != PEL_V_CLASS || pel_class_at(w->log, class->class)->kind != PEL_CLASS_AUTOGRAD) return;
     if (function->kind != PEL_V_LIBRARY || !pel_str_ends(function->text, PEL_STR(".apply"))) return;
-    pel_val *base = pel_val_new(w, front, pel_make_name(w->ctx, pel_class_row(w, class->class)->name, PEL_Load));
+    pel_val *base = pel_val_new(
+        w, front, pel_make_name(w->ctx, pel_class_row(w->ctx, w->s->program, class->class)->name, PEL_Load));
     for (uint32_t i = 0; i < front.n; i++) base->at[i] = callee->items[0];
     c->base = base;
     c->func = pel_val_new(w, front, pel_make_attribute(w->ctx, base->text, pel_intern_c(w->ctx, "apply"), PEL_Load));
@@ -98,7 +99,7 @@ void pel_call_autograd(pel_walk *w, pel_front front, pel_call_site *c) {
     if (ran_modules(w, &c->kids)) pel_lost(w, c->node, "an autograd.Function that runs modules");
     pel_forget_kids(w, &c->kids);
     c->kids.n = 0;
-    pel_class_row(w, pel_value_at(w->log, c->base->at[0])->class);
+    pel_class_row(w->ctx, w->s->program, pel_value_at(w->log, c->base->at[0])->class);
 }
 
 /* ---- the text ---- */
@@ -219,7 +220,7 @@ static void ask_class(pel_walk *w, pel_id which, nature *out) {
     pel_class_kind kind = pel_class_at(w->log, which)->kind;
     out->pure = kind == PEL_CLASS_LIBRARY || kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE;
     out->settled = true;
-    if (kind != PEL_CLASS_LIBRARY && kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w, which);
+    if (kind != PEL_CLASS_LIBRARY && kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w->ctx, w->s->program, which);
 }
 
 static void ask_modules(pel_walk *w, pel_front front, const pel_call_site *c, nature *out) {
@@ -444,7 +445,8 @@ static void name_instances(pel_walk *w, pel_front front, pel_call_site *c) {
             pel_class_at(w->log, class)->kind != PEL_CLASS_MODULE)
             continue;
         pel_map_set(w->ctx, &named, class, 1);
-        pel_nodes_push(w->ctx, &classes, pel_make_name(w->ctx, pel_class_row(w, class)->name, PEL_Load));
+        pel_nodes_push(w->ctx, &classes,
+                       pel_make_name(w->ctx, pel_class_row(w->ctx, w->s->program, class)->name, PEL_Load));
     }
     if (!classes.n) return;
     pel_node *all = pel_node_new(w->ctx, PEL_Tuple);

@@ -130,6 +130,8 @@ const struct pel_author *pel_author_of_class(const pel_program *program, pel_id 
 const pel_node *pel_author_builds(pel_ctx *ctx, const pel_program *program, pel_id class, pel_name attribute,
                                   const pel_node *ours);
 
+/* The row of an author's class, which is new if nothing asked for it before. */
+pel_program_class *pel_class_row(pel_ctx *ctx, pel_program *program, pel_id class);
 /* wish, or wish_2 ...: a name that no function and no class of the file has. */
 pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish);
 

@@ -1,7 +1,7 @@
 /* Classes that are no modules: dataclasses, model outputs and named tuples become small classes of the same name and
  * fields; autograd functions are written as the author has them. */
 #include "python/parse.h"
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 static bool inherits(const pel_log *log, pel_id class, const char *name, uint32_t depth) {
     const pel_log_class *row = pel_class_at(log, class);

@@ -1,7 +1,7 @@
 /* *args and **kwargs that stay whole. Elsewhere their items have become parameters; but a function that only asks for
  * all of *args at once keeps it, and where some calls bring an item of **kwargs and others don't, and it goes on to
  * whatever module stands there, only **kwargs says that: fn(norm(x), **kwargs). */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 typedef struct search {
     const pel_group *group;

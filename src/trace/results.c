@@ -1,7 +1,7 @@
 /* Parts of results that every caller throws away: of returned tuples, dicts and records. What is left of one part
  * is that part; a record of which few fields are ever read is a tuple of them, and callers give them the fields' names.
  */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 #define PARTS_MAX 64
 #define FIELDS_MAX 3 /* of a record that becomes a tuple */

@@ -1,11 +1,10 @@
 /* Functions that are called from one place, for what they assert or change and not for a result: their statements are
  * written there. What specialisation leaves of checks and of masks that nobody needs reads as a few assertions then,
  * and not as a chain of functions that return None. */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 typedef struct splicer {
     pel_synth *s;
-    const bool *active;     /* per link: its call is reached */
     uint32_t *n_calls;      /* per group: reached links that lead to it */
     const bool *calls_back; /* per group: torch calls something back below it */
     pel_group *caller;
@@ -192,16 +191,14 @@ static void see_value(void *arg, pel_node **slot) {
 }
 
 /* One at a time: what is called how often has changed then. */
-bool pel_splice(pel_synth *s, const bool *reached, const bool *active) {
-    splicer sp = { .s = s, .active = active, .n_calls = pel_new_array(s->ctx, s->groups.n + 1u, uint32_t) };
+bool pel_splice(pel_synth *s, const pel_reach *reached) {
+    splicer sp = { .s = s, .n_calls = pel_new_array(s->ctx, s->groups.n + 1u, uint32_t) };
     bool *calls_back = pel_new_array(s->ctx, s->groups.n + 1u, bool);
     for (uint32_t i = 0; i < s->links.n; i++)
-        if (active[i]) sp.n_calls[s->links.at[i]->target->number]++;
+        if (reached->active[i]) sp.n_calls[s->links.at[i]->target->number]++;
     for (pel_id id = 1; id < s->log->activations.n; id++) {
-        pel_id parent = s->log->activations.at[id].parent;
-        if (!s->group_of[id] || s->linked[id]) continue;
-        while (parent && !s->group_of[parent]) parent = s->log->activations.at[parent].parent;
-        if (parent) calls_back[s->group_of[parent]->number] = true;
+        const pel_group *caller = s->group_of[id] && !s->linked[id] ? pel_caller_of(s, id) : NULL;
+        if (caller) calls_back[caller->number] = true;
     }
     values v = { .s = s, .n_calls = sp.n_calls };
     for (uint32_t i = 0; i < s->references.n; i++) {
@@ -211,12 +208,12 @@ bool pel_splice(pel_synth *s, const bool *reached, const bool *active) {
             pel_map_set(s->ctx, &v.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
     }
     for (uint32_t i = 0; i < s->groups.n; i++)
-        for (uint32_t k = 0; reached[i] && k < s->groups.at[i]->body.n; k++)
+        for (uint32_t k = 0; reached->seen[i] && k < s->groups.at[i]->body.n; k++)
             see_value(&v, &s->groups.at[i]->body.at[k]);
     sp.calls_back = calls_back;
     for (uint32_t i = 0; i < s->groups.n && !sp.changed; i++) {
         sp.caller = s->groups.at[i];
-        if (reached[i] && !sp.caller->why && !sp.caller->in_place) splice_body(&sp, &sp.caller->body);
+        if (reached->seen[i] && !sp.caller->why && !sp.caller->in_place) splice_body(&sp, &sp.caller->body);
     }
     return sp.changed;
 }

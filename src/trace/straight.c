@@ -112,8 +112,8 @@ static pel_node *sequence_text(pel_straight *x, const pel_id *values, uint32_t n
     for (uint32_t k = 0; k < n; k++) pel_nodes_push(x->ctx, items, text_of(x, pel_straight_items(x, values, k)));
     pel_id class = is_list ? 0 : pel_straight_at(x, values[0])->class;
     if (!class || pel_class_at(x->log, class)->kind != PEL_CLASS_NAMEDTUPLE) return made;
-    return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_class_row(x->w, class)->name, PEL_Load), *items,
-                         (pel_nodes){ 0 });
+    return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_class_row(x->ctx, x->w->s->program, class)->name, PEL_Load),
+                         *items, (pel_nodes){ 0 });
 }
 
 /* {"a": x}, or Record(a=x): dicts and records with the same keys in all lanes. */
@@ -151,7 +151,8 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
                              pel_library_expression(x->ctx, x->w->s->program, pel_class_at(x->log, first->class)->path),
                              pel_nodes_one(x->ctx, dict), (pel_nodes){ 0 });
     if (!is_record) return dict;
-    return pel_make_call(x->ctx, pel_make_name(x->ctx, pel_class_row(x->w, first->class)->name, PEL_Load),
+    return pel_make_call(x->ctx,
+                         pel_make_name(x->ctx, pel_class_row(x->ctx, x->w->s->program, first->class)->name, PEL_Load),
                          (pel_nodes){ 0 }, keywords);
 }
 

@@ -1,24 +1,8 @@
+/* The order of the passes, and the ways back where a function has no text. */
 #include "trace/program.h"
 
 #define MAX_STRAIGHT_ROUNDS 40
 #define MAX_SHORT_ROUNDS 6
-
-static bool is_taken(const pel_program *program, pel_name name) {
-    for (uint32_t i = 0; i < program->functions.n; i++)
-        if (!program->functions.at[i]->class && program->functions.at[i]->name == name) return true;
-    for (uint32_t i = 0; i < program->classes.n; i++)
-        if (program->classes.at[i]->name == name) return true;
-    return false;
-}
-
-pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish) {
-    pel_name name = wish;
-    for (unsigned k = 2; is_taken(program, name); k++) {
-        pel_str text = pel_format(ctx, "%s_%u", wish->text, k);
-        name = pel_intern(ctx, text.ptr, text.len);
-    }
-    return name;
-}
 
 typedef struct attempt {
     const pel_log *log;

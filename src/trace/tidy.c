@@ -1,5 +1,5 @@
 /* Small rewrites that a person would have made. */
-#include "trace/lanes.h"
+#include "trace/link.h"
 
 typedef struct tidying {
     pel_synth *s;
