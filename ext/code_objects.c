@@ -55,7 +55,7 @@ static pel_str text_of(importer *in, PyObject *object) {
 
 static pel_name name_of(importer *in, PyObject *object) {
     pel_str text = text_of(in, object);
-    return pel_intern(in->ctx, text.ptr, text.len);
+    return pel_intern_str(in->ctx, text);
 }
 
 static pel_name_list names_of(importer *in, PyObject *tuple) {

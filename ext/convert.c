@@ -28,7 +28,7 @@ pel_str pel_ext_text(pel_ctx *ctx, PyObject *text) {
 pel_name pel_ext_name(pel_ctx *ctx, PyObject *text) {
     PyObject *holder;
     pel_str s = utf8_of(ctx, text, &holder);
-    pel_name name = pel_intern(ctx, s.ptr, s.len);
+    pel_name name = pel_intern_str(ctx, s);
     Py_XDECREF(holder);
     return name;
 }

@@ -230,7 +230,7 @@ static void begin(pel_recorder *rec, void *arg) {
     if (info->role != PEL_ROLE_AUTHOR) return;
     PyObject *generator = pel_frame_generator(frame);
     if (generator) { /* resumed: its activation goes on, if it was seen to begin */
-        pel_live *live = (pel_live *)(uintptr_t)pel_map_find(&rec->generators, PEL_KEY(generator), 0);
+        pel_live *live = pel_map_pointer(&rec->generators, PEL_KEY(generator));
         if (live && live->code == info) event->live = live;
         return;
     }

@@ -217,7 +217,7 @@ pel_id pel_record_class(pel_recorder *rec, PyObject *type) {
     }
     pel_log_class row = { .kind = PEL_CLASS_AUTHOR };
     pel_str name = type_text(rec, type, "__name__");
-    row.name = pel_intern(rec->ctx, name.ptr, name.len);
+    row.name = pel_intern_str(rec->ctx, name);
     row.qualname = type_text(rec, type, "__qualname__");
     row.module = type_text(rec, type, "__module__");
     set_class_facts(rec, &row, type);

@@ -97,6 +97,7 @@ void *pel_grow(pel_ctx *ctx, void *at, uint32_t n, uint32_t *cap, size_t size);
 pel_name pel_intern(pel_ctx *ctx, const char *ptr, size_t len);
 pel_name pel_intern_hashed(pel_ctx *ctx, const char *ptr, size_t len, uint32_t hash); /* hash: pel_hash(ptr, len) */
 pel_name pel_intern_c(pel_ctx *ctx, const char *text);
+static inline pel_name pel_intern_str(pel_ctx *ctx, pel_str text) { return pel_intern(ctx, text.ptr, text.len); }
 
 /* ---- strings ---- */
 pel_str pel_str_copy(pel_ctx *ctx, pel_str s);

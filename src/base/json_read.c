@@ -120,9 +120,9 @@ static bool is_new_key(reader *r, const pel_json_value *object, pel_map *keys, p
         if (pel_str_eq(object->items.at[2 * i]->text, key)) return false;
     for (uint32_t i = 0; n == FEW_KEYS && i < n; i++) {
         pel_str before = object->items.at[2 * i]->text;
-        pel_map_set(r->ctx, keys, PEL_KEY(pel_intern(r->ctx, before.ptr, before.len)), 1);
+        pel_map_set(r->ctx, keys, PEL_KEY(pel_intern_str(r->ctx, before)), 1);
     }
-    return n < FEW_KEYS || pel_map_set(r->ctx, keys, PEL_KEY(pel_intern(r->ctx, key.ptr, key.len)), 1);
+    return n < FEW_KEYS || pel_map_set(r->ctx, keys, PEL_KEY(pel_intern_str(r->ctx, key)), 1);
 }
 
 static void read_items(reader *r, pel_json_value *into, int close) {

@@ -23,6 +23,10 @@ static inline bool pel_map_has(const pel_map *map, uint64_t key) {
 }
 /* The value of a key that may be absent: fallback then. */
 uint64_t pel_map_find(const pel_map *map, uint64_t key, uint64_t fallback);
+/* The same where values are pointers (PEL_KEY): NULL then. */
+static inline void *pel_map_pointer(const pel_map *map, uint64_t key) {
+    return (void *)(uintptr_t)pel_map_find(map, key, 0);
+}
 
 #define PEL_KEY(pointer) ((uint64_t)(uintptr_t)(pointer))
 

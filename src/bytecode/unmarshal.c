@@ -244,7 +244,7 @@ static const pel_const *take_kind(unmarshal *u, pel_const_kind kind, const char 
 
 static pel_name to_name(unmarshal *u, pel_str text) {
     if (text.len > UINT32_MAX) bad(u, "a name of more than 4 GiB");
-    return pel_intern(u->ctx, text.ptr, text.len);
+    return pel_intern_str(u->ctx, text);
 }
 
 static pel_name take_name(unmarshal *u, const char *what) {

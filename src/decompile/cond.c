@@ -128,7 +128,7 @@ static pel_node *none_test(pel_lift *l, pel_node *e, bool is_none, uint32_t at) 
     node->Compare.ops.at[n] = is_none ? PEL_Is : PEL_IsNot;
     node->Compare.ops.n = n + 1;
     for (uint32_t i = 0; i < n; i++) pel_nodes_push(l->ctx, &node->Compare.comparators, e->Compare.comparators.at[i]);
-    pel_nodes_push(l->ctx, &node->Compare.comparators, pel_make_constant(l->ctx, &pel_none));
+    pel_nodes_push(l->ctx, &node->Compare.comparators, pel_make_none(l->ctx));
     return node;
 }
 

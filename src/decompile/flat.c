@@ -47,7 +47,7 @@ static void take_all_names(flat *f, const pel_code_object *code, int depth) {
 pel_name pel_own_name(pel_ctx *ctx, pel_own_names *names, const char *prefix) {
     for (;;) {
         pel_str text = pel_format(ctx, "%s_%u", prefix, ++names->n);
-        pel_name name = pel_intern(ctx, text.ptr, text.len);
+        pel_name name = pel_intern_str(ctx, text);
         if (pel_map_has(&names->taken, PEL_KEY(name))) continue;
         pel_map_set(ctx, &names->ours, PEL_KEY(name), 1);
         return name;
@@ -98,7 +98,7 @@ static bool is_fixed(const flat *f, const pel_node *node) {
     }
 }
 
-static pel_node *or_none(flat *f, pel_node *node) { return node ? node : pel_make_constant(f->l->ctx, &pel_none); }
+static pel_node *or_none(flat *f, pel_node *node) { return node ? node : pel_make_none(f->l->ctx); }
 
 static pel_node *call_builtin(flat *f, const char *name, pel_nodes args) {
     pel_node *function = pel_make_name(f->l->ctx, pel_intern_c(f->l->ctx, name), PEL_Load);
@@ -314,7 +314,7 @@ static pel_node *cell(flat *f, pel_name name, uint32_t at) {
     pel_node *closure = pel_make_attribute(l->ctx, lambda, pel_intern_c(l->ctx, "__closure__"), PEL_Load);
     pel_node *node = pel_make(l, PEL_Subscript, at);
     node->Subscript.value = closure;
-    node->Subscript.slice = pel_make_constant(l->ctx, pel_const_int(l->ctx, 0));
+    node->Subscript.slice = pel_make_int(l->ctx, 0);
     return node;
 }
 
@@ -334,7 +334,7 @@ static pel_node *code_value(flat *f, const pel_code_object *code, uint32_t at) {
     pel_node *function = is_lambda ? def : pel_make_name(l->ctx, def->FunctionDef.name, PEL_Load);
     for (uint32_t i = 0; i < code->freevars.n; i++) { /* whose cells it will get is not said here */
         pel_node *variable = pel_make_name(l->ctx, pel_unmangle(l, code->freevars.at[i]), PEL_Store);
-        pel_node *none = pel_make_constant(l->ctx, &pel_none);
+        pel_node *none = pel_make_none(l->ctx);
         pel_nodes_push(l->ctx, &maker->FunctionDef.body, pel_make_assign(l->ctx, variable, none));
     }
     if (!is_lambda) pel_nodes_push(l->ctx, &maker->FunctionDef.body, def);
@@ -526,7 +526,7 @@ static pel_node *stays(flat *f, const pel_ins *ins, pel_node *value, uint32_t at
         node->Compare.ops.at = pel_alloc_array(l->ctx, 1, 1);
         node->Compare.ops.at[0] = ins->op == PEL_I_PJN ? PEL_IsNot : PEL_Is;
         node->Compare.ops.n = 1;
-        node->Compare.comparators = pel_nodes_one(l->ctx, pel_make_constant(l->ctx, &pel_none));
+        node->Compare.comparators = pel_nodes_one(l->ctx, pel_make_none(l->ctx));
         return node;
     }
     }

@@ -235,7 +235,7 @@ pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *stmt, uint32_t at) {
         comp->DictComp.generators = generators;
         break;
     case PEL_GeneratorExp:
-        comp->GeneratorExp.elt = elt->Yield.value ? elt->Yield.value : pel_make_constant(l->ctx, &pel_none);
+        comp->GeneratorExp.elt = elt->Yield.value ? elt->Yield.value : pel_make_none(l->ctx);
         comp->GeneratorExp.generators = generators;
         break;
     default: /* ListComp and SetComp have the same fields */
@@ -330,7 +330,7 @@ uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at) {
 static pel_node *returned(pel_lift *l, pel_nodes body, uint32_t from) {
     if (from >= body.n) return NULL;
     pel_node *stmt = body.at[from];
-    if (stmt->kind == PEL_Return) return stmt->Return.value ? stmt->Return.value : pel_make_constant(l->ctx, &pel_none);
+    if (stmt->kind == PEL_Return) return stmt->Return.value ? stmt->Return.value : pel_make_none(l->ctx);
     if (stmt->kind != PEL_If) return NULL;
     pel_node *yes = returned(l, stmt->If.body, 0);
     pel_node *no = stmt->If.orelse.n ? returned(l, stmt->If.orelse, 0) : returned(l, body, from + 1);
@@ -492,11 +492,11 @@ static pel_node *with_variables(pel_ctx *ctx, pel_node *def, const pel_code_obje
     if (!s.found) return def;
     pel_node *outer = pel_node_new(ctx, PEL_FunctionDef);
     pel_str name = pel_format(ctx, "%s_with_variables", def->FunctionDef.name->text);
-    outer->FunctionDef.name = pel_intern(ctx, name.ptr, name.len);
+    outer->FunctionDef.name = pel_intern_str(ctx, name);
     outer->FunctionDef.args = pel_node_new(ctx, PEL_arguments);
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         pel_node *variable = pel_make_name(ctx, code->freevars.at[i], PEL_Store);
-        pel_node *none = pel_make_constant(ctx, &pel_none);
+        pel_node *none = pel_make_none(ctx);
         pel_nodes_push(ctx, &outer->FunctionDef.body, pel_make_assign(ctx, variable, none));
     }
     pel_nodes_push(ctx, &outer->FunctionDef.body, def);

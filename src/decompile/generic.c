@@ -27,7 +27,7 @@ static _Noreturn void fail(pel_lift *l, uint32_t at) {
 static pel_name name_of(pel_lift *l, const pel_node *node, uint32_t at) {
     if (node->kind != PEL_Constant || node->Constant.value->kind != PEL_CONST_STR) fail(l, at);
     pel_str text = node->Constant.value->text;
-    return pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
+    return pel_unmangle(l, pel_intern_str(l->ctx, text));
 }
 
 static bool is_param(const pel_node *node) { return pel_kinds[node->kind].class == PEL_TYPE_PARAM; }

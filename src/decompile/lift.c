@@ -59,7 +59,7 @@ pel_node *pel_make(pel_lift *l, pel_kind kind, uint32_t at) {
 static pel_node *wrong(pel_lift *l, uint32_t at, const char *what) {
     if (!l->trial) pel_lift_fail(l, at, what);
     l->broken = true;
-    return pel_make_constant(l->ctx, &pel_none);
+    return pel_make_none(l->ctx);
 }
 
 /* An expression used in another one: what was stored on the way becomes `:=`. */
@@ -506,7 +506,7 @@ static pel_node *string_of(pel_lift *l, pel_nodes values, uint32_t at) {
     }
     pel_node *made = pel_make(l, PEL_BinOp, at);
     made->BinOp.op = PEL_Mod;
-    made->BinOp.left = pel_make_constant(l->ctx, pel_const_str(l->ctx, pel_buf_str(&text)));
+    made->BinOp.left = pel_make_text(l->ctx, pel_buf_str(&text));
     made->BinOp.right = pel_make(l, PEL_Tuple, at);
     made->BinOp.right->Tuple.elts = parts;
     return made;
@@ -767,7 +767,7 @@ static void call(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
                 wrong(l, at, "a keyword name that is no string");
                 return;
             }
-            pel_name id = pel_intern(l->ctx, name->text.ptr, name->text.len);
+            pel_name id = pel_intern_str(l->ctx, name->text);
             pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, pel_unmangle(l, id), all.at[args.n + i]));
         }
     }
@@ -787,7 +787,7 @@ static pel_nodes keywords_of(pel_lift *l, pel_node *dict) {
         pel_name name = NULL;
         if (key) {
             pel_str text = key->Constant.value->text;
-            name = pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
+            name = pel_unmangle(l, pel_intern_str(l->ctx, text));
         }
         pel_nodes_push(l->ctx, &keywords, pel_make_keyword(l->ctx, name, dict->Dict.values.at[i]));
     }
@@ -832,7 +832,7 @@ static void add_kw_defaults(pel_lift *l, pel_node *args, pel_node *dict, uint32_
         pel_node *key = dict->Dict.keys.at[i];
         if (!key || key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) continue;
         pel_str text = key->Constant.value->text;
-        pel_name id = pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
+        pel_name id = pel_unmangle(l, pel_intern_str(l->ctx, text));
         for (uint32_t k = 0; k < args->arguments.kwonlyargs.n; k++)
             if (args->arguments.kwonlyargs.at[k]->arg.arg == id)
                 args->arguments.kw_defaults.at[k] = dict->Dict.values.at[i];
@@ -861,7 +861,7 @@ static void add_annotations(pel_lift *l, pel_node *def, pel_node *args, pel_node
         if (!names.at[i] || names.at[i]->kind != PEL_Constant || names.at[i]->Constant.value->kind != PEL_CONST_STR)
             continue;
         pel_str text = names.at[i]->Constant.value->text;
-        pel_name id = pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
+        pel_name id = pel_unmangle(l, pel_intern_str(l->ctx, text));
         if (pel_name_is(id, "return")) {
             if (def->kind != PEL_Lambda) def->FunctionDef.returns = values.at[i];
             continue;

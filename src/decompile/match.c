@@ -316,7 +316,7 @@ static bool step(matcher *m, slots *s, uint32_t at) {
     case PEL_I_PJNN: /* not None */
         if (!top || top->kind != S_PART || top->of->kind != P_ANY) return false;
         top->of->kind = P_SINGLETON;
-        top->of->value = pel_make_constant(l->ctx, &pel_none);
+        top->of->value = pel_make_none(l->ctx);
         s->n--;
         fail_to(m, ins->target, s->n);
         return true;
@@ -481,7 +481,7 @@ static pel_node *pattern_inner(matcher *m, part *p) {
         node->MatchClass.kwd_attrs.n = p->attributes->n;
         for (uint32_t i = 0; i < p->attributes->n; i++) {
             pel_str text = p->attributes->items[i]->text;
-            node->MatchClass.kwd_attrs.at[i] = pel_unmangle(l, pel_intern(l->ctx, text.ptr, text.len));
+            node->MatchClass.kwd_attrs.at[i] = pel_unmangle(l, pel_intern_str(l->ctx, text));
         }
         return node;
     }

@@ -60,7 +60,7 @@ static bool find_path(pel_lift *l, const pel_node *def, pel_name *names, uint32_
     if (!is_class && def->kind != PEL_FunctionDef && def->kind != PEL_AsyncFunctionDef) return false;
     names[depth] = is_class ? def->ClassDef.name : def->FunctionDef.name;
     uint64_t code = pel_map_find(&l->result->code_of, PEL_KEY(def), 0);
-    const pel_const *place = code && !is_class ? (const pel_const *)(uintptr_t)pel_map_find(l->places, code, 0) : NULL;
+    const pel_const *place = code && !is_class ? pel_map_pointer(l->places, code) : NULL;
     if (place) {
         pel_str text = place->text;
         last_step(&text, false); /* what is defined within */
@@ -80,7 +80,7 @@ static bool find_path(pel_lift *l, const pel_node *def, pel_name *names, uint32_
 static pel_node *wrapped(pel_lift *l, pel_node *inner, pel_name inner_name, step around) {
     bool is_class = !around.is_function;
     pel_node *node = pel_node_new(l->ctx, is_class ? PEL_ClassDef : PEL_FunctionDef);
-    pel_name name = pel_intern(l->ctx, around.name.ptr, around.name.len);
+    pel_name name = pel_intern_str(l->ctx, around.name);
     node->mark = inner->mark;
     if (is_class) {
         node->ClassDef.name = name;

@@ -134,8 +134,7 @@ static void annotations(pel_lift *l, pel_nodes *body) {
             continue;
         pel_node *key = target->Subscript.slice;
         if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) continue;
-        pel_name name =
-            pel_unmangle(l, pel_intern(l->ctx, key->Constant.value->text.ptr, key->Constant.value->text.len));
+        pel_name name = pel_unmangle(l, pel_intern_str(l->ctx, key->Constant.value->text));
         pel_node *made = pel_node_new(l->ctx, PEL_AnnAssign);
         made->mark = stmt->mark;
         made->AnnAssign.target = pel_make_name(l->ctx, name, PEL_Store);

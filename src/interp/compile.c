@@ -84,7 +84,7 @@ static uint32_t local_number(pel_compiler *c, pel_name name) {
 
 pel_name pel_new_temp(pel_compiler *c) {
     pel_str text = pel_format(c->ctx, ".m%u", c->unit->n_temps++);
-    return pel_intern(c->ctx, text.ptr, text.len);
+    return pel_intern_str(c->ctx, text);
 }
 
 void pel_emit_name(pel_compiler *c, pel_name name, pel_CTX use) {
@@ -123,7 +123,7 @@ pel_unit *pel_open_unit(pel_compiler *c, const pel_node *scope_of, pel_str name,
     u->outer = c->unit;
     u->line = line;
     u->node = c->unit ? c->unit->node : NULL;
-    u->scope = (pel_scope *)(uintptr_t)pel_map_find(&c->scopes.of, PEL_KEY(scope_of), 0);
+    u->scope = pel_map_pointer(&c->scopes.of, PEL_KEY(scope_of));
     PEL_ASSERT(u->scope);
     pel_codeobj *code = pel_make_object(c->vm, c->vm->types.code, sizeof *code);
     u->code = code;
@@ -290,7 +290,7 @@ static uint32_t emit_closure(pel_compiler *c, const pel_codeobj *code, uint32_t 
     if (!code->n_free) return 0;
     for (uint32_t i = 0; i < code->n_free; i++) {
         pel_str text = pel_text_of(code->cells[code->n_cells + i]);
-        pel_name name = pel_intern(c->ctx, text.ptr, text.len);
+        pel_name name = pel_intern_str(c->ctx, text);
         pel_emit(c, PEL_I_LOAD_CLOSURE, (uint32_t)pel_map_find(&c->unit->cell_index, PEL_KEY(name), 0));
     }
     pel_emit(c, PEL_I_BUILD_TUPLE, code->n_free);

@@ -481,8 +481,7 @@ static void compile_class(pel_compiler *c, pel_node *node) {
     for (uint32_t i = 0; i < node->ClassDef.keywords.n; i++) {
         pel_node *keyword = node->ClassDef.keywords.at[i];
         pel_node *key = NULL;
-        if (keyword->keyword.arg)
-            key = pel_make_constant(c->ctx, pel_const_str(c->ctx, pel_name_str(keyword->keyword.arg)));
+        if (keyword->keyword.arg) key = pel_make_text(c->ctx, pel_name_str(keyword->keyword.arg));
         pel_nodes_push(c->ctx, &dict->Dict.keys, key);
         pel_nodes_push(c->ctx, &dict->Dict.values, keyword->keyword.value);
     }

@@ -6,7 +6,7 @@
 /* ---- files and classes ---- */
 
 pel_id pel_logged_file(pel_recording *rec, const pel_codeobj *code) {
-    pel_name path = pel_intern(rec->ctx, code->file.ptr, code->file.len);
+    pel_name path = pel_intern_str(rec->ctx, code->file);
     uint64_t known;
     if (pel_map_get(&rec->files, PEL_KEY(path), &known)) return (pel_id)known;
     pel_log_file row = { .path = pel_name_str(path) };
@@ -54,7 +54,7 @@ pel_id pel_logged_class(pel_recording *rec, pel_type *type) {
     if (pel_map_get(&rec->classes, PEL_KEY(type), &known)) return (pel_id)known;
     pel_vm *vm = rec->vm;
     pel_str name = pel_text_of(type->name);
-    pel_log_class row = { .kind = PEL_CLASS_AUTHOR, .name = pel_intern(rec->ctx, name.ptr, name.len) };
+    pel_log_class row = { .kind = PEL_CLASS_AUTHOR, .name = pel_intern_str(rec->ctx, name) };
     row.qualname = text_or_empty(type->qualname);
     row.module =
         type->head.attrs ? text_or_empty(pel_dict_get_str(type->head.attrs, vm->names.s_module)) : PEL_STR("builtins");
@@ -269,8 +269,8 @@ static void set_found(pel_recording *rec, pel_id id, const guess *g, pel_val bui
         bool wanted = is_wanted(rec, g, i);
         if (!wanted && (pel_str_is(name, "device") || pel_str_is(name, "dtype"))) continue;
         pel_val value = wanted ? g->values[i] : g->defaults[i];
-        made[n++] = (pel_log_argument){ pel_intern(rec->ctx, name.ptr, name.len), pel_logged_value(rec, value),
-                                        !g->defaults[i], !wanted };
+        made[n++] = (pel_log_argument){ pel_intern_str(rec->ctx, name), pel_logged_value(rec, value), !g->defaults[i],
+                                        !wanted };
     }
     pel_log_module *row = &rec->log->modules.at[id];
     row->has_arguments = true;

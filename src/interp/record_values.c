@@ -159,13 +159,13 @@ static pel_str last_part(pel_str path) {
 typedef PEL_VEC(pel_name) names;
 
 static void name_it(pel_recording *rec, pel_val v, pel_str path) {
-    pel_name name = pel_intern(rec->ctx, path.ptr, path.len);
+    pel_name name = pel_intern_str(rec->ctx, path);
     uint64_t known;
     if (!pel_map_get(&rec->library, PEL_KEY(v), &known)) {
         pel_map_set(rec->ctx, &rec->library, PEL_KEY(v), PEL_KEY(name));
     } else if (pel_is(v, PEL_L_FUNCTION) &&
                !pel_str_eq(last_part(path), last_part(pel_name_str((pel_name)(uintptr_t)known)))) {
-        names *all = (names *)(uintptr_t)pel_map_find(&rec->doubtful, PEL_KEY(v), 0);
+        names *all = pel_map_pointer(&rec->doubtful, PEL_KEY(v));
         if (!all) {
             all = pel_new(rec->ctx, names);
             pel_push(rec->ctx, all, (pel_name)(uintptr_t)known);

@@ -23,7 +23,7 @@ static pel_val passes(pel_vm *vm, pel_val v) {
 }
 
 pel_val pel_times_of(pel_vm *vm, pel_val container) {
-    return vm->times.n ? pel_val_of((void *)(uintptr_t)pel_map_find(&vm->times, PEL_KEY(container), 0)) : NULL;
+    return vm->times.n ? pel_val_of(pel_map_pointer(&vm->times, PEL_KEY(container))) : NULL;
 }
 
 static uint32_t count_items(pel_val v) {

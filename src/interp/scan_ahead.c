@@ -17,7 +17,7 @@ typedef struct ahead {
 
 static void add_wish(ahead *a, pel_str text) {
     pel_ctx *ctx = a->scanner->vm->ctx;
-    uint64_t key = PEL_KEY(pel_intern(ctx, text.ptr, text.len));
+    uint64_t key = PEL_KEY(pel_intern_str(ctx, text));
     uint64_t at = pel_map_find(&a->known, key, 0);
     if (!at) {
         pel_push(ctx, &a->wishes, (wish){ .text = pel_str_copy(ctx, text) });

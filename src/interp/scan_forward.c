@@ -49,7 +49,7 @@ static void add_flow(pel_scanner *scanner, pel_val from, pel_str to, pel_val ten
     pel_ctx *ctx = scanner->vm->ctx;
     if (!pel_is_str(from) || pel_str_eq(pel_text_of(from), to)) return;
     pel_str edge = pel_format(ctx, "%.*s %.*s", PEL_FMT(pel_text_of(from)), PEL_FMT(to));
-    if (!pel_map_set(ctx, &scanner->flows, PEL_KEY(pel_intern(ctx, edge.ptr, edge.len)), 1)) return;
+    if (!pel_map_set(ctx, &scanner->flows, PEL_KEY(pel_intern_str(ctx, edge)), 1)) return;
     pel_push(ctx, &scanner->network->flow, (pel_flow){ pel_text_of(from), to, pel_shape_of_val(scanner, tensor) });
 }
 

@@ -36,9 +36,7 @@ static bool is_module(pel_scanner *scanner, pel_val v) {
            pel_module_kind_of(scanner, v->type);
 }
 
-pel_birth *pel_birth_of(pel_scanner *scanner, pel_val self) {
-    return (pel_birth *)(uintptr_t)pel_map_find(&scanner->births, PEL_KEY(self), 0);
-}
+pel_birth *pel_birth_of(pel_scanner *scanner, pel_val self) { return pel_map_pointer(&scanner->births, PEL_KEY(self)); }
 
 static void add_birth(pel_scanner *scanner, pel_birth *birth) {
     pel_map_set(scanner->vm->ctx, &scanner->births, PEL_KEY(birth->self), PEL_KEY(birth));
@@ -145,7 +143,7 @@ void pel_watch_births(pel_scanner *scanner) {
 
 static pel_node *name_node(pel_ctx *ctx, pel_str text) {
     if (text.len > 120) text = pel_format(ctx, "%.*s…", 120, text.ptr);
-    return pel_make_name(ctx, pel_intern(ctx, text.ptr, text.len), PEL_Load);
+    return pel_make_name(ctx, pel_intern_str(ctx, text), PEL_Load);
 }
 
 static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth);
@@ -166,14 +164,14 @@ static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
     pel_layout layout = pel_type_of(vm, v)->layout;
     bool is_native = pel_type_of(vm, v)->is_native;
     switch (layout) {
-    case PEL_L_NONE: return v == vm->none ? pel_make_constant(ctx, &pel_none) : name_node(ctx, PEL_STR("…"));
+    case PEL_L_NONE: return v == vm->none ? pel_make_none(ctx) : name_node(ctx, PEL_STR("…"));
     case PEL_L_BOOL: return pel_make_constant(ctx, pel_const_bool(v == vm->true_));
     case PEL_L_INT:
         if (is_native && pel_to_i64(v, &i)) {
-            if (i >= 0) return pel_make_constant(ctx, pel_const_int(ctx, i));
+            if (i >= 0) return pel_make_int(ctx, i);
             pel_node *minus = pel_node_new(ctx, PEL_UnaryOp);
             minus->UnaryOp.op = PEL_USub;
-            minus->UnaryOp.operand = pel_make_constant(ctx, pel_const_int(ctx, -i));
+            minus->UnaryOp.operand = pel_make_int(ctx, -i);
             return minus;
         }
         break;
@@ -181,7 +179,7 @@ static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
         if (is_native) return pel_make_constant(ctx, pel_const_float(ctx, ((pel_float *)v)->value));
         break;
     case PEL_L_STR:
-        if (is_native) return pel_make_constant(ctx, pel_const_str(ctx, pel_readable(vm, pel_text_of(v))));
+        if (is_native) return pel_make_text(ctx, pel_readable(vm, pel_text_of(v)));
         break;
     case PEL_L_TUPLE:
     case PEL_L_LIST: {

@@ -18,7 +18,7 @@ pel_name pel_mangle(pel_ctx *ctx, pel_name class_name, pel_name name) {
     while (of.len && of.ptr[0] == '_') of = pel_str_from(of, 1);
     if (!of.len) return name;
     pel_str made = pel_format(ctx, "_%.*s%.*s", PEL_FMT(of), PEL_FMT(text));
-    return pel_intern(ctx, made.ptr, made.len);
+    return pel_intern_str(ctx, made);
 }
 
 static void use(walker *w, pel_scope *scope, pel_name name, uint32_t how) {

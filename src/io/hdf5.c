@@ -324,7 +324,7 @@ static void add_child(pel_h5_reader *r, pel_h5_object *group, pel_str name, uint
     if (pel_map_set(r->ctx, &r->seen, at, 1)) {
         pel_h5_object *child = read_object(r, name, at, depth + 1);
         pel_push(r->ctx, &group->children, child);
-        pel_map_set(r->ctx, &group->by_name, PEL_KEY(pel_intern(r->ctx, name.ptr, name.len)), PEL_KEY(child));
+        pel_map_set(r->ctx, &group->by_name, PEL_KEY(pel_intern_str(r->ctx, name)), PEL_KEY(child));
         return;
     }
     pel_find(r->ctx, r->findings, PEL_NOTE, "link", name, at,
@@ -477,7 +477,7 @@ pel_h5_object *pel_h5_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) 
 
 const pel_h5_object *pel_h5_child(pel_ctx *ctx, const pel_h5_object *group, pel_str name) {
     uint64_t child = 0;
-    if (group) pel_map_get(&group->by_name, PEL_KEY(pel_intern(ctx, name.ptr, name.len)), &child);
+    if (group) pel_map_get(&group->by_name, PEL_KEY(pel_intern_str(ctx, name)), &child);
     return (const pel_h5_object *)(uintptr_t)child;
 }
 

@@ -57,7 +57,7 @@ pel_tar *pel_tar_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
         if (leads_out(member.name) || header[156] == '1' || header[156] == '2')
             pel_find(ctx, findings, PEL_DANGER, "path", member.name, at,
                      PEL_STR("a name or a link that leads out of the folder that the archive is unpacked in"));
-        if (!pel_map_set(ctx, &names, PEL_KEY(pel_intern(ctx, member.name.ptr, member.name.len)), 1))
+        if (!pel_map_set(ctx, &names, PEL_KEY(pel_intern_str(ctx, member.name)), 1))
             pel_find(ctx, findings, PEL_DANGER, "duplicate-member", member.name, at,
                      PEL_STR("two members of one name: which of them is read depends on the reader"));
         if (tar->members.n == MAX_MEMBERS) pel_throw(ctx, PEL_E_TOO_BIG, at, "tar: more than %d members", MAX_MEMBERS);

@@ -35,7 +35,7 @@ static void add_call(auditor *a, pel_severity severity, pel_str member, const pe
 
 static bool is_new(auditor *a, const pel_pickled_global *global) {
     pel_str text = pel_format(a->ctx, "%.*s %.*s", PEL_FMT(global->module), PEL_FMT(global->name));
-    if (!pel_map_set(a->ctx, &a->known, PEL_KEY(pel_intern(a->ctx, text.ptr, text.len)), 1)) return false;
+    if (!pel_map_set(a->ctx, &a->known, PEL_KEY(pel_intern_str(a->ctx, text)), 1)) return false;
     if (a->audit->globals.n < MAX_GLOBALS) pel_push(a->ctx, &a->audit->globals, global);
     return true;
 }

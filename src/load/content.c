@@ -199,7 +199,7 @@ void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefi
         if (!safetensors_type(c.list.at[i].tensor->dtype))
             pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "safetensors has no dtype for %.*s, which is %.*s", PEL_FMT(name),
                       PEL_FMT(c.list.at[i].tensor->dtype));
-        if (!pel_map_set(ctx, &names, PEL_KEY(pel_intern(ctx, name.ptr, name.len)), 1))
+        if (!pel_map_set(ctx, &names, PEL_KEY(pel_intern_str(ctx, name)), 1))
             pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "two tensors are called %.*s", PEL_FMT(name));
     }
     qsort(c.list.at, c.list.n, sizeof *c.list.at, by_width);

@@ -312,7 +312,7 @@ static void add_numbered_layers(keras_file *k, const pel_h5_object *group, const
     for (uint32_t i = 0; layers && i < layers->items.n && depth < MAX_DEPTH; i++) {
         const pel_json_value *layer = layers->items.at[i];
         pel_str class = snake_case(k->ctx, pel_json_text(pel_json_get(layer, "class_name")));
-        uint64_t key = PEL_KEY(pel_intern(k->ctx, class.ptr, class.len)), count = pel_map_find(&counts, key, 0);
+        uint64_t key = PEL_KEY(pel_intern_str(k->ctx, class)), count = pel_map_find(&counts, key, 0);
         pel_map_set(k->ctx, &counts, key, count + 1);
         pel_str name = count ? pel_format(k->ctx, "%.*s_%llu", PEL_FMT(class), (unsigned long long)count) : class;
         const pel_h5_object *found = pel_h5_child(k->ctx, group, name);

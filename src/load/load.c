@@ -39,7 +39,7 @@ static bool can_split(const pel_tree_builder *builder, pel_str name) {
 
 pel_module *pel_build_module(pel_tree_builder *builder, pel_str path) {
     if (!path.len) return builder->network->root;
-    uint64_t key = PEL_KEY(pel_intern(builder->ctx, path.ptr, path.len)), found;
+    uint64_t key = PEL_KEY(pel_intern_str(builder->ctx, path)), found;
     if (pel_map_get(&builder->modules, key, &found)) return (pel_module *)(uintptr_t)found;
     pel_module *parent = builder->network->root;
     size_t start = 0;
@@ -54,8 +54,7 @@ pel_module *pel_build_module(pel_tree_builder *builder, pel_str path) {
 }
 
 void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor) {
-    if (!pel_map_set(builder->ctx, &builder->tensors, PEL_KEY(pel_intern(builder->ctx, full_name.ptr, full_name.len)),
-                     1)) {
+    if (!pel_map_set(builder->ctx, &builder->tensors, PEL_KEY(pel_intern_str(builder->ctx, full_name)), 1)) {
         pel_find(builder->ctx, builder->findings, PEL_SUSPECT, "duplicate-name", full_name, tensor.place.offset,
                  PEL_STR("two tensors of one name; the first is shown"));
         return;

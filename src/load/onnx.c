@@ -16,7 +16,7 @@ typedef struct onnx_file {
     uint32_t n_nodes;
 } onnx_file;
 
-static uint64_t key_of(onnx_file *f, pel_str name) { return PEL_KEY(pel_intern(f->ctx, name.ptr, name.len)); }
+static uint64_t key_of(onnx_file *f, pel_str name) { return PEL_KEY(pel_intern_str(f->ctx, name)); }
 
 static pel_str *kept(onnx_file *f, pel_str s) {
     pel_str *copy = pel_new(f->ctx, pel_str);
@@ -168,14 +168,12 @@ static void read_attribute(onnx_file *f, pel_module *module, pel_proto message) 
             memcpy(&real, &bits, sizeof real);
             value = pel_make_constant(f->ctx, pel_const_float(f->ctx, (double)real));
         }
-        if (field.number == 3) value = pel_make_constant(f->ctx, pel_const_int(f->ctx, (int64_t)field.value));
-        if (field.number == 4 && field.bytes.len < 200)
-            value = pel_make_constant(f->ctx, pel_const_str(f->ctx, field.bytes));
+        if (field.number == 3) value = pel_make_int(f->ctx, (int64_t)field.value);
+        if (field.number == 4 && field.bytes.len < 200) value = pel_make_text(f->ctx, field.bytes);
         if (field.number == 8) {
             if (!list) list = pel_node_new(f->ctx, PEL_List);
             for (at = 0; list->List.elts.n < MAX_ARGUMENTS && pel_proto_packed(f->ctx, &field, &at, &number);)
-                pel_nodes_push(f->ctx, &list->List.elts,
-                               pel_make_constant(f->ctx, pel_const_int(f->ctx, (int64_t)number)));
+                pel_nodes_push(f->ctx, &list->List.elts, pel_make_int(f->ctx, (int64_t)number));
         }
     }
     if (list) value = list;
@@ -196,7 +194,7 @@ static void add_flow(onnx_file *f, pel_str value, pel_str to) {
     uint64_t from;
     if (!pel_map_get(&f->makers, key_of(f, value), &from)) return;
     pel_flow flow = { .from = *(const pel_str *)(uintptr_t)from, .to = to };
-    const pel_shape *shape = (const pel_shape *)(uintptr_t)pel_map_find(&f->shapes, key_of(f, value), 0);
+    const pel_shape *shape = pel_map_pointer(&f->shapes, key_of(f, value));
     if (shape) flow.shape = *shape;
     pel_push(f->ctx, &f->builder.network->flow, flow);
 }
@@ -225,7 +223,7 @@ static void read_node(onnx_file *f, pel_proto message) {
         if (field.number == 2 && field.bytes.len) {
             uint64_t key = key_of(f, field.bytes);
             pel_map_set(f->ctx, &f->makers, key, PEL_KEY(kept_path));
-            const pel_shape *shape = (const pel_shape *)(uintptr_t)pel_map_find(&f->shapes, key, 0);
+            const pel_shape *shape = pel_map_pointer(&f->shapes, key);
             if (shape && !module->output.is_known) module->output = *shape;
         }
         if (field.number == 5) read_attribute(f, module, pel_proto_of(&field));

@@ -31,7 +31,7 @@ static void add_module(void *arg, const pel_module *module, pel_str path) {
     shards *s = arg;
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         pel_str name = pel_full_name(s->ctx, s->network, path, module->tensors.at[i].name);
-        uint64_t key = PEL_KEY(pel_intern(s->ctx, name.ptr, name.len)), file;
+        uint64_t key = PEL_KEY(pel_intern_str(s->ctx, name)), file;
         pel_model_tensor tensor = module->tensors.at[i];
         if (!pel_map_get(&s->wanted, key, &file) || file != PEL_KEY(s->file)) {
             pel_find(s->ctx, &s->out->findings, PEL_SUSPECT, "index", name, 0,
@@ -79,8 +79,8 @@ static void load_index(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_js
                      pel_format(ctx, "the index leads to %.*s, which does not lie beside it", PEL_FMT(file)));
             continue;
         }
-        pel_name interned = pel_intern(ctx, file.ptr, file.len);
-        pel_map_set(ctx, &s.wanted, PEL_KEY(pel_intern(ctx, tensor.ptr, tensor.len)), PEL_KEY(interned));
+        pel_name interned = pel_intern_str(ctx, file);
+        pel_map_set(ctx, &s.wanted, PEL_KEY(pel_intern_str(ctx, tensor)), PEL_KEY(interned));
         if (pel_map_set(ctx, &listed, PEL_KEY(interned), 1)) pel_push(ctx, &files, interned);
     }
     for (uint32_t i = 0; i < files.n; i++) {
@@ -89,7 +89,7 @@ static void load_index(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_js
     }
     for (uint32_t i = 0; i + 1 < map->items.n; i += 2) {
         pel_str tensor = map->items.at[i]->text;
-        uint64_t key = PEL_KEY(pel_intern(ctx, tensor.ptr, tensor.len)), file;
+        uint64_t key = PEL_KEY(pel_intern_str(ctx, tensor)), file;
         bool said = pel_map_get(&s.wanted, key, &file) && pel_map_has(&s.missing, file);
         if (!said && !pel_map_has(&s.found, key))
             pel_build_unknown(&builder, tensor, PEL_STR("the index lists it, but its shard has it not"));

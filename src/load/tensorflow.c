@@ -121,15 +121,14 @@ static void read_node(graph *g, pel_proto message) {
     audit_op(g, op, name, message.base);
     pel_str *kept = pel_new(g->ctx, pel_str);
     *kept = name;
-    pel_map_set(g->ctx, &g->nodes, PEL_KEY(pel_intern(g->ctx, name.ptr, name.len)), PEL_KEY(kept));
+    pel_map_set(g->ctx, &g->nodes, PEL_KEY(pel_intern_str(g->ctx, name)), PEL_KEY(kept));
     while (pel_proto_next(g->ctx, &again, &field)) {
         if (field.number == 3 && !is_const) { /* input: "name:output", "^name" for order alone */
             pel_str from = field.bytes;
             const char *colon = from.len ? memchr(from.ptr, ':', from.len) : NULL;
             if (colon) from.len = (size_t)(colon - from.ptr);
             uint64_t found;
-            if (from.len && from.ptr[0] != '^' &&
-                pel_map_get(&g->nodes, PEL_KEY(pel_intern(g->ctx, from.ptr, from.len)), &found))
+            if (from.len && from.ptr[0] != '^' && pel_map_get(&g->nodes, PEL_KEY(pel_intern_str(g->ctx, from)), &found))
                 pel_push(g->ctx, &g->builder.network->flow,
                          (pel_flow){ .from = *(const pel_str *)(uintptr_t)found, .to = name });
         }
@@ -210,15 +209,14 @@ static void read_index(saved_model *m) {
     const pel_table *table = pel_table_read(m->ctx, (pel_str){ index.ptr, index.len });
     for (uint32_t i = 0; i < table->rows.n; i++) {
         pel_str key = table->rows.at[i].key;
-        pel_map_set(m->ctx, &m->index, PEL_KEY(pel_intern(m->ctx, key.ptr, key.len)),
-                    PEL_KEY(&table->rows.at[i].value));
+        pel_map_set(m->ctx, &m->index, PEL_KEY(pel_intern_str(m->ctx, key)), PEL_KEY(&table->rows.at[i].value));
     }
 }
 
 static void place_variable(saved_model *m, pel_model_tensor *tensor, pel_str path) {
     pel_str key = pel_format(m->ctx, "%.*s/.ATTRIBUTES/VARIABLE_VALUE", PEL_FMT(path));
     uint64_t found, offset = 0, size = 0, shard = 0;
-    if (!pel_map_get(&m->index, PEL_KEY(pel_intern(m->ctx, key.ptr, key.len)), &found)) return;
+    if (!pel_map_get(&m->index, PEL_KEY(pel_intern_str(m->ctx, key)), &found)) return;
     pel_proto entry = { .bytes = *(const pel_str *)(uintptr_t)found };
     pel_proto_field field;
     while (pel_proto_next(m->ctx, &entry, &field)) {
@@ -249,8 +247,7 @@ static void add_variable(saved_model *m, pel_proto variable, pel_str path) {
         if (field.number == 6 && field.bytes.len && is_numbered(path)) name = field.bytes;
     }
     if (!pel_dtype_size(tensor.dtype)) return;
-    if (name.ptr != path.ptr && pel_map_has(&m->builder->tensors, PEL_KEY(pel_intern(m->ctx, name.ptr, name.len))))
-        return;
+    if (name.ptr != path.ptr && pel_map_has(&m->builder->tensors, PEL_KEY(pel_intern_str(m->ctx, name)))) return;
     place_variable(m, &tensor, path);
     pel_build_tensor(m->builder, name, tensor);
 }

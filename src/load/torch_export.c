@@ -18,7 +18,7 @@ typedef struct program {
     pel_map roles; /* interned full name -> enum pel_tensor_role + 1 */
 } program;
 
-static uint64_t key_of(program *p, pel_str name) { return PEL_KEY(pel_intern(p->ctx, name.ptr, name.len)); }
+static uint64_t key_of(program *p, pel_str name) { return PEL_KEY(pel_intern_str(p->ctx, name)); }
 
 static const pel_zip_member *find(program *p, pel_str name) {
     uint64_t index;

@@ -18,7 +18,7 @@ typedef struct legacy {
     PEL_VEC(pel_torch_storage) rows;
 } legacy;
 
-static uint64_t interned(legacy *l, pel_str key) { return PEL_KEY(pel_intern(l->ctx, key.ptr, key.len)); }
+static uint64_t interned(legacy *l, pel_str key) { return PEL_KEY(pel_intern_str(l->ctx, key)); }
 
 static bool storage_of(void *arg, pel_str key, pel_torch_storage *storage) {
     legacy *l = arg;

@@ -196,7 +196,7 @@ static void add_tensor(walker *w, const tensor_parts *parts, pel_str full_name, 
         if (!tensor.dtype.len) tensor.dtype = dtype;
         place_tensor(w, parts, key, full_name, &tensor);
         pel_str place = pel_format(w->ctx, "%.*s@%lld", PEL_FMT(key), (long long)parts->offset);
-        uint64_t place_key = PEL_KEY(pel_intern(w->ctx, place.ptr, place.len)), first, count;
+        uint64_t place_key = PEL_KEY(pel_intern_str(w->ctx, place)), first, count;
         if (pel_map_get(&w->first, place_key, &first)) {
             tensor.tied_to = *(const pel_str *)(uintptr_t)first;
         } else if (pel_shape_count(&tensor.shape, &count) && count) {
@@ -240,11 +240,11 @@ static const pel_pickled *class_of(const pel_pickled *object) {
 /* Plain values, and short tuples and lists of them, as expressions; NULL for all else. */
 static pel_node *plain_value(pel_ctx *ctx, const pel_pickled *value, int depth) {
     switch ((pel_pickle_kind)value->kind) {
-    case PEL_P_NONE: return pel_make_constant(ctx, &pel_none);
+    case PEL_P_NONE: return pel_make_none(ctx);
     case PEL_P_BOOL: return pel_make_constant(ctx, pel_const_bool(value->integer != 0));
-    case PEL_P_INT: return value->is_big ? NULL : pel_make_constant(ctx, pel_const_int(ctx, value->integer));
+    case PEL_P_INT: return value->is_big ? NULL : pel_make_int(ctx, value->integer);
     case PEL_P_FLOAT: return pel_make_constant(ctx, pel_const_float(ctx, value->real));
-    case PEL_P_STR: return value->text.len > 200 ? NULL : pel_make_constant(ctx, pel_const_str(ctx, value->text));
+    case PEL_P_STR: return value->text.len > 200 ? NULL : pel_make_text(ctx, value->text);
     case PEL_P_TUPLE:
     case PEL_P_LIST: {
         if (depth > 2 || value->items.n > 16) return NULL;

@@ -19,7 +19,7 @@ typedef struct archive {
 
 static const pel_zip_member *find(archive *a, pel_str name) {
     uint64_t found;
-    if (!pel_map_get(&a->by_name, PEL_KEY(pel_intern(a->ctx, name.ptr, name.len)), &found)) return NULL;
+    if (!pel_map_get(&a->by_name, PEL_KEY(pel_intern_str(a->ctx, name)), &found)) return NULL;
     return &a->zip->members.at[found];
 }
 
@@ -69,7 +69,7 @@ static void note_roles(code_file *file, pel_name class, const pel_node *list, pe
         if (element->kind != PEL_Constant || element->Constant.value->kind != PEL_CONST_STR) continue;
         pel_str name =
             pel_format(ctx, "%.*s %s %.*s", PEL_FMT(file->module), class->text, PEL_FMT(element->Constant.value->text));
-        pel_map_set(ctx, &file->a->roles, PEL_KEY(pel_intern(ctx, name.ptr, name.len)), role);
+        pel_map_set(ctx, &file->a->roles, PEL_KEY(pel_intern_str(ctx, name)), role);
     }
 }
 
@@ -151,8 +151,7 @@ static void read_all_code(archive *a) {
 static pel_script_role role_of(void *arg, pel_str class_module, pel_str class_name, pel_str attribute) {
     archive *a = arg;
     pel_str name = pel_format(a->ctx, "%.*s %.*s %.*s", PEL_FMT(class_module), PEL_FMT(class_name), PEL_FMT(attribute));
-    return (pel_script_role)pel_map_find(&a->roles, PEL_KEY(pel_intern(a->ctx, name.ptr, name.len)),
-                                         PEL_SCRIPT_ATTRIBUTE);
+    return (pel_script_role)pel_map_find(&a->roles, PEL_KEY(pel_intern_str(a->ctx, name)), PEL_SCRIPT_ATTRIBUTE);
 }
 
 /* ---- the archive ---- */
@@ -219,7 +218,7 @@ bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     archive a = { .ctx = ctx, .out = out, .zip = zip, .storages = "data/" };
     for (uint32_t i = zip->members.n; i-- > 0;) { /* the first of a name stays */
         pel_str member = zip->members.at[i].name;
-        pel_map_set(ctx, &a.by_name, PEL_KEY(pel_intern(ctx, member.ptr, member.len)), i);
+        pel_map_set(ctx, &a.by_name, PEL_KEY(pel_intern_str(ctx, member)), i);
     }
     const pel_zip_member *data = main_pickle(&a);
     if (!data) return false;

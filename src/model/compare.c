@@ -38,7 +38,7 @@ static void index_rows(side *s) {
 
 static const named *find(const side *s, pel_str name) {
     uint64_t at;
-    if (!pel_map_get(&s->by_name, PEL_KEY(pel_intern(s->ctx, name.ptr, name.len)), &at)) return NULL;
+    if (!pel_map_get(&s->by_name, PEL_KEY(pel_intern_str(s->ctx, name)), &at)) return NULL;
     return &s->rows.at[at];
 }
 

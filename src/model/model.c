@@ -72,14 +72,14 @@ typedef struct state_walk {
 static void note_module(void *arg, const pel_module *module, pel_str path) {
     state_walk *w = arg;
     if (!module->shared_with.len)
-        pel_map_set(w->ctx, &w->modules, PEL_KEY(pel_intern(w->ctx, path.ptr, path.len)), PEL_KEY(module));
+        pel_map_set(w->ctx, &w->modules, PEL_KEY(pel_intern_str(w->ctx, path)), PEL_KEY(module));
 }
 
 static void walk_state(state_walk *w, const pel_module *module, pel_str path, int depth) {
     if (depth > MAX_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     if (module->shared_with.len) {
-        pel_name name = pel_intern(w->ctx, module->shared_with.ptr, module->shared_with.len);
-        const pel_module *same = (const pel_module *)(uintptr_t)pel_map_find(&w->modules, PEL_KEY(name), 0);
+        pel_name name = pel_intern_str(w->ctx, module->shared_with);
+        const pel_module *same = pel_map_pointer(&w->modules, PEL_KEY(name));
         if (same) module = same;
     }
     /* modules that are shared on every level double the walk with each */

@@ -78,7 +78,7 @@ static pel_node *constant_node(reader *r, pel_const made) {
 
 static pel_node *read_value(reader *r, const pel_json_value *value) {
     switch ((pel_json_kind)value->kind) {
-    case PEL_J_NULL: return pel_make_constant(r->ctx, &pel_none);
+    case PEL_J_NULL: return pel_make_none(r->ctx);
     case PEL_J_BOOL: return pel_make_constant(r->ctx, value->boolean ? &pel_true : &pel_false);
     case PEL_J_STR: return constant_node(r, (pel_const){ .kind = PEL_CONST_STR, .text = value->text });
     case PEL_J_NUMBER: {
@@ -120,7 +120,7 @@ static pel_node *read_source(reader *r, pel_str text) {
     argument a = { text, NULL };
     pel_err ignored;
     if (pel_attempt(r->ctx, parse_argument, &a, &ignored)) return a.node;
-    return pel_make_name(r->ctx, pel_intern(r->ctx, text.ptr, text.len), PEL_Load);
+    return pel_make_name(r->ctx, pel_intern_str(r->ctx, text), PEL_Load);
 }
 
 static void read_args(reader *r, const pel_json_value *from, pel_module *module) {
@@ -152,8 +152,7 @@ static void read_tensors(reader *r, const pel_json_value *from, pel_module *modu
         pel_model_tensor tensor = { .name = name, .shape = read_shape(r, rows->items.at[i + 1]) };
         tensor.frozen = lists_name(frozen, name);
         tensor.role = is_parameter ? PEL_PARAMETER : lists_name(not_saved, name) ? PEL_VOLATILE_BUFFER : PEL_BUFFER;
-        pel_str *dtype =
-            (pel_str *)(uintptr_t)pel_map_find(&r->dtype_of, PEL_KEY(pel_intern(r->ctx, full.ptr, full.len)), 0);
+        pel_str *dtype = pel_map_pointer(&r->dtype_of, PEL_KEY(pel_intern_str(r->ctx, full)));
         if (dtype) tensor.dtype = *dtype;
         for (uint32_t t = 0; tied && tied->kind == PEL_J_OBJECT && t + 1 < tied->items.n; t += 2)
             if (pel_str_eq(tied->items.at[t]->text, name)) tensor.tied_to = pel_json_text(tied->items.at[t + 1]);
@@ -190,7 +189,7 @@ static void read_dtypes(reader *r, const pel_json_value *network) {
         pel_str name = rows->items.at[i]->text;
         pel_str *kept = pel_new(r->ctx, pel_str);
         *kept = pel_json_text(rows->items.at[i + 1]);
-        pel_map_set(r->ctx, &r->dtype_of, PEL_KEY(pel_intern(r->ctx, name.ptr, name.len)), PEL_KEY(kept));
+        pel_map_set(r->ctx, &r->dtype_of, PEL_KEY(pel_intern_str(r->ctx, name)), PEL_KEY(kept));
     }
 }
 

@@ -29,18 +29,17 @@ static void collect(void *arg, const pel_module *module, pel_str path) {
         pel_str name = pel_full_name(r->ctx, r->known, path, module->tensors.at[i].name);
         if (!pel_str_starts(name, r->prefix)) continue;
         name = pel_str_from(name, r->prefix.len);
-        pel_map_set(r->ctx, &r->shapes, PEL_KEY(pel_intern(r->ctx, name.ptr, name.len)),
-                    PEL_KEY(&module->tensors.at[i].shape));
+        pel_map_set(r->ctx, &r->shapes, PEL_KEY(pel_intern_str(r->ctx, name)), PEL_KEY(&module->tensors.at[i].shape));
         note_folders(r, name);
     }
 }
 
 static const pel_shape *known_shape(const resolver *r, pel_str name) {
-    return (const pel_shape *)(uintptr_t)pel_map_find(&r->shapes, PEL_KEY(pel_intern(r->ctx, name.ptr, name.len)), 0);
+    return pel_map_pointer(&r->shapes, PEL_KEY(pel_intern_str(r->ctx, name)));
 }
 
 static bool has_folder(const resolver *r, pel_str name) {
-    return pel_map_has(&r->folders, PEL_KEY(pel_intern(r->ctx, name.ptr, name.len)));
+    return pel_map_has(&r->folders, PEL_KEY(pel_intern_str(r->ctx, name)));
 }
 
 /* ---- facts ---- */

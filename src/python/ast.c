@@ -147,6 +147,21 @@ pel_node *pel_make_constant(pel_ctx *ctx, const pel_const *value) {
     return node;
 }
 
+pel_node *pel_make_none(pel_ctx *ctx) { return pel_make_constant(ctx, &pel_none); }
+
+pel_node *pel_make_int(pel_ctx *ctx, int64_t value) { return pel_make_constant(ctx, pel_const_int(ctx, value)); }
+
+pel_node *pel_make_text(pel_ctx *ctx, pel_str value) { return pel_make_constant(ctx, pel_const_str(ctx, value)); }
+
+pel_node *pel_make_compare(pel_ctx *ctx, pel_node *left, pel_CMPOP op, pel_node *right) {
+    pel_node *node = pel_node_new(ctx, PEL_Compare);
+    node->Compare.left = left;
+    node->Compare.ops = (pel_cmpops){ pel_alloc_raw(ctx, 1), 1 };
+    node->Compare.ops.at[0] = (uint8_t)op;
+    node->Compare.comparators = pel_nodes_one(ctx, right);
+    return node;
+}
+
 pel_node *pel_make_call(pel_ctx *ctx, pel_node *func, pel_nodes args, pel_nodes keywords) {
     pel_node *node = pel_node_new(ctx, PEL_Call);
     node->Call.func = func;

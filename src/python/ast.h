@@ -148,6 +148,10 @@ void pel_nodes_push(pel_ctx *ctx, pel_nodes *list, pel_node *node); /* grows by 
 pel_node *pel_make_name(pel_ctx *ctx, pel_name id, pel_CTX use);
 pel_node *pel_make_attribute(pel_ctx *ctx, pel_node *value, pel_name attr, pel_CTX use);
 pel_node *pel_make_constant(pel_ctx *ctx, const pel_const *value);
+pel_node *pel_make_none(pel_ctx *ctx);
+pel_node *pel_make_int(pel_ctx *ctx, int64_t value);
+pel_node *pel_make_text(pel_ctx *ctx, pel_str value);
+pel_node *pel_make_compare(pel_ctx *ctx, pel_node *left, pel_CMPOP op, pel_node *right);
 pel_node *pel_make_keyword(pel_ctx *ctx, pel_name name, pel_node *value); /* no name: **value */
 pel_node *pel_make_call(pel_ctx *ctx, pel_node *func, pel_nodes args, pel_nodes keywords);
 pel_node *pel_make_assign(pel_ctx *ctx, pel_node *target, pel_node *value);

@@ -488,7 +488,7 @@ static const char *read_unicode_name(pel_lexer *lex, const char *start) {
     pel_str name = pel_nfkc(lex->ctx, (pel_str){ start, (size_t)(s - start) });
     if (!name.len)
         pel_lexer_error(lex, PEL_E_TOO_BIG, place_of(lex, start), "too many combining marks in a row in this name");
-    lex->token.name = pel_intern(lex->ctx, name.ptr, name.len);
+    lex->token.name = pel_intern_str(lex->ctx, name);
     return s;
 }
 

@@ -37,7 +37,7 @@ typedef struct artist {
 
 /* ---- the flow, each edge at the innermost module that holds both ends ---- */
 
-static uint64_t key_of(artist *a, pel_str path) { return PEL_KEY(pel_intern(a->ctx, path.ptr, path.len)); }
+static uint64_t key_of(artist *a, pel_str path) { return PEL_KEY(pel_intern_str(a->ctx, path)); }
 
 static void number_children(pel_ctx *ctx, const pel_network *network, const pel_module *module, pel_str path,
                             pel_map *numbers, int depth) {
@@ -46,7 +46,7 @@ static void number_children(pel_ctx *ctx, const pel_network *network, const pel_
     for (uint32_t i = 0; i < module->children.n; i++) {
         const pel_module *child = module->children.at[i];
         pel_str full = pel_full_name(ctx, network, path, child->name);
-        pel_map_set(ctx, numbers, PEL_KEY(pel_intern(ctx, full.ptr, full.len)), i);
+        pel_map_set(ctx, numbers, PEL_KEY(pel_intern_str(ctx, full)), i);
         number_children(ctx, network, child, full, numbers, depth + 1);
     }
 }
@@ -58,7 +58,7 @@ static size_t component_end(const artist *a, pel_str path, size_t start) {
 }
 
 static void add_edge_in(artist *a, pel_str home, edge e) {
-    edge_list *edges = (edge_list *)(uintptr_t)pel_map_find(&a->flow_in, key_of(a, home), 0);
+    edge_list *edges = pel_map_pointer(&a->flow_in, key_of(a, home));
     if (!edges) {
         edges = pel_alloc(a->ctx, sizeof *edges);
         pel_map_set(a->ctx, &a->flow_in, key_of(a, home), PEL_KEY(edges));
@@ -118,7 +118,7 @@ static box *choose(artist *a, const pel_module *module, const pel_module *last, 
         pel_push(a->ctx, &b->parts, choose(a, child, module->children.at[i + inner - 1], inner, full, depth + 1));
         i += inner;
     }
-    const edge_list *edges = (const edge_list *)(uintptr_t)pel_map_find(&a->flow_in, key_of(a, path), 0);
+    const edge_list *edges = pel_map_pointer(&a->flow_in, key_of(a, path));
     for (uint32_t i = 0; edges && i < edges->n; i++)
         add_edge(a, b, edges->at[i].from == OUTSIDE ? OUTSIDE : part_of[edges->at[i].from], part_of[edges->at[i].to]);
     return b;

@@ -59,11 +59,8 @@ static pel_node *opposite_of(pel_synth *s, pel_node *test) {
                                             [PEL_GtE] = PEL_Lt, [PEL_Eq] = PEL_NotEq, [PEL_NotEq] = PEL_Eq };
         uint8_t op = test->Compare.ops.at[0];
         if (op < PEL_COUNT(opposite)) {
-            pel_node *made = pel_node_new(s->ctx, PEL_Compare);
-            made->Compare.left = test->Compare.left;
-            made->Compare.comparators = test->Compare.comparators;
-            made->Compare.ops = (pel_cmpops){ pel_new_array(s->ctx, 1, uint8_t), 1 };
-            made->Compare.ops.at[0] = opposite[op];
+            pel_node *made =
+                pel_make_compare(s->ctx, test->Compare.left, opposite[op], test->Compare.comparators.at[0]);
             pel_map_set(s->ctx, &s->whole_numbers, PEL_KEY(made), 1);
             return made;
         }

@@ -76,7 +76,7 @@ static pel_node *left_out_argument(pel_synth *s, pel_group *target, uint32_t p) 
     pel_node *text = pel_default_text(s, target, p);
     if (text) return text;
     target->why = pel_format(s->ctx, "a call leaves out `%s`, which has no default", target->params[p].name->text).ptr;
-    return pel_make_constant(s->ctx, &pel_none);
+    return pel_make_none(s->ctx);
 }
 
 static void write_callee(pel_synth *s, const pel_link *link) {

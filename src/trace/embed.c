@@ -39,7 +39,7 @@ pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tenso
     if (!row->data.len) return NULL;
     pel_str key = key_of(ctx, program, place_of(ctx, program, tensor));
     pel_node *name = pel_make_name(ctx, pel_intern_c(ctx, PEL_EMBEDDED), PEL_Load);
-    pel_nodes args = pel_nodes_one(ctx, pel_make_constant(ctx, pel_const_str(ctx, key)));
+    pel_nodes args = pel_nodes_one(ctx, pel_make_text(ctx, key));
     return pel_make_call(ctx, name, args, (pel_nodes){ 0 });
 }
 

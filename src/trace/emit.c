@@ -27,7 +27,7 @@ static pel_name dotted_name(pel_ctx *ctx, const pel_node *node) {
     pel_name base = node->kind == PEL_Attribute ? dotted_name(ctx, node->Attribute.value) : NULL;
     if (!base) return NULL;
     pel_str path = pel_format(ctx, "%s.%s", base->text, node->Attribute.attr->text);
-    return pel_intern(ctx, path.ptr, path.len);
+    return pel_intern_str(ctx, path);
 }
 
 static void reach_names(void *arg, pel_node **slot) {

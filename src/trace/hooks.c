@@ -77,7 +77,7 @@ static bool stands_before(const pel_synth *s, const pel_hook *hook) {
     for (pel_id id = own->parent + 1; id <= hook->activation; id++) {
         const pel_activation *other = &log->activations.at[id];
         if (other->parent != own->parent || other->direct) continue;
-        const pel_hook *same = (const pel_hook *)(uintptr_t)pel_map_find(&s->hook_of, id, 0);
+        const pel_hook *same = pel_map_pointer(&s->hook_of, id);
         pel_id self;
         if (same)
             calls += same->module == hook->module && other->code == own->code;
@@ -222,7 +222,7 @@ static void rewrite_returns(const insertion *in, pel_nodes *body) {
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
         if (node->kind == PEL_Return) {
-            put_behind(in, node->Return.value ? node->Return.value : pel_make_constant(in->s->ctx, &pel_none), &made);
+            put_behind(in, node->Return.value ? node->Return.value : pel_make_none(in->s->ctx), &made);
             continue;
         }
         if (node->kind != PEL_FunctionDef)
@@ -253,7 +253,7 @@ static void put_before_with_keywords(const insertion *in, pel_node *call, const 
         if (!pel_item_named(in->s->log, dict, name)) continue;
         pel_node *item = pel_node_new(ctx, PEL_Subscript);
         item->Subscript.value = load(in, kwargs);
-        item->Subscript.slice = pel_make_constant(ctx, pel_const_str(ctx, pel_name_str(name)));
+        item->Subscript.slice = pel_make_text(ctx, pel_name_str(name));
         pel_nodes_push(ctx, out, pel_make_assign(ctx, pel_make_name(ctx, name, PEL_Store), item));
     }
 }
@@ -318,7 +318,7 @@ static bool same_hooks(const pel_synth *s, const pel_hook_list *a, const pel_hoo
 }
 
 static const pel_hook_list *hooks_around(const pel_synth *s, pel_id forward) {
-    return (const pel_hook_list *)(uintptr_t)pel_map_find(&s->hooked, forward, 0);
+    return pel_map_pointer(&s->hooked, forward);
 }
 
 void pel_insert_hooks(pel_synth *s, pel_group *group) {
@@ -357,7 +357,7 @@ void pel_insert_hooks(pel_synth *s, pel_group *group) {
     if (any_behind) rewrite_returns(&in, &group->body);
     for (uint32_t i = 0; i < group->body.n; i++) pel_nodes_push(s->ctx, &body, group->body.at[i]);
     if (any_behind && (!body.n || body.at[body.n - 1]->kind != PEL_Return) && group->falls_off)
-        put_behind(&in, pel_make_constant(s->ctx, &pel_none), &body);
+        put_behind(&in, pel_make_none(s->ctx), &body);
     group->body = body;
     for (uint32_t i = 0; i < group->n_lanes; i++) {
         const pel_hook_list *mine = hooks_around(s, group->lanes[i]);
@@ -368,7 +368,7 @@ void pel_insert_hooks(pel_synth *s, pel_group *group) {
 /* ---- modules of torch's ---- */
 
 bool pel_is_torch_hook(const pel_synth *s, pel_id activation) {
-    const pel_hook *hook = (const pel_hook *)(uintptr_t)pel_map_find(&s->hook_of, activation, 0);
+    const pel_hook *hook = pel_map_pointer(&s->hook_of, activation);
     return hook && !hook->forward;
 }
 
@@ -626,7 +626,7 @@ void pel_write_hooked(pel_synth *s) {
         if (!row) {
             row = pel_new(s->ctx, pel_program_class);
             pel_str name = pel_format(s->ctx, "Hooked%s", pel_class_at(s->log, module->class)->name->text);
-            row->name = pel_unused_name(s->ctx, s->program, pel_intern(s->ctx, name.ptr, name.len));
+            row->name = pel_unused_name(s->ctx, s->program, pel_intern_str(s->ctx, name));
             row->def = hooked_class(s, hook->module, list, row->name);
             pel_push(s->ctx, &s->program->classes, row);
             pel_push(s->ctx, &done, ((made){ list, row, module->class }));

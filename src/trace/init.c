@@ -48,11 +48,9 @@ typedef struct builder {
 
 static pel_name name_c(builder *b, const char *text) { return pel_intern_c(b->ctx, text); }
 
-static pel_node *text_constant(builder *b, pel_str text) {
-    return pel_make_constant(b->ctx, pel_const_str(b->ctx, text));
-}
+static pel_node *text_constant(builder *b, pel_str text) { return pel_make_text(b->ctx, text); }
 
-static pel_node *none(builder *b) { return pel_make_constant(b->ctx, &pel_none); }
+static pel_node *none(builder *b) { return pel_make_none(b->ctx); }
 
 static pel_node *library(builder *b, const char *path) {
     return pel_library_expression(b->ctx, b->program, pel_str_of(path));
@@ -169,7 +167,7 @@ static void note_attributes(void *arg, pel_node **slot) {
     }
     if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR) {
         pel_str text = node->Constant.value->text;
-        pel_map_set(b->ctx, &b->attributes, PEL_KEY(pel_intern(b->ctx, text.ptr, text.len)), 1);
+        pel_map_set(b->ctx, &b->attributes, PEL_KEY(pel_intern_str(b->ctx, text)), 1);
     }
     pel_each_child(node, note_attributes, b);
 }
@@ -210,8 +208,7 @@ static pel_node *empty_call(builder *b, const pel_log_tensor *tensor) {
     pel_node *made = call(b, library(b, "torch.empty"), (pel_nodes){ 0 });
     for (uint32_t i = 0; i < tensor->n_dims; i++) {
         int64_t size = tensor->shape[tensor->order ? tensor->order[i] : i];
-        add_keyword(b, made, name_c(b, "dim"), pel_make_constant(b->ctx, pel_const_int(b->ctx, size)),
-                    PEL_ARG_POSITIONAL);
+        add_keyword(b, made, name_c(b, "dim"), pel_make_int(b->ctx, size), PEL_ARG_POSITIONAL);
     }
     if (!tensor->n_dims) pel_nodes_push(b->ctx, &made->Call.args, pel_node_new(b->ctx, PEL_Tuple));
     if (tensor->dtype.len && !pel_str_is(tensor->dtype, "torch.float32"))
@@ -223,7 +220,7 @@ static pel_node *empty_call(builder *b, const pel_log_tensor *tensor) {
     for (uint32_t i = 0; i < tensor->n_dims && !is_matrix; i++) {
         uint32_t at = 0;
         while (tensor->order[at] != i) at++;
-        pel_nodes_push(b->ctx, &places, pel_make_constant(b->ctx, pel_const_int(b->ctx, at)));
+        pel_nodes_push(b->ctx, &places, pel_make_int(b->ctx, at));
     }
     pel_node *permute = pel_make_attribute(b->ctx, made, name_c(b, is_matrix ? "t" : "permute"), PEL_Load);
     pel_node *permuted = call(b, permute, places);
@@ -352,7 +349,7 @@ static pel_node *normed(builder *b, pel_node *made, const pel_log_module *row) {
             const pel_value *name = pel_value_at(b->log, keywords->items[k]);
             pel_node *value = pel_value_expression(b->ctx, b->program, keywords->items[k + 1]);
             if (name->kind != PEL_V_CONST || name->constant->kind != PEL_CONST_STR || !value) continue;
-            add_keyword(b, outer, pel_intern(b->ctx, name->constant->text.ptr, name->constant->text.len), value, 0);
+            add_keyword(b, outer, pel_intern_str(b->ctx, name->constant->text), value, 0);
         }
         outer->mark = PEL_CALL_BUILDS;
         return outer;
@@ -365,8 +362,7 @@ static pel_node *torch_module_call(builder *b, pel_id module) {
     const pel_log_class *class = pel_class_at(b->log, row->class);
     pel_node *made = call(b, pel_library_expression(b->ctx, b->program, class->path), (pel_nodes){ 0 });
     made->mark = PEL_CALL_BUILDS;
-    const pel_program_class *hooked =
-        (const pel_program_class *)(uintptr_t)pel_map_find(&b->program->hooked, module, 0);
+    const pel_program_class *hooked = pel_map_pointer(&b->program->hooked, module);
     if (hooked) made->Call.func = pel_make_name(b->ctx, hooked->name, PEL_Load);
     container kind = container_kind(class);
     if (kind)
@@ -592,7 +588,7 @@ static void finish_class(builder *b, pel_program_class *class);
 
 static pel_node *author_module_call(builder *b, pel_id module) {
     const pel_log_module *row = pel_module_at(b->log, module);
-    pel_program_class *class = (pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, row->class, 0);
+    pel_program_class *class = pel_map_pointer(&b->class_of, row->class);
     if (!class || !class->instances.n)
         pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%.*s is a module that no other is known to need", PEL_FMT(row->path));
     progress state = (progress)pel_map_find(&b->progress, row->class, NOT_YET);
@@ -884,12 +880,7 @@ static pel_node *part_statement(builder *b, pel_unifier *unifier, const pel_prog
         choice->If.test = value->IfExp.test;
         value = value->IfExp.body;
     } else {
-        pel_node *test = pel_node_new(b->ctx, PEL_Compare);
-        test->Compare.left = value;
-        test->Compare.comparators = pel_nodes_one(b->ctx, none(b));
-        test->Compare.ops = (pel_cmpops){ pel_alloc_raw(b->ctx, 1), 1 };
-        test->Compare.ops.at[0] = PEL_IsNot;
-        choice->If.test = test;
+        choice->If.test = pel_make_compare(b->ctx, value, PEL_IsNot, none(b));
     }
     choice->If.body = pel_nodes_one(b->ctx, plain_statement(b, p, value));
     return choice;
@@ -1069,7 +1060,7 @@ static pel_node *path_expression(builder *b, pel_str path, pel_CTX use) {
             int64_t index = 0;
             for (size_t i = start; i < end; i++) index = index * 10 + (path.ptr[i] - '0');
             subscript->Subscript.value = node;
-            subscript->Subscript.slice = pel_make_constant(b->ctx, pel_const_int(b->ctx, index));
+            subscript->Subscript.slice = pel_make_int(b->ctx, index);
             subscript->Subscript.ctx = here;
             node = subscript;
         } else if (pel_is_identifier(pel_name_str(name))) {
@@ -1118,7 +1109,7 @@ static void note_frozen(builder *b, pel_id module, pel_str path) {
 /* m.i = 3, where m may be a layer of torch's: its class has no constructor of ours that could set it. */
 static void note_settings(builder *b, pel_id module, pel_str path) {
     const pel_log_module *row = pel_module_at(b->log, module);
-    const pel_program_class *class = (const pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, row->class, 0);
+    const pel_program_class *class = pel_map_pointer(&b->class_of, row->class);
     if (!class || !path.len || pel_class_at(b->log, row->class)->kind != PEL_CLASS_TORCH_MODULE) return;
     for (uint32_t i = 0; i < class->needs.n; i++) {
         const pel_needed_attribute *need = &class->needs.at[i];
@@ -1192,7 +1183,7 @@ static pel_program_class *class_for(builder *b, pel_id class) {
     added->name = pel_class_at(b->log, class)->name;
     for (int i = 2; is_name_taken(b->program, added->name); i++) {
         pel_str numbered = pel_format(b->ctx, "%s%d", pel_class_at(b->log, class)->name->text, i);
-        added->name = pel_intern(b->ctx, numbered.ptr, numbered.len);
+        added->name = pel_intern_str(b->ctx, numbered);
     }
     pel_push(b->ctx, &b->program->classes, added);
     pel_map_set(b->ctx, &b->class_of, class, PEL_KEY(added));
@@ -1225,7 +1216,7 @@ static pel_program_class *add_root(builder *b, pel_node *made, const pel_program
     pel_node *unified = pel_unify(&single, &made, name_c(b, "layers"));
     pel_program_class *class = pel_new(ctx, pel_program_class);
     pel_str name = of ? pel_format(ctx, "%sRoot", of->name->text) : PEL_STR("Model");
-    class->name = pel_intern(ctx, name.ptr, name.len);
+    class->name = pel_intern_str(ctx, name);
     class->def = pel_node_new(ctx, PEL_ClassDef);
     class->def->ClassDef.name = class->name;
     class->def->ClassDef.bases = pel_nodes_one(ctx, unified->Call.func);
@@ -1259,8 +1250,7 @@ static void note_held(builder *b, pel_id id, int depth) {
 
 static void note_needs(builder *b) {
     for (uint32_t m = 1; m < b->log->modules.n; m++) {
-        const pel_program_class *class =
-            (const pel_program_class *)(uintptr_t)pel_map_find(&b->class_of, b->log->modules.at[m].class, 0);
+        const pel_program_class *class = pel_map_pointer(&b->class_of, b->log->modules.at[m].class);
         for (uint32_t k = 0; class && k < class->needs.n; k++) {
             const pel_needed_attribute *need = &class->needs.at[k];
             uint64_t given;

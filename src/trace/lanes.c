@@ -360,7 +360,7 @@ static void enter(pel_walk *w, pel_front front) {
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         uint64_t key = pel_key2(group->code, PEL_KEY(code->freevars.at[i]));
         pel_slot *slot = pel_env_slot(w, code->freevars.at[i]);
-        slot->taint = (const pel_taint *)(uintptr_t)pel_map_find(&w->s->cell_taint, key, 0);
+        slot->taint = pel_map_pointer(&w->s->cell_taint, key);
     }
 }
 
@@ -452,7 +452,7 @@ static const pel_value *first_argument(const pel_log *log, const pel_activation 
 /* The class that a function is a method of in this activation, or 0. */
 static pel_id class_of_self(pel_synth *s, pel_id id) {
     const pel_activation *activation = &s->log->activations.at[id];
-    const pel_hook *hook = (const pel_hook *)(uintptr_t)pel_map_find(&s->hook_of, id, 0);
+    const pel_hook *hook = pel_map_pointer(&s->hook_of, id);
     if (hook && !hook->first) return 0; /* a function, whatever its first parameter is called */
     const pel_log_code *row = &s->log->codes.at[activation->code];
     const pel_value *first = first_argument(s->log, activation);
@@ -516,7 +516,7 @@ pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name key) 
     for (uint32_t i = 0; i < code->localsplus.n; i++) taken |= code->localsplus.at[i] == key;
     if (!taken) return key;
     pel_str text = pel_format(s->ctx, "%s_", key->text);
-    return pel_intern(s->ctx, text.ptr, text.len);
+    return pel_intern_str(s->ctx, text);
 }
 
 typedef PEL_VEC(pel_param) param_list;
@@ -540,10 +540,8 @@ static void add_star_items(pel_synth *s, const pel_group *group, uint32_t local,
         else if (n == 1 && star.len > 1)
             text = pel_str_cut(star, 0, star.len - (star.ptr[star.len - 1] == 's'));
         pel_push(s->ctx, params,
-                 ((pel_param){ .name = pel_intern(s->ctx, text.ptr, text.len),
-                               .local = local,
-                               .kind = PEL_PARAM_STAR_ITEM,
-                               .item = i }));
+                 ((pel_param){
+                     .name = pel_intern_str(s->ctx, text), .local = local, .kind = PEL_PARAM_STAR_ITEM, .item = i }));
     }
 }
 
@@ -557,7 +555,7 @@ static void add_keys(pel_synth *s, const pel_group *group, uint32_t local, param
         for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
             const pel_value *text = pel_value_at(s->log, dict->items[i]);
             if (text->kind != PEL_V_CONST || text->constant->kind != PEL_CONST_STR) continue;
-            pel_name key = pel_intern(s->ctx, text->constant->text.ptr, text->constant->text.len);
+            pel_name key = pel_intern_str(s->ctx, text->constant->text);
             uint64_t before = pel_map_find(&count, PEL_KEY(key), 0);
             pel_map_set(s->ctx, &count, PEL_KEY(key), before + 1);
             if (before) continue;

@@ -218,7 +218,7 @@ typedef struct pel_synth {
 } pel_synth;
 
 static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
-    return (pel_link *)(uintptr_t)pel_map_find(&s->link_of, PEL_KEY(node), 0);
+    return pel_map_pointer(&s->link_of, PEL_KEY(node));
 }
 
 typedef struct pel_walk {

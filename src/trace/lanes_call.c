@@ -133,7 +133,7 @@ static pel_val *take_part(pel_walk *w, pel_front front, pel_call_site *c, bool p
     pel_val *val = pel_val_new(w, front, NULL);
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
     if (found && found->optional) {
-        const pel_node *other = c->n_args > 1 ? c->args[1].val->text : pel_make_constant(w->ctx, &pel_none);
+        const pel_node *other = c->n_args > 1 ? c->args[1].val->text : pel_make_none(w->ctx);
         if (!pel_settle_default(w, found->optional, other))
             pel_lost(w, c->node, "`%s` has several defaults", key->Constant.value->text.ptr);
     }
@@ -146,7 +146,7 @@ static pel_val *take_part(pel_walk *w, pel_front front, pel_call_site *c, bool p
     } else if (c->n_args > 1) {
         *val = *c->args[1].val;
     } else {
-        val->text = pel_make_constant(w->ctx, &pel_none);
+        val->text = pel_make_none(w->ctx);
     }
     return pel_finish(w, front, c->node, val);
 }
@@ -447,7 +447,7 @@ static void mark_held(pel_walk *w, pel_id held, pel_group *group) {
         const pel_value *key = pel_value_at(w->log, named->items[k]);
         if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
         pel_str text = key->constant->text;
-        pel_param *param = pel_param_for(group, pel_intern(w->ctx, text.ptr, text.len));
+        pel_param *param = pel_param_for(group, pel_intern_str(w->ctx, text));
         if (param) mark_given(w, param);
     }
 }

@@ -252,7 +252,7 @@ static void raise_for_elements(pel_walk *w, const made *m, pel_nodes *generators
     pel_node *raises = pel_make_call(w->ctx, pel_stub_name(w->s), (pel_nodes){ 0 }, (pel_nodes){ 0 });
     if (m->node->kind == PEL_DictComp) {
         m->text->DictComp.key = raises;
-        m->text->DictComp.value = pel_make_constant(w->ctx, &pel_none);
+        m->text->DictComp.value = pel_make_none(w->ctx);
     } else {
         m->text->ListComp.elt = raises;
     }

@@ -230,7 +230,7 @@ void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, cons
         pel_lost(w, at, "a path inside of a comprehension depends on data, and only one was recorded");
     pel_node *guard = pel_node_new(w->ctx, PEL_Assert);
     guard->Assert.test = truth ? test : pel_not(w->ctx, test);
-    guard->Assert.msg = pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_str_of(message)));
+    guard->Assert.msg = pel_make_text(w->ctx, pel_str_of(message));
     guard->lineno = at->lineno;
     w->effect = true; /* a call of this function must not go because its result is known: it holds on that condition */
     pel_nodes_push(w->ctx, w->out, guard);
@@ -294,7 +294,7 @@ const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict) {
         if (dict->text->kind == PEL_Name && item->text->kind != PEL_Constant) {
             pel_node *read = pel_node_new(w->ctx, PEL_Subscript);
             read->Subscript.value = pel_copy(w->ctx, dict->text);
-            read->Subscript.slice = pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_name_str(from->keys[i])));
+            read->Subscript.slice = pel_make_text(w->ctx, pel_name_str(from->keys[i]));
             item->text = read;
         }
         made->items[i] = item;
@@ -549,8 +549,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
             const pel_value *value = pel_value_at(w->log, base->at[i]);
             if (value->kind != PEL_V_MODULE) continue;
             uint64_t key = pel_key2(pel_module_at(w->log, value->module)->class, PEL_KEY(name));
-            val->taint = pel_taint_join(w->ctx, val->taint,
-                                        (const pel_taint *)(uintptr_t)pel_map_find(&w->s->attribute_taint, key, 0));
+            val->taint = pel_taint_join(w->ctx, val->taint, pel_map_pointer(&w->s->attribute_taint, key));
         }
         if (modules == front.n) read_module(w, front, name, base, val);
     } else if (!(tensors == front.n && fixed_of_tensor(name))) {
@@ -844,7 +843,7 @@ static bool has_optional(const pel_parts *parts) {
 }
 
 static void add_item(pel_walk *w, pel_node *dict, pel_name key, const pel_val *item) {
-    pel_nodes_push(w->ctx, &dict->Dict.keys, pel_make_constant(w->ctx, pel_const_str(w->ctx, pel_name_str(key))));
+    pel_nodes_push(w->ctx, &dict->Dict.keys, pel_make_text(w->ctx, pel_name_str(key)));
     pel_nodes_push(w->ctx, &dict->Dict.values, item->text);
 }
 
@@ -884,7 +883,7 @@ static pel_val *eval_dict(pel_walk *w, pel_front front, pel_node *node) {
         }
         const pel_const *constant = name && name->text->kind == PEL_Constant ? name->text->Constant.value : NULL;
         if (constant && constant->kind == PEL_CONST_STR) {
-            pel_push(w->ctx, &keys, pel_intern(w->ctx, constant->text.ptr, constant->text.len));
+            pel_push(w->ctx, &keys, pel_intern_str(w->ctx, constant->text));
             pel_push(w->ctx, &items, item);
         } else
             simple = false;

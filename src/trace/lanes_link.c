@@ -183,7 +183,7 @@ static void bind_dict(binding *b, const pel_val *val) {
             b->failed = true;
             break;
         }
-        pel_name name = pel_intern(w->ctx, key->constant->text.ptr, key->constant->text.len);
+        pel_name name = pel_intern_str(w->ctx, key->constant->text);
         bind_keyword(b, name, item_text(w, val, key->constant), pel_taint_any(val->taint));
     }
     for (uint32_t l = 1; l < b->front.n; l++)
@@ -371,7 +371,7 @@ static bool name_forward(const binding *b) {
     const pel_call_site *c = b->c;
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     if (callee->kind == PEL_V_MODULE && c->func->lost && !pel_module_at(w->log, callee->module)->in_tree) {
-        write_callee(b->link, PEL_CALLEE_INLINE, pel_make_constant(w->ctx, &pel_none));
+        write_callee(b->link, PEL_CALLEE_INLINE, pel_make_none(w->ctx));
         return true;
     }
     pel_name forward = pel_intern_c(w->ctx, "forward");

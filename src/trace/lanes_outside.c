@@ -46,7 +46,7 @@ static bool is_identity_module(pel_walk *w, const pel_call_site *c, pel_front fr
 pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c) {
     if (registers_hook(w, c, front)) pel_lost(w, c->node, "a hook is registered while the model runs");
     if (is_logging(w, c, front)) {
-        c->val->text = pel_make_constant(w->ctx, &pel_none);
+        c->val->text = pel_make_none(w->ctx);
         pel_forget_kids(w, &c->kids);
         return c->val;
     }
@@ -358,12 +358,8 @@ static void ask_for_none(pel_walk *w, pel_front front, const pel_call_site *c, p
         modules[i] = object->module;
     }
     pel_need(w, front, modules, attribute, NULL);
-    pel_node *test = pel_node_new(w->ctx, PEL_Compare);
-    test->Compare.left = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
-    test->Compare.ops = (pel_cmpops){ pel_new_array(w->ctx, 1, uint8_t), 1 };
-    test->Compare.ops.at[0] = PEL_IsNot;
-    test->Compare.comparators = pel_nodes_one(w->ctx, pel_make_constant(w->ctx, &pel_none));
-    c->val->text = test;
+    pel_node *value = pel_make_attribute(w->ctx, c->args[0].val->text, attribute, PEL_Load);
+    c->val->text = pel_make_compare(w->ctx, value, PEL_IsNot, pel_make_none(w->ctx));
 }
 
 /* hasattr that stays in the text: the modules that have it must have it in the output as well, and the others not. */
@@ -393,7 +389,7 @@ static void note_getattr(pel_walk *w, pel_front front, const pel_call_site *c) {
     if (callee->kind != PEL_V_LIBRARY || c->n_args < 2) return;
     const pel_node *name = c->args[1].val->text;
     if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR) return;
-    pel_name attribute = pel_intern(w->ctx, name->Constant.value->text.ptr, name->Constant.value->text.len);
+    pel_name attribute = pel_intern_str(w->ctx, name->Constant.value->text);
     if (pel_str_is(callee->text, "hasattr") && !pel_all_same(w, front, c->val->at))
         note_hasattr(w, front, c, attribute);
     if (!pel_str_is(callee->text, "getattr")) return;
@@ -462,7 +458,7 @@ static bool asks_property(pel_walk *w, pel_front front, pel_call_site *c) {
         return false;
     const pel_node *name = c->args[1].val->text;
     if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR || c->args[0].val->lost) return false;
-    pel_name attribute = pel_intern(w->ctx, name->Constant.value->text.ptr, name->Constant.value->text.len);
+    pel_name attribute = pel_intern_str(w->ctx, name->Constant.value->text);
     for (uint32_t i = 0; i < c->kids.n; i++) {
         const pel_activation *child = &w->log->activations.at[c->kids.at[i].activation];
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
@@ -542,7 +538,7 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
         const pel_value *key = pel_value_at(w->log, keywords->items[i]);
         pel_node *text = pel_value_expression(w->ctx, w->s->program, keywords->items[i + 1]);
         if (!text || key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) return;
-        pel_name name = pel_intern(w->ctx, key->constant->text.ptr, key->constant->text.len);
+        pel_name name = pel_intern_str(w->ctx, key->constant->text);
         bool given = false;
         for (uint32_t k = 0; k < c->n_args; k++) given |= c->args[k].keyword == name;
         if (given) continue;

@@ -23,7 +23,7 @@ static bool is_star_name(const pel_walk *w, pel_name name) {
 
 /* A value that depends on data is stored where other functions find it: they learn of it by a map of such facts. */
 static void spread_taint(pel_walk *w, pel_map *facts, uint64_t key, const pel_taint *taint) {
-    const pel_taint *fact = (const pel_taint *)(uintptr_t)pel_map_find(facts, key, 0);
+    const pel_taint *fact = pel_map_pointer(facts, key);
     if (!pel_taint_grow(w->ctx, &fact, taint)) return;
     pel_map_set(w->ctx, facts, key, PEL_KEY(fact));
     w->s->changed = true;
@@ -114,7 +114,7 @@ static const pel_parts *with_key(pel_walk *w, const pel_parts *old, const pel_no
     if (!old || !old->keys || !value || value->text->kind != PEL_Constant || key->kind != PEL_Constant ||
         key->Constant.value->kind != PEL_CONST_STR)
         return NULL;
-    pel_name name = pel_intern(w->ctx, key->Constant.value->text.ptr, key->Constant.value->text.len);
+    pel_name name = pel_intern_str(w->ctx, key->Constant.value->text);
     pel_parts *made = pel_new(w->ctx, pel_parts);
     *made =
         (pel_parts){ 0, pel_new_array(w->ctx, old->n + 1u, pel_name), pel_new_array(w->ctx, old->n + 1u, pel_val *) };
@@ -139,7 +139,7 @@ static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target,
     const pel_const *key = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
     if (!old || !old->keys || !value || !key || key->kind != PEL_CONST_STR)
         pel_lost(w, target, "`%s` is changed in a way that has no names", slot->name->text);
-    pel_name name = pel_intern(w->ctx, key->text.ptr, key->text.len);
+    pel_name name = pel_intern_str(w->ctx, key->text);
     pel_parts *made = pel_new(w->ctx, pel_parts);
     *made = (pel_parts){ old->n, pel_new_array(w->ctx, old->n + 1u, pel_name),
                          pel_new_array(w->ctx, old->n + 1u, pel_val *) };

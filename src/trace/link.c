@@ -24,7 +24,7 @@ static void fill_nested(pel_synth *s) {
             node->FunctionDef.body = group->body;
         else if (node->kind == PEL_Lambda) {
             pel_node *body = lambda_body(group);
-            node->Lambda.body = body ? body : pel_make_constant(s->ctx, &pel_none);
+            node->Lambda.body = body ? body : pel_make_none(s->ctx);
         }
     }
 }

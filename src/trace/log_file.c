@@ -125,7 +125,7 @@ static void wire_name(pel_wire *w, pel_name *name) {
             *name = NULL;
         } else if (number == 1) {
             pel_str s = read_bytes(w);
-            *name = pel_intern(w->ctx, s.ptr, s.len);
+            *name = pel_intern_str(w->ctx, s);
             pel_push(w->ctx, &w->texts, *name);
         } else if (number - 2 < w->texts.n) {
             *name = w->texts.at[number - 2];

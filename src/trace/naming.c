@@ -19,7 +19,7 @@ static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish
     pel_name name = wish;
     for (unsigned i = 2; pel_map_has(taken, pel_key2(class, PEL_KEY(name))) || (!class && is_builtin(name)); i++) {
         pel_str text = pel_format(s->ctx, "%s_%u", wish->text, i);
-        name = pel_intern(s->ctx, text.ptr, text.len);
+        name = pel_intern_str(s->ctx, text);
     }
     pel_map_set(s->ctx, taken, pel_key2(class, PEL_KEY(name)), 1);
     return name;
@@ -45,7 +45,7 @@ static pel_name name_wish(const pel_synth *s, const pel_group *group) {
 static pel_name name_of_static(const pel_synth *s, const pel_group *group, pel_name wish) {
     if (!is_builtin(wish) && !is_local_somewhere(s, wish)) return wish;
     pel_str text = pel_format(s->ctx, "%s_%s", pel_class_at(s->log, group->class)->name->text, wish->text);
-    return pel_intern(s->ctx, text.ptr, text.len);
+    return pel_intern_str(s->ctx, text);
 }
 
 /* Called by its author's name: by torch, by users of the model, or by texts that say it. */

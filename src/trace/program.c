@@ -13,7 +13,7 @@ pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish
     pel_name name = wish;
     for (unsigned k = 2; is_taken(program, name); k++) {
         pel_str text = pel_format(ctx, "%s_%u", wish->text, k);
-        name = pel_intern(ctx, text.ptr, text.len);
+        name = pel_intern_str(ctx, text);
     }
     return name;
 }

@@ -204,9 +204,9 @@ static pel_node *field(pel_synth *s, pel_name name, const content *held, bool *r
         pel_node *optional = pel_node_new(s->ctx, PEL_BinOp);
         optional->BinOp.op = PEL_BitOr;
         optional->BinOp.left = annotation;
-        optional->BinOp.right = pel_make_constant(s->ctx, &pel_none);
+        optional->BinOp.right = pel_make_none(s->ctx);
         annotation = optional;
-        made->AnnAssign.value = pel_make_constant(s->ctx, &pel_none);
+        made->AnnAssign.value = pel_make_none(s->ctx);
     }
     made->AnnAssign.target = pel_make_name(s->ctx, name, PEL_Store);
     made->AnnAssign.annotation = annotation;
@@ -238,9 +238,9 @@ static void note_imports(imports *im, pel_nodes body) {
                 size_t dot = 0;
                 while (dot < path.len && path.ptr[dot] != '.') dot++;
                 path.len = dot;
-                as = pel_intern(ctx, path.ptr, path.len);
+                as = pel_intern_str(ctx, path);
             }
-            pel_map_set(ctx, &im->path, PEL_KEY(as), PEL_KEY(pel_intern(ctx, path.ptr, path.len)));
+            pel_map_set(ctx, &im->path, PEL_KEY(as), PEL_KEY(pel_intern_str(ctx, path)));
         }
     }
 }

@@ -225,7 +225,7 @@ static void see_return(void *arg, pel_node **slot) {
     pel_nodes left = { 0 };
     for (uint32_t i = 0; i < r->n_parts; i++) {
         pel_node *part = part_of(r, value, i);
-        if (r->kept >> i & 1) pel_nodes_push(r->s->ctx, &left, part ? part : pel_make_constant(r->s->ctx, &pel_none));
+        if (r->kept >> i & 1) pel_nodes_push(r->s->ctx, &left, part ? part : pel_make_none(r->s->ctx));
     }
     node->Return.value = left.at[0];
     if (left.n == 1) return;

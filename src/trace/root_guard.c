@@ -12,21 +12,15 @@ static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load),
              *value = pel_value_expression(s->ctx, s->program, first);
     if (!value) return NULL;
-    bool none = value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_NONE;
     if (value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_TRUE) return name;
     if (value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_FALSE) return pel_not(s->ctx, name);
-    pel_node *test = pel_node_new(s->ctx, PEL_Compare);
-    test->Compare.left = name;
-    test->Compare.ops = (pel_cmpops){ pel_new_array(s->ctx, 1, uint8_t), 1 };
-    test->Compare.ops.at[0] = none ? PEL_Is : PEL_Eq;
-    test->Compare.comparators = pel_nodes_one(s->ctx, value);
-    return test;
+    return pel_make_compare(s->ctx, name, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
 }
 
 static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *message) {
     pel_node *made = pel_node_new(s->ctx, PEL_Assert);
     made->Assert.test = test;
-    made->Assert.msg = pel_make_constant(s->ctx, pel_const_str(s->ctx, pel_str_of(message)));
+    made->Assert.msg = pel_make_text(s->ctx, pel_str_of(message));
     pel_nodes_push(s->ctx, body, made);
 }
 
@@ -44,8 +38,7 @@ static void chain_nones(pel_synth *s, pel_nodes *tests) {
     chain->Compare.ops = (pel_cmpops){ pel_new_array(s->ctx, names.n, uint8_t), names.n };
     for (uint32_t i = 0; i < names.n; i++) {
         chain->Compare.ops.at[i] = PEL_Is;
-        pel_nodes_push(s->ctx, &chain->Compare.comparators,
-                       i + 1 < names.n ? names.at[i + 1] : pel_make_constant(s->ctx, &pel_none));
+        pel_nodes_push(s->ctx, &chain->Compare.comparators, i + 1 < names.n ? names.at[i + 1] : pel_make_none(s->ctx));
     }
     *tests = pel_nodes_one(s->ctx, chain);
     for (uint32_t i = 0; i < others.n; i++) pel_nodes_push(s->ctx, tests, others.at[i]);

@@ -55,7 +55,7 @@ static void collect_identities(shortener *s) {
     for (uint32_t pass = 0; pass < 2; pass++) /* first all names that are one somewhere, then strike out the others */
         for (uint32_t i = 1; i < s->log->modules.n; i++) {
             const pel_log_module *row = &s->log->modules.at[i];
-            pel_map *names = (pel_map *)(uintptr_t)pel_map_find(&s->identities, row->class, 0);
+            pel_map *names = pel_map_pointer(&s->identities, row->class);
             if (!names) {
                 names = pel_new(s->ctx, pel_map);
                 pel_map_set(s->ctx, &s->identities, row->class, PEL_KEY(names));
@@ -75,7 +75,7 @@ static bool is_idle_call(const shortener *s, const pel_node *node) {
         return false;
     const pel_node *callee = node->Call.func;
     if (callee->kind != PEL_Attribute || !is_self(s, callee->Attribute.value)) return false;
-    const pel_map *names = (const pel_map *)(uintptr_t)pel_map_find(&s->identities, s->function->class, 0);
+    const pel_map *names = pel_map_pointer(&s->identities, s->function->class);
     return names && pel_map_find(names, PEL_KEY(callee->Attribute.attr), 0);
 }
 
@@ -196,8 +196,7 @@ static pel_node *plain_attribute(const shortener *s, const pel_node *node) {
         !pel_is_identifier(name->Constant.value->text))
         return NULL;
     pel_str text = name->Constant.value->text;
-    pel_node *made =
-        pel_make_attribute(s->ctx, node->Call.args.at[0], pel_intern(s->ctx, text.ptr, text.len), PEL_Load);
+    pel_node *made = pel_make_attribute(s->ctx, node->Call.args.at[0], pel_intern_str(s->ctx, text), PEL_Load);
     return class_of(s, made) ? made : NULL;
 }
 
@@ -326,7 +325,7 @@ static void count_uses(void *arg, pel_node **slot) {
     if (name) pel_map_set(s->ctx, &s->uses, PEL_KEY(name), pel_map_find(&s->uses, PEL_KEY(name), 0) + 1);
     if (node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_STR) { /* getattr(self, "name") */
         pel_str text = node->Constant.value->text;
-        uint64_t key = PEL_KEY(pel_intern(s->ctx, text.ptr, text.len));
+        uint64_t key = PEL_KEY(pel_intern_str(s->ctx, text));
         pel_map_set(s->ctx, &s->uses, key, pel_map_find(&s->uses, key, 0) + 2);
     }
     pel_each_child(node, count_uses, s);
@@ -543,10 +542,8 @@ static void turn_identity(pel_ctx *ctx, pel_node **slot) {
     if (test->kind != PEL_Compare || test->Compare.ops.n != 1) return;
     uint8_t op = test->Compare.ops.at[0];
     if (op != PEL_Is && op != PEL_IsNot) return;
-    pel_node *turned = pel_copy(ctx, test);
-    turned->Compare.ops = (pel_cmpops){ pel_new_array(ctx, 1, uint8_t), 1 };
-    turned->Compare.ops.at[0] = op == PEL_Is ? PEL_IsNot : PEL_Is;
-    *slot = turned;
+    *slot =
+        pel_make_compare(ctx, test->Compare.left, op == PEL_Is ? PEL_IsNot : PEL_Is, test->Compare.comparators.at[0]);
 }
 
 static void inline_calls(void *arg, pel_node **slot) {
@@ -570,7 +567,7 @@ static void recount(shortener *s) {
     for (uint32_t i = 0; i < s->program->classes.n; i++)
         if (s->program->classes.at[i]->def) count_uses(s, &s->program->classes.at[i]->def);
     for (pel_id code = 1; code < s->log->codes.n; code++) { /* constructors will name what instances hold */
-        pel_node *name = (pel_node *)(uintptr_t)pel_map_find(&s->program->held, code, 0);
+        pel_node *name = pel_map_pointer(&s->program->held, code);
         if (name) count_uses(s, &name);
     }
 }

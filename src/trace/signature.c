@@ -75,7 +75,7 @@ pel_node *pel_default_text(pel_synth *s, const pel_group *group, uint32_t p) {
     pel_id value = lane ? s->log->activations.at[lane].locals[group->params[p].local] : 0;
     bool has_text = lane && (pel_plain(s, value) || pel_is_constant_tensor(s->log, pel_value_at(s->log, value)));
     pel_node *text = has_text ? pel_value_expression(s->ctx, s->program, value) : NULL;
-    return text ? text : pel_make_constant(s->ctx, &pel_none);
+    return text ? text : pel_make_none(s->ctx);
 }
 
 /* Whether some link leaves a parameter to its default. */

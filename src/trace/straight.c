@@ -31,7 +31,7 @@ static pel_id kept_call(const pel_straight *x, pel_id id, pel_id above) {
 /* Whether an activation belongs to a hook of a module whose call stays: its text calls the hook. */
 static bool is_in_hook(const pel_straight *x, pel_id id, pel_id above) {
     for (; id > above; id = x->log->activations.at[id].parent) {
-        const pel_hook *hook = (const pel_hook *)(uintptr_t)pel_map_find(&x->w->s->hook_of, id, 0);
+        const pel_hook *hook = pel_map_pointer(&x->w->s->hook_of, id);
         if (hook && hook->forward && kept_call(x, hook->forward, above)) return true;
     }
     return false;
@@ -143,7 +143,7 @@ static pel_node *keyed_text(pel_straight *x, const pel_id *values) {
         const pel_value *key = pel_straight_at(x, first->items[k]);
         if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR)
             cannot(x, "it makes a record with a field that has no name");
-        pel_name field = pel_intern(x->ctx, key->constant->text.ptr, key->constant->text.len);
+        pel_name field = pel_intern_str(x->ctx, key->constant->text);
         pel_nodes_push(x->ctx, &keywords, pel_make_keyword(x->ctx, field, item));
     }
     if (is_library)
@@ -302,19 +302,12 @@ static pel_node *method_text(pel_straight *x, pel_str method, pel_nodes args, pe
         return made;
     }
     op = args.n == 2 ? operation_of(comparisons, PEL_COUNT(comparisons), method) : NULL;
-    if (op) {
-        pel_node *made = pel_node_new(ctx, PEL_Compare);
-        made->Compare.left = args.at[0];
-        made->Compare.ops = (pel_cmpops){ pel_new_array(ctx, 1, uint8_t), 1 };
-        made->Compare.ops.at[0] = op->op;
-        made->Compare.comparators = pel_nodes_one(ctx, args.at[1]);
-        return made;
-    }
+    if (op) return pel_make_compare(ctx, args.at[0], (pel_CMPOP)op->op, args.at[1]);
     if (args.n == 2 && pel_str_is(method, "__getitem__")) return item_text(x, args.at[0], args.at[1], PEL_Load);
     static const char get[] = ".__get__"; /* of a property */
     bool is_property = pel_str_ends(method, PEL_STR(get));
     if (is_property) method = pel_str_cut(method, 0, method.len - (sizeof get - 1));
-    pel_node *self = pel_make_attribute(ctx, args.at[0], pel_intern(ctx, method.ptr, method.len), PEL_Load);
+    pel_node *self = pel_make_attribute(ctx, args.at[0], pel_intern_str(ctx, method), PEL_Load);
     if (is_property) return self;
     pel_nodes rest = { args.at + 1, args.n - 1 };
     if (rest.n == 1 && takes_many(method) && (rest.at[0]->kind == PEL_List || rest.at[0]->kind == PEL_Tuple)) {
@@ -491,7 +484,7 @@ static void push(pel_straight *x, pel_node *statement) { pel_nodes_push(x->ctx, 
 static pel_name result_name(pel_straight *x) {
     pel_str text = x->n_made ? pel_format(x->ctx, "x%u", x->n_made + 1) : PEL_STR("x");
     x->n_made++;
-    return pel_free_name(x->w->s, x->code, pel_intern(x->ctx, text.ptr, text.len));
+    return pel_free_name(x->w->s, x->code, pel_intern_str(x->ctx, text));
 }
 
 /* x.size(0), x.dim(): sizes are found again, shapes are ours. */
@@ -530,11 +523,7 @@ static bool gives_number(const pel_straight *x, pel_id value) {
 static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
     pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, value);
     if (!expected) return;
-    pel_node *test = pel_node_new(x->ctx, PEL_Compare);
-    test->Compare.left = text;
-    test->Compare.ops = (pel_cmpops){ pel_new_array(x->ctx, 1, uint8_t), 1 };
-    test->Compare.ops.at[0] = PEL_Eq;
-    test->Compare.comparators = pel_nodes_one(x->ctx, expected);
+    pel_node *test = pel_make_compare(x->ctx, text, PEL_Eq, expected);
     if (text->kind == PEL_Call && text->Call.func->kind == PEL_Attribute &&
         pel_name_is(text->Call.func->Attribute.attr, "__bool__")) {
         bool truth = expected->kind == PEL_Constant && expected->Constant.value->kind == PEL_CONST_TRUE;
@@ -542,7 +531,7 @@ static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
     }
     pel_node *made = pel_node_new(x->ctx, PEL_Assert);
     made->Assert.test = test;
-    made->Assert.msg = pel_make_constant(x->ctx, pel_const_str(x->ctx, PEL_STR("path not recorded")));
+    made->Assert.msg = pel_make_text(x->ctx, PEL_STR("path not recorded"));
     push(x, made);
 }
 

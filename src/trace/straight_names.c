@@ -54,7 +54,7 @@ static void add_shape(pel_straight *x, const pel_node *text, const pel_id *tenso
         pel_node *size = pel_node_new(x->ctx, PEL_Subscript);
         size->Subscript.value =
             pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern_c(x->ctx, "shape"), PEL_Load);
-        size->Subscript.slice = pel_make_constant(x->ctx, pel_const_int(x->ctx, d));
+        size->Subscript.slice = pel_make_int(x->ctx, d);
         pel_push(x->ctx, &x->sizes, ((pel_straight_size){ size, values }));
     }
 }
@@ -96,10 +96,9 @@ static void add_keyed(pel_straight *x, const pel_node *text, const pel_id *value
         }
         if (!all) continue;
         pel_str name = key->constant->text;
-        pel_node *part =
-            first->kind == PEL_V_DICT
-                ? subscript(x, text, pel_make_constant(x->ctx, pel_const_str(x->ctx, name)))
-                : pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern(x->ctx, name.ptr, name.len), PEL_Load);
+        pel_node *part = first->kind == PEL_V_DICT ? subscript(x, text, pel_make_text(x->ctx, name))
+                                                   : pel_make_attribute(x->ctx, pel_copy(x->ctx, text),
+                                                                        pel_intern_str(x->ctx, name), PEL_Load);
         add_value(x, part, items, made, depth + 1);
     }
 }
@@ -127,8 +126,8 @@ static void add_value(pel_straight *x, const pel_node *text, const pel_id *value
         add(x, &x->modules, text, rows_of(x, values));
     } else if (pel_straight_sequences(x, values, &n) && n <= LONGEST) {
         for (uint32_t k = 0; k < n; k++)
-            add_value(x, subscript(x, text, pel_make_constant(x->ctx, pel_const_int(x->ctx, k))),
-                      pel_straight_items(x, values, k), made, depth + 1);
+            add_value(x, subscript(x, text, pel_make_int(x->ctx, k)), pel_straight_items(x, values, k), made,
+                      depth + 1);
     } else if (pel_straight_all(x, values, PEL_V_DICT) ||
                (pel_straight_all(x, values, PEL_V_OBJECT) && is_written_record(x, first))) {
         add_keyed(x, text, values, made, depth);
@@ -284,9 +283,7 @@ static pel_node *binary(pel_straight *x, pel_node *left, uint8_t op, pel_node *r
     return made;
 }
 
-static pel_node *number(pel_straight *x, int64_t value) {
-    return pel_make_constant(x->ctx, pel_const_int(x->ctx, value));
-}
+static pel_node *number(pel_straight *x, int64_t value) { return pel_make_int(x->ctx, value); }
 
 /* Sizes that were equal in all runs need not be one: height and width. In the sizes of one shape each is used once,
  * in the order in which they are known. */

@@ -45,7 +45,7 @@ static pel_program_function *helper_for(pel_synth *s, pel_id code, pel_node *def
     }
     pel_str text = pel_format(s->ctx, "%s %u", wish->text, s->helpers.n);
     pel_program_function *made = pel_new(s->ctx, pel_program_function);
-    *made = (pel_program_function){ .code = code, .name = pel_intern(s->ctx, text.ptr, text.len), .def = def };
+    *made = (pel_program_function){ .code = code, .name = pel_intern_str(s->ctx, text), .def = def };
     pel_push(s->ctx, &s->helpers, (pel_helper){ made, wish });
     return made;
 }
@@ -209,15 +209,6 @@ static bool is_useful(const question *q, uint32_t n) {
     return false;
 }
 
-static pel_node *compared(pel_ctx *ctx, pel_node *left, uint8_t op, pel_node *right) {
-    pel_node *test = pel_node_new(ctx, PEL_Compare);
-    test->Compare.left = left;
-    test->Compare.ops = (pel_cmpops){ pel_new_array(ctx, 1, uint8_t), 1 };
-    test->Compare.ops.at[0] = op;
-    test->Compare.comparators = pel_nodes_one(ctx, right);
-    return test;
-}
-
 static const pel_value *self_at(const body_job *job, uint32_t lane) {
     const pel_group *group = job->w->group;
     if (!group->n_params) return pel_value_at(job->w->log, 0);
@@ -262,7 +253,7 @@ static bool asks_value(body_job *job, const pel_id *values, pel_node *text, bool
     const pel_log *log = job->w->log;
     for (uint32_t i = 0; i < job->n; i++) q->answers[i] = is_none(pel_value_at(log, values[i]));
     if (is_useful(q, job->n)) {
-        q->text = compared(ctx, text, PEL_Is, pel_make_constant(ctx, &pel_none));
+        q->text = pel_make_compare(ctx, text, PEL_Is, pel_make_none(ctx));
         return true;
     }
     for (uint32_t i = 0; i < job->n; i++) {
@@ -270,7 +261,7 @@ static bool asks_value(body_job *job, const pel_id *values, pel_node *text, bool
         q->answers[i] = pel_value_same(log, values[i], values[0]);
     }
     if (!is_useful(q, job->n)) return false;
-    q->text = compared(ctx, text, PEL_Eq, pel_value_expression(ctx, job->w->s->program, values[0]));
+    q->text = pel_make_compare(ctx, text, PEL_Eq, pel_value_expression(ctx, job->w->s->program, values[0]));
     return true;
 }
 
@@ -301,7 +292,7 @@ static bool asks_rank(body_job *job, question *q) {
         if (n < job->n || !is_useful(q, job->n)) continue;
         pel_node *ndim = pel_make_attribute(ctx, pel_make_name(ctx, group->params[p].name, PEL_Load),
                                             pel_intern_c(ctx, "ndim"), PEL_Load);
-        q->text = compared(ctx, ndim, PEL_Eq, pel_make_constant(ctx, pel_const_int(ctx, rank)));
+        q->text = pel_make_compare(ctx, ndim, PEL_Eq, pel_make_int(ctx, rank));
         return true;
     }
     return false;
@@ -311,7 +302,7 @@ static pel_node *size_of(pel_ctx *ctx, pel_name name, uint32_t dim) {
     pel_node *size = pel_node_new(ctx, PEL_Subscript);
     size->Subscript.value =
         pel_make_attribute(ctx, pel_make_name(ctx, name, PEL_Load), pel_intern_c(ctx, "shape"), PEL_Load);
-    size->Subscript.slice = pel_make_constant(ctx, pel_const_int(ctx, dim));
+    size->Subscript.slice = pel_make_int(ctx, dim);
     return size;
 }
 
@@ -333,8 +324,7 @@ static bool asks_size(body_job *job, question *q) {
             }
             if (n < job->n || !is_useful(q, job->n)) continue;
             q->size = size_of(ctx, group->params[p].name, d);
-            q->text =
-                compared(ctx, pel_copy(ctx, q->size), PEL_Eq, pel_make_constant(ctx, pel_const_int(ctx, q->sizes[0])));
+            q->text = pel_make_compare(ctx, pel_copy(ctx, q->size), PEL_Eq, pel_make_int(ctx, q->sizes[0]));
             return true;
         }
     return false;
@@ -350,8 +340,8 @@ static void guard_size(body_job *job, const question *q, pel_nodes *body) {
         size = q->sizes[i];
     }
     pel_node *made = pel_node_new(ctx, PEL_Assert);
-    made->Assert.test = compared(ctx, pel_copy(ctx, q->size), PEL_Eq, pel_make_constant(ctx, pel_const_int(ctx, size)));
-    made->Assert.msg = pel_make_constant(ctx, pel_const_str(ctx, PEL_STR("path not recorded")));
+    made->Assert.test = pel_make_compare(ctx, pel_copy(ctx, q->size), PEL_Eq, pel_make_int(ctx, size));
+    made->Assert.msg = pel_make_text(ctx, PEL_STR("path not recorded"));
     pel_nodes_push(ctx, body, made);
 }
 

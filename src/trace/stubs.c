@@ -22,8 +22,7 @@ static pel_nodes plain_args(pel_ctx *ctx, pel_nodes args) {
 
 static pel_nodes nones(pel_ctx *ctx, pel_nodes defaults) {
     pel_nodes made = { 0 };
-    for (uint32_t i = 0; i < defaults.n; i++)
-        pel_nodes_push(ctx, &made, defaults.at[i] ? pel_make_constant(ctx, &pel_none) : NULL);
+    for (uint32_t i = 0; i < defaults.n; i++) pel_nodes_push(ctx, &made, defaults.at[i] ? pel_make_none(ctx) : NULL);
     return made;
 }
 

@@ -85,12 +85,12 @@ static pel_name free_name(const pel_unifier *unifier, pel_name hint) {
     if (!is_taken(unifier, hint)) return hint;
     if (unifier->prefix && is_wordlike(pel_str_of(unifier->prefix)) && !pel_name_is(hint, unifier->prefix)) {
         pel_str longer = pel_format(unifier->ctx, "%s_%.*s", unifier->prefix, PEL_FMT(pel_name_str(hint)));
-        pel_name name = pel_intern(unifier->ctx, longer.ptr, longer.len);
+        pel_name name = pel_intern_str(unifier->ctx, longer);
         if (!is_taken(unifier, name)) return name;
     }
     for (int i = 2;; i++) {
         pel_str numbered = pel_format(unifier->ctx, "%.*s_%d", PEL_FMT(pel_name_str(hint)), i);
-        pel_name name = pel_intern(unifier->ctx, numbered.ptr, numbered.len);
+        pel_name name = pel_intern_str(unifier->ctx, numbered);
         if (!is_taken(unifier, name)) return name;
     }
 }
@@ -145,7 +145,7 @@ static int64_t ratio_to(const pel_hole *hole, lanes l) {
 
 static pel_node *multiple_of(pel_ctx *ctx, pel_name name, int64_t ratio) {
     pel_node *product = pel_node_new(ctx, PEL_BinOp), *base = pel_make_name(ctx, name, PEL_Load);
-    pel_node *factor = pel_make_constant(ctx, pel_const_int(ctx, ratio < 0 ? -ratio : ratio));
+    pel_node *factor = pel_make_int(ctx, ratio < 0 ? -ratio : ratio);
     product->BinOp.op = ratio < 0 ? PEL_FloorDiv : PEL_Mult;
     product->BinOp.left = ratio < 0 ? base : factor;
     product->BinOp.right = ratio < 0 ? factor : base;
@@ -174,7 +174,7 @@ static pel_name name_in(pel_ctx *ctx, const pel_node *author) {
         const pel_node *key = author->Subscript.slice;
         if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return NULL;
         pel_str text = key->Constant.value->text;
-        return is_wordlike(text) ? pel_intern(ctx, text.ptr, text.len) : NULL;
+        return is_wordlike(text) ? pel_intern_str(ctx, text) : NULL;
     }
     default: return NULL;
     }
@@ -237,7 +237,7 @@ static pel_node *name_outside(pel_unifier *unifier, const pel_hole *hole, const 
     pel_hole added = { free_name(unifier, hole->name), pel_new_array(ctx, unifier->n_lanes, pel_node *),
                        pel_new_array(ctx, unifier->n_lanes, bool) };
     for (uint32_t i = 0; i < unifier->n_lanes; i++) {
-        added.values[i] = pel_make_constant(ctx, &pel_none);
+        added.values[i] = pel_make_none(ctx);
         added.open[i] = true;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -390,7 +390,7 @@ static pel_node *unify_call(pel_unifier *unifier, lanes l, pel_name hint) {
 
 /* ---- lists: comprehensions ---- */
 
-static pel_node *number(pel_ctx *ctx, int64_t value) { return pel_make_constant(ctx, pel_const_int(ctx, value)); }
+static pel_node *number(pel_ctx *ctx, int64_t value) { return pel_make_int(ctx, value); }
 
 /* Where each list's elements begin among all elements. */
 static uint32_t *starts_of(pel_ctx *ctx, lanes lists) {
@@ -437,7 +437,7 @@ static pel_node *loop_source(pel_unifier *unifier, lanes lists, const uint32_t *
     pel_str one = pel_name_str(lists_values && n_holes == 1 ? holes[0]->name : hint);
     const char *many = !lists_values ? "num_%.*s" : pel_str_ends(one, PEL_STR("s")) ? "%.*s_list" : "%.*ss";
     pel_str text = pel_format(ctx, many, PEL_FMT(one));
-    pel_name name = pel_intern(ctx, text.ptr, text.len);
+    pel_name name = pel_intern_str(ctx, text);
     lanes all = { sources, lists.n };
     pel_node *source = all_same(all) ? sources[0] : make_hole(unifier, all, name);
     if (lists_values) return source;
@@ -613,7 +613,7 @@ static bool spread(pel_ctx *ctx, const pel_node *list, const pel_node *longest, 
     for (uint32_t i = longest->List.elts.n; i-- > 0;) {
         pel_node *here = left ? list->List.elts.at[left - 1] : NULL;
         bool fits = here && takes_place(list, here, longest, longest->List.elts.at[i]);
-        row[i] = fits ? here : pel_make_constant(ctx, &pel_none);
+        row[i] = fits ? here : pel_make_none(ctx);
         left -= fits;
     }
     return left == 0;
@@ -651,13 +651,9 @@ static pel_name gap_name(pel_ctx *ctx, const pel_node *call) {
 /* What is passed in: modules of different kinds, None in the lanes that have none. */
 static pel_node *element_or_none(pel_unifier *unifier, lanes l) {
     pel_ctx *ctx = unifier->ctx;
-    pel_node *name = make_hole(unifier, l, pel_intern_c(ctx, "layer")), *there = pel_node_new(ctx, PEL_Compare);
-    there->Compare.left = name;
-    there->Compare.ops = (pel_cmpops){ pel_new_array(ctx, 1, uint8_t), 1 };
-    there->Compare.ops.at[0] = PEL_IsNot;
-    there->Compare.comparators = pel_nodes_one(ctx, pel_make_constant(ctx, &pel_none));
+    pel_node *name = make_hole(unifier, l, pel_intern_c(ctx, "layer"));
     pel_node *choice = pel_node_new(ctx, PEL_IfExp);
-    choice->IfExp.test = there;
+    choice->IfExp.test = pel_make_compare(ctx, name, PEL_IsNot, pel_make_none(ctx));
     choice->IfExp.body = name;
     return choice;
 }

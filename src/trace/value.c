@@ -37,7 +37,7 @@ static const char *const modules[] = {
 };
 
 static void add_import(pel_ctx *ctx, pel_program *program, pel_str module) {
-    pel_name name = pel_intern(ctx, module.ptr, module.len);
+    pel_name name = pel_intern_str(ctx, module);
     for (uint32_t i = 0; i < program->imports.n; i++)
         if (program->imports.at[i] == name) return;
     pel_push(ctx, &program->imports, name);
@@ -109,12 +109,12 @@ static pel_node *constant_expression(pel_ctx *ctx, const pel_const *value) {
     }
     if (value->kind == PEL_CONST_FLOAT && !isfinite(value->real)) {
         const char *text = isnan(value->real) ? "nan" : value->real > 0 ? "inf" : "-inf";
-        return call_builtin(ctx, "float", pel_make_constant(ctx, pel_const_str(ctx, pel_str_of(text))));
+        return call_builtin(ctx, "float", pel_make_text(ctx, pel_str_of(text)));
     }
     if (value->kind == PEL_CONST_COMPLEX && !(isfinite(value->real) && isfinite(value->imag))) {
         pel_buf text = pel_buf_in(ctx);
         pel_put_repr(&text, value);
-        return call_builtin(ctx, "complex", pel_make_constant(ctx, pel_const_str(ctx, pel_buf_str(&text))));
+        return call_builtin(ctx, "complex", pel_make_text(ctx, pel_buf_str(&text)));
     }
     if (value->kind == PEL_CONST_FLOAT && signbit(value->real)) return negated(ctx, pel_const_float(ctx, -value->real));
     if (value->kind == PEL_CONST_OBJECT || value->kind == PEL_CONST_CODE) return NULL;
@@ -179,7 +179,7 @@ static pel_node *member_expression(pel_ctx *ctx, pel_program *program, const pel
     const pel_value *named = pel_value_at(log, name_id);
     if (!base->path.len || named->kind != PEL_V_CONST || named->constant->kind != PEL_CONST_STR) return NULL;
     pel_str text = named->constant->text;
-    pel_name name = pel_intern(ctx, text.ptr, text.len);
+    pel_name name = pel_intern_str(ctx, text);
     pel_program_class *row = class_row(ctx, program, value->class);
     if (!row->def) {
         row->def = pel_node_new(ctx, PEL_ClassDef);
@@ -207,7 +207,7 @@ static pel_node *partial_expression(pel_ctx *ctx, pel_program *program, const pe
     for (uint32_t i = 0; i < args.n; i++) pel_nodes_push(ctx, &all, args.at[i]);
     for (uint32_t i = 0; i + 1 < named.n; i += 2) {
         pel_str key = named.at[i]->Constant.value->text;
-        pel_name name = pel_intern(ctx, key.ptr, key.len);
+        pel_name name = pel_intern_str(ctx, key);
         pel_nodes_push(ctx, &keywords, pel_make_keyword(ctx, name, named.at[i + 1]));
     }
     return pel_make_call(ctx, pel_library_expression(ctx, program, PEL_STR("functools.partial")), all, keywords);
@@ -283,7 +283,7 @@ pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, u
     pel_global made = { key, wish, NULL };
     for (unsigned n = 2; is_global(program, made.name); n++) {
         pel_str numbered = pel_format(ctx, "%s_%u", wish->text, n);
-        made.name = pel_intern(ctx, numbered.ptr, numbered.len);
+        made.name = pel_intern_str(ctx, numbered);
     }
     made.value = value->kind == PEL_V_LITERAL ? literal_expression(ctx, program, value->text)
                                               : container_expression(ctx, program, value);
@@ -332,7 +332,7 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
         return literal_expression(ctx, program, value->text);
     case PEL_V_PARTIAL: return partial_expression(ctx, program, value, depth);
     case PEL_V_FUNCTION: {
-        const pel_node *name = (const pel_node *)(uintptr_t)pel_map_find(&program->held, value->code, 0);
+        const pel_node *name = pel_map_pointer(&program->held, value->code);
         return name ? pel_make_name(ctx, name->Name.id, PEL_Load) : NULL;
     }
     case PEL_V_TENSOR:
