@@ -16,14 +16,6 @@ static uint32_t positional(const pel_log *log, const pel_activation *activation,
     return n;
 }
 
-static bool inherits(const pel_log *log, pel_id class, pel_id from, uint32_t depth) {
-    if (class == from) return true;
-    const pel_log_class *row = pel_class_at(log, class);
-    for (uint32_t i = 0; i < row->n_bases && depth < 100; i++)
-        if (inherits(log, row->bases[i], from, depth + 1)) return true;
-    return false;
-}
-
 #define MOST_ARGUMENTS 5 /* self, module, args, kwargs, output */
 
 /* hook(module, args), hook(module, args, output), with kwargs before output if it asked for them; of a module that has
@@ -39,7 +31,7 @@ static bool look_at(const pel_log *log, pel_id id, pel_hook *hook) {
     if (module->kind != PEL_V_MODULE || pel_value_at(log, args[first + 1])->kind != PEL_V_TUPLE) return false;
     const pel_log_module *row = pel_module_at(log, module->module);
     pel_id class = log->codes.at[activation->code].class;
-    if (!row->has_hooks || (!first && class && inherits(log, row->class, class, 0))) return false;
+    if (!row->has_hooks || (!first && class && pel_inherits(log, row->class, class))) return false;
     *hook = (pel_hook){ .activation = id, .module = module->module, .first = first, .args = args[first + 1] };
     uint32_t left = n - first;
     bool dict = left > 2 && pel_value_at(log, args[first + 2])->kind == PEL_V_DICT;

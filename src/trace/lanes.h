@@ -401,9 +401,6 @@ void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *a
 bool pel_pure(const pel_synth *s, const pel_node *expression);
 bool pel_is_new_container(const pel_node *value);
 
-/* ---- records.c ---- */
-bool pel_is_mapping(const pel_log *log, pel_id class);
-
 /* ---- link.c: from what was walked to a program ---- */
 bool pel_link_all(pel_synth *s); /* false: functions were split, all begins again */
 

@@ -78,6 +78,12 @@ pel_id pel_module_attribute(const pel_log *log, pel_id module, pel_name name) {
     return 0;
 }
 
+pel_id pel_child_named(const pel_log_module *row, const char *name) {
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (pel_name_is(row->child_names.at[i], name)) return row->children[i];
+    return 0;
+}
+
 static bool same_at(const pel_log *log, pel_id a, pel_id b, int depth, uint32_t *compared) {
     if (a == b) return true;
     const pel_value *x = pel_value_at(log, a), *y = pel_value_at(log, b);

@@ -272,9 +272,26 @@ bool pel_value_has_text(pel_value_kind kind);
 const char *pel_value_kind_name(pel_value_kind kind);
 /* The value of a module's attribute, 0 if it has none of that name. Parameters, buffers and children don't count. */
 pel_id pel_module_attribute(const pel_log *log, pel_id module, pel_name name);
+pel_id pel_child_named(const pel_log_module *row, const char *name); /* 0 if there is none */
 /* Whether two values are the same plain value: equal constants, tuples of equal items, the same class ... */
 bool pel_value_same(const pel_log *log, pel_id a, pel_id b);
 /* A member of an author's Enum that is a name and a constant, and nothing else. */
 bool pel_is_member(const pel_log *log, const pel_value *value, pel_id *name, pel_id *content);
+
+/* ---- classes.c ---- */
+
+bool pel_inherits(const pel_log *log, pel_id class, pel_id from); /* or is it */
+bool pel_is_mapping(const pel_log *log, pel_id class);            /* inherits from dict */
+/* The torch class that a class is or inherits from: torch.nn.Module itself or another one; 0 if none. */
+pel_id pel_torch_base(const pel_log *log, pel_id class);
+typedef enum pel_container {
+    PEL_NO_CONTAINER,
+    PEL_SEQUENTIAL,
+    PEL_MODULE_LIST,
+    PEL_MODULE_DICT,
+    PEL_PARAMETER_LIST,
+    PEL_PARAMETER_DICT
+} pel_container;
+pel_container pel_container_kind(const pel_log *log, pel_id class); /* which one of torch's it is or inherits from */
 
 #endif

@@ -3,12 +3,6 @@
 
 #include <stdlib.h>
 
-static pel_id child_named(const pel_log_module *module, pel_name name) {
-    for (uint32_t i = 0; i < module->child_names.n; i++)
-        if (module->child_names.at[i] == name) return module->children[i];
-    return 0;
-}
-
 typedef struct search {
     pel_ctx *ctx;
     const pel_log *log;
@@ -38,13 +32,8 @@ bool pel_find_way(pel_ctx *ctx, const pel_log *log, pel_id from, pel_part_test *
 }
 
 pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way) {
-    for (uint32_t i = 0; i < way->n && from; i++) from = child_named(pel_module_at(log, from), way->steps[i]);
+    for (uint32_t i = 0; i < way->n && from; i++) from = pel_child_named(pel_module_at(log, from), way->steps[i]->text);
     return from;
-}
-
-static bool inherits(const pel_log *log, pel_id class, const char *path) {
-    pel_id base = pel_torch_base(log, class);
-    return base && pel_str_is(pel_class_at(log, base)->path, path);
 }
 
 static pel_node *item(pel_ctx *ctx, pel_node *whole, const pel_const *key) {
@@ -55,12 +44,11 @@ static pel_node *item(pel_ctx *ctx, pel_node *whole, const pel_const *key) {
 }
 
 pel_node *pel_part_text(pel_ctx *ctx, const pel_log *log, pel_node *whole, pel_id module, pel_name name) {
-    pel_id class = pel_module_at(log, module)->class;
+    pel_container kind = pel_container_kind(log, pel_module_at(log, module)->class);
     bool is_number = name->text[0] >= '0' && name->text[0] <= '9';
-    if (is_number && (inherits(log, class, "torch.nn.ModuleList") || inherits(log, class, "torch.nn.Sequential") ||
-                      inherits(log, class, "torch.nn.ParameterList")))
+    if (is_number && (kind == PEL_MODULE_LIST || kind == PEL_SEQUENTIAL || kind == PEL_PARAMETER_LIST))
         return item(ctx, whole, pel_const_int(ctx, strtol(name->text, NULL, 10)));
-    if (inherits(log, class, "torch.nn.ModuleDict") || inherits(log, class, "torch.nn.ParameterDict"))
+    if (kind == PEL_MODULE_DICT || kind == PEL_PARAMETER_DICT)
         return item(ctx, whole, pel_const_str(ctx, pel_name_str(name)));
     return pel_is_identifier(pel_name_str(name)) ? pel_make_attribute(ctx, whole, name, PEL_Load) : NULL;
 }
@@ -69,7 +57,7 @@ pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, p
     pel_node *text = pel_copy(ctx, from);
     for (uint32_t i = 0; i < way->n && text; i++) {
         text = pel_part_text(ctx, log, text, module, way->steps[i]);
-        module = child_named(pel_module_at(log, module), way->steps[i]);
+        module = pel_child_named(pel_module_at(log, module), way->steps[i]->text);
     }
     return text;
 }

@@ -139,8 +139,6 @@ pel_name pel_unused_name(pel_ctx *ctx, const pel_program *program, pel_name wish
  * refused; if there are none, the methods of the class. */
 void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id value);
 
-/* The torch class that a class inherits from: torch.nn.Module itself or another one; 0 if none. */
-pel_id pel_torch_base(const pel_log *log, pel_id class);
 /* The line that verification replaces by its verdict. */
 #define PEL_VERDICT_LINE "Verification: not run."
 

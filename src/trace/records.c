@@ -3,18 +3,6 @@
 #include "python/parse.h"
 #include "trace/link.h"
 
-static bool inherits(const pel_log *log, pel_id class, const char *name, uint32_t depth) {
-    const pel_log_class *row = pel_class_at(log, class);
-    if (pel_str_is(row->path, name)) return true;
-    for (uint32_t i = 0; i < row->n_bases && depth < 50; i++)
-        if (inherits(log, row->bases[i], name, depth + 1)) return true;
-    return false;
-}
-
-bool pel_is_mapping(const pel_log *log, pel_id class) {
-    return inherits(log, class, "collections.OrderedDict", 0) || inherits(log, class, "dict", 0);
-}
-
 /* The author's class from which a record has its way of answering to keys and positions: the last that is no record. */
 static pel_id mapping_base(const pel_log *log, pel_id class) {
     const pel_log_class *row = pel_class_at(log, class);
@@ -30,16 +18,6 @@ static pel_id mapping_base(const pel_log *log, pel_id class) {
 static pel_node *parse_class(pel_ctx *ctx, const char *text) {
     pel_source source = { PEL_STR("<record>"), pel_str_of(text) };
     return pel_parse(ctx, &source, PEL_VERSION_MAX)->Module.body.at[0];
-}
-
-static pel_program_class *row_of(pel_synth *s, pel_id class) {
-    for (uint32_t i = 0; i < s->program->classes.n; i++)
-        if (s->program->classes.at[i]->class == class) return s->program->classes.at[i];
-    pel_program_class *row = pel_new(s->ctx, pel_program_class);
-    row->class = class;
-    row->name = pel_class_at(s->log, class)->name;
-    pel_push(s->ctx, &s->program->classes, row);
-    return row;
 }
 
 static pel_node *library(pel_synth *s, const char *path) {
@@ -99,7 +77,7 @@ static bool sets_attributes(const pel_synth *s) {
 
 /* What a record answers to keys and positions. Its items are its fields as they were made, or whatever is set. */
 static void write_mapping_base(pel_synth *s, pel_id class) {
-    pel_program_class *row = row_of(s, class);
+    pel_program_class *row = pel_class_row(s->ctx, s->program, class);
     if (row->def) return;
     bool items = sets_items(s);
     const char *filled = !items && !sets_attributes(s)
@@ -410,7 +388,7 @@ static void keep_given(pel_synth *s) {
         for (uint32_t i = 0; i < s->program->classes.n; i++)
             wanted |= s->program->classes.at[i]->class == class && s->program->classes.at[i]->methods.n;
         for (uint32_t r = 0; r < s->log->runs.n; r++) wanted |= holds(s->log, s->log->runs.at[r].result, class, 0);
-        if (wanted) row_of(s, class)->is_given = true;
+        if (wanted) pel_class_row(s->ctx, s->program, class)->is_given = true;
     }
 }
 
@@ -450,7 +428,8 @@ void pel_write_records(pel_synth *s) {
         pel_id base = pel_is_mapping(s->log, row->class) ? mapping_base(s->log, row->class) : 0;
         if (base) {
             write_mapping_base(s, base);
-            def->ClassDef.bases = pel_nodes_one(s->ctx, pel_make_name(s->ctx, row_of(s, base)->name, PEL_Load));
+            def->ClassDef.bases =
+                pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_class_row(s->ctx, s->program, base)->name, PEL_Load));
         }
     }
 }
