@@ -275,15 +275,38 @@ bool pel_live(const pel_synth *s, pel_id value);                                
 bool pel_plain(const pel_synth *s, pel_id value);                                  /* can be folded into the text */
 bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values);
 bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val);
-bool pel_is_table(const pel_walk *w, pel_id value); /* a list, dict or set of constants, not too long */
 /* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
 bool pel_is_static_object(const pel_synth *s, pel_id value);
 pel_id pel_self_of(const pel_walk *w, const pel_lane *lane); /* module, or 0 */
 
-/* ---- lanes_expr.c ---- */
+/* ---- lanes_expr.c and those behind lanes_expr.h ---- */
 pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node);
+pel_node *pel_shallow(pel_walk *w, const pel_node *node); /* the author's node, to be given texts for its parts */
+/* Eats what node itself did, until a jump, a record outside of it, or one inside of `until`. */
+void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids);
+
+/* ---- lanes_write.c: how a value is written ---- */
+pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
+/* The last thing that is done to the value of node: what need not be computed becomes a literal. */
+pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
+bool pel_is_table(const pel_walk *w, pel_id value); /* a list, dict or set of constants, not too long */
+/* A list or dict of constants that some object or file holds: written where it is read. */
+void pel_write_table(pel_walk *w, pel_front front, pel_val *val);
+/* The constructors of these modules must set the attribute: to these values, or to what it was before the run. */
+void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
+void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message); /* an assertion */
+
+/* ---- lanes_attribute.c, lanes_operator.c, lanes_display.c ---- */
 /* Something that another object, should a caller pass one, may hold or answer otherwise. */
 bool pel_is_content_of_given(const pel_walk *w, pel_id object, pel_id value);
+bool pel_has_slot(const pel_log_module *module, pel_name name); /* as child, parameter or buffer */
+/* An operator that the author's classes define. On what was there before the run it only looks things up. */
+void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up);
+/* The items of a dict that has a name, as they are read from it: d["a"], ... */
+const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict);
+pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts); /* the tuple or dict that they are parts of */
+
+/* ---- lanes_test.c ---- */
 static inline bool pel_is_identity(uint8_t op) { return op == PEL_Is || op == PEL_IsNot; }
 static inline bool pel_is_containment(uint8_t op) { return op == PEL_In || op == PEL_NotIn; }
 typedef struct pel_test {
@@ -294,24 +317,15 @@ typedef struct pel_test {
 } pel_test;
 pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
 void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val);
-void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message);
+/* What certainly gives True or False: a comparison of tensors would give a tensor, but then it is not asked this. */
 bool pel_gives_truth(const pel_node *node);
 enum { PEL_COMPARES_TENSORS = 1 }; /* mark of a Compare: its opposite would be another call of torch */
 pel_node *pel_not(pel_ctx *ctx, pel_node *test);
-const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict);
-pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts);
-pel_node *pel_shallow(pel_walk *w, const pel_node *node);
-pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
-pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
-void pel_write_table(pel_walk *w, pel_front front, pel_val *val);
-/* Eats what node itself did, until a jump, a record outside of it, or one inside of `until`. */
-void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids);
-void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up);
+
+/* ---- lanes_store.c ---- */
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text);
-bool pel_has_slot(const pel_log_module *module, pel_name name); /* as child, parameter or buffer */
-void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
 
 /* ---- lanes_comp.c ---- */
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);

@@ -1,0 +1,156 @@
+/* Choices that are values: `a if t else b`, `a and b`. Each operand is walked by the lanes that came to it. */
+#include "trace/lanes_expr.h"
+
+/* Lanes that a test sent one way. positions: their places in the front they came from. */
+static pel_front chosen(pel_walk *w, pel_front front, const bool *truth, bool want, uint32_t *positions) {
+    pel_front side = pel_front_new(w, front.n);
+    side.n = 0;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (truth[i] == want) {
+            positions[side.n] = i;
+            side.at[side.n++] = front.at[i];
+        }
+    return side;
+}
+
+pel_val *pel_eval_ifexp(pel_walk *w, pel_front front, pel_node *node) {
+    pel_test test = pel_eval_test(w, front, node->IfExp.test);
+    uint32_t *yes_at = pel_new_array(w->ctx, front.n + 1u, uint32_t),
+             *no_at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
+    pel_front yes = chosen(w, front, test.truth, true, yes_at), no = chosen(w, front, test.truth, false, no_at);
+    if (yes.n == 0 || no.n == 0) {
+        if (test.dynamic)
+            pel_guard(w, node, test.text, yes.n > 0, "path not recorded");
+        else if (test.effect)
+            pel_lost(w, node, "a test with an effect inside of an expression");
+        return pel_eval(w, front, yes.n ? node->IfExp.body : node->IfExp.orelse);
+    }
+    w->in_expression++; /* what one side needs must not be asserted for both */
+    pel_val *a = pel_eval(w, yes, node->IfExp.body), *b = pel_eval(w, no, node->IfExp.orelse);
+    w->in_expression--;
+    pel_node *text = pel_shallow(w, node);
+    text->IfExp.test = test.text;
+    text->IfExp.body = a->text;
+    text->IfExp.orelse = b->text;
+    pel_val *val = pel_val_new(w, front, text);
+    for (uint32_t i = 0; i < yes.n; i++) val->at[yes_at[i]] = a->at[i];
+    for (uint32_t i = 0; i < no.n; i++) val->at[no_at[i]] = b->at[i];
+    pel_take_over(val, a);
+    pel_take_over(val, b);
+    val->effect |= test.effect;
+    val->lost |= test.lost;
+    val->taint = pel_taint_join(w->ctx, a->taint, b->taint);
+    if (test.dynamic) val->taint = pel_computed_taint(w, front, val, true);
+    return pel_finish(w, front, node, val);
+}
+
+/* Whether an operand decides the whole: False at the end of an `and` whose values are truths, True at that of an `or`.
+ */
+static bool always(pel_walk *w, pel_front front, const pel_node *last, bool is_and, const pel_val *val) {
+    if (last->kind != PEL_Constant || val->effect) return false;
+    pel_const_kind kind = is_and ? PEL_CONST_FALSE : PEL_CONST_TRUE;
+    if (last->Constant.value->kind != kind) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_CONST || value->constant->kind != kind) return false;
+    }
+    return true;
+}
+
+/* Lanes of an `and` or `or` that are still going, and where they stand in the front that it began with. */
+typedef struct going {
+    pel_front front;
+    uint32_t *places;
+} going;
+
+static going going_new(pel_walk *w, uint32_t n) {
+    return (going){ pel_front_new(w, n), pel_new_array(w->ctx, n + 1u, uint32_t) };
+}
+
+/* Those that the operand does not decide. */
+static going go_on(pel_walk *w, going from, pel_val *operand, const pel_node *node, uint32_t k) {
+    bool is_and = node->BoolOp.op == PEL_And;
+    const pel_node *part = node->BoolOp.values.at[k];
+    going next = going_new(w, from.front.n);
+    next.front.n = 0;
+    pel_ask_truth(w, from.front, operand);
+    for (uint32_t i = 0; i < from.front.n; i++) {
+        bool truth;
+        if (!pel_take_jump(w, pel_lane_at(w, from.front, i), &truth)) {
+            if (part->kind == PEL_BoolOp) /* `a and b or c`: a jumps to c at once if it is false */
+                truth = part->BoolOp.op == PEL_Or;
+            else if (operand->text->kind == PEL_Constant)
+                truth = is_and; /* a constant the compiler left out */
+            else
+                pel_lost(w, node, "an `and` or `or` without its jump");
+        }
+        if (truth != is_and) continue;
+        next.front.at[next.front.n] = from.front.at[i];
+        next.places[next.front.n++] = from.places[i];
+    }
+    return next;
+}
+
+static bool are_truths(const pel_walk *w, const pel_val *val, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_CONST ||
+            (value->constant->kind != PEL_CONST_TRUE && value->constant->kind != PEL_CONST_FALSE))
+            return false;
+    }
+    return true;
+}
+
+/* Containers and objects are true by what they hold; that is not asserted. */
+static bool may_hold(const pel_walk *w, const pel_val *val, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t kind = pel_value_at(w->log, val->at[i])->kind;
+        if (kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_OBJECT || kind == PEL_V_DICT) return true;
+    }
+    return false;
+}
+
+static bool is_truth(const pel_node *node, bool truth) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == pel_const_bool(truth)->kind;
+}
+
+/* and, or: as a value. Operands that all lanes passed by without data are left out. */
+pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
+    bool is_and = node->BoolOp.op == PEL_And;
+    going now = { front, pel_new_array(w->ctx, front.n + 1u, uint32_t) };
+    for (uint32_t i = 0; i < front.n; i++) now.places[i] = i;
+    pel_val *val = pel_val_new(w, front, NULL);
+    pel_nodes kept = { 0 };
+    bool dynamic = false, truths = false; /* the operand kept last gives nothing but truths */
+    for (uint32_t k = 0; k < node->BoolOp.values.n && now.front.n; k++) {
+        if (k > 0) w->in_expression++;
+        pel_val *operand = pel_eval(w, now.front, node->BoolOp.values.at[k]);
+        if (k > 0) w->in_expression--;
+        for (uint32_t i = 0; i < now.front.n; i++) val->at[now.places[i]] = operand->at[i];
+        bool last = k + 1 == node->BoolOp.values.n;
+        going next = last ? going_new(w, 0) : go_on(w, now, operand, node, k);
+        bool data = pel_dynamic(w, now.front, operand);
+        pel_take_over(val, operand);
+        if (last || next.front.n < now.front.n || data || operand->effect) {
+            if (last && truths && is_truth(operand->text, is_and)) break; /* `a > b and True` */
+            pel_nodes_push(w->ctx, &kept, operand->text);
+            val->taint = pel_taint_join(w->ctx, val->taint, operand->taint);
+            dynamic |= data;
+            truths = are_truths(w, operand, now.front.n);
+        }
+        if (!last && !next.front.n && data && !may_hold(w, operand, now.front.n))
+            pel_guard(w, node, operand->text, !is_and, "path not recorded");
+        now = next;
+    }
+    if (kept.n == 1) {
+        val->text = kept.at[0];
+    } else if (kept.n && always(w, front, kept.at[kept.n - 1], is_and, val)) {
+        val->text = kept.at[kept.n - 1]; /* `a > b and False` is False whatever a and b are */
+        val->taint = NULL;
+    } else {
+        val->text = pel_shallow(w, node);
+        val->text->BoolOp.values = kept;
+        if (dynamic) val->taint = pel_taint_join(w->ctx, val->taint, pel_computed_taint(w, front, val, true));
+    }
+    return pel_finish(w, front, node, val);
+}

@@ -1,0 +1,201 @@
+/* Displays: tuples, lists, sets, dicts, slices and f-strings, of which the parts are known one by one. */
+#include "trace/lanes_expr.h"
+
+pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts) {
+    pel_node *node = pel_node_new(w->ctx, parts->keys ? PEL_Dict : PEL_Tuple);
+    for (uint32_t i = 0; i < parts->n; i++) {
+        if (parts->items[i]->optional) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(node), 1); /* has it or not */
+        pel_node *item = pel_copy(w->ctx, parts->items[i]->text);
+        if (parts->keys) {
+            const pel_const *key = pel_const_str(w->ctx, pel_name_str(parts->keys[i]));
+            pel_nodes_push(w->ctx, &node->Dict.keys, pel_make_constant(w->ctx, key));
+            pel_nodes_push(w->ctx, &node->Dict.values, item);
+        } else {
+            pel_nodes_push(w->ctx, &node->Tuple.elts, item);
+        }
+    }
+    return node;
+}
+
+const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict) {
+    const pel_parts *from = dict->parts;
+    pel_parts *made = pel_new(w->ctx, pel_parts);
+    *made = (pel_parts){ from->n, from->keys, pel_new_array(w->ctx, from->n + 1u, pel_val *) };
+    for (uint32_t i = 0; i < from->n; i++) {
+        pel_val *item = pel_new(w->ctx, pel_val);
+        *item = *from->items[i];
+        if (dict->text->kind == PEL_Name && item->text->kind != PEL_Constant) {
+            pel_node *read = pel_node_new(w->ctx, PEL_Subscript);
+            read->Subscript.value = pel_copy(w->ctx, dict->text);
+            read->Subscript.slice = pel_make_text(w->ctx, pel_name_str(from->keys[i]));
+            item->text = read;
+        }
+        made->items[i] = item;
+    }
+    return made;
+}
+
+pel_val *pel_eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
+    pel_nodes elts = node->Tuple.elts; /* List and Set have the same layout */
+    pel_node *text = pel_shallow(w, node);
+    pel_nodes *into = node->kind == PEL_Tuple  ? &text->Tuple.elts
+                      : node->kind == PEL_List ? &text->List.elts
+                                               : &text->Set.elts;
+    if (node->kind == PEL_Set) elts = node->Set.elts;
+    if (node->kind == PEL_List) elts = node->List.elts;
+    *into = (pel_nodes){ 0 };
+    pel_val *val = pel_val_new(w, front, text);
+    pel_val **items = pel_new_array(w->ctx, elts.n + 1u, pel_val *);
+    const pel_taint **taints = pel_new_array(w->ctx, elts.n + 1u, const pel_taint *);
+    bool starred = false, sliced = false;
+    for (uint32_t i = 0; i < elts.n; i++) {
+        sliced |= elts.at[i]->kind == PEL_Slice;
+        pel_own(w, front, node, elts.at[i], val->at, NULL);
+        bool star = elts.at[i]->kind == PEL_Starred;
+        items[i] = pel_eval(w, front, star ? elts.at[i]->Starred.value : elts.at[i]);
+        pel_take_over(val, items[i]);
+        taints[i] = items[i]->taint;
+        pel_node *item = items[i]->text;
+        starred |= star;
+        if (star) {
+            item = pel_shallow(w, elts.at[i]);
+            item->Starred.value = items[i]->text;
+        }
+        pel_nodes_push(w->ctx, into, item);
+    }
+    pel_own(w, front, node, NULL, val->at, NULL);
+    const pel_taint *taint = pel_taint_tuple(w->ctx, taints, elts.n);
+    if (starred || node->kind != PEL_Tuple)
+        val->taint = pel_taint_any(taint);
+    else {
+        val->taint = taint;
+        pel_parts *parts = pel_new(w->ctx, pel_parts);
+        *parts = (pel_parts){ elts.n, NULL, items };
+        val->parts = parts;
+    }
+    if (node->kind != PEL_Tuple || sliced) return val; /* a new object each time; x[a:b, c] as the author has it */
+    return pel_finish(w, front, node, val);
+}
+
+static bool has_optional(const pel_parts *parts) {
+    for (uint32_t i = 0; i < parts->n; i++)
+        if (parts->items[i]->optional) return true;
+    return false;
+}
+
+static void add_item(pel_walk *w, pel_node *dict, pel_name key, const pel_val *item) {
+    pel_nodes_push(w->ctx, &dict->Dict.keys, pel_make_text(w->ctx, pel_name_str(key)));
+    pel_nodes_push(w->ctx, &dict->Dict.values, item->text);
+}
+
+pel_val *pel_eval_dict(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    text->Dict.keys = text->Dict.values = (pel_nodes){ 0 };
+    pel_val *val = pel_val_new(w, front, text);
+    bool simple = true, tainted = false;
+    PEL_VEC(pel_name) keys = { 0 };
+    PEL_VEC(pel_val *) items = { 0 };
+    for (uint32_t i = 0; i < node->Dict.values.n; i++) {
+        pel_node *key = node->Dict.keys.at[i];
+        pel_node pair = {
+            .lineno = node->Dict.values.at[i]->lineno,
+            .col_offset = node->Dict.values.at[i]->col_offset,
+            .end_lineno = node->Dict.values.at[i]->end_lineno,
+            .end_col_offset = node->Dict.values.at[i]->end_col_offset
+        }; /* constant keys come all at once, in the end */
+        if (key) {
+            pair.lineno = key->lineno;
+            pair.col_offset = key->col_offset;
+        }
+        pel_own(w, front, node, &pair, val->at, NULL);
+        pel_val *name = key ? pel_eval(w, front, key) : NULL;
+        pel_val *item = pel_eval(w, front, node->Dict.values.at[i]);
+        pel_take_over(val, item);
+        if (name) pel_take_over(val, name);
+        tainted |= item->taint || (name && name->taint);
+        if (!name && item->parts && item->parts->keys && !has_optional(item->parts)) { /* {**d, ...}: its items */
+            const pel_parts *more = pel_parts_by_key(w, item);
+            for (uint32_t k = 0; k < more->n; k++) {
+                add_item(w, text, more->keys[k], more->items[k]);
+                pel_push(w->ctx, &keys, more->keys[k]);
+                pel_push(w->ctx, &items, more->items[k]);
+            }
+            continue;
+        }
+        const pel_const *constant = name && name->text->kind == PEL_Constant ? name->text->Constant.value : NULL;
+        if (constant && constant->kind == PEL_CONST_STR) {
+            pel_push(w->ctx, &keys, pel_intern_str(w->ctx, constant->text));
+            pel_push(w->ctx, &items, item);
+        } else
+            simple = false;
+        pel_nodes_push(w->ctx, &text->Dict.keys, name ? name->text : NULL);
+        pel_nodes_push(w->ctx, &text->Dict.values, item->text);
+    }
+    pel_own(w, front, node, NULL, val->at, NULL);
+    if (tainted) val->taint = &pel_tainted;
+    if (simple) {
+        pel_parts *parts = pel_new(w->ctx, pel_parts);
+        *parts = (pel_parts){ keys.n, keys.at ? keys.at : pel_new_array(w->ctx, 1, pel_name), items.at };
+        val->parts = parts;
+    }
+    return val;
+}
+
+pel_val *pel_eval_slice(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    pel_val *val = pel_val_new(w, front, text);
+    pel_node *const from[3] = { node->Slice.lower, node->Slice.upper, node->Slice.step };
+    pel_node **const to[3] = { &text->Slice.lower, &text->Slice.upper, &text->Slice.step };
+    bool dynamic = false;
+    for (int i = 0; i < 3; i++) {
+        if (!from[i]) {
+            if (i < 2) pel_own(w, front, node, from[i + 1] ? from[i + 1] : from[2], NULL, NULL);
+            continue;
+        }
+        pel_val *part = pel_eval(w, front, from[i]);
+        *to[i] = part->text;
+        pel_take_over(val, part);
+        dynamic |= part->taint != NULL;
+    }
+    pel_own(w, front, node, NULL, val->at, NULL);
+    if (dynamic) val->taint = &pel_tainted;
+    return val; /* stands only in brackets: a:b reads better than slice(a, b) */
+}
+
+static void eval_format(pel_walk *w, pel_front front, pel_node *node, pel_node **into, pel_val *val, bool *dynamic) {
+    pel_node *text = pel_shallow(w, node);
+    *into = text;
+    if (node->kind == PEL_JoinedStr) {
+        text->JoinedStr.values = (pel_nodes){ 0 };
+        for (uint32_t i = 0; i < node->JoinedStr.values.n; i++) {
+            pel_node *part = node->JoinedStr.values.at[i], *made = part;
+            if (part->kind != PEL_Constant) eval_format(w, front, part, &made, val, dynamic);
+            pel_nodes_push(w->ctx, &text->JoinedStr.values, made);
+        }
+    } else if (node->kind == PEL_FormattedValue) {
+        pel_node *inner = node->FormattedValue.value;
+        for (uint32_t i = 0; i < front.n; i++) {
+            /* literal parts and formats of their own, up to the next value */
+            pel_front single = { &front.at[i], 1 };
+            pel_own(w, single, w->now, inner, NULL, NULL);
+        }
+        pel_val *value = pel_eval(w, front, inner);
+        text->FormattedValue.value = value->text;
+        pel_take_over(val, value);
+        *dynamic |= pel_dynamic(w, front, value);
+        if (node->FormattedValue.format_spec)
+            eval_format(w, front, node->FormattedValue.format_spec, &text->FormattedValue.format_spec, val, dynamic);
+    }
+}
+
+pel_val *pel_eval_joined(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *val = pel_val_new(w, front, NULL);
+    bool dynamic = false;
+    const pel_node *outer = w->now;
+    w->now = node;
+    eval_format(w, front, node, &val->text, val, &dynamic);
+    w->now = outer;
+    pel_own(w, front, node, NULL, val->at, NULL);
+    val->taint = pel_computed_taint(w, front, val, dynamic);
+    return pel_finish(w, front, node, val);
+}
