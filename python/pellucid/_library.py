@@ -132,6 +132,10 @@ def _fill() -> None:
                 _note(path, value)
     torch = sys.modules.get("torch")
     if torch is not None:
+        own = torch._C._VariableFunctions  # where torch.abs and the like come from, should somebody have replaced them
+        for name in dir(own):
+            if not name.startswith("_"):
+                _note(f"torch.{name}", getattr(own, name))
         for kind in torch.Tensor.__mro__[:-1]:
             for name, value in vars(kind).items():
                 if callable(value) or isinstance(value, (types.GetSetDescriptorType, types.MethodDescriptorType)):

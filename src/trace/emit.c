@@ -59,14 +59,16 @@ static pel_node *class_definition(writer *w, pel_program_class *class) {
     if (class->def) return class->def;
     pel_node *def = pel_node_new(ctx, PEL_ClassDef);
     def->ClassDef.name = class->name;
+    const pel_log_class *author = pel_class_at(w->program->log, class->class);
     pel_id base = pel_torch_base(w->program->log, class->class);
     pel_str path = base ? pel_class_at(w->program->log, base)->path : PEL_STR("torch.nn.Module");
-    def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, w->program, path));
+    bool is_module = author->kind != PEL_CLASS_AUTHOR;
+    if (is_module) def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, w->program, path));
     if (class->init) pel_nodes_push(ctx, &def->ClassDef.body, class->init);
     if (class->methods.n) qsort(class->methods.at, class->methods.n, sizeof *class->methods.at, compare_methods);
     for (uint32_t i = 0; i < class->methods.n; i++) {
         const pel_program_function *method = class->methods.at[i];
-        if (method->dead) continue;
+        if (method->dead && !class->is_given) continue; /* callers may ask what they pass anything */
         if (method->is_property) decorate(w, method->def, "property");
         if (method->is_static) decorate(w, method->def, "staticmethod");
         if (method->is_classmethod) decorate(w, method->def, "classmethod");

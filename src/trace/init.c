@@ -6,7 +6,7 @@
  * call of its class with the arguments that this instance needs. */
 #include "trace/init.h"
 
-static pel_program_class *class_for(pel_builder *b, pel_id class) {
+pel_program_class *pel_class_for(pel_builder *b, pel_id class) {
     pel_program_class *known = pel_map_pointer(&b->class_of, class);
     if (known) return known;
     pel_program_class *added = pel_new(b->ctx, pel_program_class);
@@ -23,7 +23,7 @@ static void collect_instances(pel_builder *b, pel_id module, pel_map *seen, int 
     const pel_log_module *row = pel_module_at(b->log, module);
     bool has_class = !pel_is_torch_module(b->log, module) && !pel_is_derived_by_torch(b->log, row->class) &&
                      !pel_map_has(&b->idle, row->class);
-    if (has_class) pel_push(b->ctx, &class_for(b, row->class)->instances, module);
+    if (has_class) pel_push(b->ctx, &pel_class_for(b, row->class)->instances, module);
     for (uint32_t i = 0; i < row->child_names.n; i++)
         if (row->children[i] && pel_is_needed(b, row, i)) collect_instances(b, row->children[i], seen, depth + 1);
 }
@@ -70,7 +70,7 @@ void pel_init(pel_ctx *ctx, pel_program *program) {
 
     pel_node *made = pel_module_call(&b, root);
     pel_program_class *class =
-        pel_is_torch_module(program->log, root) ? NULL : class_for(&b, pel_module_at(program->log, root)->class);
+        pel_is_torch_module(program->log, root) ? NULL : pel_class_for(&b, pel_module_at(program->log, root)->class);
     if (!class || made->Call.keywords.n) class = add_root(&b, made, class);
     program->root = class->name;
     pel_add_ties(&b, class);

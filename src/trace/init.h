@@ -27,7 +27,12 @@ typedef struct pel_builder {
     pel_map self_attributes; /* class -> pel_map of attributes of self, which only that class's methods read */
     pel_map names;           /* that any code mentions */
     pel_map idle;            /* class -> 1: none of its instances ran, only their weights are wanted */
+    /* of init_objects.c */
+    pel_map held_classes; /* class -> how its objects are built */
+    pel_map held_objects; /* identity of an object that is built -> 1 */
 } pel_builder;
+
+pel_program_class *pel_class_for(pel_builder *b, pel_id class); /* init.c: its row in the program */
 
 /* ---- texts that all of them write ---- */
 static inline pel_node *pel_self_attribute(pel_ctx *ctx, pel_name name, pel_CTX use) {
@@ -100,6 +105,12 @@ typedef struct pel_part {
 typedef PEL_VEC(pel_part) pel_part_list;
 /* In the order in which the constructor sets them. */
 pel_part_list pel_parts_of(pel_builder *b, const pel_program_class *class);
+/* What an attribute holds, where that is made of modules: [self.conv, self.norm]. NULL if it can't be written. */
+pel_node *pel_held_text(pel_builder *b, const pel_log_module *instance, pel_id value, int depth);
+
+/* ---- init_objects.c ---- */
+/* The call that builds an object which an instance holds and the run changes; NULL if there is none. */
+pel_node *pel_held_object(pel_builder *b, const pel_log_module *instance, pel_id object, int depth);
 
 /* ---- init_class.c ---- */
 void pel_finish_class(pel_builder *b, pel_program_class *class); /* its `init`, and the calls of all its instances */

@@ -110,13 +110,11 @@ static pel_node *held_module(pel_builder *b, const pel_log_module *instance, pel
     return pel_path_text(b->ctx, pel_str_from(path, own.len ? own.len + 1 : 0), PEL_Load);
 }
 
-static pel_node *held_text(pel_builder *b, const pel_log_module *instance, pel_id id, int depth);
-
 static pel_node *held_dict(pel_builder *b, const pel_log_module *instance, const pel_value *dict, int depth) {
     pel_node *made = pel_node_new(b->ctx, PEL_Dict);
     for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
         pel_node *key = pel_value_expression(b->ctx, b->program, dict->items[i]);
-        pel_node *item = held_text(b, instance, dict->items[i + 1], depth + 1);
+        pel_node *item = pel_held_text(b, instance, dict->items[i + 1], depth + 1);
         if (!key || !item) return NULL;
         pel_nodes_push(b->ctx, &made->Dict.keys, key);
         pel_nodes_push(b->ctx, &made->Dict.values, item);
@@ -124,8 +122,7 @@ static pel_node *held_dict(pel_builder *b, const pel_log_module *instance, const
     return made;
 }
 
-/* What an attribute holds, where that is made of modules: [self.conv, self.norm]. */
-static pel_node *held_text(pel_builder *b, const pel_log_module *instance, pel_id id, int depth) {
+pel_node *pel_held_text(pel_builder *b, const pel_log_module *instance, pel_id id, int depth) {
     const pel_value *value = pel_value_at(b->log, id);
     if (value->kind == PEL_V_MODULE) return held_module(b, instance, value->module);
     if (are_the_children(b, instance, value)) {
@@ -137,11 +134,14 @@ static pel_node *held_text(pel_builder *b, const pel_log_module *instance, pel_i
     if (value->kind == PEL_V_DICT && !value->class && !value->truncated && depth < PEL_DEEPEST_TREE)
         return held_dict(b, instance, value, depth);
     bool sequence = value->kind == PEL_V_LIST || (value->kind == PEL_V_TUPLE && !value->class);
-    if (!sequence || value->truncated || depth > PEL_DEEPEST_TREE) return pel_value_expression(b->ctx, b->program, id);
+    if (!sequence || value->truncated || depth > PEL_DEEPEST_TREE) {
+        pel_node *plain = pel_value_expression(b->ctx, b->program, id);
+        return plain || value->kind != PEL_V_OBJECT ? plain : pel_held_object(b, instance, id, depth);
+    }
     pel_node *made = pel_node_new(b->ctx, value->kind == PEL_V_LIST ? PEL_List : PEL_Tuple);
     pel_nodes *items = value->kind == PEL_V_LIST ? &made->List.elts : &made->Tuple.elts;
     for (uint32_t i = 0; i < value->n; i++) {
-        pel_node *item = held_text(b, instance, value->items[i], depth + 1);
+        pel_node *item = pel_held_text(b, instance, value->items[i], depth + 1);
         if (!item) return NULL;
         pel_nodes_push(b->ctx, items, item);
     }
@@ -187,7 +187,7 @@ static pel_node *attribute_text(collector *c, pel_id module, const pel_needed_at
     const pel_value *row = pel_value_at(b->log, value);
     pel_node *text = row->kind == PEL_V_TENSOR ? pel_tensor_expression(b->ctx, b->program, row->tensor)
                                                : pel_value_expression(b->ctx, b->program, value);
-    if (!text) text = held_text(b, pel_module_at(b->log, module), value, 0);
+    if (!text) text = pel_held_text(b, pel_module_at(b->log, module), value, 0);
     if (text) return text;
     pel_refuse_users(b->ctx, b->program, c->class->class, value);
     pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.%s holds an object that has no literal", c->class->name->text,

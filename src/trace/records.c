@@ -399,14 +399,6 @@ void pel_write_records(pel_synth *s) {
         pel_program_class *row = s->program->classes.at[i];
         const pel_log_class *class = pel_class_at(s->log, row->class);
         if (class->kind == PEL_CLASS_AUTOGRAD) row->def = author_class(s, row->class);
-        if (class->kind == PEL_CLASS_AUTHOR && (row->methods.n || row->is_given)) {
-            row->def = pel_node_new(s->ctx, PEL_ClassDef);
-            row->def->ClassDef.name = row->name;
-            row->def->lineno = class->line;
-            for (uint32_t k = 0; k < row->methods.n; k++)
-                pel_nodes_push(s->ctx, &row->def->ClassDef.body, row->methods.at[k]->def);
-            if (!row->methods.n) pel_nodes_push(s->ctx, &row->def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
-        }
         bool named = class->kind == PEL_CLASS_NAMEDTUPLE;
         if (row->def || (class->kind != PEL_CLASS_DATACLASS && !named)) continue;
         pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);

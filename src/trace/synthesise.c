@@ -76,8 +76,10 @@ void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat 
         if (is_news && round < MAX_STRAIGHT_ROUNDS) continue;
         if (round == 0) pel_throw_at(ctx, err.code, err.at, err.line, err.column, "%s", err.what);
         /* the construct that can't be followed is what people must know of */
-        pel_throw_at(ctx, first.code, first.at, first.line, first.column,
-                     "%s; nor can it be told by its calls of torch: %s", first.what, err.what);
+        static const char also[] = "; nor can it be told by its calls of torch";
+        bool fits = strlen(first.what) + sizeof also + strlen(err.what) + 2 < PEL_MESSAGE_MAX;
+        pel_throw_at(ctx, first.code, first.at, first.line, first.column, "%s%s%s%s", first.what, also,
+                     fits ? ": " : "", fits ? err.what : "");
     }
 }
 
