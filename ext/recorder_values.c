@@ -669,6 +669,13 @@ static pel_id array_value(pel_recorder *rec, PyObject *array) {
     return remember(rec, array, intern(rec, &value));
 }
 
+/* What a class has for each of its methods and attributes: named if the class is a library's. */
+static bool is_descriptor(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyGetSetDescr_Type ||
+           type == &PyMemberDescr_Type || type == &PyClassMethodDescr_Type;
+}
+
 /* An instance of a C type: a dtype, a device, a descriptor; or an iterator, a generator, a code object. */
 static pel_id named_value(pel_recorder *rec, PyObject *object, type_info *info) {
     pel_seen *seen = pel_seen_find(rec, object);
@@ -682,11 +689,11 @@ static pel_id named_value(pel_recorder *rec, PyObject *object, type_info *info) 
             rec, object,
             intern(rec, &(pel_value){ .kind = PEL_V_LITERAL, .text = literal, .object = number_of(rec, object) }));
     if (literal.len) return intern_text(rec, PEL_V_LITERAL, literal);
-    if (!PyModule_Check(object))
-        info->look = LOOK_OPAQUE; /* no instance of a C type has a name if one has none */
-    else
+    if (PyModule_Check(object))
         return remember(rec, object,
                         intern_text(rec, PEL_V_OPAQUE, pel_format(rec->ctx, "module %s", PyModule_GetName(object))));
+    if (is_descriptor(object)) return remember(rec, object, opaque_value(rec, object));
+    info->look = LOOK_OPAQUE; /* of the other C types no instance has a name if one has none */
     return opaque_value(rec, object);
 }
 

@@ -133,6 +133,18 @@ static bool reads_class_constant(pel_walk *w, pel_front front, pel_name name, co
     return true;
 }
 
+/* One function of the author's, which a module of Python's or an object that was there before the run gave: the output
+ * has it under a name of its own. */
+static bool is_function_of_known(pel_walk *w, pel_front front, const pel_val *base, const pel_val *val) {
+    if (!pel_all_same(w, front, val->at) || pel_value_at(w->log, val->at[0])->kind != PEL_V_FUNCTION) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *of = pel_value_at(w->log, base->at[i]);
+        bool is_module = of->kind == PEL_V_OPAQUE && pel_str_starts(of->text, PEL_STR("module "));
+        if (!is_module && of->kind != PEL_V_LIBRARY && !pel_is_static_object(w->s, base->at[i])) return false;
+    }
+    return true;
+}
+
 static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel_val *base, const pel_id *values,
                                const pel_kids *kids) {
     pel_node *text = pel_shallow(w, node);
@@ -145,7 +157,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
         if (!pel_plain(w->s, val->at[0])) pel_write_as_global(w, val, pel_key2(PEL_V_CLASS, val->at[0]), name);
         return pel_finish(w, front, node, val);
     }
-    uint32_t modules = 0, tensors = 0, objects = 0, others = 0;
+    uint32_t modules = 0, tensors = 0, objects = 0;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, base->at[i]);
         if (value->kind == PEL_V_MODULE)
@@ -159,8 +171,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
             if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
             if (pel_is_content_of_given(w, base->at[i], val->at[i]))
                 val->taint = pel_taint_join(w->ctx, val->taint, &pel_tainted);
-        } else
-            others++;
+        }
     }
     if (modules) {
         for (uint32_t i = 0; i < front.n; i++) {
@@ -179,18 +190,10 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
         pel_forget_kids(w, kids);
     else if (kids->n)
         pel_link_property(w, kids, base, val, name);
-    if (others && !tensors && !modules && !objects) {
-        /* a function of a module, a class attribute: what can't be folded can't be written */
-        for (uint32_t i = 0; i < front.n; i++) {
-            const pel_value *value = pel_value_at(w->log, val->at[i]);
-            const pel_value *owner = pel_value_at(w->log, base->at[i]);
-            if (owner->kind == PEL_V_LIBRARY && value->kind == PEL_V_FUNCTION && pel_all_same(w, front, val->at)) {
-                val->text = pel_make_name(w->ctx, name, PEL_Load);
-                pel_refer(w, &val->text, value->code);
-                val->lost = false;
-                break;
-            }
-        }
+    if (is_function_of_known(w, front, base, val)) {
+        val->text = pel_make_name(w->ctx, name, PEL_Load);
+        pel_refer(w, &val->text, pel_value_at(w->log, val->at[0])->code);
+        val->lost = false;
     }
     return pel_finish(w, front, node, val);
 }

@@ -322,6 +322,8 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     val->lost = c->func->lost;
     for (uint32_t i = 0; i < c->n_args; i++) val->lost |= c->args[i].val->lost;
     nature known = nature_of(w, front, c, callee);
+    if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
+        pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, c);
     val->text->mark = !known.pure || has_out(c->node);
     if (val->text->mark) val->effect = true;

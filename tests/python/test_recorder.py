@@ -130,6 +130,15 @@ def test_methods_and_attributes() -> None:
     assert re.search(r"code \d+ .*Thing.double .* of Thing", text)
 
 
+def test_a_descriptor_without_a_name_leaves_the_others_theirs() -> None:
+    nameless, named = Recorder.run, str.upper  # one of a C type of ours, one of the library's
+
+    def use() -> tuple:
+        return nameless, named, str.lower
+
+    assert values(recorded(use), "use")[:-1] == ["<method_descriptor>", "str.upper", "str", "str.lower"]
+
+
 def test_objects_are_seen_in_each_state() -> None:
     class State:
         pass
