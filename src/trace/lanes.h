@@ -350,7 +350,7 @@ bool pel_library_ambient(pel_str path); /* its result depends on a mode of torch
 bool pel_method_pure(uint8_t value_kind, pel_name name);
 bool pel_module_pure(const pel_log *log, pel_id module);
 
-/* ---- lanes_stmt.c ---- */
+/* ---- lanes_stmt.c and those behind lanes_stmt.h ---- */
 /* Returns the lanes that go on behind the statements. */
 pel_front pel_walk_body(pel_walk *w, pel_front front, pel_nodes body);
 pel_front pel_walk_match(pel_walk *w, pel_front front, pel_node *node);
