@@ -1,15 +1,28 @@
 /* Definitions of the functions that are reached, with signatures, decorators and the calls between them. */
 #include "trace/link.h"
 
+static pel_name name_of_decorator(const pel_node *decorator) {
+    return pel_last_name(decorator->kind == PEL_Call ? decorator->Call.func : decorator);
+}
+
 /* What such a decorator does leaves no activation of its own. */
 const char *pel_mode_of(const pel_node *decorator) {
     static const char *const modes[] = { "no_grad", "enable_grad", "inference_mode" };
-    const pel_node *name = decorator->kind == PEL_Call ? decorator->Call.func : decorator;
     if (decorator->kind == PEL_Call && (decorator->Call.args.n || decorator->Call.keywords.n)) return NULL;
-    pel_name last = name->kind == PEL_Attribute ? name->Attribute.attr : name->kind == PEL_Name ? name->Name.id : NULL;
+    pel_name last = name_of_decorator(decorator);
     for (size_t k = 0; k < PEL_COUNT(modes); k++)
         if (pel_name_is(last, modes[k])) return modes[k];
     return NULL;
+}
+
+bool pel_sets_mode(const pel_group *group) {
+    const pel_node *node = group->author->node;
+    if (!node || node->kind != PEL_FunctionDef) return true;
+    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++) {
+        const pel_node *decorator = node->FunctionDef.decorator_list.at[i];
+        if (pel_mode_of(decorator) || pel_name_is(name_of_decorator(decorator), "autocast")) return true;
+    }
+    return false;
 }
 
 static bool has_constant_arguments(const pel_node *call) {
@@ -23,9 +36,7 @@ static bool has_constant_arguments(const pel_node *call) {
 /* @autocast("cuda", enabled=False): torch.amp's names the kind of device, torch.cuda.amp's does not. */
 static pel_node *autocast_decorator(pel_synth *s, const pel_node *decorator) {
     if (decorator->kind != PEL_Call || !has_constant_arguments(decorator)) return NULL;
-    const pel_node *func = decorator->Call.func;
-    pel_name last = func->kind == PEL_Attribute ? func->Attribute.attr : func->kind == PEL_Name ? func->Name.id : NULL;
-    if (!pel_name_is(last, "autocast")) return NULL;
+    if (!pel_name_is(name_of_decorator(decorator), "autocast")) return NULL;
     bool names_device = decorator->Call.args.n && decorator->Call.args.at[0]->Constant.value->kind == PEL_CONST_STR;
     pel_node *made = pel_copy(s->ctx, decorator);
     made->Call.func = pel_library_expression(

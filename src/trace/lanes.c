@@ -449,6 +449,16 @@ static const pel_value *first_argument(const pel_log *log, const pel_activation 
     return NULL;
 }
 
+/* Whether a function keeps a method in a cell: what a decorator made of it, whatever it calls its first parameter. */
+static bool wraps_method(const pel_log *log, const pel_activation *activation) {
+    const pel_code_object *code = log->codes.at[activation->code].code;
+    for (uint32_t i = 0; i < code->freevars.n; i++) {
+        const pel_value *cell = pel_value_at(log, activation->cells[code->cellvars.n + i]);
+        if (cell->kind == PEL_V_FUNCTION && log->codes.at[cell->code].class) return true;
+    }
+    return false;
+}
+
 /* The class that a function is a method of in this activation, or 0. */
 static pel_id class_of_self(pel_synth *s, pel_id id) {
     const pel_activation *activation = &s->log->activations.at[id];
@@ -458,7 +468,8 @@ static pel_id class_of_self(pel_synth *s, pel_id id) {
     const pel_value *first = first_argument(s->log, activation);
     if (!first) return 0;
     bool named_self = row->code->argcount > 0 && pel_name_is(row->code->varnames.at[0], "self");
-    bool wraps = row->code->argcount == 0 && (row->code->flags & PEL_CO_NESTED);
+    bool wraps = (row->code->flags & PEL_CO_NESTED) &&
+                 (row->code->argcount == 0 || (!named_self && wraps_method(s->log, activation)));
     if (!row->class && !named_self && !wraps && !pel_map_has(&s->owner_of, id)) return 0;
     if (first->kind == PEL_V_MODULE) return pel_module_at(s->log, first->module)->class;
     bool instance = first->kind == PEL_V_OBJECT || first->kind == PEL_V_DICT || first->kind == PEL_V_LIST ||

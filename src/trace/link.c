@@ -93,7 +93,7 @@ static bool shrink(pel_synth *s) {
     if (!changed) changed = pel_pass_items(s, pel_find_reached(s).seen);
     if (!changed) {
         pel_reach now = pel_find_reached(s);
-        changed = pel_splice(s, &now);
+        changed = pel_splice(s, &now) || pel_unwrap(s, &now);
     }
     return changed;
 }

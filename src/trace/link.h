@@ -15,6 +15,9 @@ typedef struct pel_reach {
 pel_reach pel_find_reached(pel_synth *s);
 /* The function that an activation was called from, over comprehensions and what is not written; NULL: none. */
 pel_group *pel_caller_of(const pel_synth *s, pel_id activation);
+/* Per group: how many calls lead to it; more than one, too, if the text has it as a value. */
+uint32_t *pel_count_calls(pel_synth *s, const pel_reach *reached);
+bool *pel_find_calling_back(pel_synth *s); /* per group: torch calls something back below it */
 
 /* ---- dead.c ---- */
 /* Removes statements whose results nobody reads; marks the parameters that nobody reads. True if anything changed. */
@@ -42,6 +45,11 @@ bool pel_decide_assertions(pel_synth *s, pel_group *group);
 /* ---- wrappers.c ---- */
 /* The parameter of that name, if it is still one; NULL: there is none. */
 pel_param *pel_param_named(const pel_group *group, pel_name name);
+bool pel_is_literal(const pel_node *node);
+/* Whether what a wrapper calls can be called in its place from outside: the same parameters in order. */
+bool pel_stands_in(const pel_synth *s, const pel_group *outer, const pel_link *inner);
+/* Who calls the wrapper calls what it calls instead. */
+void pel_take_place(pel_synth *s, pel_group *outer, const pel_link *inner);
 /* A function that only calls another one gives its place to that one. True if it did. */
 bool pel_dissolve_wrapper(pel_synth *s, pel_group *outer);
 /* The root is called by its author's names, whatever shorter text was made of it before, and by the keywords that its
@@ -51,13 +59,15 @@ void pel_give_back_names(pel_synth *s, pel_group *root);
 /* ---- inline.c ---- */
 bool pel_inline_results(pel_synth *s); /* true if a call became what it returns */
 
-/* ---- results.c, arguments.c, splice.c: dear ones, which wait until the others find nothing ---- */
+/* ---- results.c, arguments.c, splice.c, unwrap.c: dear ones, which wait until the others find nothing ---- */
 /* Tuples and records that functions return lose the parts that every caller throws away. */
 bool pel_drop_results(pel_synth *s, const bool *reached);
 /* Dicts that are passed for one item of theirs: the item is. True if one was; then all that is known begins anew. */
 bool pel_pass_items(pel_synth *s, const bool *reached);
 /* Functions whose results nobody wants are written where they are called, if that is one place. */
 bool pel_splice(pel_synth *s, const pel_reach *reached);
+/* What a decorator does around a method is written there, too. */
+bool pel_unwrap(pel_synth *s, const pel_reach *reached);
 
 /* ---- unasked.c ---- */
 void pel_forget_unasked(pel_synth *s);
@@ -78,12 +88,14 @@ pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active
 void pel_write_call(pel_synth *s, const pel_link *link, const pel_node *signature);
 
 /* ---- naming.c ---- */
+pel_name pel_name_wish(const pel_synth *s, const pel_group *group);
 void pel_name_functions(pel_synth *s, const pel_reach *r);
 void pel_name_classes(pel_synth *s);
 
 /* ---- definitions.c ---- */
 /* The mode of torch that a decorator sets around the function, NULL if it sets none. */
 const char *pel_mode_of(const pel_node *decorator);
+bool pel_sets_mode(const pel_group *group); /* or has no definition that could be looked at */
 void pel_write_functions(pel_synth *s, const pel_reach *r);
 
 /* ---- root_guard.c ---- */

@@ -34,7 +34,7 @@ static bool is_local_somewhere(const pel_synth *s, pel_name name) {
     return false;
 }
 
-static pel_name name_wish(const pel_synth *s, const pel_group *group) {
+pel_name pel_name_wish(const pel_synth *s, const pel_group *group) {
     if (group->is_root) return pel_intern_c(s->ctx, "forward");
     pel_name own = s->log->codes.at[group->code].code->name;
     pel_name wish = (group->class || own->text[0] == '<') && group->hint ? group->hint : own;
@@ -55,7 +55,7 @@ static bool has_plain_name(const pel_synth *s, const pel_group *group) {
 }
 
 static void name_function(pel_synth *s, pel_map *taken, pel_group *group) {
-    pel_name wish = name_wish(s, group);
+    pel_name wish = pel_name_wish(s, group);
     if (group->no_self) wish = name_of_static(s, group, wish);
     pel_program_function *function = group->function = pel_new(s->ctx, pel_program_function);
     function->code = group->code;

@@ -100,3 +100,50 @@ pel_reach pel_find_reached(pel_synth *s) {
     }
     return r.found;
 }
+
+/* Functions that the text has as values: somebody may call them. */
+typedef struct values {
+    const pel_synth *s;
+    pel_map referred; /* name -> group */
+    uint32_t *n_calls;
+} values;
+
+static void see_value(void *arg, pel_node **slot) {
+    values *v = arg;
+    pel_node *node = *slot;
+    uint64_t group;
+    if (node->kind == PEL_Name && pel_map_get(&v->referred, PEL_KEY(node->Name.id), &group))
+        v->n_calls[((const pel_group *)(uintptr_t)group)->number] += 2;
+    const pel_link *link = node->kind == PEL_Call ? pel_link_at(v->s, node) : NULL;
+    if (!link || link->callee != PEL_CALLEE_NAME) {
+        pel_each_part(v->s, node, see_value, v);
+        return;
+    }
+    for (uint32_t p = 0; p < link->target->n_params; p++)
+        if (link->args[p] && !link->target->params[p].dead) see_value(v, &link->args[p]);
+}
+
+uint32_t *pel_count_calls(pel_synth *s, const pel_reach *reached) {
+    values v = { .s = s, .n_calls = pel_new_array(s->ctx, s->groups.n + 1u, uint32_t) };
+    for (uint32_t i = 0; i < s->links.n; i++)
+        if (reached->active[i]) v.n_calls[s->links.at[i]->target->number]++;
+    for (uint32_t i = 0; i < s->references.n; i++) {
+        const pel_reference *ref = &s->references.at[i];
+        if (ref->group && ref->held) v.n_calls[ref->group->number] += 2; /* by whoever holds it */
+        if (ref->group && ref->node->kind == PEL_Name)
+            pel_map_set(s->ctx, &v.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
+    }
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        for (uint32_t k = 0; reached->seen[i] && k < s->groups.at[i]->body.n; k++)
+            see_value(&v, &s->groups.at[i]->body.at[k]);
+    return v.n_calls;
+}
+
+bool *pel_find_calling_back(pel_synth *s) {
+    bool *calls_back = pel_new_array(s->ctx, s->groups.n + 1u, bool);
+    for (pel_id id = 1; id < s->log->activations.n; id++) {
+        const pel_group *caller = s->group_of[id] && !s->linked[id] ? pel_caller_of(s, id) : NULL;
+        if (caller) calls_back[caller->number] = true;
+    }
+    return calls_back;
+}

@@ -4,9 +4,10 @@
 static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
     const pel_log *log = s->log;
-    pel_id first = pel_argument(log, root->lanes[0], param);
-    for (uint32_t i = 0; i < root->n_lanes; i++) {
-        pel_id value = pel_argument(log, root->lanes[i], param);
+    const pel_group *taker = param->of ? param->of : root;
+    pel_id first = pel_argument(log, taker->lanes[0], param);
+    for (uint32_t i = 0; i < taker->n_lanes; i++) {
+        pel_id value = pel_argument(log, taker->lanes[i], param);
         if (!value || !pel_plain(s, value) || !pel_value_same(log, value, first)) return NULL;
     }
     pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load),

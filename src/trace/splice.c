@@ -5,8 +5,8 @@
 
 typedef struct splicer {
     pel_synth *s;
-    uint32_t *n_calls;      /* per group: reached links that lead to it */
-    const bool *calls_back; /* per group: torch calls something back below it */
+    const uint32_t *n_calls; /* per group: reached links that lead to it */
+    const bool *calls_back;  /* per group: torch calls something back below it */
     pel_group *caller;
     bool changed;
 } splicer;
@@ -80,20 +80,12 @@ static bool arguments_fit(const fitness *f) {
     return true;
 }
 
-static bool sets_mode(const pel_group *group) {
-    const pel_node *node = group->author->node;
-    if (!node || node->kind != PEL_FunctionDef) return true;
-    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++)
-        if (pel_mode_of(node->FunctionDef.decorator_list.at[i])) return true;
-    return false;
-}
-
 static bool may_splice(splicer *sp, const pel_link *link) {
     const pel_group *target = link->target;
     if (sp->n_calls[target->number] != 1 || target == sp->caller || target->is_root || target->pinned ||
         target->in_place || target->is_property || target->is_generator || target->why || target->instead ||
         (target->is_init && !sp->caller->is_init) || /* super().__init__(...) may go, what makes an object not */
-        sp->calls_back[target->number] || sets_mode(target) ||
+        sp->calls_back[target->number] || pel_sets_mode(target) ||
         (link->callee != PEL_CALLEE_NAME && link->callee != PEL_CALLEE_METHOD) ||
         (link->receiver && target->class != sp->caller->class))
         return false;
@@ -168,49 +160,9 @@ static void splice_body(splicer *sp, pel_nodes *body) {
     *body = kept;
 }
 
-/* Functions that the text has as values: somebody may call them. */
-typedef struct values {
-    const pel_synth *s;
-    pel_map referred; /* name -> group */
-    uint32_t *n_calls;
-} values;
-
-static void see_value(void *arg, pel_node **slot) {
-    values *v = arg;
-    pel_node *node = *slot;
-    uint64_t group;
-    if (node->kind == PEL_Name && pel_map_get(&v->referred, PEL_KEY(node->Name.id), &group))
-        v->n_calls[((const pel_group *)(uintptr_t)group)->number] += 2;
-    const pel_link *link = node->kind == PEL_Call ? pel_link_at(v->s, node) : NULL;
-    if (!link || link->callee != PEL_CALLEE_NAME) {
-        pel_each_part(v->s, node, see_value, v);
-        return;
-    }
-    for (uint32_t p = 0; p < link->target->n_params; p++)
-        if (link->args[p] && !link->target->params[p].dead) see_value(v, &link->args[p]);
-}
-
 /* One at a time: what is called how often has changed then. */
 bool pel_splice(pel_synth *s, const pel_reach *reached) {
-    splicer sp = { .s = s, .n_calls = pel_new_array(s->ctx, s->groups.n + 1u, uint32_t) };
-    bool *calls_back = pel_new_array(s->ctx, s->groups.n + 1u, bool);
-    for (uint32_t i = 0; i < s->links.n; i++)
-        if (reached->active[i]) sp.n_calls[s->links.at[i]->target->number]++;
-    for (pel_id id = 1; id < s->log->activations.n; id++) {
-        const pel_group *caller = s->group_of[id] && !s->linked[id] ? pel_caller_of(s, id) : NULL;
-        if (caller) calls_back[caller->number] = true;
-    }
-    values v = { .s = s, .n_calls = sp.n_calls };
-    for (uint32_t i = 0; i < s->references.n; i++) {
-        const pel_reference *ref = &s->references.at[i];
-        if (ref->group && ref->held) sp.n_calls[ref->group->number] += 2; /* by whoever holds it */
-        if (ref->group && ref->node->kind == PEL_Name)
-            pel_map_set(s->ctx, &v.referred, PEL_KEY(ref->node->Name.id), PEL_KEY(ref->group));
-    }
-    for (uint32_t i = 0; i < s->groups.n; i++)
-        for (uint32_t k = 0; reached->seen[i] && k < s->groups.at[i]->body.n; k++)
-            see_value(&v, &s->groups.at[i]->body.at[k]);
-    sp.calls_back = calls_back;
+    splicer sp = { .s = s, .n_calls = pel_count_calls(s, reached), .calls_back = pel_find_calling_back(s) };
     for (uint32_t i = 0; i < s->groups.n && !sp.changed; i++) {
         sp.caller = s->groups.at[i];
         if (reached->seen[i] && !sp.caller->why && !sp.caller->in_place) splice_body(&sp, &sp.caller->body);

@@ -1,7 +1,7 @@
 /* Functions that only hand on to another one: whoever calls them calls that one instead. */
 #include "trace/link.h"
 
-static bool is_literal(const pel_node *node) {
+bool pel_is_literal(const pel_node *node) {
     return node->kind == PEL_Constant || (node->kind == PEL_UnaryOp && node->UnaryOp.operand->kind == PEL_Constant);
 }
 
@@ -27,7 +27,7 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
         return NULL;
     for (uint32_t p = link->receiver; p < link->target->n_params; p++) {
         const pel_node *arg = link->args[p];
-        if (link->target->params[p].dead || !arg || is_literal(arg)) continue;
+        if (link->target->params[p].dead || !arg || pel_is_literal(arg)) continue;
         if (arg->kind != PEL_Name || !pel_param_named(group, arg->Name.id)) return NULL;
     }
     return link;
@@ -53,8 +53,7 @@ static pel_name outer_name(const pel_synth *s, const pel_group *root, const pel_
     return param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
 }
 
-/* Whether the inner function can stand where the outer one is called from outside: the same parameters in order. */
-static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link *inner) {
+bool pel_stands_in(const pel_synth *s, const pel_group *outer, const pel_link *inner) {
     uint32_t q = inner->receiver;
     for (uint32_t p = inner->receiver; p < inner->target->n_params; p++) {
         const pel_param *param = &inner->target->params[p];
@@ -104,7 +103,7 @@ static void redirect(pel_synth *s, pel_link *link, const pel_group *wrapper, con
         const pel_node *arg = inner->args[p];
         if (!arg) continue;
         by_keyword[p] = inner->by_keyword[p];
-        if (is_literal(arg)) { /* also where nobody reads it: it is the default, should the function be the root */
+        if (pel_is_literal(arg)) { /* also where nobody reads it: it is the default, should the function be the root */
             args[p] = pel_copy(s->ctx, arg);
             continue;
         }
@@ -131,18 +130,13 @@ static void make_root(pel_synth *s, const pel_group *wrapper, const pel_link *in
         for (uint32_t q = 0; given && given->kind == PEL_Name && q < wrapper->n_params; q++)
             if (wrapper->params[q].name == given->Name.id && wrapper->params[q].kind != PEL_PARAM_PLAIN)
                 given = wrapper->params[q].fallback;
-        if (given && is_literal(given)) target->params[p].fallback = pel_copy(s->ctx, given);
+        if (given && pel_is_literal(given)) target->params[p].fallback = pel_copy(s->ctx, given);
         if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
     }
 }
 
-bool pel_dissolve_wrapper(pel_synth *s, pel_group *outer) {
-    pel_link *inner = outer->instead || outer->why || outer->in_place ? NULL : only_call(s, outer);
-    if (!inner || inner->target->why) return false;
+void pel_take_place(pel_synth *s, pel_group *outer, const pel_link *inner) {
     pel_group *target = inner->target;
-    bool open = outer->is_root || outer->pinned;
-    if (open && !stands_in(s, outer, inner)) return false;
-    if (target->is_root && !outer->is_root) return false;
     for (uint32_t i = 0; i < s->links.n; i++)
         if (s->links.at[i]->target == outer && s->links.at[i] != inner) redirect(s, s->links.at[i], outer, inner);
     target->hint = outer->hint ? outer->hint : target->hint;
@@ -156,5 +150,13 @@ bool pel_dissolve_wrapper(pel_synth *s, pel_group *outer) {
     target->pinned |= outer->pinned;
     outer->instead = target;
     outer->is_root = outer->pinned = false;
+}
+
+bool pel_dissolve_wrapper(pel_synth *s, pel_group *outer) {
+    const pel_link *inner = outer->instead || outer->why || outer->in_place ? NULL : only_call(s, outer);
+    if (!inner || inner->target->why) return false;
+    if ((outer->is_root || outer->pinned) && !pel_stands_in(s, outer, inner)) return false;
+    if (inner->target->is_root && !outer->is_root) return false;
+    pel_take_place(s, outer, inner);
     return true;
 }
