@@ -1,0 +1,39 @@
+/* Unifying: what its files share. unify.h says what it is for. */
+#ifndef PEL_TRACE_UNIFIER_H
+#define PEL_TRACE_UNIFIER_H
+
+#include "trace/unify.h"
+
+/* What stands at one place in each lane. */
+typedef struct pel_column {
+    pel_node *const *at;
+    uint32_t n;
+} pel_column;
+
+/* ---- unify.c ---- */
+pel_node *pel_unify_column(pel_unifier *unifier, pel_column l, pel_name hint);
+pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint); /* of calls that fit */
+/* Calls of one function with the same arguments by name: only values may differ. */
+bool pel_calls_fit(pel_column l);
+/* A module that only some instances have, or a list of some: built here if a flag says so, instead of being passed in.
+ * NULL if the instances that have one differ too much. */
+pel_node *pel_make_optional(pel_unifier *unifier, pel_column l, pel_name hint);
+/* A unifier for other lanes, each of which lies in one lane outside: the names outside are known in it. */
+pel_unifier pel_unifier_inside(pel_unifier *outside, const uint32_t *lane_of, uint32_t n);
+/* Whether one of the holes from `first` on is for something that is built. */
+bool pel_has_builder(const pel_unifier *unifier, uint32_t first);
+bool pel_any_has_mark(pel_column l, uint32_t mark);
+bool pel_all_equal(pel_column l);
+bool pel_all_of_kind(pel_column l, pel_kind kind);
+/* The column of one part of each. */
+pel_column pel_pick(pel_ctx *ctx, pel_column l, pel_node *(*part)(pel_node *, uint32_t), uint32_t index);
+
+/* ---- unify_names.c ---- */
+/* A name for what differs; one that is there already where that has the same values, or values in one ratio to them. */
+pel_node *pel_make_hole(pel_unifier *unifier, pel_column l, pel_name hint);
+pel_name pel_hole_name(const pel_unifier *unifier, pel_name hint); /* hint, or something like it that is free */
+
+/* ---- unify_list.c ---- */
+pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint);
+
+#endif
