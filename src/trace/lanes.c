@@ -627,20 +627,6 @@ static bool *find_told(pel_synth *s) {
     return told;
 }
 
-/* Numbers that the caller gives the model are data: the text keeps their names, as it keeps those of tensors. */
-static void keep_numbers(pel_synth *s, pel_group *root) {
-    for (uint32_t p = 0; p < root->n_params; p++) {
-        pel_param *param = &root->params[p];
-        bool numbers = true;
-        for (uint32_t i = 0; i < root->n_lanes && numbers; i++) {
-            const pel_value *value = pel_value_at(s->log, pel_argument(s->log, root->lanes[i], param));
-            numbers = value->kind == PEL_V_CONST &&
-                      (value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT);
-        }
-        if (numbers) param->taint = &pel_tainted_some;
-    }
-}
-
 static void group_activations(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map by_key = { 0 };
@@ -680,7 +666,7 @@ static void group_activations(pel_synth *s) {
     }
     for (uint32_t i = 0; i < s->groups.n; i++) make_params(s, s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (s->groups.at[i]->is_root) keep_numbers(s, s->groups.at[i]);
+        if (s->groups.at[i]->is_root) pel_mark_given(s, s->groups.at[i]);
 }
 
 #define ROUNDS 40

@@ -215,6 +215,8 @@ typedef struct pel_synth {
     bool regroup;                /* split grew: begin again */
     bool has_stub;               /* something that never ran is named */
     bool asked_training;         /* some text depends on self.training */
+    bool asked_rank;             /* and some on how many dimensions the given tensors have */
+    bool is_rank_open;           /* which can't be asserted of all of them: questions stay in the text */
     bool trained, evaluated;     /* runs in train mode, in eval mode */
 } pel_synth;
 
@@ -406,6 +408,20 @@ void pel_walk_straight(pel_synth *s, pel_group *group);
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
                            const pel_name *names, uint32_t n_args, pel_val *val);
 void pel_write_straight(pel_synth *s);
+
+/* ---- given.c: what callers give the model ---- */
+typedef enum pel_rank_form {
+    PEL_RANK_NONE,      /* no tensor is given */
+    PEL_RANK_OWN,       /* a tensor */
+    PEL_RANK_OR_NONE,   /* or None */
+    PEL_RANK_OF_ITEMS,  /* a list or tuple of tensors */
+    PEL_RANK_OF_VALUES, /* a dict of tensors */
+    PEL_RANK_OPEN,      /* tensors with different numbers of dimensions, or deeper inside */
+} pel_rank_form;
+pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank);
+void pel_mark_given(pel_synth *s, pel_group *root);
+/* How many dimensions a tensor has, or its shape has items: false if that must stay a question. */
+bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of);
 
 /* ---- live.c ---- */
 void pel_find_live(pel_synth *s);

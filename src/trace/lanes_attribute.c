@@ -1,9 +1,6 @@
 /* Attributes: of modules, which constructors must set, of objects, tensors and libraries. */
 #include "trace/lanes_expr.h"
 
-/* Attributes of tensors that are as fixed as the fact that it is a tensor. */
-static bool fixed_of_tensor(pel_name name) { return pel_name_is(name, "ndim") || pel_name_is(name, "is_sparse"); }
-
 bool pel_has_slot(const pel_log_module *module, pel_name name) {
     for (uint32_t i = 0; i < module->child_names.n; i++)
         if (module->child_names.at[i] == name) return true;
@@ -181,7 +178,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
             val->taint = pel_taint_join(w->ctx, val->taint, pel_map_pointer(&w->s->attribute_taint, key));
         }
         if (modules == front.n) read_module(w, front, name, base, val);
-    } else if (!(tensors == front.n && fixed_of_tensor(name))) {
+    } else if (!(tensors == front.n && pel_name_is(name, "ndim") && pel_ask_rank(w, front, base))) {
         if (base->taint || tensors) val->taint = pel_computed_taint(w, front, val, true);
     }
     /* objects that were there before the run, and __getattr__ hooks, only look things up */

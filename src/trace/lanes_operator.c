@@ -139,9 +139,6 @@ pel_val *pel_eval_unary(pel_walk *w, pel_front front, pel_node *node) {
     return eval_operands(w, front, node, text, &operand, 1);
 }
 
-/* Whether it could be None with other data: then even `is None` asks the data. */
-static bool maybe_none(const pel_val *val) { return val->taint && val->taint != &pel_tainted_some; }
-
 /* A dict whose keys are written out, as `**kwargs` is: what is in it does not hang on what the values are. */
 static bool has_fixed_keys(const pel_node *text) {
     if (text->kind != PEL_Dict) return false;
@@ -168,7 +165,7 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     text->Compare.comparators = (pel_nodes){ 0 };
     pel_val *val = pel_val_new(w, front, text);
     pel_take_over(val, left);
-    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left), left_tainted = maybe_none(left);
+    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left), left_tainted = pel_taint_maybe_none(left->taint);
     pel_front going = front;
     for (uint32_t k = 0; k < node->Compare.comparators.n; k++) {
         if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
@@ -177,7 +174,7 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
         pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
         if (node->Compare.ops.n == 1 && are_whole_numbers(w, going, left) && are_whole_numbers(w, going, right))
             pel_map_set(w->ctx, &w->s->whole_numbers, PEL_KEY(text), 1);
-        bool right_dynamic = pel_dynamic(w, going, right), right_tainted = maybe_none(right);
+        bool right_dynamic = pel_dynamic(w, going, right), right_tainted = pel_taint_maybe_none(right->taint);
         if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
         if (compares_tensors(w, going, node->Compare.ops.at[k], left, right)) text->mark = PEL_COMPARES_TENSORS;
         dynamic |=

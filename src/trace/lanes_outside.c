@@ -199,16 +199,17 @@ static bool returned_none(const pel_walk *w, pel_front front, const pel_val *val
     return false;
 }
 
-/* How many dimensions there are is as fixed as ndim. */
-static bool is_fixed_length(const pel_walk *w, pel_front front, const pel_val *of) {
+static bool is_fixed_length(pel_walk *w, pel_front front, const pel_val *of) {
+    bool asks_rank = false;
     for (uint32_t i = 0; i < front.n; i++) {
         uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
         if (kind != PEL_V_SIZE && (kind == PEL_V_TENSOR || of->taint)) return false;
+        asks_rank |= kind == PEL_V_SIZE;
     }
-    return true;
+    return !asks_rank || pel_ask_rank(w, front, of);
 }
 
-static void ask_library(const pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {
+static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {
     bool is_dotted = path.len && memchr(path.ptr, '.', path.len);
     out->settled = pel_library_settled(path);
     out->ambient = pel_library_ambient(path);
@@ -243,6 +244,7 @@ static void ask_method(pel_walk *w, pel_front front, const pel_call_site *c, nat
         out->pure &= pel_method_pure(kind, name);
         out->settled &= (kind == PEL_V_TENSOR && is_rank) || (is_container && !c->base->taint && !is_asked_by_data);
     }
+    if (is_rank && out->settled) out->settled = pel_ask_rank(w, front, c->base);
 }
 
 /* np.random.rand is a method of an object that the module holds. */

@@ -24,6 +24,11 @@ pel_id pel_result_of(const pel_log *log, pel_id activation) {
     return last && last->kind == PEL_R_RETURN ? last->value : 0;
 }
 
+bool pel_value_is_number(const pel_value *value) {
+    return value->kind == PEL_V_CONST &&
+           (value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT);
+}
+
 bool pel_value_has_items(pel_value_kind kind) {
     switch (kind) {
     case PEL_V_TUPLE:

@@ -266,6 +266,7 @@ static inline const pel_log_class *pel_class_at(const pel_log *log, pel_id id) {
 /* What an activation returned; 0 if it did not. */
 pel_id pel_result_of(const pel_log *log, pel_id activation);
 bool pel_value_has_items(pel_value_kind kind);
+bool pel_value_is_number(const pel_value *value); /* an int or a float, and no bool */
 /* What a dict holds under a key, or an object as an attribute; 0 if nothing. */
 pel_id pel_item_named(const pel_log *log, const pel_value *whole, pel_name name);
 bool pel_value_has_text(pel_value_kind kind);

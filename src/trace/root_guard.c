@@ -18,6 +18,14 @@ static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     return pel_make_compare(s->ctx, name, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
 }
 
+static pel_node *join(pel_ctx *ctx, pel_BOOLOP op, pel_nodes tests) {
+    if (tests.n == 1) return tests.at[0];
+    pel_node *all = pel_node_new(ctx, PEL_BoolOp);
+    all->BoolOp.op = op;
+    all->BoolOp.values = tests;
+    return all;
+}
+
 static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *message) {
     pel_node *made = pel_node_new(s->ctx, PEL_Assert);
     made->Assert.test = test;
@@ -45,6 +53,70 @@ static void chain_nones(pel_synth *s, pel_nodes *tests) {
     for (uint32_t i = 0; i < others.n; i++) pel_nodes_push(s->ctx, tests, others.at[i]);
 }
 
+/* ---- numbers of dimensions, where the text was settled by one ---- */
+
+static pel_node *rank_of(pel_ctx *ctx, pel_name tensor) {
+    return pel_make_attribute(ctx, pel_make_name(ctx, tensor, PEL_Load), pel_intern_c(ctx, "ndim"), PEL_Load);
+}
+
+static pel_node *rank_is(pel_ctx *ctx, pel_name tensor, uint32_t rank) {
+    return pel_make_compare(ctx, rank_of(ctx, tensor), PEL_Eq, pel_make_int(ctx, rank));
+}
+
+/* all(tensor.ndim == 3 for tensor in images) */
+static pel_node *ranks_are(pel_ctx *ctx, const pel_param *param, bool is_dict, uint32_t rank) {
+    pel_name item = pel_intern_c(ctx, "tensor");
+    pel_node *holder = pel_make_name(ctx, param->name, PEL_Load);
+    if (is_dict) {
+        pel_node *values = pel_make_attribute(ctx, holder, pel_intern_c(ctx, "values"), PEL_Load);
+        holder = pel_make_call(ctx, values, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    }
+    pel_node *clause = pel_node_new(ctx, PEL_comprehension);
+    clause->comprehension.target = pel_make_name(ctx, item, PEL_Store);
+    clause->comprehension.iter = holder;
+    pel_node *each = pel_node_new(ctx, PEL_GeneratorExp);
+    each->GeneratorExp.elt = rank_is(ctx, item, rank);
+    each->GeneratorExp.generators = pel_nodes_one(ctx, clause);
+    return pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "all"), PEL_Load), pel_nodes_one(ctx, each),
+                         (pel_nodes){ 0 });
+}
+
+/* a.ndim == 2 and b.ndim == 2  ->  a.ndim == b.ndim == 2 */
+static void chain_rank(pel_ctx *ctx, pel_node *same, pel_name tensor) {
+    pel_node *rank = same->Compare.comparators.at[same->Compare.comparators.n - 1];
+    uint32_t n = same->Compare.ops.n + 1;
+    same->Compare.ops = (pel_cmpops){ pel_new_array(ctx, n, uint8_t), n };
+    for (uint32_t i = 0; i < n; i++) same->Compare.ops.at[i] = PEL_Eq;
+    same->Compare.comparators.at[n - 2] = rank_of(ctx, tensor);
+    pel_nodes_push(ctx, &same->Compare.comparators, rank);
+}
+
+static void guard_ranks(pel_synth *s, const pel_group *root, pel_nodes *body) {
+    pel_ctx *ctx = s->ctx;
+    pel_nodes tests = { 0 };
+    pel_map by_rank = { 0 };
+    for (uint32_t p = 1; p < root->n_params; p++) {
+        const pel_param *param = &root->params[p];
+        uint32_t rank;
+        uint64_t same;
+        pel_rank_form form = param->unread || param->dead ? PEL_RANK_NONE : pel_given_rank(s, root, param, &rank);
+        if (form == PEL_RANK_OWN && pel_map_get(&by_rank, rank, &same)) {
+            chain_rank(ctx, tests.at[same], param->name);
+        } else if (form == PEL_RANK_OWN) {
+            pel_map_set(ctx, &by_rank, rank, tests.n);
+            pel_nodes_push(ctx, &tests, rank_is(ctx, param->name, rank));
+        } else if (form == PEL_RANK_OR_NONE) {
+            pel_nodes either = { 0 };
+            pel_node *name = pel_make_name(ctx, param->name, PEL_Load);
+            pel_nodes_push(ctx, &either, pel_make_compare(ctx, name, PEL_Is, pel_make_none(ctx)));
+            pel_nodes_push(ctx, &either, rank_is(ctx, param->name, rank));
+            pel_nodes_push(ctx, &tests, join(ctx, PEL_Or, either));
+        } else if (form != PEL_RANK_NONE)
+            pel_nodes_push(ctx, &tests, ranks_are(ctx, param, form == PEL_RANK_OF_VALUES, rank));
+    }
+    if (tests.n) guard(s, body, join(ctx, PEL_And, tests), "not recorded with this number of dimensions");
+}
+
 /* Arguments that the text never looks at have the values they were recorded with, and so has the mode. */
 void pel_guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
@@ -55,14 +127,8 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     }
     const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
     chain_nones(s, &tests);
-    if (tests.n == 1)
-        guard(s, &body, tests.at[0], message);
-    else if (tests.n) {
-        pel_node *all = pel_node_new(s->ctx, PEL_BoolOp);
-        all->BoolOp.op = PEL_And;
-        all->BoolOp.values = tests;
-        guard(s, &body, all, message);
-    }
+    if (tests.n) guard(s, &body, join(s->ctx, PEL_And, tests), message);
+    if (s->asked_rank && !s->is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
     if (s->asked_training && s->trained != s->evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),
                                             pel_intern_c(s->ctx, "training"), PEL_Load);

@@ -515,11 +515,6 @@ static bool asks_data(pel_straight *x, const step *row) {
     return true;
 }
 
-static bool gives_number(const pel_straight *x, pel_id value) {
-    pel_const_kind kind = pel_straight_at(x, value)->constant->kind;
-    return kind == PEL_CONST_INT || kind == PEL_CONST_FLOAT;
-}
-
 static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
     pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, value);
     if (!expected) return;
@@ -561,7 +556,7 @@ static void write_step(pel_straight *x, const step *row) {
         }
         pel_name name = result_name(x);
         pel_node *asked = pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text);
-        if (gives_number(x, made[0])) asked->mark = ASKS_DATA;
+        if (pel_value_is_number(pel_straight_at(x, made[0]))) asked->mark = ASKS_DATA;
         push(x, asked);
         pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
         return;

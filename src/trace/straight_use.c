@@ -111,6 +111,7 @@ pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, c
                        .above = children,
                        .keeps_calls = true,
                        .is_helper = true };
+    w->s->asked_rank = true; /* what it asked before each step is gone */
     pel_nodes given = { 0 }, params = { 0 };
     for (uint32_t k = 0; k < n_args; k++) {
         if (!names[k] || !is_given(&x, args[k]->at)) continue;
@@ -412,6 +413,7 @@ static void write_group(pel_ctx *ctx, void *arg) {
 void pel_walk_straight(pel_synth *s, pel_group *group) {
     pel_walk w = { .ctx = s->ctx, .s = s, .log = s->log, .group = group, .author = group->author };
     pel_err err;
+    s->asked_rank = true; /* what it asked before each step is gone */
     if (pel_attempt(s->ctx, write_group, &w, &err)) return;
     group->why = pel_format(s->ctx, "%s", err.what).ptr;
     group->why_line = s->log->codes.at[group->code].code->firstlineno;

@@ -1,6 +1,6 @@
 #include "trace/taint.h"
 
-const pel_taint pel_tainted = { 0 }, pel_tainted_some = { 0 };
+const pel_taint pel_tainted = { 0 }, pel_tainted_some = { 0 }, pel_tainted_holder = { 0 };
 
 /* Tuples in tuples: a loop that nests ever deeper must come to rest. */
 #define NESTING 3
@@ -39,12 +39,16 @@ const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_tain
 }
 
 const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i) {
-    if (!taint || taint->n == 0) return taint;
+    if (!taint || taint->n == 0) return pel_taint_any(taint);
     return i < taint->n ? taint->items[i] : &pel_tainted;
 }
 
 const pel_taint *pel_taint_any(const pel_taint *taint) {
     return taint == &pel_tainted_some || !taint ? taint : &pel_tainted;
+}
+
+bool pel_taint_maybe_none(const pel_taint *taint) {
+    return taint && taint != &pel_tainted_some && taint != &pel_tainted_holder;
 }
 
 bool pel_taint_same(const pel_taint *a, const pel_taint *b) {

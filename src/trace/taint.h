@@ -13,13 +13,15 @@ typedef struct pel_taint {
     const struct pel_taint *items[];
 } pel_taint;
 
-extern const pel_taint pel_tainted;      /* NULL is the clean one */
-extern const pel_taint pel_tainted_some; /* computed from data, and never None */
+extern const pel_taint pel_tainted;        /* NULL is the clean one */
+extern const pel_taint pel_tainted_some;   /* computed from data, and never None */
+extern const pel_taint pel_tainted_holder; /* a container that callers fill: never None, what is in it may be */
 
 const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_taint *b);
 const pel_taint *pel_taint_tuple(pel_ctx *ctx, const pel_taint *const *items, uint32_t n);
 const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i);
 const pel_taint *pel_taint_any(const pel_taint *taint); /* of some unknown part */
+bool pel_taint_maybe_none(const pel_taint *taint);      /* with other data it could be None */
 bool pel_taint_same(const pel_taint *a, const pel_taint *b);
 /* Joins into a fact; true if it grew. */
 bool pel_taint_grow(pel_ctx *ctx, const pel_taint **fact, const pel_taint *with);

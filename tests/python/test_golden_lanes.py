@@ -39,7 +39,8 @@ def skeleton_of(case: run_golden.Case, folder: pathlib.Path) -> str:
     verify, _skeleton.verify = _skeleton.verify, referee_here
     try:
         keywords = getattr(module, "keywords", dict)()
-        made = pellucid.skeleton(module.model().eval(), module.inputs(), keywords, strict=False)
+        more = getattr(module, "more", lambda: None)()
+        made = pellucid.skeleton(module.model().eval(), module.inputs(), keywords, more=more, strict=False)
     finally:
         _skeleton.verify = verify
         del sys.modules[path.stem]

@@ -1,0 +1,94 @@
+/* What callers give the model. Of some of it the text keeps the names, because another call may bring something else;
+ * of the rest it takes for granted what the recorded calls brought, and root_guard.c asserts it. */
+#include "trace/lanes.h"
+
+/* Numbers are data, as tensors are. So are containers that hold tensors or may come changed, and all that was not the
+ * same in all runs: a third string may come. */
+static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    uint32_t n_numbers = 0, n_containers = 0, n_plain = 0;
+    bool same = true;
+    pel_id first = pel_argument(s->log, root->lanes[0], param);
+    for (uint32_t i = 0; i < root->n_lanes; i++) {
+        pel_id id = pel_argument(s->log, root->lanes[i], param);
+        const pel_value *value = pel_value_at(s->log, id);
+        same = same && pel_value_same(s->log, id, first);
+        if (pel_value_is_number(value))
+            n_numbers++;
+        else if (pel_plain(s, id))
+            n_plain++;
+        else if (value->kind == PEL_V_DICT || value->kind == PEL_V_LIST || value->kind == PEL_V_TUPLE)
+            n_containers++;
+    }
+    if (n_numbers == root->n_lanes) return &pel_tainted_some;
+    if (n_containers == root->n_lanes) return &pel_tainted_holder;
+    bool is_choice = n_numbers + n_plain == root->n_lanes && !same;
+    return n_numbers || n_containers || is_choice ? &pel_tainted : NULL;
+}
+
+/* ---- how many dimensions tensors have ---- */
+
+static pel_rank_form rank_of_value(const pel_log *log, pel_id id, uint32_t *rank) {
+    const pel_value *value = pel_value_at(log, id);
+    if (value->kind == PEL_V_TENSOR) {
+        *rank = log->tensors.at[value->tensor].n_dims;
+        return PEL_RANK_OWN;
+    }
+    bool is_dict = value->kind == PEL_V_DICT;
+    if (!is_dict && value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE) return PEL_RANK_NONE;
+    uint32_t n_tensors = 0, n_others = 0;
+    for (uint32_t i = is_dict; i < value->n; i += 1u + is_dict) {
+        uint32_t of_item;
+        pel_rank_form form = PEL_RANK_NONE;
+        if (pel_value_at(log, value->items[i])->kind == PEL_V_TENSOR)
+            form = rank_of_value(log, value->items[i], &of_item);
+        else if (pel_value_has_items(pel_value_at(log, value->items[i])->kind))
+            return PEL_RANK_OPEN;
+        if (form == PEL_RANK_NONE)
+            n_others++;
+        else if (n_tensors++ && *rank != of_item)
+            return PEL_RANK_OPEN;
+        else
+            *rank = of_item;
+    }
+    if (!n_tensors) return PEL_RANK_NONE;
+    return n_others ? PEL_RANK_OPEN : is_dict ? PEL_RANK_OF_VALUES : PEL_RANK_OF_ITEMS;
+}
+
+pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank) {
+    pel_rank_form all = PEL_RANK_NONE;
+    uint32_t n_without = 0;
+    for (uint32_t i = 0; i < root->n_lanes; i++) {
+        uint32_t one = 0;
+        pel_rank_form form = rank_of_value(s->log, pel_argument(s->log, root->lanes[i], param), &one);
+        if (form == PEL_RANK_NONE)
+            n_without++;
+        else if (all != PEL_RANK_NONE && (all != form || *rank != one))
+            return PEL_RANK_OPEN;
+        else {
+            all = form;
+            *rank = one;
+        }
+    }
+    if (all == PEL_RANK_NONE || !n_without) return all;
+    return all == PEL_RANK_OWN ? PEL_RANK_OR_NONE : PEL_RANK_OPEN;
+}
+
+/* Whether the answer can be taken for granted: then it is. The weights' own does not hang on what callers give. */
+bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
+    bool is_weight = true;
+    for (uint32_t i = 0; i < front.n && is_weight; i++) {
+        const pel_value *value = pel_value_at(w->log, of->at[i]);
+        is_weight = value->kind == PEL_V_TENSOR && w->log->tensors.at[value->tensor].owner;
+    }
+    if (is_weight) return true;
+    w->s->asked_rank = true;
+    return !w->s->is_rank_open;
+}
+
+void pel_mark_given(pel_synth *s, pel_group *root) {
+    for (uint32_t p = 0; p < root->n_params; p++) {
+        uint32_t rank;
+        root->params[p].taint = taint_of_given(s, root, &root->params[p]);
+        if (pel_given_rank(s, root, &root->params[p], &rank) == PEL_RANK_OPEN) s->is_rank_open = true;
+    }
+}
