@@ -222,6 +222,7 @@ static const pel_parts *join_parts(pel_walk *w, const pel_parts *a, const pel_pa
         pel_val *item = pel_new(w->ctx, pel_val);
         *item = *a->items[i];
         item->taint = pel_taint_join(w->ctx, item->taint, b->items[i]->taint);
+        if (!item->optional) item->optional = b->items[i]->optional;
         made->items[i] = item;
     }
     return made;

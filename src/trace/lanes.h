@@ -329,6 +329,8 @@ pel_node *pel_not(pel_ctx *ctx, pel_node *test);
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text);
+/* kwargs["key"] = value, where kwargs is gone and its parts are known: the name that is bound instead. */
+pel_node *pel_store_key(pel_walk *w, pel_front front, pel_slot *slot, pel_name key, const pel_val *value);
 
 /* ---- lanes_comp.c ---- */
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);

@@ -151,6 +151,30 @@ static pel_val *take_part(pel_walk *w, pel_front front, pel_call_site *c, bool p
     return pel_finish(w, front, c->node, val);
 }
 
+/* kwargs.update(key=value): the parameter is bound again. */
+static pel_val *update_parts(pel_walk *w, pel_front front, pel_call_site *c) {
+    pel_slot *slot = pel_env_slot(w, c->node->Call.func->Attribute.value->Name.id);
+    if (!slot->gone || w->in_expression || !c->n_args) return NULL;
+    for (uint32_t i = 0; i < c->n_args; i++)
+        if (!c->args[i].keyword) return NULL;
+    pel_node *target = pel_node_new(w->ctx, PEL_Tuple), *value = pel_node_new(w->ctx, PEL_Tuple);
+    target->Tuple.ctx = PEL_Store;
+    for (uint32_t i = 0; i < c->n_args; i++) { /* all values are there before the first name is bound */
+        const pel_val *item = c->args[i].val;
+        pel_nodes_push(w->ctx, &target->Tuple.elts, pel_store_key(w, front, slot, c->args[i].keyword, item));
+        pel_nodes_push(w->ctx, &value->Tuple.elts, item->text);
+        w->effect |= item->effect;
+    }
+    bool is_one = c->n_args == 1;
+    pel_node *statement = pel_make_assign(w->ctx, is_one ? target->Tuple.elts.at[0] : target,
+                                          is_one ? value->Tuple.elts.at[0] : value);
+    statement->lineno = c->node->lineno;
+    pel_nodes_push(w->ctx, w->out, statement);
+    pel_val *val = pel_val_new(w, front, pel_make_constant(w->ctx, &pel_none));
+    memcpy(val->at, c->val->at, front.n * sizeof *val->at);
+    return val;
+}
+
 /* A method of such a dict: what it gives, NULL where it is called as it stands. */
 static pel_val *call_on_parts(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_node *func = c->node->Call.func;
@@ -161,6 +185,8 @@ static pel_val *call_on_parts(pel_walk *w, pel_front front, pel_call_site *c) {
         val = copy_of_parts(w, front, c);
     else if (pel_name_is(name, "pop") || pel_name_is(name, "get"))
         val = take_part(w, front, c, pel_name_is(name, "pop"));
+    else if (pel_name_is(name, "update"))
+        val = update_parts(w, front, c);
     if (val || pel_method_pure(PEL_V_DICT, name)) return val;
     /* what it holds now is not known by name */
     if (c->base->text->kind != PEL_Name) pel_lost(w, c->node, "keyword arguments are changed here");

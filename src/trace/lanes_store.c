@@ -132,14 +132,8 @@ static const pel_parts *with_key(pel_walk *w, const pel_parts *old, const pel_no
 }
 
 /* kwargs["key"] = value, where kwargs is gone: key becomes a local name. */
-static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target, const pel_val *slice,
-                           const pel_val *value) {
-    pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
+pel_node *pel_store_key(pel_walk *w, pel_front front, pel_slot *slot, pel_name key, const pel_val *value) {
     const pel_parts *old = slot->parts;
-    const pel_const *key = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
-    if (!old || !old->keys || !value || !key || key->kind != PEL_CONST_STR)
-        pel_lost(w, target, "`%s` is changed in a way that has no names", slot->name->text);
-    pel_name name = pel_intern_str(w->ctx, key->text);
     pel_parts *made = pel_new(w->ctx, pel_parts);
     *made = (pel_parts){ old->n, pel_new_array(w->ctx, old->n + 1u, pel_name),
                          pel_new_array(w->ctx, old->n + 1u, pel_val *) };
@@ -147,22 +141,32 @@ static pel_node *store_key(pel_walk *w, pel_front front, const pel_node *target,
     for (uint32_t i = 0; i < old->n; i++) {
         made->keys[i] = old->keys[i];
         made->items[i] = old->items[i];
-        if (old->keys[i] == name) at = i;
+        if (old->keys[i] == key) at = i;
     }
     if (at == old->n) made->n++;
     pel_name local = at < old->n && old->items[at]->text->kind == PEL_Name
                          ? old->items[at]->text->Name.id
-                         : pel_free_name(w->s, w->log->codes.at[w->group->code].code, name);
+                         : pel_free_name(w->s, w->log->codes.at[w->group->code].code, key);
     pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, local, PEL_Load));
     item->taint = value->taint;
     item->lost = value->lost;
+    item->optional = at < old->n ? old->items[at]->optional : NULL; /* calls that don't come by here may not have it */
     bool negative = value->text->kind == PEL_UnaryOp && value->text->UnaryOp.operand->kind == PEL_Constant;
     if (value->text->kind == PEL_Constant || negative) item->text = value->text;
-    made->keys[at] = name;
+    made->keys[at] = key;
     made->items[at] = item;
     slot->parts = made;
     pel_env_slot(w, local)->taint = value->taint;
     return pel_make_name(w->ctx, local, PEL_Store);
+}
+
+static pel_node *store_gone_item(pel_walk *w, pel_front front, const pel_node *target, const pel_val *slice,
+                                 const pel_val *value) {
+    pel_slot *slot = pel_env_slot(w, target->Subscript.value->Name.id);
+    const pel_const *key = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
+    if (!slot->parts || !slot->parts->keys || !value || !key || key->kind != PEL_CONST_STR)
+        pel_lost(w, target, "`%s` is changed in a way that has no names", slot->name->text);
+    return pel_store_key(w, front, slot, pel_intern_str(w->ctx, key->text), value);
 }
 
 static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target, const pel_taint *taint,
@@ -171,7 +175,7 @@ static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target
     pel_own(w, front, target, NULL, NULL, NULL);
     const pel_node *holder = target->Subscript.value;
     pel_slot *slot = holder->kind == PEL_Name ? pel_env_slot(w, holder->Name.id) : NULL;
-    if (slot && slot->gone) return store_key(w, front, target, slice, value);
+    if (slot && slot->gone) return store_gone_item(w, front, target, slice, value);
     w->effect = true;
     if (slot && taint) slot->taint = &pel_tainted;
     if (slot) slot->parts = with_key(w, slot->parts, slice->text, value);

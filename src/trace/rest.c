@@ -4,46 +4,68 @@
 #include "trace/link.h"
 
 typedef struct search {
+    const pel_synth *s;
     const pel_group *group;
-    pel_ctx *ctx;
     pel_name rest;
-    uint32_t *named, *passed_on; /* per parameter: how often it is read, and how often only to pass it on */
+    uint32_t *passed_on; /* per parameter: how often it is passed on */
+    bool has_fallback;   /* one that is passed on or not is also asked for with a default */
     bool rewrite;
 } search;
 
+static pel_param *forwarded_param(const pel_group *group, pel_name name, uint32_t *number) {
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].forwarded && group->params[p].name == name) {
+            *number = p;
+            return &group->params[p];
+        }
+    return NULL;
+}
+
 static pel_param *passed_by(const pel_group *group, const pel_node *keyword, uint32_t *number) {
     if (keyword->keyword.value->kind != PEL_Name || !keyword->keyword.arg) return NULL;
-    for (uint32_t p = 0; p < group->n_params; p++) {
-        pel_param *param = &group->params[p];
-        if (!param->forwarded || param->key != keyword->keyword.arg || param->name != keyword->keyword.value->Name.id)
-            continue;
-        *number = p;
-        return param;
+    pel_param *param = forwarded_param(group, keyword->keyword.value->Name.id, number);
+    return param && param->key == keyword->keyword.arg ? param : NULL;
+}
+
+/* f(x, mask=mask) -> f(x, **kwargs) */
+static void look_at_keywords(search *look, pel_node *call) {
+    uint32_t n_kept = 0, n = call->Call.keywords.n, p;
+    for (uint32_t i = 0; i < n; i++) {
+        if (passed_by(look->group, call->Call.keywords.at[i], &p))
+            look->passed_on[p]++;
+        else if (look->rewrite)
+            call->Call.keywords.at[n_kept++] = call->Call.keywords.at[i];
     }
-    return NULL;
+    if (!look->rewrite || n_kept == n) return;
+    call->Call.keywords.n = n_kept;
+    pel_nodes_push(look->s->ctx, &call->Call.keywords,
+                   pel_make_keyword(look->s->ctx, NULL, pel_make_name(look->s->ctx, look->rest, PEL_Load)));
+}
+
+/* mask = norm(mask) -> kwargs["mask"] = norm(kwargs["mask"]) */
+static void look_at_name(search *look, pel_node **slot) {
+    uint32_t p;
+    const pel_param *param = forwarded_param(look->group, (*slot)->Name.id, &p);
+    if (!param) return;
+    look->has_fallback |= param->fallback != NULL;
+    if (!look->rewrite) return;
+    pel_node *item = pel_node_new(look->s->ctx, PEL_Subscript);
+    item->Subscript.value = pel_make_name(look->s->ctx, look->rest, PEL_Load);
+    item->Subscript.slice = pel_make_text(look->s->ctx, pel_name_str(param->key));
+    item->Subscript.ctx = (*slot)->Name.ctx;
+    *slot = item;
 }
 
 static void look_at(void *arg, pel_node **slot) {
     search *look = arg;
     pel_node *node = *slot;
     uint32_t p;
-    if (node->kind == PEL_Name && !look->rewrite)
-        for (p = 0; p < look->group->n_params; p++) look->named[p] += look->group->params[p].name == node->Name.id;
-    if (node->kind == PEL_Call) {
-        uint32_t n_kept = 0, n = node->Call.keywords.n;
-        for (uint32_t i = 0; i < n; i++) {
-            if (passed_by(look->group, node->Call.keywords.at[i], &p))
-                look->passed_on[p]++;
-            else if (look->rewrite)
-                node->Call.keywords.at[n_kept++] = node->Call.keywords.at[i];
-        }
-        if (look->rewrite && n_kept < n) {
-            pel_node *all = pel_make_keyword(look->ctx, NULL, pel_make_name(look->ctx, look->rest, PEL_Load));
-            node->Call.keywords.n = n_kept;
-            pel_nodes_push(look->ctx, &node->Call.keywords, all);
-        }
-    }
-    pel_each_child(node, look_at, arg);
+    if (node->kind == PEL_keyword && passed_by(look->group, node, &p)) return;
+    if (node->kind == PEL_Call) look_at_keywords(look, node);
+    if (node->kind == PEL_Name)
+        look_at_name(look, slot);
+    else
+        pel_each_part(look->s, node, look_at, arg);
 }
 
 static void look_through(search *look, pel_group *group) {
@@ -60,14 +82,13 @@ void pel_keep_rest(pel_synth *s, pel_group *group) {
     if (!is_wanted) return;
     const pel_code_object *code = s->log->codes.at[group->code].code;
     uint32_t at = code->argcount + code->kwonlyargcount + (code->flags & PEL_CO_VARARGS ? 1 : 0);
-    search look = { .group = group, .ctx = s->ctx, .rest = code->varnames.at[at] };
-    look.named = pel_new_array(s->ctx, group->n_params, uint32_t);
+    search look = { .s = s, .group = group, .rest = code->varnames.at[at] };
     look.passed_on = pel_new_array(s->ctx, group->n_params, uint32_t);
     look_through(&look, group);
     uint32_t times = 0; /* every call that gets one item gets them all */
     for (uint32_t p = 0; p < group->n_params; p++) {
         if (!group->params[p].forwarded) continue;
-        if (look.named[p] != look.passed_on[p] || (times && look.passed_on[p] != times) || group->is_root) {
+        if (look.has_fallback || (times && look.passed_on[p] != times) || group->is_root) {
             group->why = pel_format(s->ctx, "`%s` is passed on by some calls only", group->params[p].name->text).ptr;
             return;
         }
