@@ -170,7 +170,7 @@ static pel_val *update_parts(pel_walk *w, pel_front front, pel_call_site *c) {
                                           is_one ? value->Tuple.elts.at[0] : value);
     statement->lineno = c->node->lineno;
     pel_nodes_push(w->ctx, w->out, statement);
-    pel_val *val = pel_val_new(w, front, pel_make_constant(w->ctx, &pel_none));
+    pel_val *val = pel_val_new(w, front, pel_make_none(w->ctx));
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
     return val;
 }

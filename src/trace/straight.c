@@ -481,10 +481,28 @@ static pel_id result_of(pel_straight *x, const step *row) {
 
 static void push(pel_straight *x, pel_node *statement) { pel_nodes_push(x->ctx, &x->body, statement); }
 
+static bool is_among(const pel_straight_names *names, pel_name name) {
+    for (uint32_t i = 0; i < names->n; i++)
+        if (names->at[i].text->kind == PEL_Name && names->at[i].text->Name.id == name) return true;
+    return false;
+}
+
+/* What **kwargs brought has names that the author's code does not know. */
+static bool is_given(const pel_straight *x, pel_name name) {
+    for (uint32_t i = 0; i < x->sizes.n; i++)
+        if (x->sizes.at[i].text->kind == PEL_Name && x->sizes.at[i].text->Name.id == name) return true;
+    return is_among(&x->tensors, name) || is_among(&x->modules, name) || is_among(&x->objects, name) ||
+           is_among(&x->scalars, name);
+}
+
 static pel_name result_name(pel_straight *x) {
-    pel_str text = x->n_made ? pel_format(x->ctx, "x%u", x->n_made + 1) : PEL_STR("x");
-    x->n_made++;
-    return pel_free_name(x->w->s, x->code, pel_intern_str(x->ctx, text));
+    pel_name name;
+    do {
+        pel_str text = x->n_made ? pel_format(x->ctx, "x%u", x->n_made + 1) : PEL_STR("x");
+        x->n_made++;
+        name = pel_free_name(x->w->s, x->code, pel_intern_str(x->ctx, text));
+    } while (is_given(x, name));
+    return name;
 }
 
 /* x.size(0), x.dim(): sizes are found again, shapes are ours. */

@@ -302,9 +302,15 @@ static const pel_straight_size *not_used(pel_straight *x, const pel_straight_siz
 }
 
 static pel_node *term_text(pel_straight *x, const term *t) {
-    pel_node *text = pel_copy(x->ctx, not_used(x, t->factors[0])->text);
-    for (uint32_t k = 1; k < t->n; k++)
-        text = binary(x, text, PEL_Mult, pel_copy(x->ctx, not_used(x, t->factors[k])->text));
+    const pel_straight_size *factors[MOST_TOGETHER]; /* in the order in which they are known, whatever was not used */
+    for (uint32_t k = 0; k < t->n; k++) {
+        const pel_straight_size *size = not_used(x, t->factors[k]);
+        uint32_t at = k;
+        for (; at > 0 && factors[at - 1] > size; at--) factors[at] = factors[at - 1];
+        factors[at] = size;
+    }
+    pel_node *text = pel_copy(x->ctx, factors[0]->text);
+    for (uint32_t k = 1; k < t->n; k++) text = binary(x, text, PEL_Mult, pel_copy(x->ctx, factors[k]->text));
     if (t->times > 1) text = binary(x, text, PEL_Mult, number(x, t->times));
     pel_node *by = t->by > 1 ? number(x, t->by) : NULL;
     for (uint32_t k = 0; k < t->n_under; k++) {
@@ -317,23 +323,23 @@ static pel_node *term_text(pel_straight *x, const term *t) {
     return text;
 }
 
-/* The product of the factors, with what the first lane says it must be multiplied with or divided by. */
-static pel_node *try_product(pel_straight *x, const int64_t *wanted, term *t) {
+/* The product of the factors, if it may be with what the first lane says it must be multiplied with or divided by. */
+static pel_node *try_product(pel_straight *x, const int64_t *wanted, term *t, bool with_constant) {
     int64_t own = 1;
     if (!product_at(t->factors, t->n, 0, &own) || own <= 0 || wanted[0] <= 0) return NULL;
-    t->times = wanted[0] % own == 0 ? wanted[0] / own : 1;
-    t->by = wanted[0] % own == 0 ? 1 : own / wanted[0];
+    t->times = with_constant && wanted[0] % own == 0 ? wanted[0] / own : 1;
+    t->by = with_constant && wanted[0] % own != 0 ? own / wanted[0] : 1;
     return t->by > 0 && fits(x, wanted, t) ? term_text(x, t) : NULL;
 }
 
 /* Products of so many factors, t among them, of the first n sizes from `from` on. */
-static pel_node *try_products(pel_straight *x, const int64_t *wanted, term *t, uint32_t n_factors, uint32_t from,
-                              uint32_t n) {
-    if (t->n == n_factors) return try_product(x, wanted, t);
+static pel_node *try_products(pel_straight *x, const int64_t *wanted, term *t, bool with_constant, uint32_t n_factors,
+                              uint32_t from, uint32_t n) {
+    if (t->n == n_factors) return try_product(x, wanted, t, with_constant);
     pel_node *text = NULL;
     for (uint32_t i = from; i < n && !text; i++) {
         t->factors[t->n++] = &x->sizes.at[i];
-        text = try_products(x, wanted, t, n_factors, i, n);
+        text = try_products(x, wanted, t, with_constant, n_factors, i, n);
         t->n--;
     }
     return text;
@@ -379,7 +385,9 @@ static pel_node *number_of(pel_straight *x, const int64_t *wanted, uint32_t n, u
     pel_node *text = try_sums(x, wanted, false, n);
     for (uint32_t k = 1; k <= most_factors && !text; k++) {
         term t = { .times = 1, .by = 1 };
-        text = try_products(x, wanted, &t, k, 0, k > 1 && n > MOST_FACTORS ? MOST_FACTORS : n);
+        uint32_t among = k > 1 && n > MOST_FACTORS ? MOST_FACTORS : n;
+        text = try_products(x, wanted, &t, false, k, 0, among);
+        if (!text) text = try_products(x, wanted, &t, true, k, 0, among);
         if (!text && k == 1 && varies) text = try_sums(x, wanted, true, n);
     }
     for (uint32_t k = 1; k <= MOST_UNDER && varies && !text; k++)
