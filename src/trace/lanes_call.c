@@ -166,8 +166,8 @@ static pel_val *update_parts(pel_walk *w, pel_front front, pel_call_site *c) {
         w->effect |= item->effect;
     }
     bool is_one = c->n_args == 1;
-    pel_node *statement = pel_make_assign(w->ctx, is_one ? target->Tuple.elts.at[0] : target,
-                                          is_one ? value->Tuple.elts.at[0] : value);
+    pel_node *statement =
+        pel_make_assign(w->ctx, is_one ? target->Tuple.elts.at[0] : target, is_one ? value->Tuple.elts.at[0] : value);
     statement->lineno = c->node->lineno;
     pel_nodes_push(w->ctx, w->out, statement);
     pel_val *val = pel_val_new(w, front, pel_make_none(w->ctx));
