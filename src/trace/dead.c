@@ -323,22 +323,22 @@ static pel_node *sweep_loop(sweep *sw, pel_node *node, bits live) {
     return node;
 }
 
+static pel_node *gone(sweep *sw) {
+    sw->changed = true;
+    return NULL;
+}
+
 static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
     switch (node->kind) {
     case PEL_Assign: return sweep_assign(sw, node, live);
     case PEL_AugAssign:
         if (node->AugAssign.target->kind == PEL_Name && !node->mark && target_dead(sw, node->AugAssign.target, live) &&
-            pel_pure(sw->s, node->AugAssign.value)) {
-            sw->changed = true;
-            return NULL;
-        }
+            pel_pure(sw->s, node->AugAssign.value))
+            return gone(sw);
         reads(sw, live, node);
         return node;
     case PEL_Expr:
-        if (pel_pure(sw->s, node->Expr.value)) {
-            sw->changed = true;
-            return NULL;
-        }
+        if (pel_pure(sw->s, node->Expr.value)) return gone(sw);
         reads(sw, live, node->Expr.value);
         return node;
     case PEL_Return:
@@ -358,16 +358,9 @@ static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
     case PEL_With:
         node->With.body = sweep_body(sw, node->With.body, live);
         for (uint32_t i = 0; i < node->With.items.n; i++) reads(sw, live, node->With.items.at[i]);
-        if (node->With.body.n == 0) {
-            sw->changed = true;
-            return NULL;
-        }
-        return node;
+        return node->With.body.n ? node : gone(sw);
     case PEL_FunctionDef:
-        if (!has(sw, live, node->FunctionDef.name) && !has(sw, sw->captured, node->FunctionDef.name)) {
-            sw->changed = true;
-            return NULL;
-        }
+        if (!has(sw, live, node->FunctionDef.name) && !has(sw, sw->captured, node->FunctionDef.name)) return gone(sw);
         reads(sw, live, node);
         return node;
     default: reads(sw, live, node); return node;

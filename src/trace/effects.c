@@ -8,6 +8,36 @@ static bool among(pel_str text, const char *const *list, size_t n) {
 }
 #define AMONG(text, list) among(text, list, PEL_COUNT(list))
 
+/* clang-format off */
+/* Functions of torch's and of the modules below that draw at random, set something or change what they get. */
+static const char *const impure[] = {
+    "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "normal", "bernoulli",
+    "multinomial", "poisson", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
+    "feature_alpha_dropout", "feature_dropout", "rrelu", "gumbel_softmax", "fractional_max_pool2d",
+    "fractional_max_pool3d", "scaled_dot_product_attention", "manual_seed", "seed", "set_rng_state",
+    "set_grad_enabled", "set_default_dtype", "set_default_device", "multi_head_attention_forward", "batch_norm",
+    "checkpoint", "_assert", "_assert_async", "heappush", "heappop", "lru_cache", "shuffle", "fill_diagonal",
+};
+
+/* Functions whose plain result says nothing of the data. */
+static const char *const settled[] = {
+    "isinstance", "hasattr", "callable", "type", "issubclass", "super", "getattr", "id", "is_tensor",
+    "is_scripting", "is_tracing", "is_compiling", "is_dynamo_compiling", "is_in_onnx_export",
+    "is_torchdynamo_compiling", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
+    "is_fx_tracing", "iter", "enumerate", "zip", "list", "tuple", "dict", "reversed", "signature",
+};
+
+/* Layers of torch's that compute something of their inputs and weights, and nothing else. */
+static const char *const function_layers[] = {
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AvgPool1d", "AvgPool2d", "AvgPool3d", "Bilinear", "CELU", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d",
+    "ConvTranspose2d", "ConvTranspose3d", "ELU", "Flatten", "GELU", "GLU", "GroupNorm", "Hardsigmoid",
+    "Hardswish", "Hardtanh", "Identity", "LayerNorm", "LeakyReLU", "Linear", "LogSigmoid", "LogSoftmax",
+    "MaxPool1d", "MaxPool2d", "MaxPool3d", "Mish", "PReLU", "PixelShuffle", "RMSNorm", "ReLU", "ReLU6", "SELU",
+    "SiLU", "Sigmoid", "Softmax", "Softplus", "Tanh", "Unflatten", "Upsample",
+};
+/* clang-format on */
+
 static pel_str last_part(pel_str path) {
     size_t i = path.len;
     while (i > 0 && path.ptr[i - 1] != '.') i--;
@@ -30,96 +60,28 @@ bool pel_library_pure(pel_str path) {
         "list",  "map",       "max",     "min",     "pow",      "range",   "repr", "reversed",   "round",      "set",
         "slice", "sorted",    "str",     "sum",     "super",    "tuple",   "type", "zip",
     };
-    static const char *const modules[] = { "torch.",       "math.", "operator.", "itertools.", "functools.",
-                                           "collections.", "copy.", "inspect.",  "numpy." };
-    static const char *const draws[] = {
-        /* or sets something */
-        "rand",
-        "rand_like",
-        "randn",
-        "randn_like",
-        "randint",
-        "randint_like",
-        "randperm",
-        "normal",
-        "bernoulli",
-        "multinomial",
-        "poisson",
-        "dropout",
-        "dropout1d",
-        "dropout2d",
-        "dropout3d",
-        "alpha_dropout",
-        "feature_alpha_dropout",
-        "feature_dropout",
-        "rrelu",
-        "gumbel_softmax",
-        "fractional_max_pool2d",
-        "fractional_max_pool3d",
-        "scaled_dot_product_attention",
-        "manual_seed",
-        "seed",
-        "set_rng_state",
-        "set_grad_enabled",
-        "set_default_dtype",
-        "set_default_device",
-        "multi_head_attention_forward",
-        "batch_norm",
-        "checkpoint",
-        "_assert",
-        "_assert_async",
-        "heappush",
-        "heappop",
-        "lru_cache",
-        "shuffle",
-        "fill_diagonal",
+    static const char *const modules[] = {
+        "torch.", "math.", "operator.", "itertools.", "functools.", "collections.", "copy.", "inspect.", "numpy.",
     };
     if (AMONG(path, builtins) || asks_settings(path)) return true;
     if (pel_library_ambient(path) && pel_str_starts(path, PEL_STR("numpy."))) return false;
     pel_str name = last_part(path);
-    if (in_place(name) || AMONG(name, draws)) return false;
+    if (in_place(name) || AMONG(name, impure)) return false;
     for (size_t i = 0; i < PEL_COUNT(modules); i++)
         if (pel_str_starts(path, pel_str_of(modules[i]))) return true;
     return false;
 }
 
-bool pel_library_settled(pel_str path) {
-    static const char *const names[] = { "isinstance",
-                                         "hasattr",
-                                         "callable",
-                                         "type",
-                                         "issubclass",
-                                         "super",
-                                         "getattr",
-                                         "id",
-                                         "is_tensor",
-                                         "is_scripting",
-                                         "is_tracing",
-                                         "is_compiling",
-                                         "is_dynamo_compiling",
-                                         "is_in_onnx_export",
-                                         "is_torchdynamo_compiling",
-                                         "has_torch_function",
-                                         "has_torch_function_unary",
-                                         "has_torch_function_variadic",
-                                         "is_fx_tracing",
-                                         "iter",
-                                         "enumerate",
-                                         "zip",
-                                         "list",
-                                         "tuple",
-                                         "dict",
-                                         "reversed",
-                                         "signature" };
-    return AMONG(last_part(path), names);
-}
+bool pel_library_settled(pel_str path) { return AMONG(last_part(path), settled); }
 
 bool pel_library_ambient(pel_str path) {
-    static const char *const names[] = { "is_grad_enabled",        "is_inference_mode_enabled",
-                                         "is_autocast_enabled",    "get_autocast_dtype",
-                                         "get_autocast_gpu_dtype", "is_autocast_cpu_enabled",
-                                         "get_autocast_cpu_dtype" };
-    static const char *const elsewhere[] = { "numpy.random.", "random.", "time.", "os.", "datetime.", "uuid." };
+    static const char *const names[] = {
+        "is_grad_enabled",        "is_inference_mode_enabled", "is_autocast_enabled",    "get_autocast_dtype",
+        "get_autocast_gpu_dtype", "is_autocast_cpu_enabled",   "get_autocast_cpu_dtype",
+    };
+    static const char *const elsewhere[] = {
+        "numpy.random.", "random.", "time.", "os.", "datetime.", "uuid.",
+    };
     if (asks_settings(path)) return false;
     for (size_t i = 0; i < PEL_COUNT(elsewhere); i++)
         if (pel_str_starts(path, pel_str_of(elsewhere[i]))) return true;
@@ -127,71 +89,25 @@ bool pel_library_ambient(pel_str path) {
 }
 
 bool pel_method_pure(uint8_t kind, pel_name name) {
-    static const char *const of_tensor[] = { "backward",    "register_hook", "retain_grad", "set_",         "bernoulli",
-                                             "multinomial", "normal",        "numpy",       "share_memory_" };
+    static const char *const of_tensor[] = {
+        "backward",    "register_hook", "retain_grad", "set_",          "bernoulli",
+        "multinomial", "normal",        "numpy",       "share_memory_",
+    };
     static const char *const of_containers[] = {
         "get",        "keys",          "values",     "items",          "copy",       "index",      "count",
         "union",      "intersection",  "difference", "issubset",       "issuperset", "numel",      "startswith",
         "endswith",   "lower",         "upper",      "split",          "join",       "format",     "strip",
         "replace",    "rsplit",        "title",      "isdigit",        "find",       "is_integer", "as_tuple",
         "bit_length", "_asdict",       "_replace",   "named_children", "children",   "parameters", "named_parameters",
-        "buffers",    "named_buffers", "modules",    "named_modules",  "state_dict"
+        "buffers",    "named_buffers", "modules",    "named_modules",  "state_dict",
     };
     pel_str text = pel_name_str(name);
     if (kind == PEL_V_TENSOR) return !in_place(text) && !AMONG(text, of_tensor);
     return AMONG(text, of_containers);
 }
 
-/* Modules of torch's that compute something of their inputs and weights, and nothing else. */
-static bool is_function(pel_str path) {
-    static const char *const names[] = { "AdaptiveAvgPool1d",
-                                         "AdaptiveAvgPool2d",
-                                         "AdaptiveAvgPool3d",
-                                         "AdaptiveMaxPool1d",
-                                         "AdaptiveMaxPool2d",
-                                         "AvgPool1d",
-                                         "AvgPool2d",
-                                         "AvgPool3d",
-                                         "Bilinear",
-                                         "CELU",
-                                         "Conv1d",
-                                         "Conv2d",
-                                         "Conv3d",
-                                         "ConvTranspose1d",
-                                         "ConvTranspose2d",
-                                         "ConvTranspose3d",
-                                         "ELU",
-                                         "Flatten",
-                                         "GELU",
-                                         "GLU",
-                                         "GroupNorm",
-                                         "Hardsigmoid",
-                                         "Hardswish",
-                                         "Hardtanh",
-                                         "Identity",
-                                         "LayerNorm",
-                                         "LeakyReLU",
-                                         "Linear",
-                                         "LogSigmoid",
-                                         "LogSoftmax",
-                                         "MaxPool1d",
-                                         "MaxPool2d",
-                                         "MaxPool3d",
-                                         "Mish",
-                                         "PReLU",
-                                         "PixelShuffle",
-                                         "RMSNorm",
-                                         "ReLU",
-                                         "ReLU6",
-                                         "SELU",
-                                         "SiLU",
-                                         "Sigmoid",
-                                         "Softmax",
-                                         "Softplus",
-                                         "Tanh",
-                                         "Unflatten",
-                                         "Upsample" };
-    return pel_str_starts(path, PEL_STR("torch.nn.")) && AMONG(last_part(path), names);
+static bool is_function_layer(pel_str path) {
+    return pel_str_starts(path, PEL_STR("torch.nn.")) && AMONG(last_part(path), function_layers);
 }
 
 #define DEEPEST 8
@@ -206,7 +122,7 @@ static bool is_pure_module(const pel_log *log, pel_id id, int depth) {
             value->constant->kind != PEL_CONST_FALSE)
             return false;
     }
-    if (!pel_str_is(class->path, "torch.nn.Sequential")) return is_function(class->path);
+    if (!pel_str_is(class->path, "torch.nn.Sequential")) return is_function_layer(class->path);
     for (uint32_t i = 0; i < module->child_names.n; i++)
         if (!module->children[i] || !is_pure_module(log, module->children[i], depth + 1)) return false;
     return true;

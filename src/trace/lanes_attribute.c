@@ -142,6 +142,38 @@ static bool is_function_of_known(pel_walk *w, pel_front front, const pel_val *ba
     return true;
 }
 
+/* What is known of an attribute by what it is read from. */
+typedef struct holders {
+    uint32_t modules, tensors, objects;
+} holders;
+
+static holders count_holders(const pel_walk *w, pel_front front, const pel_val *base) {
+    holders n = { 0 };
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, base->at[i])->kind;
+        n.modules += kind == PEL_V_MODULE;
+        n.tensors += kind == PEL_V_TENSOR;
+        n.objects += kind == PEL_V_OBJECT;
+    }
+    return n;
+}
+
+/* What functions stored under that name in objects of these classes. */
+static void take_stored_taint(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, base->at[i]);
+        bool is_module = value->kind == PEL_V_MODULE;
+        if (!is_module && value->kind != PEL_V_OBJECT) continue;
+        pel_id class = is_module ? pel_module_at(w->log, value->module)->class : value->class;
+        const pel_taint *stored = pel_map_pointer(&w->s->attribute_taint, pel_key2(class, PEL_KEY(name)));
+        val->taint = pel_taint_join(w->ctx, val->taint, stored);
+        if (is_module) continue;
+        if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
+        if (pel_is_content_of_given(w, base->at[i], val->at[i]))
+            val->taint = pel_taint_join(w->ctx, val->taint, &pel_tainted);
+    }
+}
+
 static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel_val *base, const pel_id *values,
                                const pel_kids *kids) {
     pel_node *text = pel_shallow(w, node);
@@ -154,35 +186,15 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
         if (!pel_plain(w->s, val->at[0])) pel_write_as_global(w, val, pel_key2(PEL_V_CLASS, val->at[0]), name);
         return pel_finish(w, front, node, val);
     }
-    uint32_t modules = 0, tensors = 0, objects = 0;
-    for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *value = pel_value_at(w->log, base->at[i]);
-        if (value->kind == PEL_V_MODULE)
-            modules++;
-        else if (value->kind == PEL_V_TENSOR)
-            tensors++;
-        else if (value->kind == PEL_V_OBJECT) {
-            objects++;
-            uint64_t taint = pel_map_find(&w->s->attribute_taint, pel_key2(value->class, PEL_KEY(name)), 0);
-            val->taint = pel_taint_join(w->ctx, val->taint, (const pel_taint *)(uintptr_t)taint);
-            if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
-            if (pel_is_content_of_given(w, base->at[i], val->at[i]))
-                val->taint = pel_taint_join(w->ctx, val->taint, &pel_tainted);
-        }
-    }
-    if (modules) {
-        for (uint32_t i = 0; i < front.n; i++) {
-            const pel_value *value = pel_value_at(w->log, base->at[i]);
-            if (value->kind != PEL_V_MODULE) continue;
-            uint64_t key = pel_key2(pel_module_at(w->log, value->module)->class, PEL_KEY(name));
-            val->taint = pel_taint_join(w->ctx, val->taint, pel_map_pointer(&w->s->attribute_taint, key));
-        }
-        if (modules == front.n) read_module(w, front, name, base, val);
-    } else if (!(tensors == front.n && pel_name_is(name, "ndim") && pel_ask_rank(w, front, base))) {
-        if (base->taint || tensors) val->taint = pel_computed_taint(w, front, val, true);
-    }
+    holders n = count_holders(w, front, base);
+    take_stored_taint(w, front, name, base, val);
+    if (n.modules && n.modules == front.n)
+        read_module(w, front, name, base, val);
+    else if (!n.modules && (base->taint || n.tensors) &&
+             !(n.tensors == front.n && pel_name_is(name, "ndim") && pel_ask_rank(w, front, base)))
+        val->taint = pel_computed_taint(w, front, val, true);
     /* objects that were there before the run, and __getattr__ hooks, only look things up */
-    bool looked_up = (objects == front.n && base->lost) || pel_on_records(w, kids) || pel_looks_up(w, kids);
+    bool looked_up = (n.objects == front.n && base->lost) || pel_on_records(w, kids) || pel_looks_up(w, kids);
     if (looked_up)
         pel_forget_kids(w, kids);
     else if (kids->n)

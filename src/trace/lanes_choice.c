@@ -1,40 +1,27 @@
 /* Choices that are values: `a if t else b`, `a and b`. Each operand is walked by the lanes that came to it. */
 #include "trace/lanes_expr.h"
 
-/* Lanes that a test sent one way. positions: their places in the front they came from. */
-static pel_front chosen(pel_walk *w, pel_front front, const bool *truth, bool want, uint32_t *positions) {
-    pel_front side = pel_front_new(w, front.n);
-    side.n = 0;
-    for (uint32_t i = 0; i < front.n; i++)
-        if (truth[i] == want) {
-            positions[side.n] = i;
-            side.at[side.n++] = front.at[i];
-        }
-    return side;
-}
-
 pel_val *pel_eval_ifexp(pel_walk *w, pel_front front, pel_node *node) {
     pel_test test = pel_eval_test(w, front, node->IfExp.test);
-    uint32_t *yes_at = pel_new_array(w->ctx, front.n + 1u, uint32_t),
-             *no_at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
-    pel_front yes = chosen(w, front, test.truth, true, yes_at), no = chosen(w, front, test.truth, false, no_at);
-    if (yes.n == 0 || no.n == 0) {
+    pel_going all = pel_going_all(w, front);
+    pel_going yes = pel_going_on(w, all, test.truth, true), no = pel_going_on(w, all, test.truth, false);
+    if (yes.front.n == 0 || no.front.n == 0) {
         if (test.dynamic)
-            pel_guard(w, node, test.text, yes.n > 0, "path not recorded");
+            pel_guard(w, node, test.text, yes.front.n > 0, "path not recorded");
         else if (test.effect)
             pel_lost(w, node, "a test with an effect inside of an expression");
-        return pel_eval(w, front, yes.n ? node->IfExp.body : node->IfExp.orelse);
+        return pel_eval(w, front, yes.front.n ? node->IfExp.body : node->IfExp.orelse);
     }
     w->in_expression++; /* what one side needs must not be asserted for both */
-    pel_val *a = pel_eval(w, yes, node->IfExp.body), *b = pel_eval(w, no, node->IfExp.orelse);
+    pel_val *a = pel_eval(w, yes.front, node->IfExp.body), *b = pel_eval(w, no.front, node->IfExp.orelse);
     w->in_expression--;
     pel_node *text = pel_shallow(w, node);
     text->IfExp.test = test.text;
     text->IfExp.body = a->text;
     text->IfExp.orelse = b->text;
     pel_val *val = pel_val_new(w, front, text);
-    for (uint32_t i = 0; i < yes.n; i++) val->at[yes_at[i]] = a->at[i];
-    for (uint32_t i = 0; i < no.n; i++) val->at[no_at[i]] = b->at[i];
+    for (uint32_t i = 0; i < yes.front.n; i++) val->at[yes.places[i]] = a->at[i];
+    for (uint32_t i = 0; i < no.front.n; i++) val->at[no.places[i]] = b->at[i];
     pel_take_over(val, a);
     pel_take_over(val, b);
     val->effect |= test.effect;
@@ -57,38 +44,22 @@ static bool always(pel_walk *w, pel_front front, const pel_node *last, bool is_a
     return true;
 }
 
-/* Lanes of an `and` or `or` that are still going, and where they stand in the front that it began with. */
-typedef struct going {
-    pel_front front;
-    uint32_t *places;
-} going;
-
-static going going_new(pel_walk *w, uint32_t n) {
-    return (going){ pel_front_new(w, n), pel_new_array(w->ctx, n + 1u, uint32_t) };
-}
-
 /* Those that the operand does not decide. */
-static going go_on(pel_walk *w, going from, pel_val *operand, const pel_node *node, uint32_t k) {
+static pel_going go_on(pel_walk *w, pel_going from, pel_val *operand, const pel_node *node, uint32_t k) {
     bool is_and = node->BoolOp.op == PEL_And;
     const pel_node *part = node->BoolOp.values.at[k];
-    going next = going_new(w, from.front.n);
-    next.front.n = 0;
+    bool *truth = pel_new_array(w->ctx, from.front.n + 1u, bool);
     pel_ask_truth(w, from.front, operand);
     for (uint32_t i = 0; i < from.front.n; i++) {
-        bool truth;
-        if (!pel_take_jump(w, pel_lane_at(w, from.front, i), &truth)) {
-            if (part->kind == PEL_BoolOp) /* `a and b or c`: a jumps to c at once if it is false */
-                truth = part->BoolOp.op == PEL_Or;
-            else if (operand->text->kind == PEL_Constant)
-                truth = is_and; /* a constant the compiler left out */
-            else
-                pel_lost(w, node, "an `and` or `or` without its jump");
-        }
-        if (truth != is_and) continue;
-        next.front.at[next.front.n] = from.front.at[i];
-        next.places[next.front.n++] = from.places[i];
+        if (pel_take_jump(w, pel_lane_at(w, from.front, i), &truth[i])) continue;
+        if (part->kind == PEL_BoolOp) /* `a and b or c`: a jumps to c at once if it is false */
+            truth[i] = part->BoolOp.op == PEL_Or;
+        else if (operand->text->kind == PEL_Constant)
+            truth[i] = is_and; /* a constant the compiler left out */
+        else
+            pel_lost(w, node, "an `and` or `or` without its jump");
     }
-    return next;
+    return pel_going_on(w, from, truth, is_and);
 }
 
 static bool are_truths(const pel_walk *w, const pel_val *val, uint32_t n) {
@@ -117,8 +88,7 @@ static bool is_truth(const pel_node *node, bool truth) {
 /* and, or: as a value. Operands that all lanes passed by without data are left out. */
 pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     bool is_and = node->BoolOp.op == PEL_And;
-    going now = { front, pel_new_array(w->ctx, front.n + 1u, uint32_t) };
-    for (uint32_t i = 0; i < front.n; i++) now.places[i] = i;
+    pel_going now = pel_going_all(w, front);
     pel_val *val = pel_val_new(w, front, NULL);
     pel_nodes kept = { 0 };
     bool dynamic = false, truths = false; /* the operand kept last gives nothing but truths */
@@ -128,7 +98,7 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
         if (k > 0) w->in_expression--;
         for (uint32_t i = 0; i < now.front.n; i++) val->at[now.places[i]] = operand->at[i];
         bool last = k + 1 == node->BoolOp.values.n;
-        going next = last ? going_new(w, 0) : go_on(w, now, operand, node, k);
+        pel_going next = last ? (pel_going){ 0 } : go_on(w, now, operand, node, k);
         bool data = pel_dynamic(w, now.front, operand);
         pel_take_over(val, operand);
         if (last || next.front.n < now.front.n || data || operand->effect) {

@@ -83,61 +83,65 @@ static bool has_optional(const pel_parts *parts) {
     return false;
 }
 
-static void add_item(pel_walk *w, pel_node *dict, pel_name key, const pel_val *item) {
-    pel_nodes_push(w->ctx, &dict->Dict.keys, pel_make_text(w->ctx, pel_name_str(key)));
-    pel_nodes_push(w->ctx, &dict->Dict.values, item->text);
+/* A dict that is built here. */
+typedef struct dict_walk {
+    pel_walk *w;
+    pel_node *text;
+    PEL_VEC(pel_name) keys;
+    PEL_VEC(pel_val *) items;
+    bool is_known; /* all keys are constants, which keys and items are then */
+} dict_walk;
+
+static void add_item(dict_walk *d, pel_node *key, pel_val *item) {
+    pel_ctx *ctx = d->w->ctx;
+    pel_nodes_push(ctx, &d->text->Dict.keys, key);
+    pel_nodes_push(ctx, &d->text->Dict.values, item->text);
+    const pel_const *constant = key && key->kind == PEL_Constant ? key->Constant.value : NULL;
+    if (!constant || constant->kind != PEL_CONST_STR) {
+        d->is_known = false;
+        return;
+    }
+    pel_push(ctx, &d->keys, pel_intern_str(ctx, constant->text));
+    pel_push(ctx, &d->items, item);
+}
+
+/* {**d, ...}: its items, if they are known. */
+static bool add_items_of(dict_walk *d, const pel_val *dict) {
+    if (!dict->parts || !dict->parts->keys || has_optional(dict->parts)) return false;
+    const pel_parts *more = pel_parts_by_key(d->w, dict);
+    for (uint32_t i = 0; i < more->n; i++)
+        add_item(d, pel_make_text(d->w->ctx, pel_name_str(more->keys[i])), more->items[i]);
+    return true;
+}
+
+/* Where a key and its value stand. Constant keys come all at once, in the end. */
+static pel_node pair_at(const pel_node *dict, uint32_t i) {
+    const pel_node *key = dict->Dict.keys.at[i], *value = dict->Dict.values.at[i], *first = key ? key : value;
+    return (pel_node){ .lineno = first->lineno,
+                       .col_offset = first->col_offset,
+                       .end_lineno = value->end_lineno,
+                       .end_col_offset = value->end_col_offset };
 }
 
 pel_val *pel_eval_dict(pel_walk *w, pel_front front, pel_node *node) {
-    pel_node *text = pel_shallow(w, node);
-    text->Dict.keys = text->Dict.values = (pel_nodes){ 0 };
-    pel_val *val = pel_val_new(w, front, text);
-    bool simple = true, tainted = false;
-    PEL_VEC(pel_name) keys = { 0 };
-    PEL_VEC(pel_val *) items = { 0 };
+    dict_walk d = { .w = w, .text = pel_shallow(w, node), .is_known = true };
+    d.text->Dict.keys = d.text->Dict.values = (pel_nodes){ 0 };
+    pel_val *val = pel_val_new(w, front, d.text);
     for (uint32_t i = 0; i < node->Dict.values.n; i++) {
-        pel_node *key = node->Dict.keys.at[i];
-        pel_node pair = {
-            .lineno = node->Dict.values.at[i]->lineno,
-            .col_offset = node->Dict.values.at[i]->col_offset,
-            .end_lineno = node->Dict.values.at[i]->end_lineno,
-            .end_col_offset = node->Dict.values.at[i]->end_col_offset
-        }; /* constant keys come all at once, in the end */
-        if (key) {
-            pair.lineno = key->lineno;
-            pair.col_offset = key->col_offset;
-        }
+        pel_node pair = pair_at(node, i);
         pel_own(w, front, node, &pair, val->at, NULL);
-        pel_val *name = key ? pel_eval(w, front, key) : NULL;
+        pel_val *key = node->Dict.keys.at[i] ? pel_eval(w, front, node->Dict.keys.at[i]) : NULL;
         pel_val *item = pel_eval(w, front, node->Dict.values.at[i]);
         pel_take_over(val, item);
-        if (name) pel_take_over(val, name);
-        tainted |= item->taint || (name && name->taint);
-        if (!name && item->parts && item->parts->keys && !has_optional(item->parts)) { /* {**d, ...}: its items */
-            const pel_parts *more = pel_parts_by_key(w, item);
-            for (uint32_t k = 0; k < more->n; k++) {
-                add_item(w, text, more->keys[k], more->items[k]);
-                pel_push(w->ctx, &keys, more->keys[k]);
-                pel_push(w->ctx, &items, more->items[k]);
-            }
-            continue;
-        }
-        const pel_const *constant = name && name->text->kind == PEL_Constant ? name->text->Constant.value : NULL;
-        if (constant && constant->kind == PEL_CONST_STR) {
-            pel_push(w->ctx, &keys, pel_intern_str(w->ctx, constant->text));
-            pel_push(w->ctx, &items, item);
-        } else
-            simple = false;
-        pel_nodes_push(w->ctx, &text->Dict.keys, name ? name->text : NULL);
-        pel_nodes_push(w->ctx, &text->Dict.values, item->text);
+        if (key) pel_take_over(val, key);
+        if (item->taint || (key && key->taint)) val->taint = &pel_tainted;
+        if (key || !add_items_of(&d, item)) add_item(&d, key ? key->text : NULL, item);
     }
     pel_own(w, front, node, NULL, val->at, NULL);
-    if (tainted) val->taint = &pel_tainted;
-    if (simple) {
-        pel_parts *parts = pel_new(w->ctx, pel_parts);
-        *parts = (pel_parts){ keys.n, keys.at ? keys.at : pel_new_array(w->ctx, 1, pel_name), items.at };
-        val->parts = parts;
-    }
+    if (!d.is_known) return val;
+    pel_parts *parts = pel_new(w->ctx, pel_parts);
+    *parts = (pel_parts){ d.keys.n, d.keys.at ? d.keys.at : pel_new_array(w->ctx, 1, pel_name), d.items.at };
+    val->parts = parts;
     return val;
 }
 

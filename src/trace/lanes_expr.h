@@ -35,6 +35,15 @@ pel_val *pel_eval_dict(pel_walk *w, pel_front front, pel_node *node);
 pel_val *pel_eval_slice(pel_walk *w, pel_front front, pel_node *node);
 pel_val *pel_eval_joined(pel_walk *w, pel_front front, pel_node *node);
 
+/* ---- lanes_test.c ---- */
+/* Lanes of an expression that are still going, and where they stand in the front that it began with. */
+typedef struct pel_going {
+    pel_front front;
+    uint32_t *places;
+} pel_going;
+pel_going pel_going_all(pel_walk *w, pel_front front);
+pel_going pel_going_on(pel_walk *w, pel_going from, const bool *truth, bool want); /* those with that truth */
+
 /* ---- lanes_choice.c ---- */
 pel_val *pel_eval_ifexp(pel_walk *w, pel_front front, pel_node *node);
 pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node);

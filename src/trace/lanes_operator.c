@@ -1,13 +1,6 @@
 /* Operators: arithmetic, comparisons as values, and what stands in brackets behind a value. */
 #include "trace/lanes_expr.h"
 
-static const pel_const *constant_of(const pel_walk *w, pel_front front, const pel_val *val) {
-    if (val->text->kind == PEL_Constant) return val->text->Constant.value;
-    if (front.n && val->at[0] && pel_value_at(w->log, val->at[0])->kind == PEL_V_CONST)
-        return pel_value_at(w->log, val->at[0])->constant;
-    return NULL;
-}
-
 void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
     if (looks_up || pel_on_records(w, kids))
         pel_forget_kids(w, kids);
@@ -15,6 +8,28 @@ void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool lo
         val->effect = true;
         val->text->mark = 1;
     }
+}
+
+static bool is_small(const pel_const *index) {
+    return index && index->kind == PEL_CONST_INT && index->integer.digits.len == 0;
+}
+
+/* The part of a tuple or dict that a constant means; NULL if it is not known. */
+static const pel_val *part_at(const pel_parts *parts, const pel_const *index) {
+    for (uint32_t i = 0; i < parts->n; i++) {
+        bool hit = parts->keys ? index->kind == PEL_CONST_STR && pel_str_eq(index->text, pel_name_str(parts->keys[i]))
+                               : is_small(index) &&
+                                     (index->integer.small == i || index->integer.small == (int64_t)i - parts->n);
+        if (hit) return parts->items[i];
+    }
+    return NULL;
+}
+
+static const pel_taint *taint_at(const pel_taint *taint, const pel_const *index) {
+    if (!is_small(index)) return pel_taint_any(taint);
+    int64_t i = index->integer.small;
+    if (i >= 0) return pel_taint_item(taint, (uint32_t)i);
+    return taint->n && i >= -(int64_t)taint->n ? pel_taint_item(taint, (uint32_t)(taint->n + i)) : pel_taint_any(taint);
 }
 
 pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
@@ -28,31 +43,17 @@ pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     pel_own(w, front, node, NULL, val->at, &kids);
     pel_take_over(val, base);
     pel_take_over(val, slice);
-    const pel_const *index = slice->text->kind == PEL_Constant ? constant_of(w, front, slice) : NULL;
-    if (base->parts && index && !base->effect) { /* an item of *args or **kwargs */
-        for (uint32_t i = 0; i < base->parts->n; i++) {
-            bool hit = base->parts->keys
-                           ? index->kind == PEL_CONST_STR && pel_str_eq(index->text, pel_name_str(base->parts->keys[i]))
-                           : index->kind == PEL_CONST_INT && index->integer.digits.len == 0 &&
-                                 (index->integer.small == i || index->integer.small == (int64_t)i - base->parts->n);
-            if (!hit) continue;
-            val->taint = base->parts->items[i]->taint;
-            if (base->text->kind != PEL_Name) {
-                val->text = base->parts->items[i]->text;
-                val->lost = base->parts->items[i]->lost;
-            }
-            return pel_finish(w, front, node, val);
+    const pel_const *index = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
+    const pel_val *part = base->parts && index && !base->effect ? part_at(base->parts, index) : NULL;
+    if (part) { /* an item of *args or **kwargs */
+        val->taint = part->taint;
+        if (base->text->kind != PEL_Name) {
+            val->text = part->text;
+            val->lost = part->lost;
         }
+        return pel_finish(w, front, node, val);
     }
-    if (base->taint) {
-        bool position = index && index->kind == PEL_CONST_INT && index->integer.digits.len == 0;
-        if (position && index->integer.small >= 0)
-            val->taint = pel_taint_item(base->taint, (uint32_t)index->integer.small);
-        else if (position && base->taint->n && index->integer.small >= -(int64_t)base->taint->n)
-            val->taint = pel_taint_item(base->taint, (uint32_t)(base->taint->n + index->integer.small));
-        else
-            val->taint = pel_taint_any(base->taint);
-    }
+    if (base->taint) val->taint = taint_at(base->taint, index);
     bool tensor = false;
     for (uint32_t i = 0; i < front.n; i++) tensor |= pel_value_at(w->log, base->at[i])->kind == PEL_V_TENSOR;
     if (tensor || pel_dynamic(w, front, slice))

@@ -1,5 +1,5 @@
 /* Tests: conditions that are asked, not computed. Each part of one leaves its own jump. */
-#include "trace/lanes.h"
+#include "trace/lanes_expr.h"
 
 pel_node *pel_not(pel_ctx *ctx, pel_node *test) {
     if (test->kind == PEL_UnaryOp && test->UnaryOp.op == PEL_Not) return test->UnaryOp.operand;
@@ -25,9 +25,27 @@ bool pel_gives_truth(const pel_node *node) {
     return node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training");
 }
 
+pel_going pel_going_all(pel_walk *w, pel_front front) {
+    pel_going all = { front, pel_new_array(w->ctx, front.n + 1u, uint32_t) };
+    for (uint32_t i = 0; i < front.n; i++) all.places[i] = i;
+    return all;
+}
+
+pel_going pel_going_on(pel_walk *w, pel_going from, const bool *truth, bool want) {
+    pel_going on = { pel_front_new(w, from.front.n), pel_new_array(w->ctx, from.front.n + 1u, uint32_t) };
+    on.front.n = 0;
+    for (uint32_t i = 0; i < from.front.n; i++) {
+        if (truth[i] != want) continue;
+        on.places[on.front.n] = from.places[i];
+        on.front.at[on.front.n++] = from.front.at[i];
+    }
+    return on;
+}
+
+/* a < b < c */
 static pel_test test_chain(pel_walk *w, pel_front front, pel_node *node) {
-    pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool) };
-    pel_node *text = pel_shallow(w, node);
+    pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool), .text = pel_shallow(w, node) };
+    pel_node *text = test.text;
     text->Compare.comparators = (pel_nodes){ 0 };
     text->Compare.ops = (pel_cmpops){ pel_new_array(w->ctx, node->Compare.ops.n, uint8_t), 0 };
     pel_val *left = pel_eval(w, front, node->Compare.left);
@@ -35,65 +53,53 @@ static pel_test test_chain(pel_walk *w, pel_front front, pel_node *node) {
     test.effect = left->effect;
     test.lost = left->lost;
     bool left_dynamic = pel_dynamic(w, front, left);
-    pel_front going = front;
-    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
-    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
-    for (uint32_t k = 0; k < node->Compare.comparators.n && going.n; k++) {
+    pel_going now = pel_going_all(w, front);
+    for (uint32_t k = 0; k < node->Compare.comparators.n && now.front.n; k++) {
         bool last = k + 1 == node->Compare.comparators.n;
-        if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
-        pel_val *right = pel_eval(w, going, node->Compare.comparators.at[k]);
-        bool right_dynamic = pel_dynamic(w, going, right);
+        if (k > 0) pel_own(w, now.front, node, node->Compare.comparators.at[k], NULL, NULL);
+        pel_val *right = pel_eval(w, now.front, node->Compare.comparators.at[k]);
+        bool right_dynamic = pel_dynamic(w, now.front, right);
         test.dynamic |= left_dynamic || right_dynamic;
         test.effect |= right->effect;
         test.lost |= right->lost;
         left_dynamic = right_dynamic;
         pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
         text->Compare.ops.at[text->Compare.ops.n++] = node->Compare.ops.at[k];
-        pel_own(w, going, node, last ? NULL : node->Compare.comparators.at[k + 1], NULL, NULL);
-        pel_front next = pel_front_new(w, going.n);
-        uint32_t on = 0;
-        for (uint32_t i = 0; i < going.n; i++) {
-            bool truth;
-            if (!pel_take_jump(w, pel_lane_at(w, going, i), &truth)) pel_lost(w, node, "a comparison without its jump");
-            test.truth[at[i]] = truth;
-            if (!truth) continue;
-            next.at[on] = going.at[i];
-            at[on++] = at[i];
+        pel_own(w, now.front, node, last ? NULL : node->Compare.comparators.at[k + 1], NULL, NULL);
+        bool *truth = pel_new_array(w->ctx, now.front.n + 1u, bool);
+        for (uint32_t i = 0; i < now.front.n; i++) {
+            if (!pel_take_jump(w, pel_lane_at(w, now.front, i), &truth[i]))
+                pel_lost(w, node, "a comparison without its jump");
+            test.truth[now.places[i]] = truth[i];
         }
-        next.n = on;
-        going = next;
+        now = pel_going_on(w, now, truth, true);
     }
-    test.text = text;
     return test;
+}
+
+/* An operand stays if it sends lanes different ways, or could: by data, or by what it does. */
+static void keep_operand(pel_walk *w, pel_test *whole, pel_nodes *kept, const pel_test *part) {
+    pel_nodes_push(w->ctx, kept, part->text);
+    whole->dynamic |= part->dynamic;
+    whole->effect |= part->effect;
+    whole->lost |= part->lost;
 }
 
 static pel_test test_boolop(pel_walk *w, pel_front front, pel_node *node) {
     bool is_and = node->BoolOp.op == PEL_And;
     pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool) };
-    uint32_t *at = pel_new_array(w->ctx, front.n + 1u, uint32_t);
-    for (uint32_t i = 0; i < front.n; i++) at[i] = i;
-    pel_front going = front;
+    pel_going now = pel_going_all(w, front);
     pel_nodes kept = { 0 };
-    for (uint32_t k = 0; k < node->BoolOp.values.n && going.n; k++) {
+    for (uint32_t k = 0; k < node->BoolOp.values.n && now.front.n; k++) {
         if (k > 0) w->in_expression++;
-        pel_test part = pel_eval_test(w, going, node->BoolOp.values.at[k]);
+        pel_test part = pel_eval_test(w, now.front, node->BoolOp.values.at[k]);
         if (k > 0) w->in_expression--;
-        pel_front next = pel_front_new(w, going.n);
-        uint32_t *next_at = pel_new_array(w->ctx, going.n + 1u, uint32_t), on = 0;
-        for (uint32_t i = 0; i < going.n; i++) {
-            test.truth[at[i]] = part.truth[i];
-            if (part.truth[i] != is_and) continue;
-            next.at[on] = going.at[i];
-            next_at[on++] = at[i];
-        }
-        next.n = on;
-        bool agreed = on == 0 || on == going.n;
+        for (uint32_t i = 0; i < now.front.n; i++) test.truth[now.places[i]] = part.truth[i];
+        pel_going next = pel_going_on(w, now, part.truth, is_and);
+        bool agreed = next.front.n == 0 || next.front.n == now.front.n;
         if (!agreed || part.dynamic || part.effect) {
-            pel_nodes_push(w->ctx, &kept, part.text);
-            test.dynamic |= part.dynamic;
-            test.effect |= part.effect;
-            test.lost |= part.lost;
-        } else if (on == 0) {
+            keep_operand(w, &test, &kept, &part);
+        } else if (next.front.n == 0) {
             /* all that came this far stop here whatever the data, and those that stopped before have the same outcome
              */
             if (kept.n && test.effect)
@@ -102,16 +108,14 @@ static pel_test test_boolop(pel_walk *w, pel_front front, pel_node *node) {
                 kept.n = 0;
             test.dynamic = test.lost = false;
         }
-        going = next;
-        at = next_at;
+        now = next;
     }
-    if (kept.n == 0) return test; /* nothing to ask: all agree */
-    if (kept.n == 1)
-        test.text = kept.at[0];
-    else {
-        test.text = pel_shallow(w, node);
-        test.text->BoolOp.values = kept;
+    if (kept.n < 2) {
+        test.text = kept.n ? kept.at[0] : NULL; /* nothing to ask: all agree */
+        return test;
     }
+    test.text = pel_shallow(w, node);
+    test.text->BoolOp.values = kept;
     return test;
 }
 
@@ -168,13 +172,9 @@ pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node) {
     }
     /* `x is None` has no value of its own: the jump looks at x */
     if (node->kind == PEL_Compare && pel_is_identity(node->Compare.ops.at[0])) {
-        bool none_jump = true;
+        bool none_jump = node->Compare.ops.at[0] == PEL_Is;
         for (uint32_t i = 0; i < front.n; i++) none_jump &= val->at[i] == 0;
-        if (none_jump) {
-            bool is = node->Compare.ops.at[0] == PEL_Is;
-            if (is)
-                for (uint32_t i = 0; i < front.n; i++) test.truth[i] = !test.truth[i];
-        }
+        for (uint32_t i = 0; i < front.n && none_jump; i++) test.truth[i] = !test.truth[i];
     }
     return test;
 }

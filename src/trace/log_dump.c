@@ -50,15 +50,32 @@ static void put_module(pel_buf *out, const pel_log *log, pel_id id) {
     if (!row->in_tree) pel_putf(out, "#%u", id);
 }
 
-static void put_value(pel_buf *out, const pel_log *log, pel_id id, int depth) {
-    const pel_value *value = pel_value_at(log, id);
-    if (depth > MAX_SHOWN_DEPTH) {
-        pel_putf(out, "v%u", id);
-        return;
-    }
-    switch ((pel_value_kind)value->kind) {
-    case PEL_V_NONE_YET: pel_put_c(out, "-"); return;
-    case PEL_V_CONST: pel_put_repr(out, value->constant); return;
+static void put_object(pel_buf *out, const pel_log *log, const pel_value *value, int depth) {
+    put_class_name(out, log, value->class);
+    pel_putf(out, "#%llu", (unsigned long long)value->object);
+    if (depth) return;
+    pel_put_c(out, "{");
+    put_pairs(out, log, value, depth + 2);
+    pel_put_c(out, "}");
+}
+
+static void put_function(pel_buf *out, const pel_log *log, const pel_value *value, int depth) {
+    const pel_code_object *code = log->codes.at[value->code].code;
+    pel_putf(out, "def %s", (code->qualname ? code->qualname : code->name)->text);
+    if (!value->n) return;
+    pel_put_c(out, "<");
+    put_items(out, log, value, depth + 1);
+    pel_put_c(out, ">");
+}
+
+static void put_method(pel_buf *out, const pel_log *log, const pel_value *value, int depth) {
+    put_value(out, log, value->items[0], depth + 1);
+    pel_put_c(out, " . ");
+    put_value(out, log, value->items[1], depth + 1);
+}
+
+static void put_collection(pel_buf *out, const pel_log *log, const pel_value *value, int depth) {
+    switch (value->kind) {
     case PEL_V_TUPLE:
         if (value->class) put_class_name(out, log, value->class);
         pel_put_c(out, "(");
@@ -76,32 +93,36 @@ static void put_value(pel_buf *out, const pel_log *log, pel_id id, int depth) {
         put_items(out, log, value, depth);
         pel_putf(out, "]#%llu", (unsigned long long)value->object);
         return;
-    case PEL_V_OBJECT:
-        put_class_name(out, log, value->class);
-        pel_putf(out, "#%llu", (unsigned long long)value->object);
-        if (depth == 0) {
-            pel_put_c(out, "{");
-            put_pairs(out, log, value, depth + 2);
-            pel_put_c(out, "}");
-        }
-        return;
-    case PEL_V_TENSOR: put_tensor(out, log, value->tensor); return;
-    case PEL_V_MODULE: put_module(out, log, value->module); return;
-    case PEL_V_FUNCTION: {
-        const pel_code_object *code = log->codes.at[value->code].code;
-        pel_putf(out, "def %s", (code->qualname ? code->qualname : code->name)->text);
-        if (value->n) {
-            pel_put_c(out, "<");
-            put_items(out, log, value, depth + 1);
-            pel_put_c(out, ">");
-        }
+    default:
+        pel_putf(out, "%s(", pel_value_kind_name(value->kind));
+        put_items(out, log, value, depth);
+        pel_put_c(out, ")");
+    }
+}
+
+static void put_value(pel_buf *out, const pel_log *log, pel_id id, int depth) {
+    const pel_value *value = pel_value_at(log, id);
+    if (depth > MAX_SHOWN_DEPTH) {
+        pel_putf(out, "v%u", id);
         return;
     }
-    case PEL_V_METHOD:
-        put_value(out, log, value->items[0], depth + 1);
-        pel_put_c(out, " . ");
-        put_value(out, log, value->items[1], depth + 1);
-        return;
+    switch ((pel_value_kind)value->kind) {
+    case PEL_V_NONE_YET: pel_put_c(out, "-"); return;
+    case PEL_V_CONST: pel_put_repr(out, value->constant); return;
+    case PEL_V_TUPLE:
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_PARTIAL: put_collection(out, log, value, depth); return;
+    case PEL_V_OBJECT: put_object(out, log, value, depth); return;
+    case PEL_V_TENSOR: put_tensor(out, log, value->tensor); return;
+    case PEL_V_MODULE: put_module(out, log, value->module); return;
+    case PEL_V_FUNCTION: put_function(out, log, value, depth); return;
+    case PEL_V_METHOD: put_method(out, log, value, depth); return;
     case PEL_V_CLASS:
         pel_put_c(out, "class ");
         put_class_name(out, log, value->class);
@@ -109,16 +130,6 @@ static void put_value(pel_buf *out, const pel_log *log, pel_id id, int depth) {
     case PEL_V_LIBRARY:
     case PEL_V_LITERAL: pel_put(out, value->text); return;
     case PEL_V_OPAQUE: pel_putf(out, "<%.*s>", PEL_FMT(value->text)); return;
-    case PEL_V_SIZE:
-    case PEL_V_SET:
-    case PEL_V_FROZENSET:
-    case PEL_V_SLICE:
-    case PEL_V_RANGE:
-    case PEL_V_PARTIAL:
-        pel_putf(out, "%s(", pel_value_kind_name(value->kind));
-        put_items(out, log, value, depth);
-        pel_put_c(out, ")");
-        return;
     }
 }
 

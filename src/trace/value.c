@@ -294,37 +294,39 @@ pel_node *pel_global_expression(pel_ctx *ctx, pel_program *program, pel_id id, u
     return pel_make_name(ctx, made.name, PEL_Load);
 }
 
-static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, int depth) {
-    const pel_value *value = pel_value_at(program->log, id);
-    if (value->truncated || depth > MAX_DEPTH) return NULL;
-    pel_nodes items = { 0 };
-    switch ((pel_value_kind)value->kind) {
-    case PEL_V_CONST: return constant_expression(ctx, value->constant);
-    case PEL_V_TUPLE:
-        if (value->class) return NULL;
-        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_Tuple, items) : NULL;
-    case PEL_V_SIZE:
-        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_Tuple, items) : NULL;
-    case PEL_V_LIST:
-        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_List, items) : NULL;
-    case PEL_V_SET:
-        if (!value->n) return call_builtin(ctx, "set", NULL);
-        return expressions_of(ctx, program, value, depth, &items) ? collection(ctx, PEL_Set, items) : NULL;
-    case PEL_V_FROZENSET:
-        if (!value->n) return call_builtin(ctx, "frozenset", NULL);
-        return expressions_of(ctx, program, value, depth, &items)
-                   ? call_builtin(ctx, "frozenset", collection(ctx, PEL_Set, items))
-                   : NULL;
-    case PEL_V_DICT:
-        if (value->class) return NULL;
-        return expressions_of(ctx, program, value, depth, &items) ? dict_expression(ctx, items) : NULL;
+/* What is made of its items: (1, 2), {3}, range(4, 5, 6). */
+static pel_node *items_expression(pel_ctx *ctx, pel_program *program, const pel_value *value, int depth) {
+    bool is_subclass = value->class && (value->kind == PEL_V_TUPLE || value->kind == PEL_V_DICT);
+    pel_nodes items;
+    if (is_subclass || !expressions_of(ctx, program, value, depth, &items)) return NULL;
+    switch (value->kind) {
+    case PEL_V_LIST: return collection(ctx, PEL_List, items);
+    case PEL_V_SET: return items.n ? collection(ctx, PEL_Set, items) : call_builtin(ctx, "set", NULL);
+    case PEL_V_FROZENSET: return call_builtin(ctx, "frozenset", items.n ? collection(ctx, PEL_Set, items) : NULL);
+    case PEL_V_DICT: return dict_expression(ctx, items);
     case PEL_V_SLICE:
     case PEL_V_RANGE: {
-        if (!expressions_of(ctx, program, value, depth, &items)) return NULL;
         pel_node *call = call_builtin(ctx, value->kind == PEL_V_SLICE ? "slice" : "range", NULL);
         call->Call.args = items;
         return call;
     }
+    default: return collection(ctx, PEL_Tuple, items);
+    }
+}
+
+static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, int depth) {
+    const pel_value *value = pel_value_at(program->log, id);
+    if (value->truncated || depth > MAX_DEPTH) return NULL;
+    switch ((pel_value_kind)value->kind) {
+    case PEL_V_CONST: return constant_expression(ctx, value->constant);
+    case PEL_V_TUPLE:
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE: return items_expression(ctx, program, value, depth);
     case PEL_V_CLASS: return class_expression(ctx, program, value->class);
     case PEL_V_LIBRARY: return value->text.len ? pel_library_expression(ctx, program, value->text) : NULL;
     case PEL_V_LITERAL:
@@ -337,10 +339,10 @@ static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, in
     }
     case PEL_V_TENSOR:
         return pel_is_constant_tensor(program->log, value) ? pel_tensor_expression(ctx, program, value->tensor) : NULL;
+    case PEL_V_OBJECT: return member_expression(ctx, program, value);
     case PEL_V_NONE_YET:
     case PEL_V_MODULE:
-    case PEL_V_METHOD: return NULL;
-    case PEL_V_OBJECT: return member_expression(ctx, program, value);
+    case PEL_V_METHOD:
     case PEL_V_OPAQUE: return NULL;
     }
     return NULL;
