@@ -178,3 +178,8 @@ pel_author *pel_align(pel_ctx *ctx, const pel_log *log) {
     }
     return authors;
 }
+
+const pel_insn *pel_author_insn(const pel_author *author, const pel_record *record) {
+    uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
+    return index == PEL_NO_TARGET ? NULL : &author->insns->at[index];
+}

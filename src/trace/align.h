@@ -26,6 +26,9 @@ pel_author *pel_align(pel_ctx *ctx, const pel_log *log);
 void pel_split_fused(pel_ctx *ctx, pel_author *author);
 void pel_align_later(pel_ctx *ctx, pel_author *author);
 
+/* The instruction that left a record; NULL: it lies between two. */
+const pel_insn *pel_author_insn(const pel_author *author, const pel_record *record);
+
 /* Whether an instruction's source lies inside of a node. */
 static inline bool pel_inside(const pel_position *at, const pel_node *node) {
     if (at->line < 0 || at->col < 0) return false;

@@ -3,7 +3,7 @@
  * parameters, so that whoever calls them passes them; a function with `self` in a cell is a method. So is one that was
  * set as the forward of a module, which it may know by a cell only. Log, code and tree are changed alike: nobody sees
  * that it was otherwise. */
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 typedef PEL_VEC(pel_id) id_list;
 

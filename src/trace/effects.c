@@ -1,5 +1,5 @@
 /* What is known about torch and the standard library: which calls do more than give a value. */
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 static bool among(pel_str text, const char *const *list, size_t n) {
     for (size_t i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 /* Forward hooks: torch calls them around a module's forward, from where no text of the author's stands. What they do is
  * written into the forward of a class of the author's; a module of torch's gets a class of its own that inherits. */
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 /* ---- which activations are hooks ---- */
 

@@ -75,11 +75,6 @@ const pel_activation *pel_lane_activation(const pel_walk *w, const pel_lane *lan
     return &w->log->activations.at[lane->activation];
 }
 
-const pel_insn *pel_author_insn(const pel_author *author, const pel_record *record) {
-    uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
-    return index == PEL_NO_TARGET ? NULL : &author->insns->at[index];
-}
-
 const pel_insn *pel_insn_of(const pel_walk *w, const pel_record *record) {
     const pel_insn *insn = pel_author_insn(w->author, record);
     if (!insn) pel_throw(w->ctx, PEL_E_FORMAT, record->at, "a record lies between instructions");

@@ -1,11 +1,11 @@
 /* From walked groups to a program: what the passes share that look at all functions and the calls between them.
  *
- * link.c has their order. They change bodies, parameters and links of groups (lanes.h) and repeat each other until
+ * link.c has their order. They change bodies, parameters and links of groups (synth.h) and repeat each other until
  * nothing changes; what is left is named and written into the program (program.h). */
 #ifndef PEL_TRACE_LINK_H
 #define PEL_TRACE_LINK_H
 
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 /* ---- reach.c ---- */
 typedef struct pel_reach {

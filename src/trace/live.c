@@ -1,5 +1,5 @@
 /* What the run changes, and with that what is live: cannot be folded into the text. */
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 /* object.name += value: the object was pushed before its attribute was read. 0 if record i is no store of such. */
 static pel_id changed_in_place(const pel_author *author, const pel_activation *activation, uint32_t i) {

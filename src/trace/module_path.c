@@ -1,5 +1,5 @@
 /* Ways from a module down to its parts, and the expressions that go them. */
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Functions that get several texts: what their calls are given differs in a way that one text can't say. */
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 #define MOST_PARTS 16 /* of one function, by one argument */
 

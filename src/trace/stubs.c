@@ -1,6 +1,6 @@
 /* Functions that never ran although their names are passed on: calling one is a path that was not recorded. */
 #include "python/parse.h"
-#include "trace/lanes.h"
+#include "trace/synth.h"
 
 pel_nodes pel_stub_body(pel_ctx *ctx) {
     pel_node *raise = pel_node_new(ctx, PEL_Raise);

@@ -1,0 +1,255 @@
+/* The functions of the output in the making: what the passes share from the first walk to the program.
+ *
+ * A *group* is a function of the output: the activations of one author function that are told by one text. lanes.c
+ * makes the groups and walks them (lanes.h); what is learnt of them is kept here; link.c (link.h) makes the program of
+ * them (program.h). All of it lives as long as one attempt of synthesise.c. */
+#ifndef PEL_TRACE_SYNTH_H
+#define PEL_TRACE_SYNTH_H
+
+#include "trace/align.h"
+#include "trace/program.h"
+#include "trace/taint.h"
+
+typedef struct pel_group pel_group;
+
+/* One map key of two things. */
+static inline uint64_t pel_key2(uint64_t a, uint64_t b) {
+    a *= 0x9e3779b97f4a7c15u;
+    return a ^ (a >> 29) ^ (b + 0xbf58476d1ce4e5b9u + (a << 6) + (a >> 2));
+}
+
+/* ---- the functions of the output in the making ---- */
+
+typedef struct pel_param {
+    pel_name name;  /* in the output */
+    uint32_t local; /* index into varnames */
+    enum { PEL_PARAM_PLAIN, PEL_PARAM_STAR_ITEM, PEL_PARAM_KEY_ITEM } kind;
+    uint32_t item; /* STAR_ITEM: which one of *args */
+    pel_name key;  /* KEY_ITEM: its key in **kwargs */
+    bool keyword_only;
+    bool optional;      /* KEY_ITEM: some calls don't pass it */
+    bool forwarded;     /* and it goes on as it came, or not at all */
+    pel_node *fallback; /* the author's default, or NULL; of an optional item: that of whoever gets it in the end;
+                           of a nested function: what it is where the function is made */
+    const pel_node *author_default; /* as the author wrote it */
+    const pel_taint *taint;         /* a fact: of what the calls pass */
+    bool passed;                    /* by a call that is written as it stands */
+    const struct pel_group *of;     /* the wrapper that took it and whose calls know it; NULL: the function itself */
+    bool unread;                    /* nothing reads it */
+    bool dead;                      /* and so it goes */
+} pel_param;
+
+struct pel_group {
+    uint32_t number;
+    pel_id code;
+    const pel_author *author;
+    pel_id class;  /* of self, 0 for a plain function */
+    pel_id *lanes; /* activations */
+    uint32_t n_lanes, cap_lanes;
+    pel_param *params;
+    uint32_t n_params;
+    pel_name hint;        /* the name by which calls know it */
+    bool in_place;        /* a nested function or lambda: written where the author wrote it */
+    bool is_root, pinned; /* called from where we write nothing: its signature stays */
+    bool is_property, is_init, is_generator;
+    bool is_context; /* a generator that contextlib.contextmanager decorates */
+    bool no_self;    /* all that call it are STATIC */
+    /* facts, grown from round to round */
+    const pel_taint *result_taint;
+    bool falls_off;    /* some lane comes to its end without a return */
+    bool left_by_data; /* it returns from within a test on data: how deep it calls itself is not known */
+    bool has_effect;   /* calling it does more than return a value */
+    bool shares;       /* what it does concerns a variable of the file */
+    /* the text of the last round */
+    pel_nodes body;
+    pel_program_function *function;
+    pel_group *instead; /* it only forwards to this one, which took its place */
+    pel_name star;      /* *args, if only all of it is asked for; the items of it that are passed are in it */
+    pel_name rest;      /* **kwargs, if it is passed on whole; parameters that are `forwarded` are in it */
+    const char *why;    /* the walk failed */
+    uint32_t why_line;
+};
+
+typedef enum pel_callee {
+    PEL_CALLEE_AS_WRITTEN,
+    PEL_CALLEE_NAME,
+    PEL_CALLEE_METHOD,
+    PEL_CALLEE_STATIC, /* a method of an object that was there before the run: a function, if it needs no self */
+    PEL_CALLEE_INLINE, /* nothing in the output is the receiver: what the callee returns stands for the call */
+} pel_callee;
+
+/* A call of one specialisation by another, as written: node is the Call in the text. */
+typedef struct pel_link {
+    pel_node *node;
+    pel_group *caller, *target;
+    pel_node **args; /* one per parameter of target; NULL: not given, or the receiver */
+    bool *by_keyword;
+    pel_name implied;  /* module(x), object(x): the method that runs unless another is named; else NULL */
+    bool receiver;     /* the first parameter is what stands before the dot, or the callee itself */
+    pel_callee callee; /* how the text names it */
+} pel_link;
+
+/* ---- forward hooks ---- */
+
+typedef struct pel_hook {
+    pel_id activation, module;
+    pel_id forward;      /* the activation that it stands before or behind; 0: the module is torch's */
+    pel_id args, kwargs; /* values; kwargs: 0 if it did not ask for them */
+    pel_id dict;         /* its third argument, where that is a dict: keywords, or what the forward gave */
+    uint32_t first;      /* which positional argument is the module: 1 for a bound method */
+    bool before;
+} pel_hook;
+typedef PEL_VEC(pel_hook *) pel_hook_list;
+
+/* ---- the whole synthesis ---- */
+
+typedef struct pel_helper { /* a straight line */
+    pel_program_function *function;
+    pel_name wish; /* the author's name */
+} pel_helper;
+
+typedef struct pel_reference { /* a Name or Attribute in the text that must get a group's final name */
+    pel_node *node;
+    pel_id code;
+    pel_group *group;
+    bool held; /* the node stands in no function: constructors set it */
+} pel_reference;
+
+typedef struct pel_synth {
+    pel_ctx *ctx;
+    const pel_log *log;
+    pel_program *program;
+    const pel_author *authors; /* per code */
+    PEL_VEC(pel_group *) groups;
+    pel_group **group_of; /* per activation */
+    pel_map split;        /* activation -> part: which of the texts of its function tells it */
+    pel_map lifted;       /* code -> how many of its first parameters were none */
+    /* objects, by their identities */
+    bool *live;              /* per value: is a tensor, holds one, or is changed by the run */
+    pel_map old_objects;     /* that were there before the run -> 1 */
+    pel_map given;           /* that are the author's and that callers pass to the model, and their classes -> 1 */
+    pel_map shared;          /* that are variables of the file -> 1 */
+    pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
+    pel_map written_globals; /* file and name -> its value before the run */
+    /* facts, which grow from round to round */
+    pel_map attribute_taint; /* class and name -> taint */
+    pel_map cell_taint;      /* code and name -> taint */
+    bool changed;            /* a fact grew in this round */
+    bool regroup;            /* split grew: begin again */
+    /* the texts of the last round */
+    PEL_VEC(pel_link *) links;
+    pel_map link_of; /* Call node -> link */
+    bool *linked;    /* per activation: some link of this round leads to it */
+    PEL_VEC(pel_reference) references;
+    PEL_VEC(pel_helper) helpers; /* straight lines */
+    pel_map unwritable;          /* nodes that name an object without a literal -> 1 */
+    pel_map whole_numbers;       /* comparisons of whole numbers, in every lane -> 1 */
+    pel_map star_items;          /* text of an item of `*whole` in a call -> how many items there are */
+    bool has_stub;               /* something that never ran is named */
+    bool asked_training;         /* some text depends on self.training */
+    bool asked_rank;             /* and some on how many dimensions the given tensors have */
+    bool is_rank_open;           /* which can't be asserted of all of them: questions stay in the text */
+    bool trained, evaluated;     /* runs in train mode, in eval mode */
+    /* forwards that torch does not call as they are */
+    pel_hook_list hooks;
+    pel_map hook_of;  /* activation of a hook -> it */
+    pel_map hooked;   /* activation of a forward -> its pel_hook_list */
+    pel_map owner_of; /* activation of a forward that was set on an instance -> that module */
+} pel_synth;
+
+static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
+    return pel_map_pointer(&s->link_of, PEL_KEY(node));
+}
+
+/* ---- lanes.c, live.c: what is asked of all that is known ---- */
+bool pel_ran(const pel_synth *s, pel_id code); /* in a run that counts */
+/* What an activation got for a parameter; 0 if it is an item of *args or **kwargs that was not given. */
+pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *param);
+/* Whether the function was made by another one that was recorded: then it is written inside of that one. */
+bool pel_made_in_run(const pel_synth *s, const pel_author *author);
+/* The forward of a module of the tree, called as torch calls it. */
+bool pel_runs_module(pel_synth *s, pel_id activation);
+/* wish, or something like it, as a name that the function does not use for something else. */
+pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name wish);
+static inline uint64_t pel_given_class(pel_id class) { return ~(uint64_t) class; } /* its key in `given` */
+bool pel_live(const pel_synth *s, pel_id value);                                   /* is a tensor, or holds one */
+bool pel_plain(const pel_synth *s, pel_id value);                                  /* can be folded into the text */
+/* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
+bool pel_is_static_object(const pel_synth *s, pel_id value);
+void pel_find_live(pel_synth *s);
+
+/* ---- negation.c ---- */
+/* What certainly gives True or False: a comparison of tensors would give a tensor, but then it is not asked this. */
+bool pel_gives_truth(const pel_node *node);
+enum { PEL_COMPARES_TENSORS = 1 }; /* mark of a Compare: its opposite would be another call of torch */
+pel_node *pel_not(pel_ctx *ctx, pel_node *test);
+
+/* ---- effects.c: what calls of torch and the standard library do ---- */
+bool pel_library_pure(pel_str path);    /* gives a value and does nothing else */
+bool pel_library_settled(pel_str path); /* its plain result does not depend on the data of its arguments */
+bool pel_library_ambient(pel_str path); /* its result depends on a mode of torch, on chance or on the time */
+bool pel_method_pure(uint8_t value_kind, pel_name name);
+bool pel_module_pure(const pel_log *log, pel_id module);
+
+/* ---- dead.c ---- */
+/* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
+void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
+bool pel_pure(const pel_synth *s, const pel_node *expression);
+bool pel_is_new_container(const pel_node *value);
+
+/* ---- module_path.c ---- */
+#define PEL_DEEPEST_MODULE 40
+typedef struct pel_way { /* from a module down to one of its parts */
+    pel_name steps[PEL_DEEPEST_MODULE];
+    uint32_t n;
+} pel_way;
+typedef bool pel_part_test(const pel_log *log, pel_id module, void *arg);
+/* The way to the first part that is the one, which may be the module itself. out: empty at first. */
+bool pel_find_way(pel_ctx *ctx, const pel_log *log, pel_id from, pel_part_test *is_it, void *arg, pel_way *out);
+pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way); /* 0 if it leads nowhere */
+/* container[0], dict["key"], module.name; NULL where there is no such expression. */
+pel_node *pel_part_text(pel_ctx *ctx, const pel_log *log, pel_node *whole, pel_id module, pel_name name);
+pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, pel_id module, const pel_way *way);
+/* The part of `from` that is wanted, in each of n lanes; NULL if it is another one here and there. */
+pel_node *pel_module_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, const pel_id *modules,
+                          const pel_id *wanted, uint32_t n);
+
+/* ---- closures.c ---- */
+/* What functions that were made before the run have in their cells becomes parameters. */
+void pel_lift_closures(pel_synth *s);
+
+/* ---- hooks.c ---- */
+void pel_find_hooks(pel_synth *s);
+void pel_insert_hooks(pel_synth *s, pel_group *group); /* into the text of a forward */
+void pel_write_hooked(pel_synth *s);                   /* classes for modules of torch's */
+
+/* ---- given.c: what callers give the model ---- */
+typedef enum pel_rank_form {
+    PEL_RANK_NONE,      /* no tensor is given */
+    PEL_RANK_OWN,       /* a tensor */
+    PEL_RANK_OR_NONE,   /* or None */
+    PEL_RANK_OF_ITEMS,  /* a list or tuple of tensors */
+    PEL_RANK_OF_VALUES, /* a dict of tensors */
+    PEL_RANK_OPEN,      /* tensors with different numbers of dimensions, or deeper inside */
+} pel_rank_form;
+pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank);
+void pel_mark_given(pel_synth *s, pel_group *root);
+
+/* ---- straight*.c: functions that are written as what they were seen to do ---- */
+bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
+void pel_walk_straight(pel_synth *s, pel_group *group);
+void pel_write_straight(pel_synth *s);
+
+/* ---- stubs.c: what is named but never ran ---- */
+pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author); /* a nested function that raises */
+pel_node *pel_stub_name(pel_synth *s);                        /* the name of a function of the file that raises */
+void pel_write_stub(pel_synth *s);
+pel_nodes pel_stub_body(pel_ctx *ctx); /* raise NotImplementedError("path not recorded") */
+
+/* ---- split.c ---- */
+bool pel_split_group(pel_synth *s, const pel_group *group); /* true if its lanes are several functions from now on */
+
+/* ---- link.c: from what was walked to a program ---- */
+bool pel_link_all(pel_synth *s); /* false: functions were split, all begins again */
+
+#endif
