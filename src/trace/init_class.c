@@ -55,8 +55,8 @@ pel_node *pel_super_init(pel_ctx *ctx) {
 
 /* Whether the constructor of the container that a class inherits from can be given all children. */
 static bool takes_children(const pel_builder *b, const pel_program_class *class, pel_container kind) {
-    if (kind == PEL_MODULE_LIST || kind == PEL_MODULE_DICT) return true;
-    if (kind != PEL_SEQUENTIAL) return false;
+    if (kind == PEL_MODULE_DICT) return true;
+    if (kind != PEL_SEQUENTIAL && kind != PEL_MODULE_LIST) return false;
     for (uint32_t i = 0; i < class->instances.n; i++)
         if (!pel_are_numbered(pel_module_at(b->log, class->instances.at[i])->child_names)) return false;
     return true;

@@ -63,15 +63,26 @@ static void eval_callee(pel_walk *w, pel_front front, pel_call_site *c) {
     }
 }
 
+/* f(0.0, "mean", **more): of positional arguments that are constants the compiler makes one, where the call stands. */
+static bool are_one_constant(pel_walk *w, pel_front front, const pel_node *call) {
+    if (!call->Call.args.n || !front.n) return false;
+    const pel_record *record = pel_next_record(w, pel_lane_at(w, front, 0));
+    if (!record || record->kind != PEL_R_PUSH || pel_insn_of(w, record)->op != PEL_OP_LOAD_CONST) return false;
+    const pel_value *value = pel_value_at(w->log, record->value);
+    return value->kind == PEL_V_TUPLE && value->n == call->Call.args.n &&
+           !pel_inside(pel_position_of(w, record), call->Call.args.at[0]);
+}
+
 static void eval_arguments(pel_walk *w, pel_front front, pel_call_site *c) {
     pel_node *node = c->node;
+    bool folded = are_one_constant(w, front, node);
     c->args = pel_new_array(w->ctx, node->Call.args.n + node->Call.keywords.n + 1u, pel_call_argument);
     for (uint32_t i = 0; i < node->Call.args.n; i++) {
         pel_node *arg = node->Call.args.at[i];
         pel_call_argument *row = &c->args[c->n_args++];
         row->star = arg->kind == PEL_Starred;
         pel_node *value = row->star ? arg->Starred.value : arg;
-        pel_own(w, front, node, value, NULL, NULL);
+        if (!folded) pel_own(w, front, node, value, NULL, NULL);
         row->val = pel_eval(w, front, value);
     }
     for (uint32_t i = 0; i < node->Call.keywords.n; i++) {
@@ -151,25 +162,43 @@ static pel_val *take_part(pel_walk *w, pel_front front, pel_call_site *c, bool p
     return pel_finish(w, front, c->node, val);
 }
 
-/* kwargs.update(key=value): the parameter is bound again. */
+/* What an argument of update gives, by its keys; NULL: that is not known. */
+static const pel_parts *updated_parts(pel_walk *w, const pel_call_argument *arg) {
+    if (!arg->keyword)
+        return arg->star || arg->stars || !arg->val->parts || !arg->val->parts->keys ? NULL : arg->val->parts;
+    pel_parts *one = pel_new(w->ctx, pel_parts);
+    *one = (pel_parts){ 1, pel_new(w->ctx, pel_name), pel_new(w->ctx, pel_val *) };
+    one->keys[0] = arg->keyword;
+    one->items[0] = arg->val;
+    return one;
+}
+
+/* kwargs.update({"a": x}, key=value): the parameters are bound again. */
 static pel_val *update_parts(pel_walk *w, pel_front front, pel_call_site *c) {
     pel_slot *slot = pel_env_slot(w, c->node->Call.func->Attribute.value->Name.id);
     if (!slot->gone || w->in_expression || !c->n_args) return NULL;
-    for (uint32_t i = 0; i < c->n_args; i++)
-        if (!c->args[i].keyword) return NULL;
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        const pel_parts *parts = updated_parts(w, &c->args[i]);
+        if (!parts) return NULL;
+        for (uint32_t k = 0; k < parts->n; k++)
+            if (parts->items[k]->optional) return NULL;
+    }
     pel_node *target = pel_node_new(w->ctx, PEL_Tuple), *value = pel_node_new(w->ctx, PEL_Tuple);
     target->Tuple.ctx = PEL_Store;
     for (uint32_t i = 0; i < c->n_args; i++) { /* all values are there before the first name is bound */
-        const pel_val *item = c->args[i].val;
-        pel_nodes_push(w->ctx, &target->Tuple.elts, pel_store_key(w, front, slot, c->args[i].keyword, item));
-        pel_nodes_push(w->ctx, &value->Tuple.elts, item->text);
-        w->effect |= item->effect;
+        const pel_parts *parts = updated_parts(w, &c->args[i]);
+        for (uint32_t k = 0; k < parts->n; k++) {
+            const pel_val *item = parts->items[k];
+            pel_nodes_push(w->ctx, &target->Tuple.elts, pel_store_key(w, front, slot, parts->keys[k], item));
+            pel_nodes_push(w->ctx, &value->Tuple.elts, item->text);
+            w->effect |= item->effect;
+        }
     }
-    bool is_one = c->n_args == 1;
+    bool is_one = target->Tuple.elts.n == 1;
     pel_node *statement =
         pel_make_assign(w->ctx, is_one ? target->Tuple.elts.at[0] : target, is_one ? value->Tuple.elts.at[0] : value);
     statement->lineno = c->node->lineno;
-    pel_nodes_push(w->ctx, w->out, statement);
+    if (target->Tuple.elts.n) pel_nodes_push(w->ctx, w->out, statement);
     pel_val *val = pel_val_new(w, front, pel_make_none(w->ctx));
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
     return val;

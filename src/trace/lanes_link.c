@@ -172,11 +172,41 @@ static void bind_parts(binding *b, const pel_val *val) {
     }
 }
 
-/* A dict of which nothing is known but what it was in the run: it must have had one size in every lane. */
-static void bind_dict(binding *b, const pel_val *val) {
+static bool is_assigned(const pel_walk *w, pel_name name) {
+    for (uint32_t i = 0; i < w->out->n; i++) {
+        const pel_node *node = w->out->at[i];
+        if (node->kind == PEL_Assign && node->Assign.targets.at[0]->kind == PEL_Name &&
+            node->Assign.targets.at[0]->Name.id == name)
+            return true;
+    }
+    return false;
+}
+
+/* f(**g(x)): f_kwargs = g(x) first, since it is asked for each item. */
+static pel_val *name_first(binding *b, const pel_val *val) {
     pel_walk *w = b->w;
-    const pel_value *dict = pel_value_at(w->log, val->at[0]);
-    if (dict->kind != PEL_V_DICT || val->effect) b->failed = true;
+    pel_val *named = pel_new(w->ctx, pel_val);
+    *named = *val;
+    if (val->text->kind == PEL_Name || val->text->kind == PEL_Attribute) return named;
+    b->failed |= w->in_expression > 0;
+    const pel_code_object *code = w->log->codes.at[w->group->code].code;
+    const char *of = w->log->codes.at[b->link->target->code].code->name->text;
+    pel_name name = NULL;
+    for (int i = 1; !name || is_assigned(w, name); i++) { /* a call within this one may have asked for the same */
+        pel_str wish = i == 1 ? pel_format(w->ctx, "%s_kwargs", of) : pel_format(w->ctx, "%s_kwargs_%d", of, i);
+        name = pel_free_name(w->s, code, pel_intern_str(w->ctx, wish));
+    }
+    pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, pel_make_name(w->ctx, name, PEL_Store), val->text));
+    named->text = pel_make_name(w->ctx, name, PEL_Load);
+    return named;
+}
+
+/* A dict of which nothing is known but what it was in the run: it must have had one size in every lane. */
+static void bind_dict(binding *b, const pel_val *given) {
+    pel_walk *w = b->w;
+    const pel_value *dict = pel_value_at(w->log, given->at[0]);
+    if (dict->kind != PEL_V_DICT || given->effect) b->failed = true;
+    const pel_val *val = b->failed ? given : name_first(b, given);
     for (uint32_t k = 0; !b->failed && k + 1 < dict->n; k += 2) {
         const pel_value *key = pel_value_at(w->log, dict->items[k]);
         if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) {

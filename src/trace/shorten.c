@@ -546,11 +546,40 @@ static void turn_identity(pel_ctx *ctx, pel_node **slot) {
         pel_make_compare(ctx, test->Compare.left, op == PEL_Is ? PEL_IsNot : PEL_Is, test->Compare.comparators.at[0]);
 }
 
+static bool has_keyword_names(const pel_node *dict) {
+    if (dict->kind != PEL_Dict) return false;
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
+        const pel_node *key = dict->Dict.keys.at[i];
+        if (!key || key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR ||
+            !pel_is_identifier(key->Constant.value->text))
+            return false;
+    }
+    return true;
+}
+
+/* f(**{"a": x})  ->  f(a=x) */
+static void spread_keywords(pel_ctx *ctx, pel_node *call) {
+    pel_nodes keywords = { 0 };
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++) {
+        pel_node *keyword = call->Call.keywords.at[i], *dict = keyword->keyword.value;
+        if (keyword->keyword.arg || !has_keyword_names(dict)) {
+            pel_nodes_push(ctx, &keywords, keyword);
+            continue;
+        }
+        for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
+            pel_name name = pel_intern_str(ctx, dict->Dict.keys.at[k]->Constant.value->text);
+            pel_nodes_push(ctx, &keywords, pel_make_keyword(ctx, name, dict->Dict.values.at[k]));
+        }
+    }
+    call->Call.keywords = keywords;
+}
+
 static void inline_calls(void *arg, pel_node **slot) {
     shortener *s = arg;
     pel_each_child(*slot, inline_calls, s);
     turn_identity(s->ctx, slot);
     if ((*slot)->kind != PEL_Call) return;
+    spread_keywords(s->ctx, *slot);
     pel_node *instead = inlined(s, *slot);
     if (!instead) return;
     *slot = instead;

@@ -307,22 +307,43 @@ static pel_node *size_of(pel_ctx *ctx, pel_name name, uint32_t dim) {
     return size;
 }
 
+/* How long a lane's argument is in one dimension; false: it is no such tensor. */
+static bool get_size(const body_job *job, uint32_t lane, const pel_param *param, uint32_t dim, int64_t *out) {
+    const pel_log *log = job->w->log;
+    const pel_value *value = pel_value_at(log, pel_argument(log, job->lanes[lane], param));
+    if (value->kind != PEL_V_TENSOR || log->tensors.at[value->tensor].n_dims <= dim) return false;
+    *out = log->tensors.at[value->tensor].shape[dim];
+    return true;
+}
+
+enum { MOST_DIMS = 4 };
+
+/* Whether there is one of something: what spares a repetition then is done for any other number. */
+static bool asks_single(body_job *job, question *q) {
+    const pel_group *group = job->w->group;
+    pel_ctx *ctx = job->w->ctx;
+    for (uint32_t p = 0; p < group->n_params; p++)
+        for (uint32_t d = 0; d < MOST_DIMS; d++) {
+            uint32_t n = 0;
+            int64_t size;
+            for (; n < job->n && get_size(job, n, &group->params[p], d, &size); n++) q->answers[n] = size == 1;
+            if (n < job->n || !is_useful(q, job->n)) continue;
+            q->text = pel_make_compare(ctx, size_of(ctx, group->params[p].name, d), PEL_Eq, pel_make_int(ctx, 1));
+            return true;
+        }
+    return false;
+}
+
 /* The last resort: what was done depends on how long something is, and each length gets its own line. */
 static bool asks_size(body_job *job, question *q) {
     const pel_group *group = job->w->group;
-    const pel_log *log = job->w->log;
     pel_ctx *ctx = job->w->ctx;
     q->sizes = pel_new_array(ctx, job->n, int64_t);
     for (uint32_t p = 0; p < group->n_params; p++)
-        for (uint32_t d = 1; d < 4; d++) { /* the first is the batch: no reason to do something else */
+        for (uint32_t d = 1; d < MOST_DIMS; d++) { /* the first is the batch: no reason to do something else */
             uint32_t n = 0;
-            for (; n < job->n; n++) {
-                pel_id id = pel_argument(log, job->lanes[n], &group->params[p]);
-                const pel_value *value = pel_value_at(log, id);
-                if (value->kind != PEL_V_TENSOR || log->tensors.at[value->tensor].n_dims <= d) break;
-                q->sizes[n] = log->tensors.at[value->tensor].shape[d];
+            for (; n < job->n && get_size(job, n, &group->params[p], d, &q->sizes[n]); n++)
                 q->answers[n] = q->sizes[n] == q->sizes[0];
-            }
             if (n < job->n || !is_useful(q, job->n)) continue;
             q->size = size_of(ctx, group->params[p].name, d);
             q->text = pel_make_compare(ctx, pel_copy(ctx, q->size), PEL_Eq, pel_make_int(ctx, q->sizes[0]));
@@ -380,8 +401,8 @@ static void write_branch(pel_ctx *ctx, body_job *job, const question *q, bool an
 }
 
 static void write_body(pel_ctx *ctx, body_job *job) {
-    static bool (*const asks[])(body_job *, question *) = { asks_training, asks_argument, asks_rank, asks_attribute,
-                                                            asks_size };
+    static bool (*const asks[])(body_job *, question *) = { asks_training,  asks_argument, asks_rank,
+                                                            asks_attribute, asks_single,   asks_size };
     pel_err err;
     if (pel_attempt(ctx, write_line, job, &err)) return;
     for (size_t k = 0; k < PEL_COUNT(asks) && job->depth < MOST_QUESTIONS; k++) {
