@@ -437,10 +437,12 @@ class Workshop:
 
     def _keep_other_draws(self) -> None:
         """In train mode chance may lead the model another way: layers that are left out, noise that is added or not."""
+        if self.slow or not self.drew:
+            return
         mode = "given" if self.whole.training else "other"
         end = time.perf_counter() + DRAWING
         for draw in range(1, DRAWS + 1):
-            if self.slow or not self.drew or time.perf_counter() > end:
+            if time.perf_counter() > end:
                 return
             name = f"other draw {draw}"
             with contextlib.suppress(Exception):

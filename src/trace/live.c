@@ -1,6 +1,8 @@
 /* What the run changes, and with that what is live: cannot be folded into the text. */
 #include "trace/synth.h"
 
+#define MAX_DEPTH 200 /* of values inside values */
+
 /* object.name += value: the object was pushed before its attribute was read. 0 if record i is no store of such. */
 static pel_id changed_in_place(const pel_author *author, const pel_activation *activation, uint32_t i) {
     const pel_insn *store = &author->insns->at[author->index[activation->records[i].at]];
@@ -106,61 +108,51 @@ static void find_written_globals(pel_synth *s) {
         }
 }
 
-static void mark_old(pel_synth *s, pel_id id, uint32_t depth) {
+/* seen: values; functions may hold each other. */
+static void mark_old(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     const pel_value *value = pel_value_at(s->log, id);
-    switch (value->kind) {
-    case PEL_V_OBJECT:
-        if (depth > 200 || !pel_map_set(s->ctx, &s->old_objects, value->object, 1)) return;
-        break;
-    case PEL_V_TUPLE:
-    case PEL_V_LIST:
-    case PEL_V_SET:
-    case PEL_V_FROZENSET:
-    case PEL_V_DICT:
-    case PEL_V_METHOD:
-    case PEL_V_PARTIAL:
-    case PEL_V_FUNCTION:
-        if (depth > 200) return;
-        break;
-    default: return;
-    }
-    for (uint32_t i = 0; i < value->n; i++) mark_old(s, value->items[i], depth + 1);
+    if (!pel_value_has_items(value->kind) || depth > MAX_DEPTH || !pel_map_set(s->ctx, seen, id, 1)) return;
+    if (value->kind == PEL_V_OBJECT && !pel_map_set(s->ctx, &s->old_objects, value->object, 1)) return;
+    for (uint32_t i = 0; i < value->n; i++) mark_old(s, seen, value->items[i], depth + 1);
 }
 
 /* Objects that were there before the run: what modules hold, and what global names gave. */
 static void find_old_objects(pel_synth *s) {
     const pel_log *log = s->log;
+    pel_map seen = { 0 };
     for (uint32_t m = 1; m < log->modules.n; m++)
         for (uint32_t i = 0; i < log->modules.at[m].n_attributes; i++)
-            mark_old(s, log->modules.at[m].attributes[i].value, 0);
+            mark_old(s, &seen, log->modules.at[m].attributes[i].value, 0);
     for (uint32_t a = 1; a < log->activations.n; a++) {
         const pel_activation *activation = &log->activations.at[a];
         const pel_author *author = &s->authors[activation->code];
         for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
             const pel_record *record = &activation->records[i];
             const pel_insn *insn = pel_author_insn(author, record);
-            if (record->kind == PEL_R_PUSH && insn && insn->op == PEL_OP_LOAD_GLOBAL) mark_old(s, record->value, 0);
+            if (record->kind == PEL_R_PUSH && insn && insn->op == PEL_OP_LOAD_GLOBAL)
+                mark_old(s, &seen, record->value, 0);
         }
     }
 }
 
-static void mark_given(pel_synth *s, pel_id id, int depth) {
+static void mark_given(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     const pel_value *value = pel_value_at(s->log, id);
-    if (depth > 200 || !pel_value_has_items(value->kind)) return;
+    if (!pel_value_has_items(value->kind) || depth > MAX_DEPTH || !pel_map_set(s->ctx, seen, id, 1)) return;
     if (value->kind == PEL_V_OBJECT) {
         if (!value->class || pel_class_at(s->log, value->class)->kind != PEL_CLASS_AUTHOR) return;
         if (pel_map_has(&s->old_objects, value->object) || !pel_map_set(s->ctx, &s->given, value->object, 1)) return;
         pel_map_set(s->ctx, &s->given, pel_given_class(value->class), 1);
     }
-    for (uint32_t i = 0; i < value->n; i++) mark_given(s, value->items[i], depth + 1);
+    for (uint32_t i = 0; i < value->n; i++) mark_given(s, seen, value->items[i], depth + 1);
 }
 
 /* Objects of the author's that come with a call, as caches do: another call may bring another one. */
 static void find_given_objects(pel_synth *s) {
+    pel_map seen = { 0 };
     for (uint32_t r = 0; r < s->log->runs.n; r++) {
         const pel_log_run *run = &s->log->runs.at[r];
-        for (uint32_t i = 0; i < run->n_args; i++) mark_given(s, run->args[i], 0);
-        for (uint32_t i = 0; i < run->n_kwargs; i++) mark_given(s, run->kwargs[i].value, 0);
+        for (uint32_t i = 0; i < run->n_args; i++) mark_given(s, &seen, run->args[i], 0);
+        for (uint32_t i = 0; i < run->n_kwargs; i++) mark_given(s, &seen, run->kwargs[i].value, 0);
     }
 }
 

@@ -247,7 +247,8 @@ typedef struct pel_log {
 
 pel_log *pel_log_new(pel_ctx *ctx); /* with row 0 of every table */
 
-/* Throws PEL_E_FORMAT if a row refers to what is not there, or a record lies outside of its code. */
+/* Throws PEL_E_FORMAT if a row refers to what is not there, a record lies outside of its code, or what rows hold has no
+ * end. */
 void pel_log_check(pel_ctx *ctx, const pel_log *log);
 
 /* The trace file: versioned, compact, hostile when read. */
