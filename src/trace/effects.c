@@ -24,7 +24,12 @@ static const char *const settled[] = {
     "isinstance", "hasattr", "callable", "type", "issubclass", "super", "getattr", "id", "is_tensor",
     "is_scripting", "is_tracing", "is_compiling", "is_dynamo_compiling", "is_in_onnx_export",
     "is_torchdynamo_compiling", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
-    "is_fx_tracing", "iter", "enumerate", "zip", "list", "tuple", "dict", "reversed", "signature",
+    "is_fx_tracing", "signature",
+};
+
+/* What these give is what is in their arguments. */
+static const char *const hands_on[] = {
+    "iter", "enumerate", "zip", "list", "tuple", "dict", "reversed",
 };
 
 /* Layers of torch's that compute something of their inputs and weights, and nothing else. */
@@ -73,6 +78,8 @@ bool pel_library_pure(pel_str path) {
 }
 
 bool pel_library_settled(pel_str path) { return AMONG(last_part(path), settled); }
+
+bool pel_library_hands_on(pel_str path) { return AMONG(last_part(path), hands_on); }
 
 bool pel_library_ambient(pel_str path) {
     static const char *const names[] = {

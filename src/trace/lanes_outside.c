@@ -184,10 +184,11 @@ static pel_node *plain_call_text(pel_walk *w, pel_front front, const pel_call_si
 
 /* What is known of a call that is written as it stands. */
 typedef struct {
-    bool dynamic; /* asked by, or about, what differs from call to call */
-    bool pure;    /* changes nothing: it may be left out where nobody reads its result */
-    bool settled; /* gives the same for all data, even where data is asked */
-    bool ambient; /* gives what the surroundings say: the default dtype, a random number */
+    bool dynamic;  /* asked by, or about, what differs from call to call */
+    bool pure;     /* changes nothing: it may be left out where nobody reads its result */
+    bool settled;  /* gives the same for all data, even where data is asked */
+    bool hands_on; /* gives what is in its arguments */
+    bool ambient;  /* gives what the surroundings say: the default dtype, a random number */
 } nature;
 
 /* np.put_along_axis(...): who returns nothing does something */
@@ -212,6 +213,7 @@ static bool is_fixed_length(pel_walk *w, pel_front front, const pel_val *of) {
 static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {
     bool is_dotted = path.len && memchr(path.ptr, '.', path.len);
     out->settled = pel_library_settled(path);
+    out->hands_on = pel_library_hands_on(path);
     out->ambient = pel_library_ambient(path);
     out->pure = pel_library_pure(path) && !(is_dotted && returned_none(w, front, c->val));
     if (pel_str_is(path, "len") && c->n_args == 1) out->settled = is_fixed_length(w, front, c->args[0].val);
@@ -317,6 +319,14 @@ static void note_changed(pel_walk *w, const pel_call_site *c) {
         if (c->args[i].val->taint) pel_env_slot(w, object->Name.id)->taint = &pel_tainted;
 }
 
+/* A dict of tensors has keys that depend on nothing: what is handed on is what the arguments hold, not that they do. */
+static const pel_taint *taint_of_content(const pel_call_site *c) {
+    if (c->n_args == 1) return c->args[0].val->taint;
+    for (uint32_t i = 0; i < c->n_args; i++)
+        if (c->args[i].val->taint) return &pel_tainted;
+    return NULL;
+}
+
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     pel_val *val = c->val;
@@ -331,7 +341,10 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     if (val->text->mark) val->effect = true;
     bool live = true;
     for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);
-    if (!live && ((known.dynamic && !known.settled) || known.ambient)) val->taint = &pel_tainted;
+    if (!live && known.hands_on)
+        val->taint = taint_of_content(c);
+    else if (!live && ((known.dynamic && !known.settled) || known.ambient))
+        val->taint = &pel_tainted;
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
 }
 
