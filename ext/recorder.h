@@ -1,6 +1,7 @@
 /* The recorder: runs a model and fills the log of src/trace/log.h.
  *
- *   recorder.c          the type Recorder; activations and their records, from the interpreter's events
+ *   recorder.c          the type Recorder, and runs
+ *   recorder_frames.c   activations and their records, from the interpreter's frames and instructions
  *   recorder_values.c   Python objects -> values of the log
  *   recorder_events.c   calls of torch's functions -> events
  *   recorder_modules.c  modules, classes and code objects -> rows of the log
@@ -117,6 +118,13 @@ typedef struct pel_recorder {
  * helper's own, KeyboardInterrupt, SystemExit, MemoryError, is thrown: the recording ends, and the model's next
  * instruction raises it, or run() does. */
 void pel_take_error(pel_recorder *rec);
+
+PyObject *pel_raise_failure(pel_recorder *rec); /* raises what ended the recording */
+
+/* ---- frames ---- */
+int pel_see_frames(pel_recorder *rec); /* of this thread, from now on; -1: raises */
+void pel_look_away(pel_recorder *rec);
+pel_recorder *pel_recorder_of(const PyThreadState *thread); /* that runs there, or NULL */
 
 /* ---- values: throw on lack of memory, never leave a Python error behind ---- */
 pel_id pel_record_value(pel_recorder *rec, PyObject *object); /* 0 for NULL */

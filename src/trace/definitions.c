@@ -5,8 +5,9 @@ static pel_name name_of_decorator(const pel_node *decorator) {
     return pel_last_name(decorator->kind == PEL_Call ? decorator->Call.func : decorator);
 }
 
-/* What such a decorator does leaves no activation of its own. */
-const char *pel_mode_of(const pel_node *decorator) {
+/* The mode of torch that a decorator sets around the function, NULL if it sets none. It leaves no activation of its
+ * own. */
+static const char *mode_of(const pel_node *decorator) {
     static const char *const modes[] = { "no_grad", "enable_grad", "inference_mode" };
     if (decorator->kind == PEL_Call && (decorator->Call.args.n || decorator->Call.keywords.n)) return NULL;
     pel_name last = name_of_decorator(decorator);
@@ -20,7 +21,7 @@ bool pel_sets_mode(const pel_group *group) {
     if (!node || node->kind != PEL_FunctionDef) return true;
     for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++) {
         const pel_node *decorator = node->FunctionDef.decorator_list.at[i];
-        if (pel_mode_of(decorator) || pel_name_is(name_of_decorator(decorator), "autocast")) return true;
+        if (mode_of(decorator) || pel_name_is(name_of_decorator(decorator), "autocast")) return true;
     }
     return false;
 }
@@ -49,7 +50,7 @@ static void keep_modes(pel_synth *s, const pel_node *author, pel_node *def) {
     for (uint32_t i = 0; i < author->FunctionDef.decorator_list.n; i++) {
         pel_node *autocast = autocast_decorator(s, author->FunctionDef.decorator_list.at[i]);
         if (autocast) pel_nodes_push(s->ctx, &def->FunctionDef.decorator_list, autocast);
-        const char *name = pel_mode_of(author->FunctionDef.decorator_list.at[i]);
+        const char *name = mode_of(author->FunctionDef.decorator_list.at[i]);
         if (!name) continue;
         pel_node *mode = pel_library_expression(s->ctx, s->program, pel_format(s->ctx, "torch.%s", name));
         pel_nodes_push(s->ctx, &def->FunctionDef.decorator_list,

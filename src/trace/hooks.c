@@ -359,11 +359,6 @@ void pel_insert_hooks(pel_synth *s, pel_group *group) {
 
 /* ---- modules of torch's ---- */
 
-bool pel_is_torch_hook(const pel_synth *s, pel_id activation) {
-    const pel_hook *hook = pel_map_pointer(&s->hook_of, activation);
-    return hook && !hook->forward;
-}
-
 typedef struct replacing {
     pel_ctx *ctx;
     const pel_group *group;

@@ -93,8 +93,6 @@ void pel_name_functions(pel_synth *s, const pel_reach *r);
 void pel_name_classes(pel_synth *s);
 
 /* ---- definitions.c ---- */
-/* The mode of torch that a decorator sets around the function, NULL if it sets none. */
-const char *pel_mode_of(const pel_node *decorator);
 bool pel_sets_mode(const pel_group *group); /* or has no definition that could be looked at */
 void pel_write_functions(pel_synth *s, const pel_reach *r);
 
