@@ -147,6 +147,7 @@ typedef struct question {
     bool *answers;  /* per lane */
     pel_node *size; /* that it asks for, if it does: no other is known to be right */
     int64_t *sizes; /* per lane */
+    bool is_training;
 } question;
 
 typedef struct body_job {
@@ -232,9 +233,19 @@ static bool asks_training(body_job *job, question *q) {
     const pel_log *log = job->w->log;
     for (uint32_t i = 0; i < job->n; i++) q->answers[i] = log->runs.at[log->activations.at[job->lanes[i]].run].training;
     q->text = of_self(job, pel_intern_c(job->w->ctx, "training"));
-    if (!is_useful(q, job->n)) return false;
-    job->w->s->asked_training = true;
-    return true;
+    q->is_training = true;
+    return is_useful(q, job->n);
+}
+
+/* Whether gradients are wanted: what is kept for them then, or may be changed in place if not. */
+static bool asks_grad(body_job *job, question *q) {
+    const pel_log *log = job->w->log;
+    for (uint32_t i = 0; i < job->n; i++)
+        q->answers[i] = log->runs.at[log->activations.at[job->lanes[i]].run].grad_enabled;
+    pel_ctx *ctx = job->w->ctx;
+    pel_node *asked = pel_library_expression(ctx, job->w->s->program, PEL_STR("torch.is_grad_enabled"));
+    q->text = pel_make_call(ctx, asked, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    return is_useful(q, job->n);
 }
 
 static bool is_none(const pel_value *value) {
@@ -400,25 +411,49 @@ static void write_branch(pel_ctx *ctx, body_job *job, const question *q, bool an
     job->has_effect |= part.has_effect;
 }
 
-static void write_body(pel_ctx *ctx, body_job *job) {
-    static bool (*const asks[])(body_job *, question *) = { asks_training,  asks_argument, asks_rank,
-                                                            asks_attribute, asks_single,   asks_size };
-    pel_err err;
-    if (pel_attempt(ctx, write_line, job, &err)) return;
+/* Whether the lanes that give one answer did the same. */
+static bool settles(pel_ctx *ctx, const body_job *job, const question *q) {
+    for (int answer = 0; answer < 2; answer++) {
+        pel_id *lanes = pel_new_array(ctx, job->n, pel_id);
+        body_job part = { .w = job->w, .lanes = lanes };
+        for (uint32_t i = 0; i < job->n; i++)
+            if (q->answers[i] == answer) lanes[part.n++] = job->lanes[i];
+        pel_err err;
+        if (!pel_attempt(ctx, write_line, &part, &err)) return false;
+    }
+    return true;
+}
+
+/* The question that tells all lanes apart which did different things; if there is none, the first that tells any. */
+static bool find_question(pel_ctx *ctx, body_job *job, question *out) {
+    static bool (*const asks[])(body_job *, question *) = { asks_training, asks_argument, asks_rank, asks_attribute,
+                                                            asks_grad,     asks_single,   asks_size };
+    bool found = false;
     for (size_t k = 0; k < PEL_COUNT(asks) && job->depth < MOST_QUESTIONS; k++) {
         question q = { NULL, pel_new_array(ctx, job->n, bool) };
         if (!asks[k](job, &q)) continue;
-        pel_node *branch = pel_node_new(ctx, PEL_If);
-        branch->If.test = q.text;
-        write_branch(ctx, job, &q, true, &branch->If.body);
-        write_branch(ctx, job, &q, false, &job->body);
-        pel_nodes all = pel_nodes_one(ctx, branch);
-        if (q.size) guard_size(job, &q, &all);
-        for (uint32_t i = 0; i < job->body.n; i++) pel_nodes_push(ctx, &all, job->body.at[i]);
-        job->body = all;
-        return;
+        bool is_last = settles(ctx, job, &q);
+        if (!found || is_last) *out = q;
+        found = true;
+        if (is_last) break;
     }
-    pel_lost(job->w, job->w->group->author->node, "%s", err.what);
+    return found;
+}
+
+static void write_body(pel_ctx *ctx, body_job *job) {
+    pel_err err;
+    if (pel_attempt(ctx, write_line, job, &err)) return;
+    question q;
+    if (!find_question(ctx, job, &q)) pel_lost(job->w, job->w->group->author->node, "%s", err.what);
+    if (q.is_training) job->w->s->asked_training = true;
+    pel_node *branch = pel_node_new(ctx, PEL_If);
+    branch->If.test = q.text;
+    write_branch(ctx, job, &q, true, &branch->If.body);
+    write_branch(ctx, job, &q, false, &job->body);
+    pel_nodes all = pel_nodes_one(ctx, branch);
+    if (q.size) guard_size(job, &q, &all);
+    for (uint32_t i = 0; i < job->body.n; i++) pel_nodes_push(ctx, &all, job->body.at[i]);
+    job->body = all;
 }
 
 static void write_group(pel_ctx *ctx, void *arg) {
