@@ -3,6 +3,7 @@
  *   recorder.c          the type Recorder, and runs
  *   recorder_frames.c   activations and their records, from the interpreter's frames and instructions
  *   recorder_values.c   Python objects -> values of the log
+ *   recorder_intern.c   equal values are one row; recorder_seen.c: which objects are the same
  *   recorder_events.c   calls of torch's functions -> events
  *   recorder_modules.c  modules, classes and code objects -> rows of the log
  *   torch_compat.c      all that touches torch
@@ -134,7 +135,26 @@ pel_id pel_record_instance_of(pel_recorder *rec, PyTypeObject *type); /* one wit
 void pel_remember_module(pel_recorder *rec, PyObject *module, pel_id row);
 pel_id pel_record_tensor(pel_recorder *rec, PyObject *tensor); /* row of the tensors */
 pel_id pel_record_class_value(pel_recorder *rec, PyObject *type);
+
+/* ---- rows of values ---- */
+/* The row with this content. `value` may live on the C stack and its items, texts and constant too: they are copied. */
+pel_id pel_intern_value(pel_recorder *rec, const pel_value *value);
+pel_id pel_intern_const(pel_recorder *rec, const pel_const *constant);
+pel_id pel_intern_value_text(pel_recorder *rec, pel_value_kind kind, pel_str text);
+pel_id pel_add_value(pel_recorder *rec, const pel_value *value); /* a row of its own */
+
+/* ---- objects that were seen ---- */
 pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object); /* NULL if not seen, or if it was another object */
+/* The entry of an object, made if there is none. By which means it is told from a later object at the same
+ * address depends on the type: a weak reference if it takes one, nothing otherwise. The entry stays where it
+ * is only until the next call. */
+pel_seen *pel_seen_entry(pel_recorder *rec, PyObject *object, bool *is_new);
+void pel_seen_keep(pel_seen *seen);                      /* alive */
+void pel_seen_anew(pel_recorder *rec, PyObject *object); /* it was just made: what was at its address is another */
+uint64_t pel_seen_number(pel_recorder *rec, pel_seen *seen);
+uint64_t pel_number_of(pel_recorder *rec, PyObject *object);
+/* Remembers the row of an object that can't change and is kept alive. */
+pel_id pel_remember_value(pel_recorder *rec, PyObject *object, pel_id id);
 void pel_keep(pel_recorder *rec, PyObject *object);
 void pel_forget_all(pel_recorder *rec);
 int pel_visit_seen(pel_recorder *rec, visitproc visit, void *arg);

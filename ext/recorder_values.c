@@ -49,195 +49,6 @@ typedef struct type_info {
 
 static pel_id value_at(pel_recorder *rec, PyObject *object, int depth);
 
-/* ---- interning ---- */
-
-static uint64_t mix(uint64_t hash, uint64_t word) {
-    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 29;
-}
-
-static uint64_t hash_str(uint64_t hash, pel_str s) {
-    return mix(hash, pel_hash(s.ptr, s.len) + ((uint64_t)s.len << 32));
-}
-
-static uint64_t hash_const(uint64_t hash, const pel_const *c) {
-    hash = mix(hash, (uint64_t)c->kind);
-    uint64_t bits;
-    switch (c->kind) {
-    case PEL_CONST_INT: return hash_str(mix(hash, (uint64_t)c->integer.small), c->integer.digits);
-    case PEL_CONST_COMPLEX:
-        memcpy(&bits, &c->imag, sizeof bits);
-        hash = mix(hash, bits);
-        /* fall through */
-    case PEL_CONST_FLOAT: memcpy(&bits, &c->real, sizeof bits); return mix(hash, bits);
-    case PEL_CONST_STR:
-    case PEL_CONST_BYTES: return hash_str(hash, c->text);
-    default: return hash;
-    }
-}
-
-static uint64_t hash_value(const pel_value *v) {
-    uint64_t hash = mix(v->kind, v->object + v->truncated);
-    if (v->kind == PEL_V_CONST) return hash_const(hash, v->constant);
-    if (pel_value_has_text(v->kind)) return hash_str(hash, v->text);
-    hash = mix(hash, v->class);
-    if (pel_value_has_items(v->kind))
-        for (uint32_t i = 0; i < v->n; i++) hash = mix(hash, v->items[i]);
-    return hash;
-}
-
-static bool const_equal(const pel_const *a, const pel_const *b) {
-    if (a->kind != b->kind) return false;
-    switch (a->kind) { /* floats by their bits: the payload of a NaN and the sign of a zero count */
-    case PEL_CONST_COMPLEX:
-        if (memcmp(&a->imag, &b->imag, sizeof a->imag) != 0) return false; /* fall through */
-    case PEL_CONST_FLOAT: return memcmp(&a->real, &b->real, sizeof a->real) == 0;
-    default: return pel_const_same(a, b);
-    }
-}
-
-static bool value_equal(const pel_value *a, const pel_value *b) {
-    if (a->kind != b->kind || a->object != b->object || a->truncated != b->truncated) return false;
-    if (a->kind == PEL_V_CONST) return const_equal(a->constant, b->constant);
-    if (pel_value_has_text(a->kind)) return pel_str_eq(a->text, b->text);
-    if (a->class != b->class) return false;
-    if (!pel_value_has_items(a->kind)) return true;
-    return a->n == b->n && (a->n == 0 || memcmp(a->items, b->items, a->n * sizeof *a->items) == 0);
-}
-
-static pel_id add_row(pel_recorder *rec, const pel_value *value) {
-    pel_push(rec->ctx, &rec->log->values, *value);
-    return rec->log->values.n - 1;
-}
-
-/* The row with this content. `value` may live on the C stack and its items and texts too: they are copied. */
-static pel_id intern(pel_recorder *rec, const pel_value *value) {
-    uint64_t hash = hash_value(value);
-    pel_id first = (pel_id)pel_map_find(&rec->values, hash, 0);
-    for (pel_id id = first; id; id = rec->next_same_hash.at[id])
-        if (value_equal(&rec->log->values.at[id], value)) return id;
-    pel_value copy = *value;
-    if (pel_value_has_items(value->kind) && value->n) {
-        copy.items = pel_alloc_raw(rec->ctx, value->n * sizeof *value->items);
-        memcpy(copy.items, value->items, value->n * sizeof *value->items);
-    } else if (pel_value_has_text(value->kind)) {
-        copy.text = pel_str_copy(rec->ctx, value->text);
-    }
-    pel_id id = add_row(rec, &copy);
-    while (rec->next_same_hash.n <= id) pel_push(rec->ctx, &rec->next_same_hash, 0);
-    rec->next_same_hash.at[id] = first;
-    pel_map_set(rec->ctx, &rec->values, hash, id);
-    return id;
-}
-
-static pel_id intern_const(pel_recorder *rec, const pel_const *constant) {
-    return intern(rec, &(pel_value){ .kind = PEL_V_CONST, .constant = constant });
-}
-
-static pel_id intern_text(pel_recorder *rec, pel_value_kind kind, pel_str text) {
-    return intern(rec, &(pel_value){ .kind = (uint8_t)kind, .text = text });
-}
-
-/* ---- objects that were seen ---- */
-
-static pel_seen *slot_for(const pel_seen_table *table, PyObject *object) {
-    size_t mask = table->cap - 1;
-    size_t at = (size_t)(((uintptr_t)object >> 4) * 0x9e3779b97f4a7c15u >> 20) & mask;
-    while (table->slots[at].object && table->slots[at].object != object) at = (at + 1) & mask;
-    return &table->slots[at];
-}
-
-static void grow_seen(pel_recorder *rec) {
-    pel_seen_table *table = &rec->objects, larger = { .n = table->n, .cap = table->cap ? table->cap * 2 : 1024 };
-    larger.slots = PyMem_Calloc(larger.cap, sizeof *larger.slots);
-    if (!larger.slots) pel_throw(rec->ctx, PEL_E_MEMORY, 0, "out of memory");
-    for (size_t i = 0; i < table->cap; i++)
-        if (table->slots[i].object) *slot_for(&larger, table->slots[i].object) = table->slots[i];
-    PyMem_Free(table->slots);
-    *table = larger;
-}
-
-/* Whether the entry is about the object that is at its address now. */
-static bool is_current(const pel_seen *seen) {
-    if (!seen->keeper || seen->keeper == seen->object) return true;
-#if PY_VERSION_HEX >= 0x030d0000
-    PyObject *alive = NULL;
-    if (PyWeakref_GetRef(seen->keeper, &alive) < 0) PyErr_Clear();
-    Py_XDECREF(alive);
-    return alive == seen->object;
-#else
-    return PyWeakref_GET_OBJECT(seen->keeper) == seen->object;
-#endif
-}
-
-pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object) {
-    if (!rec->objects.cap) return NULL;
-    pel_seen *seen = slot_for(&rec->objects, object);
-    return seen->object && is_current(seen) ? seen : NULL;
-}
-
-/* The entry of an object, made if there is none. By which means it is told from a later object at the same
- * address depends on the type: a weak reference if it takes one, nothing otherwise. The entry stays where it
- * is only until the next call. */
-static pel_seen *entry_of(pel_recorder *rec, PyObject *object, bool *is_new) {
-    if (rec->objects.n * 4 >= rec->objects.cap * 3) grow_seen(rec);
-    pel_seen *seen = slot_for(&rec->objects, object);
-    *is_new = !seen->object || !is_current(seen);
-    if (!*is_new) return seen;
-    if (!seen->object) rec->objects.n++;
-    PyObject *old = seen->keeper;
-    *seen = (pel_seen){ .object = object };
-    if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
-        seen->keeper = PyWeakref_NewRef(object, NULL);
-        if (!seen->keeper) PyErr_Clear();
-    }
-    Py_XDECREF(old);
-    return seen;
-}
-
-static void keep_alive(pel_seen *seen) {
-    PyObject *old = seen->keeper;
-    seen->keeper = Py_NewRef(seen->object);
-    Py_XDECREF(old);
-}
-
-void pel_keep(pel_recorder *rec, PyObject *object) { pel_push(rec->ctx, &rec->kept, Py_NewRef(object)); }
-
-void pel_forget_all(pel_recorder *rec) {
-    pel_seen_table table = rec->objects;
-    rec->objects = (pel_seen_table){ .slots = NULL };
-    for (size_t i = 0; i < table.cap; i++) Py_XDECREF(table.slots[i].keeper);
-    PyMem_Free(table.slots);
-    uint32_t n = rec->kept.n;
-    rec->kept.n = 0;
-    for (uint32_t i = 0; i < n; i++) Py_DECREF(rec->kept.at[i]);
-}
-
-int pel_visit_seen(pel_recorder *rec, visitproc visit, void *arg) {
-    for (size_t i = 0; i < rec->objects.cap; i++) Py_VISIT(rec->objects.slots[i].keeper);
-    for (uint32_t i = 0; i < rec->kept.n; i++) Py_VISIT(rec->kept.at[i]);
-    return 0;
-}
-
-static uint64_t number_in(pel_recorder *rec, pel_seen *seen) {
-    if (!seen->number) seen->number = ++rec->last_number;
-    return seen->number;
-}
-
-static uint64_t number_of(pel_recorder *rec, PyObject *object) {
-    bool is_new;
-    return number_in(rec, entry_of(rec, object, &is_new));
-}
-
-/* Remembers the row of an object that can't change and is kept alive. */
-static pel_id remember(pel_recorder *rec, PyObject *object, pel_id id) {
-    bool is_new;
-    pel_seen *seen = entry_of(rec, object, &is_new);
-    keep_alive(seen);
-    seen->value = id;
-    return id;
-}
-
 /* ---- names that the library gives ---- */
 
 static pel_str helper_text(pel_recorder *rec, const char *function, PyObject *object) {
@@ -316,50 +127,35 @@ static pel_id class_of(pel_recorder *rec, type_info *info) {
 /* ---- constants ---- */
 
 static pel_id singleton(pel_recorder *rec, pel_id *known, const pel_const *constant) {
-    if (!*known) *known = intern_const(rec, constant);
+    if (!*known) *known = pel_intern_const(rec, constant);
     return *known;
 }
 
 static pel_id long_value(pel_recorder *rec, PyObject *object) {
     int overflow;
     long value = PyLong_AsLongAndOverflow(object, &overflow);
-    if (overflow) return intern_const(rec, pel_ext_const(rec->ctx, object));
+    if (overflow) return pel_intern_const(rec, pel_ext_const(rec->ctx, object));
     bool is_small = value >= SMALL_INT_MIN && value - SMALL_INT_MIN < (long)PEL_COUNT(rec->small_ints);
     pel_id *known = is_small ? &rec->small_ints[value - SMALL_INT_MIN] : NULL;
     if (known && *known) return *known;
-    pel_const *constant = pel_new(rec->ctx, pel_const);
-    constant->kind = PEL_CONST_INT;
-    constant->integer.small = value;
-    pel_id id = intern_const(rec, constant);
+    pel_id id = pel_intern_const(rec, &(pel_const){ .kind = PEL_CONST_INT, .integer.small = value });
     if (known) *known = id;
     return id;
-}
-
-/* Constants are looked up on the C stack first and copied only if new. */
-static pel_id const_value(pel_recorder *rec, pel_const constant) {
-    pel_value value = { .kind = PEL_V_CONST, .constant = &constant };
-    uint64_t hash = hash_value(&value);
-    for (pel_id id = (pel_id)pel_map_find(&rec->values, hash, 0); id; id = rec->next_same_hash.at[id])
-        if (value_equal(&rec->log->values.at[id], &value)) return id;
-    pel_const *copy = pel_new(rec->ctx, pel_const);
-    *copy = constant;
-    if (copy->kind == PEL_CONST_STR || copy->kind == PEL_CONST_BYTES) copy->text = pel_str_copy(rec->ctx, copy->text);
-    return intern_const(rec, copy);
 }
 
 static pel_id str_content(pel_recorder *rec, PyObject *object) {
     Py_ssize_t len;
     const char *ptr = PyUnicode_AsUTF8AndSize(object, &len);
-    if (ptr) return const_value(rec, (pel_const){ .kind = PEL_CONST_STR, .text = { ptr, (size_t)len } });
+    if (ptr) return pel_intern_const(rec, &(pel_const){ .kind = PEL_CONST_STR, .text = { ptr, (size_t)len } });
     PyErr_Clear();
-    return intern_const(rec, pel_ext_const(rec->ctx, object));
+    return pel_intern_const(rec, pel_ext_const(rec->ctx, object));
 }
 
 static pel_id str_value(pel_recorder *rec, PyObject *object) {
     if (PyUnicode_CHECK_INTERNED(object)) { /* a constant or a name of some code: there are not many, keep them */
         pel_seen *seen = pel_seen_find(rec, object);
         if (seen && seen->keeper == object) return seen->value;
-        return remember(rec, object, str_content(rec, object));
+        return pel_remember_value(rec, object, str_content(rec, object));
     }
     return str_content(rec, object);
 }
@@ -376,7 +172,7 @@ static pel_id container(pel_recorder *rec, pel_value_kind kind, const items *fro
     pel_value value = { .kind = (uint8_t)kind, .n = from->n, .items = (pel_id *)from->at, .object = number };
     value.class = class;
     value.truncated = from->truncated;
-    return intern(rec, &value);
+    return pel_intern_value(rec, &value);
 }
 
 /* Items past the depth limit are left out, and the value says so. */
@@ -438,15 +234,15 @@ static pel_id sequence_value(pel_recorder *rec, PyObject *object, type_info *inf
     case LOOK_LIST:
         list_items(rec, object, &from, depth);
         return container(rec, PEL_V_LIST, &from, Py_IS_TYPE(object, &PyList_Type) ? 0 : class_of(rec, info),
-                         number_of(rec, object));
+                         pel_number_of(rec, object));
     case LOOK_SET:
         set_items(rec, object, &from, depth);
-        return container(rec, PEL_V_SET, &from, 0, number_of(rec, object));
+        return container(rec, PEL_V_SET, &from, 0, pel_number_of(rec, object));
     case LOOK_FROZENSET: set_items(rec, object, &from, depth); return container(rec, PEL_V_FROZENSET, &from, 0, 0);
     default:
         dict_items(rec, object, &from, depth);
         return container(rec, PEL_V_DICT, &from, Py_IS_TYPE(object, &PyDict_Type) ? 0 : class_of(rec, info),
-                         number_of(rec, object));
+                         pel_number_of(rec, object));
     }
 }
 
@@ -485,7 +281,7 @@ static pel_str dtype_name(pel_recorder *rec, PyObject *dtype) {
 /* The value of a tensor; value->tensor is its row. */
 static pel_id tensor_value(pel_recorder *rec, PyObject *tensor) {
     bool is_new;
-    pel_seen *seen = entry_of(rec, tensor, &is_new);
+    pel_seen *seen = pel_seen_entry(rec, tensor, &is_new);
     if (!is_new && seen->value) return seen->value;
     pel_tensor_facts facts;
     pel_tensor_look(&rec->torch, tensor, &facts);
@@ -498,8 +294,8 @@ static pel_id tensor_value(pel_recorder *rec, PyObject *tensor) {
     Py_XDECREF(facts.dtype);
     pel_push(rec->ctx, &rec->log->tensors, row);
     pel_value value = { .kind = PEL_V_TENSOR, .tensor = rec->log->tensors.n - 1 };
-    pel_id id = add_row(rec, &value);
-    entry_of(rec, tensor, &is_new)->value = id;
+    pel_id id = pel_add_value(rec, &value);
+    pel_seen_entry(rec, tensor, &is_new)->value = id;
     return id;
 }
 
@@ -550,27 +346,27 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
         bool is_wrapper = wrapped && PyFunction_Check(wrapped) && depth < MAX_DEPTH;
         if (!is_wrapper || pel_value_at(rec->log, id)->kind == PEL_V_LIBRARY) return id;
         pel_id author = function_value(rec, wrapped, depth + 1);
-        return pel_value_at(rec->log, author)->kind == PEL_V_FUNCTION ? remember(rec, function, author) : id;
+        return pel_value_at(rec->log, author)->kind == PEL_V_FUNCTION ? pel_remember_value(rec, function, author) : id;
     }
     PyObject *closure = PyFunction_GET_CLOSURE(function);
     uint32_t n = closure ? (uint32_t)PyTuple_GET_SIZE(closure) : 0;
     pel_value value = { .kind = PEL_V_FUNCTION, .n = 0 };
     value.code = pel_record_code(rec, info, function, NULL);
-    if (!n) return remember(rec, function, intern(rec, &value));
+    if (!n) return pel_remember_value(rec, function, pel_intern_value(rec, &value));
     /* A closure can hold the function itself: the row must stand before what it holds. Whoever is kept alive, or
      * can be weakly referenced, is looked at once; its cells are what they were then. */
     bool is_new, keep = may_be_kept(closure);
     if (depth >= MAX_DEPTH) {
         value.truncated = 1;
-        return intern(rec, &value);
+        return pel_intern_value(rec, &value);
     }
     value.n = n;
     value.items = pel_new_array(rec->ctx, n, pel_id);
-    value.object = number_of(rec, function);
-    pel_id id = add_row(rec, &value);
-    seen = entry_of(rec, function, &is_new);
+    value.object = pel_number_of(rec, function);
+    pel_id id = pel_add_value(rec, &value);
+    seen = pel_seen_entry(rec, function, &is_new);
     seen->value = id;
-    if (keep) keep_alive(seen);
+    if (keep) pel_seen_keep(seen);
     for (uint32_t i = 0; i < n; i++) {
         PyObject *content = PyCell_GET(PyTuple_GET_ITEM(closure, i));
         value.items[i] = content ? value_at(rec, content, depth + 1) : 0;
@@ -581,7 +377,7 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
 
 static pel_id pair(pel_recorder *rec, pel_id self, pel_id function) {
     pel_id both[] = { self, function };
-    return intern(rec, &(pel_value){ .kind = PEL_V_METHOD, .n = 2, .items = both });
+    return pel_intern_value(rec, &(pel_value){ .kind = PEL_V_METHOD, .n = 2, .items = both });
 }
 
 pel_id pel_record_method(pel_recorder *rec, PyObject *self, PyObject *function) {
@@ -641,7 +437,7 @@ static pel_id scripted_value(pel_recorder *rec, PyObject *object, type_info *inf
 /* ---- everything else ---- */
 
 pel_id pel_record_instance_of(pel_recorder *rec, PyTypeObject *type) {
-    return intern_text(rec, PEL_V_OPAQUE, pel_str_of(type->tp_name));
+    return pel_intern_value_text(rec, PEL_V_OPAQUE, pel_str_of(type->tp_name));
 }
 
 static pel_id opaque_value(pel_recorder *rec, PyObject *object) { return pel_record_instance_of(rec, Py_TYPE(object)); }
@@ -651,10 +447,10 @@ static pel_id library_value(pel_recorder *rec, PyObject *object) {
     pel_seen *seen = pel_seen_find(rec, object);
     if (seen && seen->keeper == object && seen->value) return seen->value;
     pel_str name = library_name(rec, object);
-    if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
+    if (name.len) return pel_remember_value(rec, object, pel_intern_value_text(rec, PEL_V_LIBRARY, name));
     pel_id id = opaque_value(rec, object);
     bool may_keep = PyFunction_Check(object) && may_be_kept(PyFunction_GET_CLOSURE(object));
-    return may_keep ? remember(rec, object, id) : id; /* asked once: it has no name */
+    return may_keep ? pel_remember_value(rec, object, id) : id; /* asked once: it has no name */
 }
 
 static bool is_array(PyObject *object) { return strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0; }
@@ -664,9 +460,9 @@ static pel_id array_value(pel_recorder *rec, PyObject *array) {
     bool may_have_literal = rec->holding || rec->of_file;
     pel_str text = may_have_literal ? helper_text(rec, "array_literal", array) : PEL_STR("");
     if (!text.len) return opaque_value(rec, array);
-    if (rec->holding) return intern_text(rec, PEL_V_LITERAL, text);
-    pel_value value = { .kind = PEL_V_LITERAL, .text = text, .object = number_of(rec, array) };
-    return remember(rec, array, intern(rec, &value));
+    if (rec->holding) return pel_intern_value_text(rec, PEL_V_LITERAL, text);
+    pel_value value = { .kind = PEL_V_LITERAL, .text = text, .object = pel_number_of(rec, array) };
+    return pel_remember_value(rec, array, pel_intern_value(rec, &value));
 }
 
 /* What a class has for each of its methods and attributes: named if the class is a library's. */
@@ -682,17 +478,19 @@ static pel_id named_value(pel_recorder *rec, PyObject *object, type_info *info) 
     if (seen && seen->keeper == object && seen->value) return seen->value;
     if (is_array(object)) return array_value(rec, object);
     pel_str name = library_name(rec, object);
-    if (name.len) return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
+    if (name.len) return pel_remember_value(rec, object, pel_intern_value_text(rec, PEL_V_LIBRARY, name));
     pel_str literal = helper_text(rec, "literal_of", object);
     if (literal.len && PyContextVar_CheckExact(object)) /* what one function sets another one gets */
-        return remember(
+        return pel_remember_value(
             rec, object,
-            intern(rec, &(pel_value){ .kind = PEL_V_LITERAL, .text = literal, .object = number_of(rec, object) }));
-    if (literal.len) return intern_text(rec, PEL_V_LITERAL, literal);
+            pel_intern_value(
+                rec, &(pel_value){ .kind = PEL_V_LITERAL, .text = literal, .object = pel_number_of(rec, object) }));
+    if (literal.len) return pel_intern_value_text(rec, PEL_V_LITERAL, literal);
     if (PyModule_Check(object))
-        return remember(rec, object,
-                        intern_text(rec, PEL_V_OPAQUE, pel_format(rec->ctx, "module %s", PyModule_GetName(object))));
-    if (is_descriptor(object)) return remember(rec, object, opaque_value(rec, object));
+        return pel_remember_value(
+            rec, object,
+            pel_intern_value_text(rec, PEL_V_OPAQUE, pel_format(rec->ctx, "module %s", PyModule_GetName(object))));
+    if (is_descriptor(object)) return pel_remember_value(rec, object, opaque_value(rec, object));
     info->look = LOOK_OPAQUE; /* of the other C types no instance has a name if one has none */
     return opaque_value(rec, object);
 }
@@ -706,7 +504,7 @@ static pel_id device_value(pel_recorder *rec, PyObject *device) {
     Py_XDECREF(name);
     PyErr_Clear();
     if (len < 0 || (size_t)len >= sizeof literal) return opaque_value(rec, device);
-    return intern_text(rec, PEL_V_LITERAL, (pel_str){ literal, (size_t)len });
+    return pel_intern_value_text(rec, PEL_V_LITERAL, (pel_str){ literal, (size_t)len });
 }
 
 /* torch.Tensor.T.__get__ and the like: a new object at each question too. */
@@ -717,7 +515,7 @@ static pel_id wrapper_value(pel_recorder *rec, PyObject *object) {
     if (self && method && Py_IS_TYPE(self, &PyGetSetDescr_Type)) {
         const pel_value *of = pel_value_at(rec->log, value_at(rec, self, 1));
         if (of->kind == PEL_V_LIBRARY)
-            id = intern_text(rec, PEL_V_LIBRARY, pel_format(rec->ctx, "%.*s.%s", PEL_FMT(of->text), method));
+            id = pel_intern_value_text(rec, PEL_V_LIBRARY, pel_format(rec->ctx, "%.*s.%s", PEL_FMT(of->text), method));
     }
     Py_XDECREF(self);
     Py_XDECREF(name);
@@ -735,7 +533,7 @@ static void slot_items(pel_recorder *rec, PyObject *object, items *to, int depth
             if (member->type != T_OBJECT_EX || strncmp(member->name, "__", 2) == 0) continue;
             PyObject *content = *(PyObject **)(void *)((char *)object + member->offset);
             if (!content) continue;
-            pel_id key = const_value(rec, (pel_const){ .kind = PEL_CONST_STR, .text = pel_str_of(member->name) });
+            pel_id key = pel_intern_const(rec, &(pel_const){ .kind = PEL_CONST_STR, .text = pel_str_of(member->name) });
             to->at[to->n++] = key;
             to->at[to->n++] = value_at(rec, content, depth + 1);
         }
@@ -786,29 +584,29 @@ static pel_id object_value(pel_recorder *rec, PyObject *object, type_info *info,
         if (!dict) PyErr_Clear();
     }
     bool is_new;
-    pel_seen *seen = entry_of(rec, object, &is_new);
+    pel_seen *seen = pel_seen_entry(rec, object, &is_new);
     pel_id before = seen->value;
     if (!is_new && is_as_before(rec, object, dict, seen, depth)) {
         Py_DECREF(dict);
         return before;
     }
-    seen = entry_of(rec, object, &is_new);
-    uint64_t number = number_in(rec, seen);
+    seen = pel_seen_entry(rec, object, &is_new);
+    uint64_t number = pel_seen_number(rec, seen);
     /* Only instances of the library's classes can have a name or a literal there: torch.strided, numpy.float32(1). */
     bool may_have_name = is_new && pel_class_at(rec->log, class_of(rec, info))->path.len;
     pel_str name = may_have_name ? library_name(rec, object) : PEL_STR("");
     if (name.len) {
         Py_XDECREF(dict);
-        return remember(rec, object, intern_text(rec, PEL_V_LIBRARY, name));
+        return pel_remember_value(rec, object, pel_intern_value_text(rec, PEL_V_LIBRARY, name));
     }
     pel_str literal = may_have_name ? helper_text(rec, "literal_of", object) : PEL_STR("");
     if (literal.len) {
         Py_XDECREF(dict);
-        return intern_text(rec, PEL_V_LITERAL, literal);
+        return pel_intern_value_text(rec, PEL_V_LITERAL, literal);
     }
     pel_value value = { .kind = PEL_V_OBJECT, .class = class_of(rec, info), .object = number };
-    pel_id id = add_row(rec, &value); /* first: what it holds may lead back to it */
-    seen = entry_of(rec, object, &is_new);
+    pel_id id = pel_add_value(rec, &value); /* first: what it holds may lead back to it */
+    seen = pel_seen_entry(rec, object, &is_new);
     seen->value = id;
     seen->stamp = dict ? stamp_of(rec, dict) : 0;
     seen->number = number;
@@ -828,12 +626,12 @@ pel_id pel_record_class_value(pel_recorder *rec, PyObject *type) {
     if (seen && seen->keeper == type && seen->value) return seen->value;
     pel_id class = pel_record_class(rec, type);
     const pel_log_class *row = pel_class_at(rec->log, class);
-    if (row->path.len) return remember(rec, type, intern_text(rec, PEL_V_LIBRARY, row->path));
-    return remember(rec, type, intern(rec, &(pel_value){ .kind = PEL_V_CLASS, .class = class }));
+    if (row->path.len) return pel_remember_value(rec, type, pel_intern_value_text(rec, PEL_V_LIBRARY, row->path));
+    return pel_remember_value(rec, type, pel_intern_value(rec, &(pel_value){ .kind = PEL_V_CLASS, .class = class }));
 }
 
 void pel_remember_module(pel_recorder *rec, PyObject *module, pel_id row) {
-    remember(rec, module, intern(rec, &(pel_value){ .kind = PEL_V_MODULE, .module = row }));
+    pel_remember_value(rec, module, pel_intern_value(rec, &(pel_value){ .kind = PEL_V_MODULE, .module = row }));
 }
 
 static pel_id module_value(pel_recorder *rec, PyObject *module) {
@@ -849,13 +647,14 @@ static pel_id value_at(pel_recorder *rec, PyObject *object, int depth) {
     if (object == Py_None) return singleton(rec, &rec->none, &pel_none);
     if (object == Py_True) return singleton(rec, &rec->yes, &pel_true);
     if (object == Py_False) return singleton(rec, &rec->no, &pel_false);
-    if (object == Py_Ellipsis) return intern_const(rec, &pel_ellipsis);
+    if (object == Py_Ellipsis) return pel_intern_const(rec, &pel_ellipsis);
     type_info *info = type_info_of(rec, type);
     switch (info->look) {
     case LOOK_LONG: return long_value(rec, object);
-    case LOOK_FLOAT: return const_value(rec, (pel_const){ .kind = PEL_CONST_FLOAT, .real = PyFloat_AS_DOUBLE(object) });
+    case LOOK_FLOAT:
+        return pel_intern_const(rec, &(pel_const){ .kind = PEL_CONST_FLOAT, .real = PyFloat_AS_DOUBLE(object) });
     case LOOK_STR: return str_value(rec, object);
-    case LOOK_PLAIN: return intern_const(rec, pel_ext_const(rec->ctx, object));
+    case LOOK_PLAIN: return pel_intern_const(rec, pel_ext_const(rec->ctx, object));
     case LOOK_TUPLE:
     case LOOK_NAMEDTUPLE:
     case LOOK_SIZE:
@@ -890,10 +689,6 @@ pel_id pel_record_value(pel_recorder *rec, PyObject *object) { return value_at(r
 
 /* A container that did not exist before: whatever was at its address is not it. */
 pel_id pel_record_new(pel_recorder *rec, PyObject *object) {
-    bool is_container = PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object);
-    if (is_container && rec->objects.cap) {
-        pel_seen *seen = slot_for(&rec->objects, object);
-        if (seen->object && !seen->keeper) seen->number = 0;
-    }
+    if (PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object)) pel_seen_anew(rec, object);
     return value_at(rec, object, 0);
 }

@@ -145,8 +145,8 @@ static void check_run(pel_ctx *ctx, const pel_log *log, uint32_t id) {
 
 /* ---- what holds what ---- */
 
-#define MAX_DEPTH 200          /* of bases, children and items, one inside of the other */
-#define MAX_UNFOLDED 10000000u /* rows, where what is shared counts once for each place that has it */
+#define MAX_DEPTH 200           /* of bases, children and items, one inside of the other */
+#define MAX_UNFOLDED 100000000u /* rows, where what is shared counts once for each place that has it */
 
 /* Rows of a table that refer to others of the same table, which passes follow without marking where they have been. */
 typedef struct unfolding {
