@@ -248,6 +248,8 @@ void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
             slot->own &= with.at[i].own;
         }
         slot->gone |= with.at[i].gone;
+        slot->varies |= with.at[i].varies;
+        if (!known || slot->level > with.at[i].level) slot->level = with.at[i].level;
     }
     for (uint32_t i = 0; i < w->env.n; i++)
         if (!find_slot(&with, w->env.at[i].name)) w->env.at[i].parts = NULL;
@@ -321,16 +323,15 @@ static void enter(pel_walk *w, pel_front front) {
     PEL_VEC(pel_name) key_names = { 0 };
     for (uint32_t p = 0; p < group->n_params; p++) {
         pel_param *param = &group->params[p];
-        if (param->kind == PEL_PARAM_PLAIN) {
-            pel_env_slot(w, param->name)->taint = param->taint;
-            continue;
-        }
         pel_val *item = pel_val_new(w, front, pel_make_name(w->ctx, param->name, PEL_Load));
         item->taint = param->taint;
         if (param->optional) item->optional = param;
         for (uint32_t i = 0; i < front.n; i++)
             item->at[i] = pel_argument(w->log, pel_lane_at(w, front, i)->activation, param);
-        pel_env_slot(w, param->name)->taint = param->taint;
+        pel_slot *bound = pel_env_slot(w, param->name);
+        bound->taint = param->taint;
+        pel_bind_lanes(w, front, bound, item->at);
+        if (param->kind == PEL_PARAM_PLAIN) continue;
         if (param->kind == PEL_PARAM_STAR_ITEM) {
             pel_push(w->ctx, &star, item);
         } else {
@@ -383,6 +384,7 @@ static void walk_function(pel_ctx *ctx, void *arg) {
         pel_push(ctx, &w->lanes,
                  ((pel_lane){ group->lanes[i], group->lanes[i], 0, activation->n_records, PEL_LANE_RUNS }));
     }
+    w->level = group->chosen;
     enter(w, front);
     pel_nodes body = { 0 };
     w->out = &body;

@@ -50,8 +50,10 @@ typedef struct pel_slot { /* what is known of a local name */
     pel_name name;
     const pel_taint *taint;
     const pel_parts *parts;
-    bool own;  /* a list, dict or set that this function made, wherever control came from */
-    bool gone; /* *args or **kwargs: the output has its parts under names of their own, and not itself */
+    bool own;       /* a list, dict or set that this function made, wherever control came from */
+    bool gone;      /* *args or **kwargs: the output has its parts under names of their own, and not itself */
+    bool varies;    /* the lanes that bound it have different values */
+    uint32_t level; /* of the walk where it was bound */
 } pel_slot;
 
 typedef struct pel_env {
@@ -90,6 +92,7 @@ typedef struct pel_walk {
     const struct pel_finally *finally; /* the innermost one around */
     const pel_taint *result;
     bool effect;
+    uint32_t level; /* how many tests on data chose the lanes, see narrowed.c */
     uint32_t depth;
     const pel_node *now; /* for messages */
 } pel_walk;
@@ -164,6 +167,13 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
                const pel_val *value, pel_node **text);
 /* kwargs["key"] = value, where kwargs is gone and its parts are known: the name that is bound instead. */
 pel_node *pel_store_key(pel_walk *w, pel_front front, pel_slot *slot, pel_name key, const pel_val *value);
+
+/* ---- narrowed.c ---- */
+/* A name is bound; values: what the lanes have, NULL if that is not known. */
+void pel_bind_lanes(pel_walk *w, pel_front front, pel_slot *slot, const pel_id *values);
+void pel_taint_chosen_name(pel_walk *w, pel_front front, const pel_slot *slot, pel_val *val);
+void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
+void pel_choose_callees(pel_walk *w, const pel_kids *kids); /* those that a call began */
 
 /* ---- lanes_comp.c ---- */
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);

@@ -48,7 +48,8 @@ static void need_class_attribute(pel_walk *w, pel_front front, const pel_id *mod
 }
 
 /* Reading an attribute of modules. */
-static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
+static void read_module(pel_walk *w, pel_front front, const pel_node *node, const pel_val *base, pel_val *val) {
+    pel_name name = node->Attribute.attr;
     pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
     bool needed = false, written = false;
     for (uint32_t i = 0; i < front.n; i++) {
@@ -69,6 +70,7 @@ static void read_module(pel_walk *w, pel_front front, pel_name name, const pel_v
         return;
     }
     if (is_shared(w, front, name, base, val)) return;
+    pel_taint_chosen_attribute(w, front, node, val);
     bool plain_same = !val->taint && pel_all_same(w, front, val->at) && pel_plain(w->s, val->at[0]);
     if (plain_same && !base->effect) return; /* will be folded */
     for (uint32_t i = 0; i < front.n; i++) {
@@ -189,7 +191,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     holders n = count_holders(w, front, base);
     take_stored_taint(w, front, name, base, val);
     if (n.modules && n.modules == front.n)
-        read_module(w, front, name, base, val);
+        read_module(w, front, node, base, val);
     else if (!n.modules && (base->taint || n.tensors) &&
              !(n.tensors == front.n && pel_name_is(name, "ndim") && pel_ask_rank(w, front, base)))
         val->taint = pel_computed_taint(w, front, val, true);

@@ -13,7 +13,9 @@ pel_val *pel_eval_ifexp(pel_walk *w, pel_front front, pel_node *node) {
         return pel_eval(w, front, yes.front.n ? node->IfExp.body : node->IfExp.orelse);
     }
     w->in_expression++; /* what one side needs must not be asserted for both */
+    w->level += test.dynamic;
     pel_val *a = pel_eval(w, yes.front, node->IfExp.body), *b = pel_eval(w, no.front, node->IfExp.orelse);
+    w->level -= test.dynamic;
     w->in_expression--;
     pel_node *text = pel_shallow(w, node);
     text->IfExp.test = test.text;
@@ -91,6 +93,7 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     pel_going now = pel_going_all(w, front);
     pel_val *val = pel_val_new(w, front, NULL);
     pel_nodes kept = { 0 };
+    uint32_t level = w->level;
     bool dynamic = false, truths = false; /* the operand kept last gives nothing but truths */
     for (uint32_t k = 0; k < node->BoolOp.values.n && now.front.n; k++) {
         if (k > 0) w->in_expression++;
@@ -110,8 +113,10 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
         }
         if (!last && !next.front.n && data && !may_hold(w, operand, now.front.n))
             pel_guard(w, node, operand->text, !is_and, "path not recorded");
+        if (data && next.front.n < now.front.n) w->level++;
         now = next;
     }
+    w->level = level;
     if (kept.n == 1) {
         val->text = kept.at[0];
     } else if (kept.n && always(w, front, kept.at[kept.n - 1], is_and, val)) {

@@ -53,6 +53,7 @@ static void walk_element(pel_walk *w, pel_front front, made *m) {
 }
 
 static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bool counted) {
+    uint32_t level = w->level;
     pel_nodes generators = m->node->ListComp.generators;
     if (m->node->kind == PEL_DictComp) generators = m->node->DictComp.generators;
     if (k == generators.n) {
@@ -85,12 +86,14 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bo
             pel_nodes_push(w->ctx, &to->comprehension.ifs, test.text);
         m->lost |= test.lost;
         by_data |= test.dynamic;
+        w->level += test.dynamic && next.n < going.n;
         going = next;
     }
     if (going.n)
         walk_generator(w, going, m, k + 1, false);
     else if (by_data && m->filtered < k + 1)
         m->filtered = k + 1;
+    w->level = level;
 }
 
 static pel_node *copy_generators(pel_walk *w, const pel_node *node) {

@@ -117,16 +117,20 @@ typedef struct settling {
     uint32_t *places; /* where its lanes begin */
     pel_env entry;    /* what is known before a round, whichever it is */
     pel_loop loop;    /* the walk that is under way */
+    uint32_t level;   /* of the walk outside */
     uint32_t n;       /* walks */
     pel_nodes written, *out;
 } settling;
 
 static settling settling_new(pel_walk *w, pel_front body) {
-    return (settling){ .w = w, .body = body, .places = pel_save_places(w, body), .entry = pel_env_copy(w, &w->env) };
+    return (settling){
+        .w = w, .body = body, .places = pel_save_places(w, body), .entry = pel_env_copy(w, &w->env), .level = w->level
+    };
 }
 
-static void begin_round(settling *s, const pel_node *node) {
+static void begin_round(settling *s, const pel_node *node, bool counted) {
     pel_walk *w = s->w;
+    w->level = s->level + counted;
     if (s->n++ > MAX_ROUNDS) pel_lost(w, node, "the taint of the loop does not settle");
     s->loop = (pel_loop){ .outer = w->loop };
     w->loop = &s->loop;
@@ -157,6 +161,7 @@ static bool has_settled(settling *s) {
 /* What is known behind the loop: it ran out before any round, or was broken off. */
 static void know_behind(settling *s) {
     s->w->env = s->entry;
+    s->w->level = s->level + s->loop.left_by_data;
     if (s->loop.has_break) pel_env_join(s->w, &s->w->env, &s->loop.breaks);
 }
 
@@ -187,7 +192,7 @@ static void write_idle_loop(pel_walk *w, const pel_node *node, const pel_val *it
 static bool walk_for_rounds(pel_walk *w, pel_front body, const pel_node *node, bool counted, pel_node *text) {
     settling s = settling_new(w, body);
     for (bool settled = false; !settled;) {
-        begin_round(&s, node);
+        begin_round(&s, node, counted);
         pel_store(w, body, node->For.target, counted ? &pel_tainted : NULL, NULL, NULL, &text->For.target);
         pel_walk_body(w, body, node->For.body);
         text->For.body = end_round(&s);
@@ -304,13 +309,14 @@ static bool walk_while_rounds(pel_walk *w, pel_front front, pel_front body, cons
     uint32_t *front_places = pel_save_places(w, front);
     settling s = settling_new(w, body);
     for (bool settled = false; !settled;) {
-        begin_round(&s, node);
+        begin_round(&s, node, test->dynamic);
         pel_restore_places(w, front, front_places);
         if (body.n) pel_walk_body(w, body, node->While.body);
         text->While.body = end_round(&s);
         if (s.n > 1 && (test->dynamic || s.loop.left_by_data)) pel_taint_stored(w, text->While.body);
         settled = has_settled(&s) && s.n > 1; /* the first one did not know the test */
         w->env = pel_env_copy(w, &s.entry);
+        w->level = s.level;
         *test = eval_while_test(w, lanes_at_test(w, front, body), node->While.test);
     }
     know_behind(&s);

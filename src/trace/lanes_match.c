@@ -76,6 +76,7 @@ pel_front pel_walk_match(pel_walk *w, pel_front front, pel_node *node) {
     text->Match.cases = (pel_nodes){ 0 };
     pel_front rest = lanes_of(w, front, taken, NO_CASE);
     pel_env before = pel_env_copy(w, &w->env), after = pel_env_copy(w, &w->env);
+    w->level += differs && pel_dynamic(w, front, subject);
     for (uint32_t c = 0; c < node->Match.cases.n; c++) {
         pel_front some = lanes_of(w, front, taken, c), gone_on = some;
         pel_node *made = pel_shallow(w, node->Match.cases.at[c]);
@@ -95,6 +96,7 @@ pel_front pel_walk_match(pel_walk *w, pel_front front, pel_node *node) {
         rest = in_order(w, rest, gone_on);
     }
     w->env = after;
+    if (differs && pel_dynamic(w, front, subject) && rest.n == front.n) w->level--;
     for (uint32_t c = 0; c < text->Match.cases.n; c++)
         if (pel_dynamic(w, front, subject)) pel_taint_stored(w, text->Match.cases.at[c]->match_case.body);
     w->effect = true;

@@ -63,6 +63,7 @@ pel_val *pel_eval_name(pel_walk *w, pel_front front, pel_node *node) {
         pel_slot *slot = pel_env_slot(w, node->Name.id);
         val->taint = slot->taint;
         val->parts = slot->parts;
+        pel_taint_chosen_name(w, front, slot, val);
     }
     bool in_cell = is_outside_cell(w, node->Name.id), from_outside = !pel_is_local(w, node->Name.id) || in_cell;
     pel_node *known = in_cell ? pel_cell_text(w, front, node->Name.id, val->at) : NULL;

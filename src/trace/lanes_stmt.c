@@ -305,10 +305,16 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     text->If.test = test.text;
     pel_front rest_yes, rest_no;
+    uint32_t inside = w->level + test.dynamic;
+    w->level = inside;
     text->If.body = pel_walk_side(w, s.yes, node->If.body, &rest_yes);
     pel_env after = w->env;
+    uint32_t left_yes = w->level - inside; /* data made lanes leave the function there, or the round */
     w->env = before;
+    w->level = inside;
     text->If.orelse = pel_walk_side(w, s.no, node->If.orelse, &rest_no);
+    w->level += left_yes;
+    if (test.dynamic && rest_yes.n + rest_no.n == front.n) w->level--; /* all are here again */
     if (rest_no.n == 0)
         w->env = after;
     else if (rest_yes.n)

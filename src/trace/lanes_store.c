@@ -41,25 +41,49 @@ static void tell_closures(pel_walk *w, pel_name name, const pel_taint *taint) {
     }
 }
 
-static void bind_name(pel_walk *w, pel_name name, const pel_taint *taint, const pel_parts *parts) {
+/* What is bound: its taint, what is known of its parts, and its value in each lane, as far as these are known. */
+typedef struct {
+    const pel_taint *taint;
+    const pel_parts *parts;
+    const pel_id *values;
+} bound;
+
+static void bind_name(pel_walk *w, pel_front front, pel_name name, bound b) {
     pel_slot *slot = pel_env_slot(w, name);
-    slot->taint = taint;
-    slot->parts = parts;
+    pel_bind_lanes(w, front, slot, b.values);
+    slot->taint = b.taint;
+    slot->parts = b.parts;
     slot->own = false;
     /* kwargs = what is left of kwargs: still nothing but names */
-    slot->gone = slot->gone && parts && parts->keys && is_star_name(w, name);
-    tell_closures(w, name, taint);
+    slot->gone = slot->gone && b.parts && b.parts->keys && is_star_name(w, name);
+    tell_closures(w, name, b.taint);
 }
 
-static void bind_names(pel_walk *w, const pel_node *target, const pel_taint *taint, const pel_parts *parts) {
-    if (target->kind == PEL_Name) return bind_name(w, target->Name.id, taint, parts);
-    if (target->kind == PEL_Starred) return bind_names(w, target->Starred.value, pel_taint_any(taint), NULL);
+/* One item of sequences; NULL if some lane's is none, or not of that length. */
+static const pel_id *items_at(pel_walk *w, pel_front front, const pel_id *values, uint32_t item, uint32_t length) {
+    if (!values) return NULL;
+    pel_id *items = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, values[i]);
+        bool is_sequence = value->kind == PEL_V_TUPLE || value->kind == PEL_V_LIST || value->kind == PEL_V_SIZE;
+        if (!is_sequence || value->truncated || value->n != length) return NULL;
+        items[i] = value->items[item];
+    }
+    return items;
+}
+
+static void bind_names(pel_walk *w, pel_front front, const pel_node *target, bound b) {
+    if (target->kind == PEL_Name) return bind_name(w, front, target->Name.id, b);
+    if (target->kind == PEL_Starred)
+        return bind_names(w, front, target->Starred.value, (bound){ .taint = pel_taint_any(b.taint) });
     bool starred = false;
-    for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
+    uint32_t n = target->Tuple.elts.n;
+    for (uint32_t i = 0; i < n; i++) {
         starred |= target->Tuple.elts.at[i]->kind == PEL_Starred;
-        bool known = parts && !parts->keys && parts->n == target->Tuple.elts.n && !starred;
-        bind_names(w, target->Tuple.elts.at[i], starred ? pel_taint_any(taint) : pel_taint_item(taint, i),
-                   known ? parts->items[i]->parts : NULL);
+        bool known = b.parts && !b.parts->keys && b.parts->n == n && !starred;
+        bound item = { starred ? pel_taint_any(b.taint) : pel_taint_item(b.taint, i),
+                       known ? b.parts->items[i]->parts : NULL, starred ? NULL : items_at(w, front, b.values, i, n) };
+        bind_names(w, front, target->Tuple.elts.at[i], item);
     }
 }
 
@@ -203,7 +227,7 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
     if (only_names(target)) {
         *text = pel_copy(w->ctx, target); /* later passes strike names out */
         eat_bindings(w, front, target);
-        bind_names(w, target, taint, parts);
+        bind_names(w, front, target, (bound){ taint, parts, value ? value->at : NULL });
         return;
     }
     switch (target->kind) {

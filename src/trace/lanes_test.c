@@ -66,6 +66,7 @@ static pel_test test_boolop(pel_walk *w, pel_front front, pel_node *node) {
     pel_test test = { .truth = pel_new_array(w->ctx, front.n + 1u, bool) };
     pel_going now = pel_going_all(w, front);
     pel_nodes kept = { 0 };
+    uint32_t level = w->level;
     for (uint32_t k = 0; k < node->BoolOp.values.n && now.front.n; k++) {
         if (k > 0) w->in_expression++;
         pel_test part = pel_eval_test(w, now.front, node->BoolOp.values.at[k]);
@@ -84,8 +85,10 @@ static pel_test test_boolop(pel_walk *w, pel_front front, pel_node *node) {
                 kept.n = 0;
             test.dynamic = test.lost = false;
         }
+        w->level += part.dynamic && !agreed;
         now = next;
     }
+    w->level = level;
     if (kept.n < 2) {
         test.text = kept.n ? kept.at[0] : NULL; /* nothing to ask: all agree */
         return test;

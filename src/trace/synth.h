@@ -58,6 +58,7 @@ struct pel_group {
     const pel_taint *result_taint;
     bool falls_off;    /* some lane comes to its end without a return */
     bool left_by_data; /* it returns from within a test on data: how deep it calls itself is not known */
+    bool chosen;       /* data say who calls it */
     bool has_effect;   /* calling it does more than return a value */
     bool shares;       /* what it does concerns a variable of the file */
     /* the text of the last round */
