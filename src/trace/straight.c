@@ -1,7 +1,12 @@
 /* The line itself: values as text, steps as statements. */
 #include "trace/straight.h"
 
-enum { MOST_STEPS = 400, LONGEST_CHAIN = 24, LONGEST_CALL = 90 /* nodes in one statement, in place of a call */ };
+enum {
+    MOST_STEPS = 400,
+    LONGEST_CHAIN = 24,
+    LONGEST_CALL = 90 /* nodes in one statement, in place of a call */,
+    MOST_UNPACKED = 6
+};
 
 enum { ASKS_DATA = 1 }; /* mark of an Assign: x.item(), which is another number in every lane */
 
@@ -236,12 +241,29 @@ typedef struct operation {
 } operation;
 
 static const operation operators[] = {
-    { "__add__", PEL_Add, false },           { "__radd__", PEL_Add, true },        { "__sub__", PEL_Sub, false },
-    { "__rsub__", PEL_Sub, true },           { "__mul__", PEL_Mult, false },       { "__rmul__", PEL_Mult, true },
-    { "__truediv__", PEL_Div, false },       { "__rtruediv__", PEL_Div, true },    { "__rdiv__", PEL_Div, true },
-    { "__floordiv__", PEL_FloorDiv, false }, { "__matmul__", PEL_MatMult, false }, { "__pow__", PEL_Pow, false },
-    { "__rpow__", PEL_Pow, true },           { "__mod__", PEL_Mod, false },        { "__and__", PEL_BitAnd, false },
-    { "__or__", PEL_BitOr, false },          { "__xor__", PEL_BitXor, false },
+    { "__add__", PEL_Add, false },
+    { "__radd__", PEL_Add, true },
+    { "__sub__", PEL_Sub, false },
+    { "__rsub__", PEL_Sub, true },
+    { "__mul__", PEL_Mult, false },
+    { "__rmul__", PEL_Mult, true },
+    { "__truediv__", PEL_Div, false },
+    { "__rtruediv__", PEL_Div, true },
+    { "__rdiv__", PEL_Div, true },
+    { "__floordiv__", PEL_FloorDiv, false },
+    { "__matmul__", PEL_MatMult, false },
+    { "__pow__", PEL_Pow, false },
+    { "__rpow__", PEL_Pow, true },
+    { "__mod__", PEL_Mod, false },
+    { "__and__", PEL_BitAnd, false },
+    { "__or__", PEL_BitOr, false },
+    { "__xor__", PEL_BitXor, false },
+    { "add", PEL_Add, false },
+    { "sub", PEL_Sub, false },
+    { "mul", PEL_Mult, false },
+    { "div", PEL_Div, false },
+    { "matmul", PEL_MatMult, false },
+    { "pow", PEL_Pow, false },
 };
 
 static const operation comparisons[] = {
@@ -293,7 +315,8 @@ static pel_node *item_text(pel_straight *x, pel_node *whole, pel_node *index, pe
 
 static pel_node *method_text(pel_straight *x, pel_str method, pel_nodes args, pel_nodes keywords) {
     pel_ctx *ctx = x->ctx;
-    const operation *op = args.n == 2 ? operation_of(operators, PEL_COUNT(operators), method) : NULL;
+    bool plain = !keywords.n;
+    const operation *op = args.n == 2 && plain ? operation_of(operators, PEL_COUNT(operators), method) : NULL;
     if (op) {
         pel_node *made = pel_node_new(ctx, PEL_BinOp);
         made->BinOp.left = args.at[op->swapped];
@@ -301,7 +324,13 @@ static pel_node *method_text(pel_straight *x, pel_str method, pel_nodes args, pe
         made->BinOp.right = args.at[!op->swapped];
         return made;
     }
-    op = args.n == 2 ? operation_of(comparisons, PEL_COUNT(comparisons), method) : NULL;
+    if (args.n == 1 && plain && (pel_str_is(method, "neg") || pel_str_is(method, "__neg__"))) {
+        pel_node *made = pel_node_new(ctx, PEL_UnaryOp);
+        made->UnaryOp.op = PEL_USub;
+        made->UnaryOp.operand = args.at[0];
+        return made;
+    }
+    op = args.n == 2 && plain ? operation_of(comparisons, PEL_COUNT(comparisons), method) : NULL;
     if (op) return pel_make_compare(ctx, args.at[0], (pel_CMPOP)op->op, args.at[1]);
     if (args.n == 2 && pel_str_is(method, "__getitem__")) return item_text(x, args.at[0], args.at[1], PEL_Load);
     static const char get[] = ".__get__"; /* of a property */
@@ -374,6 +403,7 @@ static pel_node *event_text(pel_straight *x, const step *row) {
     x->in_shape = false;
     for (uint32_t k = 0; k < first->n_kwargs; k++) {
         pel_node *value = text_of(x, passed(x, row, k, true));
+        if (pel_name_is(first->kwargs[k].name, "out") && pel_is_none(value)) continue; /* as torch passes it on */
         pel_nodes_push(x->ctx, &keywords, pel_make_keyword(x->ctx, first->kwargs[k].name, value));
     }
     pel_node *text = pel_str_starts(name, PEL_STR(tensor_prefix)) && args.n
@@ -481,27 +511,15 @@ static pel_id result_of(pel_straight *x, const step *row) {
 
 static void push(pel_straight *x, pel_node *statement) { pel_nodes_push(x->ctx, &x->body, statement); }
 
-static bool is_among(const pel_straight_names *names, pel_name name) {
-    for (uint32_t i = 0; i < names->n; i++)
-        if (names->at[i].text->kind == PEL_Name && names->at[i].text->Name.id == name) return true;
-    return false;
-}
-
-/* What **kwargs brought has names that the author's code does not know. */
-static bool is_given(const pel_straight *x, pel_name name) {
-    for (uint32_t i = 0; i < x->sizes.n; i++)
-        if (x->sizes.at[i].text->kind == PEL_Name && x->sizes.at[i].text->Name.id == name) return true;
-    return is_among(&x->tensors, name) || is_among(&x->modules, name) || is_among(&x->objects, name) ||
-           is_among(&x->scalars, name);
-}
-
-static pel_name result_name(pel_straight *x) {
-    pel_name name;
+/* A name that the author's code does not know, nor what **kwargs brought has. */
+static pel_name result_name(pel_straight *x, pel_id result) {
+    pel_name name, held = pel_straight_held_by(x, result);
     do {
         pel_str text = x->n_made ? pel_format(x->ctx, "x%u", x->n_made + 1) : PEL_STR("x");
         x->n_made++;
         name = pel_free_name(x->w->s, x->code, pel_intern_str(x->ctx, text));
-    } while (is_given(x, name));
+    } while (pel_straight_is_given(x, name));
+    if (held) pel_map_set(x->ctx, &x->wishes, PEL_KEY(name), PEL_KEY(held));
     return name;
 }
 
@@ -558,6 +576,26 @@ static void write_setitem(pel_straight *x, const step *row) {
     push(x, pel_make_assign(x->ctx, item_text(x, whole, index, PEL_Store), text_of(x, passed(x, row, 2, false))));
 }
 
+/* Whether the author has variables for the parts of what a step gave: q, k, v = x.chunk(3). */
+static bool is_unpacked(const pel_straight *x, const pel_id *made) {
+    uint32_t n = 0, held = 0;
+    if (!pel_straight_sequences(x, made, &n) || pel_straight_at(x, made[0])->kind == PEL_V_SIZE) return false;
+    for (uint32_t k = 0; k < n; k++) held += pel_straight_held_by(x, pel_straight_at(x, made[0])->items[k]) != NULL;
+    return n > 1 && n <= MOST_UNPACKED && held == n;
+}
+
+static void write_unpacked(pel_straight *x, pel_node *text, const pel_id *made) {
+    pel_node *target = pel_node_new(x->ctx, PEL_Tuple);
+    target->Tuple.ctx = PEL_Store;
+    push(x, pel_make_assign(x->ctx, target, text));
+    for (uint32_t k = 0; k < pel_straight_at(x, made[0])->n; k++) {
+        pel_id *items = pel_straight_items(x, made, k);
+        pel_name name = result_name(x, items[0]);
+        pel_nodes_push(x->ctx, &target->Tuple.elts, pel_make_name(x->ctx, name, PEL_Store));
+        pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), items);
+    }
+}
+
 static void write_step(pel_straight *x, const step *row) {
     pel_id *made = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t i = 0; i < x->n_lanes; i++) made[i] = result_of(x, &row[i]);
@@ -572,7 +610,7 @@ static void write_step(pel_straight *x, const step *row) {
             assert_same(x, text, made[0]);
             return;
         }
-        pel_name name = result_name(x);
+        pel_name name = result_name(x, made[0]);
         pel_node *asked = pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text);
         if (pel_value_is_number(pel_straight_at(x, made[0]))) asked->mark = ASKS_DATA;
         push(x, asked);
@@ -581,7 +619,11 @@ static void write_step(pel_straight *x, const step *row) {
     }
     if (row->event && pel_straight_all(x, made, PEL_V_SIZE)) return;
     pel_node *text = row->event ? event_text(x, row) : call_text(x, row);
-    pel_name name = result_name(x);
+    if (is_unpacked(x, made)) {
+        write_unpacked(x, text, made);
+        return;
+    }
+    pel_name name = result_name(x, made[0]);
     push(x, pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text));
     pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
 }
@@ -662,6 +704,7 @@ static void chain(pel_straight *x) {
 }
 
 void pel_straight_write(pel_straight *x, const pel_id *results) {
+    pel_straight_find_names(x);
     step_list *all = pel_new_array(x->ctx, x->n_lanes, step_list);
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         all[i] = steps_of(x, x->above[i]);
@@ -676,4 +719,5 @@ void pel_straight_write(pel_straight *x, const pel_id *results) {
     x->now = NULL;
     push(x, pel_make_return(x->ctx, text_of(x, results)));
     chain(x);
+    pel_straight_rename(x);
 }

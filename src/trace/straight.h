@@ -35,6 +35,8 @@ typedef struct pel_straight {
     bool in_shape;          /* the sizes of one shape are written, */
     PEL_VEC(uint32_t) used; /* for which these have been used */
     uint32_t n_made;
+    pel_map held_by; /* tensor of lane 0 -> name of the author's variable that held it */
+    pel_map wishes;  /* name of a step -> the author's for what it gave */
     pel_nodes body;
     bool has_effect;
 } pel_straight;
@@ -55,6 +57,13 @@ pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values);  /* NULL i
 pel_node *pel_straight_module(pel_straight *x, const pel_id *modules); /* the same */
 pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted); /* by example; the same */
 pel_node *pel_straight_setting(pel_straight *x, const pel_id *values); /* what differs by instance; the same */
+
+bool pel_straight_is_given(const pel_straight *x, pel_name name); /* what the call was given, or a step, has it */
+
+/* ---- straight_rename.c: the author's names for what steps give ---- */
+void pel_straight_find_names(pel_straight *x);
+pel_name pel_straight_held_by(const pel_straight *x, pel_id value); /* NULL: no variable did */
+void pel_straight_rename(pel_straight *x);
 
 /* ---- straight.c: the line itself ---- */
 /* Writes what the lanes did to x->body, with the return of these results. */

@@ -400,3 +400,16 @@ pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted) {
     pel_node *text = number_of(x, wanted, x->n_given, 1);
     return text ? text : number_of(x, wanted, x->sizes.n, MOST_TOGETHER);
 }
+
+static bool is_among(const pel_straight_names *names, pel_name name) {
+    for (uint32_t i = 0; i < names->n; i++)
+        if (names->at[i].text->kind == PEL_Name && names->at[i].text->Name.id == name) return true;
+    return false;
+}
+
+bool pel_straight_is_given(const pel_straight *x, pel_name name) {
+    for (uint32_t i = 0; i < x->sizes.n; i++)
+        if (x->sizes.at[i].text->kind == PEL_Name && x->sizes.at[i].text->Name.id == name) return true;
+    return is_among(&x->tensors, name) || is_among(&x->modules, name) || is_among(&x->objects, name) ||
+           is_among(&x->scalars, name);
+}
