@@ -28,7 +28,7 @@ import sys
 import time
 import traceback
 import types
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterable, Iterator
 
 import torch
 import torch.utils._pytree
@@ -66,8 +66,6 @@ def plain_form(value: Any, found: dict[int, tuple] | None = None, depth: int = 0
     if isinstance(value, tuple):
         if hasattr(value, "_fields"):
             return ("record", name, [(f, form(getattr(value, f))) for f in value._fields])
-        if type(value).__module__ == "torch.return_types":
-            return ("tuple", [form(v) for v in value])
         return ("tuple", [form(v) for v in value])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [(f.name, form(getattr(value, f.name, None))) for f in dataclasses.fields(value)]
@@ -181,52 +179,54 @@ def detached(form: Any) -> Any:
 
 def difference(want: Any, got: Any, where: str = "result") -> str | None:
     """What differs first, in words, or None. Tensors are compared bit by bit; any NaN equals any NaN."""
-    if isinstance(want, torch.Tensor) or isinstance(got, torch.Tensor):
-        if not (isinstance(want, torch.Tensor) and isinstance(got, torch.Tensor)):
-            return f"{where}: {_kind(want)} expected, {_kind(got)} found"
+    if isinstance(want, torch.Tensor) and isinstance(got, torch.Tensor):
         return tensor_difference(want, got, where)
-    if want[0] != got[0]:
+    if isinstance(want, torch.Tensor) or isinstance(got, torch.Tensor) or want[0] != got[0]:
         return f"{where}: {_kind(want)} expected, {_kind(got)} found"
-    kind = want[0]
-    if kind == "plain":
+    if want[0] == "plain":
         a, b = want[1], got[1]
         same = type(a) is type(b) and (a == b or (a != a and b != b))
         return None if same else f"{where}: {a!r} expected, {b!r} found"
-    if kind in ("tuple", "list", "set"):
-        if len(want[1]) != len(got[1]):
-            return f"{where}: {len(want[1])} items expected, {len(got[1])} found"
-        for i, (a, b) in enumerate(zip(want[1], got[1])):
-            if found := difference(a, b, f"{where}[{i}]"):
-                return found
-        return None
-    if kind == "dict":
-        if [k for k, _ in want[1]] != [k for k, _ in got[1]]:
-            return f"{where}: keys {_keys(want)} expected, {_keys(got)} found"
-        for (k, a), (_, b) in zip(want[1], got[1]):
-            if found := difference(a, b, f"{where}[{k[1]!r}]"):
-                return found
-        return None
-    if kind == "opaque":
-        return None if want[1] == got[1] else f"{where}: a {want[1]} expected, a {got[1]} found"
+    if want[0] in ("tuple", "list", "set"):
+        return _item_difference(want, got, where)
+    if want[0] == "dict":
+        return _key_difference(want, got, where)
     if want[1] != got[1]:
         return f"{where}: a {want[1]} expected, a {got[1]} found"
-    here = dict(got[2])
+    return None if want[0] == "opaque" else _attribute_difference(want, got, where)
+
+
+def _first_difference(pairs: Iterable[tuple[Any, Any, str]]) -> str | None:
+    return next((found for want, got, where in pairs if (found := difference(want, got, where))), None)
+
+
+def _item_difference(want: Any, got: Any, where: str) -> str | None:
+    if len(want[1]) != len(got[1]):
+        return f"{where}: {len(want[1])} items expected, {len(got[1])} found"
+    return _first_difference((a, b, f"{where}[{i}]") for i, (a, b) in enumerate(zip(want[1], got[1])))
+
+
+def _key_difference(want: Any, got: Any, where: str) -> str | None:
+    if [k for k, _ in want[1]] != [k for k, _ in got[1]]:
+        return f"{where}: keys {_keys(want)} expected, {_keys(got)} found"
+    return _first_difference((a, b, f"{where}[{k[1]!r}]") for (k, a), (_, b) in zip(want[1], got[1]))
+
+
+def _attribute_difference(want: Any, got: Any, where: str) -> str | None:
+    """Of a record every field counts; an object of the author's may have lost what holds no tensor."""
+    is_record, here = want[0] == "record", dict(got[2])
     for name, a in want[2]:
+        holds_tensors = any(True for _ in tensors_of(a))
         if name not in here:
-            # Of a record every field counts; an object of the author's may have lost what holds no tensor.
-            if kind == "record" or any(True for _ in tensors_of(a)):
+            if is_record or holds_tensors:
                 return f"{where}.{name}: missing"
             continue
-        b = here[name]
-        if (kind == "object" and isinstance(a, tuple) and a[0] in ("object", "opaque")
-            and not any(True for _ in tensors_of(a))):
+        if not is_record and not holds_tensors and isinstance(a, tuple) and a[0] in ("object", "opaque"):
             continue
-        if found := difference(a, b, f"{where}.{name}"):
+        if found := difference(a, here[name], f"{where}.{name}"):
             return found
-    extra = [n for n in here if n not in dict(want[2])]
-    if kind == "record" and extra:
-        return f"{where}.{extra[0]}: not expected"
-    return None
+    extra = [name for name in here if name not in dict(want[2])]
+    return f"{where}.{extra[0]}: not expected" if is_record and extra else None
 
 
 def tensor_difference(want: torch.Tensor, got: torch.Tensor, where: str) -> str | None:
@@ -541,22 +541,27 @@ def referee(data: dict) -> list[dict]:
     run_check(checks, "ties", ties)
     run_check(checks, "requires_grad", requires_grad)
 
-    pristine = made["module"]
     for sequence in data["sequences"]:
-        try:
-            # Parameters are shared: only train mode may change them, and they are most of the memory.
-            module = copy.deepcopy(pristine, {id(p): p for p in pristine.parameters()})
-        except Exception:  # a buffer that is computed from parameters, say
-            module = made["namespace"][data["root"]]()
-            module.load_state_dict(data["state"], strict=True)
-        for p in module.parameters():
-            p.grad = None
-        results: list[Any] = []
-        for call in sequence:
-            play(checks, module, call, results, made["namespace"])
-        if is_training(module):
-            pristine.load_state_dict(data["state"], strict=True)
+        play_sequence(checks, data, sequence, made["module"], made["namespace"])
     return checks
+
+
+def play_sequence(checks: list[dict], data: dict, sequence: list[dict], pristine: torch.nn.Module,
+                  namespace: dict[str, Any]) -> None:
+    """Calls in a row, of a module that none has been made of before."""
+    try:
+        # Parameters are shared: only train mode may change them, and they are most of the memory.
+        module = copy.deepcopy(pristine, {id(p): p for p in pristine.parameters()})
+    except Exception:  # a buffer that is computed from parameters, say
+        module = namespace[data["root"]]()
+        module.load_state_dict(data["state"], strict=True)
+    for p in module.parameters():
+        p.grad = None
+    results: list[Any] = []
+    for call in sequence:
+        play(checks, module, call, results, namespace)
+    if is_training(module):
+        pristine.load_state_dict(data["state"], strict=True)
 
 
 def buffer_difference(module: torch.nn.Module, wanted: dict[str, torch.Tensor]) -> str | None:
