@@ -1,3 +1,4 @@
+/* Python's texts, names and constants as the library's. */
 #include "convert.h"
 
 /* ---- text ---- */

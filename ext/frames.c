@@ -1,3 +1,4 @@
+/* Where CPython keeps what of a frame: a section per version. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

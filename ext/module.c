@@ -1,3 +1,4 @@
+/* The extension module: its functions, types and exceptions. */
 #include "ext.h"
 
 /* The functions of the module, a table per file. */

@@ -1,3 +1,4 @@
+/* Skeletons as Python objects. */
 #ifndef PEL_EXT_SKELETON_H
 #define PEL_EXT_SKELETON_H
 

@@ -1,3 +1,4 @@
+/* What the recorder asks of torch, by torch's own Python where there is no other way. */
 #include "torch_compat.h"
 
 /* ---- finding it ---- */

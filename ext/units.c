@@ -1,3 +1,4 @@
+/* Which instruction leaves the value of which expression: a table by opcode, and the depth of the stack. */
 #include "units.h"
 
 /* Not in the table: LEAVES_NOTHING.

@@ -1,3 +1,4 @@
+/* 3.11 by a trace function, since 3.12 by sys.monitoring. */
 #include "watch.h"
 
 #if PEL_CAN_RECORD

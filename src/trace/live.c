@@ -187,3 +187,31 @@ void pel_find_live(pel_synth *s) {
     find_given_objects(s);
     find_live(s);
 }
+
+/* ---- what is asked of that ---- */
+
+bool pel_live(const pel_synth *s, pel_id id) { return s->live[id]; }
+
+bool pel_plain(const pel_synth *s, pel_id id) {
+    const pel_value *value = pel_value_at(s->log, id);
+    if (value->truncated) return false;
+    switch (value->kind) {
+    case PEL_V_CONST:
+    case PEL_V_LIBRARY:
+    case PEL_V_CLASS: return true;
+    case PEL_V_LITERAL: return !value->object;
+    case PEL_V_OBJECT: return pel_is_member(s->log, value, &(pel_id){ 0 }, &(pel_id){ 0 });
+    case PEL_V_TUPLE:
+        if (value->class) return false;
+        break;
+    case PEL_V_FROZENSET: break;
+    default: return false; /* slices and ranges have a literal, but the author's text reads better */
+    }
+    for (uint32_t i = 0; i < value->n; i++)
+        if (!pel_plain(s, value->items[i])) return false;
+    return true;
+}
+
+bool pel_is_static_object(const pel_synth *s, pel_id id) {
+    return pel_value_at(s->log, id)->kind == PEL_V_OBJECT && !s->live[id] && !pel_plain(s, id);
+}

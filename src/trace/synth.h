@@ -162,7 +162,8 @@ static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
     return pel_map_pointer(&s->link_of, PEL_KEY(node));
 }
 
-/* ---- lanes.c, live.c: what is asked of all that is known ---- */
+/* ---- groups.c ---- */
+void pel_group_activations(pel_synth *s);
 bool pel_ran(const pel_synth *s, pel_id code); /* in a run that counts */
 /* What an activation got for a parameter; 0 if it is an item of *args or **kwargs that was not given. */
 pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *param);
@@ -172,12 +173,14 @@ bool pel_made_in_run(const pel_synth *s, const pel_author *author);
 bool pel_runs_module(pel_synth *s, pel_id activation);
 /* wish, or something like it, as a name that the function does not use for something else. */
 pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name wish);
+
+/* ---- live.c ---- */
+void pel_find_live(pel_synth *s);
 static inline uint64_t pel_given_class(pel_id class) { return ~(uint64_t) class; } /* its key in `given` */
 bool pel_live(const pel_synth *s, pel_id value);                                   /* is a tensor, or holds one */
 bool pel_plain(const pel_synth *s, pel_id value);                                  /* can be folded into the text */
 /* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
 bool pel_is_static_object(const pel_synth *s, pel_id value);
-void pel_find_live(pel_synth *s);
 
 /* ---- negation.c ---- */
 /* What certainly gives True or False: a comparison of tensors would give a tensor, but then it is not asked this. */

@@ -1,3 +1,4 @@
+/* Joining what is known of the parts of values. */
 #include "trace/taint.h"
 
 const pel_taint pel_tainted = { 0 }, pel_tainted_some = { 0 }, pel_tainted_holder = { 0 };

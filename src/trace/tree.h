@@ -1,3 +1,4 @@
+/* The model tree that the views read, of the modules that a log has. */
 #ifndef PEL_TRACE_TREE_H
 #define PEL_TRACE_TREE_H
 
