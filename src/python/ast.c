@@ -153,6 +153,14 @@ pel_node *pel_make_int(pel_ctx *ctx, int64_t value) { return pel_make_constant(c
 
 pel_node *pel_make_text(pel_ctx *ctx, pel_str value) { return pel_make_constant(ctx, pel_const_str(ctx, value)); }
 
+pel_node *pel_make_subscript(pel_ctx *ctx, pel_node *value, pel_node *slice, pel_CTX use) {
+    pel_node *node = pel_node_new(ctx, PEL_Subscript);
+    node->Subscript.value = value;
+    node->Subscript.slice = slice;
+    node->Subscript.ctx = use;
+    return node;
+}
+
 pel_node *pel_make_compare(pel_ctx *ctx, pel_node *left, pel_CMPOP op, pel_node *right) {
     pel_node *node = pel_node_new(ctx, PEL_Compare);
     node->Compare.left = left;

@@ -151,6 +151,7 @@ pel_node *pel_make_constant(pel_ctx *ctx, const pel_const *value);
 pel_node *pel_make_none(pel_ctx *ctx);
 pel_node *pel_make_int(pel_ctx *ctx, int64_t value);
 pel_node *pel_make_text(pel_ctx *ctx, pel_str value);
+pel_node *pel_make_subscript(pel_ctx *ctx, pel_node *value, pel_node *slice, pel_CTX use);
 pel_node *pel_make_compare(pel_ctx *ctx, pel_node *left, pel_CMPOP op, pel_node *right);
 pel_node *pel_make_keyword(pel_ctx *ctx, pel_name name, pel_node *value); /* no name: **value */
 pel_node *pel_make_call(pel_ctx *ctx, pel_node *func, pel_nodes args, pel_nodes keywords);
@@ -163,6 +164,9 @@ pel_node *pel_make_comment(pel_ctx *ctx, pel_str text);
 
 static inline bool pel_is_none(const pel_node *node) {
     return node->kind == PEL_Constant && node->Constant.value->kind == PEL_CONST_NONE;
+}
+static inline bool pel_is_truth(const pel_node *node, bool truth) { /* True, or False */
+    return node->kind == PEL_Constant && node->Constant.value->kind == (truth ? PEL_CONST_TRUE : PEL_CONST_FALSE);
 }
 /* Whether node is that whole number, as a literal. */
 static inline bool pel_is_number(const pel_node *node, int64_t value) {
@@ -177,6 +181,11 @@ static inline pel_name pel_last_name(const pel_node *node) {
     return node->kind == PEL_Name ? node->Name.id : node->kind == PEL_Attribute ? node->Attribute.attr : NULL;
 }
 
+static inline bool pel_names_have(pel_name_list names, pel_name name) {
+    for (uint32_t i = 0; i < names.n; i++)
+        if (names.at[i] == name) return true;
+    return false;
+}
 bool pel_is_keyword(pel_str name);    /* of every Python 3; not `match` and its like */
 bool pel_is_identifier(pel_str name); /* and no keyword */
 

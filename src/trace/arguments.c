@@ -58,9 +58,7 @@ static const pel_node *only_key(const pel_synth *s, const pel_group *group, pel_
 
 /* {"a": x, "b": y}["a"] is x, if making y does nothing. */
 static pel_node *item_of(pel_synth *s, pel_node *dict, const pel_node *key) {
-    pel_node *item = pel_node_new(s->ctx, PEL_Subscript), *found = NULL;
-    item->Subscript.value = dict;
-    item->Subscript.slice = pel_copy(s->ctx, key);
+    pel_node *item = pel_make_subscript(s->ctx, dict, pel_copy(s->ctx, key), PEL_Load), *found = NULL;
     for (uint32_t i = 0; dict->kind == PEL_Dict && i < dict->Dict.keys.n; i++) {
         if (!dict->Dict.keys.at[i]) return item;
         if (pel_same(dict->Dict.keys.at[i], key))

@@ -43,12 +43,6 @@ static void find_changing(contractor *c, pel_program *program) {
 
 /* ---- reads of a name ---- */
 
-static bool is_among(pel_name_list names, pel_name name) {
-    for (uint32_t i = 0; i < names.n; i++)
-        if (names.at[i] == name) return true;
-    return false;
-}
-
 static void see_read(void *arg, pel_node **slot) {
     pel_reading *r = arg;
     const pel_node *node = *slot;
@@ -62,8 +56,8 @@ static void see_read(void *arg, pel_node **slot) {
     case PEL_AugAssign:
         r->n += node->AugAssign.target->kind == PEL_Name && node->AugAssign.target->Name.id == r->name;
         break;
-    case PEL_Global: r->captured |= is_among(node->Global.names, r->name); break;
-    case PEL_Nonlocal: r->captured |= is_among(node->Nonlocal.names, r->name); break;
+    case PEL_Global: r->captured |= pel_names_have(node->Global.names, r->name); break;
+    case PEL_Nonlocal: r->captured |= pel_names_have(node->Nonlocal.names, r->name); break;
     case PEL_FunctionDef:
     case PEL_Lambda:
     case PEL_GeneratorExp:

@@ -243,9 +243,8 @@ static void put_before_with_keywords(const insertion *in, pel_node *call, const 
     for (uint32_t i = 0; i < in->keys.n; i++) {
         pel_name name = in->keys.at[i]->Name.id;
         if (!pel_item_named(in->s->log, dict, name)) continue;
-        pel_node *item = pel_node_new(ctx, PEL_Subscript);
-        item->Subscript.value = load(in, kwargs);
-        item->Subscript.slice = pel_make_text(ctx, pel_name_str(name));
+        pel_node *key = pel_make_text(ctx, pel_name_str(name));
+        pel_node *item = pel_make_subscript(ctx, load(in, kwargs), key, PEL_Load);
         pel_nodes_push(ctx, out, pel_make_assign(ctx, pel_make_name(ctx, name, PEL_Store), item));
     }
 }

@@ -29,13 +29,7 @@ static pel_node *step_text(pel_ctx *ctx, pel_node *from, pel_str name, pel_CTX u
         is_number = name.ptr[i] >= '0' && name.ptr[i] <= '9';
         number = number * 10 + (name.ptr[i] - '0');
     }
-    if (is_number) {
-        pel_node *subscript = pel_node_new(ctx, PEL_Subscript);
-        subscript->Subscript.value = from;
-        subscript->Subscript.slice = pel_make_int(ctx, number);
-        subscript->Subscript.ctx = use;
-        return subscript;
-    }
+    if (is_number) return pel_make_subscript(ctx, from, pel_make_int(ctx, number), use);
     if (pel_is_identifier(name)) return pel_make_attribute(ctx, from, pel_intern_str(ctx, name), use);
     pel_node *method = pel_make_attribute(ctx, from, pel_intern_c(ctx, "get_submodule"), PEL_Load);
     return pel_call_of(ctx, method, pel_nodes_one(ctx, pel_make_text(ctx, name)));

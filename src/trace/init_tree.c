@@ -42,11 +42,7 @@ static bool is_frozen(const pel_log *log, pel_id module, int depth) {
 
 bool pel_is_frozen(const pel_log *log, pel_id module) { return is_frozen(log, module, 0); }
 
-bool pel_is_made_by_base(const pel_log_module *row, pel_name name) {
-    for (uint32_t i = 0; i < row->made_by_base.n; i++)
-        if (row->made_by_base.at[i] == name) return true;
-    return false;
-}
+bool pel_is_made_by_base(const pel_log_module *row, pel_name name) { return pel_names_have(row->made_by_base, name); }
 
 bool pel_is_derived_by_torch(const pel_log *log, pel_id class) {
     const pel_log_class *row = pel_class_at(log, class);

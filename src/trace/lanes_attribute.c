@@ -2,8 +2,7 @@
 #include "trace/lanes_expr.h"
 
 bool pel_has_slot(const pel_log_module *module, pel_name name) {
-    for (uint32_t i = 0; i < module->child_names.n; i++)
-        if (module->child_names.at[i] == name) return true;
+    if (pel_names_have(module->child_names, name)) return true;
     for (uint32_t i = 0; i < module->n_parameters; i++)
         if (module->parameters[i].name == name) return true;
     for (uint32_t i = 0; i < module->n_buffers; i++)

@@ -83,10 +83,6 @@ static bool may_hold(const pel_walk *w, const pel_val *val, uint32_t n) {
     return false;
 }
 
-static bool is_truth(const pel_node *node, bool truth) {
-    return node->kind == PEL_Constant && node->Constant.value->kind == pel_const_bool(truth)->kind;
-}
-
 /* and, or: as a value. Operands that all lanes passed by without data are left out. */
 pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     bool is_and = node->BoolOp.op == PEL_And;
@@ -105,7 +101,7 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
         bool data = pel_dynamic(w, now.front, operand);
         pel_take_over(val, operand);
         if (last || next.front.n < now.front.n || data || operand->effect) {
-            if (last && truths && is_truth(operand->text, is_and)) break; /* `a > b and True` */
+            if (last && truths && pel_is_truth(operand->text, is_and)) break; /* `a > b and True` */
             pel_nodes_push(w->ctx, &kept, operand->text);
             val->taint = pel_taint_join(w->ctx, val->taint, operand->taint);
             dynamic |= data;

@@ -25,10 +25,8 @@ const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict) {
         pel_val *item = pel_new(w->ctx, pel_val);
         *item = *from->items[i];
         if (dict->text->kind == PEL_Name && item->text->kind != PEL_Constant) {
-            pel_node *read = pel_node_new(w->ctx, PEL_Subscript);
-            read->Subscript.value = pel_copy(w->ctx, dict->text);
-            read->Subscript.slice = pel_make_text(w->ctx, pel_name_str(from->keys[i]));
-            item->text = read;
+            pel_node *key = pel_make_text(w->ctx, pel_name_str(from->keys[i]));
+            item->text = pel_make_subscript(w->ctx, pel_copy(w->ctx, dict->text), key, PEL_Load);
         }
         made->items[i] = item;
     }

@@ -75,10 +75,7 @@ static pel_node *text_again(pel_walk *w, const pel_val *val) {
 }
 
 static pel_node *item_text(pel_walk *w, const pel_val *whole, const pel_const *index) {
-    pel_node *node = pel_node_new(w->ctx, PEL_Subscript);
-    node->Subscript.value = text_again(w, whole);
-    node->Subscript.slice = pel_make_constant(w->ctx, index);
-    return node;
+    return pel_make_subscript(w->ctx, text_again(w, whole), pel_make_constant(w->ctx, index), PEL_Load);
 }
 
 /* One of the n items of `*whole`. */

@@ -16,22 +16,13 @@ static void eat_one(pel_walk *w, pel_front front, const pel_node *node, pel_id *
 
 bool pel_is_local(const pel_walk *w, pel_name name) {
     const pel_code_object *code = w->log->codes.at[w->author->code].code;
-    for (uint32_t i = 0; i < code->varnames.n; i++)
-        if (code->varnames.at[i] == name) return true;
-    for (uint32_t i = 0; i < code->cellvars.n; i++)
-        if (code->cellvars.at[i] == name) return true;
-    for (uint32_t i = 0; i < code->freevars.n; i++)
-        if (code->freevars.at[i] == name) return true;
-    return false;
+    return pel_names_have(code->varnames, name) || pel_names_have(code->cellvars, name) ||
+           pel_names_have(code->freevars, name);
 }
 
 /* A free variable of a function that was made before the run: nothing in the output binds it. */
 static bool is_outside_cell(const pel_walk *w, pel_name name) {
-    if (w->group->in_place) return false;
-    const pel_code_object *code = w->log->codes.at[w->group->code].code;
-    for (uint32_t i = 0; i < code->freevars.n; i++)
-        if (code->freevars.at[i] == name) return true;
-    return false;
+    return !w->group->in_place && pel_names_have(w->log->codes.at[w->group->code].code->freevars, name);
 }
 
 void pel_refer(pel_walk *w, pel_node **text, pel_id code) {

@@ -36,20 +36,13 @@ pel_id pel_go_way(const pel_log *log, pel_id from, const pel_way *way) {
     return from;
 }
 
-static pel_node *item(pel_ctx *ctx, pel_node *whole, const pel_const *key) {
-    pel_node *node = pel_node_new(ctx, PEL_Subscript);
-    node->Subscript.value = whole;
-    node->Subscript.slice = pel_make_constant(ctx, key);
-    return node;
-}
-
 pel_node *pel_part_text(pel_ctx *ctx, const pel_log *log, pel_node *whole, pel_id module, pel_name name) {
     pel_container kind = pel_container_kind(log, pel_module_at(log, module)->class);
     bool is_number = name->text[0] >= '0' && name->text[0] <= '9';
     if (is_number && (kind == PEL_MODULE_LIST || kind == PEL_SEQUENTIAL || kind == PEL_PARAMETER_LIST))
-        return item(ctx, whole, pel_const_int(ctx, strtol(name->text, NULL, 10)));
+        return pel_make_subscript(ctx, whole, pel_make_int(ctx, strtol(name->text, NULL, 10)), PEL_Load);
     if (kind == PEL_MODULE_DICT || kind == PEL_PARAMETER_DICT)
-        return item(ctx, whole, pel_const_str(ctx, pel_name_str(name)));
+        return pel_make_subscript(ctx, whole, pel_make_text(ctx, pel_name_str(name)), PEL_Load);
     return pel_is_identifier(pel_name_str(name)) ? pel_make_attribute(ctx, whole, name, PEL_Load) : NULL;
 }
 

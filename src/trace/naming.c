@@ -26,11 +26,8 @@ static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish
 }
 
 static bool is_local_somewhere(const pel_synth *s, pel_name name) {
-    for (uint32_t c = 1; c < s->log->codes.n; c++) {
-        const pel_code_object *code = s->log->codes.at[c].code;
-        for (uint32_t i = 0; i < code->localsplus.n; i++)
-            if (code->localsplus.at[i] == name) return true;
-    }
+    for (uint32_t c = 1; c < s->log->codes.n; c++)
+        if (pel_names_have(s->log->codes.at[c].code->localsplus, name)) return true;
     return false;
 }
 

@@ -49,11 +49,9 @@ static void look_at_name(search *look, pel_node **slot) {
     if (!param) return;
     look->has_fallback |= param->fallback != NULL;
     if (!look->rewrite) return;
-    pel_node *item = pel_node_new(look->s->ctx, PEL_Subscript);
-    item->Subscript.value = pel_make_name(look->s->ctx, look->rest, PEL_Load);
-    item->Subscript.slice = pel_make_text(look->s->ctx, pel_name_str(param->key));
-    item->Subscript.ctx = (*slot)->Name.ctx;
-    *slot = item;
+    pel_ctx *ctx = look->s->ctx;
+    *slot = pel_make_subscript(ctx, pel_make_name(ctx, look->rest, PEL_Load),
+                               pel_make_text(ctx, pel_name_str(param->key)), (*slot)->Name.ctx);
 }
 
 static void look_at(void *arg, pel_node **slot) {

@@ -13,8 +13,8 @@ static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load),
              *value = pel_value_expression(s->ctx, s->program, first);
     if (!value) return NULL;
-    if (value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_TRUE) return name;
-    if (value->kind == PEL_Constant && value->Constant.value->kind == PEL_CONST_FALSE) return pel_not(s->ctx, name);
+    if (pel_is_truth(value, true)) return name;
+    if (pel_is_truth(value, false)) return pel_not(s->ctx, name);
     return pel_make_compare(s->ctx, name, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
 }
 

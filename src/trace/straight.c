@@ -306,11 +306,7 @@ static pel_node *as_index(pel_straight *x, pel_node *text) {
 }
 
 static pel_node *item_text(pel_straight *x, pel_node *whole, pel_node *index, pel_CTX use) {
-    pel_node *item = pel_node_new(x->ctx, PEL_Subscript);
-    item->Subscript.value = whole;
-    item->Subscript.slice = as_index(x, index);
-    item->Subscript.ctx = use;
-    return item;
+    return pel_make_subscript(x->ctx, whole, as_index(x, index), use);
 }
 
 static pel_node *method_text(pel_straight *x, pel_str method, pel_nodes args, pel_nodes keywords) {
@@ -557,7 +553,7 @@ static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
     pel_node *test = pel_make_compare(x->ctx, text, PEL_Eq, expected);
     if (text->kind == PEL_Call && text->Call.func->kind == PEL_Attribute &&
         pel_name_is(text->Call.func->Attribute.attr, "__bool__")) {
-        bool truth = expected->kind == PEL_Constant && expected->Constant.value->kind == PEL_CONST_TRUE;
+        bool truth = pel_is_truth(expected, true);
         test = truth ? text->Call.func->Attribute.value : pel_not(x->ctx, text->Call.func->Attribute.value);
     }
     pel_node *made = pel_node_new(x->ctx, PEL_Assert);

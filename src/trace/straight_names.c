@@ -51,10 +51,8 @@ static void add_shape(pel_straight *x, const pel_node *text, const pel_id *tenso
             if (row->n_dims != first->n_dims) return;
             values[i] = row->shape[d];
         }
-        pel_node *size = pel_node_new(x->ctx, PEL_Subscript);
-        size->Subscript.value =
-            pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern_c(x->ctx, "shape"), PEL_Load);
-        size->Subscript.slice = pel_make_int(x->ctx, d);
+        pel_node *shape = pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern_c(x->ctx, "shape"), PEL_Load);
+        pel_node *size = pel_make_subscript(x->ctx, shape, pel_make_int(x->ctx, d), PEL_Load);
         pel_push(x->ctx, &x->sizes, ((pel_straight_size){ size, values }));
     }
 }
@@ -73,10 +71,7 @@ static void add_number(pel_straight *x, const pel_node *text, const pel_id *valu
 }
 
 static pel_node *subscript(pel_straight *x, const pel_node *whole, pel_node *key) {
-    pel_node *text = pel_node_new(x->ctx, PEL_Subscript);
-    text->Subscript.value = pel_copy(x->ctx, whole);
-    text->Subscript.slice = key;
-    return text;
+    return pel_make_subscript(x->ctx, pel_copy(x->ctx, whole), key, PEL_Load);
 }
 
 static void add_value(pel_straight *x, const pel_node *text, const pel_id *values, bool made, int depth);

@@ -311,11 +311,8 @@ static bool asks_rank(body_job *job, question *q) {
 }
 
 static pel_node *size_of(pel_ctx *ctx, pel_name name, uint32_t dim) {
-    pel_node *size = pel_node_new(ctx, PEL_Subscript);
-    size->Subscript.value =
-        pel_make_attribute(ctx, pel_make_name(ctx, name, PEL_Load), pel_intern_c(ctx, "shape"), PEL_Load);
-    size->Subscript.slice = pel_make_int(ctx, dim);
-    return size;
+    pel_node *shape = pel_make_attribute(ctx, pel_make_name(ctx, name, PEL_Load), pel_intern_c(ctx, "shape"), PEL_Load);
+    return pel_make_subscript(ctx, shape, pel_make_int(ctx, dim), PEL_Load);
 }
 
 /* How long a lane's argument is in one dimension; false: it is no such tensor. */

@@ -181,10 +181,6 @@ static void gather_dicts(const tidying *t, pel_nodes *body) {
     body->n = n;
 }
 
-static bool is_truth(const pel_node *node, bool value) {
-    return node->kind == PEL_Constant && node->Constant.value->kind == (value ? PEL_CONST_TRUE : PEL_CONST_FALSE);
-}
-
 /* (a,) + (b, c), or t + () */
 static pel_node *joined_tuples(pel_synth *s, const pel_node *node) {
     pel_node *left = node->BinOp.left, *right = node->BinOp.right;
@@ -212,10 +208,10 @@ static void tidy_expression(void *arg, pel_node **slot) {
         if (joined) *slot = joined;
         break;
     case PEL_IfExp: /* False if c else True */
-        if (is_truth(node->IfExp.body, false) && is_truth(node->IfExp.orelse, true) &&
+        if (pel_is_truth(node->IfExp.body, false) && pel_is_truth(node->IfExp.orelse, true) &&
             pel_gives_truth(node->IfExp.test))
             *slot = pel_not(s->ctx, node->IfExp.test);
-        else if (is_truth(node->IfExp.body, true) && is_truth(node->IfExp.orelse, false) &&
+        else if (pel_is_truth(node->IfExp.body, true) && pel_is_truth(node->IfExp.orelse, false) &&
                  pel_gives_truth(node->IfExp.test))
             *slot = node->IfExp.test;
         break;
@@ -249,8 +245,8 @@ static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
     const pel_node *yes = node->If.body.at[0], *no = node->If.orelse.at[0];
     if (yes->kind != PEL_Assign || no->kind != PEL_Assign || !pel_same_list(yes->Assign.targets, no->Assign.targets))
         return node;
-    bool plain = is_truth(yes->Assign.value, true) && is_truth(no->Assign.value, false);
-    bool flipped = is_truth(yes->Assign.value, false) && is_truth(no->Assign.value, true);
+    bool plain = pel_is_truth(yes->Assign.value, true) && pel_is_truth(no->Assign.value, false);
+    bool flipped = pel_is_truth(yes->Assign.value, false) && pel_is_truth(no->Assign.value, true);
     if (!plain && !flipped) return node;
     pel_node *made = pel_node_new(s->ctx, PEL_Assign);
     made->Assign.targets = yes->Assign.targets;
