@@ -105,6 +105,7 @@ static look look_at_type(pel_recorder *rec, PyTypeObject *type) {
     if (inherits(type, &PyType_Type)) return LOOK_TYPE;
     if (strcmp(type->tp_name, "method-wrapper") == 0) return LOOK_WRAPPER;
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type == &PyModule_Type) return LOOK_NAMED;
+    if (strcmp(type->tp_name, "OpOverloadPacket") == 0 || strcmp(type->tp_name, "OpOverload") == 0) return LOOK_NAMED;
     return LOOK_OBJECT;
 }
 

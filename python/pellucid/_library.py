@@ -9,6 +9,7 @@ import contextvars
 import dataclasses
 import enum
 import importlib.metadata
+import inspect
 import linecache
 import os
 import re
@@ -92,6 +93,14 @@ def source_of(filename: str) -> bytes:
             return file.read()
     except OSError:
         return b""
+
+
+def place_of(kind: type) -> str:
+    """Where a class is defined, as people look for it: file and line, or its module."""
+    try:
+        return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):
+        return kind.__module__
 
 
 # ---- names ----

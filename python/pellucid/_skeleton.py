@@ -130,7 +130,19 @@ def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
         _finish_lazy_modules(model, inputs)
     if any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
         raise SkeletonError("tensors on the meta device have no values: nothing could be compared")
+    _refuse_subclasses([*model.named_parameters(), *model.named_buffers(),
+                        *(("an input", t) for t in _inputs.tensors(inputs))])
     return model
+
+
+def _refuse_subclasses(named: Iterable[tuple[str, torch.Tensor]]) -> None:
+    """Tensors of an author's class: what their operators do is said by the class, and no skeleton has it."""
+    from ._library import place_of
+    for name, tensor in named:
+        kind = type(tensor)
+        if kind.__module__.split(".")[0] != "torch":
+            raise SkeletonError(f"{place_of(kind)}: {name} is a {kind.__qualname__}, a subclass of torch.Tensor, "
+                                "whose operators can't be followed")
 
 
 def _finish_lazy_modules(model: torch.nn.Module, inputs: Inputs) -> None:
@@ -243,6 +255,7 @@ class Workshop:
             self.drew |= before.moved()
         self.recorded.append(call)
         if self.recorded_result is None:
+            _refuse_subclasses(("a result", t) for t in _check.tensors_of(_check.plain_form(result)))
             self.keeps_something = self.state.touched()
             self.recorded_result = _check.detached(_check.plain_form(result))
         self._restore()

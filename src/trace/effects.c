@@ -32,6 +32,12 @@ static const char *const hands_on[] = {
     "iter", "enumerate", "zip", "list", "tuple", "dict", "reversed",
 };
 
+/* Namespaces of torch.ops that torch fills itself. */
+static const char *const own_operators[] = {
+    "aten", "prim", "prims", "rngprims", "quantized", "_quantized", "mkl", "mkldnn", "onednn", "xnnpack", "sparse",
+    "inductor", "higher_order", "profiler", "c10d", "_c10d_functional",
+};
+
 /* Layers of torch's that compute something of their inputs and weights, and nothing else. */
 static const char *const function_layers[] = {
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
@@ -56,6 +62,15 @@ static bool in_place(pel_str name) {
 /* What the process was started with: settings, as fixed as the author's defaults. */
 static bool asks_settings(pel_str path) {
     return pel_str_is(path, "os.getenv") || pel_str_starts(path, PEL_STR("os.environ"));
+}
+
+bool pel_is_foreign_operator(pel_str path) {
+    pel_str prefix = PEL_STR("torch.ops.");
+    if (!pel_str_starts(path, prefix)) return false;
+    pel_str rest = pel_str_from(path, prefix.len);
+    size_t dot = 0;
+    while (dot < rest.len && rest.ptr[dot] != '.') dot++;
+    return !AMONG(pel_str_cut(rest, 0, dot), own_operators);
 }
 
 bool pel_library_pure(pel_str path) {

@@ -389,6 +389,9 @@ static bool is_pure(pel_straight *x, const step *row) {
 }
 
 static pel_node *event_text(pel_straight *x, const step *row) {
+    const pel_value *called = pel_straight_at(x, row->event->function);
+    if (called->kind == PEL_V_LIBRARY && pel_is_foreign_operator(called->text))
+        cannot(x, "it calls an operator that torch does not bring");
     const pel_event *first = row->event;
     pel_nodes args = { 0 }, keywords = { 0 };
     pel_str name = function_name(x, row);

@@ -465,6 +465,46 @@ def test_a_batch_of_one_is_a_case_of_its_own(here) -> None:
         assert torch.equal(made(x), model(x))
 
 
+class Tagged(torch.Tensor):
+    pass
+
+
+class Tags(nn.Module):
+    def forward(self, x):
+        return x.as_subclass(Tagged) * 2
+
+
+class Weighs(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4).as_subclass(Tagged))
+
+    def forward(self, x):
+        return x * self.weight
+
+
+def test_tensors_of_other_classes_are_refused_by_name(here) -> None:
+    for model, what in ((Tags(), "a result"), (Weighs(), "weight")):
+        with pytest.raises(_skeleton.SkeletonError, match=rf"test_skeleton.py:\d+: {what} is a Tagged, a subclass"):
+            pellucid.skeleton(model, (torch.randn(2, 4),))
+    with pytest.raises(_skeleton.SkeletonError, match="an input is a Tagged"):
+        pellucid.skeleton(nn.Linear(4, 4), (torch.randn(2, 4).as_subclass(Tagged),))
+
+
+class Operates(nn.Module):
+    def forward(self, x):
+        return torch.ops.pellucid_tests.thrice(x) + torch.ops.aten.relu(x)
+
+
+def test_operators_of_libraries_are_refused_by_name(here) -> None:
+    library = torch.library.Library("pellucid_tests", "DEF")
+    library.define("thrice(Tensor x) -> Tensor")
+    library.impl("thrice", lambda x: x * 3, "CompositeExplicitAutograd")
+    with pytest.raises(_skeleton.SkeletonError,
+                       match=r"test_skeleton.py:\d+: Operates.forward: torch.ops.pellucid_tests.thrice is an operator"):
+        pellucid.skeleton(Operates(), (torch.randn(2, 4),))
+
+
 def test_what_can_not_be_read_is_said(here) -> None:
     x = torch.randn(2, 4)
     with pytest.raises(TypeError, match="not of function"):
