@@ -1,10 +1,10 @@
 /* What the synthesis passes hand to each other: the skeleton in the making.
  *
- *   align -> lanes -> taint -> link -> tidy -> shorten -> contract -> init -> emit
+ *   align -> lanes -> link -> shorten, contract, sizes -> init -> emit
  *
- * lanes writes the bodies of functions and methods; link finds which of them call each other and what
- * is dead; init writes the constructors from the module tree; emit puts all in one file in an order that
- * Python can read, with its imports and header. */
+ * lanes (with synth.h and link.h) writes the bodies of functions and methods; from there on each has its name and
+ * definition, and passes make them shorter; init writes the constructors from the module tree; emit puts all in one
+ * file in an order that Python can read, with its imports and header. synthesise.c calls them. */
 #ifndef PEL_TRACE_PROGRAM_H
 #define PEL_TRACE_PROGRAM_H
 
