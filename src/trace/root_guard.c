@@ -1,17 +1,33 @@
 /* Assertions at the top of the root: what it was not recorded with. */
 #include "trace/link.h"
 
-static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
+/* What a call of the model gave for a parameter, whatever a decorator made of it; 0: nothing. */
+static pel_id given_in(const pel_log_run *run, const pel_param *param, uint32_t p) {
+    pel_name name = param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
+    for (uint32_t i = 0; i < run->n_kwargs; i++)
+        if (run->kwargs[i].name == name) return run->kwargs[i].value;
+    bool has_place = param->kind == PEL_PARAM_PLAIN && !param->keyword_only;
+    return has_place && p <= run->n_args ? run->args[p - 1] : 0;
+}
+
+/* The value of a parameter that all calls of the model agree on. */
+static pel_node *value_given(pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
     const pel_log *log = s->log;
     const pel_group *taker = param->of ? param->of : root;
     pel_id first = pel_argument(log, taker->lanes[0], param);
+    uint32_t n_given = 0;
+    for (uint32_t r = 0; r < log->runs.n; r++) n_given += given_in(&log->runs.at[r], param, p) != 0;
+    if (!n_given && param->fallback && param->kind == PEL_PARAM_PLAIN) return pel_default_text(s, root, p);
     for (uint32_t i = 0; i < taker->n_lanes; i++) {
         pel_id value = pel_argument(log, taker->lanes[i], param);
         if (!value || !pel_plain(s, value) || !pel_value_same(log, value, first)) return NULL;
     }
-    pel_node *name = pel_make_name(s->ctx, param->name, PEL_Load),
-             *value = pel_value_expression(s->ctx, s->program, first);
+    return pel_value_expression(s->ctx, s->program, first);
+}
+
+static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
+    pel_node *name = pel_make_name(s->ctx, root->params[p].name, PEL_Load), *value = value_given(s, root, p);
     if (!value) return NULL;
     if (pel_is_truth(value, true)) return name;
     if (pel_is_truth(value, false)) return pel_not(s->ctx, name);
