@@ -132,6 +132,30 @@ static bool was_asserted(const deciding *d, const pel_nodes *before, const pel_n
     return false;
 }
 
+static bool is_random(const pel_node *value) {
+    if (value->kind != PEL_Call || value->Call.func->kind != PEL_Attribute) return false;
+    const pel_node *func = value->Call.func;
+    return pel_name_is(func->Attribute.attr, "rand") && func->Attribute.value->kind == PEL_Name &&
+           pel_name_is(func->Attribute.value->Name.id, "torch");
+}
+
+static bool is_zero_or_less(const pel_node *node) {
+    if (node->kind != PEL_Constant) return false;
+    const pel_const *value = node->Constant.value;
+    return (value->kind == PEL_CONST_FLOAT && value->real <= 0) || pel_is_number(node, 0);
+}
+
+/* chance = torch.rand([]); assert not chance < 0.0: layers that are left out with a probability of 0. */
+static bool holds_for_chance(const pel_nodes *before, const pel_node *test) {
+    if (!before->n || test->kind != PEL_UnaryOp || test->UnaryOp.op != PEL_Not) return false;
+    const pel_node *bound = before->at[before->n - 1], *less = test->UnaryOp.operand;
+    return bound->kind == PEL_Assign && bound->Assign.targets.n == 1 && is_random(bound->Assign.value) &&
+           less->kind == PEL_Compare && less->Compare.ops.n == 1 && less->Compare.ops.at[0] == PEL_Lt &&
+           bound->Assign.targets.at[0]->kind == PEL_Name && less->Compare.left->kind == PEL_Name &&
+           less->Compare.left->Name.id == bound->Assign.targets.at[0]->Name.id &&
+           is_zero_or_less(less->Compare.comparators.at[0]);
+}
+
 /* Assertions that can't fail. Only tests are decided: elsewhere `a or True` is a, if a is true. */
 static void decide_assertions(deciding *d, pel_nodes *body, bool *changed) {
     pel_ctx *ctx = d->s->ctx;
@@ -141,7 +165,9 @@ static void decide_assertions(deciding *d, pel_nodes *body, bool *changed) {
         if (node->kind == PEL_Assert) decide(d, &node->Assert.test);
         const pel_const *truth = node->kind == PEL_Assert ? truth_of(node->Assert.test) : NULL;
         bool holds = truth && truth->kind == PEL_CONST_TRUE;
-        if (holds || (node->kind == PEL_Assert && was_asserted(d, &kept, node->Assert.test))) {
+        if (node->kind == PEL_Assert)
+            holds |= was_asserted(d, &kept, node->Assert.test) || holds_for_chance(&kept, node->Assert.test);
+        if (holds) {
             *changed = true;
             continue;
         }

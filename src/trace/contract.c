@@ -108,9 +108,26 @@ static bool is_quiet(const contractor *c, const pel_node *node) {
     return node->kind == PEL_Name || node->kind == PEL_Constant;
 }
 
+/* Comparisons of what is quiet: they change nothing. */
+static bool is_calm(const contractor *c, const pel_node *node) {
+    if (node->kind == PEL_UnaryOp) return is_calm(c, node->UnaryOp.operand);
+    if (node->kind != PEL_BoolOp && node->kind != PEL_Compare) return is_quiet(c, node);
+    const pel_nodes parts = node->kind == PEL_BoolOp ? node->BoolOp.values : node->Compare.comparators;
+    for (uint32_t i = 0; i < parts.n; i++)
+        if (!is_calm(c, parts.at[i])) return false;
+    return node->kind == PEL_BoolOp || is_calm(c, node->Compare.left);
+}
+
+/* a is None: it can't fail, and costs nothing where nobody asks. */
+static bool is_identity_test(const contractor *c, const pel_node *node) {
+    return node->kind == PEL_Compare && node->Compare.ops.n == 1 &&
+           (node->Compare.ops.at[0] == PEL_Is || node->Compare.ops.at[0] == PEL_IsNot) && is_calm(c, node);
+}
+
 typedef struct search {
     const contractor *c;
     pel_name name;
+    bool is_read;     /* what is to stand there only reads: it need not happen */
     pel_node **found; /* where the one read hangs */
     bool failed;      /* something may happen before it, or it need not happen at all */
 } search;
@@ -124,7 +141,14 @@ static void find_read(void *arg, pel_node **slot) {
         s->found = slot;
         return;
     }
-    if (is_quiet(s->c, node) && !pel_reads_of(node, s->name).n) return;
+    bool mentioned = pel_reads_of(node, s->name).n;
+    if (is_quiet(s->c, node) && !mentioned) return;
+    if (s->is_read && node->kind == PEL_BoolOp && mentioned) {
+        for (uint32_t i = 0; i < node->BoolOp.values.n && !s->found && !s->failed; i++)
+            if (pel_reads_of(node->BoolOp.values.at[i], s->name).n || !is_calm(s->c, node->BoolOp.values.at[i]))
+                find_read(s, &node->BoolOp.values.at[i]);
+        return;
+    }
     switch (node->kind) {
     case PEL_Call:
     case PEL_keyword:
@@ -135,7 +159,7 @@ static void find_read(void *arg, pel_node **slot) {
     case PEL_Starred:
     case PEL_Tuple:
     case PEL_List:
-        if (!pel_reads_of(node, s->name).n) break; /* evaluated before, and more than a read */
+        if (!mentioned) break; /* evaluated before, and more than a read */
         pel_each_child(node, find_read, s);
         if (!s->found) s->failed = true;
         return;
@@ -225,6 +249,7 @@ static bool may_move(const pel_node *value, const pel_node *into, pel_node **pla
     case PEL_Subscript: return true;
     case PEL_BinOp: /* f(a + b), but not (a + b).f() or (a + b) * c */
         return into->kind == PEL_Call && is_direct(into, place);
+    case PEL_Compare: return into->kind == PEL_BoolOp;
     default: return false;
     }
 }
@@ -307,15 +332,14 @@ static pel_node *contracted(const contractor *c, pel_nodes before, const step *s
         return NULL;
     if (target && !again && target->kind != PEL_Name && target->kind != PEL_Tuple) return NULL;
     pel_node *made = pel_copy(c->ctx, second), *into = value_of(made);
-    search place = { .c = c, .name = name };
+    const pel_node *moving = first->Assign.value;
+    search place = { .c = c, .name = name, .is_read = is_quiet(c, moving) || is_identity_test(c, moving) };
     find_read(&place, &into);
-    if (!place.found || place.failed || place.found == &into || !may_move(first->Assign.value, into, place.found))
+    if (!place.found || place.failed || place.found == &into || !may_move(moving, into, place.found)) return NULL;
+    pel_node *slice = is_index(into, place.found) ? as_slice(c, moving) : NULL;
+    if (!again && !heads_chain(value, name) && !is_direct(into, place.found) && !slice && !is_alias(c, moving))
         return NULL;
-    pel_node *slice = is_index(into, place.found) ? as_slice(c, first->Assign.value) : NULL;
-    if (!again && !heads_chain(value, name) && !is_direct(into, place.found) && !slice &&
-        !is_alias(c, first->Assign.value))
-        return NULL;
-    *place.found = pel_copy(c->ctx, slice ? slice : first->Assign.value);
+    *place.found = pel_copy(c->ctx, slice ? slice : moving);
     set_value(made, into);
     if (nested_calls(made) > MAX_CALLS || !is_short(c, made, s->indent)) return NULL;
     made->lineno = first->lineno;

@@ -59,9 +59,10 @@ static bool in_place(pel_str name) {
     return name.len > 1 && name.ptr[name.len - 1] == '_' && name.ptr[name.len - 2] != '_';
 }
 
-/* What the process was started with: settings, as fixed as the author's defaults. */
-static bool asks_settings(pel_str path) {
-    return pel_str_is(path, "os.getenv") || pel_str_starts(path, PEL_STR("os.environ"));
+/* What the process was started with: settings, as fixed as the author's defaults; and what is installed there. */
+bool pel_library_asks_settings(pel_str path) {
+    return pel_str_is(path, "os.getenv") || pel_str_starts(path, PEL_STR("os.environ")) ||
+           pel_str_is(path, "importlib.util.find_spec") || pel_str_starts(path, PEL_STR("importlib.metadata."));
 }
 
 bool pel_is_foreign_operator(pel_str path) {
@@ -83,7 +84,7 @@ bool pel_library_pure(pel_str path) {
     static const char *const modules[] = {
         "torch.", "math.", "operator.", "itertools.", "functools.", "collections.", "copy.", "inspect.", "numpy.",
     };
-    if (AMONG(path, builtins) || asks_settings(path)) return true;
+    if (AMONG(path, builtins) || pel_library_asks_settings(path)) return true;
     if (pel_library_ambient(path) && pel_str_starts(path, PEL_STR("numpy."))) return false;
     pel_str name = last_part(path);
     if (in_place(name) || AMONG(name, impure)) return false;
@@ -104,7 +105,7 @@ bool pel_library_ambient(pel_str path) {
     static const char *const elsewhere[] = {
         "numpy.random.", "random.", "time.", "os.", "datetime.", "uuid.",
     };
-    if (asks_settings(path)) return false;
+    if (pel_library_asks_settings(path)) return false;
     for (size_t i = 0; i < PEL_COUNT(elsewhere); i++)
         if (pel_str_starts(path, pel_str_of(elsewhere[i]))) return true;
     return pel_str_starts(path, PEL_STR("torch.")) && AMONG(last_part(path), names);

@@ -22,7 +22,7 @@ static void collect_instances(pel_builder *b, pel_id module, pel_map *seen, int 
     if (depth > PEL_DEEPEST_TREE) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", PEL_DEEPEST_TREE);
     const pel_log_module *row = pel_module_at(b->log, module);
     bool has_class = !pel_is_torch_module(b->log, module) && !pel_is_derived_by_torch(b->log, row->class) &&
-                     !pel_map_has(&b->idle, row->class);
+                     !pel_is_container_enough(b, row->class);
     if (has_class) pel_push(b->ctx, &pel_class_for(b, row->class)->instances, module);
     for (uint32_t i = 0; i < row->child_names.n; i++)
         if (row->children[i] && pel_is_needed(b, row, i)) collect_instances(b, row->children[i], seen, depth + 1);

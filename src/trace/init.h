@@ -26,7 +26,8 @@ typedef struct pel_builder {
     pel_map attributes;      /* names that any code reads as an attribute or as text */
     pel_map self_attributes; /* class -> pel_map of attributes of self, which only that class's methods read */
     pel_map names;           /* that any code mentions */
-    pel_map idle;            /* class -> 1: none of its instances ran, only their weights are wanted */
+    pel_map idle;            /* class -> 1: no code of it is left, only the weights of its instances are wanted */
+    pel_map ran;             /* class -> 1: some code of it ran, whether it is left or not */
     /* of init_objects.c */
     pel_map held_classes; /* class -> how its objects are built */
     pel_map held_objects; /* identity of an object that is built -> 1 */
@@ -71,7 +72,8 @@ void pel_find_wanted(pel_builder *b); /* once, before all that follows */
 bool pel_is_read(const pel_builder *b, pel_id class, pel_name attribute);
 bool pel_is_needed(const pel_builder *b, const pel_log_module *parent, uint32_t child);
 pel_id pel_needed_value(const pel_log *log, const pel_needed_attribute *need, pel_id module); /* 0: it has none */
-bool pel_never_ran(const pel_builder *b, pel_id module); /* no code reaches into it */
+bool pel_is_container_enough(const pel_builder *b, pel_id class);  /* torch's own do for its instances */
+bool pel_is_here_for_weights(const pel_builder *b, pel_id module); /* no code reaches into it */
 
 /* ---- init_module.c: the expression that builds a module ---- */
 pel_node *pel_module_call(pel_builder *b, pel_id module);

@@ -209,7 +209,7 @@ void pel_finish_class(pel_builder *b, pel_program_class *class) {
         bool is_child = part->kind == PEL_PART_CHILD;
         if (is_child && takes_children(b, class, container)) continue;
         pel_id child = pel_child_named(pel_module_at(b->log, class->instances.at[0]), part->name->text);
-        if (is_child && child && pel_never_ran(b, child))
+        if (is_child && child && pel_is_here_for_weights(b, child))
             pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("here for its weights alone")));
         pel_nodes_push(ctx, &body, part_statement(b, &unifier, class, part, container != PEL_NO_CONTAINER));
     }

@@ -170,7 +170,22 @@ static void find_idle(pel_builder *b) {
     }
 }
 
-bool pel_never_ran(const pel_builder *b, pel_id module) {
+/* What ran keeps its class, though nobody reads what it gave: readers look for it. */
+static void find_ran(pel_builder *b) {
+    const pel_log *log = b->log;
+    for (pel_id id = 1; id < log->activations.n; id++) {
+        const pel_activation *activation = &log->activations.at[id];
+        const pel_code_object *code = log->codes.at[activation->code].code;
+        const pel_value *self = pel_value_at(log, code->argcount ? activation->locals[0] : 0);
+        if (self->kind == PEL_V_MODULE) pel_map_set(b->ctx, &b->ran, pel_module_at(log, self->module)->class, 1);
+    }
+}
+
+bool pel_is_container_enough(const pel_builder *b, pel_id class) {
+    return pel_map_has(&b->idle, class) && !pel_map_has(&b->ran, class);
+}
+
+bool pel_is_here_for_weights(const pel_builder *b, pel_id module) {
     const pel_log_module *row = pel_module_at(b->log, module);
     if (!pel_map_has(&b->idle, row->class)) return false;
     for (uint32_t i = 0; i < row->child_names.n; i++)
@@ -185,6 +200,9 @@ void pel_find_wanted(pel_builder *b) {
     for (uint32_t i = 0; i < b->program->classes.n; i++)
         if (b->program->classes.at[i]->def) note_reads(&n, &b->program->classes.at[i]->def);
     for (uint32_t i = 0; i < b->program->functions.n; i++) note_function(b, b->program->functions.at[i]);
-    if (!b->program->only_construction) find_idle(b);
+    if (!b->program->only_construction) {
+        find_idle(b);
+        find_ran(b);
+    }
     note_needs(b);
 }

@@ -496,6 +496,38 @@ void pel_note_sharing(pel_walk *w) {
     w->s->changed = true;
 }
 
+static bool is_parameter(const pel_group *group, pel_name name) {
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].name == name) return true;
+    return false;
+}
+
+/* Made of its parameters and constants by comparisons alone. */
+static bool is_mere_test(const pel_group *target, const pel_node *node) {
+    switch (node->kind) {
+    case PEL_Constant: return true;
+    case PEL_Name: return is_parameter(target, node->Name.id);
+    case PEL_UnaryOp: return is_mere_test(target, node->UnaryOp.operand);
+    case PEL_Compare:
+    case PEL_BoolOp: {
+        const pel_nodes parts = node->kind == PEL_BoolOp ? node->BoolOp.values : node->Compare.comparators;
+        for (uint32_t i = 0; i < parts.n; i++)
+            if (!is_mere_test(target, parts.at[i])) return false;
+        return node->kind == PEL_BoolOp || is_mere_test(target, node->Compare.left);
+    }
+    default: return false;
+    }
+}
+
+/* def exists(x): return x is not None. What it says of one thing has nothing to do with the other things it is asked.
+ */
+static bool tells_arguments_apart(const pel_group *target) {
+    const pel_node *def = target->author->node;
+    if (!def || def->kind != PEL_FunctionDef || def->FunctionDef.body.n != 1) return false;
+    const pel_node *body = def->FunctionDef.body.at[0];
+    return body->kind == PEL_Return && body->Return.value && is_mere_test(target, body->Return.value);
+}
+
 /* What the call does and gives, as far as the target's facts tell. */
 static void note_result(pel_walk *w, pel_front front, pel_call_site *c, const pel_link *link) {
     const pel_group *target = link->target;
@@ -504,7 +536,7 @@ static void note_result(pel_walk *w, pel_front front, pel_call_site *c, const pe
     if (target->shares) pel_note_sharing(w);
     /* asks an object that was there before the run */
     bool looks_up = c->base && c->base->lost && !dynamic && !target->shares;
-    c->val->taint = target->result_taint;
+    c->val->taint = dynamic || !tells_arguments_apart(target) ? target->result_taint : NULL;
     for (uint32_t i = 0; i < front.n && c->base; i++)
         if (pel_is_content_of_given(w, c->base->at[i], c->val->at[i]))
             c->val->taint = pel_taint_join(w->ctx, c->val->taint, &pel_tainted);

@@ -186,7 +186,7 @@ static pel_id class_of(const shortener *s, const pel_node *node) {
     return found;
 }
 
-/* getattr(self.model, "embed", None), where there is one: self.model.embed */
+/* getattr(x, "embed"): x.embed; getattr(self.model, "embed", None), where there is one: self.model.embed */
 static pel_node *plain_attribute(const shortener *s, const pel_node *node) {
     if (node->kind != PEL_Call || node->Call.func->kind != PEL_Name ||
         !pel_name_is(node->Call.func->Name.id, "getattr") || node->Call.args.n < 2 || node->Call.keywords.n)
@@ -197,7 +197,8 @@ static pel_node *plain_attribute(const shortener *s, const pel_node *node) {
         return NULL;
     pel_str text = name->Constant.value->text;
     pel_node *made = pel_make_attribute(s->ctx, node->Call.args.at[0], pel_intern_str(s->ctx, text), PEL_Load);
-    return class_of(s, made) ? made : NULL;
+    bool is_same = node->Call.args.n == 2 && !pel_str_starts(text, PEL_STR("__")); /* which a class would mangle */
+    return is_same || class_of(s, made) ? made : NULL;
 }
 
 /* (x, y)[0] */

@@ -189,11 +189,12 @@ enum { PEL_COMPARES_TENSORS = 1 }; /* mark of a Compare: its opposite would be a
 pel_node *pel_not(pel_ctx *ctx, pel_node *test);
 
 /* ---- effects.c: what calls of torch and the standard library do ---- */
-bool pel_is_foreign_operator(pel_str path); /* one that a library registered, and torch does not bring */
-bool pel_library_pure(pel_str path);        /* gives a value and does nothing else */
-bool pel_library_settled(pel_str path);     /* its plain result does not depend on the data of its arguments */
-bool pel_library_hands_on(pel_str path);    /* it gives what is in its arguments: tuple(sizes) */
-bool pel_library_ambient(pel_str path);     /* its result depends on a mode of torch, on chance or on the time */
+bool pel_is_foreign_operator(pel_str path);   /* one that a library registered, and torch does not bring */
+bool pel_library_pure(pel_str path);          /* gives a value and does nothing else */
+bool pel_library_asks_settings(pel_str path); /* of the process: an environment variable, a package */
+bool pel_library_settled(pel_str path);       /* its plain result does not depend on the data of its arguments */
+bool pel_library_hands_on(pel_str path);      /* it gives what is in its arguments: tuple(sizes) */
+bool pel_library_ambient(pel_str path);       /* its result depends on a mode of torch, on chance or on the time */
 bool pel_method_pure(uint8_t value_kind, pel_name name);
 bool pel_module_pure(const pel_log *log, pel_id module);
 
