@@ -204,6 +204,7 @@ typedef struct pel_rounds {
 } pel_rounds;
 bool pel_loop_ends(const pel_walk *w, const pel_activation *activation, uint32_t record);
 pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
+bool pel_is_counted(const pel_walk *w, pel_front front, const pel_val *iter); /* data says how often it goes round */
 
 /* ---- straight_use.c ---- */
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,

@@ -104,44 +104,53 @@ static pel_node *copy_generators(pel_walk *w, const pel_node *node) {
     return text;
 }
 
-/* kwargs = {k: v for k, v in kwargs.items() if k in known}: what is left of the parameters that kwargs was. */
-static void filter_keys(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+static bool is_same_name(const pel_node *a, const pel_node *b) {
+    return a->kind == PEL_Name && b->kind == PEL_Name && a->Name.id == b->Name.id;
+}
+
+/* {k: v for k, v in kwargs.items() if ...}: the name of the dict, NULL if it is none of these. */
+static pel_name filtered_dict(const pel_node *node) {
     const pel_node *generator = node->DictComp.generators.at[0], *iter = generator->comprehension.iter,
                    *target = generator->comprehension.target;
     if (node->DictComp.generators.n != 1 || iter->kind != PEL_Call || iter->Call.func->kind != PEL_Attribute ||
         !pel_name_is(iter->Call.func->Attribute.attr, "items") || iter->Call.func->Attribute.value->kind != PEL_Name)
-        return;
-    if (target->kind != PEL_Tuple || target->Tuple.elts.n != 2) return;
-    const pel_node *k_name = target->Tuple.elts.at[0], *v_name = target->Tuple.elts.at[1];
-    if (k_name->kind != PEL_Name || v_name->kind != PEL_Name || node->DictComp.key->kind != PEL_Name ||
-        node->DictComp.value->kind != PEL_Name || k_name->Name.id != node->DictComp.key->Name.id ||
-        v_name->Name.id != node->DictComp.value->Name.id)
-        return;
-    const pel_slot *slot = pel_env_slot(w, iter->Call.func->Attribute.value->Name.id);
-    if (!slot->gone || !slot->parts || !slot->parts->keys) return;
-    const pel_value *first = pel_value_at(w->log, val->at[0]);
+        return NULL;
+    bool unpacks = target->kind == PEL_Tuple && target->Tuple.elts.n == 2;
+    bool keeps = unpacks && is_same_name(target->Tuple.elts.at[0], node->DictComp.key) &&
+                 is_same_name(target->Tuple.elts.at[1], node->DictComp.value);
+    return keeps ? iter->Call.func->Attribute.value->Name.id : NULL;
+}
+
+/* Whether all lanes have a dict with the same keys in the same order. */
+static bool have_same_keys(const pel_walk *w, pel_front front, const pel_id *dicts) {
+    const pel_value *first = pel_value_at(w->log, dicts[0]);
     for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *dict = pel_value_at(w->log, val->at[i]);
-        if (dict->kind != PEL_V_DICT || dict->n != first->n) return;
+        const pel_value *dict = pel_value_at(w->log, dicts[i]);
+        if (dict->kind != PEL_V_DICT || dict->n != first->n) return false;
         for (uint32_t k = 0; k < dict->n; k += 2)
-            if (!pel_value_same(w->log, dict->items[k], first->items[k])) return;
+            if (!pel_value_same(w->log, dict->items[k], first->items[k])) return false;
     }
+    return true;
+}
+
+/* kwargs = {k: v for k, v in kwargs.items() if k in known}: what is left of the parameters that kwargs was. */
+static void filter_keys(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    pel_name name = filtered_dict(node);
+    const pel_parts *parts = name && pel_env_slot(w, name)->gone ? pel_env_slot(w, name)->parts : NULL;
+    if (!parts || !parts->keys || !have_same_keys(w, front, val->at)) return;
+    const pel_value *dict = pel_value_at(w->log, val->at[0]);
     pel_parts *left = pel_new(w->ctx, pel_parts);
-    left->keys = pel_new_array(w->ctx, slot->parts->n + 1u, pel_name);
-    left->items = pel_new_array(w->ctx, slot->parts->n + 1u, pel_val *);
+    left->keys = pel_new_array(w->ctx, parts->n + 1u, pel_name);
+    left->items = pel_new_array(w->ctx, parts->n + 1u, pel_val *);
     pel_node *text = pel_node_new(w->ctx, PEL_Dict);
-    for (uint32_t p = 0; p < slot->parts->n; p++)
-        for (uint32_t k = 0; k < first->n; k += 2) {
-            const pel_value *key = pel_value_at(w->log, first->items[k]);
-            if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR ||
-                !pel_str_eq(key->constant->text, pel_name_str(slot->parts->keys[p])))
-                continue;
-            left->keys[left->n] = slot->parts->keys[p];
-            left->items[left->n++] = slot->parts->items[p];
-            pel_nodes_push(w->ctx, &text->Dict.keys, pel_make_constant(w->ctx, key->constant));
-            pel_nodes_push(w->ctx, &text->Dict.values, pel_copy(w->ctx, slot->parts->items[p]->text));
-        }
-    if (left->n * 2 != first->n) return;
+    for (uint32_t p = 0; p < parts->n; p++) {
+        if (!pel_item_named(w->log, dict, parts->keys[p])) continue;
+        left->keys[left->n] = parts->keys[p];
+        left->items[left->n++] = parts->items[p];
+        pel_nodes_push(w->ctx, &text->Dict.keys, pel_make_text(w->ctx, pel_name_str(parts->keys[p])));
+        pel_nodes_push(w->ctx, &text->Dict.values, pel_copy(w->ctx, parts->items[p]->text));
+    }
+    if (left->n * 2 != dict->n) return;
     val->text = text;
     val->parts = left;
     val->taint = NULL;
@@ -270,8 +279,7 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     pel_own(w, front, node, first->comprehension.iter, NULL, NULL);
     pel_val *iter = pel_eval(w, front, first->comprehension.iter);
     pel_kids kids = { 0 };
-    pel_front calls = front;
-    pel_own(w, calls, node, NULL, val->at, &kids);
+    pel_own(w, front, node, NULL, val->at, &kids);
     pel_front inner = code ? enter_frames(w, front, code, &kids) : enter_loops(w, front, node, val->at);
     first->comprehension.iter = iter->text;
     if (inner.n) {
@@ -279,12 +287,7 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         if (code) w->author = &w->s->authors[code];
         w->in_expression++;
         if (code) pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
-        bool counted = iter->taint != NULL;
-        for (uint32_t i = 0; i < front.n; i++) {
-            uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
-            counted |= (kind == PEL_V_RANGE && pel_live(w->s, iter->at[i])) || kind == PEL_V_TENSOR;
-        }
-        walk_generator(w, inner, &m, 0, counted);
+        walk_generator(w, inner, &m, 0, pel_is_counted(w, front, iter));
         w->in_expression--;
         w->author = outer;
     }

@@ -167,8 +167,7 @@ static void know_behind(settling *s) {
 
 /* ---- for ---- */
 
-/* Whether data says how often the loop runs. */
-static bool is_counted(const pel_walk *w, pel_front front, const pel_val *iter) {
+bool pel_is_counted(const pel_walk *w, pel_front front, const pel_val *iter) {
     if (iter->taint) return true;
     for (uint32_t i = 0; i < front.n; i++) {
         uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
@@ -208,7 +207,7 @@ pel_front pel_walk_for(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *iter = pel_eval(w, front, node->For.iter);
     w->effect |= iter->effect;
     pel_rounds rounds = pel_split_rounds(w, front, node);
-    bool counted = is_counted(w, front, iter);
+    bool counted = pel_is_counted(w, front, iter);
     bool is_idle = rounds.body.n == 0;
     if (is_idle) write_idle_loop(w, node, iter, counted);
     pel_front ran_out;
