@@ -10,6 +10,7 @@ Plain form: a tensor stands for itself, everything else is a tuple that begins w
     ("dict", [(key form, form)])
     ("record", name, [(field, form)])    namedtuples, dataclasses, model outputs: fields that are None don't count
     ("object", name, [(attribute, form)])  whatever else has attributes
+    ("class", name)                      a class itself
     ("opaque", name)                     functions, iterators: only the type is compared
     ("call", number, [steps])            a part of the result of an earlier call
 """
@@ -79,7 +80,9 @@ def plain_form(value: Any, found: dict[int, tuple] | None = None, depth: int = 0
     if type(value).__module__ == "numpy":
         return torch.as_tensor(value) if getattr(value, "dtype", None) is not None and value.dtype.kind in "biufc" \
             else ("plain", str(value))
-    if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType,
+    if isinstance(value, type):
+        return ("class", value.__name__)
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType,
                           types.ModuleType, torch.nn.Module)):
         return ("opaque", name)
     attributes = getattr(value, "__dict__", None)
@@ -136,6 +139,9 @@ def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = No
         made = maker.__new__(maker)
         made.__dict__.update(attributes)
         return made
+    if kind == "class":
+        found = classes.get(form[1])
+        return found if isinstance(found, type) else type(form[1], (), {})
     if kind == "call":
         value = results[form[1]]
         for step in form[2]:
@@ -193,7 +199,7 @@ def difference(want: Any, got: Any, where: str = "result") -> str | None:
         return _key_difference(want, got, where)
     if want[1] != got[1]:
         return f"{where}: a {want[1]} expected, a {got[1]} found"
-    return None if want[0] == "opaque" else _attribute_difference(want, got, where)
+    return None if want[0] in ("opaque", "class") else _attribute_difference(want, got, where)
 
 
 def _first_difference(pairs: Iterable[tuple[Any, Any, str]]) -> str | None:
@@ -221,7 +227,7 @@ def _attribute_difference(want: Any, got: Any, where: str) -> str | None:
             if is_record or holds_tensors:
                 return f"{where}.{name}: missing"
             continue
-        if not is_record and not holds_tensors and isinstance(a, tuple) and a[0] in ("object", "opaque"):
+        if not is_record and not holds_tensors and isinstance(a, tuple) and a[0] in ("object", "opaque", "class"):
             continue
         if found := difference(a, here[name], f"{where}.{name}"):
             return found

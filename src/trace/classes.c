@@ -39,6 +39,22 @@ static pel_id torch_base(const pel_log *log, pel_id class, int depth) {
 
 pel_id pel_torch_base(const pel_log *log, pel_id class) { return torch_base(log, class, 0); }
 
+static pel_id library_base(const pel_log *log, pel_id class, int depth) {
+    static const char *const for_the_author[] = { "object", "abc.", "typing.", "collections.abc." };
+    const pel_log_class *row = pel_class_at(log, class);
+    if (row->kind == PEL_CLASS_LIBRARY) {
+        for (size_t i = 0; i < PEL_COUNT(for_the_author); i++)
+            if (pel_str_starts(row->path, pel_str_of(for_the_author[i]))) return 0;
+        return class;
+    }
+    pel_id found = 0;
+    for (uint32_t i = 0; i < row->n_bases && depth < MAX_BASES && !found; i++)
+        found = library_base(log, row->bases[i], depth + 1);
+    return found;
+}
+
+pel_id pel_library_base(const pel_log *log, pel_id class) { return library_base(log, class, 0); }
+
 pel_container pel_container_kind(const pel_log *log, pel_id class) {
     static const struct {
         const char *path;

@@ -60,10 +60,10 @@ static pel_node *class_definition(writer *w, pel_program_class *class) {
     pel_node *def = pel_node_new(ctx, PEL_ClassDef);
     def->ClassDef.name = class->name;
     const pel_log_class *author = pel_class_at(w->program->log, class->class);
-    pel_id base = pel_torch_base(w->program->log, class->class);
-    pel_str path = base ? pel_class_at(w->program->log, base)->path : PEL_STR("torch.nn.Module");
     bool is_module = author->kind != PEL_CLASS_AUTHOR;
-    if (is_module) def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, w->program, path));
+    pel_id base = (is_module ? pel_torch_base : pel_library_base)(w->program->log, class->class);
+    pel_str path = base ? pel_class_at(w->program->log, base)->path : PEL_STR("torch.nn.Module");
+    if (is_module || base) def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, w->program, path));
     if (class->init) pel_nodes_push(ctx, &def->ClassDef.body, class->init);
     if (class->methods.n) qsort(class->methods.at, class->methods.n, sizeof *class->methods.at, compare_methods);
     for (uint32_t i = 0; i < class->methods.n; i++) {

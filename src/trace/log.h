@@ -286,6 +286,9 @@ bool pel_inherits(const pel_log *log, pel_id class, pel_id from); /* or is it */
 bool pel_is_mapping(const pel_log *log, pel_id class);            /* inherits from dict */
 /* The torch class that a class is or inherits from: torch.nn.Module itself or another one; 0 if none. */
 pel_id pel_torch_base(const pel_log *log, pel_id class);
+/* The class of torch's or the standard library's that an author's class is one of, where that says more than that it is
+ * abstract or generic; 0 if there is none. */
+pel_id pel_library_base(const pel_log *log, pel_id class);
 typedef enum pel_container {
     PEL_NO_CONTAINER,
     PEL_SEQUENTIAL,
