@@ -162,6 +162,8 @@ pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
 void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val);
 
 /* ---- lanes_store.c ---- */
+/* What is stored under a name in objects depends on data: whoever reads it there learns of it. */
+void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_id *objects, const pel_taint *taint);
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */
 void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
                const pel_val *value, pel_node **text);

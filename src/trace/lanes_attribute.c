@@ -163,12 +163,11 @@ static holders count_holders(const pel_walk *w, pel_front front, const pel_val *
 static void take_stored_taint(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, base->at[i]);
-        bool is_module = value->kind == PEL_V_MODULE;
-        if (!is_module && value->kind != PEL_V_OBJECT) continue;
-        pel_id class = is_module ? pel_module_at(w->log, value->module)->class : value->class;
+        pel_id class = pel_class_with_attributes(w->log, base->at[i]);
+        if (!class) continue;
         const pel_taint *stored = pel_map_pointer(&w->s->attribute_taint, pel_key2(class, PEL_KEY(name)));
         val->taint = pel_taint_join(w->ctx, val->taint, stored);
-        if (is_module) continue;
+        if (value->kind != PEL_V_OBJECT) continue;
         if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
         if (pel_is_content_of_given(w, base->at[i], val->at[i]))
             val->taint = pel_taint_join(w->ctx, val->taint, &pel_tainted);

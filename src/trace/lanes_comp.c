@@ -52,7 +52,7 @@ static void walk_element(pel_walk *w, pel_front front, made *m) {
     m->reached = true;
 }
 
-static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bool counted) {
+static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, const pel_taint *item) {
     uint32_t level = w->level;
     pel_nodes generators = m->node->ListComp.generators;
     if (m->node->kind == PEL_DictComp) generators = m->node->DictComp.generators;
@@ -67,12 +67,11 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, bo
         to->comprehension.iter = iter->text;
         m->effect |= iter->effect;
         m->lost |= iter->lost;
-        counted = pel_dynamic(w, front, iter);
+        item = pel_dynamic(w, front, iter) ? &pel_tainted : NULL;
     }
     pel_rounds rounds = pel_split_rounds(w, front, m->node);
     if (rounds.body.n == 0) return;
-    pel_store(w, rounds.body, from->comprehension.target, counted ? &pel_tainted : NULL, NULL, NULL,
-              &to->comprehension.target);
+    pel_store(w, rounds.body, from->comprehension.target, item, NULL, NULL, &to->comprehension.target);
     pel_front going = rounds.body;
     bool by_data = false;
     to->comprehension.ifs = (pel_nodes){ 0 };
@@ -287,7 +286,8 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         if (code) w->author = &w->s->authors[code];
         w->in_expression++;
         if (code) pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
-        walk_generator(w, inner, &m, 0, pel_is_counted(w, front, iter));
+        const pel_taint *item = pel_is_counted(w, front, iter) ? &pel_tainted : pel_taint_any(iter->taint);
+        walk_generator(w, inner, &m, 0, item);
         w->in_expression--;
         w->author = outer;
     }

@@ -168,7 +168,7 @@ static void know_behind(settling *s) {
 /* ---- for ---- */
 
 bool pel_is_counted(const pel_walk *w, pel_front front, const pel_val *iter) {
-    if (iter->taint) return true;
+    if (pel_taint_counts(iter->taint)) return true;
     for (uint32_t i = 0; i < front.n; i++) {
         uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
         if (kind == PEL_V_TENSOR || (kind == PEL_V_RANGE && pel_live(w->s, iter->at[i]))) return true;
@@ -188,11 +188,12 @@ static void write_idle_loop(pel_walk *w, const pel_node *node, const pel_val *it
 }
 
 /* True if data left the loop. */
-static bool walk_for_rounds(pel_walk *w, pel_front body, const pel_node *node, bool counted, pel_node *text) {
+static bool walk_for_rounds(pel_walk *w, pel_front body, const pel_node *node, const pel_taint *item, bool counted,
+                            pel_node *text) {
     settling s = settling_new(w, body);
     for (bool settled = false; !settled;) {
         begin_round(&s, node, counted);
-        pel_store(w, body, node->For.target, counted ? &pel_tainted : NULL, NULL, NULL, &text->For.target);
+        pel_store(w, body, node->For.target, counted ? &pel_tainted : item, NULL, NULL, &text->For.target);
         pel_walk_body(w, body, node->For.body);
         text->For.body = end_round(&s);
         if (counted) pel_taint_stored(w, text->For.body);
@@ -211,12 +212,12 @@ pel_front pel_walk_for(pel_walk *w, pel_front front, pel_node *node) {
     bool is_idle = rounds.body.n == 0;
     if (is_idle) write_idle_loop(w, node, iter, counted);
     pel_front ran_out;
-    if (is_idle || (!counted && pel_unroll(w, front, node, &rounds))) {
+    if (is_idle || (!counted && !iter->taint && pel_unroll(w, front, node, &rounds))) {
         pel_front rest = behind(w, front, &rounds, &ran_out);
         return pel_walk_body(w, pel_both(w, rest, ran_out), node->For.orelse);
     }
     pel_node *text = pel_shallow(w, node);
-    bool left_by_data = walk_for_rounds(w, rounds.body, node, counted, text);
+    bool left_by_data = walk_for_rounds(w, rounds.body, node, pel_taint_any(iter->taint), counted, text);
     text->For.iter = iter->text;
     text->For.orelse = (pel_nodes){ 0 };
     pel_front rest = behind(w, front, &rounds, &ran_out);

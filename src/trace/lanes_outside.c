@@ -161,6 +161,25 @@ static void add_double_starred(pel_walk *w, pel_front front, pel_node *text, con
     }
 }
 
+/* Fields that the call leaves to their defaults, which the output's classes don't have, but for None. */
+static void add_defaults(pel_walk *w, pel_front front, const pel_call_site *c, const pel_log_class *class,
+                         pel_node *text) {
+    for (uint32_t i = 0; i < c->n_args; i++)
+        if (c->args[i].star || c->args[i].stars) return;
+    for (uint32_t f = text->Call.args.n; f < class->fields.n; f++) {
+        bool is_given = false;
+        for (uint32_t i = 0; i < c->n_args; i++) is_given |= c->args[i].keyword == class->fields.at[f];
+        pel_id first = pel_item_named(w->log, pel_value_at(w->log, c->val->at[0]), class->fields.at[f]);
+        bool same = first && pel_plain(w->s, first);
+        for (uint32_t i = 0; i < front.n && same; i++) {
+            pel_id one = pel_item_named(w->log, pel_value_at(w->log, c->val->at[i]), class->fields.at[f]);
+            same = one && pel_value_same(w->log, one, first);
+        }
+        pel_node *value = same && !is_given ? pel_value_expression(w->ctx, w->s->program, first) : NULL;
+        if (value && !pel_is_none(value)) add_keyword(w, text, class->fields.at[f], value);
+    }
+}
+
 static pel_node *plain_call_text(pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
     bool is_record = callee->kind == PEL_V_CLASS && pel_class_at(w->log, callee->class)->kind == PEL_CLASS_DATACLASS;
     pel_node *text = pel_shallow(w, c->node);
@@ -177,6 +196,7 @@ static pel_node *plain_call_text(pel_walk *w, pel_front front, const pel_call_si
         else if (!is_record || !pel_is_none(arg->val->text)) /* None is the default of every field */
             add_keyword(w, text, arg->keyword, arg->val->text);
     }
+    if (is_record) add_defaults(w, front, c, pel_class_at(w->log, callee->class), text);
     return text;
 }
 
@@ -204,7 +224,7 @@ static bool is_fixed_length(pel_walk *w, pel_front front, const pel_val *of) {
     bool asks_rank = false;
     for (uint32_t i = 0; i < front.n; i++) {
         uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
-        if (kind != PEL_V_SIZE && (kind == PEL_V_TENSOR || of->taint)) return false;
+        if (kind != PEL_V_SIZE && (kind == PEL_V_TENSOR || pel_taint_counts(of->taint))) return false;
         asks_rank |= kind == PEL_V_SIZE;
     }
     return !asks_rank || pel_ask_rank(w, front, of);
@@ -320,12 +340,61 @@ static void note_changed(pel_walk *w, const pel_call_site *c) {
         if (c->args[i].val->taint) pel_env_slot(w, object->Name.id)->taint = &pel_tainted;
 }
 
-/* A dict of tensors has keys that depend on nothing: what is handed on is what the arguments hold, not that they do. */
-static const pel_taint *taint_of_content(const pel_call_site *c) {
-    if (c->n_args == 1) return c->args[0].val->taint;
-    for (uint32_t i = 0; i < c->n_args; i++)
-        if (c->args[i].val->taint) return &pel_tainted;
-    return NULL;
+/* What one round gets of an iterable, and whether data say how many rounds there are. */
+static const pel_taint *taint_of_round(const pel_walk *w, const pel_val *iterable, bool *counts) {
+    bool is_size = pel_value_at(w->log, iterable->at[0])->kind == PEL_V_SIZE;
+    *counts = pel_taint_counts(iterable->taint) && !is_size;
+    return pel_taint_any(iterable->taint);
+}
+
+static const pel_taint *taint_of_zip(pel_walk *w, const pel_call_site *c) {
+    const pel_taint **parts = pel_new_array(w->ctx, c->n_args, const pel_taint *);
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        bool counts;
+        parts[i] = taint_of_round(w, c->args[i].val, &counts);
+        if (counts || c->args[i].star) return &pel_tainted; /* rounds that were not seen have other constants */
+    }
+    return pel_taint_each(w->ctx, pel_taint_tuple(w->ctx, parts, c->n_args));
+}
+
+/* What it hands on is what the arguments hold, not that they do: a dict of tensors has keys that depend on nothing. */
+static const pel_taint *taint_of_content(pel_walk *w, const pel_call_site *c, pel_str path) {
+    bool any = false, counts;
+    for (uint32_t i = 0; i < c->n_args; i++) any |= c->args[i].val->taint != NULL;
+    if (!any) return NULL;
+    if (pel_str_is(path, "zip")) return taint_of_zip(w, c);
+    if (pel_str_is(path, "dict")) return pel_taint_each(w->ctx, &pel_tainted);
+    const pel_taint *item = taint_of_round(w, c->args[0].val, &counts), *numbered[] = { NULL, item };
+    if (counts) return c->args[0].val->taint;
+    return pel_taint_each(w->ctx, pel_str_is(path, "enumerate") ? pel_taint_tuple(w->ctx, numbered, 2) : item);
+}
+
+/* x.chunk(3): how many there are is a question of sizes. */
+static bool is_cut_by_torch(const pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
+    bool is_torch = callee->kind == PEL_V_LIBRARY && pel_str_starts(callee->text, PEL_STR("torch."));
+    if (!is_torch && !(c->base && pel_value_at(w->log, c->base->at[0])->kind == PEL_V_TENSOR)) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *made = pel_value_at(w->log, c->val->at[i]);
+        if ((made->kind != PEL_V_TUPLE && made->kind != PEL_V_LIST) || made->class) return false;
+        for (uint32_t k = 0; k < made->n; k++)
+            if (pel_value_at(w->log, made->items[k])->kind != PEL_V_TENSOR) return false;
+    }
+    return true;
+}
+
+/* Box(n, width=w): a record that the author declares, and no function of the author's fills. */
+static void note_record(pel_walk *w, pel_front front, const pel_call_site *c, pel_id which) {
+    const pel_log_class *class = pel_class_at(w->log, which);
+    if (class->kind != PEL_CLASS_DATACLASS && class->kind != PEL_CLASS_NAMEDTUPLE) return;
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        const pel_call_argument *arg = &c->args[i];
+        bool is_one = !arg->star && !arg->stars;
+        for (uint32_t f = 0; f < class->fields.n; f++)
+            if (!is_one || (arg->keyword ? arg->keyword == class->fields.at[f] : f == i))
+                pel_tell_readers(w, front, class->fields.at[f], c->val->at, arg->val->taint);
+        if (arg->val->taint && class->kind == PEL_CLASS_NAMEDTUPLE)
+            c->val->taint = pel_taint_each(w->ctx, &pel_tainted);
+    }
 }
 
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
@@ -344,10 +413,13 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     if (val->text->mark) val->effect = true;
     bool live = true;
     for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);
-    if (!live && known.hands_on)
-        val->taint = taint_of_content(c);
+    if (known.hands_on)
+        val->taint = taint_of_content(w, c, callee->text);
     else if (!live && ((known.dynamic && !known.settled) || known.ambient))
         val->taint = &pel_tainted;
+    else if (live && is_cut_by_torch(w, front, c, callee))
+        val->taint = &pel_tainted_count;
+    if (callee->kind == PEL_V_CLASS) note_record(w, front, c, callee->class);
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
 }
 

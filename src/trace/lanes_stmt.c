@@ -355,8 +355,11 @@ pel_front pel_walk_statement(pel_walk *w, pel_front front, pel_node *node) {
     case PEL_Try: front = pel_walk_try(w, front, node); break;
     case PEL_Match: front = pel_walk_match(w, front, node); break;
     case PEL_Pass: break;
-    case PEL_Global: w->effect = true; /* fall through */
-    case PEL_Nonlocal: pel_write_statement(w, pel_shallow(w, node)); break;
+    case PEL_Global:
+    case PEL_Nonlocal:
+        w->effect = true;
+        pel_write_statement(w, pel_shallow(w, node));
+        break;
     case PEL_Raise: pel_lost(w, node, "an exception is raised here");
     default: pel_lost(w, node, "%s is not supported", pel_kinds[node->kind].name);
     }

@@ -106,14 +106,16 @@ static void eat_bindings(pel_walk *w, pel_front front, const pel_node *target) {
 
 /* ---- attributes ---- */
 
-static void tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_val *base,
-                         const pel_taint *taint) {
+void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_id *objects, const pel_taint *taint) {
     for (uint32_t i = 0; taint && i < front.n; i++) {
-        const pel_value *value = pel_value_at(w->log, base->at[i]);
-        pel_id class = value->kind == PEL_V_MODULE   ? pel_module_at(w->log, value->module)->class
-                       : value->kind == PEL_V_OBJECT ? value->class
-                                                     : 0;
-        if (class) spread_taint(w, &w->s->attribute_taint, pel_key2(class, PEL_KEY(attribute)), taint);
+        const pel_value *value = pel_value_at(w->log, objects[i]);
+        pel_id class = pel_class_with_attributes(w->log, objects[i]);
+        if (!class) continue;
+        spread_taint(w, &w->s->attribute_taint, pel_key2(class, PEL_KEY(attribute)), taint);
+        if (value->kind != PEL_V_OBJECT || pel_live(w->s, objects[i]) || pel_map_has(&w->s->old_objects, value->object))
+            continue;
+        pel_make_live(w->s, class); /* what it was seen to hold says nothing about other data */
+        w->s->changed = true;
     }
 }
 
@@ -125,7 +127,7 @@ static pel_node *store_attribute(pel_walk *w, pel_front front, const pel_node *t
     for (uint32_t i = 0; i < front.n; i++) settled &= pel_is_static_object(w->s, base->at[i]);
     if (settled) return pel_make_name(w->ctx, pel_intern_c(w->ctx, "_"), PEL_Store); /* who reads it is known */
     w->effect = true;
-    tell_readers(w, front, target->Attribute.attr, base, taint);
+    pel_tell_readers(w, front, target->Attribute.attr, base->at, taint);
     pel_node *made = pel_shallow(w, target);
     made->Attribute.value = base->text;
     return made;
@@ -201,7 +203,9 @@ static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target
     pel_slot *slot = holder->kind == PEL_Name ? pel_env_slot(w, holder->Name.id) : NULL;
     if (slot && slot->gone) return store_gone_item(w, front, target, slice, value);
     w->effect = true;
-    if (slot && taint) slot->taint = &pel_tainted;
+    uint8_t kind = pel_value_at(w->log, base->at[0])->kind;
+    bool is_where_data_say = (kind == PEL_V_LIST || kind == PEL_V_DICT) && pel_dynamic(w, front, slice);
+    if (slot && (taint || is_where_data_say)) slot->taint = &pel_tainted;
     if (slot) slot->parts = with_key(w, slot->parts, slice->text, value);
     pel_node *made = pel_shallow(w, target);
     made->Subscript.value = base->text;

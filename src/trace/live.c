@@ -180,6 +180,10 @@ static void find_live(pel_synth *s) {
     }
 }
 
+void pel_make_live(pel_synth *s, pel_id class) {
+    if (pel_map_set(s->ctx, &s->written, class, 1)) find_live(s);
+}
+
 void pel_find_live(pel_synth *s) {
     find_written(s);
     find_written_globals(s);

@@ -25,6 +25,17 @@ pel_id pel_result_of(const pel_log *log, pel_id activation) {
     return last && last->kind == PEL_R_RETURN ? last->value : 0;
 }
 
+pel_id pel_class_with_attributes(const pel_log *log, pel_id id) {
+    const pel_value *value = pel_value_at(log, id);
+    switch ((pel_value_kind)value->kind) {
+    case PEL_V_MODULE: return pel_module_at(log, value->module)->class;
+    case PEL_V_OBJECT:
+    case PEL_V_DICT:
+    case PEL_V_TUPLE: return value->class;
+    default: return 0;
+    }
+}
+
 bool pel_value_is_number(const pel_value *value) {
     return value->kind == PEL_V_CONST &&
            (value->constant->kind == PEL_CONST_INT || value->constant->kind == PEL_CONST_FLOAT);

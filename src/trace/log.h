@@ -272,6 +272,8 @@ bool pel_value_is_number(const pel_value *value); /* an int or a float, and no b
 pel_id pel_item_named(const pel_log *log, const pel_value *whole, pel_name name);
 bool pel_value_has_text(pel_value_kind kind);
 const char *pel_value_kind_name(pel_value_kind kind);
+/* The class of a module, an object, a named tuple, a dict of a class of its own; 0 for other values. */
+pel_id pel_class_with_attributes(const pel_log *log, pel_id value);
 /* The value of a module's attribute, 0 if it has none of that name. Parameters, buffers and children don't count. */
 pel_id pel_module_attribute(const pel_log *log, pel_id module, pel_name name);
 pel_id pel_child_named(const pel_log_module *row, const char *name); /* 0 if there is none */

@@ -176,6 +176,7 @@ pel_name pel_free_name(pel_synth *s, const pel_code_object *code, pel_name wish)
 
 /* ---- live.c ---- */
 void pel_find_live(pel_synth *s);
+void pel_make_live(pel_synth *s, pel_id class); /* the objects of it that the run makes hold data */
 static inline uint64_t pel_given_class(pel_id class) { return ~(uint64_t) class; } /* its key in `given` */
 bool pel_live(const pel_synth *s, pel_id value);                                   /* is a tensor, or holds one */
 bool pel_plain(const pel_synth *s, pel_id value);                                  /* can be folded into the text */
