@@ -20,7 +20,7 @@ from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 from torch.overrides import TorchFunctionMode
 
-from ._library import has_forward, name_of
+from ._library import name_of
 
 Arguments = dict[str, Any]
 _CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
@@ -63,9 +63,10 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened:
 
 
 def torch_class(module: nn.Module) -> type | None:
-    """The first class of torch's that the module inherits from, unless that is nn.Module itself or a container."""
+    """The first module class of torch's that the module inherits from, unless that is nn.Module itself or a container.
+    """
     for cls in type(module).__mro__:
-        if cls.__module__.split(".")[0] == "torch" and name_of(cls) is not None:
+        if issubclass(cls, nn.Module) and cls.__module__.split(".")[0] == "torch" and name_of(cls) is not None:
             return None if cls is nn.Module or issubclass(cls, _CONTAINERS) else cls
     return None
 
@@ -94,9 +95,6 @@ def opened(model: nn.Module, leaves: tuple[type, ...] | None = None) -> frozense
         if cls is None or cls in found or isinstance(module, closed) or (
                 _can_be_written(module) and not _replaces_inner_method(type(module), cls)
                 and found.isdisjoint(map(type, module.modules()))):
-            continue
-        if not has_forward(cls):
-            found.add(cls)
             continue
         for base in cls.__mro__[:cls.__mro__.index(nn.Module)]:
             found.add(base)

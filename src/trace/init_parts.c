@@ -110,6 +110,16 @@ static pel_node *held_module(pel_builder *b, const pel_log_module *instance, pel
     return pel_path_text(b->ctx, pel_str_from(path, own.len ? own.len + 1 : 0), PEL_Load);
 }
 
+/* A parameter or buffer of the instance, or of a module below it, that is held by a second name. */
+static pel_node *held_slot(pel_builder *b, const pel_log_module *instance, pel_id id) {
+    const pel_log_tensor *tensor = &b->log->tensors.at[id];
+    const pel_log_module *owner = pel_module_at(b->log, tensor->owner);
+    if (!tensor->owner) return NULL;
+    pel_node *holder = owner == instance ? pel_make_name(b->ctx, pel_intern_c(b->ctx, "self"), PEL_Load)
+                                         : held_module(b, instance, tensor->owner);
+    return holder ? pel_make_attribute(b->ctx, holder, tensor->name, PEL_Load) : NULL;
+}
+
 static pel_node *held_dict(pel_builder *b, const pel_log_module *instance, const pel_value *dict, int depth) {
     pel_node *made = pel_node_new(b->ctx, PEL_Dict);
     for (uint32_t i = 0; i + 1 < dict->n; i += 2) {
@@ -130,7 +140,10 @@ pel_node *pel_held_text(pel_builder *b, const pel_log_module *instance, pel_id i
         pel_nodes children = pel_nodes_one(b->ctx, pel_call_of(b->ctx, method, (pel_nodes){ 0 }));
         return pel_call_of(b->ctx, pel_make_name(b->ctx, pel_intern_c(b->ctx, "list"), PEL_Load), children);
     }
-    if (value->kind == PEL_V_TENSOR) return pel_tensor_expression(b->ctx, b->program, value->tensor);
+    if (value->kind == PEL_V_TENSOR) {
+        pel_node *made = pel_tensor_expression(b->ctx, b->program, value->tensor);
+        return made ? made : held_slot(b, instance, value->tensor);
+    }
     if (value->kind == PEL_V_DICT && !value->class && !value->truncated && depth < PEL_DEEPEST_TREE)
         return held_dict(b, instance, value, depth);
     bool sequence = value->kind == PEL_V_LIST || (value->kind == PEL_V_TUPLE && !value->class);

@@ -23,7 +23,7 @@ pel_program_class *pel_class_row(pel_ctx *ctx, pel_program *program, pel_id clas
         if (program->classes.at[i]->class == class) return program->classes.at[i];
     pel_program_class *row = pel_new(ctx, pel_program_class);
     row->class = class;
-    row->name = pel_class_at(program->log, class)->name;
+    row->name = pel_unused_name(ctx, program, pel_class_at(program->log, class)->name);
     pel_push(ctx, &program->classes, row);
     return row;
 }

@@ -575,10 +575,24 @@ static void spread_keywords(pel_ctx *ctx, pel_node *call) {
     call->Call.keywords = keywords;
 }
 
+/* getattr(self, "weight")  ->  self.weight; a name with two underscores would mean another one in a class */
+static void read_plainly(pel_ctx *ctx, pel_node **slot) {
+    const pel_node *call = *slot;
+    if (call->kind != PEL_Call || call->Call.func->kind != PEL_Name ||
+        !pel_name_is(call->Call.func->Name.id, "getattr") || call->Call.args.n != 2 || call->Call.keywords.n)
+        return;
+    const pel_node *name = call->Call.args.at[1];
+    if (name->kind != PEL_Constant || name->Constant.value->kind != PEL_CONST_STR) return;
+    pel_str text = name->Constant.value->text;
+    if (!pel_is_identifier(text) || pel_str_starts(text, PEL_STR("__"))) return;
+    *slot = pel_make_attribute(ctx, call->Call.args.at[0], pel_intern_str(ctx, text), PEL_Load);
+}
+
 static void inline_calls(void *arg, pel_node **slot) {
     shortener *s = arg;
     pel_each_child(*slot, inline_calls, s);
     turn_identity(s->ctx, slot);
+    read_plainly(s->ctx, slot);
     if ((*slot)->kind != PEL_Call) return;
     spread_keywords(s->ctx, *slot);
     pel_node *instead = inlined(s, *slot);

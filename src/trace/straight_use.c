@@ -421,17 +421,26 @@ static bool settles(pel_ctx *ctx, const body_job *job, const question *q) {
     return true;
 }
 
-/* The question that tells all lanes apart which did different things; if there is none, the first that tells any. */
+/* The question that tells all lanes apart which did different things; if there is none, the first that tells any. What
+ * says nothing about the lanes is asked only if it settles the matter: each example that a line loses is one less to
+ * tell its sizes by. */
 static bool find_question(pel_ctx *ctx, body_job *job, question *out) {
-    static bool (*const asks[])(body_job *, question *) = { asks_training, asks_argument, asks_rank, asks_attribute,
-                                                            asks_grad,     asks_single,   asks_size };
+    static const struct {
+        bool (*ask)(body_job *, question *);
+        bool must_settle;
+    } rows[] = {
+        { asks_training, false }, { asks_argument, false }, { asks_rank, false }, { asks_attribute, false },
+        { asks_grad, true },      { asks_single, true },    { asks_size, false },
+    };
     bool found = false;
-    for (size_t k = 0; k < PEL_COUNT(asks) && job->depth < MOST_QUESTIONS; k++) {
+    for (size_t k = 0; k < PEL_COUNT(rows) && job->depth < MOST_QUESTIONS; k++) {
         question q = { NULL, pel_new_array(ctx, job->n, bool) };
-        if (!asks[k](job, &q)) continue;
+        if (!rows[k].ask(job, &q)) continue;
         bool is_last = settles(ctx, job, &q);
-        if (!found || is_last) *out = q;
-        found = true;
+        if (is_last || (!found && !rows[k].must_settle)) {
+            *out = q;
+            found = true;
+        }
         if (is_last) break;
     }
     return found;
