@@ -120,6 +120,20 @@ static const pel_node *authors_argument(const pel_node *author, const pel_node *
     return author->Call.args.at[place];
 }
 
+/* What the author passes where we pass `*[a, b]`: nn.Sequential(a, b), or a list of his own. */
+static const pel_node *authors_list(pel_ctx *ctx, const pel_node *author, const pel_node *call) {
+    if (!author || author->kind != PEL_Call || call->Call.args.n != 1 || !have_one_order(author, call)) return NULL;
+    const pel_nodes his = author->Call.args;
+    for (uint32_t i = 0; i < his.n; i++)
+        if (his.at[i]->kind == PEL_Starred) { /* *[a for ...]; *layers has the name of the whole */
+            const pel_node *list = his.at[i]->Starred.value;
+            return his.n == 1 && (list->kind == PEL_List || list->kind == PEL_ListComp) ? list : NULL;
+        }
+    pel_node *list = pel_node_new(ctx, PEL_List);
+    list->List.elts = his;
+    return list;
+}
+
 pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     const pel_node *author = unifier->author;
@@ -131,6 +145,7 @@ pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
         pel_node *arg;
         unifier->author = authors_argument(author, first, NULL, i);
         if (args.at[0]->kind == PEL_Starred) {
+            unifier->author = authors_list(ctx, author, first);
             arg = pel_node_new(ctx, PEL_Starred);
             arg->Starred.value = pel_unify_column(unifier, pel_pick(ctx, args, starred_value, 0), hint);
         } else {
