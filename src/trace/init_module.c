@@ -2,6 +2,7 @@
 #include "trace/init.h"
 
 pel_node *pel_building_call(pel_builder *b, pel_str path, pel_nodes args) {
+    if (!path.len) pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "a module is of no class that has a name");
     pel_node *made = pel_call_of(b->ctx, pel_library_expression(b->ctx, b->program, path), args);
     made->mark = PEL_CALL_BUILDS;
     return made;

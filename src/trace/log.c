@@ -6,12 +6,14 @@
 
 pel_log *pel_log_new(pel_ctx *ctx) {
     pel_log *log = pel_new(ctx, pel_log);
-    pel_push(ctx, &log->files, (pel_log_file){ .path = PEL_STR("") });
+    const pel_str none = PEL_STR("");
+    pel_push(ctx, &log->files, (pel_log_file){ .path = none });
     pel_push(ctx, &log->codes, (pel_log_code){ .code = NULL });
-    pel_push(ctx, &log->classes, (pel_log_class){ .kind = PEL_CLASS_AUTHOR });
+    pel_push(ctx, &log->classes,
+             ((pel_log_class){ .kind = PEL_CLASS_AUTHOR, .qualname = none, .module = none, .path = none }));
     pel_push(ctx, &log->values, (pel_value){ .kind = PEL_V_NONE_YET });
     pel_push(ctx, &log->tensors, (pel_log_tensor){ .serial = 0 });
-    pel_push(ctx, &log->modules, (pel_log_module){ .class = 0 });
+    pel_push(ctx, &log->modules, ((pel_log_module){ .class = 0, .path = none }));
     pel_push(ctx, &log->activations, (pel_activation){ .code = 0 });
     pel_push(ctx, &log->events, (pel_event){ .activation = 0 });
     return log;
