@@ -107,15 +107,23 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
             made = work.finish(verified)
         except Exception as error:
             refusal = error
-        if made is None or (verified and not made.report.good):
+        is_bad = made is None or (verified and not made.report.good)
+        if is_bad or (_told_by_calls(made) and not work.slow):
             warm = work.again_when_warm(more, verified)
-            made = warm if warm is not None and (made is None or warm.report.good or not verified) else made
+            is_better = warm is not None and (is_bad or len(_told_by_calls(warm)) < len(_told_by_calls(made)))
+            made = warm if is_better and (made is None or warm.report.good or not verified) else made
     if made is None:
         assert refusal is not None
         raise refusal if type(refusal) is not Error else SkeletonError(str(refusal)) from None
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
     return made
+
+
+def _told_by_calls(made: Skeleton) -> list[str]:
+    """Methods of modules that are written as the calls they made, and with them all modules that they called: what a
+    first call sets up (hooks behind a lock) may be all that could not be followed."""
+    return [name for kind, name, *_ in made.report.synthesis["remarks"] if kind == "fallback" and "." in name]
 
 
 def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
