@@ -1,9 +1,9 @@
-/* Objects of the author's that modules hold and the run changes: the distribution of a policy, the state of a sampler.
+/* Objects of the author's that modules hold and whose constants don't say enough: the run changes them (the
+ * distribution of a policy, the state of a sampler), or goes through a list of them.
  *
- * What was there before the run is told by its constants, but for these: no constant says what they hold. Their methods
- * are written like those of objects that the run makes. What is missing is what made them, so their class gets an
- * `__init__` that sets the attributes they had before the run: what all of them share stands in it, what differs, or is
- * made of modules, becomes an argument. */
+ * Their methods are written like those of objects that the run makes. What is missing is what made them, so their class
+ * gets an `__init__` that sets the attributes they had before the run: what all of them share stands in it, what
+ * differs, or is made of modules, becomes an argument. */
 #include "trace/init.h"
 
 typedef struct held_class {
@@ -73,8 +73,9 @@ pel_node *pel_held_object(pel_builder *b, const pel_log_module *instance, pel_id
     const pel_value *object = pel_value_at(b->log, id);
     bool is_author = object->class && pel_class_at(b->log, object->class)->kind == PEL_CLASS_AUTHOR;
     if (!is_author || object->truncated || depth > PEL_DEEPEST_TREE) return NULL;
-    /* what two modules share would have to be one object, and no place in the text makes it for both */
-    if (!pel_map_set(b->ctx, &b->held_objects, object->object, 1)) return NULL;
+    /* what is held twice and changed would have to be one object, and no place in the text makes it for both */
+    bool is_second = !pel_map_set(b->ctx, &b->held_objects, object->object, 1);
+    if (is_second && pel_map_has(&b->program->changed, object->class)) return NULL;
     const held_class *of = class_of(b, object->class);
     if (!of) return NULL;
     pel_node *made = pel_call_of(b->ctx, pel_make_name(b->ctx, of->row->name, PEL_Load), (pel_nodes){ 0 });

@@ -26,6 +26,12 @@ static bool is_filled(const pel_log *log, const pel_value *object, pel_name attr
     return held && !pel_value_same(log, held, given);
 }
 
+/* The run changes objects of a class that is no module. */
+static bool note_changed(pel_synth *s, pel_id class) {
+    pel_map_set(s->ctx, &s->program->changed, class, 1);
+    return pel_map_set(s->ctx, &s->written, class, 1);
+}
+
 /* What one activation does to objects, record by record. */
 typedef struct watch {
     pel_synth *s;
@@ -63,7 +69,7 @@ static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
                                                   : 0;
     if (!class) return;
     pel_map_set(to->s->ctx, &to->s->written, pel_key2(class, PEL_KEY(insn->name)), 1);
-    if (is_object) pel_map_set(to->s->ctx, &to->s->written, class, 1);
+    if (is_object) note_changed(to->s, class);
 }
 
 /* Attributes that some STORE_ATTR of the run writes, and objects that the run fills: reading them is never folded. */
@@ -81,7 +87,7 @@ static void find_written(pel_synth *s) {
             if (record->kind != PEL_R_PUSH) continue;
             const pel_value *object = pel_value_at(log, to.below);
             if (insn->op == PEL_OP_LOAD_ATTR && is_filled(log, object, insn->name, record->value))
-                pel_map_set(s->ctx, &s->written, object->class, 1);
+                note_changed(s, object->class);
             see_copy(&to, insn, record->value);
             to.below = record->value;
         }
@@ -181,7 +187,7 @@ static void find_live(pel_synth *s) {
 }
 
 void pel_make_live(pel_synth *s, pel_id class) {
-    if (pel_map_set(s->ctx, &s->written, class, 1)) find_live(s);
+    if (note_changed(s, class)) find_live(s);
 }
 
 void pel_find_live(pel_synth *s) {

@@ -75,6 +75,7 @@ typedef struct pel_program {
     PEL_VEC(pel_id) embedded;   /* tensors whose elements stand at the end of the file */
     pel_name root;              /* name of the root class */
     pel_map straight;           /* codes that are written as what they were seen to do -> pel_straight_level */
+    pel_map changed;            /* class of objects, no modules, that the run changes -> 1 */
     pel_map held;               /* code of a function that instances hold -> the Name node that has its final name */
     bool only_construction;     /* constructors and nothing else: no code reads what they make */
     PEL_VEC(pel_id) refused;    /* codes of functions that have no text and would have to have one */
