@@ -359,13 +359,17 @@ def _class_line(cls: type, file: str) -> int:
 
 
 def owner_of(qualname: str, module_globals: dict[str, Any], first_argument: Any) -> type | None:
-    """The class in whose body a function of this qualified name was written, if that can be told."""
+    """The class in whose body a function of this qualified name was written or got a name, if that can be told."""
     path, _, name = qualname.rpartition(".")
-    if not path or path.endswith("<locals>"):
+    if path.endswith("<locals>"):
         return None
     kind = first_argument if isinstance(first_argument, type) else type(first_argument)
+    file = module_globals.get("__name__")
     for cls in type.mro(kind) if kind is not type else ():
-        if cls.__qualname__ == path and cls.__module__ == module_globals.get("__name__"):
+        if cls.__qualname__ == path and cls.__module__ == file:
+            return cls
+        if not path and any(isinstance(f, types.FunctionType) and (f.__qualname__, f.__module__) == (qualname, file)
+                            for f in vars(cls).values()):
             return cls
     found: Any = module_globals.get(path.split(".")[0])
     for part in path.split(".")[1:]:

@@ -64,6 +64,8 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
     }
     if (written) {
         val->fixed = true;
+        const pel_taint *by_calls_before = pel_computed_taint(w, front, val, true);
+        val->taint = pel_taint_join(w->ctx, val->taint, by_calls_before);
         if (needed) pel_need(w, front, modules, name, NULL);
         need_class_attribute(w, front, modules, name, val);
         return;
