@@ -71,11 +71,20 @@ static void add_pair(pel_builder *b, pel_node *list, pel_name name, pel_node *va
     pel_nodes_push(b->ctx, &list->List.elts, pair);
 }
 
+/* A container of torch's whose modules are all frozen is frozen itself, and they with it. */
+static bool is_frozen_with_all(const pel_builder *b, const pel_log_module *row) {
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (row->children[i] && pel_owns_state(b->log, row->children[i]) && !pel_is_frozen(b->log, row->children[i]))
+            return false;
+    return pel_class_at(b->log, row->class)->kind == PEL_CLASS_TORCH_MODULE;
+}
+
 /* The children of a container as one list: [a, b, c], or [("name", a), ...]. */
 static pel_node *children_list(pel_builder *b, const pel_log_module *row, bool with_names) {
     pel_node *list = pel_node_new(b->ctx, PEL_List);
+    pel_node *(*text)(pel_builder *, pel_id) = is_frozen_with_all(b, row) ? pel_module_call : pel_child_text;
     for (uint32_t i = 0; i < row->child_names.n; i++) {
-        pel_node *child = row->children[i] ? pel_module_call(b, row->children[i]) : pel_make_none(b->ctx);
+        pel_node *child = row->children[i] ? text(b, row->children[i]) : pel_make_none(b->ctx);
         if (with_names)
             add_pair(b, list, row->child_names.at[i], child);
         else
