@@ -162,6 +162,9 @@ pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
 void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val);
 
 /* ---- lanes_store.c ---- */
+/* Something is put into a container, whoever else holds it: it depends on data, or whether it comes there does. */
+void pel_fill(pel_walk *w, pel_front front, const pel_val *container, bool with_data);
+const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *val); /* NULL: it holds no such */
 /* What is stored under a name in objects depends on data: whoever reads it there learns of it. */
 void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_id *objects, const pel_taint *taint);
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */

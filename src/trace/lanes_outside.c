@@ -332,12 +332,13 @@ static bool has_out(const pel_node *node) {
 }
 
 /* The object whose method changes it: others may hold it, and lst.append(x.dtype) makes it depend on data. */
-static void note_changed(pel_walk *w, const pel_call_site *c) {
+static void note_changed(pel_walk *w, pel_front front, const pel_call_site *c) {
     if (pel_value_at(w->log, c->base->at[0])->kind == PEL_V_LITERAL) pel_note_sharing(w);
+    bool with_data = false;
+    for (uint32_t i = 0; i < c->n_args; i++) with_data |= pel_taint_holds_data(c->args[i].val->taint);
+    pel_fill(w, front, c->base, with_data);
     const pel_node *object = c->node->Call.func->Attribute.value;
-    if (object->kind != PEL_Name || c->base->lost) return;
-    for (uint32_t i = 0; i < c->n_args; i++)
-        if (c->args[i].val->taint) pel_env_slot(w, object->Name.id)->taint = &pel_tainted;
+    if (with_data && object->kind == PEL_Name && !c->base->lost) pel_env_slot(w, object->Name.id)->taint = &pel_tainted;
 }
 
 /* What one round gets of an iterable, and whether data say how many rounds there are. */
@@ -408,7 +409,7 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     nature known = nature_of(w, front, c, callee);
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
         pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
-    if (!known.pure && c->base) note_changed(w, c);
+    if (!known.pure && c->base) note_changed(w, front, c);
     val->text->mark = !known.pure || has_out(c->node);
     if (val->text->mark) val->effect = true;
     bool live = true;

@@ -118,6 +118,7 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
             text->mark = 1;
         }
     }
+    pel_fill(w, front, old, value->taint != NULL);
     if (target->kind == PEL_Name) {
         pel_node *ignored;
         pel_store(w, front, target, taint, NULL, NULL, &ignored);

@@ -135,6 +135,36 @@ static pel_node *store_attribute(pel_walk *w, pel_front front, const pel_node *t
 
 /* ---- items ---- */
 
+typedef enum pel_filling { BY_DATA = 1, WITH_DATA = 2 } pel_filling; /* bits */
+
+/* Containers of classes of their own, as model outputs are, tell by their attributes. */
+static bool is_plain_container(const pel_value *value) {
+    return value->object && !value->class &&
+           (value->kind == PEL_V_LIST || value->kind == PEL_V_DICT || value->kind == PEL_V_SET);
+}
+
+void pel_fill(pel_walk *w, pel_front front, const pel_val *container, bool with_data) {
+    if (!with_data && !w->level) return;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, container->at[i]);
+        if (!is_plain_container(value)) continue;
+        uint64_t before = pel_map_find(&w->s->filled, value->object, 0),
+                 now = before | (with_data ? WITH_DATA : BY_DATA);
+        if (now == before) continue;
+        pel_map_set(w->ctx, &w->s->filled, value->object, now);
+        w->s->changed = true;
+    }
+}
+
+const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *val) {
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (is_plain_container(value)) found |= pel_map_find(&w->s->filled, value->object, 0);
+    }
+    return found & WITH_DATA ? &pel_tainted_holder : found ? &pel_tainted_count : NULL;
+}
+
 /* d["key"] = constant, where all that d holds is known. */
 static const pel_parts *with_key(pel_walk *w, const pel_parts *old, const pel_node *key, const pel_val *value) {
     if (!old || !old->keys || !value || value->text->kind != PEL_Constant || key->kind != PEL_Constant ||
@@ -205,7 +235,8 @@ static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target
     w->effect = true;
     uint8_t kind = pel_value_at(w->log, base->at[0])->kind;
     bool is_where_data_say = (kind == PEL_V_LIST || kind == PEL_V_DICT) && pel_dynamic(w, front, slice);
-    if (slot && (taint || is_where_data_say)) slot->taint = &pel_tainted;
+    if (slot && (pel_taint_holds_data(taint) || is_where_data_say)) slot->taint = &pel_tainted;
+    pel_fill(w, front, base, pel_taint_holds_data(taint) || is_where_data_say);
     if (slot) slot->parts = with_key(w, slot->parts, slice->text, value);
     pel_node *made = pel_shallow(w, target);
     made->Subscript.value = base->text;

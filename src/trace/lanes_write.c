@@ -98,6 +98,8 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
         pel_name name = node->kind == PEL_Attribute ? node->Attribute.attr : node->Name.id;
         if (key && pel_all_same(w, front, val->at)) pel_write_as_global(w, val, key, name);
     }
+    if (!val->taint || val->taint->each)
+        val->taint = pel_taint_join(w->ctx, val->taint, pel_filled_taint(w, front, val));
     if (front.n == 0 || val->effect || val->taint || val->fixed) return val;
     if (val->text->kind == PEL_Constant) return val;
     bool plain = true;

@@ -545,14 +545,15 @@ static bool asks_shape(pel_str function) {
 static bool asks_data(pel_straight *x, const step *row) {
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         const pel_value *result = pel_straight_at(x, row[i].event->result);
-        if (result->kind != PEL_V_CONST || result->constant->kind == PEL_CONST_NONE) return false;
+        bool is_table = result->kind == PEL_V_LIST && !pel_live(x->w->s, row[i].event->result); /* x.tolist() */
+        if (!is_table && (result->kind != PEL_V_CONST || result->constant->kind == PEL_CONST_NONE)) return false;
     }
     return true;
 }
 
 static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
     pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, value);
-    if (!expected) return;
+    if (!expected) cannot(x, "it asks its data for what has no literal");
     pel_node *test = pel_make_compare(x->ctx, text, PEL_Eq, expected);
     if (text->kind == PEL_Call && text->Call.func->kind == PEL_Attribute &&
         pel_name_is(text->Call.func->Attribute.attr, "__bool__")) {

@@ -134,6 +134,7 @@ typedef struct pel_synth {
     pel_map written_globals; /* file and name -> its value before the run */
     /* facts, which grow from round to round */
     pel_map attribute_taint; /* class and name -> taint */
+    pel_map filled;          /* identities of lists, dicts and sets -> pel_filling: what functions put into them */
     pel_map cell_taint;      /* code and name -> taint */
     bool changed;            /* a fact grew in this round */
     bool regroup;            /* split grew: begin again */

@@ -65,6 +65,8 @@ bool pel_taint_maybe_none(const pel_taint *taint) {
     return taint == &pel_tainted || (taint && taint->n && !taint->each);
 }
 
+bool pel_taint_holds_data(const pel_taint *taint) { return taint && taint != &pel_tainted_count; }
+
 bool pel_taint_counts(const pel_taint *taint) { return taint && !taint->each; }
 
 bool pel_taint_same(const pel_taint *a, const pel_taint *b) {
