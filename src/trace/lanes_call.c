@@ -1,6 +1,7 @@
 /* Calls: what is called with what, and which of the ways to write it holds: as a value, as a straight line, as a link
  * to another specialisation (lanes_link.c), as it stands (lanes_outside.c). */
 #include "trace/lanes_call.h"
+#include "trace/lanes_expr.h"
 
 /* ---- what is called with what ---- */
 
@@ -527,6 +528,15 @@ static void call_held(pel_walk *w, pel_front front, pel_call_site *c, const pel_
     pel_plain_call(w, front, c);
 }
 
+/* functools.partial(f, scale=x), made by the run: what it passes by itself stands where it was made. */
+static bool calls_made_partial(pel_walk *w, pel_front front, const pel_call_site *c) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *partial = pel_value_at(w->log, c->callee[i]);
+        if (partial->kind != PEL_V_PARTIAL || !function_code(w->log, partial->items[0])) return false;
+    }
+    return c->kids.n && pel_dynamic(w, front, c->func);
+}
+
 /* ---- the call ---- */
 
 /* Whether all that a call depends on was there before the run, and some of it can't be written. */
@@ -572,7 +582,10 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         if (pel_attempt(w->ctx, try_straight, &job, &err)) return job.val;
         if (only_passes_on(w)) pel_lost(w, node, "%s", err.what); /* whoever called it knows more */
     }
-    if (!call_linked(w, front, &c, &m)) {
+    if (calls_made_partial(w, front, &c)) {
+        call_held(w, front, &c, m.children);
+        c.val->taint = pel_computed_taint(w, front, c.val, true);
+    } else if (!call_linked(w, front, &c, &m)) {
         if (may_be_held(w, front, &c, &m) && calls_held(w, front, &c)) {
             call_held(w, front, &c, m.children);
         } else {

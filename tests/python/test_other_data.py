@@ -1,0 +1,74 @@
+"""Skeletons of a single call, tried with other data: they give what the model gives, or they raise.
+
+Whatever depends on data must stay in the text. With one recorded call nothing but taint (src/trace/taint.h) says what
+does: further runs, which differ, would hide a hole. tests/data/forwards.txt has the bodies of the forwards.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import re
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="skeletons are made of torch modules")
+
+import pellucid  # noqa: E402
+
+TEXT = (pathlib.Path(__file__).resolve().parent.parent / "data" / "forwards.txt").read_text()
+HEAD, *REST = re.split(r"^=== (data|sizes)\n", TEXT, flags=re.MULTILINE)
+CASES = list(zip(REST[::2], (body.strip() for body in REST[1::2])))
+RECORDED = [[1, 3], [2, 2]]
+GRIDS = (RECORDED, [[2, 3], [2, 2]], [[3, 1], [0, 4]], [[4, 2], [5, 5]], [[1, 1], [1, 1]], [[0, 3], [1, 2]])
+LENGTHS = (6, 7, 9, 13, 2, 24)
+
+
+@pytest.fixture(scope="module")
+def forwards(tmp_path_factory) -> Any:
+    """A file with a class for each of them."""
+    classes = [f"class Net{number}(Base):\n    def forward(self, x, grid):\n{textwrap.indent(body, ' ' * 8)}\n"
+               for number, (_, body) in enumerate(CASES)]
+    path = tmp_path_factory.mktemp("forwards") / "forwards_of_other_data.py"
+    path.write_text(HEAD + "\n\n".join(classes))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[path.stem]
+
+
+def inputs_of(kind: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    if kind == "data":
+        return [(torch.randn(2, 6), torch.tensor(grid)) for grid in GRIDS]
+    return [(torch.randn(2, length, 8), torch.tensor(RECORDED)) for length in LENGTHS]
+
+
+def outcome(model: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> Any:
+    try:
+        return model(*inputs)
+    except Exception as error:
+        return error
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[re.sub(r"\W+", "_", body)[:40] for _, body in CASES])
+def test_other_data(forwards, number: int) -> None:
+    kind, _ = CASES[number]
+    torch.manual_seed(0)
+    model = getattr(forwards, f"Net{number}")()
+    first, *others = inputs_of(kind)
+    made = pellucid.skeleton(model, first, more=[], verified=False)
+    skeleton = made.module()
+    for inputs in (first, *others):
+        wanted, given = outcome(model, inputs), outcome(skeleton, inputs)
+        if isinstance(given, Exception):
+            assert inputs is not first, f"{given}\n{made.source}"
+            continue
+        assert not isinstance(wanted, Exception), f"the model raises: {wanted}\n{made.source}"
+        assert given.dtype == wanted.dtype and torch.equal(given, wanted), made.source
