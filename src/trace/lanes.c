@@ -74,6 +74,7 @@ static void bind_parameters(pel_walk *w, pel_front front) {
         pel_val *given = value_given(w, front, param);
         pel_slot *slot = pel_env_slot(w, param->name);
         slot->taint = param->taint;
+        pel_tell_closures(w, param->name, param->taint);
         pel_bind_lanes(w, front, slot, given->at);
         if (param->kind == PEL_PARAM_PLAIN) continue;
         item_list *list = param->kind == PEL_PARAM_STAR_ITEM ? &star : &keys;

@@ -28,6 +28,7 @@ struct pel_val {
     bool lost;           /* the text mentions an object that can't be written */
     bool fixed;          /* never fold: written by the run, or `training` */
     pel_param *optional; /* an item of **kwargs that some calls don't pass */
+    const pel_id *owner; /* of an attribute or item: per lane, what it was read from */
 };
 
 /* ---- lanes ---- */
@@ -92,6 +93,7 @@ typedef struct pel_walk {
     const struct pel_finally *finally; /* the innermost one around */
     const pel_taint *result;
     bool effect;
+    uint32_t tried; /* > 0: inside of a try that caught nothing, where who raises must stay */
     uint32_t level; /* how many tests on data chose the lanes, see narrowed.c */
     uint32_t depth;
     const pel_node *now; /* for messages */
@@ -163,8 +165,10 @@ void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val);
 
 /* ---- lanes_store.c ---- */
 /* Something is put into a container, whoever else holds it: it depends on data, or whether it comes there does. */
-void pel_fill(pel_walk *w, pel_front front, const pel_val *container, bool with_data);
+void pel_fill(pel_walk *w, pel_front front, const pel_id *containers, bool with_data);
 const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *val); /* NULL: it holds no such */
+/* Closures see a variable of theirs, whichever code reads it there. */
+void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint);
 /* What is stored under a name in objects depends on data: whoever reads it there learns of it. */
 void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_id *objects, const pel_taint *taint);
 /* value: what is stored, where that is known as a whole; NULL for a part of it. */

@@ -183,6 +183,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     pel_val *val = pel_val_new(w, front, text);
     memcpy(val->at, values, front.n * sizeof *values);
     pel_take_over(val, base);
+    val->owner = base->at;
     pel_name name = node->Attribute.attr;
     if (!kids->n && reads_class_constant(w, front, name, base, val)) {
         if (!pel_plain(w->s, val->at[0])) pel_write_as_global(w, val, pel_key2(PEL_V_CLASS, val->at[0]), name);

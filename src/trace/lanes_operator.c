@@ -43,6 +43,7 @@ pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
     pel_own(w, front, node, NULL, val->at, &kids);
     pel_take_over(val, base);
     pel_take_over(val, slice);
+    val->owner = base->at;
     const pel_const *index = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
     const pel_val *part = base->parts && index && !base->effect ? part_at(base->parts, index) : NULL;
     if (part) { /* an item of *args or **kwargs */

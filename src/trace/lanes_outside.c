@@ -336,7 +336,7 @@ static void note_changed(pel_walk *w, pel_front front, const pel_call_site *c) {
     if (pel_value_at(w->log, c->base->at[0])->kind == PEL_V_LITERAL) pel_note_sharing(w);
     bool with_data = false;
     for (uint32_t i = 0; i < c->n_args; i++) with_data |= pel_taint_holds_data(c->args[i].val->taint);
-    pel_fill(w, front, c->base, with_data);
+    pel_fill(w, front, c->base->at, with_data);
     const pel_node *object = c->node->Call.func->Attribute.value;
     if (with_data && object->kind == PEL_Name && !c->base->lost) pel_env_slot(w, object->Name.id)->taint = &pel_tainted;
 }
@@ -410,7 +410,7 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
         pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, front, c);
-    val->text->mark = !known.pure || has_out(c->node);
+    val->text->mark = !known.pure || has_out(c->node) || (w->tried && known.dynamic && !known.settled);
     if (val->text->mark) val->effect = true;
     bool live = true;
     for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);

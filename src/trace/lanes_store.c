@@ -29,8 +29,7 @@ static void spread_taint(pel_walk *w, pel_map *facts, uint64_t key, const pel_ta
     w->s->changed = true;
 }
 
-/* Closures see a variable of theirs, whichever code reads it there. */
-static void tell_closures(pel_walk *w, pel_name name, const pel_taint *taint) {
+void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint) {
     const pel_code_object *code = w->log->codes.at[w->author->code].code;
     for (uint32_t i = 0; taint && i < code->cellvars.n; i++) {
         if (code->cellvars.at[i] != name) continue;
@@ -56,7 +55,7 @@ static void bind_name(pel_walk *w, pel_front front, pel_name name, bound b) {
     slot->own = false;
     /* kwargs = what is left of kwargs: still nothing but names */
     slot->gone = slot->gone && b.parts && b.parts->keys && is_star_name(w, name);
-    tell_closures(w, name, b.taint);
+    pel_tell_closures(w, name, b.taint);
 }
 
 /* One item of sequences; NULL if some lane's is none, or not of that length. */
@@ -143,10 +142,10 @@ static bool is_plain_container(const pel_value *value) {
            (value->kind == PEL_V_LIST || value->kind == PEL_V_DICT || value->kind == PEL_V_SET);
 }
 
-void pel_fill(pel_walk *w, pel_front front, const pel_val *container, bool with_data) {
+void pel_fill(pel_walk *w, pel_front front, const pel_id *containers, bool with_data) {
     if (!with_data && !w->level) return;
     for (uint32_t i = 0; i < front.n; i++) {
-        const pel_value *value = pel_value_at(w->log, container->at[i]);
+        const pel_value *value = pel_value_at(w->log, containers[i]);
         if (!is_plain_container(value)) continue;
         uint64_t before = pel_map_find(&w->s->filled, value->object, 0),
                  now = before | (with_data ? WITH_DATA : BY_DATA);
@@ -236,7 +235,7 @@ static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target
     uint8_t kind = pel_value_at(w->log, base->at[0])->kind;
     bool is_where_data_say = (kind == PEL_V_LIST || kind == PEL_V_DICT) && pel_dynamic(w, front, slice);
     if (slot && (pel_taint_holds_data(taint) || is_where_data_say)) slot->taint = &pel_tainted;
-    pel_fill(w, front, base, pel_taint_holds_data(taint) || is_where_data_say);
+    pel_fill(w, front, base->at, pel_taint_holds_data(taint) || is_where_data_say);
     if (slot) slot->parts = with_key(w, slot->parts, slice->text, value);
     pel_node *made = pel_shallow(w, target);
     made->Subscript.value = base->text;

@@ -210,7 +210,10 @@ pel_front pel_walk_try(pel_walk *w, pel_front front, pel_node *node) {
         rest = walk_tried(w, front, node);
     } else {
         /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
+        uint32_t has_handlers = node->Try.handlers.n > 0;
+        w->tried += has_handlers;
         rest = pel_walk_body(w, front, node->Try.body);
+        w->tried -= has_handlers;
         rest = pel_walk_body(w, rest, node->Try.orelse);
     }
     w->finally = outer;
