@@ -270,6 +270,7 @@ static void raise_for_elements(pel_walk *w, const made *m, pel_nodes *generators
 }
 
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
+    bool counted = false;
     pel_id code = code_of(w, node);
     made m = { .node = node, .text = copy_generators(w, node) };
     pel_nodes *generators = node->kind == PEL_DictComp ? &m.text->DictComp.generators : &m.text->ListComp.generators;
@@ -286,7 +287,8 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         if (code) w->author = &w->s->authors[code];
         w->in_expression++;
         if (code) pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
-        const pel_taint *item = pel_is_counted(w, front, iter) ? &pel_tainted : pel_taint_any(iter->taint);
+        counted = pel_is_counted(w, front, iter);
+        const pel_taint *item = counted ? &pel_tainted : pel_taint_any(iter->taint);
         walk_generator(w, inner, &m, 0, item);
         w->in_expression--;
         w->author = outer;
@@ -302,6 +304,7 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     val->effect = m.effect || iter->effect;
     val->lost = m.lost || iter->lost;
     val->taint = pel_taint_join(w->ctx, pel_taint_join(w->ctx, val->taint, m.taint), pel_taint_any(iter->taint));
+    if (counted && !val->taint) val->taint = &pel_tainted_count;
     val->fixed = true; /* a new object each time */
     write_out(w, front, node, val);
     if (node->kind == PEL_DictComp) filter_keys(w, front, node, val);

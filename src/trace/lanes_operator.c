@@ -54,7 +54,8 @@ pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
         }
         return pel_finish(w, front, node, val);
     }
-    if (base->taint) val->taint = taint_at(base->taint, index);
+    bool is_part = node->Subscript.slice->kind == PEL_Slice;
+    if (base->taint) val->taint = is_part ? pel_taint_some_items(base->taint) : taint_at(base->taint, index);
     bool tensor = false;
     for (uint32_t i = 0; i < front.n; i++) tensor |= pel_value_at(w->log, base->at[i])->kind == PEL_V_TENSOR;
     if (tensor || pel_dynamic(w, front, slice))

@@ -73,14 +73,16 @@ static const pel_id *items_at(pel_walk *w, pel_front front, const pel_id *values
 
 static void bind_names(pel_walk *w, pel_front front, const pel_node *target, bound b) {
     if (target->kind == PEL_Name) return bind_name(w, front, target->Name.id, b);
-    if (target->kind == PEL_Starred)
-        return bind_names(w, front, target->Starred.value, (bound){ .taint = pel_taint_any(b.taint) });
+    if (target->kind == PEL_Starred) return bind_names(w, front, target->Starred.value, (bound){ .taint = b.taint });
     bool starred = false;
     uint32_t n = target->Tuple.elts.n;
     for (uint32_t i = 0; i < n; i++) {
-        starred |= target->Tuple.elts.at[i]->kind == PEL_Starred;
+        bool is_rest = target->Tuple.elts.at[i]->kind == PEL_Starred;
+        starred |= is_rest;
         bool known = b.parts && !b.parts->keys && b.parts->n == n && !starred;
-        bound item = { starred ? pel_taint_any(b.taint) : pel_taint_item(b.taint, i),
+        bound item = { is_rest   ? pel_taint_some_items(b.taint)
+                       : starred ? pel_taint_any(b.taint)
+                                 : pel_taint_item(b.taint, i),
                        known ? b.parts->items[i]->parts : NULL, starred ? NULL : items_at(w, front, b.values, i, n) };
         bind_names(w, front, target->Tuple.elts.at[i], item);
     }
@@ -275,13 +277,15 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
             pel_node *item;
             pel_own(w, front, target, target->Tuple.elts.at[i], NULL, NULL);
             eat_unpacking(w, front);
-            pel_store(w, front, target->Tuple.elts.at[i], pel_taint_item(taint, i), NULL, NULL, &item);
+            bool is_rest = target->Tuple.elts.at[i]->kind == PEL_Starred;
+            const pel_taint *part = is_rest ? pel_taint_some_items(taint) : pel_taint_item(taint, i);
+            pel_store(w, front, target->Tuple.elts.at[i], part, NULL, NULL, &item);
             pel_nodes_push(w->ctx, &(*text)->Tuple.elts, item);
         }
         return;
     case PEL_Starred:
         *text = pel_shallow(w, target);
-        pel_store(w, front, target->Starred.value, pel_taint_any(taint), NULL, NULL, &(*text)->Starred.value);
+        pel_store(w, front, target->Starred.value, taint, NULL, NULL, &(*text)->Starred.value);
         return;
     default: pel_lost(w, target, "%s cannot be assigned to", pel_kinds[target->kind].name);
     }

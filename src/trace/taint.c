@@ -61,6 +61,10 @@ const pel_taint *pel_taint_any(const pel_taint *taint) {
     return taint == &pel_tainted_some || !taint ? taint : &pel_tainted;
 }
 
+const pel_taint *pel_taint_some_items(const pel_taint *taint) {
+    return taint && taint->n && !taint->each ? &pel_tainted : taint;
+}
+
 bool pel_taint_maybe_none(const pel_taint *taint) {
     return taint == &pel_tainted || (taint && taint->n && !taint->each);
 }

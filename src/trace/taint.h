@@ -24,10 +24,11 @@ const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_tain
 const pel_taint *pel_taint_tuple(pel_ctx *ctx, const pel_taint *const *items, uint32_t n);
 const pel_taint *pel_taint_each(pel_ctx *ctx, const pel_taint *item);
 const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i);
-const pel_taint *pel_taint_any(const pel_taint *taint); /* of some unknown part */
-bool pel_taint_maybe_none(const pel_taint *taint);      /* with other data it could be None */
-bool pel_taint_holds_data(const pel_taint *taint);      /* more than tensors, which show it, and how many they are */
-bool pel_taint_counts(const pel_taint *taint);          /* with other data it could have more or fewer items */
+const pel_taint *pel_taint_some_items(const pel_taint *taint); /* of a container of some of its items */
+const pel_taint *pel_taint_any(const pel_taint *taint);        /* of some unknown part */
+bool pel_taint_maybe_none(const pel_taint *taint);             /* with other data it could be None */
+bool pel_taint_holds_data(const pel_taint *taint); /* more than tensors, which show it, and how many they are */
+bool pel_taint_counts(const pel_taint *taint);     /* with other data it could have more or fewer items */
 bool pel_taint_same(const pel_taint *a, const pel_taint *b);
 /* Joins into a fact; true if it grew. */
 bool pel_taint_grow(pel_ctx *ctx, const pel_taint **fact, const pel_taint *with);
