@@ -131,4 +131,7 @@ def test_no_name_is_defined_twice() -> None:
 def test_fuzzing_skeletons_begins_with_traces_that_have_one(pellucid, path: pathlib.Path) -> None:
     """A corpus in an older version of the file would be refused at its first bytes, and nothing be fuzzed."""
     done = pellucid("skeleton", path)
-    assert done.code == 3 and "class " in done.out, done.err
+    if path.stem.startswith("found_"):  # by the fuzzer: such a trace need not have one
+        assert done.code in (2, 3) and "version" not in done.err, done.err
+    else:
+        assert done.code == 3 and "class " in done.out, done.err
