@@ -31,6 +31,7 @@ class Einops(nn.Module):
         self.o = nn.Linear(8, 8)
 
     def forward(s, x):
+        assert x.ndim == 3, "not recorded with this number of dimensions"
         q, k, v = rearrange(s.qkv(x))
         a = einsum(q, k, "b h i d, b h j d -> b h i j").softmax(-1)
         return s.o(rearrange_2(a @ v)).permute(0, 2, 1).mean(dim=(2,))

@@ -149,7 +149,7 @@ class LlamaModel(nn.Module):
         self, input_ids=None, attention_mask=None, position_ids=None, past_key_values=None, inputs_embeds=None,
         use_cache=None,
     ):
-        assert attention_mask is position_ids is past_key_values is inputs_embeds is None and not use_cache, (
+        assert attention_mask is position_ids is past_key_values is inputs_embeds is use_cache is None, (
             "not recorded with these arguments"
         )
         hidden_states = self.embed_tokens(input_ids)

@@ -2,7 +2,6 @@
 # Use: model = MambaModel(); model.load_state_dict(original.state_dict())
 # Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
 
-import importlib
 from dataclasses import dataclass
 
 import torch
@@ -33,7 +32,6 @@ def causal_conv1d_fn(hidden_states, weight, bias):
 
 
 def mamba_selective_scan(hidden_states, dt, A, B, C, D, z, delta_bias):
-    importlib.util.find_spec("mambapy")
     batch_size, intermediate_size, seq_len = hidden_states.shape
     input_dtype = hidden_states.dtype
     dt = F.softplus(dt + delta_bias.to(dt.dtype)[..., None])

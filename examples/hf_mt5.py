@@ -48,8 +48,7 @@ def create_position_bias_mask(position_bias, is_causal, query, key):
 
 def sdpa_attention_forward(module, query, key, value, dropout, position_bias):
     q_length = query.shape[2]
-    is_causal = module.is_causal
-    is_causal = q_length > 1 and is_causal
+    is_causal = q_length > 1 and module.is_causal
     assert not (is_causal and q_length > 1 and key.shape[2] > q_length), "path not recorded"
     attention_mask = create_position_bias_mask(position_bias, is_causal, query, key)
     attn_output = F.scaled_dot_product_attention(

@@ -135,7 +135,7 @@ class T5Gemma2RotaryEmbedding(nn.Module):
 
     @torch.no_grad()
     def forward(self, x, position_ids):
-        inv_freq = getattr(self, "sliding_attention_inv_freq")
+        inv_freq = self.sliding_attention_inv_freq
         freqs = position_ids[..., None].float() * inv_freq.to(device=x.device, dtype=torch.float32)
         emb = torch.cat((freqs, freqs), dim=-1)
         cos = emb.cos()

@@ -95,9 +95,9 @@ class GlobalSubSampleAttn(nn.Module):
 
 
 class PosConv(nn.Module):
-    def __init__(self, in_channels):
+    def __init__(self, in_chans):
         super().__init__()
-        self.proj = nn.Sequential(nn.Conv2d(in_channels, in_channels, 3, padding=1, groups=in_channels))
+        self.proj = nn.Sequential(nn.Conv2d(in_chans, in_chans, 3, padding=1, groups=in_chans))
 
     def forward(self, x, size):
         B, _, C = x.shape
@@ -138,7 +138,7 @@ class Twins(nn.Module):
                 Block(GlobalSubSampleAttn(dim=512, sr=False), dim=512),
             ]),
         ])
-        self.pos_block = nn.ModuleList([PosConv(in_channels) for in_channels in (64, 128, 256, 512)])
+        self.pos_block = nn.ModuleList([PosConv(in_chans) for in_chans in (64, 128, 256, 512)])
         self.norm = nn.LayerNorm(512, eps=1e-6)
         self.head_drop = nn.Dropout(0.0)
         self.head = nn.Linear(512, 1000)

@@ -7,19 +7,17 @@ from torch import nn
 
 
 class Bottleneck(nn.Module):
-    def __init__(self, in_channels, out_channels, stride=1, downsample=False):
+    def __init__(self, inplanes, width, stride=1, downsample=False):
         super().__init__()
-        self.conv1 = nn.Conv2d(in_channels, out_channels, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(out_channels)
-        self.conv2 = nn.Conv2d(out_channels, out_channels, 3, stride=stride, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(out_channels)
-        self.conv3 = nn.Conv2d(out_channels, 4 * out_channels, 1, bias=False)
-        self.bn3 = nn.BatchNorm2d(4 * out_channels)
+        self.conv1 = nn.Conv2d(inplanes, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride=stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, 4 * width, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(4 * width)
         self.relu = nn.ReLU(inplace=True)
         self.downsample = (
-            nn.Sequential(
-                nn.Conv2d(in_channels, 4 * out_channels, 1, stride=stride, bias=False), nn.BatchNorm2d(4 * out_channels)
-            )
+            nn.Sequential(nn.Conv2d(inplanes, 4 * width, 1, stride=stride, bias=False), nn.BatchNorm2d(4 * width))
             if downsample
             else None
         )
