@@ -1,11 +1,32 @@
 /* Choices that are values: `a if t else b`, `a and b`. Each operand is walked by the lanes that came to it. */
 #include "trace/lanes_expr.h"
 
+/* Where no statement can assert what was recorded, the other side raises. */
+static pel_val *choose_or_raise(pel_walk *w, pel_front front, pel_node *node, const pel_test *test) {
+    bool truth = test->truth[0];
+    w->level++;
+    pel_val *val = pel_eval(w, front, truth ? node->IfExp.body : node->IfExp.orelse);
+    w->level--;
+    pel_node *other = pel_make_call(w->ctx, pel_stub_name(w->s), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    pel_node *text = pel_shallow(w, node);
+    text->IfExp.test = test->text;
+    text->IfExp.body = truth ? val->text : other;
+    text->IfExp.orelse = truth ? other : val->text;
+    text->mark = 1; /* it holds on that condition, whoever reads it */
+    val->text = text;
+    val->fixed = w->effect = true;
+    val->effect |= test->effect;
+    val->lost |= test->lost;
+    val->parts = NULL;
+    return val;
+}
+
 pel_val *pel_eval_ifexp(pel_walk *w, pel_front front, pel_node *node) {
     pel_test test = pel_eval_test(w, front, node->IfExp.test);
     pel_going all = pel_going_all(w, front);
     pel_going yes = pel_going_on(w, all, test.truth, true), no = pel_going_on(w, all, test.truth, false);
     if (yes.front.n == 0 || no.front.n == 0) {
+        if (test.dynamic && w->in_expression) return choose_or_raise(w, front, node, &test);
         if (test.dynamic)
             pel_guard(w, node, test.text, yes.front.n > 0, "path not recorded");
         else if (test.effect)

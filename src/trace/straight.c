@@ -614,7 +614,9 @@ static void write_step(pel_straight *x, const step *row) {
         pel_node *asked = pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text);
         if (pel_value_is_number(pel_straight_at(x, made[0]))) asked->mark = ASKS_DATA;
         push(x, asked);
+        uint32_t first = x->sizes.n;
         pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
+        for (uint32_t i = first; i < x->sizes.n; i++) x->sizes.at[i].is_data = true;
         return;
     }
     if (row->event && pel_straight_all(x, made, PEL_V_SIZE)) return;

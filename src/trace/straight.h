@@ -15,6 +15,7 @@ typedef PEL_VEC(pel_straight_named) pel_straight_names;
 typedef struct pel_straight_size { /* a number that has a name */
     pel_node *text;
     int64_t *values;
+    bool is_data; /* x.item(): what happens to be twice that in all runs is not computed from it */
 } pel_straight_size;
 
 typedef struct pel_straight {

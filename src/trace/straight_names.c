@@ -260,7 +260,16 @@ static bool product_at(const pel_straight_size *const *factors, uint32_t n, uint
     return true;
 }
 
+/* A number that data gave stands for itself alone. */
+static bool is_guess(const term *t) {
+    bool is_data = false;
+    for (uint32_t i = 0; i < t->n; i++) is_data |= t->factors[i]->is_data;
+    for (uint32_t i = 0; i < t->n_under; i++) is_data |= t->under[i]->is_data;
+    return is_data && (t->n > 1 || t->n_under || t->times != 1 || t->by != 1 || t->plus);
+}
+
 static bool fits(const pel_straight *x, const int64_t *wanted, const term *t) {
+    if (is_guess(t)) return false;
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         int64_t value = t->times, by = t->by;
         if (!product_at(t->factors, t->n, i, &value) || !product_at(t->under, t->n_under, i, &by)) return false;
