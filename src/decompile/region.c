@@ -307,10 +307,7 @@ static bool is_assertion_at(const pel_lift *l, uint32_t at) {
 }
 
 static pel_node *assert_of(pel_lift *l, pel_node *asserted, pel_node *exc) {
-    pel_node *node = pel_node_new(l->ctx, PEL_Assert);
-    node->Assert.test = asserted;
-    if (exc->kind == PEL_Call) node->Assert.msg = exc->Call.args.at[0];
-    return node;
+    return pel_make_assert(l->ctx, asserted, exc->kind == PEL_Call ? exc->Call.args.at[0] : NULL);
 }
 
 static bool leads_to_jump(const pel_lift *l, const test *t) {
@@ -327,10 +324,7 @@ static bool was_led_to_jump(const pel_lift *l, const test *t) {
 
 static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse) {
     if (!orelse.n && body.n == 1 && body.at[0]->kind == PEL_Assert && body.at[0]->Assert.test->kind == PEL_Constant) {
-        pel_node *assert = pel_node_new(l->ctx, PEL_Assert); /* if not test: assert False */
-        assert->Assert.test = t->negation;
-        assert->Assert.msg = body.at[0]->Assert.msg;
-        pel_lift_emit(l, assert);
+        pel_lift_emit(l, pel_make_assert(l->ctx, t->negation, body.at[0]->Assert.msg)); /* if not test: assert False */
         return;
     }
     pel_node *raised = !orelse.n && body.n == 1 && body.at[0]->kind == PEL_Raise ? body.at[0]->Raise.exc : NULL;

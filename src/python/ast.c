@@ -161,12 +161,26 @@ pel_node *pel_make_subscript(pel_ctx *ctx, pel_node *value, pel_node *slice, pel
     return node;
 }
 
-pel_node *pel_make_compare(pel_ctx *ctx, pel_node *left, pel_CMPOP op, pel_node *right) {
+pel_node *pel_make_chain(pel_ctx *ctx, pel_nodes operands, pel_CMPOP op) {
     pel_node *node = pel_node_new(ctx, PEL_Compare);
-    node->Compare.left = left;
-    node->Compare.ops = (pel_cmpops){ pel_alloc_raw(ctx, 1), 1 };
-    node->Compare.ops.at[0] = (uint8_t)op;
-    node->Compare.comparators = pel_nodes_one(ctx, right);
+    uint32_t n = operands.n - 1;
+    node->Compare.left = operands.at[0];
+    node->Compare.ops = (pel_cmpops){ pel_alloc_raw(ctx, n), n };
+    memset(node->Compare.ops.at, (int)op, n);
+    for (uint32_t i = 0; i < n; i++) pel_nodes_push(ctx, &node->Compare.comparators, operands.at[i + 1]);
+    return node;
+}
+
+pel_node *pel_make_compare(pel_ctx *ctx, pel_node *left, pel_CMPOP op, pel_node *right) {
+    pel_nodes operands = pel_nodes_one(ctx, left);
+    pel_nodes_push(ctx, &operands, right);
+    return pel_make_chain(ctx, operands, op);
+}
+
+pel_node *pel_make_boolop(pel_ctx *ctx, pel_BOOLOP op, pel_nodes values) {
+    pel_node *node = pel_node_new(ctx, PEL_BoolOp);
+    node->BoolOp.op = op;
+    node->BoolOp.values = values;
     return node;
 }
 
@@ -188,6 +202,13 @@ pel_node *pel_make_assign(pel_ctx *ctx, pel_node *target, pel_node *value) {
 pel_node *pel_make_expr(pel_ctx *ctx, pel_node *value) {
     pel_node *node = pel_node_new(ctx, PEL_Expr);
     node->Expr.value = value;
+    return node;
+}
+
+pel_node *pel_make_assert(pel_ctx *ctx, pel_node *test, pel_node *message) {
+    pel_node *node = pel_node_new(ctx, PEL_Assert);
+    node->Assert.test = test;
+    node->Assert.msg = message;
     return node;
 }
 

@@ -66,14 +66,13 @@ static pel_node *opposite_of(pel_synth *s, pel_node *test) {
         }
     }
     if (test->kind != PEL_BoolOp || test->BoolOp.op != PEL_Or) return NULL;
-    pel_node *made = pel_node_new(s->ctx, PEL_BoolOp);
-    made->BoolOp.op = PEL_And;
+    pel_nodes parts = { 0 };
     for (uint32_t i = 0; i < test->BoolOp.values.n; i++) {
         pel_node *part = opposite_of(s, test->BoolOp.values.at[i]);
         if (!part) return NULL;
-        pel_nodes_push(s->ctx, &made->BoolOp.values, part);
+        pel_nodes_push(s->ctx, &parts, part);
     }
-    return made;
+    return pel_make_boolop(s->ctx, PEL_And, parts);
 }
 
 /* ---- tests ---- */

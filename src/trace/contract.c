@@ -353,17 +353,15 @@ static pel_node *joined_assertions(const contractor *c, const pel_node *first, p
     if (first->kind != PEL_Assert || second->kind != PEL_Assert || !first->Assert.msg || !second->Assert.msg ||
         first->Assert.msg->kind != PEL_Constant || !pel_same(first->Assert.msg, second->Assert.msg))
         return NULL;
-    pel_node *both = pel_node_new(c->ctx, PEL_BoolOp), *made = pel_node_new(c->ctx, PEL_Assert);
     const pel_node *tests[] = { first->Assert.test, second->Assert.test };
-    both->BoolOp.op = PEL_And;
+    pel_nodes both = { 0 };
     for (size_t i = 0; i < PEL_COUNT(tests); i++) {
         bool is_and = tests[i]->kind == PEL_BoolOp && tests[i]->BoolOp.op == PEL_And;
         for (uint32_t k = 0; is_and && k < tests[i]->BoolOp.values.n; k++)
-            pel_nodes_push(c->ctx, &both->BoolOp.values, tests[i]->BoolOp.values.at[k]);
-        if (!is_and) pel_nodes_push(c->ctx, &both->BoolOp.values, pel_copy(c->ctx, tests[i]));
+            pel_nodes_push(c->ctx, &both, tests[i]->BoolOp.values.at[k]);
+        if (!is_and) pel_nodes_push(c->ctx, &both, pel_copy(c->ctx, tests[i]));
     }
-    made->Assert.test = both;
-    made->Assert.msg = second->Assert.msg;
+    pel_node *made = pel_make_assert(c->ctx, pel_make_boolop(c->ctx, PEL_And, both), second->Assert.msg);
     made->lineno = first->lineno;
     return is_short(c, made, indent) ? made : NULL;
 }

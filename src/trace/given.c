@@ -37,18 +37,13 @@ static pel_rank_form rank_of_value(const pel_log *log, pel_id id, uint32_t *rank
     if (!is_dict && value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE) return PEL_RANK_NONE;
     uint32_t n_tensors = 0, n_others = 0;
     for (uint32_t i = is_dict; i < value->n; i += 1u + is_dict) {
-        uint32_t of_item;
-        pel_rank_form form = PEL_RANK_NONE;
-        if (pel_value_at(log, value->items[i])->kind == PEL_V_TENSOR)
-            form = rank_of_value(log, value->items[i], &of_item);
-        else if (pel_value_has_items(pel_value_at(log, value->items[i])->kind))
-            return PEL_RANK_OPEN;
-        if (form == PEL_RANK_NONE)
-            n_others++;
-        else if (n_tensors++ && *rank != of_item)
-            return PEL_RANK_OPEN;
-        else
-            *rank = of_item;
+        const pel_value *item = pel_value_at(log, value->items[i]);
+        if (pel_value_has_items(item->kind)) return PEL_RANK_OPEN;
+        n_others += item->kind != PEL_V_TENSOR;
+        if (item->kind != PEL_V_TENSOR) continue;
+        uint32_t n_dims = log->tensors.at[item->tensor].n_dims;
+        if (n_tensors++ && *rank != n_dims) return PEL_RANK_OPEN;
+        *rank = n_dims;
     }
     if (!n_tensors) return PEL_RANK_NONE;
     return n_others ? PEL_RANK_OPEN : is_dict ? PEL_RANK_OF_VALUES : PEL_RANK_OF_ITEMS;

@@ -159,6 +159,7 @@ void pel_fill(pel_walk *w, pel_front front, const pel_id *containers, bool with_
 
 const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *val) {
     uint64_t found = 0;
+    if (!w->s->filled.n) return NULL;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, val->at[i]);
         if (is_plain_container(value)) found |= pel_map_find(&w->s->filled, value->object, 0);

@@ -34,19 +34,12 @@ static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     return pel_make_compare(s->ctx, name, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
 }
 
-static pel_node *join(pel_ctx *ctx, pel_BOOLOP op, pel_nodes tests) {
-    if (tests.n == 1) return tests.at[0];
-    pel_node *all = pel_node_new(ctx, PEL_BoolOp);
-    all->BoolOp.op = op;
-    all->BoolOp.values = tests;
-    return all;
+static pel_node *all_of(pel_ctx *ctx, pel_nodes tests) {
+    return tests.n == 1 ? tests.at[0] : pel_make_boolop(ctx, PEL_And, tests);
 }
 
 static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *message) {
-    pel_node *made = pel_node_new(s->ctx, PEL_Assert);
-    made->Assert.test = test;
-    made->Assert.msg = pel_make_text(s->ctx, pel_str_of(message));
-    pel_nodes_push(s->ctx, body, made);
+    pel_nodes_push(s->ctx, body, pel_make_assert(s->ctx, test, pel_make_text(s->ctx, pel_str_of(message))));
 }
 
 /* a is None and b is None  ->  a is b is None: a root may have many that were not given. */
@@ -58,14 +51,8 @@ static void chain_nones(pel_synth *s, pel_nodes *tests) {
         pel_nodes_push(s->ctx, none ? &names : &others, none ? test->Compare.left : test);
     }
     if (names.n < 3) return;
-    pel_node *chain = pel_node_new(s->ctx, PEL_Compare);
-    chain->Compare.left = names.at[0];
-    chain->Compare.ops = (pel_cmpops){ pel_new_array(s->ctx, names.n, uint8_t), names.n };
-    for (uint32_t i = 0; i < names.n; i++) {
-        chain->Compare.ops.at[i] = PEL_Is;
-        pel_nodes_push(s->ctx, &chain->Compare.comparators, i + 1 < names.n ? names.at[i + 1] : pel_make_none(s->ctx));
-    }
-    *tests = pel_nodes_one(s->ctx, chain);
+    pel_nodes_push(s->ctx, &names, pel_make_none(s->ctx));
+    *tests = pel_nodes_one(s->ctx, pel_make_chain(s->ctx, names, PEL_Is));
     for (uint32_t i = 0; i < others.n; i++) pel_nodes_push(s->ctx, tests, others.at[i]);
 }
 
@@ -97,40 +84,43 @@ static pel_node *ranks_are(pel_ctx *ctx, const pel_param *param, bool is_dict, u
                          (pel_nodes){ 0 });
 }
 
-/* a.ndim == 2 and b.ndim == 2  ->  a.ndim == b.ndim == 2 */
-static void chain_rank(pel_ctx *ctx, pel_node *same, pel_name tensor) {
-    pel_node *rank = same->Compare.comparators.at[same->Compare.comparators.n - 1];
-    uint32_t n = same->Compare.ops.n + 1;
-    same->Compare.ops = (pel_cmpops){ pel_new_array(ctx, n, uint8_t), n };
-    for (uint32_t i = 0; i < n; i++) same->Compare.ops.at[i] = PEL_Eq;
-    same->Compare.comparators.at[n - 2] = rank_of(ctx, tensor);
-    pel_nodes_push(ctx, &same->Compare.comparators, rank);
+static pel_rank_form rank_asserted(const pel_synth *s, const pel_group *root, uint32_t p, uint32_t *rank) {
+    const pel_param *param = &root->params[p];
+    return param->unread || param->dead ? PEL_RANK_NONE : pel_given_rank(s, root, param, rank);
+}
+
+/* a.ndim == b.ndim == 2, for all tensors of that rank from a parameter on. */
+static pel_node *ranks_from(pel_synth *s, const pel_group *root, uint32_t first, uint32_t rank) {
+    pel_nodes operands = { 0 };
+    for (uint32_t p = first; p < root->n_params; p++) {
+        uint32_t one;
+        if (rank_asserted(s, root, p, &one) == PEL_RANK_OWN && one == rank)
+            pel_nodes_push(s->ctx, &operands, rank_of(s->ctx, root->params[p].name));
+    }
+    pel_nodes_push(s->ctx, &operands, pel_make_int(s->ctx, rank));
+    return pel_make_chain(s->ctx, operands, PEL_Eq);
 }
 
 static void guard_ranks(pel_synth *s, const pel_group *root, pel_nodes *body) {
     pel_ctx *ctx = s->ctx;
     pel_nodes tests = { 0 };
-    pel_map by_rank = { 0 };
+    pel_map seen = { 0 }; /* ranks */
     for (uint32_t p = 1; p < root->n_params; p++) {
         const pel_param *param = &root->params[p];
         uint32_t rank;
-        uint64_t same;
-        pel_rank_form form = param->unread || param->dead ? PEL_RANK_NONE : pel_given_rank(s, root, param, &rank);
-        if (form == PEL_RANK_OWN && pel_map_get(&by_rank, rank, &same)) {
-            chain_rank(ctx, tests.at[same], param->name);
-        } else if (form == PEL_RANK_OWN) {
-            pel_map_set(ctx, &by_rank, rank, tests.n);
-            pel_nodes_push(ctx, &tests, rank_is(ctx, param->name, rank));
+        pel_rank_form form = rank_asserted(s, root, p, &rank);
+        if (form == PEL_RANK_OWN) {
+            if (pel_map_set(ctx, &seen, rank, 1)) pel_nodes_push(ctx, &tests, ranks_from(s, root, p, rank));
         } else if (form == PEL_RANK_OR_NONE) {
             pel_nodes either = { 0 };
             pel_node *name = pel_make_name(ctx, param->name, PEL_Load);
             pel_nodes_push(ctx, &either, pel_make_compare(ctx, name, PEL_Is, pel_make_none(ctx)));
             pel_nodes_push(ctx, &either, rank_is(ctx, param->name, rank));
-            pel_nodes_push(ctx, &tests, join(ctx, PEL_Or, either));
+            pel_nodes_push(ctx, &tests, pel_make_boolop(ctx, PEL_Or, either));
         } else if (form != PEL_RANK_NONE)
             pel_nodes_push(ctx, &tests, ranks_are(ctx, param, form == PEL_RANK_OF_VALUES, rank));
     }
-    if (tests.n) guard(s, body, join(ctx, PEL_And, tests), "not recorded with this number of dimensions");
+    if (tests.n) guard(s, body, all_of(ctx, tests), "not recorded with this number of dimensions");
 }
 
 /* Arguments that the text never looks at have the values they were recorded with, and so has the mode. */
@@ -143,7 +133,7 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     }
     const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
     chain_nones(s, &tests);
-    if (tests.n) guard(s, &body, join(s->ctx, PEL_And, tests), message);
+    if (tests.n) guard(s, &body, all_of(s->ctx, tests), message);
     if (s->asked_rank && !s->is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
     if (s->asked_training && s->trained != s->evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),

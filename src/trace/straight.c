@@ -560,10 +560,7 @@ static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
         bool truth = pel_is_truth(expected, true);
         test = truth ? text->Call.func->Attribute.value : pel_not(x->ctx, text->Call.func->Attribute.value);
     }
-    pel_node *made = pel_node_new(x->ctx, PEL_Assert);
-    made->Assert.test = test;
-    made->Assert.msg = pel_make_text(x->ctx, PEL_STR("path not recorded"));
-    push(x, made);
+    push(x, pel_make_assert(x->ctx, test, pel_make_text(x->ctx, PEL_STR("path not recorded"))));
 }
 
 static bool sets_item(const pel_straight *x, const step *row) {

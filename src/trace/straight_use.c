@@ -369,10 +369,8 @@ static void guard_size(body_job *job, const question *q, pel_nodes *body) {
         if (size >= 0 && q->sizes[i] != size) return;
         size = q->sizes[i];
     }
-    pel_node *made = pel_node_new(ctx, PEL_Assert);
-    made->Assert.test = pel_make_compare(ctx, pel_copy(ctx, q->size), PEL_Eq, pel_make_int(ctx, size));
-    made->Assert.msg = pel_make_text(ctx, PEL_STR("path not recorded"));
-    pel_nodes_push(ctx, body, made);
+    pel_node *test = pel_make_compare(ctx, pel_copy(ctx, q->size), PEL_Eq, pel_make_int(ctx, size));
+    pel_nodes_push(ctx, body, pel_make_assert(ctx, test, pel_make_text(ctx, PEL_STR("path not recorded"))));
 }
 
 static bool asks_attribute(body_job *job, question *q) {

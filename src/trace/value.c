@@ -159,16 +159,6 @@ static pel_node *class_expression(pel_ctx *ctx, pel_program *program, pel_id id)
     return NULL;
 }
 
-static pel_program_class *class_row(pel_ctx *ctx, pel_program *program, pel_id id) {
-    for (uint32_t i = 0; i < program->classes.n; i++)
-        if (program->classes.at[i]->class == id) return program->classes.at[i];
-    pel_program_class *row = pel_new(ctx, pel_program_class);
-    row->class = id;
-    row->name = pel_unused_name(ctx, program, pel_class_at(program->log, id)->name);
-    pel_push(ctx, &program->classes, row);
-    return row;
-}
-
 /* Mode.FAST; the class gets the members that are mentioned. */
 static pel_node *member_expression(pel_ctx *ctx, pel_program *program, const pel_value *value) {
     const pel_log *log = program->log;
@@ -180,7 +170,7 @@ static pel_node *member_expression(pel_ctx *ctx, pel_program *program, const pel
     if (!base->path.len || named->kind != PEL_V_CONST || named->constant->kind != PEL_CONST_STR) return NULL;
     pel_str text = named->constant->text;
     pel_name name = pel_intern_str(ctx, text);
-    pel_program_class *row = class_row(ctx, program, value->class);
+    pel_program_class *row = pel_class_row(ctx, program, value->class);
     if (!row->def) {
         row->def = pel_node_new(ctx, PEL_ClassDef);
         row->def->ClassDef.name = row->name;
@@ -271,7 +261,7 @@ static pel_node *named_tuple_expression(pel_ctx *ctx, pel_program *program, cons
     if (value->kind != PEL_V_TUPLE || pel_class_at(program->log, value->class)->kind != PEL_CLASS_NAMEDTUPLE)
         return NULL;
     if (!expressions_of(ctx, program, value, 0, &items)) return NULL;
-    pel_node *name = pel_make_name(ctx, class_row(ctx, program, value->class)->name, PEL_Load);
+    pel_node *name = pel_make_name(ctx, pel_class_row(ctx, program, value->class)->name, PEL_Load);
     return pel_make_call(ctx, name, items, (pel_nodes){ 0 });
 }
 
