@@ -136,7 +136,8 @@ def _fill() -> None:
             _note(name, value)
     for namespace in _NAMESPACES:
         for path, value in _public(namespace):
-            module = getattr(value, "__module__", None) if isinstance(value, (type, types.FunctionType)) else None
+            known = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
+            module = getattr(value, "__module__", None) if known else None
             if module is None or module.split(".")[0] in ("torch", "builtins"):
                 _note(path, value)
     torch = sys.modules.get("torch")

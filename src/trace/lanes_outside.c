@@ -4,10 +4,15 @@
 
 /* ---- calls of which only a value is left ---- */
 
+/* Functions that tell people or statistics of a call, and change nothing. */
+static bool is_telling(pel_str path) {
+    return pel_str_starts(path, PEL_STR("warnings.")) || pel_str_starts(path, PEL_STR("torch._C._log_api_usage"));
+}
+
 static bool is_logging(pel_walk *w, const pel_call_site *c, pel_front front) {
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *callee = pel_value_at(w->log, c->callee[i]);
-        if (callee->kind == PEL_V_LIBRARY && pel_str_starts(callee->text, PEL_STR("warnings."))) continue;
+        if (callee->kind == PEL_V_LIBRARY && is_telling(callee->text)) continue;
         const pel_value *base = c->base ? pel_value_at(w->log, c->base->at[i]) : NULL;
         pel_id class = base && base->kind == PEL_V_OBJECT ? base->class : 0;
         if (!class) return false;
