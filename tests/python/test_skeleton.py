@@ -79,6 +79,12 @@ def test_in_its_own_process(tmp_path) -> None:
     assert made.report.to_dict()["good"]
 
 
+def test_without_verification_the_header_claims_nothing() -> None:
+    model, x = plain()
+    made = pellucid.skeleton(model, (x,), verified=False)
+    assert "# Verification: not run\n" in made.source and not made.report.good
+
+
 def test_a_wrong_skeleton_is_never_handed_out(monkeypatch) -> None:
     """Whatever the synthesis writes, an error in it is found."""
     model, x = plain()
