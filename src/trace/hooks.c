@@ -46,7 +46,7 @@ static bool look_at(const pel_log *log, pel_id id, pel_hook *hook) {
 static pel_id forward_of(pel_synth *s, const pel_hook *hook) {
     const pel_log *log = s->log;
     pel_id parent = log->activations.at[hook->activation].parent, found = 0;
-    for (pel_id id = parent + 1; id < log->activations.n; id++) {
+    for (pel_id id = parent + 1; id < s->extents[parent].end; id++) {
         const pel_activation *other = &log->activations.at[id];
         if (other->parent != parent || other->direct || pel_map_has(&s->hook_of, id)) continue;
         if (other->run != log->activations.at[hook->activation].run) continue;

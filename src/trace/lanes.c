@@ -210,6 +210,7 @@ void pel_lanes(pel_ctx *ctx, pel_program *program) {
     log = s->log;
     s->group_of = pel_new_array(ctx, log->activations.n, pel_group *);
     s->linked = pel_new_array(ctx, log->activations.n, bool);
+    pel_find_extents(s);
     s->live = pel_new_array(ctx, log->values.n, bool);
     for (uint32_t r = 0; r < log->runs.n; r++) {
         s->trained |= log->runs.at[r].training;

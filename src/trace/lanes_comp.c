@@ -24,7 +24,7 @@ static pel_id find_frame(pel_walk *w, const pel_lane *lane, pel_id code, const p
             return record->value;
     }
     pel_id after = lane->activation;
-    for (pel_id id = after + 1; id < w->log->activations.n; id++)
+    for (pel_id id = after + 1; id < w->s->extents[after].end; id++)
         if (w->log->activations.at[id].code == code && !pel_map_has(taken, id) && below(w->log, id, after)) return id;
     return 0;
 }

@@ -23,6 +23,25 @@ bool pel_is_below(const pel_log *log, pel_id activation, pel_id above) {
     return activation == above;
 }
 
+/* Callers come before what they call, so one way back hands on what is known of the called. */
+void pel_find_extents(pel_synth *s) {
+    const pel_log *log = s->log;
+    s->extents = pel_new_array(s->ctx, log->activations.n, pel_extent);
+    for (uint32_t i = 1; i < log->events.n; i++) {
+        pel_extent *extent = &s->extents[log->events.at[i].activation];
+        if (!extent->end_event) extent->first_event = i;
+        extent->end_event = i + 1;
+    }
+    for (pel_id id = log->activations.n; id-- > 1;) {
+        pel_extent *own = &s->extents[id], *caller = &s->extents[log->activations.at[id].parent];
+        if (own->end <= id) own->end = id + 1;
+        if (caller->end < own->end) caller->end = own->end;
+        if (!own->end_event) continue;
+        if (!caller->end_event || caller->first_event > own->first_event) caller->first_event = own->first_event;
+        if (caller->end_event < own->end_event) caller->end_event = own->end_event;
+    }
+}
+
 /* ---- which steps belong to a lane ---- */
 
 /* The outermost call of a module that stays a call, from an activation up to the one that is written; 0: none. */
@@ -54,7 +73,7 @@ static bool is_harmless(const pel_value *exception, const pel_log *log) {
 
 /* Which way an exception went may depend on sizes and data, and a line has one way only. */
 static void check_exceptions(pel_straight *x, pel_id above) {
-    for (pel_id id = above; id < x->log->activations.n; id++) {
+    for (pel_id id = above; id < x->w->s->extents[above].end; id++) {
         const pel_activation *activation = &x->log->activations.at[id];
         if (!pel_is_below(x->log, id, above) || kept_call(x, id, above)) continue;
         for (uint32_t i = 0; i < activation->n_records; i++)
@@ -68,7 +87,8 @@ static step_list steps_of(pel_straight *x, pel_id above) {
     step_list steps = { 0 };
     check_exceptions(x, above);
     pel_map seen = { 0 };
-    for (uint32_t i = 1; i < x->log->events.n; i++) {
+    const pel_extent *extent = &x->w->s->extents[above];
+    for (uint32_t i = extent->first_event; i < extent->end_event; i++) {
         const pel_event *event = &x->log->events.at[i];
         if (!pel_is_below(x->log, event->activation, above) || is_in_hook(x, event->activation, above)) continue;
         pel_id call = kept_call(x, event->activation, above);

@@ -15,7 +15,7 @@ static pel_str package_of(const pel_log *log, pel_id activation) {
 void pel_straight_find_names(pel_straight *x) {
     const pel_log *log = x->log;
     pel_str package = package_of(log, x->above[0]);
-    for (pel_id id = x->above[0]; id < log->activations.n; id++) {
+    for (pel_id id = x->above[0]; id < x->w->s->extents[x->above[0]].end; id++) {
         const pel_activation *activation = &log->activations.at[id];
         const pel_author *author = &x->w->s->authors[activation->code];
         if (!author->insns || !pel_is_below(log, id, x->above[0]) || !pel_str_eq(package_of(log, id), package))

@@ -109,6 +109,13 @@ typedef struct pel_helper { /* a straight line */
     pel_name wish; /* the author's name */
 } pel_helper;
 
+/* Where what an activation led to ends in the log. Nothing of it comes before it; within, there may be what others led
+ * to, because a generator goes on when somebody else asks it. */
+typedef struct pel_extent {
+    pel_id end;                       /* of activations */
+    uint32_t first_event, end_event; /* of events */
+} pel_extent;
+
 typedef struct pel_reference { /* a Name or Attribute in the text that must get a group's final name */
     pel_node *node;
     pel_id code;
@@ -123,6 +130,7 @@ typedef struct pel_synth {
     const pel_author *authors; /* per code */
     PEL_VEC(pel_group *) groups;
     pel_group **group_of; /* per activation */
+    pel_extent *extents;  /* per activation */
     pel_map split;        /* activation -> part: which of the texts of its function tells it */
     pel_map lifted;       /* code -> how many of its first parameters were none */
     /* objects, by their identities */
@@ -246,6 +254,7 @@ void pel_mark_given(pel_synth *s, pel_group *root);
 
 /* ---- straight*.c: functions that are written as what they were seen to do ---- */
 bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
+void pel_find_extents(pel_synth *s);
 void pel_walk_straight(pel_synth *s, pel_group *group);
 void pel_write_straight(pel_synth *s);
 
