@@ -112,7 +112,7 @@ typedef struct pel_helper { /* a straight line */
 /* Where what an activation led to ends in the log. Nothing of it comes before it; within, there may be what others led
  * to, because a generator goes on when somebody else asks it. */
 typedef struct pel_extent {
-    pel_id end;                       /* of activations */
+    pel_id end;                      /* of activations */
     uint32_t first_event, end_event; /* of events */
 } pel_extent;
 

@@ -363,6 +363,24 @@ def test_einops() -> None:
     assert re.search(r"(\w+)\.reshape\(\1\.shape\[0\], \1\.shape\[1\], 2, 4\)\.permute\(0, 2, 1, 3\)", made.source)
 
 
+def test_a_length_for_which_a_straight_line_does_not_hold_is_recorded_too() -> None:
+    """Lines tell sizes by example: in lengths of 6 and 7 there are two windows of 4, in one of 9 there are three."""
+    einops = pytest.importorskip("einops", reason="einops is not installed")
+
+    class Windows(nn.Module):
+        def forward(self, x):
+            missing = -x.shape[1] % 4
+            x = torch.cat((x, x.new_zeros(x.shape[0], missing, x.shape[2])), 1)
+            return einops.rearrange(x, "b (n w) d -> n b (w d)", w=4).cumsum(0)
+
+    model = Windows().eval()
+    made = pellucid.skeleton(model, (torch.randn(2, 6, 3),))
+    assert made.report.complete and {"other length 2", "other length 3"} <= {c.name for c in made.report.checks}
+    for length in (4, 13, 20):
+        x = torch.randn(3, length, 3)
+        assert made.module()(x).equal(model(x))
+
+
 def test_keyword_arguments_that_only_some_calls_have_are_passed_on_whole() -> None:
     class Mix(nn.Module):
         def __init__(self) -> None:
