@@ -20,7 +20,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 PURE = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")
 PLAIN = ["tests/python/test_recorder.py"]
 WITH_TORCH = [*PLAIN, "tests/python/test_recorder_torch.py", "tests/python/test_skeleton.py",
-              "tests/python/test_author_models.py", "tests/python/test_interrupts.py"]
+              "tests/python/test_author_models.py", "tests/python/test_interrupts.py",
+              "tests/python/test_golden_lanes.py", "tests/python/test_other_data.py"]
 
 
 def find(name: str) -> str | None:

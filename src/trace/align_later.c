@@ -1,5 +1,5 @@
-/* What compilers since 3.12 do that the tree does not show: two instructions in one, and comprehensions that run in the
- * frame around them. Put back to what earlier ones did, so that no later pass has to know. */
+/* What compilers since 3.12 do that the tree does not show: two instructions in one, comprehensions that run in the
+ * frame around them, positions of their own. Put back to what earlier ones did, so that no later pass has to know. */
 #include "trace/align.h"
 
 /* ---- two in one ---- */
@@ -208,6 +208,14 @@ static void hide_saved(const pel_author *author, pel_position *positions) {
     }
 }
 
+/* What a generator expression yields has the element's position, and so has what it is sent, which is no value of the
+ * element's. */
+static void move_yields(const pel_author *author, pel_position *positions) {
+    if (!author->node || author->node->kind != PEL_GeneratorExp) return;
+    for (uint32_t i = 0; i < author->insns->n; i++)
+        if (author->insns->at[i].op == PEL_OP_YIELD_VALUE) positions[i] = place_of(author->node);
+}
+
 void pel_align_later(pel_ctx *ctx, pel_author *author) {
     pel_position *positions = pel_new_array(ctx, author->insns->n, pel_position);
     memcpy(positions, author->positions, author->insns->n * sizeof *positions);
@@ -221,5 +229,6 @@ void pel_align_later(pel_ctx *ctx, pel_author *author) {
                 positions[i - 1] = find_first(&list, &positions[i]);
     }
     hide_saved(author, positions);
+    move_yields(author, positions);
     author->positions = positions;
 }

@@ -17,13 +17,16 @@ static pel_id changed_in_place(const pel_author *author, const pel_activation *a
     return 0;
 }
 
-/* Whether an object's attribute gave a list, dict or set that is not what the object held when it was last looked at:
- * self.items.append(x) changes an object without storing into it. */
-static bool is_filled(const pel_log *log, const pel_value *object, pel_name attribute, pel_id given) {
-    pel_value_kind kind = pel_value_at(log, given)->kind;
+/* Whether an object's attribute gave a list, dict or set that is not what the object held when it was last looked at,
+ * or what the attribute gave before: self.items.append(x) changes an object without storing into it. */
+static bool is_filled(pel_synth *s, pel_map *given_before, const pel_value *object, pel_name attribute, pel_id given) {
+    const pel_value *container = pel_value_at(s->log, given);
+    pel_value_kind kind = container->kind;
     if (object->kind != PEL_V_OBJECT || (kind != PEL_V_LIST && kind != PEL_V_DICT && kind != PEL_V_SET)) return false;
-    pel_id held = pel_item_named(log, object, attribute);
-    return held && !pel_value_same(log, held, given);
+    pel_id before = (pel_id)pel_map_find(given_before, container->object, given);
+    pel_map_set(s->ctx, given_before, container->object, given);
+    pel_id held = pel_item_named(s->log, object, attribute);
+    return held && (!pel_value_same(s->log, held, given) || !pel_value_same(s->log, before, given));
 }
 
 /* The run changes objects of a class that is no module. */
@@ -75,6 +78,7 @@ static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
 /* Attributes that some STORE_ATTR of the run writes, and objects that the run fills: reading them is never folded. */
 static void find_written(pel_synth *s) {
     const pel_log *log = s->log;
+    pel_map given = { 0 }; /* containers by their identity */
     for (uint32_t a = 1; a < log->activations.n; a++) {
         watch to = { .s = s, .activation = &log->activations.at[a] };
         to.author = &s->authors[to.activation->code];
@@ -86,7 +90,7 @@ static void find_written(pel_synth *s) {
             if (insn->op == PEL_OP_STORE_ATTR) see_store(&to, i, insn);
             if (record->kind != PEL_R_PUSH) continue;
             const pel_value *object = pel_value_at(log, to.below);
-            if (insn->op == PEL_OP_LOAD_ATTR && is_filled(log, object, insn->name, record->value))
+            if (insn->op == PEL_OP_LOAD_ATTR && is_filled(s, &given, object, insn->name, record->value))
                 note_changed(s, object->class);
             see_copy(&to, insn, record->value);
             to.below = record->value;
