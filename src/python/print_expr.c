@@ -225,8 +225,8 @@ static void print_boolop(pel_printer *p, pel_node *node) {
     uint32_t last_operator = 0;
     for (uint32_t i = 0; i < node->BoolOp.values.n; i++) {
         if (i) last_operator = print_operator(p, pel_boolop_text(node->BoolOp.op));
-        if (fills && i == 0)
-            pel_print_expr(p, node->BoolOp.values.at[i], level + 1); /* the names fill the same lines */
+        if (fills) /* lines that the names do, too */
+            pel_print_expr(p, node->BoolOp.values.at[i], level + 1);
         else
             pel_print_loose(p, node->BoolOp.values.at[i], level + 1);
     }

@@ -241,6 +241,17 @@ static pel_node *as_slice(const contractor *c, const pel_node *value) {
     return made;
 }
 
+static bool is_sum(const pel_node *node) { return node->BinOp.op == PEL_Add || node->BinOp.op == PEL_Sub; }
+static bool is_product(const pel_node *node) {
+    return node->BinOp.op == PEL_Mult || node->BinOp.op == PEL_Div || node->BinOp.op == PEL_MatMult;
+}
+
+/* a * b + c, c + a * b and a + b + c are read as they stand. */
+static bool needs_no_parentheses(const pel_node *value, const pel_node *into, pel_node *const *place) {
+    if (is_sum(into)) return is_product(value) || (is_sum(value) && place == &into->BinOp.left);
+    return is_product(into) && is_product(value) && place == &into->BinOp.left;
+}
+
 /* What may stand inside of another expression without making it hard to read. */
 static bool may_move(const pel_node *value, const pel_node *into, pel_node **place) {
     switch (value->kind) {
@@ -248,7 +259,8 @@ static bool may_move(const pel_node *value, const pel_node *into, pel_node **pla
     case PEL_Attribute:
     case PEL_Subscript: return true;
     case PEL_BinOp: /* f(a + b), but not (a + b).f() or (a + b) * c */
-        return into->kind == PEL_Call && is_direct(into, place);
+        if (!is_direct(into, place)) return false;
+        return into->kind == PEL_Call || (into->kind == PEL_BinOp && needs_no_parentheses(value, into, place));
     case PEL_Compare: return into->kind == PEL_BoolOp;
     default: return false;
     }

@@ -102,7 +102,7 @@ static void ask(void *arg, pel_node **slot) {
     const pel_node *node = *slot;
     const pel_link *link = pel_link_at(a->s, node);
     if (link && (link->target->has_effect || link->target->is_init)) a->pure = false;
-    if (node->mark && node->kind != PEL_Name) a->pure = false;
+    if (node->mark && node->kind != PEL_Name && node->mark != PEL_COMPARES_TENSORS) a->pure = false;
     switch (node->kind) {
     case PEL_NamedExpr:
     case PEL_Yield:
@@ -328,6 +328,27 @@ static pel_node *gone(sweep *sw) {
     return NULL;
 }
 
+/* not f(x), f(x) is None, f(x)[0], where nobody wants the result: f(x) is what it does. */
+static pel_node *what_it_does(const sweep *sw, pel_node *value, bits live) {
+    for (;;) {
+        pel_node *inner = NULL;
+        if (value->mark || pel_link_at(sw->s, value)) return value;
+        if (value->kind == PEL_UnaryOp && value->UnaryOp.op == PEL_Not)
+            inner = value->UnaryOp.operand;
+        else if (value->kind == PEL_Attribute)
+            inner = value->Attribute.value;
+        else if (value->kind == PEL_Subscript && pel_pure(sw->s, value->Subscript.slice))
+            inner = value->Subscript.value;
+        else if (value->kind == PEL_Compare && value->Compare.ops.n == 1 &&
+                 pel_pure(sw->s, value->Compare.comparators.at[0]))
+            inner = value->Compare.left;
+        else if (value->kind == PEL_NamedExpr && target_dead(sw, value->NamedExpr.target, live))
+            inner = value->NamedExpr.value;
+        if (!inner) return value;
+        value = inner;
+    }
+}
+
 static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
     switch (node->kind) {
     case PEL_Assign: return sweep_assign(sw, node, live);
@@ -338,6 +359,7 @@ static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
         reads(sw, live, node);
         return node;
     case PEL_Expr:
+        node->Expr.value = what_it_does(sw, node->Expr.value, live);
         if (pel_pure(sw->s, node->Expr.value)) return gone(sw);
         reads(sw, live, node->Expr.value);
         return node;

@@ -24,7 +24,7 @@ static const char *const settled[] = {
     "isinstance", "hasattr", "callable", "type", "issubclass", "super", "getattr", "id", "is_tensor",
     "is_scripting", "is_tracing", "is_compiling", "is_dynamo_compiling", "is_in_onnx_export",
     "is_torchdynamo_compiling", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic",
-    "is_fx_tracing", "signature",
+    "is_fx_tracing", "_is_tracing", "signature",
 };
 
 /* What these give is what is in their arguments. */

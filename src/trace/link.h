@@ -69,6 +69,9 @@ bool pel_splice(pel_synth *s, const pel_reach *reached);
 /* What a decorator does around a method is written there, too. */
 bool pel_unwrap(pel_synth *s, const pel_reach *reached);
 
+/* ---- gather.c ---- */
+void pel_gather(pel_synth *s, pel_nodes *body); /* containers that are filled right after they are made */
+
 /* ---- unasked.c ---- */
 void pel_forget_unasked(pel_synth *s);
 

@@ -3,7 +3,7 @@
 
 pel_node *pel_not(pel_ctx *ctx, pel_node *test) {
     if (test->kind == PEL_UnaryOp && test->UnaryOp.op == PEL_Not) return test->UnaryOp.operand;
-    if (test->kind == PEL_Compare && test->Compare.ops.n == 1 && test->mark != PEL_COMPARES_TENSORS) {
+    if (test->kind == PEL_Compare && test->Compare.ops.n == 1 && !test->mark) {
         /* not for < and >: with NaN they have no opposite */
         static const struct {
             uint8_t from, to;

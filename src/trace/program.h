@@ -1,6 +1,6 @@
 /* What the synthesis passes hand to each other: the skeleton in the making.
  *
- *   align -> lanes -> link -> shorten, contract, sizes -> init -> emit
+ *   align -> lanes -> link -> shorten, contract, sizes -> init -> numbers -> emit
  *
  * lanes (with synth.h and link.h) writes the bodies of functions and methods; from there on each has its name and
  * definition, and passes make them shorter; init writes the constructors from the module tree; emit puts all in one
@@ -120,6 +120,7 @@ pel_reading pel_reads_of(const pel_node *node, pel_name name);
 bool pel_returns_it(const pel_node *assign, const pel_node *next);
 void pel_find_roundabout(pel_ctx *ctx, pel_program *program);
 void pel_init(pel_ctx *ctx, pel_program *program);
+void pel_write_numbers(pel_ctx *ctx, pel_program *program);
 void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */
 void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);

@@ -492,16 +492,21 @@ static bool begins_with(const pel_node *node, pel_name name) {
     }
 }
 
+/* x.shape[1] */
+static bool is_part_of_quiet(const pel_node *node) {
+    return node->kind == PEL_Subscript && node->Subscript.slice->kind == PEL_Constant &&
+           is_quiet(node->Subscript.value);
+}
+
 static pel_node *inlined(shortener *s, const pel_node *call) {
     pel_program_function *target = callee_of(s, call);
     if (!target || target == s->function || is_protocol(target->name) || !is_plain_signature(target)) return NULL;
     pel_node *expression = only_expression(target);
     bool once = pel_map_find(&s->uses, PEL_KEY(target->name), 0) == 1;
-    bool gives_back = expression && expression->kind == PEL_Name; /* what it was given */
-    bool is_getter = expression && expression->kind == PEL_Attribute && is_quiet(expression);
-    if (!gives_back && !is_getter && !only_hands_on(expression) &&
-        !(once && expression && is_small(expression, target->from_source)))
-        return NULL;
+    if (!expression) return NULL;
+    /* what it was given, a part of it, whether there is one: no shorter under a name of its own */
+    bool is_plain = is_quiet(expression) || is_part_of_quiet(expression);
+    if (!is_plain && !only_hands_on(expression) && !(once && is_small(expression, target->from_source))) return NULL;
     const pel_nodes params = target->def->FunctionDef.args->arguments.args;
     const pel_nodes defaults = target->def->FunctionDef.args->arguments.defaults;
     binding b = { .names = pel_new_array(s->ctx, params.n, pel_name),

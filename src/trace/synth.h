@@ -195,7 +195,7 @@ bool pel_is_static_object(const pel_synth *s, pel_id value);
 /* ---- negation.c ---- */
 /* What certainly gives True or False: a comparison of tensors would give a tensor, but then it is not asked this. */
 bool pel_gives_truth(const pel_node *node);
-enum { PEL_COMPARES_TENSORS = 1 }; /* mark of a Compare: its opposite would be another call of torch */
+enum { PEL_COMPARES_TENSORS = 2 }; /* mark of a Compare: its opposite would be another call of torch */
 pel_node *pel_not(pel_ctx *ctx, pel_node *test);
 
 /* ---- effects.c: what calls of torch and the standard library do ---- */

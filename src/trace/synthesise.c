@@ -23,6 +23,7 @@ static void write_program(pel_ctx *ctx, void *arg) {
     }
     pel_find_roundabout(ctx, program);
     pel_init(ctx, program);
+    pel_write_numbers(ctx, program);
     pel_buf text = pel_buf_in(ctx);
     pel_emit_file(ctx, program, &text);
     *a->out = (pel_skeleton){ pel_buf_str(&text), program->root, program };
@@ -92,6 +93,7 @@ void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out)
     program->log = log;
     program->only_construction = true;
     pel_init(ctx, program);
+    pel_write_numbers(ctx, program);
     pel_buf text = pel_buf_in(ctx);
     pel_emit_file(ctx, program, &text);
     *out = (pel_skeleton){ pel_buf_str(&text), program->root, program };

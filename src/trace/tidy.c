@@ -126,61 +126,6 @@ static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     return keys.n == 0;
 }
 
-/* ---- dicts that are filled right after they are made ---- */
-
-static bool mentions(const tidying *t, pel_node *node, pel_name name) {
-    pel_name_use use = pel_uses_of(t->s, (pel_nodes){ &node, 1 }, 0, name);
-    return use.reads || use.stores;
-}
-
-/* name = {...}: the dict, with keys that are constants. */
-static pel_node *made_dict(const pel_node *node) {
-    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
-        node->Assign.value->kind != PEL_Dict)
-        return NULL;
-    pel_nodes keys = node->Assign.value->Dict.keys;
-    for (uint32_t i = 0; i < keys.n; i++)
-        if (!keys.at[i] || keys.at[i]->kind != PEL_Constant) return NULL;
-    return node->Assign.value;
-}
-
-/* name["key"] = value, for a key that the dict has not got. */
-static bool fills(const tidying *t, const pel_node *node, pel_name name, const pel_node *dict) {
-    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Subscript)
-        return false;
-    const pel_node *target = node->Assign.targets.at[0], *key = target->Subscript.slice;
-    if (target->Subscript.value->kind != PEL_Name || target->Subscript.value->Name.id != name ||
-        key->kind != PEL_Constant || mentions(t, node->Assign.value, name))
-        return false;
-    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
-        if (pel_const_same(dict->Dict.keys.at[i]->Constant.value, key->Constant.value)) return false;
-    return true;
-}
-
-/* d = {}; x = f(); d["a"] = x  ->  x = f(); d = {"a": x}. The dict is made where its next item comes, if nothing looks
- * at it before. */
-static bool moves_down(const tidying *t, pel_nodes body, uint32_t at) {
-    pel_node *node = body.at[at], *dict = made_dict(node);
-    if (!dict) return false;
-    pel_name name = node->Assign.targets.at[0]->Name.id;
-    uint32_t next = at + 1;
-    while (next < body.n && dict->Dict.keys.n == 0 && !mentions(t, body.at[next], name)) next++;
-    if (next >= body.n || !fills(t, body.at[next], name, dict)) return false;
-    const pel_node *fill = body.at[next];
-    pel_nodes_push(t->s->ctx, &dict->Dict.keys, fill->Assign.targets.at[0]->Subscript.slice);
-    pel_nodes_push(t->s->ctx, &dict->Dict.values, fill->Assign.value);
-    node->lineno = fill->lineno;
-    body.at[next] = node;
-    return true;
-}
-
-static void gather_dicts(const tidying *t, pel_nodes *body) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < body->n; i++)
-        if (!moves_down(t, *body, i)) body->at[n++] = body->at[i];
-    body->n = n;
-}
-
 /* (a,) + (b, c), or t + () */
 static pel_node *joined_tuples(pel_synth *s, const pel_node *node) {
     pel_node *left = node->BinOp.left, *right = node->BinOp.right;
@@ -258,7 +203,7 @@ static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
 static void tidy_body(const tidying *t, pel_nodes *body) {
     pel_synth *s = t->s;
     pel_nodes out = { 0 };
-    gather_dicts(t, body);
+    pel_gather(s, body);
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
         tidy_blocks(t, node);
