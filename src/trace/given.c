@@ -3,7 +3,7 @@
 #include "trace/lanes.h"
 
 /* Numbers are data, as tensors are. So are containers that hold tensors or may come changed, and all that was not the
- * same in all runs: a third string may come. */
+ * same in all runs: a third string may come, or a tensor for which there was None once, with other arguments. */
 static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
     uint32_t n_numbers = 0, n_containers = 0, n_plain = 0;
     bool same = true;
@@ -21,7 +21,7 @@ static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root
     }
     if (n_numbers == root->n_lanes) return &pel_tainted_some;
     if (n_containers == root->n_lanes) return &pel_tainted_holder;
-    bool is_choice = n_numbers + n_plain == root->n_lanes && !same;
+    bool is_choice = n_plain && !same;
     return n_numbers || n_containers || is_choice ? &pel_tainted : NULL;
 }
 

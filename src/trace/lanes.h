@@ -51,10 +51,12 @@ typedef struct pel_slot { /* what is known of a local name */
     pel_name name;
     const pel_taint *taint;
     const pel_parts *parts;
-    bool own;       /* a list, dict or set that this function made, wherever control came from */
-    bool gone;      /* *args or **kwargs: the output has its parts under names of their own, and not itself */
-    bool varies;    /* the lanes that bound it have different values */
-    uint32_t level; /* of the walk where it was bound */
+    bool own;         /* a list, dict or set that this function made, wherever control came from */
+    bool gone;        /* *args or **kwargs: the output has its parts under names of their own, and not itself */
+    bool varies;      /* the lanes that bound it have different values */
+    bool none, some;  /* there are lanes that bound it to None, or to something else */
+    uint32_t level;   /* of the walk where it was bound */
+    uint32_t binding; /* which of its bindings it was */
 } pel_slot;
 
 typedef struct pel_env {
@@ -93,8 +95,9 @@ typedef struct pel_walk {
     const struct pel_finally *finally; /* the innermost one around */
     const pel_taint *result;
     bool effect;
-    uint32_t tried; /* > 0: inside of a try that caught nothing, where who raises must stay */
-    uint32_t level; /* how many tests on data chose the lanes, see narrowed.c */
+    uint32_t tried;    /* > 0: inside of a try that caught nothing, where who raises must stay */
+    uint32_t level;    /* how many tests on data chose the lanes, see narrowed.c */
+    uint32_t bindings; /* of names, so far */
     uint32_t depth;
     const pel_node *now; /* for messages */
 } pel_walk;
@@ -180,9 +183,11 @@ pel_node *pel_store_key(pel_walk *w, pel_front front, pel_slot *slot, pel_name k
 /* ---- narrowed.c ---- */
 /* A name is bound; values: what the lanes have, NULL if that is not known. */
 void pel_bind_lanes(pel_walk *w, pel_front front, pel_slot *slot, const pel_id *values);
+void pel_join_bindings(pel_slot *slot, const pel_slot *with); /* where paths meet */
 void pel_taint_chosen_name(pel_walk *w, pel_front front, const pel_slot *slot, pel_val *val);
 void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
-void pel_choose_callees(pel_walk *w, const pel_kids *kids); /* those that a call began */
+void pel_taint_chosen_mode(pel_walk *w, pel_front front, pel_val *val); /* `training` is read */
+void pel_choose_callees(pel_walk *w, const pel_kids *kids);             /* those that a call began */
 
 /* ---- lanes_comp.c ---- */
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);

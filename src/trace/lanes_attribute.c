@@ -60,6 +60,7 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
     if (pel_name_is(name, "training")) {
         val->fixed = true;
         w->s->asked_training = true;
+        pel_taint_chosen_mode(w, front, val);
         return;
     }
     if (written) {

@@ -56,17 +56,15 @@ void pel_env_join(pel_walk *w, pel_env *into, const pel_env *from) {
     for (uint32_t i = 0; i < with.n; i++) {
         bool known = find_slot(&w->env, with.at[i].name) != NULL;
         pel_slot *slot = pel_env_slot(w, with.at[i].name);
-        slot->taint = pel_taint_join(w->ctx, slot->taint, with.at[i].taint);
         if (!known) {
-            slot->parts = with.at[i].parts;
-            slot->own = with.at[i].own;
-        } else {
-            slot->parts = join_parts(w, slot->parts, with.at[i].parts);
-            slot->own &= with.at[i].own;
+            *slot = with.at[i];
+            continue;
         }
+        slot->taint = pel_taint_join(w->ctx, slot->taint, with.at[i].taint);
+        slot->parts = join_parts(w, slot->parts, with.at[i].parts);
+        slot->own &= with.at[i].own;
         slot->gone |= with.at[i].gone;
-        slot->varies |= with.at[i].varies;
-        if (!known || slot->level > with.at[i].level) slot->level = with.at[i].level;
+        pel_join_bindings(slot, &with.at[i]);
     }
     for (uint32_t i = 0; i < w->env.n; i++)
         if (!find_slot(&with, w->env.at[i].name)) w->env.at[i].parts = NULL;

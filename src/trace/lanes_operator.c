@@ -161,6 +161,13 @@ static bool compares_tensors(const pel_walk *w, pel_front front, uint8_t op, con
     return false;
 }
 
+/* Whether with other data one could be the other where it was not, or not be it: what is computed is never None. */
+static bool may_be_other(const pel_val *left, const pel_val *right) {
+    if (pel_is_none(right->text)) return pel_taint_maybe_none(left->taint);
+    if (pel_is_none(left->text)) return pel_taint_maybe_none(right->taint);
+    return left->taint || right->taint;
+}
+
 pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *left = pel_eval(w, front, node->Compare.left);
     pel_node *text = pel_shallow(w, node);
@@ -168,7 +175,7 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
     text->Compare.comparators = (pel_nodes){ 0 };
     pel_val *val = pel_val_new(w, front, text);
     pel_take_over(val, left);
-    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left), left_tainted = pel_taint_maybe_none(left->taint);
+    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left);
     pel_front going = front;
     for (uint32_t k = 0; k < node->Compare.comparators.n; k++) {
         if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
@@ -177,13 +184,12 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
         pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
         if (node->Compare.ops.n == 1 && are_whole_numbers(w, going, left) && are_whole_numbers(w, going, right))
             pel_map_set(w->ctx, &w->s->whole_numbers, PEL_KEY(text), 1);
-        bool right_dynamic = pel_dynamic(w, going, right), right_tainted = pel_taint_maybe_none(right->taint);
+        bool right_dynamic = pel_dynamic(w, going, right);
         if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
         if (compares_tensors(w, going, node->Compare.ops.at[k], left, right)) text->mark = PEL_COMPARES_TENSORS;
-        dynamic |=
-            pel_is_identity(node->Compare.ops.at[k]) ? left_tainted || right_tainted : left_dynamic || right_dynamic;
+        dynamic |= pel_is_identity(node->Compare.ops.at[k]) ? may_be_other(left, right) : left_dynamic || right_dynamic;
+        left = right;
         left_dynamic = right_dynamic;
-        left_tainted = right_tainted;
         if (k + 1 == node->Compare.comparators.n) break;
         /* a < b < c as a value: the first that fails ends it. All lanes must agree, as for any path of an expression.
          */

@@ -4,9 +4,24 @@
  * chose the lanes; a name remembers at which level it was bound. */
 #include "trace/lanes.h"
 
+static bool is_none(const pel_walk *w, pel_id value) {
+    const pel_value *row = pel_value_at(w->log, value);
+    return row->kind == PEL_V_CONST && row->constant->kind == PEL_CONST_NONE;
+}
+
 void pel_bind_lanes(pel_walk *w, pel_front front, pel_slot *slot, const pel_id *values) {
     slot->level = w->level;
+    slot->binding = ++w->bindings;
     slot->varies = !values || !pel_all_same(w, front, values);
+    slot->none = slot->some = false;
+    for (uint32_t i = 0; i < front.n; i++) *(values && is_none(w, values[i]) ? &slot->none : &slot->some) = true;
+}
+
+void pel_join_bindings(pel_slot *slot, const pel_slot *with) {
+    slot->varies |= with->varies || slot->binding != with->binding;
+    slot->none |= with->none;
+    slot->some |= with->some;
+    if (slot->level > with->level) slot->level = with->level;
 }
 
 static bool is_chosen_name(const pel_walk *w, const pel_slot *slot) { return slot->varies && w->level > slot->level; }
@@ -18,7 +33,8 @@ static bool are_plain_and_same(pel_walk *w, pel_front front, const pel_id *value
 }
 
 void pel_taint_chosen_name(pel_walk *w, pel_front front, const pel_slot *slot, pel_val *val) {
-    if (!val->taint && is_chosen_name(w, slot) && are_plain_and_same(w, front, val->at)) val->taint = &pel_tainted;
+    if (val->taint || !is_chosen_name(w, slot)) return;
+    if ((slot->none && slot->some) || are_plain_and_same(w, front, val->at)) val->taint = &pel_tainted;
 }
 
 /* ---- attributes ---- */
@@ -69,6 +85,12 @@ void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *no
                          ? differs_elsewhere(w, path, node->Attribute.attr, val->at[0])
                          : path->kind == PEL_Name && is_chosen_name(w, pel_env_slot(w, path->Name.id));
     if (is_chosen) val->taint = &pel_tainted;
+}
+
+/* Other runs were in the other mode, and with other data they could have come here. */
+void pel_taint_chosen_mode(pel_walk *w, pel_front front, pel_val *val) {
+    if (w->level && w->s->trained && w->s->evaluated && are_plain_and_same(w, front, val->at))
+        val->taint = &pel_tainted_some;
 }
 
 void pel_choose_callees(pel_walk *w, const pel_kids *kids) {
