@@ -80,6 +80,12 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
     return !w->s->is_rank_open;
 }
 
+pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value) {
+    if (pel_is_truth(value, true)) return text;
+    if (pel_is_truth(value, false)) return pel_not(ctx, text);
+    return pel_make_compare(ctx, text, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
+}
+
 void pel_mark_given(pel_synth *s, pel_group *root) {
     for (uint32_t p = 0; p < root->n_params; p++) {
         uint32_t rank;

@@ -27,11 +27,8 @@ static pel_node *value_given(pel_synth *s, const pel_group *root, uint32_t p) {
 }
 
 static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
-    pel_node *name = pel_make_name(s->ctx, root->params[p].name, PEL_Load), *value = value_given(s, root, p);
-    if (!value) return NULL;
-    if (pel_is_truth(value, true)) return name;
-    if (pel_is_truth(value, false)) return pel_not(s->ctx, name);
-    return pel_make_compare(s->ctx, name, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
+    pel_node *value = value_given(s, root, p);
+    return value ? pel_is_as_recorded(s->ctx, pel_make_name(s->ctx, root->params[p].name, PEL_Load), value) : NULL;
 }
 
 static pel_node *all_of(pel_ctx *ctx, pel_nodes tests) {

@@ -61,6 +61,12 @@ pel_node *pel_straight_setting(pel_straight *x, const pel_id *values); /* what d
 
 bool pel_straight_is_given(const pel_straight *x, pel_name name); /* what the call was given, or a step, has it */
 
+/* ---- straight_given.c ---- */
+/* Asserts of parameters that depend on data what the line takes for granted. asked: those that a test around it told.
+ */
+void pel_straight_guard(pel_straight *x, const pel_val *argument); /* the same where the line stands for a call */
+void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *asked);
+
 /* ---- straight_rename.c: the author's names for what steps give ---- */
 void pel_straight_find_names(pel_straight *x);
 pel_name pel_straight_held_by(const pel_straight *x, pel_id value); /* NULL: no variable did */

@@ -114,6 +114,7 @@ pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, c
     w->s->asked_rank = true; /* what it asked before each step is gone */
     pel_nodes given = { 0 }, params = { 0 };
     for (uint32_t k = 0; k < n_args; k++) {
+        if (names[k] && args[k]->taint) pel_straight_guard(&x, args[k]);
         if (!names[k] || !is_given(&x, args[k]->at)) continue;
         pel_node *param = pel_node_new(w->ctx, PEL_arg);
         param->arg.arg = names[k];
@@ -147,6 +148,7 @@ typedef struct question {
     bool *answers;  /* per lane */
     pel_node *size; /* that it asks for, if it does: no other is known to be right */
     int64_t *sizes; /* per lane */
+    uint32_t param; /* one more than that of the parameter whose value it asks for; 0: it does not */
     bool is_training;
 } question;
 
@@ -155,6 +157,7 @@ typedef struct body_job {
     const pel_id *lanes;
     uint32_t n;
     int depth;
+    bool *asked; /* parameters whose values questions have told */
     pel_nodes body;
     bool has_effect;
 } body_job;
@@ -197,6 +200,7 @@ static void write_line(pel_ctx *ctx, void *arg) {
     pel_id *results = pel_new_array(ctx, job->n, pel_id);
     for (uint32_t i = 0; i < job->n; i++) results[i] = result_of(w, job->lanes[i]);
     pel_straight_write(&x, results);
+    pel_straight_expect(&x, group, job->asked);
     job->body = x.body;
     job->has_effect = x.has_effect;
     bool live = true;
@@ -282,8 +286,10 @@ static bool asks_argument(body_job *job, question *q) {
     pel_id *values = pel_new_array(job->w->ctx, job->n, pel_id);
     for (uint32_t p = group->class ? 1 : 0; p < group->n_params; p++) {
         for (uint32_t i = 0; i < job->n; i++) values[i] = pel_argument(job->w->log, job->lanes[i], &group->params[p]);
+        q->param = p + 1;
         if (asks_value(job, values, pel_make_name(job->w->ctx, group->params[p].name, PEL_Load), false, q)) return true;
     }
+    q->param = 0;
     return false;
 }
 
@@ -396,11 +402,36 @@ static bool asks_attribute(body_job *job, question *q) {
 
 static void write_body(pel_ctx *ctx, body_job *job);
 
-static void write_branch(pel_ctx *ctx, body_job *job, const question *q, bool answer, pel_nodes *out) {
+static bool is_truth(const pel_value *value) {
+    return value->kind == PEL_V_CONST &&
+           (value->constant->kind == PEL_CONST_TRUE || value->constant->kind == PEL_CONST_FALSE);
+}
+
+/* Whether an answer leaves one value of a parameter: the one that was asked for, or the other truth. */
+static bool tells_value(const body_job *job, const question *q, bool answer) {
+    const pel_log *log = job->w->log;
+    if (!q->param || answer) return q->param;
+    for (uint32_t i = 0; i < job->n; i++)
+        if (!is_truth(pel_value_at(log, pel_argument(log, job->lanes[i], &job->w->group->params[q->param - 1]))))
+            return false;
+    return true;
+}
+
+/* The lanes that give one answer. */
+static body_job part_of(pel_ctx *ctx, const body_job *job, const question *q, bool answer) {
+    uint32_t n_params = job->w->group->n_params;
     pel_id *lanes = pel_new_array(ctx, job->n, pel_id);
     body_job part = { .w = job->w, .lanes = lanes, .depth = job->depth + 1 };
+    part.asked = pel_new_array(ctx, n_params + 1u, bool);
+    memcpy(part.asked, job->asked, n_params * sizeof *part.asked);
+    if (tells_value(job, q, answer)) part.asked[q->param - 1] = true;
     for (uint32_t i = 0; i < job->n; i++)
         if (q->answers[i] == answer) lanes[part.n++] = job->lanes[i];
+    return part;
+}
+
+static void write_branch(pel_ctx *ctx, body_job *job, const question *q, bool answer, pel_nodes *out) {
+    body_job part = part_of(ctx, job, q, answer);
     write_body(ctx, &part);
     *out = part.body;
     job->has_effect |= part.has_effect;
@@ -409,10 +440,7 @@ static void write_branch(pel_ctx *ctx, body_job *job, const question *q, bool an
 /* Whether the lanes that give one answer did the same. */
 static bool settles(pel_ctx *ctx, const body_job *job, const question *q) {
     for (int answer = 0; answer < 2; answer++) {
-        pel_id *lanes = pel_new_array(ctx, job->n, pel_id);
-        body_job part = { .w = job->w, .lanes = lanes };
-        for (uint32_t i = 0; i < job->n; i++)
-            if (q->answers[i] == answer) lanes[part.n++] = job->lanes[i];
+        body_job part = part_of(ctx, job, q, answer);
         pel_err err;
         if (!pel_attempt(ctx, write_line, &part, &err)) return false;
     }
@@ -465,6 +493,7 @@ static void write_group(pel_ctx *ctx, void *arg) {
     pel_group *group = w->group;
     if (group->is_generator || group->is_init) pel_lost(w, group->author->node, "it is no plain function");
     body_job job = { .w = w, .lanes = group->lanes, .n = group->n_lanes };
+    job.asked = pel_new_array(ctx, group->n_params + 1u, bool);
     write_body(ctx, &job);
     group->body = job.body;
     if (job.has_effect && !group->has_effect) group->has_effect = w->s->changed = true;

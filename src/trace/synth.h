@@ -250,6 +250,7 @@ typedef enum pel_rank_form {
     PEL_RANK_OPEN,      /* tensors with different numbers of dimensions, or deeper inside */
 } pel_rank_form;
 pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank);
+pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value); /* the test whether text has that value */
 void pel_mark_given(pel_synth *s, pel_group *root);
 
 /* ---- straight*.c: functions that are written as what they were seen to do ---- */
