@@ -197,6 +197,19 @@ static void set_constants(pel_recorder *rec, pel_id id, PyObject *type) {
     rec->log->classes.at[id].n_constants = made.n;
 }
 
+/* What fields of a record are if they are not given. */
+static void set_defaults(pel_recorder *rec, pel_id id, PyObject *type) {
+    PEL_VEC(pel_log_attribute) made = { NULL, 0, 0 };
+    PyObject *defaults = ask(rec, rec->helpers, "field_defaults", "(O)", type), *key, *value;
+    Py_ssize_t at = 0;
+    while (defaults && PyDict_Check(defaults) && PyDict_Next(defaults, &at, &key, &value))
+        pel_push(rec->ctx, &made, ((pel_log_attribute){ pel_ext_name(rec->ctx, key), pel_record_value(rec, value) }));
+    PyErr_Clear();
+    Py_XDECREF(defaults);
+    rec->log->classes.at[id].constants = made.at;
+    rec->log->classes.at[id].n_constants = made.n;
+}
+
 /* Torch derives a class for each module that is parametrized. Of an author's class it is that class: what is added
  * shows in the module's child "parametrizations". Otherwise 0. */
 static pel_id parametrized_class(pel_recorder *rec, PyObject *type) {
@@ -230,7 +243,9 @@ pel_id pel_record_class(pel_recorder *rec, PyObject *type) {
     for (uint32_t i = 0; i < n; i++) ids[i] = pel_record_class(rec, PyTuple_GET_ITEM(bases, i));
     rec->log->classes.at[id].bases = ids;
     rec->log->classes.at[id].n_bases = n;
-    if (rec->log->classes.at[id].kind == PEL_CLASS_AUTHOR) set_constants(rec, id, type);
+    pel_class_kind kind = rec->log->classes.at[id].kind;
+    if (kind == PEL_CLASS_AUTHOR) set_constants(rec, id, type);
+    if (kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE) set_defaults(rec, id, type);
     return id;
 }
 

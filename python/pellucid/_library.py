@@ -340,6 +340,16 @@ def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[An
     return _KINDS.index(kind), path, file, _class_line(cls, file) if file else 0, fields
 
 
+def field_defaults(cls: type) -> dict[str, Any]:
+    """What fields of a dataclass or named tuple are if they are not given; a class stands for a new one of it."""
+    if not dataclasses.is_dataclass(cls):
+        return {name: value for name, value in getattr(cls, "_field_defaults", {}).items() if isinstance(name, str)}
+    plain = {f.name: f.default for f in dataclasses.fields(cls)
+             if f.default is not dataclasses.MISSING and not isinstance(f.default, type)}
+    made = {f.name: f.default_factory for f in dataclasses.fields(cls) if f.default_factory in (list, dict, set)}
+    return plain | made
+
+
 def _file_of_methods(cls: type) -> str:
     for value in vars(cls).values():
         if isinstance(value, types.FunctionType):

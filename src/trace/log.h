@@ -59,8 +59,10 @@ typedef struct pel_log_class {
     uint32_t line; /* of the class statement, decorators included; 0 unknown */
     pel_id *bases; /* classes, in order; `object` and nn.Module are rows as well */
     uint32_t n_bases;
-    pel_name_list fields;         /* of a dataclass or namedtuple, in order */
-    pel_log_attribute *constants; /* of an author's class: what its statement binds, but for methods and the like */
+    pel_name_list fields; /* of a dataclass or namedtuple, in order */
+    /* Of an author's class: what its statement binds, but for methods and the like. Of a record: what its fields are if
+     * they are not given; a class stands for a new object of it. */
+    pel_log_attribute *constants;
     uint32_t n_constants;
 } pel_log_class;
 

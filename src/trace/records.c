@@ -174,11 +174,29 @@ static pel_node *type_of(pel_synth *s, const content *held) {
     return library(s, "torch.Tensor");
 }
 
-/* A field that always held something must be given; not so behind one that need not. */
-static pel_node *field(pel_synth *s, pel_name name, const content *held, bool *required) {
+/* What the author's class fills in where the field is not given: n: int = 0, items: list = field(default_factory=list).
+ * NULL: nothing, or None. */
+static pel_node *default_of(pel_synth *s, const pel_log_class *class, pel_name name) {
+    pel_id id = 0;
+    for (uint32_t i = 0; i < class->n_constants; i++)
+        if (class->constants[i].name == name) id = class->constants[i].value;
+    pel_node *value = id ? pel_value_expression(s->ctx, s->program, id) : NULL;
+    if (!value || pel_is_none(value)) return NULL;
+    if (pel_value_at(s->log, id)->kind != PEL_V_CLASS || class->kind == PEL_CLASS_NAMEDTUPLE) return value;
+    pel_nodes keywords =
+        pel_nodes_one(s->ctx, pel_make_keyword(s->ctx, pel_intern_c(s->ctx, "default_factory"), value));
+    return pel_make_call(s->ctx, library(s, "dataclasses.field"), (pel_nodes){ 0 }, keywords);
+}
+
+/* A field that always held something must be given, if the author's has no default but None; not so behind one that
+ * need not. */
+static pel_node *field(pel_synth *s, const pel_log_class *class, pel_name name, const content *held, bool *required) {
     pel_node *made = pel_node_new(s->ctx, PEL_AnnAssign), *annotation = type_of(s, held);
-    *required &= held->seen && !held->none;
-    if (!*required) {
+    pel_node *fallback = default_of(s, class, name);
+    *required &= held->seen && !held->none && !fallback;
+    if (fallback) {
+        made->AnnAssign.value = fallback;
+    } else if (!*required) {
         pel_node *optional = pel_node_new(s->ctx, PEL_BinOp);
         optional->BinOp.op = PEL_BitOr;
         optional->BinOp.left = annotation;
@@ -407,7 +425,7 @@ void pel_write_records(pel_synth *s) {
         const content *held = contents_of(s, row->class);
         bool required = !pel_is_mapping(s->log, row->class);
         for (uint32_t k = 0; k < class->fields.n; k++)
-            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class->fields.at[k], &held[k], &required));
+            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class, class->fields.at[k], &held[k], &required));
         for (uint32_t k = 0; k < row->methods.n; k++)
             pel_nodes_push(s->ctx, &def->ClassDef.body, row->methods.at[k]->def);
         if (def->ClassDef.body.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
