@@ -149,14 +149,16 @@ static void mark_given(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     const pel_value *value = pel_value_at(s->log, id);
     if (!pel_value_has_items(value->kind) || depth > MAX_DEPTH || !pel_map_set(s->ctx, seen, id, 1)) return;
     if (value->kind == PEL_V_OBJECT) {
-        if (!value->class || pel_class_at(s->log, value->class)->kind != PEL_CLASS_AUTHOR) return;
-        if (pel_map_has(&s->old_objects, value->object) || !pel_map_set(s->ctx, &s->given, value->object, 1)) return;
-        pel_map_set(s->ctx, &s->given, pel_given_class(value->class), 1);
+        if (!value->class || pel_map_has(&s->old_objects, value->object)) return;
+        if (!pel_map_set(s->ctx, &s->given, value->object, 1)) return;
+        pel_class_kind kind = pel_class_at(s->log, value->class)->kind;
+        if (kind == PEL_CLASS_AUTHOR || kind == PEL_CLASS_DATACLASS)
+            pel_map_set(s->ctx, &s->given, pel_given_class(value->class), 1);
     }
     for (uint32_t i = 0; i < value->n; i++) mark_given(s, seen, value->items[i], depth + 1);
 }
 
-/* Objects of the author's that come with a call, as caches do: another call may bring another one. */
+/* Objects that come with a call, as caches do: another call may bring another one. */
 static void find_given_objects(pel_synth *s) {
     pel_map seen = { 0 };
     for (uint32_t r = 0; r < s->log->runs.n; r++) {

@@ -174,6 +174,11 @@ static pel_node *type_of(pel_synth *s, const content *held) {
     return library(s, "torch.Tensor");
 }
 
+static bool is_container(const pel_value *value) {
+    return value->kind == PEL_V_LIBRARY &&
+           (pel_str_is(value->text, "list") || pel_str_is(value->text, "dict") || pel_str_is(value->text, "set"));
+}
+
 /* What the author's class fills in where the field is not given: n: int = 0, items: list = field(default_factory=list).
  * NULL: nothing, or None. */
 static pel_node *default_of(pel_synth *s, const pel_log_class *class, pel_name name) {
@@ -182,7 +187,7 @@ static pel_node *default_of(pel_synth *s, const pel_log_class *class, pel_name n
         if (class->constants[i].name == name) id = class->constants[i].value;
     pel_node *value = id ? pel_value_expression(s->ctx, s->program, id) : NULL;
     if (!value || pel_is_none(value)) return NULL;
-    if (pel_value_at(s->log, id)->kind != PEL_V_CLASS || class->kind == PEL_CLASS_NAMEDTUPLE) return value;
+    if (class->kind == PEL_CLASS_NAMEDTUPLE || !is_container(pel_value_at(s->log, id))) return value;
     pel_nodes keywords =
         pel_nodes_one(s->ctx, pel_make_keyword(s->ctx, pel_intern_c(s->ctx, "default_factory"), value));
     return pel_make_call(s->ctx, library(s, "dataclasses.field"), (pel_nodes){ 0 }, keywords);

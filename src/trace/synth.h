@@ -136,7 +136,7 @@ typedef struct pel_synth {
     /* objects, by their identities */
     bool *live;              /* per value: is a tensor, holds one, or is changed by the run */
     pel_map old_objects;     /* that were there before the run -> 1 */
-    pel_map given;           /* that are the author's and that callers pass to the model, and their classes -> 1 */
+    pel_map given;           /* that callers pass to the model, and the classes of those that are the author's -> 1 */
     pel_map shared;          /* that are variables of the file -> 1 */
     pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
     pel_map written_globals; /* file and name -> its value before the run */
