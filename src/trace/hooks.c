@@ -109,9 +109,38 @@ void pel_find_hooks(pel_synth *s) {
     }
 }
 
-static bool returns_none(const pel_log *log, pel_id activation) {
-    const pel_value *value = pel_value_at(log, pel_result_of(log, activation));
-    return value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE;
+/* What a hook gives: nothing, something that takes the place of what it got, or the one here and the other there. */
+typedef enum gift { GIVES_NOTHING, GIVES_SOMETHING, MAY_GIVE } gift;
+
+static gift gift_of(const pel_synth *s, const pel_hook *hook) {
+    const pel_group *group = s->group_of[hook->activation];
+    uint32_t n_none = 0;
+    for (uint32_t i = 0; i < group->n_lanes; i++) {
+        const pel_value *value = pel_value_at(s->log, pel_result_of(s->log, group->lanes[i]));
+        n_none += value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE;
+    }
+    return n_none == group->n_lanes ? GIVES_NOTHING : n_none ? MAY_GIVE : GIVES_SOMETHING;
+}
+
+/* A call of the hook that gave something, if there is one. */
+static const pel_value *given_by(const pel_synth *s, const pel_hook *hook) {
+    const pel_group *group = s->group_of[hook->activation];
+    const pel_value *value = pel_value_at(s->log, 0);
+    for (uint32_t i = 0; i < group->n_lanes; i++) {
+        value = pel_value_at(s->log, pel_result_of(s->log, group->lanes[i]));
+        if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_NONE) break;
+    }
+    return value;
+}
+
+/* changed = hook(...); if changed is not None: target = changed */
+static void take_if_given(pel_synth *s, pel_name changed, pel_node *call, pel_node *target, pel_nodes *out) {
+    pel_ctx *ctx = s->ctx;
+    pel_node *taken = pel_node_new(ctx, PEL_If);
+    taken->If.test = pel_make_compare(ctx, pel_make_name(ctx, changed, PEL_Load), PEL_IsNot, pel_make_none(ctx));
+    taken->If.body = pel_nodes_one(ctx, pel_make_assign(ctx, target, pel_make_name(ctx, changed, PEL_Load)));
+    pel_nodes_push(ctx, out, pel_make_assign(ctx, pel_make_name(ctx, changed, PEL_Store), call));
+    pel_nodes_push(ctx, out, taken);
 }
 
 /* ---- classes of the author's ---- */
@@ -121,7 +150,7 @@ typedef struct insertion {
     pel_group *group;          /* the forward */
     const pel_hook_list *list; /* hooks of one of its calls: those of all are alike */
     pel_nodes args, keys;      /* what the forward was called with, by its parameters' names */
-    pel_name output;
+    pel_name output, changed;
     pel_name self;
     pel_name kept_args, kept_keys; /* names of what it was called with, where the forward changes its parameters */
 } insertion;
@@ -201,10 +230,12 @@ static void put_behind(const insertion *in, pel_node *value, pel_nodes *out) {
         const pel_hook *hook = in->list->at[i];
         if (hook->before) continue;
         pel_node *call = hook_call(in, hook, load(in, in->output));
-        pel_nodes_push(ctx, out,
-                       returns_none(in->s->log, hook->activation)
-                           ? pel_make_expr(ctx, call)
-                           : pel_make_assign(ctx, pel_make_name(ctx, in->output, PEL_Store), call));
+        pel_node *target = pel_make_name(ctx, in->output, PEL_Store);
+        switch (gift_of(in->s, hook)) {
+        case GIVES_NOTHING: pel_nodes_push(ctx, out, pel_make_expr(ctx, call)); break;
+        case GIVES_SOMETHING: pel_nodes_push(ctx, out, pel_make_assign(ctx, target, call)); break;
+        case MAY_GIVE: take_if_given(in->s, in->changed, call, target, out); break;
+        }
     }
     pel_nodes_push(ctx, out, pel_make_return(ctx, load(in, in->output)));
 }
@@ -253,13 +284,15 @@ static void put_before_with_keywords(const insertion *in, pel_node *call, const 
 static void put_before(const insertion *in, const pel_hook *hook, pel_nodes *out) {
     pel_ctx *ctx = in->s->ctx;
     pel_node *call = hook_call(in, hook, NULL);
-    if (returns_none(in->s->log, hook->activation)) {
+    gift gives = gift_of(in->s, hook);
+    if (gives == GIVES_NOTHING) {
         pel_nodes_push(ctx, out, pel_make_expr(ctx, call));
         return;
     }
-    const pel_value *result = pel_value_at(in->s->log, pel_result_of(in->s->log, hook->activation));
+    const pel_value *result = given_by(in->s, hook);
     bool tuple = result->kind == PEL_V_TUPLE;
     if (hook->kwargs) {
+        if (gives == MAY_GIVE) in->group->why = "a hook changes its arguments in some calls only";
         put_before_with_keywords(in, call, result, out);
         return;
     }
@@ -268,7 +301,10 @@ static void put_before(const insertion *in, const pel_hook *hook, pel_nodes *out
         return;
     }
     pel_node *target = tuple ? tuple_of(in, PEL_Store) : pel_make_name(ctx, in->args.at[0]->Name.id, PEL_Store);
-    pel_nodes_push(ctx, out, pel_make_assign(ctx, target, call));
+    if (gives == MAY_GIVE)
+        take_if_given(in->s, in->changed, call, target, out);
+    else
+        pel_nodes_push(ctx, out, pel_make_assign(ctx, target, call));
 }
 
 typedef struct rebinding {
@@ -302,8 +338,7 @@ static bool same_hooks(const pel_synth *s, const pel_hook_list *a, const pel_hoo
     if (!a || !b || a->n != b->n) return a == b;
     for (uint32_t i = 0; i < a->n; i++)
         if (s->group_of[a->at[i]->activation] != s->group_of[b->at[i]->activation] ||
-            a->at[i]->before != b->at[i]->before ||
-            returns_none(s->log, a->at[i]->activation) != returns_none(s->log, b->at[i]->activation))
+            a->at[i]->before != b->at[i]->before)
             return false;
     return true;
 }
@@ -322,6 +357,7 @@ void pel_insert_hooks(pel_synth *s, pel_group *group) {
     if (!list || !group->n_params) return;
     insertion in = { .s = s, .group = group, .list = list, .self = group->params[0].name };
     in.output = pel_free_name(s, s->log->codes.at[group->code].code, pel_intern_c(s->ctx, "output"));
+    in.changed = pel_free_name(s, s->log->codes.at[group->code].code, pel_intern_c(s->ctx, "changed"));
     uint32_t n_args = pel_value_at(s->log, list->at[0]->args)->n;
     for (uint32_t p = 1; p < group->n_params; p++) {
         bool by_position = !group->params[p].keyword_only && in.args.n < n_args;
@@ -401,40 +437,50 @@ static void replace_names(void *arg, pel_node **slot) {
     }
 }
 
+/* What a hook is called with. */
+static replacing arguments_of(pel_synth *s, const pel_hook *hook, pel_node *self, pel_node *args, pel_node *output) {
+    replacing r = { .ctx = s->ctx, .group = s->group_of[hook->activation], .texts = { self, args } };
+    uint32_t n = 2;
+    if (hook->kwargs) r.texts[n++] = pel_node_new(s->ctx, PEL_Dict); /* torch's modules were given none */
+    r.texts[n] = output;
+    return r;
+}
+
 /* What a hook gives: the expression that it returns, or a call of it. */
 static pel_node *applied(pel_synth *s, const pel_hook *hook, pel_node *self, pel_node *args, pel_node *output) {
     pel_group *target = s->group_of[hook->activation];
-    replacing r = { .ctx = s->ctx, .group = target, .texts = { self, args, output } };
+    replacing r = arguments_of(s, hook, self, args, output);
     if (target->body.n == 1 && target->body.at[0]->kind == PEL_Return && target->body.at[0]->Return.value) {
         pel_node *copy = pel_copy(s->ctx, target->body.at[0]->Return.value);
         count_names(&r, &copy);
-        if (!output || r.counts[2] <= 1 || output->kind == PEL_Name) {
+        if (!output || r.counts[hook->kwargs ? 3 : 2] <= 1 || output->kind == PEL_Name) {
             replace_names(&r, &copy);
             return copy;
         }
     }
     pel_nodes given = { 0 };
-    pel_nodes_push(s->ctx, &given, self);
-    pel_nodes_push(s->ctx, &given, args);
-    if (output) pel_nodes_push(s->ctx, &given, output);
+    for (uint32_t i = 0; i < MOST_ARGUMENTS && r.texts[i]; i++) pel_nodes_push(s->ctx, &given, r.texts[i]);
     return pel_make_call(s->ctx, pel_make_name(s->ctx, target->function->name, PEL_Load), given, (pel_nodes){ 0 });
 }
 
 /* What a hook does that gives nothing: its only statement, if that binds no name, or a call of it. */
-static pel_node *applied_for_effect(pel_synth *s, const pel_hook *hook, pel_node *self, pel_node *args,
-                                    pel_node *output) {
+static void apply_for_effect(pel_synth *s, const pel_hook *hook, pel_node *self, pel_node *args, pel_node *output,
+                             pel_nodes *out) {
     const pel_group *target = s->group_of[hook->activation];
     const pel_node *only = target->body.n == 1 ? target->body.at[0] : NULL;
     bool stores =
         only && only->kind == PEL_Assign && only->Assign.targets.n == 1 &&
         (only->Assign.targets.at[0]->kind == PEL_Subscript || only->Assign.targets.at[0]->kind == PEL_Attribute);
     bool plain = args->kind != PEL_Tuple || args->Tuple.elts.n == 1;
-    if (!plain || !only || (only->kind != PEL_Expr && !stores))
-        return pel_make_expr(s->ctx, applied(s, hook, self, args, output));
-    replacing r = { .ctx = s->ctx, .group = target, .texts = { self, args, output } };
-    pel_node *copy = pel_copy(s->ctx, only);
-    replace_names(&r, &copy);
-    return copy;
+    pel_node *done;
+    if (!plain || !only || (only->kind != PEL_Expr && !stores)) {
+        done = pel_make_expr(s->ctx, applied(s, hook, self, args, output));
+    } else {
+        replacing r = arguments_of(s, hook, self, args, output);
+        done = pel_copy(s->ctx, only);
+        replace_names(&r, &done);
+    }
+    if (done->kind != PEL_Expr || done->Expr.value->kind != PEL_Constant) pel_nodes_push(s->ctx, out, done);
 }
 
 static pel_node *star(pel_ctx *ctx, pel_node *value) {
@@ -490,12 +536,19 @@ static void write_hooks_before(hooked_forward *f) {
     for (uint32_t i = 0; i < f->hooks->n; i++) {
         const pel_hook *hook = f->hooks->at[i];
         if (!hook->before) continue;
-        if (returns_none(s->log, hook->activation)) {
-            pel_nodes_push(s->ctx, f->body, applied_for_effect(s, hook, f->self, f->args, NULL));
+        gift gives = gift_of(s, hook);
+        if (gives == GIVES_NOTHING) {
+            apply_for_effect(s, hook, f->self, f->args, NULL, f->body);
             continue;
         }
         pel_node *given = applied(s, hook, f->self, f->args, NULL);
-        bool is_tuple = pel_value_at(s->log, pel_result_of(s->log, hook->activation))->kind == PEL_V_TUPLE;
+        bool is_tuple = given_by(s, hook)->kind == PEL_V_TUPLE;
+        if (gives == MAY_GIVE) {
+            pel_node *target = pel_make_name(s->ctx, f->input, PEL_Store);
+            if (f->takes_one == is_tuple) target = tuple_of_one(s->ctx, target);
+            take_if_given(s, pel_intern_c(s->ctx, "changed"), given, target, f->body);
+            continue;
+        }
         if (!is_tuple) given = tuple_of_one(s->ctx, given);
         if (f->hooks->n > 1)
             rebind_inputs(f, given);
@@ -523,21 +576,24 @@ static pel_node *write_hooks_after(const hooked_forward *f, pel_node *result) {
     for (uint32_t i = 0; i < f->hooks->n; i++) {
         const pel_hook *hook = f->hooks->at[i];
         if (hook->before) continue;
-        bool changes = !returns_none(s->log, hook->activation);
-        if (result->kind != PEL_Name && (!changes || n_after > 1)) {
+        gift gives = gift_of(s, hook);
+        if (result->kind != PEL_Name && (gives != GIVES_SOMETHING || n_after > 1)) {
             pel_nodes_push(s->ctx, f->body, pel_make_assign(s->ctx, pel_make_name(s->ctx, output, PEL_Store), result));
             result = pel_make_name(s->ctx, output, PEL_Load);
         }
-        if (changes)
+        if (gives == GIVES_SOMETHING)
             result = applied(s, hook, f->self, f->args, result);
+        else if (gives == GIVES_NOTHING)
+            apply_for_effect(s, hook, f->self, f->args, result, f->body);
         else
-            pel_nodes_push(s->ctx, f->body, applied_for_effect(s, hook, f->self, f->args, result));
+            take_if_given(s, pel_intern_c(s->ctx, "changed"), applied(s, hook, f->self, f->args, result),
+                          pel_make_name(s->ctx, output, PEL_Store), f->body);
     }
     return result;
 }
 
-/* The class that stands for a module of torch's with these hooks. */
-static pel_node *hooked_class(pel_synth *s, pel_id module, const pel_hook_list *list, pel_name name) {
+/* The class that stands for a module of torch's with these hooks; NULL if they leave nothing to do. */
+static pel_node *hooked_class(pel_synth *s, pel_id module, const pel_hook_list *list) {
     pel_ctx *ctx = s->ctx;
     pel_node *def = pel_node_new(ctx, PEL_FunctionDef), *class = pel_node_new(ctx, PEL_ClassDef);
     bool takes_one = pel_value_at(s->log, list->at[0]->args)->n == 1;
@@ -552,10 +608,11 @@ static pel_node *hooked_class(pel_synth *s, pel_id module, const pel_hook_list *
                          &def->FunctionDef.body };
     def->FunctionDef.name = pel_intern_c(ctx, "forward");
     def->FunctionDef.args = forward_arguments(&f);
+    const pel_node *as_given = f.args;
     write_hooks_before(&f);
-    pel_node *result = write_hooks_after(&f, call_of_super(&f));
+    pel_node *forward = call_of_super(&f), *result = write_hooks_after(&f, forward);
+    if (!f.body->n && f.args == as_given && pel_same(result, forward)) return NULL;
     pel_nodes_push(ctx, f.body, pel_make_return(ctx, result));
-    class->ClassDef.name = name;
     pel_str path = pel_class_at(s->log, pel_module_at(s->log, module)->class)->path;
     class->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, s->program, path));
     class->ClassDef.body = pel_nodes_one(ctx, def);
@@ -584,7 +641,9 @@ static pel_hook_list *hooks_of_module(pel_synth *s, pel_id module) {
             pel_push(s->ctx, list, all.at[i]);
         else if (!same_hook(s, all.at[i], list->at[i % list->n]))
             cannot(s, all.at[i], "its calls have different hooks");
-        if (all.at[i]->kwargs || all.at[i]->first) cannot(s, all.at[i], "it is a method, or asks for keywords");
+        if (all.at[i]->first) cannot(s, all.at[i], "it is a method of something else");
+        if (all.at[i]->kwargs && pel_value_at(s->log, all.at[i]->kwargs)->n)
+            cannot(s, all.at[i], "it is given keywords");
     }
     return list;
 }
@@ -610,10 +669,13 @@ void pel_write_hooked(pel_synth *s) {
             if (same) row = done.at[k].row;
         }
         if (!row) {
+            pel_node *def = hooked_class(s, hook->module, list);
+            if (!def) continue;
             row = pel_new(s->ctx, pel_program_class);
             pel_str name = pel_format(s->ctx, "Hooked%s", pel_class_at(s->log, module->class)->name->text);
             row->name = pel_unused_name(s->ctx, s->program, pel_intern_str(s->ctx, name));
-            row->def = hooked_class(s, hook->module, list, row->name);
+            row->def = def;
+            row->def->ClassDef.name = row->name;
             pel_push(s->ctx, &s->program->classes, row);
             pel_push(s->ctx, &done, ((made){ list, row, module->class }));
         }

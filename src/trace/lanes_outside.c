@@ -653,8 +653,9 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
 
 /* ---- the call ---- */
 
-void pel_mark_passed(const pel_call_site *c, pel_group *group, uint32_t next) {
-    for (uint32_t a = 0; a < c->n_args; a++) {
+/* The arguments from one on are passed to a function; next: the parameter that the first positional one means. */
+static void mark_from(const pel_call_site *c, uint32_t first, pel_group *group, uint32_t next) {
+    for (uint32_t a = first; a < c->n_args; a++) {
         const pel_call_argument *arg = &c->args[a];
         pel_param *param = arg->keyword                                          ? pel_param_for(group, arg->keyword)
                            : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
@@ -666,6 +667,28 @@ void pel_mark_passed(const pel_call_site *c, pel_group *group, uint32_t next) {
     }
 }
 
+void pel_mark_passed(const pel_call_site *c, pel_group *group, uint32_t next) { mark_from(c, 0, group, next); }
+
+/* Whether a value is what runs in an activation, as a library that calls it back gets it: a module, a function. */
+static bool is_run_by(const pel_log *log, pel_id value, const pel_group *group, pel_id activation) {
+    const pel_value *row = pel_value_at(log, value);
+    if (row->kind == PEL_V_FUNCTION) return row->code == group->code;
+    const pel_value *self = row->kind == PEL_V_METHOD ? pel_value_at(log, row->items[0]) : row;
+    if (self->kind != PEL_V_MODULE || !group->class || !group->n_params) return false;
+    const pel_value *own = pel_value_at(log, log->activations.at[activation].locals[group->params[0].local]);
+    return own->kind == PEL_V_MODULE && own->module == self->module;
+}
+
+/* checkpoint(block, x, mask): the library hands what stands behind the block on to it. */
+static void mark_handed_on(pel_walk *w, const pel_call_site *c, const pel_child *kid, pel_group *group) {
+    for (uint32_t a = 0; a < c->n_args; a++) {
+        if (c->args[a].keyword || c->args[a].star || c->args[a].stars) return;
+        if (!is_run_by(w->log, c->args[a].val->at[kid->lane], group, kid->activation)) continue;
+        mark_from(c, a + 1, group, group->class != 0);
+        return;
+    }
+}
+
 void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children) {
     for (uint32_t i = 0; i < c->kids.n; i++) {
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
@@ -674,6 +697,8 @@ void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const
         const pel_value *callee = pel_value_at(w->log, c->callee[c->kids.at[i].lane]);
         if (callee->kind == PEL_V_PARTIAL && callee->n > 1) /* it hands on what it is given, behind its own */
             pel_mark_passed(c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);
+        else if (callee->kind == PEL_V_LIBRARY)
+            mark_handed_on(w, c, &c->kids.at[i], group);
     }
     for (uint32_t i = 0; i < front.n; i++) {
         pel_group *group = children[i] ? w->s->group_of[children[i]] : NULL;
