@@ -185,6 +185,8 @@ pel_node *pel_store_key(pel_walk *w, pel_front front, pel_slot *slot, pel_name k
 void pel_bind_lanes(pel_walk *w, pel_front front, pel_slot *slot, const pel_id *values);
 void pel_join_bindings(pel_slot *slot, const pel_slot *with); /* where paths meet */
 void pel_taint_chosen_name(pel_walk *w, pel_front front, const pel_slot *slot, pel_val *val);
+/* Whether a name or an attribute, which means that value here, may mean something else with other data. */
+bool pel_is_chosen(pel_walk *w, const pel_node *node, pel_id value);
 void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
 void pel_taint_chosen_mode(pel_walk *w, pel_front front, pel_val *val); /* `training` is read */
 void pel_choose_callees(pel_walk *w, const pel_kids *kids);             /* those that a call began */

@@ -13,13 +13,14 @@ static void forget_hooks(pel_walk *w, pel_kids *kids) {
     kids->n = n;
 }
 
-/* self.act(x), where each instance holds another function of torch's: the constructor sets it. */
-static void need_functions(pel_walk *w, pel_front front, const pel_call_site *c) {
+/* self.act(x), where each instance holds another function of torch's: the constructor sets it. is_chosen: those that
+ * came by hold one, and others another. */
+static void need_functions(pel_walk *w, pel_front front, const pel_call_site *c, bool is_chosen) {
     for (uint32_t i = 0; i < front.n; i++)
         if (pel_value_at(w->log, c->base->at[i])->kind != PEL_V_MODULE ||
             pel_value_at(w->log, c->callee[i])->kind != PEL_V_LIBRARY)
             return;
-    if (pel_all_same(w, front, c->callee)) return;
+    if (pel_all_same(w, front, c->callee) && !is_chosen) return;
     pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
     for (uint32_t i = 0; i < front.n; i++) modules[i] = pel_value_at(w->log, c->base->at[i])->module;
     pel_need(w, front, modules, c->node->Call.func->Attribute.attr, c->callee);
@@ -59,8 +60,9 @@ static void eval_callee(pel_walk *w, pel_front front, pel_call_site *c) {
     }
     if (!on_value && !c->func->effect) {
         memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
-        c->func = pel_finish(w, front, func, c->func);
-        need_functions(w, front, c);
+        bool is_chosen = front.n && c->callee[0] && pel_is_chosen(w, func, c->callee[0]);
+        if (!is_chosen) c->func = pel_finish(w, front, func, c->func);
+        need_functions(w, front, c, is_chosen);
     }
 }
 
@@ -276,8 +278,10 @@ static pel_id meant(pel_walk *w, const pel_call_site *c, uint32_t lane) {
             if (self->kind == PEL_V_MODULE && self->module == module) return id;
             continue;
         }
-        if (function_code(w->log, c->callee[lane]) == child->code && is_context(w->log, c->val->at[lane])) return id;
-        if (!child->direct || callee->kind == PEL_V_LIBRARY) continue; /* called back by it */
+        bool is_callee =
+            function_code(w->log, c->callee[lane]) == child->code; /* maybe behind a decorator of torch's */
+        if (is_callee && is_context(w->log, c->val->at[lane])) return id;
+        if ((!child->direct && !is_callee) || callee->kind == PEL_V_LIBRARY) continue; /* called back by it */
         if (callee->kind == PEL_V_CLASS && !pel_name_is(code->name, "__init__")) continue;
         direct++;
         if (!only) only = id;
@@ -523,7 +527,7 @@ static void call_held(pel_walk *w, pel_front front, pel_call_site *c, const pel_
         if (!group) continue;
         pel_id callee = c->callee[c->kids.at[i].lane];
         mark_held(w, callee, group);
-        if (group->code == function_code(w->log, callee)) pel_mark_passed(c, group, 0);
+        if (group->code == function_code(w->log, callee)) pel_mark_passed(w, c, group, 0);
     }
     pel_plain_call(w, front, c);
 }

@@ -54,7 +54,7 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c);
 void pel_call_outside(pel_walk *w, pel_front front, pel_call_site *c, const pel_id *children);
 /* What runs here is called by a text that names no function of ours: what it passes is passed. next: the parameter that
  * the first positional argument means. */
-void pel_mark_passed(const pel_call_site *c, pel_group *group, uint32_t next);
+void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint32_t next);
 /* The same for all that ran; and whoever is called from outside keeps his signature. */
 void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children);
 

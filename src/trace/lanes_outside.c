@@ -39,6 +39,7 @@ static bool registers_hook(pel_walk *w, const pel_call_site *c, pel_front front)
 static bool is_identity_module(pel_walk *w, const pel_call_site *c, pel_front front) {
     if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect)
         return false;
+    if (c->func->taint || pel_is_chosen(w, c->node->Call.func, c->callee[0])) return false; /* another may come */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *callee = pel_value_at(w->log, c->callee[i]);
         if (callee->kind != PEL_V_MODULE || pel_module_at(w->log, callee->module)->has_hooks) return false;
@@ -653,21 +654,28 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
 
 /* ---- the call ---- */
 
+static void mark_param(pel_walk *w, pel_param *param, const pel_val *given) {
+    param->passed = true;
+    if (pel_taint_grow(w->ctx, &param->taint, given->taint)) w->s->changed = true;
+}
+
 /* The arguments from one on are passed to a function; next: the parameter that the first positional one means. */
-static void mark_from(const pel_call_site *c, uint32_t first, pel_group *group, uint32_t next) {
+static void mark_from(pel_walk *w, const pel_call_site *c, uint32_t first, pel_group *group, uint32_t next) {
     for (uint32_t a = first; a < c->n_args; a++) {
         const pel_call_argument *arg = &c->args[a];
         pel_param *param = arg->keyword                                          ? pel_param_for(group, arg->keyword)
                            : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
                                                                                  : NULL;
-        if (param) param->passed = true;
+        if (param) mark_param(w, param, arg->val);
         const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
         for (uint32_t k = 0; parts && parts->keys && k < parts->n; k++)
-            if ((param = pel_param_for(group, parts->keys[k]))) param->passed = true;
+            if ((param = pel_param_for(group, parts->keys[k]))) mark_param(w, param, parts->items[k]);
     }
 }
 
-void pel_mark_passed(const pel_call_site *c, pel_group *group, uint32_t next) { mark_from(c, 0, group, next); }
+void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint32_t next) {
+    mark_from(w, c, 0, group, next);
+}
 
 /* Whether a value is what runs in an activation, as a library that calls it back gets it: a module, a function. */
 static bool is_run_by(const pel_log *log, pel_id value, const pel_group *group, pel_id activation) {
@@ -684,7 +692,7 @@ static void mark_handed_on(pel_walk *w, const pel_call_site *c, const pel_child 
     for (uint32_t a = 0; a < c->n_args; a++) {
         if (c->args[a].keyword || c->args[a].star || c->args[a].stars) return;
         if (!is_run_by(w->log, c->args[a].val->at[kid->lane], group, kid->activation)) continue;
-        mark_from(c, a + 1, group, group->class != 0);
+        mark_from(w, c, a + 1, group, group->class != 0);
         return;
     }
 }
@@ -696,13 +704,13 @@ void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const
         group->pinned = true;
         const pel_value *callee = pel_value_at(w->log, c->callee[c->kids.at[i].lane]);
         if (callee->kind == PEL_V_PARTIAL && callee->n > 1) /* it hands on what it is given, behind its own */
-            pel_mark_passed(c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);
+            pel_mark_passed(w, c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);
         else if (callee->kind == PEL_V_LIBRARY)
             mark_handed_on(w, c, &c->kids.at[i], group);
     }
     for (uint32_t i = 0; i < front.n; i++) {
         pel_group *group = children[i] ? w->s->group_of[children[i]] : NULL;
-        if (group) pel_mark_passed(c, group, pel_has_receiver(w, c, children[i]));
+        if (group) pel_mark_passed(w, c, group, pel_has_receiver(w, c, children[i]));
     }
 }
 

@@ -96,7 +96,7 @@ void pel_name_functions(pel_synth *s, const pel_reach *r);
 void pel_name_classes(pel_synth *s);
 
 /* ---- definitions.c ---- */
-bool pel_sets_mode(const pel_group *group); /* or has no definition that could be looked at */
+bool pel_sets_mode(pel_ctx *ctx, const pel_group *group); /* or has no definition that could be looked at */
 void pel_write_functions(pel_synth *s, const pel_reach *r);
 
 /* ---- root_guard.c ---- */

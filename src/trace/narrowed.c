@@ -2,7 +2,7 @@
  * data others come, another round of the loop or another instance of the class. So a name or an attribute that lanes
  * elsewhere have another value of depends on data here, although no data is in it. Levels count the tests on data that
  * chose the lanes; a name remembers at which level it was bound. */
-#include "trace/lanes.h"
+#include "trace/lanes_expr.h"
 
 static bool is_none(const pel_walk *w, pel_id value) {
     const pel_value *row = pel_value_at(w->log, value);
@@ -49,11 +49,20 @@ static pel_id follow(const pel_log *log, pel_id module, const pel_node *path) {
     return 0;
 }
 
+/* Of modules only the kind counts: each has its own. */
+static bool is_other_kind(const pel_log *log, const pel_log_module *row, pel_name name, const pel_value *value) {
+    pel_id child = pel_child_named(row, name->text);
+    return !child || pel_module_at(log, child)->class != pel_module_at(log, value->module)->class;
+}
+
 static bool has_another(const pel_walk *w, pel_id self, const pel_node *path, pel_name name, pel_id value) {
     pel_id module = follow(w->log, self, path);
     if (!module) return false;
+    const pel_log_module *row = pel_module_at(w->log, module);
+    if (pel_value_at(w->log, value)->kind == PEL_V_MODULE)
+        return is_other_kind(w->log, row, name, pel_value_at(w->log, value));
     pel_id other = pel_module_attribute(w->log, module, name);
-    if (!other) return pel_has_slot(pel_module_at(w->log, module), name);
+    if (!other) return pel_has_slot(row, name);
     return !pel_value_same(w->log, other, value);
 }
 
@@ -78,13 +87,19 @@ static bool begins_with_self(const pel_group *group, const pel_node *path) {
            path->Name.id == group->params[0].name;
 }
 
-void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+bool pel_is_chosen(pel_walk *w, const pel_node *node, pel_id value) {
+    if (!w->level) return false;
+    if (node->kind == PEL_Name)
+        return pel_is_local(w, node->Name.id) && is_chosen_name(w, pel_env_slot(w, node->Name.id));
+    if (node->kind != PEL_Attribute) return false;
     const pel_node *path = node->Attribute.value;
-    if (!w->level || val->taint || !are_plain_and_same(w, front, val->at)) return;
-    bool is_chosen = begins_with_self(w->group, path)
-                         ? differs_elsewhere(w, path, node->Attribute.attr, val->at[0])
-                         : path->kind == PEL_Name && is_chosen_name(w, pel_env_slot(w, path->Name.id));
-    if (is_chosen) val->taint = &pel_tainted;
+    if (begins_with_self(w->group, path)) return differs_elsewhere(w, path, node->Attribute.attr, value);
+    return path->kind == PEL_Name && pel_is_chosen(w, path, 0);
+}
+
+void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
+    if (w->level && !val->taint && are_plain_and_same(w, front, val->at) && pel_is_chosen(w, node, val->at[0]))
+        val->taint = &pel_tainted;
 }
 
 /* Other runs were in the other mode, and with other data they could have come here. */

@@ -85,7 +85,7 @@ static bool may_splice(splicer *sp, const pel_link *link) {
     if (sp->n_calls[target->number] != 1 || target == sp->caller || target->is_root || target->pinned ||
         target->in_place || target->is_property || target->is_generator || target->why || target->instead ||
         (target->is_init && !sp->caller->is_init) || /* super().__init__(...) may go, what makes an object not */
-        sp->calls_back[target->number] || pel_sets_mode(target) ||
+        sp->calls_back[target->number] || pel_sets_mode(sp->s->ctx, target) ||
         (link->callee != PEL_CALLEE_NAME && link->callee != PEL_CALLEE_METHOD) ||
         (link->receiver && target->class != sp->caller->class))
         return false;

@@ -66,7 +66,7 @@ static bool are_movable(pel_nodes body, bool may_return) {
 
 static bool is_ordinary(const pel_synth *s, const pel_group *group) {
     return group->class && !group->no_self && !group->in_place && !group->is_property && !group->is_init &&
-           !group->is_generator && !group->why && !group->instead && group->n_params && !pel_sets_mode(group) &&
+           !group->is_generator && !group->why && !group->instead && group->n_params && !pel_sets_mode(s->ctx, group) &&
            !pel_map_has(&s->program->straight, group->code);
 }
 
