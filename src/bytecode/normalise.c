@@ -117,7 +117,7 @@ bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->v
 bool pel_norm_copies_exits(const pel_norm *n) { return n->insns->code->version >= 10; }
 bool pel_norm_moves_cold(const pel_norm *n) { return traits_of[n->insns->code->version].moves_cold; }
 
-static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
+pel_ins *pel_norm_add(pel_norm *n, pel_iop op, const pel_insn *from) {
     pel_push(n->ctx, &n->ins,
              (pel_ins){ .op = (uint8_t)op,
                         .target = PEL_NONE,
@@ -128,21 +128,25 @@ static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
     return &n->ins.at[n->ins.n - 1];
 }
 
-static void add_arg(pel_norm *n, pel_iop op, const pel_insn *from, uint32_t arg) { add(n, op, from)->arg = arg; }
+static void add_arg(pel_norm *n, pel_iop op, const pel_insn *from, uint32_t arg) {
+    pel_norm_add(n, op, from)->arg = arg;
+}
 static void add_sub(pel_norm *n, pel_iop op, const pel_insn *from, int sub, uint32_t arg) {
-    pel_ins *ins = add(n, op, from);
+    pel_ins *ins = pel_norm_add(n, op, from);
     ins->sub = (uint8_t)sub;
     ins->arg = arg;
 }
 static void add_name(pel_norm *n, pel_iop op, const pel_insn *from, int sub) {
-    pel_ins *ins = add(n, op, from);
+    pel_ins *ins = pel_norm_add(n, op, from);
     ins->sub = (uint8_t)sub;
     ins->name = from->name;
 }
-static void add_jump(pel_norm *n, pel_iop op, const pel_insn *from) { add(n, op, from)->target = from->target; }
+static void add_jump(pel_norm *n, pel_iop op, const pel_insn *from) {
+    pel_norm_add(n, op, from)->target = from->target;
+}
 
 static void add_binary(pel_norm *n, const pel_insn *from, pel_OPERATOR operator, bool in_place) {
-    pel_ins *ins = add(n, PEL_I_BINARY, from);
+    pel_ins *ins = pel_norm_add(n, PEL_I_BINARY, from);
     ins->sub = (uint8_t) operator;
     ins->flag = in_place;
 }
@@ -174,7 +178,7 @@ static const pel_const *take_names(pel_norm *n, const pel_insn *from) {
 }
 
 static void add_call(pel_norm *n, const pel_insn *from, uint32_t count, const pel_const *names, int slots) {
-    pel_ins *ins = add(n, PEL_I_CALL, from);
+    pel_ins *ins = pel_norm_add(n, PEL_I_CALL, from);
     ins->arg = count;
     ins->value = names;
     ins->sub = (uint8_t)slots;
@@ -214,7 +218,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_CLEANUP_THROW:
     case PEL_OP_NONE: break;
 
-    case PEL_OP_POP_TOP: add(n, PEL_I_POP, in); break;
+    case PEL_OP_POP_TOP: pel_norm_add(n, PEL_I_POP, in); break;
     case PEL_OP_COPY: add_arg(n, PEL_I_COPY, in, in->arg); break;
     case PEL_OP_SWAP: add_arg(n, PEL_I_SWAP, in, in->arg); break;
     case PEL_OP_DUP_TOP: add_arg(n, PEL_I_COPY, in, 1); break;
@@ -229,9 +233,9 @@ static void translate(pel_norm *n, const pel_insn *in) {
         for (uint32_t k = in->op == PEL_OP_ROT_THREE ? 3 : in->op == PEL_OP_ROT_FOUR ? 4 : in->arg; k >= 2; k--)
             add_arg(n, PEL_I_SWAP, in, k);
         break;
-    case PEL_OP_PUSH_NULL: add(n, PEL_I_PUSH_NULL, in); break;
+    case PEL_OP_PUSH_NULL: pel_norm_add(n, PEL_I_PUSH_NULL, in); break;
 
-    case PEL_OP_LOAD_CONST: add(n, PEL_I_CONST, in)->value = in->value; break;
+    case PEL_OP_LOAD_CONST: pel_norm_add(n, PEL_I_CONST, in)->value = in->value; break;
     case PEL_OP_LOAD_FAST:
     case PEL_OP_LOAD_FAST_CHECK: add_name(n, PEL_I_LOAD, in, PEL_FAST); break;
     case PEL_OP_LOAD_FAST_LOAD_FAST:
@@ -263,7 +267,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
         n->ins.at[n->ins.n - 1].flag = true;
         break;
     case PEL_OP_LOAD_GLOBAL:
-        if (in->kind == PEL_ARG_NAME2 && in->arg & 1) add(n, PEL_I_PUSH_NULL, in);
+        if (in->kind == PEL_ARG_NAME2 && in->arg & 1) pel_norm_add(n, PEL_I_PUSH_NULL, in);
         add_name(n, PEL_I_LOAD, in, PEL_GLOBAL);
         break;
     case PEL_OP_LOAD_NAME: add_name(n, PEL_I_LOAD, in, PEL_NAME); break;
@@ -282,7 +286,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
         break;
     case PEL_OP_LOAD_METHOD: add_name(n, PEL_I_METHOD, in, 0); break;
     case PEL_OP_LOAD_SUPER_ATTR: {
-        pel_ins *ins = add(n, PEL_I_SUPER, in);
+        pel_ins *ins = pel_norm_add(n, PEL_I_SUPER, in);
         ins->name = in->name;
         ins->flag = in->arg & 2;
         ins->sub = in->arg & 1;
@@ -290,16 +294,16 @@ static void translate(pel_norm *n, const pel_insn *in) {
     }
     case PEL_OP_STORE_ATTR: add_name(n, PEL_I_STORE_ATTR, in, 0); break;
     case PEL_OP_DELETE_ATTR: add_name(n, PEL_I_DELETE_ATTR, in, 0); break;
-    case PEL_OP_BINARY_SUBSCR: add(n, PEL_I_SUBSCR, in); break;
-    case PEL_OP_STORE_SUBSCR: add(n, PEL_I_STORE_SUBSCR, in); break;
-    case PEL_OP_DELETE_SUBSCR: add(n, PEL_I_DELETE_SUBSCR, in); break;
+    case PEL_OP_BINARY_SUBSCR: pel_norm_add(n, PEL_I_SUBSCR, in); break;
+    case PEL_OP_STORE_SUBSCR: pel_norm_add(n, PEL_I_STORE_SUBSCR, in); break;
+    case PEL_OP_DELETE_SUBSCR: pel_norm_add(n, PEL_I_DELETE_SUBSCR, in); break;
     case PEL_OP_BINARY_SLICE:
         add_sub(n, PEL_I_BUILD, in, PEL_D_SLICE, 2);
-        add(n, PEL_I_SUBSCR, in);
+        pel_norm_add(n, PEL_I_SUBSCR, in);
         break;
     case PEL_OP_STORE_SLICE:
         add_sub(n, PEL_I_BUILD, in, PEL_D_SLICE, 2);
-        add(n, PEL_I_STORE_SUBSCR, in);
+        pel_norm_add(n, PEL_I_STORE_SUBSCR, in);
         break;
 
     case PEL_OP_UNARY_INVERT: add_sub(n, PEL_I_UNARY, in, PEL_Invert, 0); break;
@@ -348,7 +352,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_BUILD_SLICE: add_sub(n, PEL_I_BUILD, in, PEL_D_SLICE, in->arg); break;
     case PEL_OP_BUILD_CONST_KEY_MAP: {
         const pel_const *keys = take_names(n, in);
-        pel_ins *ins = add(n, PEL_I_BUILD_CONST_KEYS, in);
+        pel_ins *ins = pel_norm_add(n, PEL_I_BUILD_CONST_KEYS, in);
         ins->arg = in->arg;
         ins->value = keys;
         if (keys->n != in->arg) pel_throw(n->ctx, PEL_E_FORMAT, in->offset, "as many keys as values are needed");
@@ -364,7 +368,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_SET_UPDATE: add_sub(n, PEL_I_EXTEND, in, PEL_D_SET, in->arg); break;
     case PEL_OP_DICT_UPDATE: add_sub(n, PEL_I_EXTEND, in, PEL_D_DICT, in->arg); break;
     case PEL_OP_DICT_MERGE: add_sub(n, PEL_I_EXTEND, in, PEL_D_MERGE, in->arg); break;
-    case PEL_OP_LIST_TO_TUPLE: add(n, PEL_I_LIST_TO_TUPLE, in); break;
+    case PEL_OP_LIST_TO_TUPLE: pel_norm_add(n, PEL_I_LIST_TO_TUPLE, in); break;
     case PEL_OP_LIST_APPEND: add_sub(n, PEL_I_APPEND, in, PEL_D_LIST, in->arg); break;
     case PEL_OP_SET_ADD: add_sub(n, PEL_I_APPEND, in, PEL_D_SET, in->arg); break;
     case PEL_OP_MAP_ADD: add_sub(n, PEL_I_APPEND, in, PEL_D_DICT, in->arg); break;
@@ -387,27 +391,27 @@ static void translate(pel_norm *n, const pel_insn *in) {
             name = n->ins.at[n->ins.n - 1].value;
             n->ins.at[n->ins.n - 1].op = PEL_I_NOP;
         }
-        pel_ins *made = add(n, PEL_I_FUNCTION, in);
+        pel_ins *made = pel_norm_add(n, PEL_I_FUNCTION, in);
         made->arg = t->function_flags ? in->arg : 0;
         made->value = name;
     } break;
     case PEL_OP_SET_FUNCTION_ATTRIBUTE: add_arg(n, PEL_I_FUNCTION_PART, in, in->arg); break;
-    case PEL_OP_LOAD_BUILD_CLASS: add(n, PEL_I_BUILD_CLASS, in); break;
+    case PEL_OP_LOAD_BUILD_CLASS: pel_norm_add(n, PEL_I_BUILD_CLASS, in); break;
     case PEL_OP_IMPORT_NAME: add_name(n, PEL_I_IMPORT, in, 0); break;
     case PEL_OP_IMPORT_FROM: add_name(n, PEL_I_IMPORT_FROM, in, 0); break;
-    case PEL_OP_IMPORT_STAR: add(n, PEL_I_IMPORT_STAR, in); break;
+    case PEL_OP_IMPORT_STAR: pel_norm_add(n, PEL_I_IMPORT_STAR, in); break;
 
-    case PEL_OP_GET_ITER: add(n, PEL_I_GET_ITER, in); break;
-    case PEL_OP_GET_AITER: add(n, PEL_I_GET_ITER, in)->flag = true; break;
+    case PEL_OP_GET_ITER: pel_norm_add(n, PEL_I_GET_ITER, in); break;
+    case PEL_OP_GET_AITER: pel_norm_add(n, PEL_I_GET_ITER, in)->flag = true; break;
     case PEL_OP_FOR_ITER: add_jump(n, PEL_I_FOR, in); break;
-    case PEL_OP_YIELD_VALUE: add(n, PEL_I_YIELD, in); break;
-    case PEL_OP_RETURN_VALUE: add(n, PEL_I_RETURN, in); break;
+    case PEL_OP_YIELD_VALUE: pel_norm_add(n, PEL_I_YIELD, in); break;
+    case PEL_OP_RETURN_VALUE: pel_norm_add(n, PEL_I_RETURN, in); break;
     case PEL_OP_RETURN_CONST:
-        add(n, PEL_I_CONST, in)->value = in->value;
-        add(n, PEL_I_RETURN, in)->flag = true;
+        pel_norm_add(n, PEL_I_CONST, in)->value = in->value;
+        pel_norm_add(n, PEL_I_RETURN, in)->flag = true;
         break;
     case PEL_OP_RAISE_VARARGS: add_arg(n, PEL_I_RAISE, in, in->arg); break;
-    case PEL_OP_RERAISE: add(n, PEL_I_RERAISE, in); break;
+    case PEL_OP_RERAISE: pel_norm_add(n, PEL_I_RERAISE, in); break;
     case PEL_OP_JUMP_FORWARD:
     case PEL_OP_JUMP_ABSOLUTE:
     case PEL_OP_JUMP_BACKWARD:
@@ -427,15 +431,15 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_JUMP_IF_FALSE_OR_POP: add_jump(n, PEL_I_JFP, in); break;
     case PEL_OP_JUMP_IF_TRUE_OR_POP: add_jump(n, PEL_I_JTP, in); break;
 
-    case PEL_OP_BEFORE_WITH: add(n, PEL_I_WITH, in); break;
-    case PEL_OP_BEFORE_ASYNC_WITH: add(n, PEL_I_WITH, in)->flag = true; break;
-    case PEL_OP_WITH_EXCEPT_START: add(n, PEL_I_WITH_RAISED, in); break;
-    case PEL_OP_PUSH_EXC_INFO: add(n, PEL_I_EXC, in); break;
-    case PEL_OP_CHECK_EXC_MATCH: add(n, PEL_I_EXC_MATCH, in); break;
-    case PEL_OP_CHECK_EG_MATCH: add(n, PEL_I_EXC_MATCH, in)->sub = 1; break;
+    case PEL_OP_BEFORE_WITH: pel_norm_add(n, PEL_I_WITH, in); break;
+    case PEL_OP_BEFORE_ASYNC_WITH: pel_norm_add(n, PEL_I_WITH, in)->flag = true; break;
+    case PEL_OP_WITH_EXCEPT_START: pel_norm_add(n, PEL_I_WITH_RAISED, in); break;
+    case PEL_OP_PUSH_EXC_INFO: pel_norm_add(n, PEL_I_EXC, in); break;
+    case PEL_OP_CHECK_EXC_MATCH: pel_norm_add(n, PEL_I_EXC_MATCH, in); break;
+    case PEL_OP_CHECK_EG_MATCH: pel_norm_add(n, PEL_I_EXC_MATCH, in)->sub = 1; break;
     case PEL_OP_JUMP_IF_NOT_EXC_MATCH: add_jump(n, PEL_I_EXC_MATCH, in); break;
-    case PEL_OP_POP_EXCEPT: add(n, PEL_I_POP_EXC, in); break;
-    case PEL_OP_PREP_RERAISE_STAR: add(n, PEL_I_GROUP_RAISE, in); break;
+    case PEL_OP_POP_EXCEPT: pel_norm_add(n, PEL_I_POP_EXC, in); break;
+    case PEL_OP_PREP_RERAISE_STAR: pel_norm_add(n, PEL_I_GROUP_RAISE, in); break;
 
     case PEL_OP_FORMAT_VALUE:
         if (in->arg & 3 && !(in->arg & 4)) add_arg(n, PEL_I_CONVERT, in, in->arg & 3);
@@ -444,38 +448,38 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_FORMAT_SIMPLE: add_arg(n, PEL_I_FORMAT, in, 0); break;
     case PEL_OP_FORMAT_WITH_SPEC: add_arg(n, PEL_I_FORMAT, in, 1); break;
     case PEL_OP_CONVERT_VALUE: add_arg(n, PEL_I_CONVERT, in, in->arg); break;
-    case PEL_OP_LOAD_ASSERTION_ERROR: add(n, PEL_I_ASSERTION_ERROR, in); break;
-    case PEL_OP_LOAD_LOCALS: add(n, PEL_I_LOCALS, in); break;
-    case PEL_OP_SETUP_ANNOTATIONS: add(n, PEL_I_SETUP_ANNOTATIONS, in); break;
-    case PEL_OP_PRINT_EXPR: add(n, PEL_I_PRINT, in); break;
+    case PEL_OP_LOAD_ASSERTION_ERROR: pel_norm_add(n, PEL_I_ASSERTION_ERROR, in); break;
+    case PEL_OP_LOAD_LOCALS: pel_norm_add(n, PEL_I_LOCALS, in); break;
+    case PEL_OP_SETUP_ANNOTATIONS: pel_norm_add(n, PEL_I_SETUP_ANNOTATIONS, in); break;
+    case PEL_OP_PRINT_EXPR: pel_norm_add(n, PEL_I_PRINT, in); break;
     case PEL_OP_MATCH_CLASS:
         add_arg(n, PEL_I_MATCH_CLASS, in, in->arg);
         if (t->match_answers) add_arg(n, PEL_I_COPY, in, 1);
         break;
-    case PEL_OP_MATCH_MAPPING: add(n, PEL_I_MATCH_MAPPING, in); break;
-    case PEL_OP_MATCH_SEQUENCE: add(n, PEL_I_MATCH_SEQUENCE, in); break;
+    case PEL_OP_MATCH_MAPPING: pel_norm_add(n, PEL_I_MATCH_MAPPING, in); break;
+    case PEL_OP_MATCH_SEQUENCE: pel_norm_add(n, PEL_I_MATCH_SEQUENCE, in); break;
     case PEL_OP_MATCH_KEYS:
-        add(n, PEL_I_MATCH_KEYS, in);
+        pel_norm_add(n, PEL_I_MATCH_KEYS, in);
         if (t->match_answers) add_arg(n, PEL_I_COPY, in, 1);
         break;
-    case PEL_OP_GET_LEN: add(n, PEL_I_GET_LEN, in); break;
-    case PEL_OP_COPY_DICT_WITHOUT_KEYS: add(n, PEL_I_DICT_REST, in); break;
+    case PEL_OP_GET_LEN: pel_norm_add(n, PEL_I_GET_LEN, in); break;
+    case PEL_OP_COPY_DICT_WITHOUT_KEYS: pel_norm_add(n, PEL_I_DICT_REST, in); break;
     case PEL_OP_CALL_INTRINSIC_1:
         switch (in->arg) { /* those that have an instruction of their own elsewhere */
-        case 1: add(n, PEL_I_PRINT, in); break;
+        case 1: pel_norm_add(n, PEL_I_PRINT, in); break;
         case 2:
-            add(n, PEL_I_IMPORT_STAR, in);
-            add(n, PEL_I_CONST, in)->value = &pel_none;
+            pel_norm_add(n, PEL_I_IMPORT_STAR, in);
+            pel_norm_add(n, PEL_I_CONST, in)->value = &pel_none;
             break;
         case 4: break; /* wraps what an asynchronous generator yields */
         case 5: add_sub(n, PEL_I_UNARY, in, PEL_UAdd, 0); break;
-        case 6: add(n, PEL_I_LIST_TO_TUPLE, in); break;
+        case 6: pel_norm_add(n, PEL_I_LIST_TO_TUPLE, in); break;
         default: add_arg(n, PEL_I_INTRINSIC, in, in->arg);
         }
         break;
     case PEL_OP_CALL_INTRINSIC_2:
         if (in->arg == 1)
-            add(n, PEL_I_GROUP_RAISE, in);
+            pel_norm_add(n, PEL_I_GROUP_RAISE, in);
         else
             add_arg(n, PEL_I_INTRINSIC2, in, in->arg);
         break;
@@ -530,17 +534,17 @@ static void translate_all(pel_norm *n) {
                 pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an await of unknown shape");
             /* entering and leaving `async with` awaits as part of it */
             if (!(n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_WITH && n->ins.at[n->ins.n - 1].flag))
-                add(n, PEL_I_AWAIT, in)->cold = pel_norm_cleanup_of(n, i, taken);
+                pel_norm_add(n, PEL_I_AWAIT, in)->cold = pel_norm_cleanup_of(n, i, taken);
             break;
         case PEL_OP_GET_YIELD_FROM_ITER:
             if ((taken = delegation(insns, i)) == 0)
                 pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a `yield from` of unknown shape");
-            add(n, PEL_I_YIELD_FROM, in)->cold = pel_norm_cleanup_of(n, i, taken);
+            pel_norm_add(n, PEL_I_YIELD_FROM, in)->cold = pel_norm_cleanup_of(n, i, taken);
             break;
         case PEL_OP_GET_ANEXT: {
             if ((taken = delegation(insns, i)) == 0)
                 pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "an `async for` of unknown shape");
-            pel_ins *ins = add(n, PEL_I_FOR, in);
+            pel_ins *ins = pel_norm_add(n, PEL_I_FOR, in);
             ins->flag = true;
             ins->target = pel_norm_anext_end(n, i, taken);
             break;

@@ -221,17 +221,6 @@ void pel_norm_prepare_old(pel_norm *n) {
 
 /* ---- translation ---- */
 
-static pel_ins *add(pel_norm *n, pel_iop op, const pel_insn *from) {
-    pel_push(n->ctx, &n->ins,
-             (pel_ins){ .op = (uint8_t)op,
-                        .target = PEL_NONE,
-                        .cover = PEL_NONE,
-                        .within = PEL_NONE,
-                        .offset = from->offset,
-                        .line = from->line });
-    return &n->ins.at[n->ins.n - 1];
-}
-
 /* Instructions that begin a handler or belong to the machinery of blocks. Returns how many were dealt with; 0: none. */
 uint32_t pel_norm_old_special(pel_norm *n, uint32_t i) {
     const pel_insns *insns = n->insns;
@@ -240,45 +229,45 @@ uint32_t pel_norm_old_special(pel_norm *n, uint32_t i) {
     if (!old) return 0;
     if (old->skip[i]) return 1;
     if (in->op == PEL_OP_POP_BLOCK && old->dead[i]) {
-        add(n, PEL_I_PLACE, in);
+        pel_norm_add(n, PEL_I_PLACE, in);
         return 1;
     }
     if (in->op == PEL_OP_BEGIN_FINALLY && op_at(insns, i + 1) == PEL_OP_WITH_CLEANUP_START) {
         uint32_t k = i + 1;
         while (k < insns->n && insns->at[k].op != PEL_OP_END_FINALLY && insns->at[k].op != PEL_OP_POP_FINALLY) k++;
-        add(n, PEL_I_WITH_EXIT, in)->flag = op_at(insns, i + 2) == PEL_OP_GET_AWAITABLE;
+        pel_norm_add(n, PEL_I_WITH_EXIT, in)->flag = op_at(insns, i + 2) == PEL_OP_GET_AWAITABLE;
         return k + 1 - i;
     }
     if (in->op == PEL_OP_WITH_CLEANUP_START) { /* reached by exceptions only */
         uint32_t k = i;
         while (k < insns->n && insns->at[k].op != PEL_OP_END_FINALLY && insns->at[k].op != PEL_OP_POP_FINALLY) k++;
-        add(n, PEL_I_WITH_RAISED, in);
-        add(n, PEL_I_RERAISE, in);
+        pel_norm_add(n, PEL_I_WITH_RAISED, in);
+        pel_norm_add(n, PEL_I_RERAISE, in);
         return k + 1 - i;
     }
     if (in->op == PEL_OP_BEGIN_FINALLY) {
         if (old->is_cleanup[i + 1]) return 1;
-        pel_ins *run = add(n, PEL_I_FINALLY, in);
+        pel_ins *run = pel_norm_add(n, PEL_I_FINALLY, in);
         run->arg = i + 1; /* a decoded index until guards have numbers */
         run->flag = old->end_of[i + 1] == PEL_NONE;
-        if (!run->flag) add(n, PEL_I_JUMP, in)->target = old->end_of[i + 1] + 1;
+        if (!run->flag) pel_norm_add(n, PEL_I_JUMP, in)->target = old->end_of[i + 1] + 1;
         return 1;
     }
     if (in->op == PEL_OP_CALL_FINALLY) {
-        if (!old->is_cleanup[in->target]) add(n, PEL_I_FINALLY, in)->arg = in->target;
+        if (!old->is_cleanup[in->target]) pel_norm_add(n, PEL_I_FINALLY, in)->arg = in->target;
         return 1;
     }
     if (in->op == PEL_OP_ROT_FOUR && (op_at(insns, i + 1) == PEL_OP_POP_EXCEPT ||
                                       (op_at(insns, i + 1) == PEL_OP_POP_BLOCK &&
                                        op_at(insns, i + 2) == PEL_OP_POP_EXCEPT))) { /* three items are one now */
-        add(n, PEL_I_SWAP, in)->arg = 2;
+        pel_norm_add(n, PEL_I_SWAP, in)->arg = 2;
         return 1;
     }
     return 0;
 }
 
 void pel_norm_old_handler(pel_norm *n, uint32_t i) {
-    if (n->old && n->old->is_handler[i]) add(n, PEL_I_EXC, &n->insns->at[i]);
+    if (n->old && n->old->is_handler[i]) pel_norm_add(n, PEL_I_EXC, &n->insns->at[i]);
 }
 
 void pel_norm_translate_old(pel_norm *n, const pel_insn *in) {
@@ -286,13 +275,13 @@ void pel_norm_translate_old(pel_norm *n, const pel_insn *in) {
     case PEL_OP_SETUP_FINALLY:
     case PEL_OP_SETUP_ASYNC_WITH:
     case PEL_OP_END_ASYNC_FOR: break;
-    case PEL_OP_SETUP_WITH: add(n, PEL_I_WITH, in); break;
-    case PEL_OP_END_FINALLY: add(n, PEL_I_RERAISE, in); break;
+    case PEL_OP_SETUP_WITH: pel_norm_add(n, PEL_I_WITH, in); break;
+    case PEL_OP_END_FINALLY: pel_norm_add(n, PEL_I_RERAISE, in); break;
     case PEL_OP_POP_FINALLY:
-        if (in->arg) add(n, PEL_I_SWAP, in)->arg = 2;
-        add(n, PEL_I_POP, in);
-        if (in->arg) add(n, PEL_I_SWAP, in)->arg = 2;
-        add(n, PEL_I_POP_EXC, in);
+        if (in->arg) pel_norm_add(n, PEL_I_SWAP, in)->arg = 2;
+        pel_norm_add(n, PEL_I_POP, in);
+        if (in->arg) pel_norm_add(n, PEL_I_SWAP, in)->arg = 2;
+        pel_norm_add(n, PEL_I_POP_EXC, in);
         break;
     default: pel_throw(n->ctx, PEL_E_UNSUPPORTED, in->offset, "instruction %s is not supported", pel_op_name(in->op));
     }

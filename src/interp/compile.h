@@ -82,6 +82,10 @@ void pel_compile_while_test(pel_compiler *c, pel_node *test, pel_label done);
 void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_op op);
 void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_op op);
 void pel_compile_store(pel_compiler *c, pel_node *target); /* the value is on the stack */
+/* The next item of the iterator on the stack, or on to done: an asynchronous one says so by an exception, whose handler
+ * pel_compile_no_next places where the loop is over. */
+pel_label pel_compile_next(pel_compiler *c, bool is_async, pel_label done);
+void pel_compile_no_next(pel_compiler *c, bool is_async, pel_label handler, pel_label done);
 void pel_compile_args(pel_compiler *c, pel_nodes args, pel_nodes keywords);
 uint32_t pel_compile_defaults(pel_compiler *c, const pel_node *args);
 void pel_declare_params(pel_compiler *c, const pel_node *args);

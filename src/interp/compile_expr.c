@@ -262,6 +262,28 @@ static void compile_lambda(pel_compiler *c, pel_node *node) {
 
 /* ---- comprehensions ---- */
 
+pel_label pel_compile_next(pel_compiler *c, bool is_async, pel_label done) {
+    if (!is_async) {
+        pel_emit(c, PEL_I_FOR_ITER, done);
+        return 0;
+    }
+    pel_label handler = pel_new_label(c);
+    pel_emit(c, PEL_I_SETUP_TRY, handler);
+    pel_emit(c, PEL_I_GET_ANEXT, 0);
+    pel_emit_const(c, c->vm->none);
+    pel_emit(c, PEL_I_YIELD_FROM, 0);
+    pel_emit(c, PEL_I_POP_TRY, 0);
+    return handler;
+}
+
+void pel_compile_no_next(pel_compiler *c, bool is_async, pel_label handler, pel_label done) {
+    if (is_async) {
+        pel_place(c, handler);
+        pel_emit(c, PEL_I_END_ASYNC_FOR, 0);
+    }
+    pel_place(c, done);
+}
+
 typedef struct comp {
     pel_node *elt, *value;
     pel_nodes generators;
@@ -271,7 +293,7 @@ typedef struct comp {
 static void compile_level(pel_compiler *c, const comp *k, uint32_t i) {
     pel_enter(c);
     const pel_node *gen = k->generators.at[i];
-    pel_label start = pel_new_label(c), end = pel_new_label(c), next = pel_new_label(c), handler = 0;
+    pel_label start = pel_new_label(c), end = pel_new_label(c), next = pel_new_label(c);
     if (i == 0) {
         pel_emit(c, PEL_I_LOAD_FAST, 0);
     } else {
@@ -279,16 +301,7 @@ static void compile_level(pel_compiler *c, const comp *k, uint32_t i) {
         pel_emit(c, gen->comprehension.is_async ? PEL_I_GET_AITER : PEL_I_GET_ITER, 0);
     }
     pel_place(c, start);
-    if (gen->comprehension.is_async) {
-        handler = pel_new_label(c);
-        pel_emit(c, PEL_I_SETUP_TRY, handler);
-        pel_emit(c, PEL_I_GET_ANEXT, 0);
-        pel_emit_const(c, c->vm->none);
-        pel_emit(c, PEL_I_YIELD_FROM, 0);
-        pel_emit(c, PEL_I_POP_TRY, 0);
-    } else {
-        pel_emit(c, PEL_I_FOR_ITER, end);
-    }
+    pel_label handler = pel_compile_next(c, gen->comprehension.is_async, end);
     pel_compile_store(c, gen->comprehension.target);
     for (uint32_t f = 0; f < gen->comprehension.ifs.n; f++)
         pel_compile_jump_if(c, gen->comprehension.ifs.at[f], false, next);
@@ -306,11 +319,7 @@ static void compile_level(pel_compiler *c, const comp *k, uint32_t i) {
     }
     pel_place(c, next);
     pel_emit(c, PEL_I_JUMP_BACK, start);
-    if (gen->comprehension.is_async) {
-        pel_place(c, handler);
-        pel_emit(c, PEL_I_END_ASYNC_FOR, 0);
-    }
-    pel_place(c, end);
+    pel_compile_no_next(c, gen->comprehension.is_async, handler, end);
     pel_leave(c);
 }
 

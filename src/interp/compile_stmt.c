@@ -115,26 +115,12 @@ static void compile_for(pel_compiler *c, const pel_node *node) {
     pel_emit(c, is_async ? PEL_I_GET_AITER : PEL_I_GET_ITER, 0);
     pel_place(c, start);
     push_block(c, (pel_fblock){ .kind = PEL_BLOCK_FOR, .start = start, .end = end });
-    pel_label handler = 0;
-    if (is_async) {
-        handler = pel_new_label(c);
-        pel_emit(c, PEL_I_SETUP_TRY, handler);
-        pel_emit(c, PEL_I_GET_ANEXT, 0);
-        pel_emit_const(c, c->vm->none);
-        pel_emit(c, PEL_I_YIELD_FROM, 0);
-        pel_emit(c, PEL_I_POP_TRY, 0);
-    } else {
-        pel_emit(c, PEL_I_FOR_ITER, done);
-    }
+    pel_label handler = pel_compile_next(c, is_async, done);
     pel_compile_store(c, node->For.target);
     pel_compile_body(c, node->For.body);
     pel_emit(c, PEL_I_JUMP_BACK, start);
     pop_block(c);
-    if (is_async) {
-        pel_place(c, handler);
-        pel_emit(c, PEL_I_END_ASYNC_FOR, 0);
-    }
-    pel_place(c, done);
+    pel_compile_no_next(c, is_async, handler, done);
     pel_compile_body(c, node->For.orelse);
     pel_place(c, end);
 }
