@@ -218,6 +218,15 @@ static bool compares_names(const pel_node *node) {
     return operands.n > 2 && node->Compare.left->kind == PEL_Name;
 }
 
+/* An operand that shares lines with the names before it: of a short one nothing goes to the next line. */
+static void print_filling(pel_printer *p, pel_node *node, pel_level level) {
+    enum { SHORT = 40 };
+    uint32_t from = pel_lay_here(&p->lay);
+    pel_print_expr(p, node, level);
+    uint32_t to = pel_lay_here(&p->lay);
+    if (pel_lay_width(&p->lay, from, to) <= SHORT) pel_lay_freeze(&p->lay, from, to);
+}
+
 static void print_boolop(pel_printer *p, pel_node *node) {
     pel_level level = level_of(node);
     bool fills = compares_names(node->BoolOp.values.at[0]);
@@ -225,8 +234,8 @@ static void print_boolop(pel_printer *p, pel_node *node) {
     uint32_t last_operator = 0;
     for (uint32_t i = 0; i < node->BoolOp.values.n; i++) {
         if (i) last_operator = print_operator(p, pel_boolop_text(node->BoolOp.op));
-        if (fills) /* lines that the names do, too */
-            pel_print_expr(p, node->BoolOp.values.at[i], level + 1);
+        if (fills)
+            print_filling(p, node->BoolOp.values.at[i], level + 1);
         else
             pel_print_loose(p, node->BoolOp.values.at[i], level + 1);
     }
