@@ -20,8 +20,8 @@ import sys
 import time
 from typing import Any, Callable
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
-import torchvision_operators  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python" / "pellucid"))
+import _torchvision  # noqa: E402
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 Model = tuple[Any, tuple, dict]
@@ -150,7 +150,7 @@ def main() -> None:
     parser.add_argument("--only", choices=(*MODELS, "memory"))
     parser.add_argument("--peak", choices=("none", "plain", "recorded"), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    torchvision_operators.stand_in()
+    _torchvision.stand_in()
     if options.peak:
         peak(options.peak)
         return

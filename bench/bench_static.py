@@ -34,8 +34,8 @@ import time
 import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tools"))
-import torchvision_operators  # noqa: E402
+sys.path.insert(0, str(HERE.parent / "python" / "pellucid"))
+import _torchvision  # noqa: E402
 
 PELLUCID = os.environ.get("PELLUCID", "build/pellucid")
 
@@ -323,7 +323,7 @@ def measure_speed(args: argparse.Namespace) -> None:
 def measure_peer(args: argparse.Namespace) -> None:
     """What CPython takes for the same, at its best: no weight is filled, every import is paid once."""
     start = time.monotonic()
-    torchvision_operators.stand_in()
+    _torchvision.stand_in()
     names = sample_of(names_of("timm"), args, 60)
     times = [time.monotonic()]
     imported = times[0] - start
@@ -414,7 +414,7 @@ def main() -> int:
             print(f"{figure}: skipped, not installed: {', '.join(missing)}")
             continue
         if "torch" in needs and not is_ready:
-            torchvision_operators.stand_in()
+            _torchvision.stand_in()
             is_ready = True
         run(args)
     return 0

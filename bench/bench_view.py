@@ -17,8 +17,8 @@ import time
 from typing import Any, Callable
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
-import torchvision_operators  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python", "pellucid"))
+import _torchvision  # noqa: E402
 
 ROUNDS = 5
 
@@ -54,7 +54,7 @@ def main() -> int:
         print("bench_view: skipped, torch is not installed")
         return 0
     import pellucid
-    torchvision_operators.stand_in()
+    _torchvision.stand_in()
     try:
         import torchinfo
     except ImportError:

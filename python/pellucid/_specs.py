@@ -21,6 +21,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable
 
+from . import _torchvision
+
 if TYPE_CHECKING:
     import torch
 
@@ -54,14 +56,25 @@ def load(spec: str) -> Subject:
     if not colon or not rest:
         raise SpecError(f"{spec!r} names no model; write file.py:callable, package.module:callable, timm:NAME "
                         "or hf:TYPE", usage=True)
-    if scheme == "timm":
-        subject = _load_timm(rest)
-    elif scheme == "hf":
-        subject = _load_hf(rest)
-    else:
-        subject = _subject_of(_call(*spec.rsplit(":", 1) if "(" not in rest else (scheme, rest)))
+    try:
+        subject = _build(spec, scheme, rest)
+    except RuntimeError as error:
+        if not _torchvision.is_missing(error):
+            raise
+        print("pellucid: torchvision's compiled operators don't fit this torch; models that call them will fail",
+              file=sys.stderr)
+        _torchvision.stand_in()
+        subject = _build(spec, scheme, rest)
     subject.origin = spec
     return subject
+
+
+def _build(spec: str, scheme: str, rest: str) -> Subject:
+    if scheme == "timm":
+        return _load_timm(rest)
+    if scheme == "hf":
+        return _load_hf(rest)
+    return _subject_of(_call(*spec.rsplit(":", 1) if "(" not in rest else (scheme, rest)))
 
 
 # ---- files and packages ----

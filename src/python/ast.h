@@ -184,6 +184,12 @@ static inline pel_name pel_last_name(const pel_node *node) {
     return node->kind == PEL_Name ? node->Name.id : node->kind == PEL_Attribute ? node->Attribute.attr : NULL;
 }
 
+/* The name that `name = value` binds; NULL for other statements. */
+static inline pel_name pel_bound_name(const pel_node *node) {
+    bool is_one = node->kind == PEL_Assign && node->Assign.targets.n == 1;
+    return is_one && node->Assign.targets.at[0]->kind == PEL_Name ? node->Assign.targets.at[0]->Name.id : NULL;
+}
+
 static inline bool pel_names_have(pel_name_list names, pel_name name) {
     for (uint32_t i = 0; i < names.n; i++)
         if (names.at[i] == name) return true;

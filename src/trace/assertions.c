@@ -28,9 +28,7 @@ static const pel_node *meaning_of(const deciding *d, const pel_node *name) {
     if (name->kind != PEL_Name || !pel_is_bound_once(d->s, d->group, name->Name.id)) return NULL;
     for (uint32_t i = 0; i < d->group->body.n; i++) {
         const pel_node *node = d->group->body.at[i];
-        if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
-            node->Assign.targets.at[0]->Name.id != name->Name.id)
-            continue;
+        if (pel_bound_name(node) != name->Name.id) continue;
         deciding settled = *d;
         pel_node *value = node->Assign.value;
         if (value->kind == PEL_Compare) see_settled(&settled, &value);
@@ -148,11 +146,28 @@ static bool is_zero_or_less(const pel_node *node) {
 static bool holds_for_chance(const pel_nodes *before, const pel_node *test) {
     if (!before->n || test->kind != PEL_UnaryOp || test->UnaryOp.op != PEL_Not) return false;
     const pel_node *bound = before->at[before->n - 1], *less = test->UnaryOp.operand;
-    return bound->kind == PEL_Assign && bound->Assign.targets.n == 1 && is_random(bound->Assign.value) &&
-           less->kind == PEL_Compare && less->Compare.ops.n == 1 && less->Compare.ops.at[0] == PEL_Lt &&
-           bound->Assign.targets.at[0]->kind == PEL_Name && less->Compare.left->kind == PEL_Name &&
-           less->Compare.left->Name.id == bound->Assign.targets.at[0]->Name.id &&
-           is_zero_or_less(less->Compare.comparators.at[0]);
+    return pel_bound_name(bound) && is_random(bound->Assign.value) && less->kind == PEL_Compare &&
+           less->Compare.ops.n == 1 && less->Compare.ops.at[0] == PEL_Lt && less->Compare.left->kind == PEL_Name &&
+           less->Compare.left->Name.id == pel_bound_name(bound) && is_zero_or_less(less->Compare.comparators.at[0]);
+}
+
+static bool has_items(const pel_node *display) {
+    if (display->kind == PEL_Dict) return display->Dict.keys.n && display->Dict.keys.at[0];
+    if (display->kind != PEL_List && display->kind != PEL_Tuple) return false;
+    for (uint32_t i = 0; i < display->List.elts.n; i++)
+        if (display->List.elts.at[i]->kind != PEL_Starred) return true;
+    return false;
+}
+
+/* parts = [x]; assert parts: nobody has touched them in between. */
+static bool holds_as_filled(const deciding *d, const pel_nodes *before, const pel_node *test) {
+    for (uint32_t i = before->n; test->kind == PEL_Name && i-- > 0;) {
+        pel_node *node = before->at[i];
+        if (pel_bound_name(node) == test->Name.id) return has_items(node->Assign.value);
+        pel_name_use use = pel_uses_of(d->s, (pel_nodes){ &node, 1 }, 0, test->Name.id);
+        if (use.reads || use.stores) return false;
+    }
+    return false;
 }
 
 /* Assertions that can't fail. Only tests are decided: elsewhere `a or True` is a, if a is true. */
@@ -165,7 +180,8 @@ static void decide_assertions(deciding *d, pel_nodes *body, bool *changed) {
         const pel_const *truth = node->kind == PEL_Assert ? truth_of(node->Assert.test) : NULL;
         bool holds = truth && truth->kind == PEL_CONST_TRUE;
         if (node->kind == PEL_Assert)
-            holds |= was_asserted(d, &kept, node->Assert.test) || holds_for_chance(&kept, node->Assert.test);
+            holds |= was_asserted(d, &kept, node->Assert.test) || holds_for_chance(&kept, node->Assert.test) ||
+                     holds_as_filled(d, &kept, node->Assert.test);
         if (holds) {
             *changed = true;
             continue;

@@ -11,8 +11,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("PELLUCID", str(ROOT / "build" / "pellucid"))
-sys.path.insert(0, str(ROOT / "tools"))
-import torchvision_operators  # noqa: E402
+sys.path.insert(0, str(ROOT / "python" / "pellucid"))
+import _torchvision  # noqa: E402
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -52,7 +52,7 @@ def is_sanitized() -> bool:
 def libraries() -> None:
     """Makes timm and transformers importable where torchvision's compiled operators don't fit the torch that is
     here."""
-    torchvision_operators.stand_in()
+    _torchvision.stand_in()
 
 
 def peak_memory_of_children() -> int:

@@ -387,10 +387,10 @@ BORROW = set(sys.stdlib_module_names)
 
 def real_libraries() -> None:
     """Lets the real libraries be imported (see conftest.libraries), and their weights be left as memory has them."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    import torchvision_operators
+    sys.path.insert(0, str(ROOT / "python" / "pellucid"))
+    import _torchvision
 
-    torchvision_operators.stand_in()
+    _torchvision.stand_in()
     import torch
 
     def left(tensor, *args, **kwargs):

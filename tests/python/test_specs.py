@@ -176,3 +176,17 @@ def test_import_does_not_need_torch() -> None:
     script = ("import sys, pellucid; assert 'torch' not in sys.modules; "
               "assert callable(pellucid.skeleton); dir(pellucid)")
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_torchvision_whose_operators_do_not_fit(tmp_path, monkeypatch, capsys) -> None:
+    """timm and transformers import it; what they raise then is no reason to give up."""
+    from pellucid import _torchvision
+    declared: list[str] = []
+    monkeypatch.setattr(_torchvision, "stand_in", lambda: declared.append("nms"))
+    path = tmp_path / "net_with_operators.py"
+    path.write_text("import builtins\nfrom torch import nn\n"
+                    "if not builtins.declared:\n    raise RuntimeError('operator torchvision::nms does not exist')\n"
+                    "def make(): return nn.Linear(4, 4)\n")
+    monkeypatch.setattr("builtins.declared", declared, raising=False)
+    assert type(_specs.load(f"{path}:make").model).__name__ == "Linear"
+    assert "torchvision's compiled operators" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """Makes torchvision importable where its compiled operators don't fit the torch that is there.
 
-Its Python part only needs that they are declared; models that call none of them work. Every test and bench that imports
-torchvision, or timm and transformers, which import it, calls stand_in() first.
+Its Python part only needs that they are declared; models that call none of them work, and timm and transformers
+import it whether or not they need it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ import importlib.util
 import sys
 
 KEPT: list = []  # what is declared is forgotten with the object that declared it
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether this is what an import ends in there, perhaps said again by who imported it."""
+    return isinstance(error, RuntimeError) and "operator torchvision::" in str(error)
 
 
 def stand_in() -> None:
