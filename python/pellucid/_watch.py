@@ -66,7 +66,7 @@ class Watch:
 
     def connect(self, tensor: torch.Tensor, to: str) -> None:
         for source in self.source_of(tensor):
-            if source != to:
+            if source != to and not source.startswith(to + "."):
                 self.flow.setdefault((source, to), list(tensor.shape))
 
     def run(self, module: nn.Module, args: tuple, kwargs: dict, original: Callable) -> Any:
@@ -101,6 +101,17 @@ class Watch:
                 self.connect(tensor, call.path)
             for tensor in made:
                 self.set_source(tensor, (call.path,))
+        elif call.path:
+            for tensor in made:
+                self.pass_through(tensor, call.path)
+
+    def pass_through(self, tensor: torch.Tensor, path: str) -> None:
+        """What a module was given may be in what it gives, as residual streams are: it went through it, not around it."""
+        source = self.source_of(tensor)
+        inside = tuple(s for s in source if s.startswith(path + "."))
+        if len(inside) < len(source):
+            self.connect(tensor, path)
+            self.set_source(tensor, (*inside, path))
 
 
 # ---- layers whose cost is known ----

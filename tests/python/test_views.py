@@ -118,7 +118,9 @@ def test_flow_and_shapes(run) -> None:
     edges = {(e["from"], e["to"]) for e in network["flow"]}
     assert ("input", "embed") in edges and ("head", "output") in edges
     assert ("embed", "blocks.0.norm") in edges
-    assert ("embed", "blocks.1.norm") in edges  # around the first block
+    # What the first block adds to goes through it, not around it.
+    assert ("embed", "blocks.0") in edges and ("blocks.0", "blocks.1.norm") in edges
+    assert ("embed", "blocks.1.norm") not in edges
     head = next(n for n in network["tree"][0]["children"] if n["name"] == "head")
     assert head["output"] == [2, 4, 50]
 
