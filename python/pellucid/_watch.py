@@ -106,7 +106,7 @@ class Watch:
                 self.pass_through(tensor, call.path)
 
     def pass_through(self, tensor: torch.Tensor, path: str) -> None:
-        """What a module was given may be in what it gives, as residual streams are: it went through it, not around it."""
+        """What a module was given may be in what it gives, as residual streams are: it went through, not around."""
         source = self.source_of(tensor)
         inside = tuple(s for s in source if s.startswith(path + "."))
         if len(inside) < len(source):
