@@ -405,19 +405,33 @@ static bool is_word(const pel_node *node) {
     }
 }
 
+/* 4 * dim, kernel_size // 2 * dilation, (1, 2, 2): a size that is computed, or several. */
+static bool is_size(const pel_node *node) {
+    if (is_word(node)) return true;
+    if (node->kind == PEL_BinOp) {
+        const pel_node *left = node->BinOp.left, *right = node->BinOp.right;
+        return is_size(left) && is_word(right) && (is_number(left) || is_number(right) || left->kind == PEL_BinOp);
+    }
+    if (node->kind != PEL_Tuple || !node->Tuple.elts.n || node->Tuple.elts.n > 3) return false;
+    for (uint32_t i = 0; i < node->Tuple.elts.n; i++)
+        if (!is_number(node->Tuple.elts.at[i])) return false;
+    return true;
+}
+
 static bool is_small_call(const pel_node *node) {
     return node->kind == PEL_Call && is_word(node->Call.func) && !node->Call.keywords.n &&
            (!node->Call.args.n || (node->Call.args.n == 1 && is_word(node->Call.args.at[0])));
 }
 
-/* Arguments that share lines, like those of a definition: many, nothing but words, with a DropPath(0.1) among them. */
+/* Arguments that share lines, like those of a definition: many, nothing but words and sizes, with a DropPath(0.1) among
+ * them. */
 #define MANY_ARGUMENTS 4
 static bool are_words(pel_nodes args, pel_nodes keywords) {
-    bool begins_plain = !args.n || is_word(args.at[0]);
+    bool begins_plain = !args.n || is_size(args.at[0]);
     for (uint32_t i = 0; i < args.n + keywords.n; i++) {
         if (i >= args.n && !keywords.at[i - args.n]->keyword.arg) return false;
         const pel_node *value = i < args.n ? args.at[i] : keywords.at[i - args.n]->keyword.value;
-        if (!is_word(value) && !(begins_plain && is_small_call(value))) return false;
+        if (!is_size(value) && !(begins_plain && is_small_call(value))) return false;
     }
     return args.n + keywords.n >= MANY_ARGUMENTS;
 }
@@ -444,14 +458,20 @@ void pel_print_arguments(pel_printer *p, pel_nodes args, pel_nodes keywords) {
         if (fills) row.inner = pel_lay_open(&p->lay, PEL_GROUP_FILL);
         for (uint32_t i = 0; i < args.n; i++) {
             pel_row_next(p, &row);
+            bool whole = fills && is_size(args.at[i]);
+            p->lay.nobreak += whole;
             if (n == 1)
                 print_sole_argument(p, args.at[i]);
             else
                 print_element(p, args.at[i], n);
+            p->lay.nobreak -= whole;
         }
         for (uint32_t i = 0; i < keywords.n; i++) {
             pel_row_next(p, &row);
+            bool whole = fills && is_size(keywords.at[i]->keyword.value);
+            p->lay.nobreak += whole;
             print_keyword(p, keywords.at[i], n == 1);
+            p->lay.nobreak -= whole;
         }
         pel_row_close(p, &row, ")");
     }

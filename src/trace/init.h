@@ -21,6 +21,7 @@ typedef struct pel_builder {
     pel_map progress;       /* class -> enum pel_progress */
     pel_map call_of;        /* module -> the call that builds it */
     pel_map signed_call_of; /* module of an author's class -> the call of that class */
+    pel_map parameters;     /* class by name -> the parameters of the author's constructor */
     int depth;              /* of the module whose call is written */
     /* of init_wanted.c */
     pel_map attributes;      /* names that any code reads as an attribute or as text */

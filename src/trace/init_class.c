@@ -80,17 +80,27 @@ static pel_node *super_statement(pel_builder *b, pel_unifier *unifier, const pel
             pel_throw(ctx, PEL_E_INCOMPLETE, 0, "the arguments that made %.*s (a %s) could not be found",
                       PEL_FMT(row->has_arguments ? first->path : row->path), class->name->text);
     }
-    return pel_make_expr(ctx, pel_unify(unifier, lanes, pel_intern_c(ctx, "blocks")));
+    unifier->author = with_children ? pel_author_inherits(ctx, b->program, class->class) : NULL;
+    pel_node *made = pel_unify(unifier, lanes, pel_intern_c(ctx, "blocks"));
+    unifier->author = NULL;
+    return pel_make_expr(ctx, made);
 }
 
 /* ---- the signature ---- */
 
-#define MAX_POSITIONAL 3 /* arguments that are written without their names */
+#define MAX_POSITIONAL 3 /* arguments that are written without their names, sizes aside */
 #define MAX_TRIED 64     /* values that may become a default */
 
 static bool is_plain(const pel_node *node) {
     if (node->kind == PEL_UnaryOp) return is_plain(node->UnaryOp.operand);
+    if (node->kind == PEL_Attribute) return node->Attribute.value->kind == PEL_Name; /* nn.ReLU */
     return node->kind == PEL_Constant;
+}
+
+static pel_node *none_among(const pel_hole *hole, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (pel_is_none(hole->values[i])) return hole->values[i];
+    return NULL;
 }
 
 /* The value that most instances take, if it is worth being the argument's default; else NULL. */
@@ -108,9 +118,15 @@ static pel_node *default_of(const pel_hole *hole, uint32_t n) {
             best_count = count;
         }
     }
-    for (uint32_t i = 0; i < n; i++)
-        if (pel_is_none(hole->values[i])) return hole->values[i];
-    return best_count * 2 > n ? best : NULL;
+    pel_node *none = none_among(hole, n);
+    return none || hole->is_size ? none : best_count * 2 > n ? best : NULL;
+}
+
+/* In the order of the signature. */
+typedef enum rank { SIZE, REQUIRED, WITH_DEFAULT, N_RANKS } rank;
+
+static rank rank_of(const pel_hole *hole, const pel_node *usual) {
+    return usual ? WITH_DEFAULT : hole->is_size ? SIZE : REQUIRED;
 }
 
 void pel_add_argument(pel_ctx *ctx, pel_node *arguments, pel_name name, pel_node *fallback) {
@@ -118,6 +134,24 @@ void pel_add_argument(pel_ctx *ctx, pel_node *arguments, pel_name name, pel_node
     arg->arg.arg = name;
     pel_nodes_push(ctx, &arguments->arguments.args, arg);
     if (fallback) pel_nodes_push(ctx, &arguments->arguments.defaults, fallback);
+}
+
+typedef struct ordering {
+    pel_unifier *unifier;
+    uint32_t n; /* holes in their place */
+} ordering;
+
+static void order_by_use(void *arg, pel_node **slot) {
+    ordering *o = arg;
+    if ((*slot)->kind == PEL_Name)
+        for (uint32_t h = o->n; h < o->unifier->holes.n; h++) {
+            pel_hole *holes = o->unifier->holes.at, found = holes[h];
+            if (found.name != (*slot)->Name.id) continue;
+            memmove(holes + o->n + 1, holes + o->n, (h - o->n) * sizeof *holes);
+            holes[o->n++] = found;
+            break;
+        }
+    pel_each_child(*slot, order_by_use, arg);
 }
 
 /* The call that builds an instance; one that was needed before the class was done waits for its arguments. */
@@ -137,13 +171,15 @@ static pel_node *sign(pel_builder *b, const pel_program_class *class, const pel_
     pel_add_argument(ctx, arguments, pel_intern_c(ctx, "self"), NULL);
     pel_node **calls = pel_new_array(ctx, n, pel_node *);
     for (uint32_t i = 0; i < n; i++) calls[i] = instance_call(b, class, class->instances.at[i]);
-    for (int with_default = 0; with_default < 2; with_default++)
+    for (rank r = 0; r < N_RANKS; r++)
         for (uint32_t h = 0; h < unifier->holes.n; h++) {
             const pel_hole *hole = &unifier->holes.at[h];
             pel_node *usual = default_of(hole, n);
-            if ((usual != NULL) != with_default) continue;
+            if (rank_of(hole, usual) != r) continue;
             pel_add_argument(ctx, arguments, hole->name, usual);
-            uint32_t marks = !usual && n_positional++ < MAX_POSITIONAL ? PEL_ARG_POSITIONAL : 0u;
+            uint32_t marks = hole->is_size ? PEL_ARG_SIZE : 0u;
+            if (r == SIZE || (r == REQUIRED && n_positional < MAX_POSITIONAL)) marks |= PEL_ARG_POSITIONAL;
+            n_positional++;
             for (uint32_t i = 0; i < n; i++) {
                 bool is_default = usual && pel_same(usual, hole->values[i]);
                 pel_add_keyword(ctx, calls[i], hole->name, hole->values[i],
@@ -183,7 +219,7 @@ static void collect_known_names(pel_builder *b, const pel_program_class *class, 
     uint32_t n = class->instances.n;
     const pel_log_module *first = pel_module_at(b->log, class->instances.at[0]);
     for (uint32_t k = 0; k < first->n_attributes && n > 1; k++) {
-        pel_hole known = { first->attributes[k].name, pel_new_array(b->ctx, n, pel_node *), NULL };
+        pel_hole known = { .name = first->attributes[k].name, .values = pel_new_array(b->ctx, n, pel_node *) };
         bool usable = known.name->len && known.name->text[0] != '_', differs = false;
         for (uint32_t i = 0; i < n && usable; i++) {
             pel_id value = pel_module_attribute(b->log, class->instances.at[i], known.name);
@@ -196,28 +232,53 @@ static void collect_known_names(pel_builder *b, const pel_program_class *class, 
     }
 }
 
+static bool is_optional(const pel_part *part, uint32_t n_lanes) {
+    for (uint32_t i = 0; i < n_lanes; i++)
+        if (pel_is_none(part->lanes[i]) || !pel_is_no_identity(part->lanes[i])) return true;
+    return false;
+}
+
+/* What all instances have gives its names to what only some have; then each stands in its place. */
+static pel_nodes part_statements(pel_builder *b, pel_unifier *unifier, const pel_program_class *class) {
+    pel_ctx *ctx = b->ctx;
+    pel_part_list parts = pel_parts_of(b, class);
+    pel_container container = pel_container_kind(b->log, class->class);
+    pel_node **made = pel_new_array(ctx, parts.n, pel_node *);
+    for (int optional = 0; optional < 2; optional++)
+        for (uint32_t i = 0; i < parts.n; i++) {
+            const pel_part *part = &parts.at[i];
+            if (part->kind == PEL_PART_CHILD && takes_children(b, class, container)) continue;
+            if (is_optional(part, unifier->n_lanes) == optional)
+                made[i] = part_statement(b, unifier, class, part, container != PEL_NO_CONTAINER);
+        }
+    pel_nodes body = { 0 };
+    for (uint32_t i = 0; i < parts.n; i++) {
+        if (!made[i]) continue;
+        pel_id child = pel_child_named(pel_module_at(b->log, class->instances.at[0]), parts.at[i].name->text);
+        if (parts.at[i].kind == PEL_PART_CHILD && child && pel_is_here_for_weights(b, child))
+            pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("here for its weights alone")));
+        pel_nodes_push(ctx, &body, made[i]);
+    }
+    return body;
+}
+
 void pel_finish_class(pel_builder *b, pel_program_class *class) {
     pel_ctx *ctx = b->ctx;
     pel_map_set(ctx, &b->progress, class->class, PEL_UNDER_WAY);
-    pel_unifier unifier = { .ctx = ctx, .n_lanes = class->instances.n };
+    pel_unifier unifier = { .ctx = ctx, .n_lanes = class->instances.n, .parameters = &b->parameters };
     collect_known_names(b, class, &unifier);
-    pel_nodes body = pel_nodes_one(ctx, super_statement(b, &unifier, class));
-    pel_part_list parts = pel_parts_of(b, class);
-    pel_container container = pel_container_kind(b->log, class->class);
-    for (uint32_t i = 0; i < parts.n; i++) {
-        const pel_part *part = &parts.at[i];
-        bool is_child = part->kind == PEL_PART_CHILD;
-        if (is_child && takes_children(b, class, container)) continue;
-        pel_id child = pel_child_named(pel_module_at(b->log, class->instances.at[0]), part->name->text);
-        if (is_child && child && pel_is_here_for_weights(b, child))
-            pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("here for its weights alone")));
-        pel_nodes_push(ctx, &body, part_statement(b, &unifier, class, part, container != PEL_NO_CONTAINER));
-    }
+    pel_node *super_call = super_statement(b, &unifier, class);
+    pel_nodes body = pel_nodes_one(ctx, super_call), parts = part_statements(b, &unifier, class);
+    for (uint32_t i = 0; i < parts.n; i++) pel_nodes_push(ctx, &body, parts.at[i]);
     add_freezing(b, class, &body);
+    ordering order = { &unifier, 0 };
+    for (uint32_t i = 0; i < body.n; i++) order_by_use(&order, &body.at[i]);
+    pel_derive_holes(&unifier, &body);
     pel_node *arguments = sign(b, class, &unifier);
+    pel_map_set(ctx, &b->parameters, PEL_KEY(class->name),
+                PEL_KEY(pel_author_parameters(ctx, b->program, class->class)));
     pel_map_set(ctx, &b->progress, class->class, PEL_DONE);
-    const pel_node *super_call = body.at[0]->Expr.value;
-    if (body.n == 1 && !super_call->Call.args.n && !super_call->Call.keywords.n)
+    if (body.n == 1 && !super_call->Expr.value->Call.args.n && !super_call->Expr.value->Call.keywords.n)
         return; /* Python does that by itself */
     class->init = pel_node_new(ctx, PEL_FunctionDef);
     class->init->FunctionDef.name = pel_intern_c(ctx, "__init__");

@@ -31,7 +31,8 @@ static pel_node *empty_call(pel_builder *b, const pel_log_tensor *tensor) {
     pel_node *made = pel_building_call(b, PEL_STR("torch.empty"), (pel_nodes){ 0 });
     for (uint32_t i = 0; i < tensor->n_dims; i++) {
         int64_t size = tensor->shape[tensor->order ? tensor->order[i] : i];
-        pel_add_keyword(ctx, made, pel_intern_c(ctx, "dim"), pel_make_int(ctx, size), PEL_ARG_POSITIONAL);
+        pel_add_keyword(ctx, made, pel_intern_c(ctx, "dim"), pel_make_int(ctx, size),
+                        PEL_ARG_POSITIONAL | PEL_ARG_SIZE);
     }
     if (!tensor->n_dims) pel_nodes_push(ctx, &made->Call.args, pel_node_new(ctx, PEL_Tuple));
     if (tensor->dtype.len && !pel_str_is(tensor->dtype, "torch.float32"))
@@ -132,6 +133,15 @@ pel_nodes pel_container_arguments(pel_builder *b, const pel_log_module *row, pel
 
 /* ---- modules of torch's ---- */
 
+static bool is_size(pel_name argument) {
+    static const char *const sizes[] = { "in_channels",      "out_channels", "in_features",    "out_features",
+                                         "num_features",     "num_channels", "num_embeddings", "embedding_dim",
+                                         "normalized_shape", "input_size",   "hidden_size",    "embed_dim" };
+    for (size_t i = 0; i < PEL_COUNT(sizes); i++)
+        if (pel_name_is(argument, sizes[i])) return true;
+    return false;
+}
+
 void pel_add_torch_arguments(pel_builder *b, pel_node *call, const pel_log_module *row) {
     for (uint32_t i = 0; i < row->n_arguments; i++) {
         const pel_log_argument *argument = &row->arguments[i];
@@ -145,7 +155,8 @@ void pel_add_torch_arguments(pel_builder *b, pel_node *call, const pel_log_modul
                       PEL_FMT(row->path));
         pel_add_keyword(b->ctx, call, argument->name, value,
                         (argument->is_default ? PEL_ARG_DEFAULT : 0u) |
-                            (argument->positional ? PEL_ARG_POSITIONAL : 0u));
+                            (argument->positional ? PEL_ARG_POSITIONAL : 0u) |
+                            (is_size(argument->name) ? PEL_ARG_SIZE : 0u));
     }
 }
 

@@ -127,6 +127,9 @@ void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
 
 /* Of a method that ran and stands in the class's statement: `within` is the statement, `file` what it stands in. */
 const struct pel_author *pel_author_of_class(const pel_program *program, pel_id class);
+const pel_node *pel_author_inherits(pel_ctx *ctx, const pel_program *program, pel_id class); /* super().__init__(...) */
+/* The parameters of the author's constructor of a class; NULL: not known. */
+const pel_node *pel_author_parameters(pel_ctx *ctx, const pel_program *program, pel_id class);
 /* The author's expression for an attribute in the constructor of a class, to compare with ours; NULL: none, or several
  * of which no one fits. */
 const pel_node *pel_author_builds(pel_ctx *ctx, const pel_program *program, pel_id class, pel_name attribute,

@@ -15,9 +15,18 @@ pel_node *pel_unify_column(pel_unifier *unifier, pel_column l, pel_name hint);
 pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint); /* of calls that fit */
 /* Calls of one function with the same arguments by name: only values may differ. */
 bool pel_calls_fit(pel_column l);
-/* A module that only some instances have, or a list of some: built here if a flag says so, instead of being passed in.
- * NULL if the instances that have one differ too much. */
-pel_node *pel_make_optional(pel_unifier *unifier, pel_column l, pel_name hint);
+/* A module that only some instances have, or a list of some: built here if a flag or another argument says so, instead
+ * of being passed in. NULL if the instances that have one differ too much. */
+pel_node *pel_make_optional(pel_unifier *unifier, pel_column l, pel_name hint, pel_name flag);
+/* The lanes that have something. */
+typedef struct pel_some {
+    pel_node **at;
+    uint32_t *lane_of, n;
+} pel_some;
+pel_some pel_some_lanes(pel_ctx *ctx, pel_column l, bool (*has_it)(const pel_node *));
+/* One expression for these lanes alone: what differs between them is a name that may have any value in the others.
+ * NULL if they differ too much, or in what is built. */
+pel_node *pel_unify_some(pel_unifier *unifier, const pel_some *some, pel_name hint);
 /* A unifier for other lanes, each of which lies in one lane outside: the names outside are known in it. */
 pel_unifier pel_unifier_inside(pel_unifier *outside, const uint32_t *lane_of, uint32_t n);
 /* Whether one of the holes from `first` on is for something that is built. */
@@ -28,9 +37,17 @@ bool pel_all_of_kind(pel_column l, pel_kind kind);
 /* The column of one part of each. */
 pel_column pel_pick(pel_ctx *ctx, pel_column l, pel_node *(*part)(pel_node *, uint32_t), uint32_t index);
 
+/* ---- unify_factory.c ---- */
+/* Calls of different classes that take the same arguments; NULL if these are none. */
+pel_node *pel_unify_factory(pel_unifier *unifier, pel_column l, pel_name hint);
+
 /* ---- unify_names.c ---- */
 /* A name for what differs; one that is there already where that has the same values, or values in one ratio to them. */
 pel_node *pel_make_hole(pel_unifier *unifier, pel_column l, pel_name hint);
+pel_hole *pel_hole_named(pel_unifier *unifier, pel_name name); /* NULL: none */
+/* 4 * name, name // 4, where the values of l are so many times those of the hole; NULL if they are not. */
+pel_node *pel_multiple_of(const pel_unifier *unifier, const pel_hole *hole, pel_column l);
+bool pel_positive_int(const pel_node *node, int64_t *value);
 pel_name pel_hole_name(const pel_unifier *unifier, pel_name hint); /* hint, or something like it that is free */
 
 /* ---- unify_list.c ---- */

@@ -102,6 +102,7 @@ static pel_node *tuple_element(pel_node *tuple, uint32_t i) { return tuple->Tupl
  * arguments have the same order. A helper of his own may have another. */
 static bool have_one_order(const pel_node *author, const pel_node *call) {
     static const char *const fillers[] = { "empty", "zeros", "ones", "rand", "randn" };
+    if (author->mark & PEL_CALL_GIVEN) return true;
     pel_name his = pel_last_name(author->Call.func), ours = pel_last_name(call->Call.func);
     if (call->Call.func->kind != PEL_Attribute || !his) return false;
     for (size_t i = 0; pel_name_is(ours, "empty") && i < PEL_COUNT(fillers); i++)
@@ -109,12 +110,29 @@ static bool have_one_order(const pel_node *author, const pel_node *call) {
     return his == ours;
 }
 
+/* The place that the author's constructor of the class which is called gives to an argument of that name. If that is
+ * not known: sizes come first, the one of what goes in before the one of what comes out. */
+static bool find_place(const pel_unifier *unifier, const pel_node *author, const pel_node *call, pel_name name,
+                       uint32_t *place) {
+    const pel_node *func = call->Call.func;
+    const pel_node *parameters = unifier->parameters && func->kind == PEL_Name
+                                     ? pel_map_pointer(unifier->parameters, PEL_KEY(func->Name.id))
+                                     : NULL;
+    if (!parameters) return unifier->is_size && *place < 2 && pel_last_name(author->Call.func) == func->Name.id;
+    for (uint32_t i = 1; i < parameters->arguments.args.n; i++)
+        if (parameters->arguments.args.at[i]->arg.arg == name) return *place = i - 1, true;
+    return false;
+}
+
 /* What the author passes for an argument of a call: by its name, or by its place. */
-static const pel_node *authors_argument(const pel_node *author, const pel_node *call, pel_name name, uint32_t place) {
+static const pel_node *authors_argument(const pel_unifier *unifier, const pel_node *author, const pel_node *call,
+                                        pel_name name, uint32_t place) {
     if (!author || author->kind != PEL_Call) return NULL;
     for (uint32_t i = 0; i < author->Call.keywords.n; i++)
         if (name && author->Call.keywords.at[i]->keyword.arg == name) return author->Call.keywords.at[i]->keyword.value;
-    if (place >= author->Call.args.n || !have_one_order(author, call)) return NULL;
+    bool has_place = call->Call.func->kind == PEL_Name ? find_place(unifier, author, call, name, &place)
+                                                       : have_one_order(author, call);
+    if (!has_place || place >= author->Call.args.n) return NULL;
     for (uint32_t i = 0; i <= place; i++)
         if (author->Call.args.at[i]->kind == PEL_Starred) return NULL;
     return author->Call.args.at[place];
@@ -134,6 +152,12 @@ static const pel_node *authors_list(pel_ctx *ctx, const pel_node *author, const 
     return list;
 }
 
+/* Linear(in_features, out_features) */
+static bool leads_to_size(const pel_node *call) {
+    const pel_nodes keywords = call->Call.keywords;
+    return keywords.n > 1 && keywords.at[0]->mark & keywords.at[1]->mark & PEL_ARG_SIZE;
+}
+
 pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     const pel_node *author = unifier->author;
@@ -143,7 +167,7 @@ pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
     for (uint32_t i = 0; i < first->Call.args.n; i++) {
         pel_column args = pel_pick(ctx, l, call_argument, i);
         pel_node *arg;
-        unifier->author = authors_argument(author, first, NULL, i);
+        unifier->author = authors_argument(unifier, author, first, NULL, i);
         if (args.at[0]->kind == PEL_Starred) {
             unifier->author = authors_list(ctx, author, first);
             arg = pel_node_new(ctx, PEL_Starred);
@@ -158,26 +182,32 @@ pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
         bool always_default = true;
         for (uint32_t k = 0; k < l.n; k++) always_default &= (keywords.at[k]->mark & PEL_ARG_DEFAULT) != 0;
         pel_node *keyword = pel_node_new(ctx, PEL_keyword);
-        keyword->mark = (keywords.at[0]->mark & PEL_ARG_POSITIONAL) | (always_default ? PEL_ARG_DEFAULT : 0);
+        keyword->mark = (keywords.at[0]->mark & ~(uint32_t)PEL_ARG_DEFAULT) | (always_default ? PEL_ARG_DEFAULT : 0);
         keyword->keyword.arg = keywords.at[0]->keyword.arg;
         pel_name name = keyword->keyword.arg;
-        unifier->author = authors_argument(author, first, name, first->Call.args.n + i);
+        unifier->is_size = keyword->mark & PEL_ARG_SIZE;
+        unifier->author = authors_argument(unifier, author, first, name, first->Call.args.n + i);
+        unifier->begins_part = unifier->is_part && i == 0 && leads_to_size(first);
         keyword->keyword.value =
             pel_unify_column(unifier, pel_pick(ctx, keywords, keyword_value, 0), name ? name : hint);
         pel_nodes_push(ctx, &call->Call.keywords, keyword);
     }
     unifier->author = author;
+    unifier->is_size = unifier->begins_part = false;
     return call;
 }
 
 /* ---- parts that only some lanes have ---- */
 
 pel_unifier pel_unifier_inside(pel_unifier *outside, const uint32_t *lane_of, uint32_t n) {
-    pel_unifier inner = {
-        .ctx = outside->ctx, .n_lanes = n, .prefix = outside->prefix, .around = outside, .author = outside->author
-    };
+    pel_unifier inner = { .ctx = outside->ctx,
+                          .n_lanes = n,
+                          .prefix = outside->prefix,
+                          .around = outside,
+                          .author = outside->author,
+                          .parameters = outside->parameters };
     for (uint32_t h = 0; h < outside->holes.n; h++) {
-        pel_hole seen = { outside->holes.at[h].name, pel_new_array(inner.ctx, n, pel_node *), NULL };
+        pel_hole seen = { .name = outside->holes.at[h].name, .values = pel_new_array(inner.ctx, n, pel_node *) };
         for (uint32_t i = 0; i < n; i++) seen.values[i] = outside->holes.at[h].values[lane_of[i]];
         pel_push(inner.ctx, &inner.holes, seen);
     }
@@ -185,55 +215,135 @@ pel_unifier pel_unifier_inside(pel_unifier *outside, const uint32_t *lane_of, ui
 }
 
 /* A hole of the lanes that have the part, as a name outside: it is None in the others. */
-static pel_node *name_outside(pel_unifier *unifier, const pel_hole *hole, const uint32_t *lane_of, uint32_t n) {
+static pel_node *name_outside(pel_unifier *unifier, const pel_hole *hole, const pel_some *some) {
     pel_ctx *ctx = unifier->ctx;
     pel_hole added = { pel_hole_name(unifier, hole->name), pel_new_array(ctx, unifier->n_lanes, pel_node *),
-                       pel_new_array(ctx, unifier->n_lanes, bool) };
+                       pel_new_array(ctx, unifier->n_lanes, bool), hole->is_size };
     for (uint32_t i = 0; i < unifier->n_lanes; i++) {
         added.values[i] = pel_make_none(ctx);
         added.open[i] = true;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        added.values[lane_of[i]] = hole->values[i];
-        added.open[lane_of[i]] = false;
+    for (uint32_t i = 0; i < some->n; i++) {
+        added.values[some->lane_of[i]] = hole->values[i];
+        added.open[some->lane_of[i]] = false;
     }
     pel_push(ctx, &unifier->holes, added);
     return pel_make_name(ctx, added.name, PEL_Load);
 }
 
-/* No module, or an empty list of them. */
-static bool is_absent(const pel_node *node) {
-    return pel_is_none(node) || (node->kind == PEL_List && !node->List.elts.n);
+pel_some pel_some_lanes(pel_ctx *ctx, pel_column l, bool (*has_it)(const pel_node *)) {
+    pel_some some = { pel_new_array(ctx, l.n, pel_node *), pel_new_array(ctx, l.n, uint32_t), 0 };
+    for (uint32_t i = 0; i < l.n; i++)
+        if (has_it(l.at[i])) {
+            some.at[some.n] = l.at[i];
+            some.lane_of[some.n++] = i;
+        }
+    return some;
 }
 
-pel_node *pel_make_optional(pel_unifier *unifier, pel_column l, pel_name hint) {
-    pel_ctx *ctx = unifier->ctx;
-    pel_node **present = pel_new_array(ctx, l.n, pel_node *);
-    uint32_t *lane_of = pel_new_array(ctx, l.n, uint32_t), n = 0;
-    pel_node **flags = pel_new_array(ctx, l.n, pel_node *), *absent = NULL;
-    for (uint32_t i = 0; i < l.n; i++) {
-        flags[i] = pel_make_constant(ctx, pel_const_bool(!is_absent(l.at[i])));
-        if (is_absent(l.at[i])) {
-            absent = l.at[i];
-            continue;
-        }
-        if (l.at[i]->kind != PEL_Call && l.at[i]->kind != PEL_List) return NULL;
-        present[n] = l.at[i];
-        lane_of[n++] = i;
-    }
-    if (n == 0 || n == l.n || l.n != unifier->n_lanes) return NULL;
-    pel_unifier inner = pel_unifier_inside(unifier, lane_of, n);
+pel_node *pel_unify_some(pel_unifier *unifier, const pel_some *some, pel_name hint) {
+    pel_unifier inner = pel_unifier_inside(unifier, some->lane_of, some->n);
     const uint32_t n_outside = inner.holes.n;
-    pel_node *body = pel_unify_column(&inner, (pel_column){ present, n }, hint);
-    bool is_list = present[0]->kind == PEL_List;
-    if (body->kind != (is_list ? PEL_List : PEL_Call) || (absent->kind == PEL_List) != is_list) return NULL;
-    if (pel_has_builder(&inner, n_outside)) return NULL;
-    for (uint32_t h = n_outside; h < inner.holes.n; h++) {
-        pel_node *outside = name_outside(unifier, &inner.holes.at[h], lane_of, n);
-        pel_replace_name(&body, inner.holes.at[h].name, outside);
+    inner.is_part = true;
+    pel_node *body = pel_unify_column(&inner, (pel_column){ some->at, some->n }, hint);
+    if (body->kind != some->at[0]->kind || pel_has_builder(&inner, n_outside)) return NULL;
+    for (uint32_t h = n_outside; h < inner.holes.n; h++)
+        pel_replace_name(&body, inner.holes.at[h].name, name_outside(unifier, &inner.holes.at[h], some));
+    return body;
+}
+
+/* Not None, nor an empty list. */
+static bool is_there(const pel_node *node) {
+    return !pel_is_none(node) && (node->kind != PEL_List || node->List.elts.n);
+}
+
+bool pel_is_no_identity(const pel_node *node) {
+    const pel_node *func = node->kind == PEL_Call ? node->Call.func : NULL;
+    return !func || func->kind != PEL_Attribute || !pel_name_is(func->Attribute.attr, "Identity");
+}
+
+/* The lanes that have a part which others lack, or have nn.Identity() in the place of. */
+static pel_some lanes_that_have(pel_ctx *ctx, pel_column l) {
+    pel_some some = pel_some_lanes(ctx, l, is_there);
+    if (some.n < l.n || !pel_all_of_kind(l, PEL_Call)) return some;
+    some = pel_some_lanes(ctx, l, pel_is_no_identity);
+    if (some.n && !pel_calls_fit((pel_column){ some.at, some.n }))
+        some.n = 0; /* several classes: see unify_factory.c */
+    return some;
+}
+
+static pel_node *what_the_others_have(pel_column l, const pel_some *some) {
+    uint32_t i = 0;
+    while (i < some->n && some->lane_of[i] == i) i++;
+    return l.at[i];
+}
+
+/* A name that has a value in just the lanes that have the part says whether it is there. NULL if there is none. */
+static pel_node *told_by_value(pel_unifier *unifier, uint32_t first, const pel_some *some) {
+    for (uint32_t h = first; h < unifier->holes.n; h++) {
+        pel_hole *hole = &unifier->holes.at[h];
+        bool tells = true;
+        for (uint32_t i = 0; i < some->n; i++) tells &= !pel_is_none(hole->values[some->lane_of[i]]);
+        if (!tells) continue;
+        hole->open = NULL; /* None means something now */
+        return pel_make_compare(unifier->ctx, pel_make_name(unifier->ctx, hole->name, PEL_Load), PEL_IsNot,
+                                pel_make_none(unifier->ctx));
     }
-    pel_node *choice = pel_node_new(ctx, PEL_IfExp);
-    choice->IfExp.test = pel_make_hole(unifier, (pel_column){ flags, l.n }, hint);
+    return NULL;
+}
+
+typedef struct size_pair {
+    pel_name in, out;
+} size_pair;
+
+/* Conv(in_channels, out_channels, ...): the names of the first two arguments. */
+static void find_sizes(void *arg, pel_node **slot) {
+    size_pair *pair = arg;
+    const pel_node *node = *slot;
+    if (pair->in) return;
+    if (node->kind == PEL_Call && leads_to_size(node)) {
+        const pel_node *in = node->Call.keywords.at[0]->keyword.value, *out = node->Call.keywords.at[1]->keyword.value;
+        if (in->kind == PEL_Name && out->kind == PEL_Name) *pair = (size_pair){ in->Name.id, out->Name.id };
+    }
+    pel_each_child(*slot, find_sizes, arg);
+}
+
+/* What leads to a size from another is there if they differ: where it is not, the one that it would begin with, and
+ * that nothing else needs, is the other. NULL if the part is no such thing. */
+static pel_node *told_by_sizes(pel_unifier *unifier, uint32_t first, const pel_some *some, pel_node *body) {
+    size_pair pair = { 0 };
+    find_sizes(&pair, &body);
+    pel_hole *own = pel_hole_named(unifier, pair.in), *other = pel_hole_named(unifier, pair.out);
+    if (!own || own < unifier->holes.at + first || !other || other >= own || other->open) return NULL;
+    for (uint32_t i = 0; i < some->n; i++)
+        if (pel_same(own->values[some->lane_of[i]], other->values[some->lane_of[i]])) return NULL;
+    for (uint32_t i = 0; i < unifier->n_lanes; i++)
+        if (own->open[i]) own->values[i] = other->values[i];
+    own->open = NULL;
+    return pel_make_compare(unifier->ctx, pel_make_name(unifier->ctx, pair.in, PEL_Load), PEL_NotEq,
+                            pel_make_name(unifier->ctx, pair.out, PEL_Load));
+}
+
+static pel_node *flag_for(pel_unifier *unifier, const pel_some *some, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node **flags = pel_new_array(ctx, unifier->n_lanes, pel_node *);
+    for (uint32_t i = 0; i < unifier->n_lanes; i++) flags[i] = pel_make_constant(ctx, &pel_false);
+    for (uint32_t i = 0; i < some->n; i++) flags[some->lane_of[i]] = pel_make_constant(ctx, &pel_true);
+    return pel_make_hole(unifier, (pel_column){ flags, unifier->n_lanes }, hint);
+}
+
+pel_node *pel_make_optional(pel_unifier *unifier, pel_column l, pel_name hint, pel_name flag) {
+    pel_some some = lanes_that_have(unifier->ctx, l);
+    if (some.n == 0 || some.n == l.n || l.n != unifier->n_lanes) return NULL;
+    pel_node *absent = what_the_others_have(l, &some);
+    for (uint32_t i = 0; i < some.n; i++)
+        if (some.at[i]->kind != (absent->kind == PEL_List ? PEL_List : PEL_Call)) return NULL;
+    const uint32_t first = unifier->holes.n;
+    pel_node *body = pel_unify_some(unifier, &some, hint);
+    if (!body) return NULL;
+    pel_node *choice = pel_node_new(unifier->ctx, PEL_IfExp), *told = told_by_sizes(unifier, first, &some, body);
+    if (!told) told = told_by_value(unifier, first, &some);
+    choice->IfExp.test = told ? told : flag_for(unifier, &some, flag);
     choice->IfExp.body = body;
     choice->IfExp.orelse = absent;
     return choice;
@@ -263,8 +373,9 @@ pel_node *pel_unify_column(pel_unifier *unifier, pel_column l, pel_name hint) {
     }
     if (pel_all_equal(l)) return first;
     if (builds) {
-        pel_node *optional = pel_make_optional(unifier, l, hint);
-        if (optional) return optional;
+        pel_node *made = pel_make_optional(unifier, l, hint, hint);
+        if (!made) made = pel_unify_factory(unifier, l, hint);
+        if (made) return made;
     }
     return pel_make_hole(unifier, l, hint);
 }

@@ -104,8 +104,30 @@ static const pel_node *authors_element(const pel_node *author, uint32_t i) {
     return author && author->kind == PEL_List && i < author->List.elts.n ? author->List.elts.at[i] : NULL;
 }
 
-/* A few elements with values of their own read better one by one. */
+#define MAX_VARIABLES 4 /* of one comprehension, before its table is harder to read than calls with names */
+#define MAX_RUNS 3
+
+/* How often the elements of a list, all of one length, become others. */
+static uint32_t count_runs(const element_list *all, variables running) {
+    uint32_t n = 1;
+    for (uint32_t e = 1; e < all->longest; e++) {
+        bool changes = false;
+        for (uint32_t i = 0; i < all->n_lists; i++)
+            for (uint32_t h = 0; h < running.n; h++) {
+                pel_node **values = running.at[h]->values + all->starts[i];
+                changes |= !pel_same(values[e - 1], values[e]);
+            }
+        n += changes;
+    }
+    return n;
+}
+
+/* A few elements with values of their own read better one by one; so do many that are all but equal. */
 static bool reads_as_list(const element_list *all, variables running) {
+    if (running.n && all->equally_long) {
+        if (running.n > MAX_VARIABLES && all->n_lists == 1) return true;
+        if (all->longest > 8 && count_runs(all, running) <= MAX_RUNS) return true;
+    }
     if (!running.n || !all->equally_long || (running.n == 1 && all->longest > 2)) return false;
     return all->longest <= 4 || (running.n > 1 && all->longest <= 6);
 }
@@ -117,7 +139,10 @@ static pel_node *value_outside(pel_unifier *unifier, const element_list *all, co
         if (all->starts[i] < all->starts[i + 1]) some = values[i] = hole->values[all->starts[i]];
     for (uint32_t i = 0; i < all->n_lists; i++)
         if (!values[i]) values[i] = some; /* an empty list does not care */
-    return pel_unify_column(unifier, (pel_column){ values, all->n_lists }, hole->name);
+    unifier->is_size = hole->is_size;
+    pel_node *value = pel_unify_column(unifier, (pel_column){ values, all->n_lists }, hole->name);
+    unifier->is_size = false;
+    return value;
 }
 
 /* [Block(dim) for _ in range(12)], if the elements of all lists are calls of one function; NULL if a plain list
@@ -283,14 +308,6 @@ static pel_node *element_or_none(pel_unifier *unifier, pel_column l) {
     return choice;
 }
 
-static bool are_of_one_kind(pel_ctx *ctx, pel_column l) {
-    pel_node **present = pel_new_array(ctx, l.n, pel_node *);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < l.n; i++)
-        if (!pel_is_none(l.at[i])) present[n++] = l.at[i];
-    return pel_calls_fit((pel_column){ present, n });
-}
-
 /* *([element] if flag else []) */
 static pel_node *optional_element(pel_ctx *ctx, pel_node *choice) {
     pel_node *starred = pel_node_new(ctx, PEL_Starred), *there = pel_node_new(ctx, PEL_List);
@@ -334,8 +351,9 @@ static bool find_gaps(pel_ctx *ctx, pel_column l, gaps *g) {
 }
 
 static pel_node *unify_gap(pel_unifier *unifier, pel_column here, const pel_node *element) {
-    if (!are_of_one_kind(unifier->ctx, here)) return element_or_none(unifier, here);
-    return pel_make_optional(unifier, here, gap_name(unifier->ctx, element));
+    pel_ctx *ctx = unifier->ctx;
+    pel_node *made = pel_make_optional(unifier, here, pel_intern_c(ctx, "layer"), gap_name(ctx, element));
+    return made ? made : element_or_none(unifier, here);
 }
 
 /* Lists that differ by an element or two, which then are built if a flag says so. NULL if they differ otherwise. */
@@ -344,13 +362,17 @@ static pel_node *unify_with_gaps(pel_unifier *unifier, pel_column l, pel_name hi
     gaps g;
     if (!find_gaps(ctx, l, &g)) return NULL;
     const uint32_t n_holes = unifier->holes.n, n_busy = unifier->busy.n;
+    const pel_node *author = unifier->author;
+    bool he_has_all = author && author->kind == PEL_List && author->List.elts.n == g.n;
     pel_node **elements = pel_new_array(ctx, g.n, pel_node *);
     for (int of_gaps = 0; of_gaps < 2; of_gaps++) /* what all have gives its names to what some have */
         for (uint32_t k = 0; k < g.n; k++) {
             if (g.has_gap[k] != of_gaps) continue;
             pel_column here = { g.rows + (size_t)k * l.n, l.n };
+            unifier->author = he_has_all ? author->List.elts.at[k] : NULL;
             elements[k] =
                 of_gaps ? unify_gap(unifier, here, g.longest->List.elts.at[k]) : pel_unify_column(unifier, here, hint);
+            unifier->author = author;
             if (elements[k]) continue;
             unifier->holes.n = n_holes;
             unifier->busy.n = n_busy;
@@ -372,7 +394,7 @@ pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint) {
     for (uint32_t i = 1; i < l.n; i++) {
         if (l.at[i]->List.elts.n == l.at[0]->List.elts.n) continue;
         pel_node *made = unify_with_gaps(unifier, l, hint);
-        if (!made) made = pel_make_optional(unifier, l, hint);
+        if (!made) made = pel_make_optional(unifier, l, hint, hint);
         return made ? made : pel_make_hole(unifier, l, hint);
     }
     pel_node *list = pel_node_new(ctx, PEL_List);

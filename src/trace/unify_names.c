@@ -47,6 +47,12 @@ pel_name pel_hole_name(const pel_unifier *unifier, pel_name hint) {
     }
 }
 
+pel_hole *pel_hole_named(pel_unifier *unifier, pel_name name) {
+    for (uint32_t h = 0; h < unifier->holes.n; h++)
+        if (unifier->holes.at[h].name == name) return &unifier->holes.at[h];
+    return NULL;
+}
+
 static bool is_open(const pel_hole *hole, uint32_t lane) { return hole->open && hole->open[lane]; }
 
 static bool same_values(const pel_hole *hole, pel_column l) {
@@ -64,7 +70,7 @@ static void fill_open(pel_hole *hole, pel_column l) {
         }
 }
 
-static bool small_int(const pel_node *node, int64_t *value) {
+bool pel_positive_int(const pel_node *node, int64_t *value) {
     if (node->kind != PEL_Constant || node->Constant.value->kind != PEL_CONST_INT ||
         node->Constant.value->integer.digits.len)
         return false;
@@ -74,11 +80,11 @@ static bool small_int(const pel_node *node, int64_t *value) {
 
 /* How often the values of l are those of the hole: k with l = k * hole, -k with l = hole // k; 0 if neither.
  * Two sizes are in some ratio by accident; three in the same one are not. */
-static int64_t ratio_to(const pel_hole *hole, pel_column l) {
+static int64_t ratio_to(const pel_hole *hole, pel_column l, bool is_size) {
     int64_t ratio = 0, distinct = 0, last = -1;
     for (uint32_t i = 0; i < l.n; i++) {
         int64_t whole, part;
-        if (!small_int(l.at[i], &whole) || !small_int(hole->values[i], &part)) return 0;
+        if (!pel_positive_int(l.at[i], &whole) || !pel_positive_int(hole->values[i], &part)) return 0;
         int64_t here = whole >= part && whole % part == 0 ? whole / part : part % whole == 0 ? -(part / whole) : 0;
         if (!here || (ratio && here != ratio)) return 0;
         ratio = here;
@@ -86,16 +92,22 @@ static int64_t ratio_to(const pel_hole *hole, pel_column l) {
         last = whole;
     }
     int64_t size = ratio < 0 ? -ratio : ratio;
-    return size >= 2 && (size <= 4 || distinct >= 3) ? ratio : 0;
+    bool is_usual = ratio > 0 || !is_size || (size & (size - 1)) == 0; /* 6 * x is usual, x // 6 is not */
+    return size >= 2 && (size <= 4 || (distinct >= 3 && is_usual)) ? ratio : 0;
 }
 
-static pel_node *multiple_of(pel_ctx *ctx, pel_name name, int64_t ratio) {
+static pel_node *multiple(pel_ctx *ctx, pel_name name, int64_t ratio) {
     pel_node *product = pel_node_new(ctx, PEL_BinOp), *base = pel_make_name(ctx, name, PEL_Load);
     pel_node *factor = pel_make_int(ctx, ratio < 0 ? -ratio : ratio);
     product->BinOp.op = ratio < 0 ? PEL_FloorDiv : PEL_Mult;
     product->BinOp.left = ratio < 0 ? base : factor;
     product->BinOp.right = ratio < 0 ? factor : base;
     return product;
+}
+
+pel_node *pel_multiple_of(const pel_unifier *unifier, const pel_hole *hole, pel_column l) {
+    int64_t ratio = ratio_to(hole, l, unifier->is_size);
+    return ratio ? multiple(unifier->ctx, hole->name, ratio) : NULL;
 }
 
 /* (dim, dim), where the hole is dim in every lane; NULL if l is something else. */
@@ -135,8 +147,8 @@ pel_node *pel_make_hole(pel_unifier *unifier, pel_column l, pel_name hint) {
                 return pel_make_name(ctx, unifier->holes.at[h].name, PEL_Load);
             }
         for (uint32_t h = 0; h < unifier->holes.n; h++) {
-            int64_t ratio = ratio_to(&unifier->holes.at[h], l);
-            if (ratio) return multiple_of(ctx, unifier->holes.at[h].name, ratio);
+            pel_node *multiple_of_it = unifier->begins_part ? NULL : pel_multiple_of(unifier, &unifier->holes.at[h], l);
+            if (multiple_of_it) return multiple_of_it;
             pel_node *pair = pair_of(ctx, &unifier->holes.at[h], l);
             if (pair) return pair;
         }
@@ -148,7 +160,7 @@ pel_node *pel_make_hole(pel_unifier *unifier, pel_column l, pel_name hint) {
         pel_name authors = name_in(ctx, unifier->author);
         if (authors) hint = authors;
     }
-    pel_hole hole = { pel_hole_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at, NULL };
+    pel_hole hole = { pel_hole_name(unifier, hint), pel_nodes_of(ctx, l.at, l.n).at, NULL, unifier->is_size };
     pel_push(ctx, &unifier->holes, hole);
     return pel_make_name(ctx, hole.name, PEL_Load);
 }
