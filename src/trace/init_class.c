@@ -53,13 +53,26 @@ pel_node *pel_super_init(pel_ctx *ctx) {
     return pel_make_attribute(ctx, super, pel_intern_c(ctx, "__init__"), PEL_Load);
 }
 
-/* Whether the constructor of the container that a class inherits from can be given all children. */
+static bool have_same_children(const pel_builder *b, const pel_program_class *class) {
+    const pel_log_module *first = pel_module_at(b->log, class->instances.at[0]);
+    for (uint32_t i = 1; i < class->instances.n; i++) {
+        const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
+        if (row->child_names.n != first->child_names.n) return false;
+        for (uint32_t k = 0; k < row->child_names.n; k++)
+            if (row->child_names.at[k] != first->child_names.at[k]) return false;
+    }
+    return true;
+}
+
+/* Whether the constructor of the container that a class inherits from is given all children. Those of a Sequential may
+ * have names: they are attributes, unless each instance has names of its own. */
 static bool takes_children(const pel_builder *b, const pel_program_class *class, pel_container kind) {
     if (kind == PEL_MODULE_DICT) return true;
     if (kind != PEL_SEQUENTIAL && kind != PEL_MODULE_LIST) return false;
-    for (uint32_t i = 0; i < class->instances.n; i++)
-        if (!pel_are_numbered(pel_module_at(b->log, class->instances.at[i])->child_names)) return false;
-    return true;
+    bool are_numbered = true;
+    for (uint32_t i = 0; i < class->instances.n && are_numbered; i++)
+        are_numbered = pel_are_numbered(pel_module_at(b->log, class->instances.at[i])->child_names);
+    return are_numbered || (kind == PEL_SEQUENTIAL && !have_same_children(b, class));
 }
 
 /* super().__init__(...): the arguments of the torch class that the author's class inherits from. */
