@@ -49,14 +49,22 @@ static pel_rank_form rank_of_value(const pel_log *log, pel_id id, uint32_t *rank
     return n_others ? PEL_RANK_OPEN : is_dict ? PEL_RANK_OF_VALUES : PEL_RANK_OF_ITEMS;
 }
 
-pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank) {
+static bool is_none(const pel_log *log, pel_id id) {
+    const pel_value *value = pel_value_at(log, id);
+    return !id || (value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE);
+}
+
+pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank,
+                             bool *or_none) {
     pel_rank_form all = PEL_RANK_NONE;
-    uint32_t n_without = 0;
+    bool or_other = false;
+    *or_none = false;
     for (uint32_t i = 0; i < root->n_lanes; i++) {
+        pel_id id = pel_argument(s->log, root->lanes[i], param);
         uint32_t one = 0;
-        pel_rank_form form = rank_of_value(s->log, pel_argument(s->log, root->lanes[i], param), &one);
+        pel_rank_form form = rank_of_value(s->log, id, &one);
         if (form == PEL_RANK_NONE)
-            n_without++;
+            *(is_none(s->log, id) ? or_none : &or_other) = true;
         else if (all != PEL_RANK_NONE && (all != form || *rank != one))
             return PEL_RANK_OPEN;
         else {
@@ -64,8 +72,7 @@ pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pe
             *rank = one;
         }
     }
-    if (all == PEL_RANK_NONE || !n_without) return all;
-    return all == PEL_RANK_OWN ? PEL_RANK_OR_NONE : PEL_RANK_OPEN;
+    return all != PEL_RANK_NONE && or_other ? PEL_RANK_OPEN : all;
 }
 
 /* Whether the answer can be taken for granted: then it is. The weights' own does not hang on what callers give. */
@@ -89,7 +96,8 @@ pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value) {
 void pel_mark_given(pel_synth *s, pel_group *root) {
     for (uint32_t p = 0; p < root->n_params; p++) {
         uint32_t rank;
+        bool or_none;
         root->params[p].taint = taint_of_given(s, root, &root->params[p]);
-        if (pel_given_rank(s, root, &root->params[p], &rank) == PEL_RANK_OPEN) s->is_rank_open = true;
+        if (pel_given_rank(s, root, &root->params[p], &rank, &or_none) == PEL_RANK_OPEN) s->is_rank_open = true;
     }
 }

@@ -95,6 +95,7 @@ typedef struct pel_walk {
     const struct pel_finally *finally; /* the innermost one around */
     const pel_taint *result;
     bool effect;
+    bool diverged;     /* lanes called different functions at one place */
     uint32_t tried;    /* > 0: inside of a try that caught nothing, where who raises must stay */
     uint32_t level;    /* how many tests on data chose the lanes, see narrowed.c */
     uint32_t bindings; /* of names, so far */
@@ -167,8 +168,9 @@ pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node);
 void pel_ask_truth(pel_walk *w, pel_front front, pel_val *val);
 
 /* ---- lanes_store.c ---- */
-/* Something is put into a container, whoever else holds it: it depends on data, or whether it comes there does. */
-void pel_fill(pel_walk *w, pel_front front, const pel_id *containers, bool with_data);
+/* Something is put into a container, whoever else holds it: it depends on data, or whether it comes there does.
+ * container: as the author writes it. */
+void pel_fill(pel_walk *w, pel_front front, const pel_node *container, const pel_id *containers, bool with_data);
 const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *val); /* NULL: it holds no such */
 /* Closures see a variable of theirs, whichever code reads it there. */
 void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint);

@@ -580,6 +580,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
         c.kids.n = 0;
     }
     const meaning m = who_is_meant(w, front, &c);
+    w->diverged |= m.found && !m.one;
     if (m.found == front.n && are_straight(w, front, m.children)) {
         straight_job job = { w, front, &c, m.children, NULL };
         pel_err err;

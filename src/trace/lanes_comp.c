@@ -1,5 +1,5 @@
 /* Comprehensions and lambdas: frames of their own, written where the author wrote them. */
-#include "trace/lanes.h"
+#include "trace/lanes_stmt.h"
 
 #define WRITTEN_OUT 8 /* items */
 
@@ -269,6 +269,44 @@ static void raise_for_elements(pel_walk *w, const made *m, pel_nodes *generators
     }
 }
 
+typedef struct walking {
+    pel_walk *w;
+    pel_front front;
+    made *m;
+    const pel_taint *item;
+} walking;
+
+static void walk_generators(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    walking *job = arg;
+    walk_generator(job->w, job->front, job->m, 0, job->item);
+}
+
+/* KINDS[name](**options) for each of a table: rounds that call different functions, or ask for what can't be written,
+ * have no text in common, but each has one. True if val is the list of these. */
+static bool walk_rounds(walking *job, pel_val *val) {
+    pel_walk *w = job->w;
+    pel_node *node = job->m->node;
+    bool is_listable = node->kind == PEL_ListComp && node->ListComp.generators.n == 1 &&
+                       node->ListComp.generators.at[0]->comprehension.ifs.n == 0 && !job->item;
+    pel_place before = pel_remember(w, job->front);
+    made m = *job->m;
+    pel_err err;
+    if (is_listable) {
+        w->diverged = false;
+        if (pel_attempt(w->ctx, walk_generators, job, &err) && !job->m->lost && !w->diverged) {
+            w->diverged = before.walk.diverged;
+            return false;
+        }
+        bool regroups = w->s->regroup && !before.regroup; /* then the next round of all walks sees other lanes */
+        pel_go_back(w, &before);
+        *job->m = m;
+        if (!regroups && pel_list_rounds(w, job->front, node, val)) return true;
+    }
+    walk_generators(w->ctx, job);
+    return false;
+}
+
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     bool counted = false;
     pel_id code = code_of(w, node);
@@ -288,10 +326,14 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         w->in_expression++;
         if (code) pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
         counted = pel_is_counted(w, front, iter);
-        const pel_taint *item = counted ? &pel_tainted : pel_taint_any(iter->taint);
-        walk_generator(w, inner, &m, 0, item);
+        walking job = { w, inner, &m, counted ? &pel_tainted : pel_taint_any(iter->taint) };
+        bool is_listed = walk_rounds(&job, val) && !iter->effect;
         w->in_expression--;
         w->author = outer;
+        if (is_listed) {
+            val->fixed = true;
+            return val;
+        }
     }
     if (!m.reached && !m.filtered) {
         write_empty(w, front, node, iter, val);

@@ -528,14 +528,28 @@ static bool tells_arguments_apart(const pel_group *target) {
     return body->kind == PEL_Return && body->Return.value && is_mere_test(target, body->Return.value);
 }
 
+/* Given nothing that it could change: plain values, and objects that were there before the run, at least one. */
+static bool only_looks_up(pel_walk *w, pel_front front, const pel_call_site *c) {
+    bool some = c->base && c->base->lost;
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        const pel_val *val = c->args[i].val;
+        some |= val->lost;
+        for (uint32_t l = 0; l < front.n && !val->lost; l++)
+            if (!pel_plain(w->s, val->at[l])) return false;
+    }
+    return some && (!c->base || c->base->lost);
+}
+
 /* What the call does and gives, as far as the target's facts tell. */
-static void note_result(pel_walk *w, pel_front front, pel_call_site *c, const pel_link *link) {
+static void note_result(pel_walk *w, pel_front front, pel_call_site *c, pel_link *link) {
     const pel_group *target = link->target;
     bool dynamic = false;
     for (uint32_t i = 0; i < c->n_args; i++) dynamic |= pel_dynamic(w, front, c->args[i].val);
     if (target->shares) pel_note_sharing(w);
     /* asks an object that was there before the run */
     bool looks_up = c->base && c->base->lost && !dynamic && !target->shares;
+    link->looks_up = !dynamic && !target->shares && !target->is_init && only_looks_up(w, front, c);
+    looks_up |= link->looks_up;
     c->val->taint = dynamic || !tells_arguments_apart(target) ? target->result_taint : NULL;
     for (uint32_t i = 0; i < front.n && c->base; i++)
         if (pel_is_content_of_given(w, c->base->at[i], c->val->at[i]))

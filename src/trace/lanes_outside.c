@@ -342,8 +342,8 @@ static void note_changed(pel_walk *w, pel_front front, const pel_call_site *c) {
     if (pel_value_at(w->log, c->base->at[0])->kind == PEL_V_LITERAL) pel_note_sharing(w);
     bool with_data = false;
     for (uint32_t i = 0; i < c->n_args; i++) with_data |= pel_taint_holds_data(c->args[i].val->taint);
-    pel_fill(w, front, c->base->at, with_data);
     const pel_node *object = c->node->Call.func->Attribute.value;
+    pel_fill(w, front, object, c->base->at, with_data);
     if (with_data && object->kind == PEL_Name && !c->base->lost) pel_env_slot(w, object->Name.id)->taint = &pel_tainted;
 }
 

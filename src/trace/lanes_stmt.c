@@ -118,8 +118,9 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
             text->mark = 1;
         }
     }
-    pel_fill(w, front, old->at, value->taint != NULL);
-    if (target->kind == PEL_Subscript && old->owner) pel_fill(w, front, old->owner, taint != NULL);
+    pel_fill(w, front, target, old->at, value->taint != NULL);
+    if (target->kind == PEL_Subscript && old->owner)
+        pel_fill(w, front, target->Subscript.value, old->owner, taint != NULL);
     if (target->kind == PEL_Attribute && old->owner)
         pel_tell_readers(w, front, target->Attribute.attr, old->owner, taint);
     if (target->kind == PEL_Name) {

@@ -144,8 +144,13 @@ static bool is_plain_container(const pel_value *value) {
            (value->kind == PEL_V_LIST || value->kind == PEL_V_DICT || value->kind == PEL_V_SET);
 }
 
-void pel_fill(pel_walk *w, pel_front front, const pel_id *containers, bool with_data) {
-    if (!with_data && !w->level) return;
+/* A container of the function's own, where no test of the function's led: whoever makes it fills it. */
+static bool is_always_filled(pel_walk *w, const pel_node *container) {
+    return w->level == w->group->chosen && container->kind == PEL_Name && pel_env_slot(w, container->Name.id)->own;
+}
+
+void pel_fill(pel_walk *w, pel_front front, const pel_node *container, const pel_id *containers, bool with_data) {
+    if (!with_data && (!w->level || is_always_filled(w, container))) return;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, containers[i]);
         if (!is_plain_container(value)) continue;
@@ -238,7 +243,7 @@ static pel_node *store_item(pel_walk *w, pel_front front, const pel_node *target
     uint8_t kind = pel_value_at(w->log, base->at[0])->kind;
     bool is_where_data_say = (kind == PEL_V_LIST || kind == PEL_V_DICT) && pel_dynamic(w, front, slice);
     if (slot && (pel_taint_holds_data(taint) || is_where_data_say)) slot->taint = &pel_tainted;
-    pel_fill(w, front, base->at, pel_taint_holds_data(taint) || is_where_data_say);
+    pel_fill(w, front, holder, base->at, pel_taint_holds_data(taint) || is_where_data_say);
     if (slot) slot->parts = with_key(w, slot->parts, slice->text, value);
     pel_node *made = pel_shallow(w, target);
     made->Subscript.value = base->text;

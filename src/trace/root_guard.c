@@ -81,21 +81,38 @@ static pel_node *ranks_are(pel_ctx *ctx, const pel_param *param, bool is_dict, u
                          (pel_nodes){ 0 });
 }
 
-static pel_rank_form rank_asserted(const pel_synth *s, const pel_group *root, uint32_t p, uint32_t *rank) {
+/* What is asserted of the tensors that a parameter brings. */
+typedef struct {
+    pel_rank_form form;
+    uint32_t rank;
+    bool or_none;
+} asserted;
+
+static asserted rank_asserted(const pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
-    return param->unread || param->dead ? PEL_RANK_NONE : pel_given_rank(s, root, param, rank);
+    asserted out = { .form = PEL_RANK_NONE };
+    if (!param->unread && !param->dead) out.form = pel_given_rank(s, root, param, &out.rank, &out.or_none);
+    return out;
 }
 
 /* a.ndim == b.ndim == 2, for all tensors of that rank from a parameter on. */
 static pel_node *ranks_from(pel_synth *s, const pel_group *root, uint32_t first, uint32_t rank) {
     pel_nodes operands = { 0 };
     for (uint32_t p = first; p < root->n_params; p++) {
-        uint32_t one;
-        if (rank_asserted(s, root, p, &one) == PEL_RANK_OWN && one == rank)
+        asserted one = rank_asserted(s, root, p);
+        if (one.form == PEL_RANK_OWN && !one.or_none && one.rank == rank)
             pel_nodes_push(s->ctx, &operands, rank_of(s->ctx, root->params[p].name));
     }
     pel_nodes_push(s->ctx, &operands, pel_make_int(s->ctx, rank));
     return pel_make_chain(s->ctx, operands, PEL_Eq);
+}
+
+/* x is None or ... */
+static pel_node *none_or(pel_ctx *ctx, pel_name name, pel_node *test) {
+    pel_nodes either = { 0 };
+    pel_nodes_push(ctx, &either, pel_make_compare(ctx, pel_make_name(ctx, name, PEL_Load), PEL_Is, pel_make_none(ctx)));
+    pel_nodes_push(ctx, &either, test);
+    return pel_make_boolop(ctx, PEL_Or, either);
 }
 
 static void guard_ranks(pel_synth *s, const pel_group *root, pel_nodes *body) {
@@ -104,18 +121,16 @@ static void guard_ranks(pel_synth *s, const pel_group *root, pel_nodes *body) {
     pel_map seen = { 0 }; /* ranks */
     for (uint32_t p = 1; p < root->n_params; p++) {
         const pel_param *param = &root->params[p];
-        uint32_t rank;
-        pel_rank_form form = rank_asserted(s, root, p, &rank);
-        if (form == PEL_RANK_OWN) {
-            if (pel_map_set(ctx, &seen, rank, 1)) pel_nodes_push(ctx, &tests, ranks_from(s, root, p, rank));
-        } else if (form == PEL_RANK_OR_NONE) {
-            pel_nodes either = { 0 };
-            pel_node *name = pel_make_name(ctx, param->name, PEL_Load);
-            pel_nodes_push(ctx, &either, pel_make_compare(ctx, name, PEL_Is, pel_make_none(ctx)));
-            pel_nodes_push(ctx, &either, rank_is(ctx, param->name, rank));
-            pel_nodes_push(ctx, &tests, pel_make_boolop(ctx, PEL_Or, either));
-        } else if (form != PEL_RANK_NONE)
-            pel_nodes_push(ctx, &tests, ranks_are(ctx, param, form == PEL_RANK_OF_VALUES, rank));
+        asserted one = rank_asserted(s, root, p);
+        if (one.form == PEL_RANK_NONE || one.form == PEL_RANK_OPEN) continue;
+        bool is_own = one.form == PEL_RANK_OWN;
+        if (is_own && !one.or_none) {
+            if (pel_map_set(ctx, &seen, one.rank, 1)) pel_nodes_push(ctx, &tests, ranks_from(s, root, p, one.rank));
+            continue;
+        }
+        pel_node *test = is_own ? rank_is(ctx, param->name, one.rank)
+                                : ranks_are(ctx, param, one.form == PEL_RANK_OF_VALUES, one.rank);
+        pel_nodes_push(ctx, &tests, one.or_none ? none_or(ctx, param->name, test) : test);
     }
     if (tests.n) guard(s, body, all_of(ctx, tests), "not recorded with this number of dimensions");
 }

@@ -88,6 +88,7 @@ typedef struct pel_link {
     pel_name implied;  /* module(x), object(x): the method that runs unless another is named; else NULL */
     bool receiver;     /* the first parameter is what stands before the dot, or the callee itself */
     pel_callee callee; /* how the text names it */
+    bool looks_up;     /* it asks objects that were there before the run, and is given nothing that it could change */
 } pel_link;
 
 /* ---- forward hooks ---- */
@@ -244,12 +245,13 @@ void pel_write_hooked(pel_synth *s);                   /* classes for modules of
 typedef enum pel_rank_form {
     PEL_RANK_NONE,      /* no tensor is given */
     PEL_RANK_OWN,       /* a tensor */
-    PEL_RANK_OR_NONE,   /* or None */
     PEL_RANK_OF_ITEMS,  /* a list or tuple of tensors */
     PEL_RANK_OF_VALUES, /* a dict of tensors */
     PEL_RANK_OPEN,      /* tensors with different numbers of dimensions, or deeper inside */
 } pel_rank_form;
-pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank);
+/* or_none: some calls gave None, or nothing */
+pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank,
+                             bool *or_none);
 pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value); /* the test whether text has that value */
 void pel_mark_given(pel_synth *s, pel_group *root);
 
