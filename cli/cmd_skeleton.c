@@ -14,8 +14,14 @@ static int skeleton_of_trace(const cli_args *args, pel_ctx *ctx, const cli_input
     return result != CLI_FINE || how.dump ? result : CLI_INCOMPLETE;
 }
 
+static bool is_python_file(const char *path) {
+    size_t n = strlen(path);
+    return n > 3 && strcmp(path + n - 3, ".py") == 0;
+}
+
 static int run(const cli_args *args) {
     const char *spec = args->operands[0];
+    if (is_python_file(spec)) return cli_usage_error(&cli_cmd_skeleton, "which model of it? Write %s:callable", spec);
     cli_input input;
     pel_error error;
     bool is_read = cli_read(spec, PEL_TRACE_MAX, &input, &error);

@@ -84,16 +84,17 @@ def make_parser() -> Parser:
 
 
 class Progress:
-    """One line that is overwritten, on a terminal only."""
+    """One line that is overwritten, on a terminal only, and gone when the block is left."""
 
-    def __init__(self) -> None:
+    def __enter__(self) -> Progress:
         self.shown = sys.stderr.isatty()
+        return self
 
     def __call__(self, text: str) -> None:
         if self.shown:
             print(f"\r\033[K{text} …", end="", file=sys.stderr, flush=True)
 
-    def done(self) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
@@ -122,15 +123,13 @@ def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
 
 def run_skeleton(options: argparse.Namespace) -> int:
     from ._skeleton import skeleton
-    progress = Progress()
-    with stdout_kept():
+    with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
         leaves = [_class_named(path) for path in options.leaf]
         made = skeleton(subject.model, subject.args, subject.kwargs, more=[] if options.given_only else None,
                         module=options.module, leaves=leaves, strict=False, origin=subject.origin,
                         verified=not options.no_verify, progress=progress)
-        progress.done()
     if options.save_trace:
         with open(options.save_trace, "wb") as file:
             file.write(made.trace)
@@ -179,8 +178,7 @@ def run_tree(options: argparse.Namespace) -> int:
     from . import _specs
     from ._tree import tree
     wants_run = bool(options.input or options.inputs or options.table or options.svg or options.html)
-    progress = Progress()
-    with stdout_kept():
+    with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=False)
         if wants_run:
@@ -193,7 +191,6 @@ def run_tree(options: argparse.Namespace) -> int:
                 wants_run = False
         progress("running it" if wants_run else "walking through it")
         found = tree(subject.model, subject.args, subject.kwargs) if wants_run else tree(subject.model)
-        progress.done()
     for path, view in ((options.svg, lambda: found.svg(options.depth)), (options.html, found.html)):
         if path:
             with open(path, "w", encoding="utf-8") as file:
@@ -209,9 +206,11 @@ def run_tree(options: argparse.Namespace) -> int:
 
 def run_sketch(options: argparse.Namespace) -> int:
     from ._sketch import LineTrace, sketch
-    with stdout_kept():
+    with stdout_kept(), Progress() as progress:
+        progress("building the model")
         with LineTrace() as trace:
             subject = load_subject(options, with_inputs=True)
+        progress("running it")
         files = sketch(subject.model, subject.args, subject.kwargs, trace)
     for file in files:
         path = os.path.join(options.output, file.path)
@@ -229,13 +228,11 @@ def run_sketch(options: argparse.Namespace) -> int:
 
 def run_explain(options: argparse.Namespace) -> int:
     from ._compiler import explain
-    progress = Progress()
-    with stdout_kept():
+    with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
         progress("compiling it")
         made = explain(subject.model, *subject.args, backend=options.backend, folder=options.output, **subject.kwargs)
-        progress.done()
     if options.html:
         made.save(options.html)
     if options.json:
@@ -254,23 +251,67 @@ def run_demo(options: argparse.Namespace) -> int:
     return demo(options.output, options.width)
 
 
+def check_targets(options: argparse.Namespace) -> None:
+    """What could not be written in the end is said before the model is built."""
+    from ._specs import SpecError
+    is_folder = options.command in ("sketch", "explain")
+    for path in (getattr(options, name, None) for name in ("html", "svg", "save_trace")):
+        _check_file(path)
+    if not is_folder and options.command != "demo":
+        _check_file(getattr(options, "output", None))
+    elif getattr(options, "output", None) and os.path.isfile(options.output):
+        raise SpecError(f"{options.output}: a folder is wanted, and this is a file")
+
+
+def _check_file(path: str | None) -> None:
+    from ._specs import SpecError
+    if path and os.path.isdir(path):
+        raise SpecError(f"{path}: a file is wanted, and this is a folder")
+    if path and not os.path.isdir(os.path.dirname(path) or "."):
+        raise SpecError(f"{path}: there is no folder {os.path.dirname(path)}")
+
+
+def report_error(error: Exception, as_json: bool) -> None:
+    """What went wrong, and where: the last line that is neither pellucid's nor torch's."""
+    from ._specs import SpecError
+    file, line = place_of_error(error)
+    is_ours = isinstance(error, SpecError)
+    text = str(error) if is_ours else f"{type(error).__name__}: {error}"
+    place = f"{file}:{line}: " if file and not is_ours else ""
+    print(f"pellucid: {place}{text}", file=sys.stderr)
+    if as_json:
+        code = getattr(error, "code", None) or ("USAGE" if getattr(error, "usage", False) else "INCOMPLETE")
+        print(json.dumps({"error": {"file": file, "line": line, "column": None, "offset": None, "code": code,
+                                    "message": text}}))
+
+
+def place_of_error(error: Exception) -> tuple[str | None, int | None]:
+    import traceback
+    here = os.path.dirname(os.path.abspath(__file__))
+    passed_by = (f"{os.sep}torch{os.sep}", "importlib")
+    frames = [f for f in traceback.extract_tb(error.__traceback__)
+              if not f.filename.startswith(("<", here)) and not any(part in f.filename for part in passed_by)]
+    if not frames:
+        return None, None
+    file = frames[-1].filename
+    return os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file, frames[-1].lineno
+
+
 def main(argv: list[str] | None = None) -> int:
     options = make_parser().parse_args(argv)
     from ._specs import SpecError
     run = {"skeleton": run_skeleton, "tree": run_tree, "sketch": run_sketch, "explain": run_explain,
            "demo": run_demo}[options.command]
     try:
+        check_targets(options)
         return run(options)
-    except SpecError as error:
-        print(f"pellucid: {error}", file=sys.stderr)
-        return BAD_USAGE if error.usage else BAD_INPUT
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        print(f"pellucid: {type(error).__name__}: {error}", file=sys.stderr)
+        report_error(error, getattr(options, "json", False))
         if os.environ.get("PELLUCID_DEBUG"):
             raise
-        return BAD_INPUT
+        return BAD_USAGE if isinstance(error, SpecError) and error.usage else BAD_INPUT
 
 
 if __name__ == "__main__":

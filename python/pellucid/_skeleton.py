@@ -175,6 +175,16 @@ def _complaint(report: Report) -> str:
         f"{bad[0].name}: {bad[0].detail}" if bad else "nothing could be compared")
 
 
+def _part(model: torch.nn.Module, path: str) -> torch.nn.Module:
+    try:
+        return model.get_submodule(path)
+    except AttributeError:
+        import difflib
+        near = difflib.get_close_matches(path, [name for name, _ in model.named_modules()], 1)
+        raise SkeletonError(f"the model has no module {path!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+                            ) from None
+
+
 class Workshop:
     """One skeleton in the making. On exit the model, its inputs and the generators are as they were."""
 
@@ -182,7 +192,7 @@ class Workshop:
                  progress: Callable[[str], None]):
         self.whole = model
         self.path = path
-        self.model = model.get_submodule(path) if path else model
+        self.model = _part(model, path) if path else model
         self.leaves, self.origin, self.progress = leaves, origin, progress
         self.report = Report()
         self.sequences: list[list[dict]] = []

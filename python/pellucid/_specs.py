@@ -140,6 +140,14 @@ def _arguments(text: str, space: dict[str, Any]) -> tuple[list[Any], dict[str, A
     return [value(a) for a in call.args], {k.arg: value(k.value) for k in call.keywords if k.arg}
 
 
+def _keywords(text: str | None) -> dict[str, Any]:
+    """Arguments that all have names."""
+    positional, keywords = _arguments(text or "", {})
+    if positional:
+        raise SpecError(f"({text}): write name=value for each argument", usage=True)
+    return keywords
+
+
 def _subject_of(value: Any) -> Subject:
     import torch
     if isinstance(value, torch.nn.Module):
@@ -183,7 +191,7 @@ def _load_timm(text: str) -> Subject:
         import difflib
         near = difflib.get_close_matches(name, timm.list_models(), 1)
         raise SpecError(f"timm has no model {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    _, keywords = _arguments(arguments or "", {})
+    keywords = _keywords(arguments)
     model = timm.create_model(name, pretrained=False, **keywords).eval()
 
     def guess() -> tuple[tuple, dict[str, Any]]:
@@ -212,7 +220,7 @@ def _load_hf(text: str) -> Subject:
         keywords: dict[str, Any] = {}
     else:
         kind, arguments = _split_call(text)
-        values, keywords = None, _arguments(arguments or "", {})[1]
+        values, keywords = None, _keywords(arguments)
     mapping = transformers.CONFIG_MAPPING
     if kind not in mapping:
         import difflib

@@ -122,6 +122,8 @@ def test_transformers(tmp_path, libraries) -> None:
     assert type(subject.model).__name__ == "BertModel"
     with pytest.raises(_specs.SpecError, match="did you mean 'bert'"):
         _specs.load("hf:berd")
+    with pytest.raises(_specs.SpecError, match="name=value"):
+        _specs.load("hf:bert(32)")
 
 
 def test_timm(libraries) -> None:
@@ -163,6 +165,32 @@ def test_exit_codes(net, capfd) -> None:
         program.main(["tree"])
     assert caught.value.code == 1
     assert "no.py: there is no such file" in capfd.readouterr().err
+
+
+def test_errors_say_where_and_are_json_too(net, tmp_path, monkeypatch, capfd) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert program.main(["skeleton", f"{net}:Net", "--input", "2x3", "--json"]) == 2
+    shown = capfd.readouterr()
+    error = json.loads(shown.out)["error"]
+    assert (error["file"], error["line"]) == ("net_of_specs.py", 13) and "RuntimeError" in error["message"]
+    assert shown.err.splitlines()[-1].startswith("pellucid: net_of_specs.py:13: RuntimeError: ")
+    assert program.main(["skeleton", "nothing", "--json"]) == 1
+    assert json.loads(capfd.readouterr().out)["error"]["code"] == "USAGE"
+
+
+@pytest.mark.parametrize("target", ["-o", "--html", "--save-trace"])
+def test_targets_are_looked_at_first(target: str, tmp_path, capfd) -> None:
+    """The model that could not be built is not reached."""
+    assert program.main(["skeleton", "no.py:f", target, str(tmp_path)]) == 2
+    assert "a file is wanted" in capfd.readouterr().err
+    assert program.main(["skeleton", "no.py:f", target, str(tmp_path / "no" / "x")]) == 2
+    assert "there is no folder" in capfd.readouterr().err
+
+
+def test_a_part_that_is_not_there(net) -> None:
+    import pellucid
+    with pytest.raises(pellucid.SkeletonError, match="no module 'layer.0'; did you mean 'layers.0'"):
+        pellucid.skeleton(_specs.load(f"{net}:Net").model, torch.ones(2, 4), module="layer.0")
 
 
 def test_cut_keeps_what_ran() -> None:
