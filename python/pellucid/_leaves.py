@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 import types
 import warnings
@@ -218,7 +219,8 @@ _DERIVED: dict[type, dict[str, Callable[[Any], Any]]] = {
 _FUNCTIONS = {torch.nn.functional.relu: "relu", torch.nn.functional.gelu: "gelu"}
 
 
-def _guess(module: nn.Module, cls: type) -> Arguments | None:
+def _guess(module: nn.Module, cls: type, unread: list[str]) -> Arguments | None:
+    """unread: those that the module does not tell. Of an author's class they can be looked for."""
     rules: dict[str, Callable[[Any], Any]] = {}
     for base in reversed(cls.__mro__):
         rules.update(_DERIVED.get(base, {}))
@@ -228,7 +230,8 @@ def _guess(module: nn.Module, cls: type) -> Arguments | None:
             continue
         value = _read(module, name, parameter, rules.get(name))
         if value is _MISSING:
-            if parameter.default is inspect.Parameter.empty:
+            unread.append(name)
+            if parameter.default is inspect.Parameter.empty and _is_torchs(cls):
                 return None
         elif not _same(value, parameter.default):
             given[name] = value
@@ -261,20 +264,23 @@ def _dtype(module: nn.Module) -> Any:
 
 _tried: dict[tuple, tuple[Arguments, nn.Module] | None] = {}
 _TRIED_MAX = 10_000
+_SEARCHED_MAX = 200  # builds of a leaf class whose arguments are looked for
 
 
 def _find(module: nn.Module, cls: type) -> tuple[Arguments, nn.Module] | None:
+    unread: list[str] = []
     try:
-        given = _guess(module, cls)
+        given = _guess(module, cls, unread)
     except Exception:  # a property of the author's subclass may raise anything
         return None
     if given is None:
         return None
-    key = _key(module, cls, given)
+    is_searched = bool(unread) and not _is_torchs(cls)
+    key = None if is_searched else _key(module, cls, given)  # what its parts hold is not in the key
     if key is not None and key in _tried:
         return _tried[key]
     found = None
-    for candidate in _variants(given):
+    for candidate in _searched(module, cls, given, unread) if is_searched else _variants(given):
         built = _build(cls, candidate)
         if built is not None and _equal(built, module, cls):
             found = _simplest(cls, candidate, built, module)
@@ -300,6 +306,31 @@ def _variants(given: Arguments) -> Iterator[Arguments]:
     yield given
     for name in given:
         yield {k: v for k, v in given.items() if k != name}
+
+
+def _is_torchs(cls: type) -> bool:
+    return cls.__module__.split(".")[0] == "torch"
+
+
+def _searched(module: nn.Module, cls: type, given: Arguments, unread: list[str]) -> Iterator[Arguments]:
+    """A leaf class need not keep its arguments, but what it made of them often shows: sizes, attributes of its parts."""
+    parameters = _parameters(cls)
+    shown = list(_plain_values(module))
+    empty = inspect.Parameter.empty
+    names = [name for name in unread if name != "dtype"]
+    choices = [[_MISSING, *shown] if parameters[name].default is not empty else shown for name in names]
+    for values in itertools.islice(itertools.product(*choices), _SEARCHED_MAX):
+        yield {**given, **{name: value for name, value in zip(names, values) if value is not _MISSING}}
+
+
+def _plain_values(module: nn.Module) -> Iterator[Any]:
+    seen: set[tuple[type, Any]] = set()
+    sizes = (n for t in (*module.parameters(), *module.buffers()) for n in t.shape)
+    held = (value for part in module.modules() for value in _attributes(part).values())
+    for value in itertools.chain(sizes, held):
+        if isinstance(value, (bool, int, float, str)) and (type(value), value) not in seen:
+            seen.add((type(value), value))
+            yield value
 
 
 class _Uninitialised(TorchFunctionMode):

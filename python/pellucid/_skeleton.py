@@ -98,7 +98,9 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     args = args if isinstance(args, tuple) else tuple(args) if isinstance(args, list) else (args,)
     inputs = args, dict(kwargs or {})
     model = _readable(model, inputs)
-    work = Workshop(model, module, tuple(leaves), origin, progress or (lambda text: None))
+    leaves = tuple(leaves)
+    _refuse_unknown_leaves(model, leaves)
+    work = Workshop(model, module, leaves, origin, progress or (lambda text: None))
     made, refusal = None, None
     with work:
         work.record_given(inputs)
@@ -151,6 +153,20 @@ def _refuse_subclasses(named: Iterable[tuple[str, torch.Tensor]]) -> None:
         if kind.__module__.split(".")[0] != "torch":
             raise SkeletonError(f"{place_of(kind)}: {name} is a {kind.__qualname__}, a subclass of torch.Tensor, "
                                 "whose operators can't be followed")
+
+
+def _refuse_unknown_leaves(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:
+    """A leaf is imported and built again: with which arguments, must be known."""
+    from . import _leaves
+    inside: set[torch.nn.Module] = set()  # of leaves: these are built by them
+    for name, part in model.named_modules() if leaves else ():
+        if not isinstance(part, leaves) or part in inside:
+            continue
+        inside.update(part.modules())
+        if _leaves.arguments(part, leaves) is None:
+            kind = type(part)
+            raise SkeletonError(f"{name or 'the model'} can't be kept as it is: no arguments were found that build "
+                                f"{kind.__module__}.{kind.__qualname__} as this one is")
 
 
 def _finish_lazy_modules(model: torch.nn.Module, inputs: Inputs) -> None:

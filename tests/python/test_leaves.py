@@ -152,3 +152,42 @@ def test_what_cannot_be_rebuilt_is_not_guessed() -> None:
     assert _leaves.arguments(odd) is None
     assert _leaves.arguments(Plain()) is None
     assert _leaves.arguments(nn.Sequential(nn.ReLU())) is None
+
+
+class Norm(nn.Module):
+    """Keeps its arguments under other names, or not at all."""
+
+    def __init__(self, width: int, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.variance_epsilon = eps
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon)
+
+
+class Secret(nn.Module):
+    def __init__(self, config: object) -> None:
+        super().__init__()
+        self.fc = nn.Linear(config.width, config.width)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+def test_arguments_of_leaf_classes_are_looked_for() -> None:
+    found = _leaves.arguments(Norm(4, 1e-5), (Norm,))
+    assert found is not None
+    assert {row[0]: row[1] for row in found[0]} == dict(width=4, eps=1e-5)
+    found = _leaves.arguments(Norm(4), (Norm,))
+    assert found is not None
+    assert [row[0] for row in found[0] if not row[3]] == ["width"]
+
+
+def test_leaf_that_cannot_be_built_again_is_refused() -> None:
+    import types
+
+    import pellucid
+    net = nn.Sequential(Secret(types.SimpleNamespace(width=3)))
+    with pytest.raises(pellucid.SkeletonError, match="0 can't be kept as it is: no arguments .*Secret"):
+        pellucid.skeleton(net, torch.ones(2, 3), leaves=[Secret])
