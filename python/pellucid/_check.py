@@ -470,6 +470,11 @@ class Filter(importlib.abc.MetaPathFinder):
         is_library = root in sys.stdlib_module_names or root.startswith("_sysconfigdata_")
         return self.finder.find_spec(name, path, target) if root in self.allowed or is_library else None
 
+    def find_distributions(self, *context: Any) -> Iterator[Any]:
+        """Packages that are kept as they are may ask for the versions of what they require."""
+        find = getattr(self.finder, "find_distributions", lambda *_: ())
+        return (d for d in find(*context) if d.name.lower().replace("-", "_") in self.allowed)
+
 
 def hide_others(allowed: set[str]) -> None:
     own = (importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter)

@@ -313,7 +313,7 @@ def _is_torchs(cls: type) -> bool:
 
 
 def _searched(module: nn.Module, cls: type, given: Arguments, unread: list[str]) -> Iterator[Arguments]:
-    """A leaf class need not keep its arguments, but what it made of them often shows: sizes, attributes of its parts."""
+    """A leaf class need not keep its arguments, but what it made of them shows: sizes, attributes of its parts."""
     parameters = _parameters(cls)
     shown = list(_plain_values(module))
     empty = inspect.Parameter.empty

@@ -153,8 +153,13 @@ def foreign_imports(source: str, allowed: Iterable[str]) -> list[str]:
 
 
 def allowed_packages(extra: Iterable[str] = ()) -> list[str]:
-    """torch with what it requires itself, and numpy."""
-    names, todo = {"torch", "functorch", "torchgen", "numpy"}, ["torch"]
+    """torch and numpy, and packages that the skeleton imports, with what these require themselves."""
+    extra = set(extra)
+    imports = _imports_of_distributions() if extra else {}
+    own = [d for d, packages in imports.items() if extra.intersection(packages)]
+    names = {"torch", "functorch", "torchgen", "numpy", *extra, *own, *(name for d in own for name in imports[d])}
+    todo = ["torch", *own]
+    seen = set(todo)
     while todo:
         try:
             requirements = importlib.metadata.requires(todo.pop()) or []
@@ -163,11 +168,24 @@ def allowed_packages(extra: Iterable[str] = ()) -> list[str]:
         for text in requirements:
             if "extra ==" in text:
                 continue
-            name = re.match(r"[\w.-]+", text).group().lower().replace("-", "_")
-            if name not in names:
-                names.add(name)
+            name = _plain_name(re.match(r"[\w.-]+", text).group())
+            names |= {name, *imports.get(name, ())}
+            if name not in seen:
+                seen.add(name)
                 todo.append(name)
-    return sorted(names | set(extra))
+    return sorted(names)
+
+
+def _plain_name(distribution: str) -> str:
+    return distribution.lower().replace("-", "_")
+
+
+def _imports_of_distributions() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for package, distributions in importlib.metadata.packages_distributions().items():
+        for name in distributions:
+            found.setdefault(_plain_name(name), []).append(package)
+    return found
 
 
 # ---- the original's side ----

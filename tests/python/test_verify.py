@@ -337,3 +337,9 @@ def test_large_gradients_travel_as_digests() -> None:
         rows = _check.referee(referee_data(model, text, "Wide", [[call]], ()))
         found = {r["name"]: r["status"] for r in rows}
         assert found["gradients enabled"] == "passed" and found["gradients"] == wanted
+
+
+def test_what_leaves_require_may_be_imported_too() -> None:
+    from pellucid._verify import allowed_packages
+    assert "pluggy" not in allowed_packages()
+    assert {"pytest", "pluggy", "_pytest"} <= set(allowed_packages({"pytest"}))
