@@ -1,0 +1,646 @@
+#!/usr/bin/env python3
+"""Skeletons of forwards that nobody wrote: do they give what the model gives, or raise?
+
+    tools/fuzz_forwards.py 0:2000            the programs of these seeds, a skeleton of one call each
+    tools/fuzz_forwards.py 17 --show         one of them: its text, its skeleton, what came of it
+    tools/fuzz_forwards.py 0:100 --verified  skeletons as users get them: several runs, compared before they are given
+    tools/fuzz_forwards.py --file find.py    a program of one's own, or one that was cut down
+
+A program is made from the grammar below by its seed alone. It has one root (`Net`), whose output depends on data
+(`grid`), sizes (of `x`) and arguments (numbers, flags, texts, None). A skeleton of a single call is then run beside the
+model with other data, sizes and arguments, in train mode, and several times in a row. Whatever depends on these and was
+folded into the text shows as a difference; an error is an answer, too ("path not recorded"). A find is cut down to
+the statements and expressions that it needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import collections
+import contextlib
+import copy
+import dataclasses
+import functools
+import importlib.util
+import inspect
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+import pellucid
+
+# ---- what programs are made of ----
+
+PRELUDE = '''
+import copy
+import dataclasses
+import functools
+import itertools
+import math
+import operator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+TABLE = {'low': 2, 'a': 5, 'b': 7}
+
+
+class Pair(NamedTuple):
+    a: int
+    b: int = 3
+
+
+@dataclasses.dataclass
+class Box:
+    n: int
+    r: float = 1.5
+    items: list = dataclasses.field(default_factory=lambda: [1, 4])
+
+    @property
+    def total(self):
+        return self.n + sum(self.items)
+
+    def scaled(self, k):
+        return self.n * k
+
+
+class Node:
+    extra = 4
+
+    def __init__(self, n):
+        self.n = n
+        self.items = [n]
+
+    @property
+    def total(self):
+        return self.n * 2
+
+    def scaled(self, k=2):
+        return self.total + k
+
+
+def adder(n):
+    def add(k):
+        return n + k
+    return add
+
+
+def counting(n, start=0):
+    for i in range(n):
+        yield start + i
+
+
+def depth_of(n):
+    return 0 if n <= 0 else 1 + depth_of(n - 1)
+
+
+def both(a, b):
+    return b, a
+
+
+def maybe(n):
+    if n > 2:
+        return n
+'''
+# Functions with bodies of their own: what stands before the body, what they know, what they return.
+FUNCTIONS = (
+    ("def helper_n(a, b=2):", {"N": ["a", "b"]}, "N"),
+    ("def helper_v(*args, k=1, **kwargs):\n    args = args or (k,)",
+     {"N": ["k", "args[0]", "len(args)", "len(kwargs)", "kwargs.get('a', k)", "sum(args)"], "L": ["list(args)"]}, "N"),
+    ("def helper_r(r, n=1):", {"N": ["n"], "R": ["r"]}, "R"),
+    ("def helper_x(x, n=1, *, k=2, on=False):", {"N": ["n", "k"], "B": ["on"], "X": ["x"]}, "X"),
+)
+OWN = {"N": ["self.width", "self.count", "self.step", "self.kept or 1"], "R": ["self.gain"],
+       "B": ["self.is_last", "self.training"],
+       "S": ["self.kind"], "O": ["self.kept", "self.limit"], "L": ["self.sizes"], "A": ["self.norm"]}
+PART = '''
+class Base(nn.Module):
+    step = 3
+
+    def __init__(self, width=2, kind='a', limit=None, gain=0.5, is_last=False):
+        super().__init__()
+        self.width, self.kind, self.limit, self.gain, self.is_last = width, kind, limit, gain, is_last
+        self.norm = nn.LayerNorm(6)
+        self.sizes = [width, 3]
+        self.count, self.kept = 0, None
+        self.seen, self.notes, self.cache = [], {}, {}
+
+    @property
+    def prop(self):
+        return self.width + self.count
+
+    @staticmethod
+    def fixed(n):
+        return n + 2
+'''
+METHODS = (
+    ("def method(self, n, flag=False):", {"N": ["n"], "B": ["flag"]}, "N"),
+    ("def forward(self, x, n=1, maybe=None, on=True):", {"X": ["x"], "N": ["n"], "O": ["maybe"], "B": ["on"]}, "X"),
+)
+ROOT = '''
+    def __init__(self):
+        super().__init__(3, 'b')
+        self.lin0, self.lin1 = nn.Linear(6, 6), nn.Linear(6, 6)
+        self.table = nn.ModuleDict({'a': nn.Linear(6, 6), 'b': nn.Tanh()})
+        self.parts = nn.ModuleList([%s])
+'''
+OVERRIDE = "def forward(self, x, n=4, *args, **kwargs):\n    return super().forward(x, n + 1, *args, **kwargs) * self.gain"
+PARTS = ("Part(2, 'a')", "Part(4, 'b', 1)", "Part(5, 'a', None, 0.25, True)", "Part(2, 'bc', 3, 1.0)", "Other(1, 'b')",
+         "Part(3, is_last=True)")
+ARGUMENTS = {  # of the root: what it is recorded with, and what other calls bring
+    "n": ("N", (2, 1, 3, 0), (3, 0, 5, 2.5, True, 1)),
+    "scale": ("R", (1.5, 0.5), (0.25, 2, 3.5)),
+    "flag": ("B", (False, True), (True, False)),
+    "mode": ("S", ("a", "b", "bc"), ("b", "a", "low", "")),
+    "extra": ("O", (None, None, 2), (3, None, 0, 2.5)),
+    "sizes": ("L", ([1, 2], [3]), ([4, 1], [1, 2, 3], [2])),
+}
+GRIDS = ([[1, 3], [2, 2]], [[2, 3], [2, 2]], [[1, 4], [2, 2]], [[3, 1], [0, 4]], [[4, 2], [5, 5]], [[0, 3], [1, 2]])
+
+
+def read_grammar() -> dict[str, list[str]]:
+    """The productions of each section of tests/data/forward_grammar.txt, each as often as it is to be taken."""
+    sections: dict[str, list[str]] = {}
+    text = (pathlib.Path(__file__).resolve().parent.parent / "tests/data/forward_grammar.txt").read_text()
+    for line in filter(None, text.splitlines()):
+        if line.startswith("==="):
+            rules = sections.setdefault(line[4:], [])
+        elif not line.startswith("#"):
+            often, rule = re.fullmatch(r"(?:(\d+) (?=\S))?(.*)", line).groups()
+            rules += [rule.replace("\\n", "\n").replace("; ", "\n")] * int(often or 1)
+    return sections
+
+
+GRAMMAR = read_grammar()
+HIDDEN = {"helper_n": "helper_", "helper_v": "helper_[vrx]", "helper_r": "helper_[rx]", "helper_x": "helper_x",
+          "method": r"self\.method"}
+HOLE = re.compile(r"\{(=|v|n)?([A-Z]|body|loop|return)(\*)?\}")
+ATOM = re.compile(r"[\w.]+")
+
+
+# ---- making programs ----
+
+@dataclasses.dataclass
+class Scope:
+    """What can be read and assigned at a place."""
+
+    readable: dict[str, list[str]]
+    assigned: dict[str, list[str]]
+    result: str
+    rules: list[str]
+    in_loop: bool = False
+    hidden: str = ""  # what the function can't call: itself, and what stands below it
+
+    def inner(self, **changes: Any) -> Scope:
+        lists = [{kind: list(names) for kind, names in table.items()} for table in (self.readable, self.assigned)]
+        return dataclasses.replace(self, readable=lists[0], assigned=lists[1], **changes)
+
+
+class Maker:
+    """A program of one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.names = 0
+
+    def new_name(self, kind: str) -> str:
+        self.names += 1
+        return f"{kind.lower()}{self.names}"
+
+    def fill(self, rule: str, scope: Scope, depth: int) -> str:
+        """The production with its holes filled; names that it assigns are in the scope afterwards."""
+        if scope.hidden and re.search(scope.hidden, rule):
+            raise LookupError
+        own = scope.inner()
+        bound = {}
+        for label in re.findall(r"<([A-Z]\d?)>", rule):
+            if label not in bound:
+                bound[label] = self.new_name(label[0])
+                own.readable.setdefault(label[0], []).append(bound[label])
+        rule = re.sub(r"<([A-Z]\d?)>", lambda match: bound[match[1]], rule)
+        assigned = []
+        while match := HOLE.search(rule):
+            how, kind, sees_own = match.groups()
+            where = own if sees_own else scope
+            if how == "n":
+                text = self.random.choice([name for name in where.readable.get(kind, []) if ATOM.fullmatch(name)] or ["3"])
+            elif how:
+                is_inside = rule[rule.rfind("\n", 0, match.start()) + 1:].startswith(" ")
+                text = self.variable(kind, scope, how == "v" or is_inside)
+                if how == "=":
+                    assigned.append((kind, text))
+            elif kind in ("body", "loop"):
+                inside = where.inner(in_loop=scope.in_loop or kind == "loop")
+                text = self.body(inside, depth - 1, self.random.choice((1, 1, 2)))
+                column = match.start() - (rule.rfind("\n", 0, match.start()) + 1)
+                text = text.replace("\n", "\n" + " " * column)
+            else:
+                text = self.expression(scope.result if kind == "return" else kind, where, depth - 1)
+            rule = rule[:match.start()] + text + rule[match.end():]
+        for kind, name in assigned:
+            for table in (scope.readable, scope.assigned):
+                if name not in table.setdefault(kind, []):
+                    table[kind].append(name)
+        if "def " in rule:  # a nested function can be called from now on
+            for label, name in bound.items():
+                if label in "FA":
+                    scope.readable.setdefault(label, []).append(name)
+        return rule
+
+    def variable(self, kind: str, scope: Scope, must_exist: bool) -> str:
+        names = scope.assigned.get(kind, [])
+        if names and (must_exist or self.random.random() < 0.5):
+            return self.random.choice(names)
+        if must_exist:
+            raise LookupError
+        return self.new_name(kind)
+
+    def expression(self, kind: str, scope: Scope, depth: int) -> str:
+        known = scope.readable.get(kind, [])
+        if known and (depth <= 0 or self.random.random() < 0.3):
+            return self.random.choice(known[-4:] if self.random.random() < 0.5 else known)
+        if depth <= 0 and kind in "NRS":
+            return {"N": "2", "R": "0.5", "S": "'b'"}[kind]
+        if depth < -6:
+            raise LookupError
+        made = self.fill(self.random.choice(GRAMMAR[kind]), scope, depth)
+        return made if ATOM.fullmatch(made) else f"({made})"
+
+    def body(self, scope: Scope, depth: int, n: int) -> str:
+        made: list[str] = []
+        while len(made) < n:
+            rules = GRAMMAR["statements"] if self.random.random() < 0.75 or not scope.rules else scope.rules
+            rule = self.random.choice(rules)
+            if depth <= 0 and ("body" in rule or "loop" in rule):
+                continue
+            trial = scope.inner()
+            try:
+                made.append(self.fill(rule, trial, max(depth, 1)))
+            except LookupError:
+                continue
+            scope.readable, scope.assigned = trial.readable, trial.assigned
+        if scope.in_loop and self.random.random() < 0.15:
+            made.append(f"if {self.expression('B', scope, 1)}:\n    {self.random.choice(('break', 'continue'))}")
+        return "\n".join(made)
+
+    def function(self, head: str, knows: dict[str, list[str]], result: str, rules: list[str], n: int,
+                 ending: str = "") -> str:
+        """Statements behind a head, and a return: of an expression, or of all that there is."""
+        own = OWN if "self" in head else {}
+        readable = {kind: [*knows.get(kind, []), *own.get(kind, [])] for kind in {*knows, *own}}
+        plain = {kind: [name for name in names if name.isidentifier()] for kind, names in knows.items()}
+        scope = Scope(readable, plain, result, rules, hidden=HIDDEN.get(head.split("(")[0][4:], ""))
+        body = self.body(scope, 2, n) if n else ""
+        while not ending:
+            with contextlib.suppress(LookupError):
+                ending = f"return {self.expression(result, scope, 2)}"
+        if ending == "all":
+            ending = self.ending(scope)
+        return head + "\n    " + f"{body}\n{ending}".replace("\n", "\n    ")
+
+    def ending(self, scope: Scope) -> str:
+        """Returns whatever was assigned last, so that it is seen."""
+        tensor = scope.assigned["X"][-1]
+        parts = [name for kind in "NRBSOLTD" for name in scope.assigned.get(kind, [])]
+        parts = self.random.sample(parts, min(len(parts), 5))
+        key = self.random.choice(("'out'", self.fill("f'out{{nN}}'", scope, 1)))
+        rest = ", ".join(parts)
+        return self.random.choice((f"return {tensor}, {rest}", f"return {{{key}: {tensor}, 'rest': [{rest}]}}"))
+
+    def program(self) -> str:
+        pick = self.random
+        texts = [PRELUDE]
+        for head, knows, result in FUNCTIONS:
+            texts.append(self.function(head, knows, result, [], pick.choice((0, 1, 1, 2))))
+        texts.append(PART)
+        for name, base in (("Part", "Base"), ("Other", "Part")):
+            methods = [self.function(head, knows, result, GRAMMAR["in modules"], pick.choice((0, 1, 2)))
+                       for head, knows, result in METHODS]
+            if name == "Other":
+                methods = [f"step = {pick.choice((1, 4))}", pick.choice((*methods, OVERRIDE))]
+            inside = "\n\n".join(methods).replace("\n", "\n    ")
+            texts.append(f"class {name}({base}):\n    {inside}")
+        texts.append(self.root())
+        return ast.unparse(ast.parse("\n\n\n".join(texts))) + "\n"
+
+    def root(self) -> str:
+        pick = self.random
+        chosen = pick.sample(list(ARGUMENTS), pick.choice((1, 2, 3, 4)))
+        knows: dict[str, list[str]] = {"X": ["x"], "G": ["grid"]}
+        recorded, given = [], {}
+        for name in chosen:
+            kind, values, _ = ARGUMENTS[name]
+            knows.setdefault(kind, []).append(name)
+            default = pick.choice(values)
+            recorded.append(f"{name}={default!r}")
+            if pick.random() < 0.6:
+                given[name] = pick.choice(values)
+        head = f"def forward(self, x, grid, {', '.join(recorded)}):"
+        method = self.function(head, knows, "X", GRAMMAR["in root"] + GRAMMAR["in modules"], pick.choice((3, 4, 5, 6)), "all")
+        parts = ", ".join(pick.choice(PARTS) for _ in range(3))
+        return f"GIVEN = {given!r}\n\n\nclass Net(Part):{ROOT % parts}\n    " + method.replace("\n", "\n    ")
+
+
+# ---- running them ----
+
+Call = tuple[str, tuple[Any, ...], dict[str, Any], bool]  # what is other about it, arguments, keywords, train mode
+
+
+def load(text: str, folder: str) -> Any:
+    """The program as a module; recorders need a file."""
+    load.number = getattr(load, "number", 0) + 1
+    path = pathlib.Path(folder) / f"fuzzed_{os.getpid()}_{load.number}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def calls_of(program: Any) -> list[Call]:
+    """The recorded call first, then others, each of which differs from it in one thing."""
+    generator = torch.Generator().manual_seed(5)
+    data = {shape: torch.randn(*shape, generator=generator) for shape in ((2, 6, 6), (2, 7, 6), (2, 3, 6), (3, 6, 6), (6, 6))}
+    x, grid, given = data[2, 6, 6], torch.tensor(GRIDS[0]), program.GIVEN
+    calls: list[Call] = [("recorded", (x, grid), given, False), ("other x", (-x, grid), given, False)]
+    calls += [(f"grid {other}", (x, torch.tensor(other)), given, False) for other in GRIDS[1:]]
+    calls += [(f"x of {shape}", (other, grid), given, False) for shape, other in data.items() if other is not x]
+    for name, (_, _, others) in ARGUMENTS.items():
+        if name in inspect.signature(program.Net.forward).parameters:
+            calls += [(f"{name}={value!r}", (x, grid), {**given, name: value}, False) for value in others]
+    return [*calls, ("train", (x, grid), given, True)]
+
+
+PLAIN = (torch.Tensor, int, float, str, np.generic, type(None))
+
+
+def outcome(model: Any, call: Call) -> Any:
+    """What a call gives, or an exception."""
+    _, args, kwargs, training = copy.deepcopy(call)
+    torch.manual_seed(1)
+    try:
+        given = model.train(training)(*args, **kwargs)
+        leaves = pytree.tree_leaves(given)
+        assert all(isinstance(leaf, PLAIN) for leaf in leaves), "something gave what can't be compared"
+        return given
+    except Exception as error:
+        return error
+
+
+def bits(tensor: torch.Tensor) -> bytes:
+    return tensor.detach().contiguous().numpy().tobytes()
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal in structure, types and bits."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, torch.Tensor):
+        return a.dtype == b.dtype and a.shape == b.shape and bits(a) == bits(b)
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    return repr(a) == repr(b)
+
+
+def difference(wanted: Any, given: Any) -> str:
+    def short(leaf: Any) -> str:
+        return f"{leaf.flatten()[:6].tolist()}..." if isinstance(leaf, torch.Tensor) else repr(leaf)
+    leaves = [pytree.tree_flatten(value)[0] for value in (wanted, given)]
+    pairs = [(a, b) for a, b in zip(*leaves) if not same(a, b)]
+    return "; ".join(f"{short(a)} and not {short(b)}" for a, b in pairs) or f"{wanted} and not {given}"
+
+
+@dataclasses.dataclass
+class Verdict:
+    """What came of a program. kind: invalid, refused, crash, wrong (on what was recorded), different, fine."""
+
+    kind: str
+    what: str = ""
+    source: str = ""
+    straight: bool = False
+    others: int = 0  # calls that the model answers
+    raised: int = 0  # of these, those that the skeleton does not
+    lenient: int = 0  # calls that the model does not answer, and the skeleton does
+
+
+def side_by_side(model: Any, skeleton: Any, calls: list[Call], verdict: Verdict, label: str = "") -> bool:
+    """Runs both on calls in a row, until one raises; false if they gave different things."""
+    for i, call in enumerate(calls):
+        wanted, given = outcome(model, call), outcome(skeleton, call)
+        is_first = call[0] == "recorded" and i == 0
+        if isinstance(wanted, Exception):
+            verdict.lenient += not isinstance(given, Exception)
+            return True
+        verdict.others += not is_first
+        if isinstance(given, Exception):
+            verdict.raised += not is_first
+            if is_first:
+                verdict.kind, verdict.what = "wrong", f"raises {given!r}"
+            return not is_first
+        if not same(wanted, given):
+            verdict.kind, verdict.what = ("wrong" if is_first else "different"), f"{label}{call[0]}: {difference(wanted, given)}"
+            return False
+    return True
+
+
+def tried(text: str, folder: str, verified: bool = False, only: str = "") -> Verdict:
+    """Makes a skeleton of a program and compares. only: the one call (or row of calls) that matters."""
+    try:
+        program = load(text, folder)
+        torch.manual_seed(0)
+        model = program.Net().eval()
+        calls = calls_of(program)
+    except Exception as error:
+        return Verdict("invalid", repr(error))
+    before = state_of(model)
+    first, _, again = outcome(model, calls[0]), put_back(model, before), outcome(model, calls[0])
+    put_back(model, before)
+    if isinstance(first, Exception) or not same(first, again):
+        return Verdict("invalid", repr(first))
+    try:
+        how = {} if verified else {"more": [], "verified": False}
+        made = pellucid.skeleton(copy.deepcopy(model), calls[0][1], calls[0][2], **how)
+        skeleton = made.module()
+    except pellucid.SkeletonError as error:
+        return Verdict("refused", str(error))
+    except Exception as error:
+        return Verdict("crash", repr(error))
+    fresh = state_of(skeleton)
+    verdict = Verdict("fine", source=made.source)
+    verdict.straight = any(kind == "fallback" for kind, *_ in made.report.synthesis["remarks"])
+    for label, row in rows_of(calls):
+        if not only or only == label:
+            put_back(model, before)
+            put_back(skeleton, fresh)
+            if not side_by_side(model, skeleton, row, verdict, "" if len(row) == 1 else f"in a row ({label}), "):
+                verdict.what = f"{label}| {verdict.what}"
+                break
+    return verdict
+
+
+def state_of(model: torch.nn.Module) -> list[dict[str, Any]]:
+    """What calls may change: the plain attributes of all modules. Much faster than copying the modules."""
+    return [copy.deepcopy({name: value for name, value in vars(part).items() if name[0] != "_"}) for part in model.modules()]
+
+
+def put_back(model: torch.nn.Module, state: list[dict[str, Any]]) -> None:
+    for part, attributes in zip(model.modules(), copy.deepcopy(state)):
+        for name in [name for name in vars(part) if name[0] != "_" and name not in attributes]:
+            delattr(part, name)
+        vars(part).update(attributes)
+
+
+def rows_of(calls: list[Call]) -> Iterator[tuple[str, list[Call]]]:
+    """Each call alone, and some in a row: models keep things from one to the next."""
+    for call in calls:
+        yield call[0], [call]
+    yield "twice", [calls[0], calls[0], calls[0]]
+    yield "row", [calls[0], *calls[2:6], calls[0]]
+
+
+# ---- cutting down ----
+
+def smaller(tree: ast.Module) -> Iterator[ast.Module]:
+    """Trees with one statement less, with one in place of the statement around it, with a part of an expression."""
+    def cuts() -> Iterator[Callable[[], None]]:
+        nodes = list(ast.walk(tree))
+        for node in nodes:
+            for name in ("body", "orelse", "finalbody", "handlers"):
+                block = getattr(node, name, None)
+                for i in range(len(block)) if isinstance(block, list) else ():
+                    inside = [getattr(block[i], part, []) for part in ("body", "orelse")]
+                    yield lambda: replaced(block, i, [])
+                    for part in inside if not isinstance(block[i], (ast.FunctionDef, ast.ClassDef)) else ():
+                        yield lambda: replaced(block, i, part)
+        for node in nodes:
+            for name, value in ast.iter_fields(node):
+                for holder, key in [(value, i) for i in range(len(value))] if isinstance(value, list) else [(node, name)]:
+                    old = holder[key] if isinstance(holder, list) else value
+                    if isinstance(old, ast.expr) and not isinstance(old, (ast.Constant, ast.Name)):
+                        for part in (*[p for p in ast.iter_child_nodes(old) if isinstance(p, ast.expr)], ast.Constant(1)):
+                            yield lambda: exchanged(holder, key, part)
+    def replaced(block: list[Any], i: int, by: list[Any]) -> Callable[[], None]:
+        old = list(block)
+        block[i:i + 1] = by
+        return lambda: block.__setitem__(slice(None), old)
+    def exchanged(holder: Any, key: Any, by: Any) -> Callable[[], None]:
+        old = holder[key] if isinstance(holder, list) else getattr(holder, key)
+        put = holder.__setitem__ if isinstance(holder, list) else functools.partial(setattr, holder)
+        put(key, by)
+        return lambda: put(key, old)
+    for cut in cuts():
+        undo = cut()
+        yield tree
+        undo()
+
+
+def cut_down(text: str, verdict: Verdict, folder: str, seconds: float) -> str:
+    """The smallest program that still has the fault."""
+    only, end = verdict.what.split("|")[0] if verdict.kind in ("different", "wrong") else "", time.monotonic() + seconds
+    is_shorter = True
+    while is_shorter and time.monotonic() < end:
+        is_shorter = False
+        for tree in smaller(ast.parse(text)):
+            if time.monotonic() > end:
+                break
+            with contextlib.suppress(Exception):
+                shorter = ast.unparse(tree) + "\n"
+                if len(shorter) < len(text) and tried(shorter, folder, only=only).kind == verdict.kind:
+                    text, is_shorter = shorter, True
+                    break
+    return text
+
+
+# ---- many of them ----
+
+def in_processes(seeds: list[int], job: Callable[[int], dict[str, Any]], batch: int = 25) -> Iterator[dict[str, Any]]:
+    """What the job gives for each seed, in forked processes of a few seeds each: one that dies is a find."""
+    while seeds:
+        with tempfile.TemporaryFile("w+") as notes:
+            child = os.fork()
+            if child == 0:
+                for seed in seeds[:batch]:
+                    notes.write(json.dumps({"seed": seed, "kind": "crash", "what": "the process died"}) + "\n")
+                    notes.flush()
+                    notes.write(json.dumps(job(seed)) + "\n")
+                    notes.flush()
+                os._exit(0)
+            os.waitpid(child, 0)
+            notes.seek(0)
+            rows = [json.loads(line) for line in notes]
+        done = {row["seed"]: row for row in rows}  # the later row of a seed counts
+        yield from done.values()
+        seeds = [seed for seed in seeds if seed not in done]
+
+
+def run(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
+    text = Maker(seed).program()
+    verdict = tried(text, folder, options.verified)
+    if verdict.kind in ("different", "wrong", "crash") and options.cut:
+        text = cut_down(text, verdict, folder, options.cut)
+        verdict.source = tried(text, folder).source
+    if options.finds and verdict.kind in ("different", "wrong", "crash", "refused"):
+        note = f"{seed}: {verdict.kind}: {verdict.what}\n{verdict.source}"
+        (options.finds / f"{verdict.kind}_{seed}.py").write_text(text + "\n" + re.sub("(?m)^", "# ", note) + "\n")
+    return {"seed": seed, **dataclasses.asdict(verdict), "text": text}
+
+
+def summary(counts: collections.Counter[str], seconds: float) -> str:
+    made = sum(counts[kind] for kind in ("fine", "different", "wrong"))
+    valid = made + counts["refused"] + counts["crash"]
+    return (f"{counts['n']} programs, {valid} valid; {made} with a skeleton, {counts['straight']} of them with straight lines; "
+            f"{counts['refused']} refused, {counts['crash']} crashed, {counts['wrong']} wrong where recorded, "
+            f"{counts['different']} different; of {counts['others']} other calls {counts['raised']} raised, "
+            f"{counts['lenient']} answered where the model raises; {seconds:.0f} s")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("seeds", nargs="?", default="0:200", help="one, or first:end")
+    parser.add_argument("--file", type=pathlib.Path, help="a program instead")
+    parser.add_argument("--show", action="store_true", help="print program, skeleton and verdict")
+    parser.add_argument("--verified", action="store_true", help="skeletons as users get them")
+    parser.add_argument("--cut", type=float, default=30, help="seconds for cutting a find down; 0: leave it")
+    parser.add_argument("--finds", type=pathlib.Path, help="folder for programs at fault")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if options.finds:
+        options.finds.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.file or options.show:
+            text = options.file.read_text() if options.file else Maker(int(options.seeds)).program()
+            verdict = tried(text, folder, options.verified)
+            print(f"{text}\n{verdict.source}\n{verdict.kind}: {verdict.what}")
+            return verdict.kind in ("different", "wrong", "crash")
+        first, _, end = options.seeds.partition(":")
+        counts: collections.Counter[str] = collections.Counter()
+        began = time.monotonic()
+        for row in in_processes(list(range(int(first), int(end or int(first) + 1))), lambda seed: run(seed, options, folder)):
+            counts.update(n=1, **{row["kind"]: 1}, **{key: int(row.get(key, 0)) for key in ("straight", "others", "raised", "lenient")})
+            if row["kind"] in ("different", "wrong", "crash"):
+                print(f"{row['seed']}: {row['kind']}: {row['what'][:200]}", flush=True)
+        print(summary(counts, time.monotonic() - began))
+    return 1 if counts["different"] or counts["wrong"] or counts["crash"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
