@@ -29,6 +29,7 @@ import os
 import pathlib
 import random
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -160,7 +161,8 @@ ROOT = '''
         self.table = nn.ModuleDict({'a': nn.Linear(6, 6), 'b': nn.Tanh()})
         self.parts = nn.ModuleList([%s])
 '''
-OVERRIDE = "def forward(self, x, n=4, *args, **kwargs):\n    return super().forward(x, n + 1, *args, **kwargs) * self.gain"
+OVERRIDE = """def forward(self, x, n=4, *args, **kwargs):
+    return super().forward(x, n + 1, *args, **kwargs) * self.gain"""
 PARTS = ("Part(2, 'a')", "Part(4, 'b', 1)", "Part(5, 'a', None, 0.25, True)", "Part(2, 'bc', 3, 1.0)", "Other(1, 'b')",
          "Part(3, is_last=True)")
 ARGUMENTS = {  # of the root: what it is recorded with, and what other calls bring
@@ -171,6 +173,7 @@ ARGUMENTS = {  # of the root: what it is recorded with, and what other calls bri
     "extra": ("O", (None, None, 2), (3, None, 0, 2.5)),
     "sizes": ("L", ([1, 2], [3]), ([4, 1], [1, 2, 3], [2])),
 }
+SHAPES = ((2, 6, 6), (2, 7, 6), (2, 3, 6), (3, 6, 6), (6, 6))
 GRIDS = ([[1, 3], [2, 2]], [[2, 3], [2, 2]], [[1, 4], [2, 2]], [[3, 1], [0, 4]], [[4, 2], [5, 5]], [[0, 3], [1, 2]])
 
 
@@ -239,7 +242,8 @@ class Maker:
             how, kind, sees_own = match.groups()
             where = own if sees_own else scope
             if how == "n":
-                text = self.random.choice([name for name in where.readable.get(kind, []) if ATOM.fullmatch(name)] or ["3"])
+                plain = [name for name in where.readable.get(kind, []) if ATOM.fullmatch(name)]
+                text = self.random.choice(plain or ["3"])
             elif how:
                 is_inside = rule[rule.rfind("\n", 0, match.start()) + 1:].startswith(" ")
                 text = self.variable(kind, scope, how == "v" or is_inside)
@@ -348,11 +352,12 @@ class Maker:
             kind, values, _ = ARGUMENTS[name]
             knows.setdefault(kind, []).append(name)
             default = pick.choice(values)
-            recorded.append(f"{name}={default!r}")
-            if pick.random() < 0.6:
+            recorded.append(f"{name}={None if isinstance(default, list) else default!r}")  # one list for all calls
+            if pick.random() < 0.6 or isinstance(default, list):
                 given[name] = pick.choice(values)
         head = f"def forward(self, x, grid, {', '.join(recorded)}):"
-        method = self.function(head, knows, "X", GRAMMAR["in root"] + GRAMMAR["in modules"], pick.choice((3, 4, 5, 6)), "all")
+        rules = GRAMMAR["in root"] + GRAMMAR["in modules"]
+        method = self.function(head, knows, "X", rules, pick.choice((3, 4, 5, 6)), "all")
         parts = ", ".join(pick.choice(PARTS) for _ in range(3))
         return f"GIVEN = {given!r}\n\n\nclass Net(Part):{ROOT % parts}\n    " + method.replace("\n", "\n    ")
 
@@ -377,8 +382,8 @@ def load(text: str, folder: str) -> Any:
 def calls_of(program: Any) -> list[Call]:
     """The recorded call first, then others, each of which differs from it in one thing."""
     generator = torch.Generator().manual_seed(5)
-    data = {shape: torch.randn(*shape, generator=generator) for shape in ((2, 6, 6), (2, 7, 6), (2, 3, 6), (3, 6, 6), (6, 6))}
-    x, grid, given = data[2, 6, 6], torch.tensor(GRIDS[0]), program.GIVEN
+    data = {shape: torch.randn(*shape, generator=generator) for shape in SHAPES}
+    x, grid, given = data[SHAPES[0]], torch.tensor(GRIDS[0]), program.GIVEN
     calls: list[Call] = [("recorded", (x, grid), given, False), ("other x", (-x, grid), given, False)]
     calls += [(f"grid {other}", (x, torch.tensor(other)), given, False) for other in GRIDS[1:]]
     calls += [(f"x of {shape}", (other, grid), given, False) for shape, other in data.items() if other is not x]
@@ -409,8 +414,8 @@ def bits(tensor: torch.Tensor) -> bytes:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal in structure, types and bits."""
-    if type(a) is not type(b):
+    """Equal in structure, types and bits. Records are of classes of their own."""
+    if type(a) is not type(b) and not (hasattr(a, "_fields") and type(a).__name__ == type(b).__name__):
         return False
     if isinstance(a, torch.Tensor):
         return a.dtype == b.dtype and a.shape == b.shape and bits(a) == bits(b)
@@ -457,7 +462,8 @@ def side_by_side(model: Any, skeleton: Any, calls: list[Call], verdict: Verdict,
                 verdict.kind, verdict.what = "wrong", f"raises {given!r}"
             return not is_first
         if not same(wanted, given):
-            verdict.kind, verdict.what = ("wrong" if is_first else "different"), f"{label}{call[0]}: {difference(wanted, given)}"
+            verdict.kind = "wrong" if is_first else "different"
+            verdict.what = f"{label}{call[0]}: {difference(wanted, given)}"
             return False
     return True
 
@@ -499,7 +505,8 @@ def tried(text: str, folder: str, verified: bool = False, only: str = "") -> Ver
 
 def state_of(model: torch.nn.Module) -> list[dict[str, Any]]:
     """What calls may change: the plain attributes of all modules. Much faster than copying the modules."""
-    return [copy.deepcopy({name: value for name, value in vars(part).items() if name[0] != "_"}) for part in model.modules()]
+    plain = [{name: value for name, value in vars(part).items() if name[0] != "_"} for part in model.modules()]
+    return copy.deepcopy(plain)
 
 
 def put_back(model: torch.nn.Module, state: list[dict[str, Any]]) -> None:
@@ -519,38 +526,45 @@ def rows_of(calls: list[Call]) -> Iterator[tuple[str, list[Call]]]:
 
 # ---- cutting down ----
 
+Put = Callable[[Any], None]  # something else in the place of a statement list, or of an expression
+
+
+def places(tree: ast.AST) -> Iterator[tuple[Any, Put]]:
+    """Lists of statements, then expressions, with a function that puts something else there."""
+    nodes = list(ast.walk(tree))
+    for node in nodes:
+        for name in ("body", "orelse", "finalbody", "handlers"):
+            if isinstance(getattr(node, name, None), list):
+                yield getattr(node, name), functools.partial(setattr, node, name)
+    for node in nodes:
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr):
+                yield value, functools.partial(setattr, node, name)
+            for i, item in enumerate(value) if isinstance(value, list) else ():
+                if isinstance(item, ast.expr):
+                    yield item, functools.partial(value.__setitem__, i)
+
+
+def instead_of(old: Any) -> Iterator[Any]:
+    """Shorter things: without a statement, with what stands inside of it, a part of an expression, a number."""
+    if isinstance(old, list):
+        for i, statement in enumerate(old):
+            yield old[:i] + old[i + 1:]
+            if not isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+                for name in ("body", "orelse"):
+                    yield old[:i] + getattr(statement, name, []) + old[i + 1:]
+    elif not isinstance(old, (ast.Constant, ast.Name)):
+        yield from (part for part in ast.iter_child_nodes(old) if isinstance(part, ast.expr))
+        yield ast.Constant(1)
+
+
 def smaller(tree: ast.Module) -> Iterator[ast.Module]:
-    """Trees with one statement less, with one in place of the statement around it, with a part of an expression."""
-    def cuts() -> Iterator[Callable[[], None]]:
-        nodes = list(ast.walk(tree))
-        for node in nodes:
-            for name in ("body", "orelse", "finalbody", "handlers"):
-                block = getattr(node, name, None)
-                for i in range(len(block)) if isinstance(block, list) else ():
-                    inside = [getattr(block[i], part, []) for part in ("body", "orelse")]
-                    yield lambda: replaced(block, i, [])
-                    for part in inside if not isinstance(block[i], (ast.FunctionDef, ast.ClassDef)) else ():
-                        yield lambda: replaced(block, i, part)
-        for node in nodes:
-            for name, value in ast.iter_fields(node):
-                for holder, key in [(value, i) for i in range(len(value))] if isinstance(value, list) else [(node, name)]:
-                    old = holder[key] if isinstance(holder, list) else value
-                    if isinstance(old, ast.expr) and not isinstance(old, (ast.Constant, ast.Name)):
-                        for part in (*[p for p in ast.iter_child_nodes(old) if isinstance(p, ast.expr)], ast.Constant(1)):
-                            yield lambda: exchanged(holder, key, part)
-    def replaced(block: list[Any], i: int, by: list[Any]) -> Callable[[], None]:
-        old = list(block)
-        block[i:i + 1] = by
-        return lambda: block.__setitem__(slice(None), old)
-    def exchanged(holder: Any, key: Any, by: Any) -> Callable[[], None]:
-        old = holder[key] if isinstance(holder, list) else getattr(holder, key)
-        put = holder.__setitem__ if isinstance(holder, list) else functools.partial(setattr, holder)
-        put(key, by)
-        return lambda: put(key, old)
-    for cut in cuts():
-        undo = cut()
-        yield tree
-        undo()
+    """The tree with one thing less, again and again; it is as it was once the next one is asked for."""
+    for old, put in places(tree):
+        for new in instead_of(old):
+            put(new)
+            yield tree
+        put(old)
 
 
 def cut_down(text: str, verdict: Verdict, folder: str, seconds: float) -> str:
@@ -592,9 +606,30 @@ def in_processes(seeds: list[int], job: Callable[[int], dict[str, Any]], batch: 
         seeds = [seed for seed in seeds if seed not in done]
 
 
+class TooSlow(BaseException):
+    """A program of ours that does not come to its end."""
+
+
+@contextlib.contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """Interrupts Python after that time, and ends the process some time later, should nothing else do."""
+    def interrupt(*_: Any) -> None:
+        raise TooSlow
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 4 * seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
 def run(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
     text = Maker(seed).program()
-    verdict = tried(text, folder, options.verified)
+    verdict = Verdict("invalid", "too slow")
+    with contextlib.suppress(TooSlow), limited(120 if options.verified else 15):
+        verdict = tried(text, folder, options.verified)
     if verdict.kind in ("different", "wrong", "crash") and options.cut:
         text = cut_down(text, verdict, folder, options.cut)
         verdict.source = tried(text, folder).source
@@ -607,8 +642,9 @@ def run(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
 def summary(counts: collections.Counter[str], seconds: float) -> str:
     made = sum(counts[kind] for kind in ("fine", "different", "wrong"))
     valid = made + counts["refused"] + counts["crash"]
-    return (f"{counts['n']} programs, {valid} valid; {made} with a skeleton, {counts['straight']} of them with straight lines; "
-            f"{counts['refused']} refused, {counts['crash']} crashed, {counts['wrong']} wrong where recorded, "
+    return (f"{counts['n']} programs, {valid} valid; {made} with a skeleton, {counts['straight']} of them with "
+            f"straight lines; {counts['refused']} refused, {counts['crash']} crashed, "
+            f"{counts['wrong']} wrong where recorded, "
             f"{counts['different']} different; of {counts['others']} other calls {counts['raised']} raised, "
             f"{counts['lenient']} answered where the model raises; {seconds:.0f} s")
 
@@ -634,8 +670,10 @@ def main() -> int:
         first, _, end = options.seeds.partition(":")
         counts: collections.Counter[str] = collections.Counter()
         began = time.monotonic()
-        for row in in_processes(list(range(int(first), int(end or int(first) + 1))), lambda seed: run(seed, options, folder)):
-            counts.update(n=1, **{row["kind"]: 1}, **{key: int(row.get(key, 0)) for key in ("straight", "others", "raised", "lenient")})
+        seeds = list(range(int(first), int(end or int(first) + 1)))
+        for row in in_processes(seeds, lambda seed: run(seed, options, folder)):
+            counts.update(["n", row["kind"]])
+            counts.update({key: int(row.get(key, 0)) for key in ("straight", "others", "raised", "lenient")})
             if row["kind"] in ("different", "wrong", "crash"):
                 print(f"{row['seed']}: {row['kind']}: {row['what'][:200]}", flush=True)
         print(summary(counts, time.monotonic() - began))

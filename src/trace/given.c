@@ -19,7 +19,7 @@ static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root
         else if (value->kind == PEL_V_DICT || value->kind == PEL_V_LIST || value->kind == PEL_V_TUPLE)
             n_containers++;
     }
-    if (n_numbers == root->n_lanes) return &pel_tainted_some;
+    if (n_numbers == root->n_lanes) return &pel_tainted_given;
     if (n_containers == root->n_lanes) return &pel_tainted_holder;
     bool is_choice = n_plain && !same;
     return n_numbers || n_containers || is_choice ? &pel_tainted : NULL;
@@ -85,6 +85,14 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
     if (is_weight) return true;
     w->s->asked_rank = true;
     return !w->s->is_rank_open;
+}
+
+/* Which of them it was, or was computed from, is not known here. */
+void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
+    for (uint32_t i = 0; i < front.n && pel_taint_maybe_other_type(of->taint); i++) {
+        uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
+        if (kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE) w->s->asked_type = true;
+    }
 }
 
 pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value) {

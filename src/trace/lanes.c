@@ -172,6 +172,45 @@ static void walk_group(pel_synth *s, pel_group *group) {
     }
 }
 
+/* Whether what an activation did may be something else in another call: data came by, or what calls change. */
+static bool met_data(const pel_synth *s, const pel_activation *activation) {
+    const pel_author *author = &s->authors[activation->code];
+    pel_id below = 0;
+    for (uint32_t i = 0; i < activation->n_records; i++) {
+        const pel_record *record = &activation->records[i];
+        const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+        pel_id class = pel_class_with_attributes(s->log, below);
+        if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_STORE_ATTR) && class &&
+            (pel_map_has(&s->written, pel_key2(class, PEL_KEY(insn->name))) || pel_name_is(insn->name, "training")))
+            return true;
+        if (record->kind != PEL_R_PUSH) continue;
+        const pel_value *value = pel_value_at(s->log, record->value);
+        if (pel_live(s, record->value) || (value->object && pel_map_has(&s->filled, value->object))) return true;
+        below = record->value;
+    }
+    return false;
+}
+
+static bool lives_on_data(const pel_synth *s, const pel_group *group) {
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].taint) return true;
+    for (uint32_t i = 0; i < group->n_lanes; i++)
+        for (pel_id id = group->lanes[i]; id < s->extents[group->lanes[i]].end; id++)
+            if (pel_is_below(s->log, id, group->lanes[i]) && met_data(s, &s->log->activations.at[id])) return true;
+    return false;
+}
+
+/* Of functions that could not be walked nothing is known but what came by them: calls of these stay, so that they must
+ * have a text of another kind, unless they only compute constants. */
+static void doubt_failed(pel_synth *s) {
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        pel_group *group = s->groups.at[i];
+        if (!group->why || group->doubted || !lives_on_data(s, group)) continue;
+        group->doubted = group->has_effect = s->changed = true;
+        pel_taint_grow(s->ctx, &group->result_taint, &pel_tainted);
+    }
+}
+
 #define MAX_ROUNDS 40
 #define MAX_SPLITS 100
 
@@ -198,6 +237,7 @@ static void settle(pel_synth *s, uint32_t *splits) {
             pel_throw(s->ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
         forget_texts(s);
         for (uint32_t i = 0; i < s->groups.n; i++) walk_group(s, s->groups.at[i]);
+        if (!s->changed && !s->regroup) doubt_failed(s);
     } while (s->changed || s->regroup);
 }
 

@@ -191,7 +191,8 @@ void pel_taint_chosen_name(pel_walk *w, pel_front front, const pel_slot *slot, p
 bool pel_is_chosen(pel_walk *w, const pel_node *node, pel_id value);
 void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
 void pel_taint_chosen_mode(pel_walk *w, pel_front front, pel_val *val); /* `training` is read */
-void pel_choose_callees(pel_walk *w, const pel_kids *kids);             /* those that a call began */
+/* Those that a call began; by_data: data say what is called. */
+void pel_choose_callees(pel_walk *w, const pel_kids *kids, bool by_data);
 
 /* ---- lanes_comp.c ---- */
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);
@@ -231,5 +232,6 @@ pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, c
 /* ---- given.c ---- */
 /* How many dimensions a tensor has, or its shape has items: false if that must stay a question. */
 bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of);
+void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of); /* the text takes the answer for granted */
 
 #endif

@@ -569,7 +569,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     eval_callee(w, front, &c);
     eval_arguments(w, front, &c);
     eval_result(w, front, &c);
-    pel_choose_callees(w, &c.kids);
+    pel_choose_callees(w, &c.kids, c.func->taint != NULL);
     if (front.n == 0) pel_lost(w, node, "no lane comes by here");
     pel_val *known = pel_drop_call(w, front, &c);
     if (!known) known = call_on_parts(w, front, &c);

@@ -71,11 +71,14 @@ static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_
     pel_kids kids = { 0 };
     pel_own(w, front, node, NULL, val->at, &kids);
     bool dynamic = false;
+    bool is_type_open = false;
     for (uint32_t i = 0; i < n; i++) {
         pel_take_over(val, operands[i]);
         dynamic |= pel_dynamic(w, front, operands[i]);
+        is_type_open |= pel_taint_maybe_other_type(operands[i]->taint);
     }
     val->taint = pel_computed_taint(w, front, val, dynamic);
+    if (is_type_open && val->taint == &pel_tainted_some) val->taint = &pel_tainted_given;
     pel_operator_calls(w, &kids, val, !dynamic);
     return pel_finish(w, front, node, val);
 }
@@ -161,11 +164,14 @@ static bool compares_tensors(const pel_walk *w, pel_front front, uint8_t op, con
     return false;
 }
 
-/* Whether with other data one could be the other where it was not, or not be it: what is computed is never None. */
-static bool may_be_other(const pel_val *left, const pel_val *right) {
-    if (pel_is_none(right->text)) return pel_taint_maybe_none(left->taint);
-    if (pel_is_none(left->text)) return pel_taint_maybe_none(right->taint);
-    return left->taint || right->taint;
+/* Whether with other data one could be the other where it was not, or not be it: what is computed is never None, and
+ * what was given and is none is asserted to be such. */
+static bool may_be_other(pel_walk *w, pel_front front, const pel_val *left, const pel_val *right) {
+    const pel_val *asked = pel_is_none(right->text) ? left : pel_is_none(left->text) ? right : NULL;
+    if (!asked) return left->taint || right->taint;
+    if (pel_taint_maybe_none(asked->taint)) return true;
+    pel_ask_type(w, front, asked); /* a number of a caller's was none in all lanes */
+    return false;
 }
 
 pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
@@ -187,7 +193,8 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
         bool right_dynamic = pel_dynamic(w, going, right);
         if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
         if (compares_tensors(w, going, node->Compare.ops.at[k], left, right)) text->mark = PEL_COMPARES_TENSORS;
-        dynamic |= pel_is_identity(node->Compare.ops.at[k]) ? may_be_other(left, right) : left_dynamic || right_dynamic;
+        dynamic |= pel_is_identity(node->Compare.ops.at[k]) ? may_be_other(w, going, left, right)
+                                                            : left_dynamic || right_dynamic;
         left = right;
         left_dynamic = right_dynamic;
         if (k + 1 == node->Compare.comparators.n) break;

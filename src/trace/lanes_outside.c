@@ -236,9 +236,19 @@ static bool is_fixed_length(pel_walk *w, pel_front front, const pel_val *of) {
     return !asks_rank || pel_ask_rank(w, front, of);
 }
 
+/* isinstance(x, ...), getattr(x, "name", 0): what is asked about x, and what it is otherwise, may hang on data still.
+ * And of a number that callers give another one may be of another type. */
+static bool is_settled(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path) {
+    if (!pel_library_settled(path)) return false;
+    for (uint32_t i = 1; i < c->n_args; i++)
+        if (pel_dynamic(w, front, c->args[i].val)) return false;
+    if (c->n_args && pel_all_same(w, front, c->val->at)) pel_ask_type(w, front, c->args[0].val);
+    return true;
+}
+
 static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {
     bool is_dotted = path.len && memchr(path.ptr, '.', path.len);
-    out->settled = pel_library_settled(path);
+    out->settled = is_settled(w, front, c, path);
     out->hands_on = pel_library_hands_on(path);
     out->ambient = pel_library_ambient(path);
     bool for_effect = is_dotted && returned_none(w, front, c->val) && !pel_library_asks_settings(path);

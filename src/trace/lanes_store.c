@@ -150,12 +150,13 @@ static bool is_always_filled(pel_walk *w, const pel_node *container) {
 }
 
 void pel_fill(pel_walk *w, pel_front front, const pel_node *container, const pel_id *containers, bool with_data) {
-    if (!with_data && (!w->level || is_always_filled(w, container))) return;
+    bool by_data = w->level && !is_always_filled(w, container);
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, containers[i]);
-        if (!is_plain_container(value)) continue;
+        bool is_kept = pel_map_has(&w->s->old_objects, value->object); /* from call to call */
+        if (!is_plain_container(value) || (!with_data && !by_data && !is_kept)) continue;
         uint64_t before = pel_map_find(&w->s->filled, value->object, 0),
-                 now = before | (with_data ? WITH_DATA : BY_DATA);
+                 now = before | (with_data || is_kept ? WITH_DATA : BY_DATA);
         if (now == before) continue;
         pel_map_set(w->ctx, &w->s->filled, value->object, now);
         w->s->changed = true;

@@ -1,5 +1,6 @@
 /* try statements. What no run raised is not caught; what all calls raise without data is what was done before it, and
  * what the handler did; the rest stays. */
+#include "trace/lanes_expr.h"
 #include "trace/lanes_stmt.h"
 
 static bool raises_inside(pel_walk *w, const pel_lane *lane, const pel_node *node) {
@@ -41,8 +42,29 @@ static bool is_caught_by(pel_walk *w, const pel_lane *lane, uint32_t raise, cons
     return false;
 }
 
+typedef struct {
+    pel_walk *w;
+    bool found;
+} search;
+
+/* A name that depends on data, or an attribute that calls change. */
+static void find_data(void *arg, pel_node **slot) {
+    search *for_data = arg;
+    pel_walk *w = for_data->w;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Name && pel_is_local(w, node->Name.id))
+        for_data->found |= pel_env_slot(w, node->Name.id)->taint != NULL;
+    if (node->kind == PEL_Attribute)
+        for (pel_id class = 1; class < w->log->classes.n; class ++)
+            for_data->found |= pel_map_has(&w->s->written, pel_key2(class, PEL_KEY(node->Attribute.attr)));
+    pel_each_child(*slot, find_data, arg);
+}
+
 /* Whether no data came by in a statement until a record of it: then it does the same in every call. */
-static bool is_settled_until(pel_walk *w, const pel_lane *lane, const pel_node *statement, uint32_t end) {
+static bool is_settled_until(pel_walk *w, const pel_lane *lane, pel_node *statement, uint32_t end) {
+    search for_data = { w, false };
+    find_data(&for_data, &statement);
+    if (for_data.found) return false;
     const pel_activation *activation = pel_lane_activation(w, lane);
     for (uint32_t r = lane->at; r < end; r++) {
         const pel_record *record = &activation->records[r];

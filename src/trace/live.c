@@ -122,7 +122,7 @@ static void find_written_globals(pel_synth *s) {
 static void mark_old(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     const pel_value *value = pel_value_at(s->log, id);
     if (!pel_value_has_items(value->kind) || depth > MAX_DEPTH || !pel_map_set(s->ctx, seen, id, 1)) return;
-    if (value->kind == PEL_V_OBJECT && !pel_map_set(s->ctx, &s->old_objects, value->object, 1)) return;
+    if (value->object && !pel_map_set(s->ctx, &s->old_objects, value->object, 1) && value->kind == PEL_V_OBJECT) return;
     for (uint32_t i = 0; i < value->n; i++) mark_old(s, seen, value->items[i], depth + 1);
 }
 

@@ -108,8 +108,8 @@ void pel_taint_chosen_mode(pel_walk *w, pel_front front, pel_val *val) {
         val->taint = &pel_tainted_some;
 }
 
-void pel_choose_callees(pel_walk *w, const pel_kids *kids) {
-    for (uint32_t i = 0; w->level && i < kids->n; i++) {
+void pel_choose_callees(pel_walk *w, const pel_kids *kids, bool by_data) {
+    for (uint32_t i = 0; (w->level || by_data) && i < kids->n; i++) {
         pel_group *group = w->s->group_of[kids->at[i].activation];
         if (!group || group->chosen) continue;
         group->chosen = w->s->changed = true;

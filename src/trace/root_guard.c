@@ -135,6 +135,44 @@ static void guard_ranks(pel_synth *s, const pel_group *root, pel_nodes *body) {
     if (tests.n) guard(s, body, all_of(ctx, tests), "not recorded with this number of dimensions");
 }
 
+/* ---- types, where the text was settled by those ---- */
+
+static const char *type_of(const pel_value *value) {
+    if (pel_value_is_number(value)) return value->constant->kind == PEL_CONST_INT ? "int" : "float";
+    if (value->class) return NULL;
+    return value->kind == PEL_V_LIST ? "list" : value->kind == PEL_V_TUPLE ? "tuple" : NULL;
+}
+
+/* The one type that a number, list or tuple had in all calls; NULL: it was none of these, or not always, or is asserted
+ * to be equal to what it was, which numbers are to those of another type. */
+static const char *type_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    const char *all = NULL;
+    for (uint32_t i = 0; i < root->n_lanes && !param->dead; i++) {
+        const pel_value *value = pel_value_at(s->log, pel_argument(s->log, root->lanes[i], param));
+        const char *one = param->unread && !pel_value_is_number(value) ? NULL : type_of(value);
+        if (!one || (all && strcmp(all, one))) return NULL;
+        all = one;
+    }
+    return all;
+}
+
+/* A bool is an int, and is another thing. */
+static pel_node *type_is(pel_ctx *ctx, pel_name name, const char *type) {
+    pel_nodes of = pel_nodes_one(ctx, pel_make_name(ctx, name, PEL_Load));
+    pel_node *asked = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "type"), PEL_Load), of, (pel_nodes){ 0 });
+    return pel_make_compare(ctx, asked, PEL_Is, pel_make_name(ctx, pel_intern_c(ctx, type), PEL_Load));
+}
+
+static void guard_types(pel_synth *s, const pel_group *root, pel_nodes *body) {
+    pel_nodes tests = { 0 };
+    for (uint32_t p = 1; p < root->n_params; p++) {
+        const char *type = type_given(s, root, &root->params[p]);
+        if (type) pel_nodes_push(s->ctx, &tests, type_is(s->ctx, root->params[p].name, type));
+    }
+    const char *message = tests.n == 1 ? "not recorded with this type" : "not recorded with these types";
+    if (tests.n) guard(s, body, all_of(s->ctx, tests), message);
+}
+
 /* Arguments that the text never looks at have the values they were recorded with, and so has the mode. */
 void pel_guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
@@ -146,6 +184,7 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
     chain_nones(s, &tests);
     if (tests.n) guard(s, &body, all_of(s->ctx, tests), message);
+    if (s->asked_type) guard_types(s, root, &body);
     if (s->asked_rank && !s->is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
     if (s->asked_training && s->trained != s->evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),

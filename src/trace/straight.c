@@ -71,11 +71,15 @@ static bool is_harmless(const pel_value *exception, const pel_log *log) {
     return false;
 }
 
+static bool is_told(const pel_straight *x, pel_id id, pel_id above) {
+    return pel_is_below(x->log, id, above) && !kept_call(x, id, above);
+}
+
 /* Which way an exception went may depend on sizes and data, and a line has one way only. */
 static void check_exceptions(pel_straight *x, pel_id above) {
     for (pel_id id = above; id < x->w->s->extents[above].end; id++) {
         const pel_activation *activation = &x->log->activations.at[id];
-        if (!pel_is_below(x->log, id, above) || kept_call(x, id, above)) continue;
+        if (!is_told(x, id, above)) continue;
         for (uint32_t i = 0; i < activation->n_records; i++)
             if (activation->records[i].kind == PEL_R_RAISE &&
                 !is_harmless(pel_straight_at(x, activation->records[i].value), x->log))
@@ -723,6 +727,8 @@ static void chain(pel_straight *x) {
 }
 
 void pel_straight_write(pel_straight *x, const pel_id *results) {
+    const char *why_not = pel_straight_state(x, is_told);
+    if (why_not) cannot(x, why_not);
     pel_straight_find_names(x);
     step_list *all = pel_new_array(x->ctx, x->n_lanes, step_list);
     for (uint32_t i = 0; i < x->n_lanes; i++) {

@@ -67,6 +67,11 @@ bool pel_straight_is_given(const pel_straight *x, pel_name name); /* what the ca
 void pel_straight_guard(pel_straight *x, const pel_val *argument); /* the same where the line stands for a call */
 void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *asked);
 
+/* ---- straight_state.c ---- */
+typedef bool pel_straight_owns(const pel_straight *x, pel_id activation, pel_id above); /* the line tells what it did */
+/* Why there can be no line, because of what calls keep in modules; NULL: it lives on no such. */
+const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns);
+
 /* ---- straight_rename.c: the author's names for what steps give ---- */
 void pel_straight_find_names(pel_straight *x);
 pel_name pel_straight_held_by(const pel_straight *x, pel_id value); /* NULL: no variable did */

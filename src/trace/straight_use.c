@@ -502,7 +502,7 @@ static void write_group(pel_ctx *ctx, void *arg) {
 void pel_walk_straight(pel_synth *s, pel_group *group) {
     pel_walk w = { .ctx = s->ctx, .s = s, .log = s->log, .group = group, .author = group->author };
     pel_err err;
-    s->asked_rank = true; /* what it asked before each step is gone */
+    s->asked_rank = s->asked_type = true; /* what it asked before each step is gone */
     if (pel_attempt(s->ctx, write_group, &w, &err)) return;
     group->why = pel_format(s->ctx, "%s", err.what).ptr;
     group->why_line = s->log->codes.at[group->code].code->firstlineno;

@@ -59,6 +59,7 @@ struct pel_group {
     bool falls_off;    /* some lane comes to its end without a return */
     bool left_by_data; /* it returns from within a test on data: how deep it calls itself is not known */
     bool chosen;       /* data say who calls it */
+    bool doubted;      /* its walk failed, and data came by: what it gives and does is not known */
     bool has_effect;   /* calling it does more than return a value */
     bool shares;       /* what it does concerns a variable of the file */
     /* the text of the last round */
@@ -159,6 +160,7 @@ typedef struct pel_synth {
     bool has_stub;               /* something that never ran is named */
     bool asked_training;         /* some text depends on self.training */
     bool asked_rank;             /* and some on how many dimensions the given tensors have */
+    bool asked_type;             /* and some on the types of the numbers and sequences that callers give */
     bool is_rank_open;           /* which can't be asserted of all of them: questions stay in the text */
     bool trained, evaluated;     /* runs in train mode, in eval mode */
     /* forwards that torch does not call as they are */

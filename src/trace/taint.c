@@ -1,7 +1,10 @@
 /* Joining what is known of the parts of values. */
 #include "trace/taint.h"
 
-const pel_taint pel_tainted = { 0 }, pel_tainted_some = { 0 }, pel_tainted_holder = { 0 }, pel_tainted_count = { 0 };
+const pel_taint pel_tainted = { 0 }, pel_tainted_some = { 0 }, pel_tainted_given = { 0 }, pel_tainted_holder = { 0 },
+                pel_tainted_count = { 0 };
+
+static bool is_number(const pel_taint *taint) { return taint == &pel_tainted_some || taint == &pel_tainted_given; }
 
 /* Tuples in tuples: a loop that nests ever deeper must come to rest. */
 #define NESTING 3
@@ -41,6 +44,7 @@ const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_tain
     if (!a || a == b) return b;
     if (!b) return a;
     if (pel_taint_same(a, b)) return a;
+    if (is_number(a) && is_number(b)) return &pel_tainted_given;
     if (a->n != b->n || a->each != b->each || a->n == 0) return &pel_tainted; /* two leaves that differ */
     pel_taint *made = pel_alloc(ctx, sizeof *made + a->n * sizeof a->items[0]);
     made->n = a->n;
@@ -58,11 +62,15 @@ const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i) {
 const pel_taint *pel_taint_any(const pel_taint *taint) {
     if (taint == &pel_tainted_count) return NULL;
     if (taint && taint->each) return taint->items[0];
-    return taint == &pel_tainted_some || !taint ? taint : &pel_tainted;
+    return is_number(taint) || !taint ? taint : &pel_tainted;
 }
 
 const pel_taint *pel_taint_some_items(const pel_taint *taint) {
     return taint && taint->n && !taint->each ? &pel_tainted : taint;
+}
+
+bool pel_taint_maybe_other_type(const pel_taint *taint) {
+    return taint == &pel_tainted || taint == &pel_tainted_given || taint == &pel_tainted_holder;
 }
 
 bool pel_taint_maybe_none(const pel_taint *taint) {

@@ -16,7 +16,9 @@ typedef struct pel_taint {
 
 extern const pel_taint pel_tainted; /* NULL is the clean one */
 /* What is never None: */
-extern const pel_taint pel_tainted_some;   /* computed from data */
+extern const pel_taint pel_tainted_some; /* computed from data */
+extern const pel_taint
+    pel_tainted_given; /* a number of a caller's, or computed from one: it could be of another type */
 extern const pel_taint pel_tainted_holder; /* a container that callers fill with whatever they like */
 extern const pel_taint pel_tainted_count;  /* a container of tensors, as many as data say */
 
@@ -26,6 +28,7 @@ const pel_taint *pel_taint_each(pel_ctx *ctx, const pel_taint *item);
 const pel_taint *pel_taint_item(const pel_taint *taint, uint32_t i);
 const pel_taint *pel_taint_some_items(const pel_taint *taint); /* of a container of some of its items */
 const pel_taint *pel_taint_any(const pel_taint *taint);        /* of some unknown part */
+bool pel_taint_maybe_other_type(const pel_taint *taint);       /* with other arguments it could be of another type */
 bool pel_taint_maybe_none(const pel_taint *taint);             /* with other data it could be None */
 bool pel_taint_holds_data(const pel_taint *taint); /* more than tensors, which show it, and how many they are */
 bool pel_taint_counts(const pel_taint *taint);     /* with other data it could have more or fewer items */

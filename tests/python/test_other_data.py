@@ -21,18 +21,19 @@ torch = pytest.importorskip("torch", reason="skeletons are made of torch modules
 import pellucid  # noqa: E402
 
 TEXT = (pathlib.Path(__file__).resolve().parent.parent / "data" / "forwards.txt").read_text()
-HEAD, *REST = re.split(r"^=== (data|sizes)\n", TEXT, flags=re.MULTILINE)
+HEAD, *REST = re.split(r"^=== (data|sizes|given|refused)\n", TEXT, flags=re.MULTILINE)
 CASES = list(zip(REST[::2], (body.strip() for body in REST[1::2])))
 RECORDED = [[1, 3], [2, 2]]
 GRIDS = (RECORDED, [[2, 3], [2, 2]], [[3, 1], [0, 4]], [[4, 2], [5, 5]], [[1, 1], [1, 1]], [[0, 3], [1, 2]])
 LENGTHS = (6, 7, 9, 13, 2, 24)
+NUMBERS = (2, 3, 2.5, True, None, "a")
 
 
 @pytest.fixture(scope="module")
 def forwards(tmp_path_factory) -> Any:
     """A file with a class for each of them."""
-    classes = [f"class Net{number}(Base):\n    def forward(self, x, grid):\n{textwrap.indent(body, ' ' * 8)}\n"
-               for number, (_, body) in enumerate(CASES)]
+    classes = [f"class Net{number}(Base):\n    def forward(self, x, {'n' if kind == 'given' else 'grid'}):\n"
+               f"{textwrap.indent(body, ' ' * 8)}\n" for number, (kind, body) in enumerate(CASES)]
     path = tmp_path_factory.mktemp("forwards") / "forwards_of_other_data.py"
     path.write_text(HEAD + "\n\n".join(classes))
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -44,8 +45,10 @@ def forwards(tmp_path_factory) -> Any:
     del sys.modules[path.stem]
 
 
-def inputs_of(kind: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    if kind == "data":
+def inputs_of(kind: str) -> list[tuple[torch.Tensor, Any]]:
+    if kind == "given":
+        return [(torch.randn(2, 6), number) for number in NUMBERS]
+    if kind != "sizes":
         return [(torch.randn(2, 6), torch.tensor(grid)) for grid in GRIDS]
     return [(torch.randn(2, length, 8), torch.tensor(RECORDED)) for length in LENGTHS]
 
@@ -62,7 +65,7 @@ def compare(source: str, model: torch.nn.Module, skeleton: torch.nn.Module, inpu
     wanted, given = outcome(model, inputs), outcome(skeleton, inputs)
     if isinstance(given, Exception):
         return False
-    assert not isinstance(wanted, Exception), f"the model raises: {wanted}\n{source}"
+    assert not isinstance(wanted, Exception), f"the model raises: {wanted}\n{source}\n{given}"
     assert given.dtype == wanted.dtype and torch.equal(given, wanted), source
     return True
 
@@ -72,13 +75,18 @@ def compare(source: str, model: torch.nn.Module, skeleton: torch.nn.Module, inpu
 def test_other_data(forwards, number: int) -> None:
     kind, _ = CASES[number]
     torch.manual_seed(0)
-    model = getattr(forwards, f"Net{number}")()
+    model = getattr(forwards, f"Net{number}")().eval()
     first, *others = inputs_of(kind)
+    if kind == "refused":
+        with pytest.raises(pellucid.SkeletonError, match=r"forwards_of_other_data\.py:\d+"):
+            pellucid.skeleton(model, first, more=[], verified=False)
+        return
     made = pellucid.skeleton(model, first, more=[], verified=False)
     skeleton = made.module()
     together = True  # until one of the two raises: then they need not be in one state any more
     for inputs in (first, *others):
         fresh = copy.deepcopy(model), copy.deepcopy(skeleton)
         assert compare(made.source, *fresh, inputs) or inputs is not first, made.source
+    compare(made.source, copy.deepcopy(model).train(), copy.deepcopy(skeleton).train(), first)
     for inputs in (first, *others):
         together = together and compare(made.source, model, skeleton, inputs)
