@@ -50,8 +50,12 @@ static void bind_whole(pel_walk *w, pel_name name, const item_list *list, bool b
     pel_parts *parts = pel_new(w->ctx, pel_parts);
     *parts = (pel_parts){ list->items.n, NULL, list->items.at };
     if (by_key) parts->keys = list->keys.at ? list->keys.at : pel_new_array(w->ctx, 1, pel_name);
+    const pel_taint **taints = pel_new_array(w->ctx, parts->n + 1u, const pel_taint *);
+    for (uint32_t i = 0; i < parts->n; i++) taints[i] = parts->items[i]->taint;
+    const pel_taint *taint = pel_taint_tuple(w->ctx, taints, parts->n);
     pel_slot *slot = pel_env_slot(w, name);
     slot->parts = parts;
+    slot->taint = taint && by_key ? pel_taint_each(w->ctx, &pel_tainted) : taint;
     slot->gone = true;
 }
 
