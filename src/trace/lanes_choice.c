@@ -1,13 +1,17 @@
 /* Choices that are values: `a if t else b`, `a and b`. Each operand is walked by the lanes that came to it. */
 #include "trace/lanes_expr.h"
 
+static pel_node *raising_call(pel_walk *w) {
+    return pel_make_call(w->ctx, pel_stub_name(w->s), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+}
+
 /* Where no statement can assert what was recorded, the other side raises. */
 static pel_val *choose_or_raise(pel_walk *w, pel_front front, pel_node *node, const pel_test *test) {
     bool truth = test->truth[0];
     w->level++;
     pel_val *val = pel_eval(w, front, truth ? node->IfExp.body : node->IfExp.orelse);
     w->level--;
-    pel_node *other = pel_make_call(w->ctx, pel_stub_name(w->s), (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    pel_node *other = raising_call(w);
     pel_node *text = pel_shallow(w, node);
     text->IfExp.test = test->text;
     text->IfExp.body = truth ? val->text : other;
@@ -95,7 +99,7 @@ static bool are_truths(const pel_walk *w, const pel_val *val, uint32_t n) {
     return true;
 }
 
-/* Containers and objects are true by what they hold; that is not asserted. */
+/* Containers and objects are true by what they hold; that is not asserted, unless data say how much it is. */
 static bool may_hold(const pel_walk *w, const pel_val *val, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         uint8_t kind = pel_value_at(w->log, val->at[i])->kind;
@@ -128,8 +132,12 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
             dynamic |= data;
             truths = are_truths(w, operand, now.front.n);
         }
-        if (!last && !next.front.n && data && !may_hold(w, operand, now.front.n))
-            pel_guard(w, node, operand->text, !is_and, "path not recorded");
+        if (!last && !next.front.n && data) {
+            if (!may_hold(w, operand, now.front.n))
+                pel_guard(w, node, operand->text, !is_and, "path not recorded");
+            else if (pel_taint_counts(operand->taint)) /* items or not_recorded() */
+                pel_nodes_push(w->ctx, &kept, raising_call(w));
+        }
         if (data && next.front.n < now.front.n) w->level++;
         now = next;
     }

@@ -31,8 +31,10 @@ static pel_id find_frame(pel_walk *w, const pel_lane *lane, pel_id code, const p
 
 typedef struct made {
     pel_node *node, *text;
+    bool went_round;   /* some lane got something from the first generator */
     bool reached;      /* some lane came to the element */
-    uint32_t filtered; /* so many generators, at whose end a test on data let nothing through */
+    uint32_t filtered; /* so many generators, at whose end data let nothing through: by a test, or for want of items */
+    bool by_data;      /* a test on data says which elements there are */
     bool effect, lost;
     const pel_taint *taint;
 } made;
@@ -50,6 +52,10 @@ static void walk_element(pel_walk *w, pel_front front, made *m) {
         m->taint = pel_taint_join(w->ctx, m->taint, pel_taint_any(val->taint));
     }
     m->reached = true;
+}
+
+static void let_nothing_through(made *m, uint32_t generators) {
+    if (m->filtered < generators) m->filtered = generators;
 }
 
 static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, const pel_taint *item) {
@@ -70,7 +76,9 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, co
         item = pel_dynamic(w, front, iter) ? &pel_tainted : NULL;
     }
     pel_rounds rounds = pel_split_rounds(w, front, m->node);
+    if (k > 0 && rounds.body.n == 0 && item) let_nothing_through(m, k + 1);
     if (rounds.body.n == 0) return;
+    m->went_round = true;
     pel_store(w, rounds.body, from->comprehension.target, item, NULL, NULL, &to->comprehension.target);
     pel_front going = rounds.body;
     bool by_data = false;
@@ -85,13 +93,14 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, co
             pel_nodes_push(w->ctx, &to->comprehension.ifs, test.text);
         m->lost |= test.lost;
         by_data |= test.dynamic;
+        m->by_data |= test.dynamic;
         w->level += test.dynamic && next.n < going.n;
         going = next;
     }
     if (going.n)
         walk_generator(w, going, m, k + 1, false);
-    else if (by_data && m->filtered < k + 1)
-        m->filtered = k + 1;
+    else if (by_data)
+        let_nothing_through(m, k + 1);
     w->level = level;
 }
 
@@ -237,9 +246,10 @@ static pel_node *call_of(pel_walk *w, const char *name, pel_node *arg) {
                          arg ? pel_nodes_one(w->ctx, arg) : (pel_nodes){ 0 }, (pel_nodes){ 0 });
 }
 
-/* No lane went round. */
-static void write_empty(pel_walk *w, pel_front front, const pel_node *node, const pel_val *iter, pel_val *val) {
-    if (pel_dynamic(w, front, iter)) {
+/* There are no elements. is_certain: whatever the first generator gives. */
+static void write_empty(pel_walk *w, pel_front front, const pel_node *node, const pel_val *iter, bool is_certain,
+                        pel_val *val) {
+    if (pel_dynamic(w, front, iter) && !is_certain) {
         bool has_length = true;
         for (uint32_t i = 0; i < front.n; i++) {
             uint8_t kind = pel_value_at(w->log, iter->at[i])->kind;
@@ -307,6 +317,12 @@ static bool walk_rounds(walking *job, pel_val *val) {
     return false;
 }
 
+static bool are_live(const pel_walk *w, pel_front front, const pel_id *values) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!pel_live(w->s, values[i])) return false;
+    return true;
+}
+
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     bool counted = false;
     pel_id code = code_of(w, node);
@@ -336,7 +352,7 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         }
     }
     if (!m.reached && !m.filtered) {
-        write_empty(w, front, node, iter, val);
+        write_empty(w, front, node, iter, m.went_round, val);
         return val;
     }
     if (!m.reached) {
@@ -346,7 +362,8 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     val->effect = m.effect || iter->effect;
     val->lost = m.lost || iter->lost;
     val->taint = pel_taint_join(w->ctx, pel_taint_join(w->ctx, val->taint, m.taint), pel_taint_any(iter->taint));
-    if (counted && !val->taint) val->taint = &pel_tainted_count;
+    if (m.by_data && !val->taint && !are_live(w, front, val->at)) val->taint = &pel_tainted;
+    if ((counted || m.by_data) && !val->taint) val->taint = &pel_tainted_count;
     val->fixed = true; /* a new object each time */
     write_out(w, front, node, val);
     if (node->kind == PEL_DictComp) filter_keys(w, front, node, val);

@@ -130,6 +130,20 @@ static void unpack_first(binding *b, const pel_val *val, uint32_t n) {
     if (!b->failed && n) pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, target, val->text));
 }
 
+/* f(*sizes), where data say how many there are: the items become arguments of their own. */
+static bool assert_length(binding *b, const pel_val *val, int64_t n) {
+    pel_walk *w = b->w;
+    bool is_size = pel_value_at(w->log, val->at[0])->kind == PEL_V_SIZE;
+    if (is_size || !val->taint || val->taint->n) return true;
+    b->failed = w->in_expression > 0;
+    if (b->failed) return false;
+    pel_node *length = pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "len"), PEL_Load),
+                                     pel_nodes_one(w->ctx, text_again(w, val)), (pel_nodes){ 0 });
+    pel_node *test = pel_make_compare(w->ctx, length, PEL_Eq, pel_make_constant(w->ctx, pel_const_int(w->ctx, n)));
+    pel_guard(w, w->now, test, true, "path not recorded");
+    return true;
+}
+
 static void bind_star(binding *b, const pel_val *val) {
     pel_walk *w = b->w;
     if (val->parts && !val->parts->keys) {
@@ -149,6 +163,7 @@ static void bind_star(binding *b, const pel_val *val) {
         unpack_first(b, val, (uint32_t)n);
         return;
     }
+    if (!assert_length(b, val, n)) return;
     for (uint32_t k = 0; k < n && !b->failed; k++)
         bind_positional(b, star_item_text(w, val, k, (uint32_t)n), pel_taint_item(val->taint, k));
 }

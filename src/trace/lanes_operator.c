@@ -133,7 +133,8 @@ pel_val *pel_eval_binop(pel_walk *w, pel_front front, pel_node *node) {
     if (scales_by_one(w, front, node->BinOp.op, operands)) val->text = operands[0]->text;
     for (int i = 0; i < 2;
          i++) /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
-        if (is_neutral(node->BinOp.op, operands[i]->text, i) && are_whole_numbers(w, front, operands[1 - i]))
+        if (is_neutral(node->BinOp.op, operands[i]->text, i) && are_whole_numbers(w, front, operands[1 - i]) &&
+            operands[1 - i]->taint != &pel_tainted_given) /* 0 + True is 1 */
             val->text = operands[1 - i]->text;
     return val;
 }

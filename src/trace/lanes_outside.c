@@ -297,9 +297,13 @@ static void ask_owner(const pel_walk *w, const pel_call_site *c, const pel_value
     if (pel_str_starts(path, PEL_STR("numpy.random."))) out->pure = false;
 }
 
-/* A call is as pure as the functions of the author's that it calls back; getattr, len, isinstance ask a fixed object.
- */
+/* A call is as pure as the functions of the author's that it calls back, and gives what depends on data if these do;
+ * getattr, len, isinstance ask a fixed object. */
 static void ask_callbacks(pel_walk *w, const pel_call_site *c, const pel_value *callee, nature *out) {
+    for (uint32_t i = 0; i < c->kids.n && callee->kind == PEL_V_LIBRARY; i++) {
+        const pel_group *group = w->s->group_of[c->kids.at[i].activation];
+        if (group && group->result_taint) out->dynamic = true;
+    }
     for (uint32_t i = 0; i < c->kids.n; i++) {
         if (!out->dynamic && out->pure && callee->kind == PEL_V_LIBRARY) {
             w->s->linked[c->kids.at[i].activation] = true;
