@@ -115,7 +115,7 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, NULL);
     pel_nodes kept = { 0 };
     uint32_t level = w->level;
-    bool dynamic = false, truths = false; /* the operand kept last gives nothing but truths */
+    bool dynamic = false, truths = false, all_truths = true; /* the operand kept last, or all, give but truths */
     for (uint32_t k = 0; k < node->BoolOp.values.n && now.front.n; k++) {
         if (k > 0) w->in_expression++;
         pel_val *operand = pel_eval(w, now.front, node->BoolOp.values.at[k]);
@@ -131,6 +131,7 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
             val->taint = pel_taint_join(w->ctx, val->taint, operand->taint);
             dynamic |= data;
             truths = are_truths(w, operand, now.front.n);
+            all_truths &= truths;
         }
         if (!last && !next.front.n && data) {
             if (!may_hold(w, operand, now.front.n))
@@ -144,7 +145,7 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     w->level = level;
     if (kept.n == 1) {
         val->text = kept.at[0];
-    } else if (kept.n && always(w, front, kept.at[kept.n - 1], is_and, val)) {
+    } else if (kept.n && all_truths && always(w, front, kept.at[kept.n - 1], is_and, val)) {
         val->text = kept.at[kept.n - 1]; /* `a > b and False` is False whatever a and b are */
         val->taint = NULL;
     } else {

@@ -98,8 +98,8 @@ bool pel_is_chosen(pel_walk *w, const pel_node *node, pel_id value) {
 }
 
 void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
-    if (w->level && !val->taint && are_plain_and_same(w, front, val->at) && pel_is_chosen(w, node, val->at[0]))
-        val->taint = &pel_tainted;
+    if (!w->level || val->taint || !pel_is_chosen(w, node, val->at[0])) return;
+    if (are_plain_and_same(w, front, val->at) || pel_is_table(w, val->at[0])) val->taint = &pel_tainted;
 }
 
 /* Other runs were in the other mode, and with other data they could have come here. */
