@@ -173,8 +173,8 @@ static void guard_types(pel_synth *s, const pel_group *root, pel_nodes *body) {
     if (tests.n) guard(s, body, all_of(s->ctx, tests), message);
 }
 
-/* Arguments that are no data have the values they were recorded with, also where the text binds their names to something
- * else, and so has the mode. */
+/* Arguments that are no data have the values they were recorded with, also where the text binds their names to
+ * something else, and so has the mode. */
 void pel_guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
     for (uint32_t p = 1; p < root->n_params; p++) {

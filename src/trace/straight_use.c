@@ -99,6 +99,15 @@ static pel_node *in_place(const pel_straight *x, pel_nodes params, pel_nodes giv
 
 /* The call of such a function in the place of a call. args, names: what the call passes, and what the function calls it
  * (NULL where it has no name for it: then a tensor in it can't be used). */
+/* What a function computes of numbers that depend on data would be a constant in its line. */
+static void refuse_numbers(const pel_straight *x, pel_val **args, uint32_t n_args, const pel_val *val) {
+    bool by_data = false, live = true;
+    for (uint32_t k = 0; k < n_args; k++) by_data |= args[k]->taint != NULL;
+    for (uint32_t i = 0; i < x->n_lanes; i++) live &= val->at[i] && pel_live(x->w->s, val->at[i]);
+    if (by_data && !live && pel_straight_same(x, val->at))
+        pel_lost(x->w, x->node, "it computes something that depends on data");
+}
+
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
                            const pel_name *names, uint32_t n_args, pel_val *val) {
     const pel_code_object *code = w->log->codes.at[w->log->activations.at[children[0]].code].code;
@@ -112,6 +121,7 @@ pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, c
                        .keeps_calls = true,
                        .is_helper = true };
     w->s->asked_rank = true; /* what it asked before each step is gone */
+    refuse_numbers(&x, args, n_args, val);
     pel_nodes given = { 0 }, params = { 0 };
     for (uint32_t k = 0; k < n_args; k++) {
         if (names[k] && args[k]->taint) pel_straight_guard(&x, args[k]);
