@@ -173,13 +173,17 @@ static void guard_types(pel_synth *s, const pel_group *root, pel_nodes *body) {
     if (tests.n) guard(s, body, all_of(s->ctx, tests), message);
 }
 
+static bool is_data(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    return param->taint || !pel_plain(s, pel_argument(s->log, root->lanes[0], param));
+}
+
 /* Arguments that are no data have the values they were recorded with, also where the text binds their names to
  * something else, and so has the mode. */
 void pel_guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
     for (uint32_t p = 1; p < root->n_params; p++) {
         const pel_param *param = &root->params[p];
-        if (param->dead || (!param->unread && param->taint)) continue; /* the text has it, and it is data */
+        if (param->dead || (!param->unread && is_data(s, root, param))) continue;
         pel_node *test = as_recorded(s, root, p);
         if (test) pel_nodes_push(s->ctx, &tests, test);
     }
