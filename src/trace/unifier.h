@@ -50,6 +50,13 @@ pel_node *pel_multiple_of(const pel_unifier *unifier, const pel_hole *hole, pel_
 bool pel_positive_int(const pel_node *node, int64_t *value);
 pel_name pel_hole_name(const pel_unifier *unifier, pel_name hint); /* hint, or something like it that is free */
 
+/* ---- unify_comp.c ---- */
+/* [Block(dim) for _ in range(12)], if the elements of all lists are calls of one function; NULL if a plain list reads
+ * better or nothing else is possible. */
+pel_node *pel_unify_comprehension(pel_unifier *unifier, pel_column lists, pel_name hint);
+pel_node *pel_make_loop(pel_ctx *ctx, pel_node *target, pel_node *iter); /* for target in iter */
+const pel_node *pel_authors_element(const pel_node *author, uint32_t i); /* what he has for it in a list */
+
 /* ---- unify_list.c ---- */
 pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint);
 

@@ -278,13 +278,21 @@ static pel_node *what_the_others_have(pel_column l, const pel_some *some) {
     return l.at[i];
 }
 
+static bool tells(const pel_hole *hole, const pel_some *some, uint32_t n_lanes) {
+    uint32_t n = 0; /* lanes that have the part, so far */
+    for (uint32_t i = 0; i < n_lanes; i++) {
+        bool has_part = n < some->n && some->lane_of[n] == i;
+        if (has_part == pel_is_none(hole->values[i])) return false;
+        n += has_part;
+    }
+    return true;
+}
+
 /* A name that has a value in just the lanes that have the part says whether it is there. NULL if there is none. */
-static pel_node *told_by_value(pel_unifier *unifier, uint32_t first, const pel_some *some) {
-    for (uint32_t h = first; h < unifier->holes.n; h++) {
+static pel_node *told_by_value(pel_unifier *unifier, const pel_some *some) {
+    for (uint32_t h = 0; h < unifier->holes.n; h++) {
         pel_hole *hole = &unifier->holes.at[h];
-        bool tells = true;
-        for (uint32_t i = 0; i < some->n; i++) tells &= !pel_is_none(hole->values[some->lane_of[i]]);
-        if (!tells) continue;
+        if (!tells(hole, some, unifier->n_lanes)) continue;
         hole->open = NULL; /* None means something now */
         return pel_make_compare(unifier->ctx, pel_make_name(unifier->ctx, hole->name, PEL_Load), PEL_IsNot,
                                 pel_make_none(unifier->ctx));
@@ -342,7 +350,7 @@ pel_node *pel_make_optional(pel_unifier *unifier, pel_column l, pel_name hint, p
     pel_node *body = pel_unify_some(unifier, &some, hint);
     if (!body) return NULL;
     pel_node *choice = pel_node_new(unifier->ctx, PEL_IfExp), *told = told_by_sizes(unifier, first, &some, body);
-    if (!told) told = told_by_value(unifier, first, &some);
+    if (!told) told = told_by_value(unifier, &some);
     choice->IfExp.test = told ? told : flag_for(unifier, &some, flag);
     choice->IfExp.body = body;
     choice->IfExp.orelse = absent;

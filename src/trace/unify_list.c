@@ -1,181 +1,7 @@
-/* Lists of what is built: comprehensions over equal calls, elements that come again, elements that some lanes lack. */
+/* Lists of what is built: elements that come again, elements that some lanes lack. */
 #include "trace/unifier.h"
 
 static pel_node *list_element(pel_node *list, uint32_t i) { return list->List.elts.at[i]; }
-
-/* ---- comprehensions ---- */
-
-/* The elements of all lists, one behind the other. */
-typedef struct element_list {
-    pel_node **at;
-    uint32_t n;
-    uint32_t n_lists, longest;
-    uint32_t *starts;  /* per list, and behind the last: where its elements begin */
-    uint32_t *list_of; /* per element */
-    bool equally_long;
-} element_list;
-
-static element_list elements_of(pel_ctx *ctx, pel_column lists) {
-    element_list all = { .n_lists = lists.n,
-                         .starts = pel_new_array(ctx, lists.n + 1, uint32_t),
-                         .equally_long = true };
-    for (uint32_t i = 0; i < lists.n; i++) {
-        uint32_t n = lists.at[i]->List.elts.n;
-        all.starts[i + 1] = all.starts[i] + n;
-        if (n > all.longest) all.longest = n;
-        all.equally_long &= n == lists.at[0]->List.elts.n;
-    }
-    all.n = all.starts[lists.n];
-    all.at = pel_new_array(ctx, all.n, pel_node *);
-    all.list_of = pel_new_array(ctx, all.n, uint32_t);
-    for (uint32_t i = 0; i < lists.n; i++)
-        for (uint32_t e = all.starts[i]; e < all.starts[i + 1]; e++) {
-            all.at[e] = lists.at[i]->List.elts.at[e - all.starts[i]];
-            all.list_of[e] = i;
-        }
-    return all;
-}
-
-static bool varies_within_a_list(const element_list *all, const pel_hole *hole) {
-    for (uint32_t e = 1; e < all->n; e++)
-        if (all->list_of[e] == all->list_of[e - 1] && !pel_same(hole->values[e - 1], hole->values[e])) return true;
-    return false;
-}
-
-static bool counts_up(const element_list *all, const pel_hole *hole) {
-    for (uint32_t e = 0; e < all->n; e++)
-        if (!pel_is_number(hole->values[e], e - all->starts[all->list_of[e]])) return false;
-    return true;
-}
-
-/* What differs from element to element of a list: the variables of the comprehension. */
-typedef PEL_VEC(const pel_hole *) variables;
-
-static pel_node *row_of(pel_ctx *ctx, variables running, uint32_t element) {
-    if (running.n == 1) return running.at[0]->values[element];
-    pel_node *row = pel_node_new(ctx, PEL_Tuple);
-    for (uint32_t h = 0; h < running.n; h++) pel_nodes_push(ctx, &row->Tuple.elts, running.at[h]->values[element]);
-    return row;
-}
-
-/* What a comprehension runs over: range(n), the values of the one variable, or rows of values. */
-static pel_node *loop_source(pel_unifier *unifier, const element_list *all, variables running, pel_name hint) {
-    pel_ctx *ctx = unifier->ctx;
-    bool counts = !running.n || (running.n == 1 && counts_up(all, running.at[0]));
-    pel_node **sources = pel_new_array(ctx, all->n_lists, pel_node *);
-    for (uint32_t i = 0; i < all->n_lists; i++) {
-        if (counts) {
-            sources[i] = pel_make_int(ctx, all->starts[i + 1] - all->starts[i]);
-            continue;
-        }
-        sources[i] = pel_node_new(ctx, PEL_Tuple);
-        for (uint32_t e = all->starts[i]; e < all->starts[i + 1]; e++)
-            pel_nodes_push(ctx, &sources[i]->Tuple.elts, row_of(ctx, running, e));
-    }
-    pel_str one = pel_name_str(!counts && running.n == 1 ? running.at[0]->name : hint);
-    const char *many = counts ? "num_%.*s" : pel_str_ends(one, PEL_STR("s")) ? "%.*s_list" : "%.*ss";
-    pel_name name = pel_intern_str(ctx, pel_format(ctx, many, PEL_FMT(one)));
-    pel_column column = { sources, all->n_lists };
-    pel_node *source = pel_all_equal(column) ? sources[0] : pel_make_hole(unifier, column, name);
-    if (!counts) return source;
-    return pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load), pel_nodes_one(ctx, source),
-                         (pel_nodes){ 0 });
-}
-
-static pel_node *loop_target(pel_ctx *ctx, variables running) {
-    if (running.n < 2) return pel_make_name(ctx, running.n ? running.at[0]->name : pel_intern_c(ctx, "_"), PEL_Store);
-    pel_node *target = pel_node_new(ctx, PEL_Tuple);
-    target->Tuple.ctx = PEL_Store;
-    for (uint32_t h = 0; h < running.n; h++)
-        pel_nodes_push(ctx, &target->Tuple.elts, pel_make_name(ctx, running.at[h]->name, PEL_Store));
-    return target;
-}
-
-static pel_node *generator_of(pel_ctx *ctx, pel_node *target, pel_node *iter) {
-    pel_node *generator = pel_node_new(ctx, PEL_comprehension);
-    generator->comprehension.target = target;
-    generator->comprehension.iter = iter;
-    return generator;
-}
-
-/* What the author has for an element of a list. */
-static const pel_node *authors_element(const pel_node *author, uint32_t i) {
-    if (author && author->kind == PEL_ListComp) return author->ListComp.elt;
-    return author && author->kind == PEL_List && i < author->List.elts.n ? author->List.elts.at[i] : NULL;
-}
-
-#define MAX_VARIABLES 4 /* of one comprehension, before its table is harder to read than calls with names */
-#define MAX_RUNS 3
-
-/* How often the elements of a list, all of one length, become others. */
-static uint32_t count_runs(const element_list *all, variables running) {
-    uint32_t n = 1;
-    for (uint32_t e = 1; e < all->longest; e++) {
-        bool changes = false;
-        for (uint32_t i = 0; i < all->n_lists; i++)
-            for (uint32_t h = 0; h < running.n; h++) {
-                pel_node **values = running.at[h]->values + all->starts[i];
-                changes |= !pel_same(values[e - 1], values[e]);
-            }
-        n += changes;
-    }
-    return n;
-}
-
-/* A few elements with values of their own read better one by one; so do many that are all but equal. */
-static bool reads_as_list(const element_list *all, variables running) {
-    if (running.n && all->equally_long) {
-        if (running.n > MAX_VARIABLES && all->n_lists == 1) return true;
-        if (all->longest > 8 && count_runs(all, running) <= MAX_RUNS) return true;
-    }
-    if (!running.n || !all->equally_long || (running.n == 1 && all->longest > 2)) return false;
-    return all->longest <= 4 || (running.n > 1 && all->longest <= 6);
-}
-
-/* What is one value for each list belongs to the outside. */
-static pel_node *value_outside(pel_unifier *unifier, const element_list *all, const pel_hole *hole) {
-    pel_node **values = pel_new_array(unifier->ctx, all->n_lists, pel_node *), *some = NULL;
-    for (uint32_t i = 0; i < all->n_lists; i++)
-        if (all->starts[i] < all->starts[i + 1]) some = values[i] = hole->values[all->starts[i]];
-    for (uint32_t i = 0; i < all->n_lists; i++)
-        if (!values[i]) values[i] = some; /* an empty list does not care */
-    unifier->is_size = hole->is_size;
-    pel_node *value = pel_unify_column(unifier, (pel_column){ values, all->n_lists }, hole->name);
-    unifier->is_size = false;
-    return value;
-}
-
-/* [Block(dim) for _ in range(12)], if the elements of all lists are calls of one function; NULL if a plain list
- * reads better or nothing else is possible. */
-static pel_node *unify_as_comprehension(pel_unifier *unifier, pel_column lists, pel_name hint) {
-    pel_ctx *ctx = unifier->ctx;
-    element_list all = elements_of(ctx, lists);
-    pel_column column = { all.at, all.n };
-    if (all.longest < 2 || !pel_all_of_kind(column, PEL_Call) || !pel_calls_fit(column)) return NULL;
-
-    pel_unifier inner = pel_unifier_inside(unifier, all.list_of, all.n);
-    const uint32_t n_outside = inner.holes.n;
-    inner.author = authors_element(unifier->author, 0);
-    pel_node *element = pel_unify_call(&inner, column, hint);
-    /* A module is built where it stands: one that came in by a name would be shared by all elements. */
-    if (pel_has_builder(&inner, n_outside)) return NULL;
-    variables running = { 0 };
-    for (uint32_t h = n_outside; h < inner.holes.n; h++)
-        if (varies_within_a_list(&all, &inner.holes.at[h])) pel_push(ctx, &running, &inner.holes.at[h]);
-    if (reads_as_list(&all, running)) return NULL;
-
-    for (uint32_t h = 0; h < running.n; h++) pel_push(ctx, &unifier->busy, running.at[h]->name);
-    unifier->author = NULL; /* what the author says of the list says nothing of its elements' arguments */
-    for (uint32_t h = n_outside; h < inner.holes.n; h++) {
-        const pel_hole *hole = &inner.holes.at[h];
-        if (!varies_within_a_list(&all, hole))
-            pel_replace_name(&element, hole->name, value_outside(unifier, &all, hole));
-    }
-    pel_node *list = pel_node_new(ctx, PEL_ListComp), *source = loop_source(unifier, &all, running, hint);
-    list->ListComp.elt = element;
-    list->ListComp.generators = pel_nodes_one(ctx, generator_of(ctx, loop_target(ctx, running), source));
-    return list;
-}
 
 /* ---- elements that come again ---- */
 
@@ -208,13 +34,13 @@ static pel_node *repeated(pel_unifier *unifier, pel_nodes elements, uint32_t n) 
     pel_node *range = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load),
                                     pel_nodes_one(ctx, pel_make_int(ctx, n)), (pel_nodes){ 0 });
     pel_nodes_push(ctx, &list->ListComp.generators,
-                   generator_of(ctx, pel_make_name(ctx, pel_intern_c(ctx, "_"), PEL_Store), range));
+                   pel_make_loop(ctx, pel_make_name(ctx, pel_intern_c(ctx, "_"), PEL_Store), range));
     list->ListComp.elt = elements.at[0];
     if (elements.n == 1) return list;
     pel_name each = pel_hole_name(unifier, pel_intern_c(ctx, "block"));
     pel_node *row = pel_node_new(ctx, PEL_Tuple);
     row->Tuple.elts = elements;
-    pel_nodes_push(ctx, &list->ListComp.generators, generator_of(ctx, pel_make_name(ctx, each, PEL_Store), row));
+    pel_nodes_push(ctx, &list->ListComp.generators, pel_make_loop(ctx, pel_make_name(ctx, each, PEL_Store), row));
     list->ListComp.elt = pel_make_name(ctx, each, PEL_Load);
     return list;
 }
@@ -389,7 +215,7 @@ static pel_node *unify_with_gaps(pel_unifier *unifier, pel_column l, pel_name hi
 pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     const pel_node *author = unifier->author;
-    pel_node *comprehension = unify_as_comprehension(unifier, l, hint);
+    pel_node *comprehension = pel_unify_comprehension(unifier, l, hint);
     if (comprehension) return comprehension;
     for (uint32_t i = 1; i < l.n; i++) {
         if (l.at[i]->List.elts.n == l.at[0]->List.elts.n) continue;
@@ -404,7 +230,7 @@ pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint) {
         uint32_t period = period_at(l, i, &rounds);
         pel_nodes elements = { 0 };
         for (uint32_t e = 0; e < (period ? period : 1); e++) {
-            unifier->author = authors_element(author, i + e);
+            unifier->author = pel_authors_element(author, i + e);
             pel_nodes_push(ctx, &elements, pel_unify_column(unifier, pel_pick(ctx, l, list_element, i + e), hint));
         }
         unifier->author = author;

@@ -10,10 +10,13 @@ static bool is_list_of_pairs(const pel_node *node) {
     return true;
 }
 
+static bool is_parameter_dict(const pel_node *call) {
+    return call->Call.func->kind == PEL_Attribute && pel_name_is(call->Call.func->Attribute.attr, "ParameterDict");
+}
+
 /* nn.ParameterDict sorts what it gets as a dict; a list of pairs it leaves in its order. */
 static bool would_be_sorted(const pel_node *call, const pel_node *list) {
-    if (call->Call.func->kind != PEL_Attribute || !pel_name_is(call->Call.func->Attribute.attr, "ParameterDict"))
-        return false;
+    if (!is_parameter_dict(call)) return false;
     for (uint32_t i = 1; i < list->List.elts.n; i++) {
         const pel_node *before = list->List.elts.at[i - 1]->Tuple.elts.at[0],
                        *key = list->List.elts.at[i]->Tuple.elts.at[0];
@@ -32,6 +35,21 @@ static pel_node *dict_of_pairs(pel_ctx *ctx, const pel_node *list) {
     return dict;
 }
 
+/* {name: module for ...}, of (name, module) for ... */
+static pel_node *dict_of_comprehension(pel_ctx *ctx, const pel_node *list) {
+    const pel_nodes pair = list->ListComp.elt->Tuple.elts;
+    pel_node *dict = pel_node_new(ctx, PEL_DictComp);
+    dict->DictComp.key = pair.at[0];
+    dict->DictComp.value = pair.at[1];
+    dict->DictComp.generators = list->ListComp.generators;
+    return dict;
+}
+
+static bool makes_names(const pel_node *node) {
+    return node->kind == PEL_ListComp && node->ListComp.elt->kind == PEL_Tuple &&
+           node->ListComp.elt->Tuple.elts.n == 2 && node->ListComp.elt->Tuple.elts.at[0]->kind == PEL_JoinedStr;
+}
+
 static void polish_call(pel_ctx *ctx, pel_node *call) {
     pel_nodes args = { 0 }, keywords = { 0 };
     for (uint32_t i = 0; i < call->Call.args.n; i++) {
@@ -43,6 +61,8 @@ static void polish_call(pel_ctx *ctx, pel_node *call) {
             continue; /* nn.ModuleList() */
         } else if (call->mark & PEL_CALL_BUILDS && is_list_of_pairs(arg) && !would_be_sorted(call, arg)) {
             pel_nodes_push(ctx, &args, dict_of_pairs(ctx, arg));
+        } else if (call->mark & PEL_CALL_BUILDS && makes_names(arg) && !is_parameter_dict(call)) {
+            pel_nodes_push(ctx, &args, dict_of_comprehension(ctx, arg));
         } else {
             pel_nodes_push(ctx, &args, arg);
         }
