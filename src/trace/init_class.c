@@ -116,23 +116,38 @@ static pel_node *none_among(const pel_hole *hole, uint32_t n) {
     return NULL;
 }
 
-/* The value that most instances take, if it is worth being the argument's default; else NULL. */
-static pel_node *default_of(const pel_hole *hole, uint32_t n) {
+/* The plain value that most instances take, None before others. */
+static pel_node *most_usual(const pel_hole *hole, uint32_t n, uint32_t *most) {
     pel_node *best = NULL;
-    uint32_t best_count = 0;
+    *most = 0;
     for (uint32_t i = 0; i < n && i < MAX_TRIED; i++) {
-        if (!is_plain(hole->values[i])) continue;
+        if (!is_plain(hole->values[i]) || (hole->open && hole->open[i])) continue;
         uint32_t count = 0;
         for (uint32_t k = 0; k < n; k++) count += pel_same(hole->values[i], hole->values[k]);
-        bool better =
-            count > best_count || (pel_is_none(hole->values[i]) && best && !pel_is_none(best) && count == best_count);
+        bool better = count > *most || (pel_is_none(hole->values[i]) && best && !pel_is_none(best) && count == *most);
         if (better) {
             best = hole->values[i];
-            best_count = count;
+            *most = count;
         }
     }
-    pel_node *none = none_among(hole, n);
-    return none || hole->is_size ? none : best_count * 2 > n ? best : NULL;
+    return best;
+}
+
+/* The value that is worth being the argument's default, or NULL. */
+static pel_node *default_of(const pel_hole *hole, uint32_t n) {
+    uint32_t most;
+    pel_node *usual = most_usual(hole, n, &most), *none = none_among(hole, n);
+    return none || hole->is_size ? none : most * 2 > n ? usual : NULL;
+}
+
+/* Instances that have no use for an argument need not be told apart by it: they take what most of the others do. */
+static void close_open(const pel_hole *hole, uint32_t n) {
+    uint32_t most, n_open = 0;
+    pel_node *usual = most_usual(hole, n, &most);
+    for (uint32_t i = 0; hole->open && i < n; i++) n_open += hole->open[i];
+    if (!usual || hole->is_size || !n_open || (most + n_open) * 2 <= n) return;
+    for (uint32_t i = 0; i < n; i++)
+        if (hole->open[i]) hole->values[i] = usual;
 }
 
 /* In the order of the signature. */
@@ -184,6 +199,7 @@ static pel_node *sign(pel_builder *b, const pel_program_class *class, const pel_
     pel_add_argument(ctx, arguments, pel_intern_c(ctx, "self"), NULL);
     pel_node **calls = pel_new_array(ctx, n, pel_node *);
     for (uint32_t i = 0; i < n; i++) calls[i] = instance_call(b, class, class->instances.at[i]);
+    for (uint32_t h = 0; h < unifier->holes.n; h++) close_open(&unifier->holes.at[h], n);
     for (rank r = 0; r < N_RANKS; r++)
         for (uint32_t h = 0; h < unifier->holes.n; h++) {
             const pel_hole *hole = &unifier->holes.at[h];

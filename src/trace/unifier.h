@@ -57,6 +57,10 @@ pel_node *pel_unify_comprehension(pel_unifier *unifier, pel_column lists, pel_na
 pel_node *pel_make_loop(pel_ctx *ctx, pel_node *target, pel_node *iter); /* for target in iter */
 const pel_node *pel_authors_element(const pel_node *author, uint32_t i); /* what he has for it in a list */
 
+/* ---- unify_gaps.c ---- */
+/* Lists that differ by a few parts, which then are built if a flag says so. NULL if they differ otherwise. */
+pel_node *pel_unify_with_gaps(pel_unifier *unifier, pel_column l, pel_name hint);
+
 /* ---- unify_list.c ---- */
 pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint);
 

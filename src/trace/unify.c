@@ -278,25 +278,27 @@ static pel_node *what_the_others_have(pel_column l, const pel_some *some) {
     return l.at[i];
 }
 
-static bool tells(const pel_hole *hole, const pel_some *some, uint32_t n_lanes) {
+/* Whether a name has a value in just the lanes that have the part; `opposite`: in just those that have not. */
+static bool tells(const pel_hole *hole, const pel_some *some, uint32_t n_lanes, bool opposite) {
     uint32_t n = 0; /* lanes that have the part, so far */
     for (uint32_t i = 0; i < n_lanes; i++) {
         bool has_part = n < some->n && some->lane_of[n] == i;
-        if (has_part == pel_is_none(hole->values[i])) return false;
+        if (pel_is_none(hole->values[i]) != (has_part == opposite)) return false;
         n += has_part;
     }
     return true;
 }
 
-/* A name that has a value in just the lanes that have the part says whether it is there. NULL if there is none. */
+/* NULL if no name says whether the part is there. */
 static pel_node *told_by_value(pel_unifier *unifier, const pel_some *some) {
-    for (uint32_t h = 0; h < unifier->holes.n; h++) {
-        pel_hole *hole = &unifier->holes.at[h];
-        if (!tells(hole, some, unifier->n_lanes)) continue;
-        hole->open = NULL; /* None means something now */
-        return pel_make_compare(unifier->ctx, pel_make_name(unifier->ctx, hole->name, PEL_Load), PEL_IsNot,
-                                pel_make_none(unifier->ctx));
-    }
+    for (int opposite = 0; opposite < 2; opposite++)
+        for (uint32_t h = 0; h < unifier->holes.n; h++) {
+            pel_hole *hole = &unifier->holes.at[h];
+            if (!tells(hole, some, unifier->n_lanes, opposite)) continue;
+            hole->open = NULL; /* None means something now */
+            return pel_make_compare(unifier->ctx, pel_make_name(unifier->ctx, hole->name, PEL_Load),
+                                    opposite ? PEL_Is : PEL_IsNot, pel_make_none(unifier->ctx));
+        }
     return NULL;
 }
 
