@@ -52,8 +52,7 @@ pel_node *pel_unify(pel_unifier *unifier, pel_node *const *lanes, pel_name hint)
 /* Holes whose values follow from those of others go; body: all that names them. */
 void pel_derive_holes(pel_unifier *unifier, pel_nodes *body);
 
-bool pel_split_number(pel_str text, pel_str *prefix, int64_t *number); /* layer12: layer, 12; false: no number */
-bool pel_is_no_identity(const pel_node *node);                         /* anything but nn.Identity() */
+bool pel_is_no_identity(const pel_node *node); /* anything but nn.Identity() */
 
 /* Constructor calls as people write them: no defaults, the first arguments without their names. */
 void pel_unify_polish(pel_ctx *ctx, pel_node **slot);

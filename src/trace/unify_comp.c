@@ -188,7 +188,8 @@ static pel_node *first_apart(pel_unifier *unifier, const element_list *all, cons
 
 /* ---- numbered names ---- */
 
-bool pel_split_number(pel_str text, pel_str *prefix, int64_t *number) {
+/* layer12: layer, 12; false: no number */
+static bool split_number(pel_str text, pel_str *prefix, int64_t *number) {
     size_t digits = text.len;
     while (digits && text.ptr[digits - 1] >= '0' && text.ptr[digits - 1] <= '9') digits--;
     if (digits == text.len || text.len - digits > 6 || (text.ptr[digits] == '0' && text.len - digits > 1)) return false;
@@ -215,7 +216,7 @@ static bool take_names(pel_ctx *ctx, element_list *all, pel_node ***prefixes, in
     for (uint32_t e = 0; e < all->n; e++) {
         pel_str prefix;
         int64_t number, place = e - all->starts[all->list_of[e]];
-        if (!pel_split_number(all->at[e]->Tuple.elts.at[0]->Constant.value->text, &prefix, &number)) return false;
+        if (!split_number(all->at[e]->Tuple.elts.at[0]->Constant.value->text, &prefix, &number)) return false;
         if (e == 0) *first = number;
         pel_node **known = &(*prefixes)[all->list_of[e]];
         if (!*known) *known = pel_make_text(ctx, prefix);
