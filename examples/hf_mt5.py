@@ -151,7 +151,7 @@ class MT5LayerCrossAttention(nn.Module):
 
 class NewGELUActivation(nn.Module):
     def forward(self, input):
-        return 0.5 * input * (1.0 + torch.tanh(0.7978845608028654 * (input + 0.044715 * torch.pow(input, 3.0))))
+        return 0.5 * input * (1.0 + torch.tanh(math.sqrt(2 / math.pi) * (input + 0.044715 * torch.pow(input, 3.0))))
 
 
 class MT5DenseGatedActDense(nn.Module):

@@ -22,7 +22,7 @@ class T5Gemma2TextScaledWordEmbedding(nn.Embedding):
 
 
 class T5Gemma2RMSNorm(nn.Module):
-    def __init__(self, dim=64):
+    def __init__(self, dim):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(dim))
 
@@ -68,8 +68,8 @@ class T5Gemma2SelfAttention(nn.Module):
         self.k_proj = nn.Linear(64, 32, bias=False)
         self.v_proj = nn.Linear(64, 32, bias=False)
         self.o_proj = nn.Linear(64, 64, bias=False)
-        self.q_norm = T5Gemma2RMSNorm(dim=16)
-        self.k_norm = T5Gemma2RMSNorm(dim=16)
+        self.q_norm = T5Gemma2RMSNorm(16)
+        self.k_norm = T5Gemma2RMSNorm(16)
 
     def forward(self, hidden_states, position_embeddings, attention_mask):
         input_shape = hidden_states.shape[:-1]
@@ -108,11 +108,11 @@ class T5Gemma2EncoderLayer(nn.Module):
     def __init__(self):
         super().__init__()
         self.self_attn = T5Gemma2SelfAttention()
-        self.pre_self_attn_layernorm = T5Gemma2RMSNorm()
-        self.post_self_attn_layernorm = T5Gemma2RMSNorm()
+        self.pre_self_attn_layernorm = T5Gemma2RMSNorm(64)
+        self.post_self_attn_layernorm = T5Gemma2RMSNorm(64)
         self.mlp = T5Gemma2MLP()
-        self.pre_feedforward_layernorm = T5Gemma2RMSNorm()
-        self.post_feedforward_layernorm = T5Gemma2RMSNorm()
+        self.pre_feedforward_layernorm = T5Gemma2RMSNorm(64)
+        self.post_feedforward_layernorm = T5Gemma2RMSNorm(64)
         self.dropout = nn.Dropout(0.0)
 
     def forward(self, hidden_states, position_embeddings, attention_mask):
@@ -235,7 +235,7 @@ class T5Gemma2TextEncoder(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed_tokens = T5Gemma2TextScaledWordEmbedding()
-        self.norm = T5Gemma2RMSNorm()
+        self.norm = T5Gemma2RMSNorm(64)
         self.layers = nn.ModuleList([T5Gemma2EncoderLayer() for _ in range(2)])
         self.dropout = nn.Dropout(0.0)
         self.rotary_emb = T5Gemma2RotaryEmbedding()
@@ -294,7 +294,7 @@ class T5Gemma2Encoder(nn.Module):
         # here for its weights alone
         self.multi_modal_projector = nn.ParameterDict({
             "mm_input_projection_weight": nn.Parameter(torch.empty(64, 64)),
-            "mm_soft_emb_norm": T5Gemma2RMSNorm(),
+            "mm_soft_emb_norm": T5Gemma2RMSNorm(64),
         })
 
     def forward(self, input_ids):
@@ -308,8 +308,8 @@ class T5Gemma2MergedAttention(nn.Module):
         self.k_proj = nn.Linear(64, 32, bias=False)
         self.v_proj = nn.Linear(64, 32, bias=False)
         self.o_proj = nn.Linear(64, 64, bias=False)
-        self.q_norm = T5Gemma2RMSNorm(dim=16)
-        self.k_norm = T5Gemma2RMSNorm(dim=16)
+        self.q_norm = T5Gemma2RMSNorm(16)
+        self.k_norm = T5Gemma2RMSNorm(16)
 
     def forward(self, hidden_states, position_embeddings, merged_attention_mask, encoder_hidden_states):
         input_shape = hidden_states.shape[:-1]
@@ -336,11 +336,11 @@ class T5Gemma2DecoderLayer(nn.Module):
     def __init__(self):
         super().__init__()
         self.self_attn = T5Gemma2MergedAttention()
-        self.pre_self_attn_layernorm = T5Gemma2RMSNorm()
-        self.post_self_attn_layernorm = T5Gemma2RMSNorm()
+        self.pre_self_attn_layernorm = T5Gemma2RMSNorm(64)
+        self.post_self_attn_layernorm = T5Gemma2RMSNorm(64)
         self.mlp = T5Gemma2MLP()
-        self.pre_feedforward_layernorm = T5Gemma2RMSNorm()
-        self.post_feedforward_layernorm = T5Gemma2RMSNorm()
+        self.pre_feedforward_layernorm = T5Gemma2RMSNorm(64)
+        self.post_feedforward_layernorm = T5Gemma2RMSNorm(64)
         self.dropout = nn.Dropout(0.0)
 
     def forward(self, hidden_states, position_embeddings, merged_attention_mask, encoder_hidden_states):
@@ -388,7 +388,7 @@ class T5Gemma2Decoder(nn.Module):
     def __init__(self):
         super().__init__()
         self.embed_tokens = T5Gemma2TextScaledWordEmbedding()
-        self.norm = T5Gemma2RMSNorm()
+        self.norm = T5Gemma2RMSNorm(64)
         self.layers = nn.ModuleList([T5Gemma2DecoderLayer() for _ in range(2)])
         self.dropout = nn.Dropout(0.0)
         self.rotary_emb = T5Gemma2RotaryEmbedding()

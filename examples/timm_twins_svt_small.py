@@ -21,7 +21,7 @@ class PatchEmbed(nn.Module):
 
 
 class Mlp(nn.Module):
-    def __init__(self, in_features=256):
+    def __init__(self, in_features):
         super().__init__()
         self.fc1 = nn.Linear(in_features, 4 * in_features)
         self.act = nn.GELU()
@@ -35,12 +35,12 @@ class Mlp(nn.Module):
 
 
 class Block(nn.Module):
-    def __init__(self, attn, dim=256):
+    def __init__(self, dim, attn):
         super().__init__()
         self.norm1 = nn.LayerNorm(dim, eps=1e-6)
         self.attn = attn
         self.norm2 = nn.LayerNorm(dim, eps=1e-6)
-        self.mlp = Mlp(in_features=dim)
+        self.mlp = Mlp(dim)
 
     def forward(self, x, size):
         x = x + self.attn(self.norm1(x), size)
@@ -48,7 +48,7 @@ class Block(nn.Module):
 
 
 class LocallyGroupedAttn(nn.Module):
-    def __init__(self, dim=256):
+    def __init__(self, dim):
         super().__init__()
         self.qkv = nn.Linear(dim, 3 * dim)
         self.proj = nn.Linear(dim, dim)
@@ -68,19 +68,20 @@ class LocallyGroupedAttn(nn.Module):
         qkv = self.qkv(x).reshape(B, _h * _w, 49, 3, self.num_heads, C // self.num_heads).permute(3, 0, 1, 4, 2, 5)
         q, k, v = qkv.unbind(0)
         x = F.scaled_dot_product_attention(q, k, v).transpose(2, 3).reshape(B, _h, _w, 7, 7, C)
-        x = x.transpose(2, 3).reshape(B, _h * 7, _w * 7, C)[:, :H, :W, :].contiguous().reshape(B, N, C)
-        return self.proj_drop(self.proj(x))
+        x = x.transpose(2, 3).reshape(B, _h * 7, _w * 7, C)
+        assert pad_r > 0, "path not recorded"
+        return self.proj_drop(self.proj(x[:, :H, :W, :].contiguous().reshape(B, N, C)))
 
 
 class GlobalSubSampleAttn(nn.Module):
-    def __init__(self, dim=256, sr_ratio=None, sr=True):
+    def __init__(self, dim, sr_ratio=None):
         super().__init__()
         self.q = nn.Linear(dim, dim)
         self.kv = nn.Linear(dim, 2 * dim)
         self.proj = nn.Linear(dim, dim)
         self.proj_drop = nn.Dropout(0.0)
-        self.sr = nn.Conv2d(dim, dim, sr_ratio, stride=sr_ratio) if sr else None
-        self.norm = nn.LayerNorm(dim) if sr else None
+        self.sr = nn.Conv2d(dim, dim, sr_ratio, stride=sr_ratio) if sr_ratio is not None else None
+        self.norm = nn.LayerNorm(dim) if sr_ratio is not None else None
         self.num_heads = dim // 32
 
     def forward(self, x, size):
@@ -118,27 +119,19 @@ class Twins(nn.Module):
         ])
         self.pos_drops = nn.ModuleList([nn.Dropout(0.0) for _ in range(4)])
         self.blocks = nn.ModuleList([
-            nn.ModuleList([
-                Block(LocallyGroupedAttn(dim=64), dim=64),
-                Block(GlobalSubSampleAttn(dim=64, sr_ratio=8), dim=64),
-            ]),
-            nn.ModuleList([
-                Block(LocallyGroupedAttn(dim=128), dim=128),
-                Block(GlobalSubSampleAttn(dim=128, sr_ratio=4), dim=128),
-            ]),
+            nn.ModuleList([Block(64, LocallyGroupedAttn(64)), Block(64, GlobalSubSampleAttn(64, sr_ratio=8))]),
+            nn.ModuleList([Block(128, LocallyGroupedAttn(128)), Block(128, GlobalSubSampleAttn(128, sr_ratio=4))]),
             nn.ModuleList([
                 block
                 for _ in range(5)
-                for block in (Block(LocallyGroupedAttn()), Block(GlobalSubSampleAttn(sr_ratio=2)))
+                for block in (Block(256, LocallyGroupedAttn(256)), Block(256, GlobalSubSampleAttn(256, sr_ratio=2)))
             ]),
             nn.ModuleList([
-                Block(LocallyGroupedAttn(dim=512), dim=512),
-                Block(GlobalSubSampleAttn(dim=512, sr=False), dim=512),
-                Block(LocallyGroupedAttn(dim=512), dim=512),
-                Block(GlobalSubSampleAttn(dim=512, sr=False), dim=512),
+                Block(512, attn_layer(512))
+                for attn_layer in (LocallyGroupedAttn, GlobalSubSampleAttn, LocallyGroupedAttn, GlobalSubSampleAttn)
             ]),
         ])
-        self.pos_block = nn.ModuleList([PosConv(in_chans) for in_chans in (64, 128, 256, 512)])
+        self.pos_block = nn.ModuleList([PosConv(embed_dim) for embed_dim in (64, 128, 256, 512)])
         self.norm = nn.LayerNorm(512, eps=1e-6)
         self.head_drop = nn.Dropout(0.0)
         self.head = nn.Linear(512, 1000)

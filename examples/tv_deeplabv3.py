@@ -10,28 +10,15 @@ from torch import nn
 
 
 class Conv2dNormActivation(nn.Sequential):
-    def __init__(self, in_channels, out_channels, kernel_size=1, stride=1, padding=0, dilation=1, groups=1, layer=None):
+    def __init__(self, in_channels, out_channels, kernel_size=1, stride=1, dilation=1, groups=1, activation_layer=None):
         super().__init__(
             nn.Conv2d(
-                in_channels, out_channels, kernel_size, stride=stride, padding=padding, dilation=dilation,
-                groups=groups, bias=False,
+                in_channels, out_channels, kernel_size, stride=stride, padding=kernel_size // 2 * dilation,
+                dilation=dilation, groups=groups, bias=False,
             ),
             nn.BatchNorm2d(out_channels, eps=0.001, momentum=0.01),
-            *([layer] if layer is not None else []),
+            *([activation_layer(inplace=True)] if activation_layer is not None else []),
         )
-
-
-class InvertedResidual(nn.Module):
-    def __init__(self, block, use_res_connect=True):
-        super().__init__()
-        self.block = nn.Sequential(*block)
-        self.use_res_connect = use_res_connect
-
-    def forward(self, input):
-        result = self.block(input)
-        if self.use_res_connect:
-            result += input
-        return result
 
 
 class SqueezeExcitation(nn.Module):
@@ -51,122 +38,54 @@ class SqueezeExcitation(nn.Module):
         return self._scale(input) * input
 
 
+class InvertedResidual(nn.Module):
+    def __init__(
+        self, input_channels, expanded_channels, out_channels, activation_layer=nn.Hardswish, kernel=3, stride=1,
+        dilation=1, squeeze_channels=None,
+    ):
+        super().__init__()
+        self.block = nn.Sequential(
+            *(
+                [Conv2dNormActivation(input_channels, expanded_channels, activation_layer=activation_layer)]
+                if input_channels != expanded_channels
+                else []
+            ),
+            Conv2dNormActivation(
+                expanded_channels, expanded_channels, kernel_size=kernel, stride=stride, dilation=dilation,
+                groups=expanded_channels, activation_layer=activation_layer,
+            ),
+            *([SqueezeExcitation(expanded_channels, squeeze_channels)] if squeeze_channels is not None else []),
+            Conv2dNormActivation(expanded_channels, out_channels),
+        )
+        self.use_res_connect = input_channels == out_channels
+
+    def forward(self, input):
+        result = self.block(input)
+        if self.use_res_connect:
+            result += input
+        return result
+
+
 class IntermediateLayerGetter(nn.ModuleDict):
     def __init__(self):
         super().__init__({
-            "0": Conv2dNormActivation(3, 16, kernel_size=3, stride=2, padding=1, layer=nn.Hardswish(inplace=True)),
-            "1": InvertedResidual([
-                Conv2dNormActivation(16, 16, kernel_size=3, padding=1, groups=16, layer=nn.ReLU(inplace=True)),
-                Conv2dNormActivation(16, 16),
-            ]),
-            "2": InvertedResidual(
-                [
-                    Conv2dNormActivation(16, 64, layer=nn.ReLU(inplace=True)),
-                    Conv2dNormActivation(
-                        64, 64, kernel_size=3, stride=2, padding=1, groups=64, layer=nn.ReLU(inplace=True)
-                    ),
-                    Conv2dNormActivation(64, 24),
-                ],
-                use_res_connect=False,
-            ),
-            "3": InvertedResidual([
-                Conv2dNormActivation(24, 72, layer=nn.ReLU(inplace=True)),
-                Conv2dNormActivation(72, 72, kernel_size=3, padding=1, groups=72, layer=nn.ReLU(inplace=True)),
-                Conv2dNormActivation(72, 24),
-            ]),
-            "4": InvertedResidual(
-                [
-                    Conv2dNormActivation(24, 72, layer=nn.ReLU(inplace=True)),
-                    Conv2dNormActivation(
-                        72, 72, kernel_size=5, stride=2, padding=2, groups=72, layer=nn.ReLU(inplace=True)
-                    ),
-                    SqueezeExcitation(72, 24),
-                    Conv2dNormActivation(72, 40),
-                ],
-                use_res_connect=False,
-            ),
-            "5": InvertedResidual([
-                Conv2dNormActivation(40, 120, layer=nn.ReLU(inplace=True)),
-                Conv2dNormActivation(120, 120, kernel_size=5, padding=2, groups=120, layer=nn.ReLU(inplace=True)),
-                SqueezeExcitation(120, 32),
-                Conv2dNormActivation(120, 40),
-            ]),
-            "6": InvertedResidual([
-                Conv2dNormActivation(40, 120, layer=nn.ReLU(inplace=True)),
-                Conv2dNormActivation(120, 120, kernel_size=5, padding=2, groups=120, layer=nn.ReLU(inplace=True)),
-                SqueezeExcitation(120, 32),
-                Conv2dNormActivation(120, 40),
-            ]),
-            "7": InvertedResidual(
-                [
-                    Conv2dNormActivation(40, 240, layer=nn.Hardswish(inplace=True)),
-                    Conv2dNormActivation(
-                        240, 240, kernel_size=3, stride=2, padding=1, groups=240, layer=nn.Hardswish(inplace=True)
-                    ),
-                    Conv2dNormActivation(240, 80),
-                ],
-                use_res_connect=False,
-            ),
-            "8": InvertedResidual([
-                Conv2dNormActivation(80, 200, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(200, 200, kernel_size=3, padding=1, groups=200, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(200, 80),
-            ]),
-            "9": InvertedResidual([
-                Conv2dNormActivation(80, 184, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(184, 184, kernel_size=3, padding=1, groups=184, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(184, 80),
-            ]),
-            "10": InvertedResidual([
-                Conv2dNormActivation(80, 184, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(184, 184, kernel_size=3, padding=1, groups=184, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(184, 80),
-            ]),
-            "11": InvertedResidual(
-                [
-                    Conv2dNormActivation(80, 480, layer=nn.Hardswish(inplace=True)),
-                    Conv2dNormActivation(
-                        480, 480, kernel_size=3, padding=1, groups=480, layer=nn.Hardswish(inplace=True)
-                    ),
-                    SqueezeExcitation(480, 120),
-                    Conv2dNormActivation(480, 112),
-                ],
-                use_res_connect=False,
-            ),
-            "12": InvertedResidual([
-                Conv2dNormActivation(112, 672, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(672, 672, kernel_size=3, padding=1, groups=672, layer=nn.Hardswish(inplace=True)),
-                SqueezeExcitation(672, 168),
-                Conv2dNormActivation(672, 112),
-            ]),
-            "13": InvertedResidual(
-                [
-                    Conv2dNormActivation(112, 672, layer=nn.Hardswish(inplace=True)),
-                    Conv2dNormActivation(
-                        672, 672, kernel_size=5, padding=4, dilation=2, groups=672, layer=nn.Hardswish(inplace=True)
-                    ),
-                    SqueezeExcitation(672, 168),
-                    Conv2dNormActivation(672, 160),
-                ],
-                use_res_connect=False,
-            ),
-            "14": InvertedResidual([
-                Conv2dNormActivation(160, 960, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(
-                    960, 960, kernel_size=5, padding=4, dilation=2, groups=960, layer=nn.Hardswish(inplace=True)
-                ),
-                SqueezeExcitation(960, 240),
-                Conv2dNormActivation(960, 160),
-            ]),
-            "15": InvertedResidual([
-                Conv2dNormActivation(160, 960, layer=nn.Hardswish(inplace=True)),
-                Conv2dNormActivation(
-                    960, 960, kernel_size=5, padding=4, dilation=2, groups=960, layer=nn.Hardswish(inplace=True)
-                ),
-                SqueezeExcitation(960, 240),
-                Conv2dNormActivation(960, 160),
-            ]),
-            "16": Conv2dNormActivation(160, 960, layer=nn.Hardswish(inplace=True)),
+            "0": Conv2dNormActivation(3, 16, kernel_size=3, stride=2, activation_layer=nn.Hardswish),
+            "1": InvertedResidual(16, 16, 16, activation_layer=nn.ReLU),
+            "2": InvertedResidual(16, 64, 24, activation_layer=nn.ReLU, stride=2),
+            "3": InvertedResidual(24, 72, 24, activation_layer=nn.ReLU),
+            "4": InvertedResidual(24, 72, 40, activation_layer=nn.ReLU, kernel=5, stride=2, squeeze_channels=24),
+            "5": InvertedResidual(40, 120, 40, activation_layer=nn.ReLU, kernel=5, squeeze_channels=32),
+            "6": InvertedResidual(40, 120, 40, activation_layer=nn.ReLU, kernel=5, squeeze_channels=32),
+            "7": InvertedResidual(40, 240, 80, stride=2),
+            "8": InvertedResidual(80, 200, 80),
+            "9": InvertedResidual(80, 184, 80),
+            "10": InvertedResidual(80, 184, 80),
+            "11": InvertedResidual(80, 480, 112, squeeze_channels=120),
+            "12": InvertedResidual(112, 672, 112, squeeze_channels=168),
+            "13": InvertedResidual(112, 672, 160, kernel=5, dilation=2, squeeze_channels=168),
+            "14": InvertedResidual(160, 960, 160, kernel=5, dilation=2, squeeze_channels=240),
+            "15": InvertedResidual(160, 960, 160, kernel=5, dilation=2, squeeze_channels=240),
+            "16": Conv2dNormActivation(160, 960, activation_layer=nn.Hardswish),
         })
         self.return_layers = {"16": "out"}
 
@@ -180,9 +99,9 @@ class IntermediateLayerGetter(nn.ModuleDict):
 
 
 class ASPPConv(nn.Sequential):
-    def __init__(self, padding):
+    def __init__(self, dilation):
         super().__init__(
-            nn.Conv2d(960, 256, 3, padding=padding, dilation=padding, bias=False), nn.BatchNorm2d(256), nn.ReLU()
+            nn.Conv2d(960, 256, 3, padding=dilation, dilation=dilation, bias=False), nn.BatchNorm2d(256), nn.ReLU()
         )
 
 

@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Bottleneck(nn.Module):
-    def __init__(self, inplanes, width, stride=1, downsample=False):
+    def __init__(self, inplanes, width, stride=1):
         super().__init__()
         self.conv1 = nn.Conv2d(inplanes, width, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
@@ -18,7 +18,7 @@ class Bottleneck(nn.Module):
         self.relu = nn.ReLU(inplace=True)
         self.downsample = (
             nn.Sequential(nn.Conv2d(inplanes, 4 * width, 1, stride=stride, bias=False), nn.BatchNorm2d(4 * width))
-            if downsample
+            if inplanes != 4 * width
             else None
         )
 
@@ -40,16 +40,10 @@ class ResNet(nn.Module):
         self.bn1 = nn.BatchNorm2d(64)
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
-        self.layer1 = nn.Sequential(Bottleneck(64, 64, downsample=True), Bottleneck(256, 64), Bottleneck(256, 64))
-        self.layer2 = nn.Sequential(
-            Bottleneck(256, 128, stride=2, downsample=True), *[Bottleneck(512, 128) for _ in range(3)]
-        )
-        self.layer3 = nn.Sequential(
-            Bottleneck(512, 256, stride=2, downsample=True), *[Bottleneck(1024, 256) for _ in range(5)]
-        )
-        self.layer4 = nn.Sequential(
-            Bottleneck(1024, 512, stride=2, downsample=True), Bottleneck(2048, 512), Bottleneck(2048, 512)
-        )
+        self.layer1 = nn.Sequential(*[Bottleneck(inplanes, 64) for inplanes in (64, 256, 256)])
+        self.layer2 = nn.Sequential(Bottleneck(256, 128, stride=2), *[Bottleneck(512, 128) for _ in range(3)])
+        self.layer3 = nn.Sequential(Bottleneck(512, 256, stride=2), *[Bottleneck(1024, 256) for _ in range(5)])
+        self.layer4 = nn.Sequential(Bottleneck(1024, 512, stride=2), Bottleneck(2048, 512), Bottleneck(2048, 512))
         self.avgpool = nn.AdaptiveAvgPool2d((1, 1))
         self.fc = nn.Linear(2048, 1000)
 

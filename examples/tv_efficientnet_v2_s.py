@@ -1,0 +1,176 @@
+# A skeleton of tv/efficientnet_v2_s, made by pellucid with Python 3.11.7, torch 2.13.0+cpu, torchvision 0.28.0+cu130.
+# Use: model = EfficientNet(); model.load_state_dict(original.state_dict())
+# Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
+
+import torch
+from torch import nn
+
+
+class Conv2dNormActivation(nn.Sequential):
+    def __init__(self, in_channels, out_channels, kernel_size=1, stride=1, groups=1, with_silu=True):
+        super().__init__(
+            nn.Conv2d(
+                in_channels, out_channels, kernel_size, stride=stride, padding=kernel_size // 2, groups=groups,
+                bias=False,
+            ),
+            nn.BatchNorm2d(out_channels, eps=0.001),
+            *([nn.SiLU(inplace=True)] if with_silu else []),
+        )
+
+
+def stochastic_depth(input, p, training):
+    if not training or p == 0.0:
+        return input
+    survival_rate = 1.0 - p
+    size = [input.shape[0]] + [1] * 3
+    noise = torch.empty(size, dtype=input.dtype, device=input.device).bernoulli_(survival_rate)
+    noise.div_(survival_rate)
+    return input * noise
+
+
+class StochasticDepth(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, input):
+        return stochastic_depth(input, self.p, self.training)
+
+
+class FusedMBConv(nn.Module):
+    def __init__(self, block_in_channels, in_channels, out_channels, stochastic_depth_prob, stride=1, kernel_size=1):
+        super().__init__()
+        self.block = nn.Sequential(
+            *(
+                [Conv2dNormActivation(block_in_channels, in_channels, kernel_size=3, stride=stride)]
+                if block_in_channels != in_channels
+                else []
+            ),
+            Conv2dNormActivation(
+                in_channels, out_channels, kernel_size=kernel_size, with_silu=block_in_channels == in_channels
+            ),
+        )
+        self.stochastic_depth = StochasticDepth(stochastic_depth_prob)
+        self.use_res_connect = block_in_channels == out_channels
+
+    def forward(self, input):
+        result = self.block(input)
+        if self.use_res_connect:
+            result = self.stochastic_depth(result)
+            result += input
+        return result
+
+
+class SqueezeExcitation(nn.Module):
+    def __init__(self, input_channels, squeeze_channels):
+        super().__init__()
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc1 = nn.Conv2d(input_channels, squeeze_channels, 1)
+        self.fc2 = nn.Conv2d(squeeze_channels, input_channels, 1)
+        self.activation = nn.SiLU(inplace=True)
+        self.scale_activation = nn.Sigmoid()
+
+    def _scale(self, input):
+        scale = self.activation(self.fc1(self.avgpool(input)))
+        return self.scale_activation(self.fc2(scale))
+
+    def forward(self, input):
+        return self._scale(input) * input
+
+
+class MBConv(nn.Module):
+    def __init__(self, input_channels, expanded_channels, out_channels, stochastic_depth_prob, stride=1):
+        super().__init__()
+        self.block = nn.Sequential(
+            Conv2dNormActivation(input_channels, expanded_channels),
+            Conv2dNormActivation(
+                expanded_channels, expanded_channels, kernel_size=3, stride=stride, groups=expanded_channels
+            ),
+            SqueezeExcitation(expanded_channels, input_channels // 4),
+            Conv2dNormActivation(expanded_channels, out_channels, with_silu=False),
+        )
+        self.stochastic_depth = StochasticDepth(stochastic_depth_prob)
+        self.use_res_connect = input_channels == out_channels
+
+    def forward(self, input):
+        result = self.block(input)
+        if self.use_res_connect:
+            result = self.stochastic_depth(result)
+            result += input
+        return result
+
+
+class EfficientNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            Conv2dNormActivation(3, 24, kernel_size=3, stride=2),
+            nn.Sequential(
+                FusedMBConv(24, 24, 24, stochastic_depth_prob=0.0, kernel_size=3),
+                FusedMBConv(24, 24, 24, stochastic_depth_prob=0.005, kernel_size=3),
+            ),
+            nn.Sequential(
+                FusedMBConv(24, 96, 48, stochastic_depth_prob=0.01, stride=2),
+                FusedMBConv(48, 192, 48, stochastic_depth_prob=0.015000000000000003),
+                FusedMBConv(48, 192, 48, stochastic_depth_prob=0.02),
+                FusedMBConv(48, 192, 48, stochastic_depth_prob=0.025),
+            ),
+            nn.Sequential(
+                FusedMBConv(48, 192, 64, stochastic_depth_prob=0.030000000000000006, stride=2),
+                FusedMBConv(64, 256, 64, stochastic_depth_prob=0.035),
+                FusedMBConv(64, 256, 64, stochastic_depth_prob=0.04),
+                FusedMBConv(64, 256, 64, stochastic_depth_prob=0.045),
+            ),
+            nn.Sequential(
+                MBConv(64, 256, 128, stochastic_depth_prob=0.05, stride=2),
+                MBConv(128, 512, 128, stochastic_depth_prob=0.05500000000000001),
+                MBConv(128, 512, 128, stochastic_depth_prob=0.06000000000000001),
+                MBConv(128, 512, 128, stochastic_depth_prob=0.065),
+                MBConv(128, 512, 128, stochastic_depth_prob=0.07),
+                MBConv(128, 512, 128, stochastic_depth_prob=0.075),
+            ),
+            nn.Sequential(*[
+                MBConv(input_channels, expanded_channels, 160, stochastic_depth_prob=stochastic_depth_prob)
+                for input_channels, expanded_channels, stochastic_depth_prob in (
+                    (128, 768, 0.08),
+                    (160, 960, 0.085),
+                    (160, 960, 0.09),
+                    (160, 960, 0.095),
+                    (160, 960, 0.1),
+                    (160, 960, 0.10500000000000001),
+                    (160, 960, 0.11000000000000001),
+                    (160, 960, 0.11500000000000002),
+                    (160, 960, 0.12000000000000002),
+                )
+            ]),
+            nn.Sequential(*[
+                MBConv(
+                    input_channels, expanded_channels, 256, stochastic_depth_prob=stochastic_depth_prob, stride=stride
+                )
+                for input_channels, expanded_channels, stochastic_depth_prob, stride in (
+                    (160, 960, 0.125, 2),
+                    (256, 1536, 0.13, 1),
+                    (256, 1536, 0.135, 1),
+                    (256, 1536, 0.14, 1),
+                    (256, 1536, 1 - 0.855, 1),
+                    (256, 1536, 0.15, 1),
+                    (256, 1536, 0.155, 1),
+                    (256, 1536, 0.16, 1),
+                    (256, 1536, 0.165, 1),
+                    (256, 1536, 0.17, 1),
+                    (256, 1536, 0.175, 1),
+                    (256, 1536, 0.18, 1),
+                    (256, 1536, 0.185, 1),
+                    (256, 1536, 0.19, 1),
+                    (256, 1536, 0.195, 1),
+                )
+            ]),
+            Conv2dNormActivation(256, 1280),
+        )
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.classifier = nn.Sequential(nn.Dropout(0.2, inplace=True), nn.Linear(1280, 1000))
+
+    def forward(self, x):
+        assert x.ndim == 4, "not recorded with this number of dimensions"
+        x = torch.flatten(self.avgpool(self.features(x)), 1)
+        return self.classifier(x)
