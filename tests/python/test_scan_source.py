@@ -86,11 +86,11 @@ def test_classes_with_their_constructors(written) -> None:
     assert made.late.eps == 1e-2 and made.norm.eps == 1e-3 and made.again.weight is made.tied.weight
     assert torch.equal(made.steps, real.steps) and "steps" not in made.state_dict()
     assert "not executed, not verified" in text
-    assert "nn.ModuleList([Block() for _ in range(3)])" in text
+    assert "nn.ModuleList([Block(16) for _ in range(3)])" in text
 
 
 def test_what_differs_becomes_an_argument(written) -> None:
-    assert "def __init__(self, out_features=16):" in written(NET)
+    assert "def __init__(self, out_features):" in written(NET)
 
 
 def test_frozen_parameters_stay_frozen(written) -> None:
