@@ -220,7 +220,7 @@ static pel_node *sign(pel_builder *b, const pel_program_class *class, const pel_
 
 /* ---- the whole ---- */
 
-static bool is_frozen_in_all(const pel_builder *b, const pel_program_class *class, pel_name parameter) {
+bool pel_is_frozen_in_all(const pel_builder *b, const pel_program_class *class, pel_name parameter) {
     for (uint32_t i = 0; i < class->instances.n; i++) {
         const pel_log_module *row = pel_module_at(b->log, class->instances.at[i]);
         for (uint32_t p = 0; p < row->n_parameters; p++)
@@ -231,12 +231,12 @@ static bool is_frozen_in_all(const pel_builder *b, const pel_program_class *clas
     return true;
 }
 
-/* Parameters that the torch class makes and the author froze: self.weight.requires_grad_(False). */
+/* Parameters that the torch class makes and the author froze in all instances: self.weight.requires_grad_(False). */
 static void add_freezing(const pel_builder *b, const pel_program_class *class, pel_nodes *body) {
     const pel_log_module *first = pel_module_at(b->log, class->instances.at[0]);
     for (uint32_t k = 0; k < first->n_parameters; k++) {
         pel_name name = first->parameters[k].name;
-        if (!first->parameters[k].tensor || !pel_is_made_by_base(first, name) || !is_frozen_in_all(b, class, name))
+        if (!first->parameters[k].tensor || !pel_is_made_by_base(first, name) || !pel_is_frozen_in_all(b, class, name))
             continue;
         pel_node *freeze = pel_not_trained(b->ctx, pel_self_attribute(b->ctx, name, PEL_Load));
         pel_nodes_push(b->ctx, body, pel_make_expr(b->ctx, freeze));

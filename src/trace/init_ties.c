@@ -69,6 +69,12 @@ static void note_slots(ties *t, pel_str path, const pel_log_slot *slots, uint32_
     }
 }
 
+/* A parameter that the torch class of an author's module makes, and that only some of its instances have frozen. */
+static bool is_frozen_here_alone(const pel_builder *b, const pel_log_module *row, pel_name parameter) {
+    const pel_program_class *class = pel_map_pointer(&b->class_of, row->class);
+    return class && pel_is_made_by_base(row, parameter) && !pel_is_frozen_in_all(b, class, parameter);
+}
+
 /* A module of torch's is frozen as a whole where it is made (pel_child_text); a part of one, or what is left of one
  * that is parametrized, from outside. */
 static void note_frozen(ties *t, pel_id module, pel_str path) {
@@ -76,10 +82,12 @@ static void note_frozen(ties *t, pel_id module, pel_str path) {
     const pel_log_module *row = pel_module_at(log, module);
     bool in_parts = pel_is_derived_by_torch(log, row->class) || pel_is_parametrization_list(log, module) ||
                     (pel_is_torch_module(log, module) && !pel_is_frozen(log, module));
-    if (!in_parts || !path.len) return;
-    for (uint32_t i = 0; i < row->n_parameters; i++)
-        if (row->parameters[i].tensor && !log->tensors.at[row->parameters[i].tensor].requires_grad)
-            pel_push(t->b->ctx, &t->frozen, *join_path(t->b->ctx, path, row->parameters[i].name));
+    for (uint32_t i = 0; i < row->n_parameters && path.len; i++) {
+        const pel_log_slot *slot = &row->parameters[i];
+        if (!slot->tensor || log->tensors.at[slot->tensor].requires_grad) continue;
+        if (in_parts || is_frozen_here_alone(t->b, row, slot->name))
+            pel_push(t->b->ctx, &t->frozen, *join_path(t->b->ctx, path, slot->name));
+    }
 }
 
 /* m.i = 3, where m may be a layer of torch's: its class has no constructor of ours that could set it. */
