@@ -327,14 +327,7 @@ def digested(t: torch.Tensor | None) -> Any:
     return ("digest", str(t.dtype), list(t.shape), hashlib.sha1(values.view(torch.uint8).numpy()).hexdigest())
 
 
-def is_training(module: torch.nn.Module) -> bool:
-    return any(m.training for m in module.modules())
-
-
 def parameters_before(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Copies of those that a forward might change: only train mode does that."""
-    if not is_training(module):
-        return {}
     return {name: p.detach().clone() for name, p in module.named_parameters(remove_duplicate=False)}
 
 
@@ -552,8 +545,12 @@ def referee(data: dict) -> list[dict]:
     run_check(checks, "ties", ties)
     run_check(checks, "requires_grad", requires_grad)
 
+    parameters = {name for name, _ in made["module"].named_parameters(remove_duplicate=False)}
+    moves_them = any(parameters & (call["buffers"] or {}).keys() for calls in data["sequences"] for call in calls)
     for sequence in data["sequences"]:
         play_sequence(checks, data, sequence, made["module"], made["namespace"])
+        if moves_them:
+            made["module"].load_state_dict(data["state"], strict=True)
     return checks
 
 
@@ -561,7 +558,7 @@ def play_sequence(checks: list[dict], data: dict, sequence: list[dict], pristine
                   namespace: dict[str, Any]) -> None:
     """Calls in a row, of a module that none has been made of before."""
     try:
-        # Parameters are shared: only train mode may change them, and they are most of the memory.
+        # Parameters are shared: they are most of the memory, and few models change them.
         module = copy.deepcopy(pristine, {id(p): p for p in pristine.parameters()})
     except Exception:  # a buffer that is computed from parameters, say
         module = namespace[data["root"]]()
@@ -571,8 +568,6 @@ def play_sequence(checks: list[dict], data: dict, sequence: list[dict], pristine
     results: list[Any] = []
     for call in sequence:
         play(checks, module, call, results, namespace)
-    if is_training(module):
-        pristine.load_state_dict(data["state"], strict=True)
 
 
 def buffer_difference(module: torch.nn.Module, wanted: dict[str, torch.Tensor]) -> str | None:

@@ -67,6 +67,7 @@ class Recording:
             if self._workshop is None:
                 self.model = module
                 self._workshop = Workshop(module, None, (), self.origin, lambda text: None).__enter__()
+                self._workshop.state.before_run(module.training)
             inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
             call = Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled())
             modes = {m: m.training for m in module.modules()}
@@ -92,6 +93,7 @@ class Recording:
         from ._state import ModelState, RandomState, compiled_as_written
         work = self._workshop
         after, random_after = ModelState(work.model), RandomState()
+        after.before_run(work.model.training)
         try:
             with compiled_as_written(work.whole):
                 if verified:
@@ -107,7 +109,8 @@ class Recording:
     def _replay(self, work: Workshop) -> list[dict]:
         """The calls made once more on the original, from the state before the first, for the referee to repeat."""
         from . import _inputs
-        work._restore()
+        work.state.restore()
+        work.state.before_run(work.model.training)
         sequence, results = [], []
         for number, (call, modes) in enumerate(zip(self.calls, self._modes)):
             # Parts of the recorded results stand for the same parts of the replayed ones.
@@ -119,7 +122,7 @@ class Recording:
             row, result = play_original(work.model, name, args, kwargs, grad=call.grad, found=_places(results))
             sequence.append(row)
             results.append(result)
-        work._restore()
+        work.state.restore()
         return sequence
 
 

@@ -237,7 +237,7 @@ class Workshop:
         self.shortcuts: list[tuple[str, int]] | None = None
         with contextlib.ExitStack() as undo:  # in reverse order
             undo.callback(self.random.restore)
-            undo.callback(self._restore)
+            undo.callback(self.state.restore)
             self.stance = undo.enter_context(contextlib.ExitStack())
             self.stance.enter_context(compiled_as_written(self.whole))
             self.recorder = self._new_recorder()
@@ -252,21 +252,16 @@ class Workshop:
         with self.stand_ins.installed():
             return Recorder(self.stand_ins.model, leaves=self.leaves, origin=self.origin, events=events)
 
-    def _restore(self) -> None:
-        for remark in self.state.restore():
-            if remark not in self.report.remarks:
-                self.report.remarks.append(remark)
-
     def _time(self, name: str, start: float) -> None:
         self.report.seconds[name] = self.report.seconds.get(name, 0.0) + time.perf_counter() - start
 
     # ---- running ----
 
     def _enter_mode(self, mode: str) -> None:
+        training = self.whole.training == (mode == "given")
+        self.state.before_run(training)  # before train(): an author's may merge weights
         if mode != "given":
-            self.whole.train(not self.whole.training)
-        if self.whole.training:
-            self.state.keep_parameters()
+            self.whole.train(training)
 
     def _record(self, call: Call) -> None:
         """Records a call that the original is known to take, with the generators at the seed."""
@@ -275,7 +270,7 @@ class Workshop:
         from . import _check, _inputs
         from ._state import RandomState
         start = time.perf_counter()
-        self._restore()
+        self.state.restore()
         self._enter_mode(call.mode)
         args, kwargs = _inputs.copied(call.inputs)
         for cache in self.caches:
@@ -292,13 +287,13 @@ class Workshop:
             _refuse_subclasses(("a result", t) for t in _check.tensors_of(_check.plain_form(result)))
             self.keeps_something = self.state.touched()
             self.recorded_result = _check.detached(_check.plain_form(result))
-        self._restore()
+        self.state.restore()
         self._time("record", start)
 
     def _play(self, call: Call, name: str, **what: bool) -> dict[str, Any]:
         from . import _inputs
         start = time.perf_counter()
-        self._restore()
+        self.state.restore()
         self._enter_mode(call.mode)
         args, kwargs = _inputs.copied(call.inputs)
         try:
@@ -307,7 +302,7 @@ class Workshop:
                     return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
             return play_original(self.model, name, args, kwargs, grad=call.grad, seed=call.seed, **what)[0]
         finally:
-            self._restore()
+            self.state.restore()
             self._time("original", start)
 
     def _inner(self, inputs: Inputs, mode: str, grad: bool) -> Inputs:
@@ -323,7 +318,7 @@ class Workshop:
             if not caught:
                 caught.append(_inputs.copied((args, kwargs)))
 
-        self._restore()
+        self.state.restore()
         self._enter_mode(mode)
         handle = self.model.register_forward_pre_hook(catch, with_kwargs=True)
         try:
@@ -333,7 +328,7 @@ class Workshop:
                 self.whole(*args, **kwargs)
         finally:
             handle.remove()
-            self._restore()
+            self.state.restore()
         if not caught:
             raise SkeletonError(f"{self.path} did not run in this call of the model")
         return caught[0]
@@ -427,7 +422,8 @@ class Workshop:
         from . import _inputs
         given = self.recorded[0]
         for inputs in (*_inputs.other_data(given.inputs, 4), given.inputs):
-            self._restore()
+            self.state.restore()
+            self._enter_mode("given")
             try:
                 calls = [play_original(self.model, name, *_inputs.copied(each), grad=given.grad)[0]
                          for name, each in (("called", given.inputs), ("called again", inputs))]
@@ -515,7 +511,7 @@ class Workshop:
         except Exception:
             return None
         finally:
-            self._restore()
+            self.state.restore()
         return found
 
     def _again(self, more: Sequence[Any] | None, verified: bool, caches: tuple[Any, ...]) -> Skeleton | None:
@@ -596,7 +592,7 @@ class Workshop:
             self.progress("verifying")
             start = time.perf_counter()
             extra = {c.__module__.partition(".")[0] for c in self.leaves}
-            self._restore()
+            self.state.restore()
             checks = verify(self.model, source, root, self.sequences, extra)
             self._time("verify", start)
             self.report.checks = checks + skipped

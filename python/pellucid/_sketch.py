@@ -77,6 +77,7 @@ def sketch(model: torch.nn.Module, args: tuple = (), kwargs: dict[str, Any] | No
     from . import _inputs
     from ._state import ModelState, RandomState
     state, random = ModelState(model), RandomState()
+    state.before_run(model.training)
     built = trace is not None
     trace = trace or LineTrace()
     try:

@@ -55,7 +55,7 @@ class ModelState:
 
     Objects are put back in place, so that whoever refers to them (a hook's closure, a second name) still sees
     the same ones. Tensors are copied only if they are buffers or other attributes; parameters are most of the memory
-    and are left alone by most forwards: they are copied on demand, and `restore` says where that was missing.
+    and are left alone by most forwards: they are copied for the first run and, if that changed some, for all.
     """
 
     def __init__(self, model: torch.nn.Module):
@@ -68,8 +68,9 @@ class ModelState:
         for module in model.modules():
             self._visit(module)
         del self._seen
-        self._versions = [p._version for p, _, _ in self.parameters]
         self._values: list[torch.Tensor] | None = None
+        self._kept_for_training = False
+        self._moves_parameters = True  # a run does, for all that is known
 
     def _visit(self, root: Any) -> None:
         stack = [root]
@@ -99,14 +100,14 @@ class ModelState:
         """Whether a run has left something else in attributes or containers; what it does to tensors doesn't count."""
         return any(not _equal(live, kept) for live, kept in (*self.attributes, *self.containers))
 
-    def keep_parameters(self) -> None:
-        """Until the next `restore`: a run in train mode may change them, as where weights are normalised in place."""
-        if self._values is None:
+    def before_run(self, training: bool) -> None:
+        """Keeps the parameters until the next `restore`. In train mode always: weights may be normalised in place; else
+        while that may be needed, as for a momentum encoder. What is done to parameter.data is not counted by torch."""
+        if self._values is None and (training or self._moves_parameters):
             self._values = [p.detach().clone() for p, _, _ in self.parameters]
+            self._kept_for_training = training
 
-    def restore(self) -> list[str]:
-        """Puts all back; the remarks say what could not be."""
-        remarks = []
+    def restore(self) -> None:
         for live, kept in self.attributes:
             if not _same_items(live, kept):
                 live.clear()
@@ -128,18 +129,22 @@ class ModelState:
                     live.resize_(kept.shape)
                 if not torch.equal(live, kept):
                     live.copy_(kept)
+                if live.grad_fn is not None:  # what was written into it had a history
+                    live.detach_()
+        self._restore_parameters()
+
+    def _restore_parameters(self) -> None:
+        moved = False
         for i, (parameter, grad, requires_grad) in enumerate(self.parameters):
-            # What is done to parameter.data is not counted.
             if self._values is not None and not torch.equal(parameter, self._values[i]):
+                moved = True
                 with torch.no_grad():
                     parameter.copy_(self._values[i])
-            elif self._values is None and parameter._version != self._versions[i]:
-                remarks.append("a parameter is changed in place by the model's own forward")
-            self._versions[i] = parameter._version
             parameter.grad = grad
             parameter.requires_grad_(requires_grad)
+        if self._values is not None and not self._kept_for_training:
+            self._moves_parameters = moved
         self._values = None
-        return remarks
 
 
 def _has_state(value: Any) -> bool:

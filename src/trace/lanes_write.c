@@ -149,7 +149,9 @@ void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name
             pel_push(w->ctx, &row->needs, ((pel_needed_attribute){ .name = name, .of = name }));
             need = &row->needs.at[row->needs.n - 1];
         }
-        if (values && values[i]) pel_map_set(w->ctx, &need->values, modules[i], values[i]);
+        /* The first that was seen is what the model had when it was handed over: train() may have set another. */
+        if (values && values[i] && !pel_map_has(&need->values, modules[i]))
+            pel_map_set(w->ctx, &need->values, modules[i], values[i]);
     }
 }
 

@@ -410,6 +410,50 @@ def ties_and_frozen():
     return Tied(), (torch.randint(0, 32, (2, 5)),), {}
 
 
+class Adapted(nn.Linear):
+    """Freezes what its base makes, in some instances only."""
+
+    def __init__(self, rank: int):
+        super().__init__(8, 8)
+        self.rank = rank
+        if rank:
+            self.down, self.up = nn.Parameter(torch.randn(rank, 8)), nn.Parameter(torch.randn(8, rank))
+            self.weight.requires_grad_(False)
+
+    def forward(self, x):
+        y = super().forward(x)
+        return y + x @ self.down.T @ self.up.T if self.rank else y
+
+
+@case(expects=(r"self\[0\]\.weight\.requires_grad_\(False\)",))
+def frozen_in_some_instances():
+    return nn.Sequential(Adapted(2), nn.ReLU(), Adapted(0)), (randn(3, 8),), {}
+
+
+class Momentum(nn.Module):
+    """A forward that changes parameters, in eval mode too."""
+
+    def __init__(self):
+        super().__init__()
+        self.query, self.key = nn.Linear(8, 8), nn.Linear(8, 8).requires_grad_(False)
+        self.register_buffer("queue", torch.zeros(3, 8))
+
+    def follow(self):
+        with torch.no_grad():
+            for mine, other in zip(self.key.parameters(), self.query.parameters()):
+                mine.data = mine.data * 0.9 + other.data * 0.1
+
+    def forward(self, x):
+        self.follow()
+        self.queue[0] = self.query(x)[0]
+        return self.query(x) * self.key(x).detach(), self.queue.detach().clone()
+
+
+@case(expects=(r"mine\.data = mine\.data \* 0\.9 \+ other\.data \* 0\.1",))
+def parameters_that_calls_move():
+    return Momentum(), (randn(3, 8),), {}
+
+
 class DropPath(nn.Module):
     def __init__(self, p: float):
         super().__init__()

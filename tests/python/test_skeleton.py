@@ -129,6 +129,43 @@ def test_nothing_is_left_behind(here) -> None:
     assert not model._forward_hooks
 
 
+def test_parameters_and_buffers_that_calls_move_are_put_back(here) -> None:
+    """Also where torch counts no change (.data), and where a buffer was written to with a history."""
+    torch.manual_seed(0)
+    model, args, _ = skeleton_models.parameters_that_calls_move()
+    before = {k: v.clone() for k, v in model.state_dict().items()}
+    pellucid.skeleton(model.eval(), args)
+    assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items())
+    assert model.queue.is_leaf and copy.deepcopy(model) is not None
+
+
+class Merging(nn.Linear):
+    """Its train() merges and unmerges weights, as that of LoRA does."""
+
+    def __init__(self) -> None:
+        super().__init__(4, 4)
+        self.delta, self.merged = nn.Parameter(torch.randn(4, 4)), False
+
+    def train(self, mode: bool = True) -> nn.Module:
+        if mode is self.merged:
+            self.weight.data += -self.delta if mode else self.delta
+            self.merged = not mode
+        return super().train(mode)
+
+    def forward(self, x):
+        y = super().forward(x)
+        return y if self.merged else y + x @ self.delta.T
+
+
+def test_weights_that_train_merges_are_as_they_were_handed_over(here) -> None:
+    torch.manual_seed(0)
+    model, x = Merging().eval(), torch.randn(3, 4)
+    before = model.weight.detach().clone()
+    made = pellucid.skeleton(model, x)
+    assert made.report.good and not made.report.complete, "no skeleton has the author's train()"
+    assert torch.equal(model.weight, before) and model.merged and torch.equal(made.module()(x), model(x))
+
+
 def test_the_models_own_exception_comes_out() -> None:
     class Odd(Exception):
         pass
