@@ -127,10 +127,9 @@ static void make_root(pel_synth *s, const pel_group *wrapper, const pel_link *in
     pel_give_back_names(s, target);
     for (uint32_t p = 0; p < target->n_params; p++) {
         const pel_node *given = inner->args[p];
-        for (uint32_t q = 0; given && given->kind == PEL_Name && q < wrapper->n_params; q++)
-            if (wrapper->params[q].name == given->Name.id && wrapper->params[q].kind != PEL_PARAM_PLAIN)
-                given = wrapper->params[q].fallback;
-        if (given && pel_is_literal(given)) target->params[p].fallback = pel_copy(s->ctx, given);
+        const pel_param *handed = given && given->kind == PEL_Name ? pel_param_named(wrapper, given->Name.id) : NULL;
+        if (handed) given = handed->fallback;
+        if (given && (handed || pel_is_literal(given))) target->params[p].fallback = pel_copy(s->ctx, given);
         if (target->params[p].kind == PEL_PARAM_PLAIN) target->params[p].dead = false;
     }
 }

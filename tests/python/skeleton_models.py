@@ -454,6 +454,25 @@ def parameters_that_calls_move():
     return Momentum(), (randn(3, 8),), {}
 
 
+class HandsOn(nn.Module):
+    """The defaults that callers see are those of the method that they call."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def step(self, x, number, scale=1.0):
+        return self.linear(x) * scale, number
+
+    def forward(self, x, number=0, scale=2.0):
+        return self.step(x, number, scale)
+
+
+@case(expects=(r"def forward\(self, x, number=0, scale=2\.0\)",))
+def defaults_of_a_forward_that_hands_on():
+    return HandsOn(), (randn(3, 8),), {}
+
+
 class DropPath(nn.Module):
     def __init__(self, p: float):
         super().__init__()
