@@ -1,5 +1,6 @@
 /* Forward hooks: torch calls them around a module's forward, from where no text of the author's stands. What they do is
- * written into the forward of a class of the author's; a module of torch's gets a class of its own that inherits. */
+ * written into the forward of a class of the author's; a module of torch's gets a class of its own that inherits. What is
+ * a method of another module is registered by the constructor, as the author did (init_hooks.c). */
 #include "trace/synth.h"
 
 /* ---- which activations are hooks ---- */
@@ -33,6 +34,10 @@ static bool look_at(const pel_log *log, pel_id id, pel_hook *hook) {
     pel_id class = log->codes.at[activation->code].class;
     if (!row->has_hooks || (!first && class && pel_inherits(log, row->class, class))) return false;
     *hook = (pel_hook){ .activation = id, .module = module->module, .first = first, .args = args[first + 1] };
+    const pel_value *owner = pel_value_at(log, args[0]);
+    if (first && owner->kind == PEL_V_MODULE && owner->module != hook->module &&
+        pel_module_at(log, owner->module)->in_tree)
+        hook->owner = owner->module;
     uint32_t left = n - first;
     bool dict = left > 2 && pel_value_at(log, args[first + 2])->kind == PEL_V_DICT;
     hook->kwargs = left == 4 && dict ? args[first + 2] : 0;
@@ -99,7 +104,7 @@ void pel_find_hooks(pel_synth *s) {
             hook->kwargs = hook->dict;
         }
         hook->forward = forward_of(s, hook);
-        if (!hook->forward) continue;
+        if (!hook->forward || hook->owner) continue;
         uint64_t list;
         if (!pel_map_get(&s->hooked, hook->forward, &list)) {
             list = PEL_KEY(pel_new(s->ctx, pel_hook_list));
@@ -347,7 +352,15 @@ static const pel_hook_list *hooks_around(const pel_synth *s, pel_id forward) {
     return pel_map_pointer(&s->hooked, forward);
 }
 
+/* What torch gives a hook that the text registers: all but the module is data. */
+static void taint_registered(pel_synth *s, pel_group *group) {
+    const pel_hook *hook = pel_map_pointer(&s->hook_of, group->lanes[0]);
+    for (uint32_t p = 2; hook && hook->owner && p < group->n_params; p++)
+        if (pel_taint_grow(s->ctx, &group->params[p].taint, &pel_tainted)) s->changed = true;
+}
+
 void pel_insert_hooks(pel_synth *s, pel_group *group) {
+    taint_registered(s, group);
     const pel_hook_list *list = hooks_around(s, group->lanes[0]);
     for (uint32_t i = 1; i < group->n_lanes; i++)
         if (!same_hooks(s, list, hooks_around(s, group->lanes[i]))) {
@@ -634,7 +647,7 @@ static bool same_hook(const pel_synth *s, const pel_hook *a, const pel_hook *b) 
 static pel_hook_list *hooks_of_module(pel_synth *s, pel_id module) {
     pel_hook_list all = { 0 }, *list = pel_new(s->ctx, pel_hook_list);
     for (uint32_t i = 0; i < s->hooks.n; i++)
-        if (s->hooks.at[i]->module == module && s->group_of[s->hooks.at[i]->activation])
+        if (s->hooks.at[i]->module == module && !s->hooks.at[i]->owner && s->group_of[s->hooks.at[i]->activation])
             pel_push(s->ctx, &all, s->hooks.at[i]);
     for (uint32_t i = 0; i < all.n; i++) {
         if (!list->n || (list->n == i && !same_hook(s, all.at[i], list->at[0])))
@@ -648,7 +661,24 @@ static pel_hook_list *hooks_of_module(pel_synth *s, pel_id module) {
     return list;
 }
 
+static void note_registration(pel_synth *s, const pel_hook *hook) {
+    const pel_group *group = s->group_of[hook->activation];
+    while (group && group->instead) group = group->instead;
+    if (!group || !group->function) return;
+    pel_registration made = { hook->owner, hook->module, group->function->name, hook->before, hook->kwargs != 0 };
+    for (uint32_t i = 0; i < s->program->registrations.n; i++) {
+        const pel_registration *other = &s->program->registrations.at[i];
+        if (other->owner == made.owner && other->module == made.module && other->method == made.method &&
+            other->before == made.before)
+            return;
+    }
+    pel_push(s->ctx, &s->program->registrations, made);
+}
+
 void pel_write_hooked(pel_synth *s) {
+    s->program->registrations.n = 0;
+    for (uint32_t i = 0; i < s->hooks.n; i++)
+        if (s->hooks.at[i]->owner) note_registration(s, s->hooks.at[i]);
     typedef struct made {
         const pel_hook_list *list;
         pel_program_class *row;
@@ -658,7 +688,7 @@ void pel_write_hooked(pel_synth *s) {
     for (uint32_t i = 0; i < s->hooks.n; i++) {
         const pel_hook *hook = s->hooks.at[i];
         const pel_log_module *module = pel_module_at(s->log, hook->module);
-        if (hook->forward || !s->group_of[hook->activation] || pel_map_has(&s->program->hooked, hook->module)) continue;
+        if (hook->forward || hook->owner || !s->group_of[hook->activation] || pel_map_has(&s->program->hooked, hook->module)) continue;
         if (pel_class_at(s->log, module->class)->kind != PEL_CLASS_TORCH_MODULE)
             cannot(s, hook, "the forward that it belongs to was not seen");
         const pel_hook_list *list = hooks_of_module(s, hook->module);

@@ -121,6 +121,10 @@ bool pel_is_frozen_in_all(const pel_builder *b, const pel_program_class *class, 
 pel_node *pel_super_init(pel_ctx *ctx);                          /* super().__init__, not called */
 void pel_add_argument(pel_ctx *ctx, pel_node *arguments, pel_name name, pel_node *fallback);
 
+/* ---- init_hooks.c ---- */
+void pel_register_hooks(pel_builder *b, const pel_program_class *class, pel_nodes *body); /* of all its instances */
+void pel_register_other_hooks(pel_builder *b, pel_nodes *body); /* those that no class registers, by the root */
+
 /* ---- init_ties.c ---- */
 void pel_add_ties(pel_builder *b, const pel_program_class *root);
 pel_node *pel_path_text(pel_ctx *ctx, pel_str path, pel_CTX use); /* "layers.0.norm" -> self.layers[0].norm */

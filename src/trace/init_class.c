@@ -300,6 +300,7 @@ void pel_finish_class(pel_builder *b, pel_program_class *class) {
     pel_nodes body = pel_nodes_one(ctx, super_call), parts = part_statements(b, &unifier, class);
     for (uint32_t i = 0; i < parts.n; i++) pel_nodes_push(ctx, &body, parts.at[i]);
     add_freezing(b, class, &body);
+    pel_register_hooks(b, class, &body);
     ordering order = { &unifier, 0 };
     for (uint32_t i = 0; i < body.n; i++) order_by_use(&order, &body.at[i]);
     pel_derive_holes(&unifier, &body);

@@ -142,4 +142,5 @@ void pel_add_ties(pel_builder *b, const pel_program_class *root) {
         pel_node *freeze = pel_not_trained(ctx, pel_path_text(ctx, t.frozen.at[i], PEL_Load));
         pel_nodes_push(ctx, body, pel_make_expr(ctx, freeze));
     }
+    pel_register_other_hooks(b, body);
 }

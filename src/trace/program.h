@@ -63,6 +63,13 @@ typedef struct pel_global {
     pel_node *value;
 } pel_global;
 
+/* A method that its module registers as a forward hook of another one. */
+typedef struct pel_registration {
+    pel_id owner, module;
+    pel_name method;
+    bool before, with_kwargs;
+} pel_registration;
+
 typedef struct pel_program {
     const pel_log *log;
     const struct pel_author *authors;          /* a row per code, by lanes; NULL if no code is looked at */
@@ -70,6 +77,7 @@ typedef struct pel_program {
     PEL_VEC(pel_program_class *) classes;
     PEL_VEC(pel_global) globals;
     pel_map hooked;            /* module of torch's with forward hooks -> the class that stands for it */
+    PEL_VEC(pel_registration) registrations;
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;
     PEL_VEC(pel_id) embedded;   /* tensors whose elements stand at the end of the file */

@@ -619,6 +619,10 @@ static void recount(shortener *s) {
         pel_node *name = pel_map_pointer(&s->program->held, code);
         if (name) count_uses(s, &name);
     }
+    for (uint32_t i = 0; i < s->program->registrations.n; i++) { /* and register these */
+        pel_node *name = pel_make_name(s->ctx, s->program->registrations.at[i].method, PEL_Load);
+        count_uses(s, &name);
+    }
 }
 
 /* Functions and methods that nothing mentions any more. */

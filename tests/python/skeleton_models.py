@@ -454,6 +454,41 @@ def parameters_that_calls_move():
     return Momentum(), (randn(3, 8),), {}
 
 
+class Catching(nn.Module):
+    """Its methods are hooks of its parts, some before and some behind: registered as the author did."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), Plain())
+        self.caught = {}
+        self.net[1].register_forward_hook(self.catch)
+        self.net[2].register_forward_pre_hook(self.double)
+
+    def catch(self, module, args, output):
+        self.caught["relu"] = output
+
+    def double(self, module, args):
+        return (args[0] * 2,)
+
+    def forward(self, x):
+        self.caught.clear()
+        y = self.net(x)
+        return y + self.caught["relu"]
+
+
+@case(expects=(r"self\.net\[1\]\.register_forward_hook\(self\.catch\)", r"def catch\(self, module, args, output\)",
+               r"self\.net\[2\]\.register_forward_pre_hook\(self\.double\)"), lacks=("Hooked",))
+def hooks_that_are_methods_of_another_module():
+    return nn.Sequential(Catching(), Catching()), (randn(3, 8),), {}
+
+
+@case(expects=(r"self\[0\]\.net\[1\]\.register_forward_hook\(self\[0\]\.catch\)",))
+def hooks_that_only_some_instances_register():
+    model = nn.Sequential(Catching(), Catching())
+    model[1].net[2]._forward_pre_hooks.clear()
+    return model, (randn(3, 8),), {}
+
+
 class HandsOn(nn.Module):
     """The defaults that callers see are those of the method that they call."""
 
