@@ -371,6 +371,15 @@ def test_batches_are_found_in_dicts_and_in_lists_of_maps() -> None:
     assert {"other batch 1", "other batch 2", "other batch 3"} <= passed
 
 
+def test_offsets_stay_in_order() -> None:
+    """Kernels of torch read those of another order as lengths below zero, and give what was in memory."""
+    from pellucid import _inputs
+    offsets, ids = torch.tensor([[0, 2, 5, 5]]), torch.tensor([[4, 2, 5, 3]])
+    for seed in range(4):
+        (one, other), _ = next(_inputs.other_data(((offsets, ids), {}), seed))
+        assert torch.equal(one, offsets) and sorted(other[0].tolist()) == [2, 3, 4, 5]
+
+
 def test_a_model_without_backward_is_recorded_without_gradients() -> None:
     made = pellucid.skeleton(skeleton_models.WithoutBackward().eval(), (torch.randn(2, 4),))
     assert made.report.good
