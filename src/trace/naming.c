@@ -39,10 +39,22 @@ pel_name pel_name_wish(const pel_synth *s, const pel_group *group) {
 }
 
 /* A method without self becomes a function of the file, where its name may mean something else. */
-static pel_name name_of_static(const pel_synth *s, const pel_group *group, pel_name wish) {
+static pel_name name_of_static(const pel_synth *s, pel_id class, pel_name wish) {
     if (!is_builtin(wish) && !is_local_somewhere(s, wish)) return wish;
-    pel_str text = pel_format(s->ctx, "%s_%s", pel_class_at(s->log, group->class)->name->text, wish->text);
+    pel_str text = pel_format(s->ctx, "%s_%s", pel_class_at(s->log, class)->name->text, wish->text);
     return pel_intern_str(s->ctx, text);
+}
+
+/* mask = masks.mask(x): a function of another file, whose name is a variable where it is called. */
+static bool is_local_of_a_caller(const pel_synth *s, const pel_reach *r, const pel_group *group, pel_name name) {
+    for (uint32_t i = 0; i < s->links.n; i++) {
+        const pel_group *target = s->links.at[i]->target;
+        while (target->instead) target = target->instead;
+        const pel_group *caller = s->links.at[i]->caller;
+        if (!r->active[i] || target != group) continue;
+        if (pel_param_named(caller, name) || pel_uses_of(s, caller->body, 0, name).stores) return true;
+    }
+    return false;
 }
 
 /* Called by its author's name: by torch, by users of the model, or by texts that say it. */
@@ -51,9 +63,12 @@ static bool has_plain_name(const pel_synth *s, const pel_group *group) {
            (group->hint && group->hint == s->log->codes.at[group->code].code->name);
 }
 
-static void name_function(pel_synth *s, pel_map *taken, pel_group *group) {
+static void name_function(pel_synth *s, const pel_reach *r, pel_map *taken, pel_group *group) {
     pel_name wish = pel_name_wish(s, group);
-    if (group->no_self) wish = name_of_static(s, group, wish);
+    pel_id class = group->class ? group->class : s->log->codes.at[group->code].class;
+    bool of_file = !group->class || group->no_self;
+    if (of_file && class) wish = name_of_static(s, class, wish);
+    if (of_file && is_local_of_a_caller(s, r, group, wish)) pel_map_set(s->ctx, taken, pel_key2(0, PEL_KEY(wish)), 1);
     pel_program_function *function = group->function = pel_new(s->ctx, pel_program_function);
     function->code = group->code;
     function->class = group->no_self ? 0 : group->class;
@@ -68,7 +83,7 @@ void pel_name_functions(pel_synth *s, const pel_reach *r) {
         for (uint32_t i = 0; i < s->groups.n; i++) {
             pel_group *group = s->groups.at[i];
             if (!r->seen[i] || group->in_place || group->function) continue;
-            if (!first || has_plain_name(s, group)) name_function(s, &taken, group);
+            if (!first || has_plain_name(s, group)) name_function(s, r, &taken, group);
         }
 }
 

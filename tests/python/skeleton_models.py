@@ -489,6 +489,36 @@ def hooks_that_only_some_instances_register():
     return model, (randn(3, 8),), {}
 
 
+def widen(x):
+    y = x * 3
+    return y - y.mean()
+
+
+class Tools:
+    widened = widen
+
+    @staticmethod
+    def narrow(x):
+        y = x / 3
+        return y - y.mean()
+
+
+class NamedAlike(nn.Module):
+    """Variables that are called as the functions that made them: these would not be found."""
+
+    def forward(self, x):
+        widen = Tools.widened(x)
+        widen = widen + Tools.widened(-x)
+        narrow = Tools.narrow(x)
+        narrow = narrow * Tools.narrow(-x)
+        return widen * narrow + narrow
+
+
+@case(expects=(r"narrow = Tools_narrow\(x\)", r"widen = widen_2\(x\)"))
+def functions_called_as_variables_are():
+    return NamedAlike(), (randn(3, 8),), {}
+
+
 class HandsOn(nn.Module):
     """The defaults that callers see are those of the method that they call."""
 
