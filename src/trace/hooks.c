@@ -1,6 +1,6 @@
 /* Forward hooks: torch calls them around a module's forward, from where no text of the author's stands. What they do is
- * written into the forward of a class of the author's; a module of torch's gets a class of its own that inherits. What is
- * a method of another module is registered by the constructor, as the author did (init_hooks.c). */
+ * written into the forward of a class of the author's; a module of torch's gets a class of its own that inherits. What
+ * is a method of another module is registered by the constructor, as the author did (init_hooks.c). */
 #include "trace/synth.h"
 
 /* ---- which activations are hooks ---- */
@@ -688,7 +688,9 @@ void pel_write_hooked(pel_synth *s) {
     for (uint32_t i = 0; i < s->hooks.n; i++) {
         const pel_hook *hook = s->hooks.at[i];
         const pel_log_module *module = pel_module_at(s->log, hook->module);
-        if (hook->forward || hook->owner || !s->group_of[hook->activation] || pel_map_has(&s->program->hooked, hook->module)) continue;
+        if (hook->forward || hook->owner || !s->group_of[hook->activation] ||
+            pel_map_has(&s->program->hooked, hook->module))
+            continue;
         if (pel_class_at(s->log, module->class)->kind != PEL_CLASS_TORCH_MODULE)
             cannot(s, hook, "the forward that it belongs to was not seen");
         const pel_hook_list *list = hooks_of_module(s, hook->module);

@@ -118,7 +118,7 @@ pel_node *pel_held_object(pel_builder *b, const pel_log_module *instance, pel_id
 /* ---- init_class.c ---- */
 void pel_finish_class(pel_builder *b, pel_program_class *class); /* its `init`, and the calls of all its instances */
 bool pel_is_frozen_in_all(const pel_builder *b, const pel_program_class *class, pel_name parameter); /* instances */
-pel_node *pel_super_init(pel_ctx *ctx);                          /* super().__init__, not called */
+pel_node *pel_super_init(pel_ctx *ctx); /* super().__init__, not called */
 void pel_add_argument(pel_ctx *ctx, pel_node *arguments, pel_name name, pel_node *fallback);
 
 /* ---- init_hooks.c ---- */

@@ -41,9 +41,8 @@ static pel_nodes common_statements(pel_builder *b, const pel_program_class *clas
         any = 0;
         for (uint32_t i = 0; i < class->instances.n; i++)
             any |= registration_of(b, class->instances.at[i], number) != NULL;
-        pel_node *one = any && registration_of(b, class->instances.at[0], number)
-                            ? common_statement(b, class, number)
-                            : NULL;
+        pel_node *one =
+            any && registration_of(b, class->instances.at[0], number) ? common_statement(b, class, number) : NULL;
         if (any && !one) return (pel_nodes){ 0 };
         if (one) pel_nodes_push(b->ctx, &made, one);
     }

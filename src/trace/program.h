@@ -76,7 +76,7 @@ typedef struct pel_program {
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
     PEL_VEC(pel_program_class *) classes;
     PEL_VEC(pel_global) globals;
-    pel_map hooked;            /* module of torch's with forward hooks -> the class that stands for it */
+    pel_map hooked; /* module of torch's with forward hooks -> the class that stands for it */
     PEL_VEC(pel_registration) registrations;
     PEL_VEC(pel_name) imports; /* dotted modules that the bodies use: "torch.nn.functional", "math" */
     PEL_VEC(pel_remark) remarks;

@@ -100,7 +100,7 @@ typedef struct pel_hook {
     pel_id args, kwargs; /* values; kwargs: 0 if it did not ask for them */
     pel_id dict;         /* its third argument, where that is a dict: keywords, or what the forward gave */
     uint32_t first;      /* which positional argument is the module: 1 for a bound method */
-    pel_id owner;        /* another module of the tree that it is a method of: the text registers it as its author did */
+    pel_id owner; /* another module of the tree that it is a method of: the text registers it as its author did */
     bool before;
 } pel_hook;
 typedef PEL_VEC(pel_hook *) pel_hook_list;
