@@ -141,6 +141,8 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
 bool pel_is_table(const pel_walk *w, pel_id value); /* a list, dict or set of constants, not too long */
 /* A list or dict of constants that some object or file holds: written where it is read. */
 void pel_write_table(pel_walk *w, pel_front front, pel_val *val);
+/* A container in a container that callers gave: what it has beside tensors is theirs, too. NULL if it is none. */
+const pel_taint *pel_taint_of_part(pel_walk *w, pel_front front, const pel_val *of, const pel_val *part);
 /* The constructors of these modules must set the attribute: to these values, or to what it was before the run. */
 void pel_need(pel_walk *w, pel_front front, const pel_id *modules, pel_name name, const pel_id *values);
 void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, const char *message); /* an assertion */

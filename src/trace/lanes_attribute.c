@@ -197,6 +197,7 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     else if (!n.modules && (base->taint || n.tensors) &&
              !(n.tensors == front.n && pel_name_is(name, "ndim") && pel_ask_rank(w, front, base)))
         val->taint = pel_computed_taint(w, front, val, true);
+    if (!val->taint) val->taint = pel_taint_of_part(w, front, base, val); /* a field of a named tuple */
     /* objects that were there before the run, and __getattr__ hooks, only look things up */
     bool looked_up = (n.objects == front.n && base->lost) || pel_on_records(w, kids) || pel_looks_up(w, kids);
     if (looked_up)

@@ -440,6 +440,8 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
         val->taint = &pel_tainted;
     else if (live && is_cut_by_torch(w, front, c, callee))
         val->taint = &pel_tainted_count;
+    else if (live && c->base)
+        val->taint = pel_taint_of_part(w, front, c->base, val);
     if (callee->kind == PEL_V_CLASS) note_record(w, front, c, callee->class);
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
 }

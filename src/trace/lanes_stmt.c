@@ -53,6 +53,24 @@ static bool fills_own_container(pel_walk *w, const pel_node *author, const pel_n
     return true;
 }
 
+/* Behind a yield: generators that nobody asked for more. Their log ends there, or with the exit that closed them, and
+ * what would have come is not known. */
+static pel_front leave_abandoned(pel_walk *w, pel_front front) {
+    bool any = false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_activation *activation = pel_lane_activation(w, lane);
+        bool closed = lane->at + 1 == activation->n_records && activation->records[lane->at].kind == PEL_R_RAISE;
+        if (lane->at < activation->n_records && !closed) continue;
+        lane->state = PEL_LANE_LEFT;
+        any = true;
+    }
+    for (pel_loop *loop = w->loop; any && loop; loop = loop->outer) loop->left_by_data = true;
+    pel_front rest = pel_running(w, front);
+    if (!rest.n) pel_write_statement(w, pel_stub_body(w->ctx).at[0]);
+    return rest;
+}
+
 static pel_front walk_expr(pel_walk *w, pel_front front, pel_node *node) {
     if (node->Expr.value->kind == PEL_Constant) return front; /* docstrings leave no instruction */
     pel_val *val = pel_eval(w, front, node->Expr.value);
@@ -62,7 +80,7 @@ static pel_front walk_expr(pel_walk *w, pel_front front, pel_node *node) {
         text->Expr.value = val->text;
         pel_write_statement(w, text);
     }
-    return front;
+    return node->Expr.value->kind == PEL_Yield ? leave_abandoned(w, front) : front;
 }
 
 static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {

@@ -125,13 +125,24 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
 
 const pel_taint *pel_computed_taint(pel_walk *w, pel_front front, const pel_val *result, bool from_dynamic) {
     if (!from_dynamic) return NULL;
-    bool shows = true, some = true;
+    bool shows = true, some = true, holds = true;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, result->at[i]);
         shows &= result->at[i] && pel_live(w->s, result->at[i]);
         some &= result->at[i] && !(value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE);
+        holds &= value->kind == PEL_V_DICT;
     }
-    return shows ? NULL : some ? &pel_tainted_some : &pel_tainted;
+    /* a dict with tensors in it shows that it can't be folded; what else it has does not */
+    return shows ? holds ? &pel_tainted_holder : NULL : some ? &pel_tainted_some : &pel_tainted;
+}
+
+const pel_taint *pel_taint_of_part(pel_walk *w, pel_front front, const pel_val *of, const pel_val *part) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
+        if (kind != PEL_V_DICT && kind != PEL_V_LIST && kind != PEL_V_TUPLE) return NULL;
+        if (!pel_value_has_items(pel_value_at(w->log, part->at[i])->kind)) return NULL;
+    }
+    return of->taint ? &pel_tainted_holder : NULL;
 }
 
 void pel_take_over(pel_val *into, const pel_val *from) {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 import torch
 import torch.nn.functional as F
@@ -517,6 +517,52 @@ class NamedAlike(nn.Module):
 @case(expects=(r"narrow = Tools_narrow\(x\)", r"widen = widen_2\(x\)"))
 def functions_called_as_variables_are():
     return NamedAlike(), (randn(3, 8),), {}
+
+
+class Given(NamedTuple):
+    image: torch.Tensor
+    meta: dict
+    pair: list
+
+
+class AsksGiven(nn.Module):
+    """What callers pass beside tensors is theirs: another call brings other names."""
+
+    def forward(self, given, more):
+        names = [name for name in given.meta["names"]]
+        sub = more.get("sub")
+        return given.image + given.meta["size"], names, given.pair[0] + 1, given.pair[1], sub["x"] * 2, sub["name"]
+
+
+@case(expects=(r'for name in given\.meta\["names"\]', r"given\.pair\[1\]", r'sub\["name"\]'))
+def texts_beside_tensors_in_what_callers_give():
+    x = randn(3, 8)
+    return AsksGiven(), (Given(x, {"names": ["a", "b"], "size": x}, [x, "c"]), {"sub": {"x": x, "name": "d"}}), {}
+
+
+class Steps(nn.Module):
+    """A generator that nobody asks for more: what comes behind its yield ran but for the last time."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def steps(self, x):
+        while True:
+            y = torch.tanh(self.linear(x))
+            yield x, y
+            x = y
+
+    def forward(self, x):
+        for k, (old, new) in enumerate(self.steps(x)):
+            if (new - old).norm() < 1e-3 or k == 5:
+                break
+        return new, k
+
+
+@case(expects=(r"while True", r"yield x, y\n            x = y"))
+def generators_that_are_abandoned():
+    return Steps(), (randn(3, 8),), {}
 
 
 class HandsOn(nn.Module):
