@@ -228,7 +228,7 @@ static pel_val *call_on_parts(pel_walk *w, pel_front front, pel_call_site *c) {
 
 /* ---- who was called ---- */
 
-static pel_id function_code(const pel_log *log, pel_id id) {
+pel_id pel_function_code(const pel_log *log, pel_id id) {
     const pel_value *value = pel_value_at(log, id);
     if (value->kind == PEL_V_METHOD && value->n > 1) value = pel_value_at(log, value->items[1]);
     return value->kind == PEL_V_FUNCTION ? value->code : 0;
@@ -279,7 +279,7 @@ static pel_id meant(pel_walk *w, const pel_call_site *c, uint32_t lane) {
             continue;
         }
         bool is_callee =
-            function_code(w->log, c->callee[lane]) == child->code; /* maybe behind a decorator of torch's */
+            pel_function_code(w->log, c->callee[lane]) == child->code; /* maybe behind a decorator of torch's */
         if (is_callee && is_context(w->log, c->val->at[lane])) return id;
         if ((!child->direct && !is_callee) || callee->kind == PEL_V_LIBRARY) continue; /* called back by it */
         if (callee->kind == PEL_V_CLASS && !pel_name_is(code->name, "__init__")) continue;
@@ -314,7 +314,7 @@ static meaning who_is_meant(pel_walk *w, pel_front front, const pel_call_site *c
     pel_id example = 0;
     for (uint32_t i = 0; i < front.n && !example; i++) example = m.children[i];
     for (uint32_t i = 0; i < front.n && m.one && m.found && m.found < front.n; i++)
-        if (!m.children[i] && function_code(w->log, c->callee[i]) == m.target->code) { /* a cache answered */
+        if (!m.children[i] && pel_function_code(w->log, c->callee[i]) == m.target->code) { /* a cache answered */
             m.children[i] = example;
             m.found++;
         }
@@ -359,7 +359,7 @@ static bool are_chosen(const pel_walk *w, pel_front front, const pel_call_site *
     if (c->base || c->func->text->kind == PEL_Name) return false;
     bool in_place = true;
     for (uint32_t i = 0; i < front.n; i++) {
-        if (!function_code(w->log, c->callee[i])) return false;
+        if (!pel_function_code(w->log, c->callee[i])) return false;
         in_place &= m->children[i] && w->s->group_of[m->children[i]]->in_place;
     }
     return !in_place;
@@ -491,27 +491,6 @@ static bool calls_held(pel_walk *w, pel_front front, pel_call_site *c) {
     return true;
 }
 
-static void mark_given(pel_walk *w, pel_param *param) {
-    param->passed = true;
-    if (pel_taint_grow(w->ctx, &param->taint, &pel_tainted)) w->s->changed = true;
-}
-
-/* What a partial that the constructor makes passes by itself. */
-static void mark_held(pel_walk *w, pel_id held, pel_group *group) {
-    const pel_value *partial = pel_value_at(w->log, held);
-    if (partial->kind != PEL_V_PARTIAL) return;
-    const pel_value *named = pel_value_at(w->log, partial->items[2]);
-    for (uint32_t p = 0; p < pel_value_at(w->log, partial->items[1])->n && p < group->n_params; p++)
-        mark_given(w, &group->params[p]);
-    for (uint32_t k = 0; k + 1 < named->n; k += 2) {
-        const pel_value *key = pel_value_at(w->log, named->items[k]);
-        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
-        pel_str text = key->constant->text;
-        pel_param *param = pel_param_for(group, pel_intern_str(w->ctx, text));
-        if (param) mark_given(w, param);
-    }
-}
-
 /* Calls by a name that instances have for different functions; or a decorator of torch's calls the function. */
 static bool may_be_held(const pel_walk *w, pel_front front, const pel_call_site *c, const meaning *m) {
     if (!m->found) return c->kids.n > 0;
@@ -526,8 +505,8 @@ static void call_held(pel_walk *w, pel_front front, pel_call_site *c, const pel_
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
         if (!group) continue;
         pel_id callee = c->callee[c->kids.at[i].lane];
-        mark_held(w, callee, group);
-        if (group->code == function_code(w->log, callee)) pel_mark_passed(w, c, group, 0);
+        pel_mark_bound(w, callee, group);
+        if (group->code == pel_function_code(w->log, callee)) pel_mark_passed(w, c, group, 0);
     }
     pel_plain_call(w, front, c);
 }
@@ -536,7 +515,7 @@ static void call_held(pel_walk *w, pel_front front, pel_call_site *c, const pel_
 static bool calls_made_partial(pel_walk *w, pel_front front, const pel_call_site *c) {
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *partial = pel_value_at(w->log, c->callee[i]);
-        if (partial->kind != PEL_V_PARTIAL || !function_code(w->log, partial->items[0])) return false;
+        if (partial->kind != PEL_V_PARTIAL || !pel_function_code(w->log, partial->items[0])) return false;
     }
     return c->kids.n && pel_dynamic(w, front, c->func);
 }

@@ -22,6 +22,7 @@ typedef struct pel_call_site {
 } pel_call_site;
 
 /* ---- lanes_call.c ---- */
+pel_id pel_function_code(const pel_log *log, pel_id value); /* of a function of the author's, or a method; else 0 */
 /* The module that a call means to run, if it goes through nn.Module.__call__: self.layer(x), super().__call__(x). */
 pel_id pel_called_module(const pel_walk *w, const pel_call_site *c, uint32_t lane);
 bool pel_calls_modules(const pel_walk *w, pel_front front, const pel_call_site *c); /* in every lane */
@@ -55,6 +56,8 @@ void pel_call_outside(pel_walk *w, pel_front front, pel_call_site *c, const pel_
 /* What runs here is called by a text that names no function of ours: what it passes is passed. next: the parameter that
  * the first positional argument means. */
 void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint32_t next);
+/* What a partial passes by itself, if the callee is one. */
+void pel_mark_bound(pel_walk *w, pel_id callee, pel_group *group);
 /* The same for all that ran; and whoever is called from outside keeps his signature. */
 void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children);
 

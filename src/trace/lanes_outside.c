@@ -693,6 +693,37 @@ void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint
     mark_from(w, c, 0, group, next);
 }
 
+static void mark_given(pel_walk *w, pel_param *param) {
+    param->passed = true;
+    if (pel_taint_grow(w->ctx, &param->taint, &pel_tainted)) w->s->changed = true;
+}
+
+void pel_mark_bound(pel_walk *w, pel_id callee, pel_group *group) {
+    const pel_value *partial = pel_value_at(w->log, callee);
+    if (partial->kind != PEL_V_PARTIAL) return;
+    const pel_value *named = pel_value_at(w->log, partial->items[2]);
+    uint32_t own = pel_value_at(w->log, partial->items[0])->kind == PEL_V_METHOD; /* self comes with the method */
+    for (uint32_t p = 0; p < pel_value_at(w->log, partial->items[1])->n && own + p < group->n_params; p++)
+        mark_given(w, &group->params[own + p]);
+    for (uint32_t k = 0; k + 1 < named->n; k += 2) {
+        const pel_value *key = pel_value_at(w->log, named->items[k]);
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
+        pel_str text = key->constant->text;
+        pel_param *param = pel_param_for(group, pel_intern_str(w->ctx, text));
+        if (param) mark_given(w, param);
+    }
+}
+
+/* functools.partial(f, scale=x), made by the run: whoever calls it, here or from a library, passes that to f. */
+static void mark_bound_here(pel_walk *w, pel_front front, const pel_call_site *c) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *made = pel_value_at(w->log, c->val->at[i]);
+        pel_id code = made->kind == PEL_V_PARTIAL ? pel_function_code(w->log, made->items[0]) : 0;
+        for (uint32_t g = 0; code && g < w->s->groups.n; g++)
+            if (w->s->groups.at[g]->code == code) pel_mark_bound(w, c->val->at[i], w->s->groups.at[g]);
+    }
+}
+
 /* Whether a value is what runs in an activation, as a library that calls it back gets it: a module, a function. */
 static bool is_run_by(const pel_log *log, pel_id value, const pel_group *group, pel_id activation) {
     const pel_value *row = pel_value_at(log, value);
@@ -735,6 +766,7 @@ void pel_call_outside(pel_walk *w, pel_front front, pel_call_site *c, const pel_
     expand_partial(w, front, c);
     name_super(w, front, c);
     pel_mark_pinned(w, c, front, children);
+    mark_bound_here(w, front, c);
     build_module(w, front, c);
     pel_plain_call(w, front, c);
     note_getattr(w, front, c);

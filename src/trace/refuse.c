@@ -40,11 +40,16 @@ static void refuse(pel_synth *s, const pel_group *group, uint32_t line, const ch
     pel_push(s->ctx, &s->program->remarks, remark);
 }
 
-bool pel_check_texts(pel_synth *s, const pel_reach *r) {
+static bool split_groups(pel_synth *s, const pel_reach *r, bool without_text) {
     bool split = false;
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (r->seen[i]) split |= pel_split_group(s, s->groups.at[i]);
-    if (split) return false;
+        if (r->seen[i] && without_text == (s->groups.at[i]->why != NULL)) split |= pel_split_group(s, s->groups.at[i]);
+    return split;
+}
+
+bool pel_check_texts(pel_synth *s, const pel_reach *r) {
+    /* while some function has no text, what others need of their arguments is not known yet */
+    if (split_groups(s, r, true) || split_groups(s, r, false)) return false;
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
         if (!r->seen[i]) continue;

@@ -1048,3 +1048,59 @@ class Head(nn.Module):
 @case(expects=(r"self\.shape = None", r"self\.shape != x\.shape"))
 def properties_that_are_passed_on_and_attributes_of_the_class():
     return Head(), (randn(2, 4),), {}
+
+
+def unit(x, groups=1):
+    return nn.functional.normalize(x.reshape(*x.shape[:-1], groups, -1), dim=-1).flatten(-2)
+
+
+class Units(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key = nn.Linear(4, 4)
+        self.groups = 2
+
+    def forward(self, x):
+        of_groups = functools.partial(unit, groups=self.groups)
+        query, key = map(of_groups, (x, self.key(x)))
+        return query * key
+
+
+@case(expects=(r"def unit\(x, groups", r"functools\.partial\(unit, groups=2\)"))
+def partials_that_a_library_calls():
+    return Units(), (randn(2, 3, 4),), {}
+
+
+class ShiftedProcessor:
+    def __call__(self, attn, x, shift=None):
+        return attn.fc(x) if shift is None else attn.fc(x) + shift
+
+
+class Shifted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.processor = nn.Linear(4, 4), ShiftedProcessor()
+
+    def forward(self, x, **kwargs):
+        kwargs = {name: value for name, value in kwargs.items() if name in ("shift",)}
+        return self.processor(self, x, **kwargs)
+
+
+class ShiftedOnce(nn.Module):
+    """One part is given a keyword that the others are not; each has an object of its own that it calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = Shifted()
+        self.layers = nn.ModuleList([Shifted() for _ in range(2)])
+
+    def forward(self, x):
+        x = self.first(x, shift=x.mean())
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+@case(expects=(r"for layer in self\.layers:\n            x = layer\.forward_2\(x\)",))
+def objects_of_one_class_beside_a_function_with_two_texts():
+    return ShiftedOnce(), (randn(2, 4),), {}
