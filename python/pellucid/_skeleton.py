@@ -333,12 +333,13 @@ class Workshop:
             raise SkeletonError(f"{self.path} did not run in this call of the model")
         return caught[0]
 
-    def _first_taken(self, candidates: Iterator[Inputs], name: str, label: str, grad: bool) -> Call | None:
+    def _first_taken(self, candidates: Iterator[Inputs], name: str, label: str, grad: bool,
+                     mode: str = "given") -> Call | None:
         """The first of the candidates that the original itself takes; its comparison is added."""
         for inputs in candidates:
             try:
                 with contextlib.redirect_stderr(io.StringIO()):  # some models print what they raise
-                    call = Call(label, self._inner(inputs, "given", grad), grad)
+                    call = Call(label, self._inner(inputs, mode, grad), grad, mode)
                     self.sequences.append([self._play(call, name)])
             except Exception:  # whatever the model raises on inputs of our making is no concern of its user's
                 continue
@@ -461,14 +462,14 @@ class Workshop:
         if call is not None:
             self._record(call)
 
-    def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str) -> None:
+    def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str, mode: str = "given") -> None:
         """Compared but not recorded: the proof that what was recorded is general. Recorded after all if refused."""
-        call = self._first_taken(candidates, name, name, False) if not self.slow else None
+        call = self._first_taken(candidates, name, name, False, mode) if not self.slow else None
         if call is not None:
             self.unrecorded[name] = call
 
     def _record_other_mode(self) -> None:
-        import torch
+        from . import _inputs
         name = "eval" if self.whole.training else "train"
         try:
             call = Call(name, self._inner(self.given, "other", True), True, "other")
@@ -477,6 +478,8 @@ class Workshop:
             self.report.checks.append(Check(name, "skipped", f"the original raises: {type(error).__name__}"))
             return
         self._record(call)
+        self._keep_unrecorded(_inputs.other_batch(self.given, 1), f"{name}: other batch", "other")
+        self._keep_unrecorded(_inputs.other_length(self.given, 1), f"{name}: other length", "other")
 
     def _keep_other_draws(self) -> None:
         """In train mode chance may lead the model another way: layers that are left out, noise that is added or not."""
@@ -610,11 +613,13 @@ class Workshop:
         return Skeleton(source, root, self._tree(source), self.report, self.model, trace)
 
     def _record_missing(self, checks: list[Check]) -> bool:
-        """Records the calls that came by a path which no recorded run took, and those of other lengths for which the
-        sizes that straight lines tell by example did not hold. Another length takes their place as a proof."""
+        """Records the calls that came by a path which no recorded run took, and those of other sizes for which what
+        straight lines tell by example did not hold. Another length takes their place as a proof."""
         from . import _inputs
+        by_example = ("other length 2", "train: other batch", "train: other length", "eval: other batch",
+                      "eval: other length")
         missing = [c.name for c in checks if c.name in self.unrecorded and (
-            c.status == "refused" or (self.with_events and c.status == "failed" and c.name.startswith("other length")))]
+            c.status == "refused" or (self.with_events and c.status == "failed" and c.name in by_example))]
         for name in missing:
             self._record(self.unrecorded.pop(name))
             if name == "other length 2":

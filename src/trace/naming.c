@@ -2,7 +2,7 @@
 #include "trace/link.h"
 
 /* Names of Python's own that a text may mean: no function or class of the file hides them. */
-static bool is_builtin(pel_name name) {
+bool pel_is_builtin(pel_str name) {
     static const char *const names[] = {
         "abs",     "all",     "any",      "bool",  "callable", "dict",    "enumerate",  "filter", "float",
         "getattr", "hasattr", "hash",     "id",    "input",    "int",     "isinstance", "iter",   "len",
@@ -11,13 +11,13 @@ static bool is_builtin(pel_name name) {
         "sum",     "super",   "tuple",    "type",  "zip",
     };
     for (size_t i = 0; i < PEL_COUNT(names); i++)
-        if (pel_name_is(name, names[i])) return true;
+        if (pel_str_is(name, names[i])) return true;
     return false;
 }
 
 static pel_name unique(pel_synth *s, pel_map *taken, pel_id class, pel_name wish) {
     pel_name name = wish;
-    for (unsigned i = 2; pel_map_has(taken, pel_key2(class, PEL_KEY(name))) || (!class && is_builtin(name)); i++) {
+    for (unsigned i = 2; pel_map_has(taken, pel_key2(class, PEL_KEY(name))) || (!class && pel_is_builtin(pel_name_str(name))); i++) {
         pel_str text = pel_format(s->ctx, "%s_%u", wish->text, i);
         name = pel_intern_str(s->ctx, text);
     }
@@ -40,7 +40,7 @@ pel_name pel_name_wish(const pel_synth *s, const pel_group *group) {
 
 /* A method without self becomes a function of the file, where its name may mean something else. */
 static pel_name name_of_static(const pel_synth *s, pel_id class, pel_name wish) {
-    if (!is_builtin(wish) && !is_local_somewhere(s, wish)) return wish;
+    if (!pel_is_builtin(pel_name_str(wish)) && !is_local_somewhere(s, wish)) return wish;
     pel_str text = pel_format(s->ctx, "%s_%s", pel_class_at(s->log, class)->name->text, wish->text);
     return pel_intern_str(s->ctx, text);
 }

@@ -167,6 +167,7 @@ pel_node *pel_tensor_expression(pel_ctx *ctx, pel_program *program, pel_id tenso
 #define PEL_EMBEDDED "_embedded" /* the function at the end of the file that makes a tensor of embedded data */
 /* One that the author's file, class or table holds, and no module. */
 bool pel_is_constant_tensor(const pel_log *log, const pel_value *value);
+bool pel_is_builtin(pel_str name); /* one of Python's own that a text may mean */
 /* The name node for a library path: "torch.nn.functional.gelu" -> F.gelu, with its import. */
 pel_node *pel_library_expression(pel_ctx *ctx, pel_program *program, pel_str path);
 

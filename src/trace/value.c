@@ -70,7 +70,7 @@ pel_node *pel_library_expression(pel_ctx *ctx, pel_program *program, pel_str pat
     while (dot < path.len && path.ptr[dot] != '.') dot++;
     pel_str first = pel_str_cut(path, 0, dot);
     if (pel_str_is(first, "builtins")) return dotted(ctx, pel_str_from(path, dot + 1));
-    bool needs_import = dot < path.len;
+    bool needs_import = dot < path.len && !pel_is_builtin(first); /* str.strip */
     for (size_t i = 0; i < PEL_COUNT(modules) && !needs_import; i++) needs_import = pel_str_is(first, modules[i]);
     if (needs_import) add_import(ctx, program, first);
     return dotted(ctx, path);

@@ -840,6 +840,21 @@ def shapes_that_are_worked_out_in_many_lines():
     return Arranging(), (randn(2, 5, 8),), {}
 
 
+class ArrangingInTraining(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.linear(x)
+        return arranged(x, "b n h*d -> b h*n d", h=2) if self.training else x
+
+
+@case(lacks=(r"for ", r"reshape\(2, "))
+def shapes_of_train_mode_alone():
+    return ArrangingInTraining(), (randn(2, 5, 8),), {}
+
+
 class Bounded(nn.Module):
     def __init__(self, bounds, fill):
         super().__init__()
