@@ -258,7 +258,8 @@ def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
         for amount in (step, -step, step * max(1, shape[dim] // 4)):
             if shape[dim] > 2 and shape[dim] + amount > 0 and (dim < len(shape) - 1 or len(shape) != 3
                                                                or amount % 2 == 0):
-                yield from _with_lengths(inputs, {shape[dim]: shape[dim] + amount}, seed, dim)
+                for only_dim in (dim, None):  # of pairs (n x n) both dimensions are the length
+                    yield from _with_lengths(inputs, {shape[dim]: shape[dim] + amount}, seed, only_dim)
 
 
 def _with_lengths(inputs: Inputs, lengths: dict[int, int], seed: int, only_dim: int | None = None) -> Iterator[Inputs]:

@@ -222,26 +222,47 @@ static void blank_out(sweep *sw, pel_node **slot, bits live) {
     }
 }
 
-/* a, _, c = f(), y, z  ->  a, c = f(), z */
+static bool is_blank(const sweep *sw, const pel_node *target) {
+    return target->kind == PEL_Name && target->Name.id == sw->blank;
+}
+
+/* How many targets one value with a star is unpacked into, beside those that the others fill; false: not known. */
+static bool width_of_star(pel_nodes targets, pel_nodes values, uint32_t *width) {
+    uint32_t n_stars = 0;
+    for (uint32_t i = 0; i < targets.n; i++)
+        if (targets.at[i]->kind == PEL_Starred) return false;
+    for (uint32_t i = 0; i < values.n; i++) n_stars += values.at[i]->kind == PEL_Starred;
+    if (n_stars > 1 || targets.n + n_stars < values.n || (!n_stars && targets.n != values.n)) return false;
+    *width = targets.n + 1 - values.n;
+    return true;
+}
+
+/* a, _, c = f(), y, z  ->  a, c = f(), z;  a, b, _ = *x.shape, 0  ->  a, b = x.shape */
 static void drop_pairs(sweep *sw, pel_node *node) {
     if (node->Assign.targets.n != 1) return;
     pel_node *target = node->Assign.targets.at[0], *value = node->Assign.value;
-    if (target->kind != PEL_Tuple || value->kind != PEL_Tuple || target->Tuple.elts.n != value->Tuple.elts.n) return;
-    pel_nodes targets = { 0 }, values = { 0 };
-    for (uint32_t i = 0; i < target->Tuple.elts.n; i++) {
-        const pel_node *to = target->Tuple.elts.at[i], *from = value->Tuple.elts.at[i];
-        if (to->kind == PEL_Starred || from->kind == PEL_Starred) return;
-        if (to->kind == PEL_Name && to->Name.id == sw->blank && pel_pure(sw->s, from)) continue;
-        pel_nodes_push(sw->ctx, &targets, target->Tuple.elts.at[i]);
-        pel_nodes_push(sw->ctx, &values, value->Tuple.elts.at[i]);
+    if (target->kind != PEL_Tuple || value->kind != PEL_Tuple) return;
+    pel_nodes to = target->Tuple.elts, from = value->Tuple.elts, targets = { 0 }, values = { 0 };
+    uint32_t width, at = 0;
+    if (!width_of_star(to, from, &width)) return;
+    for (uint32_t i = 0; i < from.n; i++) {
+        bool star = from.at[i]->kind == PEL_Starred, blank = true;
+        uint32_t n = star ? width : 1;
+        for (uint32_t k = 0; k < n; k++) blank &= is_blank(sw, to.at[at + k]);
+        if (!blank || !pel_pure(sw->s, star ? from.at[i]->Starred.value : from.at[i])) {
+            for (uint32_t k = 0; k < n; k++) pel_nodes_push(sw->ctx, &targets, to.at[at + k]);
+            pel_nodes_push(sw->ctx, &values, from.at[i]);
+        }
+        at += n;
     }
-    if (targets.n == target->Tuple.elts.n || !targets.n) return;
+    if (values.n == from.n || !targets.n) return;
     sw->changed = true;
     target->Tuple.elts = targets;
     value->Tuple.elts = values;
-    if (targets.n > 1) return;
-    node->Assign.targets = pel_nodes_one(sw->ctx, targets.at[0]);
-    node->Assign.value = values.at[0];
+    if (values.n > 1) return;
+    bool star = values.at[0]->kind == PEL_Starred;
+    if (!star) node->Assign.targets = pel_nodes_one(sw->ctx, targets.at[0]);
+    node->Assign.value = star ? values.at[0]->Starred.value : values.at[0];
 }
 
 static pel_node *sweep_assign(sweep *sw, pel_node *node, bits live) {

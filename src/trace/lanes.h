@@ -23,6 +23,7 @@ struct pel_val {
     pel_node *text; /* the residual expression */
     pel_id *at;     /* per lane of the front: the value; 0: not known */
     const pel_taint *taint;
+    const pel_taint *spread; /* of a tuple with a star: what it is for as many targets as it has items */
     const pel_parts *parts;
     bool effect;         /* evaluating the text does more than give a value */
     bool lost;           /* the text mentions an object that can't be written */

@@ -33,6 +33,32 @@ const pel_parts *pel_parts_by_key(pel_walk *w, const pel_val *dict) {
     return made;
 }
 
+/* How many items a starred value adds, if that is the same in all lanes. */
+static bool has_one_length(const pel_walk *w, pel_front front, const pel_val *val, uint32_t *length) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        bool is_sequence = value->kind == PEL_V_TUPLE || value->kind == PEL_V_LIST || value->kind == PEL_V_SIZE;
+        if (!is_sequence || value->truncated || (i && value->n != *length)) return false;
+        *length = value->n;
+    }
+    return front.n > 0;
+}
+
+/* b, n, device, eps = *x.shape, x.device, self.eps: what the star does not bring depends on nothing that it holds. */
+static const pel_taint *taint_of_spread(pel_walk *w, pel_front front, pel_nodes elts, pel_val *const *items) {
+    PEL_VEC(const pel_taint *) taints = { 0 };
+    uint32_t n_stars = 0;
+    for (uint32_t i = 0; i < elts.n; i++) {
+        uint32_t n = 1;
+        bool star = elts.at[i]->kind == PEL_Starred;
+        n_stars += star;
+        if (star && (n_stars > 1 || !has_one_length(w, front, items[i], &n))) return NULL; /* two can trade items */
+        for (uint32_t k = 0; k < n; k++)
+            pel_push(w->ctx, &taints, star ? pel_taint_any(items[i]->taint) : items[i]->taint);
+    }
+    return pel_taint_tuple(w->ctx, taints.at, taints.n);
+}
+
 pel_val *pel_eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
     pel_nodes elts = node->Tuple.elts; /* List and Set have the same layout */
     pel_node *text = pel_shallow(w, node);
@@ -63,9 +89,10 @@ pel_val *pel_eval_sequence(pel_walk *w, pel_front front, pel_node *node) {
     }
     pel_own(w, front, node, NULL, val->at, NULL);
     const pel_taint *taint = pel_taint_tuple(w->ctx, taints, elts.n);
-    if (starred || node->kind != PEL_Tuple)
+    if (starred || node->kind != PEL_Tuple) {
         val->taint = pel_taint_any(taint);
-    else {
+        val->spread = starred && node->kind == PEL_Tuple ? taint_of_spread(w, front, elts, items) : NULL;
+    } else {
         val->taint = taint;
         pel_parts *parts = pel_new(w->ctx, pel_parts);
         *parts = (pel_parts){ elts.n, NULL, items };

@@ -83,6 +83,14 @@ static pel_front walk_expr(pel_walk *w, pel_front front, pel_node *node) {
     return node->Expr.value->kind == PEL_Yield ? leave_abandoned(w, front) : front;
 }
 
+/* a, b = ...: takes so many items, or raises. */
+static bool is_unpacking(const pel_node *target) {
+    if (target->kind != PEL_Tuple) return false;
+    for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
+        if (target->Tuple.elts.at[i]->kind == PEL_Starred) return false;
+    return true;
+}
+
 static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_eval(w, front, node->Assign.value);
     w->effect |= val->effect;
@@ -91,7 +99,8 @@ static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {
     text->Assign.targets = (pel_nodes){ 0 };
     for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
         pel_node *target;
-        pel_store(w, front, node->Assign.targets.at[i], val->taint, val->parts, val, &target);
+        const pel_taint *taint = val->spread && is_unpacking(node->Assign.targets.at[i]) ? val->spread : val->taint;
+        pel_store(w, front, node->Assign.targets.at[i], taint, val->parts, val, &target);
         if (target->kind == PEL_Name && pel_is_new_container(val->text)) pel_env_slot(w, target->Name.id)->own = true;
         pel_nodes_push(w->ctx, &text->Assign.targets, target);
     }

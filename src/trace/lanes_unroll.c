@@ -78,6 +78,16 @@ static bool are_few(pel_front front, const pel_rounds *rounds, uint32_t most) {
     return rounds->body.n % front.n == 0 && rounds->body.n / front.n <= most;
 }
 
+/* What an attempt linked is linked again, or not. */
+static void forget_links(pel_walk *w, pel_front body) {
+    for (uint32_t i = 0; i < body.n; i++) {
+        const pel_lane *lane = pel_lane_at(w, body, i);
+        const pel_record *records = pel_lane_activation(w, lane)->records;
+        for (uint32_t r = lane->at; r < lane->end; r++)
+            if (records[r].kind == PEL_R_CHILD) w->s->linked[records[r].value] = false;
+    }
+}
+
 pel_place pel_remember(pel_walk *w, pel_front front) {
     pel_place place = { *w, pel_env_copy(w, &w->env), front, pel_save_places(w, front), w->s->changed, w->s->regroup };
     return place;
@@ -91,6 +101,7 @@ void pel_go_back(pel_walk *w, const pel_place *to) {
     before.env = pel_env_copy(w, &to->env);
     *w = before;
     pel_restore_places(w, to->front, to->places);
+    forget_links(w, to->front);
 }
 
 bool pel_unroll(pel_walk *w, pel_front front, pel_node *node, const pel_rounds *rounds) {
@@ -190,6 +201,7 @@ bool pel_list_rounds(pel_walk *w, pel_front front, pel_node *node, pel_val *val)
     listing l = { { w, node, &rounds, front.n, rounds.body.n / front.n, { 0 }, false }, val, w->s->links.n };
     if (!have_same_items(&l.u, true)) return false;
     pel_place before = pel_remember(w, front);
+    uint32_t *places = pel_save_places(w, rounds.body);
     pel_val as_it_was = *val;
     val->text = pel_node_new(w->ctx, PEL_List);
     pel_err err;
@@ -197,5 +209,7 @@ bool pel_list_rounds(pel_walk *w, pel_front front, pel_node *node, pel_val *val)
         return true;
     *val = as_it_was;
     pel_go_back(w, &before);
+    pel_restore_places(w, rounds.body, places);
+    forget_links(w, rounds.body);
     return false;
 }

@@ -1119,3 +1119,55 @@ class ShiftedOnce(nn.Module):
 @case(expects=(r"for layer in self\.layers:\n            x = layer\.forward_2\(x\)",))
 def objects_of_one_class_beside_a_function_with_two_texts():
     return ShiftedOnce(), (randn(2, 4),), {}
+
+
+class Steps(nn.Module):
+    """Methods of two classes, called by one name from a loop over numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.ModuleList([Turned(), Mirrored(), Turned()])
+
+    def forward(self, x):
+        total = torch.zeros(len(x))
+        for i in range(len(self.steps) - 1, -1, -1):
+            x, norm = self.steps[i].inverse(x)
+            total += norm
+        return x, total
+
+
+class Turned(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def inverse(self, x):
+        return self.fc(x), x.sum(1)
+
+
+class Mirrored(nn.Module):
+    def inverse(self, x):
+        return x.flip(1), torch.ones(len(x))
+
+
+@case(expects=(r"for i in range\(2, -1, -1\)", r"self\.steps\[i\]\.inverse\(x\)"))
+def methods_of_items_by_number():
+    return Steps(), (randn(2, 4),), {}
+
+
+class Settings(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.nearest, self.sparse = nn.Linear(4, 4), 0, False
+
+    def forward(self, x):
+        b, n, d, device, nearest, sparse = *x.shape, x.device, self.nearest, self.sparse
+        if nearest > 0 or sparse:
+            x = x[:, :nearest]
+        *_, height, width, near = *x.shape[-2:], self.nearest
+        return self.fc(x) * (d + near) + torch.arange(n, device=device)[:, None] * width
+
+
+@case(expects=(r"_, n, d, device = \*x\.shape, x\.device",), lacks=(r"nearest", r"False"))
+def settings_that_are_unpacked_with_a_shape():
+    return Settings(), (randn(2, 3, 4),), {}
