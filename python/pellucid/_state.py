@@ -127,7 +127,7 @@ class ModelState:
                 # Not by version counters: batch norm's kernel doesn't count what it does to running statistics.
                 if live.shape != kept.shape:
                     live.resize_(kept.shape)
-                if not torch.equal(live, kept):
+                if not _same(live, kept):
                     live.copy_(kept)
                 if live.grad_fn is not None:  # what was written into it had a history
                     live.detach_()
@@ -155,6 +155,12 @@ def _has_state(value: Any) -> bool:
         return False
     root = type(value).__module__.partition(".")[0]
     return root != "torch" and root not in sys.stdlib_module_names or type(value).__module__ == "__main__"
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.layout != torch.strided:  # torch compares no others
+        one, other = one.to_dense(), other.to_dense()
+    return torch.equal(one, other)
 
 
 def _same_items(live: dict, kept: dict) -> bool:

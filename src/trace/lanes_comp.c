@@ -391,7 +391,10 @@ void pel_eval_defaults(pel_walk *w, pel_front front, const pel_node *function, c
     for (size_t k = 0; k < PEL_COUNT(lists); k++)
         for (uint32_t i = 0; i < lists[k].n; i++) {
             pel_node *author = lists[k].at[i];
-            if (author && author->kind != PEL_Constant) set_default(w, function, author, pel_eval(w, front, author));
+            if (author && author->kind == PEL_Constant)
+                pel_own(w, front, author, NULL, NULL, NULL); /* beside others, constants are loaded one by one */
+            else if (author)
+                set_default(w, function, author, pel_eval(w, front, author));
         }
 }
 

@@ -1171,3 +1171,37 @@ class Settings(nn.Module):
 @case(expects=(r"_, n, d, device = \*x\.shape, x\.device",), lacks=(r"nearest", r"False"))
 def settings_that_are_unpacked_with_a_shape():
     return Settings(), (randn(2, 3, 4),), {}
+
+
+class Statistics(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.eps = nn.Linear(4, 4), 1e-6
+
+    def forward(self, x):
+        def spread(x, dim=2, eps=self.eps):
+            return (x - x.mean(dim, keepdim=True)).pow(2).sum(dim).clamp(eps)
+
+        return spread(x) + spread(self.fc(x), 2)
+
+
+@case(expects=(r"def spread\(",))
+def defaults_of_both_kinds():
+    return Statistics(), (randn(2, 3, 4),), {}
+
+
+class WithSparse(nn.Module):
+    """Torch compares no sparse tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.register_buffer("heads", torch.eye(2).to_sparse(), persistent=False)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+@case(lacks=("heads",))
+def sparse_buffers_that_nobody_reads():
+    return WithSparse(), (randn(2, 4),), {}
