@@ -744,6 +744,17 @@ static void mark_handed_on(pel_walk *w, const pel_call_site *c, const pel_child 
     }
 }
 
+/* max(items, key=f), reduce(f, items): what comes to f is made of the other arguments. torch's functions hand them on
+ * as they are. */
+static void mark_called_back(pel_walk *w, const pel_call_site *c, const pel_value *callee, pel_group *group) {
+    const pel_taint *given = NULL;
+    if (pel_str_starts(callee->text, PEL_STR("torch."))) return;
+    for (uint32_t a = 0; a < c->n_args; a++)
+        given = pel_taint_join(w->ctx, given, pel_taint_any(c->args[a].val->taint));
+    for (uint32_t p = group->class != 0; p < group->n_params; p++)
+        if (pel_taint_grow(w->ctx, &group->params[p].taint, given)) w->s->changed = true;
+}
+
 void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children) {
     for (uint32_t i = 0; i < c->kids.n; i++) {
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
@@ -752,8 +763,10 @@ void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const
         const pel_value *callee = pel_value_at(w->log, c->callee[c->kids.at[i].lane]);
         if (callee->kind == PEL_V_PARTIAL && callee->n > 1) /* it hands on what it is given, behind its own */
             pel_mark_passed(w, c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);
-        else if (callee->kind == PEL_V_LIBRARY)
+        else if (callee->kind == PEL_V_LIBRARY) {
             mark_handed_on(w, c, &c->kids.at[i], group);
+            mark_called_back(w, c, callee, group);
+        }
     }
     for (uint32_t i = 0; i < front.n; i++) {
         pel_group *group = children[i] ? w->s->group_of[children[i]] : NULL;

@@ -90,3 +90,17 @@ def test_other_data(forwards, number: int) -> None:
     compare(made.source, copy.deepcopy(model).train(), copy.deepcopy(skeleton).train(), first)
     for inputs in (first, *others):
         together = together and compare(made.source, model, skeleton, inputs)
+
+
+def test_what_always_raises_asks_for_the_mode(tmp_path) -> None:
+    """The text has no trace of the question, so the mode is asserted."""
+    path = tmp_path / "asks_in_vain.py"
+    path.write_text("from torch import nn\n\nclass Net(nn.Module):\n    def forward(self, x):\n        try:\n"
+                    "            raise ValueError(len([n for n in (1, 2) if self.training]))\n"
+                    "        except ValueError as error:\n            return x * error.args[0]\n")
+    names: dict[str, Any] = {"__name__": "asks_in_vain"}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    made = pellucid.skeleton(names["Net"]().eval(), torch.ones(2), more=[], verified=False).module()
+    assert made(torch.ones(2)).sum() == 0
+    with pytest.raises(AssertionError, match="eval mode only"):
+        made.train()(torch.ones(2))
