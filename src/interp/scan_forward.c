@@ -53,19 +53,42 @@ static void add_flow(pel_scanner *scanner, pel_val from, pel_str to, pel_val ten
     pel_push(ctx, &scanner->network->flow, (pel_flow){ pel_text_of(from), to, pel_shape_of_val(scanner, tensor) });
 }
 
-/* The leaf that gave it, or a tuple of those whose outputs were joined. */
+/* The leaf that gave it, or a tuple of those whose outputs were joined; as a tuple. NULL: nobody. */
+static const pel_tuple *givers_of(pel_vm *vm, pel_val tensor) {
+    pel_val from = pel_dict_get_c(vm, tensor->attrs, "_given_by");
+    if (!from || from == vm->none) return NULL;
+    return pel_tuple_at(pel_is_tuple(from) ? from : pel_tuple_of(vm, &from, 1));
+}
+
 static void flow_into(pel_scanner *scanner, pel_val tensors, pel_str to) {
     const pel_list *list = pel_list_at(tensors);
     for (uint32_t i = 0; i < list->n; i++) {
-        pel_val from = pel_dict_get_c(scanner->vm, list->at[i]->attrs, "_given_by");
-        if (!from || from == scanner->vm->none) continue;
-        if (!pel_is_tuple(from)) {
-            add_flow(scanner, from, to, list->at[i]);
-            continue;
-        }
-        for (uint32_t k = 0; k < pel_tuple_at(from)->n; k++)
-            add_flow(scanner, pel_tuple_at(from)->at[k], to, list->at[i]);
+        const pel_tuple *from = givers_of(scanner->vm, list->at[i]);
+        for (uint32_t k = 0; from && k < from->n; k++) add_flow(scanner, from->at[k], to, list->at[i]);
     }
+}
+
+static bool is_inside(pel_val name, pel_str path) {
+    pel_str text = pel_is_str(name) ? pel_text_of(name) : (pel_str){ 0 };
+    return text.len > path.len && pel_str_starts(text, path) && text.ptr[path.len] == '.';
+}
+
+/* What a module was given may be in what it gives, as residual streams are: it went through, not around. */
+static void flow_through(pel_scanner *scanner, pel_val tensor, pel_str path) {
+    pel_vm *vm = scanner->vm;
+    const pel_tuple *from = givers_of(vm, tensor);
+    if (!from) return;
+    pel_val *kept = pel_new_array(vm->ctx, from->n + 1u, pel_val);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < from->n; k++) {
+        if (is_inside(from->at[k], path))
+            kept[n++] = from->at[k];
+        else
+            add_flow(scanner, from->at[k], path, tensor);
+    }
+    if (n == from->n) return;
+    kept[n++] = pel_new_text(vm, path);
+    pel_dict_set_c(vm, tensor->attrs, "_given_by", pel_tuple_of(vm, kept, n));
 }
 
 static void mark(pel_vm *vm, pel_val tensors, pel_val name) {
@@ -138,9 +161,13 @@ static void on_return(pel_vm *vm, pel_val callee, pel_val result) {
     bool is_counted = now >= 0 && call.work >= 0 && pel_module_kind_of(scanner, callee->type) == PEL_TORCH_MODULE;
     if (is_counted) birth->flops = (birth->flops > 0 ? birth->flops : 0) + now - call.work;
     pel_str path = path_of(scanner, callee);
-    if (!call.is_leaf || !path.len) return;
-    flow_into(scanner, call.inputs, path);
-    mark(vm, tensors, pel_new_text(vm, path));
+    if (!path.len) return;
+    if (call.is_leaf) {
+        flow_into(scanner, call.inputs, path);
+        mark(vm, tensors, pel_new_text(vm, path));
+        return;
+    }
+    for (uint32_t i = 0; i < pel_list_at(tensors)->n; i++) flow_through(scanner, pel_list_at(tensors)->at[i], path);
 }
 
 /* ---- what can't work ---- */

@@ -1121,7 +1121,7 @@ def objects_of_one_class_beside_a_function_with_two_texts():
     return ShiftedOnce(), (randn(2, 4),), {}
 
 
-class Steps(nn.Module):
+class BackThrough(nn.Module):
     """Methods of two classes, called by one name from a loop over numbers."""
 
     def __init__(self):
@@ -1152,7 +1152,7 @@ class Mirrored(nn.Module):
 
 @case(expects=(r"for i in range\(2, -1, -1\)", r"self\.steps\[i\]\.inverse\(x\)"))
 def methods_of_items_by_number():
-    return Steps(), (randn(2, 4),), {}
+    return BackThrough(), (randn(2, 4),), {}
 
 
 class Settings(nn.Module):
