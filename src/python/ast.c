@@ -184,6 +184,14 @@ pel_node *pel_make_boolop(pel_ctx *ctx, pel_BOOLOP op, pel_nodes values) {
     return node;
 }
 
+pel_node *pel_make_binop(pel_ctx *ctx, pel_node *left, pel_OPERATOR op, pel_node *right) {
+    pel_node *node = pel_node_new(ctx, PEL_BinOp);
+    node->BinOp.left = left;
+    node->BinOp.op = op;
+    node->BinOp.right = right;
+    return node;
+}
+
 pel_node *pel_make_call(pel_ctx *ctx, pel_node *func, pel_nodes args, pel_nodes keywords) {
     pel_node *node = pel_node_new(ctx, PEL_Call);
     node->Call.func = func;

@@ -331,10 +331,8 @@ static bool is_step(const contractor *c, pel_nodes before, const step *s, pel_na
 /* first; second  ->  second with what first computes in it. NULL if they should stay two. */
 static pel_node *contracted(const contractor *c, pel_nodes before, const step *s) {
     pel_node *first = before.at[before.n - 1], *second = s->body.at[s->at], *value = value_of(second);
-    if (first->kind != PEL_Assign || first->Assign.targets.n != 1 || first->Assign.targets.at[0]->kind != PEL_Name ||
-        !value || value->kind == PEL_Tuple)
-        return NULL;
-    pel_name name = first->Assign.targets.at[0]->Name.id;
+    pel_name name = pel_bound_name(first);
+    if (!name || !value || value->kind == PEL_Tuple) return NULL;
     const pel_node *target = second->kind == PEL_Assign ? second->Assign.targets.at[0] : NULL;
     bool again = target && target->kind == PEL_Name && target->Name.id == name;
     pel_reading all = reads_in_function(c, name);
@@ -422,11 +420,10 @@ static void drop_copies(contractor *c, pel_nodes *body, bool is_top) {
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *node = body->at[i];
-        bool is_copy = node->kind == PEL_Assign && node->Assign.targets.n == 1 &&
-                       node->Assign.targets.at[0]->kind == PEL_Name && node->Assign.value->kind == PEL_Name;
+        bool is_copy = pel_bound_name(node) && node->Assign.value->kind == PEL_Name;
         uint32_t last = 0;
         if (is_copy) {
-            renaming r = { c->ctx, node->Assign.targets.at[0]->Name.id, node->Assign.value->Name.id };
+            renaming r = { c->ctx, pel_bound_name(node), node->Assign.value->Name.id };
             last = reach_of_copy(c, *body, i, r.from, r.to, is_top);
             for (uint32_t k = i + 1; k <= last; k++) rename_reads(&r, &body->at[k]);
         }

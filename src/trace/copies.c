@@ -163,10 +163,9 @@ static void rename_all(void *arg, pel_node **slot) {
 static bool coalesce(pel_synth *s, pel_group *group, uint32_t copy) {
     const pel_node *node = group->body.at[copy];
     web first;
-    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
-        node->Assign.value->kind != PEL_Name)
-        return false;
-    pel_name from = node->Assign.value->Name.id, to = node->Assign.targets.at[0]->Name.id;
+    pel_name to = pel_bound_name(node);
+    if (!to || node->Assign.value->kind != PEL_Name) return false;
+    pel_name from = node->Assign.value->Name.id;
     if (from == to || pel_param_named(group, to) || pel_is_bound_once(s, group, to) || is_captured(s, group, from) ||
         is_captured(s, group, to) || !find_web(s, group, copy, from, &first) || !may_become(s, group, copy, &first, to))
         return false;

@@ -465,9 +465,8 @@ static pel_name filled_by(const pel_synth *s, const pel_node *node) {
 static void look_at_filling(void *arg, pel_node **slot) {
     filling *f = arg;
     pel_node *node = *slot;
-    if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Name &&
-        pel_is_new_container(node->Assign.value) && pel_pure(f->sw->s, node->Assign.value)) {
-        add(f->sw, f->only_filled, node->Assign.targets.at[0]->Name.id);
+    if (pel_bound_name(node) && pel_is_new_container(node->Assign.value) && pel_pure(f->sw->s, node->Assign.value)) {
+        add(f->sw, f->only_filled, pel_bound_name(node));
         reads(f->sw, f->read, node->Assign.value);
         return;
     }

@@ -13,8 +13,7 @@ static pel_name name_of_decorator(const pel_node *decorator) {
 static const pel_node *decorator_meant(const pel_author *author, const pel_node *decorator) {
     for (uint32_t i = 0; author->file && decorator->kind == PEL_Name && i < author->file->Module.body.n; i++) {
         const pel_node *node = author->file->Module.body.at[i];
-        if (node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Name &&
-            node->Assign.targets.at[0]->Name.id == decorator->Name.id && node->Assign.value->kind == PEL_Call)
+        if (pel_bound_name(node) == decorator->Name.id && node->Assign.value->kind == PEL_Call)
             return node->Assign.value;
     }
     return decorator;

@@ -17,9 +17,8 @@ static bool mentions(const container *c, pel_node *node) {
 
 /* name = {...}, or name = [...] */
 static bool is_made(const pel_node *node, container *out) {
-    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name)
-        return false;
-    out->name = node->Assign.targets.at[0]->Name.id;
+    out->name = pel_bound_name(node);
+    if (!out->name) return false;
     out->display = node->Assign.value;
     if (out->display->kind == PEL_List) return true;
     if (out->display->kind != PEL_Dict) return false;

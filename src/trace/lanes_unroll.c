@@ -50,10 +50,7 @@ static bool is_trivial_value(const pel_node *value) {
     return true;
 }
 
-static bool is_trivial(const pel_node *node) {
-    return node->kind == PEL_Assign && node->Assign.targets.n == 1 && node->Assign.targets.at[0]->kind == PEL_Name &&
-           is_trivial_value(node->Assign.value);
-}
+static bool is_trivial(const pel_node *node) { return pel_bound_name(node) && is_trivial_value(node->Assign.value); }
 
 /* What the loop's variable is bound to in a round. */
 static const pel_record *item_of(pel_walk *w, const pel_rounds *rounds, uint32_t round) {

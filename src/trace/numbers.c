@@ -29,11 +29,7 @@ static pel_node *decimal(const numbers *n, double value) {
 }
 
 static pel_node *operation(const numbers *n, pel_node *left, pel_OPERATOR op, pel_node *right) {
-    pel_node *made = pel_node_new(n->ctx, PEL_BinOp);
-    made->BinOp.left = left;
-    made->BinOp.op = op;
-    made->BinOp.right = right;
-    return made;
+    return pel_make_binop(n->ctx, left, op, right);
 }
 
 static pel_node *pi(const numbers *n) { return pel_library_expression(n->ctx, n->program, PEL_STR("math.pi")); }

@@ -202,11 +202,7 @@ static pel_node *field(pel_synth *s, const pel_log_class *class, pel_name name, 
     if (fallback) {
         made->AnnAssign.value = fallback;
     } else if (!*required) {
-        pel_node *optional = pel_node_new(s->ctx, PEL_BinOp);
-        optional->BinOp.op = PEL_BitOr;
-        optional->BinOp.left = annotation;
-        optional->BinOp.right = pel_make_none(s->ctx);
-        annotation = optional;
+        annotation = pel_make_binop(s->ctx, annotation, PEL_BitOr, pel_make_none(s->ctx));
         made->AnnAssign.value = pel_make_none(s->ctx);
     }
     made->AnnAssign.target = pel_make_name(s->ctx, name, PEL_Store);
@@ -342,9 +338,7 @@ static bool keep_constant(imports *im, const pel_node *name) {
     const pel_node *found = NULL;
     for (uint32_t i = 0; i < im->file->Module.body.n; i++) {
         const pel_node *node = im->file->Module.body.at[i];
-        if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
-            node->Assign.targets.at[0]->Name.id != name->Name.id)
-            continue;
+        if (pel_bound_name(node) != name->Name.id) continue;
         if (found || !is_constant(node->Assign.value)) return false;
         found = node;
     }

@@ -82,10 +82,8 @@ static pel_name asked_of(const mover *m, const pel_node *node) {
 
 /* name = x.shape[0], where nothing else binds the name and it is read once in all. */
 static pel_name size_named(const mover *m, const pel_node *node) {
-    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name ||
-        !asked_of(m, node->Assign.value))
-        return NULL;
-    pel_name name = node->Assign.targets.at[0]->Name.id;
+    pel_name name = pel_bound_name(node);
+    if (!name || !asked_of(m, node->Assign.value)) return NULL;
     pel_reading all = { 0 };
     const pel_nodes args = m->def->FunctionDef.args->arguments.args, body = m->def->FunctionDef.body;
     for (uint32_t i = 0; i < args.n; i++)

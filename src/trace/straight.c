@@ -337,13 +337,7 @@ static pel_node *method_text(pel_straight *x, pel_str method, pel_nodes args, pe
     pel_ctx *ctx = x->ctx;
     bool plain = !keywords.n;
     const operation *op = args.n == 2 && plain ? operation_of(operators, PEL_COUNT(operators), method) : NULL;
-    if (op) {
-        pel_node *made = pel_node_new(ctx, PEL_BinOp);
-        made->BinOp.left = args.at[op->swapped];
-        made->BinOp.op = op->op;
-        made->BinOp.right = args.at[!op->swapped];
-        return made;
-    }
+    if (op) return pel_make_binop(ctx, args.at[op->swapped], op->op, args.at[!op->swapped]);
     if (args.n == 1 && plain && (pel_str_is(method, "neg") || pel_str_is(method, "__neg__"))) {
         pel_node *made = pel_node_new(ctx, PEL_UnaryOp);
         made->UnaryOp.op = PEL_USub;

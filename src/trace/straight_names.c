@@ -280,11 +280,7 @@ static bool fits(const pel_straight *x, const int64_t *wanted, const term *t) {
 }
 
 static pel_node *binary(pel_straight *x, pel_node *left, uint8_t op, pel_node *right) {
-    pel_node *made = pel_node_new(x->ctx, PEL_BinOp);
-    made->BinOp.left = left;
-    made->BinOp.op = op;
-    made->BinOp.right = right;
-    return made;
+    return pel_make_binop(x->ctx, left, op, right);
 }
 
 static pel_node *number(pel_straight *x, int64_t value) { return pel_make_int(x->ctx, value); }

@@ -25,9 +25,8 @@ static void tidy_blocks(const tidying *t, pel_node *node) {
 }
 
 bool pel_returns_it(const pel_node *assign, const pel_node *next) {
-    return assign->kind == PEL_Assign && assign->Assign.targets.n == 1 &&
-           assign->Assign.targets.at[0]->kind == PEL_Name && next->kind == PEL_Return && next->Return.value &&
-           next->Return.value->kind == PEL_Name && next->Return.value->Name.id == assign->Assign.targets.at[0]->Name.id;
+    return next->kind == PEL_Return && next->Return.value && next->Return.value->kind == PEL_Name &&
+           next->Return.value->Name.id == pel_bound_name(assign);
 }
 
 /* ---- dicts that are only passed on ---- */
@@ -90,13 +89,13 @@ static void read_as_value(void *arg, pel_node **slot) {
  * dict of one item is that item. True if nothing is left of d. */
 static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     pel_node *node = body.at[at];
-    if (node->kind != PEL_Assign || node->Assign.targets.n != 1 || node->Assign.targets.at[0]->kind != PEL_Name)
-        return false;
+    pel_name name = pel_bound_name(node);
+    if (!name) return false;
     pel_node *dict = node->Assign.value;
     if (dict->kind != PEL_Dict || dict->Dict.keys.n == 0 || dict->Dict.keys.n > KEYS_MAX) return false;
     for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
         if (!is_key(dict->Dict.keys.at[i])) return false;
-    dict_use all = { .s = t->s, .name = node->Assign.targets.at[0]->Name.id, .dict = dict }, after = all;
+    dict_use all = { .s = t->s, .name = name, .dict = dict }, after = all;
     for (uint32_t i = 0; i < t->group->body.n; i++) see_dict_use(&all, &t->group->body.at[i]);
     for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
     /* one store (this one), and every read by key, behind it */

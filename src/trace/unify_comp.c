@@ -160,21 +160,13 @@ static pel_node *value_outside(pel_unifier *unifier, const element_list *all, co
     return value;
 }
 
-static pel_node *operation(pel_ctx *ctx, pel_OPERATOR op, pel_node *left, pel_node *right) {
-    pel_node *made = pel_node_new(ctx, PEL_BinOp);
-    made->BinOp.op = op;
-    made->BinOp.left = left;
-    made->BinOp.right = right;
-    return made;
-}
-
 static pel_node *stepped(pel_unifier *unifier, const element_list *all, const pel_hole *hole, pel_name index) {
     pel_ctx *ctx = unifier->ctx;
     int64_t step = step_of(all, hole);
     pel_node *base = value_outside(unifier, all, hole, 0), *times = pel_make_name(ctx, index, PEL_Load);
     pel_node *size = pel_make_int(ctx, step < 0 ? -step : step);
-    if (step != 1 && step != -1) times = operation(ctx, PEL_Mult, size, times);
-    return operation(ctx, step < 0 ? PEL_Sub : PEL_Add, base, times);
+    if (step != 1 && step != -1) times = pel_make_binop(ctx, size, PEL_Mult, times);
+    return pel_make_binop(ctx, base, step < 0 ? PEL_Sub : PEL_Add, times);
 }
 
 static pel_node *first_apart(pel_unifier *unifier, const element_list *all, const pel_hole *hole, pel_name index) {
@@ -242,7 +234,8 @@ static pel_node *with_name(pel_unifier *unifier, pel_column prefixes, int64_t fi
     }
     number->FormattedValue.value = pel_make_name(ctx, index, PEL_Load);
     if (first)
-        number->FormattedValue.value = operation(ctx, PEL_Add, number->FormattedValue.value, pel_make_int(ctx, first));
+        number->FormattedValue.value =
+            pel_make_binop(ctx, number->FormattedValue.value, PEL_Add, pel_make_int(ctx, first));
     number->FormattedValue.conversion = -1;
     pel_nodes_push(ctx, &name->JoinedStr.values, prefix);
     pel_nodes_push(ctx, &name->JoinedStr.values, number);

@@ -19,14 +19,6 @@ static pel_node *name_of(const deriver *d, const pel_hole *hole) {
     return pel_make_name(d->unifier->ctx, hole->name, PEL_Load);
 }
 
-static pel_node *operation(pel_ctx *ctx, pel_OPERATOR op, pel_node *left, pel_node *right) {
-    pel_node *made = pel_node_new(ctx, PEL_BinOp);
-    made->BinOp.op = op;
-    made->BinOp.left = left;
-    made->BinOp.right = right;
-    return made;
-}
-
 /* ---- padding that keeps the size ---- */
 
 static const pel_hole *hole_passed(const deriver *d, const pel_node *call, const char *keyword) {
@@ -60,10 +52,10 @@ static void derive_padding(void *arg, pel_node **slot) {
     pel_ctx *ctx = d->unifier->ctx;
     if (!kernel || kernel == d->hole || dilation == d->hole) return;
     if (keeps_size(d, kernel, NULL))
-        d->found = operation(ctx, PEL_FloorDiv, name_of(d, kernel), pel_make_int(ctx, 2));
+        d->found = pel_make_binop(ctx, name_of(d, kernel), PEL_FloorDiv, pel_make_int(ctx, 2));
     else if (dilation && keeps_size(d, kernel, dilation))
-        d->found = operation(ctx, PEL_Mult, operation(ctx, PEL_FloorDiv, name_of(d, kernel), pel_make_int(ctx, 2)),
-                             name_of(d, dilation));
+        d->found = pel_make_binop(ctx, pel_make_binop(ctx, name_of(d, kernel), PEL_FloorDiv, pel_make_int(ctx, 2)),
+                                  PEL_Mult, name_of(d, dilation));
 }
 
 /* ---- flags ---- */
@@ -111,19 +103,13 @@ static void find_sizes(void *arg, pel_node **slot) {
     pel_each_child(node, find_sizes, arg);
 }
 
-static bool is_set(const pel_node *flag) { return flag->Constant.value->kind == PEL_CONST_TRUE; }
-
-static bool is_flag(const pel_node *node) {
-    return node->kind == PEL_Constant &&
-           (node->Constant.value->kind == PEL_CONST_TRUE || node->Constant.value->kind == PEL_CONST_FALSE);
-}
-
 /* A flag that tells several instances from several others; few could agree with anything. */
 static bool is_fair_flag(const deriver *d) {
     uint32_t n_true = 0, n = d->unifier->n_lanes;
     for (uint32_t i = 0; i < n; i++) {
-        if (d->hole->open || !is_flag(d->hole->values[i])) return false;
-        n_true += is_set(d->hole->values[i]);
+        bool is_set = pel_is_truth(d->hole->values[i], true);
+        if (d->hole->open || (!is_set && !pel_is_truth(d->hole->values[i], false))) return false;
+        n_true += is_set;
     }
     return n_true > 1 && n - n_true > 1;
 }
@@ -135,7 +121,7 @@ static bool says_the_same(const deriver *d, const size *a, const size *b, const 
         int64_t step = 1;
         if (stride && !value_in(stride, i, &step)) return false;
         bool holds = step == 1 && (!a || a->at[i] == b->at[i]);
-        if ((holds != opposite) != is_set(d->hole->values[i])) return false;
+        if ((holds != opposite) != pel_is_truth(d->hole->values[i], true)) return false;
     }
     return true;
 }
@@ -147,11 +133,9 @@ static pel_node *condition(const deriver *d, const size *a, const size *b, const
     if (!a) return of_stride;
     pel_node *of_sizes = pel_make_compare(ctx, pel_copy(ctx, a->text), op, pel_copy(ctx, b->text));
     if (!stride) return of_sizes;
-    pel_node *both = pel_node_new(ctx, PEL_BoolOp);
-    both->BoolOp.op = opposite ? PEL_Or : PEL_And;
-    both->BoolOp.values = pel_nodes_one(ctx, of_stride);
-    pel_nodes_push(ctx, &both->BoolOp.values, of_sizes);
-    return both;
+    pel_nodes both = pel_nodes_one(ctx, of_stride);
+    pel_nodes_push(ctx, &both, of_sizes);
+    return pel_make_boolop(ctx, opposite ? PEL_Or : PEL_And, both);
 }
 
 static void try_condition(deriver *d, const size *a, const size *b, const pel_hole *stride) {

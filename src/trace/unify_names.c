@@ -97,12 +97,9 @@ static int64_t ratio_to(const pel_hole *hole, pel_column l, bool is_size) {
 }
 
 static pel_node *multiple(pel_ctx *ctx, pel_name name, int64_t ratio) {
-    pel_node *product = pel_node_new(ctx, PEL_BinOp), *base = pel_make_name(ctx, name, PEL_Load);
-    pel_node *factor = pel_make_int(ctx, ratio < 0 ? -ratio : ratio);
-    product->BinOp.op = ratio < 0 ? PEL_FloorDiv : PEL_Mult;
-    product->BinOp.left = ratio < 0 ? base : factor;
-    product->BinOp.right = ratio < 0 ? factor : base;
-    return product;
+    pel_node *base = pel_make_name(ctx, name, PEL_Load);
+    if (ratio < 0) return pel_make_binop(ctx, base, PEL_FloorDiv, pel_make_int(ctx, -ratio));
+    return pel_make_binop(ctx, pel_make_int(ctx, ratio), PEL_Mult, base);
 }
 
 pel_node *pel_multiple_of(const pel_unifier *unifier, const pel_hole *hole, pel_column l) {
