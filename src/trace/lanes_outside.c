@@ -670,23 +670,27 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
 
 /* ---- the call ---- */
 
-static void mark_param(pel_walk *w, pel_param *param, const pel_val *given) {
+static void mark_param(pel_walk *w, pel_param *param, const pel_val *given, pel_map *here) {
     param->passed = true;
+    pel_map_set(w->ctx, here, PEL_KEY(param), 1);
     if (pel_taint_grow(w->ctx, &param->taint, given->taint)) w->s->changed = true;
 }
 
 /* The arguments from one on are passed to a function; next: the parameter that the first positional one means. */
 static void mark_from(pel_walk *w, const pel_call_site *c, uint32_t first, pel_group *group, uint32_t next) {
+    pel_map here = { 0 };
     for (uint32_t a = first; a < c->n_args; a++) {
         const pel_call_argument *arg = &c->args[a];
         pel_param *param = arg->keyword                                          ? pel_param_for(group, arg->keyword)
                            : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
                                                                                  : NULL;
-        if (param) mark_param(w, param, arg->val);
+        if (param) mark_param(w, param, arg->val, &here);
         const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
         for (uint32_t k = 0; parts && parts->keys && k < parts->n; k++)
-            if ((param = pel_param_for(group, parts->keys[k]))) mark_param(w, param, parts->items[k]);
+            if ((param = pel_param_for(group, parts->keys[k]))) mark_param(w, param, parts->items[k], &here);
     }
+    for (uint32_t p = 0; p < group->n_params; p++)
+        group->params[p].left_out |= !pel_map_has(&here, PEL_KEY(&group->params[p]));
 }
 
 void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint32_t next) {

@@ -89,9 +89,16 @@ static bool *left_out(pel_synth *s, const pel_group *group, const bool *active) 
     return left;
 }
 
+static bool needs_default_before(const pel_group *group, const pel_param *param) {
+    for (const pel_param *p = group->params; p < param; p++)
+        if (p->fallback && !p->dead && (p->left_out || !p->passed)) return true;
+    return false;
+}
+
 /* Callers that we don't write say its name; of the others we see what they say. */
 static bool stands_behind_star(const pel_group *group, const pel_param *param) {
-    return param->keyword_only && (group->is_root || group->in_place);
+    if (group->pinned && param->kind == PEL_PARAM_KEY_ITEM) return needs_default_before(group, param);
+    return param->keyword_only && (group->is_root || group->in_place || group->pinned);
 }
 
 pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active) {

@@ -34,6 +34,7 @@ typedef struct pel_param {
     const pel_node *author_default; /* as the author wrote it */
     const pel_taint *taint;         /* a fact: of what the calls pass */
     bool passed;                    /* by a call that is written as it stands */
+    bool left_out;                  /* by another of those calls */
     const struct pel_group *of;     /* the wrapper that took it and whose calls know it; NULL: the function itself */
     bool unread;                    /* nothing reads it */
     bool dead;                      /* and so it goes */
