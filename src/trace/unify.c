@@ -124,14 +124,22 @@ static bool find_place(const pel_unifier *unifier, const pel_node *author, const
     return false;
 }
 
+/* create_conv2d(in_chs, out_chs, 3): a helper of another file. Sizes come first, what goes in before what comes out. */
+static bool are_sizes_first(const pel_unifier *unifier, const pel_node *author, uint32_t place) {
+    const pel_node *func = author->Call.func;
+    return unifier->is_size && place < 2 && author->Call.args.n >= 2 && func->kind == PEL_Name &&
+           func->Name.id->text[0] >= 'a' && func->Name.id->text[0] <= 'z';
+}
+
 /* What the author passes for an argument of a call: by its name, or by its place. */
 static const pel_node *authors_argument(const pel_unifier *unifier, const pel_node *author, const pel_node *call,
                                         pel_name name, uint32_t place) {
     if (!author || author->kind != PEL_Call) return NULL;
     for (uint32_t i = 0; i < author->Call.keywords.n; i++)
         if (name && author->Call.keywords.at[i]->keyword.arg == name) return author->Call.keywords.at[i]->keyword.value;
-    bool has_place = call->Call.func->kind == PEL_Name ? find_place(unifier, author, call, name, &place)
-                                                       : have_one_order(author, call);
+    bool has_place = call->Call.func->kind == PEL_Name
+                         ? find_place(unifier, author, call, name, &place)
+                         : have_one_order(author, call) || are_sizes_first(unifier, author, place);
     if (!has_place || place >= author->Call.args.n) return NULL;
     for (uint32_t i = 0; i <= place; i++)
         if (author->Call.args.at[i]->kind == PEL_Starred) return NULL;
