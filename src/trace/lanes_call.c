@@ -135,15 +135,32 @@ static const pel_parts *parts_without(pel_walk *w, const pel_parts *parts, const
     return rest;
 }
 
+static pel_val *part_of(const pel_parts *parts, pel_str key) {
+    for (uint32_t i = 0; i < parts->n; i++)
+        if (pel_str_eq(pel_name_str(parts->keys[i]), key)) return parts->items[i];
+    return NULL;
+}
+
+/* kwargs.get(f"output_{name}", default): whatever the key is, nobody passed it. */
+static bool has_no_such_part(pel_walk *w, pel_front front, const pel_call_site *c) {
+    if (pel_dynamic(w, front, c->args[0].val)) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *key = pel_value_at(w->log, c->args[0].val->at[i]);
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR ||
+            part_of(c->base->parts, key->constant->text))
+            return false;
+    }
+    return front.n > 0;
+}
+
 /* kwargs.pop("key", default), kwargs.get("key", default): the parameter that it has become, or the default. */
 static pel_val *take_part(pel_walk *w, pel_front front, pel_call_site *c, bool pop) {
     if (c->n_args < 1 || c->args[0].keyword || c->args[0].star) return NULL;
     const pel_node *key = c->args[0].val->text;
-    if (key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) return NULL;
+    bool is_one = key->kind == PEL_Constant && key->Constant.value->kind == PEL_CONST_STR;
+    if (!is_one && !has_no_such_part(w, front, c)) return NULL;
     const pel_parts *parts = c->base->parts;
-    pel_val *found = NULL;
-    for (uint32_t i = 0; i < parts->n; i++)
-        if (pel_str_eq(pel_name_str(parts->keys[i]), key->Constant.value->text)) found = parts->items[i];
+    pel_val *found = is_one ? part_of(parts, key->Constant.value->text) : NULL;
     pel_val *val = pel_val_new(w, front, NULL);
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
     if (found && found->optional) {
