@@ -427,8 +427,8 @@ class Events(torch.overrides.TorchFunctionMode):
 
 def memory_of(t: torch.Tensor) -> Any:
     """A weak reference: while it lives, no other memory is taken for this one."""
-    try:
-        return StorageWeakRef(t.untyped_storage())
+    try:  # what can't be referred to raises before there is an object, whose end would be noisy
+        return StorageWeakRef.from_weakref(t.untyped_storage()._weak_ref())
     except (RuntimeError, NotImplementedError):  # sparse tensors have several
         return id(t)
 
