@@ -97,8 +97,9 @@ static bool needs_default_before(const pel_group *group, const pel_param *param)
 
 /* Callers that we don't write say its name; of the others we see what they say. */
 static bool stands_behind_star(const pel_group *group, const pel_param *param) {
-    if (group->pinned && param->kind == PEL_PARAM_KEY_ITEM) return needs_default_before(group, param);
-    return param->keyword_only && (group->is_root || group->in_place || group->pinned);
+    if (group->is_root || group->in_place) return param->keyword_only;
+    if (!group->pinned) return false;
+    return param->kind == PEL_PARAM_KEY_ITEM ? needs_default_before(group, param) : param->keyword_only;
 }
 
 pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active) {
