@@ -1,7 +1,7 @@
 # A skeleton of awk/einops_attention, made by pellucid with Python 3.11.7, torch 2.13.0+cpu.
 # Use: model = Einops(); model.load_state_dict(original.state_dict())
 # Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
-# Written as the calls that ran, not as their source: rearrange, rearrange_2.
+# Written as the calls that ran, not as their source: einsum, rearrange, rearrange_2.
 
 import torch
 from torch import nn
@@ -9,15 +9,6 @@ from torch import nn
 
 def rearrange(tensor):
     return tensor.reshape(tensor.shape[0], tensor.shape[1], 3, 2, 4).permute(2, 0, 3, 1, 4)
-
-
-def TorchBackend_einsum(x_0, x_1):
-    return torch.einsum("abcd,abed->abce", x_0, x_1)
-
-
-def einsum(tensors_and_pattern_0, tensors_and_pattern_1, tensors_and_pattern_2):
-    tensors = (tensors_and_pattern_0, tensors_and_pattern_1, tensors_and_pattern_2)[:-1]
-    return TorchBackend_einsum(*tensors)
 
 
 def rearrange_2(tensor):
@@ -33,5 +24,5 @@ class Einops(nn.Module):
     def forward(s, x):
         assert x.ndim == 3, "not recorded with this number of dimensions"
         q, k, v = rearrange(s.qkv(x))
-        a = einsum(q, k, "b h i d, b h j d -> b h i j").softmax(-1)
+        a = torch.einsum("abcd,abed->abce", q, k).softmax(-1)
         return s.o(rearrange_2(a @ v)).permute(0, 2, 1).mean(dim=(2,))
