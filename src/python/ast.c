@@ -184,6 +184,12 @@ pel_node *pel_make_boolop(pel_ctx *ctx, pel_BOOLOP op, pel_nodes values) {
     return node;
 }
 
+pel_node *pel_make_starred(pel_ctx *ctx, pel_node *value) {
+    pel_node *node = pel_node_new(ctx, PEL_Starred);
+    node->Starred.value = value;
+    return node;
+}
+
 pel_node *pel_make_binop(pel_ctx *ctx, pel_node *left, pel_OPERATOR op, pel_node *right) {
     pel_node *node = pel_node_new(ctx, PEL_BinOp);
     node->BinOp.left = left;

@@ -155,6 +155,7 @@ pel_node *pel_make_subscript(pel_ctx *ctx, pel_node *value, pel_node *slice, pel
 pel_node *pel_make_compare(pel_ctx *ctx, pel_node *left, pel_CMPOP op, pel_node *right);
 pel_node *pel_make_chain(pel_ctx *ctx, pel_nodes operands, pel_CMPOP op); /* a is b is c; two or more */
 pel_node *pel_make_boolop(pel_ctx *ctx, pel_BOOLOP op, pel_nodes values);
+pel_node *pel_make_starred(pel_ctx *ctx, pel_node *value);
 pel_node *pel_make_binop(pel_ctx *ctx, pel_node *left, pel_OPERATOR op, pel_node *right);
 pel_node *pel_make_keyword(pel_ctx *ctx, pel_name name, pel_node *value); /* no name: **value */
 pel_node *pel_make_call(pel_ctx *ctx, pel_node *func, pel_nodes args, pel_nodes keywords);

@@ -496,12 +496,6 @@ static void apply_for_effect(pel_synth *s, const pel_hook *hook, pel_node *self,
     if (done->kind != PEL_Expr || done->Expr.value->kind != PEL_Constant) pel_nodes_push(s->ctx, out, done);
 }
 
-static pel_node *star(pel_ctx *ctx, pel_node *value) {
-    pel_node *node = pel_node_new(ctx, PEL_Starred);
-    node->Starred.value = value;
-    return node;
-}
-
 static pel_node *tuple_of_one(pel_ctx *ctx, pel_node *item) {
     pel_node *tuple = pel_node_new(ctx, PEL_Tuple);
     tuple->Tuple.elts = pel_nodes_one(ctx, item);
@@ -575,7 +569,8 @@ static pel_node *call_of_super(const hooked_forward *f) {
     pel_ctx *ctx = f->s->ctx;
     pel_node *super = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "super"), PEL_Load), (pel_nodes){ 0 },
                                     (pel_nodes){ 0 });
-    pel_nodes passed = f->args->kind == PEL_Tuple ? f->args->Tuple.elts : pel_nodes_one(ctx, star(ctx, f->args));
+    pel_nodes passed =
+        f->args->kind == PEL_Tuple ? f->args->Tuple.elts : pel_nodes_one(ctx, pel_make_starred(ctx, f->args));
     pel_node *method = pel_make_attribute(ctx, super, pel_intern_c(ctx, "forward"), PEL_Load);
     return pel_make_call(ctx, method, passed, (pel_nodes){ 0 });
 }

@@ -123,9 +123,7 @@ pel_nodes pel_container_arguments(pel_builder *b, const pel_log_module *row, pel
     if (kind == PEL_MODULE_DICT)
         return row->child_names.n ? pel_nodes_one(ctx, children_list(b, row, true)) : (pel_nodes){ 0 };
     if (pel_are_numbered(row->child_names)) {
-        pel_node *starred = pel_node_new(ctx, PEL_Starred);
-        starred->Starred.value = children_list(b, row, false);
-        return pel_nodes_one(ctx, starred);
+        return pel_nodes_one(ctx, pel_make_starred(ctx, children_list(b, row, false)));
     }
     pel_nodes named = pel_nodes_one(ctx, children_list(b, row, true));
     return pel_nodes_one(ctx, pel_building_call(b, PEL_STR("collections.OrderedDict"), named));

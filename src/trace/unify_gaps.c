@@ -211,19 +211,13 @@ static pel_node *element_or_none(pel_unifier *unifier, pel_column l) {
 
 /* ---- the list ---- */
 
-static pel_node *starred(pel_ctx *ctx, pel_node *value) {
-    pel_node *made = pel_node_new(ctx, PEL_Starred);
-    made->Starred.value = value;
-    return made;
-}
-
 /* *([element] if flag else []) */
 static pel_node *optional_element(pel_ctx *ctx, pel_node *choice) {
     pel_node *there = pel_node_new(ctx, PEL_List);
     there->List.elts = pel_nodes_one(ctx, choice->IfExp.body);
     choice->IfExp.body = there;
     choice->IfExp.orelse = pel_node_new(ctx, PEL_List);
-    return starred(ctx, choice);
+    return pel_make_starred(ctx, choice);
 }
 
 /* Several places that the same lanes have: one list of them. NULL if it can't be said. */
@@ -241,7 +235,7 @@ static pel_node *unify_part(pel_unifier *unifier, const table *t, uint32_t start
             pel_nodes_push(ctx, &lists[i]->List.elts, at_place(t, k).at[i]);
     }
     pel_node *choice = pel_make_optional(unifier, (pel_column){ lists, t->n_lanes }, hint, flag);
-    return choice ? starred(ctx, choice) : NULL;
+    return choice ? pel_make_starred(ctx, choice) : NULL;
 }
 
 pel_node *pel_unify_with_gaps(pel_unifier *unifier, pel_column l, pel_name hint) {
