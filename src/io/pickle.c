@@ -494,14 +494,6 @@ pel_pickle *pel_pickle_read(pel_ctx *ctx, pel_str bytes, uint64_t base, pel_str 
     return m.result;
 }
 
-bool pel_is_pickle(pel_str bytes) {
-    if (bytes.len < 2) return false;
-    unsigned char first = (unsigned char)bytes.ptr[0], second = (unsigned char)bytes.ptr[1];
-    if (first == 0x80) return second <= 5;
-    /* Protocols 0 and 1 have no mark of their own: what starts an object, with the STOP at the end of the file. */
-    return strchr("(cIFSVN]})JKMGUX", first) && first && bytes.ptr[bytes.len - 1] == '.';
-}
-
 /* ---- reading the graph ---- */
 
 bool pel_pickled_is_global(const pel_pickled *object, const char *module, const char *name) {

@@ -78,8 +78,24 @@ typedef struct pel_pickle {
  * set: code that stands before the fault would have run, so what was read is given back all the same. Throws only if
  * memory or steps run out. */
 pel_pickle *pel_pickle_read(pel_ctx *ctx, pel_str bytes, uint64_t base, pel_str member, pel_findings *findings);
-/* Whether bytes look like the start of a pickle of any protocol. */
+
+typedef enum pel_pickle_look {
+    PEL_PICKLE_NONE,  /* the opcodes end in nonsense before anything is called */
+    PEL_PICKLE_WHOLE, /* they lead to a STOP that returns something */
+    PEL_PICKLE_CALLS, /* they end in nonsense, but something would have been called before that */
+} pel_pickle_look;
+
+/* Reads the opcodes and counts the stack; makes no objects. */
+pel_pickle_look pel_pickle_scan(pel_str bytes);
+/* Whether bytes begin with a pickle of any protocol: by the mark of protocol 2 and later, else by their opcodes. */
 bool pel_is_pickle(pel_str bytes);
+
+/* The bytes that an object would be, if they can be computed from constants: bytes([...]), bytearray(b"..."),
+ * _codecs.encode("...", "latin1"), base64 and hexadecimal digits, rot13, a stream or a packed form of any of these.
+ * Text becomes its UTF-8. *budget: bytes that may be made for it, lowered by what was. Returns false if they can't. */
+bool pel_pickled_bytes(pel_ctx *ctx, const pel_pickled *object, uint64_t *budget, pel_str *bytes);
+/* What base64 digits stand for; anything else among them is passed over. */
+pel_str pel_base64(pel_ctx *ctx, pel_str text);
 
 bool pel_pickled_is_global(const pel_pickled *object, const char *module, const char *name);
 /* The value of a dict's text key, the last if there are several; NULL if there is none. */

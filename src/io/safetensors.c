@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "io/bytes.h"
+#include "io/pickle.h"
 
 #include <stdlib.h>
 
@@ -19,7 +20,9 @@ static const struct {
     { "C64", 64 }, { "F8_E8M0", 8 }, { "F4", 4 },    { "F6_E2M3", 6 }, { "F6_E3M2", 6 },
 };
 
-bool pel_is_safetensors(pel_str bytes) { return bytes.len >= 9 && bytes.ptr[8] == '{'; }
+bool pel_is_safetensors(pel_str bytes) {
+    return bytes.len >= 9 && bytes.ptr[8] == '{' && (pel_le64(bytes.ptr) <= MAX_HEADER || !pel_is_pickle(bytes));
+}
 
 static unsigned bits_of(pel_ctx *ctx, pel_str dtype, uint64_t at) {
     for (size_t i = 0; i < PEL_COUNT(dtypes); i++)

@@ -7,6 +7,7 @@
 #define MAX_GLOBALS 1000 /* different ones */
 #define MANY_LEAVES 1e7  /* of a tree that sharing keeps small */
 #define MANY_LEVELS 1000
+#define MAX_MADE ((uint64_t)64 << 20) /* bytes that detours to nested pickles may make */
 
 typedef struct auditor {
     pel_ctx *ctx;
@@ -14,7 +15,7 @@ typedef struct auditor {
     pel_findings *findings;
     pel_map known; /* interned "module name" -> 1: reported */
     int nesting;
-    uint64_t steps;
+    uint64_t budget; /* bytes that may be made to look at what calls unpickle */
 } auditor;
 
 static void audit_loaded(auditor *a, pel_loaded *loaded, pel_str inside);
@@ -103,23 +104,11 @@ static void read_nested(pel_ctx *ctx, void *arg) {
 }
 
 /* Bytes that the call would unpickle, or run: loads(b"..."), _load_from_bytes(b"..."), exec(marshal.loads(b"...")). */
-static void audit_argument_bytes(auditor *a, const pel_pickled *call, pel_str member) {
-    const pel_pickled *callable = call->call->callable, *bytes = pel_pickled_argument(call, 0);
-    if (callable->kind != PEL_P_GLOBAL || !bytes) return;
-    if (bytes->kind == PEL_P_CALL) bytes = pel_pickled_argument(bytes, 0); /* load(BytesIO(b"...")), encode("...") */
-    if (!bytes || (bytes->kind != PEL_P_BYTES && bytes->kind != PEL_P_STR)) return;
-    pel_str inside = pel_format(a->ctx, "%.*s%sbytes at %llu", PEL_FMT(member), member.len ? ", " : "",
-                                (unsigned long long)bytes->at);
-    if (pel_str_is(callable->global->module, "marshal")) {
-        pel_loaded_code code = { inside, shown(a, callable), bytes->text };
-        pel_audit_code(a->ctx, a->audit, &code);
-        return;
-    }
-    if (!pel_is_pickle(bytes->text) && !pel_is_zip(bytes->text)) return;
-    nested_job job = { a, bytes->text, inside };
+static void audit_nested(auditor *a, pel_str bytes, pel_str inside, uint64_t at) {
+    nested_job job = { a, bytes, inside };
     pel_err why;
     if (a->nesting >= MAX_NESTING) {
-        pel_find(a->ctx, a->findings, PEL_DANGER, "nesting", member, bytes->at,
+        pel_find(a->ctx, a->findings, PEL_DANGER, "nesting", inside, at,
                  pel_format(a->ctx, "pickles inside of pickles, more than %d deep", MAX_NESTING));
         return;
     }
@@ -128,6 +117,27 @@ static void audit_argument_bytes(auditor *a, const pel_pickled *call, pel_str me
         pel_find(a->ctx, a->findings, PEL_SUSPECT, "unread-pickle", inside, why.at,
                  pel_str_copy(a->ctx, pel_str_of(why.what)));
     a->nesting--;
+}
+
+static void audit_argument_bytes(auditor *a, const pel_pickled *call, pel_str member) {
+    const pel_pickled *callable = call->call->callable, *from = pel_pickled_argument(call, 0);
+    pel_str bytes;
+    if (callable->kind != PEL_P_GLOBAL || !from) return;
+    bool unpickles = pel_pickled_is_global(callable, "torch.storage", "_load_from_bytes");
+    if (!pel_pickled_bytes(a->ctx, from, &a->budget, &bytes)) {
+        if (unpickles)
+            pel_find(a->ctx, a->findings, PEL_SUSPECT, "unread-pickle", member, from->at,
+                     pel_format(a->ctx, "%.*s unpickles bytes that can't be computed here", PEL_FMT(shown(a, call))));
+        return;
+    }
+    pel_str inside = pel_format(a->ctx, "%.*s%sbytes at %llu", PEL_FMT(member), member.len ? ", " : "",
+                                (unsigned long long)from->at);
+    if (pel_str_is(callable->global->module, "marshal")) {
+        pel_loaded_code code = { inside, shown(a, callable), bytes };
+        pel_audit_code(a->ctx, a->audit, &code);
+        return;
+    }
+    if (unpickles || pel_is_pickle(bytes) || pel_is_zip(bytes)) audit_nested(a, bytes, inside, from->at);
 }
 
 static void audit_call(auditor *a, const pel_pickled *call, pel_str member) {
@@ -282,7 +292,7 @@ void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit) 
 }
 
 void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit) {
-    auditor a = { .ctx = ctx, .audit = audit, .findings = &audit->findings };
+    auditor a = { .ctx = ctx, .audit = audit, .findings = &audit->findings, .budget = MAX_MADE };
     audit_loaded(&a, &audit->loaded, (pel_str){ "", 0 });
     if (audit->is_broken) {
         bool is_big = audit->fault.code == PEL_E_MEMORY || audit->fault.code == PEL_E_TOO_BIG ||

@@ -85,9 +85,9 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes, 
                  PEL_STR("native code, which its reader would load and run"));
         return true;
     }
-    bool is_named = is_named_as_pickle(name), is_marked = bytes.len > 2 && (unsigned char)bytes.ptr[0] == 0x80;
+    bool is_named = is_named_as_pickle(name);
     bool is_file = pel_is_zip(bytes) || pel_is_gzip(bytes) || pel_is_npy(bytes);
-    if (!is_file && !(pel_is_pickle(bytes) && (is_named || is_marked))) return false;
+    if (!is_file && !pel_is_pickle(bytes)) return false;
     inner_file *inner = pel_new(ctx, inner_file);
     pel_err why;
     bool is_read = load_inner(ctx, out, name, bytes, inner, &why);

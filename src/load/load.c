@@ -155,6 +155,17 @@ static const struct {
     { is_graphdef, pel_load_graphdef },
 };
 
+/* Safetensors can be written so that their header is a text to an unpickler, and their data what it then runs;
+ * torch.load unpickles whatever is no archive. */
+static void look_for_pickle(pel_ctx *ctx, pel_loaded *into, pel_str bytes) {
+    if (pel_pickle_scan(bytes) == PEL_PICKLE_NONE) return;
+    pel_pickle *pickle = pel_pickle_read(ctx, bytes, 0, PEL_STR("as a pickle"), &into->findings);
+    if (!pickle->calls.n && !pickle->globals.n) return;
+    pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
+             PEL_STR("the file is of one format, and a pickle as well: readers may choose either"));
+    pel_push(ctx, &into->pickles, (pel_loaded_pickle){ pickle, PEL_STR("as a pickle"), false });
+}
+
 void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
     pel_str name = { file->name.ptr, file->name.len }, bytes = { file->bytes.ptr, file->bytes.len };
     into->file = file;
@@ -172,6 +183,7 @@ void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
         if (!is_known) return;
     }
     if (is_known) {
+        if (formats[format].load != pel_load_torch_legacy) look_for_pickle(ctx, into, bytes);
         formats[format].load(ctx, into, name, bytes);
         return;
     }
