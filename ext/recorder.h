@@ -1,4 +1,4 @@
-/* The recorder: runs a model and fills the log of src/trace/log.h.
+/* The recorder: runs a model and fills the log of src/trace/log/log.h.
  *
  *   recorder.c          the type Recorder, and runs
  *   recorder_frames.c   activations and their records, from the interpreter's frames and instructions
@@ -18,7 +18,7 @@
 
 #include "convert.h"
 #include "torch_compat.h"
-#include "trace/log.h"
+#include "trace/log/log.h"
 #include "units.h"
 #include "watch.h"
 

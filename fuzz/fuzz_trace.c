@@ -1,6 +1,6 @@
 /* Trace files: whatever the bytes are, an error or a log that can be shown, and that says the same when it is written
  * and read again. */
-#include "trace/log.h"
+#include "trace/log/log.h"
 
 #include <stdlib.h>
 

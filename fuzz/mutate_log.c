@@ -1,6 +1,6 @@
 /* Mutations for the targets that read logs: rows are made to say something else that a row may say. Bytes that are
  * changed at random are mostly refused by the first checks, and the passes behind these never see them. */
-#include "trace/log.h"
+#include "trace/log/log.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);

@@ -13,7 +13,7 @@
 #include "python/print.h"
 #include "show/show.h"
 #include "trace/program.h"
-#include "trace/tree.h"
+#include "trace/write/tree.h"
 #include "api.h"
 
 const char *pellucid_version(void) { return PELLUCID_VERSION; }

@@ -33,6 +33,26 @@ ALLOWED: dict[str, set[str]] = {
 }
 
 
+# The rooms of src/trace, in the order in which data flows: a room may include itself, those before it, and the two
+# headers that all share (program.h, synth.h).
+TRACE_ROOMS = ["log", "depends", "walk", "lines", "shrink", "build", "write"]
+
+
+def wrong_room(path: pathlib.Path, include: str | None) -> str | None:
+    """Why a file of src/trace may not include a header of another room; None: it may."""
+    parts = path.relative_to(ROOT).parts
+    target = (include or "").split("/")
+    if parts[:2] != ("src", "trace") or len(target) != 3 or target[0] != "trace":
+        return None
+    if target[1] not in TRACE_ROOMS:
+        return f"src/trace has no room {target[1]}"
+    if len(parts) == 3:
+        return None  # a shared header, or the driver of the passes
+    if TRACE_ROOMS.index(parts[2]) < TRACE_ROOMS.index(target[1]):
+        return f"{parts[2]} comes before {target[1]}"
+    return None
+
+
 def layer_of(path: pathlib.Path) -> str:
     parts = path.relative_to(ROOT).parts
     if parts[0] == "src":
@@ -61,6 +81,8 @@ def main() -> int:
                 problems.append(f"{name}: only ext/ may include Python.h")
             elif target not in ALLOWED[layer] | {layer, "own", "pellucid.h", "Python.h"}:
                 problems.append(f"{name}: {layer} may not include {target} ({match.group(1)})")
+            elif problem := wrong_room(path, match.group(1)):
+                problems.append(f"{name}: {problem} ({match.group(1)})")
     print("\n".join(problems) if problems else f"layers: {len(files)} files include only what they may")
     return 1 if problems else 0
 

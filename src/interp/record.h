@@ -4,7 +4,7 @@
 #define PEL_INTERP_RECORD_H
 
 #include "interp/scan.h"
-#include "trace/log.h"
+#include "trace/log/log.h"
 
 typedef struct pel_logged { /* a code object that has its row */
     pel_id row;

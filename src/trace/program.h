@@ -9,7 +9,7 @@
 #define PEL_TRACE_PROGRAM_H
 
 #include "python/ast.h"
-#include "trace/log.h"
+#include "trace/log/log.h"
 
 /* How much of what a function calls its straight line takes in. */
 typedef enum pel_straight_level {

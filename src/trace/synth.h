@@ -1,14 +1,14 @@
 /* The functions of the output in the making: what the passes share from the first walk to the program.
  *
- * A *group* is a function of the output: the activations of one author function that are told by one text. lanes.c
- * makes the groups and walks them (lanes.h); what is learnt of them is kept here; link.c (link.h) makes the program of
- * them (program.h). All of it lives as long as one attempt of synthesise.c. */
+ * A *group* is a function of the output: the activations of one author function that are told by one text. walk/walk.c
+ * makes the groups and walks them (walk/walk.h); what is learnt of them is kept here; link.c (link.h) makes the program
+ * of them (program.h). All of it lives as long as one attempt of synthesise.c. */
 #ifndef PEL_TRACE_SYNTH_H
 #define PEL_TRACE_SYNTH_H
 
-#include "trace/align.h"
+#include "trace/log/align.h"
 #include "trace/program.h"
-#include "trace/taint.h"
+#include "trace/depends/taint.h"
 
 typedef struct pel_group pel_group;
 
@@ -259,7 +259,7 @@ pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pe
 pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value); /* the test whether text has that value */
 void pel_mark_given(pel_synth *s, pel_group *root);
 
-/* ---- straight*.c: functions that are written as what they were seen to do ---- */
+/* ---- lines/: functions that are written as what they were seen to do ---- */
 bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
 void pel_find_extents(pel_synth *s);
 void pel_walk_straight(pel_synth *s, pel_group *group);

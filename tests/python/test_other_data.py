@@ -1,6 +1,6 @@
 """Skeletons of a single call, tried with other data: they give what the model gives, or they raise.
 
-Whatever depends on data must stay in the text. With one recorded call nothing but taint (src/trace/taint.h) says what
+Whatever depends on data must stay in the text. With one recorded call nothing but taint (src/trace/depends) says what
 does: further runs, which differ, would hide a hole. tests/data/forwards.txt has the bodies of the forwards.
 """
 

@@ -1,6 +1,6 @@
 /* Logs that hold themselves, or unfold to more than anyone could walk, are refused. */
 #include "check.h"
-#include "trace/log.h"
+#include "trace/log/log.h"
 
 static pel_id add_class(pel_ctx *ctx, pel_log *log, const char *name, pel_id base, uint32_t times) {
     pel_log_class row = { .kind = PEL_CLASS_AUTHOR, .name = pel_intern_c(ctx, name), .n_bases = times };

@@ -1,0 +1,84 @@
+/* Straight lines: a function whose text can't be told from its runs (it takes strings apart, fills tables, calls what
+ * has no name) still did something to tensors. Where all lanes did the same, the calls of torch and of modules that
+ * were recorded below them are written instead, with sizes told by example. Needs a log with events. */
+#ifndef PEL_TRACE_LINES_LINE_H
+#define PEL_TRACE_LINES_LINE_H
+
+#include "trace/walk/walk.h"
+
+typedef struct pel_straight_named { /* something that has a name, and what it is in each lane */
+    pel_node *text;
+    pel_id *values; /* tensors, modules or values, by the list it is in */
+} pel_straight_named;
+typedef PEL_VEC(pel_straight_named) pel_straight_names;
+
+typedef struct pel_straight_size { /* a number that has a name */
+    pel_node *text;
+    int64_t *values;
+    bool is_data; /* x.item(): what happens to be twice that in all runs is not computed from it */
+} pel_straight_size;
+
+typedef struct pel_straight {
+    pel_walk *w;
+    pel_ctx *ctx;
+    const pel_log *log;
+    const pel_node *node; /* for messages */
+    const char *now;      /* the function of torch's that is written */
+    const pel_code_object *code;
+    uint32_t n_lanes;
+    const pel_id *above;        /* per lane: the activation that is written */
+    bool keeps_calls;           /* of modules: they stay calls */
+    bool is_helper;             /* a function of its own, which no link can lead out of */
+    pel_straight_names tensors; /* the newest is the last: operations in place give what they got */
+    pel_straight_names modules, objects, scalars;
+    PEL_VEC(pel_straight_size) sizes;
+    uint32_t n_given;       /* sizes of what the function got: the first ones */
+    bool in_shape;          /* the sizes of one shape are written, */
+    PEL_VEC(uint32_t) used; /* for which these have been used */
+    uint32_t n_made;
+    pel_map held_by; /* tensor of lane 0 -> name of the author's variable that held it */
+    pel_map wishes;  /* name of a step -> the author's for what it gave */
+    pel_nodes body;
+    bool has_effect;
+} pel_straight;
+
+static inline const pel_value *pel_straight_at(const pel_straight *x, pel_id id) { return pel_value_at(x->log, id); }
+bool pel_straight_all(const pel_straight *x, const pel_id *values, pel_value_kind kind);
+bool pel_straight_same(const pel_straight *x, const pel_id *values);
+/* Whether all are sequences of one length, which is *n. */
+bool pel_straight_sequences(const pel_straight *x, const pel_id *values, uint32_t *n);
+pel_id *pel_straight_items(pel_straight *x, const pel_id *values, uint32_t item);
+
+/* ---- lines/names.c: what can be named ---- */
+/* What the call was given under a name: its tensors, modules and sizes, wherever they are in it. */
+void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values);
+/* What a step of the line gave. */
+void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values);
+pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values);  /* NULL if it has no name */
+pel_node *pel_straight_module(pel_straight *x, const pel_id *modules); /* the same */
+pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted); /* by example; the same */
+pel_node *pel_straight_setting(pel_straight *x, const pel_id *values); /* what differs by instance; the same */
+
+bool pel_straight_is_given(const pel_straight *x, pel_name name); /* what the call was given, or a step, has it */
+
+/* ---- lines/given.c ---- */
+/* Asserts of parameters that depend on data what the line takes for granted. asked: those that a test around it told.
+ */
+void pel_straight_guard(pel_straight *x, const pel_val *argument); /* the same where the line stands for a call */
+void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *asked);
+
+/* ---- lines/state.c ---- */
+typedef bool pel_straight_owns(const pel_straight *x, pel_id activation, pel_id above); /* the line tells what it did */
+/* Why there can be no line, because of what calls keep in modules; NULL: it lives on no such. */
+const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns);
+
+/* ---- lines/rename.c: the author's names for what steps give ---- */
+void pel_straight_find_names(pel_straight *x);
+pel_name pel_straight_held_by(const pel_straight *x, pel_id value); /* NULL: no variable did */
+void pel_straight_rename(pel_straight *x);
+
+/* ---- lines/line.c: the line itself ---- */
+/* Writes what the lanes did to x->body, with the return of these results. */
+void pel_straight_write(pel_straight *x, const pel_id *results);
+
+#endif

@@ -1,0 +1,61 @@
+/* What a straight line reads of modules, and leaves in them. The line has tensors and their sizes; what calls keep from
+ * one to the next in attributes is not in it, so a function that lives on such has none. */
+#include "trace/lines/line.h"
+
+/* A record that reads or stores an attribute of a module. */
+typedef struct {
+    pel_id class;
+    pel_name name;
+    bool stores;
+} access;
+
+static bool is_access(const pel_straight *x, const pel_activation *activation, uint32_t i, pel_id *below, access *out) {
+    const pel_record *record = &activation->records[i];
+    const pel_author *author = &x->w->s->authors[activation->code];
+    const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+    const pel_value *object = pel_straight_at(x, *below);
+    if (record->kind == PEL_R_PUSH) *below = record->value;
+    if (!insn || object->kind != PEL_V_MODULE) return false;
+    if (insn->op != PEL_OP_LOAD_ATTR && insn->op != PEL_OP_STORE_ATTR) return false;
+    *out = (access){ pel_module_at(x->log, object->module)->class, insn->name, insn->op == PEL_OP_STORE_ATTR };
+    return true;
+}
+
+static uint64_t key_of(access a) { return pel_key2(a.class, PEL_KEY(a.name)); }
+
+/* Whether anything that is not of the line reads what the line stores. */
+static bool is_read_elsewhere(const pel_straight *x, const pel_map *stored, pel_straight_owns *owns) {
+    for (pel_id id = 1; id < x->log->activations.n && stored->n; id++) {
+        const pel_activation *activation = &x->log->activations.at[id];
+        bool is_own = false;
+        for (uint32_t i = 0; i < x->n_lanes && !is_own; i++) is_own = owns(x, id, x->above[i]);
+        pel_id below = 0;
+        access a;
+        for (uint32_t i = 0; i < activation->n_records && !is_own; i++)
+            if (is_access(x, activation, i, &below, &a) && !a.stores && pel_map_has(stored, key_of(a))) return true;
+    }
+    return false;
+}
+
+const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
+    pel_map ever = { 0 };
+    for (uint32_t lane = 0; lane < x->n_lanes; lane++) {
+        pel_map stored = { 0 };
+        for (pel_id id = x->above[lane]; id < x->w->s->extents[x->above[lane]].end; id++) {
+            if (!owns(x, id, x->above[lane])) continue;
+            const pel_activation *activation = &x->log->activations.at[id];
+            pel_id below = 0;
+            access a;
+            for (uint32_t i = 0; i < activation->n_records; i++) {
+                if (!is_access(x, activation, i, &below, &a)) continue;
+                if (pel_name_is(a.name, "training")) x->w->s->asked_training = true;
+                if (a.stores) {
+                    pel_map_set(x->ctx, &stored, key_of(a), 1);
+                    pel_map_set(x->ctx, &ever, key_of(a), 1);
+                } else if (pel_map_has(&x->w->s->written, key_of(a)) && !pel_map_has(&stored, key_of(a)))
+                    return pel_format(x->ctx, "it reads `%s`, which calls change", a.name->text).ptr;
+            }
+        }
+    }
+    return is_read_elsewhere(x, &ever, owns) ? "it changes an attribute that others read" : NULL;
+}

@@ -1,0 +1,171 @@
+/* Functions that are called from one place, for what they assert or change and not for a result: their statements are
+ * written there. What specialisation leaves of checks and of masks that nobody needs reads as a few assertions then,
+ * and not as a chain of functions that return None. */
+#include "trace/shrink/link.h"
+
+typedef struct splicer {
+    pel_synth *s;
+    const uint32_t *n_calls; /* per group: reached links that lead to it */
+    const bool *calls_back;  /* per group: torch calls something back below it */
+    pel_group *caller;
+    bool changed;
+} splicer;
+
+/* ---- names ---- */
+
+static pel_name_use uses_in(const pel_synth *s, const pel_group *group, pel_name name) {
+    return pel_uses_of(s, group->body, 0, name);
+}
+
+/* ---- whether a function may be spliced ---- */
+
+typedef struct fitness {
+    splicer *sp;
+    const pel_group *target;
+    const pel_link *link;
+    bool fits;
+} fitness;
+
+static bool is_given(const fitness *f, pel_name name) { return pel_param_named(f->target, name) != NULL; }
+
+/* No returns but the last statement, no scopes of their own, no name that means something else at the call. */
+static void see_statement(void *arg, pel_node **slot) {
+    fitness *f = arg;
+    const pel_node *node = *slot;
+    const pel_group *caller = f->sp->caller;
+    switch (node->kind) {
+    case PEL_Return:
+    case PEL_FunctionDef:
+    case PEL_Lambda:
+    case PEL_ListComp:
+    case PEL_SetComp:
+    case PEL_DictComp:
+    case PEL_GeneratorExp:
+    case PEL_NamedExpr:
+    case PEL_Yield:
+    case PEL_YieldFrom:
+    case PEL_Global:
+    case PEL_Nonlocal: f->fits = false; return;
+    case PEL_Name: {
+        bool stored = node->Name.ctx != PEL_Load, given = is_given(f, node->Name.id);
+        if (stored && given) f->fits = false; /* a parameter that is bound again */
+        if (given) break;
+        pel_name_use there = uses_in(f->sp->s, caller, node->Name.id);
+        bool known = pel_param_named(caller, node->Name.id) || there.stores;
+        if (known || (stored && there.reads)) f->fits = false;
+        break;
+    }
+    default: break;
+    }
+    if (f->fits) pel_each_part(f->sp->s, *slot, see_statement, f);
+}
+
+static bool arguments_fit(const fitness *f) {
+    const pel_group *target = f->target;
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        const pel_param *param = &target->params[p];
+        if (param->dead) continue;
+        if (p == 0 && f->link->receiver) {
+            const pel_node *func = f->link->node->Call.func;
+            if (func->kind != PEL_Attribute || func->Attribute.value->kind != PEL_Name) return false;
+            if (!param->unread && func->Attribute.value->Name.id != param->name) return false;
+            continue;
+        }
+        const pel_node *arg = f->link->args[p];
+        if (!arg || (arg->kind != PEL_Name && arg->kind != PEL_Constant)) return false;
+        /* a name of the caller's that the function uses for something else */
+        if (arg->kind == PEL_Name && arg->Name.id != param->name && uses_in(f->sp->s, target, arg->Name.id).stores)
+            return false;
+    }
+    return true;
+}
+
+static bool may_splice(splicer *sp, const pel_link *link) {
+    const pel_group *target = link->target;
+    if (sp->n_calls[target->number] != 1 || target == sp->caller || target->is_root || target->pinned ||
+        target->in_place || target->is_property || target->is_generator || target->why || target->instead ||
+        (target->is_init && !sp->caller->is_init) || /* super().__init__(...) may go, what makes an object not */
+        sp->calls_back[target->number] || pel_sets_mode(sp->s->ctx, target) ||
+        (link->callee != PEL_CALLEE_NAME && link->callee != PEL_CALLEE_METHOD) ||
+        (link->receiver && target->class != sp->caller->class))
+        return false;
+    fitness f = { sp, target, link, true };
+    for (uint32_t i = 0; i < target->body.n && f.fits; i++) {
+        pel_node *node = target->body.at[i];
+        if (i + 1 == target->body.n && node->kind == PEL_Return) {
+            if (node->Return.value) see_statement(&f, &node->Return.value);
+            continue;
+        }
+        see_statement(&f, &node);
+    }
+    return f.fits && arguments_fit(&f);
+}
+
+/* ---- splicing ---- */
+
+typedef struct handing {
+    const pel_synth *s;
+    const pel_link *link;
+} handing;
+
+static void hand_arguments(void *arg, pel_node **slot) {
+    const handing *h = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Name) {
+        const pel_group *target = h->link->target;
+        for (uint32_t p = h->link->receiver; p < target->n_params; p++)
+            if (!target->params[p].dead && target->params[p].name == node->Name.id) {
+                *slot = pel_copy(h->s->ctx, h->link->args[p]);
+                return;
+            }
+        return;
+    }
+    pel_each_part(h->s, node, hand_arguments, arg);
+}
+
+static void splice_into(splicer *sp, pel_nodes *out, const pel_link *link) {
+    pel_group *target = link->target;
+    handing h = { sp->s, link };
+    for (uint32_t i = 0; i < target->body.n; i++) {
+        pel_node *node = target->body.at[i];
+        if (node->kind == PEL_Return) {
+            if (!node->Return.value || pel_pure(sp->s, node->Return.value)) continue;
+            node = pel_make_expr(sp->s->ctx, node->Return.value);
+        }
+        hand_arguments(&h, &node);
+        pel_nodes_push(sp->s->ctx, out, node);
+    }
+    for (uint32_t i = 0; i < sp->s->links.n; i++)
+        if (sp->s->links.at[i]->caller == target) sp->s->links.at[i]->caller = sp->caller;
+    target->body = (pel_nodes){ 0 };
+    sp->changed = true;
+}
+
+static void splice_body(splicer *sp, pel_nodes *body) {
+    pel_nodes kept = { 0 };
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *node = body->at[i];
+        const pel_link *link =
+            node->kind == PEL_Expr && node->Expr.value->kind == PEL_Call ? pel_link_at(sp->s, node->Expr.value) : NULL;
+        if (link && !sp->changed && may_splice(sp, link)) {
+            splice_into(sp, &kept, link);
+            continue;
+        }
+        if (node->kind != PEL_FunctionDef)
+            for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
+                if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT)
+                    splice_body(sp, pel_field_at(node, field, pel_nodes));
+        pel_nodes_push(sp->s->ctx, &kept, node);
+    }
+    *body = kept;
+}
+
+/* One at a time: what is called how often has changed then. */
+bool pel_splice(pel_synth *s, const pel_reach *reached) {
+    splicer sp = { .s = s, .n_calls = pel_count_calls(s, reached), .calls_back = pel_find_calling_back(s) };
+    for (uint32_t i = 0; i < s->groups.n && !sp.changed; i++) {
+        sp.caller = s->groups.at[i];
+        if (reached->seen[i] && !sp.caller->why && !sp.caller->in_place) splice_body(&sp, &sp.caller->body);
+    }
+    return sp.changed;
+}

@@ -1,0 +1,241 @@
+/* Small rewrites that a person would have made. */
+#include "trace/shrink/link.h"
+
+typedef struct tidying {
+    pel_synth *s;
+    pel_group *group;
+} tidying;
+
+static void tidy_body(const tidying *t, pel_nodes *body);
+
+/* a = e; b = a, where nobody else reads a  ->  b = e */
+static bool hands_on(const tidying *t, const pel_node *node, const pel_node *next) {
+    if (node->kind != PEL_Assign || next->kind != PEL_Assign || node->Assign.targets.n != 1 ||
+        next->Assign.targets.n != 1)
+        return false;
+    const pel_node *a = node->Assign.targets.at[0], *b = next->Assign.targets.at[0], *value = next->Assign.value;
+    if (a->kind != PEL_Name || b->kind != PEL_Name || value->kind != PEL_Name || value->Name.id != a->Name.id)
+        return false;
+    return pel_uses_of(t->s, t->group->body, 0, a->Name.id).reads == 1;
+}
+
+static void tidy_blocks(const tidying *t, pel_node *node) {
+    for (const pel_field *field = pel_kinds[node->kind].fields(); field->name; field++)
+        if (field->type == PEL_FIELD_LIST && field->of == PEL_STMT) tidy_body(t, pel_field_at(node, field, pel_nodes));
+}
+
+bool pel_returns_it(const pel_node *assign, const pel_node *next) {
+    return next->kind == PEL_Return && next->Return.value && next->Return.value->kind == PEL_Name &&
+           next->Return.value->Name.id == pel_bound_name(assign);
+}
+
+/* ---- dicts that are only passed on ---- */
+
+typedef struct dict_use {
+    const pel_synth *s;
+    pel_name name;
+    const pel_node *dict;   /* the display that it is bound to */
+    uint32_t reads, by_key; /* of them: name["key"] */
+    uint64_t wanted;        /* keys that are read, by place */
+    bool substitute;
+    const bool *simple; /* per key: its value may stand where it is read */
+} dict_use;
+
+#define KEYS_MAX 64
+
+static bool is_key(const pel_node *key) { /* of a kind of which no two are equal but written otherwise, as 1 and True */
+    return key && key->kind == PEL_Constant &&
+           (key->Constant.value->kind == PEL_CONST_STR || key->Constant.value->kind == PEL_CONST_NONE);
+}
+
+static uint32_t key_place(const pel_node *dict, const pel_node *key) {
+    if (!is_key(key)) return UINT32_MAX;
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
+        if (pel_const_same(dict->Dict.keys.at[i]->Constant.value, key->Constant.value)) return i;
+    return UINT32_MAX;
+}
+
+static void see_dict_use(void *arg, pel_node **slot) {
+    dict_use *u = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Subscript && node->Subscript.ctx == PEL_Load && node->Subscript.value->kind == PEL_Name &&
+        node->Subscript.value->Name.id == u->name) {
+        uint32_t place = key_place(u->dict, node->Subscript.slice);
+        if (place != UINT32_MAX) {
+            u->reads++;
+            u->by_key++;
+            if (u->substitute && u->simple[place])
+                *slot = pel_copy(u->s->ctx, u->dict->Dict.values.at[place]);
+            else
+                u->wanted |= (uint64_t)1 << place;
+            return;
+        }
+    }
+    if (node->kind == PEL_Name && node->Name.id == u->name) u->reads++;
+    pel_each_part(u->s, node, see_dict_use, u);
+}
+
+static void read_as_value(void *arg, pel_node **slot) {
+    const dict_use *u = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_Subscript && node->Subscript.value->kind == PEL_Name &&
+        node->Subscript.value->Name.id == u->name)
+        *slot = node->Subscript.value;
+    else
+        pel_each_part(u->s, node, read_as_value, arg);
+}
+
+/* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. A
+ * dict of one item is that item. True if nothing is left of d. */
+static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
+    pel_node *node = body.at[at];
+    pel_name name = pel_bound_name(node);
+    if (!name) return false;
+    pel_node *dict = node->Assign.value;
+    if (dict->kind != PEL_Dict || dict->Dict.keys.n == 0 || dict->Dict.keys.n > KEYS_MAX) return false;
+    for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
+        if (!is_key(dict->Dict.keys.at[i])) return false;
+    dict_use all = { .s = t->s, .name = name, .dict = dict }, after = all;
+    for (uint32_t i = 0; i < t->group->body.n; i++) see_dict_use(&all, &t->group->body.at[i]);
+    for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
+    /* one store (this one), and every read by key, behind it */
+    if (all.reads != all.by_key + 1 || after.by_key != all.by_key) return false;
+    bool *simple = pel_new_array(t->s->ctx, dict->Dict.keys.n, bool);
+    for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
+        const pel_node *value = dict->Dict.values.at[k];
+        simple[k] = value->kind == PEL_Constant ||
+                    (value->kind == PEL_Name && !pel_uses_of(t->s, body, at + 1, value->Name.id).stores);
+    }
+    after.substitute = true;
+    after.simple = simple;
+    after.wanted = 0;
+    for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
+    pel_nodes keys = { 0 }, values = { 0 };
+    for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
+        if (!(after.wanted >> k & 1) && pel_pure(t->s, dict->Dict.values.at[k])) continue;
+        pel_nodes_push(t->s->ctx, &keys, dict->Dict.keys.at[k]);
+        pel_nodes_push(t->s->ctx, &values, dict->Dict.values.at[k]);
+    }
+    dict->Dict.keys = keys;
+    dict->Dict.values = values;
+    if (keys.n == 1 && after.wanted) { /* what is left of it is its one value */
+        node->Assign.value = values.at[0];
+        for (uint32_t i = at + 1; i < body.n; i++) read_as_value(&after, &body.at[i]);
+    }
+    return keys.n == 0;
+}
+
+/* (a,) + (b, c), or t + () */
+static pel_node *joined_tuples(pel_synth *s, const pel_node *node) {
+    pel_node *left = node->BinOp.left, *right = node->BinOp.right;
+    if (node->BinOp.op != PEL_Add || right->kind != PEL_Tuple) return NULL;
+    if (left->kind == PEL_Name && !right->Tuple.elts.n) return left;
+    if (left->kind != PEL_Tuple) return NULL;
+    pel_node *made = pel_node_new(s->ctx, PEL_Tuple);
+    for (uint32_t i = 0; i < left->Tuple.elts.n; i++) pel_nodes_push(s->ctx, &made->Tuple.elts, left->Tuple.elts.at[i]);
+    for (uint32_t i = 0; i < right->Tuple.elts.n; i++)
+        pel_nodes_push(s->ctx, &made->Tuple.elts, right->Tuple.elts.at[i]);
+    return made;
+}
+
+static void tidy_expression(void *arg, pel_node **slot) {
+    pel_synth *s = arg;
+    pel_node *node = *slot, *joined;
+    if (pel_kinds[node->kind].class == PEL_STMT && node->kind == PEL_FunctionDef) return;
+    pel_each_part(s, node, tidy_expression, s);
+    switch (node->kind) {
+    case PEL_Slice:
+        if (node->Slice.lower && pel_is_number(node->Slice.lower, 0)) node->Slice.lower = NULL;
+        break;
+    case PEL_BinOp:
+        joined = joined_tuples(s, node);
+        if (joined) *slot = joined;
+        break;
+    case PEL_IfExp: /* False if c else True */
+        if (pel_is_truth(node->IfExp.body, false) && pel_is_truth(node->IfExp.orelse, true) &&
+            pel_gives_truth(node->IfExp.test))
+            *slot = pel_not(s->ctx, node->IfExp.test);
+        else if (pel_is_truth(node->IfExp.body, true) && pel_is_truth(node->IfExp.orelse, false) &&
+                 pel_gives_truth(node->IfExp.test))
+            *slot = node->IfExp.test;
+        break;
+    default: break;
+    }
+}
+
+/* for i, x in enumerate(xs): where nobody reads i; for a, b in xs: where nobody reads either */
+static void tidy_for(pel_node *node) {
+    pel_node *iter = node->For.iter, *target = node->For.target;
+    bool blank = target->kind == PEL_Tuple && target->Tuple.elts.n;
+    for (uint32_t i = 0; blank && i < target->Tuple.elts.n; i++) {
+        const pel_node *part = target->Tuple.elts.at[i];
+        blank = part->kind == PEL_Name && pel_name_is(part->Name.id, "_");
+    }
+    if (blank) node->For.target = target->Tuple.elts.at[0];
+    if (iter->kind != PEL_Call || iter->Call.func->kind != PEL_Name ||
+        !pel_name_is(iter->Call.func->Name.id, "enumerate"))
+        return;
+    if (target->kind != PEL_Tuple || target->Tuple.elts.n != 2 || iter->Call.args.n == 0) return;
+    const pel_node *count = target->Tuple.elts.at[0];
+    if (count->kind != PEL_Name || !pel_name_is(count->Name.id, "_")) return;
+    node->For.iter = iter->Call.args.at[0];
+    node->For.target = target->Tuple.elts.at[1];
+}
+
+/* if t: x = True, else: x = False */
+static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
+    if (node->kind != PEL_If || node->If.body.n != 1 || node->If.orelse.n != 1 || !pel_gives_truth(node->If.test))
+        return node;
+    const pel_node *yes = node->If.body.at[0], *no = node->If.orelse.at[0];
+    if (yes->kind != PEL_Assign || no->kind != PEL_Assign || !pel_same_list(yes->Assign.targets, no->Assign.targets))
+        return node;
+    bool plain = pel_is_truth(yes->Assign.value, true) && pel_is_truth(no->Assign.value, false);
+    bool flipped = pel_is_truth(yes->Assign.value, false) && pel_is_truth(no->Assign.value, true);
+    if (!plain && !flipped) return node;
+    pel_node *made = pel_node_new(s->ctx, PEL_Assign);
+    made->Assign.targets = yes->Assign.targets;
+    made->Assign.value = plain ? node->If.test : pel_not(s->ctx, node->If.test);
+    made->lineno = node->lineno;
+    return made;
+}
+
+static void tidy_body(const tidying *t, pel_nodes *body) {
+    pel_synth *s = t->s;
+    pel_nodes out = { 0 };
+    pel_gather(s, body);
+    for (uint32_t i = 0; i < body->n; i++) {
+        pel_node *node = body->at[i];
+        tidy_blocks(t, node);
+        if (node->kind == PEL_For) tidy_for(node);
+        if (spell_out(t, *body, i)) continue;
+        if (node->kind == PEL_Expr && (node->Expr.value->kind == PEL_Dict || node->Expr.value->kind == PEL_Tuple)) {
+            /* nobody wants the whole: what its parts do stays */
+            pel_nodes parts =
+                node->Expr.value->kind == PEL_Dict ? node->Expr.value->Dict.values : node->Expr.value->Tuple.elts;
+            for (uint32_t k = 0; k < parts.n; k++)
+                if (!pel_pure(s, parts.at[k])) pel_nodes_push(s->ctx, &out, pel_make_expr(s->ctx, parts.at[k]));
+            continue;
+        }
+        node = tidy_flag(s, node);
+        if (i + 1 < body->n && hands_on(t, node, body->at[i + 1])) {
+            node->Assign.targets = body->at[i + 1]->Assign.targets;
+            body->at[i + 1] = node; /* it may be handed on further */
+            continue;
+        }
+        if (i + 1 < body->n && pel_returns_it(node, body->at[i + 1])) {
+            pel_node *made = pel_make_return(s->ctx, node->Assign.value);
+            made->lineno = node->lineno;
+            pel_nodes_push(s->ctx, &out, made);
+            i++;
+            continue;
+        }
+        pel_nodes_push(s->ctx, &out, node);
+    }
+    *body = out;
+}
+
+void pel_tidy_group(pel_synth *s, pel_group *group) {
+    const tidying t = { s, group };
+    tidy_body(&t, &group->body);
+    for (uint32_t i = 0; i < group->body.n; i++) tidy_expression(s, &group->body.at[i]);
+}

@@ -1,0 +1,111 @@
+/* What callers give the model. Of some of it the text keeps the names, because another call may bring something else;
+ * of the rest it takes for granted what the recorded calls brought, and root_guard.c asserts it. */
+#include "trace/walk/walk.h"
+
+/* Numbers are data, as tensors are. So are containers that hold tensors or may come changed, and all that was not the
+ * same in all runs: a third string may come, or a tensor for which there was None once, with other arguments. */
+static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    uint32_t n_numbers = 0, n_containers = 0, n_plain = 0;
+    bool same = true;
+    pel_id first = pel_argument(s->log, root->lanes[0], param);
+    for (uint32_t i = 0; i < root->n_lanes; i++) {
+        pel_id id = pel_argument(s->log, root->lanes[i], param);
+        const pel_value *value = pel_value_at(s->log, id);
+        same = same && pel_value_same(s->log, id, first);
+        if (pel_value_is_number(value))
+            n_numbers++;
+        else if (pel_plain(s, id))
+            n_plain++;
+        else if (value->kind == PEL_V_DICT || value->kind == PEL_V_LIST || value->kind == PEL_V_TUPLE)
+            n_containers++;
+    }
+    if (n_numbers == root->n_lanes) return &pel_tainted_given;
+    if (n_containers == root->n_lanes) return &pel_tainted_holder;
+    bool is_choice = n_plain && !same;
+    return n_numbers || n_containers || is_choice ? &pel_tainted : NULL;
+}
+
+/* ---- how many dimensions tensors have ---- */
+
+static pel_rank_form rank_of_value(const pel_log *log, pel_id id, uint32_t *rank) {
+    const pel_value *value = pel_value_at(log, id);
+    if (value->kind == PEL_V_TENSOR) {
+        *rank = log->tensors.at[value->tensor].n_dims;
+        return PEL_RANK_OWN;
+    }
+    bool is_dict = value->kind == PEL_V_DICT;
+    if (!is_dict && value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE) return PEL_RANK_NONE;
+    uint32_t n_tensors = 0, n_others = 0;
+    for (uint32_t i = is_dict; i < value->n; i += 1u + is_dict) {
+        const pel_value *item = pel_value_at(log, value->items[i]);
+        if (pel_value_has_items(item->kind)) return PEL_RANK_OPEN;
+        n_others += item->kind != PEL_V_TENSOR;
+        if (item->kind != PEL_V_TENSOR) continue;
+        uint32_t n_dims = log->tensors.at[item->tensor].n_dims;
+        if (n_tensors++ && *rank != n_dims) return PEL_RANK_OPEN;
+        *rank = n_dims;
+    }
+    if (!n_tensors) return PEL_RANK_NONE;
+    return n_others ? PEL_RANK_OPEN : is_dict ? PEL_RANK_OF_VALUES : PEL_RANK_OF_ITEMS;
+}
+
+static bool is_none(const pel_log *log, pel_id id) {
+    const pel_value *value = pel_value_at(log, id);
+    return !id || (value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE);
+}
+
+pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank,
+                             bool *or_none) {
+    pel_rank_form all = PEL_RANK_NONE;
+    bool or_other = false;
+    *or_none = false;
+    for (uint32_t i = 0; i < root->n_lanes; i++) {
+        pel_id id = pel_argument(s->log, root->lanes[i], param);
+        uint32_t one = 0;
+        pel_rank_form form = rank_of_value(s->log, id, &one);
+        if (form == PEL_RANK_NONE)
+            *(is_none(s->log, id) ? or_none : &or_other) = true;
+        else if (all != PEL_RANK_NONE && (all != form || *rank != one))
+            return PEL_RANK_OPEN;
+        else {
+            all = form;
+            *rank = one;
+        }
+    }
+    return all != PEL_RANK_NONE && or_other ? PEL_RANK_OPEN : all;
+}
+
+/* Whether the answer can be taken for granted: then it is. The weights' own does not hang on what callers give. */
+bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
+    bool is_weight = true;
+    for (uint32_t i = 0; i < front.n && is_weight; i++) {
+        const pel_value *value = pel_value_at(w->log, of->at[i]);
+        is_weight = value->kind == PEL_V_TENSOR && w->log->tensors.at[value->tensor].owner;
+    }
+    if (is_weight) return true;
+    w->s->asked_rank = true;
+    return !w->s->is_rank_open;
+}
+
+/* Which of them it was, or was computed from, is not known here. */
+void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
+    for (uint32_t i = 0; i < front.n && pel_taint_maybe_other_type(of->taint); i++) {
+        uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
+        if (kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE) w->s->asked_type = true;
+    }
+}
+
+pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value) {
+    if (pel_is_truth(value, true)) return text;
+    if (pel_is_truth(value, false)) return pel_not(ctx, text);
+    return pel_make_compare(ctx, text, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
+}
+
+void pel_mark_given(pel_synth *s, pel_group *root) {
+    for (uint32_t p = 0; p < root->n_params; p++) {
+        uint32_t rank;
+        bool or_none;
+        root->params[p].taint = taint_of_given(s, root, &root->params[p]);
+        if (pel_given_rank(s, root, &root->params[p], &rank, &or_none) == PEL_RANK_OPEN) s->is_rank_open = true;
+    }
+}

@@ -1,0 +1,216 @@
+/* Operators: arithmetic, comparisons as values, and what stands in brackets behind a value. */
+#include "trace/walk/expr.h"
+
+void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool looks_up) {
+    if (looks_up || pel_on_records(w, kids))
+        pel_forget_kids(w, kids);
+    else if (kids->n) {
+        val->effect = true;
+        val->text->mark = 1;
+    }
+}
+
+static bool is_small(const pel_const *index) {
+    return index && index->kind == PEL_CONST_INT && index->integer.digits.len == 0;
+}
+
+/* The part of a tuple or dict that a constant means; NULL if it is not known. */
+static const pel_val *part_at(const pel_parts *parts, const pel_const *index) {
+    for (uint32_t i = 0; i < parts->n; i++) {
+        bool hit = parts->keys ? index->kind == PEL_CONST_STR && pel_str_eq(index->text, pel_name_str(parts->keys[i]))
+                               : is_small(index) &&
+                                     (index->integer.small == i || index->integer.small == (int64_t)i - parts->n);
+        if (hit) return parts->items[i];
+    }
+    return NULL;
+}
+
+static const pel_taint *taint_at(const pel_taint *taint, const pel_const *index) {
+    if (!is_small(index)) return pel_taint_any(taint);
+    int64_t i = index->integer.small;
+    if (i >= 0) return pel_taint_item(taint, (uint32_t)i);
+    return taint->n && i >= -(int64_t)taint->n ? pel_taint_item(taint, (uint32_t)(taint->n + i)) : pel_taint_any(taint);
+}
+
+pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *base = pel_eval(w, front, node->Subscript.value);
+    pel_val *slice = pel_eval(w, front, node->Subscript.slice);
+    pel_node *text = pel_shallow(w, node);
+    text->Subscript.value = base->text;
+    text->Subscript.slice = slice->text;
+    pel_val *val = pel_val_new(w, front, text);
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, NULL, val->at, &kids);
+    pel_take_over(val, base);
+    pel_take_over(val, slice);
+    val->owner = base->at;
+    const pel_const *index = slice->text->kind == PEL_Constant ? slice->text->Constant.value : NULL;
+    const pel_val *part = base->parts && index && !base->effect ? part_at(base->parts, index) : NULL;
+    if (part) { /* an item of *args or **kwargs */
+        val->taint = part->taint;
+        if (base->text->kind != PEL_Name) {
+            val->text = part->text;
+            val->lost = part->lost;
+        }
+        return pel_finish(w, front, node, val);
+    }
+    bool is_part = node->Subscript.slice->kind == PEL_Slice;
+    if (base->taint) val->taint = is_part ? pel_taint_some_items(base->taint) : taint_at(base->taint, index);
+    bool tensor = false;
+    for (uint32_t i = 0; i < front.n; i++) tensor |= pel_value_at(w->log, base->at[i])->kind == PEL_V_TENSOR;
+    if (tensor || pel_dynamic(w, front, slice))
+        val->taint = pel_taint_join(w->ctx, val->taint, pel_computed_taint(w, front, val, true));
+    for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
+    pel_operator_calls(w, &kids, val, base->lost && !pel_dynamic(w, front, slice));
+    return pel_finish(w, front, node, val);
+}
+
+static pel_val *eval_operands(pel_walk *w, pel_front front, pel_node *node, pel_node *text, pel_val **operands,
+                              uint32_t n) {
+    pel_val *val = pel_val_new(w, front, text);
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, NULL, val->at, &kids);
+    bool dynamic = false;
+    bool is_type_open = false;
+    for (uint32_t i = 0; i < n; i++) {
+        pel_take_over(val, operands[i]);
+        dynamic |= pel_dynamic(w, front, operands[i]);
+        is_type_open |= pel_taint_maybe_other_type(operands[i]->taint);
+    }
+    val->taint = pel_computed_taint(w, front, val, dynamic);
+    if (is_type_open && val->taint == &pel_tainted_some) val->taint = &pel_tainted_given;
+    pel_operator_calls(w, &kids, val, !dynamic);
+    return pel_finish(w, front, node, val);
+}
+
+static bool are_whole_numbers(const pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, val->at[i]);
+        if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_INT) return false;
+    }
+    return front.n > 0;
+}
+
+static bool is_neutral(pel_OPERATOR op, const pel_node *operand, int side) {
+    if (operand->kind != PEL_Constant || operand->Constant.value->kind != PEL_CONST_INT ||
+        operand->Constant.value->integer.digits.len)
+        return false;
+    int64_t value = operand->Constant.value->integer.small;
+    switch (op) {
+    case PEL_Add: return value == 0;
+    case PEL_Sub: return value == 0 && side == 1;
+    case PEL_Mult: return value == 1;
+    case PEL_FloorDiv: return value == 1 && side == 1;
+    default: return false;
+    }
+}
+
+/* x.cos() * 1.0: what configurations scale by when they don't. x must be made here, or its user could change another's,
+ * and be of floats already. */
+static bool scales_by_one(pel_walk *w, pel_front front, pel_OPERATOR op, pel_val *const operands[2]) {
+    const pel_node *one = operands[1]->text, *of = operands[0]->text;
+    if (op != PEL_Mult || one->kind != PEL_Constant || (of->kind != PEL_Call && of->kind != PEL_BinOp)) return false;
+    const pel_const *value = one->Constant.value;
+    if (value->kind != PEL_CONST_FLOAT || value->real < 1.0 || value->real > 1.0) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *tensor = pel_value_at(w->log, operands[0]->at[i]);
+        if (tensor->kind != PEL_V_TENSOR) return false;
+        pel_str dtype = w->log->tensors.at[tensor->tensor].dtype;
+        if (!pel_str_starts(dtype, PEL_STR("torch.float")) && !pel_str_is(dtype, "torch.bfloat16")) return false;
+    }
+    return front.n > 0;
+}
+
+pel_val *pel_eval_binop(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *operands[2];
+    operands[0] = pel_eval(w, front, node->BinOp.left);
+    operands[1] = pel_eval(w, front, node->BinOp.right);
+    pel_node *text = pel_shallow(w, node);
+    text->BinOp.left = operands[0]->text;
+    text->BinOp.right = operands[1]->text;
+    pel_val *val = eval_operands(w, front, node, text, operands, 2);
+    if (val->text != text || operands[0]->effect || operands[1]->effect) return val;
+    if (scales_by_one(w, front, node->BinOp.op, operands)) val->text = operands[0]->text;
+    for (int i = 0; i < 2;
+         i++) /* n + 0, 0 + n, n - 0, n * 1, 1 * n, n // 1: of ints only, for a tensor it makes a new one */
+        if (is_neutral(node->BinOp.op, operands[i]->text, i) && are_whole_numbers(w, front, operands[1 - i]) &&
+            operands[1 - i]->taint != &pel_tainted_given) /* 0 + True is 1 */
+            val->text = operands[1 - i]->text;
+    return val;
+}
+
+pel_val *pel_eval_unary(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *operand = pel_eval(w, front, node->UnaryOp.operand);
+    pel_node *text = pel_shallow(w, node);
+    text->UnaryOp.operand = operand->text;
+    return eval_operands(w, front, node, text, &operand, 1);
+}
+
+/* A dict whose keys are written out, as `**kwargs` is: what is in it does not hang on what the values are. */
+static bool has_fixed_keys(const pel_node *text) {
+    if (text->kind != PEL_Dict) return false;
+    for (uint32_t i = 0; i < text->Dict.keys.n; i++)
+        if (!text->Dict.keys.at[i] || text->Dict.keys.at[i]->kind != PEL_Constant) return false;
+    return true;
+}
+
+/* By what is compared: since 3.13 a comparison that is tested has no other result than the outcome of the test. */
+static bool compares_tensors(const pel_walk *w, pel_front front, uint8_t op, const pel_val *left,
+                             const pel_val *right) {
+    if (pel_is_identity(op) || pel_is_containment(op)) return false;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_value_at(w->log, left->at[i])->kind == PEL_V_TENSOR ||
+            pel_value_at(w->log, right->at[i])->kind == PEL_V_TENSOR)
+            return true;
+    return false;
+}
+
+/* Whether with other data one could be the other where it was not, or not be it: what is computed is never None, and
+ * what was given and is none is asserted to be such. */
+static bool may_be_other(pel_walk *w, pel_front front, const pel_val *left, const pel_val *right) {
+    const pel_val *asked = pel_is_none(right->text) ? left : pel_is_none(left->text) ? right : NULL;
+    if (!asked) return left->taint || right->taint;
+    if (pel_taint_maybe_none(asked->taint)) return true;
+    pel_ask_type(w, front, asked); /* a number of a caller's was none in all lanes */
+    return false;
+}
+
+pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
+    pel_val *left = pel_eval(w, front, node->Compare.left);
+    pel_node *text = pel_shallow(w, node);
+    text->Compare.left = left->text;
+    text->Compare.comparators = (pel_nodes){ 0 };
+    pel_val *val = pel_val_new(w, front, text);
+    pel_take_over(val, left);
+    bool dynamic = false, left_dynamic = pel_dynamic(w, front, left);
+    pel_front going = front;
+    for (uint32_t k = 0; k < node->Compare.comparators.n; k++) {
+        if (k > 0) pel_own(w, going, node, node->Compare.comparators.at[k], NULL, NULL);
+        pel_val *right = pel_eval(w, going, node->Compare.comparators.at[k]);
+        pel_take_over(val, right);
+        pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
+        if (node->Compare.ops.n == 1 && are_whole_numbers(w, going, left) && are_whole_numbers(w, going, right))
+            pel_map_set(w->ctx, &w->s->whole_numbers, PEL_KEY(text), 1);
+        bool right_dynamic = pel_dynamic(w, going, right);
+        if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
+        if (compares_tensors(w, going, node->Compare.ops.at[k], left, right)) text->mark = PEL_COMPARES_TENSORS;
+        dynamic |= pel_is_identity(node->Compare.ops.at[k]) ? may_be_other(w, going, left, right)
+                                                            : left_dynamic || right_dynamic;
+        left = right;
+        left_dynamic = right_dynamic;
+        if (k + 1 == node->Compare.comparators.n) break;
+        /* a < b < c as a value: the first that fails ends it. All lanes must agree, as for any path of an expression.
+         */
+        pel_own(w, going, node, node->Compare.comparators.at[k + 1], NULL, NULL);
+        for (uint32_t i = 0; i < going.n; i++) {
+            bool truth;
+            if (!pel_take_jump(w, pel_lane_at(w, going, i), &truth)) pel_lost(w, node, "a comparison without its jump");
+            if (!truth) pel_lost(w, node, "a chained comparison that ends early is not supported as a value");
+        }
+    }
+    pel_kids kids = { 0 };
+    pel_own(w, front, node, NULL, val->at, &kids);
+    val->taint = pel_computed_taint(w, front, val, dynamic);
+    pel_operator_calls(w, &kids, val, !dynamic);
+    return pel_finish(w, front, node, val);
+}

@@ -1,0 +1,249 @@
+/* try statements. What no run raised is not caught; what all calls raise without data is what was done before it, and
+ * what the handler did; the rest stays. */
+#include "trace/walk/expr.h"
+#include "trace/walk/stmt.h"
+
+static bool raises_inside(pel_walk *w, const pel_lane *lane, const pel_node *node) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < lane->end; r++) {
+        const pel_record *record = &activation->records[r];
+        const pel_position *at = pel_position_of(w, record);
+        if (at->line >= 0 && at->col >= 0 && !pel_inside(at, node)) return false;
+        if (record->kind == PEL_R_RAISE) return true;
+    }
+    return false;
+}
+
+/* The statement of a body in which a lane's next exception is raised; UINT32_MAX: in none of them. at: its record. */
+static uint32_t raising_statement(pel_walk *w, const pel_lane *lane, pel_nodes body, uint32_t *at) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    *at = lane->at;
+    for (uint32_t r = lane->at; r < lane->end; r++) {
+        const pel_record *record = &activation->records[r];
+        if (record->kind != PEL_R_RAISE) continue;
+        *at = r;
+        for (uint32_t i = 0; i < body.n; i++)
+            if (pel_inside(pel_position_of(w, record), body.at[i])) return i;
+        break;
+    }
+    return UINT32_MAX;
+}
+
+/* Whether the handlers of this try get the exception, and not those of one inside. */
+static bool is_caught_by(pel_walk *w, const pel_lane *lane, uint32_t raise, const pel_node *node) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = raise + 1; r < lane->end; r++) {
+        const pel_position *at = pel_position_of(w, &activation->records[r]);
+        if (at->line < 0 || at->col < 0) continue;
+        for (uint32_t h = 0; h < node->Try.handlers.n; h++)
+            if (pel_inside(at, node->Try.handlers.at[h])) return true;
+        return false;
+    }
+    return false;
+}
+
+typedef struct {
+    pel_walk *w;
+    bool found;
+} search;
+
+/* A name that depends on data, or an attribute that calls change. */
+static void find_data(void *arg, pel_node **slot) {
+    search *for_data = arg;
+    pel_walk *w = for_data->w;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Name && pel_is_local(w, node->Name.id))
+        for_data->found |= pel_env_slot(w, node->Name.id)->taint != NULL;
+    if (node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training")) w->s->asked_training = true;
+    if (node->kind == PEL_Attribute)
+        for (pel_id class = 1; class < w->log->classes.n; class ++)
+            for_data->found |= pel_map_has(&w->s->written, pel_key2(class, PEL_KEY(node->Attribute.attr)));
+    pel_each_child(*slot, find_data, arg);
+}
+
+/* Whether no data came by in a statement until a record of it: then it does the same in every call. */
+static bool is_settled_until(pel_walk *w, const pel_lane *lane, pel_node *statement, uint32_t end) {
+    search for_data = { w, false };
+    find_data(&for_data, &statement);
+    if (for_data.found) return false;
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < end; r++) {
+        const pel_record *record = &activation->records[r];
+        if (record->kind == PEL_R_PUSH && pel_live(w->s, record->value) &&
+            pel_inside(pel_position_of(w, record), statement))
+            return false;
+    }
+    return true;
+}
+
+static void forget_children(pel_walk *w, const pel_lane *lane, uint32_t end) {
+    const pel_activation *activation = pel_lane_activation(w, lane);
+    for (uint32_t r = lane->at; r < end; r++)
+        if (activation->records[r].kind == PEL_R_CHILD) w->s->linked[activation->records[r].value] = true;
+}
+
+/* Steps over what an `except` does before its body, and says whether it catches. */
+static bool catches(pel_walk *w, pel_lane *lane, const pel_node *handler) {
+    const pel_record *record;
+    while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN) {
+        const pel_position *at = pel_position_of(w, record);
+        if (!pel_inside(at, handler) || pel_inside(at, handler->ExceptHandler.body.at[0])) return true;
+        bool truth;
+        if (!pel_take_jump(w, lane, &truth))
+            lane->at++;
+        else if (!truth)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all lanes raise in the same statement of a try's body before any data came by: then every call does. */
+static bool always_raises(pel_walk *w, pel_front front, const pel_node *node, uint32_t *which) {
+    uint32_t at;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_lane *lane = pel_lane_at(w, front, i);
+        uint32_t mine = raising_statement(w, lane, node->Try.body, &at);
+        if (mine == UINT32_MAX || (i && mine != *which)) return false;
+        if (!is_settled_until(w, lane, node->Try.body.at[mine], at)) return false;
+        *which = mine;
+    }
+    return true;
+}
+
+/* An exception that no data has to do with is raised and caught in the same way each time: what was done before it, and
+ * what the handler does, is all there is. */
+static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node, uint32_t which) {
+    for (uint32_t k = 0; k < which; k++) {
+        pel_front rest = pel_walk_statement(w, front, node->Try.body.at[k]);
+        if (rest.n != front.n) pel_lost(w, node, "an exception is raised and caught here");
+    }
+    const pel_node *handler = NULL;
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        uint32_t at;
+        raising_statement(w, lane, node->Try.body, &at);
+        forget_children(w, lane, at);
+        lane->at = at + 1;
+        const pel_node *mine = NULL;
+        for (uint32_t h = 0; h < node->Try.handlers.n && !mine; h++)
+            if (catches(w, lane, node->Try.handlers.at[h])) mine = node->Try.handlers.at[h];
+        if (!mine || (handler && handler != mine)) pel_lost(w, node, "different exceptions are raised here");
+        handler = mine;
+    }
+    if (handler->ExceptHandler.name) pel_env_slot(w, handler->ExceptHandler.name)->parts = NULL;
+    pel_front rest = pel_walk_body(w, front, handler->ExceptHandler.body);
+    pel_skip(w, rest, handler);
+    return rest;
+}
+
+/* Takes the lanes that raise in the next statement out of those that go on, and puts them where the handlers begin. */
+static pel_front part_raising(pel_walk *w, pel_front going, const pel_node *node, uint32_t statement,
+                              pel_front *raised) {
+    pel_front rest = pel_front_new(w, going.n), out = pel_front_new(w, going.n);
+    rest.n = out.n = 0;
+    for (uint32_t i = 0; i < going.n; i++) {
+        pel_lane *lane = pel_lane_at(w, going, i);
+        uint32_t at;
+        if (raising_statement(w, lane, node->Try.body, &at) != statement || !is_caught_by(w, lane, at, node)) {
+            rest.at[rest.n++] = going.at[i];
+            continue;
+        }
+        forget_children(w, lane, at);
+        lane->at = at + 1;
+        out.at[out.n++] = going.at[i];
+    }
+    *raised = pel_both(w, *raised, out);
+    if (!rest.n) pel_lost(w, node->Try.body.at[statement], "every call raises an exception here that depends on data");
+    return rest;
+}
+
+/* One `except`, and what the lanes do that it catches. Those that it does not stay in `raised`. */
+static pel_node *walk_handler(pel_walk *w, pel_front *raised, pel_node *handler, pel_front *rest) {
+    pel_node *text = pel_shallow(w, handler);
+    pel_node *type = handler->ExceptHandler.type;
+    if (type) {
+        for (uint32_t i = 0; i < raised->n; i++) {
+            pel_lane *lane = pel_lane_at(w, *raised, i);
+            const pel_record *record;
+            while ((record = pel_next_record(w, lane)) && !pel_inside(pel_position_of(w, record), type)) lane->at++;
+        }
+        text->ExceptHandler.type = pel_eval(w, *raised, type)->text;
+    }
+    bool *caught = pel_new_array(w->ctx, raised->n + 1u, bool);
+    for (uint32_t i = 0; i < raised->n; i++) caught[i] = catches(w, pel_lane_at(w, *raised, i), handler);
+    pel_sides s = pel_part(w, *raised, caught);
+    *raised = s.no;
+    if (handler->ExceptHandler.name) {
+        pel_slot *slot = pel_env_slot(w, handler->ExceptHandler.name);
+        slot->parts = NULL;
+        slot->taint = &pel_tainted;
+    }
+    if (s.yes.n)
+        text->ExceptHandler.body = pel_walk_side(w, s.yes, handler->ExceptHandler.body, rest);
+    else
+        text->ExceptHandler.body = pel_stub_body(w->ctx);
+    if (!text->ExceptHandler.body.n) text->ExceptHandler.body = pel_nodes_one(w->ctx, pel_node_new(w->ctx, PEL_Pass));
+    pel_skip(w, *rest, handler);
+    return text;
+}
+
+/* Whether an exception is raised depends on data: the statement stays. */
+static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
+    pel_node *text = pel_shallow(w, node);
+    text->Try.body = text->Try.handlers = text->Try.orelse = text->Try.finalbody = (pel_nodes){ 0 };
+    pel_env raising = pel_env_copy(w, &w->env); /* joined from wherever an exception may come */
+    pel_front going = front, raised = pel_front_new(w, 0);
+    pel_nodes *outer = w->out;
+    w->out = &text->Try.body;
+    for (uint32_t k = 0; k < node->Try.body.n && going.n; k++) {
+        going = pel_walk_statement(w, part_raising(w, going, node, k, &raised), node->Try.body.at[k]);
+        pel_env_join(w, &raising, &w->env);
+    }
+    w->out = outer;
+    if (!raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
+    pel_front rest = pel_front_new(w, 0);
+    text->Try.orelse = pel_walk_side(w, going, node->Try.orelse, &rest);
+    pel_env after = pel_env_copy(w, &w->env);
+    pel_taint_stored(w, text->Try.body);
+    for (uint32_t h = 0; h < node->Try.handlers.n && raised.n; h++) {
+        pel_front behind_it = pel_front_new(w, 0);
+        w->env = pel_env_copy(w, &raising);
+        pel_nodes_push(w->ctx, &text->Try.handlers, walk_handler(w, &raised, node->Try.handlers.at[h], &behind_it));
+        if (behind_it.n) pel_env_join(w, &after, &w->env);
+        rest = pel_both(w, rest, behind_it);
+    }
+    if (raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
+    w->env = after;
+    pel_taint_stored(w, pel_nodes_one(w->ctx, text));
+    w->effect = true;
+    pel_write_statement(w, text);
+    return rest;
+}
+
+pel_front pel_walk_try(pel_walk *w, pel_front front, pel_node *node) {
+    bool raises = false;
+    for (uint32_t i = 0; i < front.n; i++) raises |= raises_inside(w, pel_lane_at(w, front, i), node);
+    pel_front rest = front;
+    const pel_finally *outer = w->finally, own = { outer, node->Try.finalbody };
+    if (node->Try.finalbody.n) w->finally = &own;
+    uint32_t which = 0;
+    if (raises && always_raises(w, front, node, &which)) {
+        rest = walk_caught(w, front, node, which);
+    } else if (raises) {
+        rest = walk_tried(w, front, node);
+    } else {
+        /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
+        uint32_t has_handlers = node->Try.handlers.n > 0;
+        w->tried += has_handlers;
+        rest = pel_walk_body(w, front, node->Try.body);
+        w->tried -= has_handlers;
+        rest = pel_walk_body(w, rest, node->Try.orelse);
+    }
+    w->finally = outer;
+    for (uint32_t i = 0; node->Try.finalbody.n && i < front.n; i++) {
+        pel_lane_state state = pel_lane_at(w, front, i)->state;
+        if (state == PEL_LANE_BROKE || state == PEL_LANE_CONTINUED)
+            pel_lost(w, node, "a loop is left through finally, which is not supported");
+    }
+    return pel_walk_body(w, rest, node->Try.finalbody);
+}

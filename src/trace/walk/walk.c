@@ -1,0 +1,274 @@
+/* Walks each group's tree with all its lanes, again and again until nothing new is learnt. */
+#include "trace/walk/walk.h"
+
+/* ---- failing ---- */
+
+void pel_lost(pel_walk *w, const pel_node *node, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    pel_vthrow(w->ctx, PEL_E_INCOMPLETE, 0, node ? node->lineno : 0, node ? node->col_offset : 0, format, args);
+}
+
+/* ---- values ---- */
+
+bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!values[i] || (values[i] != values[0] && !pel_value_same(w->log, values[i], values[0]))) return false;
+    return front.n > 0;
+}
+
+bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val) {
+    if (val->taint) return true;
+    for (uint32_t i = 0; i < front.n; i++)
+        if (pel_live(w->s, val->at[i])) return true;
+    return false;
+}
+
+pel_id pel_self_of(const pel_walk *w, const pel_lane *lane) {
+    const pel_activation *activation = &w->log->activations.at[lane->owner];
+    const pel_group *group = w->group;
+    if (!group->class || group->n_params == 0) return 0;
+    pel_id id = activation->locals[group->params[0].local];
+    const pel_value *value = pel_value_at(w->log, id);
+    if (group->params[0].kind == PEL_PARAM_STAR_ITEM && value->kind == PEL_V_TUPLE && value->n)
+        value = pel_value_at(w->log, value->items[0]);
+    return value->kind == PEL_V_MODULE ? value->module : 0;
+}
+
+pel_front pel_front_new(pel_walk *w, uint32_t n) { return (pel_front){ pel_new_array(w->ctx, n + 1u, uint32_t), n }; }
+
+/* ---- one function ---- */
+
+/* Items of *args or **kwargs, which are parameters of their own. */
+typedef struct item_list {
+    PEL_VEC(pel_val *) items;
+    PEL_VEC(pel_name) keys;
+} item_list;
+
+/* The name of *args or **kwargs: its parts are known, and there is no such thing in the output. */
+static void bind_whole(pel_walk *w, pel_name name, const item_list *list, bool by_key) {
+    pel_parts *parts = pel_new(w->ctx, pel_parts);
+    *parts = (pel_parts){ list->items.n, NULL, list->items.at };
+    if (by_key) parts->keys = list->keys.at ? list->keys.at : pel_new_array(w->ctx, 1, pel_name);
+    const pel_taint **taints = pel_new_array(w->ctx, parts->n + 1u, const pel_taint *);
+    for (uint32_t i = 0; i < parts->n; i++) taints[i] = parts->items[i]->taint;
+    const pel_taint *taint = pel_taint_tuple(w->ctx, taints, parts->n);
+    pel_slot *slot = pel_env_slot(w, name);
+    slot->parts = parts;
+    slot->taint = taint && by_key ? pel_taint_each(w->ctx, &pel_tainted) : taint;
+    slot->gone = true;
+}
+
+static pel_val *value_given(pel_walk *w, pel_front front, pel_param *param) {
+    pel_val *given = pel_val_new(w, front, pel_make_name(w->ctx, param->name, PEL_Load));
+    given->taint = param->taint;
+    if (param->optional) given->optional = param;
+    for (uint32_t i = 0; i < front.n; i++)
+        given->at[i] = pel_argument(w->log, pel_lane_at(w, front, i)->activation, param);
+    return given;
+}
+
+/* What is known of names when the function begins. */
+static void bind_parameters(pel_walk *w, pel_front front) {
+    const pel_group *group = w->group;
+    const pel_code_object *code = w->log->codes.at[group->code].code;
+    item_list star = { 0 }, keys = { 0 };
+    for (uint32_t p = 0; p < group->n_params; p++) {
+        pel_param *param = &group->params[p];
+        pel_val *given = value_given(w, front, param);
+        pel_slot *slot = pel_env_slot(w, param->name);
+        slot->taint = param->taint;
+        pel_tell_closures(w, param->name, param->taint);
+        pel_bind_lanes(w, front, slot, given->at);
+        if (param->kind == PEL_PARAM_PLAIN) continue;
+        item_list *list = param->kind == PEL_PARAM_STAR_ITEM ? &star : &keys;
+        pel_push(w->ctx, &list->items, given);
+        pel_push(w->ctx, &list->keys, param->key);
+    }
+    uint32_t next = code->argcount + code->kwonlyargcount;
+    if (code->flags & PEL_CO_VARARGS) bind_whole(w, code->varnames.at[next++], &star, false);
+    if (code->flags & PEL_CO_VARKEYWORDS) bind_whole(w, code->varnames.at[next++], &keys, true);
+    for (uint32_t i = 0; i < code->freevars.n; i++) {
+        uint64_t key = pel_key2(group->code, PEL_KEY(code->freevars.at[i]));
+        pel_env_slot(w, code->freevars.at[i])->taint = pel_map_pointer(&w->s->cell_taint, key);
+    }
+}
+
+/* *args that a function inside of this one reads: it must be there under its own name. */
+static void bind_captured(pel_walk *w) {
+    const pel_code_object *code = w->log->codes.at[w->group->code].code;
+    for (uint32_t i = 0; i < code->cellvars.n; i++) {
+        pel_slot *slot = pel_env_slot(w, code->cellvars.at[i]);
+        if (!slot->gone) continue;
+        pel_node *whole = pel_parts_text(w, slot->parts);
+        pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, pel_make_name(w->ctx, slot->name, PEL_Store), whole));
+        slot->gone = false;
+    }
+}
+
+static pel_front lanes_of_group(pel_walk *w) {
+    const pel_group *group = w->group;
+    pel_front front = pel_front_new(w, group->n_lanes);
+    for (uint32_t i = 0; i < group->n_lanes; i++) {
+        const pel_activation *activation = &w->log->activations.at[group->lanes[i]];
+        front.at[i] = w->lanes.n;
+        pel_push(w->ctx, &w->lanes,
+                 ((pel_lane){ group->lanes[i], group->lanes[i], 0, activation->n_records, PEL_LANE_RUNS }));
+    }
+    return front;
+}
+
+/* Lanes that came to the end of the text must be at the end of their log. */
+static void check_ends(pel_walk *w, pel_front front) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_lane *lane = pel_lane_at(w, front, i);
+        const pel_record *record = pel_next_record(w, lane);
+        /* an implicit `return None` has the position of the last statement */
+        while (record && record->kind == PEL_R_PUSH && pel_insn_of(w, record)->op == PEL_OP_LOAD_CONST) {
+            lane->at++;
+            record = pel_next_record(w, lane);
+        }
+        if (record && record->kind != PEL_R_RETURN)
+            pel_lost(w, w->now, "the walk ends before the log of activation %u does", lane->activation);
+    }
+}
+
+static void walk_function(pel_ctx *ctx, void *arg) {
+    pel_walk *w = arg;
+    pel_group *group = w->group;
+    pel_node *node = group->author->node;
+    pel_front front = lanes_of_group(w);
+    pel_nodes body = { 0 };
+    w->out = &body;
+    w->level = group->chosen;
+    bind_parameters(w, front);
+    bind_captured(w);
+    if (node->kind == PEL_Lambda) {
+        pel_val *val = pel_eval(w, front, node->Lambda.body);
+        w->result = val->taint;
+        w->effect |= val->effect;
+        pel_nodes_push(ctx, &body, pel_make_return(ctx, val->text));
+    } else {
+        pel_front rest = pel_walk_body(w, front, node->FunctionDef.body);
+        group->falls_off = rest.n > 0;
+        check_ends(w, rest);
+    }
+    group->body = body;
+    if (pel_taint_grow(ctx, &group->result_taint, w->result)) w->s->changed = true;
+    if (w->effect && !group->has_effect) w->s->changed = group->has_effect = true;
+}
+
+static void walk_group(pel_synth *s, pel_group *group) {
+    pel_walk w = { .ctx = s->ctx, .s = s, .log = s->log, .group = group, .author = group->author };
+    pel_err err;
+    group->why = NULL;
+    if (pel_map_has(&s->program->straight, group->code)) {
+        pel_walk_straight(s, group);
+        if (!group->why) pel_insert_hooks(s, group);
+    } else if (!group->author->node) {
+        group->why = group->author->why;
+        group->why_line = s->log->codes.at[group->code].code->firstlineno;
+    } else if (!pel_attempt(s->ctx, walk_function, &w, &err)) {
+        group->why = pel_format(s->ctx, "%s", err.what).ptr;
+        group->why_line = err.line;
+    } else {
+        pel_insert_hooks(s, group);
+    }
+}
+
+/* Whether what an activation did may be something else in another call: data came by, or what calls change. */
+static bool met_data(const pel_synth *s, const pel_activation *activation) {
+    const pel_author *author = &s->authors[activation->code];
+    pel_id below = 0;
+    for (uint32_t i = 0; i < activation->n_records; i++) {
+        const pel_record *record = &activation->records[i];
+        const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+        pel_id class = pel_class_with_attributes(s->log, below);
+        if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_STORE_ATTR) && class &&
+            (pel_map_has(&s->written, pel_key2(class, PEL_KEY(insn->name))) || pel_name_is(insn->name, "training")))
+            return true;
+        if (record->kind != PEL_R_PUSH) continue;
+        const pel_value *value = pel_value_at(s->log, record->value);
+        if (pel_live(s, record->value) || (value->object && pel_map_has(&s->filled, value->object))) return true;
+        below = record->value;
+    }
+    return false;
+}
+
+static bool lives_on_data(const pel_synth *s, const pel_group *group) {
+    for (uint32_t p = 0; p < group->n_params; p++)
+        if (group->params[p].taint) return true;
+    for (uint32_t i = 0; i < group->n_lanes; i++)
+        for (pel_id id = group->lanes[i]; id < s->extents[group->lanes[i]].end; id++)
+            if (pel_is_below(s->log, id, group->lanes[i]) && met_data(s, &s->log->activations.at[id])) return true;
+    return false;
+}
+
+/* Of functions that could not be walked nothing is known but what came by them: calls of these stay, so that they must
+ * have a text of another kind, unless they only compute constants. */
+static void doubt_failed(pel_synth *s) {
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        pel_group *group = s->groups.at[i];
+        if (!group->why || group->doubted || !lives_on_data(s, group)) continue;
+        group->doubted = group->has_effect = s->changed = true;
+        pel_taint_grow(s->ctx, &group->result_taint, &pel_tainted);
+    }
+}
+
+#define MAX_ROUNDS 40
+#define MAX_SPLITS 100
+
+/* Of the round before. */
+static void forget_texts(pel_synth *s) {
+    s->changed = s->regroup = false;
+    s->links.n = s->references.n = s->helpers.n = 0;
+    s->link_of = (pel_map){ 0 };
+    s->program->held = (pel_map){ 0 };
+    memset(s->linked, 0, s->log->activations.n * sizeof *s->linked);
+    for (uint32_t i = 0; i < s->program->classes.n; i++) s->program->classes.at[i]->needs.n = 0;
+}
+
+/* Walks all functions until nothing new is learnt. */
+static void settle(pel_synth *s, uint32_t *splits) {
+    uint32_t round = 0;
+    do {
+        if (s->regroup && ++*splits > MAX_SPLITS) pel_throw(s->ctx, PEL_E_TOO_BIG, 0, "functions split without end");
+        if (s->regroup) {
+            pel_group_activations(s);
+            round = 0;
+        }
+        if (++round > MAX_ROUNDS)
+            pel_throw(s->ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
+        forget_texts(s);
+        for (uint32_t i = 0; i < s->groups.n; i++) walk_group(s, s->groups.at[i]);
+        if (!s->changed && !s->regroup) doubt_failed(s);
+    } while (s->changed || s->regroup);
+}
+
+void pel_lanes(pel_ctx *ctx, pel_program *program) {
+    const pel_log *log = program->log;
+    pel_synth *s = pel_new(ctx, pel_synth);
+    *s = (pel_synth){ .ctx = ctx, .log = log, .program = program };
+    s->authors = program->authors = pel_align(ctx, log);
+    pel_lift_closures(s);
+    log = s->log;
+    s->group_of = pel_new_array(ctx, log->activations.n, pel_group *);
+    s->linked = pel_new_array(ctx, log->activations.n, bool);
+    pel_find_extents(s);
+    s->live = pel_new_array(ctx, log->values.n, bool);
+    for (uint32_t r = 0; r < log->runs.n; r++) {
+        s->trained |= log->runs.at[r].training;
+        s->evaluated |= !log->runs.at[r].training;
+    }
+    pel_find_live(s);
+    pel_find_hooks(s);
+    uint32_t splits = 0;
+    s->regroup = true;
+    for (;;) {
+        settle(s, &splits);
+        if (pel_link_all(s)) return;
+        program->functions.n = program->classes.n = program->remarks.n = program->globals.n = 0;
+        program->hooked = (pel_map){ 0 };
+        s->regroup = true;
+    }
+}

@@ -1,0 +1,153 @@
+/* Definitions of the functions that are reached, with signatures, decorators and the calls between them. */
+#include "trace/shrink/link.h"
+
+/* ---- decorators that set a mode of torch's ----
+ *
+ * They leave no activation of their own: what they set is known by how the author wrote them. */
+
+static pel_name name_of_decorator(const pel_node *decorator) {
+    return pel_last_name(decorator->kind == PEL_Call ? decorator->Call.func : decorator);
+}
+
+/* quiet = torch.no_grad(), and then @quiet. */
+static const pel_node *decorator_meant(const pel_author *author, const pel_node *decorator) {
+    for (uint32_t i = 0; author->file && decorator->kind == PEL_Name && i < author->file->Module.body.n; i++) {
+        const pel_node *node = author->file->Module.body.at[i];
+        if (pel_bound_name(node) == decorator->Name.id && node->Assign.value->kind == PEL_Call)
+            return node->Assign.value;
+    }
+    return decorator;
+}
+
+static bool is_dtype(pel_name name) {
+    static const char *const names[] = { "bfloat16", "float16", "half", "float32", "float" };
+    for (size_t i = 0; name && i < PEL_COUNT(names); i++)
+        if (pel_name_is(name, names[i])) return true;
+    return false;
+}
+
+/* An argument as the output has it: a constant, or torch.bfloat16. NULL if it is neither. */
+static pel_node *argument_text(pel_synth *s, pel_node *argument) {
+    if (argument->kind == PEL_Constant) return argument;
+    pel_name last = argument->kind == PEL_Attribute ? argument->Attribute.attr : NULL;
+    return is_dtype(last) ? pel_library_expression(s->ctx, s->program, pel_format(s->ctx, "torch.%s", last->text))
+                          : NULL;
+}
+
+/* The decorator's call with the arguments that it has; NULL if some of them can't be written. */
+static pel_node *call_of_mode(pel_synth *s, pel_str path, const pel_node *decorator) {
+    pel_nodes args = { 0 }, keywords = { 0 };
+    for (uint32_t i = 0; decorator->kind == PEL_Call && i < decorator->Call.args.n; i++) {
+        pel_node *value = argument_text(s, decorator->Call.args.at[i]);
+        if (!value) return NULL;
+        pel_nodes_push(s->ctx, &args, value);
+    }
+    for (uint32_t i = 0; decorator->kind == PEL_Call && i < decorator->Call.keywords.n; i++) {
+        const pel_node *keyword = decorator->Call.keywords.at[i];
+        pel_node *value = keyword->keyword.arg ? argument_text(s, keyword->keyword.value) : NULL;
+        if (!value) return NULL;
+        pel_nodes_push(s->ctx, &keywords, pel_make_keyword(s->ctx, keyword->keyword.arg, value));
+    }
+    return pel_make_call(s->ctx, pel_library_expression(s->ctx, s->program, path), args, keywords);
+}
+
+/* autocast("cuda", enabled=False): torch.amp's names the kind of device, torch.cuda.amp's does not. */
+static bool names_device(const pel_node *call) {
+    const pel_node *first = call->Call.args.n ? call->Call.args.at[0] : NULL;
+    if (first && first->kind == PEL_Constant && first->Constant.value->kind == PEL_CONST_STR) return true;
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++) {
+        pel_name name = call->Call.keywords.at[i]->keyword.arg;
+        if (name && pel_name_is(name, "device_type")) return true;
+    }
+    return false;
+}
+
+/* Where the mode that a decorator sets around the function is found; empty if it sets none. */
+static pel_str path_of_mode(pel_ctx *ctx, const pel_node *decorator) {
+    static const char *const modes[] = { "no_grad", "enable_grad", "inference_mode", "set_grad_enabled" };
+    pel_name last = name_of_decorator(decorator);
+    for (size_t k = 0; k < PEL_COUNT(modes); k++)
+        if (pel_name_is(last, modes[k])) return pel_format(ctx, "torch.%s", modes[k]);
+    if (decorator->kind != PEL_Call || !pel_name_is(last, "autocast")) return PEL_STR("");
+    return names_device(decorator) ? PEL_STR("torch.amp.autocast") : PEL_STR("torch.cuda.amp.autocast");
+}
+
+bool pel_sets_mode(pel_ctx *ctx, const pel_group *group) {
+    const pel_node *node = group->author->node;
+    if (!node || node->kind != PEL_FunctionDef) return true;
+    for (uint32_t i = 0; i < node->FunctionDef.decorator_list.n; i++)
+        if (path_of_mode(ctx, decorator_meant(group->author, node->FunctionDef.decorator_list.at[i])).len) return true;
+    return false;
+}
+
+static void keep_modes(pel_synth *s, const pel_author *author, pel_node *def) {
+    if (!author->node || author->node->kind != PEL_FunctionDef) return;
+    for (uint32_t i = 0; i < author->node->FunctionDef.decorator_list.n; i++) {
+        const pel_node *decorator = decorator_meant(author, author->node->FunctionDef.decorator_list.at[i]);
+        pel_str path = path_of_mode(s->ctx, decorator);
+        if (!path.len) continue;
+        pel_node *mode = call_of_mode(s, path, decorator);
+        if (!mode)
+            pel_throw_at(s->ctx, PEL_E_UNSUPPORTED, 0, def->lineno, 0,
+                         "%s: the arguments of the decorator `%s` can't be written", def->FunctionDef.name->text,
+                         name_of_decorator(decorator)->text);
+        pel_nodes_push(s->ctx, &def->FunctionDef.decorator_list, mode);
+    }
+}
+
+static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
+    pel_program_function *function = group->function;
+    pel_node *def = pel_node_new(s->ctx, PEL_FunctionDef);
+    def->FunctionDef.name = function->name;
+    def->FunctionDef.args = args;
+    def->FunctionDef.body = group->body;
+    def->lineno = group->author->node ? group->author->node->lineno : 0;
+    if (group->is_property)
+        def->FunctionDef.decorator_list =
+            pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_intern_c(s->ctx, "property"), PEL_Load));
+    if (group->is_context)
+        def->FunctionDef.decorator_list =
+            pel_nodes_one(s->ctx, pel_library_expression(s->ctx, s->program, PEL_STR("contextlib.contextmanager")));
+    keep_modes(s, group->author, def);
+    function->def = def;
+    for (uint32_t i = 0; i < group->n_lanes; i++) pel_push(s->ctx, &function->activations, group->lanes[i]);
+    pel_push(s->ctx, &s->program->functions, function);
+    if (function->class) {
+        pel_program_class *class = pel_class_row(s->ctx, s->program, function->class);
+        pel_push(s->ctx, &class->methods, function);
+    }
+}
+
+/* Names and arguments where a function is mentioned, not called. */
+static void write_references(pel_synth *s, const pel_reach *r, pel_node *const *args) {
+    for (uint32_t i = 0; i < s->references.n; i++) {
+        pel_node *node = s->references.at[i].node;
+        const pel_group *group = s->references.at[i].group;
+        if (!group || !r->seen[group->number]) continue;
+        if (node->kind == PEL_FunctionDef)
+            node->FunctionDef.args = args[group->number];
+        else if (node->kind == PEL_Lambda)
+            node->Lambda.args = args[group->number];
+        else if (node->kind == PEL_Name && group->function)
+            node->Name.id = group->function->name;
+    }
+}
+
+void pel_write_functions(pel_synth *s, const pel_reach *r) {
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r->seen[i]) {
+            pel_keep_rest(s, s->groups.at[i]);
+            pel_keep_star(s, s->groups.at[i]);
+            if (s->groups.at[i]->is_root) pel_give_back_names(s, s->groups.at[i]);
+        }
+    pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r->seen[i]) args[i] = pel_signature(s, s->groups.at[i], r->active);
+    for (uint32_t i = 0; i < s->links.n; i++)
+        if (r->active[i]) pel_write_call(s, s->links.at[i], args[s->links.at[i]->target->number]);
+    write_references(s, r, args);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r->seen[i] && s->groups.at[i]->is_root && s->groups.at[i]->n_params) pel_guard_root(s, s->groups.at[i]);
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (r->seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
+}

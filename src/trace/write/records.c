@@ -1,0 +1,444 @@
+/* Classes that are no modules: dataclasses, model outputs and named tuples become small classes of the same name and
+ * fields; autograd functions are written as the author has them. */
+#include "python/parse.h"
+#include "trace/shrink/link.h"
+
+/* The author's class from which a record has its way of answering to keys and positions: the last that is no record. */
+static pel_id mapping_base(const pel_log *log, pel_id class) {
+    const pel_log_class *row = pel_class_at(log, class);
+    for (uint32_t i = 0; i < row->n_bases; i++) {
+        const pel_log_class *base = pel_class_at(log, row->bases[i]);
+        if (base->kind == PEL_CLASS_LIBRARY || !pel_is_mapping(log, row->bases[i])) continue;
+        pel_id further = mapping_base(log, row->bases[i]);
+        return further ? further : row->bases[i];
+    }
+    return 0;
+}
+
+static pel_node *parse_class(pel_ctx *ctx, const char *text) {
+    pel_source source = { PEL_STR("<record>"), pel_str_of(text) };
+    return pel_parse(ctx, &source, PEL_VERSION_MAX)->Module.body.at[0];
+}
+
+static pel_node *library(pel_synth *s, const char *path) {
+    return pel_library_expression(s->ctx, s->program, pel_str_of(path));
+}
+
+/* Whether some function that is no method of a record's fills one in by its keys: output["key"] = value. */
+static bool sets_items(const pel_synth *s) {
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        const pel_group *group = s->groups.at[i];
+        if (!group->class || !pel_is_mapping(s->log, group->class)) continue;
+        if (!pel_name_is(s->log->codes.at[group->code].code->name, "__setitem__")) continue;
+        for (uint32_t l = 0; l < group->n_lanes; l++) {
+            pel_id parent = s->log->activations.at[group->lanes[l]].parent;
+            const pel_group *caller = s->group_of[parent];
+            if (caller && !(caller->class && pel_is_mapping(s->log, caller->class))) return true;
+        }
+    }
+    return false;
+}
+
+typedef struct search {
+    const pel_synth *s;
+    pel_name self;
+    bool found;
+} search;
+
+static bool is_field(const pel_log *log, pel_name name) {
+    for (pel_id i = 1; i < log->classes.n; i++)
+        for (uint32_t k = 0; k < log->classes.at[i].fields.n; k++)
+            if (log->classes.at[i].fields.at[k] == name) return true;
+    return false;
+}
+
+static void see_attribute_set(void *arg, pel_node **slot) {
+    search *look = arg;
+    const pel_node *node = *slot;
+    if (node->kind == PEL_Attribute && node->Attribute.ctx == PEL_Store) {
+        const pel_node *of = node->Attribute.value;
+        bool is_own = of->kind == PEL_Name && of->Name.id == look->self;
+        look->found |= !is_own && is_field(look->s->log, node->Attribute.attr);
+    }
+    pel_each_part(look->s, *slot, see_attribute_set, arg);
+}
+
+/* Whether some text sets an attribute of what may be a record: output.key = value. */
+static bool sets_attributes(const pel_synth *s) {
+    search look = { .s = s };
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        const pel_group *group = s->groups.at[i];
+        if (!group->function) continue; /* not written */
+        look.self = group->class && group->n_params ? group->params[0].name : NULL;
+        for (uint32_t k = 0; k < group->body.n; k++) see_attribute_set(&look, &group->body.at[k]);
+    }
+    return look.found;
+}
+
+/* What a record answers to keys and positions. Its items are its fields as they were made, or whatever is set. */
+static void write_mapping_base(pel_synth *s, pel_id class) {
+    pel_program_class *row = pel_class_row(s->ctx, s->program, class);
+    if (row->def) return;
+    bool items = sets_items(s);
+    const char *filled = !items && !sets_attributes(s)
+                             ? "    def __post_init__(self):\n"
+                               "        self.update((k, v) for k, v in vars(self).items() if v is not None)\n"
+                             : "    def __setattr__(self, name, value):\n"
+                               "        super().__setattr__(name, value)\n"
+                               "        if value is not None:\n"
+                               "            super().__setitem__(name, value)\n";
+    pel_str text =
+        pel_format(s->ctx,
+                   "class Base(dict):\n%s"
+                   "    def __getitem__(self, key):\n"
+                   "        return super().__getitem__(key) if isinstance(key, str) else self.to_tuple()[key]\n"
+                   "    def to_tuple(self):\n"
+                   "        return tuple(self.values())\n%s",
+                   filled,
+                   items ? "    def __setitem__(self, key, value):\n"
+                           "        setattr(self, key, value)\n"
+                         : "");
+    row->def = parse_class(s->ctx, text.ptr);
+    row->def->ClassDef.name = row->name;
+}
+
+/* ---- fields ---- */
+
+/* What a field was seen to hold. */
+typedef struct content {
+    bool seen, none, tensor;
+    pel_id record;    /* its class; UINT32_MAX: several */
+    const char *type; /* of the builtin ones; "": several, or no such */
+} content;
+
+static const char *builtin_type(const pel_value *value) {
+    switch (value->kind) {
+    case PEL_V_TUPLE: return "tuple";
+    case PEL_V_LIST: return "list";
+    case PEL_V_DICT: return "dict";
+    case PEL_V_SET: return "set";
+    case PEL_V_CONST: break;
+    default: return "";
+    }
+    switch (value->constant->kind) {
+    case PEL_CONST_TRUE:
+    case PEL_CONST_FALSE: return "bool";
+    case PEL_CONST_INT: return "int";
+    case PEL_CONST_FLOAT: return "float";
+    case PEL_CONST_STR: return "str";
+    default: return "";
+    }
+}
+
+static void note_content(const pel_log *log, pel_id id, content *out) {
+    const pel_value *value = pel_value_at(log, id);
+    out->seen = true;
+    bool is_record = (value->kind == PEL_V_TUPLE || value->kind == PEL_V_OBJECT) && value->class;
+    if (value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE)
+        out->none = true;
+    else if (value->kind == PEL_V_TENSOR)
+        out->tensor = true;
+    else if (is_record)
+        out->record = out->record && out->record != value->class ? UINT32_MAX : value->class;
+    else
+        out->type = !out->type || strcmp(out->type, builtin_type(value)) == 0 ? builtin_type(value) : "";
+}
+
+static content *contents_of(pel_synth *s, pel_id class) {
+    const pel_log *log = s->log;
+    const pel_name_list *fields = &pel_class_at(log, class)->fields;
+    content *out = pel_new_array(s->ctx, fields->n + 1u, content);
+    for (pel_id id = 1; id < log->values.n; id++) {
+        const pel_value *value = pel_value_at(log, id);
+        if (value->class != class) continue;
+        if (value->kind == PEL_V_TUPLE)
+            for (uint32_t k = 0; k < fields->n && k < value->n; k++) note_content(log, value->items[k], &out[k]);
+        for (uint32_t i = 0; value->kind == PEL_V_OBJECT && i + 1 < value->n; i += 2) {
+            const pel_value *key = pel_value_at(log, value->items[i]);
+            if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
+            for (uint32_t k = 0; k < fields->n; k++)
+                if (pel_str_eq(key->constant->text, pel_name_str(fields->at[k])))
+                    note_content(log, value->items[i + 1], &out[k]);
+        }
+    }
+    return out;
+}
+
+/* The one kind of things that a field held; where there are several, what most fields are. */
+static pel_node *type_of(pel_synth *s, const content *held) {
+    if (held->type && held->type[0] && !held->record && !held->tensor)
+        return pel_make_name(s->ctx, pel_intern_c(s->ctx, held->type), PEL_Load);
+    for (uint32_t i = 0; i < s->program->classes.n && held->record && !held->tensor && !held->type; i++)
+        if (s->program->classes.at[i]->class == held->record)
+            return pel_make_name(s->ctx, s->program->classes.at[i]->name, PEL_Load);
+    return library(s, "torch.Tensor");
+}
+
+static bool is_container(const pel_value *value) {
+    return value->kind == PEL_V_LIBRARY &&
+           (pel_str_is(value->text, "list") || pel_str_is(value->text, "dict") || pel_str_is(value->text, "set"));
+}
+
+/* What the author's class fills in where the field is not given: n: int = 0, items: list = field(default_factory=list).
+ * NULL: nothing, or None. */
+static pel_node *default_of(pel_synth *s, const pel_log_class *class, pel_name name) {
+    pel_id id = 0;
+    for (uint32_t i = 0; i < class->n_constants; i++)
+        if (class->constants[i].name == name) id = class->constants[i].value;
+    pel_node *value = id ? pel_value_expression(s->ctx, s->program, id) : NULL;
+    if (!value || pel_is_none(value)) return NULL;
+    if (class->kind == PEL_CLASS_NAMEDTUPLE || !is_container(pel_value_at(s->log, id))) return value;
+    pel_nodes keywords =
+        pel_nodes_one(s->ctx, pel_make_keyword(s->ctx, pel_intern_c(s->ctx, "default_factory"), value));
+    return pel_make_call(s->ctx, library(s, "dataclasses.field"), (pel_nodes){ 0 }, keywords);
+}
+
+/* A field that always held something must be given, if the author's has no default but None; not so behind one that
+ * need not. */
+static pel_node *field(pel_synth *s, const pel_log_class *class, pel_name name, const content *held, bool *required) {
+    pel_node *made = pel_node_new(s->ctx, PEL_AnnAssign), *annotation = type_of(s, held);
+    pel_node *fallback = default_of(s, class, name);
+    *required &= held->seen && !held->none && !fallback;
+    if (fallback) {
+        made->AnnAssign.value = fallback;
+    } else if (!*required) {
+        annotation = pel_make_binop(s->ctx, annotation, PEL_BitOr, pel_make_none(s->ctx));
+        made->AnnAssign.value = pel_make_none(s->ctx);
+    }
+    made->AnnAssign.target = pel_make_name(s->ctx, name, PEL_Store);
+    made->AnnAssign.annotation = annotation;
+    made->AnnAssign.simple = 1;
+    return made;
+}
+
+/* ---- autograd functions ---- */
+
+typedef struct imports { /* what the names of a file mean: name -> path */
+    pel_synth *s;
+    pel_map path;
+    const pel_node *file;
+    pel_map kept; /* function of the file -> its name in the output */
+} imports;
+
+static void note_imports(imports *im, pel_nodes body) {
+    pel_ctx *ctx = im->s->ctx;
+    for (uint32_t i = 0; i < body.n; i++) {
+        pel_node *node = body.at[i];
+        bool from = node->kind == PEL_ImportFrom;
+        if (node->kind != PEL_Import && (!from || node->ImportFrom.level || !node->ImportFrom.module)) continue;
+        pel_nodes names = from ? node->ImportFrom.names : node->Import.names;
+        for (uint32_t k = 0; k < names.n; k++) {
+            pel_name name = names.at[k]->alias.name, as = names.at[k]->alias.asname ? names.at[k]->alias.asname : name;
+            pel_str path =
+                from ? pel_format(ctx, "%s.%s", node->ImportFrom.module->text, name->text) : pel_name_str(name);
+            if (!from && !names.at[k]->alias.asname) { /* import a.b binds a */
+                size_t dot = 0;
+                while (dot < path.len && path.ptr[dot] != '.') dot++;
+                path.len = dot;
+                as = pel_intern_str(ctx, path);
+            }
+            pel_map_set(ctx, &im->path, PEL_KEY(as), PEL_KEY(pel_intern_str(ctx, path)));
+        }
+    }
+}
+
+static void keep_helper(imports *im, pel_node *name);
+static bool keep_constant(imports *im, const pel_node *name);
+
+static void write_imported(void *arg, pel_node **slot) {
+    imports *im = arg;
+    uint64_t path;
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load &&
+        pel_map_get(&im->path, PEL_KEY((*slot)->Name.id), &path)) {
+        pel_node *made = pel_library_expression(im->s->ctx, im->s->program, pel_name_str((pel_name)(uintptr_t)path));
+        if (made) *slot = made;
+        return;
+    }
+    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load && !keep_constant(im, *slot)) keep_helper(im, *slot);
+    pel_each_child(*slot, write_imported, im);
+}
+
+/* Without what says something only to readers of the original: annotations and docstrings. */
+static void strip(void *arg, pel_node **slot) {
+    pel_node *node = *slot;
+    if (node->kind == PEL_arg) node->arg.annotation = NULL;
+    if (node->kind == PEL_FunctionDef) node->FunctionDef.returns = NULL;
+    pel_nodes *body = node->kind == PEL_FunctionDef ? &node->FunctionDef.body
+                      : node->kind == PEL_ClassDef  ? &node->ClassDef.body
+                                                    : NULL;
+    if (body && body->n > 1 && body->at[0]->kind == PEL_Expr && body->at[0]->Expr.value->kind == PEL_Constant) {
+        body->at++;
+        body->n--;
+    }
+    pel_each_child(node, strip, arg);
+}
+
+/* A copy of the author's, as it is written. */
+static pel_node *finished(imports *im, pel_node *copy) {
+    strip(NULL, &copy);
+    write_imported(im, &copy);
+    return copy;
+}
+
+static pel_name keep_function(imports *im, const pel_node *def) {
+    pel_synth *s = im->s;
+    pel_program_function *function = pel_new(s->ctx, pel_program_function);
+    *function = (pel_program_function){ .name = pel_unused_name(s->ctx, s->program, def->FunctionDef.name),
+                                        .from_source = true };
+    pel_push(s->ctx, &s->program->functions, function);
+    pel_map_set(s->ctx, &im->kept, PEL_KEY(def->FunctionDef.name), PEL_KEY(function->name));
+    function->def = finished(im, pel_copy(s->ctx, def));
+    function->def->FunctionDef.name = function->name;
+    return function->name;
+}
+
+static pel_name keep_class(imports *im, const pel_node *def) {
+    pel_synth *s = im->s;
+    for (uint32_t i = 0; i < s->program->classes.n; i++) {
+        const pel_program_class *row = s->program->classes.at[i];
+        if (row->class && pel_class_at(s->log, row->class)->name == def->ClassDef.name) return row->name;
+    }
+    pel_program_class *row = pel_new(s->ctx, pel_program_class);
+    row->name = pel_unused_name(s->ctx, s->program, def->ClassDef.name);
+    pel_push(s->ctx, &s->program->classes, row);
+    pel_map_set(s->ctx, &im->kept, PEL_KEY(def->ClassDef.name), PEL_KEY(row->name));
+    row->def = finished(im, pel_copy(s->ctx, def));
+    row->def->ClassDef.name = row->name;
+    return row->name;
+}
+
+/* A function or a class of the same file that a class which is written whole names is written whole, too. */
+static void keep_helper(imports *im, pel_node *name) {
+    uint64_t known;
+    if (pel_map_get(&im->kept, PEL_KEY(name->Name.id), &known)) {
+        name->Name.id = (pel_name)(uintptr_t)known;
+        return;
+    }
+    for (uint32_t i = 0; i < im->file->Module.body.n; i++) {
+        const pel_node *def = im->file->Module.body.at[i];
+        bool function = def->kind == PEL_FunctionDef && def->FunctionDef.name == name->Name.id;
+        bool class = def->kind == PEL_ClassDef && def->ClassDef.name == name->Name.id;
+        if (!function && !class) continue;
+        name->Name.id = function ? keep_function(im, def) : keep_class(im, def);
+        return;
+    }
+}
+
+static bool is_constant(const pel_node *value) {
+    switch (value->kind) {
+    case PEL_Constant: return true;
+    case PEL_UnaryOp: return is_constant(value->UnaryOp.operand);
+    case PEL_BinOp: return is_constant(value->BinOp.left) && is_constant(value->BinOp.right);
+    default: return false;
+    }
+}
+
+/* LIMIT = 1000.0, in the same file: a variable of ours as well. */
+static bool keep_constant(imports *im, const pel_node *name) {
+    const pel_node *found = NULL;
+    for (uint32_t i = 0; i < im->file->Module.body.n; i++) {
+        const pel_node *node = im->file->Module.body.at[i];
+        if (pel_bound_name(node) != name->Name.id) continue;
+        if (found || !is_constant(node->Assign.value)) return false;
+        found = node;
+    }
+    if (!found) return false;
+    pel_program *program = im->s->program;
+    for (uint32_t i = 0; i < program->globals.n; i++)
+        if (program->globals.at[i].name == name->Name.id) return true;
+    pel_push(im->s->ctx, &program->globals,
+             (pel_global){ .name = name->Name.id, .value = pel_copy(im->s->ctx, found->Assign.value) });
+    return true;
+}
+
+typedef struct mention {
+    pel_name name;
+    bool found;
+} mention;
+
+static void see_mention(void *arg, pel_node **slot) {
+    mention *m = arg;
+    m->found |= (*slot)->kind == PEL_Attribute && (*slot)->Attribute.attr == m->name;
+    if (!m->found) pel_each_child(*slot, see_mention, m);
+}
+
+/* Methods that neither torch.autograd nor another method calls: what exporters look for, for instance. */
+static bool is_idle(pel_node *class, const pel_node *method) {
+    static const char *const protocol[] = { "forward", "backward", "setup_context", "jvp", "vjp", "vmap" };
+    if (method->kind != PEL_FunctionDef) return false;
+    for (size_t i = 0; i < PEL_COUNT(protocol); i++)
+        if (pel_name_is(method->FunctionDef.name, protocol[i])) return false;
+    mention m = { .name = method->FunctionDef.name };
+    see_mention(&m, &class);
+    return !m.found;
+}
+
+static pel_node *author_class(pel_synth *s, pel_id class) {
+    const pel_author *author = pel_author_of_class(s->program, class);
+    if (!author) return NULL;
+    imports im = { .s = s, .file = author->file };
+    note_imports(&im, author->file->Module.body);
+    pel_node *def = pel_copy(s->ctx, author->within);
+    pel_nodes *body = &def->ClassDef.body;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < body->n; i++)
+        if (!is_idle(author->within, body->at[i])) body->at[n++] = body->at[i];
+    body->n = n;
+    return finished(&im, def);
+}
+
+/* Whether a result has an object of a class in it. */
+static bool holds(const pel_log *log, pel_id id, pel_id class, int depth) {
+    const pel_value *value = pel_value_at(log, id);
+    if (depth > 50 || !pel_value_has_items(value->kind)) return false;
+    if (value->kind == PEL_V_OBJECT && value->class == class) return true;
+    for (uint32_t i = 0; i < value->n; i++)
+        if (holds(log, value->items[i], class, depth + 1)) return true;
+    return false;
+}
+
+/* Classes of objects that callers pass: no text names them, but their methods are called, or they are returned. */
+static void keep_given(pel_synth *s) {
+    for (pel_id class = 1; class < s->log->classes.n; class ++) {
+        if (!pel_map_has(&s->given, pel_given_class(class))) continue;
+        bool wanted = false;
+        for (uint32_t i = 0; i < s->program->classes.n; i++)
+            wanted |= s->program->classes.at[i]->class == class && s->program->classes.at[i]->methods.n;
+        for (uint32_t r = 0; r < s->log->runs.n; r++) wanted |= holds(s->log, s->log->runs.at[r].result, class, 0);
+        if (wanted) pel_class_row(s->ctx, s->program, class)->is_given = true;
+    }
+}
+
+/* Fills def of the classes that the texts name. */
+void pel_write_records(pel_synth *s) {
+    keep_given(s);
+    for (uint32_t i = 0; i < s->program->classes.n; i++) {
+        pel_program_class *row = s->program->classes.at[i];
+        const pel_log_class *class = pel_class_at(s->log, row->class);
+        if (class->kind == PEL_CLASS_AUTOGRAD) row->def = author_class(s, row->class);
+        bool named = class->kind == PEL_CLASS_NAMEDTUPLE;
+        if (row->def || (class->kind != PEL_CLASS_DATACLASS && !named)) continue;
+        pel_node *def = pel_node_new(s->ctx, PEL_ClassDef);
+        def->ClassDef.name = row->name;
+        def->lineno = class->line;
+        const content *held = contents_of(s, row->class);
+        bool required = !pel_is_mapping(s->log, row->class);
+        for (uint32_t k = 0; k < class->fields.n; k++)
+            pel_nodes_push(s->ctx, &def->ClassDef.body, field(s, class, class->fields.at[k], &held[k], &required));
+        for (uint32_t k = 0; k < row->methods.n; k++)
+            pel_nodes_push(s->ctx, &def->ClassDef.body, row->methods.at[k]->def);
+        if (def->ClassDef.body.n == 0) pel_nodes_push(s->ctx, &def->ClassDef.body, pel_node_new(s->ctx, PEL_Pass));
+        row->def = def;
+        if (named) {
+            def->ClassDef.bases = pel_nodes_one(s->ctx, library(s, "typing.NamedTuple"));
+            continue;
+        }
+        def->ClassDef.decorator_list = pel_nodes_one(s->ctx, library(s, "dataclasses.dataclass"));
+        pel_id base = pel_is_mapping(s->log, row->class) ? mapping_base(s->log, row->class) : 0;
+        if (base) {
+            write_mapping_base(s, base);
+            def->ClassDef.bases =
+                pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_class_row(s->ctx, s->program, base)->name, PEL_Load));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+/* Assertions at the top of the root: what it was not recorded with. */
+#include "trace/shrink/link.h"
+
+/* What a call of the model gave for a parameter, whatever a decorator made of it; 0: nothing. */
+static pel_id given_in(const pel_log_run *run, const pel_param *param, uint32_t p) {
+    pel_name name = param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
+    for (uint32_t i = 0; i < run->n_kwargs; i++)
+        if (run->kwargs[i].name == name) return run->kwargs[i].value;
+    bool has_place = param->kind == PEL_PARAM_PLAIN && !param->keyword_only;
+    return has_place && p <= run->n_args ? run->args[p - 1] : 0;
+}
+
+/* The value of a parameter that all calls of the model agree on. */
+static pel_node *value_given(pel_synth *s, const pel_group *root, uint32_t p) {
+    const pel_param *param = &root->params[p];
+    const pel_log *log = s->log;
+    const pel_group *taker = param->of ? param->of : root;
+    pel_id first = pel_argument(log, taker->lanes[0], param);
+    uint32_t n_given = 0;
+    for (uint32_t r = 0; r < log->runs.n; r++) n_given += given_in(&log->runs.at[r], param, p) != 0;
+    if (!n_given && param->fallback && param->kind == PEL_PARAM_PLAIN) return pel_default_text(s, root, p);
+    for (uint32_t i = 0; i < taker->n_lanes; i++) {
+        pel_id value = pel_argument(log, taker->lanes[i], param);
+        if (!value || !pel_plain(s, value) || !pel_value_same(log, value, first)) return NULL;
+    }
+    return pel_value_expression(s->ctx, s->program, first);
+}
+
+static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
+    pel_node *value = value_given(s, root, p);
+    return value ? pel_is_as_recorded(s->ctx, pel_make_name(s->ctx, root->params[p].name, PEL_Load), value) : NULL;
+}
+
+static pel_node *all_of(pel_ctx *ctx, pel_nodes tests) {
+    return tests.n == 1 ? tests.at[0] : pel_make_boolop(ctx, PEL_And, tests);
+}
+
+static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *message) {
+    pel_nodes_push(s->ctx, body, pel_make_assert(s->ctx, test, pel_make_text(s->ctx, pel_str_of(message))));
+}
+
+/* a is None and b is None  ->  a is b is None: a root may have many that were not given. */
+static void chain_nones(pel_synth *s, pel_nodes *tests) {
+    pel_nodes names = { 0 }, others = { 0 };
+    for (uint32_t i = 0; i < tests->n; i++) {
+        pel_node *test = tests->at[i];
+        bool none = test->kind == PEL_Compare && test->Compare.ops.at[0] == PEL_Is;
+        pel_nodes_push(s->ctx, none ? &names : &others, none ? test->Compare.left : test);
+    }
+    if (names.n < 3) return;
+    pel_nodes_push(s->ctx, &names, pel_make_none(s->ctx));
+    *tests = pel_nodes_one(s->ctx, pel_make_chain(s->ctx, names, PEL_Is));
+    for (uint32_t i = 0; i < others.n; i++) pel_nodes_push(s->ctx, tests, others.at[i]);
+}
+
+/* ---- numbers of dimensions, where the text was settled by one ---- */
+
+static pel_node *rank_of(pel_ctx *ctx, pel_name tensor) {
+    return pel_make_attribute(ctx, pel_make_name(ctx, tensor, PEL_Load), pel_intern_c(ctx, "ndim"), PEL_Load);
+}
+
+static pel_node *rank_is(pel_ctx *ctx, pel_name tensor, uint32_t rank) {
+    return pel_make_compare(ctx, rank_of(ctx, tensor), PEL_Eq, pel_make_int(ctx, rank));
+}
+
+/* all(tensor.ndim == 3 for tensor in images) */
+static pel_node *ranks_are(pel_ctx *ctx, const pel_param *param, bool is_dict, uint32_t rank) {
+    pel_name item = pel_intern_c(ctx, "tensor");
+    pel_node *holder = pel_make_name(ctx, param->name, PEL_Load);
+    if (is_dict) {
+        pel_node *values = pel_make_attribute(ctx, holder, pel_intern_c(ctx, "values"), PEL_Load);
+        holder = pel_make_call(ctx, values, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    }
+    pel_node *clause = pel_node_new(ctx, PEL_comprehension);
+    clause->comprehension.target = pel_make_name(ctx, item, PEL_Store);
+    clause->comprehension.iter = holder;
+    pel_node *each = pel_node_new(ctx, PEL_GeneratorExp);
+    each->GeneratorExp.elt = rank_is(ctx, item, rank);
+    each->GeneratorExp.generators = pel_nodes_one(ctx, clause);
+    return pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "all"), PEL_Load), pel_nodes_one(ctx, each),
+                         (pel_nodes){ 0 });
+}
+
+/* What is asserted of the tensors that a parameter brings. */
+typedef struct {
+    pel_rank_form form;
+    uint32_t rank;
+    bool or_none;
+} asserted;
+
+static asserted rank_asserted(const pel_synth *s, const pel_group *root, uint32_t p) {
+    const pel_param *param = &root->params[p];
+    asserted out = { .form = PEL_RANK_NONE };
+    if (!param->unread && !param->dead) out.form = pel_given_rank(s, root, param, &out.rank, &out.or_none);
+    return out;
+}
+
+/* a.ndim == b.ndim == 2, for all tensors of that rank from a parameter on. */
+static pel_node *ranks_from(pel_synth *s, const pel_group *root, uint32_t first, uint32_t rank) {
+    pel_nodes operands = { 0 };
+    for (uint32_t p = first; p < root->n_params; p++) {
+        asserted one = rank_asserted(s, root, p);
+        if (one.form == PEL_RANK_OWN && !one.or_none && one.rank == rank)
+            pel_nodes_push(s->ctx, &operands, rank_of(s->ctx, root->params[p].name));
+    }
+    pel_nodes_push(s->ctx, &operands, pel_make_int(s->ctx, rank));
+    return pel_make_chain(s->ctx, operands, PEL_Eq);
+}
+
+/* x is None or ... */
+static pel_node *none_or(pel_ctx *ctx, pel_name name, pel_node *test) {
+    pel_nodes either = { 0 };
+    pel_nodes_push(ctx, &either, pel_make_compare(ctx, pel_make_name(ctx, name, PEL_Load), PEL_Is, pel_make_none(ctx)));
+    pel_nodes_push(ctx, &either, test);
+    return pel_make_boolop(ctx, PEL_Or, either);
+}
+
+static void guard_ranks(pel_synth *s, const pel_group *root, pel_nodes *body) {
+    pel_ctx *ctx = s->ctx;
+    pel_nodes tests = { 0 };
+    pel_map seen = { 0 }; /* ranks */
+    for (uint32_t p = 1; p < root->n_params; p++) {
+        const pel_param *param = &root->params[p];
+        asserted one = rank_asserted(s, root, p);
+        if (one.form == PEL_RANK_NONE || one.form == PEL_RANK_OPEN) continue;
+        bool is_own = one.form == PEL_RANK_OWN;
+        if (is_own && !one.or_none) {
+            if (pel_map_set(ctx, &seen, one.rank, 1)) pel_nodes_push(ctx, &tests, ranks_from(s, root, p, one.rank));
+            continue;
+        }
+        pel_node *test = is_own ? rank_is(ctx, param->name, one.rank)
+                                : ranks_are(ctx, param, one.form == PEL_RANK_OF_VALUES, one.rank);
+        pel_nodes_push(ctx, &tests, one.or_none ? none_or(ctx, param->name, test) : test);
+    }
+    if (tests.n) guard(s, body, all_of(ctx, tests), "not recorded with this number of dimensions");
+}
+
+/* ---- types, where the text was settled by those ---- */
+
+static const char *type_of(const pel_value *value) {
+    if (pel_value_is_number(value)) return value->constant->kind == PEL_CONST_INT ? "int" : "float";
+    if (value->class) return NULL;
+    return value->kind == PEL_V_LIST ? "list" : value->kind == PEL_V_TUPLE ? "tuple" : NULL;
+}
+
+/* The one type that a number, list or tuple had in all calls; NULL: it was none of these, or not always, or is asserted
+ * to be equal to what it was, which numbers are to those of another type. */
+static const char *type_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    const char *all = NULL;
+    for (uint32_t i = 0; i < root->n_lanes && !param->dead; i++) {
+        const pel_value *value = pel_value_at(s->log, pel_argument(s->log, root->lanes[i], param));
+        const char *one = param->unread && !pel_value_is_number(value) ? NULL : type_of(value);
+        if (!one || (all && strcmp(all, one))) return NULL;
+        all = one;
+    }
+    return all;
+}
+
+/* A bool is an int, and is another thing. */
+static pel_node *type_is(pel_ctx *ctx, pel_name name, const char *type) {
+    pel_nodes of = pel_nodes_one(ctx, pel_make_name(ctx, name, PEL_Load));
+    pel_node *asked = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "type"), PEL_Load), of, (pel_nodes){ 0 });
+    return pel_make_compare(ctx, asked, PEL_Is, pel_make_name(ctx, pel_intern_c(ctx, type), PEL_Load));
+}
+
+static void guard_types(pel_synth *s, const pel_group *root, pel_nodes *body) {
+    pel_nodes tests = { 0 };
+    for (uint32_t p = 1; p < root->n_params; p++) {
+        const char *type = type_given(s, root, &root->params[p]);
+        if (type) pel_nodes_push(s->ctx, &tests, type_is(s->ctx, root->params[p].name, type));
+    }
+    const char *message = tests.n == 1 ? "not recorded with this type" : "not recorded with these types";
+    if (tests.n) guard(s, body, all_of(s->ctx, tests), message);
+}
+
+static bool is_data(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    return param->taint || !pel_plain(s, pel_argument(s->log, root->lanes[0], param));
+}
+
+/* Arguments that are no data have the values they were recorded with, also where the text binds their names to
+ * something else, and so has the mode. */
+void pel_guard_root(pel_synth *s, pel_group *root) {
+    pel_nodes body = { 0 }, tests = { 0 };
+    for (uint32_t p = 1; p < root->n_params; p++) {
+        const pel_param *param = &root->params[p];
+        if (param->dead || (!param->unread && is_data(s, root, param))) continue;
+        pel_node *test = as_recorded(s, root, p);
+        if (test) pel_nodes_push(s->ctx, &tests, test);
+    }
+    const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
+    chain_nones(s, &tests);
+    if (tests.n) guard(s, &body, all_of(s->ctx, tests), message);
+    if (s->asked_type) guard_types(s, root, &body);
+    if (s->asked_rank && !s->is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
+    if (s->asked_training && s->trained != s->evaluated) {
+        pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),
+                                            pel_intern_c(s->ctx, "training"), PEL_Load);
+        guard(s, &body, s->trained ? mode : pel_not(s->ctx, mode),
+              s->trained ? "recorded in train mode only" : "recorded in eval mode only");
+    }
+    for (uint32_t i = 0; i < root->body.n; i++) pel_nodes_push(s->ctx, &body, root->body.at[i]);
+    root->body = body;
+}
