@@ -5,7 +5,9 @@
 
 #include "ext.h"
 
-#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
+/* A build may set it to 0: tests do, to see that the extension is whole where nothing can be recorded. */
+#if defined(PEL_CAN_RECORD)
+#elif PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
 #define PEL_CAN_RECORD 1
 #else
 #define PEL_CAN_RECORD 0

@@ -1,6 +1,8 @@
 /* Values of the log by their content: equal ones are one row. */
 #include "recorder.h"
 
+#if PEL_CAN_RECORD
+
 static uint64_t mix(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 29;
@@ -95,3 +97,5 @@ pel_id pel_intern_const(pel_recorder *rec, const pel_const *constant) {
 pel_id pel_intern_value_text(pel_recorder *rec, pel_value_kind kind, pel_str text) {
     return pel_intern_value(rec, &(pel_value){ .kind = (uint8_t)kind, .text = text });
 }
+
+#endif

@@ -1,6 +1,8 @@
 /* Modules, classes and code objects -> rows of the log. */
 #include "recorder.h"
 
+#if PEL_CAN_RECORD
+
 /* ---- calls of our own Python helpers: an error there means "not known" ---- */
 
 /* NULL if it is not known. Interrupts are thrown, so callers hold nothing meanwhile that somebody would miss. */
@@ -523,3 +525,5 @@ void pel_record_tree(pel_recorder *rec, PyObject *root) {
     record_below(rec, root, true);
     rec->log->root = pel_record_module(rec, root);
 }
+
+#endif

@@ -1,6 +1,8 @@
 /* Objects that were seen: told apart from later ones at the same address, numbered, kept alive where they may be. */
 #include "recorder.h"
 
+#if PEL_CAN_RECORD
+
 static pel_seen *slot_for(const pel_seen_table *table, PyObject *object) {
     size_t mask = table->cap - 1;
     size_t at = (size_t)(((uintptr_t)object >> 4) * 0x9e3779b97f4a7c15u >> 20) & mask;
@@ -100,3 +102,5 @@ void pel_seen_anew(pel_recorder *rec, PyObject *object) {
     pel_seen *seen = slot_for(&rec->objects, object);
     if (seen->object && !seen->keeper) seen->number = 0;
 }
+
+#endif

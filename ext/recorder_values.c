@@ -6,6 +6,8 @@
 
 #include <structmember.h>
 
+#if PEL_CAN_RECORD
+
 #define MAX_ITEMS 256
 #define MAX_DEPTH 6
 #define SMALL_INT_MIN (-5)
@@ -693,3 +695,5 @@ pel_id pel_record_new(pel_recorder *rec, PyObject *object) {
     if (PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object)) pel_seen_anew(rec, object);
     return value_at(rec, object, 0);
 }
+
+#endif

@@ -86,3 +86,23 @@ def test_the_header_is_cplusplus_too(tmp_path: pathlib.Path) -> None:
     program.write_text("#include <pellucid.h>\nint main() { return pellucid_version() == nullptr; }\n")
     subprocess.run(["g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT / 'include'}", str(program)],
                    check=True)
+
+
+def test_an_extension_that_cannot_record_lacks_nothing(tmp_path: pathlib.Path) -> None:
+    """Python 3.10 has the rest of the extension: no file may need what only recording defines."""
+    import sysconfig
+    library = ROOT / "build" / "libpellucid.a"
+    headers = pathlib.Path(sysconfig.get_path("include"))
+    if not library.exists() or not (headers / "Python.h").exists():
+        pytest.skip("build/libpellucid.a is not built, or Python.h is not installed")
+    sources = sorted(glob.glob(str(ROOT / "ext" / "*.c")))
+    subprocess.run([compiler(), *FLAGS, f"-I{headers}", "-DPEL_CAN_RECORD=0", "-fPIC", "-c", *sources], cwd=tmp_path,
+                   check=True)
+
+    def symbols(files: list[str], option: str) -> set[str]:
+        listed = subprocess.run(["nm", option, *files], capture_output=True, text=True, check=True).stdout
+        return {line.split()[-1] for line in listed.splitlines() if line.strip() and not line.endswith(":")}
+
+    objects = sorted(map(str, tmp_path.glob("*.o")))
+    needed = {name for name in symbols(objects, "--undefined-only") if name.startswith(("pel_", "pellucid_"))}
+    assert needed and needed <= symbols([*objects, str(library)], "--defined-only")
