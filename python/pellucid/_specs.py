@@ -58,7 +58,7 @@ def load(spec: str) -> Subject:
                         "or hf:TYPE", usage=True)
     try:
         subject = _build(spec, scheme, rest)
-    except RuntimeError as error:
+    except Exception as error:
         if not _torchvision.is_missing(error):
             raise
         print("pellucid: torchvision's compiled operators don't fit this torch; models that call them will fail",

@@ -9,12 +9,22 @@ from __future__ import annotations
 import importlib.util
 import sys
 
-KEPT: list = []  # what is declared is forgotten with the object that declared it
+KEPT: list[object] = []  # what is declared is forgotten with the object that declared it
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether this is what an import ends in there, perhaps said again by who imported it."""
-    return isinstance(error, RuntimeError) and "operator torchvision::" in str(error)
+    """Whether an import failed for that reason. Libraries raise errors of their own from it, as transformers does."""
+    seen: set[int] = set()
+    todo: list[BaseException | None] = [error]
+    while todo:
+        found = todo.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        if isinstance(found, RuntimeError) and "operator torchvision::" in str(found):
+            return True
+        todo += [found.__cause__, found.__context__]
+    return False
 
 
 def stand_in() -> None:

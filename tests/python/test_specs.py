@@ -218,3 +218,60 @@ def test_torchvision_whose_operators_do_not_fit(tmp_path, monkeypatch, capsys) -
     monkeypatch.setattr("builtins.declared", declared, raising=False)
     assert type(_specs.load(f"{path}:make").model).__name__ == "Linear"
     assert "torchvision's compiled operators" in capsys.readouterr().err
+
+
+def test_the_reason_may_be_a_cause_or_a_context() -> None:
+    from pellucid._torchvision import is_missing
+    reason = RuntimeError("operator torchvision::nms does not exist")
+
+    def raised(how: str) -> BaseException:
+        try:
+            try:
+                raise reason
+            except RuntimeError as error:
+                if how == "from":
+                    raise ModuleNotFoundError("Could not import module 'X'") from error
+                raise ImportError("another")
+        except ImportError as error:
+            return error
+
+    assert is_missing(reason) and is_missing(raised("from")) and is_missing(raised("while"))
+    assert not is_missing(ModuleNotFoundError("no module named torchvision"))
+    circle = ValueError()
+    circle.__cause__ = KeyError()
+    circle.__cause__.__cause__ = circle
+    assert not is_missing(circle)
+
+
+BROKEN_TORCHVISION = """
+import torch
+@torch.library.register_fake("torchvision::nms")
+def meta(dets, scores, iou_threshold): return dets
+"""
+LAZY_LIBRARY = """
+import importlib
+from torch import nn
+def build():
+    try:
+        importlib.import_module("torchvision")
+    except RuntimeError as error:
+        raise ModuleNotFoundError("Could not import module 'Model'. Are this object's requirements defined "
+                                  "correctly?") from error
+    return nn.Linear(4, 4)
+"""
+
+
+def test_libraries_that_wrap_what_a_broken_torchvision_raises(tmp_path) -> None:
+    """In a process of its own: a torchvision whose operators torch does not have, behind a library as transformers."""
+    import pathlib
+    import subprocess
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision" / "__init__.py").write_text(BROKEN_TORCHVISION)
+    (tmp_path / "lazy_library.py").write_text(LAZY_LIBRARY)
+    package = str(pathlib.Path(_specs.__file__).parent.parent)
+    script = ("import sys; from pellucid import _specs; "
+              "print(type(_specs.load('lazy_library:build').model).__name__)")
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, text=True, capture_output=True, check=False,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), package])})
+    assert done.stdout == "Linear\n", done.stderr
+    assert "torchvision's compiled operators" in done.stderr
