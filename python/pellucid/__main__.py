@@ -129,7 +129,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         leaves = [_class_named(path) for path in options.leaf]
         made = skeleton(subject.model, subject.args, subject.kwargs, more=[] if options.given_only else None,
                         module=options.module, leaves=leaves, strict=False, origin=subject.origin,
-                        verified=not options.no_verify, progress=progress)
+                        verify=not options.no_verify, progress=progress)
     if options.save_trace:
         with open(options.save_trace, "wb") as file:
             file.write(made.trace)

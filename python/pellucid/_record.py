@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
-from ._skeleton import Call, Skeleton, SkeletonError, Workshop, _complaint
+from ._names import renamed
+from ._progress import Progress, Wanted
+from ._skeleton import Call, Skeleton, SkeletonError, Workshop, _complaint, closing_line
 from ._verify import play_original
 
 if TYPE_CHECKING:
@@ -85,9 +87,10 @@ class Recording:
         """The objects in earlier results, by id: they stay themselves where a later call is given them."""
         return {i: _follow(self._results[form[1]], form[2]) for i, form in _places(self._results).items()}
 
-    def skeleton(self, *, strict: bool = True, verified: bool = True,
-                 progress: Callable[[str], None] | None = None) -> Skeleton:
+    def skeleton(self, *, strict: bool = True, verify: bool = True, progress: Wanted = None,
+                 verified: bool | None = None) -> Skeleton:
         """Writes and verifies the skeleton of what was recorded: the same calls, in the same order."""
+        verified = verify if verified is None else renamed("skeleton", "verified", "verify", verified)
         if self._workshop is None or not self.calls:
             raise SkeletonError("no call of a model was recorded")
         from ._state import ModelState, RandomState, compiled_as_written
@@ -95,10 +98,11 @@ class Recording:
         after, random_after = ModelState(work.model), RandomState()
         after.before_run(work.model.training)
         try:
-            with compiled_as_written(work.whole):
+            with compiled_as_written(work.whole), Progress(progress) as work.progress:
                 if verified:
                     work.sequences.append(self._replay(work))
                 made = work.finish(verified)
+                work.progress.close(closing_line(made, verified))
         finally:
             after.restore()
             random_after.restore()

@@ -10,7 +10,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
 
+from ._given import given
+from ._names import renamed
 from ._pellucid import Error
+from ._progress import Progress, Wanted
 from ._verify import SEED, Check, Report, play_original, verify, with_verdict
 
 if TYPE_CHECKING:
@@ -84,23 +87,43 @@ class Call:
 
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type] = (),
-             strict: bool = True, *, origin: str = "", verified: bool = True,
-             progress: Callable[[str], None] | None = None) -> Skeleton:
+             strict: bool = True, *, origin: str = "", verify: bool = True, progress: Wanted = None,
+             verified: bool | None = None) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
+    args    a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds
+            keyword arguments
     more    further inputs to record: tuples of arguments, dicts of keyword arguments, or pairs of both. By
             default pellucid makes its own: other data, another batch size and length where the model takes
             them, train mode. `more=[]` records the given call only.
     module  only this part of the model, as "encoder.layer.0"
     leaves  classes to keep as they are: the skeleton imports them
     strict  raise SkeletonError where the skeleton differs from the model
+    verify  compare the skeleton with the model; `verified` is the old name
+    progress  by default one line on a terminal or in a notebook; False for none, or a callable that takes each step
     """
-    args = args if isinstance(args, tuple) else tuple(args) if isinstance(args, list) else (args,)
-    inputs = args, dict(kwargs or {})
+    verified = verify if verified is None else renamed("skeleton", "verified", "verify", verified)
+    with Progress(progress) as shown:
+        made = _skeleton(model, given(model, args, kwargs), more, module, tuple(leaves), origin, verified, shown)
+        shown.close(closing_line(made, verified))
+    if strict and verified and not made.report.good:
+        raise SkeletonError(_complaint(made.report), made)
+    return made
+
+
+def closing_line(made: Skeleton, verified: bool = True) -> str:
+    """What became of it, in one line."""
+    lines = sum(bool(line.strip()) for line in made.source.splitlines())
+    verdict = made.report.verdict if verified else "not compared with the model"
+    return f"{made.root}: {lines} lines, {verdict}"
+
+
+def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: str | None, leaves: tuple[type, ...],
+              origin: str, verified: bool, progress: Callable[[str], None]) -> Skeleton:
+    """The best that could be made, good or not; raises where nothing could."""
     model = _readable(model, inputs)
-    leaves = tuple(leaves)
     _refuse_unknown_leaves(model, leaves)
-    work = Workshop(model, module, leaves, origin, progress or (lambda text: None))
+    work = Workshop(model, module, leaves, origin, progress)
     made, refusal = None, None
     with work:
         work.record_given(inputs)
@@ -117,8 +140,6 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     if made is None:
         assert refusal is not None
         raise refusal if type(refusal) is not Error else SkeletonError(str(refusal)) from None
-    if strict and verified and not made.report.good:
-        raise SkeletonError(_complaint(made.report), made)
     return made
 
 

@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ._given import given
+
 if TYPE_CHECKING:
     import torch
 
@@ -66,7 +68,7 @@ class LineTrace:
         sys.settrace(self._before)
 
 
-def sketch(model: torch.nn.Module, args: tuple = (), kwargs: dict[str, Any] | None = None,
+def sketch(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
            trace: LineTrace | None = None) -> list[Sketch]:
     """Runs the model once and returns the files that took part.
 
@@ -81,10 +83,10 @@ def sketch(model: torch.nn.Module, args: tuple = (), kwargs: dict[str, Any] | No
     built = trace is not None
     trace = trace or LineTrace()
     try:
-        given, named = _inputs.copied((args, dict(kwargs or {})))
+        positional, named = _inputs.copied(given(model, args, kwargs))
         ran = LineTrace()  # building a model imports half of its library: only files of the call are shown
         with torch.no_grad(), ran:
-            model(*given, **named)
+            model(*positional, **named)
     finally:
         state.restore()
         random.restore()

@@ -6,9 +6,10 @@ import ast
 import functools
 import html
 import json
-from typing import TYPE_CHECKING, Any, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _pellucid
+from ._given import given
 
 if TYPE_CHECKING:
     import torch
@@ -56,10 +57,12 @@ class Tree:
         return f'<iframe srcdoc="{page}" style="{style}"></iframe>'
 
 
-def tree(model: Any, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any] | None = None) -> Tree:
+def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None) -> Tree:
     """The hierarchy of a live model: classes, arguments, tensors.
 
-    With inputs the model runs once, and the tree also tells output shapes, multiply-adds and which module feeds which.
+    With inputs the model runs once, and the tree also has output shapes, multiply-adds and which module feeds which.
+    `args` is a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds keyword
+    arguments.
     Takes an nn.Module (scripted ones too), a torch.export.ExportedProgram, or a Keras model.
     """
     import torch
@@ -67,7 +70,7 @@ def tree(model: Any, args: Iterable[Any] | None = None, kwargs: Mapping[str, Any
         seen = None
         if args is not None or kwargs is not None:
             from ._watch import watch
-            seen = watch(model, args or (), kwargs or {})
+            seen = watch(model, *given(model, args, kwargs))
         return Tree(_Walk(seen).network(model))
     if isinstance(model, torch.export.ExportedProgram):
         return Tree(_exported(model))

@@ -42,7 +42,7 @@ def test_rows_of_the_log(net) -> None:
     """Each row that is shown is in the log, in this order."""
     shown = re.findall(r"^```\n(activation.*?)^```$", EXAMPLE, re.MULTILINE | re.DOTALL)[0].splitlines()
     middle = shown[0].index("activation", 1)
-    made = pellucid.skeleton(net, torch.randn(2, 4, 8), more=[], verified=False)
+    made = pellucid.skeleton(net, torch.randn(2, 4, 8), more=[], verify=False)
     log = re.sub(r"(t\d+):[^\s=]*", r"\1", _pellucid.dump_trace(made.trace)).splitlines()
     for column in ([line[:middle].rstrip() for line in shown], [line[middle:] for line in shown]):
         at = log.index(column[0])

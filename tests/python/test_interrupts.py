@@ -80,7 +80,7 @@ def check(interrupted, kind=KeyboardInterrupt):
         interrupted(net)
     assert everything(net) == before
     Net.interrupt_at = -1
-    assert pellucid.skeleton(net, torch.ones(3, 4), more=[], verified=False).source.count("class ") == 3
+    assert pellucid.skeleton(net, torch.ones(3, 4), more=[], verify=False).source.count("class ") == 3
     return caught.value
 
 
@@ -118,7 +118,7 @@ def test_in_a_helper_of_the_recorder(monkeypatch, owner, name, error):
     for calls in (0, 1) if name not in ("versions", "opened", "describe") else (0,):
         with monkeypatch.context() as patch:
             interrupting(patch, owner, name, calls, error)
-            raised = check(lambda net: pellucid.skeleton(net, torch.ones(3, 4), more=[], verified=False), type(error))
+            raised = check(lambda net: pellucid.skeleton(net, torch.ones(3, 4), more=[], verify=False), type(error))
         assert raised is error
 
 
@@ -137,7 +137,7 @@ def test_lack_of_memory_is_no_answer(monkeypatch):
 
 def test_a_helper_that_fails_does_not_know(monkeypatch):
     interrupting(monkeypatch, _library, "owner_of", 0, ValueError("a fault of ours"))
-    assert pellucid.skeleton(make(), torch.ones(3, 4), more=[], verified=False).source
+    assert pellucid.skeleton(make(), torch.ones(3, 4), more=[], verify=False).source
 
 
 def test_while_it_is_verified(monkeypatch):
@@ -182,7 +182,7 @@ def test_the_compiler_is_back_after_a_recording_context():
     with pellucid.record() as recording:
         net(torch.ones(1, 2))
     assert torch._dynamo.eval_frame._stance.stance == stance
-    assert recording.skeleton(verified=False).source
+    assert recording.skeleton(verify=False).source
     assert torch._dynamo.eval_frame._stance.stance == stance
 
 

@@ -79,9 +79,9 @@ def test_other_data(forwards, number: int) -> None:
     first, *others = inputs_of(kind)
     if kind == "refused":
         with pytest.raises(pellucid.SkeletonError, match=r"forwards_of_other_data\.py:\d+"):
-            pellucid.skeleton(model, first, more=[], verified=False)
+            pellucid.skeleton(model, first, more=[], verify=False)
         return
-    made = pellucid.skeleton(model, first, more=[], verified=False)
+    made = pellucid.skeleton(model, first, more=[], verify=False)
     skeleton = made.module()
     together = True  # until one of the two raises: then they need not be in one state any more
     for inputs in (first, *others):
@@ -100,7 +100,7 @@ def test_what_always_raises_asks_for_the_mode(tmp_path) -> None:
                     "        except ValueError as error:\n            return x * error.args[0]\n")
     names: dict[str, Any] = {"__name__": "asks_in_vain"}
     exec(compile(path.read_text(), str(path), "exec"), names)
-    made = pellucid.skeleton(names["Net"]().eval(), torch.ones(2), more=[], verified=False).module()
+    made = pellucid.skeleton(names["Net"]().eval(), torch.ones(2), more=[], verify=False).module()
     assert made(torch.ones(2)).sum() == 0
     with pytest.raises(AssertionError, match="eval mode only"):
         made.train()(torch.ones(2))

@@ -81,7 +81,7 @@ def test_in_its_own_process(tmp_path) -> None:
 
 def test_without_verification_the_header_claims_nothing() -> None:
     model, x = plain()
-    made = pellucid.skeleton(model, (x,), verified=False)
+    made = pellucid.skeleton(model, (x,), verify=False)
     assert "# Verification: not run\n" in made.source and not made.report.good
 
 
@@ -643,7 +643,7 @@ def test_without_a_source_the_bytecode_says_the_same(name: str, monkeypatch) -> 
         monkeypatch.setitem(sys.modules, "skeleton_models", each)
         torch.manual_seed(0)
         model, args, kwargs = each.CASES[name][0]()
-        sources.append(pellucid.skeleton(model.eval(), args, kwargs, verified=False).source)
+        sources.append(pellucid.skeleton(model.eval(), args, kwargs, verify=False).source)
     assert sources[0] == sources[1]
 
 
@@ -653,7 +653,7 @@ def test_decompiled_texts_go_with_their_functions() -> None:
     exec("class Typed(nn.Module):\n    def forward(self, x):\n        return x + 1\n", scope)
     gc.collect()
     before = len(_sourceless._twins), len(_sourceless._texts)
-    assert "x + 1" in pellucid.skeleton(scope["Typed"](), (torch.ones(2),), more=[], verified=False).source
+    assert "x + 1" in pellucid.skeleton(scope["Typed"](), (torch.ones(2),), more=[], verify=False).source
     assert len(_sourceless._texts) > before[1]
     scope.clear()
     gc.collect()

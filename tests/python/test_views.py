@@ -190,3 +190,30 @@ def test_scripted_module() -> None:
 def test_what_has_no_tree_is_refused() -> None:
     with pytest.raises(TypeError, match="not of int"):
         pellucid.tree(3)
+
+
+class Named(nn.Module):
+    def forward(self, x, scale=None):
+        return {"sum": x + 1 if scale is None else x * scale}
+
+
+class Batch(nn.Module):
+    def forward(self, batch):
+        return batch["image"] + batch["mask"]
+
+
+@pytest.mark.parametrize("model, args, kwargs, names", [
+    (nn.Linear(4, 3), torch.ones(2, 4), None, "bare tensor"),
+    (nn.Linear(4, 3), [torch.ones(2, 4)], None, "list"),
+    (nn.Linear(4, 3), (), {"input": torch.ones(2, 4)}, "keywords alone"),
+    (nn.Linear(4, 3), None, {"input": torch.ones(2, 4)}, "keywords alone"),
+    (Named(), {"x": torch.ones(2, 3), "scale": torch.ones(1)}, None, "keys of forward"),
+    (Named(), {"x": torch.ones(2, 3)}, {"scale": torch.ones(1)}, "keys of forward and keywords"),
+    (Batch(), {"image": torch.ones(2, 3), "mask": torch.ones(2, 3)}, None, "the one argument"),
+])
+def test_one_way_to_give_inputs(model, args, kwargs, names) -> None:
+    """tree(), skeleton() and sketch() understand the same arguments, and understand them alike."""
+    from pellucid._sketch import sketch
+    assert pellucid.tree(model, args, kwargs).to_dict()["networks"][0]["tree"][0]["output"]
+    assert pellucid.skeleton(model, args, kwargs, more=[], verify=False).source
+    sketch(model, args, kwargs)
