@@ -1,17 +1,7 @@
 #include "io/gguf.h"
 
 #include "load/load.h"
-
-/* Chat templates are Jinja, which programs render with the model's file at hand: a known way to run code. */
-static void audit_template(pel_ctx *ctx, pel_loaded *out, pel_str text) {
-    static const char *const far[] = { "__class__",    "__globals__", "__init__", "__subclasses__",
-                                       "__builtins__", "__import__",  "__mro__",  "os.popen",
-                                       "subprocess",   "lipsum",      "cycler.",  "joiner." };
-    for (size_t i = 0; i < PEL_COUNT(far); i++)
-        if (text.len && memmem(text.ptr, text.len, far[i], strlen(far[i])))
-            pel_find(ctx, &out->findings, PEL_DANGER, "template", (pel_str){ "", 0 }, 0,
-                     pel_format(ctx, "the chat template reaches for %s", far[i]));
-}
+#include "load/template.h"
 
 void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     out->format = PEL_STR("GGUF");
@@ -21,7 +11,8 @@ void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     for (uint32_t i = 0; i < file->pairs.n; i++) {
         const pel_gguf_pair *pair = &file->pairs.at[i];
         if (pel_str_is(pair->key, "general.architecture")) root->class = pair->text;
-        if (pel_str_starts(pair->key, PEL_STR("tokenizer.chat_template"))) audit_template(ctx, out, pair->text);
+        if (pair->kind == PEL_GGUF_TEXT && pel_is_template(pair->text)) /* by whatever key a program may ask for */
+            pel_audit_template(ctx, &out->findings, pair->key, pair->text, (uint64_t)(pair->text.ptr - bytes.ptr));
         if (pair->kind == PEL_GGUF_NUMBER)
             pel_build_argument(&builder, root, pair->key, pel_const_int(ctx, pair->number));
         if (pair->kind == PEL_GGUF_REAL)

@@ -1,6 +1,7 @@
 /* Models in several files, by the index that lists them; and model trees that --json wrote. */
 #include "base/json_read.h"
 #include "load/load.h"
+#include "load/template.h"
 
 bool pel_is_json(pel_str bytes) {
     size_t i = 0;
@@ -96,6 +97,24 @@ static void load_index(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_js
     }
 }
 
+/* tokenizer_config.json: one template, or a list of {"name", "template"}. */
+static void load_tokenizer(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *templates) {
+    out->format = PEL_STR("tokenizer config");
+    pel_tree_builder builder = pel_build(ctx, out, name, '.');
+    pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("a config has none"));
+    const pel_json_value *one[] = { templates };
+    bool is_list = templates->kind == PEL_J_ARRAY;
+    for (uint32_t i = 0; i < (is_list ? templates->items.n : 1); i++) {
+        const pel_json_value *row = is_list ? templates->items.at[i] : one[0];
+        const pel_json_value *text = row->kind == PEL_J_STR ? row : pel_json_get(row, "template");
+        if (text && text->kind == PEL_J_STR)
+            pel_audit_template(ctx, &out->findings, PEL_STR("chat_template"), text->text, text->at);
+        else if (row->kind != PEL_J_NULL)
+            pel_find(ctx, &out->findings, PEL_SUSPECT, "template", PEL_STR("chat_template"), row->at,
+                     PEL_STR("a chat template that is no text"));
+    }
+}
+
 void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     const pel_json_value *root = pel_json_read(ctx, bytes, 0), *map = pel_json_get(root, "weight_map");
     if (map && map->kind == PEL_J_OBJECT) {
@@ -105,6 +124,12 @@ void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     if (pel_is_keras_config(root)) {
         pel_load_keras_config(ctx, out, name, root);
         return;
+    }
+    if (pel_json_get(root, "chat_template")) {
+        load_tokenizer(ctx, out, name, pel_json_get(root, "chat_template"));
+        if (!pel_json_get(root, "auto_map")) return;
+        pel_throw(ctx, PEL_E_UNSUPPORTED, pel_json_get(root, "auto_map")->at,
+                  "the config names code of its repository (auto_map), which this reader does not look at");
     }
     if (!pel_json_get(root, "networks"))
         pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "JSON, but neither an index nor a config nor a model tree");

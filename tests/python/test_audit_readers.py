@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import json
 import pathlib
 import pickle
 import struct
@@ -14,7 +15,7 @@ from typing import Callable
 import pytest
 
 from test_audit import CALL, audit, check_harmless, check_hostile, torch_archive
-from test_audit_formats import CALLS
+from test_audit_formats import CALLS, gguf, template
 
 RUN = b"\x80\x02" + CALL
 
@@ -109,3 +110,98 @@ def test_words_are_no_pickle(tmp_path: pathlib.Path, words: str) -> None:
     (tmp_path / "notes").write_text(words)
     code, out, _, _ = audit(tmp_path / "notes")
     assert code == 2 and "no model format" in out
+
+
+# Ways out of Jinja. Each must be seen, by whatever key of the file it comes.
+TEMPLATES = {
+    "attribute": "{{ ''.__class__ }}",
+    "subscript": "{{ ''['__class__'] }}",
+    "attr": "{{ ()|attr('upper') }}",
+    "escape": r"{{ messages['\x5f\x5fclass\x5f\x5f'] }}",
+    "split": "{{ messages['__cl' ~ 'ass__'] }}",
+    "plus": "{{ messages['__cl' + 'ass__'] }}",
+    "adjacent": "{{ messages['__cl' 'ass__'] }}",
+    "variable": "{% set k = '_' * 2 ~ 'class' ~ '_' * 2 %}{{ messages[k] }}",
+    "later_variable": "{% for i in range(2) %}{{ messages[k] }}{% set k = '__class__' %}{% endfor %}",
+    "list": "{% for k in ['__class__'] %}{{ messages[k] }}{% endfor %}",
+    "keyword": "{{ messages[dict(__class__=1)|first] }}",
+    "keywords": "{% set d = dict(__class__=1) %}{% for k in d %}{{ messages[k] }}{% endfor %}",
+    "namespace": "{% set ns = namespace(k='a') %}{% set ns.k = '__class__' %}{{ messages[ns.k] }}",
+    "macro": "{% macro f(x) %}{{ messages[x] }}{% endmacro %}{{ f('__class__') }}",
+    "macro_keyword": "{% macro f(x) %}{{ messages[x] }}{% endmacro %}{{ f(x='__class__') }}",
+    "macro_name": "{% macro a_b() %}{% endmacro %}{{ messages[(a_b|string)[8]] }}",
+    "block": "{% set k %}__class__{% endset %}{{ messages[k] }}",
+    "appended": "{% set l = [] %}{% do l.append('__class__') %}{{ messages[l[0]] }}",
+    "format": "{{ '{0.__class__}'.format(messages) }}",
+    "percent": "{{ messages['%c%cclass%c%c'|format(95, 95, 95, 95)] }}",
+    "join": "{{ messages[['_', '_', 'class']|join] }}",
+    "replace": "{{ messages['class'|replace('c', '_')] }}",
+    "map_attribute": "{{ [messages]|map(attribute='__class__')|list }}",
+    "map_filter": "{{ [messages]|map('attr', 'x')|list }}",
+    "selectattr": "{{ [messages]|selectattr('a.__class__')|list }}",
+    "sort": "{{ [messages]|sort(attribute='__class__') }}",
+    "groupby": "{{ [messages]|groupby('__class__') }}",
+    "frame": "{{ (messages|map('upper')).gi_frame.f_builtins }}",
+    "self": "{{ self._TemplateReference__context }}",
+    "engine": "{{ lipsum.x }}",
+    "call": "{{ url_for('x') }}",
+    "call_of_result": "{{ messages[0]() }}",
+    "method": "{{ messages.system('id') }}",
+    "include": "{% include 'other' %}",
+    "import": "{% import 'other' as x %}",
+    "unknown_statement": "{% debug %}",
+    "unknown_filter": "{{ messages|pprint }}",
+    "unknown_test": "{{ messages is somebodys }}",
+    "not_jinja": "{{ messages[ }}",
+    "no_end": "{% if messages ",
+    "deep": "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+    "in_a_condition": "{% if x and y.__class__ %}{% endif %}",
+    "in_a_default": "{% macro f(x=''.__class__) %}{% endmacro %}",
+    "in_a_slice": "{{ messages[1:''.__class__] }}",
+    "in_a_test": "{{ messages is sameas(''.__class__) }}",
+}
+
+PLAIN_TEMPLATES = {
+    "roles": "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m.content | trim }}{% endfor %}",
+    "index": "{%- set ns = namespace(i=0, some_text='a_b') -%}{{ messages[ns.i]['content'] }}",
+    "tools": "{% if tools is defined and tools is not none %}{{ tools | tojson(indent=4) }}{% endif %}",
+    "loop": "{% for m in messages[1:] %}{% if not loop.last and (loop.index0 % 2 == 0) != (m.role == 'user') %}"
+            "{{ raise_exception('no') }}{% endif %}{% endfor %}",
+    "macro": "{% macro show(tool) %}{{ tool.function.name }}{% for k, v in tool.args|items %}{{ tool.args[k] }}"
+             "{% endfor %}{% endmacro %}{{ show(tools[0]) }}",
+    "select": "{{ messages | selectattr('role', 'equalto', 'user') | map(attribute='content') | join('_') }}",
+    "dates": "{{ strftime_now('%d %b %Y') }}{# a comment with {{ ''.__class__ }} #}{% raw %}{{ __x__ }}{% endraw %}",
+    "dicts": "{{ {'a_b': {'c': 1}}['a_b'] }}{{ 'x' if messages | length > 1 else 'y' }}{{ '%s' % bos_token }}",
+    "strip": "{{ (messages[-1].content.split('</think>')[-1]).lstrip('\n') }}{{ m.get('tool_calls', []) }}",
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_template(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    check_hostile(tmp_path, gguf(template(TEMPLATES[name].encode())), 4, "template", is_sanitized)
+
+
+def test_template_of_another_key(tmp_path: pathlib.Path, is_sanitized: bool) -> None:
+    raw_pair = template(b"{{ ''.__class__ }}").replace(b"tokenizer.chat_template", b"tokenizer.something_els")
+    check_hostile(tmp_path, gguf(raw_pair), 4, "template", is_sanitized)
+
+
+def test_template_of_a_tokenizer(tmp_path: pathlib.Path, is_sanitized: bool) -> None:
+    made = json.dumps({"chat_template": [{"name": "a", "template": "{{ ''.__class__ }}"}]}).encode()
+    check_hostile(tmp_path, made, 4, "__class__", is_sanitized)
+
+
+def test_plain_template_of_a_tokenizer(tmp_path: pathlib.Path) -> None:
+    check_harmless(tmp_path, json.dumps({"chat_template": "{{ messages }}", "model_max_length": 1}).encode())
+
+
+@pytest.mark.parametrize("name", PLAIN_TEMPLATES)
+def test_plain_template(tmp_path: pathlib.Path, name: str) -> None:
+    check_harmless(tmp_path, gguf(template(PLAIN_TEMPLATES[name].encode())))
+
+
+def test_place_of_a_finding(tmp_path: pathlib.Path) -> None:
+    made = gguf(template(b"{% if x %}{{ ''.__class__ }}{% endif %}"))
+    (tmp_path / "net.gguf").write_bytes(made)
+    _, out, _, _ = audit(tmp_path / "net.gguf", "--json")
+    assert json.loads(out)["findings"][0]["offset"] == made.index(b"__class__")
