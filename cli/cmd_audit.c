@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,122 +15,167 @@ typedef struct job {
     char *path;
     char *text; /* what to print; NULL until it is done */
     size_t len;
-    int result;
+    pel_verdict verdict;
+    const char *unread; /* why it is not opened; NULL: it is */
     bool done;
-    bool was_found; /* in a folder: then it need not be a model */
+    bool was_found; /* in a folder: if nobody knows it, the list at the end has it */
 } job;
+
+typedef struct seen {
+    dev_t device;
+    ino_t inode;
+} seen;
 
 typedef struct batch {
     job *jobs;
     size_t n, cap, next, printed;
-    bool as_json, quiet;
+    seen *folders; /* that were walked: links may lead to one twice, or around */
+    size_t n_folders, folders_cap;
+    char root[PATH_MAX]; /* of the folder that is being walked, links followed */
+    bool has_folder;
+    pel_audit_options options;
+    bool quiet;
     const cli_args *args;
     pthread_mutex_t lock;
 } batch;
 
 /* ---- which files ---- */
 
-static bool add_path(batch *b, const char *path, bool was_found) {
-    if (b->n == b->cap) {
-        size_t cap = b->cap ? 2 * b->cap : 64;
-        job *moved = realloc(b->jobs, cap * sizeof *moved);
-        if (!moved) return false;
-        b->jobs = moved;
-        b->cap = cap;
-    }
-    b->jobs[b->n] = (job){ .path = strdup(path), .was_found = was_found };
+/* Room for one more of the `size` bytes that each has. */
+static bool grow(void **list, size_t n, size_t *cap, size_t size) {
+    if (n < *cap) return true;
+    size_t more = *cap ? 2 * *cap : 64;
+    void *moved = realloc(*list, more * size);
+    if (!moved) return false;
+    *list = moved;
+    *cap = more;
+    return true;
+}
+
+static bool add_path(batch *b, const char *path, const char *unread, bool was_found) {
+    if (!grow((void **)&b->jobs, b->n, &b->cap, sizeof *b->jobs)) return false;
+    b->jobs[b->n] = (job){ .path = strdup(path), .unread = unread, .was_found = was_found, .verdict = PEL_UNREADABLE };
     return b->jobs[b->n++].path != NULL;
 }
 
-/* In folders, what is named as model files are, or begins as an archive or a pickle. */
-static bool looks_like_model(const char *path) {
-    static const char *const endings[] = { ".pt",   ".pth", ".bin",    ".ckpt", ".pkl",  ".pickle", ".safetensors",
-                                           ".onnx", ".pb",  ".keras",  ".h5",   ".hdf5", ".gguf",   ".tflite",
-                                           ".ptl",  ".pt2", ".joblib", ".npy",  ".npz",  ".nemo",   ".index.json" };
-    size_t len = strlen(path);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t n = strlen(endings[i]);
-        if (len > n && strcmp(path + len - n, endings[i]) == 0) return true;
+/* Whether path is the folder, or lies in it. */
+static bool lies_in(const char *path, const char *folder, size_t len) {
+    return strncmp(path, folder, len) == 0 && (path[len] == '/' || path[len] == 0);
+}
+
+/* Where links may lead: below the folder that was named, and from the snapshots of a Hugging Face cache to the blobs
+ * beside them, which is how that cache keeps every file. */
+static bool may_follow(const batch *b, const char *link, const char *target) {
+    char folder[PATH_MAX];
+    if (lies_in(target, b->root, strlen(b->root))) return true;
+    const char *slash = strrchr(link, '/');
+    char *parent = strndup(link, slash ? (size_t)(slash - link) : 0);
+    bool is_real = parent && realpath(parent, folder);
+    free(parent);
+    char *snapshots = is_real ? strstr(folder, "/snapshots/") : NULL;
+    if (!snapshots) return false;
+    size_t len = (size_t)(snapshots - folder);
+    return lies_in(target, folder, len) && lies_in(target + len, "/blobs", strlen("/blobs"));
+}
+
+/* Whether a folder is met for the first time. */
+static bool is_new_folder(batch *b, const struct stat *info, bool *fine) {
+    for (size_t i = 0; i < b->n_folders; i++)
+        if (b->folders[i].device == info->st_dev && b->folders[i].inode == info->st_ino) return false;
+    *fine = grow((void **)&b->folders, b->n_folders, &b->folders_cap, sizeof *b->folders);
+    if (*fine) b->folders[b->n_folders++] = (seen){ info->st_dev, info->st_ino };
+    return *fine;
+}
+
+static bool add_folder(batch *b, const char *folder, int depth);
+
+/* One entry of a folder. What is not opened is listed with its reason: nothing is passed over in silence. */
+static bool add_entry(batch *b, const char *path, int depth) {
+    struct stat info;
+    char target[PATH_MAX];
+    if (lstat(path, &info) != 0) return add_path(b, path, "it can't be looked at", true);
+    if (S_ISLNK(info.st_mode)) {
+        if (!realpath(path, target) || stat(path, &info) != 0) return add_path(b, path, "a link to nowhere", true);
+        if (!may_follow(b, path, target)) return add_path(b, path, "a link that leads out of the folder", true);
     }
-    if (strstr(path, "tfevents")) return true;
-    unsigned char start[4] = { 0 };
-    FILE *file = fopen(path, "rb");
-    size_t got = file ? fread(start, 1, sizeof start, file) : 0;
-    if (file) fclose(file);
-    return got == sizeof start &&
-           (memcmp(start, "PK\3\4", 4) == 0 || (start[0] == 0x80 && start[1] >= 2 && start[1] <= 5));
+    if (S_ISDIR(info.st_mode)) {
+        bool fine = true;
+        if (depth >= MAX_DEPTH) return add_path(b, path, "folders nest too deep", true);
+        return is_new_folder(b, &info, &fine) ? add_folder(b, path, depth + 1) : fine;
+    }
+    return add_path(b, path, S_ISREG(info.st_mode) ? NULL : "no file, but a pipe, a socket or a device", true);
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Adds the model files below a folder, in the order of their names. Links are not followed. */
+/* Adds what is below a folder, hidden files too, in the order of the names. */
 static bool add_folder(batch *b, const char *folder, int depth) {
     DIR *entries = opendir(folder);
-    char **names = NULL;
+    char **paths = NULL;
     size_t n = 0, cap = 0;
     bool fine = true;
-    for (struct dirent *entry; fine && entries && (entry = readdir(entries));) {
+    if (!entries) return add_path(b, folder, "a folder that can't be read", true);
+    for (struct dirent *entry; fine && (entry = readdir(entries));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (n == cap) {
-            cap = cap ? 2 * cap : 64;
-            char **moved = realloc(names, cap * sizeof *names);
-            if (!moved) {
-                fine = false;
-                break;
-            }
-            names = moved;
-        }
         size_t size = strlen(folder) + strlen(entry->d_name) + 2;
-        names[n] = malloc(size);
-        fine = names[n] != NULL;
-        if (fine) snprintf(names[n++], size, "%s/%s", folder, entry->d_name);
+        fine = grow((void **)&paths, n, &cap, sizeof *paths) && (paths[n] = malloc(size));
+        if (fine) snprintf(paths[n++], size, "%s/%s", folder, entry->d_name);
     }
-    if (entries) closedir(entries);
-    if (n) qsort(names, n, sizeof *names, by_name);
+    closedir(entries);
+    if (n) qsort(paths, n, sizeof *paths, by_name);
     for (size_t i = 0; i < n; i++) {
-        struct stat info;
-        if (fine && lstat(names[i], &info) == 0) {
-            if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH) fine = add_folder(b, names[i], depth + 1);
-            if (S_ISREG(info.st_mode) && looks_like_model(names[i])) fine = add_path(b, names[i], true);
-        }
-        free(names[i]);
+        fine = fine && add_entry(b, paths[i], depth);
+        free(paths[i]);
     }
-    free(names);
+    free(paths);
     return fine;
+}
+
+static bool add_operand(batch *b, const char *path) {
+    struct stat info;
+    bool fine = true;
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return add_path(b, path, NULL, false);
+    b->has_folder = true;
+    if (!realpath(path, b->root)) return add_path(b, path, "a folder that can't be read", false);
+    return is_new_folder(b, &info, &fine) ? add_folder(b, path, 0) : fine;
 }
 
 /* ---- the work ---- */
 
 static void audit_one(const batch *b, pel_ctx *ctx, job *todo) {
-    cli_model model;
+    cli_model model = { 0 };
     pel_error error;
     pel_text text = { "", 0 };
-    pel_verdict verdict = PEL_BROKEN;
-    const pel_audit_options options = { .as_json = b->as_json };
-    char *made = NULL;
-    size_t len = 0;
-    FILE *out = open_memstream(&made, &len);
-    bool is_open = cli_open_model(todo->path, &model, &error);
-    if (is_open) model.file.name = (pel_text){ todo->path, strlen(todo->path) };
-    bool is_done = is_open && pellucid_audit(ctx, &model.file, &options, &text, &verdict, &error);
-    bool is_none = is_done && verdict == PEL_NO_MODEL && todo->was_found;
-    if (is_done && out) {
-        if (!is_none && (!b->quiet || verdict != PEL_HARMLESS)) fwrite(text.ptr, 1, text.len, out);
-    } else if (out) {
-        if (b->as_json) {
-            text = pellucid_error_json(ctx, (pel_text){ todo->path, strlen(todo->path) }, &error);
-            fprintf(out, "%.*s\n", (int)text.len, text.ptr);
-        } else {
-            fprintf(out, "%s: broken\n  suspect  unread: %s\n", todo->path, error.message);
-        }
+    pel_audit_options options = b->options;
+    const pel_model_file none = { .name = { todo->path, strlen(todo->path) } };
+    bool is_open = !todo->unread && cli_open_model(todo->path, &model, &error);
+    if (is_open) model.file.name = none.name;
+    options.unread = todo->unread;
+    if (!todo->unread && !is_open) options.unopened = error.message;
+    bool is_done = pellucid_audit(ctx, is_open ? &model.file : &none, &options, &text, &todo->verdict, &error);
+    if (!is_done) { /* for want of memory */
+        options.unopened = error.message;
+        pellucid_reset(ctx);
+        is_done = pellucid_audit(ctx, &none, &options, &text, &todo->verdict, &error);
+    }
+    if (!is_done) todo->verdict = PEL_BROKEN;
+    if (is_done && (!b->quiet || todo->verdict != PEL_HARMLESS)) {
+        todo->text = malloc(text.len + 1);
+        todo->len = todo->text ? text.len : 0;
+        if (todo->text) memcpy(todo->text, text.ptr, text.len);
     }
     if (is_open) cli_close_model(&model);
-    if (out) fclose(out);
-    todo->text = made;
-    todo->len = len;
-    todo->result = verdict == PEL_HARMLESS || is_none                      ? CLI_FINE
-                   : verdict == PEL_SUSPICIOUS || verdict == PEL_DANGEROUS ? CLI_FOUND
-                                                                           : CLI_BAD_INPUT;
+}
+
+/* What nobody knows in a folder is for the end. */
+static bool is_for_end(const batch *b, const job *row) {
+    return row->was_found && row->verdict == PEL_UNREADABLE && !b->options.as_json;
+}
+
+static void print_row(job *row) {
+    if (row->text) fwrite(row->text, 1, row->len, stdout);
+    free(row->text);
+    row->text = NULL;
 }
 
 /* Prints what is done and not behind something that is not. The lock is held. */
@@ -137,9 +183,7 @@ static void print_done(batch *b) {
     bool shows_progress = b->n > 1 && isatty(2) && !isatty(1);
     for (; b->printed < b->n && b->jobs[b->printed].done; b->printed++) {
         job *row = &b->jobs[b->printed];
-        if (row->text) fwrite(row->text, 1, row->len, stdout);
-        free(row->text);
-        row->text = NULL;
+        if (!is_for_end(b, row)) print_row(row);
     }
     if (shows_progress) fprintf(stderr, "\r\033[K%zu of %zu files", b->printed, b->n);
 }
@@ -174,34 +218,52 @@ static void run_all(batch *b) {
     for (size_t i = 0; i < started; i++) pthread_join(workers[i], NULL);
 }
 
-static int run(const cli_args *args) {
-    batch b = { .args = args, .as_json = cli_has(args, "json"), .quiet = cli_has(args, "quiet") };
-    bool fine = true;
-    int result = CLI_FINE;
-    for (size_t i = 0; fine && i < args->n_operands; i++) {
-        struct stat info;
-        bool is_folder = stat(args->operands[i], &info) == 0 && S_ISDIR(info.st_mode);
-        fine = is_folder ? add_folder(&b, args->operands[i], 0) : add_path(&b, args->operands[i], false);
+/* How many there are of each verdict, what was not understood, and what all come to. */
+static bool sum_up(batch *b, pel_verdict *worst) {
+    pel_ctx *ctx = pellucid_open(NULL);
+    pel_audited *rows = calloc(b->n + 1, sizeof *rows);
+    pel_text text;
+    pel_error error;
+    for (size_t i = 0; rows && i < b->n; i++) {
+        const job *row = &b->jobs[i];
+        rows[i] = (pel_audited){ { row->path, strlen(row->path) }, row->done ? row->verdict : PEL_BROKEN };
     }
+    bool fine = ctx && rows && pellucid_audit_summary(ctx, rows, b->n, &b->options, &text, worst, &error);
+    if (fine && (b->n > 1 || b->has_folder)) fwrite(text.ptr, 1, text.len, stdout);
+    free(rows);
+    if (ctx) pellucid_close(ctx);
+    return fine;
+}
+
+static int run(const cli_args *args) {
+    batch b = { .args = args, .quiet = cli_has(args, "quiet") };
+    bool fine = true;
+    pel_verdict worst = PEL_BROKEN;
+    const char *allowed = cli_value(args, "allow");
+    if (allowed && strcmp(allowed, "unknown") != 0)
+        return cli_usage_error(args->command, "--allow takes 'unknown', not '%s'", allowed);
+    b.options = (pel_audit_options){ .as_json = cli_has(args, "json"), .allows_unknown = allowed != NULL };
+    for (size_t i = 0; fine && i < args->n_operands; i++) fine = add_operand(&b, args->operands[i]);
     pthread_mutex_init(&b.lock, NULL);
     if (fine && b.n) run_all(&b);
-    if (!fine) fputs("pellucid: out of memory\n", stderr);
-    unsigned bad = 0;
-    for (size_t i = 0; i < b.n; i++) {
-        result = cli_worse(result, b.jobs[i].done ? b.jobs[i].result : CLI_BAD_INPUT);
-        bad += !b.jobs[i].done || b.jobs[i].result != CLI_FINE;
-        free(b.jobs[i].path);
-    }
     if (b.n > 1 && isatty(2) && !isatty(1)) fputs("\r\033[K", stderr);
-    if (b.n > 1 && !b.as_json) printf("%zu files, %u of them not harmless\n", b.n, bad);
+    bool has_more = false;
+    for (size_t i = 0; i < b.n; i++) has_more = has_more || b.jobs[i].text;
+    if (has_more) puts("not understood:");
+    for (size_t i = 0; i < b.n; i++) print_row(&b.jobs[i]);
+    fine = sum_up(&b, &worst) && fine;
+    if (!fine) fputs("pellucid: out of memory\n", stderr);
+    for (size_t i = 0; i < b.n; i++) free(b.jobs[i].path);
     free(b.jobs);
+    free(b.folders);
     pthread_mutex_destroy(&b.lock);
-    return fine ? result : CLI_BAD_INPUT;
+    return fine ? pellucid_verdict_exit(worst) : CLI_BAD_INPUT;
 }
 
 static const cli_option options[] = {
     { 0, "json", NULL, "print JSON, one line per file", NULL },
     { 'q', "quiet", NULL, "say nothing about harmless files", NULL },
+    { 0, "allow", "unknown", "files that no reader knows don't count for the exit code", "unknown" },
     CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };
@@ -213,15 +275,17 @@ const cli_command cli_cmd_audit = {
     .about = "Reads model files as hostile: executes nothing, writes nothing. Tells every call that\n"
              "unpickling would make, with its arguments; pickles inside of pickles; bytecode inside of\n"
              "files, as source; whatever two readers of the same archive may see differently.\n"
-             "Folders are searched for model files; what is none is passed over.\n"
+             "Of folders every file is read; links are followed as long as they stay inside (or lead from\n"
+             "the snapshots of a Hugging Face cache to its blobs). What is not understood is listed.\n"
              "\n"
-             "The verdicts and the exit codes, for CI:\n"
-             "  0  harmless: opening runs nothing but what rebuilds tensors and plain values. Notes\n"
-             "     say what the file needs, somebody's classes for instance\n"
-             "  4  dangerous: opening it with its usual reader runs code or does harm; or\n"
-             "     suspicious: readers may disagree about it, or it calls somebody's functions\n"
-             "  2  broken: it can't be read to its end; unknown: it is no model file\n"
-             "Several files: 2 if there is a broken one, else 4 if there is one of those.",
+             "The verdicts, the worst first, and the exit codes, for CI:\n"
+             "  4  dangerous: a known way to files, processes, the network or code\n"
+             "  4  suspicious: something that would be called is not known, or readers may see two\n"
+             "     different files in it\n"
+             "  2  broken: it can't be read as what it claims to be\n"
+             "  2  unknown: no reader knows it, or a part of it (--allow unknown: 0)\n"
+             "  0  harmless: every effect of opening it is known, and none leaves memory\n"
+             "Several files: the worst of them decides.",
     .example = "$ pellucid audit downloads/\n"
                "$ pellucid audit model.pt --json",
     .options = options,

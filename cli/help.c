@@ -16,7 +16,8 @@ static const struct {
     { CLI_FOUND, "done, and something was found: a danger, a difference, a shape error" },
 };
 #define N_EXIT_CODES (sizeof exit_codes / sizeof *exit_codes)
-static const char several_inputs[] = "With several inputs: the first of 2, 4, 3 that happened.";
+static const char several_inputs[] =
+    "With several inputs: the first of 2, 4, 3 that happened; audit: the worst verdict decides.";
 
 static const cli_option help_option = { 'h', "help", NULL, "show this help", NULL };
 

@@ -234,24 +234,39 @@ PEL_API bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_v
 PEL_API bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out,
                            pel_error *error);
 
+/* In the order of the worst: of several files, or of several parts of a file, the greatest decides. */
 typedef enum pel_verdict {
-    PEL_HARMLESS,   /* opening the file runs nothing; notes may say what it needs */
-    PEL_SUSPICIOUS, /* readers may see two different files in it, or it calls what nobody knows */
-    PEL_DANGEROUS,  /* opening the file with its usual reader runs code or does harm */
-    PEL_BROKEN,     /* it can't be read to its end, and nothing worse was found before */
-    PEL_NO_MODEL,   /* it is of no format that is known */
+    PEL_HARMLESS,   /* every effect of opening it is known, and none leaves memory; notes may say what it needs */
+    PEL_UNREADABLE, /* unknown: no reader knows it, or a part of it */
+    PEL_BROKEN,     /* it can't be read as what it claims to be */
+    PEL_SUSPICIOUS, /* something that would be called is not known, or readers may see two different files in it */
+    PEL_DANGEROUS,  /* a known way to files, processes, the network, code; or it does harm to its reader */
 } pel_verdict;
 
 typedef struct pel_audit_options {
-    bool as_json; /* {"file", "format", "verdict", "findings", "calls", "globals", "code", "error"}, one line */
+    bool as_json; /* {"file", "format", "verdict", "answer", "findings", "calls", ...}, one line; docs/audit.md */
+    bool allows_unknown;  /* of a summary: files that no reader knows don't count */
+    const char *unread;   /* why nobody opens the file (a link that leads away); NULL: it is opened */
+    const char *unopened; /* why it can't be opened; NULL: it can */
 } pel_audit_options;
 
 /* What would run if the file were opened by its usual reader: every call with its arguments, embedded bytecode as
  * source, ambiguities of the container. Fails only for want of memory: a broken file has a verdict, too. */
 PEL_API bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_options *options, pel_text *out,
                             pel_verdict *verdict, pel_error *error);
-/* "harmless", "suspicious", "dangerous", "broken", "unknown". */
+typedef struct pel_audited {
+    pel_text name;
+    pel_verdict verdict;
+} pel_audited;
+
+/* What several files come to: how many there are of each verdict, which were not understood, and the worst. No file
+ * at all is unknown. */
+PEL_API bool pellucid_audit_summary(pel_ctx *ctx, const pel_audited *rows, size_t n, const pel_audit_options *options,
+                                    pel_text *out, pel_verdict *worst, pel_error *error);
+/* "harmless", "unknown", "broken", "suspicious", "dangerous". */
 PEL_API const char *pellucid_verdict_name(pel_verdict verdict);
+/* What a program should end with: 0, 2 for unknown and broken, 4 for suspicious and dangerous. */
+PEL_API int pellucid_verdict_exit(pel_verdict verdict);
 
 /* Takes what is to be written, piece by piece; returns false to stop. Pieces that lie in a model file as they are
  * point there. */

@@ -447,16 +447,21 @@ bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options,
 
 typedef struct audit_call {
     const pel_model_file *file;
-    bool as_json;
+    const pel_audit_options *options;
     pel_audit audit;
     pel_buf out;
 } audit_call;
 
 static void audit_body(pel_ctx *ctx, void *arg) {
     audit_call *call = arg;
-    pel_audit_file(ctx, call->file, &call->audit);
+    const pel_audit_options *options = call->options;
+    const char *unread = options->unread ? options->unread : options->unopened;
+    if (unread)
+        pel_audit_unopened(ctx, pel_str_of(unread), options->unopened != NULL, &call->audit);
+    else
+        pel_audit_file(ctx, call->file, &call->audit);
     pel_str name = str_of(call->file->name);
-    if (call->as_json)
+    if (options->as_json)
         pel_audit_json(&call->audit, name, &call->out);
     else
         pel_audit_text(&call->audit, name, &call->out);
@@ -464,7 +469,8 @@ static void audit_body(pel_ctx *ctx, void *arg) {
 
 bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_options *options, pel_text *out,
                     pel_verdict *verdict, pel_error *error) {
-    audit_call call = { .file = file, .as_json = options && options->as_json, .out = pel_buf_in(ctx) };
+    static const pel_audit_options usual = { 0 };
+    audit_call call = { .file = file, .options = options ? options : &usual, .out = pel_buf_in(ctx) };
     pel_err err;
     bool done = pel_attempt(ctx, audit_body, &call, &err);
     if (done)
@@ -475,10 +481,37 @@ bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_op
     return done;
 }
 
-const char *pellucid_verdict_name(pel_verdict verdict) {
-    static const char *const names[] = { "harmless", "suspicious", "dangerous", "broken", "unknown" };
-    return (size_t)verdict < PEL_COUNT(names) ? names[verdict] : "unknown";
+typedef struct summary_call {
+    const pel_audited *rows;
+    size_t n;
+    const pel_audit_options *options;
+    pel_verdict worst;
+    pel_buf out;
+} summary_call;
+
+static void summary_body(pel_ctx *ctx, void *arg) {
+    summary_call *call = arg;
+    call->out = pel_buf_in(ctx);
+    call->worst = pel_audit_summary(call->rows, call->n, call->options, &call->out);
 }
+
+bool pellucid_audit_summary(pel_ctx *ctx, const pel_audited *rows, size_t n, const pel_audit_options *options,
+                            pel_text *out, pel_verdict *worst, pel_error *error) {
+    static const pel_audit_options usual = { 0 };
+    summary_call call = { .rows = rows, .n = n, .options = options ? options : &usual, .worst = PEL_BROKEN };
+    pel_err err;
+    bool done = pel_attempt(ctx, summary_body, &call, &err);
+    if (done)
+        *out = text_of(pel_buf_str(&call.out));
+    else
+        give_error(&err, (pel_str){ "", 0 }, error);
+    if (worst) *worst = call.worst;
+    return done;
+}
+
+const char *pellucid_verdict_name(pel_verdict verdict) { return pel_verdict_name(verdict); }
+
+int pellucid_verdict_exit(pel_verdict verdict) { return pel_verdict_exit(verdict); }
 
 /* ---- the content of files ---- */
 

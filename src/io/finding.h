@@ -6,6 +6,7 @@
 
 typedef enum pel_severity {
     PEL_NOTE,    /* worth knowing: needs somebody's class */
+    PEL_UNREAD,  /* a part that could not be read: what it would do is not known */
     PEL_SUSPECT, /* readers may disagree about the file, or nobody writes files like this */
     PEL_DANGER,  /* opening the file with its usual reader runs code or does harm */
 } pel_severity;

@@ -2,6 +2,8 @@
 
 #include "io/bytes.h"
 
+#include <stdio.h>
+
 #define MAX_CALLS 200    /* kept of a file; a checkpoint has one per tensor, and those are plain */
 #define MAX_NESTING 4    /* pickles inside of pickles */
 #define MAX_GLOBALS 1000 /* different ones */
@@ -16,6 +18,7 @@ typedef struct auditor {
     pel_map known; /* interned "module name" -> 1: reported */
     int nesting;
     uint64_t budget; /* bytes that may be made to look at what calls unpickle */
+    uint64_t n_calls;
 } auditor;
 
 static void audit_loaded(auditor *a, pel_loaded *loaded, pel_str inside);
@@ -141,6 +144,7 @@ static void audit_argument_bytes(auditor *a, const pel_pickled *call, pel_str me
 }
 
 static void audit_call(auditor *a, const pel_pickled *call, pel_str member) {
+    a->n_calls++;
     pel_severity severity = judge_call(call);
     const pel_pickled *callable = call->call->callable;
     bool is_plain = severity == PEL_NOTE && callable->kind == PEL_P_GLOBAL;
@@ -261,7 +265,7 @@ static void audit_pickle(auditor *a, const pel_loaded_pickle *row, pel_str insid
                  pel_format(a->ctx, "there is no pickle protocol %d", pickle->protocol));
     if (pickle->root) audit_growth(a, pickle->root, member);
     if (pickle->failed)
-        pel_find(a->ctx, a->findings, PEL_SUSPECT, "broken-pickle", member, pickle->fault.at,
+        pel_find(a->ctx, a->findings, PEL_UNREAD, "broken-pickle", member, pickle->fault.at,
                  pel_format(a->ctx, "%s; %u calls stand before that", pickle->fault.what, pickle->calls.n));
 }
 
@@ -291,6 +295,29 @@ void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit) 
     pel_audit_loaded(ctx, audit);
 }
 
+/* By the worst that was found; that the file could not be read to its end hides nothing of it. */
+static pel_verdict verdict_of(const pel_audit *audit) {
+    bool is_unknown = !audit->is_broken || audit->fault.code == PEL_E_UNSUPPORTED;
+    switch (audit->findings.worst) {
+    case PEL_DANGER: return PEL_DANGEROUS;
+    case PEL_SUSPECT: return PEL_SUSPICIOUS;
+    case PEL_UNREAD: return is_unknown ? PEL_UNREADABLE : PEL_BROKEN;
+    case PEL_NOTE: return PEL_HARMLESS;
+    }
+    return PEL_UNREADABLE;
+}
+
+/* The claim: "opening it stays in memory". */
+static pel_answer answer_of(pel_ctx *ctx, const pel_audit *audit, uint64_t n_calls) {
+    pel_evidence all = { .what = pel_format(ctx, "read to its end as %.*s; %llu calls, each of a name that is known",
+                                            PEL_FMT(audit->loaded.format), (unsigned long long)n_calls) };
+    if (audit->verdict == PEL_HARMLESS) return pel_proved(ctx, all);
+    const pel_finding *worst = audit->findings.at;
+    while (worst->severity != audit->findings.worst) worst++;
+    pel_evidence why = { pel_format(ctx, "%s: %.*s", worst->kind, PEL_FMT(worst->text)), worst->member, worst->offset };
+    return audit->verdict == PEL_DANGEROUS ? pel_contradicted(ctx, why) : pel_undecided(ctx, why);
+}
+
 void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit) {
     auditor a = { .ctx = ctx, .audit = audit, .findings = &audit->findings, .budget = MAX_MADE };
     audit_loaded(&a, &audit->loaded, (pel_str){ "", 0 });
@@ -298,11 +325,16 @@ void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit) {
         bool is_big = audit->fault.code == PEL_E_MEMORY || audit->fault.code == PEL_E_TOO_BIG ||
                       audit->fault.code == PEL_E_TOO_DEEP;
         const char *kind = is_big ? "too-big" : audit->fault.code == PEL_E_UNSUPPORTED ? "unknown-format" : "broken";
-        pel_find(ctx, &audit->findings, PEL_SUSPECT, kind, (pel_str){ "", 0 }, audit->fault.at,
+        pel_find(ctx, &audit->findings, PEL_UNREAD, kind, (pel_str){ "", 0 }, audit->fault.at,
                  pel_str_copy(ctx, pel_str_of(audit->fault.what)));
     }
-    audit->verdict = audit->findings.worst == PEL_DANGER ? PEL_DANGEROUS
-                     : audit->is_broken ? audit->fault.code == PEL_E_UNSUPPORTED ? PEL_NO_MODEL : PEL_BROKEN
-                     : audit->findings.worst == PEL_SUSPECT ? PEL_SUSPICIOUS
-                                                            : PEL_HARMLESS;
+    audit->verdict = verdict_of(audit);
+    audit->answer = answer_of(ctx, audit, a.n_calls);
+}
+
+void pel_audit_unopened(pel_ctx *ctx, pel_str why, bool is_broken, pel_audit *audit) {
+    audit->is_broken = true;
+    audit->fault = (pel_err){ .code = is_broken ? PEL_E_FORMAT : PEL_E_UNSUPPORTED };
+    snprintf(audit->fault.what, sizeof audit->fault.what, "%.*s", PEL_FMT(why));
+    pel_audit_loaded(ctx, audit);
 }

@@ -3,6 +3,7 @@
 #ifndef PEL_LOAD_AUDIT_H
 #define PEL_LOAD_AUDIT_H
 
+#include "base/answer.h"
 #include "load/load.h"
 
 typedef struct pel_audited_call {
@@ -27,12 +28,19 @@ typedef struct pel_audit {
     bool is_broken;                              /* the file could not be read to its end: fault says why */
     pel_err fault;
     pel_verdict verdict;
+    pel_answer answer; /* whether opening it stays in memory, with the evidence */
 } pel_audit;
 
 /* Throws only if memory runs out. */
 void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit);
+/* The audit of a file that was not opened: broken, or else unknown. */
+void pel_audit_unopened(pel_ctx *ctx, pel_str why, bool is_broken, pel_audit *audit);
 /* The same for what was loaded into audit->loaded already. */
 void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit);
+
+/* The verdicts' names and exit codes are written here and nowhere else. */
+const char *pel_verdict_name(pel_verdict verdict);
+int pel_verdict_exit(pel_verdict verdict);
 
 /* Bytecode that a file brings along, as source and judged. */
 void pel_audit_code(pel_ctx *ctx, pel_audit *audit, const pel_loaded_code *code);
@@ -41,6 +49,8 @@ void pel_audit_code(pel_ctx *ctx, pel_audit *audit, const pel_loaded_code *code)
 void pel_audit_line(const pel_audit *audit, pel_buf *out);
 void pel_audit_text(const pel_audit *audit, pel_str name, pel_buf *out);
 void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out);
+/* Of several files; returns the worst. */
+pel_verdict pel_audit_summary(const pel_audited *rows, size_t n, const pel_audit_options *options, pel_buf *out);
 
 /* ---- names ---- */
 

@@ -2,12 +2,25 @@
 #include "base/json.h"
 #include "load/audit.h"
 
-static const char *const severities[] = { [PEL_NOTE] = "note", [PEL_SUSPECT] = "suspect", [PEL_DANGER] = "danger" };
-static const char *const verdicts[] = { [PEL_HARMLESS] = "harmless",
-                                        [PEL_SUSPICIOUS] = "suspicious",
-                                        [PEL_DANGEROUS] = "dangerous",
-                                        [PEL_BROKEN] = "broken",
-                                        [PEL_NO_MODEL] = "unknown" };
+static const char *const severities[] = {
+    [PEL_NOTE] = "note", [PEL_UNREAD] = "unread", [PEL_SUSPECT] = "suspect", [PEL_DANGER] = "danger"
+};
+static const struct {
+    const char *name;
+    int exit_code;
+} verdicts[] = {
+    [PEL_HARMLESS] = { "harmless", 0 },     [PEL_UNREADABLE] = { "unknown", 2 },  [PEL_BROKEN] = { "broken", 2 },
+    [PEL_SUSPICIOUS] = { "suspicious", 4 }, [PEL_DANGEROUS] = { "dangerous", 4 },
+};
+
+/* A number that is no verdict is one that nobody proved harmless. */
+const char *pel_verdict_name(pel_verdict verdict) {
+    return (size_t)verdict < PEL_COUNT(verdicts) ? verdicts[verdict].name : "unknown";
+}
+
+int pel_verdict_exit(pel_verdict verdict) {
+    return (size_t)verdict < PEL_COUNT(verdicts) ? verdicts[verdict].exit_code : 2;
+}
 
 static void put_source(pel_buf *out, pel_str source) {
     for (size_t start = 0; start < source.len;) {
@@ -22,16 +35,16 @@ static void put_source(pel_buf *out, pel_str source) {
 
 void pel_audit_line(const pel_audit *audit, pel_buf *out) {
     const pel_findings *all = &audit->findings;
-    if (all->worst < PEL_SUSPECT) return;
+    if (all->worst < PEL_UNREAD) return;
     const pel_finding *first = NULL;
     uint64_t more = all->dropped;
     for (uint32_t i = 0; i < all->n; i++) {
         if (!first && all->at[i].severity == all->worst)
             first = &all->at[i];
         else
-            more += all->at[i].severity >= PEL_SUSPECT;
+            more += all->at[i].severity >= PEL_UNREAD;
     }
-    pel_putf(out, "audit: %s: ", verdicts[audit->verdict]);
+    pel_putf(out, "audit: %s: ", pel_verdict_name(audit->verdict));
     pel_put_visible(out, first->text);
     if (more) pel_putf(out, "; %llu more", (unsigned long long)more);
     pel_put_byte(out, '\n');
@@ -39,7 +52,7 @@ void pel_audit_line(const pel_audit *audit, pel_buf *out) {
 
 void pel_audit_text(const pel_audit *audit, pel_str name, pel_buf *out) {
     pel_put_visible(out, name);
-    pel_putf(out, ": %s", verdicts[audit->verdict]);
+    pel_putf(out, ": %s", pel_verdict_name(audit->verdict));
     if (audit->loaded.format.len) pel_putf(out, " (%.*s)", PEL_FMT(audit->loaded.format));
     pel_put_byte(out, '\n');
     for (int severity = PEL_DANGER; severity >= PEL_NOTE; severity--) { /* the worst first */
@@ -104,7 +117,8 @@ void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out) {
     pel_json_object(json);
     pel_json_key(json, "file"), pel_json_str(json, name);
     pel_json_key(json, "format"), pel_json_str(json, audit->loaded.format);
-    pel_json_key(json, "verdict"), pel_json_c(json, verdicts[audit->verdict]);
+    pel_json_key(json, "verdict"), pel_json_c(json, pel_verdict_name(audit->verdict));
+    pel_json_key(json, "answer"), pel_answer_json(json, &audit->answer);
     put_findings(json, &audit->findings);
     put_calls(json, audit);
     pel_json_key(json, "globals");
@@ -136,4 +150,45 @@ void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out) {
     }
     pel_json_end_object(json);
     pel_put_byte(out, '\n');
+}
+
+/* ---- several files ---- */
+
+static void put_summary_json(const pel_audited *rows, size_t n, const size_t *counts, pel_verdict worst, pel_buf *out) {
+    pel_json writer = pel_json_to(out), *json = &writer;
+    pel_json_object(json);
+    pel_json_key(json, "summary");
+    pel_json_object(json);
+    pel_json_key(json, "verdict"), pel_json_c(json, pel_verdict_name(worst));
+    pel_json_key(json, "files"), pel_json_int(json, (int64_t)n);
+    for (size_t i = PEL_COUNT(verdicts); i-- > 0;)
+        pel_json_key(json, verdicts[i].name), pel_json_int(json, (int64_t)counts[i]);
+    pel_json_key(json, "not_understood");
+    pel_json_array(json);
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].verdict == PEL_UNREADABLE) pel_json_str(json, (pel_str){ rows[i].name.ptr, rows[i].name.len });
+    pel_json_end_array(json);
+    pel_json_end_object(json);
+    pel_json_end_object(json);
+    pel_put_byte(out, '\n');
+}
+
+pel_verdict pel_audit_summary(const pel_audited *rows, size_t n, const pel_audit_options *options, pel_buf *out) {
+    size_t counts[PEL_COUNT(verdicts)] = { 0 };
+    pel_verdict worst = n ? PEL_HARMLESS : PEL_UNREADABLE;
+    for (size_t i = 0; i < n; i++) {
+        counts[rows[i].verdict]++;
+        if (rows[i].verdict > worst) worst = rows[i].verdict;
+    }
+    pel_verdict decides = worst == PEL_UNREADABLE && options->allows_unknown ? PEL_HARMLESS : worst;
+    if (options->as_json) {
+        put_summary_json(rows, n, counts, worst, out);
+        return decides;
+    }
+    pel_putf(out, "%zu files, %zu of them not harmless", n, n - counts[PEL_HARMLESS]);
+    const char *comma = ": ";
+    for (size_t i = PEL_COUNT(verdicts); i-- > PEL_UNREADABLE; comma = counts[i] ? ", " : comma)
+        if (counts[i]) pel_putf(out, "%s%zu %s", comma, counts[i], verdicts[i].name);
+    pel_put_byte(out, '\n');
+    return decides;
 }

@@ -170,7 +170,7 @@ void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
     pel_str name = { file->name.ptr, file->name.len }, bytes = { file->bytes.ptr, file->bytes.len };
     into->file = file;
     if (into->depth > MAX_NESTING) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "model files nest deeper than %d", MAX_NESTING);
-    if (!bytes.len) pel_throw(ctx, PEL_E_FORMAT, 0, "the file is empty");
+    if (!bytes.len) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "the file is empty");
     size_t format = 0;
     while (format < PEL_COUNT(formats) && !formats[format].is(bytes)) format++;
     bool is_known = format < PEL_COUNT(formats);
