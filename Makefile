@@ -50,8 +50,7 @@ ifeq ($(PY),.venv/bin/python)
 endif
 
 demo: env-torch dev
-	@mkdir -p $(BUILD)/demo
-	@cd $(BUILD)/demo && $(IN_ENV) $(abspath $(PY)) -m pellucid demo
+	@$(IN_ENV) $(PY) -m pellucid demo -o $(BUILD)/demo
 
 test: env-torch dev
 	@$(IN_ENV) $(PY) tools/check.py test
