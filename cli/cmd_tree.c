@@ -3,6 +3,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Lines for people are cut where the terminal ends; what programs read is whole. */
+static int write_view(const char *path, pel_view view, pel_text text, bool coloured) {
+    if (path || view == PEL_VIEW_JSON) return cli_write(path, text);
+    return cli_write_fitted(text, coloured);
+}
+
 static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
     bool as_json = cli_has(args, "json");
     pel_view_options how = { .unfolded = cli_has(args, "unfolded"), .filter = cli_value(args, "filter") };
@@ -28,8 +34,9 @@ static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
     for (size_t i = 0; i < sizeof views / sizeof *views && result == CLI_FINE; i++) {
         if (!views[i].wanted) continue;
         how.view = views[i].view;
+        how.coloured = !views[i].path && cli_is_terminal(stdout);
         result = pellucid_tree(ctx, &model.file, &how, &text, &error)
-                     ? cli_write(views[i].path, text)
+                     ? write_view(views[i].path, views[i].view, text, how.coloured)
                      : cli_report(ctx, &(cli_input){ .name = model.input.name }, &error, as_json);
     }
     cli_close_model(&model);
@@ -48,7 +55,7 @@ static int run(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    { 0, "depth", "N", "levels of the hierarchy to show (default all)", NULL },
+    { 0, "depth", "N", "levels to show below the root (default all)", NULL },
     { 0, "filter", "GLOB", "of a file: only the tensors whose names fit, as 'layers.0.*'", NULL },
     { 0, "unfolded", NULL, "every repeated block, not one for all", NULL },
     { 0, "table", NULL, "parameters, and of a live model output shapes and multiply-adds, instead", NULL },

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 bool cli_is_terminal(FILE *stream) {
@@ -24,6 +25,47 @@ int cli_write(const char *path, pel_text text) {
     if (done) return CLI_FINE;
     fprintf(stderr, "pellucid: cannot write %s: %s\n", path ? path : "the output", strerror(errno));
     return CLI_BAD_INPUT;
+}
+
+/* ---- terminals ---- */
+
+/* How many columns lines may have: those of the terminal, 0 if the output goes elsewhere. */
+static size_t columns(void) {
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO)) return 0;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) return size.ws_col;
+    return 80;
+}
+
+/* The bytes of a line's first characters that fit; what colours them takes no columns. */
+static size_t fitting(const char *line, size_t len, size_t width) {
+    size_t used = 0, at = 0;
+    while (at < len) {
+        if (line[at] == '\033') { /* ESC [ digits m */
+            while (at < len && line[at] != 'm') at++;
+            at++;
+            continue;
+        }
+        if (used == width) return at;
+        for (at++; at < len && ((unsigned char)line[at] & 0xC0) == 0x80;) at++;
+        used++;
+    }
+    return len;
+}
+
+int cli_write_fitted(pel_text text, bool coloured) {
+    size_t width = columns();
+    if (!width) return cli_write(NULL, text);
+    for (size_t start = 0; start < text.len;) {
+        const char *line = text.ptr + start, *end = memchr(line, '\n', text.len - start);
+        size_t len = end ? (size_t)(end - line) : text.len - start;
+        bool fits = fitting(line, len, width) == len;
+        fwrite(line, 1, fits ? len : fitting(line, len, width - 1), stdout);
+        if (!fits) fputs(coloured ? "\033[0m…" : "…", stdout);
+        if (end) putchar('\n');
+        start += len + 1;
+    }
+    return ferror(stdout) ? CLI_BAD_INPUT : CLI_FINE;
 }
 
 /* ---- the line and the caret ---- */

@@ -204,10 +204,11 @@ typedef enum pel_view {
 
 typedef struct pel_view_options {
     pel_view view;
-    int depth;          /* levels to show; 0: all */
+    int depth;          /* levels to show below the root; 0: all */
     bool unfolded;      /* every repeated block, not one for all */
     const char *filter; /* only the tensors whose full names fit this pattern of *, ? and [a-z]; NULL: all */
     pel_text source;    /* HTML: Python source, whose classes are shown beside the modules; may be empty */
+    bool coloured;      /* text: with the colours of terminals */
 } pel_view_options;
 
 /* ---- model files ---- */

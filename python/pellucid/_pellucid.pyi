@@ -53,4 +53,12 @@ def encode_lines(firstlineno: int, code_size: int, rows: Sequence[tuple[int, int
 def set_lines(code: CodeType, filename: str, firstlineno: int, linetable: bytes) -> bool: ...
 
 def synthesise(trace: bytes, without: Sequence[tuple[str, int]] = ()) -> tuple[str, str, dict[str, Any]]: ...
-def view(json: _Source, view: str = "tree", *, depth: int = 0, unfolded: bool = False, source: _Source = "") -> str: ...
+def view(
+    json: _Source,
+    view: str = "tree",
+    *,
+    depth: int = 0,
+    unfolded: bool = False,
+    source: _Source = "",
+    coloured: bool = False,
+) -> str: ...

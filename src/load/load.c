@@ -12,12 +12,14 @@
 /* ---- the tree from full names ---- */
 
 #define MAX_PARTS 64        /* of a name; hostile ones have thousands */
+#define MAX_VALUES 10000    /* that are no tensors */
 #define MAX_SPLIT_NAME 2048 /* longer names are not split: each prefix is kept */
 
 pel_tree_builder pel_build(pel_ctx *ctx, pel_loaded *out, pel_str name, char separator) {
     pel_tree_builder builder = { .ctx = ctx, .network = pel_network_new(ctx, name), .findings = &out->findings };
     builder.network->separator = separator;
     builder.network->format = out->format;
+    builder.network->roles_unknown = true; /* until a loader knows better */
     builder.network->root = pel_module_new(ctx, (pel_str){ "", 0 }, (pel_str){ "", 0 });
     pel_push(ctx, &out->networks, builder.network);
     return builder;
@@ -73,6 +75,13 @@ void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_te
 
 void pel_build_unknown(pel_tree_builder *builder, pel_str what, pel_str why) {
     pel_push(builder->ctx, &builder->network->unknown, (pel_unknown){ .what = what, .why = why });
+}
+
+void pel_build_value(pel_tree_builder *builder, pel_str full_name, pel_str value) {
+    if (builder->network->values.n == MAX_VALUES)
+        builder->network->values_left_out++;
+    else
+        pel_push(builder->ctx, &builder->network->values, (pel_file_value){ full_name, value });
 }
 
 void pel_build_argument(pel_tree_builder *builder, pel_module *module, pel_str name, const pel_const *value) {
@@ -185,6 +194,7 @@ void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
     if (is_known) {
         if (formats[format].load != pel_load_torch_legacy) look_for_pickle(ctx, into, bytes);
         formats[format].load(ctx, into, name, bytes);
+        for (uint32_t i = 0; i < into->networks.n; i++) pel_network_settle_roles(ctx, into->networks.at[i]);
         return;
     }
     pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");

@@ -93,6 +93,8 @@ pel_module *pel_build_module(pel_tree_builder *builder, pel_str path);
 /* Names that can't be split (empty parts, hundreds of parts) stay whole, at the root. */
 void pel_build_tensor(pel_tree_builder *builder, pel_str full_name, pel_model_tensor tensor);
 void pel_build_unknown(pel_tree_builder *builder, pel_str what, pel_str why);
+/* Something that is no tensor: the value as text. Beyond a limit it is only counted. */
+void pel_build_value(pel_tree_builder *builder, pel_str full_name, pel_str value);
 /* An argument of a module: a constant. */
 void pel_build_argument(pel_tree_builder *builder, pel_module *module, pel_str name, const pel_const *value);
 

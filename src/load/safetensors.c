@@ -29,10 +29,21 @@ static pel_str dtype_of(pel_str name) {
     return name;
 }
 
+/* Text in quotes, shortened: metadata may hold whole configurations. */
+static pel_str shown_text(pel_ctx *ctx, pel_str text) {
+    pel_buf out = pel_buf_in(ctx);
+    pel_pickled object = { .kind = PEL_P_STR, .text = text };
+    pel_pickled_show(&out, &object);
+    return pel_buf_str(&out);
+}
+
 void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     out->format = PEL_STR("safetensors");
     const pel_safetensors *file = pel_safetensors_read(ctx, bytes, &out->findings);
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
+    for (uint32_t i = 0; i + 1 < file->metadata.n; i += 2)
+        pel_build_value(&builder, pel_full_name(ctx, builder.network, PEL_STR("__metadata__"), file->metadata.at[i]),
+                        shown_text(ctx, file->metadata.at[i + 1]));
     for (uint32_t i = 0; i < file->tensors.n; i++) {
         const pel_safetensor *row = &file->tensors.at[i];
         pel_model_tensor tensor = { .role = PEL_PARAMETER, .dtype = dtype_of(row->dtype) };

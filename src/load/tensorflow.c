@@ -285,6 +285,7 @@ static void audit_ops(graph *g, pel_proto message) {
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     out->format = PEL_STR("TensorFlow SavedModel");
     graph g = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '/') };
+    g.builder.network->roles_unknown = false; /* variables say whether they are trained */
     saved_model m = { .ctx = ctx, .out = out, .builder = &g.builder };
     pel_proto model = { .bytes = bytes };
     pel_proto_field meta, field, node;

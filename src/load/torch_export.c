@@ -208,6 +208,7 @@ bool pel_load_torch_export(pel_ctx *ctx, pel_loaded *out, pel_str name, const pe
     if (!model) return false;
     out->format = PEL_STR("torch.export archive");
     p.builder = pel_build(ctx, out, name, '.');
+    p.builder.network->roles_unknown = false; /* the signature of the program has them */
     read_program(&p, read_json(&p, model));
     add_weights(&p, "model_weights_config.json", "data/weights/");
     add_weights(&p, "model_constants_config.json", "data/constants/");

@@ -1,5 +1,7 @@
 #include "load/torch_objects.h"
 
+#include "python/print.h"
+
 #define MAX_DEPTH 100
 #define MAX_DIMS 64
 #define MAX_STEPS 10000000 /* attributes looked at */
@@ -13,6 +15,8 @@ typedef struct walker {
     pel_map first; /* storage key and offset -> full name of the first tensor there */
     uint32_t n_shared;
     uint64_t steps;
+    int inside;    /* modules around: what is there is theirs, and its role is known */
+    bool is_loose; /* a tensor was met outside of modules: nothing says whether it is a parameter */
 } walker;
 
 typedef struct tensor_parts {
@@ -205,37 +209,11 @@ static void add_tensor(walker *w, const tensor_parts *parts, pel_str full_name, 
             pel_map_set(w->ctx, &w->first, place_key, PEL_KEY(kept));
         }
     }
+    w->is_loose |= !w->inside && !parts->is_parameter;
     pel_build_tensor(w->builder, full_name, tensor);
 }
 
 /* ---- containers ---- */
-
-static pel_str join(walker *w, pel_str path, pel_str name) {
-    return pel_full_name(w->ctx, w->builder->network, path, name);
-}
-
-static pel_str key_text(walker *w, const pel_pickled *key) {
-    if (key->kind == PEL_P_STR) return key->text;
-    if (key->kind == PEL_P_INT && !key->is_big) return pel_format(w->ctx, "%lld", (long long)key->integer);
-    return (pel_str){ "", 0 };
-}
-
-static void walk_items(walker *w, const pel_pickled *dict, pel_str path, pel_tensor_role role, int depth) {
-    for (uint32_t i = 0; i + 1 < dict->items.n; i += 2) {
-        if (dict->items.at[i + 1]->kind < PEL_P_TUPLE) continue;
-        pel_str key = key_text(w, dict->items.at[i]);
-        if (key.len) walk(w, dict->items.at[i + 1], join(w, path, key), role, depth + 1);
-    }
-}
-
-/* ---- modules ---- */
-
-static const pel_pickled *class_of(const pel_pickled *object) {
-    const pel_pickled *callable = object->call->callable;
-    if (callable->kind == PEL_P_GLOBAL && pel_str_is(callable->global->name, "_reconstructor"))
-        callable = argument(object, 0);
-    return callable && callable->kind == PEL_P_GLOBAL ? callable : NULL;
-}
 
 /* Plain values, and short tuples and lists of them, as expressions; NULL for all else. */
 static pel_node *plain_value(pel_ctx *ctx, const pel_pickled *value, int depth) {
@@ -259,6 +237,60 @@ static pel_node *plain_value(pel_ctx *ctx, const pel_pickled *value, int depth) 
     }
     default: return NULL;
     }
+}
+
+/* What is no tensor, and has none in it. Of modules it is an attribute, and shown as such. */
+static void add_value(walker *w, const pel_pickled *object, pel_str path) {
+    if (w->inside || !path.len) return;
+    pel_buf text = pel_buf_in(w->ctx);
+    pel_node *plain = plain_value(w->ctx, object, 0);
+    const pel_print_options how = { .one_line = true };
+    if (plain)
+        pel_print(w->ctx, plain, &how, &text);
+    else
+        pel_pickled_show(&text, object);
+    pel_build_value(w->builder, path, pel_buf_str(&text));
+}
+
+static bool is_plain(const pel_pickled *object) { return object->kind < PEL_P_TUPLE; }
+
+/* A list or tuple of plain values alone, also an empty one. */
+static bool is_plain_row(const pel_pickled *object) {
+    if (object->kind != PEL_P_LIST && object->kind != PEL_P_TUPLE) return false;
+    for (uint32_t i = 0; i < object->items.n; i++)
+        if (!is_plain(object->items.at[i])) return false;
+    return true;
+}
+
+static pel_str join(walker *w, pel_str path, pel_str name) {
+    return pel_full_name(w->ctx, w->builder->network, path, name);
+}
+
+static pel_str key_text(walker *w, const pel_pickled *key) {
+    if (key->kind == PEL_P_STR) return key->text;
+    if (key->kind == PEL_P_INT && !key->is_big) return pel_format(w->ctx, "%lld", (long long)key->integer);
+    return (pel_str){ "", 0 };
+}
+
+static void walk_items(walker *w, const pel_pickled *dict, pel_str path, pel_tensor_role role, int depth) {
+    for (uint32_t i = 0; i + 1 < dict->items.n; i += 2) {
+        const pel_pickled *value = dict->items.at[i + 1];
+        pel_str key = key_text(w, dict->items.at[i]);
+        if (!key.len || (w->inside && is_plain(value))) continue;
+        if (is_plain(value) || is_plain_row(value))
+            add_value(w, value, join(w, path, key));
+        else
+            walk(w, value, join(w, path, key), role, depth + 1);
+    }
+}
+
+/* ---- modules ---- */
+
+static const pel_pickled *class_of(const pel_pickled *object) {
+    const pel_pickled *callable = object->call->callable;
+    if (callable->kind == PEL_P_GLOBAL && pel_str_is(callable->global->name, "_reconstructor"))
+        callable = argument(object, 0);
+    return callable && callable->kind == PEL_P_GLOBAL ? callable : NULL;
 }
 
 /* What a module keeps in its attributes is mostly what it was made with. */
@@ -354,6 +386,18 @@ static void walk_again(walker *w, const pel_pickled *object, pel_str path, pel_s
     walk_module(w, object, path, depth);
 }
 
+static void walk_elements(walker *w, const pel_pickled *row, pel_str path, pel_tensor_role role, int depth) {
+    for (uint32_t i = 0; i < row->items.n; i++) {
+        const pel_pickled *element = row->items.at[i];
+        if (w->inside && is_plain(element)) continue;
+        pel_str name = join(w, path, pel_format(w->ctx, "%u", i));
+        if (is_plain(element) || is_plain_row(element))
+            add_value(w, element, name);
+        else
+            walk(w, element, name, role, depth + 1);
+    }
+}
+
 static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_role role, int depth) {
     tensor_parts parts = { .dtype = { "", 0 } };
     if (read_tensor(object, &parts)) {
@@ -363,11 +407,15 @@ static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_
     pel_model_tensor tensor = { .role = role };
     if (object->kind == PEL_P_PERSISTENT && w->source->tensor &&
         w->source->tensor(w->source->arg, object->id, &tensor)) {
+        w->is_loose |= !w->inside;
         pel_build_tensor(w->builder, path.len ? path : PEL_STR("tensor"), tensor);
         return;
     }
     bool is_object = object->kind == PEL_P_CALL || object->kind == PEL_P_NEW;
-    if (!is_object && object->kind != PEL_P_DICT && object->kind != PEL_P_LIST && object->kind != PEL_P_TUPLE) return;
+    if (!is_object && object->kind != PEL_P_DICT && object->kind != PEL_P_LIST && object->kind != PEL_P_TUPLE) {
+        add_value(w, object, path);
+        return;
+    }
     if (depth > MAX_DEPTH) {
         pel_build_unknown(w->builder, path, pel_format(w->ctx, "objects nest deeper than %d", MAX_DEPTH));
         return;
@@ -386,18 +434,23 @@ static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_
     pel_str *kept = pel_new(w->ctx, pel_str);
     *kept = path;
     pel_map_set(w->ctx, &w->seen, PEL_KEY(object), PEL_KEY(kept));
-    if (is_object && walk_module(w, object, path, depth)) return;
+    w->inside++;
+    bool is_module = is_object && walk_module(w, object, path, depth);
+    w->inside--;
+    if (is_module) return;
     if (object->kind == PEL_P_LIST || object->kind == PEL_P_TUPLE) {
-        for (uint32_t i = 0; i < object->items.n; i++)
-            if (object->items.at[i]->kind >= PEL_P_TUPLE)
-                walk(w, object->items.at[i], join(w, path, pel_format(w->ctx, "%u", i)), role, depth + 1);
+        walk_elements(w, object, path, role, depth);
         return;
     }
+    bool is_ordered = is_object && class_of(object) && pel_str_is(class_of(object)->global->name, "OrderedDict");
+    if (!object->items.n && (!state || !state->items.n) && !is_ordered) add_value(w, object, path);
     walk_items(w, object, path, role, depth);
-    if (state) walk_items(w, state, path, role, depth); /* somebody's object with tensors in it */
+    /* somebody's object with tensors in it; of an OrderedDict it is what state_dict() notes for itself */
+    if (state && !is_ordered) walk_items(w, state, path, role, depth);
 }
 
 void pel_load_torch_objects(pel_tree_builder *builder, const pel_pickled *root, const pel_torch_source *source) {
     walker w = { .ctx = builder->ctx, .builder = builder, .source = source };
     walk(&w, root, (pel_str){ "", 0 }, PEL_PARAMETER, 0);
+    builder->network->roles_unknown = w.is_loose;
 }

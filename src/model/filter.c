@@ -66,4 +66,8 @@ static bool filter(pel_ctx *ctx, const pel_network *network, pel_module *module,
 
 void pel_network_filter(pel_ctx *ctx, pel_network *network, pel_str pattern) {
     if (network->root) filter(ctx, network, network->root, (pel_str){ "", 0 }, pattern);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < network->values.n; i++)
+        if (pel_fits(network->values.at[i].name, pattern)) network->values.at[kept++] = network->values.at[i];
+    network->values.n = kept;
 }

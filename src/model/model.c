@@ -149,9 +149,11 @@ static void add_totals(void *arg, const pel_module *module, pel_str path) {
         totals->bytes += count * pel_dtype_size(tensor->dtype);
         if (tensor->role == PEL_PARAMETER) {
             totals->parameters += count;
+            totals->n_parameters++;
             if (!tensor->frozen) totals->trainable += count;
         } else {
             totals->buffers += count;
+            totals->n_buffers++;
         }
     }
 }

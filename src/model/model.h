@@ -89,6 +89,10 @@ typedef struct pel_fact { /* something that the source leaves open, and what say
 } pel_fact;
 typedef PEL_VEC(pel_fact) pel_facts;
 
+typedef struct pel_file_value { /* what a file holds beside its tensors: epoch, learning rate, configuration */
+    pel_str name, value;        /* full name; the value as Python would write it, shortened */
+} pel_file_value;
+
 typedef struct pel_network {
     pel_str name;   /* the variable that it is bound to, or the file's name */
     pel_str format; /* of a file: "safetensors"; empty else */
@@ -98,7 +102,11 @@ typedef struct pel_network {
     PEL_VEC(pel_unknown) unknown;
     PEL_VEC(pel_unknown) errors; /* what can't work: shapes that disagree */
     pel_facts facts;             /* from a file that was given with the source */
-    pel_str source;              /* a program that builds it, where one was asked for and could be written */
+    /* The file does not say which of its tensors are parameters: those with that role are tensors of either kind. */
+    bool roles_unknown;
+    PEL_VEC(pel_file_value) values;
+    uint64_t values_left_out; /* beyond a limit */
+    pel_str source;           /* a program that builds it, where one was asked for and could be written */
 } pel_network;
 
 typedef struct pel_networks {
@@ -114,6 +122,8 @@ pel_shape pel_shape_of(pel_ctx *ctx, const int64_t *sizes, uint32_t n);
 
 /* Keeps the tensors whose full names fit a pattern of *, ? and [a-z], and the modules that have some. */
 void pel_network_filter(pel_ctx *ctx, pel_network *network, pel_str pattern);
+/* Of a network whose file does not say what is a parameter: what is known to be a buffer by what is beside it. */
+void pel_network_settle_roles(pel_ctx *ctx, pel_network *network);
 /* Whether a name fits such a pattern. */
 bool pel_fits(pel_str name, pel_str pattern);
 
@@ -131,6 +141,7 @@ void pel_each_state_module(pel_ctx *ctx, const pel_network *network, pel_visit_m
 
 typedef struct pel_totals {
     uint64_t modules, parameters, trainable, buffers, bytes; /* elements; tied tensors count once */
+    uint64_t n_parameters, n_buffers;                        /* tensors */
     double flops;
     bool exact; /* false: a symbol or an unknown shape is not in the sums */
 } pel_totals;

@@ -251,6 +251,20 @@ static void put_facts(pel_json *json, const pel_facts *facts) {
     pel_json_end_array(json);
 }
 
+static void put_values(pel_json *json, const pel_network *network) {
+    pel_json_key(json, "values");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < network->values.n; i++) {
+        pel_json_object(json);
+        pel_json_key(json, "name"), pel_json_str(json, network->values.at[i].name);
+        pel_json_key(json, "value"), pel_json_str(json, network->values.at[i].value);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+    if (network->values_left_out)
+        pel_json_key(json, "values_left_out"), pel_json_int(json, (int64_t)network->values_left_out);
+}
+
 /* The fields of one network, without its braces. */
 static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *network) {
     pel_json_key(json, "name"), pel_json_str(json, network->name);
@@ -293,7 +307,9 @@ static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *
     pel_json_key(json, "bytes"), pel_json_int(json, (int64_t)totals.bytes);
     if (totals.flops >= 0) pel_json_key(json, "flops"), pel_json_double(json, totals.flops);
     pel_json_key(json, "exact"), pel_json_bool(json, totals.exact);
+    if (network->roles_unknown) pel_json_key(json, "roles_known"), pel_json_bool(json, false);
     pel_json_end_object(json);
+    if (network->values.n) put_values(json, network);
     if (network->facts.n) put_facts(json, &network->facts);
     pel_json_key(json, "unknown");
     pel_json_array(json);

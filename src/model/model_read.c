@@ -220,6 +220,14 @@ static pel_network *read_network(reader *r, const pel_json_value *from) {
             r->ctx, &network->flow,
             (pel_flow){ text_of(r, row, "from"), text_of(r, row, "to"), read_shape(r, pel_json_get(row, "shape")) });
     }
+    const pel_json_value *totals = pel_json_get(from, "totals");
+    const pel_json_value *roles = totals && totals->kind == PEL_J_OBJECT ? pel_json_get(totals, "roles_known") : NULL;
+    network->roles_unknown = roles && roles->kind == PEL_J_BOOL && !roles->boolean;
+    const pel_json_value *values = list_of(r, from, "values", PEL_J_ARRAY);
+    for (uint32_t i = 0; i < values->items.n; i++) {
+        const pel_json_value *row = values->items.at[i];
+        pel_push(r->ctx, &network->values, (pel_file_value){ text_of(r, row, "name"), text_of(r, row, "value") });
+    }
     const pel_json_value *facts = list_of(r, from, "facts", PEL_J_ARRAY);
     for (uint32_t i = 0; i < facts->items.n; i++) {
         const pel_json_value *row = facts->items.at[i];

@@ -222,7 +222,7 @@ void pel_show_svg(pel_ctx *ctx, const pel_network *network, const pel_tree_optio
     box *root = NULL;
     if (network->root) {
         sort_flow(&a, network);
-        a.depth = options->depth ? options->depth - 1 : 1;
+        a.depth = options->depth ? options->depth : 1;
         root = choose(&a, network->root, network->root, 1, (pel_str){ "", 0 }, 0);
         /* as deep as the picture can still be looked at */
         for (uint32_t before = 0; !options->depth && a.n_boxes > before && a.depth < PEL_SHOW_MAX_DEPTH;) {

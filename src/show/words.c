@@ -23,6 +23,46 @@ void pel_put_human(pel_buf *out, double value) {
     pel_putf(out, unit ? "%.2f%s" : "%.0f%s", value, units[unit]);
 }
 
+void pel_put_bytes(pel_buf *out, uint64_t bytes) {
+    static const char *const units[] = { " bytes", " kB", " MB", " GB", " TB", " PB" };
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 1000 && unit + 1 < PEL_COUNT(units)) {
+        value /= 1000;
+        unit++;
+    }
+    pel_putf(out, unit ? "%.1f%s" : "%.0f%s", value, units[unit]);
+}
+
+static void put_counted(pel_buf *out, uint64_t elements, uint64_t n, const char *one, const char *many) {
+    pel_put_grouped(out, elements);
+    pel_put_c(out, " elements in ");
+    pel_put_grouped(out, n);
+    pel_putf(out, " %s", n == 1 ? one : many);
+}
+
+void pel_put_totals(pel_buf *out, const pel_network *network, const pel_totals *totals) {
+    if (network->roles_unknown) {
+        put_counted(out, totals->parameters, totals->n_parameters, "tensor", "tensors");
+        if (!totals->exact) pel_put_c(out, ", and those of unknown size");
+        if (totals->buffers)
+            pel_put_c(out, "; "), put_counted(out, totals->buffers, totals->n_buffers, "buffer", "buffers");
+        return;
+    }
+    pel_put_grouped(out, totals->parameters);
+    pel_put_c(out, totals->exact ? " parameters" : " parameters and those of unknown size");
+    if (totals->trainable != totals->parameters) {
+        pel_put_c(out, ", ");
+        pel_put_grouped(out, totals->trainable);
+        pel_put_c(out, " of them trainable");
+    }
+    if (totals->buffers) {
+        pel_put_c(out, "; ");
+        pel_put_grouped(out, totals->buffers);
+        pel_put_c(out, " in buffers");
+    }
+}
+
 void pel_put_shape(pel_buf *out, const pel_shape *shape) {
     if (!shape->is_known) {
         pel_put_c(out, "?");

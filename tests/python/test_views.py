@@ -217,3 +217,96 @@ def test_one_way_to_give_inputs(model, args, kwargs, names) -> None:
     assert pellucid.tree(model, args, kwargs).to_dict()["networks"][0]["tree"][0]["output"]
     assert pellucid.skeleton(model, args, kwargs, more=[], verify=False).source
     sketch(model, args, kwargs)
+
+
+def rows_of(table: str) -> list[tuple[int, str, int, float]]:
+    """(level, label, parameters, multiply-adds) of each row of a table."""
+    units = {"K": 1e3, "M": 1e6, "G": 1e9}
+    head, *lines = table.split("\n\n")[0].splitlines()
+    found = []
+    for line in lines:
+        match = re.match(r"((?:│  |   |├─ |└─ )*)(.*?)  .*?([\d,]+|–) +(–|[\d.]+(?: [KMG])?)$", line)
+        assert match, line
+        prefix, label, parameters, cost = match.groups()
+        number, _, unit = cost.partition(" ")
+        found.append((len(prefix) // 3, label, 0 if parameters == "–" else int(parameters.replace(",", "")),
+                      0.0 if cost == "–" else float(number) * units.get(unit, 1)))
+    return found
+
+
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_columns_add_up(net, run, unfolded) -> None:
+    """A row is at least the sum of the rows one level below it; of parameters exactly, where it has none itself."""
+    rows = rows_of(run.table(unfolded=unfolded))
+    assert any("×3" in label for _, label, *_ in rows) is not unfolded
+    for i, (level, label, parameters, cost) in enumerate(rows):
+        below = []
+        for row in rows[i + 1:]:
+            if row[0] <= level:
+                break
+            below += [row] if row[0] == level + 1 else []
+        if not below:
+            continue
+        if "MultiheadAttention" not in label:  # has parameters of its own
+            assert parameters == sum(row[2] for row in below), label
+        assert cost >= 0.99 * sum(row[3] for row in below), label
+        if "ModuleList" in label:
+            assert cost == pytest.approx(sum(row[3] for row in below), rel=0.01) and cost > 0
+
+
+def test_depth_counts_levels_below_the_root(net) -> None:
+    tree = pellucid.tree(net)
+    one = tree.text(depth=1).splitlines()
+    assert one[0].startswith("Net(") and any(line.startswith("├─ embed") for line in one)
+    assert not any(line.startswith("│  ") for line in one)
+    assert tree.text(depth=2) != tree.text(depth=1) and tree.text(depth=99) == tree.text()
+    assert len(tree.table(depth=1).split("\n\n")[0].splitlines()) == 1 + 1 + len(net._modules)
+    assert tree.svg(depth=1).count("<rect") < tree.svg(depth=2).count("<rect")
+
+
+def test_a_state_dict_says_tensors_and_counts_known_buffers_apart(pellucid, tmp_path) -> None:
+    """Running statistics are known by the counter beside them; nothing says what the rest is."""
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.BatchNorm1d(6, affine=False))
+    path = tmp_path / "state.pt"
+    torch.save(model.state_dict(), path)
+    parameters = sum(p.numel() for p in model.parameters())
+    buffers = sum(b.numel() for b in model.buffers())
+    found = json.loads(pellucid("tree", path, "--json").out)["totals"]
+    assert (found["parameters"], found["buffers"], found["roles_known"]) == (parameters, buffers, False)
+    text = pellucid("tree", path).out
+    assert f"{parameters} elements in 4 tensors; {buffers} elements in 6 buffers" in text and "parameters" not in text
+    assert "Elements" in pellucid("tree", "--table", path).out
+
+    torch.save(model, path)  # a whole module has its roles
+    assert f"{parameters} parameters; {buffers} in buffers" in pellucid("tree", path).out
+
+
+@pytest.mark.parametrize("state", [
+    {"running_mean": torch.ones(4), "running_var": torch.ones(4)},
+    {"running_mean": torch.ones(4), "running_var": torch.ones(4), "num_batches_tracked": torch.ones(())},
+    {"running_mean": torch.ones(4), "running_var": torch.ones(5), "num_batches_tracked": torch.tensor(1)},
+    {"running_mean": torch.ones(4, 4), "running_var": torch.ones(4, 4), "num_batches_tracked": torch.tensor(1)},
+])
+def test_names_alone_are_no_evidence(pellucid, tmp_path, state) -> None:
+    torch.save(state, tmp_path / "state.pt")
+    assert json.loads(pellucid("tree", tmp_path / "state.pt", "--json").out)["totals"]["buffers"] == 0
+
+
+def test_what_is_no_tensor_is_shown(pellucid, tmp_path) -> None:
+    import argparse
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"epoch": 3, "lr": 0.1, "config": {"name": "net", "sizes": [1, 2]}, "args": argparse.Namespace(seed=7),
+                "empty": {}, "state_dict": nn.Linear(2, 2).half().state_dict(),
+                "history": list(range(5)), "when": torch.Size([2, 3])}, path)
+    text = pellucid("tree", path).out
+    for line in ("epoch = 3", "lr = 0.1", 'config.name = "net"', "config.sizes = [1, 2]", "args.seed = 7", "empty = {}",
+                 "history = [0, 1, 2, 3, 4]"):
+        assert f"  {line}\n" in text, line
+    assert "float16 12 bytes" in text and "_metadata" not in text
+    values = json.loads(pellucid("tree", path, "--json").out)["values"]
+    assert {"name": "args.seed", "value": "7"} in values and any(row["name"] == "when" for row in values)
+    torch.save({"state": torch.ones(2), **{f"k{i}": i for i in range(50)}}, path)
+    assert "  and 30 more, which --json lists\n" in pellucid("tree", path).out
+    torch.save({"state": torch.ones(2), **{f"k{i}": i for i in range(10_005)}}, path)
+    assert "  and 9,985 more\n" in pellucid("tree", path).out
+    assert json.loads(pellucid("tree", path, "--json").out)["values_left_out"] == 5
