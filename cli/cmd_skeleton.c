@@ -4,7 +4,9 @@
 
 /* A trace file needs no Python: the skeleton is written from what was recorded. */
 static int skeleton_of_trace(const cli_args *args, pel_ctx *ctx, const cli_input *input) {
-    pel_skeleton_options how = { .as_json = cli_has(args, "json"), .dump = cli_has(args, "dump") };
+    pel_skeleton_options how = { .as_json = cli_has(args, "json"),
+                                 .dump = cli_value(args, "dump"),
+                                 .check = cli_has(args, "check-passes") };
     pel_error error;
     pel_text text;
     if (!pellucid_skeleton(ctx, input->bytes, &how, &text, &error)) return cli_report(ctx, input, &error, how.as_json);
@@ -51,7 +53,8 @@ static const cli_option options[] = {
     { 0, "no-verify", NULL, "don't compare the skeleton with the model", NULL },
     { 0, "anyway", NULL, "write the skeleton even if it differs from the model", NULL },
     { 0, "save-trace", "FILE", "keep the log of the runs", NULL },
-    { 0, "dump", NULL, "of a trace: its log as text, for people", NULL },
+    { 0, "dump", "PASS", "of a trace, as text: log, passes (their list), or the program after one of them", NULL },
+    { 0, "check-passes", NULL, "of a trace: check the program after every pass", NULL },
     CLI_OPTION_END,
 };
 

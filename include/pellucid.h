@@ -183,8 +183,10 @@ PEL_API pel_text pellucid_error_json(pel_ctx *ctx, pel_text file, const pel_erro
 PEL_API bool pellucid_is_trace(pel_text bytes);
 
 typedef struct pel_skeleton_options {
-    bool dump;    /* the log as text, for people, instead of the skeleton */
-    bool as_json; /* {"root": name, "source": text, "functions": n, "from_source": n} */
+    const char *dump; /* instead of the skeleton, as text for people: "log", or the program after one of its passes
+                         (an unknown name is an error that lists them); NULL: the skeleton */
+    bool check;       /* run the checker of every pass: a failure is a mistake of the library's */
+    bool as_json;     /* {"root": name, "source": text, "functions": n, "from_source": n} */
 } pel_skeleton_options;
 
 /* The skeleton of the runs that a trace file holds: the source of one Python file. It has not been compared with

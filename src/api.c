@@ -12,6 +12,7 @@
 #include "python/parse.h"
 #include "python/print.h"
 #include "show/show.h"
+#include "trace/passes.h"
 #include "trace/program.h"
 #include "trace/write/tree.h"
 #include "api.h"
@@ -336,12 +337,21 @@ static void skeleton_body(pel_ctx *ctx, void *arg) {
     if (call->bytes.len > PEL_TRACE_MAX)
         pel_throw(ctx, PEL_E_TOO_BIG, 0, "%zu bytes are more than the limit of %zu", call->bytes.len, PEL_TRACE_MAX);
     const pel_log *log = pel_log_read(ctx, call->bytes);
-    if (call->options.dump) {
+    pel_str dump = pel_str_of(call->options.dump ? call->options.dump : "");
+    if (pel_str_eq(dump, PEL_STR("log"))) {
         pel_log_dump(ctx, log, &call->out);
         return;
     }
+    if (pel_str_eq(dump, PEL_STR("passes"))) {
+        pel_list_passes(&call->out);
+        return;
+    }
+    if (dump.len && !pel_is_pass(dump))
+        pel_throw(ctx, PEL_E_USAGE, 0, "there is no pass '%.*s'; --dump=passes lists them", PEL_FMT(dump));
+    const pel_pass_watch watch = { .dump = dump, .out = &call->out, .check = call->options.check };
     pel_skeleton skeleton;
-    pel_synthesise(ctx, log, &skeleton);
+    pel_synthesise_watched(ctx, log, &watch, &skeleton);
+    if (dump.len) return;
     if (call->options.as_json)
         skeleton_json(&skeleton, &call->out);
     else

@@ -1,10 +1,8 @@
 /* What the synthesis passes hand to each other: the skeleton in the making.
  *
- *   align -> lanes -> link -> shorten, contract, sizes -> init -> numbers -> emit
- *
- * lanes (with synth.h and link.h) writes the bodies of functions and methods; from there on each has its name and
- * definition, and passes make them shorter; init writes the constructors from the module tree; emit puts all in one
- * file in an order that Python can read, with its imports and header. synthesise.c calls them. */
+ * passes.def has all steps in order. The walk (with synth.h and link.h) writes the bodies of functions and methods;
+ * from there on each has its name and definition, and passes make them shorter; init writes the constructors from the
+ * module tree; emit puts all in one file in an order that Python can read, with its imports and header. */
 #ifndef PEL_TRACE_PROGRAM_H
 #define PEL_TRACE_PROGRAM_H
 
@@ -70,8 +68,17 @@ typedef struct pel_registration {
     bool before, with_kwargs;
 } pel_registration;
 
+/* What somebody wants to see of the passes (passes.def). */
+typedef struct pel_pass_watch {
+    pel_str dump; /* the pass after which the program is printed; empty: none */
+    pel_buf *out; /* where to */
+    bool check;   /* every pass is followed by its checker */
+} pel_pass_watch;
+
 typedef struct pel_program {
     const pel_log *log;
+    const pel_pass_watch *watch;               /* NULL: nobody looks */
+    pel_str text;                              /* the file, by emit */
     const struct pel_author *authors;          /* a row per code, by lanes; NULL if no code is looked at */
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
     PEL_VEC(pel_program_class *) classes;
@@ -97,6 +104,8 @@ typedef struct pel_skeleton {
     pel_program *program;
 } pel_skeleton;
 void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
+/* The same, looked at: what the watch wants of the passes. */
+void pel_synthesise_watched(pel_ctx *ctx, const pel_log *log, const pel_pass_watch *watch, pel_skeleton *out);
 /* The module tree alone: classes with their constructors. */
 void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 
@@ -109,8 +118,7 @@ typedef struct pel_retreat {
 void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat *retreats, uint32_t n,
                             pel_skeleton *out);
 
-/* ---- the passes ---- */
-void pel_lanes(pel_ctx *ctx, pel_program *program);
+/* ---- passes over the program; those over functions in the making are in synth.h and link.h ---- */
 void pel_shorten(pel_ctx *ctx, pel_program *program);
 bool pel_contract(pel_ctx *ctx, pel_program *program); /* true if any two steps became one */
 /* Sizes and attributes that are asked for once are asked where they are needed. */
@@ -129,7 +137,7 @@ bool pel_returns_it(const pel_node *assign, const pel_node *next);
 void pel_find_roundabout(pel_ctx *ctx, pel_program *program);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_write_numbers(pel_ctx *ctx, pel_program *program);
-void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out);
+void pel_write_file(pel_ctx *ctx, pel_program *program); /* fills in program->text */
 /* The tensors at the end of the file, and the function that reads them (emit calls it). */
 void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
 

@@ -108,6 +108,11 @@ typedef PEL_VEC(pel_hook *) pel_hook_list;
 
 /* ---- the whole synthesis ---- */
 
+typedef struct pel_reach { /* reach.c */
+    bool *seen;            /* per group: the root leads to it */
+    bool *active;          /* per link: its call stands in a text that is reached */
+} pel_reach;
+
 typedef struct pel_helper { /* a straight line */
     pel_program_function *function;
     pel_name wish; /* the author's name */
@@ -159,6 +164,7 @@ typedef struct pel_synth {
     pel_map unwritable;          /* nodes that name an object without a literal -> 1 */
     pel_map whole_numbers;       /* comparisons of whole numbers, in every lane -> 1 */
     pel_map star_items;          /* text of an item of `*whole` in a call -> how many items there are */
+    pel_reach reached;           /* what the root leads to, once nothing shrinks any more: for the passes of DEFINE */
     bool has_stub;               /* something that never ran is named */
     bool asked_training;         /* some text depends on self.training */
     bool asked_rank;             /* and some on how many dimensions the given tensors have */
@@ -274,7 +280,7 @@ pel_nodes pel_stub_body(pel_ctx *ctx); /* raise NotImplementedError("path not re
 /* ---- split.c ---- */
 bool pel_split_group(pel_synth *s, const pel_group *group); /* true if its lanes are several functions from now on */
 
-/* ---- link.c: from what was walked to a program ---- */
-bool pel_link_all(pel_synth *s); /* false: functions were split, all begins again */
+/* ---- walk.c ---- */
+pel_synth *pel_synth_new(pel_ctx *ctx, pel_program *program);
 
 #endif

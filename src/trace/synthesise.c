@@ -1,11 +1,11 @@
-/* The order of the passes, and the ways back where a function has no text. */
-#include "trace/program.h"
+/* Attempts: all passes, and the ways back where a function has no text. */
+#include "trace/passes.h"
 
 #define MAX_STRAIGHT_ROUNDS 40
-#define MAX_SHORT_ROUNDS 6
 
 typedef struct attempt {
     const pel_log *log;
+    const pel_pass_watch *watch;
     pel_map straight;
     pel_program *program;
     pel_skeleton *out;
@@ -15,18 +15,10 @@ static void write_program(pel_ctx *ctx, void *arg) {
     attempt *a = arg;
     pel_program *program = a->program = pel_new(ctx, pel_program);
     program->log = a->log;
+    program->watch = a->watch;
     program->straight = a->straight;
-    pel_lanes(ctx, program);
-    for (int round = 0; round < MAX_SHORT_ROUNDS; round++) { /* what became one line may stand in another function's */
-        pel_shorten(ctx, program);
-        if (!pel_contract(ctx, program) && !pel_move_sizes(ctx, program)) break;
-    }
-    pel_find_roundabout(ctx, program);
-    pel_init(ctx, program);
-    pel_write_numbers(ctx, program);
-    pel_buf text = pel_buf_in(ctx);
-    pel_emit_file(ctx, program, &text);
-    *a->out = (pel_skeleton){ pel_buf_str(&text), program->root, program };
+    pel_run_passes(pel_synth_new(ctx, program));
+    *a->out = (pel_skeleton){ program->text, program->root, program };
 }
 
 /* One step back for a function; false if there is none left. */
@@ -54,9 +46,9 @@ static void retreat_to_callers(pel_ctx *ctx, const pel_log *log, pel_map *straig
 
 /* A function that has no text is tried as a straight line, where the log has events; if that can't be written at the
  * places that call it, the functions around these are refused next, and tried in turn. */
-void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat *retreats, uint32_t n,
-                            pel_skeleton *out) {
-    attempt a = { .log = log, .out = out };
+static void synthesise(pel_ctx *ctx, attempt start, const pel_retreat *retreats, uint32_t n) {
+    attempt a = start;
+    const pel_log *log = a.log;
     for (uint32_t i = 0; i < n; i++)
         for (pel_id code = 1; code < log->codes.n; code++) {
             const pel_log_code *row = &log->codes.at[code];
@@ -84,8 +76,27 @@ void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat 
     }
 }
 
+/* In builds for developers and sanitizers every pass is followed by its checker. */
+static const pel_pass_watch *usual_watch(void) {
+#ifndef PEL_CHECK_PASSES
+    return NULL;
+#else
+    static const pel_pass_watch checks = { .check = true };
+    return &checks;
+#endif
+}
+
+void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat *retreats, uint32_t n,
+                            pel_skeleton *out) {
+    synthesise(ctx, (attempt){ .log = log, .watch = usual_watch(), .out = out }, retreats, n);
+}
+
+void pel_synthesise_watched(pel_ctx *ctx, const pel_log *log, const pel_pass_watch *watch, pel_skeleton *out) {
+    synthesise(ctx, (attempt){ .log = log, .watch = watch, .out = out }, NULL, 0);
+}
+
 void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
-    pel_synthesise_without(ctx, log, NULL, 0, out);
+    pel_synthesise_watched(ctx, log, usual_watch(), out);
 }
 
 void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {
@@ -94,7 +105,6 @@ void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out)
     program->only_construction = true;
     pel_init(ctx, program);
     pel_write_numbers(ctx, program);
-    pel_buf text = pel_buf_in(ctx);
-    pel_emit_file(ctx, program, &text);
-    *out = (pel_skeleton){ pel_buf_str(&text), program->root, program };
+    pel_write_file(ctx, program);
+    *out = (pel_skeleton){ program->text, program->root, program };
 }

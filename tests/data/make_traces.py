@@ -130,6 +130,55 @@ class Net(nn.Module):
         return self.f(x).flatten(1)
 def make(): return Net()
 ''',
+    "passes": '''\
+import functools, torch
+from torch import nn
+def note(x):
+    size = x.numel()
+    return size
+def scaled(x, by):
+    out = x * by
+    return out
+def forwards(x, by): return scaled(x, by)
+def pair(x): return x + 1, x - 1
+def checked(f):
+    @functools.wraps(f)
+    def inner(self, x):
+        assert x.dim() == 2
+        y = f(self, x)
+        return y.relu()
+    return inner
+def ask(options, x): return x * options["scale"]
+def check_width(x, width):
+    if x.shape[-1] != width: raise ValueError("another width")
+class Block(nn.Module):
+    def __init__(self, width, twice):
+        super().__init__()
+        self.fc, self.twice = nn.Linear(width, width), twice
+    @checked
+    def forward(self, x):
+        unused = note(x)
+        same = x
+        x = self.fc(same)
+        if self.twice: x = self.fc(x)
+        return x
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Block(4, False), Block(4, True)
+        self.scale = 4 ** -0.5
+    def forward(self, x):
+        check_width(x, 4)
+        batch, width = x.shape
+        assert batch == x.shape[0]
+        x = self.second(self.first(x))
+        up, down = pair(forwards(x, self.scale))
+        options = {"scale": 2.0, "name": "unread"}
+        y = ask(options, up)
+        flat = y.view(batch, width)
+        return flat + torch.arange(batch)[:, None]
+def make(): return Net()
+''',
     "cells": '''\
 import torch
 from torch import nn

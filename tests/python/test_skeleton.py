@@ -348,7 +348,7 @@ def test_from_a_trace_without_python(here, tmp_path, pellucid_program) -> None:
     assert [line for line in result.out.splitlines() if not line.startswith("#")] == [
         line for line in made.source.splitlines() if not line.startswith("#")]
     assert '"root":"Plain"' in pellucid_program("skeleton", path, "--json").out
-    assert pellucid_program("skeleton", path, "--dump").out.startswith("origin tests:Plain")
+    assert pellucid_program("skeleton", path, "--dump=log").out.startswith("origin tests:Plain")
     for size in range(0, len(made.trace), max(1, len(made.trace) // 40)):
         path.write_bytes(made.trace[:size])
         assert pellucid_program("skeleton", path).code == 2

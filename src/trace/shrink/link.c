@@ -1,5 +1,6 @@
 /* From walked groups to a program: what nobody needs goes, round after round, and what is left gets its names,
  * signatures and calls. */
+#include "trace/passes.h"
 #include "trace/shrink/link.h"
 
 /* ---- references: nested functions, lambdas, functions as values ---- */
@@ -75,46 +76,113 @@ static void find_static_methods(pel_synth *s) {
         if (s->links.at[i]->callee != PEL_CALLEE_STATIC) s->links.at[i]->target->no_self = false;
 }
 
-/* One round of what makes a program smaller; false if there was nothing left to do. Dear steps wait for the others. */
-static bool shrink(pel_synth *s) {
+/* ---- passes ---- */
+
+typedef bool rewrite(pel_synth *s, pel_group *group);
+
+static bool for_each_group(pel_synth *s, rewrite *run, bool nested_too) {
     bool changed = false;
-    fill_nested(s);
-    find_effects(s);
-    for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_remove_dead(s, s->groups.at[i]);
-    for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
-    for (uint32_t i = 0; i < s->groups.n; i++) {
-        if (s->groups.at[i]->in_place) continue;
-        changed |= pel_drop_copies(s, s->groups.at[i]);
-        changed |= pel_decide_assertions(s, s->groups.at[i]);
-    }
-    for (uint32_t i = 0; i < s->groups.n; i++) changed |= pel_dissolve_wrapper(s, s->groups.at[i]);
-    changed |= pel_inline_results(s);
-    if (!changed) changed = pel_drop_results(s, pel_find_reached(s).seen);
-    if (!changed) changed = pel_pass_items(s, pel_find_reached(s).seen);
-    if (!changed) {
-        pel_reach now = pel_find_reached(s);
-        changed = pel_splice(s, &now) || pel_unwrap(s, &now);
-    }
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (nested_too || !s->groups.at[i]->in_place) changed |= run(s, s->groups.at[i]);
     return changed;
 }
 
-#define MAX_ROUNDS 200
-
-bool pel_link_all(pel_synth *s) {
+bool pel_pass_references(pel_synth *s) {
     resolve_references(s);
+    return false;
+}
+
+bool pel_pass_unasked(pel_synth *s) {
     pel_forget_unasked(s);
+    return false;
+}
+
+bool pel_pass_pin(pel_synth *s) {
     pin_outer_functions(s);
     find_static_methods(s);
-    for (int round = 0; round < MAX_ROUNDS && shrink(s); round++) continue;
-    pel_reach r = pel_find_reached(s);
-    pel_name_functions(s, &r);
-    pel_write_functions(s, &r);
+    return false;
+}
+
+bool pel_pass_effects(pel_synth *s) {
+    fill_nested(s);
+    find_effects(s);
+    return false;
+}
+
+bool pel_pass_dead(pel_synth *s) { return for_each_group(s, pel_remove_dead, true); }
+
+bool pel_pass_tidy(pel_synth *s) {
+    for (uint32_t i = 0; i < s->groups.n; i++) pel_tidy_group(s, s->groups.at[i]);
+    return false;
+}
+
+bool pel_pass_copies(pel_synth *s) { return for_each_group(s, pel_drop_copies, false); }
+
+bool pel_pass_assertions(pel_synth *s) { return for_each_group(s, pel_decide_assertions, false); }
+
+bool pel_pass_wrappers(pel_synth *s) { return for_each_group(s, pel_dissolve_wrapper, true); }
+
+bool pel_pass_inline(pel_synth *s) { return pel_inline_results(s); }
+
+bool pel_pass_results(pel_synth *s) { return pel_drop_results(s, pel_find_reached(s).seen); }
+
+bool pel_pass_arguments(pel_synth *s) { return pel_pass_items(s, pel_find_reached(s).seen); }
+
+bool pel_pass_splice(pel_synth *s) {
+    pel_reach now = pel_find_reached(s);
+    return pel_splice(s, &now);
+}
+
+bool pel_pass_unwrap(pel_synth *s) {
+    pel_reach now = pel_find_reached(s);
+    return pel_unwrap(s, &now);
+}
+
+bool pel_pass_names(pel_synth *s) {
+    s->reached = pel_find_reached(s);
+    pel_name_functions(s, &s->reached);
+    return true;
+}
+
+bool pel_pass_functions(pel_synth *s) {
+    pel_write_functions(s, &s->reached);
+    return true;
+}
+
+bool pel_pass_classes(pel_synth *s) {
     pel_write_hooked(s);
     find_instances(s);
     pel_name_classes(s);
     pel_write_records(s);
     pel_write_stub(s);
+    return true;
+}
+
+bool pel_pass_lines(pel_synth *s) {
     pel_write_straight(s);
     s->program->root = pel_class_row(s->ctx, s->program, pel_module_at(s->log, s->log->root)->class)->name;
-    return pel_check_texts(s, &r);
+    return true;
+}
+
+bool pel_pass_texts(pel_synth *s) {
+    if (pel_check_texts(s, &s->reached)) return false;
+    pel_program *program = s->program; /* functions were split: what was written of them goes */
+    program->functions.n = program->classes.n = program->remarks.n = program->globals.n = 0;
+    program->hooked = (pel_map){ 0 };
+    s->regroup = true;
+    return true;
+}
+
+bool pel_pass_shorten(pel_synth *s) {
+    pel_shorten(s->ctx, s->program);
+    return false;
+}
+
+bool pel_pass_contract(pel_synth *s) { return pel_contract(s->ctx, s->program); }
+
+bool pel_pass_sizes(pel_synth *s) { return pel_move_sizes(s->ctx, s->program); }
+
+bool pel_pass_roundabout(pel_synth *s) {
+    pel_find_roundabout(s->ctx, s->program);
+    return false;
 }

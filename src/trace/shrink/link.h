@@ -1,6 +1,6 @@
 /* From walked groups to a program: what the passes share that look at all functions and the calls between them.
  *
- * link.c has their order. They change bodies, parameters and links of groups (synth.h) and repeat each other until
+ * passes.def has their order. They change bodies, parameters and links of groups (synth.h) and repeat each other until
  * nothing changes; what is left is named and written into the program (program.h). */
 #ifndef PEL_TRACE_SHRINK_LINK_H
 #define PEL_TRACE_SHRINK_LINK_H
@@ -8,10 +8,6 @@
 #include "trace/synth.h"
 
 /* ---- reach.c ---- */
-typedef struct pel_reach {
-    bool *seen;   /* per group: the root leads to it */
-    bool *active; /* per link: its call stands in a text that is reached */
-} pel_reach;
 pel_reach pel_find_reached(pel_synth *s);
 /* The function that an activation was called from, over comprehensions and what is not written; NULL: none. */
 pel_group *pel_caller_of(const pel_synth *s, pel_id activation);

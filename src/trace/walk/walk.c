@@ -1,4 +1,5 @@
 /* Walks each group's tree with all its lanes, again and again until nothing new is learnt. */
+#include "trace/passes.h"
 #include "trace/walk/walk.h"
 
 /* ---- failing ---- */
@@ -215,9 +216,6 @@ static void doubt_failed(pel_synth *s) {
     }
 }
 
-#define MAX_ROUNDS 40
-#define MAX_SPLITS 100
-
 /* Of the round before. */
 static void forget_texts(pel_synth *s) {
     s->changed = s->regroup = false;
@@ -228,47 +226,56 @@ static void forget_texts(pel_synth *s) {
     for (uint32_t i = 0; i < s->program->classes.n; i++) s->program->classes.at[i]->needs.n = 0;
 }
 
-/* Walks all functions until nothing new is learnt. */
-static void settle(pel_synth *s, uint32_t *splits) {
-    uint32_t round = 0;
-    do {
-        if (s->regroup && ++*splits > MAX_SPLITS) pel_throw(s->ctx, PEL_E_TOO_BIG, 0, "functions split without end");
-        if (s->regroup) {
-            pel_group_activations(s);
-            round = 0;
-        }
-        if (++round > MAX_ROUNDS)
-            pel_throw(s->ctx, PEL_E_TOO_BIG, 0, "the taint of %u functions does not settle", s->groups.n);
-        forget_texts(s);
-        for (uint32_t i = 0; i < s->groups.n; i++) walk_group(s, s->groups.at[i]);
-        if (!s->changed && !s->regroup) doubt_failed(s);
-    } while (s->changed || s->regroup);
+/* ---- passes ---- */
+
+bool pel_pass_groups(pel_synth *s) {
+    if (s->regroup) pel_group_activations(s);
+    return false;
 }
 
-void pel_lanes(pel_ctx *ctx, pel_program *program) {
+bool pel_pass_walk(pel_synth *s) {
+    forget_texts(s);
+    for (uint32_t i = 0; i < s->groups.n; i++) walk_group(s, s->groups.at[i]);
+    return s->changed || s->regroup;
+}
+
+bool pel_pass_doubt(pel_synth *s) {
+    doubt_failed(s);
+    return s->changed;
+}
+
+bool pel_pass_closures(pel_synth *s) {
+    const pel_log *before = s->log;
+    pel_lift_closures(s);
+    s->group_of = pel_new_array(s->ctx, s->log->activations.n, pel_group *);
+    s->linked = pel_new_array(s->ctx, s->log->activations.n, bool);
+    s->live = pel_new_array(s->ctx, s->log->values.n, bool);
+    return s->log != before;
+}
+
+bool pel_pass_extents(pel_synth *s) {
+    pel_find_extents(s);
+    return false;
+}
+
+bool pel_pass_live(pel_synth *s) {
+    pel_find_live(s);
+    return false;
+}
+
+bool pel_pass_hooks(pel_synth *s) {
+    pel_find_hooks(s);
+    return false;
+}
+
+pel_synth *pel_synth_new(pel_ctx *ctx, pel_program *program) {
     const pel_log *log = program->log;
     pel_synth *s = pel_new(ctx, pel_synth);
     *s = (pel_synth){ .ctx = ctx, .log = log, .program = program };
     s->authors = program->authors = pel_align(ctx, log);
-    pel_lift_closures(s);
-    log = s->log;
-    s->group_of = pel_new_array(ctx, log->activations.n, pel_group *);
-    s->linked = pel_new_array(ctx, log->activations.n, bool);
-    pel_find_extents(s);
-    s->live = pel_new_array(ctx, log->values.n, bool);
     for (uint32_t r = 0; r < log->runs.n; r++) {
         s->trained |= log->runs.at[r].training;
         s->evaluated |= !log->runs.at[r].training;
     }
-    pel_find_live(s);
-    pel_find_hooks(s);
-    uint32_t splits = 0;
-    s->regroup = true;
-    for (;;) {
-        settle(s, &splits);
-        if (pel_link_all(s)) return;
-        program->functions.n = program->classes.n = program->remarks.n = program->globals.n = 0;
-        program->hooked = (pel_map){ 0 };
-        s->regroup = true;
-    }
+    return s;
 }

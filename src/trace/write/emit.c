@@ -3,7 +3,7 @@
  * What the root does not reach is not written: reaching is being named. */
 #include "base/map.h"
 #include "python/print.h"
-#include "trace/program.h"
+#include "trace/passes.h"
 
 #include <stdlib.h>
 
@@ -235,7 +235,8 @@ static void put_header(const pel_program *program, pel_buf *out) {
     pel_put_byte(out, '\n');
 }
 
-void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out) {
+void pel_write_file(pel_ctx *ctx, pel_program *program) {
+    pel_buf text = pel_buf_in(ctx), *out = &text;
     writer w = { .ctx = ctx, .program = program };
     for (uint32_t i = 0; i < program->classes.n; i++)
         pel_map_set(ctx, &w.class_named, PEL_KEY(program->classes.at[i]->name), i);
@@ -260,4 +261,22 @@ void pel_emit_file(pel_ctx *ctx, pel_program *program, pel_buf *out) {
     pel_emit_embedded(ctx, program, out);
     if (w.late.n) pel_put_byte(out, '\n');
     pel_print_body(ctx, w.late, 0, &options, out);
+    program->text = pel_buf_str(out);
+}
+
+/* ---- passes ---- */
+
+bool pel_pass_init(pel_synth *s) {
+    pel_init(s->ctx, s->program);
+    return true;
+}
+
+bool pel_pass_numbers(pel_synth *s) {
+    pel_write_numbers(s->ctx, s->program);
+    return true;
+}
+
+bool pel_pass_emit(pel_synth *s) {
+    pel_write_file(s->ctx, s->program);
+    return true;
 }

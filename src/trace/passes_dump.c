@@ -1,0 +1,104 @@
+/* The program after a pass, as text for people: `pellucid skeleton TRACE --dump=PASS`. */
+#include "python/print.h"
+#include "trace/passes.h"
+
+static const pel_print_options how = { .width = 120, .version = 10 };
+
+static void put_body(pel_synth *s, pel_nodes body, pel_buf *out) { pel_print_body(s->ctx, body, 1, &how, out); }
+
+/* Arguments of linked calls are written into the text by the pass `functions` alone; until then they are here. */
+static void put_links(pel_synth *s, const pel_group *group, pel_buf *out) {
+    for (uint32_t i = 0; i < s->links.n; i++) {
+        const pel_link *link = s->links.at[i];
+        if (link->caller != group) continue;
+        pel_putf(out, "  calls group %u with (", link->target->number);
+        for (uint32_t p = 0; p < link->target->n_params; p++) {
+            if (p) pel_put_c(out, ", ");
+            if (link->args[p])
+                pel_print(s->ctx, link->args[p], &how, out);
+            else
+                pel_put_c(out, "-");
+        }
+        pel_put_c(out, ")\n");
+    }
+}
+
+static void put_parameter(const pel_param *param, const char *before, pel_buf *out) {
+    pel_putf(out, "%s%s", before, param->name->text);
+    if (param->taint) pel_put_c(out, "~"); /* depends on what the calls pass */
+    if (param->unread) pel_put_c(out, " unread");
+    if (param->dead) pel_put_c(out, " gone");
+}
+
+/* A function in the making: whose it is, how many activations it tells, and its text so far. */
+static void put_group(pel_synth *s, const pel_group *group, pel_buf *out) {
+    const pel_log_code *row = &s->log->codes.at[group->code];
+    const char *class = group->class ? pel_class_at(s->log, group->class)->name->text : "";
+    pel_putf(out, "group %u: %s%s%s, line %d, %u lane%s", group->number, class, *class ? "." : "",
+             row->code->name->text, row->code->firstlineno, group->n_lanes, group->n_lanes == 1 ? "" : "s");
+    if (group->is_root) pel_put_c(out, ", root");
+    if (group->in_place) pel_put_c(out, ", nested");
+    if (group->has_effect) pel_put_c(out, ", has an effect");
+    if (group->result_taint) pel_put_c(out, ", result~");
+    if (group->instead) pel_putf(out, ", group %u takes its place", group->instead->number);
+    pel_put_c(out, "\n  (");
+    for (uint32_t p = 0; p < group->n_params; p++) put_parameter(&group->params[p], p ? ", " : "", out);
+    pel_put_c(out, ")\n");
+    if (group->why)
+        pel_putf(out, "    failed: %s\n", group->why);
+    else
+        put_body(s, group->body, out);
+    put_links(s, group, out);
+}
+
+static void put_functions(pel_synth *s, pel_buf *out) {
+    for (uint32_t i = 0; i < s->program->functions.n; i++) {
+        const pel_program_function *function = s->program->functions.at[i];
+        if (function->dead || !function->def) continue;
+        const char *class = function->class ? pel_class_at(s->log, function->class)->name->text : "";
+        pel_putf(out, "%s%s%s\n", class, *class ? "." : "", function->name->text);
+        pel_print_body(s->ctx, (pel_nodes){ .at = (pel_node *[]){ function->def }, .n = 1 }, 1, &how, out);
+    }
+}
+
+static void put_classes(pel_synth *s, pel_buf *out) {
+    for (uint32_t i = 0; i < s->program->classes.n; i++) {
+        const pel_program_class *class = s->program->classes.at[i];
+        pel_node *def = class->def ? class->def : class->init;
+        if (!def) continue;
+        pel_putf(out, "%s\n", class->name->text);
+        pel_print_body(s->ctx, (pel_nodes){ .at = (pel_node *[]){ def }, .n = 1 }, 1, &how, out);
+    }
+}
+
+static void put_extents(const pel_synth *s, pel_buf *out) {
+    for (pel_id id = 1; id < s->log->activations.n; id++) {
+        const pel_log_code *row = &s->log->codes.at[s->log->activations.at[id].code];
+        pel_putf(out, "activation %u: %s, to activation %u, events %u to %u\n", id, row->code->name->text,
+                 s->extents[id].end, s->extents[id].first_event, s->extents[id].end_event);
+    }
+}
+
+static void put_live(const pel_synth *s, pel_buf *out) {
+    for (pel_id id = 1; id < s->log->values.n; id++)
+        if (s->live[id]) pel_putf(out, "value %u is live\n", id);
+}
+
+void pel_dump_program(pel_synth *s, const pel_pass *pass, uint32_t round, pel_buf *out) {
+    pel_putf(out, "== %s, round %u\n", pass->name, round);
+    if (pass->run == pel_pass_extents) {
+        put_extents(s, out);
+    } else if (pass->run == pel_pass_live) {
+        put_live(s, out);
+    } else if (pass->run == pel_pass_emit) {
+        pel_put(out, s->program->text);
+    } else if (pass->run == pel_pass_init || pass->run == pel_pass_numbers) {
+        put_classes(s, out);
+    } else if (pass->group == PEL_PASSES_PREPARE) {
+        pel_putf(out, "%u activations, %u hooks\n", s->log->activations.n - 1, s->hooks.n);
+    } else if (pass->group <= PEL_PASSES_SHRINK || pass->run == pel_pass_names) {
+        for (uint32_t i = 0; i < s->groups.n; i++) put_group(s, s->groups.at[i], out);
+    } else {
+        put_functions(s, out);
+    }
+}
