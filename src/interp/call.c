@@ -24,6 +24,8 @@ pel_frame *pel_new_frame(pel_vm *vm, pel_codeobj *code) {
     frame->size_class = class;
     frame->code = code;
     frame->next = code->insns;
+    frame->loops = vm->loops.n;
+    frame->repeating = vm->repeating.n;
     frame->stack = frame->slots + fixed;
     frame->blocks = (pel_handler *)(void *)(frame->stack + code->stack_size);
     return frame;

@@ -258,6 +258,7 @@ static uint32_t stack_depth(pel_compiler *c, const pel_codeobj *code) {
         }
         if (depth + 3 > most) most = depth + 3; /* room for handlers and calls that are pushed in passing */
     }
+    for (uint32_t i = 0; i < code->n_statements; i++) code->statements[i].depth = seen[code->statements[i].start];
     return (uint32_t)most + 2;
 }
 
@@ -272,6 +273,11 @@ pel_codeobj *pel_close_unit(pel_compiler *c) {
         if (is_jump((pel_op)code->insns[i].op)) code->insns[i].b = u->labels.at[code->insns[i].b];
         if (code->insns[i].op == PEL_I_SETUP_TRY) code->n_blocks++;
     }
+    code->statements = u->statements.at;
+    code->n_statements = u->statements.n;
+    for (uint32_t i = 0; i < code->n_statements; i++)
+        if (code->statements[i].other != UINT32_MAX)
+            code->statements[i].other = u->labels.at[code->statements[i].other];
     code->consts = u->consts.at;
     code->n_consts = u->consts.n;
     code->names = u->names.at;

@@ -43,6 +43,9 @@ typedef struct pel_unit {
     pel_map cell_index;
     PEL_VEC(uint32_t) labels; /* where each stands; UINT32_MAX: not yet */
     PEL_VEC(pel_fblock) blocks;
+    PEL_VEC(pel_statement) statements;
+    uint32_t value;  /* of the statement that is compiled: pel_statement has the meaning */
+    pel_label other; /* the same, as a label; UINT32_MAX: none */
     pel_str qualname;
     uint32_t line, n_temps, open_handlers;
 } pel_unit;
@@ -93,6 +96,8 @@ void pel_compile_text_of(pel_compiler *c, pel_node *node); /* an annotation as a
 
 /* ---- statements (compile_stmt.c) ---- */
 void pel_compile_body(pel_compiler *c, pel_nodes body);
+/* The value of the statement that is compiled is on the stack now. */
+void pel_mark_value(pel_compiler *c);
 void pel_compile_match(pel_compiler *c, pel_node *node); /* compile_match.c */
 
 #endif

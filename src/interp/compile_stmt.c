@@ -7,6 +7,8 @@ void pel_compile_body(pel_compiler *c, pel_nodes body) {
     for (uint32_t i = 0; i < body.n; i++) compile_stmt(c, body.at[i]);
 }
 
+void pel_mark_value(pel_compiler *c) { c->unit->value = c->unit->insns.n; }
+
 static void push_block(pel_compiler *c, pel_fblock block) { pel_push(c->ctx, &c->unit->blocks, block); }
 static void pop_block(pel_compiler *c) { c->unit->blocks.n--; }
 
@@ -90,7 +92,7 @@ static const pel_fblock *unwind(pel_compiler *c, bool to_loop, bool keeps) {
 static void compile_return(pel_compiler *c, const pel_node *node) {
     pel_node *value = node->Return.value;
     bool is_plain = !value || value->kind == PEL_Constant;
-    if (!is_plain) pel_compile_expr(c, value);
+    if (!is_plain) pel_compile_expr(c, value), pel_mark_value(c);
     unwind(c, false, !is_plain);
     if (value && is_plain)
         pel_compile_expr(c, value);
@@ -112,6 +114,7 @@ static void compile_for(pel_compiler *c, const pel_node *node) {
     bool is_async = node->kind == PEL_AsyncFor;
     pel_label start = pel_new_label(c), done = pel_new_label(c), end = pel_new_label(c);
     pel_compile_expr(c, node->For.iter);
+    pel_mark_value(c);
     pel_emit(c, is_async ? PEL_I_GET_AITER : PEL_I_GET_ITER, 0);
     pel_place(c, start);
     push_block(c, (pel_fblock){ .kind = PEL_BLOCK_FOR, .start = start, .end = end });
@@ -144,6 +147,8 @@ static void compile_while(pel_compiler *c, const pel_node *node) {
 static void compile_if(pel_compiler *c, const pel_node *node) {
     pel_label other = pel_new_label(c), end = pel_new_label(c);
     pel_compile_jump_if(c, node->If.test, false, other);
+    pel_mark_value(c);
+    c->unit->other = other;
     pel_compile_body(c, node->If.body);
     if (node->If.orelse.n) pel_emit(c, PEL_I_JUMP, end);
     pel_place(c, other);
@@ -163,7 +168,7 @@ static void compile_handler(pel_compiler *c, const pel_node *handler, bool is_st
     pel_label cleanup = 0;
     if (name) {
         cleanup = pel_new_label(c);
-        pel_emit(c, PEL_I_SETUP_TRY, cleanup);
+        pel_emit_ab(c, PEL_I_SETUP_TRY, PEL_SETS_CLEANUP, cleanup);
         push_block(c, (pel_fblock){ .kind = PEL_BLOCK_NAMED, .name = name });
     }
     pel_compile_body(c, handler->ExceptHandler.body);
@@ -257,7 +262,7 @@ static void compile_try(pel_compiler *c, const pel_node *node) {
         return;
     }
     pel_label handler = pel_new_label(c), end = pel_new_label(c);
-    pel_emit(c, PEL_I_SETUP_TRY, handler);
+    pel_emit_ab(c, PEL_I_SETUP_TRY, PEL_SETS_CLEANUP, handler);
     push_block(c, (pel_fblock){ .kind = PEL_BLOCK_FINALLY, .final = node->Try.finalbody });
     if (node->Try.handlers.n)
         inner(c, node);
@@ -285,6 +290,7 @@ static void compile_with(pel_compiler *c, const pel_node *node, uint32_t i) {
     const pel_node *item = node->With.items.at[i];
     pel_label handler = pel_new_label(c), end = pel_new_label(c), suppress = pel_new_label(c);
     pel_compile_expr(c, item->withitem.context_expr);
+    if (!i) pel_mark_value(c);
     pel_emit_ab(c, PEL_I_BEFORE_WITH, is_async, 0);
     if (is_async) emit_await(c);
     /* The handler must find the stack without what enter gave: it goes into a variable first. */
@@ -295,7 +301,7 @@ static void compile_with(pel_compiler *c, const pel_node *node, uint32_t i) {
     } else {
         pel_emit(c, PEL_I_POP, 0);
     }
-    pel_emit(c, PEL_I_SETUP_TRY, handler);
+    pel_emit_ab(c, PEL_I_SETUP_TRY, PEL_SETS_WITH, handler);
     push_block(c, (pel_fblock){ .kind = PEL_BLOCK_WITH, .is_async = is_async });
     if (temp) {
         pel_emit_name(c, temp, PEL_Load);
@@ -521,6 +527,7 @@ static void compile_import_from(pel_compiler *c, const pel_node *node) {
 
 static void compile_assign(pel_compiler *c, const pel_node *node) {
     pel_compile_expr(c, node->Assign.value);
+    pel_mark_value(c);
     for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
         if (i + 1 < node->Assign.targets.n) pel_emit(c, PEL_I_COPY, 1);
         pel_compile_store(c, node->Assign.targets.at[i]);
@@ -553,6 +560,7 @@ static void compile_augmented(pel_compiler *c, const pel_node *node) {
     pel_emit_ab(c, PEL_I_BINARY, 1, node->AugAssign.op);
     c->unit->node = target;
     if (store == PEL_I_NOP) {
+        pel_mark_value(c);
         pel_emit_name(c, target->Name.id, PEL_Store);
     } else if (store == PEL_I_STORE_ATTR) { /* object, value -> value, object */
         pel_emit(c, PEL_I_SWAP, 2);
@@ -568,6 +576,7 @@ static void compile_annotated(pel_compiler *c, const pel_node *node) {
     pel_node *target = node->AnnAssign.target;
     if (node->AnnAssign.value) {
         pel_compile_expr(c, node->AnnAssign.value);
+        pel_mark_value(c);
         pel_compile_store(c, target);
     }
     pel_scope_kind kind = c->unit->scope->kind;
@@ -619,11 +628,7 @@ static void compile_raise(pel_compiler *c, const pel_node *node) {
     pel_emit(c, PEL_I_RAISE, n);
 }
 
-static void compile_stmt(pel_compiler *c, pel_node *node) {
-    pel_enter(c);
-    const pel_node *outer = c->unit->node;
-    c->unit->node = node;
-    c->unit->line = node->lineno;
+static void compile_one(pel_compiler *c, pel_node *node) {
     switch (node->kind) {
     case PEL_FunctionDef:
     case PEL_AsyncFunctionDef: compile_function(c, node); break;
@@ -668,6 +673,33 @@ static void compile_stmt(pel_compiler *c, pel_node *node) {
         pel_throw(c->ctx, PEL_E_UNSUPPORTED, 0, "%.*s:%u: a statement of an unknown kind", PEL_FMT(c->source->path),
                   node->lineno);
     }
-    c->unit->node = outer;
+}
+
+static uint32_t handlers_around(const pel_unit *u) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < u->blocks.n; i++) {
+        pel_block_kind kind = u->blocks.at[i].kind;
+        n += kind == PEL_BLOCK_TRY || kind == PEL_BLOCK_FINALLY || kind == PEL_BLOCK_NAMED || kind == PEL_BLOCK_WITH;
+    }
+    return n;
+}
+
+static void compile_stmt(pel_compiler *c, pel_node *node) {
+    pel_enter(c);
+    pel_unit *u = c->unit;
+    const pel_node *outer = u->node;
+    uint32_t value = u->value, start = u->insns.n;
+    pel_label other = u->other;
+    u->value = u->other = UINT32_MAX;
+    u->node = node;
+    u->line = node->lineno;
+    compile_one(c, node);
+    if (!c->is_stub && u->insns.n > start) {
+        pel_statement row = { start, u->insns.n, u->value, u->other, handlers_around(u), -1, node };
+        pel_push(c->ctx, &u->statements, row);
+    }
+    u->node = outer;
+    u->value = value;
+    u->other = other;
     pel_leave(c);
 }

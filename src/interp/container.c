@@ -383,7 +383,9 @@ pel_val pel_next_beside(pel_vm *vm, pel_val iter, int64_t at) {
 }
 
 static pel_val next_sequence(pel_vm *vm, pel_iter *iter) {
+    vm->catching++;
     pel_val v = pel_getitem(vm, iter->a, pel_int_of(vm, iter->i++));
+    vm->catching--;
     if (v) return v;
     if (pel_raised_is(vm, vm->types.IndexError) || pel_raised_is(vm, vm->types.StopIteration)) pel_forget(vm);
     return NULL;
@@ -463,7 +465,9 @@ pel_val pel_next_of(pel_vm *vm, pel_val iter) {
         bool ended;
         return pel_generator_resume(vm, (pel_generator *)iter, vm->none, &ended);
     }
+    vm->catching++;
     pel_val value = pel_call_special(vm, iter, vm->names.s_next, NULL, 0);
+    vm->catching--;
     if (value) return value;
     if (!vm->raised)
         return pel_raise(vm, vm->types.TypeError, "'%s' object is not an iterator", pel_type_text(vm, iter));

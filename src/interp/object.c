@@ -194,12 +194,14 @@ static pel_val try_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
     pel_type *type = pel_type_of(vm, v);
     if (!type->has_getattr) return pel_generic_getattr(vm, v, name, raise);
     pel_val found;
+    vm->catching++;
     if (type->has_attribute) {
         pel_val get = pel_lookup(vm, type, vm->names.s_getattribute);
         found = pel_call2(vm, get, v, name);
     } else {
         found = pel_generic_getattr(vm, v, name, false);
     }
+    vm->catching--;
     if (found) return found;
     if (vm->raised && !pel_raised_is(vm, vm->types.AttributeError)) return NULL;
     pel_val getter = pel_lookup(vm, type, vm->names.s_getattr);
@@ -223,14 +225,18 @@ static pel_val inherited_unknown(pel_vm *vm, pel_type *type, pel_val name) {
 }
 
 pel_val pel_getattr(pel_vm *vm, pel_val v, pel_val name) {
+    bool may_inherit = !pel_is_small(v) && v->type->unknown_base;
+    vm->catching += may_inherit;
     pel_val found = try_getattr(vm, v, name, true);
-    if (found || pel_is_small(v) || !v->type->unknown_base) return found;
-    return inherited_unknown(vm, v->type, name);
+    vm->catching -= may_inherit;
+    return found || !may_inherit ? found : inherited_unknown(vm, v->type, name);
 }
 pel_val pel_getattr_c(pel_vm *vm, pel_val v, const char *name) { return pel_getattr(vm, v, pel_interned_c(vm, name)); }
 
 pel_val pel_find_attr(pel_vm *vm, pel_val v, pel_val name, bool *failed) {
+    vm->catching++;
     pel_val found = try_getattr(vm, v, name, false);
+    vm->catching--;
     *failed = false;
     if (!found && vm->raised) {
         if (pel_raised_is(vm, vm->types.AttributeError))

@@ -37,7 +37,9 @@ static pel_val load_global(pel_vm *vm, const pel_frame *f, pel_val name) {
 
 static pel_val load_name(pel_vm *vm, const pel_frame *f, pel_val name) {
     if (f->names_object) {
+        vm->catching++;
         pel_val found = pel_getitem(vm, f->names_object, name);
+        vm->catching--;
         if (found) return found;
         if (!pel_raised_is(vm, vm->types.KeyError)) return NULL;
         pel_forget(vm);
@@ -809,7 +811,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             break;
         }
         case PEL_I_SETUP_TRY:
-            f->blocks[f->n_blocks++] = (pel_handler){ insn.b, sp, vm->handled, vm->loops.n, vm->repeating.n };
+            f->blocks[f->n_blocks++] = (pel_handler){ insn.b, sp, vm->handled, vm->loops.n, vm->repeating.n, next - 1 };
             break;
         case PEL_I_POP_TRY: f->n_blocks--; break;
         case PEL_I_POP_EXCEPT: vm->handled = POP(); break;
@@ -957,6 +959,13 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
         for (;;) {
             add_trace(vm, f);
             if (recorded && vm->on_fail) vm->on_fail(vm, f);
+            if (vm->recovers && (next = pel_recover(vm, f))) {
+                stack = f->stack;
+                sp = f->sp;
+                code = f->code;
+                steps = vm->steps;
+                break;
+            }
             if (f->n_blocks) {
                 pel_handler handler = f->blocks[--f->n_blocks];
                 stack = f->stack;

@@ -60,6 +60,7 @@ void pel_start_over(pel_scanner *scanner) {
     vm->loop_serial = 0;
     vm->born = vm->times = (pel_map){ 0 };
     vm->on_call = NULL;
+    vm->catching = vm->n_recovered = vm->asked_before = 0;
     scanner->births = (pel_map){ 0 };
     scanner->order.n = scanner->locals.n = 0;
 }
@@ -82,6 +83,7 @@ typedef struct run_job {
     pel_val module;
     pel_type *class;    /* to make an instance of; NULL: run the file */
     bool by_annotation; /* parameters are instances of what annotates them */
+    uint32_t recovered; /* statements that the run left out which made the instance */
     pel_val made;
 } run_job;
 
@@ -202,25 +204,56 @@ static void put_notes(pel_scanner *scanner, pel_network *network) {
 
 /* ---- decisions ---- */
 
+typedef struct answers {
+    bool *decided;
+    uint32_t from, n;
+} answers;
+
 typedef struct plans {
     PEL_VEC(bool *) at;
     PEL_VEC(uint32_t) lengths;
-    bool is_cut; /* there were more than are tried */
+    bool is_cut;            /* there were more than are tried */
+    bool any_clean;         /* a run left no statement out */
+    PEL_VEC(answers) later; /* of runs that left some: what they asked afterwards */
 } plans;
 
-/* For every question that this run answered on its own: another run with the other answer. */
-static void plan_others(pel_vm *vm, plans *p, uint32_t given) {
-    for (uint32_t i = given; i < vm->decided.n; i++) {
+static void plan_flips(pel_vm *vm, plans *p, const answers *given) {
+    for (uint32_t i = given->from; i < given->n; i++) {
         if (p->at.n == MAX_RUNS) {
             p->is_cut = true;
             return;
         }
         bool *plan = pel_new_array(vm->ctx, i + 1, bool);
-        memcpy(plan, vm->decided.at, i * sizeof *plan);
-        plan[i] = !vm->decided.at[i];
+        memcpy(plan, given->decided, i * sizeof *plan);
+        plan[i] = !given->decided[i];
         pel_push(vm->ctx, &p->at, plan);
         pel_push(vm->ctx, &p->lengths, i + 1);
     }
+}
+
+/* For every question that this run answered on its own: another run with the other answer. What is asked after a
+ * statement that can't be run may be asked because of a wrong answer: it waits until no other answer helped. */
+static void plan_others(pel_vm *vm, plans *p, uint32_t given, bool failed) {
+    uint32_t n = vm->decided.n, first = vm->n_recovered && vm->asked_before < n ? vm->asked_before : n;
+    answers all = { pel_new_array(vm->ctx, n ? n : 1, bool), given, first };
+    if (n) memcpy(all.decided, vm->decided.at, n * sizeof *all.decided);
+    plan_flips(vm, p, &all);
+    p->any_clean |= !failed && !vm->n_recovered;
+    if (first < n) pel_push(vm->ctx, &p->later, ((answers){ all.decided, first > given ? first : given, n }));
+}
+
+/* All plans are done: what waited is planned if every run left something out. */
+static void plan_rest(pel_vm *vm, plans *p) {
+    for (uint32_t i = 0; i < p->later.n && !p->any_clean; i++) plan_flips(vm, p, &p->later.at[i]);
+    p->later.n = 0;
+}
+
+/* Runs that left statements out don't count where another did without. */
+static void prefer_clean(pel_scan_run *runs, uint32_t n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) any |= runs[i].root && !runs[i].failed && !runs[i].recovered;
+    for (uint32_t i = 0; i < n && any; i++)
+        if (runs[i].recovered) runs[i].root = NULL, runs[i].failed = true;
 }
 
 static void follow(pel_vm *vm, const plans *p, uint32_t which) {
@@ -229,7 +262,7 @@ static void follow(pel_vm *vm, const plans *p, uint32_t which) {
 }
 
 static pel_scan_run record(pel_vm *vm, pel_module *root, bool failed) {
-    pel_scan_run run = { .root = root, .failed = failed, .n = vm->asked.n };
+    pel_scan_run run = { .root = root, .failed = failed, .recovered = vm->n_recovered, .n = vm->asked.n };
     pel_note *asked = pel_new_array(vm->ctx, run.n ? run.n : 1, pel_note);
     bool *decided = pel_new_array(vm->ctx, run.n ? run.n : 1, bool);
     if (run.n) {
@@ -269,7 +302,9 @@ static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_j
         vm->errors.n = errors;
         pel_forget(vm);
         pel_start_over(scanner);
+        vm->recovers = !scanner->wants_source; /* a program of a part would not be the network's */
         done = within_memory(scanner, body, job, err);
+        vm->recovers = false;
         vm->frame = NULL;
         vm->depth = vm->c_depth = 0;
         if (!done || vm->changing.n == known) break;
@@ -388,16 +423,20 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
         read_networks(scanner, job, all, failed);
         if (!k && !all->variants.n) put_notes(scanner, problems);
         if (!k && !all->variants.n) break; /* nothing to join */
-        plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
+        plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0, failed);
+        if (k == p.at.n) plan_rest(vm, &p);
     }
     vm->planned.n = 0;
     for (uint32_t i = 0; i < all->variants.n; i++) {
         variant *v = &all->variants.at[i];
-        for (uint32_t r = 0; r < all->n; r++) all->runs[r].root = v->roots[r];
-        pel_module *joined = pel_join_runs(vm->ctx, all->runs, all->n);
+        pel_scan_run runs[MAX_RUNS + 1];
+        memcpy(runs, all->runs, sizeof runs);
+        for (uint32_t r = 0; r < all->n; r++) runs[r].root = v->roots[r];
+        prefer_clean(runs, all->n);
+        pel_module *joined = pel_join_runs(vm->ctx, runs, all->n);
         if (joined) v->network->root = joined;
         pel_drop_conditional_source(vm->ctx, v->network);
-        pel_put_questions(vm->ctx, v->network, all->runs, all->n, !p.is_cut);
+        pel_put_questions(vm->ctx, v->network, runs, all->n, !p.is_cut);
         pel_push(vm->ctx, networks, v->network);
     }
     if (!all->variants.n) pel_put_questions(vm->ctx, problems, all->runs, all->n, false);
@@ -408,7 +447,7 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once)
     pel_vm *vm = scanner->vm;
     plans p = { 0 };
     pel_scan_run runs[MAX_RUNS + 1];
-    uint32_t n_runs = 0;
+    uint32_t n_runs = 0, network_recovered = 0;
     pel_network *network = NULL;
     pel_str name = pel_text_of(job->class->name);
     for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
@@ -426,11 +465,16 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once)
         }
         put_notes(scanner, now);
         runs[n_runs++] = record(vm, now->root, !now->root);
-        if (!network || (!network->root && now->root)) network = now;
-        if (once && !network->root) return network;
-        plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0);
+        bool is_better = network && network->root && network_recovered && now->root && !vm->n_recovered;
+        if (!network || (!network->root && now->root) || is_better) network = now, network_recovered = vm->n_recovered;
+        job->recovered = network_recovered;
+        if (once && (!network->root || network_recovered)) return network;
+        plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0, !now->root);
+        if (k == p.at.n) plan_rest(vm, &p);
     }
     vm->planned.n = 0;
+    job->recovered = network_recovered;
+    prefer_clean(runs, n_runs);
     pel_module *joined = pel_join_runs(vm->ctx, runs, n_runs);
     if (joined) network->root = joined;
     pel_drop_conditional_source(vm->ctx, network);
@@ -462,13 +506,15 @@ static void put_untried(pel_scanner *scanner, run_job *job, pel_network *network
 static pel_network *scan_somehow(pel_scanner *scanner, run_job *job) {
     job->by_annotation = false;
     pel_network *network = scan_instance(scanner, job, true);
-    if (network->root) return network;
+    if (network->root && !job->recovered) return network;
     job->by_annotation = true;
     pel_network *assumed = !scanner->is_one_of_many ? scan_instance(scanner, job, false) : NULL;
-    if (assumed && assumed->root) return assumed;
+    if (assumed && assumed->root && !job->recovered) return assumed;
+    uint32_t recovered = job->recovered;
     job->by_annotation = false;
     network = scan_instance(scanner, job, false);
-    if (!assumed && !network->root) put_untried(scanner, job, network);
+    if (assumed && assumed->root && (!network->root || recovered < job->recovered)) return assumed;
+    if (!assumed && (!network->root || job->recovered)) put_untried(scanner, job, network);
     return network->root || !assumed || !assumed->unknown.n ? network : assumed;
 }
 

@@ -116,8 +116,9 @@ bool pel_class_args(pel_scanner *scanner, pel_type *type, bool by_annotation, pe
 /* ---- scan_join.c: runs with different decisions -> one tree ---- */
 
 typedef struct pel_scan_run {
-    pel_module *root; /* NULL: that run did not make it */
-    bool failed;      /* it stopped before it could */
+    pel_module *root;   /* NULL: that run did not make it */
+    bool failed;        /* it stopped before it could */
+    uint32_t recovered; /* statements that it left out */
     const pel_note *asked;
     const bool *decided;
     uint32_t n;

@@ -82,7 +82,10 @@ static pel_val assumed_instance(pel_scanner *scanner, const pel_type *type, pel_
     pel_putf(&text, "%s = %s(", pel_string_at(name)->text, pel_string_at(class->name)->text);
     put_settings(vm, name, &kw, names, PEL_COUNT(names), &text);
     pel_put_byte(&text, ')');
+    bool recovers = vm->recovers;
+    vm->recovers = false; /* a configuration that can't be made is none */
     pel_val made = pel_call(vm, &class->head, NULL, 0, kw.n ? &kw : NULL);
+    vm->recovers = recovers;
     if (!made) {
         pel_forget(vm);
         return NULL;

@@ -91,6 +91,15 @@ typedef struct pel_insn {
     uint32_t b;
 } pel_insn;
 
+typedef struct pel_statement { /* where a run goes on if it can't run a statement (recover.c) */
+    uint32_t start, end;       /* its instructions */
+    uint32_t value;  /* where its value is on the stack, or, of an if, where its body begins; UINT32_MAX: none */
+    uint32_t other;  /* of an if: where it goes on if the test is false */
+    uint32_t blocks; /* handlers that are set around it */
+    int32_t depth;   /* of the stack; negative: nothing leads here */
+    const pel_node *node;
+} pel_statement;
+
 struct pel_codeobj {
     pel_object head;
     pel_val name, qualname;
@@ -100,6 +109,8 @@ struct pel_codeobj {
     uint32_t *lines;
     const pel_node **nodes; /* what each was made for; NULL: of stubs nobody asks */
     uint32_t n_insns;
+    pel_statement *statements; /* inner ones first; none of stubs */
+    uint32_t n_statements;
     pel_val *consts;
     uint32_t n_consts;
     pel_val *names; /* interned str */
@@ -127,7 +138,11 @@ typedef struct pel_handler {
     uint32_t target, depth;
     pel_val handled; /* these when it was set */
     uint32_t loops, repeating;
+    const pel_insn *setup; /* what set it */
 } pel_handler;
+
+/* What sets a handler: its operand a. */
+enum { PEL_SETS_EXCEPT, PEL_SETS_CLEANUP, PEL_SETS_WITH };
 
 struct pel_frame {
     pel_codeobj *code;
@@ -143,6 +158,7 @@ struct pel_frame {
     pel_val handled;  /* vm->handled when the frame was entered */
     const pel_insn *next;
     uint32_t sp, n_blocks, size_class;
+    uint32_t loops, repeating; /* how many were running when it was entered */
     bool is_entry, drops_result, wants_none;
     pel_handler *blocks;
     pel_val *stack;
@@ -237,7 +253,11 @@ struct pel_vm {
     PEL_VEC(pel_note) errors;
     pel_buf *out; /* what print writes to; NULL: nowhere */
     pel_map parsed;
-    pel_str own_file; /* what is scanned; libraries' questions about a parameter are answered as for a number */
+    bool recovers;     /* a statement that can't be run is left, and said */
+    uint32_t catching; /* natives on the stack that catch the exceptions of protocols: AttributeError, StopIteration */
+    uint32_t n_recovered;  /* statements of this run that were left */
+    uint32_t asked_before; /* questions that were asked before the first of these */
+    pel_str own_file;      /* what is scanned; libraries' questions about a parameter are answered as for a number */
     /* branching on symbols: the decisions of this run, and how many were asked for */
     PEL_VEC(pel_note) asked;
     PEL_VEC(bool) decided;
@@ -505,6 +525,11 @@ static inline void pel_leave_c(pel_vm *vm) { vm->c_depth--; }
 /* Where the machine is, outside of stubs if outside is set. */
 void pel_here(pel_vm *vm, bool outside, pel_str *file, uint32_t *line);
 uint32_t pel_frame_line(const pel_frame *frame);
+
+/* ---- going on (recover.c) ---- */
+
+/* After an exception that nobody would catch: where the frame goes on, with its stack made ready; NULL: it does not. */
+const pel_insn *pel_recover(pel_vm *vm, pel_frame *f);
 
 /* ---- symbols (symbol.c) ---- */
 

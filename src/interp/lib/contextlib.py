@@ -108,6 +108,8 @@ class closing(AbstractContextManager):
 
 
 class suppress(AbstractContextManager):
+    _may_suppress = True
+
     def __init__(self, *exceptions):
         self.exceptions = exceptions
 

@@ -1,0 +1,235 @@
+/* Going on after an exception that nobody would catch.
+ *
+ * The program would end there; whoever asks which networks it builds wants the rest of them. The statement that can't
+ * be run is left: what it assigns becomes a symbol with the exception as its reason, a test becomes a question, a
+ * decorator gives what it got. Each is listed as unknown, with its place. A `raise` of a function leaves that function:
+ * it is the caller's value that is not known. */
+#include "interp/run.h"
+#include "python/print.h"
+
+#include "interp/ops.h"
+
+#define MAX_RECOVERED 2000 /* statements of one run */
+#define MAX_DEEP 50        /* frames; a recursion without end is left near its beginning, not two thousand times */
+#define MAX_TEXT 100
+
+/* ---- would anybody catch it? ---- */
+
+/* The class that an except clause names; NULL: that takes running it. */
+static pel_val class_named(pel_vm *vm, const pel_frame *f, const pel_node *type) {
+    if (type->kind == PEL_Name) {
+        pel_val name = pel_interned(vm, pel_name_str(type->Name.id));
+        pel_val found = pel_dict_get_str(f->globals, name);
+        return found ? found : pel_dict_get_str(vm->builtins, name);
+    }
+    if (type->kind != PEL_Attribute) return NULL;
+    pel_val of = class_named(vm, f, type->Attribute.value);
+    if (!of || pel_is_small(of) || !of->attrs) return NULL;
+    return pel_dict_get_str(of->attrs, pel_interned(vm, pel_name_str(type->Attribute.attr)));
+}
+
+static bool may_match(pel_vm *vm, const pel_frame *f, const pel_node *type) {
+    if (!type) return true;
+    if (type->kind == PEL_Tuple) {
+        for (uint32_t i = 0; i < type->Tuple.elts.n; i++)
+            if (may_match(vm, f, type->Tuple.elts.at[i])) return true;
+        return false;
+    }
+    pel_val class = class_named(vm, f, type);
+    return !class || !pel_is_type(class) || pel_is_a(vm, vm->raised, pel_as_type(class));
+}
+
+/* contextlib.suppress may catch it; other managers only clean up. */
+static bool manager_may_catch(pel_vm *vm, const pel_frame *f, const pel_handler *handler) {
+    pel_val exit = handler->depth >= 2 ? f->stack[handler->depth - 2] : NULL;
+    pel_val self = exit && pel_is(exit, PEL_L_METHOD) ? ((pel_method *)exit)->self : NULL;
+    return self && pel_lookup(vm, pel_type_of(vm, self), pel_interned_c(vm, "_may_suppress")) != NULL;
+}
+
+static bool may_catch(pel_vm *vm, const pel_frame *f, const pel_handler *handler) {
+    if (handler->setup->a == PEL_SETS_CLEANUP) return false;
+    if (handler->setup->a == PEL_SETS_WITH) return manager_may_catch(vm, f, handler);
+    const pel_node *node = f->code->nodes ? f->code->nodes[handler->setup - f->code->insns] : NULL;
+    if (!node || node->kind != PEL_Try) return true;
+    for (uint32_t i = 0; i < node->Try.handlers.n; i++)
+        if (may_match(vm, f, node->Try.handlers.at[i]->ExceptHandler.type)) return true;
+    return false;
+}
+
+static bool is_caught(pel_vm *vm, const pel_frame *f) {
+    for (; f; f = f->back)
+        for (uint32_t i = 0; i < f->n_blocks; i++)
+            if (may_catch(vm, f, &f->blocks[i])) return true;
+    return false;
+}
+
+/* Exceptions by which objects answer: a native that asked takes them. */
+static bool is_answer(pel_vm *vm) {
+    return vm->catching && (pel_raised_is(vm, vm->types.AttributeError) || pel_raised_is(vm, vm->types.StopIteration) ||
+                            pel_raised_is(vm, vm->types.LookupError));
+}
+
+/* ---- the statement ---- */
+
+static const pel_statement *statement_of(const pel_codeobj *code, uint32_t at) {
+    for (uint32_t i = 0; i < code->n_statements; i++) {
+        const pel_statement *row = &code->statements[i];
+        if (row->start <= at && at < row->end) return row->depth < 0 ? NULL : row;
+    }
+    return NULL;
+}
+
+static bool may_be_left(pel_vm *vm, const pel_frame *f, const pel_statement *row) {
+    if (!row || vm->n_recovered >= MAX_RECOVERED) return false;
+    bool is_end = pel_raised_is(vm, vm->types.SystemExit) || pel_raised_is(vm, vm->types.KeyboardInterrupt) ||
+                  pel_raised_is(vm, vm->types.GeneratorExit);
+    if (is_end || is_answer(vm)) return false;
+    if (pel_raised_is(vm, vm->types.RecursionError) && vm->depth > MAX_DEEP) return false;
+    if (row->node->kind == PEL_Raise && f->function) return false;
+    return !is_caught(vm, f);
+}
+
+/* Loops of an unknown count that were entered inside the statement are over. */
+static void leave_loops(pel_vm *vm, const pel_frame *f, const pel_statement *row) {
+    uint32_t keep = f->loops < vm->loops.n ? f->loops : vm->loops.n;
+    uint32_t repeating = f->repeating < vm->repeating.n ? f->repeating : vm->repeating.n;
+    for (uint32_t i = keep; i < vm->loops.n; i++) {
+        const pel_loop *loop = &vm->loops.at[i];
+        bool is_around = false;
+        if (loop->frame == f && loop->start)
+            is_around = loop->start < f->code->insns + row->start || loop->start >= f->code->insns + row->end;
+        for (int32_t k = 0; k < row->depth && loop->iter; k++) is_around |= f->stack[k] == loop->iter;
+        if (!is_around) continue;
+        keep = i + 1;
+        if (loop->outside + 1 > repeating && loop->outside < vm->repeating.n) repeating = loop->outside + 1;
+    }
+    vm->loops.n = keep;
+    vm->repeating.n = repeating;
+}
+
+/* ---- what it gives ---- */
+
+static pel_node *value_node_of(const pel_node *node) {
+    switch (node->kind) {
+    case PEL_Assign: return node->Assign.value;
+    case PEL_AnnAssign: return node->AnnAssign.value;
+    case PEL_AugAssign: return node->AugAssign.target;
+    case PEL_Return: return node->Return.value;
+    case PEL_For:
+    case PEL_AsyncFor: return node->For.iter;
+    case PEL_If: return node->If.test;
+    case PEL_With:
+    case PEL_AsyncWith: return node->With.items.at[0]->withitem.context_expr;
+    default: return NULL;
+    }
+}
+
+static pel_str expression_text(pel_vm *vm, pel_node *node) {
+    pel_buf text = pel_buf_in(vm->ctx);
+    pel_print_options options = { .one_line = true };
+    pel_print(vm->ctx, node, &options, &text);
+    pel_str all = pel_buf_str(&text);
+    while (all.len && (all.ptr[all.len - 1] == '\n' || all.ptr[all.len - 1] == ' ')) all.len--;
+    return all.len > MAX_TEXT ? pel_format(vm->ctx, "%.*s…", MAX_TEXT, all.ptr) : all;
+}
+
+static pel_val lost_symbol(pel_vm *vm, pel_str text, pel_str why) {
+    pel_val made = pel_symbol_of(vm, text, why);
+    if (pel_is_symbol(made)) ((pel_symbol *)made)->is_missing = true;
+    return made;
+}
+
+/* Names that the rest of a statement would bind: an import, a definition. */
+static void bind_names(pel_vm *vm, pel_frame *f, uint32_t from, const pel_statement *row, pel_str why) {
+    const pel_codeobj *code = f->code;
+    for (uint32_t i = from; i < row->end; i++) {
+        const pel_insn *insn = &code->insns[i];
+        if (insn->op == PEL_I_STORE_FAST) {
+            f->slots[insn->b] = lost_symbol(vm, pel_text_of(code->locals[insn->b]), why);
+        } else if (insn->op == PEL_I_STORE_DEREF) {
+            pel_cell *cell = (pel_cell *)f->slots[code->n_locals + insn->b];
+            cell->value = lost_symbol(vm, pel_text_of(code->cells[insn->b]), why);
+        } else if (insn->op == PEL_I_STORE_NAME || insn->op == PEL_I_STORE_GLOBAL) {
+            pel_val name = code->names[insn->b], symbol = lost_symbol(vm, pel_text_of(name), why);
+            pel_dict *into = insn->op == PEL_I_STORE_NAME && f->names && !f->names_object ? f->names : f->globals;
+            pel_dict_set_str(vm, into, name, symbol);
+        }
+    }
+}
+
+/* A decorator that can't be run gives what it got. at: the instruction that failed. */
+static const pel_insn *without_decorator(pel_vm *vm, pel_frame *f, uint32_t at, const pel_statement *row, pel_str why) {
+    const pel_codeobj *code = f->code;
+    if (row->node->kind != PEL_FunctionDef && row->node->kind != PEL_ClassDef &&
+        row->node->kind != PEL_AsyncFunctionDef)
+        return NULL;
+    if (code->insns[at].op == PEL_I_CALL && code->nodes[at] == row->node) {
+        pel_val given = f->stack[f->sp + 2];
+        f->stack[f->sp++] = given;
+        return &code->insns[at + 1];
+    }
+    uint32_t before = 0;
+    for (uint32_t i = row->start; i < row->end; i++) {
+        if (code->insns[i].op == PEL_I_MAKE_FUNCTION) return NULL;
+        if (code->insns[i].op != PEL_I_PUSH_NULL || code->nodes[i] != row->node) continue;
+        if (i > at) {
+            f->sp = (uint32_t)row->depth + 2 * before;
+            f->stack[f->sp++] = lost_symbol(vm, PEL_STR("decorator"), why);
+            return &code->insns[i];
+        }
+        before++;
+    }
+    return NULL;
+}
+
+static const pel_insn *go_on(pel_vm *vm, pel_frame *f, uint32_t at, const pel_statement *row, pel_str why) {
+    const pel_insn *insns = f->code->insns;
+    const pel_insn *decorated = without_decorator(vm, f, at, row, why);
+    if (decorated) return decorated;
+    pel_node *value = value_node_of(row->node);
+    f->sp = (uint32_t)row->depth;
+    if (value && row->value != UINT32_MAX && at < row->value) {
+        pel_val symbol = lost_symbol(vm, expression_text(vm, value), why);
+        if (row->node->kind == PEL_If) return insns + (pel_truth(vm, symbol) > 0 ? row->value : row->other);
+        f->stack[f->sp++] = symbol;
+        return insns + row->value;
+    }
+    int kind = row->node->kind;
+    bool is_plain = kind == PEL_Import || kind == PEL_ImportFrom || kind == PEL_FunctionDef || kind == PEL_ClassDef ||
+                    kind == PEL_AsyncFunctionDef || kind == PEL_Assign;
+    if (is_plain) bind_names(vm, f, at, row, why);
+    return insns + row->end;
+}
+
+static void note(pel_vm *vm, const pel_frame *f, pel_str what) {
+    const pel_exception *e = (const pel_exception *)vm->raised;
+    pel_note row = { what, PEL_STR("that line can't be run: what it gives is not known"), f->code->file,
+                     pel_frame_line(f) };
+    for (uint32_t i = 0; i < e->trace.n; i++)
+        if (!e->trace.at[i].code->is_stub) {
+            row.file = e->trace.at[i].code->file;
+            row.line = e->trace.at[i].line;
+            break;
+        }
+    for (uint32_t i = 0; i < vm->unknown.n; i++)
+        if (vm->unknown.at[i].line == row.line && pel_str_eq(vm->unknown.at[i].file, row.file) &&
+            pel_str_eq(vm->unknown.at[i].what, what))
+            return;
+    if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, row);
+}
+
+const pel_insn *pel_recover(pel_vm *vm, pel_frame *f) {
+    if (f->code->is_stub || !f->code->n_statements) return NULL;
+    uint32_t at = (uint32_t)(f->next - f->code->insns);
+    at -= at > 0;
+    const pel_statement *row = statement_of(f->code, at);
+    if (!may_be_left(vm, f, row)) return NULL;
+    pel_str what = pel_exception_text(vm, vm->raised);
+    note(vm, f, what);
+    if (!vm->n_recovered++) vm->asked_before = vm->asked.n;
+    pel_forget(vm);
+    leave_loops(vm, f, row);
+    f->n_blocks = row->blocks;
+    if (!f->n_blocks) vm->handled = f->handled;
+    return go_on(vm, f, at, row, what);
+}

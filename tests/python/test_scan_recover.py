@@ -1,0 +1,148 @@
+"""`pellucid scan` goes on after a statement that can't be run: what it gives is unknown, the rest is read."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+
+import pytest
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("torch's sources are interpreted, and there are none here", allow_module_level=True)
+
+
+@pytest.fixture
+def scan(pellucid, tmp_path):
+    def run(source: str, *options: str):
+        path = tmp_path / "model.py"
+        path.write_text(source)
+        done = pellucid("scan", path, "--python", sys.executable, "--json", *options)
+        networks = {network["name"]: network for network in json.loads(done.out)["networks"]}
+        return done, networks
+
+    return run
+
+
+HEAD = "import os, json\nimport torch, torch.nn as nn\n"
+
+MODULE_LEVEL = [
+    'rank = int(os.environ["LOCAL_RANK"])',
+    'config = json.load(open("/nowhere/config.json"))',
+    "half = 1 / 0",
+    "a, b = [1, 2, 3]",
+    "from math import no_such_name",
+    "@undefined.register\ndef helper(): pass",
+    "with undefined() as f:\n    x = f.read()",
+    "for item in undefined():\n    print(item)",
+    "if undefined():\n    pass",
+    "assert undefined",
+    'raise RuntimeError("no GPU")',
+    "def f():\n    return 1 / 0\nx = f() + 1",
+    "class A(undefined): pass",
+]
+
+
+@pytest.mark.parametrize("statement", MODULE_LEVEL)
+def test_a_statement_of_the_module_is_left(scan, statement) -> None:
+    done, networks = scan(HEAD + statement + "\nmodel = nn.Linear(2, 3)\n")
+    assert done.code == 3
+    assert networks["model"]["state"] == {"weight": [3, 2], "bias": [3]}
+    assert any(row["line"] >= 3 and "can't be run" in row["why"] for row in networks["model"]["unknown"])
+
+
+def test_a_statement_of_a_constructor_is_left(scan) -> None:
+    source = HEAD + """
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 3)
+        table = torch.zeros(4).no_such_operation()
+        self.size = int(table.shape[0] / 0)
+        self.last = nn.Linear(3, 4)
+
+model = M()
+"""
+    done, networks = scan(source)
+    assert done.code == 3
+    assert list(networks["model"]["state"]) == ["first.weight", "first.bias", "last.weight", "last.bias"]
+    assert any("no_such_operation" in row["what"] and row["line"] == 8 for row in networks["model"]["unknown"])
+
+
+def test_a_decorator_that_fails_gives_what_it_got(scan) -> None:
+    source = HEAD + """
+def register(name):
+    raise KeyError(name)
+
+@register("x")
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 3)
+
+model = M()
+"""
+    _, networks = scan(source)
+    assert list(networks["model"]["state"]) == ["fc.weight", "fc.bias"]
+
+
+def test_what_the_program_catches_is_its_own(scan) -> None:
+    source = HEAD + """
+class Steps:
+    def __init__(self): self.n = 0
+    def __iter__(self): return self
+    def __next__(self):
+        if self.n == 3: raise StopIteration
+        self.n += 1
+        return self.n
+
+class Lazy:
+    def __getattr__(self, name): raise AttributeError(name)
+
+def size():
+    try:
+        with open("/nowhere") as f:
+            return int(f.read())
+    except (FileNotFoundError, ValueError):
+        return 5
+
+sizes = list(Steps())
+model = nn.Linear(len(sizes), size() + (0 if hasattr(Lazy(), "x") else 2))
+"""
+    done, networks = scan(source)
+    assert done.code == 0
+    assert networks["model"]["state"]["weight"] == [7, 3]
+    assert networks["model"]["unknown"] == []
+
+
+def test_handlers_that_would_not_catch_it_are_no_guards(scan) -> None:
+    source = HEAD + """
+def main():
+    x = 1 / 0
+    model = nn.Linear(2, 3)
+    return model
+
+try:
+    kept = main()
+except KeyboardInterrupt:
+    pass
+finally:
+    print("end")
+"""
+    _, networks = scan(source)
+    assert networks["kept"]["state"]["weight"] == [3, 2]
+
+
+def test_an_answer_without_trouble_is_preferred(scan) -> None:
+    source = HEAD + """
+class M(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        if width % 8 != 0:
+            raise ValueError("width")
+        self.fc = nn.Linear(width, 4)
+"""
+    _, networks = scan(source)
+    tree = networks["M"]["tree"]
+    assert [child.get("condition") for node in tree for child in node["children"]] == [None]
+    assert not any("ValueError" in row["what"] for row in networks["M"]["unknown"])
