@@ -2,6 +2,7 @@
 #include "bytecode/code.h"
 #include "decompile/decompile.h"
 #include "load/audit.h"
+#include "load/compute_names.h"
 #include "python/print.h"
 
 typedef struct decompile_job {
@@ -42,8 +43,9 @@ static bool decompile_any(pel_ctx *ctx, pel_str marshalled, decompile_job *best)
 
 typedef struct reach {
     pel_ctx *ctx;
-    pel_map own; /* names that the code itself binds */
-    pel_str why; /* the first thing that a layer has no business with; empty: none */
+    pel_map own;     /* names that the code itself binds */
+    pel_str why;     /* the first thing that a layer has no business with; empty: none */
+    bool is_unknown; /* why: nobody knows what it does; else it is known to lead out */
 } reach;
 
 static bool is_one_of(pel_str word, const char *const *words, size_t n) {
@@ -73,7 +75,13 @@ static void look(void *arg, pel_node **slot) {
     };
     reach *r = arg;
     pel_node *node = *slot;
-    if (r->why.len) return;
+    if (r->why.len && !r->is_unknown) return;
+    if (node->kind == PEL_Attribute && !r->why.len && !pel_is_computing(pel_name_str(node->Attribute.attr))) {
+        r->why = pel_format(r->ctx, "it uses .%s, which is not known to compute and nothing else",
+                            node->Attribute.attr->text);
+        r->is_unknown = true;
+    }
+    pel_str before = r->why;
     if (node->kind == PEL_Import || node->kind == PEL_ImportFrom) r->why = PEL_STR("it imports");
     if (node->kind == PEL_Name && !pel_map_has(&r->own, PEL_KEY(node->Name.id)) &&
         !is_one_of(pel_name_str(node->Name.id), known, PEL_COUNT(known)))
@@ -81,6 +89,7 @@ static void look(void *arg, pel_node **slot) {
     if (node->kind == PEL_Attribute && (pel_str_starts(pel_name_str(node->Attribute.attr), PEL_STR("_")) ||
                                         is_one_of(pel_name_str(node->Attribute.attr), far, PEL_COUNT(far))))
         r->why = pel_format(r->ctx, "it uses .%s", node->Attribute.attr->text);
+    if (r->why.ptr != before.ptr) r->is_unknown = false;
     pel_each_child(node, look, r);
 }
 
@@ -97,9 +106,12 @@ void pel_audit_code(pel_ctx *ctx, pel_audit *audit, const pel_loaded_code *code)
     pel_node *tree = job.made->tree;
     note_own(&r, &tree);
     look(&r, &tree);
-    if (job.made->incomplete.n) r.why = PEL_STR("a part of it can't be shown as source");
+    if (job.made->incomplete.n) {
+        r.why = PEL_STR("a part of it can't be shown as source");
+        r.is_unknown = false;
+    }
     row.source = job.source;
-    row.severity = r.why.len ? PEL_DANGER : PEL_NOTE;
+    row.severity = !r.why.len ? PEL_NOTE : r.is_unknown ? PEL_SUSPECT : PEL_DANGER;
     pel_find(ctx, &audit->findings, row.severity, "bytecode", code->member, 0,
              r.why.len
                  ? pel_format(ctx, "%.*s runs bytecode: %.*s", PEL_FMT(code->name), PEL_FMT(r.why))

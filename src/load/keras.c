@@ -5,8 +5,7 @@
 #include "base/json_read.h"
 #include "io/bytes.h"
 #include "io/hdf5.h"
-#include "load/audit.h"
-#include "load/load.h"
+#include "load/keras_config.h"
 
 #include <ctype.h>
 
@@ -18,92 +17,11 @@ typedef struct keras_file {
     pel_ctx *ctx;
     pel_loaded *out;
     pel_tree_builder *builder;
-    pel_str member;     /* where the config stands */
-    pel_str file;       /* the bytes that offsets count in */
-    uint64_t h5_at;     /* where the HDF5 begins in them */
+    pel_str file;   /* the bytes that offsets count in */
+    uint64_t h5_at; /* where the HDF5 begins in them */
+    pel_tensor_role role;
     bool h5_is_in_file; /* false: it was unpacked, its tensors have no place */
 } keras_file;
-
-/* ---- base64 ---- */
-
-static pel_str decode_base64(pel_ctx *ctx, pel_str text) {
-    char *out = pel_alloc_raw(ctx, text.len + 1);
-    size_t n = 0;
-    uint32_t bits = 0;
-    unsigned have = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        int value = c >= 'A' && c <= 'Z'   ? c - 'A'
-                    : c >= 'a' && c <= 'z' ? c - 'a' + 26
-                    : c >= '0' && c <= '9' ? c - '0' + 52
-                    : c == '+'             ? 62
-                    : c == '/'             ? 63
-                                           : -1;
-        if (value < 0) continue; /* line ends, padding */
-        bits = bits << 6 | (uint32_t)value;
-        have += 6;
-        if (have < 8) continue;
-        have -= 8;
-        out[n++] = (char)(bits >> have & 255);
-    }
-    return (pel_str){ out, n };
-}
-
-/* ---- what the config would import or run ---- */
-
-static void add_code(keras_file *k, pel_str layer, const pel_json_value *code) {
-    if (!code || code->kind != PEL_J_STR) return;
-    pel_str name = layer.len ? pel_format(k->ctx, "Lambda layer %.*s", PEL_FMT(layer)) : PEL_STR("a Lambda layer");
-    pel_push(k->ctx, &k->out->codes, (pel_loaded_code){ k->member, name, decode_base64(k->ctx, code->text) });
-}
-
-static bool is_keras(pel_str module) {
-    static const char *const own[] = { "keras", "tf_keras", "keras_core", "tensorflow.python.keras",
-                                       "tensorflow.keras" };
-    for (size_t i = 0; i < PEL_COUNT(own); i++) {
-        size_t n = strlen(own[i]);
-        if (pel_str_starts(module, pel_str_of(own[i])) && (module.len == n || module.ptr[n] == '.')) return true;
-    }
-    return false;
-}
-
-/* Keras imports module and takes the name from it, be it a class or a function. */
-static void judge_reference(keras_file *k, pel_str module, pel_str name, uint64_t at) {
-    static const char *const far[] = { "get_file",           "load_model", "load_weights",
-                                       "TorchModuleWrapper", "load_img",   "enable_unsafe_deserialization",
-                                       "TFSMLayer" };
-    bool is_foreign, is_far = false;
-    pel_str what = pel_format(k->ctx, "%.*s.%.*s", PEL_FMT(module), PEL_FMT(name));
-    for (size_t i = 0; i < PEL_COUNT(far); i++) is_far |= pel_str_is(name, far[i]);
-    if (is_keras(module) && !is_far) return;
-    pel_name_kind kind = pel_judge_name(module, name, &is_foreign);
-    if (is_far || kind >= PEL_NAME_LIBRARY)
-        pel_find(k->ctx, &k->out->findings, PEL_DANGER, "imports", k->member, at,
-                 pel_format(k->ctx, "the config uses %.*s", PEL_FMT(what)));
-    else if (is_foreign)
-        pel_find(k->ctx, &k->out->findings, PEL_NOTE, "class", k->member, at,
-                 pel_format(k->ctx, "needs %.*s, which somebody's code must provide", PEL_FMT(what)));
-}
-
-static void judge_config(keras_file *k, const pel_json_value *value, pel_str layer, int depth) {
-    if (depth > MAX_DEPTH || (value->kind != PEL_J_OBJECT && value->kind != PEL_J_ARRAY)) return;
-    if (value->kind == PEL_J_OBJECT) {
-        pel_str class = pel_json_text(pel_json_get(value, "class_name")),
-                module = pel_json_text(pel_json_get(value, "module"));
-        const pel_json_value *config = pel_json_get(value, "config"), *function = pel_json_get(value, "function");
-        pel_str name = pel_json_text(pel_json_get(value, "name"));
-        if (name.len) layer = name;
-        if (pel_str_is(class, "__lambda__")) add_code(k, layer, pel_json_get(config, "code"));
-        if (pel_str_is(pel_json_text(pel_json_get(value, "function_type")), "lambda") &&
-            function) /* old: [code, ...] */
-            add_code(k, layer, function->kind == PEL_J_ARRAY && function->items.n ? function->items.at[0] : function);
-        if (pel_str_is(class, "function") && config && config->kind == PEL_J_STR && module.len)
-            judge_reference(k, module, config->text, value->at);
-        else if (class.len && module.len && !pel_str_is(class, "function") && !pel_str_is(class, "__lambda__"))
-            judge_reference(k, module, class, value->at);
-    }
-    for (uint32_t i = 0; i < value->items.n; i++) judge_config(k, value->items.at[i], layer, depth + 1);
-}
 
 /* ---- layers ---- */
 
@@ -149,7 +67,11 @@ static void add_layers(keras_file *k, const pel_json_value *model, pel_str path,
     module->class = pel_json_text(pel_json_get(model, "class_name"));
     const pel_json_value *layers = layers_of(model);
     if (!layers) add_config_arguments(k, module, pel_json_get(model, "config"));
-    for (uint32_t i = 0; layers && i < layers->items.n && depth < MAX_DEPTH; i++) {
+    if (layers && depth >= MAX_DEPTH) {
+        pel_build_unknown(k->builder, path, pel_format(k->ctx, "layers nest deeper than %d", MAX_DEPTH));
+        return;
+    }
+    for (uint32_t i = 0; layers && i < layers->items.n; i++) {
         pel_str name = layer_name(layers->items.at[i]);
         if (name.len)
             add_layers(k, layers->items.at[i], pel_full_name(k->ctx, k->builder->network, path, name), depth + 1);
@@ -159,7 +81,8 @@ static void add_layers(keras_file *k, const pel_json_value *model, pel_str path,
 /* ---- weights ---- */
 
 static void add_dataset(keras_file *k, const pel_h5_object *dataset, pel_str name) {
-    pel_model_tensor tensor = { .dtype = dataset->dtype,
+    pel_model_tensor tensor = { .role = k->role,
+                                .dtype = dataset->dtype,
                                 .shape = pel_shape_of(k->ctx, dataset->dims, dataset->n_dims) };
     if (dataset->has_place && k->h5_is_in_file)
         pel_build_place(k->ctx, &tensor, k->file, (pel_str){ "", 0 }, k->h5_at + dataset->offset, dataset->size);
@@ -336,10 +259,12 @@ void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     if (weights) out->format = config ? PEL_STR("Keras model in HDF5") : PEL_STR("Keras weights in HDF5");
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = bytes, .h5_is_in_file = true };
-    k.member = PEL_STR("model_config");
+    const pel_h5_attribute *training = pel_h5_attribute_of(root, "training_config");
+    if (training && training->texts.n)
+        pel_judge_keras(ctx, out, PEL_STR("training_config"), pel_json_read(ctx, training->texts.at[0], 0));
     if (config && config->texts.n) {
         const pel_json_value *model = pel_json_read(ctx, config->texts.at[0], 0);
-        judge_config(&k, model, (pel_str){ "", 0 }, 0);
+        pel_judge_keras(ctx, out, PEL_STR("model_config"), model);
         add_layers(&k, model, (pel_str){ "", 0 }, 0);
     }
     if (!weights) {
@@ -347,6 +272,7 @@ void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
         return;
     }
     add_listed_layers(&k, weights);
+    k.role = PEL_BUFFER; /* an optimizer's state: no parameters, but tensors all the same */
     for (uint32_t i = 0; i < root->children.n && weights != root; i++)
         if (root->children.at[i] != weights && !root->children.at[i]->is_dataset)
             add_datasets(&k, root->children.at[i], root->children.at[i]->name);
@@ -363,7 +289,7 @@ void pel_load_keras_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pe
     out->format = PEL_STR("Keras config");
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
     keras_file k = { .ctx = ctx, .out = out, .builder = &builder };
-    judge_config(&k, root, (pel_str){ "", 0 }, 0);
+    pel_judge_keras(ctx, out, (pel_str){ "", 0 }, root);
     add_layers(&k, root, (pel_str){ "", 0 }, 0);
     pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("a config has none"));
 }
@@ -377,8 +303,8 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     if (weights) pel_map_set(ctx, &out->read, weights->offset, 1);
     const pel_json_value *model = pel_json_read(ctx, pel_zip_content(ctx, zip, config, MAX_CONFIG, &out->findings), 0);
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
-    keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .member = config->name, .file = zip->bytes };
-    judge_config(&k, model, (pel_str){ "", 0 }, 0);
+    keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = zip->bytes };
+    pel_judge_keras(ctx, out, config->name, model);
     add_layers(&k, model, (pel_str){ "", 0 }, 0);
     if (!weights) {
         pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("the archive has no model.weights.h5"));

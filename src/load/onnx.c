@@ -1,20 +1,27 @@
 /* ONNX: a graph of operators, whose initializers are the tensors. */
 #include "io/protobuf.h"
 #include "load/load.h"
+#include "load/onnx_ops.h"
 
 #define MAX_DIMS 64
 #define MAX_NODES 1000000
 #define MAX_ARGUMENTS 64
+#define MAX_DEPTH 64                     /* graphs inside of graphs */
+#define MAX_NUMBERS ((uint64_t)16 << 20) /* of a tensor that holds them one by one */
 
 typedef struct onnx_file {
     pel_ctx *ctx;
     pel_loaded *out;
     pel_tree_builder builder;
-    pel_map makers; /* interned name of a value -> pel_str *, full name of the module that makes it */
-    pel_map shapes; /* interned name of a value -> pel_shape * */
-    pel_map files;  /* interned name of a file beside -> pel_str *, its bytes; 0: there is none */
+    pel_map makers;    /* interned name of a value -> pel_str *, full name of the module that makes it */
+    pel_map shapes;    /* interned name of a value -> pel_shape * */
+    pel_map files;     /* interned name of a file beside -> pel_str *, its bytes; 0: there is none */
+    pel_map functions; /* interned "domain name" of those that the file itself defines */
     uint32_t n_nodes;
+    int depth;
 } onnx_file;
+
+static void read_graph(onnx_file *f, pel_proto graph, pel_str path);
 
 static uint64_t key_of(onnx_file *f, pel_str name) { return PEL_KEY(pel_intern_str(f->ctx, name)); }
 
@@ -24,14 +31,15 @@ static pel_str *kept(onnx_file *f, pel_str s) {
     return copy;
 }
 
-static pel_str dtype_of(uint64_t number) {
+static pel_str dtype_of(pel_ctx *ctx, uint64_t number) {
     static const char *const names[] = {
-        "",          "float32",    "uint8",    "int8",          "uint16",          "int16",       "int32",
-        "int64",     "string",     "bool",     "float16",       "float64",         "uint32",      "uint64",
-        "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-        "uint4",     "int4",       "float4"
+        "",          "float32",    "uint8",    "int8",           "uint16",          "int16",       "int32",
+        "int64",     "string",     "bool",     "float16",        "float64",         "uint32",      "uint64",
+        "complex64", "complex128", "bfloat16", "float8_e4m3fn",  "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+        "uint4",     "int4",       "float4",   "float8_e8m0fnu", "uint2",           "int2"
     };
-    return pel_str_of(number < PEL_COUNT(names) ? names[number] : "");
+    return number < PEL_COUNT(names) ? pel_str_of(names[number])
+                                     : pel_format(ctx, "onnx_%llu", (unsigned long long)number);
 }
 
 /* ---- tensors ---- */
@@ -79,51 +87,118 @@ static void place_outside(onnx_file *f, pel_model_tensor *tensor, pel_str name, 
                  PEL_STR("its data lies outside of the file beside"));
 }
 
-static void read_tensor(onnx_file *f, pel_proto message, pel_str fallback_name) {
-    pel_proto_field field;
-    pel_str name = fallback_name, location = { "", 0 };
+typedef struct tensor_fields {
+    pel_str name, location, raw;
     int64_t dims[MAX_DIMS];
-    uint32_t n_dims = 0;
-    uint64_t type = 0, at, value, offset = 0, length = 0, count;
-    pel_str raw = { NULL, 0 };
-    uint64_t raw_at = 0;
+    uint32_t n_dims;
+    uint64_t type, offset, length, raw_at;
+    pel_proto numbers; /* the message again, if it holds numbers one by one */
+    uint32_t number_field;
+} tensor_fields;
+
+static void read_outside(onnx_file *f, const pel_proto_field *entry, tensor_fields *t) {
+    pel_proto_field key, text;
+    if (!pel_proto_find(f->ctx, pel_proto_of(entry), 1, &key) || !pel_proto_find(f->ctx, pel_proto_of(entry), 2, &text))
+        return;
+    if (pel_str_is(key.bytes, "location")) t->location = text.bytes;
+    if (pel_str_is(key.bytes, "offset")) t->offset = decimal(text.bytes);
+    if (pel_str_is(key.bytes, "length")) t->length = decimal(text.bytes);
+}
+
+static void read_tensor_fields(onnx_file *f, pel_proto message, tensor_fields *t) {
+    pel_proto_field field;
+    pel_proto again = message;
+    uint64_t at, value;
     while (pel_proto_next(f->ctx, &message, &field)) {
         if (field.number == 1) {
             for (at = 0; pel_proto_packed(f->ctx, &field, &at, &value);) {
-                if (n_dims == MAX_DIMS)
+                if (t->n_dims == MAX_DIMS)
                     pel_throw(f->ctx, PEL_E_TOO_BIG, field.at, "ONNX: more than %d dimensions", MAX_DIMS);
-                dims[n_dims++] = (int64_t)value;
+                t->dims[t->n_dims++] = (int64_t)value;
             }
         }
-        if (field.number == 2) type = field.value;
-        if (field.number == 8) name = field.bytes;
+        if (field.number == 2) t->type = field.value;
+        if (field.number == 8) t->name = field.bytes;
         if (field.wire == PEL_WIRE_BYTES && (field.number == 9 || field.number == 4 || field.number == 10))
-            raw = field.bytes, raw_at = field.at; /* raw, or packed floats, which look the same */
-        if (field.number == 13) {
-            pel_proto_field key, text;
-            if (!pel_proto_find(f->ctx, pel_proto_of(&field), 1, &key) ||
-                !pel_proto_find(f->ctx, pel_proto_of(&field), 2, &text))
-                continue;
-            if (pel_str_is(key.bytes, "location")) location = text.bytes;
-            if (pel_str_is(key.bytes, "offset")) offset = decimal(text.bytes);
-            if (pel_str_is(key.bytes, "length")) length = decimal(text.bytes);
+            t->raw = field.bytes, t->raw_at = field.at; /* raw, or packed floats, which look the same */
+        bool is_float = (field.number == 4 || field.number == 10) && field.wire != PEL_WIRE_BYTES;
+        if (field.number == 5 || field.number == 7 || field.number == 11 || is_float)
+            t->numbers = again, t->number_field = field.number, t->raw_at = field.at;
+        if (field.number == 13 && field.wire == PEL_WIRE_BYTES) read_outside(f, &field, t);
+    }
+}
+
+/* Numbers that stand one by one, in the width of their dtype: int32_data holds bytes, bools, half floats, too. */
+static pel_str gather_numbers(onnx_file *f, const tensor_fields *t, uint64_t count, unsigned width) {
+    pel_proto message = t->numbers;
+    pel_proto_field field;
+    uint64_t n = 0, at, value;
+    char *out = pel_alloc_raw(f->ctx, count * width + 1);
+    while (pel_proto_next(f->ctx, &message, &field)) {
+        if (field.number != t->number_field) continue;
+        for (at = 0; pel_proto_packed(f->ctx, &field, &at, &value); n++) {
+            if (n == count) return (pel_str){ NULL, 0 };
+            for (unsigned i = 0; i < width; i++) out[n * width + i] = (char)(value >> 8 * i & 255);
         }
     }
-    if (!name.len) return;
-    pel_model_tensor tensor = { .dtype = dtype_of(type), .shape = pel_shape_of(f->ctx, dims, n_dims) };
-    uint64_t size, width = pel_dtype_size(tensor.dtype);
-    bool has_size = pel_shape_count(&tensor.shape, &count) && width && !__builtin_mul_overflow(count, width, &size);
-    if (location.len && has_size)
-        place_outside(f, &tensor, name, location, offset, length ? length : size);
-    else if (raw.ptr && has_size && raw.len == size) {
-        pel_stored *stored = pel_new(f->ctx, pel_stored);
-        stored->bytes = raw;
-        tensor.stored = stored;
-        tensor.place = (pel_place){ .offset = raw_at, .size = size };
-    } else if (raw.ptr && has_size && raw.len != size)
-        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, raw_at,
+    return n == count ? (pel_str){ out, count * width } : (pel_str){ NULL, 0 };
+}
+
+static void place_inside(onnx_file *f, tensor_fields *t, pel_str name, uint64_t size, pel_model_tensor *tensor) {
+    unsigned width = pel_dtype_size(tensor->dtype);
+    uint64_t count = size / width;
+    if (t->number_field && count > MAX_NUMBERS) {
+        pel_build_unknown(&f->builder, name, PEL_STR("its numbers stand one by one, and there are too many to gather"));
+        return;
+    }
+    if (t->number_field && !t->raw.ptr && width <= 8) t->raw = gather_numbers(f, t, count, width);
+    if (!t->raw.ptr && !t->number_field) return;
+    if (!t->raw.ptr || t->raw.len != size) {
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, t->raw_at,
                  PEL_STR("the bytes of the tensor do not fit its shape"));
-    pel_build_tensor(&f->builder, name, tensor);
+        return;
+    }
+    pel_stored *stored = pel_new(f->ctx, pel_stored);
+    stored->bytes = t->raw;
+    tensor->stored = stored;
+    tensor->place = (pel_place){ .offset = t->raw_at, .size = size };
+}
+
+/* prefix: of the graph or operator that it belongs to; fallback: its name there if it has none. */
+static void read_tensor(onnx_file *f, pel_proto message, pel_str prefix, pel_str fallback, pel_tensor_role role) {
+    tensor_fields t = { .name = fallback };
+    read_tensor_fields(f, message, &t);
+    if (!t.name.len) t.name = fallback;
+    pel_str name = prefix.len ? pel_format(f->ctx, "%.*s.%.*s", PEL_FMT(prefix), PEL_FMT(t.name)) : t.name;
+    pel_model_tensor tensor = { .role = role, .dtype = dtype_of(f->ctx, t.type) };
+    tensor.shape = pel_shape_of(f->ctx, t.dims, t.n_dims);
+    uint64_t size = 0, count = 0, width = pel_dtype_size(tensor.dtype);
+    bool has_size = pel_shape_count(&tensor.shape, &count) && width && !__builtin_mul_overflow(count, width, &size);
+    if (t.location.len)
+        place_outside(f, &tensor, name, t.location, t.offset, t.length ? t.length : size);
+    else if (has_size)
+        place_inside(f, &t, name, size, &tensor);
+    if (name.len) pel_build_tensor(&f->builder, name, tensor);
+}
+
+/* SparseTensor: values, indices, dims; its parts are what can be told. */
+static void read_sparse(onnx_file *f, pel_proto message, pel_str prefix) {
+    pel_proto_field field;
+    pel_str name = { "", 0 };
+    for (int part = 1; part <= 2; part++) {
+        if (!pel_proto_find(f->ctx, message, (uint32_t)part, &field)) continue;
+        tensor_fields t = { .n_dims = 0 };
+        if (part == 1) { /* the values have the name of the whole */
+            read_tensor_fields(f, pel_proto_of(&field), &t);
+            name = t.name.len ? t.name : pel_format(f->ctx, "sparse_%llu", (unsigned long long)field.at);
+        }
+        pel_str whole = prefix.len ? pel_format(f->ctx, "%.*s.%.*s", PEL_FMT(prefix), PEL_FMT(name)) : name;
+        if (part == 1)
+            read_tensor(f, pel_proto_of(&field), prefix, name, PEL_PARAMETER);
+        else
+            read_tensor(f, pel_proto_of(&field), pel_format(f->ctx, "%.*s.sparse", PEL_FMT(whole)), PEL_STR("indices"),
+                        PEL_BUFFER);
+    }
 }
 
 /* ---- values and operators ---- */
@@ -155,13 +230,19 @@ static void read_value(onnx_file *f, const pel_proto_field *info) {
     pel_map_set(f->ctx, &f->shapes, key_of(f, name.bytes), PEL_KEY(made));
 }
 
-static void read_attribute(onnx_file *f, pel_module *module, pel_proto message) {
+static void read_attribute(onnx_file *f, pel_module *module, pel_str path, pel_proto message) {
     pel_proto_field field;
     pel_str name = { "", 0 };
     pel_node *value = NULL, *list = NULL;
     uint64_t at, number;
+    if (pel_proto_find(f->ctx, message, 1, &field)) name = field.bytes;
+    pel_str inside = pel_format(f->ctx, "%.*s.%.*s", PEL_FMT(path), PEL_FMT(name));
     while (pel_proto_next(f->ctx, &message, &field)) {
-        if (field.number == 1) name = field.bytes;
+        bool is_message = field.wire == PEL_WIRE_BYTES;
+        if (is_message && (field.number == 5 || field.number == 10))
+            read_tensor(f, pel_proto_of(&field), path, name, PEL_BUFFER);
+        if (is_message && (field.number == 22 || field.number == 23)) read_sparse(f, pel_proto_of(&field), inside);
+        if (is_message && (field.number == 6 || field.number == 11)) read_graph(f, pel_proto_of(&field), inside);
         if (field.number == 2 && field.wire == PEL_WIRE_32) {
             float real;
             uint32_t bits = (uint32_t)field.value;
@@ -182,9 +263,10 @@ static void read_attribute(onnx_file *f, pel_module *module, pel_proto message) 
 }
 
 /* "/layer1/conv/Conv" becomes the module layer1.conv.Conv; a node without a name is called by its operator. */
-static pel_str node_path(onnx_file *f, pel_str name, pel_str op) {
+static pel_str node_path(onnx_file *f, pel_str prefix, pel_str name, pel_str op) {
     while (name.len && name.ptr[0] == '/') name = pel_str_from(name, 1);
-    if (!name.len) return pel_format(f->ctx, "%.*s_%u", PEL_FMT(op), f->n_nodes);
+    if (!name.len) name = pel_format(f->ctx, "%.*s_%u", PEL_FMT(op), f->n_nodes);
+    if (prefix.len) name = pel_format(f->ctx, "%.*s.%.*s", PEL_FMT(prefix), PEL_FMT(name));
     char *path = pel_alloc_raw(f->ctx, name.len);
     for (size_t i = 0; i < name.len; i++) path[i] = name.ptr[i] == '/' ? '.' : name.ptr[i];
     return (pel_str){ path, name.len };
@@ -199,7 +281,26 @@ static void add_flow(onnx_file *f, pel_str value, pel_str to) {
     pel_push(f->ctx, &f->builder.network->flow, flow);
 }
 
-static void read_node(onnx_file *f, pel_proto message) {
+static bool is_own_function(onnx_file *f, pel_str domain, pel_str op) {
+    return pel_map_has(&f->functions, key_of(f, pel_format(f->ctx, "%.*s %.*s", PEL_FMT(domain), PEL_FMT(op))));
+}
+
+static void judge_op(onnx_file *f, pel_str path, pel_str domain, pel_str op, uint64_t at) {
+    pel_onnx_op kind = pel_judge_onnx_op(domain, op);
+    if (kind == PEL_OP_COMPUTES || is_own_function(f, domain, op)) return;
+    bool runs = kind == PEL_OP_RUNS;
+    pel_find(f->ctx, &f->out->findings,
+             runs                     ? PEL_DANGER
+             : kind == PEL_OP_UNKNOWN ? PEL_SUSPECT
+                                      : PEL_NOTE,
+             runs ? "calls" : "operator", path, at,
+             pel_format(f->ctx, "needs the operator %.*s of %.*s%s", PEL_FMT(op), PEL_FMT(domain),
+                        runs                     ? ", which runs Python"
+                        : kind == PEL_OP_UNKNOWN ? ": not one that is known to compute and nothing else"
+                                                 : ""));
+}
+
+static void read_node(onnx_file *f, pel_proto message, pel_str prefix) {
     pel_proto_field field;
     pel_proto again = message;
     pel_str name = { "", 0 }, op = { "", 0 }, domain = { "", 0 };
@@ -209,14 +310,10 @@ static void read_node(onnx_file *f, pel_proto message) {
         if (field.number == 7) domain = field.bytes;
     }
     if (++f->n_nodes > MAX_NODES) pel_throw(f->ctx, PEL_E_TOO_BIG, message.base, "ONNX: more than %d nodes", MAX_NODES);
-    pel_str path = node_path(f, name, op);
+    pel_str path = node_path(f, prefix, name, op);
     pel_module *module = pel_build_module(&f->builder, path);
     module->class = op;
-    if (domain.len && !pel_str_is(domain, "ai.onnx") && !pel_str_is(domain, "ai.onnx.ml")) {
-        bool is_python = pel_str_starts(op, PEL_STR("PyOp")) || pel_str_starts(op, PEL_STR("PythonOp"));
-        pel_find(f->ctx, &f->out->findings, is_python ? PEL_DANGER : PEL_NOTE, is_python ? "calls" : "operator", path,
-                 message.base, pel_format(f->ctx, "needs the operator %.*s of %.*s", PEL_FMT(op), PEL_FMT(domain)));
-    }
+    judge_op(f, path, domain, op, message.base);
     pel_str *kept_path = kept(f, path);
     while (pel_proto_next(f->ctx, &again, &field)) {
         if (field.number == 1 && field.bytes.len) add_flow(f, field.bytes, path);
@@ -226,41 +323,83 @@ static void read_node(onnx_file *f, pel_proto message) {
             const pel_shape *shape = pel_map_pointer(&f->shapes, key);
             if (shape && !module->output.is_known) module->output = *shape;
         }
-        if (field.number == 5) read_attribute(f, module, pel_proto_of(&field));
+        if (field.number == 5 && field.wire == PEL_WIRE_BYTES) read_attribute(f, module, path, pel_proto_of(&field));
     }
 }
 
-static void read_graph(onnx_file *f, pel_proto graph) {
+/* The parts of a graph, pass by pass: values, then what they flow through, then the results. */
+static void read_part(onnx_file *f, const pel_proto_field *field, pel_str path, int pass, pel_str *input) {
+    pel_proto_field name;
+    if (pass == 0 && (field->number == 11 || field->number == 12 || field->number == 13)) {
+        read_value(f, field);
+        if (field->number == 11 && pel_proto_find(f->ctx, pel_proto_of(field), 1, &name))
+            pel_map_set(f->ctx, &f->makers, key_of(f, name.bytes), PEL_KEY(input));
+    }
+    if (pass == 1 && field->number == 1) read_node(f, pel_proto_of(field), path);
+    if (pass == 1 && field->number == 5) read_tensor(f, pel_proto_of(field), path, (pel_str){ "", 0 }, PEL_PARAMETER);
+    if (pass == 1 && field->number == 15) read_sparse(f, pel_proto_of(field), path);
+    if (pass == 2 && field->number == 12 && pel_proto_find(f->ctx, pel_proto_of(field), 1, &name))
+        add_flow(f, name.bytes, path.len ? path : PEL_STR("output"));
+}
+
+/* path: of the operator and attribute that has it, for branches and bodies of loops. */
+static void read_graph(onnx_file *f, pel_proto graph, pel_str path) {
     pel_proto_field field;
-    pel_str *input = kept(f, PEL_STR("input"));
-    for (int pass = 0; pass < 3; pass++) { /* values, then what they flow through, then the results */
+    if (f->depth >= MAX_DEPTH) {
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "too-deep", path, graph.base,
+                 pel_format(f->ctx, "graphs nest deeper than %d: those below are not read", MAX_DEPTH));
+        return;
+    }
+    f->depth++;
+    pel_str *input = kept(f, path.len ? path : PEL_STR("input"));
+    for (int pass = 0; pass < 3; pass++) {
         pel_proto message = graph;
-        while (pel_proto_next(f->ctx, &message, &field)) {
-            if (field.wire != PEL_WIRE_BYTES) continue;
-            if (pass == 0 && (field.number == 11 || field.number == 12 || field.number == 13)) {
-                pel_proto_field name;
-                read_value(f, &field);
-                if (field.number == 11 && pel_proto_find(f->ctx, pel_proto_of(&field), 1, &name))
-                    pel_map_set(f->ctx, &f->makers, key_of(f, name.bytes), PEL_KEY(input));
-            }
-            if (pass == 1 && field.number == 1) read_node(f, pel_proto_of(&field));
-            if (pass == 1 && field.number == 5) read_tensor(f, pel_proto_of(&field), (pel_str){ "", 0 });
-            pel_proto_field name;
-            if (pass == 2 && field.number == 12 && pel_proto_find(f->ctx, pel_proto_of(&field), 1, &name))
-                add_flow(f, name.bytes, PEL_STR("output"));
-        }
+        while (pel_proto_next(f->ctx, &message, &field))
+            if (field.wire == PEL_WIRE_BYTES) read_part(f, &field, path, pass, input);
+    }
+    f->depth--;
+}
+
+/* Function: name, inputs, outputs, attributes with defaults, nodes, domain. */
+static void read_function(onnx_file *f, pel_proto message, bool is_named_only) {
+    pel_proto_field field;
+    pel_proto again = message;
+    pel_str name = { "", 0 }, domain = { "", 0 };
+    while (pel_proto_next(f->ctx, &message, &field)) {
+        if (field.number == 1) name = field.bytes;
+        if (field.number == 10) domain = field.bytes;
+    }
+    if (is_named_only) {
+        pel_str key = pel_format(f->ctx, "%.*s %.*s", PEL_FMT(domain), PEL_FMT(name));
+        pel_map_set(f->ctx, &f->functions, key_of(f, key), 1);
+        return;
+    }
+    pel_str path = pel_format(f->ctx, "function %.*s", PEL_FMT(name));
+    pel_module *module = pel_build_module(&f->builder, path);
+    module->class = name;
+    while (pel_proto_next(f->ctx, &again, &field)) {
+        if (field.wire != PEL_WIRE_BYTES) continue;
+        if (field.number == 7) read_node(f, pel_proto_of(&field), path);
+        if (field.number == 11) read_attribute(f, module, path, pel_proto_of(&field));
     }
 }
 
 void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     out->format = PEL_STR("ONNX");
     onnx_file f = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '.') };
-    pel_proto model = { .bytes = bytes };
-    pel_proto_field field, graph_name;
-    while (pel_proto_next(ctx, &model, &field)) {
-        if (field.number != 7 || field.wire != PEL_WIRE_BYTES) continue;
-        if (pel_proto_find(ctx, pel_proto_of(&field), 2, &graph_name))
-            f.builder.network->root->class = graph_name.bytes;
-        read_graph(&f, pel_proto_of(&field));
+    pel_proto_field field, part;
+    for (int pass = 0; pass < 2; pass++) {
+        pel_proto model = { .bytes = bytes };
+        while (pel_proto_next(ctx, &model, &field)) {
+            if (field.wire != PEL_WIRE_BYTES) continue;
+            if (field.number == 25) read_function(&f, pel_proto_of(&field), pass == 0);
+            if (pass == 0) continue;
+            if (field.number == 7 && pel_proto_find(ctx, pel_proto_of(&field), 2, &part))
+                f.builder.network->root->class = part.bytes;
+            if (field.number == 7) read_graph(&f, pel_proto_of(&field), (pel_str){ "", 0 });
+            for (uint32_t graph = 1; field.number == 20 && graph <= 2; graph++) /* how it was trained */
+                if (pel_proto_find(ctx, pel_proto_of(&field), graph, &part))
+                    read_graph(&f, pel_proto_of(&part), graph == 1 ? PEL_STR("initialization") : PEL_STR("training"));
+        }
     }
 }

@@ -2,6 +2,7 @@
 #include "io/protobuf.h"
 #include "io/tfrecord.h"
 #include "load/load.h"
+#include "load/tensorflow_ops.h"
 
 #define MAX_DIMS 64
 #define MAX_NODES 1000000
@@ -45,25 +46,6 @@ typedef struct graph {
     uint32_t n_nodes;
     bool is_torch; /* of torch's SummaryWriter: scopes are Class[name] */
 } graph;
-
-/* Operators that touch files, processes or Python when the graph runs. */
-static void audit_op(graph *g, pel_str op, pel_str name, uint64_t at) {
-    static const char *const far[] = { "ReadFile",
-                                       "WriteFile",
-                                       "PyFunc",
-                                       "PyFuncStateless",
-                                       "EagerPyFunc",
-                                       "MatchingFiles",
-                                       "Save",
-                                       "SaveSlices",
-                                       "DebugIdentity",
-                                       "PrintV2File",
-                                       "ExecuteTPUEmbeddingPartitioner" };
-    for (size_t i = 0; i < PEL_COUNT(far); i++)
-        if (pel_str_is(op, far[i]))
-            pel_find(g->ctx, &g->out->findings, PEL_DANGER, "operator", name, at,
-                     pel_format(g->ctx, "the operator %s reads or writes files, or runs Python", far[i]));
-}
 
 /* "Sequential/Linear[fc1]/..." : the module fc1 of class Linear. */
 static void name_scopes(graph *g, pel_str path) {
@@ -118,7 +100,6 @@ static void read_node(graph *g, pel_proto message) {
         module->class = op;
         if (g->is_torch) name_scopes(g, name);
     }
-    audit_op(g, op, name, message.base);
     pel_str *kept = pel_new(g->ctx, pel_str);
     *kept = name;
     pel_map_set(g->ctx, &g->nodes, PEL_KEY(pel_intern_str(g->ctx, name)), PEL_KEY(kept));
@@ -161,6 +142,7 @@ void pel_load_graphdef(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str byte
     out->format = PEL_STR("TensorFlow graph");
     graph g = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '/') };
     read_graph(&g, (pel_proto){ .bytes = bytes });
+    if (!g.is_torch) pel_audit_graphdef(ctx, out, (pel_proto){ .bytes = bytes });
 }
 
 /* ---- event files ---- */
@@ -266,22 +248,6 @@ static void walk_object(saved_model *m, uint64_t index, pel_str path, int depth)
     }
 }
 
-/* Of the graph and its functions only what they would do is of interest: the objects tell the rest. */
-static void audit_ops(graph *g, pel_proto message) {
-    pel_proto_field node, function, step, op;
-    while (pel_proto_next(g->ctx, &message, &node)) {
-        if (node.number == 1 && pel_proto_find(g->ctx, pel_proto_of(&node), 2, &op))
-            audit_op(g, op.bytes, PEL_STR("graph"), node.at);
-        pel_proto functions = pel_proto_of(&node);
-        while (node.number == 2 && pel_proto_next(g->ctx, &functions, &function)) {
-            pel_proto body = pel_proto_of(&function);
-            while (function.number == 1 && pel_proto_next(g->ctx, &body, &step))
-                if (step.number == 3 && pel_proto_find(g->ctx, pel_proto_of(&step), 2, &op))
-                    audit_op(g, op.bytes, PEL_STR("function"), step.at);
-        }
-    }
-}
-
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     out->format = PEL_STR("TensorFlow SavedModel");
     graph g = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '/') };
@@ -297,7 +263,8 @@ void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str b
         m.seen = (pel_map){ 0 };
         while (pel_proto_next(ctx, &parts, &field)) {
             pel_proto objects = pel_proto_of(&field);
-            if (field.number == 2) audit_ops(&g, objects);
+            /* of the graph and its functions, what they would do: the objects tell the rest */
+            if (field.number == 2 && field.wire == PEL_WIRE_BYTES) pel_audit_graphdef(ctx, out, objects);
             while (field.number == 7 && pel_proto_next(ctx, &objects, &node))
                 if (node.number == 1) pel_push(ctx, &m.objects, pel_proto_of(&node));
         }

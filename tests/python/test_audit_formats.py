@@ -219,6 +219,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     # graphs
     "onnx_up": (lambda: onnx(outside(b"../../etc/passwd")), 4, "path"),
     "onnx_absolute": (lambda: onnx(outside(b"/etc/passwd")), 4, "path"),
+    "onnx_deep": (deep_onnx, 4, "too-deep"),
     "graph_writes": (lambda: field(1, node(b"x", b"Placeholder")) + field(1, node(b"w", b"WriteFile")), 4, "WriteFile"),
     "graph_runs_python": (lambda: field(1, node(b"x", b"Placeholder")) + field(1, node(b"w", b"EagerPyFunc")),
                           4, "EagerPyFunc"),
@@ -235,7 +236,6 @@ HARMLESS: dict[str, Callable[[], bytes]] = {
     "archive_in_archive": lambda: archive(("model.pt", torch_archive(b"\x80\x02}."))),
     "numbers_like_a_pickle": lambda: torch_archive(b"\x80\x02}.", ("archive/data/0", b"\x80\x03" + bytes(range(256)))),
     "script": lambda: script("return torch.relu(x)"),
-    "onnx_deep": deep_onnx,
     "gguf_template": lambda: gguf(template(b"{% for m in messages %}{{ m['role'] }}{% endfor %}")),
 }
 

@@ -6,16 +6,18 @@ from __future__ import annotations
 import base64
 import codecs
 import json
+import marshal
 import pathlib
 import pickle
 import struct
 import zlib
-from typing import Callable
+from typing import Any, Callable
 
 import pytest
 
 from test_audit import CALL, audit, check_harmless, check_hostile, torch_archive
-from test_audit_formats import CALLS, gguf, template
+from test_audit_formats import (
+    CALLS, bytecode, field, gguf, keras, keras_lambda, layer, onnx, outside, sequential, template)
 
 RUN = b"\x80\x02" + CALL
 
@@ -205,3 +207,214 @@ def test_place_of_a_finding(tmp_path: pathlib.Path) -> None:
     (tmp_path / "net.gguf").write_bytes(made)
     _, out, _, _ = audit(tmp_path / "net.gguf", "--json")
     assert json.loads(out)["findings"][0]["offset"] == made.index(b"__class__")
+
+
+# ---- ONNX ----
+
+
+def onnx_node(op: bytes, *attributes: bytes, domain: bytes = b"") -> bytes:
+    return field(3, b"n") + field(4, op) + (field(7, domain) if domain else b"") + b"".join(
+        field(5, attribute) for attribute in attributes)
+
+
+def branch(graph: bytes) -> bytes:
+    return onnx(field(1, onnx_node(b"If", field(1, b"then_branch") + field(6, graph))))
+
+
+def local_function(*nodes: bytes, name: bytes = b"f") -> bytes:
+    function = field(1, name) + field(10, b"mine") + b"".join(field(7, node) for node in nodes)
+    return onnx(field(1, onnx_node(b"f", domain=b"mine"))) + field(25, function)
+
+
+def tensor_of(location: bytes) -> bytes:
+    made = outside(location)
+    return made[2:] if made[1] < 128 else made[3:]  # without its own number in a graph
+
+
+ONNX: dict[str, tuple[Callable[[], bytes], int, str]] = {
+    "branch_path": (lambda: branch(outside(b"../../etc/passwd")), 4, "path"),
+    "branch_of_branch": (lambda: branch(field(1, onnx_node(b"Loop", field(1, b"body") + field(
+        6, outside(b"/etc/passwd"))))), 4, "path"),
+    "branches": (lambda: onnx(field(1, onnx_node(b"X", field(1, b"g") + field(11, outside(b"/etc/passwd"))))), 4,
+                 "path"),
+    "branch_python": (lambda: branch(field(1, onnx_node(b"PyOp", domain=b"ai.onnx.contrib"))), 4, "runs Python"),
+    "constant_path": (lambda: onnx(field(1, onnx_node(b"Constant", field(1, b"value") + field(
+        5, tensor_of(b"../x"))))), 4, "path"),
+    "constants_path": (lambda: onnx(field(1, onnx_node(b"Constant", field(1, b"values") + field(
+        10, tensor_of(b"../x"))))), 4, "path"),
+    "constant_of_no_size": (lambda: onnx(field(5, field(8, b"w") + field(2, 99) + field(14, 1) + field(
+        13, field(1, b"location") + field(2, b"/etc/passwd")))), 4, "path"),
+    "sparse_path": (lambda: onnx(field(15, field(1, tensor_of(b"../x")))), 4, "path"),
+    "sparse_indices": (lambda: onnx(field(15, field(1, field(8, b"s")) + field(2, tensor_of(b"../x")))), 4, "path"),
+    "function_path": (lambda: local_function(onnx_node(b"Constant", field(1, b"value") + field(
+        5, tensor_of(b"../x")))), 4, "path"),
+    "function_python": (lambda: local_function(onnx_node(b"PythonOp", domain=b"com.microsoft")), 4, "runs Python"),
+    "training_path": (lambda: onnx(b"") + field(20, field(2, outside(b"../x"))), 4, "path"),
+    "somebodys_python": (lambda: onnx(field(1, onnx_node(b"MyOp", domain=b"ai.onnx.contrib"))), 4, "operator"),
+    "unknown_of_a_runtime": (lambda: onnx(field(1, onnx_node(b"EPContext", domain=b"com.microsoft"))), 4, "operator"),
+}
+
+PLAIN_ONNX: dict[str, Callable[[], bytes]] = {
+    "function": lambda: local_function(onnx_node(b"Add")),
+    "foreign": lambda: onnx(field(1, onnx_node(b"Conv", domain=b"somebody"))),
+    "runtime": lambda: onnx(field(1, onnx_node(b"FusedConv", domain=b"com.microsoft"))),
+    "branch": lambda: branch(field(1, onnx_node(b"Add"))),
+}
+
+
+@pytest.mark.parametrize("name", ONNX)
+def test_onnx(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    make, code, finding = ONNX[name]
+    check_hostile(tmp_path, make(), code, finding, is_sanitized)
+
+
+@pytest.mark.parametrize("name", PLAIN_ONNX)
+def test_plain_onnx(tmp_path: pathlib.Path, name: str) -> None:
+    check_harmless(tmp_path, PLAIN_ONNX[name]())
+
+
+# ---- TensorFlow ----
+
+
+def tf_node(name: bytes, op: bytes, *inputs: bytes, calls: bytes = b"") -> bytes:
+    attribute = field(5, field(1, b"f") + field(2, field(10, field(1, calls)))) if calls else b""
+    return field(1, name) + field(2, op) + b"".join(field(3, row) for row in inputs) + attribute
+
+
+def tf_function(name: bytes, argument: bytes, *nodes: bytes) -> bytes:
+    return field(1, field(1, name) + field(2, field(1, argument))) + b"".join(field(3, node) for node in nodes)
+
+
+def saved_model(nodes: list[bytes], *functions: bytes) -> bytes:
+    graph = b"".join(field(1, node) for node in nodes) + field(2, b"".join(field(1, row) for row in functions))
+    return field(1, 1) + field(2, field(1, field(4, b"serve")) + field(2, graph))
+
+
+SAVES = tf_function(b"save", b"prefix", tf_node(b"part", b"Const"), tf_node(b"join", b"StringJoin", b"prefix", b"part"),
+                    tf_node(b"s", b"SaveV2", b"join:output:0"), tf_node(b"pack", b"Pack", b"join:output:0"),
+                    tf_node(b"m", b"MergeV2Checkpoints", b"pack:output:0", b"prefix", b"^s"))
+GIVEN = tf_node(b"filename", b"Placeholder")
+
+GRAPHS: dict[str, tuple[Callable[[], bytes], int, str]] = {
+    "unknown": (lambda: saved_model([tf_node(b"x", b"SomebodysOp")]), 4, "SomebodysOp"),
+    "reader": (lambda: saved_model([tf_node(b"x", b"TextLineReaderV2")]), 4, "TextLineReaderV2"),
+    "dataset": (lambda: saved_model([], tf_function(b"f", b"a", tf_node(b"x", b"TextLineDataset"))), 4, "reads"),
+    "merge": (lambda: saved_model([tf_node(b"c", b"Const"), tf_node(b"x", b"MergeV2Checkpoints", b"c", b"c")]), 4,
+              "names"),
+    "save": (lambda: saved_model([], tf_function(b"f", b"a", tf_node(b"c", b"Const"), tf_node(
+        b"x", b"SaveV2", b"c:output:0"))), 4, "names"),
+    "restore": (lambda: saved_model([], tf_function(b"f", b"a", tf_node(b"c", b"Const"), tf_node(
+        b"j", b"StringJoin", b"c:output:0", b"a"), tf_node(b"x", b"RestoreV2", b"j:output:0"))), 4, "names"),
+    "pack": (lambda: saved_model([], tf_function(b"f", b"a", tf_node(b"c", b"Const"), tf_node(
+        b"j", b"Pack", b"a", b"c:output:0"), tf_node(b"x", b"MergeV2Checkpoints", b"j:output:0", b"a"))), 4, "names"),
+    "called_by_a_function": (lambda: saved_model([], SAVES, tf_function(b"serve", b"a", tf_node(
+        b"x", b"StatefulPartitionedCall", b"a", calls=b"save"))), 4, "calls a function that opens files"),
+    "called_with_a_constant": (lambda: saved_model([tf_node(b"c", b"Const"), tf_node(
+        b"x", b"StatefulPartitionedCall", b"c", calls=b"save")], SAVES), 4, "calls a function that opens files"),
+}
+
+
+def lite(number: int, custom: bytes = b"") -> bytes:
+    """A TensorFlow Lite model of one operator code and no graphs, by hand."""
+    text = struct.pack("<I", len(custom)) + custom + b"\x00" * (4 - len(custom) % 4)
+    # root offset, mark, vtable of the model (2 fields), model, list of codes, vtable of the code (4 fields), code, text
+    out = struct.pack("<I", 16) + b"TFL3"
+    out += struct.pack("<HHHH", 8, 8, 0, 4)  # at 8
+    out += struct.pack("<iI", 8, 4)  # at 16: the table, then an offset to the list at 24
+    out += struct.pack("<II", 1, 16)  # at 24: one code, whose table is at 28 + 16 = 44
+    out += struct.pack("<HHHHHH", 12, 12, 0, 4 if custom else 0, 0, 8)  # at 32
+    out += struct.pack("<iII", 12, 8, number)  # at 44; the text at 48 + 8 = 56
+    return out + text
+
+
+KERAS: dict[str, tuple[Callable[[], bytes], int, str]] = {
+    "deep": (lambda: keras(_deep(keras_lambda(), 30)), 4, '__import__("os")'),
+    "too_deep": (lambda: keras(_deep(keras_lambda(), 110)), 2, "deeper than"),
+    "module_of_keras": (lambda: keras(layer("keras.layers", "Lambda", function={
+        "module": "keras.src.backend.common.global_state", "class_name": "function",
+        "config": "set_global_attribute"})), 4, "set_global_attribute"),
+    "class_of_utils": (lambda: keras(layer("keras.utils", "PyDataset")), 4, "imports-unknown"),
+    "function_of_layers": (lambda: keras(layer("keras.layers", "deserialize")), 4, "imports-unknown"),
+    "dotted": (lambda: keras(layer("keras.layers", "Layer.__init__.__globals__")), 4, "imports-unknown"),
+    "spec": (lambda: keras(layer("keras.layers", "X", a={"class_name": "__typespec__", "spec_name": "system",
+                                                         "module": "os"})), 4, "os.system"),
+    "module_alone": (lambda: keras(layer("keras.layers", "X", a={"module": "subprocess"})), 4, "subprocess"),
+    "old_lambda": (lambda: old(function=[bytecode(), None, None], function_type="lambda"), 4, '__import__("os")'),
+    "old_function": (lambda: old(function="system", function_type="function", module="os"), 4, "os.system"),
+    "output_shape": (lambda: old(output_shape=[bytecode(), None, None], output_shape_type="lambda"), 4, '__import__'),
+    "output_shape_function": (lambda: old(output_shape="system", output_shape_type="function",
+                                          output_shape_module="os"), 4, "os.system"),
+    "mask": (lambda: old(mask=[bytecode(), None, None], mask_type="lambda"), 4, '__import__("os")'),
+    "code_anywhere": (lambda: old(whatever={"a": [1, bytecode()]}), 4, '__import__("os")'),
+    "lambda_without_code": (lambda: old(function={"class_name": "__lambda__", "config": {}}), 4, "no text"),
+    "vocabulary": (lambda: keras(layer("keras.layers", "StringLookup", vocabulary="/etc/passwd")), 4, "vocabulary"),
+    "vocabulary_beside": (lambda: keras(layer("keras.layers", "StringLookup", vocabulary="words.txt")), 4, "words"),
+    "address": (lambda: keras(layer("keras.layers", "X", a=["http://x"], b="https://x/y")), 4, "leads to"),
+    "wrapper": (lambda: keras(layer("keras.layers", "TorchModuleWrapper", a="x")), 4, "TorchModuleWrapper"),
+}
+
+
+def _deep(inner: dict[str, Any], levels: int) -> dict[str, Any]:
+    for _ in range(levels):
+        inner = layer("keras.layers", "TimeDistributed", layer=inner)
+    return inner
+
+
+def old(**config: Any) -> bytes:
+    return json.dumps(sequential({"class_name": "Lambda", "config": {"name": "l", **config}})).encode()
+
+
+def lambda_of(source: str) -> bytes:
+    code = base64.b64encode(marshal.dumps(eval(source).__code__)).decode()  # noqa: S307
+    return old(function=[code, None, None], function_type="lambda")
+
+
+FAR_LAMBDAS = ["lambda x: torch.sys.modules['os']", "lambda x: np.testing.runstring('1', {})",
+               "lambda x: tf.compat.v1.write_file('a', x)", "lambda x: keras.utils.pickle.loads(x)",
+               "lambda x: np.lib.npyio.DataSource().open(x)", "lambda x: tf.io.write_file('a', x)",
+               "lambda x: torch.hub.load(x)", "lambda x: keras.src.saving.load_model(x)", "lambda x: x.tofile('a')",
+               "lambda x: (lambda y: y.__class__)(x)", "lambda x: np.memmap('a')", "lambda x: np.loadtxt('a')"]
+NEAR_LAMBDAS = ["lambda x: x * 2", "lambda x: tf.nn.relu(x)[:, 0]", "lambda x: keras.ops.mean(x, axis=-1)",
+                "lambda x: K.expand_dims(x, 1)", "lambda x: tf.math.reduce_sum(x, axis=1, keepdims=True)",
+                "lambda x: tf.reshape(x, (-1, x.shape[1]))", "lambda x: np.clip(x, 0, 1).astype('float32')"]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graph(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    make, code, finding = GRAPHS[name]
+    check_hostile(tmp_path, make(), code, finding, is_sanitized)
+
+
+def test_saved_model_that_saves_itself(tmp_path: pathlib.Path) -> None:
+    call_it = tf_node(b"call", b"StatefulPartitionedCall", b"filename", calls=b"save")
+    check_harmless(tmp_path, saved_model([GIVEN, call_it], SAVES))
+
+
+@pytest.mark.parametrize("custom", [b"FlexReadFile", b"FlexPyFunc", b"FlexSomebodysOp", b"Flex"])
+def test_flex_operator(tmp_path: pathlib.Path, is_sanitized: bool, custom: bytes) -> None:
+    check_hostile(tmp_path, lite(32, custom), 4, "operator", is_sanitized)
+
+
+def test_unknown_operator_of_lite(tmp_path: pathlib.Path, is_sanitized: bool) -> None:
+    check_hostile(tmp_path, lite(4000), 4, "is not known", is_sanitized)
+
+
+@pytest.mark.parametrize("number, custom", [(32, b"FlexMatMul"), (32, b"Mine"), (9, b""), (150, b"")])
+def test_plain_operator_of_lite(tmp_path: pathlib.Path, number: int, custom: bytes) -> None:
+    check_harmless(tmp_path, lite(number, custom))
+
+
+@pytest.mark.parametrize("name", KERAS)
+def test_keras(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    make, code, finding = KERAS[name]
+    check_hostile(tmp_path, make(), code, finding, is_sanitized)
+
+
+@pytest.mark.parametrize("source", FAR_LAMBDAS)
+def test_lambda_that_reaches_out(tmp_path: pathlib.Path, is_sanitized: bool, source: str) -> None:
+    check_hostile(tmp_path, lambda_of(source), 4, "bytecode", is_sanitized)
+
+
+@pytest.mark.parametrize("source", NEAR_LAMBDAS)
+def test_lambda_that_computes(tmp_path: pathlib.Path, source: str) -> None:
+    check_harmless(tmp_path, lambda_of(source))
