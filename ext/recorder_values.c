@@ -388,17 +388,30 @@ pel_id pel_record_method(pel_recorder *rec, PyObject *self, PyObject *function) 
     return pair(rec, self_id, value_at(rec, function, 0));
 }
 
+/* A class method that a library wrote in C, asked of an author's class: the class and what the library calls it. So is
+ * Function.apply since torch 2.15. 0: it is none. */
+static pel_id class_method_value(pel_recorder *rec, PyObject *class, PyObject *name, int depth) {
+    PyObject *descriptor = _PyType_Lookup((PyTypeObject *)class, name); /* borrowed */
+    if (!descriptor || !Py_IS_TYPE(descriptor, &PyClassMethodDescr_Type)) return 0;
+    pel_id class_id = value_at(rec, class, depth + 1);
+    const pel_value *value = pel_value_at(rec->log, class_id);
+    if (value->kind != PEL_V_CLASS || pel_class_at(rec->log, value->class)->path.len) return 0;
+    return pair(rec, class_id, value_at(rec, descriptor, depth + 1));
+}
+
 /* math.sqrt, [].append, tensor.view: the self of a C function is its module, its class or its object. */
 static pel_id builtin_value(pel_recorder *rec, PyObject *object, int depth) {
     PyObject *self = PyCFunction_GET_SELF(object);
-    if (!self || PyModule_Check(self) || PyType_Check(self) || (PyCFunction_GET_FLAGS(object) & METH_STATIC))
+    if (!self || PyModule_Check(self) || (PyCFunction_GET_FLAGS(object) & METH_STATIC))
         return library_value(rec, object);
     pel_seen *seen = pel_seen_find(rec, object);
     if (seen && seen->keeper == object && seen->value) return seen->value;
     PyObject *name = PyUnicode_FromString(((PyCFunctionObject *)object)->m_ml->ml_name);
-    PyObject *descriptor = name ? _PyType_Lookup(Py_TYPE(self), name) : NULL; /* borrowed */
+    pel_id of_class = name && PyType_Check(self) ? class_method_value(rec, self, name, depth) : 0;
+    PyObject *descriptor = name && !PyType_Check(self) ? _PyType_Lookup(Py_TYPE(self), name) : NULL; /* borrowed */
     Py_XDECREF(name);
     PyErr_Clear();
+    if (of_class) return of_class;
     if (!descriptor) return library_value(rec, object);
     pel_id self_id = value_at(rec, self, depth + 1);
     return pair(rec, self_id, value_at(rec, descriptor, depth + 1));

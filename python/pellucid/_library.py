@@ -178,7 +178,8 @@ def _own_name(value: Any) -> str | None:
         return name if name.split(".")[0] in _PACKAGES and sys.modules.get(name) is value else None
     owner = getattr(value, "__objclass__", None)
     if isinstance(owner, type) and isinstance(value, (types.MethodDescriptorType, types.WrapperDescriptorType,
-                                                      types.GetSetDescriptorType, types.MemberDescriptorType)):
+                                                      types.GetSetDescriptorType, types.MemberDescriptorType,
+                                                      types.ClassMethodDescriptorType)):
         base = name_of(owner)
         return f"{base}.{value.__name__}" if base and vars(owner).get(value.__name__) is value else None
     if _is_torch_op(value):

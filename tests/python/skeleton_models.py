@@ -781,6 +781,34 @@ def autograd_function():
 STEEPEST = 2.0 * 0.25
 
 
+class Sign(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return torch.sign(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 3
+
+
+Sign.apply = torch._C._FunctionBase.__dict__["apply"]  # written in C, as every Function has it since torch 2.15
+sign = Sign.apply
+
+
+class Signs(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return sign(self.fc(x))
+
+
+@case(expects=(r"Sign\.apply", r"def backward"))
+def class_method_in_c():
+    return Signs(), (randn(3, 4),), {}
+
+
 class Clipped(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
