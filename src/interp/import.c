@@ -270,6 +270,7 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     }
     pel_dict_set_str(vm, attrs, vm->names.s_builtins, &vm->builtins->head);
     pel_dict_set_str(vm, vm->modules, key, module);
+    ((pel_module_object *)module)->is_model = found.is_stub;
     if (found.is_namespace) return module;
     pel_codeobj *code = pel_compile_source(vm, found.path, found.text, found.is_stub, false);
     if (!code || !pel_run_code(vm, code, attrs, NULL, NULL)) {
@@ -325,6 +326,24 @@ pel_val pel_import_relative(pel_vm *vm, pel_dict *globals, pel_str name, uint32_
     return pel_import(vm, name.len ? pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(base), PEL_FMT(name)) : base);
 }
 
+/* A name that our model of a library lacks. The library itself may well have it (a newer release does), so the file that
+ * imports it is not lost: the name becomes a symbol, whose reason is reported where a network depends on it. Code that is
+ * ready for the name's absence hears of it, and our models may only import what is there. */
+static pel_val not_in_model(pel_vm *vm, pel_val module, pel_val name) {
+    const pel_frame *f = vm->frame;
+    if (!pel_is(module, PEL_L_MODULE) || !((pel_module_object *)module)->is_model) return NULL;
+    if (!f || f->n_blocks || f->code->is_stub) return NULL;
+    pel_val own = ((pel_module_object *)module)->name;
+    pel_str of = pel_is_str(own) ? pel_text_of(own) : PEL_STR("module");
+    pel_str path = pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(pel_text_of(name)));
+    pel_str why = pel_format(vm->ctx, "pellucid's model of %.*s has no such name", PEL_FMT(of));
+    pel_val symbol = pel_symbol_of(vm, path, why);
+    if (!pel_is_symbol(symbol)) return symbol; /* what the user says that it is */
+    ((pel_symbol *)symbol)->is_named = true;
+    ((pel_symbol *)symbol)->is_missing = ((pel_symbol *)symbol)->is_unmodelled = true;
+    return symbol;
+}
+
 pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
     bool failed;
     pel_val found = pel_find_attr(vm, module, name, &failed);
@@ -345,6 +364,8 @@ pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
             }
         }
     }
+    pel_val symbol = not_in_model(vm, module, name);
+    if (symbol) return symbol;
     pel_val own = pel_is_small(module) || !module->attrs ? NULL : pel_dict_get_str(module->attrs, vm->names.s_name);
     pel_raise(vm, vm->types.ImportError, "cannot import name '%s' from '%s'", pel_string_at(name)->text,
               own && pel_is_str(own) ? pel_string_at(own)->text : "?");

@@ -161,6 +161,7 @@ static pel_val symbol_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
     pel_str of = symbol->level ? pel_format(vm->ctx, "(%.*s)", PEL_FMT(symbol->text)) : symbol->text;
     pel_val made = pel_symbol_from(vm, pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(of), PEL_FMT(text)), v);
     if (pel_is_symbol(made)) ((pel_symbol *)made)->is_named = symbol->is_named;
+    if (pel_is_symbol(made)) ((pel_symbol *)made)->is_unmodelled = symbol->is_unmodelled;
     return made;
 }
 

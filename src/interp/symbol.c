@@ -179,6 +179,7 @@ pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, c
     }
     pel_buf text = pel_buf_in(vm->ctx);
     pel_symbol *s = (pel_symbol *)symbol;
+    if (s->is_unmodelled) pel_note_unknown(vm, s->text, s->why);
     pel_putf(&text, s->level ? "(%.*s)(" : "%.*s(", PEL_FMT(s->text));
     for (uint32_t i = 0; i < n; i++) {
         if (i) pel_put_c(&text, ", ");

@@ -162,6 +162,7 @@ typedef struct pel_module_object {
     pel_val name;
     bool is_symbolic; /* every attribute is a symbol */
     bool is_missing;  /* there is no such module in the roots */
+    bool is_model;    /* written here in place of a library's own: what it lacks, the library may have */
 } pel_module_object;
 
 typedef enum pel_gen_kind { PEL_GENERATOR, PEL_COROUTINE, PEL_ASYNC_GENERATOR } pel_gen_kind;
@@ -220,7 +221,8 @@ typedef struct pel_symbol {
     uint8_t level;      /* precedence of text: 0 atom, 1 unary and power, 2 product, 3 sum, 9 other */
     bool is_parameter;  /* could be anything, None too */
     bool is_named;      /* a name of a library that is not interpreted: one object, told from others by its text */
-    bool is_missing;    /* of a library that is not in the roots */
+    bool is_missing;    /* of a library that is not in the roots, or that our model of the library lacks */
+    bool is_unmodelled; /* the latter: a call of it is reported */
     pel_type *declared; /* of a parameter: the class that its annotation names; NULL: none */
     pel_str about;      /* of a question: the symbol that it is about */
     int8_t if_number;   /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */

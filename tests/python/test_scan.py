@@ -910,3 +910,53 @@ def test_folders_of_many_files_build_no_model_that_is_only_assumed(pellucid, tmp
     (tmp_path / "net.py").write_text(CONFIGURED)
     many = pellucid("scan", tmp_path, "--python", sys.executable).out
     assert "config = Config()" in many and "not tried, one of many sources: scan this one alone" in many
+
+
+NEWER_THAN_OUR_MODEL = """
+from torch import nn
+from torch.nn import BrandNew, Linear
+from torch._library.opaque_object import brand_new_question
+
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = Linear(3, 4)
+
+    def forward(self, x):
+        return self.a(x)
+
+
+class Using(Plain):
+    def __init__(self):
+        super().__init__()
+        self.b = BrandNew(4)
+
+
+try:
+    from torch.nn import BrandNew as Wanted
+except ImportError:
+    Wanted = nn.ReLU
+
+
+class Ready(Plain):
+    def __init__(self):
+        super().__init__()
+        self.b = Wanted()
+"""
+
+
+def test_a_name_that_our_model_of_torch_lacks_loses_no_file(pellucid, tmp_path) -> None:
+    """A newer torch has names that ours lacks. Importing one is fine, using one is reported where it is used."""
+    path = tmp_path / "net.py"
+    path.write_text(NEWER_THAN_OUR_MODEL)
+    done = pellucid("scan", path, "--python", sys.executable, "--json")
+    found = json.loads(done.out)
+    assert done.code == 3
+    assert {net["name"]: sorted(net["state"]) for net in found["networks"]} == {
+        name: ["a.bias", "a.weight"] for name in ("Plain", "Using", "Ready")}
+    assert [net["name"] for net in found["networks"] if net["unknown"]] == ["Using"]
+    (unknown,) = next(net["unknown"] for net in found["networks"] if net["name"] == "Using")
+    assert unknown["what"] == "torch.nn.BrandNew" and unknown["line"] == 19
+    assert "has no such name" in unknown["why"]
+    assert "brand_new_question" not in done.out and "ImportError" not in done.out
