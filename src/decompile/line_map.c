@@ -4,12 +4,17 @@
 
 #define MAX_DEPTH 2000
 
+typedef struct pel_printed_statement {
+    uint32_t first, last; /* lines, with all that is in it */
+} pel_printed_statement;
+
 typedef struct mapper {
     pel_ctx *ctx;
     const pel_decompiled *decompiled;
     pel_line_map *map;
     pel_map index_of;      /* PEL_KEY(code) -> 1 + its index in codes */
     pel_mapped_code *code; /* that marks count in here; NULL: unknown */
+    pel_printed_statement *statement; /* around the node that is visited */
     int depth;
 } mapper;
 
@@ -17,6 +22,7 @@ static void collect(mapper *m, const pel_code_object *code) {
     if (++m->depth > MAX_DEPTH) pel_throw(m->ctx, PEL_E_TOO_DEEP, 0, "code objects nest deeper than %d", MAX_DEPTH);
     pel_mapped_code mapped = { .code = code, .insns = pel_decode(m->ctx, code) };
     mapped.line_of = pel_new_array(m->ctx, mapped.insns->n, uint32_t);
+    mapped.statement_of = pel_new_array(m->ctx, mapped.insns->n, const pel_printed_statement *);
     pel_push(m->ctx, &m->map->codes, mapped);
     pel_map_set(m->ctx, &m->index_of, PEL_KEY(code), m->map->codes.n);
     for (uint32_t i = 0; i < code->n_consts; i++)
@@ -71,7 +77,17 @@ static void visit(void *arg, pel_node **slot) {
     pel_node *node = *slot;
     if (++m->depth > MAX_DEPTH) pel_throw(m->ctx, PEL_E_TOO_DEEP, 0, "the tree nests deeper than %d", MAX_DEPTH);
     pel_mapped_code *outer = m->code;
-    if (node->mark && outer && node->lineno) outer->line_of[insn_at(outer->insns, node->mark - 1)] = node->lineno;
+    pel_printed_statement *around = m->statement;
+    if (pel_kinds[node->kind].class == PEL_STMT) {
+        m->statement = pel_new(m->ctx, pel_printed_statement);
+        m->statement->first = m->statement->last = node->lineno;
+    }
+    if (m->statement && node->lineno > m->statement->last) m->statement->last = node->lineno;
+    if (node->mark && outer && node->lineno) {
+        uint32_t at = insn_at(outer->insns, node->mark - 1);
+        outer->line_of[at] = node->lineno;
+        outer->statement_of[at] = m->statement;
+    }
     uint64_t code, index;
     if (pel_map_get(&m->decompiled->code_of, PEL_KEY(node), &code) && pel_map_get(&m->index_of, code, &index)) {
         inside in = { m, node, outer, &m->map->codes.at[index - 1] };
@@ -79,8 +95,36 @@ static void visit(void *arg, pel_node **slot) {
     } else {
         pel_each_child(node, visit, m);
     }
+    if (around && m->statement->last > around->last) around->last = m->statement->last;
+    m->statement = around;
     m->code = outer;
     m->depth--;
+}
+
+/* Reads a name or a constant: when it runs makes no difference to who steps. */
+static bool only_loads(const pel_insn *insn) {
+    return insn->kind >= PEL_ARG_CONST && insn->kind <= PEL_ARG_FREE && strncmp(pel_op_name(insn->op), "LOAD_", 5) == 0 &&
+           insn->op != PEL_OP_LOAD_ATTR && insn->op != PEL_OP_LOAD_METHOD && insn->op != PEL_OP_LOAD_SUPER_ATTR;
+}
+
+/* Dynamo loads the arguments of a call, then runs other statements, then calls. Such a load belongs to the statement
+ * that runs next, so that stepping goes forward; one inside the statement that goes on (an exit of `with`) stays. */
+static void move_early_loads(pel_mapped_code *code) {
+    const pel_printed_statement *next = NULL;
+    uint32_t line = 0;
+    for (uint32_t i = code->insns->n; i-- > 0;) {
+        const pel_insn *insn = &code->insns->at[i];
+        const pel_printed_statement *own = code->statement_of[i];
+        if (pel_op_ends(insn->op)) next = NULL;
+        if (own && next && only_loads(insn) && next->last < own->first) {
+            code->line_of[i] = line;
+            own = next;
+        }
+        if (own) {
+            next = own;
+            line = code->line_of[i];
+        }
+    }
 }
 
 /* The line of the first instruction of a block that has one; 0 if none has. */
@@ -111,7 +155,10 @@ pel_line_map *pel_map_lines(pel_ctx *ctx, const pel_decompiled *decompiled, cons
     collect(&m, root);
     pel_node *tree = decompiled->tree;
     visit(&m, &tree);
-    for (uint32_t i = 0; i < m.map->codes.n; i++) fill_gaps(&m.map->codes.at[i]);
+    for (uint32_t i = 0; i < m.map->codes.n; i++) {
+        move_early_loads(&m.map->codes.at[i]);
+        fill_gaps(&m.map->codes.at[i]);
+    }
     return m.map;
 }
 
