@@ -12,8 +12,8 @@ typedef struct mapper {
     pel_ctx *ctx;
     const pel_decompiled *decompiled;
     pel_line_map *map;
-    pel_map index_of;      /* PEL_KEY(code) -> 1 + its index in codes */
-    pel_mapped_code *code; /* that marks count in here; NULL: unknown */
+    pel_map index_of;                 /* PEL_KEY(code) -> 1 + its index in codes */
+    pel_mapped_code *code;            /* that marks count in here; NULL: unknown */
     pel_printed_statement *statement; /* around the node that is visited */
     int depth;
 } mapper;
@@ -103,8 +103,9 @@ static void visit(void *arg, pel_node **slot) {
 
 /* Reads a name or a constant: when it runs makes no difference to who steps. */
 static bool only_loads(const pel_insn *insn) {
-    return insn->kind >= PEL_ARG_CONST && insn->kind <= PEL_ARG_FREE && strncmp(pel_op_name(insn->op), "LOAD_", 5) == 0 &&
-           insn->op != PEL_OP_LOAD_ATTR && insn->op != PEL_OP_LOAD_METHOD && insn->op != PEL_OP_LOAD_SUPER_ATTR;
+    return insn->kind >= PEL_ARG_CONST && insn->kind <= PEL_ARG_FREE &&
+           strncmp(pel_op_name(insn->op), "LOAD_", 5) == 0 && insn->op != PEL_OP_LOAD_ATTR &&
+           insn->op != PEL_OP_LOAD_METHOD && insn->op != PEL_OP_LOAD_SUPER_ATTR;
 }
 
 /* Dynamo loads the arguments of a call, then runs other statements, then calls. Such a load belongs to the statement

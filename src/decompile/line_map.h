@@ -9,7 +9,7 @@
 typedef struct pel_mapped_code {
     const pel_code_object *code;
     const pel_insns *insns;
-    uint32_t *line_of; /* by instruction; 0: nothing of this code was printed */
+    uint32_t *line_of;                                 /* by instruction; 0: nothing of this code was printed */
     const struct pel_printed_statement **statement_of; /* by instruction; NULL: no node names it */
 } pel_mapped_code;
 

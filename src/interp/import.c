@@ -326,9 +326,9 @@ pel_val pel_import_relative(pel_vm *vm, pel_dict *globals, pel_str name, uint32_
     return pel_import(vm, name.len ? pel_format(vm->ctx, "%.*s.%.*s", PEL_FMT(base), PEL_FMT(name)) : base);
 }
 
-/* A name that our model of a library lacks. The library itself may well have it (a newer release does), so the file that
- * imports it is not lost: the name becomes a symbol, whose reason is reported where a network depends on it. Code that is
- * ready for the name's absence hears of it, and our models may only import what is there. */
+/* A name that our model of a library lacks. The library itself may well have it (a newer release does), so the file
+ * that imports it is not lost: the name becomes a symbol, whose reason is reported where a network depends on it. Code
+ * that is ready for the name's absence hears of it, and our models may only import what is there. */
 static pel_val not_in_model(pel_vm *vm, pel_val module, pel_val name) {
     const pel_frame *f = vm->frame;
     if (!pel_is(module, PEL_L_MODULE) || !((pel_module_object *)module)->is_model) return NULL;
