@@ -1,0 +1,42 @@
+"""Documents say what is there: every folder has a README, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FOLDERS = [*sorted(path for path in (ROOT / "src").iterdir() if path.is_dir()), ROOT / "cli", ROOT / "ext",
+           ROOT / "python" / "pellucid"]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")),
+         *[folder / "README.md" for folder in FOLDERS]]
+ONE_PAGE = 900  # words
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_folder_says_what_may_be_touched(folder) -> None:
+    assert "What may be touched" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(page) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_architecture_is_one_page() -> None:
+    assert len((ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8").split()) <= ONE_PAGE
+
+
+def test_every_pass_is_described_by_its_row() -> None:
+    """passes.def is what people read first: each row has its comment, and each pass its golden case."""
+    rows = re.findall(r"^(?:PASS|LATE)\((\w+),.*?\)(.*)$", (ROOT / "src/trace/passes.def").read_text(), re.MULTILINE)
+    golden = "".join(path.read_text() for path in (ROOT / "tests/golden/passes").glob("*.txt"))
+    assert rows
+    for name, rest in rows:
+        assert rest.strip().startswith("/*"), name
+        assert f"--dump={name}\n" in golden, name
