@@ -80,6 +80,7 @@ def fast(steps: Steps) -> None:
     steps.run("golden cases", [PYTHON, "tests/run_golden.py"])
     steps.run("fuzz corpus", [PYTHON, "tools/fuzz.py", "--replay", "build"])
     steps.run("layers", [PYTHON, "tools/check_layers.py"])
+    steps.run("imported in every Python that is here", [PYTHON, "tools/check_pythons.py"])
     steps.run("Python tests", [PYTHON, "-m", "pytest", "-m", "not slow"])
 
 
@@ -109,6 +110,7 @@ def slow(steps: Steps) -> None:
     steps.run("AddressSanitizer: the extension", [PYTHON, "tools/asan_extension.py"])
     steps.run("trees equal CPython's, a sample", [PYTHON, "tools/check_ast.py", "--print", "--every", "20"])
     steps.run("installed by pip", [PYTHON, "tools/check_install.py"])
+    steps.run("a wheel for every Python that is here", [PYTHON, "tools/check_pythons.py", "--wheel"])
     if shutil.which("npm") and shutil.which("chromium"):
         steps.run("the browser's driver", ["npm", "install", "--silent", "--no-fund", "--prefix", "tests/browser"])
     steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
