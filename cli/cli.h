@@ -200,7 +200,7 @@ bool cli_is_terminal(FILE *stream);
 
 /* ---- live Python (live.c) ---- */
 
-/* Becomes `python -m pellucid` with the same subcommand and arguments; returns only if that can't be started. */
+/* Becomes a Python that runs pellucid._live with the same subcommand and arguments; returns only if it can't start. */
 int cli_run_python(const cli_args *args);
 
 /* ---- help (help.c) ---- */
@@ -219,6 +219,7 @@ extern const cli_command cli_cmd_compare;
 extern const cli_command cli_cmd_completion;
 extern const cli_command cli_cmd_convert;
 extern const cli_command cli_cmd_decompile;
+extern const cli_command cli_cmd_demo;
 extern const cli_command cli_cmd_dis;
 extern const cli_command cli_cmd_extract;
 extern const cli_command cli_cmd_format;

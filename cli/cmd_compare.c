@@ -96,7 +96,7 @@ static const cli_option options[] = {
 const cli_command cli_cmd_compare = {
     .name = "compare",
     .operands = "[A] [B]",
-    .summary = "say whether two models have the same tensors: does this checkpoint fit this code?",
+    .summary = "compare the tensors of two models: does this checkpoint fit?",
     .about = "Compares names, shapes and dtypes of the tensors of two models, without executing anything.\n"
              "A and B are whatever gives a model tree: Python source (scanned as `pellucid scan` does),\n"
              "files of any format that `pellucid tree` reads, the trace of a recorded run, or model trees\n"
@@ -106,7 +106,7 @@ const cli_command cli_cmd_compare = {
              "\n"
              "Exit status: 0 they are the same, 4 they are not, 2 one can't be read.",
     .example = "$ pellucid compare model.py checkpoint.pt --python venv\n"
-               "$ pellucid compare -e 'import timm; timm.create_model(\"resnet18\")' resnet18.safetensors\n"
+               "$ pellucid compare -e 'import timm; timm.create_model(\"resnet18\")' weights.pt\n"
                "$ pellucid compare checkpoint.pt model.safetensors",
     .options = options,
     .max_operands = 2,

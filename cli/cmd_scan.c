@@ -330,8 +330,8 @@ const cli_command cli_cmd_scan = {
              "Exit status: 0 all was found out, 3 something stayed unknown, 4 --forward found shapes that\n"
              "disagree, 2 a file can't be read or no program be written.",
     .example = "$ pellucid scan model.py --python venv/bin/python --forward 1x10\n"
-               "$ pellucid scan -e 'import timm; timm.create_model(\"resnet18\")' --python venv --json\n"
-               "$ pellucid scan model.py --python venv --with checkpoint.pt --source -o network.py",
+               "$ pellucid scan -e 'import timm; timm.create_model(\"resnet18\")' --python venv\n"
+               "$ pellucid scan model.py --python venv --with weights.pt --source -o net.py",
     .options = options,
     .run = run,
 };

@@ -49,12 +49,15 @@ static const cli_option options[] = {
     { 0, "html", "FILE", "write a page: the hierarchy with the skeleton's classes beside it", NULL },
     { 0, "module", "PATH", "only this part of the model, as encoder.layer.0", NULL },
     { 0, "leaf", "PACKAGE.CLASS", "a class to keep as it is; the skeleton imports it", NULL },
-    { 0, "given-only", NULL, "record the given call alone, make no further runs", NULL },
+    { 0, "no-more", NULL, "record the given call alone, make no further runs", NULL },
     { 0, "no-verify", NULL, "don't compare the skeleton with the model", NULL },
-    { 0, "anyway", NULL, "write the skeleton even if it differs from the model", NULL },
+    { 0, "no-strict", NULL, "write the skeleton even if it differs from the model", NULL },
+    { 'v', "verbose", NULL, "show every check, not one line for all", NULL },
     { 0, "save-trace", "FILE", "keep the log of the runs", NULL },
     { 0, "dump", "PASS", "of a trace, as text: log, passes (their list), or the program after one of them", NULL },
     { 0, "check-passes", NULL, "of a trace: check the program after every pass", NULL },
+    { 0, "given-only", NULL, "old name of --no-more", NULL },
+    { 0, "anyway", NULL, "old name of --no-strict", NULL },
     CLI_OPTION_END,
 };
 

@@ -23,15 +23,58 @@ static const cli_option help_option = { 'h', "help", NULL, "show this help", NUL
 
 /* ---- --help ---- */
 
+#define COLUMNS 79 /* no line of the help is longer, but for examples */
+
+/* Words of a text, from column `at` on; the lines after the first begin at column `indent`. */
+static void print_words(FILE *out, const char *text, size_t len, size_t at, size_t indent) {
+    bool is_first = true;
+    for (size_t i = 0; i < len;) {
+        while (i < len && (text[i] == ' ' || text[i] == '\n')) i++;
+        size_t end = i;
+        while (end < len && text[end] != ' ' && text[end] != '\n') end++;
+        if (end == i) break;
+        if (!is_first && at + 1 + (end - i) > COLUMNS) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+            is_first = true;
+        }
+        fprintf(out, "%s%.*s", is_first ? "" : " ", (int)(end - i), text + i);
+        at += (end - i) + !is_first;
+        is_first = false;
+        i = end;
+    }
+    fputc('\n', out);
+}
+
+/* Whether the line after this one goes on with it: in a paragraph any line without spaces before it, in a list one with
+ * more of them. */
+static bool goes_on(const char *end, size_t spaces) {
+    if (!*end || !end[1] || end[1] == '\n') return false;
+    size_t next = strspn(end + 1, " ");
+    return spaces ? next > spaces : next == 0;
+}
+
+/* Paragraphs are filled; a line that begins with spaces is an item of a list. */
+static void print_filled(FILE *out, const char *text) {
+    for (const char *at = text; *at;) {
+        size_t n = strcspn(at, "\n"), spaces = strspn(at, " ");
+        while (n && goes_on(at + n, spaces)) n += 1 + strcspn(at + n + 1, "\n");
+        fprintf(out, "%*s", (int)spaces, "");
+        print_words(out, at + spaces, n - spaces, spaces, spaces ? spaces + 3 : 0);
+        at += n + (at[n] == '\n');
+    }
+}
+
 static void print_option(FILE *out, const cli_option *option) {
     char left[64];
     int n = option->letter ? snprintf(left, sizeof left, "-%c, --%s", option->letter, option->name)
                            : snprintf(left, sizeof left, "    --%s", option->name);
     if (option->value) snprintf(left + n, sizeof left - (size_t)n, " %s", option->value);
     if (strlen(left) > 24)
-        fprintf(out, "  %s\n  %-24s %s\n", left, "", option->help);
+        fprintf(out, "  %s\n  %-24s ", left, "");
     else
-        fprintf(out, "  %-24s %s\n", left, option->help);
+        fprintf(out, "  %-24s ", left);
+    print_words(out, option->help, strlen(option->help), 27, 27);
 }
 
 static void print_indented(FILE *out, const char *text) {
@@ -53,8 +96,9 @@ static void print_usage_line(FILE *out, const cli_command *command) {
 void cli_print_help(FILE *out, const cli_command *command) {
     fputs("usage: ", out);
     print_usage_line(out, command);
-    fprintf(out, "\n\n%s\n\n", command->about);
-    fputs("options:\n", out);
+    fputs("\n\n", out);
+    print_filled(out, command->about);
+    fputs("\noptions:\n", out);
     for (const cli_option *option = command->options; option->name; option++) print_option(out, option);
     print_option(out, &help_option);
     fputs("\nexample:\n", out);
@@ -64,11 +108,14 @@ void cli_print_help(FILE *out, const cli_command *command) {
 void cli_print_overview(FILE *out) {
     fprintf(out, "pellucid %s: %s\n\nusage: pellucid SUBCOMMAND [OPTION]... [OPERAND]...\n\nsubcommands:\n",
             pellucid_version(), summary);
-    for (const cli_command *const *command = cli_commands; *command; command++)
-        fprintf(out, "  %-12s %s\n", (*command)->name, (*command)->summary);
+    for (const cli_command *const *command = cli_commands; *command; command++) {
+        const char *summed = (*command)->summary;
+        fprintf(out, "  %-12s ", (*command)->name);
+        print_words(out, summed, strlen(summed), 15, 15);
+    }
     fputs("\n'pellucid help SUBCOMMAND' teaches one of them with an example.\n\nexit codes:\n", out);
     for (size_t i = 0; i < N_EXIT_CODES; i++) fprintf(out, "  %d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
-    fprintf(out, "%s\n", several_inputs);
+    print_words(out, several_inputs, strlen(several_inputs), 0, 0);
 }
 
 /* ---- the manual page ---- */

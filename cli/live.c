@@ -1,4 +1,4 @@
-/* The subcommands that need a live Python: they start `python -m pellucid` and become it. */
+/* The subcommands that need a live Python: they start one with pellucid._live and become it. */
 #include "cli.h"
 
 #include <errno.h>
@@ -18,6 +18,17 @@ static const char *python_beside(char *path, size_t size) {
     return access(path, X_OK) == 0 ? path : NULL;
 }
 
+/* A Python that was named need not have the package: it then says what to type. */
+static const char start[] = "import sys\n"
+                            "try:\n"
+                            "    from pellucid import _live\n"
+                            "except ModuleNotFoundError as error:\n"
+                            "    if (error.name or '').split('.')[0] != 'pellucid': raise\n"
+                            "    print(f'pellucid: {sys.executable} does not have the package pellucid. Type: '\n"
+                            "          f'{sys.executable} -m pip install CHECKOUT_OR_WHEEL', file=sys.stderr)\n"
+                            "    sys.exit(2)\n"
+                            "sys.exit(_live.main())\n";
+
 int cli_run_python(const cli_args *args) {
     char beside[4096];
     const char *python = cli_value(args, "python");
@@ -35,8 +46,8 @@ int cli_run_python(const cli_args *args) {
     /* execvp wants pointers to char that it never writes through */
     size_t n = 0;
     argv[n++] = (char *)(uintptr_t)python;
-    argv[n++] = (char *)(uintptr_t) "-m";
-    argv[n++] = (char *)(uintptr_t) "pellucid";
+    argv[n++] = (char *)(uintptr_t) "-c";
+    argv[n++] = (char *)(uintptr_t)start;
     argv[n++] = (char *)(uintptr_t)args->command->name;
     for (size_t i = 0; i < n_raw; i++) {
         if (strcmp(args->raw[i], "--python") == 0)

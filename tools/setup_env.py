@@ -21,6 +21,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 10)
 PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "clang-format==14.0.6"]
+OPTIONAL = ["mypy>=1.8,<3"]  # the test of the package's types is skipped without, and says so
 TORCH = ["torch==2.13.0", "numpy>=1.24"]
 # With torch in the same command, so that none of them brings another one.
 ZOO = ["torch==2.13.0", "torchvision==0.28.0", "timm==1.0.30", "transformers==5.22.2", "einops",
@@ -65,6 +66,8 @@ def install_tools() -> bool:
     """While the outer packages can't be seen: a tool that lies there has no program in .venv/bin."""
     outer_link().unlink(missing_ok=True)
     done = install(*PACKAGES)
+    if done and not install(*OPTIONAL):
+        say(f"{' '.join(OPTIONAL)} could not be installed: the tests that need it are skipped, and say so")
     outer = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     outer_link().write_text("".join(f"{path}\n" for path in outer))
     return done
@@ -93,7 +96,7 @@ def has_zoo() -> bool:
 def main() -> int:
     use_a_newer_python()
     stamp = VENV / "packages.txt"
-    wanted = "\n".join(PACKAGES)
+    wanted = "\n".join([*PACKAGES, *OPTIONAL])
     if not PYTHON.exists():
         make_venv()
     if not stamp.exists() or stamp.read_text() != wanted:

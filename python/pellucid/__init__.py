@@ -7,40 +7,67 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._pellucid import Error, __version__, format_source, parse_json
+from ._pellucid import Error, __version__
 
 if TYPE_CHECKING:
     from ._compiler import Explanation, debug, explain, install, prepare_debug, uninstall
     from ._decompile import Decompiled, decompile, decompile_map, recompile
     from ._link import link
+    from ._pellucid import format_source as format_source
+    from ._pellucid import parse_json as parse_json
+    from ._program import (Audit, Comparison, Disassembly, Syntax, Written, ast, audit, compare, convert, dis, extract,
+                           format)
     from ._record import Recording, record
+    from ._scan import Scan, scan
+    from ._scan import scan_source as scan_source
     from ._skeleton import Skeleton, SkeletonError, skeleton
-    from ._scan import Scan, scan, scan_source
+    from ._sketch import Sketch, Sketches, sketch
     from ._tree import Tree, tree
     from ._verify import Check, Report
 
-# Names that live in modules which are read on first use, most of them because they need torch.
-_LAZY = {
-    "Decompiled": "_decompile", "decompile": "_decompile", "decompile_map": "_decompile", "recompile": "_decompile",
-    "Explanation": "_compiler", "debug": "_compiler", "explain": "_compiler", "install": "_compiler",
-    "prepare_debug": "_compiler", "uninstall": "_compiler", "link": "_link",
-    "Recording": "_record", "record": "_record",
-    "Skeleton": "_skeleton", "SkeletonError": "_skeleton", "skeleton": "_skeleton",
-    "Tree": "_tree", "tree": "_tree", "Scan": "_scan", "scan": "_scan", "scan_source": "_scan",
-    "Check": "_verify", "Report": "_verify",
+__all__ = [
+    "Audit", "Check", "Comparison", "Decompiled", "Disassembly", "Error", "Explanation", "Recording", "Report", "Scan",
+    "Skeleton", "SkeletonError", "Sketch", "Sketches", "Syntax", "Tree", "Written", "__version__", "ast", "audit",
+    "compare", "convert", "debug", "decompile", "decompile_map", "dis", "explain", "extract", "format", "install",
+    "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch", "tree", "uninstall",
+]
+
+# Modules are read on first use of a name, most of them because they need torch.
+_MODULES = {
+    "_compiler": "Explanation debug explain install prepare_debug uninstall",
+    "_decompile": "Decompiled decompile decompile_map recompile",
+    "_link": "link",
+    "_program": "Audit Comparison Disassembly Syntax Written ast audit compare convert dis extract format",
+    "_record": "Recording record",
+    "_scan": "Scan scan",
+    "_skeleton": "Skeleton SkeletonError skeleton",
+    "_sketch": "Sketch Sketches sketch",
+    "_tree": "Tree tree",
+    "_verify": "Check Report",
+}
+_LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
+# Old names, for one more version: where they are, and what replaces them.
+_OLD = {
+    "parse_json": ("_pellucid", "pellucid.ast(code=...).to_json()"),
+    "format_source": ("_pellucid", "pellucid.format(code=...)"),
+    "scan_source": ("_scan", "pellucid.scan(...).source()"),
 }
 
-__all__ = ["Error", "__version__", "format_source", "parse_json", *_LAZY]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-    value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # for type checkers, a name that is not there is a mistake
+    def __getattr__(name: str) -> Any:
+        import importlib
+        if name in _OLD:
+            from ._names import moved
+            module, new = _OLD[name]
+            moved(name, new)
+            return getattr(importlib.import_module(f".{module}", __name__), name)
+        if name not in _LAZY:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted(__all__)

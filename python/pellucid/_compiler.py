@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterator, Sequence
 from . import _compiler_compat as compat
 from ._compiler_session import Session
 from ._decompile import decompile
+from ._result import Result, frame
 
 _sessions: list[Session] = []
 
@@ -123,8 +124,8 @@ def _log_source(original: types.CodeType, generated: types.CodeType) -> None:
 
 # ---- explain ----
 
-@dataclass
-class Explanation:
+@dataclass(repr=False)
+class Explanation(Result):
     """What torch.compile did with a function: print it, or look at it in a notebook or browser."""
 
     text: str
@@ -139,9 +140,16 @@ class Explanation:
     def __str__(self) -> str:
         return self.text
 
+    def to_dict(self) -> dict[str, Any]:
+        return {"graph_breaks": [{"file": file, "line": line, "reason": why} for file, line, why in self.graph_breaks],
+                "recompilations": [{"id": number, "reason": why} for number, why in self.recompilations],
+                "folder": self.folder}
+
+    def _summary(self) -> str:
+        return f"{len(self.graph_breaks)} graph breaks, {len(self.recompilations)} recompilations"
+
     def _repr_html_(self) -> str:
-        import html
-        return f'<iframe srcdoc="{html.escape(self.html)}" style="width:100%;height:40rem;border:0"></iframe>'
+        return frame(self.html, "40rem")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the page if the name ends in .html, the text otherwise."""

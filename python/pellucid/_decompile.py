@@ -3,6 +3,8 @@
 The work is done in C; here is what needs the running Python: finding the code object, and compile().
 """
 
+from __future__ import annotations
+
 import ast
 import dis
 import inspect
@@ -10,17 +12,19 @@ import os
 import re
 import types
 from dataclasses import dataclass, field
+from typing import Any, Sequence
 
 from ._define import define_class, define_function, walk
 from ._pellucid import Error, decompile_bytes, decompile_code
+from ._result import Result, lines_of
 
 _OBJECT_NAME = re.compile(r"__pellucid_const_(\d+)__$")
 _KIND_FLAGS = (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
                | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
 
 
-@dataclass
-class Decompiled:
+@dataclass(repr=False)
+class Decompiled(Result):
     """What `decompile_map` gives."""
 
     source: str
@@ -31,12 +35,22 @@ class Decompiled:
     #: Constants that no literal can express, by the name that the source has for them.
     objects: dict[str, object] = field(default_factory=dict)
 
-    def line_table(self, code):
+    def to_dict(self) -> dict[str, Any]:
+        lines = {str(n): [[owner.co_name, offset] for owner, offset in places] for n, places in self.lines.items()}
+        return {"source": self.source, "lines": lines, "incomplete": [list(row) for row in self.incomplete]}
+
+    def _summary(self) -> str:
+        return f"{lines_of(self.source)} lines, {len(self.incomplete)} functions incomplete"
+
+    def __str__(self) -> str:
+        return self.source
+
+    def line_table(self, code: types.CodeType) -> dict[int, int]:
         """{offset: line} of one of the code objects."""
         return {offset: line for line, places in self.lines.items() for owner, offset in places if owner is code}
 
 
-def decompile(target, *, width=100):
+def decompile(target: Any, *, width: int = 100) -> str:
     """Python source for a code object, function, method, class, module, or the path of a .pyc file."""
     if isinstance(target, (str, os.PathLike)):
         with open(target, "rb") as file:
@@ -44,12 +58,12 @@ def decompile(target, *, width=100):
     return decompile_code(_definition(target), width=width)[0]
 
 
-def decompile_map(target, *, width=100):
+def decompile_map(target: Any, *, width: int = 100) -> Decompiled:
     """The same for anything but a class or a path, with the instructions that each line came from."""
     code = _code_of(target)
     source, incomplete, objects, tables = decompile_code(code, width=width, lines=True)
-    lines = {}
-    for owner, table in zip(walk(code), tables):
+    lines: dict[int, list[tuple[types.CodeType, int]]] = {}
+    for owner, table in zip(walk(code), tables or ()):
         for offset, line in table:
             if line:
                 lines.setdefault(line, []).append((owner, offset))
@@ -57,7 +71,7 @@ def decompile_map(target, *, width=100):
     return Decompiled(source, dict(sorted(lines.items())), incomplete, names)
 
 
-def recompile(code):
+def recompile(code: types.CodeType) -> types.CodeType:
     """A code object that was made from the decompiled text of `code` and can stand in its place.
 
     It has the same arguments, free variables, cell variables and constants without literals. Raises Error where the
@@ -84,7 +98,7 @@ def recompile(code):
     return made.replace(**fields)
 
 
-def _error(message):
+def _error(message: str) -> Error:
     error = Error(message)
     error.code, error.message, error.offset = "INCOMPLETE", message, 0
     error.file = error.line = error.column = None
@@ -93,7 +107,7 @@ def _error(message):
 
 # ---- finding code ----
 
-def _code_of(target):
+def _code_of(target: Any) -> types.CodeType:
     if isinstance(target, types.CodeType):
         return target
     if isinstance(target, types.ModuleType):
@@ -109,13 +123,13 @@ def _code_of(target):
     raise TypeError(f"no bytecode in {type(target).__name__}")
 
 
-def _function_of(target):
+def _function_of(target: Any) -> Any:
     """What decorators and methods are about."""
     function = inspect.unwrap(target) if callable(target) else target
     return getattr(function, "__func__", function)
 
 
-def _definition(target):
+def _definition(target: Any) -> types.CodeType:
     """The code object of a target; of a function or class, one that defines it with all that its own code lacks."""
     if isinstance(target, type):
         try:
@@ -134,22 +148,22 @@ def _definition(target):
 class _Objects(ast.NodeTransformer):
     """Names of objects become constants that the compiler keeps as they are: sets it can do nothing with."""
 
-    def __init__(self, objects):
+    def __init__(self, objects: Sequence[object]):
         self.objects = objects
 
-    def visit_Name(self, node):
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         match = _OBJECT_NAME.match(node.id)
         if match and int(match[1]) < len(self.objects):
             return ast.copy_location(ast.Constant(frozenset({node.id})), node)
         return node
 
 
-def _put_objects(code, objects):
+def _put_objects(code: types.CodeType, objects: Sequence[object]) -> types.CodeType:
     if not objects:
         return code
     places = {frozenset({f"__pellucid_const_{i}__"}): value for i, value in enumerate(objects)}
 
-    def put(constant):
+    def put(constant: object) -> object:
         if isinstance(constant, frozenset) and constant in places:
             return places[constant]
         if isinstance(constant, tuple):
@@ -161,7 +175,7 @@ def _put_objects(code, objects):
     return code.replace(co_consts=tuple(map(put, code.co_consts)))
 
 
-def _wrap(tree, code):
+def _wrap(tree: ast.Module, code: types.CodeType) -> ast.Module:
     """The function inside one that has its free variables, and dead code in it that mentions every variable.
 
     The compiler gives a function the variables that its text mentions; who runs a code object in the place of another
@@ -191,12 +205,12 @@ def _wrap(tree, code):
     return ast.Module([outer], [])
 
 
-def _names_of(code):
+def _names_of(code: types.CodeType) -> set[str]:
     """What the source may call it: names like <lambda> are none there."""
     return {code.co_name, code.co_name.replace("<", "_").replace(">", "_")}
 
 
-def _find(made, code):
+def _find(made: types.CodeType, code: types.CodeType) -> types.CodeType:
     """The code object called like code (or as the source had to call it), nearest to the root."""
     names = _names_of(code)
     level = [made]
@@ -208,7 +222,7 @@ def _find(made, code):
     raise _error(f"{code.co_name}: the text does not define it")
 
 
-def _order_free(made, wanted):
+def _order_free(made: types.CodeType, wanted: tuple[str, ...]) -> types.CodeType:
     """made with its free variables in the wanted order: closures are handed over by position."""
     have = made.co_freevars
     if have == wanted or set(have) != set(wanted):
@@ -224,13 +238,13 @@ def _order_free(made, wanted):
     return made.replace(co_code=bytes(raw), co_freevars=wanted)
 
 
-def _localsplus(code):
+def _localsplus(code: types.CodeType) -> tuple[str, ...]:
     if hasattr(code, "co_exceptiontable"):
         return (*code.co_varnames, *(n for n in code.co_cellvars if n not in code.co_varnames), *code.co_freevars)
     return (*code.co_cellvars, *code.co_freevars)
 
 
-def _check_fit(made, code):
+def _check_fit(made: types.CodeType, code: types.CodeType) -> None:
     problems = []
     if made.co_freevars != code.co_freevars:
         problems.append(f"free variables {made.co_freevars} instead of {code.co_freevars}")

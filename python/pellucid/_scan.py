@@ -5,22 +5,28 @@ The analysis runs in a process of its own, which has the memory that it takes an
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
 import sys
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
+from ._names import renamed
 from ._pellucid import Error
+from ._program import Path, options_of, rows_of, run
+from ._result import Result
 from ._tree import Tree
 
 
-class Scan:
+class Scan(Result):
     """What was found: `networks` as in docs/model-json.md, and each of them as a Tree by index or name."""
 
-    def __init__(self, networks: list[dict[str, Any]]):
-        self.networks = networks
+    def __init__(self, networks: list[dict[str, Any]], source: Callable[[str | None], str] | None = None):
+        self.networks, self._source = networks, source
+
+    def source(self, network: str | None = None) -> str:
+        """A network as a program that needs only torch. Nothing was executed, so nothing is verified."""
+        if self._source is None:
+            raise Error("this scan has several targets; write the source of one")
+        return self._source(network)
 
     def __len__(self) -> int:
         return len(self.networks)
@@ -47,73 +53,55 @@ class Scan:
     def to_dict(self) -> dict[str, Any]:
         return {"networks": self.networks}
 
+    def _summary(self) -> str:
+        names = [network["name"] or network["class"] for network in self.networks]
+        text = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        unknown, errors = len(self.unknown), len(self.errors)
+        return f"{text or 'no networks'}; {unknown} unknown, {errors} errors"
+
     def __str__(self) -> str:
         return "\n\n".join(map(str, self))
 
 
-def scan(*targets: str | os.PathLike[str], code: str | None = None, roots: Iterable[str | os.PathLike[str]] = (),
-         python: str | os.PathLike[str] | None = None, values: Mapping[str, Any] | None = None,
-         forward: str | None = None, known: str | os.PathLike[str] | None = None) -> Scan:
-    """The networks that source code builds, told without executing it.
+def scan(*targets: Path, code: str | None = None, root: Iterable[Path] = (), python: Path | None = None,
+         set: Mapping[str, Any] | None = None, forward: str | None = None, known: Path | None = None,
+         roots: Iterable[Path] | None = None, values: Mapping[str, Any] | None = None) -> Scan:
+    """The networks that source code builds, found without executing it.
 
     targets  files or directories
     code     a snippet instead, whose last expression counts as a network
-    roots    where imports are looked for, read as text; by default the targets' folders and site-packages of `python`
+    root     where imports are looked for, read as text; by default the targets' folders and site-packages of `python`
     python   the interpreter whose site-packages count (this one)
-    values   what symbols stand for: {"num_layers": 5}
+    set      what symbols stand for: {"num_layers": 5}
     forward  shape of an input, "2x3x224x224": shapes and shape errors through forward
-    known    a checkpoint or a trace, which says what the source leaves open; `facts` of a network say what it told
+    known    a checkpoint or a trace, which says what the source leaves open (--with of the program); `facts` of a
+             network say what it gave
+    roots, values  old names of root and set
     """
-    command = _command(roots, python, values, forward, known)
-    command += ["--json", "-e", code] if code is not None else ["--json", "--", *map(os.fspath, targets)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    networks: list[dict[str, Any]] = []
-    for line in done.stdout.splitlines():
-        found = json.loads(line)
-        if "error" in found and "networks" not in found:
-            raise Error(found["error"]["message"])
-        networks += found["networks"]
-    if not done.stdout and done.returncode:
-        raise Error(done.stderr.strip() or f"pellucid scan ended with {done.returncode}")
-    return Scan(networks)
+    root = root if roots is None else renamed("scan", "roots", "root", roots)
+    set = set if values is None else renamed("scan", "values", "set", values)
+    options = _options(root, python, set, forward, known)
+    operands = ["-e", code] if code is not None else ["--", *map(os.fspath, targets)]
+    rows = rows_of(run("scan", *options, "--json", *operands)[1])
+
+    def source(network: str | None) -> str:
+        return run("scan", *options, *options_of(source=True, network=network), *operands)[1]
+
+    networks = [network for row in rows for network in row["networks"]]
+    return Scan(networks, source if code is not None or len(targets) == 1 else None)
 
 
-def scan_source(target: str | os.PathLike[str] | None = None, *, code: str | None = None, network: str | None = None,
-                roots: Iterable[str | os.PathLike[str]] = (), python: str | os.PathLike[str] | None = None,
-                values: Mapping[str, Any] | None = None, forward: str | None = None,
-                known: str | os.PathLike[str] | None = None) -> str:
-    """The network that source code builds, as a program that needs only torch. Nothing is executed, or verified.
-
-    network  which, where there are several; the other arguments are those of `scan`
-    """
-    command = [*_command(roots, python, values, forward, known), "--source"]
-    if network is not None:
-        command += ["--network", network]
-    command += ["-e", code] if code is not None else ["--", os.fspath(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not done.stdout:
-        raise Error(done.stderr.strip() or f"pellucid scan ended with {done.returncode}")
-    return done.stdout
+def scan_source(target: Path | None = None, *, code: str | None = None, network: str | None = None,
+                roots: Iterable[Path] = (), python: Path | None = None, values: Mapping[str, Any] | None = None,
+                forward: str | None = None, known: Path | None = None) -> str:
+    """The old name of scan(...).source(network)."""
+    if (target is None) == (code is None):
+        raise TypeError("give a file, or code=")
+    options = [*_options(roots, python, values, forward, known), *options_of(source=True, network=network)]
+    return run("scan", *options, *(["-e", code] if code is not None else ["--", os.fspath(target or "")]))[1]
 
 
-def _command(roots: Iterable[str | os.PathLike[str]], python: str | os.PathLike[str] | None,
-             values: Mapping[str, Any] | None, forward: str | None, known: str | os.PathLike[str] | None) -> list[str]:
-    command = [program(), "scan", "--python", os.fspath(python or sys.executable)]
-    for root in roots:
-        command += ["--root", os.fspath(root)]
-    for name, value in (values or {}).items():
-        command += ["--set", f"{name}={value!r}"]
-    if forward:
-        command += ["--forward", forward]
-    if known is not None:
-        command += ["--with", os.fspath(known)]
-    return command
-
-
-def program() -> str:
-    """The program `pellucid`: $PELLUCID, the one beside this Python, or the one on the path."""
-    beside = os.path.join(os.path.dirname(sys.executable), "pellucid")
-    found = os.environ.get("PELLUCID") or (beside if os.path.exists(beside) else shutil.which("pellucid"))
-    if not found:
-        raise Error("the program pellucid is neither beside this Python nor on the path; $PELLUCID may name it")
-    return found
+def _options(root: Iterable[Path], python: Path | None, set: Mapping[str, Any] | None, forward: str | None,
+             known: Path | None) -> list[str]:
+    return [*options_of(python=python or sys.executable, root=list(root), set=set, forward=forward),
+            *(["--with", os.fspath(known)] if known is not None else [])]

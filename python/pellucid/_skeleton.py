@@ -14,6 +14,7 @@ from ._given import given
 from ._names import renamed
 from ._pellucid import Error
 from ._progress import Progress, Wanted
+from ._result import Result, lines_of
 from ._verify import SEED, Check, Report, play_original, verify, with_verdict
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ class SkeletonError(Error, RuntimeError):
         self.skeleton = skeleton
 
 
-@dataclass
-class Skeleton:
+@dataclass(repr=False)
+class Skeleton(Result):
     """A model written anew: `source` defines the class `root`, which is constructed without arguments."""
 
     source: str
@@ -63,6 +64,12 @@ class Skeleton:
         module = vars(_check.load_source(self.source, name, path))[self.root]()
         module.load_state_dict(self.model.state_dict(), strict=True)
         return module.eval()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"root": self.root, "source": self.source, **self.report.to_dict(), **self.tree.to_dict()}
+
+    def _summary(self) -> str:
+        return closing_line(self)
 
     def __str__(self) -> str:
         return self.source
@@ -113,9 +120,14 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
 
 def closing_line(made: Skeleton, verified: bool = True) -> str:
     """What became of it, in one line."""
-    lines = sum(bool(line.strip()) for line in made.source.splitlines())
-    verdict = made.report.verdict if verified else "not compared with the model"
-    return f"{made.root}: {lines} lines, {verdict}"
+    text = f"{made.root}: {lines_of(made.source)} lines, "
+    if not verified:
+        return text + "not compared with the model"
+    failed = list(dict.fromkeys(check.name for check in made.report.failures))
+    if failed:
+        return text + f"NOT equal in {len(failed)} checks: {', '.join(failed[:3])}{', …' * (len(failed) > 3)}"
+    passed = sum(check.status == "passed" for check in made.report.checks)
+    return text + (f"equal in {passed} checks" if made.report.good else "nothing could be compared")
 
 
 def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: str | None, leaves: tuple[type, ...],

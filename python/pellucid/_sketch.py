@@ -7,20 +7,69 @@ import inspect
 import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Sequence, overload
 
 from ._given import given
+from ._result import Result
 
 if TYPE_CHECKING:
     import torch
 
 
-@dataclass
-class Sketch:
+@dataclass(repr=False)
+class Sketch(Result):
+    """One source file, cut to what ran."""
+
     path: str  # below the output folder: the layout of the import roots
     text: str
     lines: int
     kept: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"file": self.path, "lines": self.lines, "kept": self.kept}
+
+    def _summary(self) -> str:
+        return f"{self.path}, {self.kept} of {self.lines} lines"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Sketches(Result, Sequence[Sketch]):
+    """The files that took part in a call, in the order of their paths."""
+
+    def __init__(self, files: list[Sketch]):
+        self.files = files
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the files below a folder, in the layout of their packages."""
+        for file in self.files:
+            path = os.path.join(folder, file.path)
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(file.text)
+
+    @overload
+    def __getitem__(self, which: int) -> Sketch: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> list[Sketch]: ...
+
+    def __getitem__(self, which: int | slice) -> Sketch | list[Sketch]:
+        return self.files[which]
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"files": [file.to_dict() for file in self.files]}
+
+    def _summary(self) -> str:
+        kept, lines = sum(f.kept for f in self.files), sum(f.lines for f in self.files)
+        return f"{len(self.files)} files, {kept} of {lines} lines"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{f.kept:6} of {f.lines:6} lines  {f.path}" for f in self.files)
 
 
 class LineTrace:
@@ -69,7 +118,7 @@ class LineTrace:
 
 
 def sketch(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
-           trace: LineTrace | None = None) -> list[Sketch]:
+           trace: LineTrace | None = None) -> Sketches:
     """Runs the model once and returns the files that took part.
 
     A trace in which the model was built shows what its construction executed; without one the constructors of its
@@ -97,7 +146,7 @@ def sketch(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None
         code = getattr(init, "__code__", None)
         if code is not None and trace.of_author(code.co_filename):
             trace.seen.setdefault(code.co_filename, set()).update(n for *_, n in code.co_lines() if n)
-    return [_sketch_of(path, trace.seen[path]) for path in sorted(ran.seen if built else trace.seen)]
+    return Sketches([_sketch_of(path, trace.seen[path]) for path in sorted(ran.seen if built else trace.seen)])
 
 
 def _sketch_of(path: str, ran: set[int]) -> Sketch:

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import ast
 import functools
-import html
 import json
+import os
 from typing import TYPE_CHECKING, Any, Mapping
 
 from . import _pellucid
 from ._given import given
+from ._program import options_of, rows_of, run
+from ._result import Result, frame
 
 if TYPE_CHECKING:
     import torch
 
 
-class Tree:
+class Tree(Result):
     """The hierarchy of a network. `str` gives it as text; `table`, `svg` and `html` are other views."""
 
-    def __init__(self, network: dict[str, Any], source: str = ""):
-        self._json = json.dumps({"networks": [network]})
+    def __init__(self, *networks: dict[str, Any], source: str = ""):
+        self._json = json.dumps({"networks": networks})
         self._source = source
 
     def to_dict(self) -> dict[str, Any]:
         """{"networks": [...]}, as every command with --json prints it."""
-        return json.loads(_pellucid.view(self._json, "json"))
+        found: dict[str, Any] = json.loads(_pellucid.view(self._json, "json"))
+        return found
 
-    def text(self, depth: int = 0, unfolded: bool = False) -> str:
-        """A line for each module; equal neighbours are one line."""
-        return _pellucid.view(self._json, "tree", depth=depth, unfolded=unfolded).rstrip("\n")
+    def text(self, depth: int = 0, unfolded: bool = False, coloured: bool = False) -> str:
+        """A line for each module; equal neighbours are one line. `depth`: levels to show below the root, 0 for all."""
+        return _pellucid.view(self._json, "tree", depth=depth, unfolded=unfolded, coloured=coloured).rstrip("\n")
 
-    def table(self, depth: int = 0, unfolded: bool = False) -> str:
+    def table(self, depth: int = 0, unfolded: bool = False, coloured: bool = False) -> str:
         """A row for each module: output shape, parameters, multiply-adds."""
-        return _pellucid.view(self._json, "table", depth=depth, unfolded=unfolded).rstrip("\n")
+        return _pellucid.view(self._json, "table", depth=depth, unfolded=unfolded, coloured=coloured).rstrip("\n")
 
     def svg(self, depth: int = 0) -> str:
         """A picture: boxes in boxes, and what flows between them."""
@@ -51,20 +54,40 @@ class Tree:
     def __str__(self) -> str:
         return self.text()
 
+    def _summary(self) -> str:
+        rows = []
+        for network in self.to_dict()["networks"]:
+            totals = network["totals"]
+            what = "elements" if totals.get("roles_known") is False else "parameters"
+            rows.append(f"{network['class'] or network['name'] or 'a network'}, {totals['modules']:,} modules, "
+                        f"{totals['parameters']:,} {what}")
+        return "; ".join(rows) or "no networks"
+
     def _repr_html_(self) -> str:
-        page = html.escape(self.html(), quote=True)
-        style = "width:100%;height:520px;border:1px solid #8884;border-radius:6px"
-        return f'<iframe srcdoc="{page}" style="{style}"></iframe>'
+        return frame(self.html(), "520px")
 
 
-def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None) -> Tree:
-    """The hierarchy of a live model: classes, arguments, tensors.
+def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, *, filter: str | None = None,
+         memory: int | None = None) -> Tree:
+    """The hierarchy of a model: classes, arguments, tensors.
+
+    model   a checkpoint or a model file by its path, which is read and not executed; a live model; or the name of one
+            as the program takes it, such as "timm:resnet18"
+    filter  of a file: only the tensors whose names fit, as "layers.0.*"
+    memory  of a file: MiB that its tables may take
 
     With inputs the model runs once, and the tree also has output shapes, multiply-adds and which module feeds which.
     `args` is a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds keyword
     arguments.
-    Takes an nn.Module (scripted ones too), a torch.export.ExportedProgram, or a Keras model.
+    Live models are nn.Modules (scripted ones too), torch.export.ExportedPrograms, and Keras models.
     """
+    if isinstance(model, os.PathLike) or (isinstance(model, str) and not _is_spec(model)):
+        options = options_of(filter=filter, memory=memory)
+        rows = rows_of(run("tree", "--json", *options, "--", os.fspath(model))[1])
+        return Tree(*(network for row in rows for network in row["networks"]))
+    if isinstance(model, str):
+        from . import _specs
+        model = _specs.load(model).model
     import torch
     if isinstance(model, torch.nn.Module):
         seen = None
@@ -78,6 +101,11 @@ def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None) 
         return Tree(_keras(model))
     raise TypeError(
         f"a tree is made of an nn.Module, an ExportedProgram or a Keras model, not of {type(model).__name__}")
+
+
+def _is_spec(text: str) -> bool:
+    """As the program decides: what has a colon and is no file names a live model."""
+    return ":" in text and not os.path.exists(text)
 
 
 class _Walk:

@@ -14,6 +14,8 @@ import tempfile
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator
 
+from ._result import Result
+
 SEED = 20_240_229
 # What a skeleton must pass to be handed out; the rest is reported.
 NEEDED = ("recording", "imports", "build", "load", "recorded", "recorded: buffers", "other data", "other batch")
@@ -45,8 +47,8 @@ class Check:
         return self.status == "failed" and self.detail.startswith("result")
 
 
-@dataclass
-class Report:
+@dataclass(repr=False)
+class Report(Result):
     """What was compared and how it came out, with what the synthesis had to say."""
 
     checks: list[Check] = field(default_factory=list)
@@ -97,6 +99,9 @@ class Report:
             text += "; NOT: " + "; ".join(f"{name} ({detail[:160]})" if detail else name
                                           for name, detail in failed.items())
         return text
+
+    def _summary(self) -> str:
+        return self.verdict
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -172,9 +172,12 @@ void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_
                                           [PEL_OTHER_DTYPE] = "other dtype" };
     if (found->prefix_a.len || found->prefix_b.len) {
         pel_put_visible(out, found->prefix_a.len ? a : b);
-        pel_put_c(out, ": names are compared without their '");
+        pel_put_c(out, ": stripped the prefix '");
         pel_put_visible(out, found->prefix_a.len ? found->prefix_a : found->prefix_b);
-        pel_putf(out, "'; %u tensors without it are passed over\n", found->apart_a + found->apart_b);
+        pel_put_c(out, "' from every name");
+        uint32_t apart = found->apart_a + found->apart_b;
+        if (apart) pel_putf(out, "; %u without it %s not compared", apart, apart == 1 ? "is" : "are");
+        pel_put_byte(out, '\n');
     }
     for (int kind = PEL_ONLY_A; kind <= PEL_OTHER_DTYPE; kind++) {
         uint32_t n = 0;
@@ -226,6 +229,7 @@ void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_
     pel_json_key(json, "b"), pel_json_str(json, b);
     pel_json_key(json, "prefix_a"), pel_json_str(json, found->prefix_a);
     pel_json_key(json, "prefix_b"), pel_json_str(json, found->prefix_b);
+    pel_json_key(json, "not_compared"), pel_json_int(json, (int64_t)found->apart_a + found->apart_b);
     pel_json_key(json, "equal"), pel_json_int(json, found->equal);
     pel_json_key(json, "differences");
     pel_json_array(json);

@@ -13,6 +13,7 @@ import pytest
 from conftest import ROOT
 
 import pellucid
+from pellucid import _pellucid
 
 
 def test_importing_does_not_import_torch() -> None:
@@ -37,7 +38,7 @@ def test_stubs_name_what_is_there() -> None:
 
 def test_errors_have_positions() -> None:
     with pytest.raises(pellucid.Error) as caught:
-        pellucid.parse_json("x = 1\né = = 2\n", filename="a.py")
+        _pellucid.parse_json("x = 1\né = = 2\n", filename="a.py")
     error = caught.value
     assert (error.code, error.file, error.line, error.column, error.offset) == ("SYNTAX", "a.py", 2, 5, 11)
     assert str(error) == f"a.py:2:5: {error.message}"
@@ -47,28 +48,28 @@ def test_errors_have_positions() -> None:
 @pytest.mark.parametrize("source", ["x = 'é'", "x = 'é'".encode(), bytearray("x = 'é'".encode()),
                                     memoryview("x = 'é'".encode())])
 def test_source_may_be_text_or_bytes(source) -> None:
-    assert json.loads(pellucid.parse_json(source))["body"][0]["value"]["value"] == {"t": "str", "v": "'é'"}
+    assert json.loads(_pellucid.parse_json(source))["body"][0]["value"]["value"] == {"t": "str", "v": "'é'"}
 
 
 def test_text_is_already_decoded() -> None:
     """A coding comment says how bytes are to be read; text has been read."""
-    tree = json.loads(pellucid.parse_json("# coding: latin-1\nx = 'é'"))
+    tree = json.loads(_pellucid.parse_json("# coding: latin-1\nx = 'é'"))
     assert tree["body"][0]["value"]["value"]["v"] == "'é'"
-    tree = json.loads(pellucid.parse_json("# coding: latin-1\nx = 'é'".encode("latin-1")))
+    tree = json.loads(_pellucid.parse_json("# coding: latin-1\nx = 'é'".encode("latin-1")))
     assert tree["body"][0]["value"]["value"]["v"] == "'é'"
 
 
 def test_wrong_arguments() -> None:
     with pytest.raises(TypeError, match="str or bytes"):
-        pellucid.parse_json(3)
+        _pellucid.parse_json(3)
     for version in ("3.7", "3.14", "2.7", "x", (3, 7)):
         with pytest.raises(ValueError, match="python_version"):
-            pellucid.parse_json("x", python_version=version)
-    assert pellucid.parse_json("x", python_version=(3, 9)) == pellucid.parse_json("x", python_version="3.9")
+            _pellucid.parse_json("x", python_version=version)
+    assert _pellucid.parse_json("x", python_version=(3, 9)) == _pellucid.parse_json("x", python_version="3.9")
 
 
 def test_formatting() -> None:
-    assert pellucid.format_source("x=f( a,b )") == "x = f(a, b)\n"
+    assert _pellucid.format_source("x=f( a,b )") == "x = f(a, b)\n"
 
 
 def test_nothing_leaks() -> None:
@@ -79,7 +80,7 @@ def test_nothing_leaks() -> None:
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             for _ in range(300):
                 try:
-                    pellucid.parse_json(source + wrong)
+                    _pellucid.parse_json(source + wrong)
                 except pellucid.Error:
                     pass
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 5000  # KB
@@ -92,7 +93,7 @@ def test_the_interpreter_runs_on_meanwhile() -> None:
     ticks = 0
 
     def parse() -> None:
-        pellucid.parse_json(source)
+        _pellucid.parse_json(source)
         done.set()
 
     worker = threading.Thread(target=parse)

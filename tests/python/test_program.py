@@ -23,7 +23,7 @@ def test_every_subcommand_teaches_with_an_example(pellucid) -> None:
         assert result.code == 0 and result.out == pellucid("help", name).out
         assert result.out.startswith(f"usage: pellucid {name}")
         assert f"pellucid {name}" in result.out.split("example:\n")[1]
-        assert max(map(len, result.out.splitlines())) <= 100
+        assert max(map(len, result.out.splitlines())) <= 80
 
 
 def test_examples_show_what_is_printed(pellucid) -> None:
@@ -39,6 +39,10 @@ def test_examples_show_what_is_printed(pellucid) -> None:
             assert done.stdout.rstrip("\n").split("\n") == lines[1:]
             checked += 1
     assert checked >= 2
+
+
+def test_the_overview_fits_a_terminal(pellucid) -> None:
+    assert max(map(len, pellucid("help").out.splitlines())) <= 80
 
 
 def test_no_arguments(pellucid) -> None:

@@ -116,6 +116,6 @@ def test_from_python(tmp_path) -> None:
     torch.save(make(64, 2, True, 6).state_dict(), path)
     found = pellucid.scan(source, known=path, forward="3x10")
     assert found.networks[0]["facts"][0] == {"what": "hidden", "value": "64", "from": "net.pt: stem.weight"}
-    assert "nn.Linear(10, 64)" in pellucid.scan_source(source, known=path)
+    assert "nn.Linear(10, 64)" in pellucid.scan(source, known=path).source()
     with pytest.raises(pellucid.Error, match="can't be written as a program"):
-        pellucid.scan_source(source)
+        pellucid.scan(source).source()

@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="specs build torch modules")
 
-from pellucid import __main__ as program  # noqa: E402
+from pellucid import _live as program  # noqa: E402
 from pellucid import _specs  # noqa: E402
 
 NET = """

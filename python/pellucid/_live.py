@@ -1,0 +1,326 @@
+"""What the program `pellucid` needs a live Python for: skeleton, tree, sketch, explain, demo.
+
+The program starts this with the arguments that it was given; its tables of options have the same names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+from typing import Any, Iterator, NoReturn
+
+from ._progress import Progress
+
+COLOUR = re.compile("(\033\\[[0-9;]*m)")
+FINE, BAD_USAGE, BAD_INPUT, INCOMPLETE, FOUND = range(5)
+
+SKELETON_HELP = """\
+examples:
+  pellucid skeleton timm:resnet18 -o resnet18.py
+  pellucid skeleton hf:bert --json
+  pellucid skeleton my_model.py:build --input 2x3x64x64 -o model.py
+  pellucid skeleton 'package.models:Net(width=32)' --input ids=2x12:int64<100 --input mask=2x12:bool
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        print(f"{self.prog}: {message}", file=sys.stderr)
+        raise SystemExit(BAD_USAGE)
+
+
+def make_parser() -> Parser:
+    parser = Parser(prog="pellucid", description="What pellucid needs a live Python for.")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+
+    def add(name: str, help: str, **more: Any) -> Parser:
+        command = commands.add_parser(name, help=help, description=help,
+                                      formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+        return command
+
+    def add_model(command: Parser) -> None:
+        command.add_argument("spec", metavar="SPEC", help="file.py:callable, package.module:callable(args), timm:NAME, "
+                                                          "hf:CONFIG.json or hf:MODEL_TYPE")
+        command.add_argument("--input", action="append", default=[], metavar="[NAME=]1x3x224x224[:DTYPE][<N]",
+                             help="a tensor of random values; may be given several times")
+        command.add_argument("--inputs", metavar="FILE.py:CALLABLE", help="a callable that returns the inputs")
+        command.add_argument("--json", action="store_true", help="a report for programs, on standard output")
+
+    command = add("skeleton", "record a model and write the program that ran", epilog=SKELETON_HELP)
+    add_model(command)
+    command.add_argument("-o", "--output", metavar="FILE", help="where the source goes (standard output)")
+    command.add_argument("--html", metavar="FILE",
+                         help="write a page: the hierarchy with the skeleton's classes beside it")
+    command.add_argument("--module", metavar="PATH", help="only this part of the model, as encoder.layer.0")
+    command.add_argument("--leaf", action="append", default=[], metavar="PACKAGE.CLASS",
+                         help="a class to keep as it is; the skeleton imports it")
+    command.add_argument("--no-more", "--given-only", dest="given_only", action="store_true",
+                         help="record the given call alone, make no further runs")
+    command.add_argument("--no-verify", action="store_true", help="don't compare the skeleton with the model")
+    command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
+                         help="write the skeleton even if it differs from the model")
+    command.add_argument("-v", "--verbose", action="store_true", help="show every check, not one line for all")
+    command.add_argument("--save-trace", metavar="FILE",
+                         help="keep the log of the runs; `pellucid skeleton FILE` reads it")
+
+    command = add("tree", "the hierarchy of a model: classes, shapes, repeats folded")
+    add_model(command)
+    command.add_argument("--table", action="store_true", help="output shapes, parameters and multiply-adds instead")
+    command.add_argument("--svg", metavar="FILE", help="write a picture")
+    command.add_argument("--html", metavar="FILE", help="write a page to open and search")
+    command.add_argument("--depth", type=int, default=0, metavar="N", help="levels to show below the root (all)")
+    command.add_argument("--unfolded", action="store_true", help="every repeated block, not one for all")
+
+    command = add("sketch", "the author's source files, cut to the lines that ran")
+    add_model(command)
+    command.add_argument("-o", "--output", metavar="DIR", required=True, help="where the files go")
+
+    command = add("explain", "what torch.compile makes of a model, and where it breaks")
+    add_model(command)
+    command.add_argument("-o", "--output", metavar="DIR", help="keep all sources, graphs and guards there")
+    command.add_argument("--html", metavar="FILE", help="write a page instead: the sources side by side, lines matched")
+    command.add_argument("--backend", default="eager", metavar="NAME", help="of torch.compile (eager)")
+
+    command = add("demo", "look into a built-in model: its tree, its skeleton, both side by side")
+    command.add_argument("-o", "--output", metavar="DIR", default=".", help="where skeleton and page go (here)")
+    command.add_argument("--width", type=int, help="columns to use (those of the terminal)")
+    return parser
+
+
+@contextlib.contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Models print; what we write to standard output must stay ours alone."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
+    from . import _specs
+    subject = _specs.load(options.spec)
+    if with_inputs:
+        _specs.give_inputs(subject, options.input, options.inputs)
+    return subject
+
+
+def run_skeleton(options: argparse.Namespace) -> int:
+    from ._skeleton import closing_line, skeleton
+    with stdout_kept(), Progress() as progress:
+        progress("building the model")
+        subject = load_subject(options, with_inputs=True)
+        leaves = [_class_named(path) for path in options.leaf]
+        made = skeleton(subject.model, subject.args, subject.kwargs, more=[] if options.given_only else None,
+                        module=options.module, leaves=leaves, strict=False, origin=subject.origin,
+                        verify=not options.no_verify, progress=progress)
+    if options.save_trace:
+        with open(options.save_trace, "wb") as file:
+            file.write(made.trace)
+    report = made.report
+    good = report.good or options.no_verify
+    if good or options.anyway:
+        if options.output:
+            made.save(options.output)
+        elif not options.json:
+            sys.stdout.write(made.source)
+        if options.html:
+            write_page(options, subject, made)
+    if options.json:
+        print(json.dumps({"root": made.root, "output": options.output if good or options.anyway else None,
+                          "source": made.source if not options.output and (good or options.anyway) else None,
+                          **report.to_dict(), **made.tree.to_dict()}))
+    else:
+        print(report if options.verbose else closing_line(made, not options.no_verify), file=sys.stderr)
+    if not good:
+        print("pellucid: the skeleton differs from the model" +
+              ("" if options.anyway else "; nothing was written (--no-strict writes it)"), file=sys.stderr)
+        return FOUND
+    return FINE if report.complete or options.no_verify else INCOMPLETE
+
+
+def write_page(options: argparse.Namespace, subject: Any, made: Any) -> None:
+    from ._tree import tree
+    with stdout_kept():
+        # a part of the model is not called with the model's inputs
+        found = (made.tree if options.module
+                 else tree(subject.model, subject.args, subject.kwargs).with_source(made.source))
+    with open(options.html, "w", encoding="utf-8") as file:
+        file.write(found.html())
+
+
+def _class_named(path: str) -> type:
+    from . import _specs
+    place, _, name = path.rpartition(".")
+    found = _specs._import(place).get(name) if place else None
+    if not isinstance(found, type):
+        raise _specs.SpecError(f"--leaf {path}: there is no such class")
+    return found
+
+
+def run_tree(options: argparse.Namespace) -> int:
+    from . import _specs
+    from ._tree import tree
+    wants_run = bool(options.input or options.inputs or options.table or options.svg or options.html)
+    with stdout_kept(), Progress() as progress:
+        progress("building the model")
+        subject = load_subject(options, with_inputs=False)
+        if wants_run:
+            try:
+                _specs.give_inputs(subject, options.input, options.inputs)
+            except _specs.SpecError as error:
+                if options.input or options.inputs:
+                    raise
+                print(f"pellucid: not run, so there are no output shapes: {error}", file=sys.stderr)
+                wants_run = False
+        progress("running it" if wants_run else "walking through it")
+        found = tree(subject.model, subject.args, subject.kwargs) if wants_run else tree(subject.model)
+    for path, view in ((options.svg, lambda: found.svg(options.depth)), (options.html, found.html)):
+        if path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(view())
+    if options.json:
+        print(json.dumps(found.to_dict()))
+    elif options.table or not (options.svg or options.html):
+        view = found.table if options.table else found.text
+        print(fitted(view(options.depth, options.unfolded, is_coloured(sys.stdout))))
+    return FINE
+
+
+def is_coloured(stream: Any) -> bool:
+    return bool(stream.isatty()) and "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def fitted(text: str) -> str:
+    """On a terminal, lines that are longer than it is wide end with "…", as the program has them."""
+    if not sys.stdout.isatty():
+        return text
+    width = shutil.get_terminal_size((80, 24)).columns
+    return "\n".join(line if len(COLOUR.sub("", line)) <= width else clip(line, width) for line in text.split("\n"))
+
+
+def clip(line: str, width: int) -> str:
+    """The first width - 1 characters and an ellipsis; what colours them takes no columns."""
+    kept, used = [], 0
+    for part in COLOUR.split(line):
+        if not COLOUR.fullmatch(part):
+            part = part[:width - 1 - used]
+            used += len(part)
+        kept.append(part)
+    return "".join(kept) + ("\033[0m…" if COLOUR.search(line) else "…")
+
+
+def run_sketch(options: argparse.Namespace) -> int:
+    from ._sketch import LineTrace, sketch
+    with stdout_kept(), Progress() as progress:
+        progress("building the model")
+        with LineTrace() as trace:
+            subject = load_subject(options, with_inputs=True)
+        progress("running it")
+        files = sketch(subject.model, subject.args, subject.kwargs, trace)
+    files.save(options.output)
+    print(json.dumps(files.to_dict()) if options.json else files)
+    return FINE
+
+
+def run_explain(options: argparse.Namespace) -> int:
+    from ._compiler import explain
+    with stdout_kept(), Progress() as progress:
+        progress("building the model")
+        subject = load_subject(options, with_inputs=True)
+        progress("compiling it")
+        made = explain(subject.model, *subject.args, backend=options.backend, folder=options.output, **subject.kwargs)
+    if options.html:
+        made.save(options.html)
+    if options.json:
+        print(json.dumps({**made.to_dict(), "folder": made.folder if options.output else None}))
+    elif not options.html:
+        print(made.text, end="")
+    return FINE
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    from ._demo import demo
+    return demo(options.output, options.width)
+
+
+def check_targets(options: argparse.Namespace) -> None:
+    """What could not be written in the end is said before the model is built."""
+    from ._specs import SpecError
+    is_folder = options.command in ("sketch", "explain")
+    for path in (getattr(options, name, None) for name in ("html", "svg", "save_trace")):
+        _check_file(path)
+    if not is_folder and options.command != "demo":
+        _check_file(getattr(options, "output", None))
+    elif getattr(options, "output", None) and os.path.isfile(options.output):
+        raise SpecError(f"{options.output}: a folder is wanted, and this is a file")
+
+
+def _check_file(path: str | None) -> None:
+    from ._specs import SpecError
+    if path and os.path.isdir(path):
+        raise SpecError(f"{path}: a file is wanted, and this is a folder")
+    if path and not os.path.isdir(os.path.dirname(path) or "."):
+        raise SpecError(f"{path}: there is no folder {os.path.dirname(path)}")
+
+
+def report_error(error: Exception, as_json: bool) -> None:
+    """What went wrong, and where: the last line that is neither pellucid's nor torch's."""
+    from ._specs import SpecError
+    file, line = place_of_error(error)
+    is_ours = isinstance(error, SpecError)
+    text = str(error) if is_ours else f"{type(error).__name__}: {error}"
+    if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+        file, line = None, None
+        text = (f"this needs torch, which {sys.executable} does not have. Type: {sys.executable} -m pip install torch; "
+                "or name a Python that has it: --python PATH")
+    place = f"{file}:{line}: " if file and not is_ours else ""
+    print(f"pellucid: {place}{text}", file=sys.stderr)
+    if as_json:
+        code = getattr(error, "code", None) or ("USAGE" if getattr(error, "usage", False) else "INCOMPLETE")
+        print(json.dumps({"error": {"file": file, "line": line, "column": None, "offset": None, "code": code,
+                                    "message": text}}))
+
+
+def place_of_error(error: Exception) -> tuple[str | None, int | None]:
+    import traceback
+    here = os.path.dirname(os.path.abspath(__file__))
+    passed_by = (f"{os.sep}torch{os.sep}", "importlib")
+    frames = [f for f in traceback.extract_tb(error.__traceback__)
+              if not f.filename.startswith(("<", here)) and not any(part in f.filename for part in passed_by)]
+    if not frames:
+        return None, None
+    file = frames[-1].filename
+    return os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file, frames[-1].lineno
+
+
+def main(argv: list[str] | None = None) -> int:
+    os.environ.pop("PELLUCID_STARTED_BY_PYTHON", None)
+    options = make_parser().parse_args(argv)
+    from ._specs import SpecError
+    run = {"skeleton": run_skeleton, "tree": run_tree, "sketch": run_sketch, "explain": run_explain,
+           "demo": run_demo}[options.command]
+    try:
+        check_targets(options)
+        return run(options)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        report_error(error, getattr(options, "json", False))
+        if os.environ.get("PELLUCID_DEBUG"):
+            raise
+        return BAD_USAGE if isinstance(error, SpecError) and error.usage else BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
