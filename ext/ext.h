@@ -37,6 +37,7 @@ void pel_ext_release_source(pel_ext_source *source);
 extern PyMethodDef pel_ext_source_methods[];
 extern PyMethodDef pel_ext_code_methods[];
 extern PyMethodDef pel_ext_line_methods[];
+extern PyMethodDef pel_ext_file_methods[];
 extern PyMethodDef pel_ext_model_methods[];
 extern PyMethodDef pel_ext_skeleton_methods[];
 extern PyMethodDef pel_ext_trace_methods[];

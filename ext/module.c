@@ -2,8 +2,9 @@
 #include "ext.h"
 
 /* The functions of the module, a table per file. */
-static PyMethodDef *const method_tables[] = { pel_ext_source_methods, pel_ext_code_methods,     pel_ext_line_methods,
-                                              pel_ext_model_methods,  pel_ext_skeleton_methods, pel_ext_trace_methods };
+static PyMethodDef *const method_tables[] = { pel_ext_source_methods, pel_ext_code_methods,  pel_ext_line_methods,
+                                              pel_ext_file_methods,   pel_ext_model_methods, pel_ext_skeleton_methods,
+                                              pel_ext_trace_methods };
 /* What else files add: types, constants. Each returns -1 with an exception set on failure. */
 static int (*const additions[])(PyObject *module) = { pel_ext_add_recorder };
 

@@ -5,7 +5,8 @@
 
 static void read_all(pel_ctx *ctx, void *arg) {
     pel_findings findings = { 0 };
-    pel_h5_read(ctx, *(pel_str *)arg, &findings);
+    pel_input input = pel_input_of(*(pel_str *)arg);
+    pel_h5_read(ctx, &input, &findings);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_reader(read_all, data, size); }

@@ -10,7 +10,8 @@ static void read_all(pel_ctx *ctx, void *arg) {
     pel_buf out = pel_buf_in(ctx);
     if (pickle->root) pel_pickled_show(&out, pickle->root);
     for (uint32_t i = 0; i < pickle->calls.n && i < 20; i++) pel_pickled_show(&out, pickle->calls.at[i]);
-    pel_pickle_look look = pel_pickle_scan(*(pel_str *)arg);
+    pel_input input = pel_input_of(*(pel_str *)arg);
+    pel_pickle_look look = pel_pickle_scan(ctx, &input);
     PEL_ASSERT(!pickle->calls.n || look != PEL_PICKLE_NONE);
     PEL_ASSERT(pickle->failed || look != PEL_PICKLE_NONE);
     uint64_t budget = 1 << 20;

@@ -5,7 +5,8 @@
 
 static void read_all(pel_ctx *ctx, void *arg) {
     pel_findings findings = { 0 };
-    const pel_zip *zip = pel_zip_read(ctx, *(pel_str *)arg, &findings);
+    pel_input input = pel_input_of(*(pel_str *)arg);
+    const pel_zip *zip = pel_zip_read(ctx, &input, &findings);
     for (uint32_t i = 0; i < zip->members.n && i < 100; i++)
         pel_zip_content(ctx, zip, &zip->members.at[i], 1 << 20, &findings);
 }

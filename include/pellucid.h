@@ -215,8 +215,22 @@ typedef struct pel_view_options {
 
 /* ---- model files ---- */
 
-/* A file that holds a model or its weights. The format is told by the content. Map it rather than read it: of a file
- * of many gigabytes only the tables are looked at. Nothing in it is executed. */
+/* A file that is read piece by piece: one in an object store, in another process, or too large to map. The library
+ * asks for the ranges it needs, in multiples of 64 KiB, each at most once (but for the content of tensors), all from
+ * the thread of the call. */
+typedef struct pel_model_source {
+    uint64_t size;
+    /* Writes bytes [offset, offset + length) to `to`: all of them, or it returns false. The range lies within size. */
+    bool (*read_at)(void *arg, uint64_t offset, char *to, size_t length);
+    void *arg;
+    pel_text etag;      /* names a version of the content. If it changes between two reads, the call fails */
+    uint64_t max_bytes; /* a call that would read more than this fails with PEL_E_TOO_BIG; 0: no limit */
+    /* Counted by the library; they start at 0 and are never reset. */
+    uint64_t n_bytes, n_requests;
+} pel_model_source;
+
+/* A file that holds a model or its weights. The content decides the format, not the name. Map it rather than read it:
+ * of a file of many gigabytes only the tables are looked at. Nothing in it is executed. */
 typedef struct pel_model_file {
     pel_text name;  /* for messages */
     pel_text bytes; /* must stay as they are as long as the pel_ctx is used */
@@ -225,6 +239,11 @@ typedef struct pel_model_file {
      * are none at all. */
     bool (*beside)(void *arg, pel_text name, pel_text *bytes);
     void *arg;
+    /* Where the bytes come from, instead of `bytes`; NULL: bytes has them. It must live as long as the pel_ctx. */
+    pel_model_source *source;
+    /* Like beside, but gives a source; asked first. NULL: there are none. The source must live as long as the pel_ctx.
+     */
+    bool (*source_beside)(void *arg, pel_text name, pel_model_source **source);
 } pel_model_file;
 
 /* The hierarchy of the models in a file. */
@@ -254,7 +273,8 @@ typedef struct pel_audit_options {
 } pel_audit_options;
 
 /* What would run if the file were opened by its usual reader: every call with its arguments, embedded bytecode as
- * source, ambiguities of the container. Fails only for want of memory: a broken file has a verdict, too. */
+ * source, ambiguities of the container. Fails only for want of memory, or if a source can't be read: a broken file has
+ * a verdict, too. */
 PEL_API bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_options *options, pel_text *out,
                             pel_verdict *verdict, pel_error *error);
 typedef struct pel_audited {

@@ -408,8 +408,9 @@ static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_
 }
 
 void pel_load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) {
-    if (!pel_log_is_file(str_of(file->bytes))) return pel_load(ctx, file, out);
-    pel_network *network = pel_log_tree(ctx, pel_log_read(ctx, str_of(file->bytes)));
+    out->input = pel_input_of_file(ctx, file);
+    if (!pel_log_is_file(pel_input_head(ctx, out->input))) return pel_load(ctx, file, out);
+    pel_network *network = pel_log_tree(ctx, pel_log_read(ctx, pel_input_whole(ctx, out->input)));
     network->format = PEL_STR("trace");
     pel_push(ctx, &out->networks, network);
 }
@@ -472,6 +473,9 @@ static void audit_body(pel_ctx *ctx, void *arg) {
         pel_audit_unopened(ctx, pel_str_of(unread), options->unopened != NULL, &call->audit);
     else
         pel_audit_file(ctx, call->file, &call->audit);
+    if (call->audit.loaded.input) pel_input_check(ctx, call->audit.loaded.input); /* no verdict on what was not read */
+    if (call->audit.is_broken && call->audit.fault.code == PEL_E_READ)            /* nor on a shard that was not */
+        pel_throw(ctx, PEL_E_READ, call->audit.fault.at, "%s", call->audit.fault.what);
     pel_str name = str_of(call->file->name);
     if (options->as_json)
         pel_audit_json(&call->audit, name, &call->out);

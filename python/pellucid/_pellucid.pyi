@@ -53,6 +53,17 @@ def encode_lines(firstlineno: int, code_size: int, rows: Sequence[tuple[int, int
 def set_lines(code: CodeType, filename: str, firstlineno: int, linetable: bytes) -> bool: ...
 
 def synthesise(trace: bytes, without: Sequence[tuple[str, int]] = ()) -> tuple[str, str, dict[str, Any]]: ...
+def look(
+    read_at: Callable[[int, int], bytes],
+    size: int,
+    *,
+    name: str = "",
+    what: str = "tree",
+    etag: str = "",
+    max_bytes: int = 0,
+    memory: int = 0,
+    beside: Callable[[str], tuple[Callable[[int, int], bytes], int] | None] | None = None,
+) -> tuple[str, int, int]: ...
 def view(
     json: _Source,
     view: str = "tree",

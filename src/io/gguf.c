@@ -7,16 +7,23 @@
 
 typedef struct cursor {
     pel_ctx *ctx;
-    pel_str bytes;
+    const pel_input *input;
     uint64_t at;
 } cursor;
 
 static const char *take(cursor *c, uint64_t size) {
-    if (!pel_within(c->bytes, c->at, size))
+    if (!pel_input_has(c->input, c->at, size))
         pel_throw(c->ctx, PEL_E_FORMAT, c->at, "GGUF: truncated, or a length is wrong");
-    const char *at = c->bytes.ptr + c->at;
+    const char *at = pel_input_view(c->ctx, c->input, c->at, size).ptr;
     c->at += size;
     return at;
+}
+
+/* Nobody needs these bytes: they are not asked for. */
+static void skip(cursor *c, uint64_t size) {
+    if (!pel_input_has(c->input, c->at, size))
+        pel_throw(c->ctx, PEL_E_FORMAT, c->at, "GGUF: truncated, or a length is wrong");
+    c->at += size;
 }
 
 static uint32_t take32(cursor *c) { return pel_le32(take(c, 4)); }
@@ -39,12 +46,12 @@ static void take_array(cursor *c, pel_gguf_pair *pair) {
     pair->number = n > INT64_MAX ? INT64_MAX : (int64_t)n;
     if (type >= N_TYPES || type == ARRAY) pel_throw(c->ctx, PEL_E_FORMAT, c->at, "GGUF: an array of unknown type");
     if (type == TEXT) {
-        for (uint64_t i = 0; i < n; i++) take_text(c); /* at least eight bytes each: the file's end bounds it */
+        for (uint64_t i = 0; i < n; i++) skip(c, take64(c)); /* at least eight bytes each: the file's end bounds it */
         return;
     }
     if (__builtin_mul_overflow(n, widths[type], &size))
         pel_throw(c->ctx, PEL_E_FORMAT, c->at, "GGUF: an array overflows");
-    take(c, size);
+    skip(c, size);
 }
 
 static pel_gguf_pair take_pair(cursor *c) {
@@ -61,7 +68,10 @@ static pel_gguf_pair take_pair(cursor *c) {
     case U64:
     case I64: pair.number = (int64_t)take64(c); break;
     case BOOL: pair.kind = PEL_GGUF_BOOL, pair.number = *take(c, 1) != 0; break;
-    case TEXT: pair.kind = PEL_GGUF_TEXT, pair.text = take_text(c); break;
+    case TEXT:
+        pair.kind = PEL_GGUF_TEXT, pair.text = take_text(c);
+        pair.text_at = c->at - pair.text.len;
+        break;
     case ARRAY: take_array(c, &pair); break;
     case F32: {
         float real;
@@ -122,8 +132,8 @@ static pel_gguf_tensor take_tensor(cursor *c) {
 
 bool pel_is_gguf(pel_str bytes) { return bytes.len >= 8 && memcmp(bytes.ptr, "GGUF", 4) == 0; }
 
-pel_gguf *pel_gguf_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
-    cursor c = { ctx, bytes, 4 };
+pel_gguf *pel_gguf_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
+    cursor c = { ctx, input, 4 };
     uint32_t version = take32(&c);
     if (version < 2 || version > 3)
         pel_throw(ctx, PEL_E_UNSUPPORTED, 4, "GGUF: version %u; 2 and 3 can be read", version);
@@ -149,7 +159,7 @@ pel_gguf *pel_gguf_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
             pel_find(ctx, findings, PEL_SUSPECT, "alignment", tensor->name, tensor->offset,
                      PEL_STR("the tensor does not begin where the file's alignment says"));
         if (__builtin_add_overflow(tensor->offset, data, &tensor->offset) ||
-            !pel_within(bytes, tensor->offset, tensor->size))
+            !pel_input_has(input, tensor->offset, tensor->size))
             pel_throw(ctx, PEL_E_FORMAT, 8, "GGUF: truncated: %.*s lies outside of the file", PEL_FMT(tensor->name));
     }
     return file;

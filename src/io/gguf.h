@@ -3,6 +3,7 @@
 #define PEL_IO_GGUF_H
 
 #include "io/finding.h"
+#include "io/source.h"
 
 typedef enum pel_gguf_kind {
     PEL_GGUF_NUMBER,
@@ -18,6 +19,7 @@ typedef struct pel_gguf_pair {
     int64_t number; /* BOOL too; ARRAY: how many elements */
     double real;
     pel_str text;
+    uint64_t text_at; /* offset in the file */
 } pel_gguf_pair;
 
 typedef struct pel_gguf_tensor {
@@ -34,6 +36,6 @@ typedef struct pel_gguf {
 } pel_gguf;
 
 bool pel_is_gguf(pel_str bytes);
-pel_gguf *pel_gguf_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
+pel_gguf *pel_gguf_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings);
 
 #endif

@@ -285,7 +285,7 @@ static void read_header_1(pel_h5_reader *r, uint64_t at, found *f, pel_h5_object
 }
 
 static void read_header_2(pel_h5_reader *r, uint64_t at, found *f, pel_h5_object *object) {
-    pel_h5_cursor c = pel_h5_window(r, at, r->bytes.len - at, "an object");
+    pel_h5_cursor c = pel_h5_window(r, at, r->input.size - at, "an object");
     pel_h5_expect(&c, "OHDR");
     pel_h5_take(&c, 1);
     unsigned header_flags = (unsigned)pel_h5_number(&c, 1);
@@ -373,8 +373,8 @@ static pel_str read_name_heap(pel_h5_reader *r, uint64_t at) {
     uint64_t size = pel_h5_length(&c);
     pel_h5_length(&c);
     uint64_t address = pel_h5_address(&c);
-    pel_h5_window(r, address, size, "a heap of names");
-    return (pel_str){ r->bytes.ptr + address, size };
+    pel_h5_cursor heap = pel_h5_window(r, address, size, "a heap of names");
+    return (pel_str){ pel_h5_take(&heap, size), size };
 }
 
 static pel_h5_object *read_object(pel_h5_reader *r, pel_str name, uint64_t at, int depth) {
@@ -400,7 +400,7 @@ static pel_h5_object *read_object(pel_h5_reader *r, pel_str name, uint64_t at, i
         memcpy(object->dims, f->space.dims, f->space.n * sizeof *object->dims);
         uint64_t size;
         if (f->is_plain && !f->is_elsewhere && !__builtin_mul_overflow(f->space.count, f->type.size, &size)) {
-            object->has_place = pel_within(r->bytes, f->data, f->data_size) && size <= f->data_size;
+            object->has_place = pel_input_has(&r->input, f->data, f->data_size) && size <= f->data_size;
             object->offset = r->start + f->data;
             object->size = size;
             if (!object->has_place)
@@ -422,27 +422,26 @@ static pel_h5_object *read_object(pel_h5_reader *r, pel_str name, uint64_t at, i
 static const char signature[] = "\x89HDF\r\n\x1a\n";
 
 /* A block of somebody's own may come first: of 512 bytes, 1024, 2048 ... */
-static uint64_t find_start(pel_str bytes) {
-    for (uint64_t at = 0; pel_within(bytes, at, 8); at = at ? 2 * at : 512)
-        if (memcmp(bytes.ptr + at, signature, 8) == 0) return at;
+static uint64_t find_start(pel_ctx *ctx, const pel_input *input) {
+    for (uint64_t at = 0; pel_input_has(input, at, 8); at = at ? 2 * at : 512)
+        if (memcmp(pel_input_view(ctx, input, at, 8).ptr, signature, 8) == 0) return at;
     return PEL_H5_NOWHERE;
 }
 
-bool pel_is_hdf5(pel_str bytes) { return find_start(bytes) == 0; }
+bool pel_is_hdf5(pel_str bytes) { return bytes.len >= 8 && memcmp(bytes.ptr, signature, 8) == 0; }
 
-bool pel_is_hdf5_behind(pel_str bytes) { return find_start(bytes) != PEL_H5_NOWHERE; }
+bool pel_is_hdf5_behind(pel_ctx *ctx, const pel_input *input) { return find_start(ctx, input) != PEL_H5_NOWHERE; }
 
-pel_h5_object *pel_h5_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
-    uint64_t start = find_start(bytes);
+pel_h5_object *pel_h5_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
+    uint64_t start = find_start(ctx, input);
     if (start == PEL_H5_NOWHERE) start = 0;
-    bytes = pel_str_from(bytes, start); /* which all addresses count from */
-    pel_h5_reader r = {
-        .ctx = ctx, .bytes = bytes, .start = start, .findings = findings, .offset_size = 8, .length_size = 8
-    };
+    pel_h5_reader r = { .ctx = ctx, .start = start, .findings = findings, .offset_size = 8, .length_size = 8 };
+    r.input = pel_input_part(ctx, input, start, input->size - start); /* which all addresses count from */
+    uint64_t size = r.input.size;
     if (start)
         pel_find(ctx, findings, PEL_NOTE, "user-block", (pel_str){ "", 0 }, 0,
                  PEL_STR("something else stands before the HDF5 data"));
-    pel_h5_cursor c = pel_h5_window(&r, 8, bytes.len > 8 ? bytes.len - 8 : 0, "the superblock");
+    pel_h5_cursor c = pel_h5_window(&r, 8, size > 8 ? size - 8 : 0, "the superblock");
     unsigned version = (unsigned)pel_h5_number(&c, 1);
     uint64_t root;
     if (version <= 1) {
@@ -468,8 +467,8 @@ pel_h5_object *pel_h5_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) 
     }
     root = pel_h5_address(&c);
     end = end >= start ? end - start : 0;
-    if (end > bytes.len) pel_h5_fail(&r, bytes.len, "truncated: the file is shorter than it says");
-    if (end < bytes.len)
+    if (end > size) pel_h5_fail(&r, size, "truncated: the file is shorter than it says");
+    if (end < size)
         pel_find(ctx, findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, end, PEL_STR("bytes behind the end"));
     pel_map_set(ctx, &r.seen, root, 1);
     return read_object(&r, (pel_str){ "", 0 }, root, 0);

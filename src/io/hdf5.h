@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "io/finding.h"
+#include "io/source.h"
 
 typedef struct pel_h5_attribute {
     pel_str name;
@@ -31,9 +32,9 @@ struct pel_h5_object {
 
 bool pel_is_hdf5(pel_str bytes);
 /* Whether it begins behind a block of somebody's own, as libhdf5 allows. */
-bool pel_is_hdf5_behind(pel_str bytes);
+bool pel_is_hdf5_behind(pel_ctx *ctx, const pel_input *input);
 /* The root group with all that it holds. Throws PEL_E_FORMAT and others. */
-pel_h5_object *pel_h5_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
+pel_h5_object *pel_h5_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings);
 
 /* The child of that name, or NULL; group may be NULL. */
 const pel_h5_object *pel_h5_child(pel_ctx *ctx, const pel_h5_object *group, pel_str name);

@@ -5,14 +5,15 @@
 #include "base/map.h"
 #include "io/bytes.h"
 #include "io/finding.h"
+#include "io/source.h"
 
 #define PEL_H5_MAX_OBJECTS 200000
 #define PEL_H5_NOWHERE UINT64_MAX
 
 typedef struct pel_h5_reader {
     pel_ctx *ctx;
-    pel_str bytes;
-    uint64_t start; /* of bytes in the file */
+    pel_input input;
+    uint64_t start; /* of the input in the file */
     pel_findings *findings;
     unsigned offset_size, length_size;
     uint32_t n_objects;
@@ -31,13 +32,14 @@ _Noreturn static inline void pel_h5_fail(const pel_h5_reader *r, uint64_t at, co
 
 static inline pel_h5_cursor pel_h5_window(pel_h5_reader *r, uint64_t at, uint64_t size, const char *what) {
     if (++r->steps > 4 * PEL_H5_MAX_OBJECTS) pel_h5_fail(r, at, "there is no end to its parts");
-    if (!pel_within(r->bytes, at, size)) pel_throw(r->ctx, PEL_E_FORMAT, at, "HDF5: %s lies outside of the file", what);
+    if (!pel_input_has(&r->input, at, size))
+        pel_throw(r->ctx, PEL_E_FORMAT, at, "HDF5: %s lies outside of the file", what);
     return (pel_h5_cursor){ r, at, at + size };
 }
 
 static inline const char *pel_h5_take(pel_h5_cursor *c, uint64_t size) {
     if (size > c->end - c->at) pel_h5_fail(c->r, c->at, "truncated: a part ends too early");
-    const char *at = c->r->bytes.ptr + c->at;
+    const char *at = pel_input_view(c->r->ctx, &c->r->input, c->at, size).ptr;
     c->at += size;
     return at;
 }

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "io/finding.h"
+#include "io/source.h"
 
 typedef enum pel_pickle_kind {
     PEL_P_NONE,
@@ -86,9 +87,10 @@ typedef enum pel_pickle_look {
 } pel_pickle_look;
 
 /* Reads the opcodes and counts the stack; makes no objects. */
-pel_pickle_look pel_pickle_scan(pel_str bytes);
+pel_pickle_look pel_pickle_scan(pel_ctx *ctx, const pel_input *input);
 /* Whether bytes begin with a pickle of any protocol: by the mark of protocol 2 and later, else by their opcodes. */
 bool pel_is_pickle(pel_str bytes);
+bool pel_is_pickle_in(pel_ctx *ctx, const pel_input *input);
 
 /* The bytes that an object would be, if they can be computed from constants: bytes([...]), bytearray(b"..."),
  * _codecs.encode("...", "latin1"), base64 and hexadecimal digits, rot13, a stream or a packed form of any of these.

@@ -91,22 +91,29 @@ static const opcode *opcode_of(unsigned char op) {
     return NULL;
 }
 
-static bool skip_line(pel_str bytes, uint64_t *at) {
-    const char *end = *at < bytes.len ? memchr(bytes.ptr + *at, '\n', bytes.len - *at) : NULL;
-    if (end) *at = (uint64_t)(end - bytes.ptr) + 1;
-    return end != NULL;
+static bool skip_line(pel_ctx *ctx, const pel_input *input, uint64_t *at) {
+    while (*at < input->size) {
+        uint64_t rest = input->size - *at;
+        pel_str part = pel_input_view(ctx, input, *at, rest < PEL_INPUT_BLOCK ? rest : PEL_INPUT_BLOCK);
+        const char *end = memchr(part.ptr, '\n', part.len);
+        *at += end ? (uint64_t)(end - part.ptr) + 1 : part.len;
+        if (end) return true;
+    }
+    return false;
 }
 
 /* Moves *at over the argument of an opcode; false if it goes beyond the bytes. */
-static bool skip_argument(pel_str bytes, unsigned form, uint64_t *at) {
-    if (form == LINE) return skip_line(bytes, at);
-    if (form == TWO_LINES) return skip_line(bytes, at) && skip_line(bytes, at);
+static bool skip_argument(pel_ctx *ctx, const pel_input *input, unsigned form, uint64_t *at) {
+    if (form == LINE) return skip_line(ctx, input, at);
+    if (form == TWO_LINES) return skip_line(ctx, input, at) && skip_line(ctx, input, at);
     uint64_t width = form == COUNT_1 ? 1 : form == COUNT_4 ? 4 : form == COUNT_8 ? 8 : form, count = 0;
-    if (!pel_within(bytes, *at, width)) return false;
-    const char *number = bytes.ptr + *at;
-    if (form >= COUNT_1) count = width == 1 ? (unsigned char)*number : width == 4 ? pel_le32(number) : pel_le64(number);
+    if (!pel_input_has(input, *at, width)) return false;
+    if (form >= COUNT_1) {
+        const char *number = pel_input_view(ctx, input, *at, width).ptr;
+        count = width == 1 ? (unsigned char)*number : width == 4 ? pel_le32(number) : pel_le64(number);
+    }
     *at += width;
-    if (!pel_within(bytes, *at, count)) return false;
+    if (!pel_input_has(input, *at, count)) return false;
     *at += count;
     return true;
 }
@@ -137,11 +144,11 @@ static bool count(counted *c, const opcode *op) {
     return true;
 }
 
-pel_pickle_look pel_pickle_scan(pel_str bytes) {
+pel_pickle_look pel_pickle_scan(pel_ctx *ctx, const pel_input *input) {
     counted c = { 0 };
     bool calls = false;
-    for (uint64_t at = 0; at < bytes.len;) {
-        unsigned char op = (unsigned char)bytes.ptr[at++];
+    for (uint64_t at = 0; at < input->size;) {
+        unsigned char op = (unsigned char)*pel_input_view(ctx, input, at++, 1).ptr;
         if (op == '.') return c.depth > (c.n_marks ? c.marks[c.n_marks - 1] : 0) ? PEL_PICKLE_WHOLE : PEL_PICKLE_NONE;
         if (op == '(') {
             if (c.n_marks == MAX_MARKS) return PEL_PICKLE_CALLS; /* not to be told: the machine must look */
@@ -149,14 +156,20 @@ pel_pickle_look pel_pickle_scan(pel_str bytes) {
             continue;
         }
         const opcode *row = opcode_of(op);
-        if (!row || !skip_argument(bytes, row->form, &at) || !count(&c, row)) break;
+        if (!row || !skip_argument(ctx, input, row->form, &at) || !count(&c, row)) break;
         calls |= (row->flags & CALLS) != 0;
     }
     return calls ? PEL_PICKLE_CALLS : PEL_PICKLE_NONE;
 }
 
+bool pel_is_pickle_in(pel_ctx *ctx, const pel_input *input) {
+    if (input->size < 2) return false;
+    const unsigned char *mark = (const unsigned char *)pel_input_view(ctx, input, 0, 2).ptr;
+    if (mark[0] == 0x80 && mark[1] <= 5) return true;
+    return pel_pickle_scan(ctx, input) != PEL_PICKLE_NONE;
+}
+
 bool pel_is_pickle(pel_str bytes) {
-    if (bytes.len < 2) return false;
-    if ((unsigned char)bytes.ptr[0] == 0x80 && (unsigned char)bytes.ptr[1] <= 5) return true;
-    return pel_pickle_scan(bytes) != PEL_PICKLE_NONE;
+    pel_input input = pel_input_of(bytes);
+    return pel_is_pickle_in(NULL, &input); /* views of memory need no ctx */
 }

@@ -61,14 +61,30 @@ bool pel_proto_find(pel_ctx *ctx, pel_proto message, uint32_t number, pel_proto_
     return false;
 }
 
-bool pel_proto_scan(pel_str bytes, uint32_t kinds[8]) {
-    pel_proto message = { .bytes = bytes };
-    pel_proto_field field;
+/* From field to field: what lies in them is not asked for. */
+bool pel_proto_scan(pel_ctx *ctx, const pel_input *input, uint32_t kinds[8]) {
+    enum { LONGEST_HEAD = 20 }; /* two numbers of ten bytes */
     memset(kinds, 0, 8 * sizeof *kinds);
-    if (!bytes.len) return false;
-    while (message.at < bytes.len) {
-        if (!next(&message, &field)) return false;
-        if (field.number < 32) kinds[field.wire] |= 1u << field.number;
+    for (uint64_t at = 0; at < input->size;) {
+        uint64_t rest = input->size - at, used = 0, tag, size = 0;
+        pel_str head = pel_input_view(ctx, input, at, rest < LONGEST_HEAD ? rest : LONGEST_HEAD);
+        if (!take_varint(head, &used, &tag) || tag >> 3 == 0 || tag >> 3 > 0x1FFFFFFF) return false;
+        switch ((pel_wire)(tag & 7)) {
+        case PEL_WIRE_NUMBER: {
+            uint64_t value;
+            if (!take_varint(head, &used, &value)) return false;
+            break;
+        }
+        case PEL_WIRE_BYTES:
+            if (!take_varint(head, &used, &size)) return false;
+            break;
+        case PEL_WIRE_32: size = 4; break;
+        case PEL_WIRE_64: size = 8; break;
+        default: return false;
+        }
+        if (size > rest - used) return false;
+        if (tag >> 3 < 32) kinds[tag & 7] |= 1u << (tag >> 3);
+        at += used + size;
     }
-    return true;
+    return input->size > 0;
 }

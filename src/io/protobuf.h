@@ -3,7 +3,7 @@
 #ifndef PEL_IO_PROTOBUF_H
 #define PEL_IO_PROTOBUF_H
 
-#include "base/ctx.h"
+#include "io/source.h"
 
 typedef struct pel_proto {
     pel_str bytes;
@@ -35,6 +35,6 @@ bool pel_proto_find(pel_ctx *ctx, pel_proto message, uint32_t number, pel_proto_
 
 /* Whether bytes are fields from start to end; kinds: which numbers below 32 occur with which wire types, as bit sets.
  */
-bool pel_proto_scan(pel_str bytes, uint32_t kinds[8]);
+bool pel_proto_scan(pel_ctx *ctx, const pel_input *input, uint32_t kinds[8]);
 
 #endif

@@ -20,8 +20,10 @@ static const struct {
     { "C64", 64 }, { "F8_E8M0", 8 }, { "F4", 4 },    { "F6_E2M3", 6 }, { "F6_E3M2", 6 },
 };
 
-bool pel_is_safetensors(pel_str bytes) {
-    return bytes.len >= 9 && bytes.ptr[8] == '{' && (pel_le64(bytes.ptr) <= MAX_HEADER || !pel_is_pickle(bytes));
+bool pel_is_safetensors(pel_ctx *ctx, const pel_input *input) {
+    if (input->size < 9) return false;
+    const char *start = pel_input_view(ctx, input, 0, 9).ptr;
+    return start[8] == '{' && (pel_le64(start) <= MAX_HEADER || !pel_is_pickle_in(ctx, input));
 }
 
 static unsigned bits_of(pel_ctx *ctx, pel_str dtype, uint64_t at) {
@@ -89,14 +91,15 @@ static void check_layout(pel_ctx *ctx, const pel_safetensors *file, uint64_t dat
                  PEL_STR("bytes behind the last tensor"));
 }
 
-pel_safetensors *pel_safetensors_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
-    if (bytes.len < 8) pel_throw(ctx, PEL_E_FORMAT, bytes.len, "safetensors: no header length");
-    uint64_t length = pel_le64(bytes.ptr);
-    if (length > MAX_HEADER || length > bytes.len - 8)
+pel_safetensors *pel_safetensors_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
+    if (input->size < 8) pel_throw(ctx, PEL_E_FORMAT, input->size, "safetensors: no header length");
+    uint64_t length = pel_le64(pel_input_view(ctx, input, 0, 8).ptr);
+    if (length > MAX_HEADER || length > input->size - 8)
         pel_throw(ctx, PEL_E_FORMAT, 0, "safetensors: a header of %llu bytes does not fit the file",
                   (unsigned long long)length);
-    pel_json_value *header = pel_json_read(ctx, pel_str_cut(bytes, 8, 8 + length), 8);
-    if (!pel_is_utf8(pel_str_cut(bytes, 8, 8 + length)))
+    pel_str text = pel_input_view(ctx, input, 8, length);
+    pel_json_value *header = pel_json_read(ctx, text, 8);
+    if (!pel_is_utf8(text))
         pel_find(ctx, findings, PEL_SUSPECT, "encoding", (pel_str){ "", 0 }, 8,
                  PEL_STR("the header is no UTF-8: readers may refuse it, or see other names"));
     if (header->kind != PEL_J_OBJECT) pel_throw(ctx, PEL_E_FORMAT, 8, "safetensors: the header is no object");
@@ -105,12 +108,12 @@ pel_safetensors *pel_safetensors_read(pel_ctx *ctx, pel_str bytes, pel_findings 
         pel_str name = header->items.at[i]->text;
         const pel_json_value *row = header->items.at[i + 1];
         if (!pel_str_is(name, "__metadata__")) {
-            pel_push(ctx, &file->tensors, read_row(ctx, name, row, 8 + length, bytes.len - 8 - length));
+            pel_push(ctx, &file->tensors, read_row(ctx, name, row, 8 + length, input->size - 8 - length));
             continue;
         }
         for (uint32_t k = 0; k < row->items.n && row->kind == PEL_J_OBJECT; k++)
             pel_push(ctx, &file->metadata, pel_json_text(row->items.at[k]));
     }
-    check_layout(ctx, file, 8 + length, bytes.len, findings);
+    check_layout(ctx, file, 8 + length, input->size, findings);
     return file;
 }

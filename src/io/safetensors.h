@@ -3,6 +3,7 @@
 #define PEL_IO_SAFETENSORS_H
 
 #include "io/finding.h"
+#include "io/source.h"
 
 typedef struct pel_safetensor {
     pel_str name, dtype; /* dtype as the file says: "F32" */
@@ -16,8 +17,8 @@ typedef struct pel_safetensors {
     PEL_VEC(pel_str) metadata;       /* key, value, key, value */
 } pel_safetensors;
 
-bool pel_is_safetensors(pel_str bytes);
+bool pel_is_safetensors(pel_ctx *ctx, const pel_input *input);
 /* The whole table is checked before a row is believed: no overlap, no hole, sizes that fit dtype and shape. */
-pel_safetensors *pel_safetensors_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
+pel_safetensors *pel_safetensors_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings);
 
 #endif

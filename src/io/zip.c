@@ -8,6 +8,8 @@
 
 #define END_SIZE 22 /* of the end of central directory record, without its comment */
 #define END_SIGNATURE 0x06054B50u
+#define END64_SIZE 56
+#define LOCATOR64_SIZE 20
 #define END64_SIGNATURE 0x06064B50u
 #define LOCATOR64_SIGNATURE 0x07064B50u
 #define ENTRY_SIGNATURE 0x02014B50u
@@ -27,28 +29,47 @@ typedef struct directory {
     uint64_t second; /* another end record before that */
 } directory;
 
+/* The part of a file that its end record must lie in. */
+typedef struct tail {
+    pel_ctx *ctx;
+    const pel_input *input;
+    pel_str bytes;
+    uint64_t start; /* of bytes in the file */
+} tail;
+
+/* The file has at least END_SIZE bytes. */
+static tail view_tail(pel_ctx *ctx, const pel_input *input) {
+    uint64_t start = input->size > END_SIZE + 0xFFFF ? input->size - END_SIZE - 0xFFFF : 0;
+    return (tail){ ctx, input, pel_input_view(ctx, input, start, input->size - start), start };
+}
+
+static bool has_signature(pel_ctx *ctx, const pel_input *input, uint64_t at, uint32_t signature) {
+    return pel_input_has(input, at, 4) && pel_le32(pel_input_view(ctx, input, at, 4).ptr) == signature;
+}
+
 /* Whether an end record at `at` has a directory before it, where it says or right before itself. */
-static bool is_end(pel_str bytes, uint64_t at) {
-    if (pel_le32(bytes.ptr + at) != END_SIGNATURE) return false;
-    uint64_t size = pel_le32(bytes.ptr + at + 12), offset = pel_le32(bytes.ptr + at + 16);
+static bool is_end(const tail *t, uint64_t at) {
+    const char *record = t->bytes.ptr + (at - t->start);
+    if (pel_le32(record) != END_SIGNATURE) return false;
+    uint64_t size = pel_le32(record + 12), offset = pel_le32(record + 16);
     if (size == 0xFFFFFFFFu || offset == 0xFFFFFFFFu) return true;
     if (size < ENTRY_SIZE) return size == 0;
-    return (pel_within(bytes, offset, 4) && pel_le32(bytes.ptr + offset) == ENTRY_SIGNATURE) ||
-           (size <= at && pel_le32(bytes.ptr + at - size) == ENTRY_SIGNATURE);
+    return has_signature(t->ctx, t->input, offset, ENTRY_SIGNATURE) ||
+           (size <= at && has_signature(t->ctx, t->input, at - size, ENTRY_SIGNATURE));
 }
 
 /* Several end records: which one counts depends on the reader. The last one is ours. */
-static bool find_end(pel_ctx *ctx, pel_str bytes, directory *d, pel_findings *findings) {
-    uint64_t lowest = bytes.len > END_SIZE + 0xFFFF ? bytes.len - END_SIZE - 0xFFFF : 0;
+static bool find_end(pel_ctx *ctx, const pel_input *input, directory *d, pel_findings *findings) {
+    tail t = view_tail(ctx, input);
     bool any = false;
-    for (uint64_t at = bytes.len - END_SIZE + 1; at-- > lowest;) {
-        if (!is_end(bytes, at)) continue;
+    for (uint64_t at = input->size - END_SIZE + 1; at-- > t.start;) {
+        if (!is_end(&t, at)) continue;
         if (any) {
             d->has_second = true;
             d->second = at;
             break;
         }
-        d->ends_exactly = at + END_SIZE + pel_le16(bytes.ptr + at + 20) == bytes.len;
+        d->ends_exactly = at + END_SIZE + pel_le16(t.bytes.ptr + (at - t.start) + 20) == input->size;
         if (!d->ends_exactly)
             pel_find(ctx, findings, PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 }, at,
                      PEL_STR("the archive does not end where its end record says"));
@@ -70,12 +91,13 @@ static void check_second_end(pel_ctx *ctx, const pel_zip *zip, const directory *
              PEL_STR("a second end of central directory: readers may choose another archive"));
 }
 
-bool pel_has_zip_inside(pel_str bytes, uint64_t *start) {
-    if (bytes.len < END_SIZE) return false;
-    uint64_t lowest = bytes.len > END_SIZE + 0xFFFF ? bytes.len - END_SIZE - 0xFFFF : 0;
-    for (uint64_t at = bytes.len - END_SIZE + 1; at-- > lowest;) {
-        if (!is_end(bytes, at)) continue;
-        uint64_t before = (uint64_t)pel_le32(bytes.ptr + at + 12) + pel_le32(bytes.ptr + at + 16);
+bool pel_has_zip_inside(pel_ctx *ctx, const pel_input *input, uint64_t *start) {
+    if (input->size < END_SIZE) return false;
+    tail t = view_tail(ctx, input);
+    for (uint64_t at = input->size - END_SIZE + 1; at-- > t.start;) {
+        if (!is_end(&t, at)) continue;
+        const char *record = t.bytes.ptr + (at - t.start);
+        uint64_t before = (uint64_t)pel_le32(record + 12) + pel_le32(record + 16);
         *start = before <= at ? at - before : 0; /* offsets may count from where the archive begins */
         return true;
     }
@@ -88,25 +110,26 @@ _Noreturn static void fail_directory(pel_ctx *ctx, const pel_zip *zip, const dir
     pel_throw(ctx, PEL_E_FORMAT, at, "%s", what);
 }
 
-static directory read_end(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
+static directory read_end(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
     directory d = { 0 };
-    if (bytes.len < END_SIZE || !find_end(ctx, bytes, &d, findings))
-        pel_throw(ctx, PEL_E_FORMAT, bytes.len, "truncated: the archive has no end of central directory");
-    const char *end = bytes.ptr + d.end;
+    if (input->size < END_SIZE || !find_end(ctx, input, &d, findings))
+        pel_throw(ctx, PEL_E_FORMAT, input->size, "truncated: the archive has no end of central directory");
+    const char *end = pel_input_view(ctx, input, d.end, END_SIZE).ptr;
     d.count = pel_le16(end + 10);
     d.size = pel_le32(end + 12);
     d.offset = pel_le32(end + 16);
     if (pel_le16(end + 4) || pel_le16(end + 6))
         pel_throw(ctx, PEL_E_UNSUPPORTED, d.end, "an archive of several volumes");
     if (d.count == 0xFFFF || d.size == 0xFFFFFFFFu || d.offset == 0xFFFFFFFFu) {
-        if (d.end < 20 || pel_le32(end - 20) != LOCATOR64_SIGNATURE)
+        if (d.end < LOCATOR64_SIZE || !has_signature(ctx, input, d.end - LOCATOR64_SIZE, LOCATOR64_SIGNATURE))
             pel_throw(ctx, PEL_E_FORMAT, d.end, "the zip64 locator is missing");
-        uint64_t at = pel_le64(end - 20 + 8);
-        if (!pel_within(bytes, at, 56) || pel_le32(bytes.ptr + at) != END64_SIGNATURE)
+        uint64_t at = pel_le64(pel_input_view(ctx, input, d.end - LOCATOR64_SIZE + 8, 8).ptr);
+        if (!pel_input_has(input, at, END64_SIZE) || !has_signature(ctx, input, at, END64_SIGNATURE))
             pel_throw(ctx, PEL_E_FORMAT, at, "the zip64 end record is not where the locator says");
-        d.count = pel_le64(bytes.ptr + at + 32);
-        d.size = pel_le64(bytes.ptr + at + 40);
-        d.offset = pel_le64(bytes.ptr + at + 48);
+        const char *end64 = pel_input_view(ctx, input, at, END64_SIZE).ptr;
+        d.count = pel_le64(end64 + 32);
+        d.size = pel_le64(end64 + 40);
+        d.offset = pel_le64(end64 + 48);
     }
     if (d.count > MAX_MEMBERS) pel_throw(ctx, PEL_E_TOO_BIG, d.end, "more than %u members", MAX_MEMBERS);
     return d;
@@ -145,22 +168,25 @@ static bool has_tricks(pel_str name) {
 }
 
 /* The local header repeats the entry: where they differ, a reader that trusts one sees another file. */
-static void check_local(pel_ctx *ctx, pel_str bytes, pel_zip_member *member, uint16_t flags, pel_findings *findings) {
+static void check_local(pel_ctx *ctx, const pel_input *input, pel_zip_member *member, uint16_t flags,
+                        pel_findings *findings) {
     const char *why = NULL;
-    if (!pel_within(bytes, member->header, LOCAL_SIZE) || pel_le32(bytes.ptr + member->header) != LOCAL_SIGNATURE) {
+    if (!pel_input_has(input, member->header, LOCAL_SIZE) ||
+        !has_signature(ctx, input, member->header, LOCAL_SIGNATURE)) {
         pel_find(ctx, findings, PEL_SUSPECT, "no-local-header", member->name, member->header,
                  PEL_STR("the directory points to what is no member"));
         return;
     }
-    const char *local = bytes.ptr + member->header;
+    const char *local = pel_input_view(ctx, input, member->header, LOCAL_SIZE).ptr;
     uint16_t name_len = pel_le16(local + 26), extra_len = pel_le16(local + 28);
     member->offset = member->header + LOCAL_SIZE + name_len + extra_len;
-    if (!pel_within(bytes, member->offset, member->packed)) {
+    if (!pel_input_has(input, member->offset, member->packed)) {
         pel_find(ctx, findings, PEL_SUSPECT, "outside", member->name, member->header,
                  PEL_STR("the data goes beyond the end of the file"));
         return;
     }
     member->in_file = true;
+    local = pel_input_view(ctx, input, member->header, (uint64_t)LOCAL_SIZE + name_len + extra_len).ptr;
     uint64_t size = pel_le32(local + 22), packed = pel_le32(local + 18);
     uint64_t *const fields[] = { &size, &packed };
     read_zip64(local + LOCAL_SIZE + name_len, extra_len, fields, 2);
@@ -239,17 +265,18 @@ static void check_together(pel_ctx *ctx, pel_zip *zip, const directory *d, pel_f
     }
 }
 
-pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
+pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
     pel_zip *zip = pel_new(ctx, pel_zip);
-    zip->bytes = bytes;
-    directory d = read_end(ctx, bytes, findings);
-    if (!pel_within(bytes, d.offset, d.size) || d.offset + d.size > d.end)
+    zip->input = input;
+    directory d = read_end(ctx, input, findings);
+    if (!pel_input_has(input, d.offset, d.size) || d.offset + d.size > d.end)
         fail_directory(ctx, zip, &d, findings, d.end, "the central directory lies outside of the file");
+    pel_str bytes = pel_input_view(ctx, input, d.offset, d.size);
     uint64_t at = d.offset, limit = d.offset + d.size;
     for (uint64_t i = 0; i < d.count; i++) {
-        if (limit - at < ENTRY_SIZE || pel_le32(bytes.ptr + at) != ENTRY_SIGNATURE)
+        const char *entry = bytes.ptr + (at - d.offset);
+        if (limit - at < ENTRY_SIZE || pel_le32(entry) != ENTRY_SIGNATURE)
             fail_directory(ctx, zip, &d, findings, at, "an entry of the central directory is broken");
-        const char *entry = bytes.ptr + at;
         uint16_t name_len = pel_le16(entry + 28), extra_len = pel_le16(entry + 30), comment_len = pel_le16(entry + 32);
         uint64_t whole = (uint64_t)ENTRY_SIZE + name_len + extra_len + comment_len;
         if (whole > limit - at)
@@ -264,7 +291,7 @@ pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
         };
         uint64_t *const fields[] = { &member.size, &member.packed, &member.header };
         read_zip64(entry + ENTRY_SIZE + name_len, extra_len, fields, 3);
-        check_local(ctx, bytes, &member, pel_le16(entry + 8), findings);
+        check_local(ctx, input, &member, pel_le16(entry + 8), findings);
         if (has_tricks(member.name))
             pel_find(ctx, findings, PEL_DANGER, "path", member.name, at,
                      PEL_STR("the name leads out of the folder that the archive is unpacked in"));
@@ -302,11 +329,11 @@ pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *
         pel_throw(ctx, PEL_E_UNSUPPORTED, member->header,
                   "%.*s is packed by method %u; stored and deflated can be read", PEL_FMT(member->name),
                   member->method);
-    pel_str content = pel_str_cut(zip->bytes, member->offset, member->offset + member->packed);
     uint64_t size = member->method == 8 ? member->size : member->packed;
     if (size > limit)
         pel_throw(ctx, PEL_E_TOO_BIG, member->header, "%.*s would take %llu bytes; at most %llu are read here",
                   PEL_FMT(member->name), (unsigned long long)size, (unsigned long long)limit);
+    pel_str content = pel_input_view(ctx, zip->input, member->offset, member->packed);
     if (member->method == 8) {
         char *out = pel_alloc_raw(ctx, size + 1);
         pel_inflate(ctx, content, member->offset, out, size);

@@ -4,6 +4,7 @@
 #define PEL_IO_ZIP_H
 
 #include "io/finding.h"
+#include "io/source.h"
 
 typedef struct pel_zip_member {
     pel_str name;
@@ -17,16 +18,16 @@ typedef struct pel_zip_member {
 } pel_zip_member;
 
 typedef struct pel_zip {
-    pel_str bytes;
+    const pel_input *input;
     PEL_VEC(pel_zip_member) members; /* in the order of the central directory */
 } pel_zip;
 
 /* Whether the bytes begin as a zip archive. */
 bool pel_is_zip(pel_str bytes);
-/* Whether an archive's directory stands at the end of bytes that begin as something else, and where it starts. */
-bool pel_has_zip_inside(pel_str bytes, uint64_t *start);
+/* Whether an archive's directory stands at the end of a file that begins as something else, and where it starts. */
+bool pel_has_zip_inside(pel_ctx *ctx, const pel_input *input, uint64_t *start);
 /* Throws PEL_E_FORMAT if there is no directory that can be read at all. */
-pel_zip *pel_zip_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings);
+pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings);
 /* The first member of that name; NULL if there is none. */
 const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name);
 bool pel_ends_folded(pel_str name, const char *ending); /* capitals count as small letters */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#define FAR_CHUNK ((size_t)4 << 20)
 #define CHUNK ((size_t)64 << 10) /* bytes of scattered elements that are gathered before they are written */
 
 typedef struct found_tensor {
@@ -60,6 +61,11 @@ static void write_bytes(pel_ctx *ctx, const pel_writer *writer, const char *byte
         pel_throw(ctx, PEL_E_READ, 0, "the output can't be written");
 }
 
+_Noreturn static void fail_short(pel_ctx *ctx, const found_tensor *row) {
+    pel_throw(ctx, PEL_E_FORMAT, row->tensor->place.offset, "%.*s has fewer bytes than its shape needs",
+              PEL_FMT(row->name));
+}
+
 /* The elements of a view in the order of its indices. */
 static void write_scattered(pel_ctx *ctx, const found_tensor *row, pel_str bytes, const pel_writer *writer) {
     const pel_shape *shape = &row->tensor->shape;
@@ -86,17 +92,35 @@ static void write_scattered(pel_ctx *ctx, const found_tensor *row, pel_str bytes
     write_bytes(ctx, writer, chunk, used);
 }
 
+/* Piece by piece: the tensor may be larger than the memory. */
+static void write_far(pel_ctx *ctx, const found_tensor *row, const pel_writer *writer) {
+    const pel_input *far = row->tensor->stored->far;
+    if (far->size < row->size) fail_short(ctx, row);
+    size_t most = row->size < FAR_CHUNK ? (size_t)row->size : FAR_CHUNK;
+    char *chunk = pel_alloc_raw(ctx, most);
+    for (uint64_t at = 0; at < row->size;) {
+        size_t size = row->size - at < most ? (size_t)(row->size - at) : most;
+        pel_input_copy(ctx, far, at, chunk, size);
+        write_bytes(ctx, writer, chunk, size);
+        at += size;
+    }
+}
+
 static void write_tensor(pel_ctx *ctx, const found_tensor *row, const pel_writer *writer) {
     const pel_stored *stored = row->tensor->stored;
     if (!row->size) return;
-    pel_str bytes = stored->unpack ? stored->unpack(ctx, stored) : stored->bytes;
+    if (stored->far && !stored->strides) {
+        write_far(ctx, row, writer);
+        return;
+    }
+    pel_str bytes = stored->unpack ? stored->unpack(ctx, stored)
+                    : stored->far  ? pel_input_whole(ctx, stored->far)
+                                   : stored->bytes;
     if (stored->strides) {
         write_scattered(ctx, row, bytes, writer);
         return;
     }
-    if (bytes.len < row->size)
-        pel_throw(ctx, PEL_E_FORMAT, row->tensor->place.offset, "%.*s has fewer bytes than its shape needs",
-                  PEL_FMT(row->name));
+    if (bytes.len < row->size) fail_short(ctx, row);
     write_bytes(ctx, writer, bytes.ptr, row->size);
 }
 

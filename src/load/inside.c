@@ -9,18 +9,20 @@
 #define MAX_TOGETHER ((uint64_t)16 << 20) /* all of those */
 
 typedef struct inner_file {
-    pel_model_file file;
+    pel_str name;
+    pel_input input;
     pel_loaded loaded;
 } inner_file;
 
 static void load_body(pel_ctx *ctx, void *arg) {
     inner_file *inner = arg;
-    pel_load(ctx, &inner->file, &inner->loaded);
+    pel_load_input(ctx, inner->name, &inner->input, &inner->loaded);
 }
 
-static bool load_inner(pel_ctx *ctx, const pel_loaded *out, pel_str member, pel_str bytes, inner_file *inner,
+static bool load_inner(pel_ctx *ctx, const pel_loaded *out, pel_str member, const pel_input *input, inner_file *inner,
                        pel_err *why) {
-    inner->file = (pel_model_file){ .name = { member.ptr, member.len }, .bytes = { bytes.ptr, bytes.len } };
+    inner->name = member;
+    inner->input = *input;
     inner->loaded.depth = out->depth + 1;
     bool is_read = pel_attempt(ctx, load_body, inner, why);
     if (!is_read && why->code == PEL_E_MEMORY) pel_throw(ctx, why->code, why->at, "%s", why->what);
@@ -79,7 +81,9 @@ static bool runs_something(const pel_loaded *loaded) {
 }
 
 /* Numbers may begin as pickles do: what is not named as one must be one to its end, or call something. */
-static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes, uint64_t at, bool adopts_networks) {
+static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input, uint64_t at,
+                    bool adopts_networks) {
+    pel_str bytes = pel_input_head(ctx, input);
     if (is_native(bytes)) {
         pel_find(ctx, &out->findings, PEL_DANGER, "native-code", name, at,
                  PEL_STR("native code, which its reader would load and run"));
@@ -87,10 +91,10 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes, 
     }
     bool is_named = is_named_as_pickle(name);
     bool is_file = pel_is_zip(bytes) || pel_is_gzip(bytes) || pel_is_npy(bytes);
-    if (!is_file && !pel_is_pickle(bytes)) return false;
+    if (!is_file && !pel_is_pickle_in(ctx, input)) return false;
     inner_file *inner = pel_new(ctx, inner_file);
     pel_err why;
-    bool is_read = load_inner(ctx, out, name, bytes, inner, &why);
+    bool is_read = load_inner(ctx, out, name, input, inner, &why);
     if (!is_read && !is_file && !is_named && !runs_something(&inner->loaded)) return false;
     pel_adopt(ctx, out, &inner->loaded, name, at);
     if (!is_read) say_unread(ctx, out, name, &why);
@@ -103,12 +107,12 @@ typedef struct content_job {
     const pel_zip *zip;
     const pel_zip_member *member;
     pel_findings *findings;
-    pel_str bytes;
+    pel_input input;
 } content_job;
 
 static void content_body(pel_ctx *ctx, void *arg) {
     content_job *job = arg;
-    job->bytes = pel_zip_content(ctx, job->zip, job->member, MAX_MEMBER, job->findings);
+    job->input = pel_input_of(pel_zip_content(ctx, job->zip, job->member, MAX_MEMBER, job->findings));
 }
 
 uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks) {
@@ -120,13 +124,13 @@ uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, 
         content_job job = { .zip = zip, .member = member, .findings = &out->findings };
         pel_err ignored;
         if (member->method == 0) {
-            job.bytes = pel_str_cut(zip->bytes, member->offset, member->offset + member->packed);
+            job.input = pel_input_part(ctx, zip->input, member->offset, member->packed);
         } else {
             if (member->size > MAX_MEMBER || unpacked + member->size > MAX_TOGETHER) continue;
             if (!pel_attempt(ctx, content_body, &job, &ignored)) continue;
             unpacked += member->size;
         }
-        n += look_at(ctx, out, member->name, job.bytes, member->offset, adopts_networks);
+        n += look_at(ctx, out, member->name, &job.input, member->offset, adopts_networks);
     }
     return n;
 }
@@ -138,14 +142,15 @@ uint32_t pel_look_inside_tar(pel_ctx *ctx, pel_loaded *out, pel_str bytes, bool 
     for (uint32_t i = 0; i < tar->members.n; i++) {
         const pel_tar_member *member = &tar->members.at[i];
         if (!member->is_file || pel_map_has(&out->read, member->offset)) continue;
-        n += look_at(ctx, out, member->name, pel_str_cut(bytes, member->offset, member->offset + member->size),
-                     member->offset, adopts_networks);
+        pel_input content = pel_input_of(pel_str_cut(bytes, member->offset, member->offset + member->size));
+        n += look_at(ctx, out, member->name, &content, member->offset, adopts_networks);
     }
     return n;
 }
 
-void pel_look_behind(pel_ctx *ctx, pel_loaded *out, pel_str bytes, uint64_t start, bool adopts_networks) {
-    look_at(ctx, out, PEL_STR("the archive behind"), pel_str_from(bytes, start), start, adopts_networks);
+void pel_look_behind(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint64_t start, bool adopts_networks) {
+    pel_input behind = pel_input_part(ctx, input, start, input->size - start);
+    look_at(ctx, out, PEL_STR("the archive behind"), &behind, start, adopts_networks);
 }
 
 /* ---- packed streams ---- */
@@ -164,7 +169,8 @@ void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
                  pel_str_copy(ctx, pel_str_of(why.what)));
     if (!content.len) pel_throw(ctx, PEL_E_FORMAT, 0, "a %s stream without content", packing);
     inner_file *inner = pel_new(ctx, inner_file);
-    bool is_read = load_inner(ctx, out, name, content, inner, &why);
+    pel_input unpacked = pel_input_of(content);
+    bool is_read = load_inner(ctx, out, name, &unpacked, inner, &why);
     pel_adopt(ctx, out, &inner->loaded, (pel_str){ "", 0 }, 0);
     if (inner->loaded.format.len)
         out->format = pel_format(ctx, "%.*s, packed by %s", PEL_FMT(inner->loaded.format), packing);

@@ -17,7 +17,7 @@ typedef struct keras_file {
     pel_ctx *ctx;
     pel_loaded *out;
     pel_tree_builder *builder;
-    pel_str file;   /* the bytes that offsets count in */
+    pel_input file; /* that offsets count in */
     uint64_t h5_at; /* where the HDF5 begins in them */
     pel_tensor_role role;
     bool h5_is_in_file; /* false: it was unpacked, its tensors have no place */
@@ -85,7 +85,7 @@ static void add_dataset(keras_file *k, const pel_h5_object *dataset, pel_str nam
                                 .dtype = dataset->dtype,
                                 .shape = pel_shape_of(k->ctx, dataset->dims, dataset->n_dims) };
     if (dataset->has_place && k->h5_is_in_file)
-        pel_build_place(k->ctx, &tensor, k->file, (pel_str){ "", 0 }, k->h5_at + dataset->offset, dataset->size);
+        pel_build_place(k->ctx, &tensor, &k->file, (pel_str){ "", 0 }, k->h5_at + dataset->offset, dataset->size);
     pel_build_tensor(k->builder, name, tensor);
 }
 
@@ -250,15 +250,15 @@ static void add_numbered_layers(keras_file *k, const pel_h5_object *group, const
 
 /* ---- files ---- */
 
-void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input) {
     out->format = PEL_STR("HDF5");
-    const pel_h5_object *root = pel_h5_read(ctx, bytes, &out->findings);
+    const pel_h5_object *root = pel_h5_read(ctx, input, &out->findings);
     const pel_h5_attribute *config = pel_h5_attribute_of(root, "model_config");
     const pel_h5_object *weights = pel_h5_child(ctx, root, PEL_STR("model_weights"));
     if (!weights && pel_h5_attribute_of(root, "layer_names")) weights = root;
     if (weights) out->format = config ? PEL_STR("Keras model in HDF5") : PEL_STR("Keras weights in HDF5");
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
-    keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = bytes, .h5_is_in_file = true };
+    keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = *input, .h5_is_in_file = true };
     const pel_h5_attribute *training = pel_h5_attribute_of(root, "training_config");
     if (training && training->texts.n)
         pel_judge_keras(ctx, out, PEL_STR("training_config"), pel_json_read(ctx, training->texts.at[0], 0));
@@ -303,7 +303,7 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     if (weights) pel_map_set(ctx, &out->read, weights->offset, 1);
     const pel_json_value *model = pel_json_read(ctx, pel_zip_content(ctx, zip, config, MAX_CONFIG, &out->findings), 0);
     pel_tree_builder builder = pel_build(ctx, out, name, '/');
-    keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = zip->bytes };
+    keras_file k = { .ctx = ctx, .out = out, .builder = &builder, .file = *zip->input };
     pel_judge_keras(ctx, out, config->name, model);
     add_layers(&k, model, (pel_str){ "", 0 }, 0);
     if (!weights) {
@@ -312,11 +312,10 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     }
     k.h5_is_in_file = weights->method == 0;
     k.h5_at = weights->offset;
-    pel_str h5 =
-        k.h5_is_in_file && weights->in_file
-            ? pel_str_cut(zip->bytes, weights->offset, weights->offset + weights->packed) /* not summed: large */
-            : pel_zip_content(ctx, zip, weights, MAX_WEIGHTS, &out->findings);
-    const pel_h5_object *root = pel_h5_read(ctx, h5, &out->findings);
+    pel_input h5 = k.h5_is_in_file && weights->in_file
+                       ? pel_input_part(ctx, zip->input, weights->offset, weights->packed) /* not summed: large */
+                       : pel_input_of(pel_zip_content(ctx, zip, weights, MAX_WEIGHTS, &out->findings));
+    const pel_h5_object *root = pel_h5_read(ctx, &h5, &out->findings);
     const pel_h5_object *layers = pel_h5_child(ctx, root, PEL_STR("layers"));
     if (!layers) layers = pel_h5_child(ctx, root, PEL_STR("_layer_checkpoint_dependencies")); /* before 3.0 */
     if (layers) add_numbered_layers(&k, layers, model, (pel_str){ "", 0 }, 0);

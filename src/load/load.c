@@ -88,11 +88,21 @@ void pel_build_argument(pel_tree_builder *builder, pel_module *module, pel_str n
     pel_push(builder->ctx, &module->args, (pel_model_argument){ name, pel_make_constant(builder->ctx, value) });
 }
 
-bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_str member, uint64_t offset,
+void pel_store_at(pel_ctx *ctx, pel_stored *stored, const pel_input *file, uint64_t offset, uint64_t size) {
+    if (file->near) {
+        stored->bytes = pel_input_view(ctx, file, offset, size);
+        return;
+    }
+    pel_input *part = pel_new(ctx, pel_input);
+    *part = pel_input_part(ctx, file, offset, size);
+    stored->far = part;
+}
+
+bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, const pel_input *file, pel_str member, uint64_t offset,
                      uint64_t size) {
-    if (!pel_within(file, offset, size)) return false;
+    if (!pel_input_has(file, offset, size)) return false;
     pel_stored *stored = pel_new(ctx, pel_stored);
-    stored->bytes = (pel_str){ file.ptr + offset, size };
+    pel_store_at(ctx, stored, file, offset, size);
     tensor->stored = stored;
     tensor->place = (pel_place){ .file = member, .offset = offset, .size = size };
     return true;
@@ -103,12 +113,12 @@ bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_s
 #define MAX_NESTING 3 /* archives inside of archives */
 
 /* An archive that two libraries would open is two files in one: what each would do must be known. */
-static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes) {
+static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input) {
     static bool (*const loaders[])(pel_ctx *, pel_loaded *, pel_str,
                                    const pel_zip *) = { pel_load_torch_zip, pel_load_torch_export, pel_load_keras_zip,
                                                         pel_load_npz };
     into->format = PEL_STR("zip archive");
-    const pel_zip *zip = pel_zip_read(ctx, bytes, &into->findings);
+    const pel_zip *zip = pel_zip_read(ctx, input, &into->findings);
     unsigned n = 0;
     for (size_t i = 0; i < PEL_COUNT(loaders); i++) n += loaders[i](ctx, into, name, zip);
     if (!pel_look_inside_zip(ctx, into, zip, !n) && !n)
@@ -126,48 +136,57 @@ static void load_tar(pel_ctx *ctx, pel_loaded *into, pel_str name, pel_str bytes
 }
 
 /* Protocol buffers have no mark: which fields there are at the top must tell. */
-static bool has_fields(pel_str bytes, pel_wire wire, uint32_t number, pel_wire other_wire, uint32_t other) {
+static bool has_fields(pel_ctx *ctx, const pel_input *input, pel_wire wire, uint32_t number, pel_wire other_wire,
+                       uint32_t other) {
     uint32_t kinds[8];
-    return pel_proto_scan(bytes, kinds) && kinds[wire] >> number & 1 && kinds[other_wire] >> other & 1;
+    return pel_proto_scan(ctx, input, kinds) && kinds[wire] >> number & 1 && kinds[other_wire] >> other & 1;
 }
 
-static bool is_onnx(pel_str bytes) {
-    return has_fields(bytes, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 7) &&
-           has_fields(bytes, PEL_WIRE_BYTES, 7, PEL_WIRE_BYTES, 8);
+static bool is_onnx(pel_ctx *ctx, const pel_input *input) {
+    return has_fields(ctx, input, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 7) &&
+           has_fields(ctx, input, PEL_WIRE_BYTES, 7, PEL_WIRE_BYTES, 8);
 }
-static bool is_saved_model(pel_str bytes) { return has_fields(bytes, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 2); }
-static bool is_graphdef(pel_str bytes) {
+static bool is_saved_model(pel_ctx *ctx, const pel_input *input) {
+    return has_fields(ctx, input, PEL_WIRE_NUMBER, 1, PEL_WIRE_BYTES, 2);
+}
+static bool is_graphdef(pel_ctx *ctx, const pel_input *input) {
     /* nodes, the first of which begins with its name */
-    return bytes.len > 4 && bytes.ptr[0] == 0x0A && has_fields(bytes, PEL_WIRE_BYTES, 1, PEL_WIRE_BYTES, 1);
+    return input->size > 4 && pel_input_view(ctx, input, 0, 1).ptr[0] == 0x0A &&
+           has_fields(ctx, input, PEL_WIRE_BYTES, 1, PEL_WIRE_BYTES, 1);
 }
 
 /* In this order: those with a mark of their own first. */
 static const struct {
-    bool (*is)(pel_str bytes);
+    /* By the first block (is_by_ranges: by other parts, too). */
+    bool (*is)(pel_str head);
+    /* All bytes in one view, or the ranges that are asked for. */
     void (*load)(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+    void (*load_ranges)(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
+    bool (*is_by_ranges)(pel_ctx *ctx, const pel_input *input);
 } formats[] = {
-    { pel_is_zip, load_zip },
-    { pel_is_hdf5, pel_load_hdf5 },
-    { pel_is_gguf, pel_load_gguf },
-    { pel_is_safetensors, pel_load_safetensors },
+    { pel_is_zip, .load_ranges = load_zip },
+    { pel_is_hdf5, .load_ranges = pel_load_hdf5 },
+    { pel_is_gguf, .load_ranges = pel_load_gguf },
+    { .is_by_ranges = pel_is_safetensors, .load_ranges = pel_load_safetensors },
     { pel_is_tflite, pel_load_tflite },
     { pel_is_tfrecord, pel_load_events },
     { pel_is_json, pel_load_json },
     { pel_is_tar, load_tar },
-    { pel_is_npy, pel_load_npy },
+    { pel_is_npy, .load_ranges = pel_load_npy },
     { pel_is_packed, pel_load_packed },
     { pel_is_packed_otherwise, pel_load_packed_otherwise },
-    { pel_is_pickle, pel_load_torch_legacy },
-    { pel_is_hdf5_behind, pel_load_hdf5 },
-    { is_onnx, pel_load_onnx },
-    { is_saved_model, pel_load_saved_model },
-    { is_graphdef, pel_load_graphdef },
+    { .is_by_ranges = pel_is_pickle_in, .load = pel_load_torch_legacy },
+    { .is_by_ranges = pel_is_hdf5_behind, .load_ranges = pel_load_hdf5 },
+    { .is_by_ranges = is_onnx, .load = pel_load_onnx },
+    { .is_by_ranges = is_saved_model, .load = pel_load_saved_model },
+    { .is_by_ranges = is_graphdef, .load = pel_load_graphdef },
 };
 
 /* Safetensors can be written so that their header is a text to an unpickler, and their data what it then runs;
  * torch.load unpickles whatever is no archive. */
-static void look_for_pickle(pel_ctx *ctx, pel_loaded *into, pel_str bytes) {
-    if (pel_pickle_scan(bytes) == PEL_PICKLE_NONE) return;
+static void look_for_pickle(pel_ctx *ctx, pel_loaded *into, const pel_input *input) {
+    if (pel_pickle_scan(ctx, input) == PEL_PICKLE_NONE) return;
+    pel_str bytes = pel_input_whole(ctx, input);
     pel_pickle *pickle = pel_pickle_read(ctx, bytes, 0, PEL_STR("as a pickle"), &into->findings);
     if (!pickle->calls.n && !pickle->globals.n) return;
     pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, 0,
@@ -175,27 +194,58 @@ static void look_for_pickle(pel_ctx *ctx, pel_loaded *into, pel_str bytes) {
     pel_push(ctx, &into->pickles, (pel_loaded_pickle){ pickle, PEL_STR("as a pickle"), false });
 }
 
-void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
-    pel_str name = { file->name.ptr, file->name.len }, bytes = { file->bytes.ptr, file->bytes.len };
-    into->file = file;
+static size_t format_of(pel_ctx *ctx, const pel_input *input, pel_str head) {
+    size_t i = 0;
+    for (; i < PEL_COUNT(formats); i++) {
+        if (formats[i].is && formats[i].is(head)) break;
+        if (formats[i].is_by_ranges && formats[i].is_by_ranges(ctx, input)) break;
+    }
+    return i;
+}
+
+static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into) {
     if (into->depth > MAX_NESTING) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "model files nest deeper than %d", MAX_NESTING);
-    if (!bytes.len) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "the file is empty");
-    size_t format = 0;
-    while (format < PEL_COUNT(formats) && !formats[format].is(bytes)) format++;
+    if (!input->size) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "the file is empty");
+    pel_str head = pel_input_head(ctx, input);
+    size_t format = format_of(ctx, input, head);
     bool is_known = format < PEL_COUNT(formats);
     uint64_t start;
-    if (!pel_is_zip(bytes) && !pel_is_tar(bytes) && pel_has_zip_inside(bytes, &start)) {
+    if (!pel_is_zip(head) && !pel_is_tar(head) && pel_has_zip_inside(ctx, input, &start)) {
         pel_find(ctx, &into->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, start,
                  PEL_STR("a zip archive ends the file, but something else begins it: readers may choose either"));
-        pel_look_behind(ctx, into, bytes, start, !is_known);
+        pel_look_behind(ctx, into, input, start, !is_known);
         into->format = PEL_STR("zip archive behind other data");
         if (!is_known) return;
     }
-    if (is_known) {
-        if (formats[format].load != pel_load_torch_legacy) look_for_pickle(ctx, into, bytes);
-        formats[format].load(ctx, into, name, bytes);
-        for (uint32_t i = 0; i < into->networks.n; i++) pel_network_settle_roles(ctx, into->networks.at[i]);
-        return;
-    }
-    pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
+    if (!is_known) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
+    if (formats[format].load != pel_load_torch_legacy) look_for_pickle(ctx, into, input);
+    if (formats[format].load_ranges)
+        formats[format].load_ranges(ctx, into, name, input);
+    else
+        formats[format].load(ctx, into, name, pel_input_whole(ctx, input));
+    for (uint32_t i = 0; i < into->networks.n; i++) pel_network_settle_roles(ctx, into->networks.at[i]);
+}
+
+void pel_load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into) {
+    pel_model_file *file = pel_new(ctx, pel_model_file);
+    file->name = (pel_text){ name.ptr, name.len };
+    into->file = file;
+    into->input = input;
+    load_input(ctx, name, input, into);
+}
+
+void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into) {
+    if (!into->input) into->input = pel_input_of_file(ctx, file);
+    into->file = file;
+    load_input(ctx, (pel_str){ file->name.ptr, file->name.len }, into->input, into);
+    pel_input_check(ctx, into->input);
+}
+
+bool pel_open_beside(pel_ctx *ctx, const pel_loaded *out, pel_str name, pel_input *input) {
+    const pel_model_file *file = out->file;
+    pel_model_file found = { .name = { name.ptr, name.len } };
+    bool is_there = (file->source_beside && file->source_beside(file->arg, found.name, &found.source)) ||
+                    (file->beside && file->beside(file->arg, found.name, &found.bytes));
+    if (is_there) *input = *pel_input_of_file(ctx, &found);
+    return is_there;
 }

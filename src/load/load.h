@@ -5,6 +5,7 @@
 #include "base/json_read.h"
 #include "base/map.h"
 #include "io/pickle.h"
+#include "io/source.h"
 #include "io/zip.h"
 #include "model/model.h"
 
@@ -27,23 +28,29 @@ typedef struct pel_loaded {
     pel_findings findings;
     PEL_VEC(pel_loaded_pickle) pickles;
     PEL_VEC(pel_loaded_code) codes;
-    pel_map read; /* offset of an archive's member -> 1: its loader knows what it is */
-    const pel_model_file *file;
+    pel_map read;               /* offset of an archive's member -> 1: its loader knows what it is */
+    const pel_model_file *file; /* its name, and what lies beside it; the bytes are in input alone */
+    const pel_input *input;
     int depth; /* how many files it lies in */
 } pel_loaded;
 
-/* One file by its content; the name serves messages alone. Throws PEL_E_FORMAT if it is broken, PEL_E_UNSUPPORTED if
- * it is of no known format. into: what was found out until then stays there. */
+/* One file by its content (into->input, if that is open already); the name serves messages alone. Throws PEL_E_FORMAT
+ * if it is broken, PEL_E_UNSUPPORTED if it is of no known format. into: what was found out until then stays there. */
 void pel_load(pel_ctx *ctx, const pel_model_file *file, pel_loaded *into);
+/* The same for a file inside of a file. */
+void pel_load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into);
+/* A file beside the one that is being loaded; false if there is none. */
+bool pel_open_beside(pel_ctx *ctx, const pel_loaded *out, pel_str name, pel_input *input);
 
-/* ---- one reader for each format; each adds networks. Those of archives return false if it is another's ---- */
+/* ---- one reader for each format; each adds networks. Those of archives return false if it is another's. Readers of
+ * large formats take the input and ask for ranges; the others get all bytes in one view (the table in load.c). A test
+ * pel_is_...(bytes) sees at most the first 64 KiB ---- */
 bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 bool pel_load_torch_export(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
-void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
-
-void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
+void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
 void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_graphdef(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
@@ -53,11 +60,11 @@ void pel_load_tflite(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
 bool pel_is_json(pel_str bytes);
 void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
-void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
 bool pel_is_keras_config(const pel_json_value *root);
 void pel_load_keras_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
 bool pel_is_npy(pel_str bytes);
-void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
 bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 
 /* ---- files inside of files (inside.c) ---- */
@@ -71,7 +78,7 @@ void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_
 uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks);
 uint32_t pel_look_inside_tar(pel_ctx *ctx, pel_loaded *out, pel_str bytes, bool adopts_networks);
 /* The same for an archive that begins inside of a file. */
-void pel_look_behind(pel_ctx *ctx, pel_loaded *out, pel_str bytes, uint64_t start, bool adopts_networks);
+void pel_look_behind(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint64_t start, bool adopts_networks);
 /* What a file inside, at that place, says to the audit. */
 void pel_adopt(pel_ctx *ctx, pel_loaded *out, const pel_loaded *inner, pel_str member, uint64_t at);
 
@@ -99,7 +106,9 @@ void pel_build_value(pel_tree_builder *builder, pel_str full_name, pel_str value
 void pel_build_argument(pel_tree_builder *builder, pel_module *module, pel_str name, const pel_const *value);
 
 /* A tensor's content at an offset of a file, checked: false if it lies outside. */
-bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, pel_str file, pel_str member, uint64_t offset,
+bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, const pel_input *file, pel_str member, uint64_t offset,
                      uint64_t size);
+/* Where the bytes of a tensor are. */
+void pel_store_at(pel_ctx *ctx, pel_stored *stored, const pel_input *file, uint64_t offset, uint64_t size);
 
 #endif

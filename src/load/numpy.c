@@ -15,15 +15,16 @@ typedef struct header {
 } header;
 
 /* A dict as Python writes it. */
-static header read_header(pel_ctx *ctx, pel_str bytes, uint64_t at) {
+static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
     header found = { 0 };
-    bool is_long = (unsigned char)bytes.ptr[6] > 1;
+    bool is_long = (unsigned char)pel_input_view(ctx, input, 0, 10).ptr[6] > 1;
     uint64_t start = is_long ? 12 : 10;
-    if (bytes.len < start) pel_throw(ctx, PEL_E_FORMAT, at, "npy: truncated");
-    uint64_t size = is_long ? pel_le32(bytes.ptr + 8) : pel_le16(bytes.ptr + 8);
-    if (!pel_within(bytes, start, size)) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header goes beyond the file");
+    if (input->size < start) pel_throw(ctx, PEL_E_FORMAT, at, "npy: truncated");
+    const char *mark = pel_input_view(ctx, input, 0, start).ptr;
+    uint64_t size = is_long ? pel_le32(mark + 8) : pel_le16(mark + 8);
+    if (!pel_input_has(input, start, size)) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header goes beyond the file");
     found.end = start + size;
-    pel_source source = pel_source_text(ctx, PEL_STR("npy"), pel_str_cut(bytes, start, found.end));
+    pel_source source = pel_source_text(ctx, PEL_STR("npy"), pel_input_view(ctx, input, start, size));
     const pel_node *root = pel_parse(ctx, &source, PEL_VERSION_MAX);
     const pel_node *line = root->Module.body.n == 1 ? root->Module.body.at[0] : NULL;
     const pel_node *dict = line && line->kind == PEL_Expr ? line->Expr.value : NULL;
@@ -46,11 +47,11 @@ static bool is_constant(const pel_node *node, pel_const_kind kind) {
     return node->kind == PEL_Constant && node->Constant.value->kind == kind;
 }
 
-/* bytes: the array with its header; file, if it lies in one as it is: where. */
-static void add_array(pel_tree_builder *builder, pel_loaded *out, pel_str name, pel_str bytes, pel_str file,
-                      uint64_t at) {
+/* array: with its header; file, if it lies in one as it is: at which place. */
+static void add_array(pel_tree_builder *builder, pel_loaded *out, pel_str name, const pel_input *array,
+                      const pel_input *file, uint64_t at) {
     pel_ctx *ctx = builder->ctx;
-    header h = read_header(ctx, bytes, at);
+    header h = read_header(ctx, array, at);
     int64_t sizes[MAX_DIMS];
     uint32_t n = h.shape->Tuple.elts.n;
     for (uint32_t i = 0; i < n; i++) {
@@ -63,13 +64,13 @@ static void add_array(pel_tree_builder *builder, pel_loaded *out, pel_str name, 
     pel_model_tensor tensor = { .dtype = pel_npy_dtype(descr), .shape = pel_shape_of(ctx, sizes, n) };
     if (pel_str_ends(descr, PEL_STR("O"))) {
         tensor.dtype = PEL_STR("object");
-        pel_str rest = pel_str_from(bytes, h.end);
+        pel_str rest = pel_input_view(ctx, array, h.end, array->size - h.end);
         pel_pickle *pickle = pel_pickle_read(ctx, rest, at + h.end, name, &out->findings);
         pel_push(ctx, &out->pickles, (pel_loaded_pickle){ pickle, name, false });
     }
     uint64_t count, size, width = pel_dtype_size(tensor.dtype);
-    if (file.len && width && pel_shape_count(&tensor.shape, &count) && !__builtin_mul_overflow(count, width, &size) &&
-        size <= bytes.len - h.end && pel_build_place(ctx, &tensor, file, (pel_str){ "", 0 }, at + h.end, size) &&
+    if (file && width && pel_shape_count(&tensor.shape, &count) && !__builtin_mul_overflow(count, width, &size) &&
+        size <= array->size - h.end && pel_build_place(ctx, &tensor, file, (pel_str){ "", 0 }, at + h.end, size) &&
         is_constant(h.is_fortran, PEL_CONST_TRUE) && n > 1) {
         int64_t stride = 1;
         int64_t *strides = pel_new_array(ctx, n, int64_t);
@@ -78,16 +79,17 @@ static void add_array(pel_tree_builder *builder, pel_loaded *out, pel_str name, 
             stride *= sizes[i] ? sizes[i] : 1; /* the product fits: it was counted */
         }
         pel_stored *stored = pel_new(ctx, pel_stored);
-        *stored = (pel_stored){ .bytes = tensor.stored->bytes, .strides = strides };
+        *stored = *tensor.stored;
+        stored->strides = strides;
         tensor.stored = stored;
     }
     pel_build_tensor(builder, name, tensor);
 }
 
-void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+void pel_load_npy(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input) {
     out->format = PEL_STR("NumPy array");
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
-    add_array(&builder, out, PEL_STR("array"), bytes, bytes, 0);
+    add_array(&builder, out, PEL_STR("array"), input, input, 0);
 }
 
 bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip) {
@@ -104,14 +106,14 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
             pel_build_unknown(&builder, array, PEL_STR("it is packed, and too large to be unpacked"));
             continue;
         }
-        pel_str bytes = member->method == 0 && member->in_file
-                            ? pel_str_cut(zip->bytes, member->offset, member->offset + member->packed)
-                            : pel_zip_content(ctx, zip, member, MAX_ARRAY, &out->findings);
-        if (!pel_is_npy(bytes)) {
+        pel_input content = member->method == 0 && member->in_file
+                                ? pel_input_part(ctx, zip->input, member->offset, member->packed)
+                                : pel_input_of(pel_zip_content(ctx, zip, member, MAX_ARRAY, &out->findings));
+        if (!pel_is_npy(pel_input_head(ctx, &content))) {
             pel_build_unknown(&builder, array, PEL_STR("it is no array"));
             continue;
         }
-        add_array(&builder, out, array, bytes, member->method == 0 ? zip->bytes : (pel_str){ "", 0 }, member->offset);
+        add_array(&builder, out, array, &content, member->method == 0 ? zip->input : NULL, member->offset);
     }
     return true;
 }

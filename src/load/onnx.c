@@ -15,7 +15,7 @@ typedef struct onnx_file {
     pel_tree_builder builder;
     pel_map makers;    /* interned name of a value -> pel_str *, full name of the module that makes it */
     pel_map shapes;    /* interned name of a value -> pel_shape * */
-    pel_map files;     /* interned name of a file beside -> pel_str *, its bytes; 0: there is none */
+    pel_map files;     /* interned name of a file beside -> pel_input *; 0: there is none */
     pel_map functions; /* interned "domain name" of those that the file itself defines */
     uint32_t n_nodes;
     int depth;
@@ -75,14 +75,12 @@ static void place_outside(onnx_file *f, pel_model_tensor *tensor, pel_str name, 
     }
     uint64_t known, key = key_of(f, location);
     if (!pel_map_get(&f->files, key, &known)) {
-        pel_text bytes = { "", 0 };
-        const pel_model_file *file = f->out->file;
-        bool is_there = file->beside && file->beside(file->arg, (pel_text){ location.ptr, location.len }, &bytes);
-        known = is_there ? PEL_KEY(kept(f, (pel_str){ bytes.ptr, bytes.len })) : 0;
+        pel_input *data = pel_new(f->ctx, pel_input);
+        known = pel_open_beside(f->ctx, f->out, location, data) ? PEL_KEY(data) : 0;
         pel_map_set(f->ctx, &f->files, key, known);
     }
     tensor->place.file = location;
-    if (known && !pel_build_place(f->ctx, tensor, *(const pel_str *)(uintptr_t)known, location, offset, size))
+    if (known && !pel_build_place(f->ctx, tensor, (const pel_input *)(uintptr_t)known, location, offset, size))
         pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, offset,
                  PEL_STR("its data lies outside of the file beside"));
 }

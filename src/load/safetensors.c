@@ -37,9 +37,9 @@ static pel_str shown_text(pel_ctx *ctx, pel_str text) {
     return pel_buf_str(&out);
 }
 
-void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input) {
     out->format = PEL_STR("safetensors");
-    const pel_safetensors *file = pel_safetensors_read(ctx, bytes, &out->findings);
+    const pel_safetensors *file = pel_safetensors_read(ctx, input, &out->findings);
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
     for (uint32_t i = 0; i + 1 < file->metadata.n; i += 2)
         pel_build_value(&builder, pel_full_name(ctx, builder.network, PEL_STR("__metadata__"), file->metadata.at[i]),
@@ -48,7 +48,7 @@ void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str b
         const pel_safetensor *row = &file->tensors.at[i];
         pel_model_tensor tensor = { .role = PEL_PARAMETER, .dtype = dtype_of(row->dtype) };
         tensor.shape = pel_shape_of(ctx, row->shape, row->n_dims);
-        pel_build_place(ctx, &tensor, bytes, (pel_str){ "", 0 }, row->offset, row->size);
+        pel_build_place(ctx, &tensor, input, (pel_str){ "", 0 }, row->offset, row->size);
         pel_build_tensor(&builder, row->name, tensor);
     }
 }

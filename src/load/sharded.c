@@ -49,17 +49,17 @@ static void add_module(void *arg, const pel_module *module, pel_str path) {
 
 static void load_shard(shards *s) {
     const pel_model_file *index = s->out->file;
-    pel_model_file *file = pel_new(s->ctx, pel_model_file);
-    file->name = (pel_text){ s->file->text, s->file->len };
-    if (!index->beside || !index->beside(index->arg, file->name, &file->bytes)) {
+    pel_input *input = pel_new(s->ctx, pel_input);
+    if (!pel_open_beside(s->ctx, s->out, pel_name_str(s->file), input)) {
         pel_map_set(s->ctx, &s->missing, PEL_KEY(s->file), 1);
         pel_build_unknown(s->builder, pel_name_str(s->file), PEL_STR("the shard is not there"));
         return;
     }
-    if (pel_is_json((pel_str){ file->bytes.ptr, file->bytes.len }))
+    if (pel_is_json(pel_input_head(s->ctx, input)))
         pel_throw(s->ctx, PEL_E_FORMAT, 0, "the index %.*s lists another index", (int)index->name.len, index->name.ptr);
     pel_loaded *loaded = pel_new(s->ctx, pel_loaded);
-    pel_load(s->ctx, file, loaded);
+    pel_load_input(s->ctx, pel_name_str(s->file), input, loaded);
+    pel_input_check(s->ctx, input);
     pel_adopt(s->ctx, s->out, loaded, pel_name_str(s->file), 0);
     for (uint32_t i = 0; i < loaded->networks.n; i++) {
         s->network = loaded->networks.at[i];

@@ -175,20 +175,18 @@ typedef struct saved_model {
     pel_tree_builder *builder;
     PEL_VEC(pel_proto) objects;
     pel_map seen;
-    pel_map index; /* interned key of a checkpoint -> pel_str *, the entry */
-    pel_str data;  /* the file of variables; empty: not there */
+    pel_map index;  /* interned key of a checkpoint -> pel_str *, the entry */
+    pel_input data; /* the file of variables; empty: not there */
 } saved_model;
 
 static const char index_name[] = "variables/variables.index", data_name[] = "variables/variables.data-00000-of-00001";
 
 /* The index of the variables says where each lies. */
 static void read_index(saved_model *m) {
-    const pel_model_file *file = m->out->file;
-    pel_text index, data = { "", 0 };
-    if (!file->beside || !file->beside(file->arg, (pel_text){ index_name, sizeof index_name - 1 }, &index)) return;
-    if (file->beside(file->arg, (pel_text){ data_name, sizeof data_name - 1 }, &data))
-        m->data = (pel_str){ data.ptr, data.len };
-    const pel_table *table = pel_table_read(m->ctx, (pel_str){ index.ptr, index.len });
+    pel_input index;
+    if (!pel_open_beside(m->ctx, m->out, PEL_STR(index_name), &index)) return;
+    pel_open_beside(m->ctx, m->out, PEL_STR(data_name), &m->data);
+    const pel_table *table = pel_table_read(m->ctx, pel_input_whole(m->ctx, &index));
     for (uint32_t i = 0; i < table->rows.n; i++) {
         pel_str key = table->rows.at[i].key;
         pel_map_set(m->ctx, &m->index, PEL_KEY(pel_intern_str(m->ctx, key)), PEL_KEY(&table->rows.at[i].value));
@@ -206,7 +204,7 @@ static void place_variable(saved_model *m, pel_model_tensor *tensor, pel_str pat
         if (field.number == 4) offset = field.value;
         if (field.number == 5) size = field.value;
     }
-    if (m->data.len && !shard && !pel_build_place(m->ctx, tensor, m->data, PEL_STR(data_name), offset, size))
+    if (m->data.size && !shard && !pel_build_place(m->ctx, tensor, &m->data, PEL_STR(data_name), offset, size))
         pel_find(m->ctx, &m->out->findings, PEL_SUSPECT, "outside", path, offset,
                  PEL_STR("the variable lies outside of the file of variables"));
 }

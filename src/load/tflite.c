@@ -276,7 +276,8 @@ static void add_tensor(lite_file *f, const pel_flat *tensor, uint32_t index) {
     if (!name.len) name = pel_format(f->ctx, "tensor_%u", index);
     bool fits = pel_shape_count(&made.shape, &count) &&
                 !__builtin_mul_overflow(count, pel_dtype_size(made.dtype), &size) && size == length;
-    if (!pel_build_place(f->ctx, &made, f->model.bytes, (pel_str){ "", 0 }, offset, length))
+    pel_input file = pel_input_of(f->model.bytes);
+    if (!pel_build_place(f->ctx, &made, &file, (pel_str){ "", 0 }, offset, length))
         pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, offset,
                  PEL_STR("its buffer lies outside of the file"));
     else if (!fits && pel_dtype_size(made.dtype)) {

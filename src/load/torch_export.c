@@ -86,7 +86,7 @@ static void add_weight(program *p, pel_str name, const pel_json_value *row, cons
     if (is_plain && pel_shape_count(&tensor.shape, &count) && is_contiguous(p, meta, &tensor.shape) &&
         !__builtin_mul_overflow(count, width, &size) && !__builtin_mul_overflow(offset, width, &begin)) {
         if (begin <= member->size && size <= member->size - begin)
-            pel_build_place(p->ctx, &tensor, p->zip->bytes, member->name, member->offset + begin, size);
+            pel_build_place(p->ctx, &tensor, p->zip->input, member->name, member->offset + begin, size);
         else
             pel_find(p->ctx, &p->out->findings, PEL_SUSPECT, "outside", name, member->offset,
                      PEL_STR("the tensor reaches beyond its storage"));
@@ -151,15 +151,15 @@ typedef struct inner_file {
     program *p;
     const pel_zip_member *member;
     pel_loaded *loaded;
-    pel_model_file file;
+    pel_input *input;
 } inner_file;
 
 static void load_inner(pel_ctx *ctx, void *arg) {
     inner_file *inner = arg;
     pel_str bytes = pel_zip_content(ctx, inner->p->zip, inner->member, MAX_JSON, &inner->p->out->findings);
-    inner->file = (pel_model_file){ .name = { inner->member->name.ptr, inner->member->name.len },
-                                    .bytes = { bytes.ptr, bytes.len } };
-    pel_load(ctx, &inner->file, inner->loaded);
+    inner->input = pel_new(ctx, pel_input); /* an archive in it keeps it */
+    *inner->input = pel_input_of(bytes);
+    pel_load_input(ctx, inner->member->name, inner->input, inner->loaded);
 }
 
 static void add_inner_tensors(void *arg, const pel_module *module, pel_str path) {

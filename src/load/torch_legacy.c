@@ -12,9 +12,10 @@ typedef struct legacy {
     pel_ctx *ctx;
     pel_loaded *out;
     pel_str bytes;
-    uint64_t at;    /* behind what was read */
-    pel_map by_key; /* interned key -> row */
-    pel_map widths; /* interned key -> bytes of an element */
+    pel_input input; /* the same */
+    uint64_t at;     /* behind what was read */
+    pel_map by_key;  /* interned key -> row */
+    pel_map widths;  /* interned key -> bytes of an element */
     PEL_VEC(pel_torch_storage) rows;
 } legacy;
 
@@ -64,9 +65,7 @@ static void read_storages(legacy *l, const pel_pickled *keys) {
             !pel_within(l->bytes, l->at + 8, size))
             pel_throw(l->ctx, PEL_E_FORMAT, l->at, "truncated: storage %.*s goes beyond its end", PEL_FMT(key->text));
         pel_map_set(l->ctx, &l->by_key, interned(l, key->text), l->rows.n);
-        pel_push(l->ctx, &l->rows,
-                 (pel_torch_storage){
-                     .offset = l->at + 8, .size = size, .bytes = pel_str_cut(l->bytes, l->at + 8, l->at + 8 + size) });
+        pel_push(l->ctx, &l->rows, (pel_torch_storage){ .offset = l->at + 8, .size = size, .input = &l->input });
         l->at += 8 + size;
     }
     if (l->at != l->bytes.len)
@@ -101,7 +100,7 @@ static void read_plain(legacy *l, pel_str name, const pel_pickled *root) {
 }
 
 void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
-    legacy l = { .ctx = ctx, .out = out, .bytes = bytes };
+    legacy l = { .ctx = ctx, .out = out, .bytes = bytes, .input = pel_input_of(bytes) };
     out->format = PEL_STR("pickle");
     const pel_pickle *first = next_pickle(&l, "first pickle");
     if (!is_magic(first->root)) {

@@ -185,7 +185,7 @@ static void place_tensor(walker *w, const tensor_parts *parts, pel_str key, pel_
         tensor->place = (pel_place){ .file = storage.member, .offset = storage.offset, .size = storage.size };
         if (begin) tensor->stored = NULL; /* a view into a packed storage: nobody writes that */
     } else {
-        stored->bytes = pel_str_cut(storage.bytes, begin, begin + size);
+        pel_store_at(w->ctx, stored, storage.input, storage.offset + begin, size);
     }
 }
 

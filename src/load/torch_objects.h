@@ -7,8 +7,8 @@
 /* The bytes of a storage, by its key. */
 typedef struct pel_torch_storage {
     pel_str member;
-    uint64_t offset, size; /* in the file */
-    pel_str bytes;         /* empty if they are packed: then unpack gives them */
+    uint64_t offset, size;  /* in the file */
+    const pel_input *input; /* the file; NULL if the bytes are packed: then unpack gives them */
     pel_str (*unpack)(pel_ctx *ctx, const pel_stored *stored);
     const void *arg;
 } pel_torch_storage;

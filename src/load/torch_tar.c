@@ -19,7 +19,7 @@ typedef struct old_storage {
 typedef struct old_file {
     pel_ctx *ctx;
     pel_loaded *out;
-    pel_str bytes;
+    pel_input input;
     pel_map storages, tensors; /* id -> index */
     PEL_VEC(old_storage) storage_rows;
     PEL_VEC(pel_model_tensor) tensor_rows;
@@ -105,7 +105,7 @@ static void read_tensors(old_file *f, stream *s) {
             if (is_contiguous && pel_shape_count(&tensor.shape, &count) &&
                 !__builtin_mul_overflow(start, width, &begin) && !__builtin_mul_overflow(count, width, &size) &&
                 begin <= storage->size && size <= storage->size - begin)
-                pel_build_place(f->ctx, &tensor, f->bytes, PEL_STR("storages"), storage->offset + begin, size);
+                pel_build_place(f->ctx, &tensor, &f->input, PEL_STR("storages"), storage->offset + begin, size);
         }
         pel_map_set(f->ctx, &f->tensors, id_of(row->items.at[0]), f->tensor_rows.n);
         pel_push(f->ctx, &f->tensor_rows, tensor);
@@ -129,7 +129,7 @@ static bool no_storage(void *arg, pel_str key, pel_torch_storage *storage) {
 
 bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     const pel_tar *tar = pel_tar_read(ctx, bytes, &out->findings);
-    old_file f = { .ctx = ctx, .out = out, .bytes = bytes };
+    old_file f = { .ctx = ctx, .out = out, .input = pel_input_of(bytes) };
     stream storages = { .name = "storages" }, tensors = { .name = "tensors" }, object = { .name = "pickle" };
     if (!pel_tar_find(tar, bytes, "pickle", &object.bytes, &object.base)) return false;
     out->format = PEL_STR("PyTorch tar file");

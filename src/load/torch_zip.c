@@ -44,7 +44,7 @@ static bool storage_of(void *arg, pel_str key, pel_torch_storage *storage) {
     if (!member || !member->readable || a->is_big_endian) return false;
     *storage = (pel_torch_storage){ .member = member->name, .offset = member->offset, .size = member->size };
     if (member->method == 0) {
-        storage->bytes = pel_str_cut(a->zip->bytes, member->offset, member->offset + member->size);
+        storage->input = a->zip->input;
         return true;
     }
     packed_storage *packed = pel_new(a->ctx, packed_storage);
@@ -230,8 +230,8 @@ bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     const pel_pickle *pickle = read_pickles(&a, data, is_script);
     if (is_script) read_all_code(&a);
     const pel_zip_member *order = find(&a, pel_format(ctx, "%.*sbyteorder", PEL_FMT(a.folder)));
-    a.is_big_endian = order && order->readable && order->method == 0 &&
-                      pel_str_is(pel_str_cut(zip->bytes, order->offset, order->offset + order->size), "big");
+    a.is_big_endian = order && order->readable && order->method == 0 && order->size == 3 &&
+                      pel_str_is(pel_input_view(ctx, zip->input, order->offset, order->size), "big");
     if (a.is_big_endian)
         pel_find(ctx, &out->findings, PEL_NOTE, "big-endian", order->name, order->offset,
                  PEL_STR("the tensors are big-endian: they are listed, their bytes are not read"));

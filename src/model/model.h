@@ -47,8 +47,9 @@ typedef struct pel_model_tensor {
 
 /* Where the bytes of a tensor are. They belong to the file: nothing is copied until somebody asks. */
 typedef struct pel_stored {
-    pel_str bytes;          /* from the first element on; a view may have more bytes than elements */
-    const int64_t *strides; /* in elements; NULL: contiguous, C order */
+    pel_str bytes;               /* from the first element on; a view may have more bytes than elements */
+    const struct pel_input *far; /* instead of bytes, where they are not in memory (io/source.h); NULL: they are */
+    const int64_t *strides;      /* in elements; NULL: contiguous, C order */
     /* For bytes that are packed or scattered: gives them as they should be; NULL: bytes is it. */
     pel_str (*unpack)(pel_ctx *ctx, const struct pel_stored *stored);
     const void *arg; /* of unpack */
