@@ -104,7 +104,8 @@ static int memory_for(const cli_args *args) {
 pel_ctx *cli_open_for_models(const cli_args *args) {
     int mib = memory_for(args);
     if (cli_number(args, "memory", 1, 1 << 20, &mib) >= 0) return NULL;
-    pel_ctx *ctx = pellucid_open(&(pel_limits){ .memory = (size_t)mib << 20 });
+    uint64_t bytes = (uint64_t)mib << 20;
+    pel_ctx *ctx = pellucid_open(&(pel_limits){ .memory = bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes });
     if (!ctx) fputs("pellucid: out of memory\n", stderr);
     return ctx;
 }

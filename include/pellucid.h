@@ -98,7 +98,7 @@ PEL_API const char *pellucid_code_name(pel_code code);
 typedef struct pel_ctx pel_ctx;
 
 typedef struct pel_limits {
-    size_t memory; /* bytes that the analysis may hold at once; 0: 4 GiB */
+    size_t memory; /* bytes that the analysis may hold at once; 0: 4 GiB, or 1 GiB on 32 bits */
 } pel_limits;
 
 /* NULL only if there is no memory at all. */

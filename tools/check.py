@@ -107,6 +107,7 @@ def slow(steps: Steps) -> None:
         [PYTHON, "-m", "pytest", "tests/python/test_bad_input.py"],
         PELLUCID=sanitized,
     )
+    in_32_bits(steps)
     steps.run("AddressSanitizer: the extension", [PYTHON, "tools/asan_extension.py"])
     steps.run("trees equal CPython's, a sample", [PYTHON, "tools/check_ast.py", "--print", "--every", "20"])
     steps.run("installed by pip", [PYTHON, "tools/check_install.py"])
@@ -116,6 +117,27 @@ def slow(steps: Steps) -> None:
     steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
     other_pythons(steps)
     zoo_sample(steps)
+
+
+def in_32_bits(steps: Steps) -> None:
+    """All C tests where a pointer has 32 bits; a number that the compiler sees narrowed is an error."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "empty.c")
+        source.write_text("#include <stdlib.h>\nint main(void) { return 0; }\n")
+        command = ["gcc", "-m32", str(source), "-o", str(source.with_suffix(""))]
+        if not shutil.which("gcc") or subprocess.run(command, capture_output=True, check=False).returncode:
+            return steps.skip("32 bits", "gcc -m32 does not work here (Debian: gcc-multilib)")
+    steps.run(
+        "32 bits: build and unit tests",
+        *meson_build("build-32", STRICT, "-Dpython=disabled"),
+        ["meson", "test", "-C", "build-32", "--quiet", "--print-errorlogs"],
+        CC="gcc -m32",
+    )
+    narrow = str(ROOT / "build-32" / "pellucid")
+    steps.run("32 bits: golden cases", [PYTHON, "tests/run_golden.py"], PELLUCID=narrow)
+    steps.run("32 bits: fuzz corpus", [PYTHON, "tools/fuzz.py", "--replay", "build-32"])
+    files = [f"tests/python/test_{name}.py" for name in ("interp", "files", "content", "audit_formats")]
+    steps.run("32 bits: model files", [PYTHON, "-m", "pytest", "-m", "not slow", *files], PELLUCID=narrow)
 
 
 def other_pythons(steps: Steps) -> None:

@@ -40,14 +40,17 @@ static inline bool pel_str_starts(pel_str s, pel_str prefix) {
 static inline bool pel_str_ends(pel_str s, pel_str suffix) {
     return s.len >= suffix.len && (suffix.len == 0 || memcmp(s.ptr + s.len - suffix.len, suffix.ptr, suffix.len) == 0);
 }
-static inline pel_str pel_str_from(pel_str s, size_t start) {
-    return start >= s.len ? (pel_str){ s.ptr + s.len, 0 } : (pel_str){ s.ptr + start, s.len - start };
+/* Offsets have 64 bits on every machine: a file may be larger than the memory. They are cut to the slice first. */
+static inline pel_str pel_str_from(pel_str s, uint64_t start) {
+    size_t from = start >= s.len ? s.len : (size_t)start;
+    return (pel_str){ s.ptr + from, s.len - from };
 }
-static inline pel_str pel_str_cut(pel_str s, size_t start, size_t end) {
-    if (end > s.len) end = s.len;
-    if (start > end) start = end;
-    return (pel_str){ s.ptr + start, end - start };
+static inline pel_str pel_str_cut(pel_str s, uint64_t start, uint64_t end) {
+    size_t to = end >= s.len ? s.len : (size_t)end, from = start >= to ? to : (size_t)start;
+    return (pel_str){ s.ptr + from, to - from };
 }
+/* A slice whose length is known to lie in memory: it was cut from there, or allocated. */
+static inline pel_str pel_str_at(const char *ptr, uint64_t len) { return (pel_str){ ptr, (size_t)len }; }
 int pel_str_cmp(pel_str a, pel_str b);
 
 /* FNV-1a, one byte at a time so that the tokeniser can compute it while it reads. */

@@ -10,7 +10,8 @@
 #define FIRST_BLOCK (32u << 10)
 #define LARGEST_BLOCK (4u << 20)
 #define HUGE_PAGE (2u << 20)
-#define DEFAULT_LIMIT ((size_t)4 << 30)
+/* Of 32-bit addresses a quarter: a default larger than all of them would be 0. */
+#define DEFAULT_LIMIT (SIZE_MAX > UINT32_MAX ? (size_t)(UINT64_C(4) << 30) : (size_t)1 << 30)
 
 struct pel_block {
     pel_block *older;
@@ -105,10 +106,11 @@ static void *alloc_from_new_block(pel_ctx *ctx, size_t size) {
     return data;
 }
 
-void *pel_alloc_raw(pel_ctx *ctx, size_t size) {
+void *pel_alloc_raw(pel_ctx *ctx, uint64_t wanted) {
     const size_t align = _Alignof(max_align_t) - 1;
-    if (size > SIZE_MAX - align) pel_throw(ctx, PEL_E_MEMORY, 0, "allocation size overflows");
-    size = size ? (size + align) & ~align : align + 1; /* never NULL, not even for nothing */
+    if (wanted > SIZE_MAX - align)
+        pel_throw(ctx, PEL_E_MEMORY, 0, "this needs more than the limit of %zu bytes of memory", ctx->may_take);
+    size_t size = wanted ? ((size_t)wanted + align) & ~align : align + 1; /* never NULL, not even for nothing */
     if (size <= (size_t)(ctx->limit - ctx->next)) {
         char *at = ctx->next;
         ctx->next += size;
@@ -117,13 +119,13 @@ void *pel_alloc_raw(pel_ctx *ctx, size_t size) {
     return alloc_from_new_block(ctx, size);
 }
 
-void *pel_alloc(pel_ctx *ctx, size_t size) {
+void *pel_alloc(pel_ctx *ctx, uint64_t size) {
     void *at = pel_alloc_raw(ctx, size);
-    return size ? memset(at, 0, size) : at;
+    return size ? memset(at, 0, (size_t)size) : at;
 }
 
-void *pel_alloc_array(pel_ctx *ctx, size_t count, size_t size) {
-    size_t total;
+void *pel_alloc_array(pel_ctx *ctx, uint64_t count, size_t size) {
+    uint64_t total;
     if (__builtin_mul_overflow(count, size, &total)) pel_throw(ctx, PEL_E_MEMORY, 0, "allocation size overflows");
     return pel_alloc(ctx, total);
 }

@@ -36,16 +36,17 @@ struct pel_ctx {
     pel_err err;
 };
 
-/* may_take: bytes that the analysis may hold at once; 0 for the default of 4 GiB.
+/* may_take: bytes that the analysis may hold at once; 0 for the default (4 GiB, 1 GiB where addresses have 32 bits).
  * Returns NULL when there is no memory even for that. */
 pel_ctx *pel_ctx_new(size_t may_take);
 void pel_ctx_free(pel_ctx *ctx);
 void pel_ctx_reset(pel_ctx *ctx); /* as new; everything in it is gone */
 
-/* Memory that lives as long as ctx, aligned for any type. pel_alloc clears it. */
-void *pel_alloc(pel_ctx *ctx, size_t size);
-void *pel_alloc_raw(pel_ctx *ctx, size_t size);
-void *pel_alloc_array(pel_ctx *ctx, size_t count, size_t size);
+/* Memory that lives as long as ctx, aligned for any type. pel_alloc clears it. Sizes have 64 bits on every machine:
+ * one that comes from a file is refused here, not narrowed on its way. */
+void *pel_alloc(pel_ctx *ctx, uint64_t size);
+void *pel_alloc_raw(pel_ctx *ctx, uint64_t size);
+void *pel_alloc_array(pel_ctx *ctx, uint64_t count, size_t size);
 #define pel_new(ctx, type) ((type *)pel_alloc(ctx, sizeof(type)))
 #define pel_new_array(ctx, count, type) ((type *)pel_alloc_array(ctx, count, sizeof(type)))
 

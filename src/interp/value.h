@@ -263,7 +263,8 @@ typedef struct pel_getset { /* an attribute computed in C */
 
 /* ---- small ints ---- */
 
-#define PEL_SMALL_MAX ((int64_t)1 << 61)
+/* A small int is a pointer with its lowest bit set: it has as many bits as the machine's pointers leave. */
+#define PEL_SMALL_MAX ((int64_t)1 << (8 * sizeof(void *) - 3))
 static inline bool pel_is_small(pel_val v) { return ((uintptr_t)v & 1) != 0; }
 static inline int64_t pel_small(pel_val v) { return (int64_t)(intptr_t)v >> 1; }
 static inline pel_val pel_from_small(int64_t i) { return (pel_val)(uintptr_t)(((uint64_t)i << 1) | 1); }

@@ -32,7 +32,7 @@ static uint64_t take64(cursor *c) { return pel_le64(take(c, 8)); }
 static pel_str take_text(cursor *c) {
     uint64_t size = take64(c);
     const char *at = take(c, size);
-    return (pel_str){ at, size };
+    return pel_str_at(at, size);
 }
 
 /* Types of values, by their numbers. */

@@ -115,7 +115,7 @@ static pel_str read_heap_text(pel_h5_cursor *c) {
         if (!number || ++r->steps > 4 * PEL_H5_MAX_OBJECTS) break; /* the rest is free */
         if (number == wanted) {
             if (object_size < length) pel_h5_fail(r, heap.at, "a text is longer than its place in the heap");
-            return (pel_str){ pel_h5_take(&heap, length), length };
+            return pel_str_at(pel_h5_take(&heap, length), length);
         }
         pel_h5_take(&heap, (object_size + 7) & ~(uint64_t)7);
     }
@@ -124,8 +124,8 @@ static pel_str read_heap_text(pel_h5_cursor *c) {
 
 /* A text of fixed length ends at its first NUL. */
 static pel_str fixed_text(const char *at, uint64_t size) {
-    const char *end = memchr(at, 0, size);
-    return (pel_str){ at, end ? (size_t)(end - at) : size };
+    const char *end = memchr(at, 0, (size_t)size);
+    return pel_str_at(at, end ? (size_t)(end - at) : size);
 }
 
 static void read_attribute(pel_h5_cursor c, pel_h5_object *object) {
@@ -177,7 +177,7 @@ static void read_link(pel_h5_cursor c, found *f) {
     if (flags & 4) pel_h5_take(&c, 8);
     if (flags & 16) pel_h5_take(&c, 1);
     uint64_t size = pel_h5_number(&c, 1u << (flags & 3));
-    pel_str name = { pel_h5_take(&c, size), size };
+    pel_str name = pel_str_at(pel_h5_take(&c, size), size);
     if (type != 0) { /* soft and external links lead elsewhere: nothing of ours */
         pel_find(r->ctx, r->findings, type == 64 ? PEL_DANGER : PEL_NOTE, "link", name, c.at,
                  type == 64 ? PEL_STR("a link to another file, which its pel_h5_reader would open")
@@ -374,7 +374,7 @@ static pel_str read_name_heap(pel_h5_reader *r, uint64_t at) {
     pel_h5_length(&c);
     uint64_t address = pel_h5_address(&c);
     pel_h5_cursor heap = pel_h5_window(r, address, size, "a heap of names");
-    return (pel_str){ pel_h5_take(&heap, size), size };
+    return pel_str_at(pel_h5_take(&heap, size), size);
 }
 
 static pel_h5_object *read_object(pel_h5_reader *r, pel_str name, uint64_t at, int depth) {

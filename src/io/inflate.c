@@ -79,7 +79,7 @@ static void need_room(stream *s, uint64_t n) {
                   (unsigned long long)(s->limit >> 20));
     uint64_t size = s->size > s->limit / 2 ? s->limit : 2 * s->size;
     char *moved = pel_alloc_raw(s->ctx, size);
-    memcpy(moved, s->out, s->done);
+    memcpy(moved, s->out, (size_t)s->done);
     s->out = moved;
     s->size = size;
 }
@@ -94,7 +94,7 @@ static void copy_stored(stream *s) {
     if ((len ^ check) != 0xFFFF) fail(s, "the length of a stored block is wrong");
     uint64_t left = s->in.len - s->next, n = left < len ? left : len;
     need_room(s, n);
-    memcpy(s->out + s->done, s->in.ptr + s->next, n);
+    memcpy(s->out + s->done, s->in.ptr + s->next, (size_t)n);
     s->next += n;
     s->done += n;
     if (n < len) fail(s, "truncated");
@@ -219,7 +219,7 @@ pel_str pel_inflate_stream(pel_ctx *ctx, pel_str packed, uint64_t limit, bool *f
     uint64_t start = pel_is_gzip(packed) ? gzip_header(packed) : 2;
     stream s = { .ctx = ctx, .in = pel_str_from(packed, start), .at = start, .limit = limit };
     *failed = !pel_attempt(ctx, inflate_body, &s, why);
-    return (pel_str){ s.out ? s.out : "", s.done };
+    return pel_str_at(s.out ? s.out : "", s.done);
 }
 
 /* ---- checksums ---- */

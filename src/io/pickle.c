@@ -44,12 +44,12 @@ static uint64_t take_number(machine *m, unsigned size) {
 static pel_str take_counted(machine *m, unsigned width) {
     uint64_t size = take_number(m, width);
     const char *at = take(m, size);
-    return (pel_str){ at, size };
+    return pel_str_at(at, size);
 }
 
 static pel_str take_line(machine *m) {
     const char *start = m->bytes.ptr + m->next;
-    const char *end = m->next < m->bytes.len ? memchr(start, '\n', m->bytes.len - m->next) : NULL;
+    const char *end = m->next < m->bytes.len ? memchr(start, '\n', m->bytes.len - (size_t)m->next) : NULL;
     if (!end) fail(m, "a line does not end");
     m->next += (uint64_t)(end - start) + 1;
     return (pel_str){ start, (size_t)(end - start) };

@@ -30,7 +30,7 @@ static bool next(pel_proto *message, pel_proto_field *field) {
     const char *at = message->bytes.ptr + message->at;
     if (field->wire == PEL_WIRE_32) field->value = pel_le32(at);
     if (field->wire == PEL_WIRE_64) field->value = pel_le64(at);
-    field->bytes = (pel_str){ at, size };
+    field->bytes = pel_str_at(at, size);
     field->at = message->base + message->at;
     message->at += size;
     return true;

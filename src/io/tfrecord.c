@@ -66,9 +66,9 @@ static void read_block(pel_ctx *ctx, pel_str block, pel_table *into) {
             !pel_within(block, at + own, size))
             pel_throw(ctx, PEL_E_FORMAT, at, "table: an entry goes beyond its block");
         char *key = pel_alloc_raw(ctx, shared + own + 1);
-        memcpy(key, before.ptr, shared);
-        memcpy(key + shared, block.ptr + at, own);
-        before = (pel_str){ key, shared + own };
+        memcpy(key, before.ptr, (size_t)shared);
+        memcpy(key + shared, block.ptr + at, (size_t)own);
+        before = pel_str_at(key, shared + own);
         if (into->rows.n == MAX_ROWS) pel_throw(ctx, PEL_E_TOO_BIG, at, "table: more than %d rows", MAX_ROWS);
         pel_push(ctx, &into->rows, (pel_table_row){ before, pel_str_cut(block, at + own, at + own + size) });
         at += own + size;

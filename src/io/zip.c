@@ -211,9 +211,11 @@ static void check_local(pel_ctx *ctx, const pel_input *input, pel_zip_member *me
     member->readable = !why && !(flags & 1);
 }
 
+/* In the directory's order where several lie at one place: qsort keeps no order of its own. */
 static int by_header(const void *a, const void *b) {
     const pel_zip_member *x = *(const pel_zip_member *const *)a, *y = *(const pel_zip_member *const *)b;
-    return (x->header > y->header) - (x->header < y->header);
+    int order = (x->header > y->header) - (x->header < y->header);
+    return order ? order : (x > y) - (x < y);
 }
 
 /* Some readers do not tell small letters from capitals, torch's among them. */
@@ -337,7 +339,7 @@ pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *
     if (member->method == 8) {
         char *out = pel_alloc_raw(ctx, size + 1);
         pel_inflate(ctx, content, member->offset, out, size);
-        content = (pel_str){ out, size };
+        content = pel_str_at(out, size);
     }
     if (pel_crc32(content) != member->crc)
         pel_find(ctx, findings, PEL_DANGER, "checksum", member->name, member->offset,

@@ -121,7 +121,7 @@ static void write_tensor(pel_ctx *ctx, const found_tensor *row, const pel_writer
         return;
     }
     if (bytes.len < row->size) fail_short(ctx, row);
-    write_bytes(ctx, writer, bytes.ptr, row->size);
+    write_bytes(ctx, writer, bytes.ptr, (size_t)row->size);
 }
 
 /* ---- npy ---- */
@@ -254,7 +254,7 @@ void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefi
     pel_json_end_object(json);
     while (header.len % 8) pel_put_byte(&header, ' ');
     char length[8];
-    for (unsigned i = 0; i < 8; i++) length[i] = (char)(header.len >> 8 * i & 255);
+    for (unsigned i = 0; i < 8; i++) length[i] = (char)((uint64_t)header.len >> 8 * i & 255);
     write_bytes(ctx, writer, length, sizeof length);
     write_bytes(ctx, writer, header.at, header.len);
     for (uint32_t i = 0; i < c.list.n; i++) write_tensor(ctx, &c.list.at[i], writer);

@@ -181,7 +181,7 @@ static void place_tensor(walker *w, const tensor_parts *parts, pel_str key, pel_
     stored->unpack = storage.unpack;
     stored->arg = storage.arg;
     if (storage.unpack) { /* which part of the storage is wanted */
-        stored->bytes = (pel_str){ NULL, size };
+        stored->bytes = pel_str_at(NULL, size);
         tensor->place = (pel_place){ .file = storage.member, .offset = storage.offset, .size = storage.size };
         if (begin) tensor->stored = NULL; /* a view into a packed storage: nobody writes that */
     } else {

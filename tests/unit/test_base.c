@@ -34,21 +34,21 @@ static void large_allocation_keeps_the_current_block(pel_ctx *ctx) {
     CHECK(first[15] == 2 && large[0] == 1 && large[(1 << 20) - 1] == 1 && second[0] == 3);
 }
 
-static void ask_too_much(pel_ctx *ctx, void *arg) { pel_alloc(ctx, *(size_t *)arg); }
+static void ask_too_much(pel_ctx *ctx, void *arg) { pel_alloc(ctx, *(uint64_t *)arg); }
 
 static void limits_are_kept(pel_ctx *unused) {
     (void)unused;
     pel_ctx *ctx = pel_ctx_new(1 << 20);
     pel_err err;
-    size_t sizes[] = { (1 << 20) + 1, (size_t)1 << 40, SIZE_MAX, SIZE_MAX - 8 };
+    uint64_t sizes[] = { (1 << 20) + 1, (uint64_t)1 << 40, SIZE_MAX, SIZE_MAX - 8 };
     for (size_t i = 0; i < PEL_COUNT(sizes); i++) {
         CHECK(!pel_attempt(ctx, ask_too_much, &sizes[i], &err));
         CHECK(err.code == PEL_E_MEMORY);
     }
-    size_t fits = 1 << 16;
+    uint64_t fits = 1 << 16;
     CHECK(pel_attempt(ctx, ask_too_much, &fits, &err));
     pel_ctx_reset(ctx);
-    size_t most = (1 << 20) - 64;
+    uint64_t most = (1 << 20) - 64;
     CHECK(pel_attempt(ctx, ask_too_much, &most, &err));
     pel_ctx_free(ctx);
 }
