@@ -6,6 +6,7 @@
 #   make zoo      skeletons of all the models that are installed (about an hour)
 #   make fuzz     fuzzes the readers: libFuzzer where clang is, a replay of the corpus otherwise; SECONDS=60 each
 #   make format   clang-format over all C;  make lint: format, layers and file sizes, changing nothing
+#   make site     builds the documentation into build/site (mkdocs-material, in .venv)
 #   make docs     writes docs/pellucid.1 anew, after a change of the program's options
 #   make dev      build in place: build/pellucid, and PYTHONPATH=build/python for the package
 #   make asan     the same with AddressSanitizer and UBSan in build-asan, and all C tests with it
@@ -24,7 +25,7 @@ SCRATCH := $(CURDIR)/build-scratch
 IN_ENV := mkdir -p "$(SCRATCH)" && PATH="$(BIN):$$PATH" TMPDIR="$(SCRATCH)" XDG_CACHE_HOME="$(SCRATCH)/cache" \
     PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
 
-.PHONY: demo test slow bench zoo fuzz format lint docs dev asan clean env env-torch env-zoo
+.PHONY: demo test slow bench zoo fuzz format lint docs site dev asan clean env env-torch env-zoo
 
 dev: env $(BUILD)/build.ninja
 	@$(IN_ENV) ninja -C $(BUILD) --quiet
@@ -71,6 +72,10 @@ fuzz: env
 # The manual page, from the tables of the subcommands.
 docs: dev
 	@$(BUILD)/pellucid help --man > docs/pellucid.1
+
+site: env
+	@$(IN_ENV) $(PY) -c 'import material' 2> /dev/null || $(PY) -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
+	@$(IN_ENV) $(PY) -m mkdocs build --quiet --strict && echo 'site: build/site/index.html'
 
 format: env
 	@$(IN_ENV) $(PY) tools/lint.py --fix
