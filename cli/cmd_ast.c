@@ -41,7 +41,7 @@ const cli_command cli_cmd_ast = {
     .summary = "print the syntax tree of Python source",
     .about = "Parses Python source (\"-\" is standard input) and prints its syntax tree: CPython's\n"
              "node kinds, fields and positions. A line of the text is a node: its place in its\n"
-             "parent, its kind, its names and values, and where it stands (line:column).\n"
+             "parent, its kind, its names and values, and its position (line:column).\n"
              "\n"
              "With --json a node is an object with _type and CPython's fields; a constant is\n"
              "{\"t\": its type, \"v\": its repr}. Source that Python rejects is rejected, at the\n"

@@ -44,7 +44,7 @@ const cli_command cli_cmd_dis = {
              "Python is installed: basic blocks with the blocks that lead to them, jumps by offset, and\n"
              "for each block where an exception goes. Source line, offset, instruction, argument.\n"
              "With --normalised: one instruction set in one layout, the main path first, then handlers.\n"
-             "\">\" stands where jumps lead, \"[N]\" says that exceptions go to handler N.",
+             "\">\" marks the target of a jump, \"[N]\" says that exceptions go to handler N.",
     .example = "$ pellucid dis __pycache__/hello.cpython-311.pyc\n"
                "code <module>, Python 3.11, line 0\n"
                "block 0\n"

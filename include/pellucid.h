@@ -109,8 +109,8 @@ PEL_API void pellucid_close(pel_ctx *ctx);
 
 /* ---- Python source ---- */
 
-/* Source comes as bytes: the encoding is told by a byte order mark or a coding comment, else it is UTF-8.
- * Versions of Python are given by their minor number, 8 for Python 3.8; 0 stands for the newest. */
+/* Source comes as bytes: a byte order mark or a coding comment names the encoding, else it is UTF-8.
+ * Versions of Python are given by their minor number, 8 for Python 3.8; 0 means the newest. */
 #define PEL_PYTHON_MIN 8
 #define PEL_PYTHON_MAX 13
 #define PEL_SOURCE_MAX ((size_t)64 << 20) /* larger source is refused with PEL_E_TOO_BIG */

@@ -69,7 +69,7 @@ static void synthesise(pel_ctx *ctx, attempt start, const pel_retreat *retreats,
         if (is_news && round < MAX_STRAIGHT_ROUNDS) continue;
         if (round == 0) pel_throw_at(ctx, err.code, err.at, err.line, err.column, "%s", err.what);
         /* the construct that can't be followed is what people must know of */
-        static const char also[] = "; nor can it be told by its calls of torch";
+        static const char also[] = "; and its recorded torch calls can't replace it";
         bool fits = strlen(first.what) + sizeof also + strlen(err.what) + 2 < PEL_MESSAGE_MAX;
         pel_throw_at(ctx, first.code, first.at, first.line, first.column, "%s%s%s%s", first.what, also,
                      fits ? ": " : "", fits ? err.what : "");
