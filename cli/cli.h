@@ -193,6 +193,8 @@ int cli_write(const char *path, pel_text text);
 /* Writes text to stdout. On a terminal, lines that are longer than it is wide end with "…": the whole is one pipe away.
  */
 int cli_write_fitted(pel_text text, bool coloured);
+/* A line for people: on a terminal in that colour, and broken where the terminal ends, nothing of it left out. */
+void cli_put_wrapped(pel_text line, size_t indent, const char *colour);
 /* What several results come to: the first of 2, 4, 3, 0 that is among them. */
 int cli_worse(int a, int b);
 /* Whether to use colours: a terminal, and neither NO_COLOR nor TERM=dumb. */

@@ -172,8 +172,34 @@ static bool is_for_end(const batch *b, const job *row) {
     return row->was_found && row->verdict == PEL_UNREADABLE && !b->options.as_json;
 }
 
+static const char *colour_of(const char *line, size_t len, bool is_first, pel_verdict verdict) {
+    static const char *const verdicts[] = { [PEL_HARMLESS] = "\033[32m",
+                                            [PEL_UNREADABLE] = "\033[35m",
+                                            [PEL_BROKEN] = "\033[35m",
+                                            [PEL_SUSPICIOUS] = "\033[1;33m",
+                                            [PEL_DANGEROUS] = "\033[1;31m" };
+    static const struct {
+        const char *start, *colour;
+    } rows[] = { { "  danger ", "\033[31m" },
+                 { "  suspect ", "\033[33m" },
+                 { "  unread ", "\033[35m" },
+                 { "  note ", "\033[90m" } };
+    if (is_first) return (size_t)verdict < sizeof verdicts / sizeof *verdicts ? verdicts[verdict] : "";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (len > strlen(rows[i].start) && strncmp(line, rows[i].start, strlen(rows[i].start)) == 0)
+            return rows[i].colour;
+    return "";
+}
+
+/* The text as it is, or line by line for a terminal. */
 static void print_row(job *row) {
-    if (row->text) fwrite(row->text, 1, row->len, stdout);
+    for (size_t at = 0; row->text && isatty(1) && at < row->len;) {
+        const char *line = row->text + at, *end = memchr(line, '\n', row->len - at);
+        size_t len = end ? (size_t)(end - line) : row->len - at;
+        cli_put_wrapped((pel_text){ line, len }, 11, colour_of(line, len, at == 0, row->verdict));
+        at += len + 1;
+    }
+    if (row->text && !isatty(1)) fwrite(row->text, 1, row->len, stdout);
     free(row->text);
     row->text = NULL;
 }

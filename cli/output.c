@@ -53,6 +53,30 @@ static size_t fitting(const char *line, size_t len, size_t width) {
     return len;
 }
 
+/* Where to break a line so that it fits: after its last space, or in a long word. */
+static size_t breaking(const char *line, size_t len, size_t width) {
+    size_t end = fitting(line, len, width);
+    if (end == len) return len;
+    for (size_t at = end; at > end / 2; at--)
+        if (line[at] == ' ') return at;
+    return end;
+}
+
+void cli_put_wrapped(pel_text line, size_t indent, const char *colour) {
+    size_t width = columns();
+    if (!cli_is_terminal(stdout)) colour = "";
+    if (!width) width = SIZE_MAX;
+    if (indent + 20 > width) indent = 0;
+    for (size_t at = 0, room = width; at < line.len || !at; room = width - indent) {
+        size_t n = breaking(line.ptr + at, line.len - at, room);
+        if (at) printf("%*s", (int)indent, "");
+        printf("%s%.*s%s\n", colour, (int)n, line.ptr + at, *colour ? "\033[0m" : "");
+        at += n;
+        while (at < line.len && line.ptr[at] == ' ') at++;
+        if (!line.len) break;
+    }
+}
+
 int cli_write_fitted(pel_text text, bool coloured) {
     size_t width = columns();
     if (!width) return cli_write(NULL, text);

@@ -92,7 +92,8 @@ class Audit(Result):
     """What opening the files would run. `verdict` is the worst of them, `exit_code` what the program ends with."""
 
     def __init__(self, rows: list[dict[str, Any]], exit_code: int, text: str):
-        self.files, self.exit_code, self._text = rows, exit_code, text
+        self.files = [row for row in rows if "summary" not in row]
+        self.exit_code, self._text = exit_code, text
 
     @property
     def verdict(self) -> str:

@@ -202,4 +202,4 @@ def test_a_danger_is_no_exception_and_nothing_hides_it(tmp_path) -> None:
     (tmp_path / "good.npy").write_bytes(b"")
     found = pellucid.audit(tmp_path)
     assert found.verdict == "dangerous" and found.exit_code == 4 and found.findings
-    assert "dangerous" in repr(found) and "posix.system" in str(found)
+    assert "dangerous: 2 files" in repr(found) and "posix.system" in str(found)
