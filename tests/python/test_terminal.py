@@ -75,7 +75,8 @@ def test_an_audit_leaves_nothing_out(files) -> None:
 
 def test_a_live_tree_fits_too(tmp_path) -> None:
     pytest.importorskip("torch", reason="live models are torch's")
-    (tmp_path / "wide.py").write_text("from torch import nn\ndef build():\n    return nn.Sequential(nn.Conv2d(3, 4, 3))\n")
+    source = "from torch import nn\ndef build():\n    return nn.Sequential(nn.Conv2d(3, 4, 3))\n"
+    (tmp_path / "wide.py").write_text(source)
     command = [PROGRAM, "tree", f"{tmp_path / 'wide.py'}:build", "--python", sys.executable]
     shown = on_terminal(command)
     lines = COLOUR.sub("", shown).splitlines()
