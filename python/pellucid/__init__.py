@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     from ._skeleton import Skeleton, SkeletonError, skeleton
     from ._sketch import Sketch, Sketches, sketch
     from ._tree import Tree, tree
-    from ._verify import Check, Report
+    from ._again import verify
+    from ._verdict import Answer, Check, Report
 
 __all__ = [
-    "Audit", "Check", "Comparison", "Decompiled", "Disassembly", "Error", "Explanation", "Recording", "Report", "Scan",
-    "Skeleton", "SkeletonError", "Sketch", "Sketches", "Syntax", "Tree", "Written", "__version__", "ast", "audit",
-    "compare", "convert", "debug", "decompile", "decompile_map", "dis", "explain", "extract", "format", "install",
-    "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch", "tree", "uninstall",
+    "Answer", "Audit", "Check", "Comparison", "Decompiled", "Disassembly", "Error", "Explanation", "Recording",
+    "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Syntax", "Tree", "Written", "__version__",
+    "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "dis", "explain", "extract",
+    "format", "install", "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch", "tree",
+    "uninstall", "verify",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
@@ -43,7 +45,8 @@ _MODULES = {
     "_skeleton": "Skeleton SkeletonError skeleton",
     "_sketch": "Sketch Sketches sketch",
     "_tree": "Tree tree",
-    "_verify": "Check Report",
+    "_verdict": "Answer Check Report",
+    "_again": "verify",
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 # Old names, for one more version: where they are, and what replaces them.

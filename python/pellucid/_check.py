@@ -288,6 +288,35 @@ def seed_all(seed: int) -> None:
         sys.modules["numpy"].random.seed(seed % 2**32)
 
 
+class Generators:
+    """torch's, Python's and numpy's, from when they were seeded."""
+
+    def __init__(self, seed: int) -> None:
+        seed_all(seed)
+        self.before = self._states()
+
+    @staticmethod
+    def _states() -> dict[str, str]:
+        states = {"torch": torch.get_rng_state().numpy().tobytes(), "python": repr(random.getstate()).encode()}
+        if "numpy" in sys.modules:
+            states["numpy"] = repr([part.tobytes() if hasattr(part, "tobytes") else part for part in
+                                    sys.modules["numpy"].random.get_state()]).encode()
+        return {name: hashlib.sha1(state).hexdigest() for name, state in states.items()}
+
+    def moved(self) -> dict[str, str]:
+        """Those that somebody has drawn from, with a hash of the state that they are in."""
+        return {name: now for name, now in self._states().items() if now != self.before.get(name, now)}
+
+
+def generator_difference(want: dict[str, str], got: dict[str, str]) -> str | None:
+    for name in sorted(want.keys() | got.keys()):
+        if want.get(name) != got.get(name):
+            drew = ("draws nothing" if name not in got else "draws" if name not in want
+                    else "draws other numbers, or another number of them,")
+            return f"generators: the skeleton {drew} from {name}'s generator, the original does otherwise"
+    return None
+
+
 def loss_of(form: Any) -> torch.Tensor | None:
     """A number that depends on every element of every differentiable tensor, on each in another way."""
     total = None
@@ -347,6 +376,95 @@ def ties_of(module: torch.nn.Module) -> list[list[str]]:
     return sorted(sorted(group) for group in names.values() if len(group) > 1)
 
 
+# ---- what is done to a module before a call ----
+
+WEIGHT = 0.9375  # other weights are these times the given ones: signs and ranges stay
+DTYPES = {"float64": torch.float64, "half": torch.float16, "bfloat16": torch.bfloat16}
+Step = tuple  # ("train", flag) | ("to", "float64") | ("weights",) | ("requires_grad_", flag) | ("deepcopy",)
+
+
+def other_weights(module: torch.nn.Module) -> dict[str, Any]:
+    return {k: v.detach() * WEIGHT if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+            for k, v in module.state_dict().items()}
+
+
+def prepared(module: torch.nn.Module, steps: Iterable[Step]) -> torch.nn.Module:
+    """The module after these steps, as a user would take them. The same on both sides."""
+    for kind, *values in steps:
+        if kind == "train":
+            module.train() if values[0] else module.eval()
+        elif kind == "to":
+            module.half() if values[0] == "half" else module.to(DTYPES[values[0]])
+        elif kind == "weights":
+            module.load_state_dict(other_weights(module), strict=True)
+        elif kind == "requires_grad_":
+            module.requires_grad_(values[0])
+        elif kind == "deepcopy":
+            module = copy.deepcopy(module)
+        else:
+            raise ValueError(f"there is no step {kind!r}")
+    return module
+
+
+def has_own_train(module: torch.nn.Module) -> bool:
+    return any(type(m).train is not torch.nn.Module.train for m in module.modules())
+
+
+def mode_difference(module: torch.nn.Module, flags: dict[str, bool]) -> str | None:
+    """After train() or eval(): modules that both have are in the same mode."""
+    for name, m in module.named_modules(remove_duplicate=False):
+        if name in flags and m.training is not flags[name]:
+            return f"{name or 'the model'}.training is {m.training}, the original's is {flags[name]}"
+    return None
+
+
+# ---- where tensors are put ----
+
+class Devices(torch.overrides.TorchFunctionMode):
+    """Counts the calls that choose a device: factories, and what moves tensors; by name and the device of the
+    result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: dict[str, int] = {}
+
+    def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        result = function(*args, **kwargs)
+        if isinstance(result, torch.Tensor):
+            sources = {t.device.type for t in torch.utils._pytree.tree_leaves((args, kwargs))
+                       if isinstance(t, torch.Tensor)}
+            if result.device.type not in sources:
+                row = f"{getattr(function, '__name__', '?')} on {result.device.type}"
+                self.calls[row] = self.calls.get(row, 0) + 1
+        return result
+
+
+def to_meta(t: torch.Tensor) -> torch.Tensor:
+    return t.detach().to("meta")
+
+
+def on_meta(module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, dict[str, int]]:
+    """The call with arguments on the meta device, and the module there too: what it gives, as a plain form without
+    values, and the calls that chose a device."""
+    tensors = {**dict(module.named_parameters(remove_duplicate=False)),
+               **dict(module.named_buffers(remove_duplicate=False))}
+    places: dict[int, torch.Tensor] = {}  # tied ones stay tied
+    state = {name: places.setdefault(id(t), to_meta(t)) for name, t in tensors.items()}
+    with torch.no_grad(), Devices() as devices:
+        result = torch.func.functional_call(module, state, args, kwargs, tie_weights=False)
+    form = map_tensors(plain_form(result), lambda t: ("plain", f"{t.dtype} {tuple(t.shape)} on {t.device.type}"))
+    return form, devices.calls
+
+
+def device_difference(want: dict[str, int], got: dict[str, int]) -> str | None:
+    """The skeleton may be spared calls, but none may put its result where the original's does not."""
+    for row, count in sorted(got.items()):
+        if count > want.get(row, 0):
+            return f"{row}: {count} calls, the original makes {want.get(row, 0)}"
+    return None
+
+
 # ---- events ----
 
 IDLE = {"add": 0, "radd": 0, "sub": 0, "mul": 1, "rmul": 1, "div": 1, "true_divide": 1}  # what leaves a tensor as it is
@@ -369,12 +487,17 @@ class Events(torch.overrides.TorchFunctionMode):
         self.calls: list[tuple[str, set[int]]] = []  # row, empty if it does not count; the calls that it reads
         self.made_by = torch.utils.weak.WeakIdKeyDictionary()  # tensor -> call
         self.written: dict[Any, set[int]] = {}  # memory -> calls that changed it in place
+        self.factories: dict[str, int] = {}  # calls that make a tensor of none and don't say on which device
         self.wanted: set[int] = set()
 
     def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        reads = self._makers(torch.utils._pytree.tree_leaves((args, kwargs)))
+        leaves = torch.utils._pytree.tree_leaves((args, kwargs))
+        reads = self._makers(leaves)
         result = function(*args, **kwargs)
+        if isinstance(result, torch.Tensor) and not any(isinstance(v, (torch.Tensor, torch.device)) for v in leaves):
+            name = getattr(function, "__name__", "?")
+            self.factories[name] = self.factories.get(name, 0) + (kwargs.get("device") is None)
         found = [t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, torch.Tensor)]
         name = getattr(function, "__name__", "?")
         if not found:
@@ -482,29 +605,34 @@ def load_source(source: str, name: str = "pellucid_skeleton", path: str = "<skel
     return module
 
 
-def error_text(error: BaseException, path: str = "<skeleton>") -> str:
-    """One line: the error and the skeleton's line that raised it."""
+def line_of(error: BaseException, path: str = "<skeleton>") -> int | None:
+    """The skeleton's line that raised."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
     if len(frames) > 1 and frames[-1].name == "not_recorded":  # what matters is who called it
         frames.pop()
-    at = f"line {frames[-1].lineno}: " if frames else ""
-    text = " ".join(str(error).split())
-    return f"{at}{type(error).__name__}: {text[:600]}"
+    return frames[-1].lineno if frames else None
 
 
-def run_check(checks: list[dict], name: str, action: Callable[[], str | None]) -> bool:
+def error_text(error: BaseException) -> str:
+    """One line: the error and the skeleton's line that raised it."""
+    line, text = line_of(error), " ".join(str(error).split())
+    return f"{f'line {line}: ' if line else ''}{type(error).__name__}: {text[:600]}"
+
+
+def run_check(checks: list[dict], name: str, action: Callable[[], str | None], what: str = "") -> bool:
     """Adds a row; `action` gives None where all is well, or what is not."""
     start = time.perf_counter()
-    status, detail = "passed", ""
+    row = {"name": name, "status": "passed", "detail": "", "silent": False, "line": None, "what": what}
     try:
-        detail = action() or ""
-        status = "failed" if detail else "passed"
+        if detail := action():
+            row.update(status="failed", detail=detail, silent=True)
     except AssertionError as error:
-        status, detail = "refused", error_text(error)
+        row.update(status="refused", detail=error_text(error), line=line_of(error))
     except Exception as error:
-        status, detail = "failed", error_text(error)
-    checks.append({"name": name, "status": status, "detail": detail, "seconds": time.perf_counter() - start})
-    return status == "passed"
+        row.update(status="failed", detail=error_text(error), line=line_of(error))
+    row["seconds"] = time.perf_counter() - start
+    checks.append(row)
+    return row["status"] == "passed"
 
 
 def set_modes(module: torch.nn.Module, flags: dict[str, bool]) -> None:
@@ -558,8 +686,9 @@ def play_sequence(checks: list[dict], data: dict, sequence: list[dict], pristine
                   namespace: dict[str, Any]) -> None:
     """Calls in a row, of a module that none has been made of before."""
     try:
-        # Parameters are shared: they are most of the memory, and few models change them.
-        module = copy.deepcopy(pristine, {id(p): p for p in pristine.parameters()})
+        # Parameters are shared: they are most of the memory, and few calls change them.
+        own = any(call.get("steps") or ("start" in call and has_own_train(pristine)) for call in sequence)
+        module = copy.deepcopy(pristine, {} if own else {id(p): p for p in pristine.parameters()})
     except Exception:  # a buffer that is computed from parameters, say
         module = namespace[data["root"]]()
         module.load_state_dict(data["state"], strict=True)
@@ -567,7 +696,12 @@ def play_sequence(checks: list[dict], data: dict, sequence: list[dict], pristine
         p.grad = None
     results: list[Any] = []
     for call in sequence:
-        play(checks, module, call, results, namespace)
+        if call.get("meta"):
+            play_on_meta(checks, module, call, namespace)
+        elif call.get("events") is not None:
+            play_events(checks, module, call, namespace)
+        else:
+            module = play(checks, module, call, results, namespace)
 
 
 def buffer_difference(module: torch.nn.Module, wanted: dict[str, torch.Tensor]) -> str | None:
@@ -594,52 +728,108 @@ def gradient_difference(have: dict[str, Any], wanted: dict[str, Any]) -> str | N
     return None
 
 
-def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[Any], classes: dict[str, Any]) -> None:
-    """Makes one call and compares what it gives, leaves in buffers and hands back as gradients."""
-    if call.get("events") is not None:
-        play_events(checks, module, call, classes)
-        return
+def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[Any],
+         classes: dict[str, Any]) -> torch.nn.Module:
+    """Makes one call and compares what it gives, where it leaves the generators, what it leaves in buffers and hands
+    back as gradients. Returns the module, which the call's steps may have replaced."""
     form: Any = None
+    generators: dict[str, str] = {}
+    entered: list[dict] = []
+    if "start" in call:  # a mode that is entered by a method
+        set_modes(module, call["start"])
+        run_check(entered, f"{call['name']}: methods",
+                  lambda: mode_difference(prepared(module, [("train", call["modes"][""])]), call["modes"]))
 
     def outputs() -> str | None:
-        nonlocal form
-        args = from_form(map_tensors(call["args"], copy_input), classes, results)
-        kwargs = from_form(map_tensors(call["kwargs"], copy_input), classes, results)
+        nonlocal form, generators, module
+        module = prepared(module, call.get("steps", ()))
+        args, kwargs = given_to(call, classes, results)
         set_modes(module, call["modes"])
         torch.set_num_threads(call["threads"])
-        seed_all(call["seed"])
+        state = Generators(call["seed"])
         with torch.set_grad_enabled(call["grad"]):
             result = module(*args, **kwargs)
+        generators = state.moved()
         results.append(result)
         form = plain_form(result)
+        if call.get("raises"):
+            return f"the original raises {call['raises']}"
         if found := difference(call["result"], form):
             return found
         have = [t.requires_grad for t in tensors_of(form)]
         return None if have == call["result_grads"] else "an output's requires_grad differs"
 
-    ok = run_check(checks, call["name"], outputs)
+    name, what = call["name"], call.get("what", "")
+    ok = run_check(checks, name, outputs, what)
+    if call.get("changed"):
+        judge_changed(checks[-1], bool(call.get("raises")))
+    if checks[-1]["status"] not in ("refused", "guarded"):  # a mode that the skeleton refuses may be entered in any way
+        checks += entered
+    if ok and call.get("generators") is not None:
+        run_check(checks, f"{name}: generators", lambda: generator_difference(call["generators"], generators), what)
     if ok and call["buffers"] is not None:
-        run_check(checks, f"{call['name']}: buffers", lambda: buffer_difference(module, call["buffers"]))
+        run_check(checks, f"{name}: buffers", lambda: buffer_difference(module, call["buffers"]), what)
     if ok and call["gradients"] is not None:
         run_check(checks, call["gradients name"],
-                  lambda: gradient_difference(gradients(module, form) or {}, call["gradients"]))
+                  lambda: gradient_difference(gradients(module, form) or {}, call["gradients"]), what)
+    return module
+
+
+def given_to(call: dict, classes: dict[str, Any], results: list[Any]) -> tuple[Any, Any]:
+    return (from_form(map_tensors(call["args"], copy_input), classes, results),
+            from_form(map_tensors(call["kwargs"], copy_input), classes, results))
+
+
+def judge_changed(row: dict, raises: bool) -> None:
+    """Where the caller gives another value than was recorded, an assertion is an answer, and so is a parameter that
+    can't be left out. Where the original raises, so must the skeleton; which error doesn't matter."""
+    missing = row["line"] is None and "missing" in row["detail"] and "argument" in row["detail"]
+    if raises:
+        if row["status"] == "failed" and row["silent"]:
+            row.update(status="lenient", silent=False)
+        else:
+            row.update(status="passed", detail="")
+    elif row["status"] == "refused" or (row["status"] == "failed" and missing):
+        row["status"] = "guarded"
+
+
+def play_on_meta(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any]) -> None:
+    def devices() -> str | None:
+        set_modes(module, call["modes"])
+        seed_all(call["seed"])
+        args, kwargs = (from_form(map_tensors(call[part], to_meta), classes) for part in ("args", "kwargs"))
+        form, calls = on_meta(module, args, kwargs)
+        return difference(call["result"], form) or device_difference(call["devices"], calls)
+
+    run_check(checks, call["name"], devices)
 
 
 def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any]) -> None:
     """Not a question of right or wrong: calls whose results nobody reads may be gone."""
 
     def events() -> str | None:
-        args = from_form(map_tensors(call["args"], copy_input), classes, [])
-        kwargs = from_form(map_tensors(call["kwargs"], copy_input), classes, [])
+        args, kwargs = given_to(call, classes, [])
         set_modes(module, call["modes"])
         torch.set_num_threads(call["threads"])
         seed_all(call["seed"])
         with torch.set_grad_enabled(call["grad"]), Events() as seen:
             result = module(*args, **kwargs)
+        factories.update(seen.factories)
         return event_difference(call["events"], seen.rows(result))
 
-    if not run_check(checks, call["name"], events):
-        checks[-1]["status"] = "differs"
+    factories: dict[str, int] = {}
+
+    def devices() -> str | None:
+        for name, count in sorted(factories.items()):
+            if count > call["factories"].get(name, 0):
+                return (f"{name}: {count} calls don't say on which device, of the original's "
+                        f"{call['factories'].get(name, 0)}")
+        return None
+
+    fine = run_check(checks, call["name"], events)
+    run_check(checks, "device", devices)
+    if not fine:
+        checks[-2].update(status="differs", silent=False)
 
 
 def copy_input(t: torch.Tensor) -> torch.Tensor:

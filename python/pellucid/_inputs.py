@@ -7,6 +7,7 @@ caller keeps the first that the model itself takes.
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, Callable, Iterator
 
 import torch
@@ -222,8 +223,70 @@ def _resized_list(samples: list[torch.Tensor], target: int, seed: int) -> list[t
         _other_values(v, _generator(seed + i), False, True) for i, v in enumerate(more)]
 
 
-def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
-    """Sequences longer or shorter by `step` (a sign), images larger by whole strides."""
+class Grid:
+    """Watches the convolutions and pools of a run: how many pixels of the input one cell of the smallest map has."""
+
+    KINDS = (torch.nn.modules.conv._ConvNd, torch.nn.modules.pooling._MaxPoolNd, torch.nn.modules.pooling._AvgPoolNd)
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.maps: list[tuple[int, int]] = []  # height and width of each map
+        self.patches: set[int] = set()
+        self.modules = [m for m in model.modules() if isinstance(m, self.KINDS)]
+
+    def __enter__(self) -> Grid:
+        self.handles = [m.register_forward_hook(self._note) for m in self.modules]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def _note(self, module: torch.nn.Module, inputs: Any, output: Any) -> None:
+        if not isinstance(output, torch.Tensor) or output.dim() not in (4, 5):
+            return
+        self.maps.append((int(output.shape[-2]), int(output.shape[-1])))
+        stride, kernel = (getattr(module, name, 1) for name in ("stride", "kernel_size"))
+        if stride == kernel and isinstance(stride, tuple) and stride[-1] == stride[-2] > 1:
+            self.patches.add(stride[-1])  # patches that don't overlap: the size is a multiple
+
+    def step(self, inputs: Inputs) -> int | None:
+        """In pixels; None if no map was seen, or if there is no picture among the inputs."""
+        pictures = [t for t in tensors(inputs) if t.dim() in (4, 5) and t.is_floating_point()]
+        if not self.maps or not pictures:
+            return None
+        height, width = pictures[0].shape[-2:]
+        steps = [-(-full // part) for h, w in self.maps for full, part in ((height, h), (width, w)) if part > 1]
+        step = max(1, 1, *steps)
+        return math.lcm(step, *(p for p in self.patches if height % p == 0 and width % p == 0))
+
+
+MAX_AREA = 3  # times the given one
+
+
+def _other_pictures(height: int, width: int, grid: int | None, second: bool) -> Iterator[tuple[int, int]]:
+    """Sizes that are whole steps away: smaller ones if two steps are left, else larger ones of bounded cost; not square
+    first, so that height and width are told apart."""
+    if grid is None:  # nothing is known of the model
+        less, more = (2 * IMAGE_STEP, IMAGE_STEP) if second else (IMAGE_STEP, 2 * IMAGE_STEP)
+        yield from ((height + less, width + more), (height + less, width + less))
+        return
+    for step in dict.fromkeys((max(grid, 2 if min(height, width) > 4 else 1), IMAGE_STEP)):
+        if step > grid and (height % step or width % step):
+            continue
+        less, more = (2 * step, step) if second else (step, 2 * step)
+        if min(height - less, width - more) >= 2 * step:
+            yield height - less, width - more
+        for size in ((height + less, width + more), (height + less, width + less), (height + step, width),
+                     (height, width + step)):
+            if size[0] * size[1] <= MAX_AREA * height * width:
+                yield size
+        if min(height, width) - step >= 2 * step:
+            yield height - step, width - step
+
+
+def other_length(inputs: Inputs, step: int, seed: int = 13, grid: int | None = None) -> Iterator[Inputs]:
+    """Sequences longer or shorter by `step` (a sign), images of other sizes. grid: pixels of one step, if the model has
+    convolutions or pools of pictures (see Grid)."""
     found = [t for t in tensors(inputs) if _strided(t) and t.dim() >= 2]
     ids = [t for t in found if t.dim() == 2 and t.dtype in (torch.int64, torch.int32) and t.shape[1] > 1]
     if ids:
@@ -234,19 +297,16 @@ def other_length(inputs: Inputs, step: int, seed: int = 13) -> Iterator[Inputs]:
         if len(lengths) > 1:
             yield from _with_lengths(inputs, {first: first + step}, seed)
         return
-    images = [t for t in found if t.dim() in (4, 5) and t.shape[-1] >= 16 and t.shape[-2] >= 16
-              and t.is_floating_point()]
+    images = [t for t in found if t.dim() in (4, 5) and t.is_floating_point()
+              and (grid is not None or min(t.shape[-2:]) >= 16)]
     if images:
         height, width = images[0].shape[-2:]
-        # Not square, if the model takes that: height and width are told apart.
-        less, more = (IMAGE_STEP, 2 * IMAGE_STEP) if step % 4 == 1 else (2 * IMAGE_STEP, IMAGE_STEP)
-        for taller, wider in ((less, more), (less, less)):
+        for size in dict.fromkeys(_other_pictures(height, width, grid, step % 4 != 1)):
 
-            def change(t: torch.Tensor, taller: int = taller, wider: int = wider) -> torch.Tensor:
+            def change(t: torch.Tensor, size: tuple[int, int] = size) -> torch.Tensor:
                 if not _strided(t) or t.dim() < 2 or t.shape[-2:] != (height, width):
                     return copy_tensor(t)
-                t = _resized(t, t.dim() - 1, width + wider, seed)
-                return _resized(t, t.dim() - 2, height + taller, seed + 1)
+                return _resized(_resized(t, t.dim() - 1, size[1], seed), t.dim() - 2, size[0], seed + 1)
 
             yield map_values(inputs, change)
         return

@@ -44,8 +44,9 @@ def make_parser() -> Parser:
                                       formatter_class=argparse.RawDescriptionHelpFormatter, **more)
         return command
 
-    def add_model(command: Parser) -> None:
-        command.add_argument("spec", metavar="SPEC", help="file.py:callable, package.module:callable(args), timm:NAME, "
+    def add_model(command: Parser, spec: str = "spec", **how: Any) -> None:
+        command.add_argument(spec, metavar="SPEC", **how,
+                             help="file.py:callable, package.module:callable(args), timm:NAME, "
                                                           "hf:CONFIG.json or hf:MODEL_TYPE")
         command.add_argument("--input", action="append", default=[], metavar="[NAME=]1x3x224x224[:DTYPE][<N]",
                              help="a tensor of random values; may be given several times")
@@ -63,11 +64,19 @@ def make_parser() -> Parser:
     command.add_argument("--no-more", "--given-only", dest="given_only", action="store_true",
                          help="record the given call alone, make no further runs")
     command.add_argument("--no-verify", action="store_true", help="don't compare the skeleton with the model")
+    command.add_argument("--verify", choices=("default", "full"), default="default",
+                         help="which checks are made; full: every one of the table")
     command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
                          help="write the skeleton even if it differs from the model")
     command.add_argument("-v", "--verbose", action="store_true", help="show every check, not one line for all")
     command.add_argument("--save-trace", metavar="FILE",
                          help="keep the log of the runs; `pellucid skeleton FILE` reads it")
+
+    command = add("verify", "make the runs that a skeleton's file claims again, against its model")
+    command.add_argument("file", metavar="FILE", help="a skeleton")
+    add_model(command, "--against", required=True, dest="spec")
+    command.add_argument("--module", metavar="PATH", help="the part of the model that FILE is a skeleton of")
+    command.add_argument("--full", action="store_true", default=None, help="every check of the table")
 
     command = add("tree", "the hierarchy of a model: classes, shapes, repeats folded")
     add_model(command)
@@ -123,7 +132,7 @@ def run_skeleton(options: argparse.Namespace) -> int:
         leaves = [_class_named(path) for path in options.leaf]
         made = skeleton(subject.model, subject.args, subject.kwargs, more=[] if options.given_only else None,
                         module=options.module, leaves=leaves, strict=False, origin=subject.origin,
-                        verify=not options.no_verify, progress=progress)
+                        verify="full" if options.verify == "full" else not options.no_verify, progress=progress)
     if options.save_trace:
         with open(options.save_trace, "wb") as file:
             file.write(made.trace)
@@ -147,6 +156,21 @@ def run_skeleton(options: argparse.Namespace) -> int:
               ("" if options.anyway else "; nothing was written (--no-strict writes it)"), file=sys.stderr)
         return FOUND
     return FINE if report.complete or options.no_verify else INCOMPLETE
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    from ._again import verify
+    with stdout_kept(), Progress() as progress:
+        progress("building the model")
+        subject = load_subject(options, with_inputs=True)
+        report = verify(options.file, subject.model, subject.args, subject.kwargs, full=options.full,
+                        module=options.module, progress=progress)
+    if options.json:
+        print(json.dumps(report.to_dict()))
+    else:
+        print(report)
+        print(f"verdict: {report.verdict}")
+    return FOUND if not report.good else FINE if report.complete else INCOMPLETE
 
 
 def write_page(options: argparse.Namespace, subject: Any, made: Any) -> None:
@@ -308,8 +332,8 @@ def main(argv: list[str] | None = None) -> int:
     os.environ.pop("PELLUCID_STARTED_BY_PYTHON", None)
     options = make_parser().parse_args(argv)
     from ._specs import SpecError
-    run = {"skeleton": run_skeleton, "tree": run_tree, "sketch": run_sketch, "explain": run_explain,
-           "demo": run_demo}[options.command]
+    run = {"skeleton": run_skeleton, "verify": run_verify, "tree": run_tree, "sketch": run_sketch,
+           "explain": run_explain, "demo": run_demo}[options.command]
     try:
         check_targets(options)
         return run(options)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
@@ -15,12 +14,15 @@ from ._names import renamed
 from ._pellucid import Error
 from ._progress import Progress, Wanted
 from ._result import Result, lines_of
-from ._verify import SEED, Check, Report, play_original, verify, with_verdict
+from ._contract import with_contract
+from ._verdict import Check, Report, rule_of
+from ._verify import SEED, modes_of, names_device, play_original, verify, with_verdict
 
 if TYPE_CHECKING:
     import torch
 
-ROUNDS = 3  # of verifying, recording what it found missing, and writing again
+ATTEMPTS = 12  # of writing and verifying, each with another plan
+ROUNDS = 2  # of recording what verification found missing
 RETREATS = 6  # functions whose text proved wrong and that are written as the calls they made
 DRAWS = 12  # of random numbers in train mode, beside the first
 DRAWING = 1.0  # seconds after which no more are made
@@ -92,10 +94,38 @@ class Call:
         return SEED + self.draw
 
 
+@dataclass
+class Plan:
+    """How the next text is written. `as_calls`: functions (file, line) that are written as the calls of torch that they
+    made. `guards`: assertions at the top of the root's forward, condition -> message. `rounds`: of recording more."""
+
+    as_calls: list[tuple[str, int]] = field(default_factory=list)
+    guards: dict[str, str] = field(default_factory=dict)
+    rounds: int = ROUNDS
+
+
+@dataclass
+class Attempt:
+    """What came of a plan: a text with the checks that were made of it, or the error that says why there is none."""
+
+    source: str = ""
+    root: str = ""
+    trace: bytes = b""
+    checks: list[Check] = field(default_factory=list)
+    synthesis: dict[str, Any] = field(default_factory=dict)
+    guarded: range = range(0)  # lines that the plan's guards are on
+    error: Error | None = None
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        report = Report(self.checks)
+        return self.error is None, report.good, report.complete
+
+
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type] = (),
-             strict: bool = True, *, origin: str = "", verify: bool = True, progress: Wanted = None,
-             verified: bool | None = None) -> Skeleton:
+             strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
+             verified: bool | str | None = None) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
     args    a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds
@@ -106,7 +136,8 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     module  only this part of the model, as "encoder.layer.0"
     leaves  classes to keep as they are: the skeleton imports them
     strict  raise SkeletonError where the skeleton differs from the model
-    verify  compare the skeleton with the model; `verified` is the old name
+    verify  compare the skeleton with the model: True makes the bounded set of checks, "full" every one of the table,
+            False none; `verified` is the old name
     progress  by default one line on a terminal or in a notebook; False for none, or a callable that takes each step
     """
     verified = verify if verified is None else renamed("skeleton", "verified", "verify", verified)
@@ -135,11 +166,13 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
     """The best that could be made, good or not; raises where nothing could."""
     model = _readable(model, inputs)
     _refuse_unknown_leaves(model, leaves)
+    _refuse_other_state(_part(model, module) if module else model, leaves)
     work = Workshop(model, module, leaves, origin, progress)
+    work.full = verified == "full"
     made, refusal = None, None
     with work:
         work.record_given(inputs)
-        work.record_more(more)
+        work.record_more(more, verified)
         try:
             made = work.finish(verified)
         except Exception as error:
@@ -188,6 +221,43 @@ def _refuse_subclasses(named: Iterable[tuple[str, torch.Tensor]]) -> None:
                                 "whose operators can't be followed")
 
 
+def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:
+    """A skeleton's state_dict has its parameters and buffers. What has something else in it could not be loaded in the
+    end: extra state, keys that hooks or an own state_dict() change, weights that are packed."""
+    if any(isinstance(part, leaves) for part in model.modules()):
+        return  # kept as they are, with what they keep
+    plain: set[str] = set()
+    for name, part in model.named_modules(remove_duplicate=False):
+        own = {*part._parameters, *(set(part._buffers) - part._non_persistent_buffers_set)}
+        plain |= {f"{name}.{key}" if name else key for key in own
+                  if part._parameters.get(key) is not None or part._buffers.get(key) is not None}
+    try:
+        found = set(model.state_dict())
+    except Exception as error:
+        raise SkeletonError(f"the model's state_dict() raises {type(error).__name__}: {error}") from None
+    for key in sorted(found - plain):
+        path, _, last = key.rpartition(".")
+        owner = _owner(model, path)
+        kind = f"{type(owner).__module__}.{type(owner).__qualname__}"
+        why = ("has extra state (get_extra_state)" if last == "_extra_state"
+               else "keeps packed quantised weights" if kind.startswith("torch.ao.") or "packed" in key
+               else "puts something else into its state_dict (by a hook or a state_dict() of its own)")
+        raise SkeletonError(f"{key}: {kind} {why}: a skeleton has parameters and buffers alone")
+    if missing := sorted(plain - found):
+        raise SkeletonError(f"{missing[0]} is not in the model's state_dict: a hook, or a state_dict() of its own, "
+                            "leaves it out")
+
+
+def _owner(model: torch.nn.Module, path: str) -> torch.nn.Module:
+    """The module that a key of the state_dict belongs to, as far as there is one."""
+    while path:
+        try:
+            return model.get_submodule(path)
+        except AttributeError:
+            path = path.rpartition(".")[0]
+    return model
+
+
 def _refuse_unknown_leaves(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:
     """A leaf is imported and built again: with which arguments, must be known."""
     from . import _leaves
@@ -219,9 +289,8 @@ def _finish_lazy_modules(model: torch.nn.Module, inputs: Inputs) -> None:
 
 
 def _complaint(report: Report) -> str:
-    bad = report.failures
-    return "the skeleton differs from the model: " + (
-        f"{bad[0].name}: {bad[0].detail}" if bad else "nothing could be compared")
+    bad = sorted(report.failures, key=lambda c: not c.forbids)
+    return "the skeleton differs from the model: " + (str(bad[0]) if bad else "nothing could be compared")
 
 
 def _part(model: torch.nn.Module, path: str) -> torch.nn.Module:
@@ -250,6 +319,13 @@ class Workshop:
         self.unrecorded: dict[str, Call] = {}
         self.keeps_something = False  # the model, from call to call
         self.drew = False  # random numbers, in some call
+        self.full = False  # every check of the table is made, not only the bounded set
+        self.records = True  # calls are watched; not where a text is only compared
+        self.may_record = True  # further calls than those that the caller gave
+        self.changes: dict[str, tuple[Any, Call]] = {}  # name of a check -> what the caller gives otherwise in it
+        self.grid: int | None = None  # pixels of a step between sizes of pictures
+        self.no_meta: list[Check] = []  # why devices can't be compared, if so
+        self.single: Call | None = None  # one sample, if the model takes that
         self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
 
     def __enter__(self) -> Workshop:
@@ -308,12 +384,18 @@ class Workshop:
         args, kwargs = _inputs.copied(call.inputs)
         for cache in self.caches:
             cache.cache_clear()
+        if not self.records and self.recorded_result is not None:
+            self.recorded.append(call)
+            return
         with torch.set_grad_enabled(call.grad), self.stand_ins.installed():
             if call.after:
                 self._call(self.stand_ins.model, call.after)
             _check.seed_all(call.seed)
             before = RandomState()
-            result = self.recorder.run(call.label, args, kwargs)
+            if self.records:
+                result = self.recorder.run(call.label, args, kwargs)
+            else:
+                result = self.stand_ins.model(*args, **kwargs)
             self.drew |= before.moved()
         self.recorded.append(call)
         if self.recorded_result is None:
@@ -323,20 +405,55 @@ class Workshop:
         self.state.restore()
         self._time("record", start)
 
-    def _play(self, call: Call, name: str, **what: bool) -> dict[str, Any]:
-        from . import _inputs
+    @property
+    def small(self) -> Call:
+        """The cheapest call that the original is known to take, in the given mode."""
+        return self.single or Call("given", self.recorded[0].inputs, False)
+
+    def add(self, rows: list[dict[str, Any]]) -> None:
+        """Comparisons for the referee: calls in a row, of a module that none was made of before."""
+        self.sequences.append(rows)
+
+    @contextlib.contextmanager
+    def run_of(self, call: Call, parameters: bool = False) -> Iterator[dict[str, bool] | None]:
+        """The model in the mode of the call, from the state that it was given in, and put back afterwards. Gives the
+        flags from which the mode was entered by a method, if it was. parameters: the run may change them."""
         start = time.perf_counter()
         self.state.restore()
-        self._enter_mode(call.mode)
-        args, kwargs = _inputs.copied(call.inputs)
+        flags = modes_of(self.model)
+        if parameters:
+            self.state.before_run(True)
         try:
-            if what.get("events"):  # compiled code tells none
-                with self.stand_ins.installed():
-                    return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
-            return play_original(self.model, name, args, kwargs, grad=call.grad, seed=call.seed, **what)[0]
+            if call.mode != "given" and self.path and not self._enters_alone(call.mode):
+                flags = None
+            self._enter_mode(call.mode)
+            yield flags if call.mode != "given" else None
         finally:
             self.state.restore()
             self._time("original", start)
+
+    def _enters_alone(self, mode: str) -> bool:
+        """Whether train() and eval() of the part do to it what those of the whole model do."""
+        self._enter_mode(mode)
+        whole = modes_of(self.model)
+        self.state.restore()
+        self.model.train(whole[""])
+        alone = modes_of(self.model)
+        self.state.restore()
+        return whole == alone
+
+    def played(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
+        """The call made on the original as it is now."""
+        from . import _inputs
+        args, kwargs = _inputs.copied(call.inputs)
+        if what.get("events"):  # compiled code tells none
+            with self.stand_ins.installed():
+                return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
+        return play_original(self.model, name, args, kwargs, grad=call.grad, seed=call.seed, **what)[0]
+
+    def _play(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
+        with self.run_of(call) as start:
+            return self.played(call, name, **({"start": start} if start else {}), **what)
 
     def _inner(self, inputs: Inputs, mode: str, grad: bool) -> Inputs:
         """The inputs that reach the wanted part of the model when the whole gets these."""
@@ -367,13 +484,17 @@ class Workshop:
         return caught[0]
 
     def _first_taken(self, candidates: Iterator[Inputs], name: str, label: str, grad: bool,
-                     mode: str = "given") -> Call | None:
+                     mode: str = "given", **what: Any) -> Call | None:
         """The first of the candidates that the original itself takes; its comparison is added."""
+        play = self._play_with_gradients if what.get("buffers") else self._play
         for inputs in candidates:
             try:
                 with contextlib.redirect_stderr(io.StringIO()):  # some models print what they raise
                     call = Call(label, self._inner(inputs, mode, grad), grad, mode)
-                    self.sequences.append([self._play(call, name)])
+                    row = play(call, name, **what)
+                    if row.get("raises"):
+                        continue
+                    self.add([row])
             except Exception:  # whatever the model raises on inputs of our making is no concern of its user's
                 continue
             return call
@@ -385,13 +506,15 @@ class Workshop:
         """The first run: on the model as it was given, before anything could fill a cache."""
         import torch
 
-        from . import _check
+        from . import _check, _inputs
         self.given = inputs
         self.progress("recording")
         given = self._record_first()
         self.progress("running the original")
         start = time.perf_counter()
-        self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
+        with _inputs.Grid(self.model) as grid:
+            self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
+        self.grid = grid.step(given.inputs)
         self.slow = time.perf_counter() - start > SLOW
         if not self.slow:
             with contextlib.suppress(Exception):  # some of torch's calls refuse to be watched
@@ -429,19 +552,25 @@ class Workshop:
                 self.report.remarks.append(f"the model does not run with gradients: {error}"[:300])
         return given
 
-    def _play_with_gradients(self, call: Call, name: str, **what: bool) -> dict[str, Any]:
+    def _play_with_gradients(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
         try:
             return self._play(call, name, gradients=True, **what)
         except Exception as error:
+            row = self._play(call, name, **what)  # raises where the model does not take the call at all
             self.report.remarks.append(f"{name}: the original itself can't be differentiated: {error}"[:300])
-            return self._play(call, name, **what)
+            return row
 
-    def record_more(self, more: Sequence[Any] | None) -> None:
+    def record_more(self, more: Sequence[Any] | None, verified: bool | str = True) -> None:
+        from . import _attacks
         if more is not None:
+            self.may_record = False
             for number, item in enumerate(more, 1):
                 call = Call(f"more {number}", self._inner(as_inputs(item), "given", self.grad), self.grad)
-                self.sequences.append([self._play(call, f"more {number}")])
+                self.add([self._play(call, f"more {number}")])
                 self._record(call)
+            if verified:
+                self._compare_others()
+                _attacks.vary_given(self, self.full)
             return
         self.progress("other data, other sizes, train mode")
         if self.keeps_something and not self.slow:
@@ -450,6 +579,24 @@ class Workshop:
         self._record_sizes()
         self._record_other_mode()
         self._keep_other_draws()
+        if verified:
+            self.progress("other values, weights, types")
+            _attacks.attack(self, self.full)
+
+    def _compare_others(self) -> None:
+        """Where the caller chose what is recorded, other data and sizes are compared: the skeleton gives the same as
+        the original, or its assertions say that this was not recorded."""
+        from . import _inputs
+        for name, candidates in (("other data", _inputs.other_data(self.given, 1)),
+                                 ("other batch", _inputs.other_batch(self.given, 1)),
+                                 ("other length", self._other_length(1))):
+            phrase = rule_of(name).phrase
+            if self._first_taken(candidates, f"{name} 1", name, self.grad, changed=True, what=phrase) is None:
+                self.report.checks.append(Check(name, "skipped", "the model takes no other"))
+        name = "eval" if self.whole.training else "train"
+        if self._first_taken(iter([self.given]), name, name, self.takes_grad, "other", changed=True, buffers=True,
+                             what=rule_of(name).phrase) is None:
+            self.report.checks.append(Check(name, "skipped", "the original raises"))
 
     def _record_next_call(self) -> None:
         """A second call in a row: what the first has left in the model may lead it another way."""
@@ -480,24 +627,36 @@ class Workshop:
                 self._record(call)
         self._keep_unrecorded(_inputs.other_data(self.given, 3), "other data 3")
 
+    def _other_length(self, step: int) -> Iterator[Inputs]:
+        from . import _inputs
+        return _inputs.other_length(self.given, step, grid=self.grid)
+
     def _record_sizes(self) -> None:
         from . import _inputs
-        for name, make in (("other batch", _inputs.other_batch), ("other length", _inputs.other_length)):
-            call = self._first_taken(make(self.given, 1), f"{name} 1", name, self.grad)
+        for name, make in (("other batch", lambda step: _inputs.other_batch(self.given, step)),
+                           ("other length", self._other_length)):
+            call = self._first_taken(make(1), f"{name} 1", name, self.grad)
             if call is None:
                 self.report.checks.append(Check(name, "skipped", "the model takes no other"))
                 continue
             self._record(call)
-            self._keep_unrecorded(make(self.given, 3), f"{name} 2")
+            self._keep_unrecorded(make(3), f"{name} 2")
         if self.slow:
             return
         call = self._first_taken(_inputs.one_sample(self.given), "other batch 3", "one sample", self.grad)
         if call is not None:
             self._record(call)
+            self.single = Call("one sample", call.inputs, False)
 
     def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str, mode: str = "given") -> None:
-        """Compared but not recorded: the proof that what was recorded is general. Recorded after all if refused."""
-        call = self._first_taken(candidates, name, name, False, mode) if not self.slow else None
+        """Compared but not recorded: the evidence that what was recorded is general. Recorded after all if refused. In
+        the other mode with gradients, too: mode, gradients and size are compared together."""
+        if self.slow:
+            return
+        if mode == "given":
+            call = self._first_taken(candidates, name, name, False, mode)
+        else:
+            call = self._first_taken(candidates, name, name, self.takes_grad, mode, buffers=True)
         if call is not None:
             self.unrecorded[name] = call
 
@@ -512,7 +671,7 @@ class Workshop:
             return
         self._record(call)
         self._keep_unrecorded(_inputs.other_batch(self.given, 1), f"{name}: other batch", "other")
-        self._keep_unrecorded(_inputs.other_length(self.given, 1), f"{name}: other length", "other")
+        self._keep_unrecorded(self._other_length(1), f"{name}: other length", "other")
 
     def _keep_other_draws(self) -> None:
         """In train mode chance may lead the model another way: layers that are left out, noise that is added or not."""
@@ -557,7 +716,8 @@ class Workshop:
         try:
             with warm:
                 warm.record_given(self.given)
-                warm.record_more(more)
+                warm.full = self.full
+                warm.record_more(more, verified)
                 made = warm.finish(verified)
         except Exception:
             return None
@@ -577,7 +737,7 @@ class Workshop:
         from . import _inputs
         caches = self.recorder.caches()
         known = [cache.cache_info().misses for cache in caches]
-        for candidates in (_inputs.other_batch(self.given, 2), _inputs.other_length(self.given, 2)):
+        for candidates in (_inputs.other_batch(self.given, 2), self._other_length(2)):
             for inputs in candidates:
                 try:
                     self._call(self.whole, inputs)
@@ -588,76 +748,156 @@ class Workshop:
 
     # ---- the result ----
 
-    def finish(self, verified: bool) -> Skeleton:
-        """What a second call does may be beyond us; then it is told as not equal, and the rest as without it."""
+    def finish(self, verified: bool | str) -> Skeleton:
+        """plan -> attempt -> verdict -> rule -> next plan, until no rule knows better; the best attempt counts."""
         before = self.report.checks
-        try:
-            made = self._finish(verified)
-            if not verified or made.report.good or not self._forget_next_call():
-                return made
-        except Error:
-            if not self._forget_next_call():
-                raise
-        self.report.checks = before
-        return self._finish(verified)
-
-    def _forget_next_call(self) -> bool:
-        kept = [call for call in self.recorded if not call.after]
-        if len(kept) == len(self.recorded):
-            return False
-        self.recorded = kept
-        self._record_again(events=self.with_events)
-        return True
-
-    def _finish(self, verified: bool) -> Skeleton:
-        skipped = self.report.checks
-        rounds, without = ROUNDS, []
-        while True:
-            self.progress("writing")
-            start = time.perf_counter()
-            try:
-                source, root, trace = self._synthesise(without)
-            except Error:
-                if not without and not self.report.good:
-                    raise
-                break  # the last one is as good as it gets
-            self._time("synthesise", start)
-            if not verified:
-                self.report.checks = skipped
+        plan, best = Plan(), Attempt(error=Error("nothing was tried"))
+        for number in range(ATTEMPTS + 1):
+            attempt = self._attempt(plan, verified, before)
+            if attempt.rank >= best.rank:
+                best = attempt
+            if number == ATTEMPTS:
+                self.report.remarks.append(f"given up after {number + 1} attempts")
+            if number == ATTEMPTS or (not verified and attempt.error is None):
                 break
+            reason = next(filter(None, (rule(self, plan, attempt, best) for rule in RULES_OF_RETREAT)), None)
+            if reason is None:
+                break
+            self.report.retreats.append(reason)
+        if best.error is not None:
+            raise best.error
+        self.report.checks, self.report.synthesis = best.checks, best.synthesis
+        self.report.runs = [row["about"] for rows in self.sequences for row in rows if verified and "about" in row]
+        self.report.level = "full" if self.full else "default"
+        source = with_verdict(best.source, self.report.verdict)
+        source = with_contract(source, self.report, best.root) if verified else source
+        return Skeleton(source, best.root, self._tree(source), self.report, self.model, best.trace)
+
+    def _attempt(self, plan: Plan, verified: bool | str, before: list[Check]) -> Attempt:
+        self.progress("writing")
+        start = time.perf_counter()
+        try:
+            source, root, trace = self._synthesise(plan.as_calls)
+        except Error as error:
+            return Attempt(error=error)
+        finally:
+            self._time("synthesise", start)
+        guarded = range(0)
+        if plan.guards and (changed := with_guards(source, root, plan.guards)):
+            source, first = changed
+            guarded = range(first, first + len(plan.guards))
+        checks = before
+        if verified:
             self.progress("verifying")
             start = time.perf_counter()
             extra = {c.__module__.partition(".")[0] for c in self.leaves}
             self.state.restore()
-            checks = verify(self.model, source, root, self.sequences, extra)
+            devices = self._devices(source)
+            checks = verify(self.model, source, root, self.sequences, extra) + before + devices
             self._time("verify", start)
-            self.report.checks = checks + skipped
-            rounds -= 1
-            if rounds and self._record_missing(checks):
-                continue
-            if self.shortcuts and not self.report.good:
-                self.shortcuts = []
-                continue
-            wrong = None if self.report.good else self._wrong_function(source)
-            if wrong is None or len(without) == RETREATS:
-                break
-            without.append(wrong)
-        source = with_verdict(source, self.report.verdict)
-        return Skeleton(source, root, self._tree(source), self.report, self.model, trace)
+        return Attempt(source, root, trace, checks, self.report.synthesis, guarded)
 
-    def _record_missing(self, checks: list[Check]) -> bool:
+    def _devices(self, source: str) -> list[Check]:
+        """A text that names a device is run on the meta device; why not, if that can't be compared."""
+        from . import _attacks
+        try:
+            why = names_device(source)
+        except SyntaxError:
+            return []  # the referee's to say
+        if why and not any(row["name"] == "device" for rows in self.sequences for row in rows) and not self.no_meta:
+            self.no_meta = [found] if (found := _attacks.on_another_device(self, why)) else []
+        return self.no_meta if why else []
+
+    # ---- rules: each changes the plan and says why, or says nothing ----
+
+    def _forget_next_call(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
+        """What a second call does may be beyond us; then it is said to be not equal, and the rest is as without it."""
+        kept = [call for call in self.recorded if not call.after]
+        if attempt.rank[1] or best.rank[1] or len(kept) == len(self.recorded):
+            return None
+        self.recorded = kept
+        self._record_again(events=self.with_events)
+        plan.as_calls, plan.guards, plan.rounds = [], {}, ROUNDS
+        return f"a second call is not recorded: {_reason(attempt)}"
+
+    def _record_missing(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
         """Records the calls that came by a path which no recorded run took, and those of other sizes for which what
-        straight lines tell by example did not hold. Another length takes their place as a proof."""
-        from . import _inputs
+        straight lines have by example did not hold. Another length takes their place as evidence. A value that the
+        caller gives and that was taken for a constant is recorded with another value."""
         by_example = ("other length 2", "train: other batch", "train: other length", "eval: other batch",
                       "eval: other length")
-        missing = [c.name for c in checks if c.name in self.unrecorded and (
-            c.status == "refused" or (self.with_events and c.status == "failed" and c.name in by_example))]
-        for name in missing:
-            self._record(self.unrecorded.pop(name))
-            if name == "other length 2":
-                self._keep_unrecorded(_inputs.other_length(self.given, 5), "other length 3")
-        return bool(missing)
+        missing = [c for c in attempt.checks if c.name in self.unrecorded and (
+            (c.status == "refused" and c.line not in attempt.guarded)
+            or (self.with_events and c.status == "failed" and c.name in by_example))]
+        missing += [c for c in attempt.checks if c.bad and c.silent and c.name in self.changes and self.may_record
+                    and c.name not in {call.label for call in self.recorded}]
+        if not missing or not plan.rounds:
+            return None
+        plan.rounds -= 1
+        for check in missing:
+            if check.name in self.changes:
+                self._record(self.changes[check.name][1])
+                continue
+            self._record(self.unrecorded.pop(check.name))
+            if check.name == "other length 2":
+                self._keep_unrecorded(self._other_length(5), "other length 3")
+        return "recorded too: " + "; ".join(map(str, missing))
+
+    def _drop_shortcuts(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
+        if attempt.error is not None or not self.shortcuts or attempt.rank[1]:
+            return None
+        self.shortcuts = []
+        return f"no function is shortened to its calls: {_reason(attempt)}"
+
+    def _write_as_calls(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
+        """The author's function whose text raised in the referee is written as the calls of torch that it made."""
+        import ast
+        if attempt.error is not None or attempt.rank[1] or len(plan.as_calls) == RETREATS:
+            return None
+        line = next((c.line for c in attempt.checks if c.bad and c.line is not None), None)
+        name = _function_at(ast.parse(attempt.source).body, line) if line is not None else None
+        place = attempt.synthesis["origins"].get(name)
+        if place is None or place in plan.as_calls:
+            return None
+        plan.as_calls.append(place)
+        return f"{name} ({place[0]}:{place[1]}) is written as its calls: {_reason(attempt)}"
+
+    def _assert_it(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
+        """What is still wrong is asserted at the top of the root's forward, if all of it can be."""
+        guards, left = self._guards_for(attempt)
+        new = {condition: text for condition, text in guards.items() if condition not in plan.guards}
+        if left or not new or with_guards(attempt.source, attempt.root, new) is None:
+            return None
+        plan.guards.update(new)
+        return "asserted in the root's forward: " + "; ".join(new)
+
+    def _guards_for(self, attempt: Attempt) -> tuple[dict[str, str], bool]:
+        """Conditions under which what is wrong can't happen; whether something is left that has none."""
+        from . import _values
+        guards: dict[str, str] = {}
+        left = False
+        other = {row["name"] for rows in self.sequences for row in rows if "start" in row or (
+            row["name"].startswith("other draw") and not self.whole.training)}
+        for check in attempt.checks:
+            run = check.name if check.name in self.changes else next(
+                (name for name in other if check.name == name or check.name.startswith(name + ": ")), None)
+            # The original raises and the skeleton does not: it does not look at what the original depends on.
+            is_bad = check.bad or (check.status == "lenient" and run in self.changes)
+            if not is_bad or (run not in self.changes and not check.forbids):
+                continue
+            signature = signature_of_forward(attempt.source, attempt.root) if run in self.changes else None
+            condition = None
+            if signature is not None:
+                condition = _values.guard(self.changes[check.name][0], signature)
+            elif run is not None and run not in self.changes:
+                condition = "self.training" if self.whole.training else "not self.training"
+            if condition is None:
+                left = left or check.forbids
+                continue
+            mode = "eval" if self.whole.training else "train"
+            guards[condition] = (f"not recorded: another value than in {condition}" if run in self.changes
+                                 else f"not covered: {mode} mode gives something else than the original's")
+        return guards, left
 
     def _synthesise(self, without: list[tuple[str, int]]) -> tuple[str, str, bytes]:
         """A function that can't be followed, or that came out wrong, may still be written as the calls of torch that it
@@ -699,15 +939,6 @@ class Workshop:
         self.report.synthesis = synthesis
         return made
 
-    def _wrong_function(self, source: str) -> tuple[str, int] | None:
-        """Where the author's function begins whose text raised in the referee."""
-        import ast
-        lines = [int(found[1]) for c in self.report.failures if (found := re.match(r"line (\d+): ", c.detail))]
-        if not lines:
-            return None
-        name = _function_at(ast.parse(source).body, lines[0])
-        return self.report.synthesis["origins"].get(name)
-
     def _record_again(self, events: bool) -> None:
         self.progress("recording again" + ", with the calls of torch" * events)
         self.recorder = self._new_recorder(events=events)
@@ -719,6 +950,61 @@ class Workshop:
     def _tree(self, source: str) -> Any:
         from ._tree import tree
         return tree(self.model).with_source(source)
+
+
+RULES_OF_RETREAT = (Workshop._record_missing, Workshop._drop_shortcuts, Workshop._write_as_calls, Workshop._assert_it,
+                    Workshop._forget_next_call)
+
+
+def _reason(attempt: Attempt) -> str:
+    """What speaks against an attempt, first of all."""
+    if attempt.error is not None:
+        return str(attempt.error)
+    bad = sorted((c for c in attempt.checks if c.bad), key=lambda c: not c.forbids)
+    return str(bad[0]) if bad else "nothing was equal"
+
+
+def _forward_of(source: str, root: str) -> Any:
+    """The root's own forward, as a node; None if it inherits one."""
+    import ast
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and node.name == root:
+            return next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "forward"), None)
+    return None
+
+
+def with_guards(source: str, root: str, guards: dict[str, str]) -> tuple[str, int] | None:
+    """The source with assertions before the first statement of the root's forward, and the line of the first; None if
+    it has no forward of its own."""
+    forward = _forward_of(source, root) if guards else None
+    if forward is None:
+        return None
+    first = forward.body[0]
+    lines = source.split("\n")
+    margin = " " * first.col_offset
+    lines[first.lineno - 1:first.lineno - 1] = [f"{margin}assert {condition}, {_quoted(text)}"
+                                                for condition, text in guards.items()]
+    return "\n".join(lines), first.lineno
+
+
+def _quoted(text: str) -> str:
+    import json
+    return json.dumps(text, ensure_ascii=False)
+
+
+def signature_of_forward(source: str, root: str) -> Any:
+    """The parameters of the root's forward without self; None if it has no forward of its own."""
+    import inspect
+    forward = _forward_of(source, root)
+    if forward is None:
+        return None
+    kinds = inspect.Parameter
+    a = forward.args
+    rows = [(arg, kinds.POSITIONAL_OR_KEYWORD) for arg in (*a.posonlyargs, *a.args)][1:]
+    rows += [(a.vararg, kinds.VAR_POSITIONAL)] * bool(a.vararg)
+    rows += [(arg, kinds.KEYWORD_ONLY) for arg in a.kwonlyargs]
+    rows += [(a.kwarg, kinds.VAR_KEYWORD)] * bool(a.kwarg)
+    return inspect.Signature([kinds(arg.arg, kind) for arg, kind in rows])
 
 
 def _function_at(body: Sequence[Any], line: int, prefix: str = "") -> str | None:

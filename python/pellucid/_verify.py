@@ -11,118 +11,16 @@ import re
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
-from typing import Any, Iterable, Iterator
+import time
+from typing import Any, Iterable, Iterator, Sequence
 
-from ._result import Result
+from ._contract import described, mode_of
+from ._verdict import Check, Report
+
+__all__ = ["Check", "Report", "foreign_imports", "play_original", "verify", "with_verdict"]
 
 SEED = 20_240_229
-# What a skeleton must pass to be handed out; the rest is reported.
-NEEDED = ("recording", "imports", "build", "load", "recorded", "recorded: buffers", "other data", "other batch")
-# How the header puts it. What all skeletons have goes unsaid, and so does what belongs to a run that is named.
-PHRASES = {
-    "recorded": "the recorded input", "other data": "other data", "other batch": "other batch sizes",
-    "other length": "other lengths", "called again": "a second call", "train": "train mode", "eval": "eval mode",
-    "gradients": "gradients",
-}
-UNSAID = ("build", "load", "order", "ties", "requires_grad", "events", "recorded: buffers", "gradients enabled",
-          "called", "other draw", "train: buffers", "train: gradients", "train: other batch",
-          "train: other length", "eval: buffers", "eval: gradients", "eval: other batch", "eval: other length")
 PATIENCE = 900.0  # seconds that the referee may take
-
-
-@dataclass
-class Check:
-    """One comparison. status: passed, failed, refused (the skeleton's own assertion fired), skipped; differs: the
-    events are others, which alone is no fault."""
-
-    name: str
-    status: str
-    detail: str = ""
-    seconds: float = 0.0
-
-    @property
-    def silent(self) -> bool:
-        """The skeleton gave something, and it was wrong: worse than raising."""
-        return self.status == "failed" and self.detail.startswith("result")
-
-
-@dataclass(repr=False)
-class Report(Result):
-    """What was compared and how it came out, with what the synthesis had to say."""
-
-    checks: list[Check] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    synthesis: dict[str, Any] = field(default_factory=dict)
-
-    def status(self, name: str) -> str:
-        """passed only if every check of that name passed."""
-        found = [c.status for c in self.checks if _base(c.name) == name]
-        for worst in ("failed", "refused", "differs", "skipped", "passed"):
-            if worst in found:
-                return worst
-        return "skipped"
-
-    @property
-    def failures(self) -> list[Check]:
-        return [c for c in self.checks if c.status in ("failed", "refused")]
-
-    @property
-    def good(self) -> bool:
-        """Whether the skeleton may be handed out: loads, and equal wherever equality is promised."""
-        for check in self.failures:
-            base = _base(check.name)
-            mode = base.rpartition(": ")[0]  # of a mode that differs anyway the header says so
-            if base in NEEDED or (base.endswith(("other batch", "other length")) and check.silent
-                                  and self.status(mode) != "failed"):
-                return False
-        return any(c.name == "recorded" and c.status == "passed" for c in self.checks)
-
-    @property
-    def complete(self) -> bool:
-        return self.good and not self.failures
-
-    @property
-    def verdict(self) -> str:
-        """One line for the file's header."""
-        if all(c.status == "skipped" for c in self.checks):
-            return "not run"
-        failed: dict[str, str] = {}
-        for check in self.failures:
-            failed.setdefault(_base(check.name), check.detail)
-        passed = {_base(c.name): None for c in self.checks if c.status == "passed"}
-        said = [n for n in [*PHRASES, *passed] if n in passed and n not in failed and n not in UNSAID]
-        shown = [PHRASES.get(n, n) for n in dict.fromkeys(said)]
-        text = "bit-equal on " + ", ".join(shown) if shown else "nothing is equal"
-        if failed:
-            text += "; NOT: " + "; ".join(f"{name} ({detail[:160]})" if detail else name
-                                          for name, detail in failed.items())
-        return text
-
-    def _summary(self) -> str:
-        return self.verdict
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "good": self.good, "complete": self.complete, "verdict": self.verdict,
-            "checks": [vars(c).copy() for c in self.checks],
-            "seconds": self.seconds, "remarks": self.remarks, "synthesis": self.synthesis,
-        }
-
-    def __str__(self) -> str:
-        sign = {"passed": "ok", "failed": "FAILED", "refused": "refused", "skipped": "-", "differs": "differs"}
-        lines = [f"{c.name:28} {sign[c.status]:8} {c.detail}".rstrip() for c in self.checks]
-        lines += [f"note: {r}" for r in self.remarks]
-        lines += [f"{kind}: {text}" + (f" ({file}:{line})" if file else "")
-                  for kind, text, file, line in self.synthesis.get("remarks", ())]
-        lines.append("seconds: " + ", ".join(f"{k} {v:.2f}" for k, v in self.seconds.items()))
-        return "\n".join(lines)
-
-
-def _base(name: str) -> str:
-    """Several checks of one kind are numbered: "other data 2", "recorded, call 2"."""
-    return re.sub(r"(, call)? \d+$", "", name)
 
 
 # ---- the source ----
@@ -158,6 +56,19 @@ def foreign_imports(source: str, allowed: Iterable[str]) -> list[str]:
             found.add(node.module if node.module and not node.level else ".")
     fine = {"torch", "numpy", *allowed} | sys.stdlib_module_names
     return sorted(n for n in found if n.partition(".")[0] not in fine)
+
+
+DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "meta", "mtia", "privateuseone", "ipu", "xla", "vulkan")
+
+
+def names_device(source: str) -> str:
+    """Where a text names a device itself instead of taking one from a tensor; empty if it does not."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] in DEVICES:
+            return f"line {node.lineno}: {node.value!r}"
+        if isinstance(node, ast.Attribute) and node.attr in DEVICES:
+            return f"line {node.lineno}: {node.attr}"
+    return ""
 
 
 def allowed_packages(extra: Iterable[str] = ()) -> list[str]:
@@ -215,8 +126,9 @@ def threads(count: int) -> Iterator[None]:
 
 def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: bool, gradients: bool = False,
                   buffers: bool = False, events: bool = False, seed: int = SEED,
-                  found: dict[int, tuple] | None = None) -> tuple[dict[str, Any], Any]:
-    """Makes the call on the original and returns what the referee needs to repeat it, and the result.
+                  found: dict[int, tuple] | None = None, **more: Any) -> tuple[dict[str, Any], Any]:
+    """Makes the call on the original and returns what the referee needs to repeat it, and the result. more: further
+    fields of the call: `start` (flags from which a mode is entered), `steps`, `changed`, `what`.
 
     The inputs are consumed: the model may change them in place. Gradients are summed in an order that depends
     on the number of threads, so calls that compare them use one."""
@@ -225,15 +137,18 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
     from . import _check
     count = 1 if gradients else torch.get_num_threads()
     call: dict[str, Any] = {"name": name, "seed": seed, "modes": modes_of(model), "grad": grad, "threads": count,
-                            "args": _check.plain_form(args, found), "kwargs": _check.plain_form(kwargs, found)}
+                            "args": _check.plain_form(args, found), "kwargs": _check.plain_form(kwargs, found), **more}
     for part in ("args", "kwargs"):
         call[part] = _check.map_tensors(call[part], _check.copy_input)
     before = _check.parameters_before(model) if buffers else {}
+    start = time.perf_counter()
     with threads(count):
-        _check.seed_all(seed)
+        generators = _check.Generators(seed)
         with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
-            result = model(*args, **kwargs)
+            result = _result_of(call, model, args, kwargs)
+        call["generators"] = generators.moved()
         call["events"] = seen.rows(result) if events else None
+        call["factories"] = seen.factories if events else None
         form = _check.plain_form(result)
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
@@ -241,10 +156,36 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
         found_gradients = _check.gradients(model, form) if gradients else None
         call["gradients"] = found_gradients and {k: _check.digested(t) for k, t in found_gradients.items()}
         call["gradients name"] = "gradients" if name == "gradients enabled" else f"{name}: gradients"
+    call["about"] = about(call, model, time.perf_counter() - start)
     return call, result
 
 
-def referee_data(model: Any, source: str, root: str, sequences: list[list[dict]],
+def _result_of(call: dict[str, Any], model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Where the caller gives another value than was recorded, an error of the original's is an answer."""
+    try:
+        return model(*args, **kwargs)
+    except Exception as error:
+        if not call.get("changed"):
+            raise
+        call["raises"] = type(error).__name__
+        return None
+
+
+def about(call: dict[str, Any], model: Any, seconds: float) -> dict[str, Any]:
+    """The run in words: all that held together in it."""
+    compared = [part for part in ("buffers", "gradients") if call.get(part) is not None]
+    row = {"name": call["name"], "mode": mode_of(call["modes"]), "grad": call["grad"],
+           "inputs": described(call["args"], call["kwargs"], model), "compared": ["result", "generators", *compared],
+           "seconds": round(seconds, 3)}
+    if call.get("events") is not None:
+        row["compared"] = ["events"]
+    for key in ("what", "raises"):
+        if call.get(key):
+            row[key] = call[key]
+    return row
+
+
+def referee_data(model: Any, source: str, root: str, sequences: Sequence[Sequence[dict]],
                  extra: Iterable[str]) -> dict[str, Any]:
     from . import _check
     return {

@@ -64,14 +64,17 @@ def referee(net, sequences, source: str) -> Report:
     """Without the cost of a process: the referee itself doesn't know the difference."""
     from pellucid._verify import Check, referee_data
     data = referee_data(net, source, "Net", sequences, ())
-    return Report([Check(**row) for row in _check.referee(data)])
+    runs = [row["about"] for rows in sequences for row in rows]
+    return Report([Check(**row) for row in _check.referee(data)], runs=runs)
 
 
 def test_equal(net, sequences) -> None:
     report = referee(net, sequences, SOURCE)
     assert report.good and report.complete, str(report)
     assert report.status("train: gradients") == "passed"
-    assert report.verdict.endswith("train mode, gradients"), report.verdict
+    assert "; train mode, gradients: the recorded input; " in report.verdict, report.verdict
+    assert "eval mode, gradients: the recorded input; eval mode: other batch sizes (5x8); train" in report.verdict
+    assert "not compared: other data, other lengths" in report.verdict, "what was not run is said"
 
 
 @pytest.mark.parametrize("old, new, check", [
@@ -101,7 +104,7 @@ def test_wrong_skeletons_are_caught(net, sequences, old: str, new: str, check: s
         return
     assert report.status(check) in ("failed", "refused"), str(report)
     assert not report.complete
-    reported = ("train", "train: buffers", "gradients", "gradients enabled", "order", "ties", "requires_grad")
+    reported = ("train: buffers", "gradients", "order", "ties", "requires_grad")
     assert report.good == (check in reported)
     assert "NOT" in report.verdict
 
@@ -299,6 +302,26 @@ def test_other_inputs() -> None:
     as_samples, as_maps = _inputs.other_batch((maps, {}))
     assert len(as_samples[0][0]) == 4
     assert [len(m) for m in as_maps[0][0]] == [3, 3, 3] and len(as_maps[0][1]["scale"]) == 3
+
+
+@pytest.mark.parametrize("layers, size, step, others", [
+    ([nn.Conv2d(4, 4, 3, padding=1)], (16, 16), 1, [(14, 12), (12, 14)]),
+    ([nn.Conv2d(3, 4, 14, 14)], (56, 56), 14, [(42, 28), (28, 42)]),
+    ([nn.Conv2d(3, 4, 3, 2, 1), nn.MaxPool2d(2), nn.Conv2d(4, 4, 3, 2, 1)], (64, 64), 8, [(56, 48), (48, 56)]),
+    ([nn.Conv2d(4, 4, 3, 2, 1), nn.Conv2d(4, 4, 3, 2, 1)], (8, 8), 4, [(12, 16), (16, 12)]),
+])
+def test_pictures_of_other_sizes_fit_the_model(layers, size, step, others) -> None:
+    """Whole steps of the model's own strides and patches, and never more than three times the pixels."""
+    from pellucid import _inputs
+    model = nn.Sequential(*layers)
+    inputs = ((torch.randn(1, layers[0].in_channels, *size),), {})
+    with _inputs.Grid(model) as grid:
+        model(*inputs[0])
+    assert grid.step(inputs) == step and not any(m._forward_hooks for m in model.modules())
+    for number, first_size in zip((1, 3), others):
+        found = [tuple(x.shape[2:]) for (x,), _ in _inputs.other_length(inputs, number, grid=step)]
+        assert found[0] == first_size and len(found) == len(set(found)) > 2
+        assert all(h * w <= 3 * size[0] * size[1] for h, w in found)
 
 
 def test_inputs_keep_their_memory_format() -> None:

@@ -1,0 +1,91 @@
+"""pellucid.verify: the runs that a skeleton's file claims, made again against its model."""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING, Any, Callable
+
+from ._contract import read_contract
+from ._given import given
+from ._skeleton import SkeletonError, Workshop, _readable
+from ._verdict import Check, Report
+from ._verify import verify as referee
+
+if TYPE_CHECKING:
+    import torch
+
+
+def verify(file: str | os.PathLike[str], model: torch.nn.Module, args: Any = (),
+           kwargs: dict[str, Any] | None = None, *, full: bool | None = None, module: str | None = None,
+           progress: Callable[[str], None] | None = None) -> Report:
+    """Compares the skeleton in `file` with `model`, on these inputs and on what pellucid makes of them.
+
+    full    every check of the table; by default the set that the file itself was verified with
+    module  the part of the model that the file is a skeleton of
+
+    A run that the file's contract says was equal and that is not, or was not made again, is a check that failed."""
+    with open(file, encoding="utf-8") as opened:
+        source = opened.read()
+    return verify_source(source, model, args, kwargs, full=full, module=module, progress=progress)
+
+
+def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None, *,
+                  full: bool | None = None, module: str | None = None, root: str = "",
+                  progress: Callable[[str], None] | None = None) -> Report:
+    inputs = given(model, args, kwargs)
+    contract = read_contract(source)
+    root = root or (contract["root"] if contract else _last_class(source))
+    work = Workshop(_readable(model, inputs), module, (), "", progress or (lambda text: None))
+    work.full = full if full is not None else bool(contract) and contract.get("verify") == "full"
+    work.records = False
+    with work:
+        work.record_given(inputs)
+        work.record_more(None)
+        work.progress("verifying")
+        work.state.restore()
+        devices = work._devices(source)
+        report = work.report
+        report.checks = referee(work.model, source, root, work.sequences, _packages(source)) + report.checks + devices
+        report.runs = [row["about"] for rows in work.sequences for row in rows if "about" in row]
+        report.level = "full" if work.full else "default"
+    if contract is not None:
+        report.checks += broken_claims(contract, report)
+    else:
+        report.remarks.append("the file has no contract: nothing is known of what it claims")
+    return report
+
+
+def _packages(source: str) -> set[str]:
+    """What the file imports may be imported: whether it should, was decided when it was made."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return set()
+    found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    found |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    return {name.partition(".")[0] for name in found} - {"torch", "numpy", ""}
+
+
+def _last_class(source: str) -> str:
+    try:
+        names = [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+    except SyntaxError as error:
+        raise SkeletonError(f"line {error.lineno}: {error.msg}") from None
+    if not names:
+        raise SkeletonError("the file defines no class")
+    return names[-1]
+
+
+def broken_claims(contract: dict[str, Any], report: Report) -> list[Check]:
+    """Runs that the file says were equal and that were not, or that could not be made again."""
+    statuses = {c.name: c.status for c in report.checks}
+    claims = [run for run in contract.get("runs", ()) if run.get("status") == "passed" and not run.get("failed")]
+    broken = []
+    for run in claims:
+        status = statuses.get(run["name"], "skipped")
+        if status in ("failed", "refused"):
+            broken.append(Check("claims", "failed", f"{run['name']}: the file says that it was equal", silent=True))
+        elif status not in ("passed", "differs"):
+            report.remarks.append(f"{run['name']}: the file says that it was equal; it was not run again")
+    return broken or [Check("claims", "passed", f"{len(claims)} runs that the file names")]

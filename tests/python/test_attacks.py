@@ -1,0 +1,385 @@
+"""Each check of the referee's table: a skeleton that is wrong in one way, which that check sees and no other."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="verification compares torch modules")
+
+from pellucid import _again, _check, _values, _verdict, _verify  # noqa: E402
+from pellucid._contract import read_contract, with_contract  # noqa: E402
+from pellucid._verdict import RULES, Answer, Check, Report, rule_of  # noqa: E402
+from pellucid._verdict import checked, combined, proved, unknown, wrong  # noqa: E402
+from torch import nn  # noqa: E402
+
+SOURCE = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.bn = nn.BatchNorm1d(4)
+
+    def train(self, mode=True):
+        super().train(mode)
+        self.bn.eval()
+        return self
+
+    def forward(self, x, n=2, mode="a", meta=None, mask=None):
+        torch.rand(1)
+        y = self.bn(self.a(x)) * n
+        if mode == "b":
+            y = y + 1
+        if meta is not None:
+            y = y * meta["sizes"][0]
+        if mask is not None:
+            y = y * mask
+        return y + torch.arange(4, device=x.device).to(x.dtype)
+"""
+TRAIN = SOURCE[SOURCE.index("    def train"):SOURCE.index("    def forward")]
+
+
+@pytest.fixture(scope="module")
+def net():
+    torch.manual_seed(0)
+    return _check.load_source(SOURCE, "attacked_net").Net().eval()
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch) -> None:
+    """Without the cost of a process: the referee itself doesn't know the difference."""
+    def referee(model, source, root, sequences, extra=()):
+        data = _verify.referee_data(model, source, root, copy.deepcopy(sequences), extra)
+        return [Check(**row) for row in _check.referee(data)]
+    monkeypatch.setattr(_again, "referee", referee)
+
+
+def verified(net, source: str, full: bool = True) -> Report:
+    inputs = (torch.randn(2, 4), 2), {"mode": "a", "meta": {"sizes": [2, 5]}, "mask": torch.ones(4)}
+    return _again.verify_source(source, net, *inputs, full=full, root="Net")
+
+
+def test_the_original_itself_is_equal(net) -> None:
+    before = copy.deepcopy(net.state_dict())
+    report = verified(net, SOURCE)
+    assert report.complete, str(report)
+    assert report.answer.kind == "checked" and "train: other batch" in report.answer.evidence
+    ran = {_verdict.base_name(c.name) for c in report.checks}
+    runs = {rule.name for rule in RULES.values() if rule.when in ("default", "full")}
+    assert runs - ran <= {"more", "eval", "eval: other batch", "eval: other length", "train: other length",
+                          "other draw"}, "what this model has no use for"
+    assert all(torch.equal(v, before[k]) and v.dtype == before[k].dtype for k, v in net.state_dict().items())
+    assert all(p.requires_grad for p in net.parameters()) and not net.training
+
+
+WRONG = [
+    ("given", " * n", " * 2", True),
+    ("given", 'if mode == "b":', "if False:", True),
+    ("given", 'meta["sizes"][0]', "2", True),
+    ("given", "        if mask is not None:\n            y = y * mask\n", "        y = y * mask\n", False),
+    ("generators", "        torch.rand(1)\n", "", True),
+    ("methods", TRAIN, "", True),
+    ("other weights", "self.bn(self.a(x))", "nn.functional.batch_norm(self.a(x), self.mean.to(x.dtype), "
+     "self.mean.to(x.dtype) + 1, self.bn.weight, self.bn.bias)", True),
+    ("float64", "        return y", "        return y.to(torch.float32)", True),
+    ("half", "        return y", "        if x.dtype == torch.float16:\n            y = y * 2\n        return y", True),
+    ("bfloat16", "        return y",
+     "        if x.dtype == torch.bfloat16:\n            y = y * 2\n        return y", True),
+    ("requires_grad_", "        return y", "        if not self.a.weight.requires_grad:\n            y = y * 2\n"
+                                           "        return y", True),
+    ("deepcopy", "    def forward",
+     "    def __deepcopy__(self, memo):\n        raise TypeError\n\n    def forward", False),
+    ("device", "arange(4, device=x.device)", "arange(4)", True),
+    ("device", "device=x.device", 'device="cpu"', False),
+    ("called again", "        return y", "        self.calls = getattr(self, 'calls', 0) + 1\n"
+                                         "        y = y * self.calls\n        return y", True),
+    ("train: other batch", "        return y",
+     "        if self.training and x.shape[0] == 3:\n            y = y.detach()\n        return y", True),
+]
+# What else sees it, for the run holds it too.
+ALSO = {"float64": {"half", "bfloat16"}, "requires_grad_": {"other weights"}, "deepcopy": {"other weights"},
+        "methods": {"train", "train: other batch", "other draw"}}
+
+
+@pytest.mark.parametrize("check, old, new, silent", WRONG)
+def test_only_this_check_sees_it(net, check: str, old: str, new: str, silent: bool) -> None:
+    assert old in SOURCE
+    source = SOURCE.replace(old, new, 1)
+    if "self.mean" in source:  # statistics that somebody took for constants
+        source = source.replace("        self.bn =", "        self.mean = torch.zeros(4)\n        self.bn =", 1)
+    report = verified(net, source)
+    found = {rule_of(c.name).name for c in report.failures}
+    assert check in found and found <= {check} | ALSO.get(check, set()), str(report)
+    mine = [c for c in report.failures if rule_of(c.name).name == check]
+    assert any(c.silent for c in mine) == silent, str(report)
+    rule = RULES[check]
+    expected = (rule.silent if silent else rule.loud) == _verdict.NAME
+    if not ALSO.get(check):
+        assert report.good == expected and not report.complete
+    assert "NOT: " in report.verdict and report.answer.kind in ("wrong", "unknown")
+
+
+def test_the_default_set_is_smaller(net) -> None:
+    report = verified(net, SOURCE, full=False)
+    ran = {_verdict.base_name(c.name) for c in report.checks}
+    assert not ran & {rule.name for rule in RULES.values() if rule.when == "full"}
+    assert report.complete and "float64" in report.verdict and "float16" not in report.verdict
+
+
+def test_an_assertion_about_a_given_value_is_an_answer(net) -> None:
+    report = verified(net, SOURCE.replace("        torch.rand(1)", '        assert n == 2, "n"\n        torch.rand(1)'))
+    assert report.complete and report.status("given") == "guarded"
+    assert "asserted, not equal: n=3" in report.verdict
+
+
+def test_where_the_original_raises(net) -> None:
+    text = SOURCE.replace("        torch.rand(1)", "        torch.rand(1)\n        1 / (n == 2)")
+    strict = _check.load_source(text, "strict_net").Net().eval()
+    report = verified(strict, SOURCE)
+    assert report.status("given") == "lenient" and "this does not: n=" in report.verdict
+    assert report.complete, "the skeleton takes more than the original"
+
+
+# ---- verdicts ----
+
+def test_no_answer_without_evidence() -> None:
+    for make in (proved, checked, unknown, wrong):
+        with pytest.raises(ValueError, match="evidence"):
+            make()
+        assert make("x").evidence == ("x",)
+    with pytest.raises(ValueError):
+        Answer("fine", ("x",))
+    assert combined([checked("a"), unknown("b"), checked("c")]) == unknown("b")
+    assert combined([checked("a"), proved("b")]).kind == "checked" and combined([]).kind == "unknown"
+    assert combined([wrong("a"), unknown("b"), wrong("c")]) == wrong("a", "c")
+
+
+def test_a_check_that_the_table_does_not_have_is_held_against_the_skeleton() -> None:
+    report = Report([Check("recorded", "passed"), Check("something new", "failed", "x")])
+    assert not report.good and report.answer.kind == "wrong"
+    assert Report([]).answer.kind == "unknown" and not Report([]).good
+    assert Report([Check("recorded", "skipped", "why")]).answer.kind == "unknown"
+
+
+# ---- what callers give ----
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    k: int
+    names: tuple = ("a", "b")
+
+
+def test_every_value_is_found_and_changed_alone() -> None:
+    inputs = (torch.ones(2), [1, {"x": 2.5}], Options(3)), {"flag": True, "none": None}
+    found = dict(_values.leaves(inputs))
+    assert sorted(map(str, found.values())) == ["1", "2.5", "3", "True", "a", "b"]
+    for path, value in found.items():
+        changed = _values.with_value(inputs, path, "new")
+        after = dict(_values.leaves(changed))
+        assert after[path] == "new" and {k: v for k, v in after.items() if k != path} == {
+            k: v for k, v in found.items() if k != path}
+    assert dict(_values.leaves(inputs)) == found, "what was given is as it was"
+
+
+# ---- contracts ----
+
+def test_the_contract_travels_in_the_file(net) -> None:
+    report = verified(net, SOURCE, full=False)
+    source = with_contract(SOURCE, report, "Net")
+    assert source == with_contract(source, report, "Net"), "written twice it is the same"
+    contract = read_contract(source)
+    assert contract["root"] == "Net" and contract["given"]["x"] == "float32[2, 4]" and contract["given"]["n"] == "2"
+    together = next(run for run in contract["runs"] if run["name"] == "train: other batch")
+    assert together["mode"] == "train" and together["grad"] and together["inputs"] == {"x": "float32[3, 4]"}
+    assert {"result", "generators", "buffers", "gradients"} == set(together["compared"])
+    assert json.loads(json.dumps(report.to_dict()))["contract"]["runs"]
+    again = verified(net, source, full=False)
+    assert again.complete and again.status("claims") == "passed"
+    spoiled = verified(net, source.replace(" * n", " * 2"), full=False)
+    assert spoiled.status("claims") == "failed" and not spoiled.good
+    assert read_contract(SOURCE) is None and read_contract("# pellucid: {broken\n") is None
+
+
+# ---- skeletons as users get them: the same as the original, or an error ----
+
+class Frozen(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.c, self.bn = nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)
+
+    def train(self, mode: bool = True) -> nn.Module:
+        super().train(mode)
+        self.bn.eval()
+        return self
+
+    def forward(self, x):
+        return self.bn(self.c(x))
+
+
+class Captures(nn.Module):
+    def forward(self, x, options):
+        match options:
+            case {"scale": s, **rest}:
+                return x * s
+            case _:
+                return x
+
+
+class Sizes(nn.Module):
+    def forward(self, x):
+        match x.shape:
+            case (k, n):
+                return x * n
+            case _:
+                return x
+
+
+class Grid(nn.Module):
+    def forward(self, x, *, grid):
+        match grid:
+            case {"h": h, "w": w}:
+                return x.view(x.shape[0], h, w)
+
+
+class Unread(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+
+    def forward(self, x):
+        torch.binomial(torch.full((3,), 10.0), torch.full((3,), 0.5))
+        return self.l(x)
+
+
+def outcome(model, args, kwargs, training=False):
+    torch.manual_seed(3)
+    model.train(training)
+    result = model(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+    return result, torch.get_rng_state(), [b.clone() for b in model.buffers()]
+
+
+def same(a, b) -> bool:
+    return all(torch.equal(x, y) for x, y in zip((a[0], a[1], *a[2]), (b[0], b[1], *b[2])))
+
+
+X = torch.randn(3, 4)
+CALLS = [
+    (Frozen, (torch.randn(2, 3, 4, 4),), {}, (torch.randn(2, 3, 4, 4),), {}, True),
+    (Captures, (X, {"scale": 2}), {}, (X, {"scale": 5}), {}, False),
+    (Captures, (X, {"scale": 2}), {}, (X, {"scala": 5}), {}, False),
+    (Sizes, (X,), {}, (torch.randn(3, 7),), {}, False),
+    (Grid, (X,), {"grid": {"h": 2, "w": 2}}, (X,), {"grid": {"h": 1, "w": 4}}, False),
+    (Unread, (X,), {}, (X,), {}, False),
+]
+
+
+@pytest.mark.parametrize("more", [None, []])
+@pytest.mark.parametrize("kind, args, kwargs, other_args, other_kwargs, training", CALLS)
+def test_the_same_or_an_error(kind, args, kwargs, other_args, other_kwargs, training, more, monkeypatch) -> None:
+    import pellucid
+    from pellucid import _skeleton
+    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    torch.manual_seed(0)
+    model = kind().eval()
+    try:
+        made = pellucid.skeleton(model, args, kwargs, more=more)
+    except pellucid.SkeletonError as error:
+        assert kind is not Frozen and "differs" in str(error)
+        return
+    assert made.report.good
+    twin = made.module()
+    assert same(outcome(model, args, kwargs), outcome(twin, args, kwargs))
+    if kind is Captures and more is None and "scale" in other_args[1]:
+        wanted = outcome(model, other_args, other_kwargs)
+        assert same(wanted, outcome(twin, other_args, other_kwargs)), "it was recorded"
+    try:
+        given = outcome(twin, other_args, other_kwargs, training)
+    except (AssertionError, KeyError):
+        return
+    assert same(outcome(model, other_args, other_kwargs, training), given), made.source
+
+
+def test_each_retreat_is_explained(monkeypatch) -> None:
+    import pellucid
+    from pellucid import _skeleton
+    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    synthesise = pellucid._pellucid.synthesise
+
+    def sloppy(trace, without):
+        source, *rest = synthesise(trace, without)
+        return source.replace("* n", "* 2"), *rest
+    monkeypatch.setattr(pellucid._pellucid, "synthesise", sloppy)
+
+    class Scaled(nn.Module):
+        def forward(self, x, n):
+            return x * n
+    made = pellucid.skeleton(Scaled().eval(), (X, 2))
+    assert made.report.retreats[0].startswith("recorded too: given 1 (n=3): result")
+    assert made.report.retreats[-1] == "asserted in the root's forward: n == 2" and "assert n == 2, " in made.source
+    assert made.report.complete and "asserted, not equal: n=3" in made.source
+    assert made.report.to_dict()["retreats"] == made.report.retreats
+
+
+def test_the_program_makes_the_runs_again(tmp_path, capsys, monkeypatch) -> None:
+    import pellucid._live as program
+    (tmp_path / "model.py").write_text(SOURCE + "\n\ndef build():\n    torch.manual_seed(0)\n"
+                                                "    return Net().eval(), (torch.randn(2, 4),)\n")
+    spec, file = f"{tmp_path / 'model.py'}:build", tmp_path / "net.py"
+    model = _check.load_source(SOURCE, "program_net").Net().eval()
+    report = _again.verify_source(SOURCE, model, torch.randn(2, 4), root="Net")
+    file.write_text(with_contract(SOURCE, report, "Net"))
+    assert program.main(["verify", str(file), "--against", spec]) == program.FINE
+    assert "runs that the file names" in capsys.readouterr().out
+    file.write_text(file.read_text().replace("* n", "* 3"))
+    assert program.main(["verify", str(file), "--against", spec, "--json"]) == program.FOUND
+    found = json.loads(capsys.readouterr().out)
+    assert not found["good"] and found["answer"]["kind"] == "wrong"
+
+
+# ---- refusals that are known before anything runs ----
+
+class Extra(nn.Linear):
+    def get_extra_state(self):
+        return {"version": 2}
+
+    def set_extra_state(self, state) -> None:
+        pass
+
+
+class Renames(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+        self._register_state_dict_hook(lambda module, state, *_: state.update(other=state.pop("l.weight")))
+
+
+class LeavesOut(Renames):
+    def state_dict(self, *args, **kwargs):
+        return {k: v for k, v in nn.Linear(4, 4).state_dict(prefix="l.").items() if k != "l.bias"}
+
+
+def quantised() -> nn.Module:
+    return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(4, 4)), {nn.Linear}, dtype=torch.qint8)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("build, message", [
+    (lambda: nn.Sequential(Extra(4, 4)), r"0._extra_state: .*Extra has extra state"),
+    (Renames, "other: .*Renames puts something else into its state_dict"),
+    (LeavesOut, "l.bias is not in the model's state_dict"),
+    (quantised, "packed quantised weights"),
+])
+def test_what_could_not_be_loaded_is_refused_at_once(build, message: str) -> None:
+    import pellucid
+    model, calls = build(), []
+    model.register_forward_pre_hook(lambda *_: calls.append(1))
+    with pytest.raises(pellucid.SkeletonError, match=message):
+        pellucid.skeleton(model, torch.randn(2, 4))
+    assert not calls, "nothing was run"
