@@ -257,6 +257,12 @@ static int scan(const cli_args *args, scan_job *job, const pel_scan_options *opt
     return job->n_files ? cli_worse(result, scan_files(job, at_once)) : result;
 }
 
+static size_t times_given(const cli_args *args, const char *name) {
+    size_t n = 0;
+    for (size_t i = 0; i < args->n_given; i++) n += strcmp(args->given[i].option->name, name) == 0;
+    return n;
+}
+
 static int run(const cli_args *args) {
     scan_job job = { .as_json = cli_has(args, "json"), .output = cli_value(args, "output") };
     bool as_source = cli_has(args, "source");
@@ -275,6 +281,9 @@ static int run(const cli_args *args) {
         result = cli_usage_error(args->command, "--source takes one TARGET, and no --json");
     else if (!as_source && (job.output || cli_has(args, "network")))
         result = cli_usage_error(args->command, "-o and --network need --source");
+    else if (times_given(args, "forward") > 1)
+        result =
+            cli_usage_error(args->command, "--forward is given once: inputs of one call have a comma between them");
     else if (with && !cli_open_model(with, &known, &error))
         result = cli_report(job.sources->ctx, &known.input, &error, false);
     else
@@ -322,13 +331,20 @@ const cli_command cli_cmd_scan = {
              "\n"
              "--forward runs the network on tensors that are only shapes: the output of every module, its\n"
              "multiply-adds, which module feeds which (in the JSON), and shapes that disagree, with both\n"
-             "places. --with reads off a checkpoint what the source leaves open, and says which tensor\n"
-             "told it. --source writes the network as a program that needs only torch: its constructors,\n"
+             "places. Its value is a shape for each input of one call, a comma between: 2x3x224x224,2x10.\n"
+             "A letter or a name is a size that is not known (BxTx16), :int64 behind a shape is its dtype.\n"
+             "Of a file that only defines classes, those run that no other contains and whose arguments\n"
+             "have defaults or are given by --set.\n"
+             "\n"
+             "A node marked ? is of a class that no root has: its tensors are in no sum. --with reads off a\n"
+             "checkpoint what the source leaves open, and says which tensor gave it; a checkpoint that\n"
+             "contradicts the source is an error. --source writes the network as a program that needs only torch: its "
+             "constructors,\n"
              "with --forward also what it computes, as `pellucid skeleton` writes it; nothing was\n"
              "executed, so nothing is verified. The files of a DIR are scanned by several processes.\n"
              "\n"
              "Exit status: 0 all was found out, 3 something stayed unknown, 4 --forward found shapes that\n"
-             "disagree, 2 a file can't be read or no program be written.",
+             "disagree or --with a contradiction, 2 a file can't be read or no program be written.",
     .example = "$ pellucid scan model.py --python venv/bin/python --forward 1x10\n"
                "$ pellucid scan -e 'import timm; timm.create_model(\"resnet18\")' --python venv\n"
                "$ pellucid scan model.py --python venv --with weights.pt --source -o net.py",

@@ -172,6 +172,33 @@ static uint32_t nearest(pel_ctx *ctx, const pel_networks *networks, const pel_ne
     return most ? best : UINT32_MAX;
 }
 
+static void put_error(pel_ctx *ctx, pel_network *network, pel_str what, pel_str why) {
+    if (network->errors.n < 1000) pel_push(ctx, &network->errors, ((pel_unknown){ .what = what, .why = why }));
+}
+
+/* The file has tensors that the source does not make, or in other shapes, or lacks some: it is of another network. */
+static void put_contradictions(pel_ctx *ctx, pel_network *network, const pel_scanner *scanner) {
+    pel_comparison found;
+    pel_network_compare(ctx, network, scanner->known, true, &found);
+    for (uint32_t i = 0; i < found.differences.n; i++) {
+        const pel_difference *row = &found.differences.at[i];
+        pel_str file = scanner->known_name;
+        switch (row->kind) {
+        case PEL_ONLY_A:
+            if (row->a && row->a->condition.len) break;
+            put_error(ctx, network, row->name, pel_format(ctx, "%.*s does not have it", PEL_FMT(file)));
+            break;
+        case PEL_ONLY_B:
+            put_error(ctx, network, row->name, pel_format(ctx, "%.*s has it, the source does not", PEL_FMT(file)));
+            break;
+        case PEL_OTHER_SHAPE:
+            put_error(ctx, network, row->name, pel_format(ctx, "%.*s has it in another shape", PEL_FMT(file)));
+            break;
+        case PEL_OTHER_DTYPE: break;
+        }
+    }
+}
+
 /* What a file says of the network that fits it best: scanned again with that, until it says no more. */
 static void scan_with(pel_ctx *ctx, scan_call *call) {
     pel_scanner *scanner = call->scanner;
@@ -196,6 +223,7 @@ static void scan_with(pel_ctx *ctx, scan_call *call) {
     }
     pel_scanner_pop(scanner);
     (*place)->facts = facts;
+    put_contradictions(ctx, *place, scanner);
 }
 
 static void scan_body(pel_ctx *ctx, void *arg) {

@@ -20,7 +20,7 @@ METHOD(tuple_new) {
     IGNORE();
     pel_val *items = NULL;
     uint32_t count = 0;
-    if (n > 1 && args[0] == &vm->types.tuple->head && args[1]->type == vm->types.tuple && !pel_is_small(args[1]))
+    if (n > 1 && args[0] == &vm->types.tuple->head && !pel_is_small(args[1]) && args[1]->type == vm->types.tuple)
         return args[1];
     if (n > 1 && !pel_collect(vm, args[1], &items, &count)) return NULL;
     if (args[0] == &vm->types.tuple->head) {

@@ -114,9 +114,28 @@ pel_codeobj *pel_compile_source(pel_vm *vm, pel_str path, pel_str text, bool is_
 typedef struct found_module {
     pel_str path;   /* of the file; stubs: below "<pellucid>/" */
     pel_str folder; /* of a package */
+    pel_val more;   /* of a namespace package: the other folders, a list; NULL: none */
     pel_str text;
     bool is_package, is_stub, is_namespace;
+    bool is_native; /* machine code: its names are symbols */
 } found_module;
+
+/* "name.cpython-311-x86_64-linux-gnu.so", "name.abi3.so", "name.pyd" */
+static bool is_native_file(pel_str entry, pel_str part) {
+    bool is_code = pel_str_ends(entry, PEL_STR(".so")) || pel_str_ends(entry, PEL_STR(".pyd"));
+    return is_code && pel_str_starts(entry, part) && entry.len > part.len && entry.ptr[part.len] == '.';
+}
+
+static bool has_native(pel_vm *vm, pel_str folder, pel_str part) {
+    pel_str names;
+    if (!pel_list_inside(vm, folder, &names)) return false;
+    for (size_t at = 0, end; at < names.len; at = end + 1) {
+        const char *line = memchr(names.ptr + at, '\n', names.len - at);
+        end = line ? (size_t)(line - names.ptr) : names.len;
+        if (is_native_file(pel_str_cut(names, at, end), part)) return true;
+    }
+    return false;
+}
 
 static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out) {
     pel_str base = folder.len ? pel_format(vm->ctx, "%.*s/%.*s", PEL_FMT(folder), PEL_FMT(part)) : part;
@@ -134,11 +153,34 @@ static bool find_in(pel_vm *vm, pel_str folder, pel_str part, found_module *out)
         out->path = file;
         return true;
     }
+    if (has_native(vm, folder.len ? folder : PEL_STR("."), part)) {
+        out->path = base;
+        out->is_native = true;
+        return true;
+    }
     if (pel_kind_inside(vm, base) == PEL_FOLDER) {
         out->folder = base;
         out->is_package = out->is_namespace = true;
         return true;
     }
+    return false;
+}
+
+/* A folder without __init__.py is a package only if no later folder has a module of that name; all such folders are
+ * parts of it then. */
+static bool find_in_folder(pel_vm *vm, pel_str folder, pel_str part, found_module *out) {
+    found_module here = { 0 };
+    if (!find_in(vm, folder, part, &here)) return false;
+    if (!here.is_namespace) {
+        *out = here;
+        return true;
+    }
+    if (!out->is_namespace) {
+        *out = here;
+        return false;
+    }
+    if (!out->more) out->more = pel_list_of(vm, NULL, 0);
+    pel_list_push(vm, out->more, pel_new_text(vm, here.folder));
     return false;
 }
 
@@ -182,19 +224,18 @@ static bool find(pel_vm *vm, pel_str name, pel_val parent, found_module *out) {
     bool is_real = false;
     if (vm->files.kind) {
         if (!dot) {
-            for (uint32_t i = 0; i < vm->roots.n && !is_real; i++) {
-                is_real = find_in(vm, vm->roots.at[i], part, &real);
-                if (is_real && real.is_namespace && i + 1 < vm->roots.n) is_real = false;
-            }
+            for (uint32_t i = 0; i < vm->roots.n && !is_real; i++)
+                is_real = find_in_folder(vm, vm->roots.at[i], part, &real);
         } else if (parent && parent->attrs) {
             pel_val path = pel_dict_get_str(parent->attrs, vm->names.s_path), *items;
             uint32_t n;
             if (path && pel_collect(vm, path, &items, &n))
                 for (uint32_t i = 0; i < n && !is_real; i++)
                     if (pel_is_str(items[i]) && inside(vm, pel_text_of(items[i])).len)
-                        is_real = find_in(vm, pel_text_of(items[i]), part, &real);
+                        is_real = find_in_folder(vm, pel_text_of(items[i]), part, &real);
             pel_forget(vm);
         }
+        is_real |= real.is_namespace;
     }
     if (is_stub) { /* the package's other submodules are still found in the roots */
         out->folder = is_real && real.is_package ? real.folder : (pel_str){ "", 0 };
@@ -266,12 +307,14 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     if (found.is_package) {
         pel_val path = pel_list_of(vm, NULL, 0);
         if (found.folder.len) pel_list_push(vm, path, pel_new_text(vm, found.folder));
+        if (found.more && !pel_extend(vm, path, found.more)) return NULL;
         pel_dict_set_str(vm, attrs, vm->names.s_path, path);
     }
     pel_dict_set_str(vm, attrs, vm->names.s_builtins, &vm->builtins->head);
     pel_dict_set_str(vm, vm->modules, key, module);
     ((pel_module_object *)module)->is_model = found.is_stub;
-    if (found.is_namespace) return module;
+    if (found.is_native) ((pel_module_object *)module)->is_symbolic = ((pel_module_object *)module)->is_missing = true;
+    if (found.is_namespace || found.is_native) return module;
     pel_codeobj *code = pel_compile_source(vm, found.path, found.text, found.is_stub, false);
     if (!code || !pel_run_code(vm, code, attrs, NULL, NULL)) {
         pel_dict_del_str(vm, vm->modules, key);
@@ -367,6 +410,7 @@ pel_val pel_import_from(pel_vm *vm, pel_val module, pel_val name) {
     pel_val symbol = not_in_model(vm, module, name);
     if (symbol) return symbol;
     pel_val own = pel_is_small(module) || !module->attrs ? NULL : pel_dict_get_str(module->attrs, vm->names.s_name);
+    if (pel_is(module, PEL_L_MODULE) && ((pel_module_object *)module)->is_leaky) return pel_lost_name(vm, module, name);
     pel_raise(vm, vm->types.ImportError, "cannot import name '%s' from '%s'", pel_string_at(name)->text,
               own && pel_is_str(own) ? pel_string_at(own)->text : "?");
     pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", own ? own : vm->none);

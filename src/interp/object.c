@@ -123,6 +123,7 @@ static pel_val module_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
     }
     pel_val getter = v->attrs ? pel_dict_get_str(v->attrs, vm->names.s_getattr) : NULL;
     if (getter) return pel_call1(vm, getter, name);
+    if (raise && module->is_leaky && !is_dunder) return pel_lost_name(vm, v, name);
     if (raise) {
         pel_str of = pel_is_str(module->name) ? pel_text_of(module->name) : PEL_STR("?");
         pel_raise(vm, vm->types.AttributeError, "module '%.*s' has no attribute '%.*s'", PEL_FMT(of), PEL_FMT(text));

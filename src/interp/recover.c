@@ -81,8 +81,7 @@ static const pel_statement *statement_of(const pel_codeobj *code, uint32_t at) {
 
 static bool may_be_left(pel_vm *vm, const pel_frame *f, const pel_statement *row) {
     if (!row || vm->n_recovered >= MAX_RECOVERED) return false;
-    bool is_end = pel_raised_is(vm, vm->types.SystemExit) || pel_raised_is(vm, vm->types.KeyboardInterrupt) ||
-                  pel_raised_is(vm, vm->types.GeneratorExit);
+    bool is_end = pel_raised_is(vm, vm->types.KeyboardInterrupt) || pel_raised_is(vm, vm->types.GeneratorExit);
     if (is_end || is_answer(vm)) return false;
     if (pel_raised_is(vm, vm->types.RecursionError) && vm->depth > MAX_DEEP) return false;
     if (row->node->kind == PEL_Raise && f->function) return false;
@@ -190,6 +189,7 @@ static const pel_insn *go_on(pel_vm *vm, pel_frame *f, uint32_t at, const pel_st
     f->sp = (uint32_t)row->depth;
     if (value && row->value != UINT32_MAX && at < row->value) {
         pel_val symbol = lost_symbol(vm, expression_text(vm, value), why);
+        if (pel_is_symbol(symbol)) ((pel_symbol *)symbol)->made_by = value;
         if (row->node->kind == PEL_If) return insns + (pel_truth(vm, symbol) > 0 ? row->value : row->other);
         f->stack[f->sp++] = symbol;
         return insns + row->value;
@@ -201,10 +201,50 @@ static const pel_insn *go_on(pel_vm *vm, pel_frame *f, uint32_t at, const pel_st
     return insns + row->end;
 }
 
+pel_val pel_lost_name(pel_vm *vm, pel_val module, pel_val name) {
+    pel_val own = ((pel_module_object *)module)->name;
+    pel_str of = pel_is_str(own) ? pel_text_of(own) : PEL_STR("module");
+    pel_val made = lost_symbol(vm, pel_format(vm->ctx, "%.*s.%s", PEL_FMT(of), pel_string_at(name)->text),
+                               pel_format(vm->ctx, "some lines of %.*s can't be run", PEL_FMT(of)));
+    if (pel_is_symbol(made)) ((pel_symbol *)made)->is_named = true;
+    pel_dict_set_str(vm, pel_attrs(vm, module), name, made);
+    return made;
+}
+
+static void mark_module(pel_vm *vm, const pel_frame *f) {
+    if (f->function || f->code->is_class || f->names != f->globals) return;
+    pel_val name = pel_dict_get_str(f->globals, vm->names.s_name);
+    pel_val module = name && pel_is_str(name) ? pel_dict_get_str(vm->modules, name) : NULL;
+    if (module && pel_is(module, PEL_L_MODULE)) ((pel_module_object *)module)->is_leaky = true;
+}
+
+/* The package of a library that a file is of; empty: it is the program's own. */
+static pel_str library_of(pel_vm *vm, pel_str file) {
+    for (uint32_t i = 0; i < vm->roots.n; i++) {
+        pel_str root = vm->roots.at[i];
+        bool is_library =
+            pel_str_ends(root, PEL_STR("/site-packages")) || pel_str_ends(root, PEL_STR("/dist-packages"));
+        if (!is_library || !pel_str_starts(file, root) || file.len <= root.len + 1) continue;
+        pel_str inside = pel_str_from(file, root.len + 1);
+        const char *slash = memchr(inside.ptr, '/', inside.len);
+        return slash ? pel_str_cut(inside, 0, (size_t)(slash - inside.ptr)) : inside;
+    }
+    return (pel_str){ "", 0 };
+}
+
+/* Each line of the program's own is listed, of a library the first one: what is lost of it, nobody asked for by name.
+ */
 static void note(pel_vm *vm, const pel_frame *f, pel_str what) {
     const pel_exception *e = (const pel_exception *)vm->raised;
     pel_note row = { what, PEL_STR("that line can't be run: what it gives is not known"), f->code->file,
                      pel_frame_line(f) };
+    pel_str library = library_of(vm, f->code->file);
+    for (uint32_t i = 0; i < vm->unknown.n && library.len; i++)
+        if (pel_str_eq(vm->unknown.at[i].what, library)) return;
+    if (library.len) {
+        row.what = pel_str_copy(vm->ctx, library);
+        row.why = pel_format(vm->ctx, "some of its lines can't be run, the first: %.*s", PEL_FMT(what));
+    }
     for (uint32_t i = 0; i < e->trace.n; i++)
         if (!e->trace.at[i].code->is_stub) {
             row.file = e->trace.at[i].code->file;
@@ -228,6 +268,7 @@ const pel_insn *pel_recover(pel_vm *vm, pel_frame *f) {
     note(vm, f, what);
     if (!vm->n_recovered++) vm->asked_before = vm->asked.n;
     pel_forget(vm);
+    mark_module(vm, f);
     leave_loops(vm, f, row);
     f->n_blocks = row->blocks;
     if (!f->n_blocks) vm->handled = f->handled;

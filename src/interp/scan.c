@@ -8,13 +8,16 @@
 
 #define MAX_RUNS 16
 #define MAX_AGAIN 5
-#define DEFAULT_STEPS 600000000u /* some seconds; a language model of 32 layers takes 3 million */
-#define MAX_BYTES ((size_t)1 << 30)
+#define DEFAULT_STEPS 600000000u      /* some seconds; a language model of 32 layers takes 3 million */
+#define MAX_BYTES ((size_t)720 << 20) /* of one file, all its runs together */
+#define LEAST_BYTES ((size_t)24 << 20)
+#define LEAST_STEPS 2000000u
 
 pel_scanner *pel_scanner_new(pel_ctx *ctx, const pel_files *files, uint64_t max_steps) {
     pel_scanner *scanner = pel_new(ctx, pel_scanner);
     scanner->vm = pel_vm_new(ctx);
     scanner->vm->files = *files;
+    scanner->may_take = ctx->may_take;
     scanner->vm->max_steps = max_steps ? max_steps : DEFAULT_STEPS;
     pel_watch_births(scanner);
     return scanner;
@@ -25,6 +28,38 @@ void pel_scanner_root(pel_scanner *scanner, pel_str folder) {
     for (uint32_t i = 0; i < scanner->vm->roots.n; i++)
         if (pel_str_eq(scanner->vm->roots.at[i], folder)) return;
     pel_push(scanner->vm->ctx, &scanner->vm->roots, pel_str_copy(scanner->vm->ctx, folder));
+}
+
+/* The folder that a file's package lies in is looked through first: another root may have a package of that name. */
+static void first_root(pel_scanner *scanner, pel_str folder) {
+    pel_scanner_root(scanner, folder);
+    pel_vm *vm = scanner->vm;
+    while (folder.len > 1 && folder.ptr[folder.len - 1] == '/') folder.len--;
+    uint32_t at = 0;
+    while (!pel_str_eq(vm->roots.at[at], folder)) at++;
+    pel_str kept = vm->roots.at[at];
+    memmove(vm->roots.at + 1, vm->roots.at, at * sizeof *vm->roots.at);
+    vm->roots.at[0] = kept;
+}
+
+/* Forgets a package that was imported from somewhere else than where the file's own lies. */
+static void forget_namesake(pel_vm *vm, pel_str name, pel_str path) {
+    const char *dot = memchr(name.ptr, '.', name.len);
+    pel_str top = dot ? pel_str_cut(name, 0, (size_t)(dot - name.ptr)) : name;
+    pel_val module = pel_dict_get_str(vm->modules, pel_interned(vm, top));
+    pel_val file =
+        module && !pel_is_small(module) && module->attrs ? pel_dict_get_str(module->attrs, vm->names.s_file) : NULL;
+    if (!file || !pel_is_str(file) || !pel_str_ends(pel_text_of(file), PEL_STR("__init__.py"))) return;
+    pel_str folder = pel_str_cut(pel_text_of(file), 0, pel_text_of(file).len - 11);
+    if (pel_str_starts(path, folder)) return;
+    pel_str prefix = pel_format(vm->ctx, "%.*s.", PEL_FMT(top));
+    PEL_VEC(pel_val) names = { 0 };
+    uint32_t at = 0;
+    for (pel_entry *entry; (entry = pel_dict_next(vm->modules, &at));)
+        if (pel_is_str(entry->key) &&
+            (pel_str_eq(pel_text_of(entry->key), top) || pel_str_starts(pel_text_of(entry->key), prefix)))
+            pel_push(vm->ctx, &names, entry->key);
+    for (uint32_t i = 0; i < names.n; i++) pel_dict_del_str(vm, vm->modules, names.at[i]);
 }
 
 void pel_scanner_set(pel_scanner *scanner, pel_str name, pel_str value) {
@@ -83,6 +118,9 @@ typedef struct run_job {
     pel_val module;
     pel_type *class;    /* to make an instance of; NULL: run the file */
     bool by_annotation; /* parameters are instances of what annotates them */
+    bool wants_forward; /* of classes: nothing else is there to be run */
+    bool forward;       /* run it as well, if its arguments are known */
+    uint32_t n_open;    /* arguments that nobody gave */
     uint32_t recovered; /* statements that the run left out which made the instance */
     pel_val made;
 } run_job;
@@ -109,7 +147,7 @@ static pel_str module_name(pel_scanner *scanner, pel_str path, bool *in_package)
         *in_package = true;
     }
     bool is_absolute = path.len && path.ptr[0] == '/';
-    if (*in_package) pel_scanner_root(scanner, folder.len ? folder : is_absolute ? PEL_STR("/") : PEL_STR("."));
+    if (*in_package) first_root(scanner, folder.len ? folder : is_absolute ? PEL_STR("/") : PEL_STR("."));
     return name;
 }
 
@@ -127,6 +165,7 @@ static void run_body(pel_ctx *ctx, void *arg) {
     pel_vm *vm = job->scanner->vm;
     const pel_scan_request *request = job->request;
     if (job->is_inside_package) {
+        forget_namesake(vm, job->name, request->path);
         pel_dict_del_str(vm, vm->modules, pel_interned(vm, job->name));
         job->module = pel_import(vm, job->name);
         return;
@@ -155,6 +194,7 @@ static void instance_body(pel_ctx *ctx, void *arg) {
     pel_vm *vm = job->scanner->vm;
     pel_class_call call;
     bool any_assumed = pel_class_args(job->scanner, job->class, job->by_annotation, &call);
+    job->n_open = call.n_open;
     if (job->by_annotation && !any_assumed) return; /* as before */
     job->made = pel_call(vm, &job->class->head, call.args, call.n, call.kw.n ? &call.kw : NULL);
 }
@@ -274,11 +314,21 @@ static pel_scan_run record(pel_vm *vm, pel_module *root, bool failed) {
     return run;
 }
 
-/* A run may take half of what is left: the report of what it made needs memory, too. */
+static size_t bytes_left(const pel_scanner *scanner) {
+    const pel_ctx *ctx = scanner->vm->ctx;
+    return ctx->may_take > ctx->taken ? ctx->may_take - ctx->taken : 0;
+}
+
+/* What one file may cost is spent: the rest of its runs is not made, and that is said. */
+static bool is_spent(const pel_scanner *scanner) {
+    return bytes_left(scanner) < LEAST_BYTES || scanner->steps_left < LEAST_STEPS;
+}
+
+/* A run may take three quarters of what is left: the report of what it made needs memory, too. */
 static bool within_memory(pel_scanner *scanner, void (*body)(pel_ctx *, void *), void *job, pel_err *err) {
     pel_vm *vm = scanner->vm;
-    size_t whole = vm->ctx->may_take, left = (whole - vm->ctx->taken) / 2;
-    vm->ctx->may_take = vm->ctx->taken + (left < MAX_BYTES ? left : MAX_BYTES);
+    size_t whole = vm->ctx->may_take;
+    vm->ctx->may_take = vm->ctx->taken + bytes_left(scanner) / 4 * 3;
     bool done = pel_attempt(vm->ctx, body, job, err);
     vm->ctx->may_take = whole;
     for (const pel_frame *f = done ? NULL : vm->frame; f; f = f->back)
@@ -295,6 +345,7 @@ static bool within_memory(pel_scanner *scanner, void (*body)(pel_ctx *, void *),
 static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_job *job, pel_err *err) {
     pel_vm *vm = scanner->vm;
     uint32_t unknown = vm->unknown.n, errors = vm->errors.n, known;
+    uint64_t whole = vm->max_steps;
     bool done;
     for (int again = 0; again < MAX_AGAIN; again++) {
         known = vm->changing.n;
@@ -303,11 +354,14 @@ static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_j
         pel_forget(vm);
         pel_start_over(scanner);
         vm->recovers = !scanner->wants_source; /* a program of a part would not be the network's */
+        vm->max_steps = scanner->steps_left;
         done = within_memory(scanner, body, job, err);
         vm->recovers = false;
+        vm->max_steps = whole;
+        scanner->steps_left -= vm->steps < scanner->steps_left ? vm->steps : scanner->steps_left;
         vm->frame = NULL;
         vm->depth = vm->c_depth = 0;
-        if (!done || vm->changing.n == known) break;
+        if (!done || vm->changing.n == known || is_spent(scanner)) break;
     }
     return done;
 }
@@ -414,6 +468,8 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
     plans p = { 0 };
     for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
         pel_err err;
+        if (k && is_spent(scanner)) p.is_cut = true;
+        if (k && is_spent(scanner)) break;
         if (k) follow(vm, &p, k - 1);
         vm->unknown.n = vm->errors.n = 0;
         job->module = NULL;
@@ -452,13 +508,16 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once)
     pel_str name = pel_text_of(job->class->name);
     for (uint32_t k = 0; k <= p.at.n && k <= MAX_RUNS; k++) {
         pel_err err;
+        if (k && is_spent(scanner)) p.is_cut = true;
+        if (k && is_spent(scanner)) break;
         if (k) follow(vm, &p, k - 1);
         vm->unknown.n = vm->errors.n = 0;
         job->made = NULL;
         bool done = attempt(scanner, instance_body, job, &err);
         pel_network *now = pel_network_new(vm->ctx, name);
         if (done && job->made) {
-            now = read_network(scanner, name, job->made, (pel_str){ "", 0 }, job->request->path);
+            pel_str forward = job->forward && !job->n_open && !k ? job->request->forward : (pel_str){ "", 0 };
+            now = read_network(scanner, name, job->made, forward, job->request->path);
         } else {
             put_problem(scanner, now, done ? NULL : &err, job->request->path);
             pel_forget(vm);
@@ -518,14 +577,60 @@ static pel_network *scan_somehow(pel_scanner *scanner, run_job *job) {
     return network->root || !assumed || !assumed->unknown.n ? network : assumed;
 }
 
+/* One class may spend half of what is left: the others are wanted, too. */
+static pel_network *scan_within(pel_scanner *scanner, run_job *job) {
+    pel_ctx *ctx = scanner->vm->ctx;
+    size_t whole = ctx->may_take;
+    uint64_t rest = scanner->steps_left / 2;
+    ctx->may_take = ctx->taken + bytes_left(scanner) / 2;
+    scanner->steps_left -= rest;
+    pel_network *network = scan_somehow(scanner, job);
+    scanner->steps_left += rest;
+    ctx->may_take = whole;
+    return network;
+}
+
 static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_networks *networks) {
     pel_vm *vm = scanner->vm;
     job->class = type;
     vm->planned.n = 0;
     vm->own_file = job->request->path;
-    pel_network *network = scan_somehow(scanner, job);
+    pel_network *network = is_spent(scanner) ? NULL : scan_within(scanner, job);
     vm->own_file = (pel_str){ "", 0 };
+    if (!network) {
+        network = pel_network_new(vm->ctx, pel_text_of(type->name));
+        pel_unknown row = { pel_text_of(type->name), PEL_STR("not tried: what one file may cost was spent before") };
+        row.place.file = job->request->path;
+        pel_push(vm->ctx, &network->unknown, row);
+    }
     pel_push(vm->ctx, networks, network);
+}
+
+static bool has_class(const pel_module *module, pel_str class, uint32_t depth) {
+    for (uint32_t i = 0; i < module->children.n && depth < 100; i++)
+        if (pel_str_eq(module->children.at[i]->class, class) || has_class(module->children.at[i], class, depth + 1))
+            return true;
+    return false;
+}
+
+/* Whether another of the file's classes has one of this class inside: then it is that one that is run. */
+static bool is_part(const pel_networks *networks, uint32_t first, uint32_t n, pel_str class) {
+    for (uint32_t i = first; i < first + n; i++)
+        if (networks->at[i]->root && has_class(networks->at[i]->root, class, 0)) return true;
+    return false;
+}
+
+/* --forward of a class that nothing makes an instance of. */
+static void run_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_network **place) {
+    pel_networks again = { 0 };
+    job->n_open = 0;
+    scan_class(scanner, job, type, &again);
+    *place = again.at[0];
+    if (!job->n_open) return;
+    pel_unknown row = { PEL_STR("--forward"),
+                        PEL_STR("not run: arguments of the class have no value, --set gives them") };
+    row.place.file = job->request->path;
+    pel_push(scanner->vm->ctx, &(*place)->unknown, row);
 }
 
 static void scan_classes(pel_scanner *scanner, run_job *job, const pel_map *made, pel_networks *networks) {
@@ -541,10 +646,18 @@ static void scan_classes(pel_scanner *scanner, run_job *job, const pel_map *made
         if (!pel_text_is(entry->key, pel_string_at(type->name)->text)) continue;
         if (pel_module_kind_of(scanner, type) && !pel_map_has(made, PEL_KEY(type))) pel_push(vm->ctx, &types, type);
     }
+    uint32_t first = networks->n;
     for (uint32_t i = 0; i < types.n; i++) scan_class(scanner, job, types.at[i], networks);
+    job->forward = true;
+    for (uint32_t i = 0; i < types.n && job->wants_forward; i++) {
+        pel_network **place = &networks->at[first + i];
+        if (!(*place)->root || is_part(networks, first, types.n, pel_text_of(types.at[i]->name))) continue;
+        run_class(scanner, job, types.at[i], place);
+    }
 }
 
-void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks, pel_network **problems) {
+static void scan_request(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks,
+                         pel_network **problems) {
     pel_vm *vm = scanner->vm;
     run_job job = { .scanner = scanner, .request = request };
     job.name = request->is_snippet ? pel_format(vm->ctx, "snippet%u", ++scanner->n_requests)
@@ -555,5 +668,20 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
     file_runs *all = pel_new(vm->ctx, file_runs);
     scan_file(scanner, &job, networks, *problems, all);
     bool want_classes = request->classes && (!scanner->wants_source || !all->variants.n);
+    job.wants_forward = request->forward.len && !all->variants.n;
     if (want_classes) scan_classes(scanner, &job, &all->made, networks);
+    if (request->forward.len && !networks->n) {
+        pel_unknown row = { PEL_STR("--forward"), PEL_STR("not run: there is no network") };
+        row.place.file = request->path;
+        pel_push(vm->ctx, &(*problems)->unknown, row);
+    }
+}
+
+void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks, pel_network **problems) {
+    pel_ctx *ctx = scanner->vm->ctx;
+    size_t whole = scanner->may_take;
+    ctx->may_take = whole > ctx->taken + MAX_BYTES ? ctx->taken + MAX_BYTES : whole;
+    scanner->steps_left = scanner->vm->max_steps;
+    scan_request(scanner, request, networks, problems);
+    ctx->may_take = whole;
 }

@@ -76,6 +76,8 @@ struct pel_scanner {
     pel_found_list locals; /* what functions of the target had in variables when they were left */
     pel_map is_module;     /* type -> enum pel_module_kind + 1 */
     uint32_t n_requests;
+    size_t may_take;      /* of memory, all files together */
+    uint64_t steps_left;  /* of what the file that is scanned may take, all its runs together */
     pel_place stopped;    /* where the last run was that went over a budget */
     pel_network *network; /* of the forward that is running */
     pel_map names;        /* object -> index into paths */
@@ -106,8 +108,8 @@ void pel_leave_function(pel_vm *vm, const pel_frame *frame);
 #define PEL_CLASS_ARGS 64
 typedef struct pel_class_call {
     pel_val args[PEL_CLASS_ARGS], names[PEL_CLASS_ARGS], values[PEL_CLASS_ARGS];
-    uint32_t n;
-    pel_kw kw; /* of names and values */
+    uint32_t n, n_open; /* arguments; those of them that are symbols or assumed */
+    pel_kw kw;          /* of names and values */
 } pel_class_call;
 /* What a class is called with: parameters without default as symbols, by_annotation as instances of the class that
  * annotates them where they can be made, with a note. True if there was one. */

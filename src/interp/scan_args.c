@@ -115,6 +115,7 @@ bool pel_class_args(pel_scanner *scanner, pel_type *type, bool by_annotation, pe
                                             : init->kwdefaults && pel_dict_get_str(init->kwdefaults, name);
         pel_val value = vm->assigned ? pel_dict_get_str(vm->assigned, name) : NULL;
         if (has_default && !value) continue;
+        call->n_open += !value;
         if (!value && by_annotation) {
             value = assumed_instance(scanner, type, init, name);
             any_assumed |= value != NULL;

@@ -47,14 +47,19 @@ static pel_str condition_of(joiner *j, uint64_t in) {
     return (pel_str){ "", 0 };
 }
 
+static bool same_shape(const pel_shape *x, const pel_shape *y) {
+    if (x->n != y->n) return false;
+    for (uint32_t k = 0; k < x->n; k++)
+        if (x->dims[k].size != y->dims[k].size || !pel_str_eq(x->dims[k].symbol, y->dims[k].symbol)) return false;
+    return true;
+}
+
 static bool same_shapes(const pel_module *a, const pel_module *b) {
     if (a->tensors.n != b->tensors.n) return false;
-    for (uint32_t i = 0; i < a->tensors.n; i++) {
-        const pel_shape *x = &a->tensors.at[i].shape, *y = &b->tensors.at[i].shape;
-        if (!pel_str_eq(a->tensors.at[i].name, b->tensors.at[i].name) || x->n != y->n) return false;
-        for (uint32_t k = 0; k < x->n; k++)
-            if (x->dims[k].size != y->dims[k].size || !pel_str_eq(x->dims[k].symbol, y->dims[k].symbol)) return false;
-    }
+    for (uint32_t i = 0; i < a->tensors.n; i++)
+        if (!pel_str_eq(a->tensors.at[i].name, b->tensors.at[i].name) ||
+            !same_shape(&a->tensors.at[i].shape, &b->tensors.at[i].shape))
+            return false;
     return true;
 }
 
@@ -98,6 +103,31 @@ static pel_module *child_like(const pel_module *parent, const pel_module *wanted
     return NULL;
 }
 
+static bool has_tensor(const pel_module *module, const pel_model_tensor *wanted) {
+    for (uint32_t i = 0; i < module->tensors.n; i++)
+        if (pel_str_eq(module->tensors.at[i].name, wanted->name) &&
+            same_shape(&module->tensors.at[i].shape, &wanted->shape))
+            return true;
+    return false;
+}
+
+/* Tensors that only some runs have exist under a condition. */
+static void join_tensors(joiner *j, pel_module **nodes, pel_module *result, uint64_t in) {
+    uint32_t own = result->tensors.n;
+    for (uint32_t r = 0; r < j->n; r++)
+        for (uint32_t i = 0; nodes[r] && nodes[r] != result && i < nodes[r]->tensors.n; i++)
+            if (!has_tensor(result, &nodes[r]->tensors.at[i]))
+                pel_push(j->ctx, &result->tensors, nodes[r]->tensors.at[i]);
+    for (uint32_t i = 0; i < result->tensors.n; i++) {
+        uint64_t with = 0;
+        for (uint32_t r = 0; r < j->n; r++) {
+            bool there = nodes[r] && nodes[r] != result && has_tensor(nodes[r], &result->tensors.at[i]);
+            if (there || (nodes[r] == result && i < own)) with |= (uint64_t)1 << r;
+        }
+        if (with != in) result->tensors.at[i].condition = condition_of(j, with);
+    }
+}
+
 /* nodes[r]: the module in run r, or NULL. The first that is there becomes the result. */
 static pel_module *join(joiner *j, pel_module **nodes, uint64_t parents, uint32_t depth) {
     if (depth > 100) pel_throw(j->ctx, PEL_E_TOO_DEEP, 0, "modules nest too deep");
@@ -109,6 +139,7 @@ static pel_module *join(joiner *j, pel_module **nodes, uint64_t parents, uint32_
             if (!result) result = nodes[r];
         }
     if (in != parents) result->condition = condition_of(j, in);
+    join_tensors(j, nodes, result, in);
     PEL_VEC(pel_module *) children = { 0 };
     pel_module **row = pel_new_array(j->ctx, j->n, pel_module *);
     for (uint32_t r = 0; r < j->n; r++) {
@@ -150,6 +181,8 @@ static bool mentions(pel_str text, pel_str part) {
 
 static bool depends_on(const pel_module *module, pel_str what) {
     if (mentions(module->condition, what)) return true;
+    for (uint32_t i = 0; i < module->tensors.n; i++)
+        if (mentions(module->tensors.at[i].condition, what)) return true;
     for (uint32_t i = 0; i < module->children.n; i++)
         if (depends_on(module->children.at[i], what)) return true;
     return false;

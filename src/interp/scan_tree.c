@@ -328,6 +328,64 @@ static pel_str key_text(pel_vm *vm, pel_val key, uint32_t position) {
     return text.len && text.ptr[0] != '{' ? text : pel_format(vm->ctx, "%u", position);
 }
 
+/* ---- layers of classes that are not there ---- */
+
+static pel_str last_part(pel_str text) {
+    size_t at = text.len;
+    while (at > 0 && text.ptr[at - 1] != '.') at--;
+    return pel_str_from(text, at);
+}
+
+static void put_written_args(pel_vm *vm, pel_module *module, const pel_node *call) {
+    for (uint32_t i = 0; i < call->Call.args.n; i++)
+        pel_push(vm->ctx, &module->args, ((pel_model_argument){ { "", 0 }, call->Call.args.at[i] }));
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++) {
+        const pel_node *keyword = call->Call.keywords.at[i];
+        if (!keyword->keyword.arg) continue;
+        pel_model_argument row = { pel_name_str(keyword->keyword.arg), keyword->keyword.value };
+        pel_push(vm->ctx, &module->args, row);
+    }
+}
+
+/* Its class and arguments are all that is known; whether it has tensors is not. */
+static pel_module *opaque_module(pel_vm *vm, const pel_symbol *symbol, pel_str name) {
+    pel_module *module = pel_module_new(vm->ctx, name, symbol->text);
+    module->is_opaque = true;
+    const pel_node *call = symbol->made_by && symbol->made_by->kind == PEL_Call ? symbol->made_by : NULL;
+    if (symbol->made_of) {
+        const pel_val *parts = pel_tuple_at(symbol->made_of)->at;
+        pel_birth made = { .args = parts[1], .kw_names = parts[2], .kw_values = parts[3] };
+        module->class = last_part(((pel_symbol *)parts[0])->text);
+        put_args(vm, module, &made);
+    } else if (call && (call->Call.func->kind == PEL_Name || call->Call.func->kind == PEL_Attribute)) {
+        module->class = pel_name_str(call->Call.func->kind == PEL_Name ? call->Call.func->Name.id
+                                                                       : call->Call.func->Attribute.attr);
+        put_written_args(vm, module, call);
+    }
+    if (symbol->code) module->origin = (pel_place){ .file = symbol->code->file, .line = symbol->line };
+    pel_str what = name.len ? pel_format(vm->ctx, "%.*s: %.*s", PEL_FMT(name), PEL_FMT(module->class)) : module->class;
+    pel_note row = { what, symbol->why, module->origin.file, module->origin.line };
+    for (uint32_t i = 0; i < vm->unknown.n; i++)
+        if (vm->unknown.at[i].line == row.line && pel_str_eq(vm->unknown.at[i].what, what)) return module;
+    if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, row);
+    return module;
+}
+
+/* What an attribute holds that something unknown made may be a layer. */
+static bool may_be_layer(pel_val v) {
+    if (pel_is_small(v) || !pel_is_symbol(v) || !((pel_symbol *)v)->is_missing) return false;
+    const pel_symbol *symbol = (const pel_symbol *)v;
+    return symbol->made_of || (symbol->made_by && symbol->made_by->kind == PEL_Call);
+}
+
+static void read_opaque(reader *r, pel_module *module, pel_val self) {
+    uint32_t at = 0;
+    for (pel_entry *entry; self->attrs && (entry = pel_dict_next(self->attrs, &at));)
+        if (pel_is_str(entry->key) && may_be_layer(entry->value))
+            pel_push(r->scanner->vm->ctx, &module->children,
+                     opaque_module(r->scanner->vm, (pel_symbol *)entry->value, pel_text_of(entry->key)));
+}
+
 static void read_torch(reader *r, pel_module *module, pel_val self, pel_str path, uint32_t loops, uint32_t depth) {
     pel_vm *vm = r->scanner->vm;
     pel_val parameters = own(vm, self, "_parameters"), buffers = own(vm, self, "_buffers"),
@@ -351,6 +409,7 @@ static void read_torch(reader *r, pel_module *module, pel_val self, pel_str path
     if (modules && pel_is_dict(modules))
         for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(modules), &at));)
             add_child(r, module, path, key_text(vm, entry->key, module->children.n), entry->value, loops, depth);
+    read_opaque(r, module, self);
 }
 
 static void read_keras(reader *r, pel_module *module, pel_val self, pel_str path, uint32_t loops, uint32_t depth) {
@@ -378,12 +437,7 @@ static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str pa
     pel_vm *vm = r->scanner->vm;
     if (depth > MAX_DEPTH) pel_throw(vm->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     if (++r->n_modules > MAX_MODULES) pel_throw(vm->ctx, PEL_E_TOO_BIG, 0, "more than %d modules", MAX_MODULES);
-    if (pel_is_symbol(self)) {
-        pel_module *module =
-            pel_module_new(vm->ctx, name, pel_format(vm->ctx, "<%.*s>", PEL_FMT(((pel_symbol *)self)->text)));
-        pel_note_unknown(vm, ((pel_symbol *)self)->text, ((pel_symbol *)self)->why);
-        return module;
-    }
+    if (pel_is_symbol(self)) return opaque_module(vm, (pel_symbol *)self, name);
     pel_type *type = pel_type_of(vm, self);
     pel_module *module = pel_module_new(vm->ctx, name, pel_text_of(type->name));
     module->shared_with = first_name(r, &r->modules, self, path);

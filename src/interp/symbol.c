@@ -190,7 +190,13 @@ pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, c
         pel_putf(&text, "%s=%.*s", pel_string_at(kw->names[i])->text, PEL_FMT(pel_symbol_arg(vm, kw->values[i])));
     }
     pel_put_c(&text, ")");
-    return pel_symbol_from(vm, pel_buf_str(&text), symbol);
+    pel_val made = pel_symbol_from(vm, pel_buf_str(&text), symbol);
+    if (pel_is_symbol(made) && s->is_missing) {
+        pel_val parts[] = { symbol, pel_tuple_of(vm, args, n), pel_tuple_of(vm, kw ? kw->names : NULL, kw ? kw->n : 0),
+                            pel_tuple_of(vm, kw ? kw->values : NULL, kw ? kw->n : 0) };
+        ((pel_symbol *)made)->made_of = pel_tuple_of(vm, parts, PEL_COUNT(parts));
+    }
+    return made;
 }
 
 /* A branch on something unknown. The decision of this run is looked up, or made and written down; scan.c runs the

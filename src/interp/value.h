@@ -163,6 +163,7 @@ typedef struct pel_module_object {
     bool is_symbolic; /* every attribute is a symbol */
     bool is_missing;  /* there is no such module in the roots */
     bool is_model;    /* written here in place of a library's own: what it lacks, the library may have */
+    bool is_leaky;    /* some of its statements could not be run: it may have names that are not there */
 } pel_module_object;
 
 typedef enum pel_gen_kind { PEL_GENERATOR, PEL_COROUTINE, PEL_ASYNC_GENERATOR } pel_gen_kind;
@@ -225,7 +226,9 @@ typedef struct pel_symbol {
     bool is_unmodelled; /* the latter: a call of it is reported */
     pel_type *declared; /* of a parameter: the class that its annotation names; NULL: none */
     pel_str about;      /* of a question: the symbol that it is about */
-    int8_t if_number;   /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */
+    pel_val made_of; /* of a call of something that is not there: callee, arguments, keywords, their values; or NULL */
+    struct pel_node *made_by; /* of a statement that could not be run: its expression; or NULL */
+    int8_t if_number; /* of a question about a parameter: 1, -1: the answer if that is a positive number; 0: none */
     pel_codeobj *code;
     uint32_t line;
 } pel_symbol;

@@ -530,6 +530,8 @@ uint32_t pel_frame_line(const pel_frame *frame);
 
 /* After an exception that nobody would catch: where the frame goes on, with its stack made ready; NULL: it does not. */
 const pel_insn *pel_recover(pel_vm *vm, pel_frame *f);
+/* A name that a module does not have, some of whose statements could not be run. */
+pel_val pel_lost_name(pel_vm *vm, pel_val module, pel_val name);
 
 /* ---- symbols (symbol.c) ---- */
 

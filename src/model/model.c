@@ -138,10 +138,12 @@ static void add_totals(void *arg, const pel_module *module, pel_str path) {
     if (module->shared_with.len) return;
     totals->modules++;
     if (module->repeat.symbol.len || module->repeat.size != 1) totals->exact = false;
+    if (module->is_opaque || module->condition.len) totals->exact = false;
     for (uint32_t i = 0; i < module->tensors.n; i++) {
         const pel_model_tensor *tensor = &module->tensors.at[i];
         uint64_t count;
         if (tensor->tied_to.len) continue;
+        if (tensor->condition.len) totals->exact = false;
         if (!pel_shape_count(&tensor->shape, &count)) {
             totals->exact = false;
             continue;
@@ -176,9 +178,10 @@ static bool same_shape(const pel_shape *a, const pel_shape *b) {
 }
 
 bool pel_module_alike(const pel_module *a, const pel_module *b) {
-    if (!pel_str_eq(a->class, b->class) || !pel_str_eq(a->condition, b->condition) || !same_dim(a->repeat, b->repeat) ||
-        a->args.n != b->args.n || a->tensors.n != b->tensors.n || a->children.n != b->children.n ||
-        a->shared_with.len || b->shared_with.len || !same_shape(&a->output, &b->output))
+    if (a->is_opaque != b->is_opaque || !pel_str_eq(a->class, b->class) || !pel_str_eq(a->condition, b->condition) ||
+        !same_dim(a->repeat, b->repeat) || a->args.n != b->args.n || a->tensors.n != b->tensors.n ||
+        a->children.n != b->children.n || a->shared_with.len || b->shared_with.len ||
+        !same_shape(&a->output, &b->output))
         return false;
     for (uint32_t i = 0; i < a->args.n; i++)
         if (!pel_str_eq(a->args.at[i].name, b->args.at[i].name) || !pel_same(a->args.at[i].value, b->args.at[i].value))

@@ -39,8 +39,9 @@ typedef struct pel_model_tensor {
     pel_tensor_role role;
     bool frozen; /* takes no gradient */
     pel_shape shape;
-    pel_str dtype;   /* "float32"; empty: unknown */
-    pel_str tied_to; /* full name of the tensor that it shares its storage with */
+    pel_str dtype;     /* "float32"; empty: unknown */
+    pel_str tied_to;   /* full name of the tensor that it shares its storage with */
+    pel_str condition; /* exists only if this holds */
     pel_place place;
     const struct pel_stored *stored; /* its bytes, if a file has them; NULL else */
 } pel_model_tensor;
@@ -68,6 +69,7 @@ typedef struct pel_module {
     PEL_VEC(struct pel_module *) children;
     pel_dim repeat;      /* stands for so many equal ones in a row; 1 or a symbol */
     pel_str condition;   /* exists only if this holds */
+    bool is_opaque;      /* what made it is not known: neither its tensors nor its children */
     pel_str shared_with; /* full name of the module that this one is */
     pel_shape output;    /* of the run or the abstract run */
     double flops;        /* multiply-adds of one call, its children's included; negative: unknown */

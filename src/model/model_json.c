@@ -142,10 +142,23 @@ static void put_ties(pel_json *json, const pel_module *module) {
     if (is_open) pel_json_end_object(json);
 }
 
+static void put_conditions(pel_json *json, const pel_module *module) {
+    bool is_open = false;
+    for (uint32_t i = 0; i < module->tensors.n; i++) {
+        if (!module->tensors.at[i].condition.len) continue;
+        if (!is_open) pel_json_key(json, "tensor_conditions"), pel_json_object(json);
+        is_open = true;
+        pel_json_key_str(json, module->tensors.at[i].name);
+        pel_json_str(json, module->tensors.at[i].condition);
+    }
+    if (is_open) pel_json_end_object(json);
+}
+
 static void put_module(pel_ctx *ctx, pel_json *json, const pel_module *module) {
     pel_json_object(json);
     pel_json_key(json, "name"), pel_json_str(json, module->name);
     pel_json_key(json, "class"), pel_json_str(json, module->class);
+    if (module->is_opaque) pel_json_key(json, "opaque"), pel_json_bool(json, true);
     pel_json_key(json, "args"), put_args(ctx, json, module);
     put_source_args(ctx, json, module);
     put_tensors(json, module, "parameters", true);
@@ -153,6 +166,7 @@ static void put_module(pel_ctx *ctx, pel_json *json, const pel_module *module) {
     put_names(json, module, "frozen", is_frozen);
     put_names(json, module, "not_saved", is_volatile);
     put_ties(json, module);
+    put_conditions(json, module);
     pel_json_key(json, "repeat"), put_dim(json, module->repeat);
     pel_json_key(json, "condition");
     if (module->condition.len)

@@ -146,6 +146,7 @@ static void read_tensors(reader *r, const pel_json_value *from, pel_module *modu
     const pel_json_value *frozen = list_of(r, from, "frozen", PEL_J_ARRAY);
     const pel_json_value *not_saved = list_of(r, from, "not_saved", PEL_J_ARRAY);
     const pel_json_value *tied = pel_json_get(from, "tied");
+    const pel_json_value *only_if = pel_json_get(from, "tensor_conditions");
     bool is_parameter = key[0] == 'p';
     for (uint32_t i = 0; i + 1 < rows->items.n; i += 2) {
         pel_str name = rows->items.at[i]->text, full = pel_full_name(r->ctx, r->network, path, name);
@@ -156,6 +157,9 @@ static void read_tensors(reader *r, const pel_json_value *from, pel_module *modu
         if (dtype) tensor.dtype = *dtype;
         for (uint32_t t = 0; tied && tied->kind == PEL_J_OBJECT && t + 1 < tied->items.n; t += 2)
             if (pel_str_eq(tied->items.at[t]->text, name)) tensor.tied_to = pel_json_text(tied->items.at[t + 1]);
+        for (uint32_t t = 0; only_if && only_if->kind == PEL_J_OBJECT && t + 1 < only_if->items.n; t += 2)
+            if (pel_str_eq(only_if->items.at[t]->text, name))
+                tensor.condition = pel_json_text(only_if->items.at[t + 1]);
         pel_push(r->ctx, &module->tensors, tensor);
     }
 }
@@ -171,6 +175,8 @@ static pel_module *read_module(reader *r, const pel_json_value *from, pel_str pa
     const pel_json_value *repeat = pel_json_get(from, "repeat");
     if (repeat && repeat->kind != PEL_J_NULL) module->repeat = read_dim(r, repeat);
     module->condition = text_of(r, from, "condition");
+    const pel_json_value *opaque = pel_json_get(from, "opaque");
+    module->is_opaque = opaque && opaque->kind == PEL_J_BOOL;
     module->shared_with = text_of(r, from, "shared_with");
     module->output = read_shape(r, pel_json_get(from, "output"));
     const pel_json_value *flops = pel_json_get(from, "flops");

@@ -32,6 +32,7 @@ static void put_tensors(viewer *v, const pel_module *module) {
             pel_put_byte(v->out, ' '), pel_put_visible(v->out, tensor->dtype);
         if (tensor->tied_to.len) put_same(v->out, tensor->tied_to);
         if (tensor->frozen) pel_put_c(v->out, " frozen");
+        if (tensor->condition.len) pel_put_c(v->out, " if "), pel_put_visible(v->out, tensor->condition);
     }
 }
 

@@ -106,6 +106,7 @@ void pel_put_label(pel_buf *out, const pel_module *module, const pel_module *las
         }
         if (module->class.len) pel_put_c(out, ": ");
     }
+    if (module->is_opaque) pel_put_c(out, "? ");
     pel_put_visible(out, module->class);
 }
 

@@ -256,6 +256,12 @@ class _Generic:
         self.__parameters__ = tuple([x for x in args if isinstance(x, TypeVar)])
 
     def __mro_entries__(self, bases):
+        if self.__origin__ is Generic:
+            after = False
+            for base in bases:
+                if after and isinstance(base, _Generic):  # it is generic itself
+                    return ()
+                after = after or base is self
         return (self.__origin__,)
 
     def __getitem__(self, item):

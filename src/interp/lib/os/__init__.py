@@ -123,7 +123,7 @@ for _name in ('system', 'popen', 'fork', 'kill', 'execv', 'execve', 'execvp', 's
 
 
 def cpu_count():
-    return None  # what it says where it cannot be determined
+    return _pellucid.symbol('os.cpu_count()', 'it depends on the machine')
 
 
 process_cpu_count = cpu_count
