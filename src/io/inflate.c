@@ -18,7 +18,7 @@ typedef struct stream {
     unsigned n_bits;
     char *out;
     uint64_t done, size;
-    uint64_t limit; /* out may grow up to this; 0: it has its size */
+    pel_sink *sink; /* out grows as this does; NULL: it has its size */
 } stream;
 
 /* Canonical Huffman code: how many codes there are of each length, and their symbols in order. */
@@ -73,15 +73,11 @@ static unsigned take_symbol(stream *s, const huffman *code) {
 
 static void need_room(stream *s, uint64_t n) {
     if (s->size - s->done >= n) return;
-    if (!s->limit) fail(s, "it gives more bytes than it should");
-    if (s->limit - s->done < n)
-        pel_throw(s->ctx, PEL_E_TOO_BIG, s->at + s->next, "deflated data: it gives more than %llu MiB",
-                  (unsigned long long)(s->limit >> 20));
-    uint64_t size = s->size > s->limit / 2 ? s->limit : 2 * s->size;
-    char *moved = pel_alloc_raw(s->ctx, size);
-    memcpy(moved, s->out, (size_t)s->done);
-    s->out = moved;
-    s->size = size;
+    if (!s->sink) fail(s, "it gives more bytes than it should");
+    s->sink->n = s->done;
+    pel_sink_room(s->sink, n, s->at + s->next);
+    s->out = s->sink->at;
+    s->size = s->sink->cap;
 }
 
 static void copy_stored(stream *s) {
@@ -184,8 +180,6 @@ void pel_inflate(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t 
 
 /* ---- streams that do not say how large they become: gzip (RFC 1952) and zlib (RFC 1950) ---- */
 
-#define FIRST_ROOM ((uint64_t)64 << 10) /* more than any one step writes */
-
 bool pel_is_gzip(pel_str bytes) { return bytes.len >= 18 && memcmp(bytes.ptr, "\x1f\x8b\x08", 3) == 0; }
 
 bool pel_is_zlib(pel_str bytes) {
@@ -193,7 +187,7 @@ bool pel_is_zlib(pel_str bytes) {
     return bytes.len >= 6 && p[0] == 0x78 && (p[0] << 8 | p[1]) % 31 == 0 && !(p[1] & 32);
 }
 
-/* What stands before the deflated data of a gzip stream. */
+/* What stands before the deflated data of a gzip stream: at least 18 bytes are there. */
 static uint64_t gzip_header(pel_str bytes) {
     enum { HAS_SUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16 };
     unsigned flags = (unsigned char)bytes.ptr[3];
@@ -209,17 +203,24 @@ static uint64_t gzip_header(pel_str bytes) {
 }
 
 static void inflate_body(pel_ctx *ctx, void *arg) {
-    stream *s = arg;
-    s->out = pel_alloc_raw(ctx, FIRST_ROOM);
-    s->size = FIRST_ROOM;
-    inflate_blocks(s);
+    (void)ctx;
+    inflate_blocks(arg);
 }
 
-pel_str pel_inflate_stream(pel_ctx *ctx, pel_str packed, uint64_t limit, bool *failed, pel_err *why) {
-    uint64_t start = pel_is_gzip(packed) ? gzip_header(packed) : 2;
-    stream s = { .ctx = ctx, .in = pel_str_from(packed, start), .at = start, .limit = limit };
-    *failed = !pel_attempt(ctx, inflate_body, &s, why);
-    return pel_str_at(s.out ? s.out : "", s.done);
+void pel_gunzip(pel_ctx *ctx, pel_str packed, pel_sink *out) {
+    bool is_gzip = pel_is_gzip(packed);
+    for (uint64_t at = 0;;) { /* members in a row are one file */
+        pel_str member = pel_str_from(packed, at);
+        at += is_gzip ? gzip_header(member) : 2;
+        stream s = { .ctx = ctx, .in = pel_str_from(packed, at), .at = at, .out = out->at, .sink = out };
+        s.done = out->n, s.size = out->cap;
+        pel_err why;
+        bool is_whole = pel_attempt(ctx, inflate_body, &s, &why);
+        out->n = s.done; /* what stands before the fault */
+        if (!is_whole) pel_throw(ctx, why.code, why.at, "%s", why.what);
+        at += s.next - s.n_bits / 8 + 8;
+        if (!is_gzip || at >= packed.len || !pel_is_gzip(pel_str_from(packed, at))) return;
+    }
 }
 
 /* ---- checksums ---- */

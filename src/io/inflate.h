@@ -2,7 +2,7 @@
 #ifndef PEL_IO_INFLATE_H
 #define PEL_IO_INFLATE_H
 
-#include "base/ctx.h"
+#include "io/unpack.h"
 
 /* Inflates packed into exactly size bytes at out. at: offset of packed in its file, for messages. Throws PEL_E_FORMAT
  * if the stream is broken, gives more or fewer bytes, or does not end with packed. */
@@ -10,9 +10,8 @@ void pel_inflate(pel_ctx *ctx, pel_str packed, uint64_t at, char *out, uint64_t 
 
 bool pel_is_gzip(pel_str bytes);
 bool pel_is_zlib(pel_str bytes);
-/* What a gzip or zlib stream gives, up to limit bytes. Of a broken one, what it gives before the fault: a reader that
- * unpickles while it unpacks has run that already. For the same reason the checksum does not matter. */
-pel_str pel_inflate_stream(pel_ctx *ctx, pel_str packed, uint64_t limit, bool *failed, pel_err *why);
+/* A gzip stream, all of its members, or a zlib stream. As the decoders of io/unpack.h. */
+void pel_gunzip(pel_ctx *ctx, pel_str packed, pel_sink *out);
 
 uint32_t pel_crc32(pel_str s);  /* of zip */
 uint32_t pel_crc32c(pel_str s); /* of TensorFlow's records */

@@ -19,7 +19,12 @@ typedef struct machine {
     pel_pickled *none, *yes, *no, *small[256];
     pel_pickle *result;
     pel_findings *findings;
+    bool is_plain; /* as pickle.load reads: arrays of joblib are not taken out */
+    int depth;     /* of pickles that arrays of objects are */
+    uint64_t steps;
 } machine;
+
+static void read_joblib_array(machine *m, const pel_pickled *wrapper);
 
 _Noreturn static void fail(machine *m, const char *what) {
     pel_throw(m->ctx, PEL_E_FORMAT, m->base + m->at, "pickle: %s", what);
@@ -355,6 +360,7 @@ static void build(machine *m) {
         pel_push(m->ctx, &m->result->builds, object);
     }
     pel_push(m->ctx, &object->states->list, state);
+    if (!m->is_plain) read_joblib_array(m, object);
 }
 
 static void push_persistent(machine *m, pel_pickled *id) {
@@ -470,9 +476,9 @@ static void step(machine *m, unsigned char op) {
 static void run(pel_ctx *ctx, void *arg) {
     machine *m = arg;
     pel_reserve(ctx, &m->stack, 64); /* never NULL: places in it are computed */
-    for (uint64_t steps = 0;; steps++) {
+    for (;;) {
         m->at = m->next;
-        if (steps > MAX_STEPS)
+        if (m->steps++ > MAX_STEPS)
             pel_throw(ctx, PEL_E_TOO_BIG, m->base + m->at, "pickle: more than %llu opcodes",
                       (unsigned long long)MAX_STEPS);
         unsigned char op = (unsigned char)*take(m, 1);
@@ -483,15 +489,114 @@ static void run(pel_ctx *ctx, void *arg) {
     m->result->end = m->next;
 }
 
+/* ---- joblib ---- */
+
+#define MAX_ARRAYS_INSIDE 16 /* arrays of objects inside of arrays of objects */
+
+/* The bytes of an element: "f8" has 8, "U5" five letters of four. is_object: each is a pickled object. */
+static bool element_size(const pel_pickled *dtype, uint64_t *size, bool *is_object) {
+    const pel_pickled *name = dtype ? pel_pickled_argument(dtype, 0) : NULL;
+    if (!name || name->kind != PEL_P_STR || name->text.len < 2 || dtype->kind != PEL_P_CALL ||
+        !pel_pickled_is_global(dtype->call->callable, "numpy", "dtype"))
+        return false;
+    size_t i = strchr("<>|=", name->text.ptr[0]) ? 1 : 0;
+    char kind = name->text.ptr[i++];
+    *size = 0;
+    for (; i < name->text.len; i++) {
+        if (name->text.ptr[i] < '0' || name->text.ptr[i] > '9' || *size > UINT32_MAX) return false;
+        *size = *size * 10 + (uint64_t)(name->text.ptr[i] - '0');
+    }
+    if (kind == 'U') *size *= 4;
+    const pel_pickled *state = dtype->states && dtype->states->list.n ? dtype->states->list.at[0] : NULL;
+    bool has_fields = state && state->kind == PEL_P_TUPLE && state->items.n > 4 &&
+                      state->items.at[4]->kind != PEL_P_NONE; /* one of them may be an object */
+    *is_object = kind == 'O';
+    return strchr("biufcmMSUVOB?", kind) && !(kind == 'V' && has_fields && state->items.n > 7 &&
+                                              state->items.at[7]->kind == PEL_P_INT && state->items.at[7]->integer & 1);
+}
+
+static bool array_size(const pel_pickled *state, uint64_t *size, bool *is_object) {
+    const pel_pickled *shape = pel_pickled_get(state, "shape"), *dtype = pel_pickled_get(state, "dtype");
+    if (!shape || shape->kind != PEL_P_TUPLE || !element_size(dtype, size, is_object)) return false;
+    for (uint32_t i = 0; i < shape->items.n; i++) {
+        const pel_pickled *n = shape->items.at[i];
+        if (n->kind != PEL_P_INT || n->is_big || n->integer < 0 ||
+            __builtin_mul_overflow(*size, (uint64_t)n->integer, size))
+            return false;
+    }
+    return true;
+}
+
+/* A whole pickle between the opcodes, with stack and memo of its own. */
+static void read_inner_pickle(machine *m) {
+    machine inner = { .ctx = m->ctx, .bytes = m->bytes, .member = m->member, .base = m->base, .findings = m->findings };
+    pel_pickle kept = *m->result;
+    inner.next = m->next;
+    inner.result = m->result;
+    inner.depth = m->depth + 1;
+    inner.steps = m->steps;
+    if (inner.depth > MAX_ARRAYS_INSIDE)
+        pel_throw(m->ctx, PEL_E_TOO_DEEP, m->base + m->at, "pickle: arrays of objects nest deeper than %d",
+                  MAX_ARRAYS_INSIDE);
+    run(m->ctx, &inner);
+    m->next = inner.next;
+    m->steps = inner.steps;
+    m->result->root = kept.root;
+}
+
+/* What joblib's unpickler does after it gave a wrapper its state: it reads the array that follows. */
+static void read_joblib_array(machine *m, const pel_pickled *wrapper) {
+    const pel_pickled *class =
+        wrapper->kind == PEL_P_CALL || wrapper->kind == PEL_P_NEW ? wrapper->call->callable : NULL;
+    if (class && pel_pickled_is_global(class, "copy_reg", "_reconstructor")) class = pel_pickled_argument(wrapper, 0);
+    const pel_pickled *state = pel_pickled_state(wrapper);
+    if (!class || class->kind != PEL_P_GLOBAL || !pel_str_is(class->global->name, "NumpyArrayWrapper") ||
+        !pel_str_ends(class->global->module, PEL_STR("joblib.numpy_pickle")) || !state)
+        return;
+    uint64_t size;
+    bool is_object;
+    if (!array_size(state, &size, &is_object)) fail(m, "joblib: an array of unknown size");
+    const pel_pickled *alignment = pel_pickled_get(state, "numpy_array_alignment_bytes");
+    pel_pickled_array row = { .wrapper = wrapper };
+    if (is_object) {
+        row.offset = m->base + m->next;
+        pel_push(m->ctx, &m->result->arrays, row);
+        read_inner_pickle(m);
+        return;
+    }
+    if (alignment && alignment->kind != PEL_P_NONE) take(m, take_number(m, 1));
+    row.offset = m->base + m->next;
+    row.size = size;
+    take(m, size);
+    pel_push(m->ctx, &m->result->arrays, row);
+}
+
+/* pickle.load takes the bytes of joblib's arrays for opcodes: what it would call must be known, too. */
+static void read_plainly(machine *m, pel_pickle *result) {
+    machine plain = { .ctx = m->ctx, .bytes = m->bytes, .base = m->base, .member = m->member, .is_plain = true };
+    pel_findings ignored = { 0 };
+    pel_err why;
+    plain.findings = &ignored;
+    plain.result = pel_new(m->ctx, pel_pickle);
+    plain.result->failed = !pel_attempt(m->ctx, run, &plain, &why);
+    if (plain.result->failed && why.code == PEL_E_MEMORY) pel_throw(m->ctx, why.code, why.at, "%s", why.what);
+    if (plain.result->failed) plain.result->fault = why;
+    result->plainly = plain.result;
+}
+
 pel_pickle *pel_pickle_read(pel_ctx *ctx, pel_str bytes, uint64_t base, pel_str member, pel_findings *findings) {
     machine m = { .ctx = ctx, .bytes = bytes, .base = base, .member = member, .findings = findings };
-    m.result = pel_new(ctx, pel_pickle);
-    if (pel_attempt(ctx, run, &m, &m.result->fault)) return m.result;
-    if (m.result->fault.code != PEL_E_FORMAT)
-        pel_throw(ctx, m.result->fault.code, m.result->fault.at, "%s", m.result->fault.what);
-    m.result->failed = true;
-    m.result->end = m.at;
-    return m.result;
+    pel_pickle *result = m.result = pel_new(ctx, pel_pickle);
+    bool is_read = pel_attempt(ctx, run, &m, &result->fault);
+    if (!is_read && result->fault.code != PEL_E_FORMAT)
+        pel_throw(ctx, result->fault.code, result->fault.at, "%s", result->fault.what);
+    if (!is_read) {
+        result->root = NULL;
+        result->failed = true;
+        result->end = m.at;
+    }
+    if (result->arrays.n) read_plainly(&m, result);
+    return result;
 }
 
 /* ---- reading the graph ---- */

@@ -64,14 +64,22 @@ typedef struct pel_pickled_states {
     PEL_VEC(pel_pickled *) list;
 } pel_pickled_states;
 
+/* The bytes of an array that joblib puts between the opcodes: its unpickler takes them after the state of a wrapper. */
+typedef struct pel_pickled_array {
+    const pel_pickled *wrapper;
+    uint64_t offset, size; /* in the file */
+} pel_pickled_array;
+
 typedef struct pel_pickle {
     pel_pickled *root;              /* what load() would return; NULL if it would fail before */
     PEL_VEC(pel_pickled *) globals; /* every name that would be imported, in order */
     PEL_VEC(pel_pickled *) calls;   /* every call, in order: CALL and NEW */
     PEL_VEC(pel_pickled *) builds;  /* every object that got a state, in order */
-    uint64_t end;                   /* offset behind the STOP, from the start of the pickle */
-    int protocol;                   /* of its PROTO opcode, 0 without */
-    bool failed;                    /* what was read before the fault is all there */
+    PEL_VEC(pel_pickled_array) arrays;
+    struct pel_pickle *plainly; /* as pickle.load reads it, which takes those arrays for opcodes; NULL: the same */
+    uint64_t end;               /* offset behind the STOP, from the start of the pickle */
+    int protocol;               /* of its PROTO opcode, 0 without */
+    bool failed;                /* what was read before the fault is all there */
     pel_err fault;
 } pel_pickle;
 

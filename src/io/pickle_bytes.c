@@ -1,18 +1,18 @@
 /* Bytes that a pickle computes from constants. Pickles inside of pickles take detours: protocol 2 itself writes bytes
  * as _codecs.encode(text, "latin1"), and what hides takes longer ones. Anything that is not in these tables stays
  * unread, and the caller says so. */
-#include "io/inflate.h"
 #include "io/pickle.h"
+#include "io/unpack.h"
 
 #define MAX_DEPTH 16
 
 typedef enum way {
-    SAME,    /* the first argument's bytes */
-    DIGITS,  /* base64 */
-    HEX,     /* hexadecimal digits */
-    INFLATE, /* zlib or gzip */
-    CODEC,   /* the second argument names the codec */
-    SUM,     /* both arguments, one after the other */
+    SAME,   /* the first argument's bytes */
+    DIGITS, /* base64 */
+    HEX,    /* hexadecimal digits */
+    UNPACK, /* zlib, gzip, bzip2, xz */
+    CODEC,  /* the second argument names the codec */
+    SUM,    /* both arguments, one after the other */
 } way;
 
 static const struct {
@@ -28,8 +28,10 @@ static const struct {
     { "base64", " b16decode ", HEX },
     { "base64", " b64decode standard_b64decode urlsafe_b64decode decodebytes decodestring ", DIGITS },
     { "binascii", " a2b_base64 ", DIGITS },
-    { "zlib", " decompress ", INFLATE },
-    { "gzip", " decompress ", INFLATE },
+    { "zlib", " decompress ", UNPACK },
+    { "gzip", " decompress ", UNPACK },
+    { "bz2", " decompress ", UNPACK },
+    { "lzma", " decompress ", UNPACK },
     { "_codecs", " encode decode ", CODEC },
     { "codecs", " encode decode ", CODEC },
     { "operator", " add concat iadd iconcat ", SUM },
@@ -115,11 +117,11 @@ static pel_str digits(pel_ctx *ctx, pel_str text, unsigned bits) {
 
 pel_str pel_base64(pel_ctx *ctx, pel_str text) { return digits(ctx, text, 6); }
 
-static bool inflate(pel_ctx *ctx, pel_str packed, uint64_t limit, pel_str *bytes) {
+static bool unpack(pel_ctx *ctx, pel_str packed, uint64_t limit, pel_str *bytes) {
     bool failed;
     pel_err why;
-    if (!pel_is_gzip(packed) && !pel_is_zlib(packed)) return false;
-    *bytes = pel_inflate_stream(ctx, packed, limit, &failed, &why);
+    if (!pel_packing(packed)) return false;
+    *bytes = pel_unpack(ctx, packed, limit, &failed, &why);
     return !failed;
 }
 
@@ -151,7 +153,7 @@ static bool by_codec(maker *m, pel_str name, pel_str from, bool is_encoding, pel
         *bytes = digits(ctx, from, 6);
         return true;
     }
-    return has_word(" zlib zlibcodec zip ", codec) && inflate(ctx, from, *m->budget, bytes);
+    return has_word(" zlib zlibcodec zip bz2 bz2codec ", codec) && unpack(ctx, from, *m->budget, bytes);
 }
 
 /* ---- objects ---- */
@@ -186,7 +188,7 @@ static bool call_bytes(maker *m, const pel_pickled *call, way how, bool is_encod
         return true;
     case DIGITS: *bytes = digits(m->ctx, from, 6); return true;
     case HEX: *bytes = digits(m->ctx, from, 4); return true;
-    case INFLATE: return inflate(m->ctx, from, *m->budget, bytes);
+    case UNPACK: return unpack(m->ctx, from, *m->budget, bytes);
     case CODEC:
         if (!second) *bytes = from; /* UTF-8 */
         return !second || (second->kind == PEL_P_STR && by_codec(m, second->text, from, is_encoding, bytes));

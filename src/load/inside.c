@@ -1,12 +1,14 @@
 /* Files inside of files: what somebody might unpickle, unpack or load, though the archive's own format says nothing of
  * it. An archive that no format knows is read for what it holds. */
-#include "io/inflate.h"
 #include "io/tar.h"
+#include "io/unpack.h"
 #include "load/load.h"
 
-#define MAX_UNPACKED ((uint64_t)32 << 20) /* of one stream */
-#define MAX_MEMBER ((uint64_t)4 << 20)    /* deflated members that are looked into without being asked for */
-#define MAX_TOGETHER ((uint64_t)16 << 20) /* all of those */
+#define MIN_UNPACKED ((uint64_t)32 << 20) /* what any stream may give */
+#define MAX_UNPACKED ((uint64_t)1 << 30)  /* what one that is packed as honest ones are may give */
+#define HONEST_RATIO 16                   /* weights don't pack well; what gives more is cut at MIN_UNPACKED */
+#define MAX_MEMBER ((uint64_t)16 << 20)   /* deflated members that are looked into without being asked for */
+#define MAX_TOGETHER ((uint64_t)64 << 20) /* all of those */
 
 typedef struct inner_file {
     pel_str name;
@@ -90,7 +92,10 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input
         return true;
     }
     bool is_named = is_named_as_pickle(name);
-    bool is_file = pel_is_zip(bytes) || pel_is_gzip(bytes) || pel_is_npy(bytes);
+    const char *packing = pel_packing(bytes);
+    bool has_mark = packing && strcmp(packing, "zlib") != 0 && strcmp(packing, "lzma") != 0; /* not just two bytes */
+    bool is_file = pel_is_zip(bytes) || pel_is_npy(bytes) || pel_is_tar(bytes) || has_mark ||
+                   pel_is_packed_otherwise(bytes) || (packing && is_named);
     if (!is_file && !pel_is_pickle_in(ctx, input)) return false;
     inner_file *inner = pel_new(ctx, inner_file);
     pel_err why;
@@ -122,12 +127,16 @@ uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, 
         const pel_zip_member *member = &zip->members.at[i];
         if (!member->in_file || !member->size || pel_map_has(&out->read, member->offset)) continue;
         content_job job = { .zip = zip, .member = member, .findings = &out->findings };
-        pel_err ignored;
         if (member->method == 0) {
             job.input = pel_input_part(ctx, zip->input, member->offset, member->packed);
         } else {
-            if (member->size > MAX_MEMBER || unpacked + member->size > MAX_TOGETHER) continue;
-            if (!pel_attempt(ctx, content_body, &job, &ignored)) continue;
+            bool is_big = member->size > MAX_MEMBER || unpacked + member->size > MAX_TOGETHER;
+            pel_err why = { .at = member->offset, .what = "it is packed, and too large to be looked into" };
+            if (is_big || !pel_attempt(ctx, content_body, &job, &why)) {
+                if (why.code == PEL_E_MEMORY) pel_throw(ctx, why.code, why.at, "%s", why.what);
+                say_unread(ctx, out, member->name, &why);
+                continue;
+            }
             unpacked += member->size;
         }
         n += look_at(ctx, out, member->name, &job.input, member->offset, adopts_networks);
@@ -155,18 +164,33 @@ void pel_look_behind(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint
 
 /* ---- packed streams ---- */
 
-bool pel_is_packed(pel_str bytes) { return pel_is_gzip(bytes) || pel_is_zlib(bytes); }
+/* joblib before 0.10: "ZF", the length in hexadecimal digits, then zlib. */
+static uint64_t old_joblib(pel_str bytes) {
+    if (bytes.len < 30 || memcmp(bytes.ptr, "ZF0x", 4) != 0) return 0;
+    for (uint64_t at = 21; at <= 22; at++)
+        if (pel_packing(pel_str_from(bytes, at))) return at;
+    return 0;
+}
 
+bool pel_is_packed(pel_str bytes) { return pel_packing(bytes) || old_joblib(bytes); }
+
+static void say_fault(pel_ctx *ctx, pel_loaded *out, const pel_err *why, bool is_bomb) {
+    const char *kind = is_bomb ? "zip-bomb" : why->code == PEL_E_TOO_BIG ? "too-big" : "broken-stream";
+    pel_find(ctx, &out->findings, is_bomb ? PEL_DANGER : PEL_SUSPECT, kind, (pel_str){ "", 0 }, why->at,
+             pel_str_copy(ctx, pel_str_of(why->what)));
+}
+
+/* Of a broken stream what it gives is looked at all the same: a reader that unpickles while it unpacks has run it. */
 void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     bool failed;
     pel_err why;
-    const char *packing = pel_is_gzip(bytes) ? "gzip" : "zlib";
+    bytes = pel_str_from(bytes, old_joblib(bytes));
+    const char *packing = pel_packing(bytes);
+    uint64_t honest = bytes.len < MAX_UNPACKED / HONEST_RATIO ? HONEST_RATIO * (uint64_t)bytes.len : MAX_UNPACKED;
+    uint64_t limit = honest > MIN_UNPACKED ? honest : MIN_UNPACKED;
     out->format = pel_format(ctx, "%s stream", packing);
-    pel_str content = pel_inflate_stream(ctx, bytes, MAX_UNPACKED, &failed, &why);
-    if (failed)
-        pel_find(ctx, &out->findings, why.code == PEL_E_TOO_BIG ? PEL_DANGER : PEL_SUSPECT,
-                 why.code == PEL_E_TOO_BIG ? "zip-bomb" : "broken-stream", (pel_str){ "", 0 }, why.at,
-                 pel_str_copy(ctx, pel_str_of(why.what)));
+    pel_str content = pel_unpack(ctx, bytes, limit, &failed, &why);
+    if (failed) say_fault(ctx, out, &why, why.code == PEL_E_TOO_BIG && limit < MAX_UNPACKED);
     if (!content.len) pel_throw(ctx, PEL_E_FORMAT, 0, "a %s stream without content", packing);
     inner_file *inner = pel_new(ctx, inner_file);
     pel_input unpacked = pel_input_of(content);
@@ -183,13 +207,7 @@ static const struct {
     size_t len;
     const char *name;
 } other_packings[] = {
-    { "BZh", 3, "bzip2" },
-    { "\xfd"
-      "7zXZ",
-      5, "xz" },
-    { "\x5d\0\0", 3, "lzma" },
     { "\x28\xb5\x2f\xfd", 4, "zstd" },
-    { "\x04\x22\x4d\x18", 4, "lz4" },
     { "7z\xbc\xaf", 4, "7z" },
     { "Rar!", 4, "rar" },
 };

@@ -69,7 +69,7 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
 
 /* ---- files inside of files (inside.c) ---- */
 
-bool pel_is_packed(pel_str bytes); /* by gzip or zlib */
+bool pel_is_packed(pel_str bytes); /* in a way that io/unpack.h reads */
 void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_is_packed_otherwise(pel_str bytes);
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);

@@ -1,6 +1,7 @@
 /* torch.save before 1.6: five pickles in a row (magic number, protocol, system, object, storage keys), then each
  * storage as its element count and its bytes. Any other pickle is read as well: it may hold tensors. */
 #include "io/bytes.h"
+#include "load/audit.h"
 #include "load/torch_objects.h"
 
 /* 0x1950a86a20f9469cfc6c, as the first pickle holds it. */
@@ -73,10 +74,29 @@ static void read_storages(legacy *l, const pel_pickled *keys) {
                  PEL_STR("bytes behind the last storage"));
 }
 
+/* A file for joblib that pickle.load would read otherwise. Numbers taken for opcodes call nonsense, if anything; what
+ * is known by its name is no accident. */
+static void read_plainly(legacy *l, const pel_pickle *pickle) {
+    uint64_t start = pickle->arrays.at[0].offset;
+    for (uint32_t i = 0; i < pickle->plainly->calls.n; i++) {
+        const pel_pickled *call = pickle->plainly->calls.at[i], *callable = call->call->callable;
+        bool ignored, is_name = callable->kind == PEL_P_GLOBAL && !callable->global->is_computed;
+        if (call->at < start || !is_name ||
+            pel_judge_name(callable->global->module, callable->global->name, &ignored) < PEL_NAME_LIBRARY)
+            continue;
+        pel_find(l->ctx, &l->out->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, start,
+                 PEL_STR("joblib reads an array where pickle reads opcodes that call something"));
+        pel_push(l->ctx, &l->out->pickles,
+                 (pel_loaded_pickle){ pickle->plainly, PEL_STR("as pickle reads it"), false });
+        return;
+    }
+}
+
 static pel_pickle *next_pickle(legacy *l, const char *what) {
     pel_str bytes = pel_str_from(l->bytes, l->at);
     pel_pickle *pickle = pel_pickle_read(l->ctx, bytes, l->at, pel_str_of(what), &l->out->findings);
     pel_push(l->ctx, &l->out->pickles, (pel_loaded_pickle){ pickle, pel_str_of(what), false });
+    if (pickle->plainly) read_plainly(l, pickle);
     if (pickle->failed) pel_throw(l->ctx, pickle->fault.code, pickle->fault.at, "%s", pickle->fault.what);
     l->at += pickle->end;
     return pickle;

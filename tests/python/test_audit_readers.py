@@ -95,6 +95,54 @@ HARMLESS: dict[str, Callable[[], bytes]] = {
 }
 
 
+# ---- joblib: arrays lie between the opcodes of the pickle ----
+
+
+def dtype_of(name: str) -> bytes:
+    return call("numpy", "dtype", text(name), b"\x89", b"\x88")
+
+
+def joblib_array(data: bytes, name: str = "f8", shape: bytes = b"K\x02\x85", alignment: bool = True) -> bytes:
+    """What pushes a wrapper, and the array that joblib's unpickler takes after it."""
+    state = b"}(" + text("shape") + shape + text("dtype") + dtype_of(name) + (
+        text("numpy_array_alignment_bytes") + b"K\x10" if alignment else b"") + b"u"
+    return b"cjoblib.numpy_pickle\nNumpyArrayWrapper\n)\x81" + state + b"b" + (
+        b"\x03\xff\xff\xff" if alignment and name != "O8" else b"") + data
+
+
+def joblib_file(*parts: bytes) -> bytes:
+    return b"\x80\x03(" + b"".join(parts) + b"l."
+
+
+NUMBERS = struct.pack("<2d", 1.5, 2.5)
+
+JOBLIB: dict[str, tuple[Callable[[], bytes], int, str]] = {
+    "after_an_array": (lambda: joblib_file(joblib_array(NUMBERS), CALL[:-1]), 4, CALLS),
+    "after_two": (lambda: joblib_file(joblib_array(NUMBERS), joblib_array(b"abc", "S3", b")"), CALL[:-1]), 4, CALLS),
+    "objects": (lambda: joblib_file(joblib_array(RUN, "O8", b"K\x01\x85")), 4, CALLS),
+    "after_objects": (lambda: joblib_file(joblib_array(b"\x80\x02N.", "O8", b"K\x01\x85"), CALL[:-1]), 4, CALLS),
+    "as_a_pickle": (lambda: joblib_file(joblib_array(CALL, f"S{len(CALL)}", b"K\x01\x85", alignment=False)), 4,
+                    CALLS),
+    "unknown_size": (lambda: joblib_file(joblib_array(NUMBERS, "f?")), 2, "unknown size"),
+    "beyond_the_end": (lambda: joblib_file(joblib_array(NUMBERS, "f8", b"J\xff\xff\xff\x7f\x85")), 2, "beyond"),
+    "packed": (lambda: zlib.compress(joblib_file(joblib_array(NUMBERS), CALL[:-1])), 4, CALLS),
+}
+
+
+@pytest.mark.parametrize("name", JOBLIB)
+def test_joblib(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    make, code, finding = JOBLIB[name]
+    check_hostile(tmp_path, make(), code, finding, is_sanitized)
+
+
+@pytest.mark.parametrize("name, data, shape", [
+    ("f8", NUMBERS, b"K\x02\x85"), ("U3", bytes(24), b"K\x02\x85"), ("f8", b"", b"K\x00K\x03\x86"),
+    ("i4", bytes(4), b")"),
+    ("O8", b"\x80\x02]q\x00.", b"K\x01\x85")])
+def test_plain_joblib(tmp_path: pathlib.Path, name: str, data: bytes, shape: bytes) -> None:
+    check_harmless(tmp_path, joblib_file(joblib_array(data, name, shape), text("the end")))
+
+
 @pytest.mark.parametrize("name", PICKLES)
 def test_hidden_pickle(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
     make, code, finding = PICKLES[name]
