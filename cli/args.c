@@ -183,7 +183,7 @@ bool cli_has(const cli_args *args, const char *name) { return cli_value(args, na
 
 int cli_python_version(const cli_args *args) {
     const char *value = cli_value(args, "python-version");
-    return value ? atoi(value + 2) : 0; /* the table's choices let only 3.8 to 3.13 through */
+    return value ? atoi(value + 2) : 0; /* the table's choices let only the supported ones through */
 }
 
 int cli_marshal_version(const cli_args *args) {

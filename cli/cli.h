@@ -52,7 +52,7 @@ typedef struct cli_command {
 #define CLI_OPTION_MARSHAL                                                                                             \
     {                                                                                                                  \
         0, "marshal", "3.X", "the files are no .pyc: they hold marshalled code of that Python",                        \
-            "3.8 3.9 3.10 3.11 3.12 3.13"                                                                              \
+            "3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15"                                                                    \
     }
 /* Of the subcommands that build a live model. */
 #define CLI_OPTION_MODEL                                                                                               \

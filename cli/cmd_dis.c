@@ -40,7 +40,7 @@ const cli_command cli_cmd_dis = {
     .name = "dis",
     .operands = "FILE...",
     .summary = "show the instructions of compiled Python",
-    .about = "Prints the bytecode of .pyc files (\"-\" is standard input), of Python 3.8 to 3.13 whichever\n"
+    .about = "Prints the bytecode of .pyc files (\"-\" is standard input), of Python 3.8 to 3.15 whichever\n"
              "Python is installed: basic blocks with the blocks that lead to them, jumps by offset, and\n"
              "for each block where an exception goes. Source line, offset, instruction, argument.\n"
              "With --normalised: one instruction set in one layout, the main path first, then handlers.\n"

@@ -17,7 +17,7 @@ const cli_command cli_cmd_version = {
     .summary = "print the version",
     .about = "Prints the version of the program and the Pythons whose code it reads, oldest and newest.",
     .example = "$ pellucid version\n"
-               "pellucid " PELLUCID_VERSION " (Python 3.8 to 3.13)",
+               "pellucid " PELLUCID_VERSION " (Python 3.8 to 3.15)",
     .options = options,
     .run = run,
 };

@@ -11,6 +11,12 @@
 #pragma GCC diagnostic ignored "-Wpedantic"
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include <internal/pycore_genobject.h>
+#include <internal/pycore_instruments.h>
+#include <internal/pycore_interpframe.h>
+#include <internal/pycore_stackref.h>
+#endif
 #pragma GCC diagnostic pop
 #undef Py_BUILD_CORE
 

@@ -22,21 +22,42 @@ static PyObject *code_in(const pel_frame *frame) { return (PyObject *)frame->f_c
 PyObject *pel_frame_function(const pel_frame *frame) { return frame->f_funcobj; }
 pel_frame *pel_running_frame(const PyThreadState *thread) { return thread->cframe->current_frame; }
 
-#else /* 3.13 */
+#elif PY_VERSION_HEX < 0x030e0000 /* 3.13 */
 
 static PyObject *code_in(const pel_frame *frame) { return frame->f_executable; }
 PyObject *pel_frame_function(const pel_frame *frame) { return frame->f_funcobj; }
 pel_frame *pel_running_frame(const PyThreadState *thread) { return thread->current_frame; }
+
+#else /* 3.14, 3.15: references carry tags */
+
+static PyObject *object_of(_PyStackRef reference) {
+    if (PyStackRef_IsNull(reference) || PyStackRef_IsTaggedInt(reference)) return NULL;
+    return PyStackRef_AsPyObjectBorrow(reference);
+}
+static PyObject *code_in(const pel_frame *frame) { return object_of(frame->f_executable); }
+PyObject *pel_frame_function(const pel_frame *frame) { return object_of(frame->f_funcobj); }
+pel_frame *pel_running_frame(const PyThreadState *thread) { return thread->current_frame; }
+
+#endif
+
+#if PY_VERSION_HEX < 0x030e0000
+
+PyObject *pel_frame_slot(const pel_frame *frame, int i) { return frame->localsplus[i]; }
+static PyObject *generator_of(pel_frame *frame) { return (PyObject *)_PyFrame_GetGenerator(frame); }
+
+#else
+
+PyObject *pel_frame_slot(const pel_frame *frame, int i) { return object_of(frame->localsplus[i]); }
+static PyObject *generator_of(pel_frame *frame) { return (PyObject *)_PyGen_GetGeneratorFromFrame(frame); }
 
 #endif
 
 /* ---- by all ---- */
 
 PyCodeObject *pel_frame_code(const pel_frame *frame) { return (PyCodeObject *)code_in(frame); }
-PyObject *const *pel_frame_slots(const pel_frame *frame) { return frame->localsplus; }
 
 PyObject *pel_frame_generator(pel_frame *frame) {
-    return frame->owner == FRAME_OWNED_BY_GENERATOR ? (PyObject *)_PyFrame_GetGenerator(frame) : NULL;
+    return frame->owner == FRAME_OWNED_BY_GENERATOR ? generator_of(frame) : NULL;
 }
 
 int pel_code_slot_kind(const PyCodeObject *code, int i) {
@@ -60,7 +81,7 @@ static PyObject *evaluate_on_trial(PyThreadState *thread, pel_frame *frame, int 
         if (frame->owner == FRAME_OWNED_BY_GENERATOR)
             trial.saw_generator |= pel_frame_generator(frame) == trial.generator;
         else
-            trial.saw_call |= pel_frame_slots(frame)[0] == trial.argument;
+            trial.saw_call |= pel_frame_slot(frame, 0) == trial.argument;
     }
     return trial.before(thread, frame, throwing);
 }

@@ -7,7 +7,7 @@
 
 /* A build may set it to 0: tests do, to see that the extension is whole where nothing can be recorded. */
 #if defined(PEL_CAN_RECORD)
-#elif PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
+#elif PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x03100000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
 #define PEL_CAN_RECORD 1
 #else
 #define PEL_CAN_RECORD 0
@@ -20,11 +20,12 @@ typedef struct _PyInterpreterFrame pel_frame;
 PyCodeObject *pel_frame_code(const pel_frame *frame);
 PyObject *pel_frame_function(const pel_frame *frame); /* borrowed */
 /* Locals, cells and free variables, as in co_localsplusnames; then the stack, from its bottom. */
-PyObject *const *pel_frame_slots(const pel_frame *frame);
+PyObject *pel_frame_slot(const pel_frame *frame,
+                         int i);                 /* borrowed; NULL: empty, or nothing but a number for CPython */
 PyObject *pel_frame_generator(pel_frame *frame); /* the generator that owns it, borrowed; NULL if none does */
 pel_frame *pel_running_frame(const PyThreadState *thread);
 
-/* What slot `i` of pel_frame_slots is. */
+/* What slot `i` of a frame is. */
 typedef enum pel_slot_kind { PEL_SLOT_LOCAL = 1, PEL_SLOT_CELL = 2, PEL_SLOT_FREE = 4 } pel_slot_kind;
 int pel_code_slot_kind(const PyCodeObject *code, int i);
 

@@ -3,6 +3,9 @@
 
 #include "base/buf.h"
 #include "bytecode/line_table.h"
+#if PY_VERSION_HEX >= 0x030e0000
+#include "cpython_inside.h" /* what a code object keeps for monitors */
+#endif
 
 typedef struct encode_call {
     uint32_t firstlineno, code_size;

@@ -438,7 +438,7 @@ static PyTypeObject recorder_type = {
 
 static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     (void)type, (void)args, (void)keywords;
-    return PyErr_Format(PyExc_NotImplementedError, "recording works in CPython 3.11 to 3.13 with a GIL; this is %s",
+    return PyErr_Format(PyExc_NotImplementedError, "recording works in CPython 3.11 to 3.15 with a GIL; this is %s",
                         Py_GetVersion());
 }
 

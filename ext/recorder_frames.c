@@ -18,7 +18,7 @@ static void add_record(pel_recorder *rec, pel_live *live, pel_record_kind kind, 
 /* What is that far below the top of the frame's stack as the instruction at `unit` begins; borrowed, NULL possible. */
 static PyObject *peek(const pel_frame *frame, const pel_unit *unit, int below) {
     int at = unit->depth - 1 - below;
-    return at < 0 ? NULL : pel_frame_slots(frame)[pel_frame_code(frame)->co_nlocalsplus + at];
+    return at < 0 ? NULL : pel_frame_slot(frame, pel_frame_code(frame)->co_nlocalsplus + at);
 }
 
 /* The value that an instruction left, now that the next one of its frame, at unit `next`, is about to run. */
@@ -42,7 +42,7 @@ static pel_id value_left(pel_recorder *rec, const pel_live *live, const pel_fram
         return function && top ? pel_record_method(rec, top, function) : pel_record_value(rec, top ? top : function);
     }
     case PEL_LEAVES_ITEM: return next == live->pending + left->size ? pel_record_value(rec, top) : 0;
-    case PEL_LEAVES_COLLECTED: return pel_record_value(rec, top);
+    case PEL_LEAVES_COLLECTED: return pel_record_value(rec, peek(frame, now, now->drops_iterator));
     case PEL_LEAVES_NOTHING:
     case PEL_LEAVES_RETURN: return 0;
     }
@@ -75,7 +75,7 @@ static void add_ahead(pel_recorder *rec, pel_live *live, const pel_frame *frame,
     pel_id value = 0;
     switch ((pel_ahead)unit->ahead) {
     case PEL_AHEAD_NOTHING: break;
-    case PEL_AHEAD_LOCAL: value = pel_record_value(rec, pel_frame_slots(frame)[unit->local]); break;
+    case PEL_AHEAD_LOCAL: value = pel_record_value(rec, pel_frame_slot(frame, (int)unit->local)); break;
     case PEL_AHEAD_SUPER: value = pel_record_instance_of(rec, &PySuper_Type); break;
     case PEL_AHEAD_SLICE: {
         PyObject *start = peek(frame, unit, 1), *stop = peek(frame, unit, 0);
@@ -137,7 +137,6 @@ typedef struct begin_event {
 
 static void set_variables(pel_recorder *rec, pel_activation *row, pel_frame *frame, const pel_code_object *code) {
     PyCodeObject *object = pel_frame_code(frame);
-    PyObject *const *slots = pel_frame_slots(frame);
     PyObject *closure = PyFunction_GET_CLOSURE(pel_frame_function(frame));
     pel_id *locals = pel_new_array(rec->ctx, code->varnames.n, pel_id);
     pel_id *cells = pel_new_array(rec->ctx, code->cellvars.n + code->freevars.n, pel_id);
@@ -148,8 +147,8 @@ static void set_variables(pel_recorder *rec, pel_activation *row, pel_frame *fra
         if (kind & PEL_SLOT_FREE) {
             PyObject *cell = closure && n_free < PyTuple_GET_SIZE(closure) ? PyTuple_GET_ITEM(closure, n_free) : NULL;
             value = cell ? pel_record_value(rec, PyCell_GET(cell)) : 0;
-        } else if (slots[i]) {
-            value = pel_record_value(rec, slots[i]);
+        } else if (pel_frame_slot(frame, i)) {
+            value = pel_record_value(rec, pel_frame_slot(frame, i));
         }
         if (kind & PEL_SLOT_LOCAL && n_locals < code->varnames.n) locals[n_locals++] = value;
         if (kind & PEL_SLOT_CELL && n_cells < code->cellvars.n) cells[n_cells++] = value;
@@ -181,8 +180,7 @@ static void begin(pel_recorder *rec, void *arg) {
         return;
     }
     PyObject *function = pel_frame_function(frame);
-    PyObject *const *slots = pel_frame_slots(frame);
-    PyObject *first = pel_frame_code(frame)->co_argcount > 0 ? slots[0] : NULL;
+    PyObject *first = pel_frame_code(frame)->co_argcount > 0 ? pel_frame_slot(frame, 0) : NULL;
     if (is_leaf(rec, first)) {
         event->role = PEL_ROLE_SILENT;
         return;
@@ -259,9 +257,9 @@ static PyObject *run_plain_call(void *arg) {
 }
 
 static PyObject *evaluate_library(pel_recorder *rec, PyThreadState *thread, pel_frame *frame, int throwing) {
-    PyObject *const *slots = pel_frame_slots(frame);
-    if (throwing || !rec->event_mode || !pel_is_leaf_call(rec, pel_frame_code(frame), slots[0]))
+    if (throwing || !rec->event_mode || !pel_is_leaf_call(rec, pel_frame_code(frame), pel_frame_slot(frame, 0)))
         return evaluate_plainly(thread, frame, throwing);
+    PyObject *slots[] = { pel_frame_slot(frame, 0), pel_frame_slot(frame, 1), pel_frame_slot(frame, 2) };
     return pel_run_leaf(rec, slots, run_plain_call, &(plain_call){ thread, frame });
 }
 

@@ -11,6 +11,8 @@
  *   COPY, SWAP, PUSH_NULL         move the stack
  *   UNPACK_SEQUENCE, UNPACK_EX    the targets are no expressions
  *   LOAD_CLOSURE                  pushes a cell, for MAKE_FUNCTION
+ *   LOAD_SPECIAL                  pushes __enter__ or __exit__ and its self, for the CALL that follows
+ *   NOT_TAKEN, POP_ITER           mark a way, end a loop
  *   PRECALL, KW_NAMES             belong to the CALL that follows
  *   TO_BOOL, CONVERT_VALUE        belong to the test or the text that follows */
 static const uint8_t leaves_of[PEL_OP_COUNT] = {
@@ -31,6 +33,9 @@ static const uint8_t leaves_of[PEL_OP_COUNT] = {
     [PEL_OP_LOAD_METHOD] = PEL_LEAVES_CALLABLE,
     [PEL_OP_LOAD_BUILD_CLASS] = PEL_LEAVES_TOP,
     [PEL_OP_LOAD_ASSERTION_ERROR] = PEL_LEAVES_TOP,
+    [PEL_OP_LOAD_COMMON_CONSTANT] = PEL_LEAVES_TOP,
+    [PEL_OP_BUILD_INTERPOLATION] = PEL_LEAVES_TOP,
+    [PEL_OP_BUILD_TEMPLATE] = PEL_LEAVES_TOP,
     [PEL_OP_UNARY_POSITIVE] = PEL_LEAVES_TOP,
     [PEL_OP_UNARY_NEGATIVE] = PEL_LEAVES_TOP,
     [PEL_OP_UNARY_NOT] = PEL_LEAVES_TOP,
@@ -81,6 +86,7 @@ enum { INTRINSIC_UNARY_POSITIVE = 5, INTRINSIC_LIST_TO_TUPLE = 6 };
 /* [ ... for x in xs] that runs in the frame around it: the container is made just ahead of the loop. */
 static bool collects(const pel_insns *insns, uint32_t i) {
     const pel_insn *loop = &insns->at[i];
+    if (i > 2 && loop[-1].op == PEL_OP_GET_ITER) loop--, i--; /* since 3.15 it stands behind */
     if (i < 2 || loop[-1].op != PEL_OP_SWAP || loop[-2].arg != 0) return false;
     uint16_t made = loop[-2].op;
     return made == PEL_OP_BUILD_LIST || made == PEL_OP_BUILD_SET || made == PEL_OP_BUILD_MAP;
@@ -141,6 +147,7 @@ static bool is_quiet(uint16_t op) {
     case PEL_OP_PUSH_NULL:
     case PEL_OP_KW_NAMES:
     case PEL_OP_NOP:
+    case PEL_OP_NOT_TAKEN:
     case PEL_OP_JUMP_FORWARD:
     case PEL_OP_JUMP_BACKWARD:
     case PEL_OP_POP_JUMP_IF_NONE:
@@ -177,6 +184,7 @@ pel_unit *pel_describe_units(pel_ctx *ctx, const pel_code_object *code) {
         const pel_insn *insn = &insns->at[i];
         pel_unit unit = { .leaves = what_is_left(insns, i), .depth = balanced ? stack.depths[i] : -1 };
         unit.is_quiet = is_quiet(insn->op);
+        if (insn->op == PEL_OP_POP_ITER) unit.drops_iterator = code->version >= 15 ? 2 : 1;
         unit.is_silent = insn->op == PEL_OP_RESUME;
         unit.raises_again = insn->op == PEL_OP_RERAISE;
         unit.real = behind_prefixes(code, insn);

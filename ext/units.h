@@ -27,18 +27,19 @@ typedef enum pel_ahead {
     PEL_AHEAD_SLICE, /* the slice of the two values on top, with which then an item is read or set */
 } pel_ahead;
 
-typedef struct pel_unit { /* two bytes of code */
-    uint8_t leaves;       /* enum pel_leaves */
-    bool is_silent;       /* begins or resumes the frame: no record */
-    bool is_handler;      /* only an exception leads here */
-    bool is_quiet;        /* runs no code but its own, and changes nobody's object */
-    bool raises_again;    /* an exception that was raised before */
-    uint16_t size;        /* units of the instruction with its caches */
-    uint32_t real;        /* where the instruction itself is, behind its EXTENDED_ARGs */
-    int32_t depth;        /* of the stack when it begins; -1: no path leads here */
-    uint32_t second;      /* of two instructions in one: the unit of the other one, behind the code; 0 if it is one */
-    uint8_t ahead;        /* enum pel_ahead; then `leaves` is what the second one leaves */
-    uint32_t local;       /* for PEL_AHEAD_LOCAL */
+typedef struct pel_unit {   /* two bytes of code */
+    uint8_t leaves;         /* enum pel_leaves */
+    bool is_silent;         /* begins or resumes the frame: no record */
+    bool is_handler;        /* only an exception leads here */
+    bool is_quiet;          /* runs no code but its own, and changes nobody's object */
+    bool raises_again;      /* an exception that was raised before */
+    uint8_t drops_iterator; /* of a loop that has ended: how many places of the stack it takes */
+    uint16_t size;          /* units of the instruction with its caches */
+    uint32_t real;          /* where the instruction itself is, behind its EXTENDED_ARGs */
+    int32_t depth;          /* of the stack when it begins; -1: no path leads here */
+    uint32_t second;        /* of two instructions in one: the unit of the other one, behind the code; 0 if it is one */
+    uint8_t ahead;          /* enum pel_ahead; then `leaves` is what the second one leaves */
+    uint32_t local;         /* for PEL_AHEAD_LOCAL */
 } pel_unit;
 
 /* One per unit of co_code (the bytes as co_code gives them: neither specialised nor instrumented). */

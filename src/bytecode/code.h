@@ -19,6 +19,7 @@ enum { /* co_flags */
        PEL_CO_ITERABLE_COROUTINE = 0x100,
        PEL_CO_ASYNC_GENERATOR = 0x200,
        PEL_CO_FUTURE_ANNOTATIONS = 0x1000000,
+       PEL_CO_HAS_DOCSTRING = 0x4000000, /* since 3.14 */
 };
 
 typedef struct pel_code_object {
@@ -45,7 +46,7 @@ void pel_code_finish(pel_ctx *ctx, pel_code_object *code, uint64_t at);
 const pel_const *pel_const_of_limbs(pel_ctx *ctx, uint32_t *limbs, uint32_t n, bool negative);
 
 /* A .pyc file: checks magic number and flags, then unmarshals. Throws PEL_E_FORMAT, PEL_E_UNSUPPORTED
- * (a Python that is not 3.8 to 3.13: the message says which it is and which are supported). */
+ * (a Python that is not among PEL_VERSIONS_TEXT: the message says which it is and which are supported). */
 pel_code_object *pel_read_pyc(pel_ctx *ctx, pel_str bytes);
 /* Marshalled bytes that hold one code object. */
 pel_code_object *pel_unmarshal_code(pel_ctx *ctx, pel_str bytes, pel_version version);

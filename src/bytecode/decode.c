@@ -80,6 +80,7 @@ static pel_insn read_insn(decoder *d, const pel_opinfo *ops, uint32_t *offset) {
     if (info->caches * 2u > size - *offset) bad(d, insn.offset, "the inline cache goes beyond the end at", size);
     *offset += info->caches * 2u;
     insn.op = info->op;
+    insn.code = (uint8_t)(info - ops);
     insn.kind = info->kind;
     insn.arg = info->kind == PEL_ARG_NONE ? 0 : (uint32_t)arg;
     insn.end = *offset;
@@ -313,7 +314,54 @@ static void read_lines(decoder *d) {
     }
 }
 
+/* ---- one name for one meaning ---- */
+
+static const pel_const empty_text = { .kind = PEL_CONST_STR };
+
+/* What LOAD_COMMON_CONSTANT pushes, if a constant; NULL: a class or a function. */
+static const pel_const *common_constant(decoder *d, uint32_t index) {
+    switch (index) {
+    case 7: return &pel_none;
+    case 8: return &empty_text;
+    case 9: return &pel_true;
+    case 10: return &pel_false;
+    case 11: return pel_const_int(d->ctx, -1);
+    default: return NULL;
+    }
+}
+
+static void become_constant(pel_insn *insn, const pel_const *value) {
+    insn->op = PEL_OP_LOAD_CONST;
+    insn->kind = PEL_ARG_CONST;
+    insn->value = value;
+}
+
+static void unify_names(decoder *d) {
+    for (uint32_t i = 0; i < d->out->n; i++) {
+        pel_insn *insn = &d->out->at[i];
+        switch ((pel_op)insn->op) {
+        case PEL_OP_LOAD_FAST_BORROW: insn->op = PEL_OP_LOAD_FAST; break;
+        case PEL_OP_LOAD_FAST_BORROW_LOAD_FAST_BORROW: insn->op = PEL_OP_LOAD_FAST_LOAD_FAST; break;
+        case PEL_OP_LOAD_SMALL_INT: become_constant(insn, pel_const_int(d->ctx, insn->arg)); break;
+        case PEL_OP_LOAD_COMMON_CONSTANT: {
+            const pel_const *value = common_constant(d, insn->arg);
+            if (value) become_constant(insn, value);
+            if (insn->arg == 0) insn->op = PEL_OP_LOAD_ASSERTION_ERROR;
+            break;
+        }
+        default: break;
+        }
+    }
+}
+
 pel_insns *pel_decode(pel_ctx *ctx, const pel_code_object *code) {
+    pel_insns *insns = pel_decode_as_named(ctx, code);
+    decoder d = { .ctx = ctx, .code = code, .out = insns };
+    unify_names(&d);
+    return insns;
+}
+
+pel_insns *pel_decode_as_named(pel_ctx *ctx, const pel_code_object *code) {
     decoder d = { .ctx = ctx, .code = code, .out = pel_new(ctx, pel_insns) };
     d.out->code = code;
     if (code->code.len % 2) bad(&d, 0, "the code has an odd number of bytes:", code->code.len);

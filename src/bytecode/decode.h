@@ -15,6 +15,7 @@
 typedef struct pel_insn {
     uint16_t op;            /* enum pel_op */
     uint8_t kind;           /* enum pel_arg_kind */
+    uint8_t code;           /* of the instruction in its Python's table */
     bool is_target;         /* of a jump, or a handler begins here */
     uint32_t arg;           /* with its EXTENDED_ARGs, otherwise raw: flag bits and shifts are left in */
     uint32_t offset;        /* of the instruction in bytes; of its first EXTENDED_ARG, if it has any */
@@ -41,8 +42,12 @@ typedef struct pel_insns {
     uint32_t n_handlers;
 } pel_insns;
 
-/* Throws PEL_E_FORMAT with the offset in code->code (or exceptiontable, linetable) in the message. */
+/* Throws PEL_E_FORMAT with the offset in code->code (or exceptiontable, linetable) in the message. Instructions that do
+ * what an older one does under another name have the older one's: LOAD_FAST_BORROW is LOAD_FAST, LOAD_SMALL_INT 1 is
+ * LOAD_CONST 1. */
 pel_insns *pel_decode(pel_ctx *ctx, const pel_code_object *code);
+/* The same, each instruction under its own name. */
+pel_insns *pel_decode_as_named(pel_ctx *ctx, const pel_code_object *code);
 
 /* Where in the source an instruction came from: 3.11 and later, else only the line is known. */
 typedef struct pel_position {

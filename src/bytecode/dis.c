@@ -60,6 +60,12 @@ static const char *const comparisons[] = {
 };
 static const char *const binary_operators[] = { "+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^" };
 
+/* Since 3.14; those from `list` on since 3.15. */
+static const char *const common_constants[] = {
+    "AssertionError", "NotImplementedError", "tuple", "all", "any", "list", "set", "None", "''", "True", "False", "-1"
+};
+static const char *const special_methods[] = { "__enter__", "__exit__", "__aenter__", "__aexit__" };
+
 static void put_comparison(const pel_insns *insns, uint32_t arg, pel_buf *out) {
     int version = insns->code->version;
     uint32_t index = version >= 13 ? arg >> 5 : version == 12 ? arg >> 4 : arg;
@@ -71,7 +77,13 @@ static void put_comparison(const pel_insns *insns, uint32_t arg, pel_buf *out) {
 
 static void put_int(const pel_insn *insn, pel_buf *out) {
     uint32_t n = PEL_COUNT(binary_operators);
-    if (insn->op == PEL_OP_BINARY_OP && insn->arg < 2 * n)
+    if (insn->op == PEL_OP_LOAD_COMMON_CONSTANT && insn->arg < PEL_COUNT(common_constants))
+        pel_put_c(out, common_constants[insn->arg]);
+    else if (insn->op == PEL_OP_LOAD_SPECIAL && insn->arg < PEL_COUNT(special_methods))
+        pel_put_c(out, special_methods[insn->arg]);
+    else if (insn->op == PEL_OP_BINARY_OP && insn->arg == 2 * n)
+        pel_put_c(out, "[]");
+    else if (insn->op == PEL_OP_BINARY_OP && insn->arg < 2 * n)
         pel_putf(out, "%s%s", binary_operators[insn->arg % n], insn->arg >= n ? "=" : "");
     else
         pel_putf(out, "%u", insn->arg);
@@ -98,7 +110,10 @@ void pel_put_argument(const pel_insns *insns, const pel_insn *insn, pel_buf *out
         break;
     case PEL_ARG_NAME4:
         pel_put_name(out, insn->name);
-        if (insn->arg & 1) pel_put_c(out, " + self");
+        if (insn->op == PEL_OP_IMPORT_NAME)
+            pel_put_c(out, insn->arg & 1 ? " lazily" : insn->arg & 2 ? " eagerly" : "");
+        else if (insn->arg & 1)
+            pel_put_c(out, " + self");
         break;
     case PEL_ARG_LOCAL2:
         pel_put_name(out, insn->name);
@@ -159,7 +174,7 @@ static void put_insn(const pel_insns *insns, const pel_insn *insn, uint32_t *lin
 }
 
 void pel_dis_blocks(pel_ctx *ctx, const pel_code_object *code, pel_buf *out) {
-    const pel_insns *insns = pel_decode(ctx, code);
+    const pel_insns *insns = pel_decode_as_named(ctx, code);
     blocks b = find_blocks(ctx, insns);
     uint32_t line = 0;
     for (uint32_t i = 0; i < b.at.n; i++) {
@@ -271,7 +286,7 @@ static void json_block(pel_json *json, const blocks *b, const block *at, const p
 
 static void dis_json(pel_ctx *ctx, const pel_code_object *code, pel_json *json, int depth) {
     if (depth > MAX_DEPTH) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "code objects nest deeper than %d", MAX_DEPTH);
-    const pel_insns *insns = pel_decode(ctx, code);
+    const pel_insns *insns = pel_decode_as_named(ctx, code);
     const pel_position *positions = pel_positions(ctx, insns);
     const int32_t *depths = pel_stack_depths(ctx, insns);
     blocks b = find_blocks(ctx, insns);

@@ -907,7 +907,18 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
     c->n_main = n_main;
 }
 
+#define NEWEST_KNOWN 13
+
+void pel_normalise_knows(pel_ctx *ctx, const pel_code_object *code) {
+    if (code->version > NEWEST_KNOWN)
+        pel_throw(
+            ctx, PEL_E_UNSUPPORTED, 0,
+            "the decompiler reads bytecode of Python 3.8 to 3.%d; this is Python 3.%d's (`pellucid dis` reads it)",
+            NEWEST_KNOWN, code->version);
+}
+
 pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
+    pel_normalise_knows(ctx, insns->code);
     pel_norm norm = { .ctx = ctx, .insns = insns, .plainly = plainly };
     if (insns->code->version <= 10) pel_norm_prepare_old(&norm);
     translate_all(&norm);

@@ -185,6 +185,8 @@ typedef struct pel_canon {
     uint32_t *target_of;  /* how many jumps lead to each instruction; n + 1 of them */
 } pel_canon;
 
+/* Throws PEL_E_UNSUPPORTED for code of a Python whose layouts are not known here, though its instructions are. */
+void pel_normalise_knows(pel_ctx *ctx, const pel_code_object *code);
 /* plainly: without what nothing reaches and without a look at line numbers. Throws PEL_E_INCOMPLETE where exception
  * handling has a shape that no compiler makes. */
 pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly);

@@ -52,6 +52,7 @@ bool pel_op_halves(pel_op op, pel_op halves[2]) {
         uint8_t whole, first, second;
     } fused[] = {
         { PEL_OP_LOAD_FAST_LOAD_FAST, PEL_OP_LOAD_FAST, PEL_OP_LOAD_FAST },
+        { PEL_OP_LOAD_FAST_BORROW_LOAD_FAST_BORROW, PEL_OP_LOAD_FAST_BORROW, PEL_OP_LOAD_FAST_BORROW },
         { PEL_OP_STORE_FAST_LOAD_FAST, PEL_OP_STORE_FAST, PEL_OP_LOAD_FAST },
         { PEL_OP_STORE_FAST_STORE_FAST, PEL_OP_STORE_FAST, PEL_OP_STORE_FAST },
         { PEL_OP_LOAD_SUPER_ATTR, PEL_OP_CALL, PEL_OP_LOAD_ATTR },

@@ -20,7 +20,7 @@ static const magic_range magics[] = {
 };
 
 static const uint16_t supported[PEL_VERSION_MAX + 1] = {
-    [8] = 3413, [9] = 3425, [10] = 3439, [11] = 3495, [12] = 3531, [13] = 3571,
+    [8] = 3413, [9] = 3425, [10] = 3439, [11] = 3495, [12] = 3531, [13] = 3571, [14] = 3627, [15] = 3666,
 };
 
 static uint32_t little_endian(pel_str bytes, size_t at, size_t size) {
@@ -40,7 +40,7 @@ pel_version pel_pyc_version(pel_str bytes) {
 }
 
 static _Noreturn void unsupported(pel_ctx *ctx, uint32_t magic) {
-    const char *reads = "supported are 3.8 to 3.13";
+    const char *reads = "supported are " PEL_VERSIONS_TEXT;
     for (size_t i = 0; i < PEL_COUNT(magics); i++) {
         if (magic < magics[i].first || magic > magics[i].last) continue;
         bool is_preview = magics[i].first >= supported[8] && magics[i].last <= supported[PEL_VERSION_MAX];

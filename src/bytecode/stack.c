@@ -7,7 +7,7 @@ typedef struct walk {
     const pel_insns *insns;
     int32_t *depth;
     const pel_handler **handler_of; /* by instruction; NULL: not covered */
-    const pel_opinfo *info[PEL_OP_COUNT];
+    const pel_opinfo *ops;          /* of the code's Python */
     PEL_VEC(uint32_t) todo;
 } walk;
 
@@ -31,7 +31,7 @@ static void reach(walk *w, uint32_t index, int64_t depth) {
 
 static void step(walk *w, uint32_t index) {
     const pel_insn *insn = &w->insns->at[index];
-    const pel_opinfo *info = w->info[insn->op];
+    const pel_opinfo *info = &w->ops[insn->code];
     int64_t depth = w->depth[index];
     if (pel_stack_count(info->pop, insn->arg) > depth)
         unbalanced(w, index, "it takes more from the stack than there is");
@@ -42,7 +42,10 @@ static void step(walk *w, uint32_t index) {
     if (!pel_op_ends(insn->op)) reach(w, index + 1, after);
     const pel_handler *handler = w->handler_of[index];
     if (handler) {
-        if (handler->depth > depth) unbalanced(w, index, "its handler keeps more of the stack than there is");
+        /* 3.15: what ends a generator covers the code after its loop, too, where the iterator is gone */
+        bool may_be_deeper = w->insns->code->version >= 15;
+        if (handler->depth > depth && !may_be_deeper)
+            unbalanced(w, index, "its handler keeps more of the stack than there is");
         reach(w, handler->target, (int64_t)handler->depth + handler->lasti + 1);
     }
 }
@@ -51,9 +54,8 @@ int32_t *pel_stack_depths(pel_ctx *ctx, const pel_insns *insns) {
     walk w = { .ctx = ctx,
                .insns = insns,
                .depth = pel_new_array(ctx, insns->n, int32_t),
-               .handler_of = pel_new_array(ctx, insns->n, const pel_handler *) };
-    const pel_opinfo *ops = pel_optab(insns->code->version);
-    for (int code = 0; code < 256; code++) w.info[ops[code].op] = &ops[code];
+               .handler_of = pel_new_array(ctx, insns->n, const pel_handler *),
+               .ops = pel_optab(insns->code->version) };
     memset(w.depth, 0xff, insns->n * sizeof *w.depth);
     for (uint32_t h = 0; h < insns->n_handlers; h++)
         for (uint32_t i = insns->handlers[h].start; i < insns->handlers[h].end; i++)

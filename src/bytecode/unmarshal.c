@@ -211,6 +211,15 @@ static value take_shown(unmarshal *u, char open, char close) {
     return make_object(u, pel_buf_str(&repr));
 }
 
+/* Since 3.14: a slice of constants, as x[1:2] has it. */
+static value take_slice(unmarshal *u) {
+    value items = take_items(u, PEL_CONST_TUPLE, 3);
+    pel_buf repr = pel_buf_in(u->ctx);
+    pel_put_c(&repr, "slice");
+    pel_put_repr(&repr, items.konst);
+    return make_object(u, pel_buf_str(&repr));
+}
+
 static value take_dict(unmarshal *u) {
     pel_buf repr = pel_buf_in(u->ctx);
     value total = { NULL, 1 };
@@ -372,9 +381,17 @@ static value take_typed(unmarshal *u, char type) {
     case '[': return take_shown(u, '[', ']');
     case '<': return take_shown(u, '{', '}');
     case '{': return take_dict(u);
+    case '}':
+        if (u->version < 15) break;
+        return take_dict(u); /* a frozendict: no code object holds one */
+    case ':':
+        if (u->version < 14) break;
+        return take_slice(u);
     case 'c': return take_code(u);
-    default: u->at--; bad(u, "no value begins with this byte");
+    default: break;
     }
+    u->at--;
+    bad(u, "no value begins with this byte");
 }
 
 static value take_ref(unmarshal *u) {

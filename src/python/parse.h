@@ -4,10 +4,11 @@
 
 #include "python/ast.h"
 
-/* The minor version of Python 3: 8 to 13. */
+/* The minor version of Python 3: 8 to 15. */
 typedef int pel_version;
 #define PEL_VERSION_MIN 8
-#define PEL_VERSION_MAX 13
+#define PEL_VERSION_MAX 15
+#define PEL_VERSIONS_TEXT "3.8 to 3.15" /* for messages and help */
 
 typedef struct pel_source {
     pel_str name; /* for messages */

@@ -361,7 +361,21 @@ static pel_node *parse_for(pel_parser *p, pel_place from, bool is_async) {
     return node;
 }
 
-/* except_block: 'except' ['*'] [expression ['as' NAME]] block */
+/* ','.expression+ [','], since 3.14 without parentheses, unless a name follows. */
+static pel_node *parse_exception_types(pel_parser *p, pel_node *first, pel_place from) {
+    pel_node *node = pel_begin(p, Tuple, from);
+    uint32_t mark = pel_mark(p);
+    pel_keep(p, first);
+    while (pel_accept(p, PEL_T_COMMA) && !pel_at(p, PEL_T_COLON) && !pel_at(p, PEL_T_AS))
+        pel_keep(p, pel_expression(p));
+    node->Tuple.elts = pel_take(p, mark);
+    pel_finish(p, node);
+    if (pel_at(p, PEL_T_AS))
+        pel_syntax_error(&p->lex, from, "multiple exception types must be parenthesized when using 'as'");
+    return node;
+}
+
+/* except_block: 'except' ['*'] [expression ['as' NAME] | ','.expression+ [',']] block */
 static pel_node *parse_except(pel_parser *p, bool *is_star) {
     pel_node *node = pel_begin(p, ExceptHandler, pel_here(p));
     uint32_t line = pel_here(p).line;
@@ -374,6 +388,8 @@ static pel_node *parse_except(pel_parser *p, bool *is_star) {
     if (!pel_at(p, PEL_T_COLON)) {
         pel_place from = pel_here(p);
         node->ExceptHandler.type = pel_expression(p);
+        if (pel_at(p, PEL_T_COMMA) && p->lex.version >= 14)
+            node->ExceptHandler.type = parse_exception_types(p, node->ExceptHandler.type, from);
         if (pel_accept(p, PEL_T_AS)) node->ExceptHandler.name = pel_expect_name(p, "a name after 'as'");
         if (pel_at(p, PEL_T_COMMA)) pel_syntax_error(&p->lex, from, "multiple exception types must be parenthesized");
     } else if (*is_star) {

@@ -2,6 +2,7 @@
 JSON.
 
     python3.X dis_reference.py FOLDER N
+    python3.X dis_reference.py SOURCE.py CASE.pyc    the same for one file, which is written as CASE.pyc
 """
 import dis
 import importlib.util
@@ -34,6 +35,8 @@ def describe(code):
         if i.opname == "EXTENDED_ARG":
             continue
         jumps = i.opcode in dis.hasjrel or i.opcode in dis.hasjabs
+        if i.opname == "END_ASYNC_FOR":  # since 3.14 it names the SEND of its loop, and jumps nowhere
+            jumps = False
         rows.append([first, i.opname, i.arg or 0, i.argval if jumps else None, lines[first],
                      positions[first // 2] if positions else None])
         first = None
@@ -67,5 +70,16 @@ def main(folder, n):
     json.dump(result, sys.stdout)
 
 
+def one(source, path):
+    with open(source, "rb") as file:
+        code = compile(file.read(), os.path.basename(source), "exec", dont_inherit=True)
+    with open(path, "wb") as file:
+        file.write(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    json.dump(describe(code), sys.stdout, separators=(",", ":"))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    if sys.argv[2].endswith(".pyc"):
+        one(sys.argv[1], sys.argv[2])
+    else:
+        main(sys.argv[1], int(sys.argv[2]))

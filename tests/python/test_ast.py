@@ -120,3 +120,12 @@ def test_line_ends(ends: bytes, pellucid) -> None:
     body = json.loads(pellucid("ast", "--json", "-", input=source.replace(b"$", b"2")).out)["body"]
     assert body[1]["value"]["value"]["v"] == repr("a\nb")
     assert [statement["lineno"] for statement in body] == [1, 2, 4]
+
+
+def test_exception_types_without_parentheses_since_3_14() -> None:
+    api = pytest.importorskip("pellucid", reason="needs the extension")
+    source = "try:\n    f()\nexcept A, B.c:\n    pass\n"
+    assert "except (A, B.c):" in api.format(code=source, python_version="3.14")
+    for version, text in (("3.13", source), ("3.14", source.replace(":\n    pass", " as e:\n    pass"))):
+        with pytest.raises(api.Error, match="must be parenthesized"):
+            api.format(code=text, python_version=version)

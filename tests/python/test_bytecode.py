@@ -17,7 +17,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
+VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 COMMANDS = ["dis", "decompile"]
 MAGIC = {"3.8": 3413, "3.9": 3425, "3.10": 3439, "3.11": 3495, "3.12": 3531, "3.13": 3571}
 
@@ -104,6 +104,26 @@ def test_instructions_are_what_dis_says(pellucid, tmp_path, version: str) -> Non
     assert compared > 1000
 
 
+@pytest.mark.parametrize("version", ["3.14", "3.15"])
+def test_instructions_of_pythons_that_are_not_here(pellucid, version: str) -> None:
+    """tests/data/bytecode has a .pyc and what its Python's `dis` said of it: `dis_reference.py newest.py 3.X.pyc`."""
+    folder = ROOT / "tests" / "data" / "bytecode"
+    shown = pellucid("dis", "--json", folder / f"{version}.pyc")
+    assert shown.code == 0, shown.err
+    expected = json.loads((folder / f"{version}.json").read_text())
+    assert compare(expected, json.loads(shown.out), version) > 400
+    text = pellucid("dis", folder / f"{version}.pyc")
+    assert text.code == 0 and "LOAD_FAST_BORROW" in text.out and "slice(1, 2, None)" in text.out
+    assert re.search(r"LOAD_SPECIAL +__enter__", text.out) and "LOAD_SMALL_INT" in text.out
+
+
+@pytest.mark.parametrize("version", ["3.14", "3.15"])
+def test_what_is_not_decompiled_yet_is_said(pellucid, version: str) -> None:
+    done = pellucid("decompile", ROOT / "tests" / "data" / "bytecode" / f"{version}.pyc")
+    assert done.code == 2 and done.out == "", done.out
+    assert "the decompiler reads bytecode of Python 3.8 to 3.13" in done.err and f"Python {version}'s" in done.err
+
+
 def test_only_the_bytecode_folder_knows_versions() -> None:
     """normalise ends all differences between versions: behind it nothing may ask for one."""
     for path in sorted((ROOT / "src" / "decompile").glob("*.[ch]")):
@@ -140,7 +160,8 @@ class C(f):
 """
 
 MAGICS = [
-    (62211, "Python 2.7"), (3394, "Python 3.7"), (3379, "Python 3.6"), (3627, "Python 3.14"), (20121, "Python 1.5"),
+    (62211, "Python 2.7"), (3394, "Python 3.7"), (3379, "Python 3.6"), (3700, "Python 3.16"),
+    (3600, "a preview release of Python 3.14"), (20121, "Python 1.5"),
     (3450, "a preview release of Python 3.11"), (240, "an unknown Python"),
 ]
 
@@ -150,7 +171,7 @@ def test_other_pythons_are_named(pellucid, magic: int, name: str) -> None:
     for command in COMMANDS:
         result = pellucid(command, "-", input=struct.pack("<H", magic) + b"\r\n" + bytes(40))
         assert result.code == 2
-        assert name in result.err and "supported are 3.8 to 3.13" in result.err
+        assert name in result.err and "supported are 3.8 to 3.15" in result.err
 
 
 BAD = {

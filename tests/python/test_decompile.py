@@ -87,7 +87,7 @@ def test_what_can_be_decompiled(tmp_path) -> None:
 def test_broken_files_raise_with_a_place(tmp_path) -> None:
     path = tmp_path / "broken.pyc"
     path.write_bytes(b"\x03\xf3\r\n" + bytes(20))
-    with pytest.raises(pellucid.Error, match="Python 2.7.*supported are 3.8 to 3.13") as error:
+    with pytest.raises(pellucid.Error, match="Python 2.7.*supported are 3.8 to 3.15") as error:
         pellucid.decompile(path)
     assert error.value.code == "UNSUPPORTED" and error.value.offset == 0
 

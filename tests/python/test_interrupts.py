@@ -9,7 +9,7 @@ import sys
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: there is no model to record")
-if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+if not (3, 11) <= sys.version_info[:2] <= (3, 15):
     pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}",
                 allow_module_level=True)
 

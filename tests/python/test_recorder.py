@@ -17,7 +17,7 @@ from typing import Any, Callable, Iterator
 import pytest
 
 _pellucid = pytest.importorskip("pellucid._pellucid", reason="needs the extension")
-if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+if not (3, 11) <= sys.version_info[:2] <= (3, 15):
     pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}",
                 allow_module_level=True)
 from pellucid import Error, _library  # noqa: E402

@@ -12,7 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs torch")
 pytest.importorskip("pellucid._pellucid", reason="needs the extension")
-if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+if not (3, 11) <= sys.version_info[:2] <= (3, 15):
     pytest.skip(f"recording is not supported in Python {sys.version_info[0]}.{sys.version_info[1]}",
                 allow_module_level=True)
 from torch import nn  # noqa: E402

@@ -13,6 +13,7 @@ pel_node *pel_shallow(pel_walk *w, const pel_node *node) {
 static bool ends_expression(uint16_t op) {
     switch (op) {
     case PEL_OP_BEFORE_WITH:
+    case PEL_OP_LOAD_SPECIAL: /* the same since 3.14, with a CALL */
     case PEL_OP_FOR_ITER:
     case PEL_OP_UNPACK_SEQUENCE:
     case PEL_OP_UNPACK_EX:

@@ -77,6 +77,8 @@ static bool is_bookkeeping(uint16_t op) {
     case PEL_OP_TO_BOOL:
     case PEL_OP_PUSH_EXC_INFO:
     case PEL_OP_POP_EXCEPT:
+    case PEL_OP_NOT_TAKEN:
+    case PEL_OP_POP_ITER:
     case PEL_OP_END_FOR: return true;
     default: return false;
     }

@@ -26,6 +26,12 @@ static void leave_context(pel_walk *w, pel_front front, const pel_node *node) {
     }
 }
 
+/* BEFORE_WITH; since 3.14 LOAD_SPECIAL and the call of what it pushed. */
+static bool enters_context(const pel_insn *insn) {
+    if (insn->op == PEL_OP_BEFORE_WITH || insn->op == PEL_OP_LOAD_SPECIAL) return true;
+    return insn->op == PEL_OP_CALL && insn->offset > 0 && insn[-1].op == PEL_OP_LOAD_SPECIAL;
+}
+
 pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     text->With.items = (pel_nodes){ 0 };
@@ -33,11 +39,11 @@ pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node) {
         pel_node *item = node->With.items.at[i], *made = pel_shallow(w, item);
         pel_val *context = pel_eval(w, front, item->withitem.context_expr);
         w->effect |= context->effect;
-        for (uint32_t k = 0; k < front.n; k++) { /* BEFORE_WITH */
+        for (uint32_t k = 0; k < front.n; k++) {
             pel_lane *lane = pel_lane_at(w, front, k);
             const pel_record *record;
             while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN &&
-                   pel_insn_of(w, record)->op == PEL_OP_BEFORE_WITH)
+                   enters_context(pel_insn_of(w, record)))
                 lane->at++;
         }
         made->withitem.context_expr = context->text;
