@@ -200,6 +200,8 @@ void pel_make_live(pel_synth *s, pel_id class); /* the objects of it that the ru
 static inline uint64_t pel_given_class(pel_id class) { return ~(uint64_t) class; } /* its key in `given` */
 bool pel_live(const pel_synth *s, pel_id value);                                   /* is a tensor, or holds one */
 bool pel_plain(const pel_synth *s, pel_id value);                                  /* can be folded into the text */
+bool pel_is_given_container(const pel_synth *s,
+                            pel_id value); /* that very list or dict came with a call of the model */
 /* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
 bool pel_is_static_object(const pel_synth *s, pel_id value);
 
@@ -210,8 +212,10 @@ enum { PEL_COMPARES_TENSORS = 2 }; /* mark of a Compare: its opposite would be a
 pel_node *pel_not(pel_ctx *ctx, pel_node *test);
 
 /* ---- effects.c: what calls of torch and the standard library do ---- */
-bool pel_is_foreign_operator(pel_str path);   /* one that a library registered, and torch does not bring */
-bool pel_library_pure(pel_str path);          /* gives a value and does nothing else */
+bool pel_is_foreign_operator(pel_str path); /* one that a library registered, and torch does not bring */
+bool pel_library_pure(pel_str path);        /* gives a value and does nothing else, unless an option says so: */
+int pel_library_option(pel_str path);       /* the place of the argument that makes it change what it gets; -1: none */
+bool pel_is_option(pel_name keyword);       /* and its names */
 bool pel_library_asks_settings(pel_str path); /* of the process: an environment variable, a package */
 bool pel_library_settled(pel_str path);       /* its plain result does not depend on the data of its arguments */
 bool pel_library_hands_on(pel_str path);      /* it gives what is in its arguments: tuple(sizes) */

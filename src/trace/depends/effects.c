@@ -1,4 +1,7 @@
-/* What is known about torch and the standard library: which calls do more than give a value. */
+/* What is known about torch and the standard library: which calls do more than give a value. Of torch that is read off
+ * its own schemas (tools/gen_effects.py); what is in no table may do anything. */
+#include <stdlib.h>
+
 #include "trace/synth.h"
 
 static bool among(pel_str text, const char *const *list, size_t n) {
@@ -8,15 +11,28 @@ static bool among(pel_str text, const char *const *list, size_t n) {
 }
 #define AMONG(text, list) among(text, list, PEL_COUNT(list))
 
+typedef struct option { /* a parameter that makes a function change what it gets, by its place */
+    const char *function;
+    uint32_t place;
+} option;
+
+#include "trace/depends/effects_torch.inc"
+
+static int compare(const void *text, const void *row) {
+    const pel_str *wanted = text;
+    const char *own = *(const char *const *)row;
+    int order = strncmp(wanted->ptr, own, wanted->len);
+    return order ? order : -(int)(own[wanted->len] != 0);
+}
+#define LISTED(text, list) (bsearch(&(text), list, PEL_COUNT(list), sizeof list[0], compare) != NULL)
+
 /* clang-format off */
-/* Functions of torch's and of the modules below that draw at random, set something or change what they get. */
+/* Functions of the standard library and numpy that set something, draw at random or change what they get. */
 static const char *const impure[] = {
-    "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "normal", "bernoulli",
-    "multinomial", "poisson", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
-    "feature_alpha_dropout", "feature_dropout", "rrelu", "gumbel_softmax", "fractional_max_pool2d",
-    "fractional_max_pool3d", "scaled_dot_product_attention", "manual_seed", "seed", "set_rng_state",
-    "set_grad_enabled", "set_default_dtype", "set_default_device", "multi_head_attention_forward", "batch_norm",
-    "checkpoint", "_assert", "_assert_async", "heappush", "heappop", "lru_cache", "shuffle", "fill_diagonal",
+    "heappush", "heappop", "heapify", "heapreplace", "heappushpop", "lru_cache", "cache", "shuffle", "setitem", "delitem",
+    "fill_diagonal", "copyto", "put", "place", "putmask", "put_along_axis", "seterr", "seterrcall", "setbufsize", "save",
+    "savez", "savetxt", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor",
+    "ilshift", "irshift", "iconcat",
 };
 
 /* Functions whose plain result says nothing of the data. */
@@ -74,6 +90,28 @@ bool pel_is_foreign_operator(pel_str path) {
     return !AMONG(pel_str_cut(rest, 0, dot), own_operators);
 }
 
+/* torch.ops.aten.relu.default is relu. */
+static bool is_pure_of_torch(pel_str path) {
+    pel_str aten = PEL_STR("torch.ops.aten."), name = last_part(path);
+    if (pel_str_starts(path, aten)) {
+        name = pel_str_from(path, aten.len);
+        for (size_t i = 0; i < name.len; i++)
+            if (name.ptr[i] == '.') name = pel_str_cut(name, 0, i);
+    }
+    return pel_str_starts(path, PEL_STR("torch.Tensor.")) ? LISTED(name, torch_methods) : LISTED(name, torch_functions);
+}
+
+int pel_library_option(pel_str path) {
+    pel_str name = last_part(path);
+    for (size_t i = 0; i < PEL_COUNT(torch_options) && pel_str_starts(path, PEL_STR("torch.")); i++)
+        if (pel_str_is(name, torch_options[i].function)) return (int)torch_options[i].place;
+    return -1;
+}
+
+bool pel_is_option(pel_name name) {
+    return pel_name_is(name, "inplace") || pel_name_is(name, "out") || pel_name_is(name, "max_norm");
+}
+
 bool pel_library_pure(pel_str path) {
     static const char *const builtins[] = {
         "abs",   "all",       "any",     "bool",    "callable", "complex", "dict", "divmod",     "enumerate",  "filter",
@@ -82,11 +120,12 @@ bool pel_library_pure(pel_str path) {
         "slice", "sorted",    "str",     "sum",     "super",    "tuple",   "type", "zip",
     };
     static const char *const modules[] = {
-        "torch.", "math.", "operator.", "itertools.", "functools.", "collections.", "copy.", "inspect.", "numpy.",
+        "math.", "operator.", "itertools.", "functools.", "collections.", "copy.", "inspect.", "numpy.",
     };
     if (AMONG(path, builtins) || pel_library_asks_settings(path)) return true;
     if (pel_library_ambient(path) && pel_str_starts(path, PEL_STR("numpy."))) return false;
     pel_str name = last_part(path);
+    if (pel_str_starts(path, PEL_STR("torch."))) return is_pure_of_torch(path);
     if (in_place(name) || AMONG(name, impure)) return false;
     for (size_t i = 0; i < PEL_COUNT(modules); i++)
         if (pel_str_starts(path, pel_str_of(modules[i]))) return true;
@@ -112,10 +151,6 @@ bool pel_library_ambient(pel_str path) {
 }
 
 bool pel_method_pure(uint8_t kind, pel_name name) {
-    static const char *const of_tensor[] = {
-        "backward",    "register_hook", "retain_grad", "set_",          "bernoulli",
-        "multinomial", "normal",        "numpy",       "share_memory_",
-    };
     static const char *const of_containers[] = {
         "get",        "keys",          "values",     "items",          "copy",       "index",      "count",
         "union",      "intersection",  "difference", "issubset",       "issuperset", "numel",      "startswith",
@@ -125,7 +160,7 @@ bool pel_method_pure(uint8_t kind, pel_name name) {
         "buffers",    "named_buffers", "modules",    "named_modules",  "state_dict",
     };
     pel_str text = pel_name_str(name);
-    if (kind == PEL_V_TENSOR) return !in_place(text) && !AMONG(text, of_tensor);
+    if (kind == PEL_V_TENSOR) return LISTED(text, torch_methods);
     return AMONG(text, of_containers);
 }
 

@@ -2,6 +2,7 @@
 #include "trace/synth.h"
 
 #define MAX_DEPTH 200 /* of values inside values */
+#define DEEPEST_GIVEN 4
 
 /* object.name += value: the object was pushed before its attribute was read. 0 if record i is no store of such. */
 static pel_id changed_in_place(const pel_author *author, const pel_activation *activation, uint32_t i) {
@@ -205,6 +206,26 @@ void pel_find_live(pel_synth *s) {
 }
 
 /* ---- what is asked of that ---- */
+
+static bool holds_object(const pel_log *log, pel_id id, uint64_t object, uint32_t depth) {
+    const pel_value *value = pel_value_at(log, id);
+    if (value->object == object) return true;
+    for (uint32_t i = 0; depth < DEEPEST_GIVEN && pel_value_has_items(value->kind) && i < value->n; i++)
+        if (holds_object(log, value->items[i], object, depth + 1)) return true;
+    return false;
+}
+
+bool pel_is_given_container(const pel_synth *s, pel_id id) {
+    uint64_t object = pel_value_at(s->log, id)->object;
+    for (uint32_t r = 0; object && r < s->log->runs.n; r++) {
+        const pel_log_run *run = &s->log->runs.at[r];
+        for (uint32_t i = 0; i < run->n_args; i++)
+            if (holds_object(s->log, run->args[i], object, 0)) return true;
+        for (uint32_t i = 0; i < run->n_kwargs; i++)
+            if (holds_object(s->log, run->kwargs[i].value, object, 0)) return true;
+    }
+    return false;
+}
 
 bool pel_live(const pel_synth *s, pel_id id) { return s->live[id]; }
 

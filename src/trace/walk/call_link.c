@@ -213,6 +213,19 @@ static pel_val *name_first(binding *b, const pel_val *val) {
     return named;
 }
 
+/* A dict of a caller's may come with other keys, which would be other arguments. */
+static void guard_keys(binding *b, const pel_val *val, const pel_value *dict) {
+    pel_walk *w = b->w;
+    if (!pel_is_given_container(w->s, val->at[0])) return;
+    pel_node *known = pel_node_new(w->ctx, PEL_Set);
+    for (uint32_t k = 0; k + 1 < dict->n; k += 2)
+        pel_nodes_push(w->ctx, &known->Set.elts, pel_value_expression(w->ctx, w->s->program, dict->items[k]));
+    pel_node *keys = pel_make_attribute(w->ctx, text_again(w, val), pel_intern_c(w->ctx, "keys"), PEL_Load);
+    pel_node *asked = pel_make_call(w->ctx, keys, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    pel_node *test = dict->n ? pel_make_compare(w->ctx, asked, PEL_Eq, known) : pel_not(w->ctx, text_again(w, val));
+    pel_guard(w, b->c->node, test, true, "not recorded with these keys");
+}
+
 /* A dict of which nothing is known but what it was in the run: it must have had one size in every lane. */
 static void bind_dict(binding *b, const pel_val *given) {
     pel_walk *w = b->w;
@@ -230,6 +243,7 @@ static void bind_dict(binding *b, const pel_val *given) {
     }
     for (uint32_t l = 1; l < b->front.n; l++)
         if (pel_value_at(w->log, val->at[l])->n != dict->n) b->failed = true;
+    if (!b->failed) guard_keys(b, val, dict);
 }
 
 static void bind_all(binding *b) {

@@ -345,9 +345,15 @@ static nature nature_of(pel_walk *w, pel_front front, const pel_call_site *c, co
     return out;
 }
 
-static bool has_out(const pel_node *node) {
-    for (uint32_t i = 0; i < node->Call.keywords.n; i++)
-        if (pel_name_is(node->Call.keywords.at[i]->keyword.arg, "out")) return true;
+/* torch.mul(a, b, out=c), F.relu(x, True): it changes what it is given. */
+static bool changes_given(const pel_call_site *c, const pel_value *callee) {
+    int place = callee->kind == PEL_V_LIBRARY ? pel_library_option(callee->text) : -1;
+    for (uint32_t i = 0; i < c->n_args; i++) {
+        const pel_node *text = c->args[i].val->text;
+        bool asked = c->args[i].keyword ? pel_is_option(c->args[i].keyword) : (int)i == place;
+        asked |= c->args[i].star && place >= (int)i;
+        if (asked && !pel_is_none(text) && !pel_is_truth(text, false)) return true;
+    }
     return false;
 }
 
@@ -430,7 +436,7 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
         pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, front, c);
-    val->text->mark = !known.pure || has_out(c->node) || (w->tried && known.dynamic && !known.settled);
+    val->text->mark = !known.pure || changes_given(c, callee) || (w->tried && known.dynamic && !known.settled);
     if (val->text->mark) val->effect = true;
     bool live = true;
     for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);
@@ -637,6 +643,7 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
     if (partial->kind != PEL_V_PARTIAL || partial->n != 3 ||
         pel_value_at(w->log, partial->items[0])->kind != PEL_V_LIBRARY)
         return;
+    if (c->func->taint) return; /* what it binds depends on data */
     for (uint32_t i = 1; i < front.n; i++)
         if (c->callee[i] != c->callee[0] && !pel_value_same(w->log, c->callee[i], c->callee[0])) return;
     const pel_value *args = pel_value_at(w->log, partial->items[1]),

@@ -74,7 +74,10 @@ static pel_front leave_abandoned(pel_walk *w, pel_front front) {
 static pel_front walk_expr(pel_walk *w, pel_front front, pel_node *node) {
     if (node->Expr.value->kind == PEL_Constant) return front; /* docstrings leave no instruction */
     pel_val *val = pel_eval(w, front, node->Expr.value);
-    if (val->effect) {
+    bool may_raise =
+        w->tried && pel_dynamic(w, front, val) &&
+        (val->text->kind == PEL_Subscript || val->text->kind == PEL_BinOp || val->text->kind == PEL_Compare);
+    if (val->effect || may_raise) {
         if (!fills_own_container(w, node->Expr.value, val->text)) w->effect = true;
         pel_node *text = pel_shallow(w, node);
         text->Expr.value = val->text;

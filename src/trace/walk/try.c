@@ -187,6 +187,22 @@ static pel_node *walk_handler(pel_walk *w, pel_front *raised, pel_node *handler,
     return text;
 }
 
+/* What may raise must stay where somebody catches it, though nobody reads what it gives. Calls have their marks. */
+static void keep_raising(void *arg, pel_node **slot) {
+    pel_node *node = *slot, *value = NULL;
+    if (node->kind == PEL_Expr) value = node->Expr.value;
+    if (node->kind == PEL_Assign) value = node->Assign.value;
+    if (node->kind == PEL_Assign && node->Assign.targets.at[0]->kind == PEL_Tuple && !value->mark) value->mark = 1;
+    bool may_raise = value && (value->kind == PEL_Subscript || value->kind == PEL_BinOp || value->kind == PEL_Compare);
+    bool is_call = value && value->kind == PEL_Call && *(const bool *)arg;
+    if ((may_raise || is_call) && !value->mark) value->mark = 1;
+    if (!value) pel_each_child(node, keep_raising, arg);
+}
+
+static void keep_all_raising(pel_nodes body, uint32_t from, bool calls) {
+    for (uint32_t i = from; i < body.n; i++) keep_raising(&calls, &body.at[i]);
+}
+
 /* Whether an exception is raised depends on data: the statement stays. */
 static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
@@ -195,11 +211,14 @@ static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     pel_front going = front, raised = pel_front_new(w, 0);
     pel_nodes *outer = w->out;
     w->out = &text->Try.body;
+    w->tried++;
     for (uint32_t k = 0; k < node->Try.body.n && going.n; k++) {
         going = pel_walk_statement(w, part_raising(w, going, node, k, &raised), node->Try.body.at[k]);
         pel_env_join(w, &raising, &w->env);
     }
     w->out = outer;
+    w->tried--;
+    keep_all_raising(text->Try.body, 0, true);
     if (!raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
     pel_front rest = pel_front_new(w, 0);
     text->Try.orelse = pel_walk_side(w, going, node->Try.orelse, &rest);
@@ -233,10 +252,11 @@ pel_front pel_walk_try(pel_walk *w, pel_front front, pel_node *node) {
         rest = walk_tried(w, front, node);
     } else {
         /* nothing was caught: what is caught now would not have been recorded, so it may as well show itself */
-        uint32_t has_handlers = node->Try.handlers.n > 0;
+        uint32_t has_handlers = node->Try.handlers.n > 0, first = w->out ? w->out->n : 0;
         w->tried += has_handlers;
         rest = pel_walk_body(w, front, node->Try.body);
         w->tried -= has_handlers;
+        if (has_handlers && w->out) keep_all_raising(*w->out, first, false);
         rest = pel_walk_body(w, rest, node->Try.orelse);
     }
     w->finally = outer;
