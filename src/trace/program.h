@@ -43,6 +43,7 @@ typedef struct pel_program_class {
     PEL_VEC(pel_id) instances;           /* modules of exactly this class */
     PEL_VEC(pel_needed_attribute) needs; /* filled by lanes and link, read by init */
     pel_node *init;                      /* FunctionDef `__init__`, by init */
+    pel_nodes modes;                     /* the author's train() and eval(), by init */
     pel_node *def; /* whole ClassDef for classes that are no modules (dataclasses, caches, autograd functions);
                       bases and methods then count for nothing */
 } pel_program_class;

@@ -390,7 +390,7 @@ def test_a_model_without_backward_is_recorded_without_gradients() -> None:
 # ---- straight lines ----
 
 def test_einops() -> None:
-    """What it does can't be followed: every place that calls it gets the calls of torch that it made there."""
+    """What it does can't be followed: every place that calls it gets what its pattern says, for all sizes."""
     einops = pytest.importorskip("einops", reason="einops is not installed")
 
     class Attention(nn.Module):
@@ -407,11 +407,11 @@ def test_einops() -> None:
 
     made = pellucid.skeleton(Attention().eval(), (torch.randn(2, 5, 8),))
     assert made.report.good and made.report.complete
-    assert re.search(r"(\w+)\.reshape\(\1\.shape\[0\], \1\.shape\[1\], 2, 4\)\.permute\(0, 2, 1, 3\)", made.source)
+    assert ".unflatten(2, (2, -1)).transpose(1, 2)" in made.source, made.source
 
 
-def test_a_length_for_which_a_straight_line_does_not_hold_is_recorded_too() -> None:
-    """Lines tell sizes by example: in lengths of 6 and 7 there are two windows of 4, in one of 9 there are three."""
+def test_a_line_from_a_pattern_holds_for_lengths_that_nobody_recorded() -> None:
+    """In lengths of 6 and 7 there are two windows of 4, in one of 9 there are three: examples would not say so."""
     einops = pytest.importorskip("einops", reason="einops is not installed")
 
     class Windows(nn.Module):
@@ -422,7 +422,7 @@ def test_a_length_for_which_a_straight_line_does_not_hold_is_recorded_too() -> N
 
     model = Windows().eval()
     made = pellucid.skeleton(model, (torch.randn(2, 6, 3),))
-    assert made.report.complete and {"other length 2", "other length 3"} <= {c.name for c in made.report.checks}
+    assert made.report.complete and "other length 2" in {c.name for c in made.report.checks}
     for length in (4, 13, 20):
         x = torch.randn(3, length, 3)
         assert made.module()(x).equal(model(x))

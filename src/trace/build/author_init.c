@@ -46,6 +46,8 @@ static statement statement_of(const pel_program *program, pel_id class) {
     return (statement){ 0 };
 }
 
+const pel_node *pel_author_class(const pel_program *program, pel_id class) { return statement_of(program, class).def; }
+
 static const pel_node *function_among(pel_nodes body, pel_name name) {
     for (uint32_t i = 0; i < body.n; i++)
         if (body.at[i]->kind == PEL_FunctionDef && body.at[i]->FunctionDef.name == name) return body.at[i];

@@ -284,7 +284,8 @@ static pel_nodes part_statements(pel_builder *b, pel_unifier *unifier, const pel
     for (uint32_t i = 0; i < parts.n; i++) {
         if (!made[i]) continue;
         pel_id child = pel_child_named(pel_module_at(b->log, class->instances.at[0]), parts.at[i].name->text);
-        if (parts.at[i].kind == PEL_PART_CHILD && child && pel_is_here_for_weights(b, child))
+        if (parts.at[i].kind == PEL_PART_CHILD && child && pel_is_here_for_weights(b, child) &&
+            !pel_is_read(b, class->class, parts.at[i].name))
             pel_nodes_push(ctx, &body, pel_make_comment(ctx, PEL_STR("here for its weights alone")));
         pel_nodes_push(ctx, &body, made[i]);
     }
@@ -308,6 +309,7 @@ void pel_finish_class(pel_builder *b, pel_program_class *class) {
     pel_map_set(ctx, &b->parameters, PEL_KEY(class->name),
                 PEL_KEY(pel_author_parameters(ctx, b->program, class->class)));
     pel_map_set(ctx, &b->progress, class->class, PEL_DONE);
+    pel_write_modes(b, class);
     if (body.n == 1 && !super_call->Expr.value->Call.args.n && !super_call->Expr.value->Call.keywords.n)
         return; /* Python does that by itself */
     class->init = pel_node_new(ctx, PEL_FunctionDef);

@@ -76,6 +76,10 @@ pel_id pel_needed_value(const pel_log *log, const pel_needed_attribute *need, pe
 bool pel_is_container_enough(const pel_builder *b, pel_id class);  /* torch's own do for its instances */
 bool pel_is_here_for_weights(const pel_builder *b, pel_id module); /* no code reaches into it */
 
+/* ---- build/mode.c ---- */
+const pel_node *pel_author_class(const pel_program *program, pel_id class); /* its ClassDef; NULL: not known */
+void pel_write_modes(pel_builder *b, pel_program_class *class);             /* the author's train() and eval() */
+
 /* ---- build/module.c: the expression that builds a module ---- */
 pel_node *pel_module_call(pel_builder *b, pel_id module);
 pel_node *pel_child_text(pel_builder *b, pel_id child); /* the same; frozen if it is one of torch's that is */

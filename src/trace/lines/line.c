@@ -198,7 +198,8 @@ static pel_node *plain_text(pel_straight *x, const pel_id *values) {
     if (value->kind == PEL_V_LITERAL && pel_str_starts(value->text, PEL_STR("torch.device(")) && x->tensors.n)
         return pel_make_attribute(x->ctx, pel_copy(x->ctx, x->tensors.at[0].text), pel_intern_c(x->ctx, "device"),
                                   PEL_Load);
-    return pel_value_expression(x->ctx, x->w->s->program, values[0]);
+    pel_node *type = value->kind == PEL_V_LIBRARY ? pel_straight_type(x, value->text) : NULL;
+    return type ? type : pel_value_expression(x->ctx, x->w->s->program, values[0]);
 }
 
 static pel_node *number_text(pel_straight *x, const pel_id *values) {
@@ -395,9 +396,23 @@ static bool is_shape(pel_str function) {
     return false;
 }
 
+static bool is_off(const pel_value *value) {
+    return value->kind == PEL_V_CONST &&
+           (value->constant->kind == PEL_CONST_NONE || value->constant->kind == PEL_CONST_FALSE);
+}
+
+/* Passed as an option that makes a function change what it gets: inplace=True, out=y. */
+static bool changes_given(const pel_straight *x, const pel_event *event, pel_str name) {
+    for (uint32_t k = 0; k < event->n_kwargs; k++)
+        if (pel_is_option(event->kwargs[k].name) && !is_off(pel_straight_at(x, event->kwargs[k].value))) return true;
+    int place = pel_library_option(name);
+    return place >= 0 && (uint32_t)place < event->n_args && !is_off(pel_straight_at(x, event->args[place]));
+}
+
 static bool is_pure(pel_straight *x, const step *row) {
-    if (row->event->draws_random) return false;
     pel_str name = function_name(x, row);
+    for (uint32_t i = 0; i < x->n_lanes; i++)
+        if (row[i].event->draws_random || changes_given(x, row[i].event, name)) return false;
     if (!name.len) return false; /* a module may have buffers */
     size_t dot = name.len;
     while (dot && name.ptr[dot - 1] != '.') dot--;
@@ -723,6 +738,7 @@ static void chain(pel_straight *x) {
 void pel_straight_write(pel_straight *x, const pel_id *results) {
     const char *why_not = pel_straight_state(x, is_told);
     if (why_not) cannot(x, why_not);
+    pel_straight_find_reads(x, is_told);
     pel_straight_find_names(x);
     step_list *all = pel_new_array(x->ctx, x->n_lanes, step_list);
     for (uint32_t i = 0; i < x->n_lanes; i++) {

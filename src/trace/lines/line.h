@@ -40,6 +40,10 @@ typedef struct pel_straight {
     pel_map wishes;  /* name of a step -> the author's for what it gave */
     pel_nodes body;
     bool has_effect;
+    /* what was asked of tensors: lines/reads.c */
+    pel_map read_sizes, read_types; /* tensors */
+    bool read_some_size, tested_type, wrote_type;
+    uint32_t n_given_tensors; /* the first ones */
 } pel_straight;
 
 static inline const pel_value *pel_straight_at(const pel_straight *x, pel_id id) { return pel_value_at(x->log, id); }
@@ -67,8 +71,42 @@ bool pel_straight_is_given(const pel_straight *x, pel_name name); /* what the ca
 void pel_straight_guard(pel_straight *x, const pel_val *argument); /* the same where the line stands for a call */
 void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *asked);
 
-/* ---- lines/state.c ---- */
+/* ---- lines/reads.c ---- */
 typedef bool pel_straight_owns(const pel_straight *x, pel_id activation, pel_id above); /* the line tells what it did */
+void pel_straight_find_reads(pel_straight *x, pel_straight_owns *owns);
+void pel_straight_expect_reads(pel_straight *x, pel_nodes *tests); /* asserts what the line takes for granted of that */
+pel_node *pel_straight_type(pel_straight *x, pel_str type);        /* x.dtype, if that was read; NULL: it was not */
+
+/* ---- lines/pattern.c, lines/patterned.c: functions that get a pattern ---- */
+typedef struct pel_straight_axis { /* whose length the call says */
+    pel_name name;
+    pel_node *length;
+    const int64_t *values; /* per lane */
+} pel_straight_axis;
+typedef struct pel_straight_pattern {
+    pel_node *tensor;             /* its text */
+    const int64_t *const *shapes; /* per lane */
+    uint32_t rank;
+    pel_str text, reduction;
+    const pel_straight_axis *axes;
+    uint32_t n_axes;
+    const pel_id *results;
+} pel_straight_pattern;
+/* Writes x->body from the pattern; false: what the lanes saw is something else. */
+bool pel_straight_from_pattern(pel_straight *x, const pel_straight_pattern *call);
+
+typedef struct pel_straight_args { /* what a call passes, and what the function calls it; NULL: nothing */
+    pel_val **at;
+    const pel_name *names;
+    uint32_t n;
+    pel_nodes params, given; /* of the function that is written, and what it gets */
+} pel_straight_args;
+/* The same for a call of a function that gets a tensor and a pattern; false: this is none. */
+bool pel_straight_call_of_pattern(pel_straight *x, pel_straight_args *args, const pel_id *results);
+/* The same for a module that holds its pattern. */
+bool pel_straight_module_of_pattern(pel_straight *x, const pel_id *results);
+
+/* ---- lines/state.c ---- */
 /* Why there can be no line, because of what calls keep in modules; NULL: it lives on no such. */
 const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns);
 

@@ -138,6 +138,7 @@ static void add_value(pel_straight *x, const pel_node *text, const pel_id *value
 void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values) {
     add_value(x, text, values, false, 0);
     x->n_given = x->sizes.n;
+    x->n_given_tensors = x->tensors.n;
 }
 
 void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) { add_value(x, text, values, true, 0); }

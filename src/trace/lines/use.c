@@ -108,6 +108,49 @@ static void refuse_numbers(const pel_straight *x, pel_val **args, uint32_t n_arg
         pel_lost(x->w, x->node, "it computes something that depends on data");
 }
 
+/* What it asked of its tensors is asserted before the call if they have short names there, else in a function of its
+ * own.
+ */
+static void guard_reads(pel_straight *x, const pel_straight_args *args) {
+    pel_nodes tests = { 0 };
+    pel_straight_expect_reads(x, &tests);
+    if (!tests.n) return;
+    pel_node *all = tests.n == 1 ? tests.at[0] : pel_make_boolop(x->ctx, PEL_And, tests);
+    substitution sub = { x->w->s, args->params, args->given, pel_new_array(x->ctx, args->params.n + 1u, uint32_t),
+                         false };
+    substitute(&sub, &all);
+    bool is_simple = !x->w->in_expression;
+    for (uint32_t k = 0; k < args->params.n; k++) is_simple &= !sub.n_uses[k] || is_short(args->given.at[k]);
+    if (is_simple) {
+        memset(sub.n_uses, 1, args->params.n * sizeof *sub.n_uses); /* each use is a copy */
+        sub.replaces = true;
+        substitute(&sub, &all);
+        pel_guard(x->w, x->node, all, true, "path not recorded");
+        return;
+    }
+    pel_nodes body =
+        pel_nodes_one(x->ctx, pel_make_assert(x->ctx, all, pel_make_text(x->ctx, PEL_STR("path not recorded"))));
+    for (uint32_t i = 0; i < x->body.n; i++) pel_nodes_push(x->ctx, &body, x->body.at[i]);
+    x->body = body;
+    x->has_effect = true;
+}
+
+/* What its lanes did, with parameters for whatever is not the same everywhere. */
+static void write_call(pel_straight *x, pel_straight_args *args, const pel_id *results) {
+    x->body.n = 0;
+    for (uint32_t k = 0; k < args->n; k++) {
+        pel_straight_guard(x, args->at[k]);
+        if (!args->names[k] || !is_given(x, args->at[k]->at)) continue;
+        pel_node *param = pel_node_new(x->ctx, PEL_arg);
+        param->arg.arg = args->names[k];
+        pel_nodes_push(x->ctx, &args->params, param);
+        pel_nodes_push(x->ctx, &args->given, args->at[k]->text);
+        pel_straight_give(x, pel_make_name(x->ctx, args->names[k], PEL_Load), args->at[k]->at);
+    }
+    pel_straight_write(x, results);
+    guard_reads(x, args);
+}
+
 pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
                            const pel_name *names, uint32_t n_args, pel_val *val) {
     const pel_code_object *code = w->log->codes.at[w->log->activations.at[children[0]].code].code;
@@ -122,17 +165,9 @@ pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, c
                        .is_helper = true };
     w->s->asked_rank = true; /* what it asked before each step is gone */
     refuse_numbers(&x, args, n_args, val);
-    pel_nodes given = { 0 }, params = { 0 };
-    for (uint32_t k = 0; k < n_args; k++) {
-        if (names[k] && args[k]->taint) pel_straight_guard(&x, args[k]);
-        if (!names[k] || !is_given(&x, args[k]->at)) continue;
-        pel_node *param = pel_node_new(w->ctx, PEL_arg);
-        param->arg.arg = names[k];
-        pel_nodes_push(w->ctx, &params, param);
-        pel_nodes_push(w->ctx, &given, args[k]->text);
-        pel_straight_give(&x, pel_make_name(w->ctx, names[k], PEL_Load), args[k]->at);
-    }
-    pel_straight_write(&x, val->at);
+    pel_straight_args passed = { args, names, n_args, { 0 }, { 0 } };
+    if (!pel_straight_call_of_pattern(&x, &passed, val->at)) write_call(&x, &passed, val->at);
+    pel_nodes given = passed.given, params = passed.params;
     pel_node *text = in_place(&x, params, given);
     if (text) {
         val->text = text;
@@ -209,8 +244,11 @@ static void write_line(pel_ctx *ctx, void *arg) {
     give_params(&x, group);
     pel_id *results = pel_new_array(ctx, job->n, pel_id);
     for (uint32_t i = 0; i < job->n; i++) results[i] = result_of(w, job->lanes[i]);
-    pel_straight_write(&x, results);
-    pel_straight_expect(&x, group, job->asked);
+    if (!pel_straight_module_of_pattern(&x, results)) {
+        x.body.n = 0;
+        pel_straight_write(&x, results);
+        pel_straight_expect(&x, group, job->asked);
+    }
     job->body = x.body;
     job->has_effect = x.has_effect;
     bool live = true;

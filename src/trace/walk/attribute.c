@@ -100,14 +100,29 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
 bool pel_is_content_of_given(const pel_walk *w, pel_id object, pel_id value) {
     const pel_value *of = pel_value_at(w->log, object);
     if (of->kind != PEL_V_OBJECT || !pel_map_has(&w->s->given, of->object)) return false;
-    switch (pel_value_at(w->log, value)->kind) {
+    switch ((pel_value_kind)pel_value_at(w->log, value)->kind) {
     case PEL_V_CONST:
     case PEL_V_TUPLE:
     case PEL_V_LIST:
+    case PEL_V_SIZE:
     case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_LIBRARY:
+    case PEL_V_LITERAL:
+    case PEL_V_CLASS:
+    case PEL_V_FUNCTION:
+    case PEL_V_PARTIAL:
+    case PEL_V_OPAQUE:
     case PEL_V_DICT: return true;
-    default: return false;
+    case PEL_V_NONE_YET:
+    case PEL_V_TENSOR: /* they show it */
+    case PEL_V_MODULE:
+    case PEL_V_METHOD:               /* of its class */
+    case PEL_V_OBJECT: return false; /* given as well: what is read off it depends on the caller in turn */
     }
+    return true;
 }
 
 static pel_id class_constant(const pel_log *log, pel_id class, pel_name name, int depth) {

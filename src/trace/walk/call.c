@@ -430,27 +430,39 @@ typedef struct straight_job {
     pel_val *val;
 } straight_job;
 
+/* What **kwargs brings, if its parts are known, has names of its own. */
+static const pel_parts *named_parts(const pel_call_argument *arg) {
+    return arg->stars && arg->val->parts && arg->val->parts->keys ? arg->val->parts : NULL;
+}
+
 static pel_val *straight_call(pel_walk *w, pel_front front, const pel_call_site *c, const pel_id *children) {
     const pel_code_object *code = w->log->codes.at[w->log->activations.at[children[0]].code].code;
-    uint32_t next = pel_has_receiver(w, c, children[0]);
-    pel_val **args = pel_new_array(w->ctx, c->n_args + 1u, pel_val *);
-    pel_name *names = pel_new_array(w->ctx, c->n_args + 1u, pel_name);
+    uint32_t next = pel_has_receiver(w, c, children[0]), most = 1, n = 0;
+    for (uint32_t k = 0; k < c->n_args; k++) most += 1 + (named_parts(&c->args[k]) ? named_parts(&c->args[k])->n : 0);
+    pel_val **args = pel_new_array(w->ctx, most, pel_val *);
+    pel_name *names = pel_new_array(w->ctx, most, pel_name);
     for (uint32_t k = 0; k < c->n_args; k++) {
         const pel_call_argument *arg = &c->args[k];
-        args[k] = arg->val;
+        const pel_parts *parts = named_parts(arg);
+        for (uint32_t i = 0; parts && i < parts->n; i++) {
+            args[n] = parts->items[i];
+            names[n++] = parts->keys[i];
+        }
+        if (parts) continue;
+        args[n] = arg->val;
         if (arg->keyword)
-            names[k] = arg->keyword;
+            names[n] = arg->keyword;
         else if (!arg->star && !arg->stars && next < code->argcount)
-            names[k] = code->varnames.at[next++];
+            names[n] = code->varnames.at[next++];
         else
             next = UINT32_MAX; /* behind *args nothing has a number */
+        n++;
     }
     /* what ran inside is told by the straight line */
     for (uint32_t i = 0; i < front.n; i++)
         for (pel_id id = children[i]; id < w->log->activations.n && pel_is_below(w->log, id, children[i]); id++)
             w->s->linked[id] = true;
-    return pel_finish(w, front, c->node,
-                      pel_straight_call(w, front, c->node, children, args, names, c->n_args, c->val));
+    return pel_finish(w, front, c->node, pel_straight_call(w, front, c->node, children, args, names, n, c->val));
 }
 
 static void try_straight(pel_ctx *ctx, void *arg) {

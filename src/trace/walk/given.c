@@ -2,27 +2,60 @@
  * of the rest it takes for granted what the recorded calls brought, and root_guard.c asserts it. */
 #include "trace/walk/walk.h"
 
-/* Numbers are data, as tensors are. So are containers that hold tensors or may come changed, and all that was not the
- * same in all runs: a third string may come, or a tensor for which there was None once, with other arguments. */
+#pragma GCC diagnostic error "-Wswitch-enum" /* each kind of value has its rule */
+
+typedef enum given_form {
+    GIVEN_SHOWS,     /* tensors and modules: they are never folded */
+    GIVEN_NUMBER,    /* data, as tensors are */
+    GIVEN_PLAIN,     /* taken for granted, and asserted at the top */
+    GIVEN_CONTAINER, /* holds tensors, or may come changed */
+    GIVEN_OBJECT,    /* what is read off it depends on the caller (pel_is_content_of_given) */
+    GIVEN_UNKNOWN,   /* whatever comes of it depends on the caller */
+} given_form;
+
+static given_form form_of_given(const pel_synth *s, pel_id id) {
+    const pel_value *value = pel_value_at(s->log, id);
+    bool plain = id && pel_plain(s, id);
+    switch ((pel_value_kind)value->kind) {
+    case PEL_V_TENSOR:
+    case PEL_V_NONE_YET:
+    case PEL_V_MODULE: return GIVEN_SHOWS;
+    case PEL_V_CONST: return pel_value_is_number(value) ? GIVEN_NUMBER : GIVEN_PLAIN;
+    case PEL_V_LIBRARY:
+    case PEL_V_CLASS:
+    case PEL_V_LITERAL: return plain ? GIVEN_PLAIN : GIVEN_UNKNOWN;
+    case PEL_V_TUPLE:
+    case PEL_V_FROZENSET: return plain ? GIVEN_PLAIN : GIVEN_CONTAINER;
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_DICT:
+    case PEL_V_SET:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE: return GIVEN_CONTAINER;
+    case PEL_V_OBJECT: return plain ? GIVEN_PLAIN : pel_map_has(&s->given, value->object) ? GIVEN_OBJECT : GIVEN_SHOWS;
+    case PEL_V_FUNCTION:
+    case PEL_V_METHOD:
+    case PEL_V_PARTIAL:
+    case PEL_V_OPAQUE: return GIVEN_UNKNOWN;
+    }
+    return GIVEN_UNKNOWN;
+}
+
+/* Numbers are data, as tensors are. So are containers, whatever can't be looked into, and all that was not the same in
+ * all runs: a third string may come, or a tensor for which there was None once, with other arguments. */
 static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
-    uint32_t n_numbers = 0, n_containers = 0, n_plain = 0;
+    uint32_t n[GIVEN_UNKNOWN + 1] = { 0 };
     bool same = true;
     pel_id first = pel_argument(s->log, root->lanes[0], param);
     for (uint32_t i = 0; i < root->n_lanes; i++) {
         pel_id id = pel_argument(s->log, root->lanes[i], param);
-        const pel_value *value = pel_value_at(s->log, id);
         same = same && pel_value_same(s->log, id, first);
-        if (pel_value_is_number(value))
-            n_numbers++;
-        else if (pel_plain(s, id))
-            n_plain++;
-        else if (value->kind == PEL_V_DICT || value->kind == PEL_V_LIST || value->kind == PEL_V_TUPLE)
-            n_containers++;
+        n[form_of_given(s, id)]++;
     }
-    if (n_numbers == root->n_lanes) return &pel_tainted_given;
-    if (n_containers == root->n_lanes) return &pel_tainted_holder;
-    bool is_choice = n_plain && !same;
-    return n_numbers || n_containers || is_choice ? &pel_tainted : NULL;
+    if (n[GIVEN_NUMBER] == root->n_lanes) return &pel_tainted_given;
+    if (n[GIVEN_CONTAINER] == root->n_lanes) return &pel_tainted_holder;
+    bool is_choice = n[GIVEN_PLAIN] && !same;
+    return n[GIVEN_NUMBER] || n[GIVEN_CONTAINER] || n[GIVEN_UNKNOWN] || is_choice ? &pel_tainted : NULL;
 }
 
 /* ---- how many dimensions tensors have ---- */
@@ -34,6 +67,9 @@ static pel_rank_form rank_of_value(const pel_log *log, pel_id id, uint32_t *rank
         return PEL_RANK_OWN;
     }
     bool is_dict = value->kind == PEL_V_DICT;
+    bool is_record = value->kind == PEL_V_OBJECT && pel_class_at(log, value->class)->kind == PEL_CLASS_DATACLASS;
+    for (uint32_t i = 0; is_record && i < value->n; i++)
+        if (pel_value_at(log, value->items[i])->kind == PEL_V_TENSOR) return PEL_RANK_OPEN;
     if (!is_dict && value->kind != PEL_V_LIST && value->kind != PEL_V_TUPLE) return PEL_RANK_NONE;
     uint32_t n_tensors = 0, n_others = 0;
     for (uint32_t i = is_dict; i < value->n; i += 1u + is_dict) {

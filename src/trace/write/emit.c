@@ -65,6 +65,7 @@ static pel_node *class_definition(writer *w, pel_program_class *class) {
     pel_str path = base ? pel_class_at(w->program->log, base)->path : PEL_STR("torch.nn.Module");
     if (is_module || base) def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, w->program, path));
     if (class->init) pel_nodes_push(ctx, &def->ClassDef.body, class->init);
+    for (uint32_t i = 0; i < class->modes.n; i++) pel_nodes_push(ctx, &def->ClassDef.body, class->modes.at[i]);
     if (class->methods.n) qsort(class->methods.at, class->methods.n, sizeof *class->methods.at, compare_methods);
     for (uint32_t i = 0; i < class->methods.n; i++) {
         const pel_program_function *method = class->methods.at[i];

@@ -39,6 +39,22 @@ static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *mes
     pel_nodes_push(s->ctx, body, pel_make_assert(s->ctx, test, pel_make_text(s->ctx, pel_str_of(message))));
 }
 
+/* Whether a caller may leave something out that every recorded call gave: it is None then. */
+static bool may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p) {
+    const pel_param *param = &root->params[p];
+    const pel_node *fallback = param->author_default ? param->author_default : param->fallback;
+    if (!fallback || !pel_is_none(fallback) || param->unread || param->of) return false;
+    for (uint32_t i = 0; i < root->n_lanes; i++) {
+        pel_id id = pel_argument(s->log, root->lanes[i], param);
+        if (!id || pel_plain(s, id)) return false; /* asserted, or of a type that is */
+    }
+    return true;
+}
+
+static pel_node *is_there(pel_ctx *ctx, pel_name name) {
+    return pel_make_compare(ctx, pel_make_name(ctx, name, PEL_Load), PEL_IsNot, pel_make_none(ctx));
+}
+
 /* a is None and b is None  ->  a is b is None: a root may have many that were not given. */
 static void chain_nones(pel_synth *s, pel_nodes *tests) {
     pel_nodes names = { 0 }, others = { 0 };
@@ -183,6 +199,7 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
     for (uint32_t p = 1; p < root->n_params; p++) {
         const pel_param *param = &root->params[p];
+        if (!param->dead && may_be_left_out(s, root, p)) pel_nodes_push(s->ctx, &tests, is_there(s->ctx, param->name));
         if (param->dead || (!param->unread && is_data(s, root, param))) continue;
         pel_node *test = as_recorded(s, root, p);
         if (test) pel_nodes_push(s->ctx, &tests, test);

@@ -227,6 +227,9 @@ static void spell_names(void *arg, pel_node **slot) {
 }
 
 static pel_node *literal_expression(pel_ctx *ctx, pel_program *program, pel_str text) {
+    pel_str scalar = PEL_STR("numpy.float64("); /* which is a float: no reason to import numpy */
+    if (pel_str_starts(text, scalar) && pel_str_ends(text, PEL_STR(")")))
+        text = pel_str_cut(text, scalar.len, text.len - 1);
     pel_source source = { PEL_STR("literal"), text };
     pel_node *literal = pel_parse_expression(ctx, &source, PEL_VERSION_MAX)->Expression.body;
     spell_names(&(spelling){ ctx, program }, &literal);

@@ -1,0 +1,155 @@
+/* What a straight line asked of its tensors besides their elements: sizes, types. The calls of torch that it shows may
+ * depend on the answers, and so may their order, so what was the same in all lanes is asserted. What differed is told
+ * by example, and which number of dimensions there was is asserted at the top of the model. */
+#include "trace/lines/line.h"
+
+/* Functions that ask how large a tensor is, or give as many tensors as it is long. */
+static bool asks_size(pel_str function) {
+    static const char *const names[] = { "size",         "numel",           "nelement", "stride",       "__len__",
+                                         "__iter__",     "chunk",           "split",    "tensor_split", "unbind",
+                                         "unsafe_chunk", "unsafe_split",    "nbytes",   "hsplit",       "vsplit",
+                                         "dsplit",       "split_with_sizes" };
+    size_t dot = function.len;
+    while (dot && function.ptr[dot - 1] != '.') dot--;
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(pel_str_from(function, dot), names[i])) return true;
+    return false;
+}
+
+static bool compares(uint16_t op) { return op == PEL_OP_COMPARE_OP || op == PEL_OP_IS_OP || op == PEL_OP_CONTAINS_OP; }
+
+static void note_size(pel_straight *x, pel_id tensor) {
+    if (tensor)
+        pel_map_set(x->ctx, &x->read_sizes, tensor, 1);
+    else
+        x->read_some_size = true;
+}
+
+/* What one instruction of the author's pushed; below: what was pushed before it. */
+static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *below, const pel_value *made,
+                       bool *has_type) {
+    pel_id tensor = below->kind == PEL_V_TENSOR ? below->tensor : 0;
+    bool is_read = insn->op == PEL_OP_LOAD_ATTR && tensor;
+    if (is_read && made->kind == PEL_V_SIZE) note_size(x, tensor);
+    if (is_read && pel_name_is(insn->name, "dtype")) {
+        pel_map_set(x->ctx, &x->read_types, tensor, 1);
+        *has_type = true;
+    }
+    if (is_read || made->kind != PEL_V_SIZE) return;
+    bool is_known = insn->kind == PEL_ARG_LOCAL || insn->kind == PEL_ARG_FREE || insn->op == PEL_OP_BINARY_SUBSCR ||
+                    insn->op == PEL_OP_BINARY_OP || insn->op == PEL_OP_LOAD_ATTR;
+    if (!is_known) note_size(x, 0); /* getattr(x, "shape") */
+}
+
+static void see_activation(pel_straight *x, pel_id id) {
+    const pel_activation *activation = &x->log->activations.at[id];
+    const pel_author *author = &x->w->s->authors[activation->code];
+    pel_id below = 0;
+    bool has_type = false, is_tested = false;
+    for (uint32_t i = 0; author->insns && i < activation->n_records; i++) {
+        const pel_record *record = &activation->records[i];
+        const pel_insn *insn = pel_author_insn(author, record);
+        if (record->kind != PEL_R_PUSH || !insn) continue;
+        see_record(x, insn, pel_straight_at(x, below), pel_straight_at(x, record->value), &has_type);
+        is_tested |= has_type && compares(insn->op);
+        below = record->value;
+    }
+    x->tested_type |= is_tested;
+}
+
+void pel_straight_find_reads(pel_straight *x, pel_straight_owns *owns) {
+    for (uint32_t lane = 0; lane < x->n_lanes; lane++) {
+        const pel_extent *extent = &x->w->s->extents[x->above[lane]];
+        for (pel_id id = x->above[lane]; id < extent->end; id++)
+            if (owns(x, id, x->above[lane])) see_activation(x, id);
+        for (uint32_t i = extent->first_event; i < extent->end_event; i++) {
+            const pel_event *event = &x->log->events.at[i];
+            const pel_value *function = pel_straight_at(x, event->function);
+            if (function->kind != PEL_V_LIBRARY || !owns(x, event->activation, x->above[lane])) continue;
+            if (!event->n_args || !asks_size(function->text)) continue;
+            const pel_value *of = pel_straight_at(x, event->args[0]);
+            note_size(x, of->kind == PEL_V_TENSOR ? of->tensor : 0);
+        }
+    }
+}
+
+/* ---- what is asserted of that ---- */
+
+static bool is_among(const pel_straight *x, const pel_map *read, const pel_id *tensors) {
+    for (uint32_t i = 0; i < x->n_lanes; i++)
+        if (pel_map_has(read, tensors[i])) return true;
+    return false;
+}
+
+/* Whether a size was asked of what is no weight and was not given: it follows from the sizes of what was. */
+static bool asks_steps(pel_straight *x) {
+    if (x->read_some_size) return true;
+    pel_map given = { 0 };
+    for (uint32_t k = 0; k < x->n_given_tensors; k++)
+        for (uint32_t i = 0; i < x->n_lanes; i++) pel_map_set(x->ctx, &given, x->tensors.at[k].values[i], 1);
+    for (pel_id id = 1; id < x->log->tensors.n; id++)
+        if (pel_map_has(&x->read_sizes, id) && !x->log->tensors.at[id].owner && !pel_map_has(&given, id)) return true;
+    return false;
+}
+
+static const pel_log_tensor *tensor_at(const pel_straight *x, const pel_straight_named *named, uint32_t lane) {
+    return &x->log->tensors.at[named->values[lane]];
+}
+
+static pel_node *of_tensor(pel_straight *x, const pel_straight_named *named, const char *attribute) {
+    return pel_make_attribute(x->ctx, pel_copy(x->ctx, named->text), pel_intern_c(x->ctx, attribute), PEL_Load);
+}
+
+/* x.shape[1] == 4, for each size that was the same in all lanes; x.shape == (3, 4) if all were. */
+static void expect_sizes(pel_straight *x, const pel_straight_named *named, pel_nodes *tests) {
+    const pel_log_tensor *first = tensor_at(x, named, 0);
+    pel_nodes own = { 0 };
+    pel_node *all = pel_node_new(x->ctx, PEL_Tuple);
+    for (uint32_t d = 0; d < first->n_dims; d++) {
+        bool same = true;
+        for (uint32_t i = 1; i < x->n_lanes && same; i++) {
+            const pel_log_tensor *row = tensor_at(x, named, i);
+            same = row->n_dims == first->n_dims && row->shape[d] == first->shape[d];
+        }
+        if (!same) continue;
+        pel_node *value = pel_make_int(x->ctx, first->shape[d]);
+        pel_nodes_push(x->ctx, &all->Tuple.elts, value);
+        pel_node *size =
+            pel_make_subscript(x->ctx, of_tensor(x, named, "shape"), pel_make_int(x->ctx, (int64_t)d), PEL_Load);
+        pel_nodes_push(x->ctx, &own, pel_make_compare(x->ctx, size, PEL_Eq, pel_copy(x->ctx, value)));
+    }
+    if (own.n && own.n == first->n_dims)
+        own = pel_nodes_one(x->ctx, pel_make_compare(x->ctx, of_tensor(x, named, "shape"), PEL_Eq, all));
+    for (uint32_t i = 0; i < own.n; i++) pel_nodes_push(x->ctx, tests, own.at[i]);
+}
+
+static void expect_type(pel_straight *x, const pel_straight_named *named, pel_nodes *tests) {
+    pel_str type = tensor_at(x, named, 0)->dtype;
+    for (uint32_t i = 1; i < x->n_lanes; i++)
+        if (!pel_str_eq(tensor_at(x, named, i)->dtype, type)) return;
+    pel_node *expected = pel_library_expression(x->ctx, x->w->s->program, type);
+    pel_nodes_push(x->ctx, tests, pel_make_compare(x->ctx, of_tensor(x, named, "dtype"), PEL_Eq, expected));
+}
+
+void pel_straight_expect_reads(pel_straight *x, pel_nodes *tests) {
+    bool all = asks_steps(x);
+    for (uint32_t k = 0; k < x->n_given_tensors; k++) {
+        const pel_straight_named *named = &x->tensors.at[k];
+        if (tensor_at(x, named, 0)->owner) continue;
+        if (all || is_among(x, &x->read_sizes, named->values)) expect_sizes(x, named, tests);
+        if (is_among(x, &x->read_types, named->values) && (x->tested_type || !x->wrote_type))
+            expect_type(x, named, tests);
+    }
+}
+
+pel_node *pel_straight_type(pel_straight *x, pel_str type) {
+    for (uint32_t k = 0; k < x->tensors.n; k++) {
+        const pel_straight_named *named = &x->tensors.at[k];
+        bool same = is_among(x, &x->read_types, named->values);
+        for (uint32_t i = 0; i < x->n_lanes && same; i++) same = pel_str_eq(tensor_at(x, named, i)->dtype, type);
+        if (!same) continue;
+        x->wrote_type = true;
+        return of_tensor(x, named, "dtype");
+    }
+    return NULL;
+}
