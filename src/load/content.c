@@ -40,6 +40,19 @@ static void collect_all(collection *c, const pel_loaded *loaded) {
     }
 }
 
+/* A file without one of the tensors must not pass for all of them. */
+static void refuse_lost(const collection *c, const pel_loaded *loaded) {
+    for (uint32_t i = 0; i < loaded->networks.n; i++) {
+        const pel_network *network = loaded->networks.at[i];
+        for (uint32_t k = 0; k < network->unknown.n; k++) {
+            const pel_unknown *row = &network->unknown.at[k];
+            if (row->is_lost && !row->in_parts && pel_str_starts(row->what, c->prefix))
+                pel_throw(c->ctx, PEL_E_UNSUPPORTED, row->place.offset, "%.*s: %.*s", PEL_FMT(row->what),
+                          PEL_FMT(row->why));
+        }
+    }
+}
+
 /* Elements times width, after which its bytes are known to be there. */
 static void measure(pel_ctx *ctx, found_tensor *row) {
     const pel_model_tensor *tensor = row->tensor;
@@ -199,6 +212,8 @@ static const char *safetensors_type(pel_str dtype) {
         { "float8_e5m2", "F8_E5M2" },
         { "complex64", "C64" },
         { "float8_e8m0fnu", "F8_E8M0" },
+        { "float8_e4m3fnuz", "F8_E4M3FNUZ" },
+        { "float8_e5m2fnuz", "F8_E5M2FNUZ" },
     };
     for (size_t i = 0; i < PEL_COUNT(rows); i++)
         if (pel_str_is(dtype, rows[i].dtype)) return rows[i].type;
@@ -215,6 +230,7 @@ static int by_width(const void *a, const void *b) {
 void pel_write_safetensors(pel_ctx *ctx, const pel_loaded *loaded, pel_str prefix, const pel_writer *writer) {
     collection c = { .ctx = ctx, .prefix = prefix };
     collect_all(&c, loaded);
+    refuse_lost(&c, loaded);
     if (!c.list.n) pel_throw(ctx, PEL_E_USAGE, 0, "there are no tensors to convert");
     pel_map names = { 0 };
     for (uint32_t i = 0; i < c.list.n; i++) {

@@ -82,6 +82,32 @@ static bool runs_something(const pel_loaded *loaded) {
     return false;
 }
 
+/* Configs of NeMo and Hydra name what is to be called, YAML has tags for Python's objects, and archives for servers
+ * (.mar) bring their handlers: code that a loader of the archive runs, though no pickle says so. */
+static void judge_member(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input, uint64_t at) {
+    static const char *const calls[] = { "_target_", "!!python", "!python" };
+    bool is_config = pel_ends_folded(name, ".yaml") || pel_ends_folded(name, ".yml");
+    if (!is_config && !pel_ends_folded(name, ".py")) return;
+    if (!is_config) {
+        if (out->runs_members)
+            pel_find(ctx, &out->findings, PEL_SUSPECT, "code", name, at,
+                     PEL_STR("Python source, which the server that the archive is for would run"));
+        return;
+    }
+    if (input->size > MAX_MEMBER) {
+        pel_find(ctx, &out->findings, PEL_UNREAD, "unread-file", name, at,
+                 PEL_STR("a config that is too large to be read"));
+        return;
+    }
+    pel_str text = pel_input_whole(ctx, input);
+    for (size_t i = 0; i < PEL_COUNT(calls); i++) {
+        const char *found = text.len ? memmem(text.ptr, text.len, calls[i], strlen(calls[i])) : NULL;
+        if (found)
+            pel_find(ctx, &out->findings, PEL_SUSPECT, "config-calls", name, at + (uint64_t)(found - text.ptr),
+                     pel_format(ctx, "the config says by %s what is to be called", calls[i]));
+    }
+}
+
 /* Numbers may begin as pickles do: what is not named as one must be one to its end, or call something. */
 static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input, uint64_t at,
                     bool adopts_networks) {
@@ -91,6 +117,7 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input
                  PEL_STR("native code, which its reader would load and run"));
         return true;
     }
+    judge_member(ctx, out, name, input, at);
     bool is_named = is_named_as_pickle(name);
     const char *packing = pel_packing(bytes);
     bool has_mark = packing && strcmp(packing, "zlib") != 0 && strcmp(packing, "lzma") != 0; /* not just two bytes */
@@ -123,6 +150,7 @@ static void content_body(pel_ctx *ctx, void *arg) {
 uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks) {
     uint32_t n = 0;
     uint64_t unpacked = 0;
+    out->runs_members = pel_zip_find(zip, PEL_STR("MAR-INF/MANIFEST.json")) != NULL;
     for (uint32_t i = 0; i < zip->members.n; i++) {
         const pel_zip_member *member = &zip->members.at[i];
         if (!member->in_file || !member->size || pel_map_has(&out->read, member->offset)) continue;

@@ -31,7 +31,8 @@ typedef struct pel_loaded {
     pel_map read;               /* offset of an archive's member -> 1: its loader knows what it is */
     const pel_model_file *file; /* its name, and what lies beside it; the bytes are in input alone */
     const pel_input *input;
-    int depth; /* how many files it lies in */
+    bool runs_members; /* an archive for a server, which runs the Python source in it */
+    int depth;         /* how many files it lies in */
 } pel_loaded;
 
 /* One file by its content (into->input, if that is open already); the name serves messages alone. Throws PEL_E_FORMAT

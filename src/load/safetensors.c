@@ -23,6 +23,8 @@ static pel_str dtype_of(pel_str name) {
         { "F8_E5M2", "float8_e5m2" },
         { "C64", "complex64" },
         { "F8_E8M0", "float8_e8m0fnu" },
+        { "F8_E4M3FNUZ", "float8_e4m3fnuz" },
+        { "F8_E5M2FNUZ", "float8_e5m2fnuz" },
     };
     for (size_t i = 0; i < PEL_COUNT(rows); i++)
         if (pel_str_is(name, rows[i].name)) return pel_str_of(rows[i].dtype);

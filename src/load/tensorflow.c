@@ -247,6 +247,12 @@ static void walk_object(saved_model *m, uint64_t index, pel_str path, int depth)
 }
 
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    pel_proto_field top;
+    for (pel_proto again = { .bytes = bytes }; pel_proto_next(ctx, &again, &top);) { /* Core ML begins the same way */
+        if (top.number < 200) continue;
+        out->format = PEL_STR("Core ML model");
+        pel_throw(ctx, PEL_E_UNSUPPORTED, top.at, "a Core ML model: that format is not read");
+    }
     out->format = PEL_STR("TensorFlow SavedModel");
     graph g = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '/') };
     g.builder.network->roles_unknown = false; /* variables say whether they are trained */

@@ -398,12 +398,79 @@ static void walk_elements(walker *w, const pel_pickled *row, pel_str path, pel_t
     }
 }
 
+/* ---- tensors that are made of others ---- */
+
+/* "torch.sparse_coo" of _get_layout("torch.sparse_coo"). */
+static pel_str layout_of(const pel_pickled *object) {
+    const pel_pickled *name = object && object->kind == PEL_P_CALL ? argument(object, 0) : object;
+    return name && name->kind == PEL_P_STR ? name->text : (pel_str){ "", 0 };
+}
+
+/* How the parts are called, in the order that torch has them. */
+static const char *const *names_of_parts(pel_str function, pel_str layout) {
+    static const struct {
+        const char *of, *names[5];
+    } rows[] = {
+        { "torch.sparse_coo", { "indices", "values" } },
+        { "torch.sparse_csr", { "crow_indices", "col_indices", "values" } },
+        { "torch.sparse_bsr", { "crow_indices", "col_indices", "values" } },
+        { "torch.sparse_csc", { "ccol_indices", "row_indices", "values" } },
+        { "torch.sparse_bsc", { "ccol_indices", "row_indices", "values" } },
+        { "_rebuild_nested_tensor", { "buffer", "sizes", "strides", "offsets" } },
+    };
+    for (size_t i = 0; i < PEL_COUNT(rows); i++)
+        if (pel_str_is(layout, rows[i].of) || pel_str_is(function, rows[i].of)) return rows[i].names;
+    return NULL;
+}
+
+/* A sparse or nested tensor: its parts become tensors below its name. What else torch rebuilds can't be shown, and
+ * nobody may take the rest for all. */
+static bool walk_parts(walker *w, const pel_pickled *object, pel_str path, pel_tensor_role role) {
+    const pel_pickled *callable = object->kind == PEL_P_CALL ? object->call->callable : NULL, *args;
+    for (int depth = 0; depth < 4 && callable && pel_str_starts(global_name(callable), PEL_STR("_rebuild_parameter"));
+         depth++) {
+        object = argument(object, 0);
+        callable = object && object->kind == PEL_P_CALL ? object->call->callable : NULL;
+    }
+    if (!callable || callable->kind != PEL_P_GLOBAL || !pel_str_starts(callable->global->name, PEL_STR("_rebuild_")) ||
+        (!pel_str_is(callable->global->module, "torch._utils") &&
+         !pel_str_is(callable->global->module, "torch._tensor")))
+        return false;
+    args = object->call->args;
+    if (pel_str_is(callable->global->name, "_rebuild_from_type_v2") && argument(object, 0) && argument(object, 2)) {
+        callable = argument(object, 0);
+        args = argument(object, 2);
+    }
+    pel_str layout = { "", 0 };
+    bool is_sparse = pel_str_is(global_name(callable), "_rebuild_sparse_tensor") && args->items.n > 1;
+    if (is_sparse) {
+        layout = layout_of(args->items.at[0]);
+        args = args->items.at[1];
+    }
+    const char *const *names = names_of_parts(global_name(callable), layout);
+    uint32_t n = 0, wanted = 0;
+    for (; names && wanted < 5 && names[wanted]; wanted++) {
+        tensor_parts parts = { .dtype = { "", 0 } };
+        if (wanted >= args->items.n || !read_tensor(args->items.at[wanted], &parts)) break;
+        add_tensor(w, &parts, join(w, path, pel_str_of(names[wanted])), n ? PEL_BUFFER : role);
+        n++;
+    }
+    bool in_parts = names && wanted && (wanted == 5 || !names[wanted]);
+    pel_unknown row = { .what = path, .is_lost = true, .in_parts = in_parts };
+    row.why =
+        pel_format(w->ctx, "a tensor made by %.*s%s%.*s%s", PEL_FMT(global_name(callable)), layout.len ? ", " : "",
+                   PEL_FMT(layout), in_parts ? ": its parts are shown below its name" : ": it can't be shown");
+    pel_push(w->ctx, &w->builder->network->unknown, row);
+    return true;
+}
+
 static void walk(walker *w, const pel_pickled *object, pel_str path, pel_tensor_role role, int depth) {
     tensor_parts parts = { .dtype = { "", 0 } };
     if (read_tensor(object, &parts)) {
         add_tensor(w, &parts, path.len ? path : PEL_STR("tensor"), role);
         return;
     }
+    if (walk_parts(w, object, path.len ? path : PEL_STR("tensor"), role)) return;
     pel_model_tensor tensor = { .role = role };
     if (object->kind == PEL_P_PERSISTENT && w->source->tensor &&
         w->source->tensor(w->source->arg, object->id, &tensor)) {

@@ -163,6 +163,7 @@ static void add_totals(void *arg, const pel_module *module, pel_str path) {
 pel_totals pel_network_totals(pel_ctx *ctx, const pel_network *network) {
     pel_totals totals = { .exact = true, .flops = network->root ? network->root->flops : -1 };
     pel_each_module(ctx, network, add_totals, &totals);
+    for (uint32_t i = 0; i < network->unknown.n; i++) totals.exact &= !network->unknown.at[i].is_lost;
     return totals;
 }
 

@@ -85,6 +85,8 @@ typedef struct pel_unknown {
     pel_str what, why;
     pel_place place;
     pel_place also; /* of shapes that disagree: where the other one comes from; line 0: none */
+    bool is_lost;   /* a tensor that the network has not, or only in parts: sums are not exact */
+    bool in_parts;  /* lost as a whole, but all its parts are there */
 } pel_unknown;
 
 typedef struct pel_fact { /* something that the source leaves open, and what says how it is */

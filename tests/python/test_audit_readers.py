@@ -15,9 +15,10 @@ from typing import Any, Callable
 
 import pytest
 
-from test_audit import CALL, audit, check_harmless, check_hostile, torch_archive
+from test_audit import CALL, archive, audit, check_harmless, check_hostile, torch_archive
 from test_audit_formats import (
-    CALLS, bytecode, field, gguf, keras, keras_lambda, layer, onnx, outside, sequential, template)
+    CALLS, bytecode, field, gguf, keras, keras_lambda, layer, onnx, outside, sequential, tar,
+    template)
 
 RUN = b"\x80\x02" + CALL
 
@@ -466,3 +467,26 @@ def test_lambda_that_reaches_out(tmp_path: pathlib.Path, is_sanitized: bool, sou
 @pytest.mark.parametrize("source", NEAR_LAMBDAS)
 def test_lambda_that_computes(tmp_path: pathlib.Path, source: str) -> None:
     check_harmless(tmp_path, lambda_of(source))
+
+
+# ---- archives whose loaders run more than pickles ----
+
+MEMBERS: dict[str, tuple[Callable[[], bytes], int, str]] = {
+    "nemo_target": (lambda: tar(("model_config.yaml", b"a:\n  _target_: os.system\n"),
+                                ("model_weights.ckpt", torch_archive(b"\x80\x02}."))), 4, "_target_"),
+    "yaml_tag": (lambda: tar(("c.yml", b"a: !!python/object/apply:os.system [id]\n"),
+                             ("w.ckpt", torch_archive(b"\x80\x02}."))), 4, "!!python"),
+    "mar_handler": (lambda: archive(("MAR-INF/MANIFEST.json", b"{}"), ("handler.py", b"import os\n"),
+                                    ("model.pt", torch_archive(b"\x80\x02}."))), 4, "Python source"),
+    "core_ml": (lambda: field(1, 8) + field(2, field(1, b"x")) + field(500, field(1, b"y")), 2, "Core ML"),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_member(tmp_path: pathlib.Path, is_sanitized: bool, name: str) -> None:
+    make, code, finding = MEMBERS[name]
+    check_hostile(tmp_path, make(), code, finding, is_sanitized)
+
+
+def test_plain_config_beside_weights(tmp_path: pathlib.Path) -> None:
+    check_harmless(tmp_path, tar(("model_config.yaml", b"a: 1\n"), ("w.ckpt", torch_archive(b"\x80\x02}."))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 import pathlib
+import warnings
 import zipfile
 
 import pytest
@@ -156,3 +157,70 @@ def test_torch_export(pellucid, tmp_path: pathlib.Path) -> None:
     assert pellucid("convert", tmp_path / "x.pt2", "-o", tmp_path / "x.safetensors").code == 0
     found = load_file(tmp_path / "x.safetensors")
     assert all(same(found[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def many_layouts() -> dict[str, torch.Tensor]:
+    base = torch.eye(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {"plain": torch.ones(2), "coo": base.to_sparse(), "csr": base.to_sparse_csr(),
+                "csc": base.to_sparse_csc(), "nested": torch.nested.nested_tensor([torch.ones(2), torch.zeros(3)])}
+
+
+def test_no_tensor_is_dropped(pellucid, tmp_path: pathlib.Path) -> None:
+    """Sparse and nested tensors are written as their parts, and nothing passes for exact."""
+    made = many_layouts()
+    torch.save(made, tmp_path / "x.pt")
+    assert pellucid("convert", tmp_path / "x.pt", "-o", tmp_path / "x.safetensors").code == 0
+    found = load_file(tmp_path / "x.safetensors")
+    assert set(found) == {
+        "plain", "coo.indices", "coo.values", "csr.crow_indices", "csr.col_indices", "csr.values", "csc.ccol_indices",
+        "csc.row_indices", "csc.values", "nested.buffer", "nested.sizes", "nested.strides", "nested.offsets"}
+    coo = made["coo"].coalesce()
+    assert torch.equal(found["coo.values"], coo.values()) and torch.equal(found["coo.indices"], coo.indices())
+    assert torch.equal(found["csr.crow_indices"], made["csr"].crow_indices())
+    tree = json.loads(pellucid("tree", tmp_path / "x.pt", "--json").out)
+    network = tree["networks"][0]
+    assert network["totals"]["exact"] is False
+    assert {row["what"] for row in network["unknown"]} == {"coo", "csr", "csc", "nested"}
+
+
+def test_sparse_tensors_are_compared(pellucid, tmp_path: pathlib.Path) -> None:
+    torch.save({"a": torch.eye(4).to_sparse()}, tmp_path / "a.pt")
+    torch.save({"a": torch.eye(5).to_sparse()}, tmp_path / "b.pt")
+    assert pellucid("compare", tmp_path / "a.pt", tmp_path / "a.pt").code == 0
+    assert pellucid("compare", tmp_path / "a.pt", tmp_path / "b.pt").code != 0
+
+
+def test_tensor_that_cannot_be_shown_is_refused(pellucid, tmp_path: pathlib.Path) -> None:
+    data = b"\x80\x02}X\x04\x00\x00\x00lostctorch._utils\n_rebuild_xla_tensor\nK\x01\x85Rs."
+    with zipfile.ZipFile(tmp_path / "x.pt", "w") as file:
+        file.writestr("x/data.pkl", data)
+        file.writestr("x/version", b"3\n")
+    done = pellucid("convert", tmp_path / "x.pt", "-o", tmp_path / "x.safetensors")
+    assert done.code != 0 and "lost" in done.err
+    assert not (tmp_path / "x.safetensors").exists()
+
+
+def test_float8_of_other_makers(pellucid, tmp_path: pathlib.Path) -> None:
+    expected = {"a": torch.ones(3).to(torch.float8_e4m3fnuz), "b": torch.ones(2).to(torch.float8_e5m2fnuz)}
+    torch.save(expected, tmp_path / "x.pt")
+    assert pellucid("convert", tmp_path / "x.pt", "-o", tmp_path / "x.safetensors").code == 0
+    tree = json.loads(pellucid("tree", tmp_path / "x.safetensors", "--json").out)
+    assert tree["dtypes"] == {"a": "float8_e4m3fnuz", "b": "float8_e5m2fnuz"}
+
+
+def test_onnx_numbers_one_by_one(pellucid, tmp_path: pathlib.Path) -> None:
+    """int32_data holds half floats by their bits; tensors of Constants and branches are tensors of the file."""
+    from test_audit_formats import field, onnx
+
+    half = np.array([1.0, -2.5], dtype=np.float16)
+    numbers = b"".join(field(5, int(bits)) for bits in half.view(np.uint16))
+    weights = field(5, field(8, b"w") + field(1, 2) + field(2, 10) + numbers)
+    inner = field(5, field(8, b"i") + field(1, 1) + field(2, 7) + field(7, 5))
+    branch = field(1, field(3, b"if") + field(4, b"If") + field(5, field(1, b"then_branch") + field(6, inner)))
+    (tmp_path / "x.onnx").write_bytes(onnx(weights + branch))
+    assert pellucid("convert", tmp_path / "x.onnx", "-o", tmp_path / "x.safetensors").code == 0
+    found = load_file(tmp_path / "x.safetensors")
+    assert found["w"].tolist() == [1.0, -2.5] and found["w"].dtype == torch.float16
+    assert found["if.then_branch.i"].tolist() == [5]
