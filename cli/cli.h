@@ -190,6 +190,8 @@ size_t cli_folder_entries(const char *path, char ***names);
 int cli_report(pel_ctx *ctx, const cli_input *input, const pel_error *error, bool as_json);
 /* Writes text to stdout or, if path is not NULL, to a file. Says so and returns CLI_BAD_INPUT if it can't. */
 int cli_write(const char *path, pel_text text);
+/* How many columns lines may have: those of the terminal, 0 if the output goes elsewhere. */
+size_t cli_columns(void);
 /* Writes text to stdout. On a terminal, lines that are longer than it is wide end with "…": the whole is one pipe away.
  */
 int cli_write_fitted(pel_text text, bool coloured);

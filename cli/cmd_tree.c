@@ -35,6 +35,7 @@ static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
         if (!views[i].wanted) continue;
         how.view = views[i].view;
         how.coloured = !views[i].path && cli_is_terminal(stdout);
+        how.width = views[i].path ? 0 : (int)cli_columns();
         result = pellucid_tree(ctx, &model.file, &how, &text, &error)
                      ? write_view(views[i].path, views[i].view, text, how.coloured)
                      : cli_report(ctx, &(cli_input){ .name = model.input.name }, &error, as_json);

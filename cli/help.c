@@ -19,6 +19,12 @@ static const struct {
 static const char several_inputs[] =
     "With several inputs: the first of 2, 4, 3 that happened; audit: the worst verdict decides.";
 
+/* What needs objects of a running Python has no subcommand. */
+static const char in_python[] = "In Python every subcommand is a function of the same name: pellucid.tree(model). "
+                                "What needs objects of a running program is there alone: record (calls that a program "
+                                "makes), prepare_debug, debug, link and install (what torch.compile made), "
+                                "decompile_map and recompile (code objects).";
+
 static const cli_option help_option = { 'h', "help", NULL, "show this help", NULL };
 
 /* ---- --help ---- */
@@ -116,6 +122,8 @@ void cli_print_overview(FILE *out) {
     fputs("\n'pellucid help SUBCOMMAND' teaches one of them with an example.\n\nexit codes:\n", out);
     for (size_t i = 0; i < N_EXIT_CODES; i++) fprintf(out, "  %d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
     print_words(out, several_inputs, strlen(several_inputs), 0, 0);
+    fputc('\n', out);
+    print_words(out, in_python, strlen(in_python), 0, 0);
 }
 
 /* ---- the manual page ---- */

@@ -29,8 +29,7 @@ int cli_write(const char *path, pel_text text) {
 
 /* ---- terminals ---- */
 
-/* How many columns lines may have: those of the terminal, 0 if the output goes elsewhere. */
-static size_t columns(void) {
+size_t cli_columns(void) {
     struct winsize size;
     if (!isatty(STDOUT_FILENO)) return 0;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) return size.ws_col;
@@ -63,7 +62,7 @@ static size_t breaking(const char *line, size_t len, size_t width) {
 }
 
 void cli_put_wrapped(pel_text line, size_t indent, const char *colour) {
-    size_t width = columns();
+    size_t width = cli_columns();
     if (!cli_is_terminal(stdout)) colour = "";
     if (!width) width = SIZE_MAX;
     if (indent + 20 > width) indent = 0;
@@ -78,7 +77,7 @@ void cli_put_wrapped(pel_text line, size_t indent, const char *colour) {
 }
 
 int cli_write_fitted(pel_text text, bool coloured) {
-    size_t width = columns();
+    size_t width = cli_columns();
     if (!width) return cli_write(NULL, text);
     for (size_t start = 0; start < text.len;) {
         const char *line = text.ptr + start, *end = memchr(line, '\n', text.len - start);

@@ -1,7 +1,7 @@
 /* Views of model trees. */
 #include "ext.h"
 
-PyDoc_STRVAR(view_doc, "view(json, view='tree', *, depth=0, unfolded=False, source='', coloured=False)\n--\n\n"
+PyDoc_STRVAR(view_doc, "view(json, view='tree', *, depth=0, unfolded=False, source='', coloured=False, width=0)\n--\n\n"
                        "A model tree (docs/model-json.md, str or bytes) as 'tree', 'table', 'svg', 'html' or 'json'.");
 
 static int get_view(PyObject *object, void *address) {
@@ -21,13 +21,14 @@ static int get_view(PyObject *object, void *address) {
 
 static PyObject *view(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
-    static char *names[] = { "json", "view", "depth", "unfolded", "source", "coloured", NULL };
+    static char *names[] = { "json", "view", "depth", "unfolded", "source", "coloured", "width", NULL };
     pel_ext_source json = { .has_buffer = false }, source = { .has_buffer = false };
     pel_view_options options = { .view = PEL_VIEW_TREE };
     int unfolded = 0, coloured = 0;
     PyObject *result = NULL;
-    if (PyArg_ParseTupleAndKeywords(args, keywords, "O&|O&$ipO&p:view", names, pel_ext_get_source, &json, get_view,
-                                    &options.view, &options.depth, &unfolded, pel_ext_get_source, &source, &coloured)) {
+    if (PyArg_ParseTupleAndKeywords(args, keywords, "O&|O&$ipO&pi:view", names, pel_ext_get_source, &json, get_view,
+                                    &options.view, &options.depth, &unfolded, pel_ext_get_source, &source, &coloured,
+                                    &options.width)) {
         pel_ctx *ctx = pel_ext_open();
         pel_text out;
         pel_error error;

@@ -214,6 +214,7 @@ typedef struct pel_view_options {
     const char *filter; /* only the tensors whose full names fit this pattern of *, ? and [a-z]; NULL: all */
     pel_text source;    /* HTML: Python source, whose classes are shown beside the modules; may be empty */
     bool coloured;      /* text: with the colours of terminals */
+    int width;          /* tables: columns to fit into, by shorter names; 0: as many as it takes */
 } pel_view_options;
 
 /* ---- model files ---- */

@@ -393,9 +393,9 @@ static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_
     };
     for (uint32_t i = 0; options->filter && i < networks->n; i++)
         pel_network_filter(ctx, networks->at[i], pel_str_of(options->filter));
-    const pel_tree_options how = { .depth = options->depth,
-                                   .unfolded = options->unfolded,
-                                   .coloured = options->coloured };
+    const pel_tree_options how = {
+        .depth = options->depth, .unfolded = options->unfolded, .coloured = options->coloured, .width = options->width
+    };
     if (options->view == PEL_VIEW_HTML) return pel_show_page(ctx, networks, str_of(options->source), out);
     if (options->view == PEL_VIEW_JSON) return pel_networks_json(ctx, networks, out);
     if ((size_t)options->view >= PEL_COUNT(each)) pel_throw(ctx, PEL_E_USAGE, 0, "no such view");

@@ -51,8 +51,8 @@ def run(*command: str, folder: pathlib.Path, **variables: str) -> str:
     done = subprocess.run(command, cwd=folder, env={**environment, **variables}, capture_output=True, text=True,
                           check=False)
     if done.returncode:
-        lines = (done.stderr.strip() or done.stdout.strip() or f"exit {done.returncode}").splitlines()
-        raise RuntimeError(f"{' '.join(command[:4])} …: " + "\n    ".join(lines[-5:]))
+        lines = f"{done.stdout.strip()}\n{done.stderr.strip()}\nexit {done.returncode}".strip().splitlines()
+        raise RuntimeError(f"{' '.join(command[:4])} …:\n    " + "\n    ".join(lines[-25:]))
     return done.stdout.strip()
 
 

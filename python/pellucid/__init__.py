@@ -1,6 +1,14 @@
 """See through PyTorch models and the Python they are written in.
 
-Importing this package neither needs nor imports torch.
+    skeleton, record, sketch     a running model as one file; calls that a program makes; the author's files, cut
+    tree, compare                the hierarchy of a model or a checkpoint; whether a checkpoint fits
+    scan                         the networks that source code builds, without executing it
+    audit, convert, extract      model files: what opening them would run; their tensors
+    explain, prepare_debug, debug, link, install    what torch.compile made
+    decompile, dis, recompile, ast, format          bytecode and source
+
+What they return has a short repr, a text (str), a dict (to_dict) and a box in notebooks. Importing this package neither
+needs nor imports torch.
 """
 
 from __future__ import annotations

@@ -216,8 +216,10 @@ def run_tree(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(found.to_dict()))
     elif options.table or not (options.svg or options.html):
-        view = found.table if options.table else found.text
-        print(fitted(view(options.depth, options.unfolded, is_coloured(sys.stdout))))
+        colours = is_coloured(sys.stdout)
+        width = shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 0
+        print(fitted(found.table(options.depth, options.unfolded, colours, width) if options.table
+                     else found.text(options.depth, options.unfolded, colours)))
     return FINE
 
 

@@ -72,4 +72,5 @@ def view(
     unfolded: bool = False,
     source: _Source = "",
     coloured: bool = False,
+    width: int = 0,
 ) -> str: ...

@@ -33,9 +33,10 @@ class Tree(Result):
         """A line for each module; equal neighbours are one line. `depth`: levels to show below the root, 0 for all."""
         return _pellucid.view(self._json, "tree", depth=depth, unfolded=unfolded, coloured=coloured).rstrip("\n")
 
-    def table(self, depth: int = 0, unfolded: bool = False, coloured: bool = False) -> str:
-        """A row for each module: output shape, parameters, multiply-adds."""
-        return _pellucid.view(self._json, "table", depth=depth, unfolded=unfolded, coloured=coloured).rstrip("\n")
+    def table(self, depth: int = 0, unfolded: bool = False, coloured: bool = False, width: int = 0) -> str:
+        """A row for each module: output shape, parameters, multiply-adds. `width`: columns to fit into, 0 for any."""
+        return _pellucid.view(self._json, "table", depth=depth, unfolded=unfolded, coloured=coloured,
+                              width=width).rstrip("\n")
 
     def svg(self, depth: int = 0) -> str:
         """A picture: boxes in boxes, and what flows between them."""

@@ -8,6 +8,7 @@ typedef struct pel_tree_options {
     int depth;     /* levels to show below the root; 0: all, of a picture as many as can be looked at */
     bool unfolded; /* every repeated block, not one for all */
     bool coloured; /* for terminals */
+    int width;     /* of a table, in columns; 0: any */
 } pel_tree_options;
 
 /* The hierarchy, a line for each module: name, class, arguments, tensors. */

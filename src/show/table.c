@@ -2,6 +2,7 @@
 #include "show/words.h"
 
 #define MAX_LABEL 60 /* columns; longer ones are clipped */
+#define MIN_LABEL 12 /* where the output has few columns */
 
 typedef struct row {
     pel_str label; /* with the lines of the tree before it */
@@ -135,12 +136,15 @@ static columns measure(const table *t, pel_str title, bool of_file) {
         c.has_output |= r->output->is_known;
         c.has_flops |= r->flops >= 0;
     }
+    size_t others = 2 + (c.has_output ? c.shape + 2 : 0) + 15 + (c.has_flops ? 13 : 0) + (c.has_bytes ? 17 : 0);
+    size_t width = (size_t)t->options->width;
+    if (width && c.label + others > width) c.label = width > others + MIN_LABEL ? width - others : MIN_LABEL;
     return c;
 }
 
 static void put_row(const table *t, const columns *c, const row *r, pel_buf *out) {
     pel_ctx *ctx = t->ctx;
-    put_left(out, r->label, c->label + 2);
+    put_left(out, clipped(ctx, r->label, c->label), c->label + 2);
     pel_buf text = pel_buf_in(ctx);
     if (r->output->is_known) pel_put_shape(&text, r->output);
     if (c->has_output) put_left(out, pel_buf_str(&text), c->shape + 2);

@@ -73,6 +73,15 @@ def test_an_audit_leaves_nothing_out(files) -> None:
     assert "".join(shown.split()) == "".join(piped.split()) and "end" in shown
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_table_keeps_its_columns(files, columns) -> None:
+    """Long names are shortened, so that the numbers are there."""
+    shown = on_terminal([PROGRAM, "tree", "--table", str(files / "long.safetensors")], columns, NO_COLOR="1")
+    rows = shown.split("\n\n")[0].splitlines()
+    assert all(re.search(r"\S +\S+$", row) and len(row) <= columns for row in rows)
+    assert rows[0].split() == ["Module", "Elements", "Bytes"] and rows[-1].split()[-2:] == ["1", "4"]
+
+
 def test_a_live_tree_fits_too(tmp_path) -> None:
     pytest.importorskip("torch", reason="live models are torch's")
     source = "from torch import nn\ndef build():\n    return nn.Sequential(nn.Conv2d(3, 4, 3))\n"
