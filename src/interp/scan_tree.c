@@ -365,8 +365,12 @@ static pel_module *opaque_module(pel_vm *vm, const pel_symbol *symbol, pel_str n
     if (symbol->code) module->origin = (pel_place){ .file = symbol->code->file, .line = symbol->line };
     pel_str what = name.len ? pel_format(vm->ctx, "%.*s: %.*s", PEL_FMT(name), PEL_FMT(module->class)) : module->class;
     pel_note row = { what, symbol->why, module->origin.file, module->origin.line };
-    for (uint32_t i = 0; i < vm->unknown.n; i++)
-        if (vm->unknown.at[i].line == row.line && pel_str_eq(vm->unknown.at[i].what, what)) return module;
+    pel_str callee = symbol->made_of ? ((pel_symbol *)pel_tuple_at(symbol->made_of)->at[0])->text : what;
+    for (uint32_t i = 0; i < vm->unknown.n; i++) { /* the call itself may have said it */
+        const pel_note *there = &vm->unknown.at[i];
+        if (there->line != row.line || !pel_str_eq(there->file, row.file)) continue;
+        if (pel_str_eq(there->what, what) || pel_str_eq(there->what, callee)) return module;
+    }
     if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, row);
     return module;
 }
