@@ -222,7 +222,9 @@ static bool add_folder(scan_job *job, const char *path, int depth) {
         struct stat info;
         fine &= inside && snprintf(inside, room, "%s/%s", path, names[i]) > 0;
         bool there = fine && lstat(inside, &info) == 0;
-        if (there && S_ISREG(info.st_mode) && len > 3 && strcmp(names[i] + len - 3, ".py") == 0) {
+        bool is_source = len > 3 && strcmp(names[i] + len - 3, ".py") == 0;
+        is_source |= len > 6 && strcmp(names[i] + len - 6, ".ipynb") == 0;
+        if (there && S_ISREG(info.st_mode) && is_source) {
             fine = add_file(job, inside);
             inside = NULL;
         } else if (there && S_ISDIR(info.st_mode) && depth < MAX_FOLDERS && strcmp(names[i], "__pycache__") != 0) {
@@ -324,6 +326,7 @@ const cli_command cli_cmd_scan = {
              "their arguments, and every other module class with its parameters as symbols.\n"
              "Libraries (torch.nn, timm, transformers) are interpreted from their sources, too: the\n"
              "roots are DIR, or the folder of FILE, what --root names, and the site-packages of --python.\n"
+             "A notebook is read as the program of its code cells; lines are counted in that program.\n"
              "\n"
              "A size may be a symbol; a module that stands for n of them is one of a loop\n"
              "whose count is not known, and a condition names a branch that is not. What could not be\n"

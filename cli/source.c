@@ -190,6 +190,7 @@ bool cli_is_source(const char *path) {
     struct stat info;
     size_t len = strlen(path);
     if (len > 3 && strcmp(path + len - 3, ".py") == 0) return true;
+    if (len > 6 && strcmp(path + len - 6, ".ipynb") == 0) return true;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return false;
     return is_package(path);
 }

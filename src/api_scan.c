@@ -229,6 +229,8 @@ static void scan_with(pel_ctx *ctx, scan_call *call) {
 static void scan_body(pel_ctx *ctx, void *arg) {
     scan_call *call = arg;
     pel_network *problems;
+    if (pel_str_ends(call->request.path, PEL_STR(".ipynb")))
+        call->request.text = pel_notebook_program(ctx, call->request.text);
     pel_scan(call->scanner, &call->request, &call->networks, &problems);
     if (call->scanner->known) scan_with(ctx, call);
     /* what stopped the run concerns every network of it; without any it stands alone */

@@ -662,6 +662,7 @@ static void scan_request(pel_scanner *scanner, const pel_scan_request *request, 
     run_job job = { .scanner = scanner, .request = request };
     job.name = request->is_snippet ? pel_format(vm->ctx, "snippet%u", ++scanner->n_requests)
                                    : module_name(scanner, request->path, &job.is_inside_package);
+    if (pel_str_ends(request->path, PEL_STR(".ipynb"))) job.is_inside_package = false;
     if (!request->is_snippet && !job.is_inside_package) job.name = PEL_STR("__main__");
     vm->planned.n = 0;
     *problems = pel_network_new(vm->ctx, request->path);

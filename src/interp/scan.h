@@ -29,6 +29,10 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
 void pel_start_over(pel_scanner *scanner);
 pel_str pel_package_of(pel_scanner *scanner, pel_str path); /* that the file is a module of; empty: none */
 
+/* The code of a notebook as one program; a line of what only notebooks understand becomes `pass`. Throws PEL_E_FORMAT.
+ */
+pel_str pel_notebook_program(pel_ctx *ctx, pel_str text);
+
 /* ---- scan_tree.c: live modules -> model tree ---- */
 
 typedef struct pel_recording pel_recording;

@@ -286,6 +286,24 @@ class TrackedDict(dict):
             self[key] = item
 
 
+def _arguments(layer, kind):
+    """What the attributes of a layer say of the arguments of its constructor."""
+    import inspect
+
+    found = {}
+    for parameter in list(inspect.signature(kind.__init__).parameters.values())[1:]:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        value = layer.__dict__.get(parameter.name, parameter)
+        if value is parameter:
+            text = '%s.%s' % (layer.name, parameter.name)
+            value = _pellucid.symbol(text, 'the model of the layer does not keep it')
+        elif callable(value) and not is_symbol(value):
+            value = getattr(value, '__name__', value)
+        found[parameter.name] = value
+    return found
+
+
 class Layer(_Base):
     """Base of every layer. Sublayers and weights are found by assignment, in order."""
 
@@ -527,7 +545,15 @@ class Layer(_Base):
         return self._nodes[-1].inputs[0]
 
     def get_config(self):
-        return {'name': self.name, 'trainable': self.trainable, 'dtype': self.dtype}
+        """What the constructor of the library's own class takes; a class of the author's adds its part itself."""
+        config = {'name': self.name, 'trainable': self.trainable, 'dtype': self.dtype}
+        for kind in type(self).__mro__:
+            if kind is Layer or not kind.__module__.startswith('keras'):
+                continue
+            if '__init__' in kind.__dict__:
+                config.update(_arguments(self, kind))
+                break
+        return config
 
     @classmethod
     def from_config(cls, config):
@@ -824,6 +850,23 @@ class Sequential(Model):
 
     def pop(self, rebuild=True):
         return self._tracked.pop()[1]
+
+    def get_config(self):
+        layers = [{'class_name': type(layer).__name__, 'config': layer.get_config()} for _, layer in self._tracked]
+        if self.__dict__.get('_inputs'):
+            first = {'batch_shape': tuple(self._inputs[0].shape)}
+            layers.insert(0, {'class_name': 'InputLayer', 'config': first})
+        return {'name': self.name, 'trainable': self.trainable, 'dtype': self.dtype, 'layers': layers}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        import keras.layers
+
+        model = cls(name=config.get('name'))
+        for row in config['layers']:
+            kind = (custom_objects or {}).get(row['class_name']) or getattr(keras.layers, row['class_name'])
+            model.add(kind.from_config(row['config']))
+        return model
 
     def build(self, input_shape=None):
         if input_shape is not None and self.__dict__['_current'] is None:
