@@ -52,6 +52,7 @@ static const cli_option options[] = {
     { 0, "no-more", NULL, "record the given call alone, make no further runs", NULL },
     { 0, "no-verify", NULL, "don't compare the skeleton with the model", NULL },
     { 0, "verify", "default|full", "which checks are made; full: every one of the table", NULL },
+    { 0, "prove", NULL, "compare the ATen calls of both forwards for all sizes, too", NULL },
     { 0, "no-strict", NULL, "write the skeleton even if it differs from the model", NULL },
     { 'v', "verbose", NULL, "show every check, not one line for all", NULL },
     { 0, "save-trace", "FILE", "keep the log of the runs", NULL },

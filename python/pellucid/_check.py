@@ -39,6 +39,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 MAX_DEPTH = 40
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), torch.dtype, torch.device, torch.layout,
          torch.memory_format, range)
+SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 # ---- the plain form ----
@@ -55,6 +56,9 @@ def plain_form(value: Any, found: dict[int, tuple] | None = None, depth: int = 0
         return ("plain", value.value if isinstance(value.value, PLAIN) else value.name)
     if isinstance(value, PLAIN):
         return ("plain", _exact(value))
+    if isinstance(value, SYMBOLS):  # of runs on symbolic sizes; what got fixed is a number
+        fixed = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
+        return ("plain", f"size {value}" if fixed is None else fixed)
     if depth > MAX_DEPTH:
         return ("opaque", "too deep")
 

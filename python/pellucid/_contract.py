@@ -110,7 +110,7 @@ def in_words(report: Report) -> str:
         parts.append("asserted, not equal: " + ", ".join(asserted))
     if lenient := _whats(report, "lenient"):
         parts.append("the original raises and this does not: " + ", ".join(lenient))
-    if report.proof is not None:
+    if report.proof is not None and report.proof.kind != "wrong":  # that is a failure, below
         parts.append(f"{report.proof.kind}: " + "; ".join(report.proof.evidence))
     if report.failures:
         parts.append("NOT: " + "; ".join(_faults(report)))

@@ -66,6 +66,8 @@ def make_parser() -> Parser:
     command.add_argument("--no-verify", action="store_true", help="don't compare the skeleton with the model")
     command.add_argument("--verify", choices=("default", "full"), default="default",
                          help="which checks are made; full: every one of the table")
+    command.add_argument("--prove", action="store_true",
+                         help="compare the ATen calls of both forwards for all sizes, too")
     command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
                          help="write the skeleton even if it differs from the model")
     command.add_argument("-v", "--verbose", action="store_true", help="show every check, not one line for all")
@@ -132,7 +134,8 @@ def run_skeleton(options: argparse.Namespace) -> int:
         leaves = [_class_named(path) for path in options.leaf]
         made = skeleton(subject.model, subject.args, subject.kwargs, more=[] if options.given_only else None,
                         module=options.module, leaves=leaves, strict=False, origin=subject.origin,
-                        verify="full" if options.verify == "full" else not options.no_verify, progress=progress)
+                        verify="full" if options.verify == "full" else not options.no_verify, prove=options.prove,
+                        progress=progress)
     if options.save_trace:
         with open(options.save_trace, "wb") as file:
             file.write(made.trace)

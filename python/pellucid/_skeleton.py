@@ -15,7 +15,7 @@ from ._pellucid import Error
 from ._progress import Progress, Wanted
 from ._result import Result, lines_of
 from ._contract import with_contract
-from ._verdict import Check, Report, rule_of
+from ._verdict import Answer, Check, Report, rule_of
 from ._verify import SEED, modes_of, names_device, play_original, verify, with_verdict
 
 if TYPE_CHECKING:
@@ -50,6 +50,18 @@ class Skeleton(Result):
     report: Report
     model: Any = field(repr=False, default=None)
     trace: bytes = field(repr=False, default=b"")
+    given: list[Inputs] = field(repr=False, default_factory=list)  # what was recorded, and one sample of it
+
+    def prove(self) -> Answer:
+        """Compares the ATen calls of both forwards on symbolic sizes; the answer is in the report and in the header."""
+        from ._prove import prove
+        if not self.given:
+            raise SkeletonError("the inputs of the recorded call are not known")
+        answer = self.report.proof = prove(self.model, self.module(), *self.given[:2])
+        status = {"proved": "passed", "wrong": "failed"}.get(answer.kind, "skipped")
+        self.report.checks.append(Check("proof", status, "; ".join(answer.evidence), silent=status == "failed"))
+        self.source = with_contract(with_verdict(self.source, self.report.verdict), self.report, self.root)
+        return answer
 
     def save(self, path: str | os.PathLike[str]) -> None:
         with open(path, "w", encoding="utf-8") as file:
@@ -125,7 +137,7 @@ class Attempt:
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
              more: Sequence[Any] | None = None, module: str | None = None, leaves: Iterable[type] = (),
              strict: bool = True, *, origin: str = "", verify: bool | str = True, progress: Wanted = None,
-             verified: bool | str | None = None) -> Skeleton:
+             verified: bool | str | None = None, prove: bool = False) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
     args    a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds
@@ -138,11 +150,15 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     strict  raise SkeletonError where the skeleton differs from the model
     verify  compare the skeleton with the model: True makes the bounded set of checks, "full" every one of the table,
             False none; `verified` is the old name
+    prove   compare the ATen calls of both forwards on symbolic sizes, too: what holds for all sizes is in the header
     progress  by default one line on a terminal or in a notebook; False for none, or a callable that takes each step
     """
     verified = verify if verified is None else renamed("skeleton", "verified", "verify", verified)
     with Progress(progress) as shown:
         made = _skeleton(model, given(model, args, kwargs), more, module, tuple(leaves), origin, verified, shown)
+        if prove and made.report.good:
+            shown("comparing the calls of torch for all sizes")
+            made.prove()
         shown.close(closing_line(made, verified))
     if strict and verified and not made.report.good:
         raise SkeletonError(_complaint(made.report), made)
@@ -771,7 +787,9 @@ class Workshop:
         self.report.level = "full" if self.full else "default"
         source = with_verdict(best.source, self.report.verdict)
         source = with_contract(source, self.report, best.root) if verified else source
-        return Skeleton(source, best.root, self._tree(source), self.report, self.model, best.trace)
+        made = Skeleton(source, best.root, self._tree(source), self.report, self.model, best.trace)
+        made.given = [call.inputs for call in (*self.recorded[:1], *([self.single] if self.single else []))]
+        return made
 
     def _attempt(self, plan: Plan, verified: bool | str, before: list[Check]) -> Attempt:
         self.progress("writing")

@@ -91,6 +91,7 @@ RULES = {rule.name: rule for rule in (
     Rule("ties", "nothing: parameters that are one tensor", "always", NAME, NAME),
     Rule("requires_grad", "nothing: flags of the parameters", "always", NAME, NAME),
     Rule("events", "nothing: the calls of torch, in order", "default", NAME, NAME),
+    Rule("proof", "all sizes: the ATen calls of both forwards (--prove)", "full", REFUSE, REFUSE),
     # what one run leaves beside its result
     Rule("buffers", "nothing: buffers and moved parameters after the run", "always", NAME, NAME),
     Rule("generators", "nothing: torch's, Python's and numpy's generators after the run", "always", REFUSE, NAME),

@@ -1,0 +1,100 @@
+"""--prove: the same ATen calls for all sizes, or where they part, or why nothing can be said."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="calls of torch are compared")
+
+from pellucid import _check, _prove  # noqa: E402
+from torch import nn  # noqa: E402
+
+SOURCE = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 8)
+        self.norm = nn.LayerNorm(8, eps=1e-5)
+        self.drop = nn.Dropout(0.3)
+        self.register_buffer("table", torch.arange(8.0), persistent=False)
+
+    def forward(self, x):
+        h = self.norm(self.a(x)).view(x.shape[0], x.shape[1], 2, 4)
+        h = self.drop(h.transpose(1, 2).reshape(x.shape[0], -1, 8)) * 0.5
+        if (x > 100).any():
+            h = h + 1
+        return {"h": h + self.table, "n": x.shape[1]}
+"""
+X = torch.randn(3, 5, 8)
+
+
+def net(source: str = SOURCE, state=None):
+    torch.manual_seed(0)
+    made = _check.load_source(source, "prove_net", "<skeleton>").Net().eval()
+    return made
+
+
+def proof(source: str, x=X):
+    model = net()
+    twin = net(source)
+    twin.load_state_dict(model.state_dict())
+    before = copy.deepcopy(model.state_dict())
+    state = torch.get_rng_state()
+    answer = _prove.prove(model, twin, ((x,), {}), ((x[:1],), {}))
+    assert all(torch.equal(v, before[k]) for k, v in model.state_dict().items()) and not model.training
+    assert torch.equal(torch.get_rng_state(), state)
+    return answer
+
+
+def test_the_same_for_all_sizes() -> None:
+    answer = proof(SOURCE)
+    assert answer.kind == "proved"
+    text = answer.evidence[0]
+    assert text.startswith("same ATen calls in the forward, eval and train mode, for every input 0 of [2.., 2.., 8]")
+    assert "where 1 tests of the data come out as recorded" in text
+    assert "for one sample too: input 0 of [1, 2.., 8]" in text
+
+
+def test_calls_that_change_nothing_may_be_gone() -> None:
+    original = SOURCE.replace("h = self.norm", "torch.zeros(3)\n        h = self.norm").replace("* 0.5", "* 0.5 * 1")
+    model, twin = net(original), net()
+    twin.load_state_dict(model.state_dict())
+    assert _prove.prove(model, twin, ((X,), {})).kind == "proved"
+
+
+@pytest.mark.parametrize("old, new", [
+    ("eps=1e-5", "eps=1.0001e-5"), ("* 0.5", "* 0.5000001"), ("Dropout(0.3)", "Dropout(0.31)"),
+    ("arange(8.0)", "arange(1.0, 9.0)"), ("x.shape[0], -1, 8", "3, -1, 8"), ("h + self.table", "self.table + h"),
+    ('"n": x.shape[1]', '"n": 5'), ("self.drop(h.transpose", "(h.transpose"), ("(x > 100)", "(x > 101)"),
+    ("        h = self.norm", "        torch.rand(1)\n        h = self.norm"),
+])
+def test_what_differs_is_named_with_both_lines(old: str, new: str) -> None:
+    """Most of these give the same numbers on the recorded input."""
+    assert old in SOURCE
+    answer = proof(SOURCE.replace(old, new, 1))
+    if old == "x.shape[0], -1, 8":  # a size that was fixed must be said to be fixed
+        assert answer.kind == "wrong" or "input 0 of [3," in answer.evidence[0]
+        return
+    assert answer.kind == "wrong" and answer.evidence[0].startswith("differs at "), answer
+
+
+def test_what_can_not_be_run_on_symbols_is_unknown() -> None:
+    chosen = "        h = h[:, x[0, 0].nonzero().flatten()[:2].tolist()]\n"
+    source = SOURCE.replace("        return {", chosen + "        return {")
+    model, twin = net(source), net(source)
+    twin.load_state_dict(model.state_dict())
+    answer = _prove.prove(model, twin, ((X,), {}))
+    assert answer.kind == "unknown" and all(e.startswith("not provable because ") for e in answer.evidence)
+
+
+def test_it_is_in_the_header() -> None:
+    import pellucid
+    made = pellucid.skeleton(nn.Sequential(nn.Linear(8, 4), nn.ReLU()).eval(), torch.randn(3, 8), prove=True)
+    assert made.report.complete and made.report.proof.kind == "proved"
+    assert "proved: same ATen calls in the forward" in " ".join(made.source.replace("#", " ").split())
