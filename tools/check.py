@@ -143,7 +143,7 @@ def in_32_bits(steps: Steps) -> None:
 def other_pythons(steps: Steps) -> None:
     """The recorder knows the inside of each Python: its tests, in those that are here."""
     from other_pythons import find, why_not
-    for version in ("3.11", "3.12", "3.13"):
+    for version in ("3.11", "3.12", "3.13", "3.14", "3.15"):
         if version == "%d.%d" % sys.version_info[:2]:
             continue
         problem = why_not(find(version))

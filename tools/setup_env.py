@@ -22,7 +22,7 @@ PYTHON = VENV / "bin" / "python"
 OLDEST = (3, 10)
 PACKAGES = ["meson>=1.1,<2", "ninja>=1.11", "meson-python>=0.15", "pytest>=7.4", "clang-format==14.0.6"]
 OPTIONAL = ["mypy>=1.8,<3"]  # the test of the package's types is skipped without, and says so
-TORCH = ["torch==2.13.0", "numpy>=1.24"]
+KNOWN_TORCH = ("2.15.0", "2.14.1", "2.13.0")  # newest first; docs/versions.md says what was run with them
 # With torch in the same command, so that none of them brings another one.
 ZOO = ["torch==2.13.0", "torchvision==0.28.0", "timm==1.0.30", "transformers==5.22.2", "einops",
        "safetensors", "numpy>=1.24"]
@@ -36,7 +36,7 @@ def use_a_newer_python() -> None:
     """Starts again with a Python that the extension supports, if this one is too old and there is another."""
     if sys.version_info >= OLDEST:
         return
-    for minor in (13, 12, 11, 10):
+    for minor in (13, 12, 11, 14, 15, 10):
         other = shutil.which(f"python3.{minor}")
         if other:
             os.execv(other, [other, *sys.argv])
@@ -88,6 +88,35 @@ def has(*modules: str) -> bool:
     return subprocess.run([str(PYTHON), "-c", look, *modules], capture_output=True, check=False).returncode == 0
 
 
+def is_offered(package: str) -> bool:
+    """Whether pip would install it."""
+    command = [str(PYTHON), "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--disable-pip-version-check",
+               package]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def torch_to_install() -> str:
+    """The newest known to work. A build without CUDA, where pip's indexes have one, is a tenth of the size."""
+    small = (f"torch=={version}+cpu" for version in KNOWN_TORCH)
+    return next(filter(is_offered, small), f"torch=={KNOWN_TORCH[0]}")
+
+
+def provide_torch(stamp: pathlib.Path) -> None:
+    """The environment's torch, else one that is installed now; says which it is."""
+    if not stamp.exists():
+        if has("torch"):
+            stamp.write_text("of the environment\n")
+        else:
+            wanted = torch_to_install()
+            if not install(wanted, "numpy>=1.24"):
+                say(f"{wanted} could not be installed: tests that need it are skipped, and say so")
+                return
+            stamp.write_text("installed in .venv\n")
+    look = "import importlib.metadata as m; print(m.version('torch'))"
+    found = subprocess.run([str(PYTHON), "-c", look], capture_output=True, text=True, check=False).stdout.strip()
+    say(f"torch {found or '(none)'}, {stamp.read_text().strip()}")
+
+
 def has_zoo() -> bool:
     shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared"))
     return (shared / "zoo" / "zoo.json").exists()
@@ -103,14 +132,8 @@ def main() -> int:
         if not install_tools():
             return 1
         stamp.write_text(wanted)
-    torch_stamp = VENV / "torch.txt"
-    if {"--torch", "--zoo"} & set(sys.argv) and not torch_stamp.exists():
-        if has("torch"):
-            torch_stamp.write_text("of the environment\n")
-        elif install(*TORCH):
-            torch_stamp.write_text("installed\n")
-        else:
-            say(f"{TORCH[0]} could not be installed: tests that need it are skipped, and say so")
+    if {"--torch", "--zoo"} & set(sys.argv):
+        provide_torch(VENV / "torch.txt")
     if ("--zoo" in sys.argv and has_zoo() and not has("torchvision", "timm", "transformers", "einops")
         and not install(*ZOO)):
         say("the zoo's libraries could not be installed: its models are skipped")
