@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import pellucid  # noqa: E402
 import run_golden  # noqa: E402
-from pellucid import _skeleton  # noqa: E402
+from pellucid import _contract, _skeleton  # noqa: E402
 from test_skeleton import referee_here  # noqa: E402
 
 FILES = sorted((run_golden.GOLDEN / "lanes").glob("*.txt"))
@@ -27,7 +27,7 @@ CASES = [case for path in FILES for case in run_golden.read_cases(path)]
 
 
 def skeleton_of(case: run_golden.Case, folder: pathlib.Path) -> str:
-    """The skeleton without its header; what is not equal is said in the text."""
+    """The skeleton without its header and its contract; what is not equal is said in the text."""
     path = folder / (re.sub(r"\W", "_", case.name) + ".py")
     path.write_text("import torch\n" + case.input)
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -45,7 +45,8 @@ def skeleton_of(case: run_golden.Case, folder: pathlib.Path) -> str:
         _skeleton.verify = verify
         del sys.modules[path.stem]
     bad = "".join(f"{c.name}: {c.status}: {c.detail}\n" for c in made.report.failures)
-    return re.sub(r"\A(#.*\n)+\n*", "", made.source) + bad
+    text = re.sub(rf"\n*^{_contract.MARK}.*\n\Z", "\n", made.source, flags=re.MULTILINE)
+    return re.sub(r"\A(#.*\n)+\n*", "", text) + bad
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
