@@ -244,9 +244,10 @@ def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> Non
         return  # kept as they are, with what they keep
     plain: set[str] = set()
     for name, part in model.named_modules(remove_duplicate=False):
-        own = {*part._parameters, *(set(part._buffers) - part._non_persistent_buffers_set)}
-        plain |= {f"{name}.{key}" if name else key for key in own
-                  if part._parameters.get(key) is not None or part._buffers.get(key) is not None}
+        fleeting = getattr(part, "_non_persistent_buffers_set", set())
+        own = {key for key, _ in (*part.named_parameters(recurse=False, remove_duplicate=False),
+                                  *part.named_buffers(recurse=False, remove_duplicate=False)) if key not in fleeting}
+        plain |= {f"{name}.{key}" if name else key for key in own}
     try:
         found = set(model.state_dict())
     except Exception as error:
