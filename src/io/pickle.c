@@ -100,8 +100,24 @@ static void append(machine *m, pel_pickled *to, pel_pickled *const *items, uint3
     for (uint32_t i = 0; i < n; i++) to->items.at[to->items.n++] = items[i];
 }
 
+static void note_key(machine *m, pel_pickled *key) {
+    if (key->kind == PEL_P_CALL || key->kind == PEL_P_NEW || (key->kind == PEL_P_TUPLE && key->items.n))
+        pel_push(m->ctx, &m->result->keys, key);
+}
+
+/* Of a set each, of a dict every second. */
+static void note_keys(machine *m, pel_pickled *const *items, uint32_t n, uint32_t step) {
+    for (uint32_t i = 0; i < n; i += step) note_key(m, items[i]);
+}
+
+static void note_filled(machine *m, pel_pickled *to) {
+    if (to->kind >= PEL_P_GLOBAL && !to->items.n) pel_push(m->ctx, &m->result->filled, to);
+}
+
 static void append_pairs(machine *m, pel_pickled *to, pel_pickled *const *items, uint32_t n) {
     if (n % 2) fail(m, "a key without its value");
+    note_keys(m, items, n, 2);
+    note_filled(m, to);
     append(m, to, items, n);
 }
 
@@ -115,6 +131,7 @@ static void push_marked(machine *m, pel_pickle_kind kind) {
     uint32_t n;
     pel_pickled **items = pop_to_mark(m, &n);
     if (kind == PEL_P_DICT && n % 2) fail(m, "a key without its value");
+    if (kind == PEL_P_DICT || kind == PEL_P_FROZENSET) note_keys(m, items, n, kind == PEL_P_DICT ? 2 : 1);
     push(m, collection(m, kind, items, n));
 }
 
@@ -231,10 +248,17 @@ static int64_t hex_number(pel_str text, size_t at, size_t n) {
     return value;
 }
 
-/* UNICODE of protocol 0: only \u and \U mean something. They can hide a name, so they are undone. */
+static bool is_ascii(pel_str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] >= 0x80) return false;
+    return true;
+}
+
+/* UNICODE of protocol 0: only \u and \U mean something, and bytes beyond ASCII are Latin-1. They can hide a name, so
+ * they are undone. */
 static void push_raw_unicode(machine *m) {
     pel_str line = take_line(m);
-    if (!line.len || !memchr(line.ptr, '\\', line.len)) {
+    if (!line.len || (!memchr(line.ptr, '\\', line.len) && is_ascii(line))) {
         push_text(m, PEL_P_STR, line);
         return;
     }
@@ -244,7 +268,7 @@ static void push_raw_unicode(machine *m) {
         size_t n = kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
         int64_t point = n ? hex_number(line, i + 2, n) : -1;
         if (point < 0 || point > 0x10FFFF) {
-            pel_put_byte(&text, line.ptr[i]);
+            pel_put_utf8(&text, (unsigned char)line.ptr[i]);
             continue;
         }
         pel_put_utf8(&text, (uint32_t)point);
@@ -343,13 +367,19 @@ static void push_stack_global(machine *m) {
                         name->kind == PEL_P_STR ? name->text : unknown, is_computed));
 }
 
-static void push_call(machine *m, pel_pickle_kind kind, pel_pickled *callable, pel_pickled *args, pel_pickled *kwargs) {
+static pel_pickled_call *push_call(machine *m, pel_pickle_kind kind, pel_pickled *callable, pel_pickled *args,
+                                   pel_pickled *kwargs) {
     pel_pickled *object = make(m, kind);
     pel_pickled_call *call = pel_new(m->ctx, pel_pickled_call);
-    *call = (pel_pickled_call){ callable, args, kwargs };
+    *call = (pel_pickled_call){ callable, args, kwargs, false };
     object->call = call;
     pel_push(m->ctx, &m->result->calls, object);
     push(m, object);
+    return call;
+}
+
+static void push_instance(machine *m, pel_pickled *callable, pel_pickled *args) {
+    push_call(m, PEL_P_CALL, callable, args, NULL)->may_be_new = !args->items.n;
 }
 
 static void build(machine *m) {
@@ -425,13 +455,18 @@ static void step(machine *m, unsigned char op) {
     case 'd': push_marked(m, PEL_P_DICT); break;
     case 0x8F: push(m, make(m, PEL_P_SET)); break;
     case 0x91: push_marked(m, PEL_P_FROZENSET); break;
-    case 'a': a = pop(m), append(m, top(m), &a, 1); break;
-    case 'e':
-    case 0x90: items = pop_to_mark(m, &n), append(m, top(m), items, n); break; /* APPENDS, ADDITEMS */
+    case 'a': a = pop(m), note_filled(m, top(m)), append(m, top(m), &a, 1); break;
+    case 'e': items = pop_to_mark(m, &n), note_filled(m, top(m)), append(m, top(m), items, n); break;
+    case 0x90: /* ADDITEMS */
+        items = pop_to_mark(m, &n);
+        note_keys(m, items, n, 1);
+        note_filled(m, top(m));
+        append(m, top(m), items, n);
+        break;
     case 's': {
         b = pop(m), a = pop(m);
         pel_pickled *pair[] = { a, b };
-        append(m, top(m), pair, 2);
+        append_pairs(m, top(m), pair, 2);
         break;
     }
     case 'u': items = pop_to_mark(m, &n), append_pairs(m, top(m), items, n); break;
@@ -449,13 +484,13 @@ static void step(machine *m, unsigned char op) {
     case 'i': /* INST: call of a global with what is above the mark */
         a = named_global(m);
         push_marked(m, PEL_P_TUPLE);
-        push_call(m, PEL_P_CALL, a, pop(m), NULL);
+        push_instance(m, a, pop(m));
         break;
     case 'o': /* OBJ: the same, the class being the first above the mark */
         items = pop_to_mark(m, &n);
         if (!n) fail(m, "OBJ without a class");
         a = items[0], b = collection(m, PEL_P_TUPLE, items + 1, n - 1);
-        push_call(m, PEL_P_CALL, a, b, NULL);
+        push_instance(m, a, b);
         break;
     case 'R': b = pop(m), a = pop(m), push_call(m, PEL_P_CALL, a, b, NULL); break;
     case 0x81: b = pop(m), a = pop(m), push_call(m, PEL_P_NEW, a, b, NULL); break;

@@ -41,6 +41,7 @@ typedef struct pel_pickled_global {
 
 typedef struct pel_pickled_call {
     pel_pickled *callable, *args, *kwargs; /* args: a tuple, or whatever stood there; kwargs: mostly NULL */
+    bool may_be_new; /* INST, OBJ without arguments: of a class __new__ runs, without __init__; all else is called */
 } pel_pickled_call;
 
 struct pel_pickled {
@@ -75,6 +76,8 @@ typedef struct pel_pickle {
     PEL_VEC(pel_pickled *) globals; /* every name that would be imported, in order */
     PEL_VEC(pel_pickled *) calls;   /* every call, in order: CALL and NEW */
     PEL_VEC(pel_pickled *) builds;  /* every object that got a state, in order */
+    PEL_VEC(pel_pickled *) filled;  /* every object but Python's own containers that things were put into */
+    PEL_VEC(pel_pickled *) keys;    /* what was a key, or in a set: CALL, NEW, and tuples, which may hold them */
     PEL_VEC(pel_pickled_array) arrays;
     struct pel_pickle *plainly; /* as pickle.load reads it, which takes those arrays for opcodes; NULL: the same */
     uint64_t end;               /* offset behind the STOP, from the start of the pickle */

@@ -1,13 +1,16 @@
 #include "load/audit.h"
 
 #include "io/bytes.h"
+#include "load/audit_use.h"
 
 #include <stdio.h>
 
 #define MAX_CALLS 200    /* kept of a file; a checkpoint has one per tensor, and those are plain */
 #define MAX_NESTING 4    /* pickles inside of pickles */
 #define MAX_GLOBALS 1000 /* different ones */
-#define MANY_LEAVES 1e7  /* of a tree that sharing keeps small */
+#define MAX_USES 4000    /* different ones */
+#define MAX_KEY_DEPTH 32
+#define MANY_LEAVES 1e7 /* of a tree that sharing keeps small */
 #define MANY_LEVELS 1000
 #define MAX_MADE ((uint64_t)64 << 20) /* bytes that detours to nested pickles may make */
 
@@ -16,6 +19,10 @@ typedef struct auditor {
     pel_audit *audit;
     pel_findings *findings;
     pel_map known; /* interned "module name" -> 1: reported */
+    pel_map uses;  /* interned "use module.name" -> row of audit->uses */
+    pel_str member;
+    const pel_pickled *needs_quiet,
+        *loud; /* the first of the pickle that runs special methods; that has unknown ones */
     int nesting;
     uint64_t budget; /* bytes that may be made to look at what calls unpickle */
     uint64_t n_calls;
@@ -37,57 +44,75 @@ static void add_call(auditor *a, pel_severity severity, pel_str member, const pe
     pel_push(a->ctx, &a->audit->calls, (pel_audited_call){ severity, member, call->at, shown(a, call) });
 }
 
+/* Names may hold NULs, and must not be cut there. */
+static void put_name(pel_buf *text, pel_str module, pel_str name) {
+    pel_put(text, module);
+    pel_put_byte(text, '.');
+    pel_put(text, name);
+}
+
 static bool is_new(auditor *a, const pel_pickled_global *global) {
-    pel_str text = pel_format(a->ctx, "%.*s %.*s", PEL_FMT(global->module), PEL_FMT(global->name));
-    if (!pel_map_set(a->ctx, &a->known, PEL_KEY(pel_intern_str(a->ctx, text)), 1)) return false;
+    pel_buf text = pel_buf_in(a->ctx);
+    put_name(&text, global->module, global->name);
+    if (!pel_map_set(a->ctx, &a->known, PEL_KEY(pel_intern_str(a->ctx, pel_buf_str(&text))), 1)) return false;
     if (a->audit->globals.n < MAX_GLOBALS) pel_push(a->ctx, &a->audit->globals, global);
     return true;
 }
 
-static void audit_global(auditor *a, const pel_pickled *object, pel_str member, bool is_called) {
-    const pel_pickled_global *global = object->global;
-    bool is_first = is_new(a, global), is_foreign;
-    if (global->is_computed) {
-        pel_find(a->ctx, a->findings, PEL_DANGER, "computed-name", member, object->at,
-                 PEL_STR("imports a name that is computed while the file is opened"));
-        return;
+/* Every use of a name is kept once, with how often: what the audit says would run is all that would. */
+static void count_use(auditor *a, const char *use, const pel_pickled *object, pel_severity severity) {
+    pel_buf text = pel_buf_in(a->ctx);
+    if (object->kind == PEL_P_GLOBAL) {
+        put_name(&text, object->global->module, object->global->name);
+    } else {
+        pel_made made = pel_made_of(object);
+        if (made.name.len) put_name(&text, made.module, made.name);
     }
-    pel_name_kind kind = pel_judge_name(global->module, global->name, &is_foreign);
-    if (kind == PEL_NAME_HOT && !is_called)
-        pel_find(a->ctx, a->findings, PEL_DANGER, "imports", member, object->at,
-                 pel_format(a->ctx, "imports %.*s", PEL_FMT(shown(a, object))));
-    else if (kind == PEL_NAME_LIBRARY && !is_called && is_first)
-        pel_find(a->ctx, a->findings, PEL_NOTE, "refers", member, object->at,
+    pel_str name = pel_buf_str(&text);
+    pel_buf key = pel_buf_in(a->ctx);
+    pel_put_c(&key, use);
+    pel_put(&key, name);
+    uint64_t at, id = PEL_KEY(pel_intern_str(a->ctx, pel_buf_str(&key)));
+    if (pel_map_get(&a->uses, id, &at)) {
+        a->audit->uses.at[at].n++;
+        if (severity > a->audit->uses.at[at].severity) a->audit->uses.at[at].severity = severity;
+    } else if (a->audit->uses.n < MAX_USES) {
+        pel_map_set(a->ctx, &a->uses, id, a->audit->uses.n);
+        pel_push(a->ctx, &a->audit->uses, (pel_audited_use){ use, name, 1, severity });
+    } else {
+        a->audit->dropped_uses++;
+    }
+}
+
+static void find_judged(auditor *a, const pel_judged *judged, const char *verb, const pel_pickled *object,
+                        pel_str member) {
+    if (judged->severity == PEL_NOTE) return;
+    pel_find(
+        a->ctx, a->findings, judged->severity, judged->kind, member, object->at,
+        pel_format(a->ctx, "%s %.*s%s%s", verb, PEL_FMT(shown(a, object)), judged->why[0] ? ": " : "", judged->why));
+}
+
+/* Code that runs special methods of what it gets needs a file without classes whose special methods are not known. */
+static void note_quiet(auditor *a, const pel_judged *judged, const pel_pickled *object) {
+    if (judged->severity == PEL_NOTE && judged->needs_quiet && !a->needs_quiet) a->needs_quiet = object;
+    pel_made made = pel_made_of(object);
+    if (made.kind != PEL_MADE_OBJECT || a->loud) return;
+    pel_effects effects = pel_made_effects(&made);
+    if (!pel_is_pure(&effects, PEL_USE_SPECIAL) && !pel_is_plain_name(made.module, made.name)) a->loud = object;
+}
+
+static void audit_global(auditor *a, const pel_pickled *object, const pel_loaded_pickle *row, bool is_called) {
+    bool is_first = is_new(a, object->global);
+    pel_judged judged = pel_judge_reference(object, row->is_script);
+    count_use(a, "import", object, judged.severity);
+    if (is_called && !object->global->is_computed) return;
+    if (object->global->is_computed)
+        pel_find(a->ctx, a->findings, judged.severity, judged.kind, a->member, object->at, pel_str_of(judged.why));
+    else if (judged.severity > PEL_NOTE)
+        find_judged(a, &judged, "imports", object, a->member);
+    else if (is_first && !pel_is_plain_name(object->global->module, object->global->name))
+        pel_find(a->ctx, a->findings, PEL_NOTE, "refers", a->member, object->at,
                  pel_format(a->ctx, "refers to %.*s", PEL_FMT(shown(a, object))));
-    else if (is_foreign && is_first)
-        pel_find(a->ctx, a->findings, PEL_NOTE, "class", member, object->at,
-                 pel_format(a->ctx, "needs %.*s, which somebody's code must provide", PEL_FMT(shown(a, object))));
-}
-
-/* getattr(x, "name"): a bound method of an object that the file makes is harmless as long as nobody calls it. */
-static pel_severity judge_getattr(const pel_pickled *call) {
-    const pel_pickled *of = pel_pickled_argument(call, 0), *name = pel_pickled_argument(call, 1);
-    bool ignored;
-    if (!of || !name || name->kind != PEL_P_STR || pel_str_starts(name->text, PEL_STR("__"))) return PEL_DANGER;
-    if (of->kind == PEL_P_NEW) return PEL_NOTE;
-    if (of->kind != PEL_P_GLOBAL || of->global->is_computed) return PEL_DANGER;
-    return pel_judge_name(of->global->module, of->global->name, &ignored) <= PEL_NAME_CLASS ? PEL_NOTE : PEL_DANGER;
-}
-
-static pel_severity judge_call(const pel_pickled *call) {
-    const pel_pickled *callable = call->call->callable;
-    bool ignored;
-    if (callable->kind != PEL_P_GLOBAL || callable->global->is_computed) return PEL_DANGER;
-    if (pel_pickled_is_global(callable, "builtins", "getattr") ||
-        pel_pickled_is_global(callable, "__builtin__", "getattr"))
-        return judge_getattr(call);
-    if (pel_pickled_is_global(callable, "functools", "partial")) return PEL_NOTE; /* calls nothing by itself */
-    switch (pel_judge_name(callable->global->module, callable->global->name, &ignored)) {
-    case PEL_NAME_HOT:
-    case PEL_NAME_LIBRARY: return PEL_DANGER;
-    case PEL_NAME_FUNCTION: return call->kind == PEL_P_NEW ? PEL_NOTE : PEL_SUSPECT;
-    default: return PEL_NOTE;
-    }
 }
 
 /* ---- what is inside of arguments ---- */
@@ -143,24 +168,48 @@ static void audit_argument_bytes(auditor *a, const pel_pickled *call, pel_str me
     if (unpickles || pel_is_pickle(bytes) || pel_is_zip(bytes)) audit_nested(a, bytes, inside, from->at);
 }
 
-static void audit_call(auditor *a, const pel_pickled *call, pel_str member) {
+static void audit_call(auditor *a, const pel_pickled *call, const pel_loaded_pickle *row) {
     a->n_calls++;
-    pel_severity severity = judge_call(call);
+    pel_judged judged = pel_judge_call(call, row->is_script);
     const pel_pickled *callable = call->call->callable;
-    bool is_plain = severity == PEL_NOTE && callable->kind == PEL_P_GLOBAL;
-    if (severity == PEL_DANGER) {
-        const char *kind = callable->kind == PEL_P_GLOBAL ? "calls" : "calls-result";
-        pel_find(a->ctx, a->findings, PEL_DANGER, kind, member, call->at,
-                 pel_format(a->ctx, "calls %.*s", PEL_FMT(shown(a, call))));
-    } else if (severity == PEL_SUSPECT) {
-        pel_find(
-            a->ctx, a->findings, PEL_SUSPECT, "calls-unknown", member, call->at,
-            pel_format(a->ctx, "calls %.*s: somebody's function, nobody knows what it does", PEL_FMT(shown(a, call))));
+    find_judged(a, &judged, "calls", call, a->member);
+    count_use(a, call->kind == PEL_P_NEW ? "new" : "call", callable, judged.severity);
+    if (call->call->may_be_new) count_use(a, "new", callable, judged.severity);
+    note_quiet(a, &judged, call);
+    bool is_plain =
+        callable->kind == PEL_P_GLOBAL && pel_is_plain_name(callable->global->module, callable->global->name);
+    if (judged.severity > PEL_NOTE || !is_plain) add_call(a, judged.severity, a->member, call);
+    audit_argument_bytes(a, call, a->member);
+}
+
+static void audit_state(auditor *a, const pel_pickled *object) {
+    pel_judged judged = pel_judge_state(object);
+    find_judged(a, &judged, object->kind == PEL_P_GLOBAL ? "changes" : "gives a state to", object, a->member);
+    count_use(a, "state", object, judged.severity);
+    note_quiet(a, &judged, object);
+}
+
+static void audit_items(auditor *a, const pel_pickled *object) {
+    pel_judged judged = pel_judge_items(object);
+    find_judged(a, &judged, object->kind == PEL_P_GLOBAL ? "changes" : "puts things into", object, a->member);
+    count_use(a, "items", object, judged.severity);
+    note_quiet(a, &judged, object);
+}
+
+/* A tuple's hash is that of what it holds. */
+static void audit_key(auditor *a, const pel_pickled *object, int depth) {
+    if (depth > MAX_KEY_DEPTH) {
+        pel_find(a->ctx, a->findings, PEL_SUSPECT, "key-unknown", a->member, object->at,
+                 PEL_STR("a key nests too deep to be judged"));
+        return;
     }
-    bool ignored;
-    if (!is_plain || pel_judge_name(callable->global->module, callable->global->name, &ignored) != PEL_NAME_PLAIN)
-        add_call(a, severity, member, call);
-    audit_argument_bytes(a, call, member);
+    for (uint32_t i = 0; object->kind == PEL_P_TUPLE && i < object->items.n; i++)
+        audit_key(a, object->items.at[i], depth + 1);
+    if (object->kind < PEL_P_GLOBAL) return;
+    pel_judged judged = pel_judge_key(object);
+    find_judged(a, &judged, "has a key", object, a->member);
+    count_use(a, "key", object, judged.severity);
+    note_quiet(a, &judged, object);
 }
 
 /* ---- what grows ---- */
@@ -243,23 +292,36 @@ static void audit_growth(auditor *a, const pel_pickled *root, pel_str member) {
 
 /* ---- a pickle ---- */
 
+/* Everything that unpickling does with names: imports, calls, states, items, keys. */
+static void audit_uses(auditor *a, const pel_loaded_pickle *row) {
+    const pel_pickle *pickle = row->pickle;
+    pel_map called = { 0 };
+    a->needs_quiet = a->loud = NULL;
+    for (uint32_t i = 0; i < pickle->calls.n; i++)
+        pel_map_set(a->ctx, &called, PEL_KEY(pickle->calls.at[i]->call->callable), 1);
+    for (uint32_t i = 0; i < pickle->globals.n; i++)
+        audit_global(a, pickle->globals.at[i], row, pel_map_has(&called, PEL_KEY(pickle->globals.at[i])));
+    for (uint32_t i = 0; i < pickle->calls.n; i++) audit_call(a, pickle->calls.at[i], row);
+    if (row->is_script) return; /* its reader runs no Python */
+    for (uint32_t i = 0; i < pickle->builds.n; i++) audit_state(a, pickle->builds.at[i]);
+    for (uint32_t i = 0; i < pickle->filled.n; i++) audit_items(a, pickle->filled.at[i]);
+    for (uint32_t i = 0; i < pickle->keys.n; i++) audit_key(a, pickle->keys.at[i], 0);
+    if (a->needs_quiet && a->loud)
+        pel_find(a->ctx, a->findings, PEL_SUSPECT, "special-methods", a->member, a->needs_quiet->at,
+                 pel_format(a->ctx,
+                            "%.*s compares, counts or prints what it gets, and nobody knows what that does to %.*s",
+                            PEL_FMT(shown(a, a->needs_quiet)), PEL_FMT(shown(a, a->loud))));
+}
+
 static void audit_pickle(auditor *a, const pel_loaded_pickle *row, pel_str inside) {
     const pel_pickle *pickle = row->pickle;
     pel_str member = !inside.len       ? row->member
                      : row->member.len ? pel_format(a->ctx, "%.*s, %.*s", PEL_FMT(inside), PEL_FMT(row->member))
                                        : inside;
-    pel_map called = { 0 };
-    for (uint32_t i = 0; i < pickle->calls.n; i++)
-        pel_map_set(a->ctx, &called, PEL_KEY(pickle->calls.at[i]->call->callable), 1);
-    for (uint32_t i = 0; i < pickle->globals.n; i++)
-        audit_global(a, pickle->globals.at[i], member, pel_map_has(&called, PEL_KEY(pickle->globals.at[i])));
-    for (uint32_t i = 0; i < pickle->calls.n; i++) audit_call(a, pickle->calls.at[i], member);
-    for (uint32_t i = 0; i < pickle->builds.n; i++) {
-        const pel_pickled *object = pickle->builds.at[i];
-        if (object->kind == PEL_P_GLOBAL)
-            pel_find(a->ctx, a->findings, PEL_DANGER, "changes", member, object->at,
-                     pel_format(a->ctx, "changes %.*s, which other code uses", PEL_FMT(shown(a, object))));
-    }
+    pel_str outer = a->member;
+    a->member = member;
+    audit_uses(a, row);
+    a->member = outer;
     if (pickle->protocol > 5)
         pel_find(a->ctx, a->findings, PEL_SUSPECT, "protocol", member, 0,
                  pel_format(a->ctx, "there is no pickle protocol %d", pickle->protocol));

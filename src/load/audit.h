@@ -13,6 +13,14 @@ typedef struct pel_audited_call {
     pel_str text; /* "posix.system('id')" */
 } pel_audited_call;
 
+/* "collections.OrderedDict" is called 3 times. */
+typedef struct pel_audited_use {
+    const char *use; /* "import", "call", "new", "state", "items", "key" */
+    pel_str name;
+    uint64_t n;
+    pel_severity severity;
+} pel_audited_use;
+
 typedef struct pel_audited_code {
     pel_str member, name;
     pel_severity severity;
@@ -25,7 +33,9 @@ typedef struct pel_audit {
     PEL_VEC(pel_audited_call) calls;
     PEL_VEC(pel_audited_code) codes;
     PEL_VEC(const pel_pickled_global *) globals; /* each once */
-    bool is_broken;                              /* the file could not be read to its end: fault says why */
+    PEL_VEC(pel_audited_use) uses;               /* each once: all that opening the file does with names */
+    uint64_t dropped_uses;
+    bool is_broken; /* the file could not be read to its end: fault says why */
     pel_err fault;
     pel_verdict verdict;
     pel_answer answer; /* whether opening it stays in memory, with the evidence */
@@ -55,14 +65,18 @@ pel_verdict pel_audit_summary(const pel_audited *rows, size_t n, const pel_audit
 /* ---- names ---- */
 
 typedef enum pel_name_kind {
-    PEL_NAME_PLAIN,    /* makes plain values: OrderedDict, a tensor */
-    PEL_NAME_CLASS,    /* somebody's class, or one of torch's */
-    PEL_NAME_FUNCTION, /* somebody's function */
-    PEL_NAME_LIBRARY,  /* what no model file has to call: functions of the standard library, of torch, of numpy */
-    PEL_NAME_HOT,      /* runs commands, code or imports; reads or writes files: nothing to keep in a model file */
+    PEL_NAME_PLAIN,   /* native, and makes plain values whatever it is given: OrderedDict, a tensor */
+    PEL_NAME_SCRIPT,  /* a type of TorchScript, which its reader makes without Python */
+    PEL_NAME_OTHER,   /* the tables of effects know, or nobody does */
+    PEL_NAME_LIBRARY, /* the same, of the standard library, torch or numpy */
+    PEL_NAME_HOT,     /* runs commands, code or imports; reads or writes files: nothing to keep in a model file */
 } pel_name_kind;
 
-/* is_foreign: it takes more than torch and numpy to have that class. */
+/* is_foreign: it takes more than torch and numpy to have that name. */
 pel_name_kind pel_judge_name(pel_str module, pel_str name, bool *is_foreign);
+static inline bool pel_is_plain_name(pel_str module, pel_str name) {
+    bool ignored;
+    return pel_judge_name(module, name, &ignored) == PEL_NAME_PLAIN;
+}
 
 #endif

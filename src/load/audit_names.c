@@ -1,8 +1,7 @@
-/* Which names a pickle may import. Two lists decide: what makes plain values, and what never belongs there. Of all
- * other names the standard library's are not trusted, and somebody's own are said to be needed. */
+/* Two short lists: native names that were read and make plain values, whatever their arguments; and names that never
+ * belong into a model file. Neither is the last word: what is in no list is judged by the tables of effects, and what
+ * they don't have is not known. */
 #include "load/audit.h"
-
-#include <ctype.h>
 
 /* Modules and their names: "module: name name". A pickle may call these with any arguments. */
 static const char *const plain[] = {
@@ -12,39 +11,32 @@ static const char *const plain[] = {
     "torch._utils: _rebuild_tensor _rebuild_tensor_v2 _rebuild_tensor_v3 _rebuild_parameter "
     "_rebuild_parameter_with_state _rebuild_sparse_tensor _rebuild_sparse_csr_tensor _rebuild_qtensor "
     "_rebuild_meta_tensor_no_storage _rebuild_nested_tensor _rebuild_device_tensor_from_numpy "
-    "_rebuild_device_tensor_from_cpu_tensor _rebuild_wrapper_subclass _rebuild_xla_tensor",
-    "torch._tensor: _rebuild_from_type_v2",
+    "_rebuild_device_tensor_from_cpu_tensor _rebuild_xla_tensor",
     "torch.nn.parameter: Parameter Buffer UninitializedParameter UninitializedBuffer",
     "torch.serialization: _get_layout",
-    "torch.storage: _load_from_bytes UntypedStorage TypedStorage",
+    "torch.storage: UntypedStorage TypedStorage",
     "torch.jit._pickle: build_intlist build_tensorlist build_doublelist build_boollist build_tensor_from_id "
     "restore_type_tag",
-    "collections: OrderedDict defaultdict Counter deque",
+    "collections: OrderedDict Counter deque",
     "builtins: set frozenset list dict tuple int float str bytes bytearray complex bool object slice range Ellipsis "
-    "NotImplemented type NoneType",
+    "NotImplemented NoneType",
     "__builtin__: set frozenset list dict tuple int long float str unicode bytes bytearray complex bool object slice "
-    "xrange type",
-    "copyreg: _reconstructor __newobj__ __newobj_ex__",
-    "copy_reg: _reconstructor __newobj__ __newobj_ex__",
+    "xrange",
     "_codecs: encode",
     "datetime: datetime date time timedelta timezone",
     "decimal: Decimal",
     "fractions: Fraction",
     "uuid: UUID",
-    "enum: Enum IntEnum Flag IntFlag",
     "pathlib: PosixPath WindowsPath PurePosixPath PureWindowsPath Path PurePath",
     "pathlib._local: PosixPath WindowsPath PurePosixPath PureWindowsPath Path PurePath",
     "argparse: Namespace",
     "types: SimpleNamespace",
     "array: array _array_reconstructor",
     "numpy: ndarray dtype",
-    "numpy.core.multiarray: _reconstruct scalar",
-    "numpy._core.multiarray: _reconstruct scalar",
+    "numpy.core.multiarray: scalar",
+    "numpy._core.multiarray: scalar",
     "numpy.core.numeric: _frombuffer",
     "numpy._core.numeric: _frombuffer",
-    "numpy.random: __RandomState_ctor",
-    "numpy.random._pickle: __randomstate_ctor __generator_ctor __bit_generator_ctor",
-    "numpy.ma.core: _mareconstruct",
 };
 
 /* A whole module ("os"), or names of one ("builtins: eval exec"). */
@@ -221,21 +213,13 @@ static pel_str first_part(pel_str dotted) {
     return pel_str_cut(dotted, 0, dot ? (size_t)(dot - dotted.ptr) : dotted.len);
 }
 
-/* As people write classes: a capital first, behind underscores. */
-static bool looks_like_class(pel_str name) {
-    size_t i = 0;
-    while (i < name.len && name.ptr[i] == '_') i++;
-    return i < name.len && isupper((unsigned char)name.ptr[i]);
-}
-
-/* "os.system" of the module torch.serialization is os.system: a name may lead through modules. Every part but the
- * last must look like a class, and none may be what is hot by itself. */
-static bool leads_elsewhere(pel_str name) {
+/* "os.system" of the module torch.serialization is os.system: a name may lead through modules. */
+static bool leads_to_hot(pel_str name) {
     for (size_t start = 0; start < name.len;) {
         pel_str part = first_part(pel_str_from(name, start));
         pel_str rest = pel_str_from(name, start + part.len + 1);
         bool is_last = start + part.len >= name.len;
-        if (!is_last && (!looks_like_class(part) || is_in(hot, PEL_COUNT(hot), part, first_part(rest)))) return true;
+        if (!is_last && is_in(hot, PEL_COUNT(hot), part, first_part(rest))) return true;
         if (part.len > 4 && pel_str_starts(part, PEL_STR("__")) && pel_str_ends(part, PEL_STR("__"))) return true;
         start += part.len + 1;
     }
@@ -243,18 +227,16 @@ static bool leads_elsewhere(pel_str name) {
 }
 
 pel_name_kind pel_judge_name(pel_str module, pel_str name, bool *is_foreign) {
-    *is_foreign = false;
     bool is_dotted = name.len && memchr(name.ptr, '.', name.len);
+    *is_foreign = false;
     if (!is_dotted && is_in(plain, PEL_COUNT(plain), module, name)) return PEL_NAME_PLAIN;
     if (!module.len || !name.len || is_in(hot, PEL_COUNT(hot), module, first_part(name))) return PEL_NAME_HOT;
-    if (is_dotted && leads_elsewhere(name)) return PEL_NAME_HOT;
-    if (!is_dotted && pel_str_starts(name, PEL_STR("__")))
+    if (is_dotted && leads_to_hot(name)) return PEL_NAME_HOT;
+    if (!is_dotted && name.len > 4 && pel_str_starts(name, PEL_STR("__")) && pel_str_ends(name, PEL_STR("__")))
         return PEL_NAME_HOT; /* __import__, __builtins__, __loader__ */
     pel_str top = first_part(module);
-    bool is_torch = pel_str_is(top, "torch") || pel_str_is(top, "numpy") || pel_str_is(top, "torchvision") ||
-                    pel_str_is(top, "__torch__");
-    if (is_torch) return looks_like_class(name) || pel_str_is(top, "__torch__") ? PEL_NAME_CLASS : PEL_NAME_LIBRARY;
-    if (has_word(standard_library, top)) return PEL_NAME_LIBRARY;
-    *is_foreign = true;
-    return looks_like_class(name) ? PEL_NAME_CLASS : PEL_NAME_FUNCTION;
+    if (pel_str_is(top, "__torch__")) return PEL_NAME_SCRIPT;
+    bool is_library = pel_str_is(top, "torch") || pel_str_is(top, "numpy") || has_word(standard_library, top);
+    *is_foreign = !is_library;
+    return is_library ? PEL_NAME_LIBRARY : PEL_NAME_OTHER;
 }

@@ -112,6 +112,22 @@ static void put_calls(pel_json *json, const pel_audit *audit) {
     pel_json_end_array(json);
 }
 
+static void put_uses(pel_json *json, const pel_audit *audit) {
+    pel_json_key(json, "uses");
+    pel_json_array(json);
+    for (uint32_t i = 0; i < audit->uses.n; i++) {
+        const pel_audited_use *row = &audit->uses.at[i];
+        pel_json_object(json);
+        pel_json_key(json, "use"), pel_json_c(json, row->use);
+        pel_json_key(json, "name"), pel_json_str(json, row->name);
+        pel_json_key(json, "n"), pel_json_int(json, (int64_t)row->n);
+        pel_json_key(json, "severity"), pel_json_c(json, severities[row->severity]);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
+    pel_json_key(json, "dropped_uses"), pel_json_int(json, (int64_t)audit->dropped_uses);
+}
+
 void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out) {
     pel_json writer = pel_json_to(out), *json = &writer;
     pel_json_object(json);
@@ -121,6 +137,7 @@ void pel_audit_json(const pel_audit *audit, pel_str name, pel_buf *out) {
     pel_json_key(json, "answer"), pel_answer_json(json, &audit->answer);
     put_findings(json, &audit->findings);
     put_calls(json, audit);
+    put_uses(json, audit);
     pel_json_key(json, "globals");
     pel_json_array(json);
     for (uint32_t i = 0; i < audit->globals.n; i++) {

@@ -82,6 +82,11 @@ def dotted(module: bytes, name: bytes) -> bytes:
         [len(name)]) + name + b"\x93\x8c\x02id\x85R."
 
 
+def new(module: bytes, name: bytes, after: bytes = b"") -> bytes:
+    """module.name.__new__(module.name), and what is done with it then."""
+    return b"\x80\x04\x8c" + bytes([len(module)]) + module + b"\x8c" + bytes([len(name)]) + name + b"\x93)\x81" + after + b"."
+
+
 def nested(depth: int) -> bytes:
     data = b"\x80\x02" + CALL
     for _ in range(depth):
@@ -158,6 +163,35 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "call_of_result": (lambda: b"\x80\x02cfunctools\npartial\ncposix\nsystem\n\x85R)R.", 4, "calls-result"),
     "reference": (lambda: b"\x80\x02cposix\nsystem\n.", 4, "imports"),
     "change_of_class": (lambda: b"\x80\x02ccollections\nOrderedDict\n}X\x01\x00\x00\x00xK\x01sb.", 4, "changes"),
+    "del_of_library_class": (lambda: new(b"numpy.lib._datasource", b"DataSource", b"}(X\x0b\x00\x00\x00_istmpdest\x88ub"),
+                             4, "DataSource"),
+    "setstate_of_library_class": (lambda: new(b"torch.utils.data.datapipes.datapipe",
+                                              b"_IterDataPipeSerializationWrapper", b"C\x01.\x89\x86b"), 4, "state"),
+    "setstate_that_runs_text": (lambda: new(b"scipy.stats._continuous_distns", b"norm_gen", b"}b"), 4, "norm_gen"),
+    "new_that_evaluates": (lambda: new(b"sympy.series.order", b"Order"), 4, "sympy.series.order.Order"),
+    "new_of_somebody": (lambda: new(b"somebody.models", b"Net", b"}b"), 4, "calls-unknown"),
+    "capital_letter": (lambda: dotted(b"torch._C", b"PyTorchFileWriter"), 4, "calls-unknown"),
+    "method_of_class": (lambda: dotted(b"torch._inductor.codecache", b"PyCodeCache.load"), 4, "PyCodeCache.load('id')"),
+    "module_behind_module": (lambda: dotted(b"torch.fx.graph_module", b"Path.write_text"), 4, "Path.write_text('id')"),
+    "sympify": (lambda: dotted(b"sympy", b"S"), 4, "sympy.S('id')"),
+    "rebuild_calls_given": (lambda: b"\x80\x02ctorch._tensor\n_rebuild_from_type_v2\n(ctorch.hub\nload\n"
+                            b"ctorch\nTensor\n)NtR.", 4, "_rebuild_from_type_v2"),
+    "generator_calls_given": (lambda: b"\x80\x02cnumpy.random._pickle\n__generator_ctor\n(X\x01\x00\x00\x00x"
+                              b"ctorch.hub\nload\ntR.", 4, "calls-given"),
+    "factory": (lambda: b"\x80\x02ccollections\ndefaultdict\ncfunctools\npartial\nctorch.utils.collect_env\nrun\n"
+                b"X\x02\x00\x00\x00id\x86R\x85R.", 4, "factory"),
+    "type_with_namespace": (lambda: b"\x80\x02cbuiltins\ntype\nX\x01\x00\x00\x00X)}\x87R.", 4, "makes a class"),
+    "state_shadows_setstate": (lambda: new(b"torch.nn.modules.linear", b"Identity", b"}X\x0c\x00\x00\x00__setstate__"
+                                           b"ctorch.hub\nload\nsbX\x01\x00\x00\x00xb"), 4, "its state"),
+    "state_shadows_method": (lambda: new(b"torch.optim.sgd", b"SGD", b"}X\x14\x00\x00\x00_patch_step_function"
+                                         b"ctorch.hub\nload\nsb"), 4, "its state"),
+    "field_is_no_dict": (lambda: new(b"torch.nn.modules.linear", b"Identity", b"}X\x0b\x00\x00\x00_parameters"
+                                     b"ctorch.nn.modules.container\nModuleDict\n)\x81sb"), 4, "its state"),
+    "appends_to_unknown": (lambda: new(b"somebody", b"List", b"(NNe"), 4, "items-unknown"),
+    "changes_by_items": (lambda: b"\x80\x02ctorch.nn.modules.module\n_global_forward_hooks\nK\x01K\x01s.", 4, "changes"),
+    "key_of_somebody": (lambda: b"\x80\x04}" + new(b"somebody", b"Key")[2:-1] + b"K\x01s.", 4, "key-unknown"),
+    "key_in_tuple": (lambda: b"\x80\x04\x8f(" + new(b"somebody", b"Key")[2:-1] + b"\x85\x90.", 4, "key-unknown"),
+    "import_of_unknown": (lambda: b"\x80\x02csomebody\nNet\n.", 4, "imports-unknown"),
     "unknown_function": (lambda: dotted(b"somebody", b"function"), 4, "calls-unknown"),
     "polyglot": (lambda: b"\x80\x02}." + archive(("x", b"y")), 4, "polyglot"),
     "two_libraries": (lambda: torch_archive(b"\x80\x02}.", ("config.json", b"{}")), 4, "polyglot"),
@@ -190,8 +224,13 @@ HARMLESS: dict[str, Callable[[], bytes]] = {
     "shared": lambda: pickle.dumps([[0] * 1000] * 1000),
     "path": lambda: pickle.dumps(pathlib.PurePosixPath("/x")),
     "safetensors": lambda: safetensors({"a": tensor(0, 8, [2]), "__metadata__": {"format": "pt"}}, bytes(8)),
-    "somebody": lambda: b"\x80\x02csomebody.models\nNet\n)\x81}X\x01\x00\x00\x00aK\x01sb.",
-    "bound_method": lambda: b"\x80\x02cbuiltins\ngetattr\ncsomebody\nNet\n)\x81X\x01\x00\x00\x00f\x86R.",
+    "module": lambda: new(b"torch.nn.modules.linear", b"Linear", b"}(X\x0b\x00\x00\x00_parameters}X\x01\x00\x00\x00aK\x01ub"),
+    "estimator": lambda: new(b"sklearn.linear_model._logistic", b"LogisticRegression",
+                             b"}X\x10\x00\x00\x00_sklearn_versionX\x03\x00\x00\x001.9sb"),
+    "whole_legacy_module": lambda: b"\x80\x02(X\x06\x00\x00\x00modulectorch.nn.modules.linear\nIdentity\nNNtQ)\x81}b.",
+    "reference": lambda: b"\x80\x02}X\x01\x00\x00\x00actorch.nn.functional\nrelu\ns.",
+    "partial": lambda: b"\x80\x02cfunctools\npartial\nctorch.nn.functional\nrelu\n\x85R.",
+    "tuple_key": lambda: pickle.dumps({(1, "a"): 2, frozenset([3]): 4}),
 }
 
 

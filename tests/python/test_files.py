@@ -36,7 +36,8 @@ def test_sample_is_read_and_harmless(pellucid, name: str) -> None:
     result = pellucid("tree", SAMPLES / name)
     assert result.code == 0, result.err
     options = ["--allow", "unknown"] if (SAMPLES / name).is_dir() else []  # a folder has more than the model
-    assert pellucid("audit", SAMPLES / name, *options).code == 0
+    is_somebodys = "maincls" in name  # a class of a script: nobody knows what its __new__ and __setstate__ do
+    assert pellucid("audit", SAMPLES / name, *options).code == (4 if is_somebodys else 0)
 
 
 @needs_samples

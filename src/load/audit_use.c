@@ -1,0 +1,357 @@
+#include "load/audit_use.h"
+
+#define MAX_DEPTH 12      /* of arguments that are looked into */
+#define MAX_LOOKED 20000u /* objects of one state */
+#define NOTE ((pel_judged){ PEL_NOTE, "", "", false })
+
+static pel_judged danger(const char *kind, const char *why) { return (pel_judged){ PEL_DANGER, kind, why, false }; }
+static pel_judged suspect(const char *kind, const char *why) { return (pel_judged){ PEL_SUSPECT, kind, why, false }; }
+
+/* ---- helpers that do with their arguments what the model says ---- */
+
+typedef enum model {
+    NO_MODEL,
+    MAKES_FIRST, /* makes an object of the class that is its first argument */
+    REBUILDS,    /* torch: func(*args), made to be of a class, with a state */
+    RANDOM,      /* numpy's generators: a name or a class, and the helper that makes it */
+    FACTORY,     /* defaultdict: keeps a callable, and calls it for missing keys */
+    KEEPS,       /* functools.partial: keeps a callable */
+    TYPE,        /* with one argument: its class; with three: makes one */
+    GETS,        /* getattr */
+    UNPICKLES,   /* bytes, which the audit looks into */
+} model;
+
+static const struct {
+    const char *module, *name;
+    model model;
+} models[] = {
+    { "copyreg", "_reconstructor", MAKES_FIRST },
+    { "copyreg", "__newobj__", MAKES_FIRST },
+    { "copyreg", "__newobj_ex__", MAKES_FIRST },
+    { "copy_reg", "_reconstructor", MAKES_FIRST },
+    { "copy_reg", "__newobj__", MAKES_FIRST },
+    { "copy_reg", "__newobj_ex__", MAKES_FIRST },
+    { "numpy.core.multiarray", "_reconstruct", MAKES_FIRST },
+    { "numpy._core.multiarray", "_reconstruct", MAKES_FIRST },
+    { "torch._utils", "_rebuild_wrapper_subclass", MAKES_FIRST },
+    { "torch._tensor", "_rebuild_from_type_v2", REBUILDS },
+    { "numpy.random._pickle", "__generator_ctor", RANDOM },
+    { "numpy.random._pickle", "__randomstate_ctor", RANDOM },
+    { "numpy.random._pickle", "__bit_generator_ctor", RANDOM },
+    { "numpy.random", "__RandomState_ctor", RANDOM },
+    { "collections", "defaultdict", FACTORY },
+    { "functools", "partial", KEEPS },
+    { "builtins", "type", TYPE },
+    { "__builtin__", "type", TYPE },
+    { "builtins", "getattr", GETS },
+    { "__builtin__", "getattr", GETS },
+    { "torch.storage", "_load_from_bytes", UNPICKLES },
+};
+
+static model model_of(const pel_pickled *callable) {
+    if (!callable || callable->kind != PEL_P_GLOBAL || callable->global->is_computed) return NO_MODEL;
+    for (size_t i = 0; i < PEL_COUNT(models); i++)
+        if (pel_pickled_is_global(callable, models[i].module, models[i].name)) return models[i].model;
+    /* What Cython writes for each of its classes: makes one of the class that it is given, and sets its fields. */
+    if (pel_str_starts(callable->global->name, PEL_STR("__pyx_unpickle_")) &&
+        pel_effects_of(callable->global->module, callable->global->name).is_module_known)
+        return MAKES_FIRST;
+    return NO_MODEL;
+}
+
+/* ---- what objects are ---- */
+
+static pel_made unknown(void) { return (pel_made){ .kind = PEL_MADE_UNKNOWN }; }
+
+static pel_made object_of(const pel_pickled *global) {
+    if (!global || global->kind != PEL_P_GLOBAL || global->global->is_computed) return unknown();
+    return (pel_made){ PEL_MADE_OBJECT, global->global->module, global->global->name };
+}
+
+/* torch's storages are known; whole modules of the old format come as ("module", class, file, source). */
+static const pel_pickled *persistent_class(const pel_pickled *object) {
+    const pel_pickled *id = object->kind == PEL_P_PERSISTENT ? object->id : NULL;
+    if (!id || id->kind != PEL_P_TUPLE || id->items.n < 2) return NULL;
+    const pel_pickled *kind = id->items.at[0];
+    return kind->kind == PEL_P_STR && pel_str_is(kind->text, "module") ? id->items.at[1] : NULL;
+}
+
+/* The callable by which it is judged. */
+static const pel_pickled *callable_of(const pel_pickled *call) {
+    const pel_pickled *callable = call->call->callable, *class = persistent_class(callable);
+    return class ? class : callable;
+}
+
+pel_made pel_made_of(const pel_pickled *object) {
+    if (object->kind < PEL_P_GLOBAL) return (pel_made){ .kind = PEL_MADE_PLAIN };
+    if (object->kind == PEL_P_PERSISTENT)
+        return (pel_made){ .kind = persistent_class(object) ? PEL_MADE_UNKNOWN : PEL_MADE_VALUE };
+    if (object->kind == PEL_P_GLOBAL) return unknown();
+    const pel_pickled *callable = callable_of(object);
+    if (object->kind == PEL_P_NEW) return object_of(callable);
+    switch (model_of(callable)) {
+    case MAKES_FIRST: return object_of(pel_pickled_argument(object, 0));
+    case RANDOM:
+    case REBUILDS: return (pel_made){ .kind = PEL_MADE_VALUE };
+    case FACTORY: return object_of(callable);
+    case KEEPS: return object_of(callable);
+    case TYPE:
+    case GETS:
+    case UNPICKLES: return unknown();
+    case NO_MODEL: break;
+    }
+    if (callable->kind != PEL_P_GLOBAL || callable->global->is_computed) return unknown();
+    pel_effects effects = pel_effects_of(callable->global->module, callable->global->name);
+    if (effects.is_class) return object_of(callable);
+    return pel_is_plain_name(callable->global->module, callable->global->name)
+               ? (pel_made){ PEL_MADE_VALUE, callable->global->module, callable->global->name }
+               : unknown();
+}
+
+pel_effects pel_made_effects(const pel_made *made) {
+    if (made->kind != PEL_MADE_OBJECT && made->kind != PEL_MADE_VALUE) return (pel_effects){ .fields = { "", 0 } };
+    return pel_effects_of(made->module, made->name);
+}
+
+static bool is_plain_class(const pel_made *made) {
+    return made->kind == PEL_MADE_OBJECT && pel_is_plain_name(made->module, made->name);
+}
+
+/* Whether Python's own code, or native code that is known, is all that runs if it is compared, counted or printed.
+ * deep: the same of all that is in it. */
+static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget) {
+    pel_made made = pel_made_of(object);
+    bool is_fine = made.kind <= PEL_MADE_VALUE || is_plain_class(&made);
+    if (!is_fine || !deep) return is_fine;
+    if (depth > MAX_DEPTH) return false;
+    for (uint32_t i = 0; i < object->items.n; i++) {
+        if (*budget == 0) return false;
+        --*budget;
+        if (!is_plain(object->items.at[i], true, depth + 1, budget)) return false;
+    }
+    return true;
+}
+
+/* ---- calls ---- */
+
+static pel_judged judge_effect(const pel_effects *effects, pel_use use, const char *kind, const char *why) {
+    if (!pel_is_pure(effects, use)) return suspect(kind, why);
+    pel_judged judged = NOTE;
+    judged.needs_quiet = effects->quiet >> use & 1;
+    return judged;
+}
+
+/* Whether a callable is a class of which anything may be made, or a name that may be called without arguments. */
+static bool may_make(const pel_pickled *class, pel_use use) {
+    if (!class || class->kind != PEL_P_GLOBAL || class->global->is_computed) return false;
+    if (pel_is_plain_name(class->global->module, class->global->name)) return true;
+    pel_effects effects = pel_effects_of(class->global->module, class->global->name);
+    return pel_is_pure(&effects, use) && !(effects.quiet >> use & 1);
+}
+
+static bool is_random_maker(const pel_pickled *global) {
+    return pel_pickled_is_global(global, "numpy.random._pickle", "__bit_generator_ctor");
+}
+
+/* Names, or numpy's own classes; what is made of the same things. */
+static bool is_random_argument(const pel_pickled *object) {
+    if (object->kind == PEL_P_STR || is_random_maker(object)) return true;
+    if (object->kind == PEL_P_GLOBAL)
+        return !object->global->is_computed && pel_str_starts(object->global->module, PEL_STR("numpy.random.")) &&
+               pel_effects_of(object->global->module, object->global->name).is_class;
+    return object->kind == PEL_P_CALL && model_of(object->call->callable) == RANDOM;
+}
+
+static pel_judged judge_random(const pel_pickled *call) {
+    const pel_pickled *args = call->call->args;
+    for (uint32_t i = 0; args->kind == PEL_P_TUPLE && i < args->items.n; i++)
+        if (!is_random_argument(args->items.at[i])) return suspect("calls-given", "it calls what it is given");
+    return args->kind == PEL_P_TUPLE ? NOTE : suspect("calls-given", "its arguments are not known");
+}
+
+static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script);
+
+/* _rebuild_from_type_v2(func, class, args, state) */
+static pel_judged judge_rebuild(const pel_pickled *call) {
+    const pel_pickled *function = pel_pickled_argument(call, 0), *class = pel_pickled_argument(call, 1);
+    const pel_pickled *args = pel_pickled_argument(call, 2), *state = pel_pickled_argument(call, 3);
+    if (!function || !class || !args || function->kind != PEL_P_GLOBAL || model_of(function) != NO_MODEL)
+        return suspect("calls-given", "it calls what it is given");
+    pel_judged judged = judge_named(function, PEL_USE_CALL, false);
+    if (judged.severity > PEL_NOTE) return judged;
+    if (!may_make(class, PEL_USE_NEW)) return suspect("calls-unknown", "nobody knows what the class does");
+    uint32_t budget = MAX_LOOKED;
+    if (state && !is_plain(state, false, 0, &budget)) return suspect("state", "its state is not plain");
+    return judged;
+}
+
+static pel_judged judge_getattr(const pel_pickled *call) {
+    const pel_pickled *of = pel_pickled_argument(call, 0), *name = pel_pickled_argument(call, 1);
+    if (!of || !name || name->kind != PEL_P_STR || pel_str_starts(name->text, PEL_STR("__")))
+        return danger("calls", "");
+    if (of->kind != PEL_P_GLOBAL || of->global->is_computed)
+        return suspect("calls-unknown", "reading an attribute may run code");
+    bool ignored;
+    if (pel_judge_name(of->global->module, of->global->name, &ignored) == PEL_NAME_HOT) return danger("calls", "");
+    pel_effects effects = pel_effects_of(of->global->module, of->global->name);
+    return effects.is_class ? NOTE : danger("calls", "");
+}
+
+static pel_judged judge_model(const pel_pickled *call, model kind) {
+    const pel_pickled *first = pel_pickled_argument(call, 0);
+    const pel_pickled *args = call->call->args;
+    switch (kind) {
+    case MAKES_FIRST:
+        return may_make(first, PEL_USE_NEW) ? NOTE : suspect("calls-unknown", "nobody knows what the class does");
+    case REBUILDS: return judge_rebuild(call);
+    case RANDOM: return judge_random(call);
+    case FACTORY:
+        if (args->kind != PEL_P_TUPLE) return suspect("calls-given", "its arguments are not known");
+        if (!first || first->kind == PEL_P_NONE || may_make(first, PEL_USE_CALL)) return NOTE;
+        return suspect("calls-given", "it calls its factory for keys that are missing");
+    case KEEPS:
+        if (args->kind != PEL_P_TUPLE || !first) return suspect("calls-given", "its arguments are not known");
+        return NOTE;
+    case TYPE:
+        return args->kind == PEL_P_TUPLE && args->items.n == 1 ? NOTE : suspect("calls-given", "it makes a class");
+    case GETS: return judge_getattr(call);
+    case UNPICKLES: return NOTE;
+    case NO_MODEL: break;
+    }
+    return suspect("calls-unknown", "nobody knows what it does");
+}
+
+/* A name by itself, whatever its arguments. */
+static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script) {
+    pel_str module = callable->global->module, name = callable->global->name;
+    bool ignored;
+    switch (pel_judge_name(module, name, &ignored)) {
+    case PEL_NAME_HOT: return danger("calls", "");
+    case PEL_NAME_PLAIN: return NOTE;
+    case PEL_NAME_SCRIPT:
+        if (is_script) return NOTE;
+        break;
+    case PEL_NAME_OTHER:
+    case PEL_NAME_LIBRARY: break;
+    }
+    pel_effects effects = pel_effects_of(module, name);
+    return judge_effect(&effects, use, "calls-unknown", "nobody knows what it does");
+}
+
+static pel_judged judge_one_way(const pel_pickled *call, bool is_new, bool is_script) {
+    const pel_pickled *callable = callable_of(call);
+    if (callable->kind != PEL_P_GLOBAL) return danger("calls-result", "");
+    if (callable->global->is_computed) return danger("calls", "");
+    model kind = model_of(callable);
+    if (kind != NO_MODEL && !is_new) return judge_model(call, kind);
+    if (kind == FACTORY || kind == KEEPS) return judge_model(call, kind); /* made by __new__, they keep it, too */
+    return judge_named(callable, is_new ? PEL_USE_NEW : PEL_USE_CALL, is_script);
+}
+
+pel_judged pel_judge_call(const pel_pickled *call, bool is_script) {
+    pel_judged judged = judge_one_way(call, call->kind == PEL_P_NEW, is_script);
+    if (!call->call->may_be_new) return judged;
+    /* A class is made by __new__, anything else is called: what the tables call a class is one. */
+    const pel_pickled *callable = callable_of(call);
+    bool is_class = callable->kind == PEL_P_GLOBAL && !callable->global->is_computed &&
+                    pel_effects_of(callable->global->module, callable->global->name).is_class;
+    pel_judged made = judge_one_way(call, true, is_script);
+    return is_class || made.severity > judged.severity ? made : judged;
+}
+
+/* ---- states, items, keys ---- */
+
+static const pel_pickled *state_value(const pel_pickled *state, pel_str key) {
+    for (uint32_t i = state->kind == PEL_P_DICT ? state->items.n / 2 : 0; i-- > 0;)
+        if (state->items.at[2 * i]->kind == PEL_P_STR && pel_str_eq(state->items.at[2 * i]->text, key))
+            return state->items.at[2 * i + 1];
+    return NULL;
+}
+
+/* ":plain::deep!absent" of the table, for one dict of attributes. */
+static bool meets(const pel_pickled *state, pel_str fields) {
+    for (size_t at = 0; at < fields.len;) {
+        bool is_absent = fields.ptr[at] == '!', is_deep = at + 1 < fields.len && fields.ptr[at + 1] == ':';
+        size_t start = at + (is_deep ? 2 : 1), end = start;
+        while (end < fields.len && fields.ptr[end] != ':' && fields.ptr[end] != '!') end++;
+        const pel_pickled *value = state_value(state, pel_str_cut(fields, start, end));
+        uint32_t budget = MAX_LOOKED;
+        if (value && (is_absent || !is_plain(value, is_deep, 0, &budget))) return false;
+        at = end;
+    }
+    return true;
+}
+
+/* Attributes that unpicklers look up on the object itself, or that change what it is. */
+static bool shadows(const pel_pickled *state) {
+    static const char *const methods[] = { "append", "extend", "add" };
+    for (uint32_t i = 0; state->kind == PEL_P_DICT && i + 1 < state->items.n; i += 2) {
+        const pel_pickled *key = state->items.at[i];
+        if (key->kind != PEL_P_STR) continue;
+        if (pel_str_starts(key->text, PEL_STR("__")) && pel_str_ends(key->text, PEL_STR("__"))) return true;
+        for (size_t j = 0; j < PEL_COUNT(methods); j++)
+            if (pel_str_is(key->text, methods[j])) return true;
+    }
+    return false;
+}
+
+/* Attributes as a dict, or as two of them: those of __dict__ and those of slots. */
+static bool is_usual_state(const pel_pickled *state, pel_str fields) {
+    uint32_t budget = MAX_LOOKED;
+    if (!is_plain(state, false, 0, &budget)) return false;
+    if (state->kind == PEL_P_DICT && (shadows(state) || !meets(state, fields))) return false;
+    for (uint32_t i = 0; state->kind == PEL_P_TUPLE && i < state->items.n; i++) {
+        const pel_pickled *part = state->items.at[i];
+        if (part->kind == PEL_P_DICT && (shadows(part) || !meets(part, fields))) return false;
+    }
+    return true;
+}
+
+pel_judged pel_judge_state(const pel_pickled *object) {
+    if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
+    pel_made made = pel_made_of(object);
+    if (made.kind == PEL_MADE_PLAIN) return NOTE; /* raises: they have no attributes */
+    if (made.kind == PEL_MADE_VALUE && !made.name.len) return NOTE;
+    pel_effects effects = pel_made_effects(&made);
+    pel_judged judged = judge_effect(&effects, PEL_USE_STATE, "state-unknown", "nobody knows what its state does");
+    for (uint32_t i = 0; judged.severity == PEL_NOTE && i < object->states->list.n; i++)
+        if (!is_usual_state(object->states->list.at[i], effects.fields))
+            return suspect("state", "its state is not what its class writes, and code runs on it");
+    return judged;
+}
+
+static pel_judged judge_made(const pel_pickled *object, pel_use use, const char *kind, const char *why) {
+    pel_made made = pel_made_of(object);
+    if (made.kind <= PEL_MADE_VALUE || is_plain_class(&made)) return NOTE;
+    pel_effects effects = pel_made_effects(&made);
+    return judge_effect(&effects, use, kind, why);
+}
+
+pel_judged pel_judge_items(const pel_pickled *object) {
+    if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
+    return judge_made(object, PEL_USE_ITEMS, "items-unknown", "nobody knows what putting things into it does");
+}
+
+pel_judged pel_judge_key(const pel_pickled *object) {
+    if (object->kind == PEL_P_GLOBAL) return NOTE; /* classes and functions have Python's own hash */
+    return judge_made(object, PEL_USE_KEY, "key-unknown", "nobody knows what its __hash__ and __eq__ do");
+}
+
+pel_judged pel_judge_reference(const pel_pickled *global, bool is_script) {
+    pel_str module = global->global->module, name = global->global->name;
+    if (global->global->is_computed)
+        return danger("computed-name", "imports a name that is computed while the file is opened");
+    bool ignored;
+    switch (pel_judge_name(module, name, &ignored)) {
+    case PEL_NAME_HOT: return danger("imports", "");
+    case PEL_NAME_PLAIN: return NOTE;
+    case PEL_NAME_SCRIPT:
+        if (is_script) return NOTE;
+        break;
+    case PEL_NAME_OTHER:
+    case PEL_NAME_LIBRARY: break;
+    }
+    if (pel_str_is(module, "__main__")) return NOTE; /* it is there already */
+    if (pel_effects_of(module, name).is_module_known) return NOTE;
+    return suspect("imports-unknown", "nobody knows what importing its module does");
+}

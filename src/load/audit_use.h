@@ -1,0 +1,40 @@
+/* What a pickle does with the names that it imports, judged by evidence: the tables of effects, models of the helpers
+ * that call what they are given, and nothing else. A name that neither has is not known. */
+#ifndef PEL_LOAD_AUDIT_USE_H
+#define PEL_LOAD_AUDIT_USE_H
+
+#include "load/audit.h"
+#include "load/effects.h"
+
+typedef struct pel_judged {
+    pel_severity severity;
+    const char *kind; /* of the finding: "calls", "calls-unknown" ... */
+    const char *why;  /* what is wrong with it; empty for notes */
+    bool needs_quiet; /* it runs special methods of what it gets */
+} pel_judged;
+
+/* What an object of the file will be when it is there. */
+typedef enum pel_made_kind {
+    PEL_MADE_PLAIN,   /* Python's own values */
+    PEL_MADE_VALUE,   /* a tensor, an array: native, and known */
+    PEL_MADE_OBJECT,  /* of the class that is named */
+    PEL_MADE_UNKNOWN, /* nobody knows */
+} pel_made_kind;
+
+typedef struct pel_made {
+    pel_made_kind kind;
+    pel_str module, name;
+} pel_made;
+
+pel_made pel_made_of(const pel_pickled *object);
+/* The effects of what made names; nothing if it is not an object. */
+pel_effects pel_made_effects(const pel_made *made);
+
+pel_judged pel_judge_call(const pel_pickled *call, bool is_script);
+pel_judged pel_judge_state(const pel_pickled *object);
+pel_judged pel_judge_items(const pel_pickled *object);
+pel_judged pel_judge_key(const pel_pickled *object);
+/* Of a name that is imported, and not called. */
+pel_judged pel_judge_reference(const pel_pickled *global, bool is_script);
+
+#endif
