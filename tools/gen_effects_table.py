@@ -17,7 +17,8 @@ A row is "module uses hash name name ...", sorted. The uses:
     q  the special methods that code runs on values that it does not know: ==, len, iter, str ...
     t  it is a class: what a call returns is of it
 A capital letter: only if all classes of the file have q. After them, for s: ":KEY" if what the state has under that
-key must be plain, "::KEY" if all that is in it must be, "!KEY" if it must not be there. The hash is that of all functions that were looked at."""
+key must be plain, "::KEY" if all that is in it must be, "!KEY" if it must not be there. The hash
+is that of all functions that were looked at."""
 
 from __future__ import annotations
 

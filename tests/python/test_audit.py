@@ -84,7 +84,8 @@ def dotted(module: bytes, name: bytes) -> bytes:
 
 def new(module: bytes, name: bytes, after: bytes = b"") -> bytes:
     """module.name.__new__(module.name), and what is done with it then."""
-    return b"\x80\x04\x8c" + bytes([len(module)]) + module + b"\x8c" + bytes([len(name)]) + name + b"\x93)\x81" + after + b"."
+    head = b"\x80\x04\x8c" + bytes([len(module)]) + module + b"\x8c" + bytes([len(name)]) + name
+    return head + b"\x93)\x81" + after + b"."
 
 
 def nested(depth: int) -> bytes:
@@ -163,8 +164,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "call_of_result": (lambda: b"\x80\x02cfunctools\npartial\ncposix\nsystem\n\x85R)R.", 4, "calls-result"),
     "reference": (lambda: b"\x80\x02cposix\nsystem\n.", 4, "imports"),
     "change_of_class": (lambda: b"\x80\x02ccollections\nOrderedDict\n}X\x01\x00\x00\x00xK\x01sb.", 4, "changes"),
-    "del_of_library_class": (lambda: new(b"numpy.lib._datasource", b"DataSource", b"}(X\x0b\x00\x00\x00_istmpdest\x88ub"),
-                             4, "DataSource"),
+    "del_of_library_class": (lambda: new(b"numpy.lib._datasource", b"DataSource",
+                                         b"}(X\x0b\x00\x00\x00_istmpdest\x88ub"), 4, "DataSource"),
     "setstate_of_library_class": (lambda: new(b"torch.utils.data.datapipes.datapipe",
                                               b"_IterDataPipeSerializationWrapper", b"C\x01.\x89\x86b"), 4, "state"),
     "setstate_that_runs_text": (lambda: new(b"scipy.stats._continuous_distns", b"norm_gen", b"}b"), 4, "norm_gen"),
@@ -188,7 +189,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "field_is_no_dict": (lambda: new(b"torch.nn.modules.linear", b"Identity", b"}X\x0b\x00\x00\x00_parameters"
                                      b"ctorch.nn.modules.container\nModuleDict\n)\x81sb"), 4, "its state"),
     "appends_to_unknown": (lambda: new(b"somebody", b"List", b"(NNe"), 4, "items-unknown"),
-    "changes_by_items": (lambda: b"\x80\x02ctorch.nn.modules.module\n_global_forward_hooks\nK\x01K\x01s.", 4, "changes"),
+    "changes_by_items": (lambda: b"\x80\x02ctorch.nn.modules.module\n_global_forward_hooks\nK\x01K\x01s.", 4,
+                         "changes"),
     "key_of_somebody": (lambda: b"\x80\x04}" + new(b"somebody", b"Key")[2:-1] + b"K\x01s.", 4, "key-unknown"),
     "key_in_tuple": (lambda: b"\x80\x04\x8f(" + new(b"somebody", b"Key")[2:-1] + b"\x85\x90.", 4, "key-unknown"),
     "import_of_unknown": (lambda: b"\x80\x02csomebody\nNet\n.", 4, "imports-unknown"),
@@ -224,7 +226,8 @@ HARMLESS: dict[str, Callable[[], bytes]] = {
     "shared": lambda: pickle.dumps([[0] * 1000] * 1000),
     "path": lambda: pickle.dumps(pathlib.PurePosixPath("/x")),
     "safetensors": lambda: safetensors({"a": tensor(0, 8, [2]), "__metadata__": {"format": "pt"}}, bytes(8)),
-    "module": lambda: new(b"torch.nn.modules.linear", b"Linear", b"}(X\x0b\x00\x00\x00_parameters}X\x01\x00\x00\x00aK\x01ub"),
+    "module": lambda: new(b"torch.nn.modules.linear", b"Linear",
+                          b"}(X\x0b\x00\x00\x00_parameters}X\x01\x00\x00\x00aK\x01ub"),
     "estimator": lambda: new(b"sklearn.linear_model._logistic", b"LogisticRegression",
                              b"}X\x10\x00\x00\x00_sklearn_versionX\x03\x00\x00\x001.9sb"),
     "whole_legacy_module": lambda: b"\x80\x02(X\x06\x00\x00\x00modulectorch.nn.modules.linear\nIdentity\nNNtQ)\x81}b.",
