@@ -221,7 +221,8 @@ def make_timm(corpus: Corpus) -> None:
              "mobilenetv3_small_050 mixer_s32_224 gmlp_ti16_224 regnetx_002 ghostnet_050 levit_128s poolformer_s12 "
              "coat_lite_tiny pit_ti_224 xcit_nano_12_p16_224 deit_tiny_patch16_224 beit_base_patch16_224 "
              "cait_xxs24_224 tnt_s_patch16_224 crossvit_tiny_240 edgenext_xx_small mobilevit_xxs "
-             "maxvit_tiny_rw_224 dpn68 hardcorenas_a selecsls42 rexnet_100 lcnet_035 tinynet_e repvgg_a0 fbnetc_100 nf_regnet_b0 sequencer2d_s davit_tiny "
+             "maxvit_tiny_rw_224 dpn68 hardcorenas_a selecsls42 rexnet_100 lcnet_035 tinynet_e repvgg_a0 fbnetc_100 "
+             "nf_regnet_b0 sequencer2d_s davit_tiny "
              "focalnet_tiny_srf eva02_tiny_patch14_224 fastvit_t8 inception_next_tiny efficientformer_l1").split()
     for name in names:
         with_meta(corpus, f"timm_{name}.pt", lambda name=name: timm.create_model(name), torch.save)
@@ -259,7 +260,8 @@ def make_sklearn(corpus: Corpus) -> None:
     wanted = ("LogisticRegression LinearRegression Ridge Lasso ElasticNet SVC LinearSVC SVR KNeighborsClassifier "
               "KMeans DBSCAN PCA TruncatedSVD NMF DecisionTreeClassifier RandomForestClassifier ExtraTreesRegressor "
               "GradientBoostingClassifier HistGradientBoostingClassifier AdaBoostClassifier BaggingClassifier "
-              "GaussianNB MultinomialNB BernoulliNB MLPClassifier StandardScaler MinMaxScaler RobustScaler OneHotEncoder "
+              "GaussianNB MultinomialNB BernoulliNB MLPClassifier StandardScaler MinMaxScaler RobustScaler "
+              "OneHotEncoder "
               "OrdinalEncoder LabelEncoder PolynomialFeatures SimpleImputer KNNImputer IsolationForest GaussianMixture "
               "GaussianProcessRegressor LinearDiscriminantAnalysis Perceptron SGDClassifier IsotonicRegression "
               "CalibratedClassifierCV NearestNeighbors SelectKBest VarianceThreshold QuantileTransformer "
