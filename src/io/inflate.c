@@ -90,7 +90,7 @@ static void copy_stored(stream *s) {
     if ((len ^ check) != 0xFFFF) fail(s, "the length of a stored block is wrong");
     uint64_t left = s->in.len - s->next, n = left < len ? left : len;
     need_room(s, n);
-    memcpy(s->out + s->done, s->in.ptr + s->next, (size_t)n);
+    if (n) memcpy(s->out + s->done, s->in.ptr + s->next, (size_t)n);
     s->next += n;
     s->done += n;
     if (n < len) fail(s, "truncated");

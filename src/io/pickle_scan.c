@@ -149,7 +149,10 @@ pel_pickle_look pel_pickle_scan(pel_ctx *ctx, const pel_input *input) {
     bool calls = false;
     for (uint64_t at = 0; at < input->size;) {
         unsigned char op = (unsigned char)*pel_input_view(ctx, input, at++, 1).ptr;
-        if (op == '.') return c.depth > (c.n_marks ? c.marks[c.n_marks - 1] : 0) ? PEL_PICKLE_WHOLE : PEL_PICKLE_NONE;
+        if (op == '.') { /* with nothing to return an unpickler fails, after all that it called */
+            if (c.depth > (c.n_marks ? c.marks[c.n_marks - 1] : 0)) return PEL_PICKLE_WHOLE;
+            break;
+        }
         if (op == '(') {
             if (c.n_marks == MAX_MARKS) return PEL_PICKLE_CALLS; /* not to be told: the machine must look */
             c.marks[c.n_marks++] = c.depth;

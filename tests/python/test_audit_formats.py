@@ -170,6 +170,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "gzip_cut": (lambda: gzip.compress(RUN + os.urandom(5000))[:3000], 4, CALLS),
     "gzip_bomb": (lambda: gzip.compress(b"\x80\x02" + b"N0" * (40 << 20) + b"N."), 4, "zip-bomb"),
     "zlib": (lambda: zlib.compress(RUN), 4, CALLS),
+    "zlib_of_nothing": (lambda: b"\x78\x9c\x01\x00\x00\xff\xff\x00\x00\x00\x01", 2, "without content"),
     "bzip2": (lambda: bz2.compress(RUN), 4, CALLS),
     "xz": (lambda: lzma.compress(RUN), 4, CALLS),
     "lzma": (lambda: lzma.compress(RUN, format=lzma.FORMAT_ALONE), 4, CALLS),

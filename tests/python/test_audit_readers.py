@@ -83,6 +83,8 @@ PICKLES: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "mark_first": (lambda: b"(1" + CALL, 4, CALLS),
     "newline_after": (lambda: CALL + b"\n", 4, CALLS),
     "fault_after": (lambda: CALL[:-1] + b"\xff\xff", 4, CALLS),
+    "nothing_to_return": (lambda: CALL[:-1] + b"0.", 4, CALLS),
+    "member_without_result": (lambda: torch_archive(b"\x80\x02}.", ("archive/x", CALL[:-1] + b"0.")), 4, CALLS),
     "member": (lambda: torch_archive(b"\x80\x02}.", ("archive/extra", b"N0" + CALL)), 4, CALLS),
     "safetensors_too": (polyglot, 4, CALLS),
     "letters": (lambda: b"Kx. and this is the rest of some text", 4, "trailing-data"),
