@@ -1,11 +1,11 @@
 #include "cli.h"
 
+#include "base/os.h"
+
 #include <dirent.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_DEPTH 64 /* of folders */
@@ -21,17 +21,12 @@ typedef struct job {
     bool was_found; /* in a folder: if nobody knows it, the list at the end has it */
 } job;
 
-typedef struct seen {
-    dev_t device;
-    ino_t inode;
-} seen;
-
 typedef struct batch {
     job *jobs;
     size_t n, cap, next, printed;
-    seen *folders; /* that were walked: links may lead to one twice, or around */
+    pel_os_id *folders; /* that were walked: links may lead to one twice, or around */
     size_t n_folders, folders_cap;
-    char root[PATH_MAX]; /* of the folder that is being walked, links followed */
+    char *root; /* the folder that is being walked, links followed */
     bool has_folder;
     pel_audit_options options;
     bool quiet;
@@ -66,24 +61,27 @@ static bool lies_in(const char *path, const char *folder, size_t len) {
 /* Where links may lead: below the folder that was named, and from the snapshots of a Hugging Face cache to the blobs
  * beside them, which is how that cache keeps every file. */
 static bool may_follow(const batch *b, const char *link, const char *target) {
-    char folder[PATH_MAX];
     if (lies_in(target, b->root, strlen(b->root))) return true;
     const char *slash = strrchr(link, '/');
-    char *parent = strndup(link, slash ? (size_t)(slash - link) : 0);
-    bool is_real = parent && realpath(parent, folder);
+    char *parent = strdup(link);
+    if (parent) parent[slash ? slash - link : 0] = 0;
+    char *folder = parent ? pel_os_real_path(parent) : NULL;
+    char *snapshots = folder ? strstr(folder, "/snapshots/") : NULL;
+    size_t len = snapshots ? (size_t)(snapshots - folder) : 0;
+    bool may = snapshots && lies_in(target, folder, len) && lies_in(target + len, "/blobs", strlen("/blobs"));
     free(parent);
-    char *snapshots = is_real ? strstr(folder, "/snapshots/") : NULL;
-    if (!snapshots) return false;
-    size_t len = (size_t)(snapshots - folder);
-    return lies_in(target, folder, len) && lies_in(target + len, "/blobs", strlen("/blobs"));
+    free(folder);
+    return may;
 }
 
 /* Whether a folder is met for the first time. */
-static bool is_new_folder(batch *b, const struct stat *info, bool *fine) {
+static bool is_new_folder(batch *b, const char *path, bool *fine) {
+    pel_os_id id;
+    if (!pel_os_id_of(path, &id)) return true; /* reading it will say why */
     for (size_t i = 0; i < b->n_folders; i++)
-        if (b->folders[i].device == info->st_dev && b->folders[i].inode == info->st_ino) return false;
+        if (b->folders[i].device == id.device && b->folders[i].file == id.file) return false;
     *fine = grow((void **)&b->folders, b->n_folders, &b->folders_cap, sizeof *b->folders);
-    if (*fine) b->folders[b->n_folders++] = (seen){ info->st_dev, info->st_ino };
+    if (*fine) b->folders[b->n_folders++] = id;
     return *fine;
 }
 
@@ -92,16 +90,20 @@ static bool add_folder(batch *b, const char *folder, int depth);
 /* One entry of a folder. What is not opened is listed with its reason: nothing is passed over in silence. */
 static bool add_entry(batch *b, const char *path, int depth) {
     struct stat info;
-    char target[PATH_MAX];
-    if (lstat(path, &info) != 0) return add_path(b, path, "it can't be looked at", true);
-    if (S_ISLNK(info.st_mode)) {
-        if (!realpath(path, target) || stat(path, &info) != 0) return add_path(b, path, "a link to nowhere", true);
-        if (!may_follow(b, path, target)) return add_path(b, path, "a link that leads out of the folder", true);
+    bool is_link = pel_os_is_link(path);
+    if (is_link) {
+        char *target = pel_os_real_path(path);
+        bool is_there = target && stat(path, &info) == 0, may = is_there && may_follow(b, path, target);
+        free(target);
+        if (!is_there) return add_path(b, path, "a link to nowhere", true);
+        if (!may) return add_path(b, path, "a link that leads out of the folder", true);
+    } else if (pel_os_lstat(path, &info) != 0) {
+        return add_path(b, path, "it can't be looked at", true);
     }
     if (S_ISDIR(info.st_mode)) {
         bool fine = true;
         if (depth >= MAX_DEPTH) return add_path(b, path, "folders nest too deep", true);
-        return is_new_folder(b, &info, &fine) ? add_folder(b, path, depth + 1) : fine;
+        return is_new_folder(b, path, &fine) ? add_folder(b, path, depth + 1) : fine;
     }
     return add_path(b, path, S_ISREG(info.st_mode) ? NULL : "no file, but a pipe, a socket or a device", true);
 }
@@ -136,8 +138,9 @@ static bool add_operand(batch *b, const char *path) {
     bool fine = true;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return add_path(b, path, NULL, false);
     b->has_folder = true;
-    if (!realpath(path, b->root)) return add_path(b, path, "a folder that can't be read", false);
-    return is_new_folder(b, &info, &fine) ? add_folder(b, path, 0) : fine;
+    free(b->root);
+    if (!(b->root = pel_os_real_path(path))) return add_path(b, path, "a folder that can't be read", false);
+    return is_new_folder(b, path, &fine) ? add_folder(b, path, 0) : fine;
 }
 
 /* ---- the work ---- */
@@ -235,7 +238,7 @@ static void *work(void *arg) {
 
 static void run_all(batch *b) {
     pthread_t workers[MAX_WORKERS];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    long processors = pel_os_processors();
     size_t n = processors > MAX_WORKERS ? MAX_WORKERS : processors < 1 ? 1 : (size_t)processors, started = 0;
     if (n > b->n) n = b->n;
     for (size_t i = 1; i < n; i++)
@@ -282,6 +285,7 @@ static int run(const cli_args *args) {
     for (size_t i = 0; i < b.n; i++) free(b.jobs[i].path);
     free(b.jobs);
     free(b.folders);
+    free(b.root);
     pthread_mutex_destroy(&b.lock);
     return fine ? pellucid_verdict_exit(worst) : CLI_BAD_INPUT;
 }

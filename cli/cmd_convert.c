@@ -1,11 +1,11 @@
 /* convert and extract: tensors out of a model file into another. */
 #include "cli.h"
 
+#include "base/os.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Below this, the mapping is as good. */
@@ -39,30 +39,20 @@ static bool write_all(output *o, const char *bytes, size_t len) {
     return true;
 }
 
-/* Blocks of the disk for a piece, in one go; where that can't be done, writing finds them. */
-static void reserve(const output *o, size_t len) {
-#ifdef __linux__
-    int ignored = fallocate(o->file, FALLOC_FL_KEEP_SIZE, (off_t)o->written, (off_t)len);
-    (void)ignored;
-#else
-    (void)o, (void)len;
-#endif
-}
-
 /* What lies in the model file as it is goes through a buffer: that is faster than to fault in the mapping page by page,
  * and than copy_file_range where the places are not those of pages. */
 static bool write_piece(void *arg, pel_text bytes) {
     output *o = arg;
     bool is_inside = bytes.ptr >= o->mapped.ptr && bytes.ptr + bytes.len <= o->mapped.ptr + o->mapped.len;
     if (o->from >= 0 && o->buffer && o->is_mapped && is_inside && bytes.len >= WORTH_COPYING) {
-        off_t at = bytes.ptr - o->mapped.ptr;
-        reserve(o, bytes.len);
+        uint64_t at = (uint64_t)(bytes.ptr - o->mapped.ptr);
+        pel_os_reserve(o->file, o->written, bytes.len);
         while (bytes.len) {
             size_t room = BUFFER - o->written % BUFFER; /* so that all but the ends are whole pages of the result */
-            ssize_t n = pread(o->from, o->buffer, bytes.len < room ? bytes.len : room, at);
+            ptrdiff_t n = pel_os_read_at(o->from, o->buffer, bytes.len < room ? bytes.len : room, at);
             if (n <= 0) break; /* the rest is written from the mapping */
             if (!write_all(o, o->buffer, (size_t)n)) return false;
-            at += n;
+            at += (uint64_t)n;
             bytes.ptr += n;
             bytes.len -= (size_t)n;
         }
@@ -71,8 +61,8 @@ static bool write_piece(void *arg, pel_text bytes) {
 }
 
 static bool is_same_file(int a, int b) {
-    struct stat x, y;
-    return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    pel_os_id x, y;
+    return pel_os_id_of_open(a, &x) && pel_os_id_of_open(b, &y) && x.device == y.device && x.file == y.file;
 }
 
 static int write_failed(const output *o) {
@@ -84,9 +74,8 @@ static int make_file(const cli_args *args, const char *name, cli_model *model, p
     output o = { .path = cli_value(args, "output"), .from = -1, .mapped = model->input.bytes };
     o.is_mapped = model->input.mapped != 0;
     pel_error error;
-    if (strcmp(args->operands[0], "-") != 0)
-        o.from = open(model->path ? model->path : args->operands[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    o.file = open(o.path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (strcmp(args->operands[0], "-") != 0) o.from = pel_os_open(model->path ? model->path : args->operands[0]);
+    o.file = pel_os_create(o.path);
     if (o.file < 0) {
         o.mistake = errno;
         if (o.from >= 0) close(o.from);

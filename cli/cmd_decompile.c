@@ -1,10 +1,11 @@
 #include "cli.h"
 
-#include <dirent.h>
+#include "base/os.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #define MAX_DEPTH 64       /* of folders in a folder */
 #define WORTH_PROGRESS 100 /* files */
@@ -66,24 +67,23 @@ static void add_file(decompile_job *job, char *path, char *output) {
 
 static int add_path(decompile_job *job, const char *path, const char *output_folder, int depth);
 
-static int is_shown(const struct dirent *entry) { return entry->d_name[0] != '.'; }
-
 /* Every .pyc under a folder, sorted. A __pycache__ folder adds nothing to the path of the output. */
 static int add_folder(decompile_job *job, const char *path, const char *output_folder, int depth) {
-    struct dirent **entries;
-    int n = depth > MAX_DEPTH ? -1 : scandir(path, &entries, is_shown, alphasort);
-    if (n < 0) {
+    char **names;
+    bool is_fine = depth <= MAX_DEPTH && access(path, R_OK) == 0;
+    if (!is_fine) {
         fprintf(stderr, "%s:1:1: cannot be read: %s\n", path,
                 depth > MAX_DEPTH ? "folders nest too deep" : strerror(errno));
         return CLI_BAD_INPUT;
     }
+    size_t n = cli_folder_entries(path, &names);
     int result = CLI_FINE;
-    for (int i = 0; i < n; i++) {
-        const char *name = entries[i]->d_name;
+    for (size_t i = 0; i < n; i++) {
+        const char *name = names[i];
         char *child = join(path, name, strlen(name));
         struct stat info;
         size_t len = strlen(name);
-        if (lstat(child, &info) == 0 && S_ISDIR(info.st_mode)) {
+        if (pel_os_lstat(child, &info) == 0 && S_ISDIR(info.st_mode)) {
             bool adds = output_folder && strcmp(name, "__pycache__") != 0;
             char *inner = adds ? join(output_folder, name, len) : NULL;
             result = cli_worse(result, add_folder(job, child, inner ? inner : output_folder, depth + 1));
@@ -92,9 +92,9 @@ static int add_folder(decompile_job *job, const char *path, const char *output_f
             result = cli_worse(result, add_path(job, child, output_folder, depth + 1));
         }
         free(child);
-        free(entries[i]);
+        free(names[i]);
     }
-    free(entries);
+    free(names);
     return result;
 }
 
@@ -134,7 +134,7 @@ static bool make_folders(const char *path) {
     bool done = true;
     for (char *slash = copy + 1; done && (slash = strchr(slash, '/')); slash++) {
         *slash = 0;
-        done = mkdir(copy, 0777) == 0 || errno == EEXIST;
+        done = pel_os_make_folder(copy) == 0 || errno == EEXIST;
         *slash = '/';
     }
     free(copy);

@@ -1,12 +1,15 @@
 #include "cli.h"
 
+#include "base/os.h"
+
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#if PEL_OS_CAN_FORK
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #define MAX_WORKERS 16
 #define MANY_FILES 256 /* from here on no model is built whose configuration is only assumed */
@@ -18,6 +21,7 @@ typedef struct scan_job {
     const char *output; /* of --source; NULL: standard output */
     char **files;       /* all of them, in the order of the output */
     size_t n_files, files_cap;
+    const pel_scan_options *options; /* that the scanner was opened with */
 } scan_job;
 
 /* ---- one source ---- */
@@ -52,6 +56,7 @@ static int scan_file(const scan_job *job, const char *path) {
 
 /* ---- several: each in a process of its own, which shares what was imported before and changes nothing of it ---- */
 
+#if PEL_OS_CAN_FORK
 typedef struct worker {
     pid_t process; /* 0: not begun */
     bool is_done;
@@ -174,25 +179,52 @@ static int run_crew(crew *c, bool with_progress) {
     return c->result;
 }
 
+#endif
+
+/* ---- or one after the other in this process, each with a scanner of its own: none sees what another left ---- */
+
+static int scan_here(const scan_job *job, int (*one)(const scan_job *job, size_t i), size_t n) {
+    int result = CLI_FINE;
+    pel_error error;
+    for (size_t i = 0; i < n; i++) {
+        if (i) pellucid_close(job->sources->ctx);
+        if (i && !cli_sources_open(job->sources, *job->options, &error)) {
+            fprintf(stderr, "pellucid scan: %s\n", error.message);
+            return CLI_BAD_INPUT;
+        }
+        result = cli_worse(result, one(job, i));
+    }
+    return result;
+}
+
+/* at_once: processes; 0: none but this one. */
+static int scan_each(const scan_job *job, int (*one)(const scan_job *job, size_t i), size_t n, size_t at_once) {
+#if PEL_OS_CAN_FORK
+    crew c = { .job = job, .one = one, .n = n, .at_once = at_once };
+    if (at_once) return run_crew(&c, at_once > 1 && cli_is_terminal(stderr));
+#else
+    (void)at_once;
+#endif
+    return scan_here(job, one, n);
+}
+
 static int one_snippet(const scan_job *job, size_t i) { return scan_snippet(job, job->sources->snippets[i]); }
 static int one_file(const scan_job *job, size_t i) { return scan_file(job, job->files[i]); }
 
-static int scan_snippets(const scan_job *job) {
+static int scan_snippets(const scan_job *job, int at_once) {
     const cli_sources *sources = job->sources;
     if (sources->n_snippets == 1) return scan_snippet(job, sources->snippets[0]);
     pel_scan_target targets[CLI_MAX_SNIPPETS];
     for (size_t i = 0; i < sources->n_snippets; i++)
         targets[i] = (pel_scan_target){ NULL, { sources->snippets[i], strlen(sources->snippets[i]) } };
     pellucid_scan_import(sources->scanner, targets, sources->n_snippets, 1);
-    crew c = { .job = job, .one = one_snippet, .n = sources->n_snippets, .at_once = 1 };
-    return run_crew(&c, false);
+    return scan_each(job, one_snippet, sources->n_snippets, at_once ? 1 : 0);
 }
 
 static int scan_files(const scan_job *job, int at_once) {
     if (job->n_files == 1) return scan_file(job, job->files[0]);
-    cli_import_common(job->sources, job->files, job->n_files);
-    crew c = { .job = job, .one = one_file, .n = job->n_files, .at_once = (size_t)at_once };
-    return run_crew(&c, cli_is_terminal(stderr));
+    if (at_once && PEL_OS_CAN_FORK) cli_import_common(job->sources, job->files, job->n_files);
+    return scan_each(job, one_file, job->n_files, (size_t)at_once);
 }
 
 /* ---- which files ---- */
@@ -221,7 +253,7 @@ static bool add_folder(scan_job *job, const char *path, int depth) {
         char *inside = malloc(room);
         struct stat info;
         fine &= inside && snprintf(inside, room, "%s/%s", path, names[i]) > 0;
-        bool there = fine && lstat(inside, &info) == 0;
+        bool there = fine && pel_os_lstat(inside, &info) == 0;
         bool is_source = len > 3 && strcmp(names[i] + len - 3, ".py") == 0;
         is_source |= len > 6 && strcmp(names[i] + len - 6, ".ipynb") == 0;
         if (there && S_ISREG(info.st_mode) && is_source) {
@@ -251,11 +283,12 @@ static int scan(const cli_args *args, scan_job *job, const pel_scan_options *opt
         if (!add_operand(job, args->operands[i])) return CLI_BAD_INPUT;
     pel_scan_options settled = *options;
     settled.is_one_of_many = job->n_files >= MANY_FILES;
+    job->options = &settled;
     if (!cli_sources_open(job->sources, settled, &error)) {
         if (!options->with) return cli_usage_error(args->command, "%s", error.message);
         return cli_report(job->sources->ctx, &(cli_input){ .name = cli_value(args, "with") }, &error, job->as_json);
     }
-    int result = job->sources->n_snippets ? scan_snippets(job) : CLI_FINE;
+    int result = job->sources->n_snippets ? scan_snippets(job, at_once) : CLI_FINE;
     return job->n_files ? cli_worse(result, scan_files(job, at_once)) : result;
 }
 
@@ -268,9 +301,9 @@ static size_t times_given(const cli_args *args, const char *name) {
 static int run(const cli_args *args) {
     scan_job job = { .as_json = cli_has(args, "json"), .output = cli_value(args, "output") };
     bool as_source = cli_has(args, "source");
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    long processors = pel_os_processors();
     int at_once = processors < 1 ? 1 : processors > MAX_WORKERS ? MAX_WORKERS : (int)processors;
-    int mistake = cli_number(args, "jobs", 1, MAX_WORKERS, &at_once);
+    int mistake = cli_number(args, "jobs", 0, MAX_WORKERS, &at_once);
     if (mistake >= 0) return mistake;
     if (!(job.sources = cli_sources_new(args))) return CLI_BAD_INPUT;
     cli_model known = { 0 };
@@ -312,7 +345,7 @@ static const cli_option options[] = {
     { 0, "source", NULL, "write a program that builds the network, with torch alone", NULL },
     { 0, "network", "NAME", "of --source: which of several networks", NULL },
     { 'o', "output", "FILE", "where --source writes to", NULL },
-    { 'j', "jobs", "N", "files that are scanned at once (default: as many as there are processors)", NULL },
+    { 'j', "jobs", "N", "files that are scanned at once (default: one per processor); 0: all in this process", NULL },
     CLI_OPTION_JSON,
     CLI_OPTION_END,
 };

@@ -1,19 +1,17 @@
 #include "cli.h"
 
+#include "base/os.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* What is no file can't be mapped, and need not have an end. */
 #define STREAM_MAX ((size_t)128 << 20)
 /* Below this, reading is cheaper than mapping. */
-#define WORTH_MAPPING ((off_t)256 << 10)
+#define WORTH_MAPPING (256 << 10)
 
 __attribute__((format(printf, 3, 4))) static bool fail(pel_error *error, pel_code code, const char *format, ...) {
     *error = (pel_error){ .code = code, .line = 1, .column = 1 };
@@ -29,7 +27,7 @@ static bool fail_too_big(pel_error *error, size_t limit) {
 }
 
 /* A mapped file that somebody cuts short while it is read gives SIGBUS: that is bad input, not a crash. */
-static void on_sigbus(int signal_number) {
+static void on_change(int signal_number) {
     (void)signal_number;
     static const char message[] = "pellucid: the file changed while it was read\n";
     ssize_t ignored = write(2, message, sizeof message - 1);
@@ -76,9 +74,8 @@ static bool read_open(int file, size_t limit, cli_input *input, pel_error *error
     if (!S_ISREG(info.st_mode)) return read_all(file, 64 << 10, limit < STREAM_MAX ? limit : STREAM_MAX, input, error);
     if ((uintmax_t)info.st_size > limit) return fail_too_big(error, limit);
     if (info.st_size >= WORTH_MAPPING) {
-        void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        if (at != MAP_FAILED) {
-            signal(SIGBUS, on_sigbus);
+        void *at = pel_os_map(file, (size_t)info.st_size, on_change);
+        if (at) {
             input->mapped = (size_t)info.st_size;
             input->bytes = (pel_text){ at, input->mapped };
             return true;
@@ -90,9 +87,7 @@ static bool read_open(int file, size_t limit, cli_input *input, pel_error *error
 bool cli_read(const char *path, size_t limit, cli_input *input, pel_error *error) {
     bool is_stdin = strcmp(path, "-") == 0;
     *input = (cli_input){ .name = is_stdin ? "<stdin>" : path };
-    /* A FIFO that nobody writes to would never open: without waiting it opens, and is empty. */
-    int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file >= 0 && !is_stdin) fcntl(file, F_SETFL, 0);
+    int file = is_stdin ? STDIN_FILENO : pel_os_open(path);
     if (file < 0) return fail(error, PEL_E_READ, "cannot be read: %s", strerror(errno));
     bool done = read_open(file, limit, input, error);
     if (!is_stdin) close(file);
@@ -101,7 +96,7 @@ bool cli_read(const char *path, size_t limit, cli_input *input, pel_error *error
 
 void cli_release(cli_input *input) {
     if (input->mapped)
-        munmap((void *)(uintptr_t)input->bytes.ptr, input->mapped);
+        pel_os_unmap((void *)(uintptr_t)input->bytes.ptr, input->mapped);
     else
         free((void *)(uintptr_t)input->bytes.ptr);
     input->bytes = (pel_text){ NULL, 0 };

@@ -1,6 +1,8 @@
 /* The subcommands that need a live Python: they start one with pellucid._live and become it. */
 #include "cli.h"
 
+#include "base/os.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +10,7 @@
 
 /* The python3 that stands beside this program, as it does where pip installed both. */
 static const char *python_beside(char *path, size_t size) {
-    ssize_t len = readlink("/proc/self/exe", path, size - 1);
-    if (len <= 0) return NULL;
-    path[len] = '\0';
+    if (!pel_os_program_path(path, size)) return NULL;
     char *slash = strrchr(path, '/');
     static const char name[] = "/python3";
     if (!slash || (size_t)(slash - path) + sizeof name > size) return NULL;
@@ -56,7 +56,7 @@ int cli_run_python(const cli_args *args) {
             argv[n++] = args->raw[i];
     }
     fflush(stdout);
-    execvp(python, argv);
+    pel_os_become(python, argv);
     fprintf(stderr, "pellucid %s: cannot start %s: %s; --python says which Python to use\n", args->command->name,
             python, strerror(errno));
     free(argv);

@@ -1,9 +1,10 @@
 #include "cli.h"
 
+#include "base/os.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 bool cli_is_terminal(FILE *stream) {
@@ -29,12 +30,7 @@ int cli_write(const char *path, pel_text text) {
 
 /* ---- terminals ---- */
 
-size_t cli_columns(void) {
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO)) return 0;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) return size.ws_col;
-    return 80;
-}
+size_t cli_columns(void) { return pel_os_columns(); }
 
 /* The bytes of a line's first characters that fit; what colours them takes no columns. */
 static size_t fitting(const char *line, size_t len, size_t width) {

@@ -2,15 +2,14 @@
  * them. */
 #include "cli.h"
 
+#include "base/os.h"
+
 #include <dirent.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILES 100000
 #define SAMPLE 64 /* files whose imports stand for those of a folder */
 
 /* ---- files: everything that was read stays until the end ---- */
@@ -33,14 +32,15 @@ static void *keep(cli_sources *sources, void *block) {
 
 /* Whether a file is still inside of a root once links are followed. */
 static bool stays_inside(const cli_sources *sources, const char *name) {
-    char real[PATH_MAX];
-    if (!realpath(name, real)) return false;
-    for (size_t i = 0; i < sources->n_roots; i++) {
+    char *real = pel_os_real_path(name);
+    bool is_inside = false;
+    for (size_t i = 0; real && i < sources->n_roots; i++) {
         const char *root = sources->real_roots[i];
         size_t len = root ? strlen(root) : 0;
-        if (len && strncmp(real, root, len) == 0 && (real[len] == '/' || root[len - 1] == '/')) return true;
+        is_inside |= len && strncmp(real, root, len) == 0 && (real[len] == '/' || root[len - 1] == '/');
     }
-    return false;
+    free(real);
+    return is_inside;
 }
 
 static bool read_file(void *arg, pel_text path, pel_text *bytes) {
@@ -49,7 +49,7 @@ static bool read_file(void *arg, pel_text path, pel_text *bytes) {
     memcpy(name, path.ptr, path.len);
     name[path.len] = '\0';
     if (access(name, R_OK) != 0 || !stays_inside(arg, name)) return false;
-    int file = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = pel_os_open(name);
     if (file < 0) return false;
     struct stat info;
     char *text = NULL;
@@ -84,7 +84,7 @@ size_t cli_folder_entries(const char *path, char ***names) {
     size_t n = 0, cap = 0;
     *names = NULL;
     if (!folder) return 0;
-    for (struct dirent *entry; (entry = readdir(folder)) && n < MAX_FILES;) {
+    for (struct dirent *entry; (entry = readdir(folder));) {
         if (entry->d_name[0] == '.') continue;
         if (n == cap) {
             cap = cap ? cap * 2 : 64;
@@ -109,7 +109,12 @@ static bool list_folder(void *arg, pel_text path, pel_text *out) {
     for (size_t i = 0; i < n; i++) len += strlen(names[i]) + 1;
     char *text = keep(arg, malloc(len + 1)), *at = text;
     for (size_t i = 0; i < n; i++) {
-        if (text) at = stpcpy(stpcpy(at, names[i]), "\n");
+        size_t size = strlen(names[i]);
+        if (text) {
+            memcpy(at, names[i], size);
+            at[size] = '\n';
+            at += size + 1;
+        }
         free(names[i]);
     }
     free(names);
@@ -121,7 +126,7 @@ static bool list_folder(void *arg, pel_text path, pel_text *out) {
 
 static void add_root(cli_sources *sources, const char *path) {
     if (sources->n_roots == CLI_MAX_ROOTS) return;
-    sources->real_roots[sources->n_roots] = realpath(path, NULL);
+    sources->real_roots[sources->n_roots] = pel_os_real_path(path);
     sources->roots[sources->n_roots++] = path;
 }
 
@@ -162,8 +167,9 @@ static void add_python(cli_sources *sources, const char *python) {
 static const char *parent_of(cli_sources *sources, const char *path) {
     const char *slash = strrchr(path, '/');
     if (!slash) return ".";
-    char *parent = keep(sources, strndup(path, slash == path ? 1 : (size_t)(slash - path)));
-    return parent ? parent : ".";
+    size_t len = slash == path ? 1 : (size_t)(slash - path);
+    char *parent = keep(sources, calloc(len + 1, 1));
+    return parent ? memcpy(parent, path, len) : ".";
 }
 
 static const char *folder_of(cli_sources *sources, const char *path) {

@@ -3,7 +3,9 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#ifdef __linux__
+#include <sys/mman.h> /* madvise */
+#endif
 
 /* ---- the arena ---- */
 
@@ -258,6 +260,30 @@ pel_str pel_format(pel_ctx *ctx, const char *format, ...) {
     va_end(again);
     return (pel_str){ text, (size_t)len };
 }
+
+#ifdef _WIN32
+/* By a hash that rolls along, since the C library has no memmem; equal hashes are compared byte by byte. */
+const char *pel_str_find(pel_str text, pel_str part) {
+    const uint64_t base = 1099511628211u;
+    uint64_t wanted = 0, here = 0, highest = 1;
+    if (part.len > text.len) return NULL;
+    for (size_t i = 0; i < part.len; i++) {
+        wanted = wanted * base + (unsigned char)part.ptr[i];
+        here = here * base + (unsigned char)text.ptr[i];
+        if (i) highest *= base;
+    }
+    for (size_t at = 0;; at++) {
+        if (here == wanted && memcmp(text.ptr + at, part.ptr, part.len) == 0) return text.ptr + at;
+        if (at + part.len == text.len) return NULL;
+        here = (here - (unsigned char)text.ptr[at] * highest) * base + (unsigned char)text.ptr[at + part.len];
+    }
+}
+#else
+const char *pel_str_find(pel_str text, pel_str part) {
+    if (!part.len) return text.ptr;
+    return part.len > text.len ? NULL : memmem(text.ptr, text.len, part.ptr, part.len);
+}
+#endif
 
 int pel_str_cmp(pel_str a, pel_str b) {
     size_t shorter = a.len < b.len ? a.len : b.len;

@@ -20,10 +20,7 @@ static bool text_arg(pel_vm *vm, pel_val self, pel_val arg, pel_str *out) {
     return false;
 }
 
-static const char *find_in(pel_str text, pel_str part) {
-    if (!part.len) return text.ptr;
-    return part.len > text.len ? NULL : memmem(text.ptr, text.len, part.ptr, part.len);
-}
+static const char *find_in(pel_str text, pel_str part) { return pel_str_find(text, part); }
 
 static const char *rfind_in(pel_str text, pel_str part) {
     if (part.len > text.len) return NULL;

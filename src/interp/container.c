@@ -542,12 +542,12 @@ int pel_contains(pel_vm *vm, pel_val container, pel_val item) {
             return -1;
         }
         pel_str text = pel_text_of(container), part = pel_text_of(item);
-        return !part.len || memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
+        return !part.len || pel_str_find(text, part) != NULL;
     }
     case PEL_L_BYTES:
         if (pel_is(item, PEL_L_BYTES)) {
             pel_str text = pel_text_of(container), part = pel_text_of(item);
-            return !part.len || memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
+            return !part.len || pel_str_find(text, part) != NULL;
         }
         break;
     case PEL_L_RANGE: {

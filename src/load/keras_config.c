@@ -125,8 +125,7 @@ static void judge_text(judge *j, pel_str key, const pel_json_value *value) {
              pel_format(j->ctx, "the config leads to %.*s", (int)(value->text.len > 200 ? 200 : value->text.len),
                         value->text.ptr));
     else if (is_vocabulary)
-        find(j,
-             value->text.ptr[0] == '/' || memmem(value->text.ptr, value->text.len, "..", 2) ? PEL_DANGER : PEL_SUSPECT,
+        find(j, value->text.ptr[0] == '/' || pel_str_find(value->text, PEL_STR("..")) ? PEL_DANGER : PEL_SUSPECT,
              "path", value->at,
              pel_format(j->ctx, "a layer reads its vocabulary from the file %.*s",
                         (int)(value->text.len > 200 ? 200 : value->text.len), value->text.ptr));

@@ -651,7 +651,7 @@ static void read_template(pel_ctx *ctx, void *arg) {
         r->token = (token){ .at = r->at };
         r->at += 2;
         if (is_comment) {
-            const char *end = memmem(r->text.ptr + r->at, r->text.len - r->at, "#}", 2);
+            const char *end = pel_str_find(pel_str_from(r->text, r->at), PEL_STR("#}"));
             if (!end) fail(r, "a comment does not end");
             r->at = (size_t)(end - r->text.ptr) + 2;
             continue;
@@ -670,7 +670,7 @@ static void read_template(pel_ctx *ctx, void *arg) {
 }
 
 bool pel_is_template(pel_str text) {
-    return text.len >= 4 && (memmem(text.ptr, text.len, "{{", 2) || memmem(text.ptr, text.len, "{%", 2));
+    return text.len >= 4 && (pel_str_find(text, PEL_STR("{{")) || pel_str_find(text, PEL_STR("{%")));
 }
 
 void pel_audit_template(pel_ctx *ctx, pel_findings *findings, pel_str member, pel_str text, uint64_t at) {

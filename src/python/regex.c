@@ -431,7 +431,7 @@ static node *parse_atom(parser *p) {
     switch (c) {
     case '(': {
         p->at++;
-        if (++p->depth > MAX_DEPTH)
+        if (++p->depth > (int)MAX_DEPTH)
             pel_throw(p->ctx, PEL_E_TOO_DEEP, p->at, "parentheses nest deeper than %d", MAX_DEPTH);
         node *n = parse_parenthesis(p);
         p->depth--;

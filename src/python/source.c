@@ -3,7 +3,20 @@
 #include "python/unicode.h"
 
 #include <errno.h>
+#ifdef _WIN32 /* no iconv: only what is UTF-8 or ASCII is decoded, and source in another encoding is refused */
+typedef int iconv_t;
+static iconv_t iconv_open(const char *to, const char *from) {
+    (void)to, (void)from;
+    return -1;
+}
+static size_t iconv(iconv_t how, char **from, size_t *left, char **to, size_t *room) {
+    (void)how, (void)from, (void)left, (void)to, (void)room;
+    return (size_t)-1;
+}
+static int iconv_close(iconv_t how) { return how; }
+#else
 #include <iconv.h>
+#endif
 
 #define MAX_SOURCE ((size_t)256 << 20)
 

@@ -162,3 +162,19 @@ def test_a_recorded_run(pellucid, tmp_path) -> None:
     trace.write_bytes(recorder.log_bytes())
     done = pellucid("compare", source, trace, "--python", sys.executable)
     assert done.code == 0 and "5 tensors are the same" in done.out
+
+
+def test_without_processes_of_their_own_nothing_changes(pellucid, tmp_path: pathlib.Path) -> None:
+    """As on systems that can't fork: one after the other, and none sees what another left in a module."""
+    (tmp_path / "common.py").write_text("import torch.nn as nn\nseen = []\n")
+    for i in range(4):
+        (tmp_path / f"m{i}.py").write_text(
+            "import common\n"
+            "import torch.nn as nn\n"
+            f"common.seen.append({i})\n"
+            "net = nn.Linear(len(common.seen), 7)\n"
+        )
+    files = [tmp_path / f"m{i}.py" for i in range(4)]
+    apart, here = pellucid("scan", "-j", 2, "--json", *files), pellucid("scan", "-j", 0, "--json", *files)
+    assert (apart.code, apart.out) == (here.code, here.out)
+    assert here.out.count('"in_features"') == apart.out.count('"in_features"')
