@@ -7,6 +7,8 @@
 #   make fuzz     fuzzes the readers: libFuzzer where clang is, a replay of the corpus otherwise; SECONDS=60 each
 #   make format   clang-format over all C;  make lint: format, layers and file sizes, changing nothing
 #   make site     builds the documentation into build/site (mkdocs-material, in .venv)
+#   make cross    compiles library and program for musl, aarch64, macOS and Windows (zig, from PyPI)
+#   make wheels   Linux wheels for every Python that is here, repaired and tried in empty environments
 #   make docs     writes docs/pellucid.1 anew, after a change of the program's options
 #   make dev      build in place: build/pellucid, and PYTHONPATH=build/python for the package
 #   make asan     the same with AddressSanitizer and UBSan in build-asan, and all C tests with it
@@ -25,7 +27,7 @@ SCRATCH := $(CURDIR)/build-scratch
 IN_ENV := mkdir -p "$(SCRATCH)" && PATH="$(BIN):$$PATH" TMPDIR="$(SCRATCH)" XDG_CACHE_HOME="$(SCRATCH)/cache" \
     PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
 
-.PHONY: demo test slow bench zoo fuzz format lint docs site dev asan clean env env-torch env-zoo
+.PHONY: demo test slow bench zoo fuzz format lint docs site cross wheels dev asan clean env env-torch env-zoo
 
 dev: env $(BUILD)/build.ninja
 	@$(IN_ENV) ninja -C $(BUILD) --quiet
@@ -72,6 +74,12 @@ fuzz: env
 # The manual page, from the tables of the subcommands.
 docs: dev
 	@$(BUILD)/pellucid help --man > docs/pellucid.1
+
+cross: env
+	@$(IN_ENV) $(PY) tools/cross.py
+
+wheels: env
+	@$(IN_ENV) $(PY) tools/wheels.py
 
 site: env
 	@$(IN_ENV) $(PY) -c 'import material' 2> /dev/null || $(PY) -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
