@@ -316,7 +316,9 @@ static pel_scan_run record(pel_vm *vm, pel_module *root, bool failed) {
 
 static size_t bytes_left(const pel_scanner *scanner) {
     const pel_ctx *ctx = scanner->vm->ctx;
-    return ctx->may_take > ctx->taken ? ctx->may_take - ctx->taken : 0;
+    size_t limit = ctx->may_take;
+    if (scanner->class_may_take && scanner->class_may_take < limit) limit = scanner->class_may_take;
+    return limit > ctx->taken ? limit - ctx->taken : 0;
 }
 
 /* What one file may cost is spent: the rest of its runs is not made, and that is said. */
@@ -577,16 +579,15 @@ static pel_network *scan_somehow(pel_scanner *scanner, run_job *job) {
     return network->root || !assumed || !assumed->unknown.n ? network : assumed;
 }
 
-/* One class may spend half of what is left: the others are wanted, too. */
+/* One class may spend half of what is left on its runs: the others are wanted, too. What its runs made is joined with
+ * all the memory that the file has left: to run out there would lose the file. */
 static pel_network *scan_within(pel_scanner *scanner, run_job *job) {
-    pel_ctx *ctx = scanner->vm->ctx;
-    size_t whole = ctx->may_take;
     uint64_t rest = scanner->steps_left / 2;
-    ctx->may_take = ctx->taken + bytes_left(scanner) / 2;
+    scanner->class_may_take = scanner->vm->ctx->taken + bytes_left(scanner) / 2;
     scanner->steps_left -= rest;
     pel_network *network = scan_somehow(scanner, job);
     scanner->steps_left += rest;
-    ctx->may_take = whole;
+    scanner->class_may_take = 0;
     return network;
 }
 
@@ -683,6 +684,7 @@ void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_network
     size_t whole = scanner->may_take;
     ctx->may_take = whole > ctx->taken + MAX_BYTES ? ctx->taken + MAX_BYTES : whole;
     scanner->steps_left = scanner->vm->max_steps;
+    scanner->class_may_take = 0; /* the scan before may have been left by an error */
     scan_request(scanner, request, networks, problems);
     ctx->may_take = whole;
 }

@@ -80,11 +80,12 @@ struct pel_scanner {
     pel_found_list locals; /* what functions of the target had in variables when they were left */
     pel_map is_module;     /* type -> enum pel_module_kind + 1 */
     uint32_t n_requests;
-    size_t may_take;      /* of memory, all files together */
-    uint64_t steps_left;  /* of what the file that is scanned may take, all its runs together */
-    pel_place stopped;    /* where the last run was that went over a budget */
-    pel_network *network; /* of the forward that is running */
-    pel_map names;        /* object -> index into paths */
+    size_t may_take;       /* of memory, all files together */
+    size_t class_may_take; /* of the ctx, for the runs of the class that is scanned; 0: none is */
+    uint64_t steps_left;   /* of what the file that is scanned may take, all its runs together */
+    pel_place stopped;     /* where the last run was that went over a budget */
+    pel_network *network;  /* of the forward that is running */
+    pel_map names;         /* object -> index into paths */
     PEL_VEC(pel_str) paths;
     PEL_VEC(pel_running) running;
     pel_map flows; /* interned "from to" that network->flow has */

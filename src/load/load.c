@@ -218,7 +218,9 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
         if (!is_known) return;
     }
     if (!is_known) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
-    if (formats[format].load != pel_load_torch_legacy) look_for_pickle(ctx, into, input);
+    /* To an unpickler the mark of a zip archive is a persistent id: pickle and joblib stop there, and torch, which
+     * would go on, opens what has this mark as an archive. */
+    if (formats[format].load != pel_load_torch_legacy && !pel_is_zip(head)) look_for_pickle(ctx, into, input);
     if (formats[format].load_ranges)
         formats[format].load_ranges(ctx, into, name, input);
     else

@@ -10,6 +10,7 @@ import marshal
 import pathlib
 import pickle
 import struct
+import zipfile
 import zlib
 from typing import Any, Callable
 
@@ -155,6 +156,16 @@ def test_hidden_pickle(tmp_path: pathlib.Path, is_sanitized: bool, name: str) ->
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_file(tmp_path: pathlib.Path, name: str) -> None:
     check_harmless(tmp_path, HARMLESS[name]())
+
+
+def test_archive_is_no_pickle(tmp_path: pathlib.Path) -> None:
+    """The mark of a zip archive begins an opcode, and what follows may read on as a pickle that calls something. Nobody
+    unpickles it: pickle and joblib stop at the first opcode, torch sees an archive."""
+    path = tmp_path / "net.pt"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("archive/data.pkl", b"\x80\x02ctorch.nn.modules.linear\nLinear\nq\x00)\x81q\x01}q\x02b.")
+    code, out, _, _ = audit(path)
+    assert code == 0, out
 
 
 @pytest.mark.parametrize("words", ["cat\ndog\nbird\n", "Training notes.\n", "(see below)\n", "name,size\na,1\n",
