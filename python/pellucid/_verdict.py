@@ -68,7 +68,8 @@ REFUSE, NAME = "refuse", "name"
 
 @dataclass(frozen=True)
 class Rule:
-    """One kind of check. `when`: always (part of another run, or free), default, full (only with --verify=full).
+    """One kind of check. `when`: always (part of another run, or free), default, full (only with
+    --verify=full), prove (only with --prove).
     `silent`: what follows where the skeleton gave something else; `loud`: what follows where it raised. refuse: the
     skeleton is not handed out. name: the header names it as not covered. `phrase`: how the header puts it."""
 
@@ -91,7 +92,7 @@ RULES = {rule.name: rule for rule in (
     Rule("ties", "nothing: parameters that are one tensor", "always", NAME, NAME),
     Rule("requires_grad", "nothing: flags of the parameters", "always", NAME, NAME),
     Rule("events", "nothing: the calls of torch, in order", "default", NAME, NAME),
-    Rule("proof", "all sizes: the ATen calls of both forwards (--prove)", "full", REFUSE, REFUSE),
+    Rule("proof", "all sizes: the ATen calls of both forwards (--prove)", "prove", REFUSE, REFUSE),
     # what one run leaves beside its result
     Rule("buffers", "nothing: buffers and moved parameters after the run", "always", NAME, NAME),
     Rule("generators", "nothing: torch's, Python's and numpy's generators after the run", "always", REFUSE, NAME),
