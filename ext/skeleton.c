@@ -3,7 +3,7 @@
 
 typedef struct synthesis {
     pel_str bytes;
-    PEL_VEC(pel_retreat) retreats;
+    pel_known known;
     pel_log *log;
     pel_skeleton skeleton;
 } synthesis;
@@ -11,23 +11,29 @@ typedef struct synthesis {
 static void run_synthesis(pel_ctx *ctx, void *arg) {
     synthesis *job = arg;
     job->log = pel_log_read(ctx, job->bytes);
-    pel_synthesise_without(ctx, job->log, job->retreats.at, job->retreats.n, &job->skeleton);
+    pel_synthesise_knowing(ctx, job->log, &job->known, &job->skeleton);
 }
 
 typedef struct reading {
-    PyObject *rows;
+    PyObject *rows, *names;
     synthesis *job;
 } reading;
 
-static void read_retreats(pel_ctx *ctx, void *arg) {
+static void read_known(pel_ctx *ctx, void *arg) {
     const reading *r = arg;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(r->names); i++) {
+        Py_ssize_t len;
+        const char *name = PyUnicode_AsUTF8AndSize(PySequence_Fast_GET_ITEM(r->names, i), &len);
+        if (!name) return;
+        pel_push(ctx, &r->job->known.plain_train, ((pel_str){ name, (size_t)len }));
+    }
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(r->rows); i++) {
         PyObject *row = PySequence_Fast_GET_ITEM(r->rows, i);
         const char *path;
         Py_ssize_t len;
         unsigned line;
         if (!PyTuple_Check(row) || !PyArg_ParseTuple(row, "s#I", &path, &len, &line)) return;
-        pel_push(ctx, &r->job->retreats, ((pel_retreat){ { path, (size_t)len }, line }));
+        pel_push(ctx, &r->job->known.retreats, ((pel_retreat){ { path, (size_t)len }, line }));
     }
 }
 
@@ -109,24 +115,27 @@ PyObject *pel_ext_skeleton(const pel_skeleton *skeleton) {
 }
 
 PyDoc_STRVAR(synthesise_doc,
-             "synthesise(trace, without=())\n--\n\n"
+             "synthesise(trace, without=(), plain_train=())\n--\n\n"
              "The skeleton of what a trace file (bytes) holds: its source, the name of its root class,\n"
              "and a dict that tells how it was made. without: (file, line) of functions of the author's that are\n"
-             "written as the calls of torch they made; of one that is given again, less is kept.");
+             "written as the calls of torch they made; of one that is given again, less is kept. plain_train:\n"
+             "classes, as module.qualname, whose own train() does what nn.Module's does.");
 
 static PyObject *synthesise(PyObject *module, PyObject *args) {
     (void)module;
     Py_buffer trace;
-    PyObject *without = NULL;
-    if (!PyArg_ParseTuple(args, "y*|O:synthesise", &trace, &without)) return NULL;
+    PyObject *without = NULL, *plain = NULL;
+    if (!PyArg_ParseTuple(args, "y*|OO:synthesise", &trace, &without, &plain)) return NULL;
     PyObject *rows = without ? PySequence_Fast(without, "without is a sequence") : PyTuple_New(0);
-    pel_ctx *ctx = rows ? pel_ext_open() : NULL;
+    PyObject *names = plain ? PySequence_Fast(plain, "plain_train is a sequence") : PyTuple_New(0);
+    pel_ctx *ctx = rows && names ? pel_ext_open() : NULL;
     synthesis job = { .bytes = { trace.buf, (size_t)trace.len } };
     pel_err err;
-    bool done = ctx && pel_attempt(ctx, read_retreats, &(reading){ rows, &job }, &err);
+    bool done = ctx && pel_attempt(ctx, read_known, &(reading){ rows, names, &job }, &err);
     if (!done || PyErr_Occurred()) {
         if (ctx) pellucid_close(ctx);
         Py_XDECREF(rows);
+        Py_XDECREF(names);
         PyBuffer_Release(&trace);
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
@@ -134,7 +143,8 @@ static PyObject *synthesise(PyObject *module, PyObject *args) {
     Py_END_ALLOW_THREADS if (!done) err.line = 0; /* of one of many files: the message names it */
     PyObject *result = done ? pel_ext_skeleton(&job.skeleton) : pel_ext_raise_err(&err, NULL);
     pellucid_close(ctx);
-    Py_DECREF(rows); /* the paths lived in it */
+    Py_DECREF(rows);  /* the paths lived in it, */
+    Py_DECREF(names); /* and the names in this one */
     PyBuffer_Release(&trace);
     return result;
 }

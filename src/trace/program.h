@@ -69,6 +69,19 @@ typedef struct pel_registration {
     bool before, with_kwargs;
 } pel_registration;
 
+/* A function whose text proved wrong: the one that begins in a line of a file. */
+typedef struct pel_retreat {
+    pel_str path;
+    uint32_t line;
+} pel_retreat;
+
+/* What whoever runs the model found out about it. */
+typedef struct pel_known {
+    PEL_VEC(pel_retreat)
+    retreats;                     /* one step back for each: to a straight line, to one without calls, to its callers */
+    PEL_VEC(pel_str) plain_train; /* classes, as module.qualname, whose own train() does what nn.Module's does */
+} pel_known;
+
 /* What somebody wants to see of the passes (passes.def). */
 typedef struct pel_pass_watch {
     pel_str dump; /* the pass after which the program is printed; empty: none */
@@ -79,6 +92,7 @@ typedef struct pel_pass_watch {
 typedef struct pel_program {
     const pel_log *log;
     const pel_pass_watch *watch;               /* NULL: nobody looks */
+    const pel_known *known;                    /* NULL: nobody ran the model */
     pel_str text;                              /* the file, by emit */
     const struct pel_author *authors;          /* a row per code, by lanes; NULL if no code is looked at */
     PEL_VEC(pel_program_function *) functions; /* all of them, methods too */
@@ -110,14 +124,8 @@ void pel_synthesise_watched(pel_ctx *ctx, const pel_log *log, const pel_pass_wat
 /* The module tree alone: classes with their constructors. */
 void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out);
 
-/* A function whose text proved wrong: the one that begins in a line of a file. */
-typedef struct pel_retreat {
-    pel_str path;
-    uint32_t line;
-} pel_retreat;
-/* The same, with one step back for each: to a straight line, to one without calls, to its callers. Needs events. */
-void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat *retreats, uint32_t n,
-                            pel_skeleton *out);
+/* With what whoever ran the model found out about it. Retreats need a log with events. */
+void pel_synthesise_knowing(pel_ctx *ctx, const pel_log *log, const pel_known *known, pel_skeleton *out);
 
 /* ---- passes over the program; those over functions in the making are in synth.h and link.h ---- */
 void pel_shorten(pel_ctx *ctx, pel_program *program);

@@ -6,6 +6,7 @@
 typedef struct attempt {
     const pel_log *log;
     const pel_pass_watch *watch;
+    const pel_known *known;
     pel_map straight;
     pel_program *program;
     pel_skeleton *out;
@@ -16,6 +17,7 @@ static void write_program(pel_ctx *ctx, void *arg) {
     pel_program *program = a->program = pel_new(ctx, pel_program);
     program->log = a->log;
     program->watch = a->watch;
+    program->known = a->known;
     program->straight = a->straight;
     pel_run_passes(pel_synth_new(ctx, program));
     *a->out = (pel_skeleton){ program->text, program->root, program };
@@ -46,10 +48,11 @@ static void retreat_to_callers(pel_ctx *ctx, const pel_log *log, pel_map *straig
 
 /* A function that has no text is tried as a straight line, where the log has events; if that can't be written at the
  * places that call it, the functions around these are refused next, and tried in turn. */
-static void synthesise(pel_ctx *ctx, attempt start, const pel_retreat *retreats, uint32_t n) {
+static void synthesise(pel_ctx *ctx, attempt start) {
     attempt a = start;
     const pel_log *log = a.log;
-    for (uint32_t i = 0; i < n; i++)
+    const pel_retreat *retreats = a.known ? a.known->retreats.at : NULL;
+    for (uint32_t i = 0; a.known && i < a.known->retreats.n; i++)
         for (pel_id code = 1; code < log->codes.n; code++) {
             const pel_log_code *row = &log->codes.at[code];
             if ((uint32_t)row->code->firstlineno != retreats[i].line ||
@@ -86,13 +89,12 @@ static const pel_pass_watch *usual_watch(void) {
 #endif
 }
 
-void pel_synthesise_without(pel_ctx *ctx, const pel_log *log, const pel_retreat *retreats, uint32_t n,
-                            pel_skeleton *out) {
-    synthesise(ctx, (attempt){ .log = log, .watch = usual_watch(), .out = out }, retreats, n);
+void pel_synthesise_knowing(pel_ctx *ctx, const pel_log *log, const pel_known *known, pel_skeleton *out) {
+    synthesise(ctx, (attempt){ .log = log, .watch = usual_watch(), .known = known, .out = out });
 }
 
 void pel_synthesise_watched(pel_ctx *ctx, const pel_log *log, const pel_pass_watch *watch, pel_skeleton *out) {
-    synthesise(ctx, (attempt){ .log = log, .watch = watch, .out = out }, NULL, 0);
+    synthesise(ctx, (attempt){ .log = log, .watch = watch, .out = out });
 }
 
 void pel_synthesise(pel_ctx *ctx, const pel_log *log, pel_skeleton *out) {

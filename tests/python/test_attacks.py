@@ -311,8 +311,8 @@ def test_each_retreat_is_explained(monkeypatch) -> None:
     monkeypatch.setattr(_skeleton, "verify", _again.referee)
     synthesise = pellucid._pellucid.synthesise
 
-    def sloppy(trace, without):
-        source, *rest = synthesise(trace, without)
+    def sloppy(trace, *known):
+        source, *rest = synthesise(trace, *known)
         return source.replace("* n", "* 2"), *rest
     monkeypatch.setattr(pellucid._pellucid, "synthesise", sloppy)
 
@@ -382,3 +382,45 @@ def test_what_could_not_be_loaded_is_refused_at_once(build, message: str) -> Non
     with pytest.raises(pellucid.SkeletonError, match=message):
         pellucid.skeleton(model, torch.randn(2, 4))
     assert not calls, "nothing was run"
+
+
+class Chooses(nn.Module):
+    """Its train() is of its own, and does nothing of its own in this model."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.drop, self.kernels = nn.Linear(4, 4), nn.Dropout(0.5), []
+
+    def choose(self):
+        self.kernels = [torch.relu]
+
+    def train(self, mode: bool = True):
+        changed = self.training != mode
+        out = super().train(mode)
+        if self.kernels and changed:
+            self.choose()
+        return out
+
+    def forward(self, x):
+        return self.drop(self.fc(x))
+
+
+class Counts(Chooses):
+    def train(self, mode: bool = True):
+        self.kernels = [mode]
+        return super().train(mode)
+
+
+@pytest.mark.parametrize("kind, is_plain", [(Chooses, True), (Counts, False), (Frozen, False)])
+def test_a_train_of_its_own_is_plain_or_not(kind, is_plain, monkeypatch) -> None:
+    import pellucid
+    from pellucid import _modes, _skeleton
+    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    model = kind().eval()
+    flags = [m.training for m in model.modules()]
+    assert bool(_modes.plain_train(model)) == is_plain
+    assert [m.training for m in model.modules()] == flags
+    if kind is Chooses:
+        made = pellucid.skeleton(model, (X,))
+        assert "def train" not in made.source and made.report.good
+        assert made.module().train().drop.training

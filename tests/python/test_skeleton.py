@@ -90,8 +90,8 @@ def test_a_wrong_skeleton_is_never_handed_out(monkeypatch) -> None:
     model, x = plain()
     synthesise = _pellucid.synthesise
 
-    def sloppy(trace, without):
-        source, *rest = synthesise(trace, without)
+    def sloppy(trace, *known):
+        source, *rest = synthesise(trace, *known)
         assert "+ x" in source
         return source.replace("+ x", "+ x * 1.0000001"), *rest
 

@@ -120,6 +120,16 @@ static const pel_node *find_method(const pel_builder *b, pel_id class, pel_name 
     return found;
 }
 
+/* Whoever ran the model saw no difference between this train() and torch's. */
+static bool is_plain(const pel_builder *b, pel_id class) {
+    const pel_known *known = b->program->known;
+    const pel_log_class *row = pel_class_at(b->log, class);
+    pel_str name = pel_format(b->ctx, "%.*s.%.*s", PEL_FMT(row->module), PEL_FMT(row->qualname));
+    for (uint32_t i = 0; known && i < known->plain_train.n; i++)
+        if (pel_str_eq(known->plain_train.at[i], name)) return true;
+    return false;
+}
+
 void pel_write_modes(pel_builder *b, pel_program_class *class) {
     static const char *const names[] = { "train", "eval" };
     for (size_t i = 0; i < PEL_COUNT(names); i++) {
@@ -130,6 +140,7 @@ void pel_write_modes(pel_builder *b, pel_program_class *class) {
         for (uint32_t m = 0; m < class->methods.n; m++) ran |= class->methods.at[m]->name == name;
         if (!def || ran) continue;
         pel_node *made = n == 1 ? copy_method(b, class, def) : NULL;
+        if (i == 0 && is_plain(b, class->class)) continue;
         if (!made && i == 0) made = refusing_train(b->ctx, class->name);
         if (!made)
             pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.eval() is the author's own, and can't be written",
