@@ -134,7 +134,7 @@ static void literal(decoder *d) {
     pel_sink *out = d->out;
     unsigned before = out->n > d->first ? (unsigned char)out->at[out->n - 1] : 0;
     uint64_t position = out->n - d->first;
-    size_t place = ((position & ((1u << d->lp) - 1)) << d->lc) + (before >> (8 - d->lc));
+    size_t place = ((size_t)(position & ((1u << d->lp) - 1)) << d->lc) + (before >> (8 - d->lc));
     prob *probs = d->literals + 0x300 * place;
     unsigned symbol = 1;
     if (d->state >= 7) { /* after a copy, the byte that it would have gone on with is a hint */

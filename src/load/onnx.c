@@ -139,7 +139,7 @@ static pel_str gather_numbers(onnx_file *f, const tensor_fields *t, uint64_t cou
             for (unsigned i = 0; i < width; i++) out[n * width + i] = (char)(value >> 8 * i & 255);
         }
     }
-    return n == count ? (pel_str){ out, count * width } : (pel_str){ NULL, 0 };
+    return n == count ? (pel_str){ out, (size_t)count * width } : (pel_str){ NULL, 0 };
 }
 
 static void place_inside(onnx_file *f, tensor_fields *t, pel_str name, uint64_t size, pel_model_tensor *tensor) {

@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
     char length[8];
     pel_ctx *ctx = pel_ctx_new(0);
     while (fread(length, 1, sizeof length, in) == sizeof length) {
-        size_t size = pel_le64(length);
+        size_t size = (size_t)pel_le64(length); /* of a file that the test has written */
         char *packed = malloc(size ? size : 1); /* its own: a sanitizer sees a read past its end */
         if (!packed || fread(packed, 1, size, in) != size) return 2;
         bool failed;
