@@ -792,6 +792,11 @@ def is_reviewed(found: Any, natives: dict[Any, str]) -> bool:
     return natives.get(name_of(found), "").startswith("pure")
 
 
+def needed_fields(row: str) -> frozenset[str]:
+    """What the list of reviewed code says that a state must be like."""
+    return frozenset(word for word in row.split() if word[0] in ":!" and len(word) > 1)
+
+
 def native_new(kind: type, natives: dict[Any, str]) -> str:
     """Why kind.__new__, which is native, is not known; empty if it is."""
     owner = getattr(kind.__new__, "__self__", None)
@@ -829,7 +834,10 @@ def entries_method(kind: type, name: str, poisoned: bool, natives: dict[Any, str
         return [(inner, kind, poisoned)]
     if issubclass(base, BaseException) and base.__module__ == "builtins":
         return []
-    return [] if is_reviewed(found, natives) else [f"native {name} of {base.__module__}.{base.__qualname__}"]
+    if not is_reviewed(found, natives):
+        return [f"native {name} of {base.__module__}.{base.__qualname__}"]
+    fields = needed_fields(natives.get(name_of(found), ""))
+    return [fields] if fields else []
 
 
 def constructor(kind: type, natives: dict[Any, str]) -> list[Any]:
@@ -854,8 +862,7 @@ class Graph:
             function, kind, poisoned = entry
             reviewed = self.natives.get(f"{function.__module__}.{function.__qualname__}")
             if reviewed is not None:  # by somebody, with the fields that must be plain
-                fields = [word for word in reviewed.split() if word[0] in ":!" and len(word) > 1]
-                self.facts[entry] = Facts(fields=set(fields), body=SOURCES.hash(function.__code__))
+                self.facts[entry] = Facts(fields=set(needed_fields(reviewed)), body=SOURCES.hash(function.__code__))
                 return self.facts[entry]
             self.facts[entry] = Walk(function, kind, poisoned, self.natives).run()
         return self.facts[entry]
@@ -869,6 +876,9 @@ class Graph:
             entry = todo.pop()
             if isinstance(entry, str):
                 return entry, quiet, bodies
+            if isinstance(entry, frozenset):  # native code, and what it needs
+                self.fields |= entry
+                continue
             if entry in seen:
                 continue
             seen.add(entry)

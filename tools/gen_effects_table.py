@@ -16,9 +16,11 @@ A row is "module uses hash name name ...", sorted. The uses:
     c  a call
     q  the special methods that code runs on values that it does not know: ==, len, iter, str ...
     t  it is a class: what a call returns is of it
+    d  s holds for a dict of attributes only: what is set by name (slots) runs code that is not pure
+    a  n and c hold only if all arguments are plain, and all that is in them
 A capital letter: only if all classes of the file have q. After them, for s: ":KEY" if what the state has under that
-key must be plain, "::KEY" if all that is in it must be, "!KEY" if it must not be there. The hash
-is that of all functions that were looked at."""
+key must be plain, "::KEY" if all that is in it must be, "!KEY" if it must not be there; a number is an item of a
+tuple. The hash is that of all functions that were looked at."""
 
 from __future__ import annotations
 
@@ -141,6 +143,22 @@ class Judge:
             return self.ask("c", [(thing, None, False)])
         return "C" if name in self.natives else ""
 
+    def ask_state(self, setstate: list[Any], lookup: list[Any], setters: list[Any]) -> str:
+        """Attributes of a dict go into __dict__; only those of slots go through __setattr__ and properties."""
+        if setstate:
+            return self.ask("s", setstate + lookup)
+        letter = self.ask("s", lookup + setters)
+        if letter:
+            return letter
+        letter = self.ask("s", lookup)
+        return letter + "d" if letter else ""
+
+    def plain_arguments(self, kind: type) -> str:
+        owner = getattr(kind.__new__, "__self__", None)
+        names = [f"{owner.__module__}.{owner.__qualname__}.__new__"] if isinstance(owner, type) else []
+        names += [f"{base.__module__}.{base.__qualname__}.__init__" for base in kind.__mro__]
+        return "a" if any("=plain" in self.natives.get(name, "").split() for name in names) else ""
+
     def uses_of_class(self, kind: type) -> str:
         def method(name: str) -> list[Any]:
             return entries_method(kind, name, True, self.natives)
@@ -153,8 +171,8 @@ class Judge:
                  and thing.fset is not None and isinstance(thing.fset, types.FunctionType)
                  for entry in [(thing.fset, kind, True)]]
         text = "t" + self.ask("n", entries_new(kind, self.natives) + method("__del__"))
-        text += self.ask("s", method("__setstate__") + lookup + ([] if method("__setstate__") else
-                                                                method("__setattr__") + slots))
+        text += self.ask_state(method("__setstate__"), lookup, method("__setattr__") + slots)
+        text += self.plain_arguments(kind)
         text += self.ask("i", sum((method(name) for name in ITEMS), []))
         text += self.ask("k", method("__hash__") + method("__eq__"))
         text += self.ask("c", constructor(kind, self.natives))

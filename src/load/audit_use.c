@@ -1,5 +1,7 @@
 #include "load/audit_use.h"
 
+#include <stdio.h>
+
 #define MAX_DEPTH 12      /* of arguments that are looked into */
 #define MAX_LOOKED 20000u /* objects of one state */
 #define NOTE ((pel_judged){ PEL_NOTE, "", "", false })
@@ -46,6 +48,10 @@ static const struct {
     { "builtins", "getattr", GETS },
     { "__builtin__", "getattr", GETS },
     { "torch.storage", "_load_from_bytes", UNPICKLES },
+    /* scikit-learn: "return obj.__new__(obj)" */
+    { "sklearn.metrics._dist_metrics", "newObj", MAKES_FIRST },
+    { "sklearn.neighbors._ball_tree", "newObj", MAKES_FIRST },
+    { "sklearn.neighbors._kd_tree", "newObj", MAKES_FIRST },
 };
 
 static model model_of(const pel_pickled *callable) {
@@ -113,15 +119,52 @@ pel_effects pel_made_effects(const pel_made *made) {
     return pel_effects_of(made->module, made->name);
 }
 
+/* A defaultdict, too: the call that makes it is judged by the factory. */
 static bool is_plain_class(const pel_made *made) {
-    return made->kind == PEL_MADE_OBJECT && pel_is_plain_name(made->module, made->name);
+    if (made->kind != PEL_MADE_OBJECT) return false;
+    return pel_is_plain_name(made->module, made->name) ||
+           (pel_str_is(made->module, "collections") && pel_str_is(made->name, "defaultdict"));
 }
 
-/* Whether Python's own code, or native code that is known, is all that runs if it is compared, counted or printed.
- * deep: the same of all that is in it. */
+/* Attributes may be callables in the place of methods: a namespace, and what gets a dict of them. */
+static bool has_attributes(const pel_pickled *object, const pel_made *made) {
+    if (pel_str_is(made->name, "Namespace") || pel_str_is(made->name, "SimpleNamespace") ||
+        pel_str_is(made->name, "_rebuild_parameter_with_state"))
+        return true;
+    if (object->kind == PEL_P_CALL && model_of(callable_of(object)) == REBUILDS) return true;
+    for (uint32_t i = 0; object->states && i < object->states->list.n; i++) {
+        const pel_pickled *state = object->states->list.at[i];
+        bool is_pair = state->kind == PEL_P_TUPLE && state->items.n == 2;
+        if (state->kind == PEL_P_DICT || state->kind >= PEL_P_GLOBAL) return true;
+        if (is_pair && (state->items.at[0]->kind == PEL_P_DICT || state->items.at[1]->kind == PEL_P_DICT)) return true;
+    }
+    return false;
+}
+
+/* What joblib writes for an array: it becomes one, and pickle.load leaves an object with these attributes. */
+static bool is_joblib_array(const pel_pickled *object, const pel_made *made) {
+    static const char *const keys[] = { "subclass", "shape",      "order",
+                                        "dtype",    "allow_mmap", "numpy_array_alignment_bytes" };
+    if (!pel_str_is(made->module, "joblib.numpy_pickle") || !pel_str_is(made->name, "NumpyArrayWrapper")) return false;
+    const pel_pickled *state = object->states && object->states->list.n == 1 ? object->states->list.at[0] : NULL;
+    if (!state || state->kind != PEL_P_DICT) return false;
+    for (uint32_t i = 0; i + 1 < state->items.n; i += 2) {
+        const pel_pickled *key = state->items.at[i], *value = state->items.at[i + 1];
+        size_t at = 0;
+        while (at < PEL_COUNT(keys) && !(key->kind == PEL_P_STR && pel_str_is(key->text, keys[at]))) at++;
+        if (at == PEL_COUNT(keys)) return false;
+        if (pel_str_is(key->text, "subclass") && !pel_pickled_is_global(value, "numpy", "ndarray")) return false;
+    }
+    return true;
+}
+
+/* Whether Python's own code, or native code that is known, is all that runs if it is compared, counted or printed, or
+ * if its methods are called. deep: the same of all that is in it. */
 static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget) {
     pel_made made = pel_made_of(object);
-    bool is_fine = made.kind <= PEL_MADE_VALUE || is_plain_class(&made);
+    if (made.kind == PEL_MADE_OBJECT && is_joblib_array(object, &made)) return true;
+    bool is_fine = made.kind == PEL_MADE_PLAIN || made.kind == PEL_MADE_VALUE || is_plain_class(&made);
+    is_fine = is_fine && (made.kind == PEL_MADE_PLAIN || !has_attributes(object, &made));
     if (!is_fine || !deep) return is_fine;
     if (depth > MAX_DEPTH) return false;
     for (uint32_t i = 0; i < object->items.n; i++) {
@@ -129,6 +172,8 @@ static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *
         --*budget;
         if (!is_plain(object->items.at[i], true, depth + 1, budget)) return false;
     }
+    for (uint32_t i = 0; object->states && i < object->states->list.n; i++) /* arrays of objects have them there */
+        if (!is_plain(object->states->list.at[i], true, depth + 1, budget)) return false;
     return true;
 }
 
@@ -146,7 +191,7 @@ static bool may_make(const pel_pickled *class, pel_use use) {
     if (!class || class->kind != PEL_P_GLOBAL || class->global->is_computed) return false;
     if (pel_is_plain_name(class->global->module, class->global->name)) return true;
     pel_effects effects = pel_effects_of(class->global->module, class->global->name);
-    return pel_is_pure(&effects, use) && !(effects.quiet >> use & 1);
+    return pel_is_pure(&effects, use) && !(effects.quiet >> use & 1) && !effects.needs_plain_arguments;
 }
 
 static bool is_random_maker(const pel_pickled *global) {
@@ -245,7 +290,13 @@ static pel_judged judge_one_way(const pel_pickled *call, bool is_new, bool is_sc
     model kind = model_of(callable);
     if (kind != NO_MODEL && !is_new) return judge_model(call, kind);
     if (kind == FACTORY || kind == KEEPS) return judge_model(call, kind); /* made by __new__, they keep it, too */
-    return judge_named(callable, is_new ? PEL_USE_NEW : PEL_USE_CALL, is_script);
+    pel_judged judged = judge_named(callable, is_new ? PEL_USE_NEW : PEL_USE_CALL, is_script);
+    uint32_t budget = MAX_LOOKED;
+    if (judged.severity == PEL_NOTE &&
+        pel_effects_of(callable->global->module, callable->global->name).needs_plain_arguments &&
+        (call->call->args->kind != PEL_P_TUPLE || !is_plain(call->call->args, true, 0, &budget)))
+        return suspect("calls-given", "it calls methods of its arguments, and they are not plain");
+    return judged;
 }
 
 pel_judged pel_judge_call(const pel_pickled *call, bool is_script) {
@@ -261,22 +312,33 @@ pel_judged pel_judge_call(const pel_pickled *call, bool is_script) {
 
 /* ---- states, items, keys ---- */
 
-static const pel_pickled *state_value(const pel_pickled *state, pel_str key) {
-    for (uint32_t i = state->kind == PEL_P_DICT ? state->items.n / 2 : 0; i-- > 0;)
-        if (state->items.at[2 * i]->kind == PEL_P_STR && pel_str_eq(state->items.at[2 * i]->text, key))
-            return state->items.at[2 * i + 1];
-    return NULL;
+static bool is_number(pel_str text, uint32_t number) {
+    char digits[12];
+    snprintf(digits, sizeof digits, "%u", number);
+    return pel_str_is(text, digits);
 }
 
-/* ":plain::deep!absent" of the table, for one dict of attributes. */
+/* Whether all that the state has under the key, or as the item of that number, is plain, or absent if it must be. A
+ * dict that changes after it was used holds the old values, too. */
+static bool meets_one(const pel_pickled *state, pel_str key, bool is_absent, bool is_deep) {
+    uint32_t budget = MAX_LOOKED, n = state->items.n;
+    for (uint32_t i = 0; state->kind == PEL_P_DICT && i + 1 < n; i += 2) {
+        const pel_pickled *name = state->items.at[i];
+        if (name->kind != PEL_P_STR || !pel_str_eq(name->text, key)) continue;
+        if (is_absent || !is_plain(state->items.at[i + 1], is_deep, 0, &budget)) return false;
+    }
+    for (uint32_t i = 0; state->kind == PEL_P_TUPLE && i < n; i++)
+        if (is_number(key, i) && (is_absent || !is_plain(state->items.at[i], is_deep, 0, &budget))) return false;
+    return true;
+}
+
+/* ":plain::deep!absent" of the table, for one dict of attributes, or for a tuple, whose keys are numbers. */
 static bool meets(const pel_pickled *state, pel_str fields) {
     for (size_t at = 0; at < fields.len;) {
         bool is_absent = fields.ptr[at] == '!', is_deep = at + 1 < fields.len && fields.ptr[at + 1] == ':';
         size_t start = at + (is_deep ? 2 : 1), end = start;
         while (end < fields.len && fields.ptr[end] != ':' && fields.ptr[end] != '!') end++;
-        const pel_pickled *value = state_value(state, pel_str_cut(fields, start, end));
-        uint32_t budget = MAX_LOOKED;
-        if (value && (is_absent || !is_plain(value, is_deep, 0, &budget))) return false;
+        if (!meets_one(state, pel_str_cut(fields, start, end), is_absent, is_deep)) return false;
         at = end;
     }
     return true;
@@ -295,28 +357,50 @@ static bool shadows(const pel_pickled *state) {
     return false;
 }
 
-/* Attributes as a dict, or as two of them: those of __dict__ and those of slots. */
-static bool is_usual_state(const pel_pickled *state, pel_str fields) {
-    uint32_t budget = MAX_LOOKED;
-    if (!is_plain(state, false, 0, &budget)) return false;
-    if (state->kind == PEL_P_DICT && (shadows(state) || !meets(state, fields))) return false;
+static bool has_numbers(pel_str fields) {
+    for (size_t i = 1; i < fields.len; i++)
+        if (fields.ptr[i - 1] == ':' && fields.ptr[i] >= '0' && fields.ptr[i] <= '9') return true;
+    return false;
+}
+
+/* What is set by name, which runs __setattr__ and setters: the second of two. */
+static bool has_slots(const pel_pickled *state) {
+    return state->kind == PEL_P_TUPLE && (state->items.n != 2 || state->items.at[1]->kind != PEL_P_NONE);
+}
+
+/* Attributes as a dict, or as two of them: those of __dict__ and those of slots. Only what the file spells out can be
+ * looked into: a state that a call makes, an OrderedDict say, is not usual. */
+static bool is_usual_state(const pel_pickled *state, const pel_effects *effects) {
+    if (state->kind >= PEL_P_GLOBAL || (effects->is_without_slots && has_slots(state))) return false;
+    if (has_numbers(effects->fields) && state->kind != PEL_P_TUPLE) return false;
+    if (shadows(state) || !meets(state, effects->fields)) return false;
     for (uint32_t i = 0; state->kind == PEL_P_TUPLE && i < state->items.n; i++) {
         const pel_pickled *part = state->items.at[i];
-        if (part->kind == PEL_P_DICT && (shadows(part) || !meets(part, fields))) return false;
+        if (part->kind == PEL_P_DICT && (shadows(part) || !meets(part, effects->fields))) return false;
     }
     return true;
 }
 
+/* numpy's generators: numbers and arrays, alone or with a seed sequence, which is kept; or a generator of bits. */
+static bool is_random_state(const pel_pickled *state) {
+    uint32_t budget = MAX_LOOKED;
+    bool is_pair = state->kind == PEL_P_TUPLE && state->items.n == 2;
+    return is_plain(is_pair ? state->items.at[0] : state, true, 0, &budget);
+}
+
 pel_judged pel_judge_state(const pel_pickled *object) {
+    static const char unusual[] = "its state is not what its class writes, and code runs on it";
     if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_PLAIN) return NOTE; /* raises: they have no attributes */
-    if (made.kind == PEL_MADE_VALUE && !made.name.len) return NOTE;
+    bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len;
     pel_effects effects = pel_made_effects(&made);
-    pel_judged judged = judge_effect(&effects, PEL_USE_STATE, "state-unknown", "nobody knows what its state does");
-    for (uint32_t i = 0; judged.severity == PEL_NOTE && i < object->states->list.n; i++)
-        if (!is_usual_state(object->states->list.at[i], effects.fields))
-            return suspect("state", "its state is not what its class writes, and code runs on it");
+    pel_judged judged =
+        is_nameless ? NOTE : judge_effect(&effects, PEL_USE_STATE, "state-unknown", "nobody knows what its state does");
+    for (uint32_t i = 0; judged.severity == PEL_NOTE && i < object->states->list.n; i++) {
+        const pel_pickled *state = object->states->list.at[i];
+        if (!(is_nameless ? is_random_state(state) : is_usual_state(state, &effects))) return suspect("state", unusual);
+    }
     return judged;
 }
 

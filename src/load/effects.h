@@ -18,9 +18,11 @@ typedef enum pel_use {
 typedef struct pel_effects {
     bool is_module_known; /* the library's table has the module: importing it is what the library does */
     bool is_class;
-    uint8_t pure;   /* a bit for each use without an effect */
-    uint8_t quiet;  /* of these: only as long as all classes of the file have PEL_USE_SPECIAL */
-    pel_str fields; /* what a state must be like: ":plain::deep!absent" */
+    bool needs_plain_arguments; /* calls, and what makes one: it calls methods of its arguments */
+    bool is_without_slots;      /* a state: only as a dict of attributes, as setters are not pure */
+    uint8_t pure;               /* a bit for each use without an effect */
+    uint8_t quiet;              /* of these: only as long as all classes of the file have PEL_USE_SPECIAL */
+    pel_str fields;             /* what a state must be like: ":plain::deep!absent" */
 } pel_effects;
 
 pel_effects pel_effects_of(pel_str module, pel_str name);

@@ -43,9 +43,14 @@ void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel
     out->format = PEL_STR("safetensors");
     const pel_safetensors *file = pel_safetensors_read(ctx, input, &out->findings);
     pel_tree_builder builder = pel_build(ctx, out, name, '.');
-    for (uint32_t i = 0; i + 1 < file->metadata.n; i += 2)
-        pel_build_value(&builder, pel_full_name(ctx, builder.network, PEL_STR("__metadata__"), file->metadata.at[i]),
+    for (uint32_t i = 0; i + 1 < file->metadata.n; i += 2) {
+        pel_str key = file->metadata.at[i];
+        if (!pel_str_is(key, "format")) /* the one that loaders read */
+            pel_find(ctx, &out->findings, PEL_NOTE, "metadata", (pel_str){ "", 0 }, 8,
+                     pel_format(ctx, "has a text that no loader of tensors reads: %.*s", PEL_FMT(key)));
+        pel_build_value(&builder, pel_full_name(ctx, builder.network, PEL_STR("__metadata__"), key),
                         shown_text(ctx, file->metadata.at[i + 1]));
+    }
     for (uint32_t i = 0; i < file->tensors.n; i++) {
         const pel_safetensor *row = &file->tensors.at[i];
         pel_model_tensor tensor = { .role = PEL_PARAMETER, .dtype = dtype_of(row->dtype) };
