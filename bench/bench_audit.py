@@ -5,7 +5,8 @@
     python bench/bench_audit.py run FOLDER [HOSTILE...] audits them; HOSTILE: folders with a manifest.json
 
 `run` prints false alarms (suspicious or worse, and what could not be read), misses, precision, recall, F1 and the time
-per file, for pellucid and for each of picklescan, fickling, modelscan, modelaudit that --scanners names a Python of."""
+per file, for pellucid and for each of picklescan, fickling, modelscan, modelaudit that the Python that runs it has, or
+the one that --scanners names."""
 
 from __future__ import annotations
 
@@ -394,6 +395,16 @@ def other_says(python: str, name: str, paths: list[pathlib.Path]) -> tuple[str, 
     return answer["version"], answer["alarms"]
 
 
+def by_library(good: list[pathlib.Path], alarms: dict[str, bool]) -> str:
+    """False alarms and files of each library: the first word of their names."""
+    rows: dict[str, list[int]] = {}
+    for path in good:
+        row = rows.setdefault(path.name.split("_")[0].split(".")[0], [0, 0])
+        row[0] += alarms.get(str(path), True)
+        row[1] += 1
+    return ", ".join(f"{library} {row[0]}/{row[1]}" for library, row in sorted(rows.items()))
+
+
 def report(name: str, good: list[pathlib.Path], bad: list[pathlib.Path], alarms: dict[str, bool]) -> None:
     false = [path for path in good if alarms.get(str(path), True)]
     missed = [path for path in bad if not alarms.get(str(path), False)]
@@ -401,8 +412,9 @@ def report(name: str, good: list[pathlib.Path], bad: list[pathlib.Path], alarms:
     precision = caught / max(caught + len(false), 1)
     recall = caught / max(len(bad), 1)
     score = 2 * precision * recall / max(precision + recall, 1e-9)
-    print(f"{name}: {len(false)} of {len(good)} harmless files alarm, {len(missed)} of {len(bad)} hostile ones pass, "
-          f"F1 {score:.3f}")
+    hostile = f", {len(missed)} of {len(bad)} hostile ones pass, F1 {score:.3f}" if bad else "; no hostile files given"
+    print(f"{name}: {len(false)} of {len(good)} harmless files alarm{hostile}")
+    print(f"  false alarms by library: {by_library(good, alarms)}")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -412,6 +424,8 @@ def run(args: argparse.Namespace) -> None:
         manifest = json.loads((folder / "manifest.json").read_text())
         rows = manifest.items() if isinstance(manifest, dict) else ((row["file"], row) for row in manifest)
         bad += [folder / name for name, row in rows if row.get("expect") != "a note"]
+    version = subprocess.run([PROGRAM, "--version"], stdout=subprocess.PIPE, check=False).stdout.decode().strip()
+    print(f"{version}, Python {sys.version.split()[0]}")
     verdicts = pellucid_says(good + bad)
     for path in good:
         if verdicts[str(path)] != "harmless":
@@ -421,10 +435,10 @@ def run(args: argparse.Namespace) -> None:
             print(f"  passed as {verdicts[str(path)]}: {path.name}")
     report("pellucid", good, bad, {path: verdict != "harmless" for path, verdict in verdicts.items()})
     print(f"pellucid: {1000 * seconds_per_file(good):.3f} ms per file, 1,000 files of these")
-    for name in ("picklescan", "fickling", "modelscan", "modelaudit") if args.scanners else ():
+    for name in ("picklescan", "fickling", "modelscan", "modelaudit"):
         answer = other_says(args.scanners, name, good + bad)
         if answer is None:
-            print(f"{name}: does not run here")
+            print(f"{name}: is not installed in {args.scanners}")
         else:
             report(f"{name} {answer[0]}", good, bad, answer[1])
 
@@ -437,7 +451,7 @@ def main() -> None:
     running = commands.add_parser("run")
     running.add_argument("folder", type=pathlib.Path)
     running.add_argument("hostile", type=pathlib.Path, nargs="*")
-    running.add_argument("--scanners", help="a Python that has the other scanners")
+    running.add_argument("--scanners", default=sys.executable, help="a Python that has the other scanners")
     args = parser.parse_args()
     if args.command == "make":
         make(args.folder)

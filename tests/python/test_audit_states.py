@@ -43,6 +43,7 @@ LINEAR = ("torch.nn.modules.linear", "Linear")
 SGD = ("torch.optim.sgd", "SGD")
 TREE = ("sklearn.tree._tree", "Tree")
 CSR = ("scipy.sparse._csr", "csr_matrix")
+CONFIG = ("transformers.models.bert.configuration_bert", "BertConfig")
 BITS = call("numpy.random._pickle", "__bit_generator_ctor", text("MT19937"))
 SEEDS = (b"cnumpy.random.bit_generator\n__pyx_unpickle_SeedSequence\n(cnumpy.random.bit_generator\nSeedSequence\n"
          b"J\xa2\xa3\xea\x03NtR")
@@ -71,6 +72,7 @@ SUSPICIOUS = {
     "setters": new(*CSR, b"N" + table(dtype=b"K\x01") + b"\x86b"),
     "random_state": BITS + table(state=namespace(get=RELU)) + b"b",
     "seeds_as_a_list": SEEDS + b"](" + RELU + b"eb",
+    "names_are_mapped": new(*CONFIG, table(attribute_map=table(__setstate__=text("x")), x=RELU) + b"b"),
     "bits_without_memory": new("numpy.random._pcg64", "PCG64", b"}b"),
 }
 HARMLESS = {
@@ -80,6 +82,7 @@ HARMLESS = {
     "sparse": new(*CSR, table(_shape=b"K\x01K\x01\x86", data=ARRAY) + b"b"),
     "random_state": BITS + table(state=table(key=ARRAY, pos=b"K\x01")) + b"b",
     "seeds": SEEDS + b"(K\x01NNK\x04)tb",
+    "config": new(*CONFIG, table(hidden_size=b"K\x01") + b"b"),
     "loss": call("sklearn.linear_model._sgd_fast", "Hinge", b"G?\xf0\x00\x00\x00\x00\x00\x00"),
 }
 
