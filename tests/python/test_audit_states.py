@@ -43,6 +43,7 @@ LINEAR = ("torch.nn.modules.linear", "Linear")
 SGD = ("torch.optim.sgd", "SGD")
 TREE = ("sklearn.tree._tree", "Tree")
 CSR = ("scipy.sparse._csr", "csr_matrix")
+LSTM = ("torch.nn.modules.rnn", "LSTM")
 CONFIG = ("transformers.models.bert.configuration_bert", "BertConfig")
 BITS = call("numpy.random._pickle", "__bit_generator_ctor", text("MT19937"))
 SEEDS = (b"cnumpy.random.bit_generator\n__pyx_unpickle_SeedSequence\n(cnumpy.random.bit_generator\nSeedSequence\n"
@@ -73,6 +74,7 @@ SUSPICIOUS = {
     "random_state": BITS + table(state=namespace(get=RELU)) + b"b",
     "seeds_as_a_list": SEEDS + b"](" + RELU + b"eb",
     "names_are_mapped": new(*CONFIG, table(attribute_map=table(__setstate__=text("x")), x=RELU) + b"b"),
+    "lstm_with_a_namespace": new(*LSTM, table(_all_weights=b"]" + namespace(format=RELU) + b"a") + b"b"),
     "bits_without_memory": new("numpy.random._pcg64", "PCG64", b"}b"),
 }
 HARMLESS = {
@@ -83,6 +85,7 @@ HARMLESS = {
     "random_state": BITS + table(state=table(key=ARRAY, pos=b"K\x01")) + b"b",
     "seeds": SEEDS + b"(K\x01NNK\x04)tb",
     "config": new(*CONFIG, table(hidden_size=b"K\x01") + b"b"),
+    "lstm": new(*LSTM, table(_parameters=b"}", _all_weights=b"]](" + text("w") + b"ea", num_layers=b"K\x01") + b"b"),
     "loss": call("sklearn.linear_model._sgd_fast", "Hinge", b"G?\xf0\x00\x00\x00\x00\x00\x00"),
 }
 

@@ -47,6 +47,8 @@ EFFECTS = {
     "logging:FileHandler": "c",
     "threading:Thread": "c",
     "torch:load": "c",
+    "torch.library:impl_abstract": "c",  # changes a registry of the process
+    "torch._custom_ops:impl_abstract": "c",
     "torch.hub:load": "c",
     "torch.utils.collect_env:run": "c",
     "torch._C:PyTorchFileWriter": "nc",
