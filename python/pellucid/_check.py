@@ -499,7 +499,8 @@ class Events(torch.overrides.TorchFunctionMode):
         leaves = torch.utils._pytree.tree_leaves((args, kwargs))
         reads = self._makers(leaves)
         result = function(*args, **kwargs)
-        if isinstance(result, torch.Tensor) and not any(isinstance(v, (torch.Tensor, torch.device)) for v in leaves):
+        takes_device = any(isinstance(v, (torch.Tensor, torch.device)) for v in leaves)
+        if isinstance(result, torch.Tensor) and not takes_device and result.dim():  # one number fits any device
             name = getattr(function, "__name__", "?")
             self.factories[name] = self.factories.get(name, 0) + (kwargs.get("device") is None)
         found = [t for t in (result if isinstance(result, (tuple, list)) else [result]) if isinstance(t, torch.Tensor)]

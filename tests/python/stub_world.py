@@ -40,7 +40,7 @@ class Unknown(Exception):
 class Symbol:
     """Stands for what is not known; carries the text that made it."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, why: str | None = None) -> None:  # the interpreter lists the reason; here nobody asks
         object.__setattr__(self, "_text", text)
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 
 HEADER = (ROOT / "include" / "pellucid.h").read_text()
-SOURCES = [*glob.glob(str(ROOT / "src" / "*.c")), *glob.glob(str(ROOT / "src" / "*" / "*.c"))]
+SOURCES = sorted(str(path) for path in (ROOT / "src").rglob("*.c") if path.name != "os_windows.c")
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}"]
 
 
@@ -30,6 +30,8 @@ def embedded(folder: pathlib.Path) -> list[str]:
     tables = [("interp/stubs.h", "pel_stubs", "interp/lib/",
                sorted([*glob.glob(str(ROOT / "src/interp/lib/**/*.py"), recursive=True),
                        str(ROOT / "src/interp/lib/symbols.txt")])),
+              ("load/effects.h", "pel_effects_tables", "data/effects/",
+               sorted(set(glob.glob(str(ROOT / "data/effects/*.txt"))) - {str(ROOT / "data/effects/natives.txt")})),
               ("show/page.h", "pel_pages", "show/", [str(ROOT / "src" / "show" / "page.html")])]
     made = []
     for header, table, below, files in tables:
