@@ -4,7 +4,30 @@
 
 static const pel_print_options how = { .width = 120, .version = 10 };
 
-static void put_body(pel_synth *s, pel_nodes body, pel_buf *out) { pel_print_body(s->ctx, body, 1, &how, out); }
+static void check_statement(pel_ctx *ctx, void *arg) {
+    pel_node *module = pel_node_new(ctx, PEL_Module);
+    module->Module.body = (pel_nodes){ .at = arg, .n = 1 };
+    pel_ast_check(ctx, module);
+}
+
+/* Nested functions and lambdas get their bodies from the pass `effects` on: until then a statement may have a hole. */
+static void put_body(pel_synth *s, pel_nodes body, pel_buf *out) {
+    pel_err err;
+    if (!body.n) pel_put_c(out, "    pass\n");
+    for (uint32_t i = 0; i < body.n; i++) {
+        if (pel_attempt(s->ctx, check_statement, &body.at[i], &err))
+            pel_print_body(s->ctx, (pel_nodes){ .at = &body.at[i], .n = 1 }, 1, &how, out);
+        else
+            pel_putf(out, "    (a statement that is not whole yet: %s)\n", err.what);
+    }
+}
+
+static bool is_whole(pel_synth *s, pel_node *expression) {
+    pel_node *statement = pel_node_new(s->ctx, PEL_Expr);
+    statement->Expr.value = expression;
+    pel_err err;
+    return pel_attempt(s->ctx, check_statement, &statement, &err);
+}
 
 /* Arguments of linked calls are written into the text by the pass `functions` alone; until then they are here. */
 static void put_links(pel_synth *s, const pel_group *group, pel_buf *out) {
@@ -14,10 +37,12 @@ static void put_links(pel_synth *s, const pel_group *group, pel_buf *out) {
         pel_putf(out, "  calls group %u with (", link->target->number);
         for (uint32_t p = 0; p < link->target->n_params; p++) {
             if (p) pel_put_c(out, ", ");
-            if (link->args[p])
+            if (!link->args[p])
+                pel_put_c(out, "-");
+            else if (is_whole(s, link->args[p]))
                 pel_print(s->ctx, link->args[p], &how, out);
             else
-                pel_put_c(out, "-");
+                pel_put_c(out, "(not whole yet)");
         }
         pel_put_c(out, ")\n");
     }

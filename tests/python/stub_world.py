@@ -40,7 +40,7 @@ class Unknown(Exception):
 class Symbol:
     """Stands for what is not known; carries the text that made it."""
 
-    def __init__(self, text: str, why: str | None = None) -> None:  # the interpreter lists the reason; here nobody asks
+    def __init__(self, text: str) -> None:
         object.__setattr__(self, "_text", text)
 
     def __repr__(self) -> str:
@@ -207,7 +207,8 @@ class World:
         module.set_plain = lambda owner, name, value: False  # "nothing was done" is always a right answer
         module.registered = registered
         module.discard = discard
-        module.symbol = Symbol
+        # With a reason it is what the machine decides (how many processors): here one machine will do.
+        module.symbol = lambda text, why=None: 1 if why else Symbol(text)
         module.is_symbol = lambda value: isinstance(value, Symbol)
         module.unknown = unknown
         module.symbol_module = symbol_module

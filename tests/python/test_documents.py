@@ -40,3 +40,11 @@ def test_every_pass_is_described_by_its_row() -> None:
     for name, rest in rows:
         assert rest.strip().startswith("/*"), name
         assert f"--dump={name}\n" in golden, name
+
+
+def test_no_golden_case_expects_a_crash() -> None:
+    """Blessing writes down what came out; a crash must not become what is expected."""
+    for path in (ROOT / "tests" / "golden").rglob("*.txt"):
+        text = path.read_text(encoding="utf-8")
+        found = re.search(r"^(Segmentation fault|Aborted|exit 1[0-9][0-9])", text, re.MULTILINE)
+        assert not found, f"{path.relative_to(ROOT)}: {found and found.group(0)}"
