@@ -938,7 +938,7 @@ class Workshop:
         from ._pellucid import synthesise
         trace = self.recorder.log_bytes()
         if self.plain_train is None:
-            self.plain_train = plain_train(self.model)
+            self.plain_train = plain_train(self.model, self.state.restore)
         source, root, self.report.synthesis = synthesise(trace, without, self.plain_train)
         return source, root, trace
 

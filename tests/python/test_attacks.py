@@ -411,14 +411,21 @@ class Counts(Chooses):
         return super().train(mode)
 
 
-@pytest.mark.parametrize("kind, is_plain", [(Chooses, True), (Counts, False), (Frozen, False)])
+class Merges(Chooses):
+    def train(self, mode: bool = True):
+        self.fc.weight.data.add_(1.0 if mode else -1.0)
+        return super().train(mode)
+
+
+@pytest.mark.parametrize("kind, is_plain", [(Chooses, True), (Counts, False), (Merges, False), (Frozen, False)])
 def test_a_train_of_its_own_is_plain_or_not(kind, is_plain, monkeypatch) -> None:
     import pellucid
     from pellucid import _modes, _skeleton
+    from pellucid._state import ModelState
     monkeypatch.setattr(_skeleton, "verify", _again.referee)
     model = kind().eval()
     flags = [m.training for m in model.modules()]
-    assert bool(_modes.plain_train(model)) == is_plain
+    assert bool(_modes.plain_train(model, ModelState(model).restore)) == is_plain
     assert [m.training for m in model.modules()] == flags
     if kind is Chooses:
         made = pellucid.skeleton(model, (X,))
