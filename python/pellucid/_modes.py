@@ -14,63 +14,63 @@ if TYPE_CHECKING:
 
 
 def _state(model: torch.nn.Module) -> dict[Any, Any]:
-    """What train() could change: every attribute of every module by identity, which parameters want gradients, and what
-    the weights are: some models merge or split them there, in place."""
-    import torch
+    """What train() could change beside the weights: every attribute of every module by identity, and which parameters
+    want gradients."""
     found: dict[Any, Any] = {}
     for name, module in model.named_modules():
         for key, value in vars(module).items():
             found[name, key] = value if key == "training" else {k: id(v) for k, v in value.items()} if isinstance(
                 value, dict) else list(map(id, value)) if isinstance(value, list) else id(value)
-    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-        whole = tensor.detach().to_dense() if tensor.layout is not torch.strided else tensor.detach()
-        found[name,] = tensor.requires_grad, tensor._version, repr(whole.double().sum().item())
+    found.update({(name,): p.requires_grad for name, p in model.named_parameters(remove_duplicate=False)})
     return found
 
 
-def _is_plain(module: torch.nn.Module, put_back: Callable[[], None]) -> bool:
-    import torch
-    try:
-        for mode in (True, False):
-            put_back()
-            torch.nn.Module.train(module, mode)
-            wanted = _state(module)
-            put_back()
-            torch.nn.Module.train(module, mode)
-            if _state(module) != wanted:
-                return False  # putting back leaves traces here: nothing can be compared
-            put_back()
-            if type(module).train(module, mode) is not module or _state(module) != wanted:
-                return False
-    except Exception:
-        return False  # not known: the skeleton's train() refuses
-    finally:
-        put_back()
-    return True
+class Trial:
+    """A model that is put back as it was handed over, weights too: some models merge or split them in train(), through
+    .data, which no version counts."""
+
+    def __init__(self, model: torch.nn.Module, restore: Callable[[], None]):
+        self.restore = restore
+        self.flags = {module: module.training for module in model.modules()}
+        self.weights = [(t, t.detach().clone()) for t in (*model.parameters(), *model.buffers())]
+
+    def changed(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        import torch
+        return [(t, kept) for t, kept in self.weights if not torch.equal(t.detach(), kept)]
+
+    def put_back(self) -> None:
+        self.restore()
+        for tensor, kept in self.changed():
+            tensor.data.copy_(kept)
+        for module, flag in self.flags.items():
+            module.training = flag
+
+    def is_plain(self, module: torch.nn.Module) -> bool:
+        import torch
+        try:
+            for mode in (True, False):
+                self.put_back()
+                torch.nn.Module.train(module, mode)
+                wanted = _state(module)
+                self.put_back()
+                if type(module).train(module, mode) is not module or _state(module) != wanted or self.changed():
+                    return False
+        except Exception:
+            return False  # not known: the skeleton's train() refuses
+        finally:
+            self.put_back()
+        return True
 
 
 def plain_train(model: torch.nn.Module, restore: Callable[[], None]) -> list[str]:
     """The classes, as module.qualname, whose own train() acts like nn.Module's for every instance in the model.
-    restore: puts everything else of the model back as it was handed over."""
+    restore: puts everything but weights back as it was handed over."""
     import torch
-    flags = {module: module.training for module in model.modules()}
-    if all(type(module).train is torch.nn.Module.train for module in flags):
-        return []
-    weights = [(t, t.detach().clone()) for t in (*model.parameters(), *model.buffers())
-               if t.layout is torch.strided and not t.is_meta]
-
-    def put_back() -> None:
-        restore()
-        for tensor, value in weights:  # restore() looks at versions, which what goes through .data does not count
-            if not torch.equal(tensor.detach(), value):
-                tensor.data.copy_(value)
-        for module, flag in flags.items():
-            module.training = flag
-
-    plain: dict[str, bool] = {}
-    for module in flags:
-        kind = type(module)
-        if kind.train is not torch.nn.Module.train:
-            name = f"{kind.__module__}.{kind.__qualname__}"
-            plain[name] = plain.get(name, True) and _is_plain(module, put_back)
+    own = [module for module in model.modules() if type(module).train is not torch.nn.Module.train]
+    if not own or any(t.layout is not torch.strided or t.is_meta for t in (*model.parameters(), *model.buffers())):
+        return []  # of weights that can't be compared bit by bit nothing is known
+    trial, plain = Trial(model, restore), {}
+    for module in own:
+        name = f"{type(module).__module__}.{type(module).__qualname__}"
+        plain[name] = plain.get(name, True) and trial.is_plain(module)
     return [name for name, is_so in plain.items() if is_so]

@@ -417,7 +417,16 @@ class Merges(Chooses):
         return super().train(mode)
 
 
-@pytest.mark.parametrize("kind, is_plain", [(Chooses, True), (Counts, False), (Merges, False), (Frozen, False)])
+class Turns(Chooses):
+    """The sum of its weights stays what it was."""
+
+    def train(self, mode: bool = True):
+        self.fc.weight.data.copy_(self.fc.weight.data.flip(0))
+        return super().train(mode)
+
+
+@pytest.mark.parametrize("kind, is_plain", [(Chooses, True), (Counts, False), (Merges, False), (Turns, False),
+                                            (Frozen, False)])
 def test_a_train_of_its_own_is_plain_or_not(kind, is_plain, monkeypatch) -> None:
     import pellucid
     from pellucid import _modes, _skeleton
