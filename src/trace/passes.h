@@ -40,6 +40,9 @@ void pel_run_passes(pel_synth *s);
 bool pel_is_pass(pel_str name);
 void pel_list_passes(pel_buf *out); /* all of them in order, a line each, by group */
 
+/* Throws if the statements are not what Python would take: a node is missing, or of the wrong kind. */
+void pel_check_statements(pel_ctx *ctx, pel_node **statements, uint32_t n);
+
 /* The program as text after a pass. */
 void pel_dump_program(pel_synth *s, const pel_pass *pass, uint32_t round, pel_buf *out);
 

@@ -37,10 +37,10 @@ void pel_check_groups(pel_synth *s) {
     if (grouped != lanes) found(s, "an activation is a lane of no group, or of two", grouped);
 }
 
-static void check_body(pel_synth *s, pel_nodes body) {
-    pel_node *module = pel_node_new(s->ctx, PEL_Module);
-    module->Module.body = body;
-    pel_ast_check(s->ctx, module);
+void pel_check_statements(pel_ctx *ctx, pel_node **statements, uint32_t n) {
+    pel_node *module = pel_node_new(ctx, PEL_Module);
+    module->Module.body = (pel_nodes){ .at = statements, .n = n };
+    pel_ast_check(ctx, module);
 }
 
 /* Functions in the making are trees that Python would take, or they say why they have none. */
@@ -80,7 +80,7 @@ void pel_check_functions(pel_synth *s) {
         const pel_program_function *function = s->program->functions.at[i];
         if (function->dead || !function->def) continue;
         if (function->def->kind != PEL_FunctionDef) found(s, "a function that is no definition", i);
-        check_body(s, (pel_nodes){ .at = (pel_node *[]){ function->def }, .n = 1 });
+        pel_check_statements(s->ctx, (pel_node *[]){ function->def }, 1);
         pel_str text = function_key(s, function);
         pel_name key = pel_intern(s->ctx, text.ptr, text.len);
         if (!pel_map_set(s->ctx, &names, PEL_KEY(key), 1) && !function->is_property)
@@ -94,6 +94,6 @@ void pel_check_classes(pel_synth *s) {
     for (uint32_t i = 0; i < s->program->classes.n; i++) {
         const pel_program_class *class = s->program->classes.at[i];
         pel_node *def = class->def ? class->def : class->init;
-        if (def) check_body(s, (pel_nodes){ .at = (pel_node *[]){ def }, .n = 1 });
+        if (def) pel_check_statements(s->ctx, &def, 1);
     }
 }

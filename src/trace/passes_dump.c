@@ -4,11 +4,7 @@
 
 static const pel_print_options how = { .width = 120, .version = 10 };
 
-static void check_statement(pel_ctx *ctx, void *arg) {
-    pel_node *module = pel_node_new(ctx, PEL_Module);
-    module->Module.body = (pel_nodes){ .at = arg, .n = 1 };
-    pel_ast_check(ctx, module);
-}
+static void check_statement(pel_ctx *ctx, void *arg) { pel_check_statements(ctx, arg, 1); }
 
 /* Nested functions and lambdas get their bodies from the pass `effects` on: until then a statement may have a hole. */
 static void put_body(pel_synth *s, pel_nodes body, pel_buf *out) {
