@@ -132,14 +132,6 @@ void pel_shorten(pel_ctx *ctx, pel_program *program);
 bool pel_contract(pel_ctx *ctx, pel_program *program); /* true if any two steps became one */
 /* Sizes and attributes that are asked for once are asked where they are needed. */
 bool pel_move_sizes(pel_ctx *ctx, pel_program *program);
-/* How a text reads and binds a name. */
-typedef struct pel_reading {
-    pel_name name;
-    uint32_t n, stores;
-    bool captured; /* by a function, a lambda or a comprehension; or others bind it, too */
-    bool inside;
-} pel_reading;
-pel_reading pel_reads_of(const pel_node *node, pel_name name);
 #define PEL_LINE_LENGTH 110 /* that passes which make lines longer keep to */
 /* x = e; return x: two statements that are `return e`. */
 bool pel_returns_it(const pel_node *assign, const pel_node *next);

@@ -224,8 +224,6 @@ bool pel_method_pure(uint8_t value_kind, pel_name name);
 bool pel_module_pure(const pel_log *log, pel_id module);
 
 /* ---- dead.c ---- */
-/* Calls visit for the children of node, and for arguments of linked calls that are still passed. */
-void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg);
 bool pel_pure(const pel_synth *s, const pel_node *expression);
 bool pel_is_new_container(const pel_node *value);
 

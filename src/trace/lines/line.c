@@ -662,28 +662,21 @@ static void write_step(pel_straight *x, const step *row) {
 
 /* ---- one expression instead of two statements ---- */
 
-typedef struct replacing {
+typedef struct sizing {
     const pel_synth *s;
-    pel_name name;
-    pel_node *by; /* NULL: only count */
-    uint32_t n_names, n_nodes;
-} replacing;
+    uint32_t n;
+} sizing;
 
-static void replace_name(void *arg, pel_node **slot) {
-    replacing *r = arg;
-    r->n_nodes++;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->name) {
-        r->n_names++;
-        if (r->by) *slot = r->by;
-    } else {
-        pel_each_part(r->s, *slot, replace_name, arg);
-    }
+static void count_node(void *arg, pel_node **slot) {
+    sizing *z = arg;
+    z->n++;
+    pel_each_part(z->s, *slot, count_node, arg);
 }
 
-static replacing count_in(const pel_straight *x, pel_node *statement, pel_name name) {
-    replacing r = { .s = x->w->s, .name = name };
-    pel_each_part(r.s, statement, replace_name, &r);
-    return r;
+static uint32_t count_nodes(const pel_straight *x, pel_node *statement) {
+    sizing z = { .s = x->w->s };
+    pel_each_part(z.s, statement, count_node, &z);
+    return z.n;
 }
 
 static pel_name bound_name(const pel_node *statement) {
@@ -691,10 +684,8 @@ static pel_name bound_name(const pel_node *statement) {
     return statement->Assign.targets.at[0]->Name.id;
 }
 
-static uint32_t count_behind(const pel_straight *x, uint32_t at, pel_name name) {
-    uint32_t n = 0;
-    for (uint32_t i = at + 1; i < x->body.n; i++) n += count_in(x, x->body.at[i], name).n_names;
-    return n;
+static uint32_t reads_behind(const pel_straight *x, uint32_t at, pel_name name) {
+    return pel_uses_in(x->w->s, pel_nodes_from(x->body, at + 1), name).reads;
 }
 
 static bool is_impure(const pel_straight *x, const pel_node *value) {
@@ -706,7 +697,7 @@ static void chain(pel_straight *x) {
     uint32_t n = 0;
     for (uint32_t i = x->body.n; i--;) {
         pel_name name = bound_name(x->body.at[i]);
-        if (!name || count_behind(x, i, name)) continue;
+        if (!name || reads_behind(x, i, name)) continue;
         if (x->body.at[i]->mark == ASKS_DATA) cannot(x, "it asks its data for a number that no call gets");
         if (!is_impure(x, x->body.at[i]->Assign.value))
             x->body.at[i] = pel_node_new(x->ctx, PEL_Pass);
@@ -720,17 +711,15 @@ static void chain(pel_straight *x) {
     for (uint32_t i = 0; i < x->body.n; i++) {
         pel_node *statement = x->body.at[i], *next = i + 1 < x->body.n ? x->body.at[i + 1] : NULL;
         pel_name name = bound_name(statement);
-        replacing own = count_in(x, statement, NULL), there = { 0 };
-        if (name && next) there = count_in(x, next, name);
-        bool joins = there.n_names == 1 && count_behind(x, i, name) == 1 &&
-                     own.n_nodes + there.n_nodes <= (x->is_helper ? LONGEST_CALL : LONGEST_CHAIN) &&
-                     next->kind != PEL_Assert;
+        bool joins =
+            name && next && pel_uses_at(x->w->s, next, name).reads == 1 && reads_behind(x, i, name) == 1 &&
+            count_nodes(x, statement) + count_nodes(x, next) <= (x->is_helper ? LONGEST_CALL : LONGEST_CHAIN) &&
+            next->kind != PEL_Assert;
         if (!joins) {
             x->body.at[n++] = statement;
             continue;
         }
-        replacing r = { .s = x->w->s, .name = name, .by = statement->Assign.value };
-        pel_each_part(r.s, next, replace_name, &r);
+        pel_put_value(x->w->s, next, name, statement->Assign.value);
     }
     x->body.n = n;
 }

@@ -4,6 +4,7 @@
 #ifndef PEL_TRACE_LINES_LINE_H
 #define PEL_TRACE_LINES_LINE_H
 
+#include "trace/depends/uses.h"
 #include "trace/walk/walk.h"
 
 typedef struct pel_straight_named { /* something that has a name, and what it is in each lane */

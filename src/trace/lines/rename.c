@@ -71,14 +71,12 @@ static web *add_web(renamer *r, pel_name name) {
     return &r->webs.at[r->webs.n - 1];
 }
 
-static void see_name(void *arg, pel_node **slot) {
+static void see_read(void *arg, const pel_use *use) {
     renamer *r = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load) {
-        web *w = add_web(r, (*slot)->Name.id);
-        if (w->last < r->at) w->last = r->at;
-        if (!r->first && !pel_name_is((*slot)->Name.id, "self")) r->first = (*slot)->Name.id;
-    }
-    pel_each_part(r->x->w->s, *slot, see_name, r);
+    if (use->kind != PEL_USE_READS) return;
+    web *w = add_web(r, use->name);
+    if (w->last < r->at) w->last = r->at;
+    if (!r->first && !pel_name_is(use->name, "self")) r->first = use->name;
 }
 
 static pel_nodes targets_of(const pel_node *statement) {
@@ -90,7 +88,7 @@ static pel_nodes targets_of(const pel_node *statement) {
 static void find_webs(renamer *r) {
     const pel_nodes body = r->x->body;
     for (r->at = 0; r->at < body.n; r->at++) {
-        see_name(r, &body.at[r->at]);
+        pel_each_use(r->x->w->s, &body.at[r->at], see_read, r);
         pel_nodes targets = targets_of(body.at[r->at]);
         for (uint32_t i = 0; i < targets.n; i++) {
             if (targets.at[i]->kind != PEL_Name) continue;
@@ -123,7 +121,7 @@ static void wish_as_made(renamer *r) {
         web *w = name ? web_named(r, name) : NULL;
         if (!w || w->wish) continue;
         r->first = NULL;
-        see_name(r, &r->x->body.at[r->at]->Assign.value);
+        pel_each_use(r->x->w->s, &r->x->body.at[r->at]->Assign.value, see_read, r);
         const web *from = r->first ? web_named(r, r->first) : NULL;
         if (from && (from->is_step || is_parameter(r->x, from->name)))
             w->wish = from->is_step ? from->wish : from->name;
@@ -159,12 +157,10 @@ static void choose_names(renamer *r) {
     }
 }
 
-static void put_name(void *arg, pel_node **slot) {
+static void put_name(void *arg, const pel_use *use) {
     const renamer *r = arg;
-    pel_node *node = *slot;
-    const web *w = node->kind == PEL_Name ? web_named(r, node->Name.id) : NULL;
-    if (w && w->is_step && w->final != w->name) *slot = pel_make_name(r->x->ctx, w->final, node->Name.ctx);
-    pel_each_part(r->x->w->s, *slot, put_name, arg);
+    const web *w = (*use->slot)->kind == PEL_Name ? web_named(r, use->name) : NULL;
+    if (w && w->is_step && w->final != w->name) *use->slot = pel_make_name(r->x->ctx, w->final, (*use->slot)->Name.ctx);
 }
 
 void pel_straight_rename(pel_straight *x) {
@@ -173,5 +169,5 @@ void pel_straight_rename(pel_straight *x) {
     wish_as_used(&r);
     wish_as_made(&r);
     choose_names(&r);
-    for (uint32_t i = 0; i < x->body.n; i++) put_name(&r, &x->body.at[i]);
+    pel_each_use_in(x->w->s, x->body, put_name, &r);
 }

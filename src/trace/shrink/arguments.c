@@ -3,34 +3,29 @@
 #include "trace/shrink/link.h"
 
 typedef struct item_use {
-    const pel_synth *s;
     pel_name name;
     const pel_node *key; /* of the reads seen so far */
-    uint32_t by_key, reads, stores;
-    bool blocked;  /* read by different keys */
+    uint32_t by_key;
+    bool blocked;  /* read by different keys, or as a whole, or bound again */
     bool rewrites; /* reads of the item become reads of the name */
 } item_use;
 
-static bool reads_item(const pel_node *node, pel_name name) {
-    return node->kind == PEL_Subscript && node->Subscript.ctx == PEL_Load && node->Subscript.value->kind == PEL_Name &&
-           node->Subscript.value->Name.id == name && node->Subscript.slice->kind == PEL_Constant;
+static bool is_item(const pel_node *part) {
+    return part->kind == PEL_Subscript && part->Subscript.slice->kind == PEL_Constant;
 }
 
-static void see_item(void *arg, pel_node **slot) {
+static void see_item(void *arg, const pel_use *use) {
     item_use *u = arg;
-    pel_node *node = *slot;
-    if (reads_item(node, u->name)) {
-        if (!u->key) u->key = node->Subscript.slice;
-        u->blocked |= !pel_same(u->key, node->Subscript.slice);
-        u->by_key++;
-        if (u->rewrites) *slot = node->Subscript.value;
+    if (use->name != u->name) return;
+    if (!use->part || !is_item(*use->part)) {
+        u->blocked = true;
         return;
     }
-    if (node->kind == PEL_Name && node->Name.id == u->name) {
-        u->reads += node->Name.ctx == PEL_Load;
-        u->stores += node->Name.ctx != PEL_Load;
-    }
-    pel_each_part(u->s, node, see_item, u);
+    const pel_node *key = (*use->part)->Subscript.slice;
+    if (!u->key) u->key = key;
+    u->blocked |= !pel_same(u->key, key);
+    u->by_key++;
+    if (u->rewrites) *use->part = *use->slot;
 }
 
 /* Whether a dict is passed there, by all that call. */
@@ -46,14 +41,15 @@ static bool is_dict(const pel_synth *s, const pel_group *group, const pel_param 
 
 /* The key of the one item that a function reads of a parameter, whatever happens in it; NULL if there is none. */
 static const pel_node *only_key(const pel_synth *s, const pel_group *group, pel_name name) {
-    item_use all = { .s = s, .name = name }, certain = all;
+    item_use all = { .name = name }, certain = all;
     for (uint32_t i = 0; i < group->body.n; i++) {
-        see_item(&all, &group->body.at[i]);
+        pel_each_use(s, &group->body.at[i], see_item, &all);
         uint8_t kind = group->body.at[i]->kind;
-        if (kind == PEL_Assign || kind == PEL_Return || kind == PEL_Expr) see_item(&certain, &group->body.at[i]);
-        if (kind == PEL_FunctionDef && (all.by_key || all.reads)) return NULL;
+        if (kind == PEL_Assign || kind == PEL_Return || kind == PEL_Expr)
+            pel_each_use(s, &group->body.at[i], see_item, &certain);
+        if (kind == PEL_FunctionDef && all.by_key) return NULL;
     }
-    return certain.by_key && !all.blocked && !all.reads && !all.stores ? all.key : NULL;
+    return certain.by_key && !all.blocked ? all.key : NULL;
 }
 
 /* {"a": x, "b": y}["a"] is x, if making y does nothing. */
@@ -70,8 +66,8 @@ static pel_node *item_of(pel_synth *s, pel_node *dict, const pel_node *key) {
 }
 
 static void pass_item(pel_synth *s, const pel_group *group, uint32_t p, const pel_node *key) {
-    item_use u = { .s = s, .name = group->params[p].name, .rewrites = true };
-    for (uint32_t i = 0; i < group->body.n; i++) see_item(&u, &group->body.at[i]);
+    item_use u = { .name = group->params[p].name, .rewrites = true };
+    pel_each_use_in(s, group->body, see_item, &u);
     for (uint32_t i = 0; i < s->links.n; i++) {
         pel_link *link = s->links.at[i];
         if (link->target == group) link->args[p] = item_of(s, link->args[p], key);

@@ -164,8 +164,7 @@ static bool holds_as_filled(const deciding *d, const pel_nodes *before, const pe
     for (uint32_t i = before->n; test->kind == PEL_Name && i-- > 0;) {
         pel_node *node = before->at[i];
         if (pel_bound_name(node) == test->Name.id) return has_items(node->Assign.value);
-        pel_name_use use = pel_uses_of(d->s, (pel_nodes){ &node, 1 }, 0, test->Name.id);
-        if (use.reads || use.stores) return false;
+        if (pel_is_used(pel_uses_at(d->s, node, test->Name.id))) return false;
     }
     return false;
 }

@@ -6,14 +6,14 @@
  * later than it was, so all that now comes before it must be reads that it can't change. */
 #include "base/map.h"
 #include "python/print.h"
-#include "trace/program.h"
+#include "trace/depends/uses.h"
 
 #define MAX_LENGTH PEL_LINE_LENGTH /* of a line that was made from two */
 #define MAX_CALLS 3                /* that nest in it */
 
 typedef struct contractor {
     pel_ctx *ctx;
-    pel_map changing;    /* attributes that the program writes, or computes: pel_reading one is not quiet */
+    pel_map changing;    /* attributes that the program writes, or computes: reading one is not quiet */
     pel_map functions;   /* names of the file's functions, which nobody binds again */
     const pel_node *def; /* the function being looked at */
     bool all;            /* steps that get another name are taken, too: they can keep others from it */
@@ -41,47 +41,8 @@ static void find_changing(contractor *c, pel_program *program) {
         if (program->classes.at[i]->def) see_written(c, &program->classes.at[i]->def);
 }
 
-/* ---- reads of a name ---- */
-
-static void see_read(void *arg, pel_node **slot) {
-    pel_reading *r = arg;
-    const pel_node *node = *slot;
-    bool outside = !r->inside;
-    switch (node->kind) {
-    case PEL_Name:
-        r->n += node->Name.id == r->name && node->Name.ctx == PEL_Load;
-        r->stores += node->Name.id == r->name && node->Name.ctx != PEL_Load;
-        r->captured |= r->inside && node->Name.id == r->name;
-        return;
-    case PEL_AugAssign:
-        r->n += node->AugAssign.target->kind == PEL_Name && node->AugAssign.target->Name.id == r->name;
-        break;
-    case PEL_Global: r->captured |= pel_names_have(node->Global.names, r->name); break;
-    case PEL_Nonlocal: r->captured |= pel_names_have(node->Nonlocal.names, r->name); break;
-    case PEL_FunctionDef:
-    case PEL_Lambda:
-    case PEL_GeneratorExp:
-    case PEL_ListComp:
-    case PEL_SetComp:
-    case PEL_DictComp: r->inside = true; break;
-    default: break;
-    }
-    pel_each_child(*slot, see_read, r);
-    if (outside) r->inside = false;
-}
-
-pel_reading pel_reads_of(const pel_node *node, pel_name name) {
-    pel_reading r = { .name = name };
-    pel_node *root = (pel_node *)(uintptr_t)node;
-    see_read(&r, &root);
-    return r;
-}
-
-static pel_reading reads_in_function(const contractor *c, pel_name name) {
-    pel_reading r = { .name = name };
-    const pel_nodes body = c->def->FunctionDef.body;
-    for (uint32_t i = 0; i < body.n; i++) see_read(&r, &body.at[i]);
-    return r;
+static pel_uses uses_in_function(const contractor *c, pel_name name) {
+    return pel_uses_in(NULL, c->def->FunctionDef.body, name);
 }
 
 /* A name of the file: functions that are called may bind it. */
@@ -89,7 +50,7 @@ static bool is_global(const contractor *c, pel_name name) {
     const pel_nodes args = c->def->FunctionDef.args->arguments.args;
     for (uint32_t i = 0; i < args.n; i++)
         if (args.at[i]->arg.arg == name) return false;
-    return !reads_in_function(c, name).stores && !pel_map_has(&c->functions, PEL_KEY(name));
+    return !uses_in_function(c, name).binds && !pel_map_has(&c->functions, PEL_KEY(name));
 }
 
 /* ---- where the name is read ---- */
@@ -141,11 +102,12 @@ static void find_read(void *arg, pel_node **slot) {
         s->found = slot;
         return;
     }
-    bool mentioned = pel_reads_of(node, s->name).n;
+    bool mentioned = pel_uses_at(NULL, node, s->name).reads;
     if (is_quiet(s->c, node) && !mentioned) return;
     if (s->is_read && node->kind == PEL_BoolOp && mentioned) {
         for (uint32_t i = 0; i < node->BoolOp.values.n && !s->found && !s->failed; i++)
-            if (pel_reads_of(node->BoolOp.values.at[i], s->name).n || !is_calm(s->c, node->BoolOp.values.at[i]))
+            if (pel_uses_at(NULL, node->BoolOp.values.at[i], s->name).reads ||
+                !is_calm(s->c, node->BoolOp.values.at[i]))
                 find_read(s, &node->BoolOp.values.at[i]);
         return;
     }
@@ -310,9 +272,9 @@ static bool are_alike(pel_node *a, pel_node *b) {
 /* Whether nothing behind a statement reads what a name is bound to there. */
 static bool is_spent(const step *s, pel_name name) {
     for (uint32_t i = s->at + 1; i < s->body.n; i++) {
-        pel_reading r = pel_reads_of(s->body.at[i], name);
-        if (r.n) return false;
-        if (r.stores && value_of(s->body.at[i])) return true;
+        pel_uses r = pel_uses_at(NULL, s->body.at[i], name);
+        if (r.reads) return false;
+        if (r.binds && value_of(s->body.at[i])) return true;
     }
     return s->is_top;
 }
@@ -324,7 +286,7 @@ static bool is_alias(const contractor *c, const pel_node *value) {
 /* x = f(x), where x is about to become something of another name; or a second name for an attribute. */
 static bool is_step(const contractor *c, pel_nodes before, const step *s, pel_name name) {
     pel_node *first = before.at[before.n - 1];
-    return c->all && (is_alias(c, first->Assign.value) || pel_reads_of(first->Assign.value, name).n) &&
+    return c->all && (is_alias(c, first->Assign.value) || pel_uses_at(NULL, first->Assign.value, name).reads) &&
            is_spent(s, name) && !(before.n > 1 && are_alike(before.at[before.n - 2], first));
 }
 
@@ -335,9 +297,9 @@ static pel_node *contracted(const contractor *c, pel_nodes before, const step *s
     if (!name || !value || value->kind == PEL_Tuple) return NULL;
     const pel_node *target = second->kind == PEL_Assign ? second->Assign.targets.at[0] : NULL;
     bool again = target && target->kind == PEL_Name && target->Name.id == name;
-    pel_reading all = reads_in_function(c, name);
-    if (all.captured || pel_reads_of(value, name).n != 1) return NULL;
-    if (!again && second->kind != PEL_Return && !(all.n == 1 && heads_chain(value, name)) &&
+    pel_uses all = uses_in_function(c, name);
+    if (all.scoped || pel_uses_at(NULL, value, name).reads != 1) return NULL;
+    if (!again && second->kind != PEL_Return && !(all.reads == 1 && heads_chain(value, name)) &&
         !is_step(c, before, s, name))
         return NULL;
     if (target && !again && target->kind != PEL_Name && target->kind != PEL_Tuple) return NULL;
@@ -386,21 +348,21 @@ static uint32_t reach_of_copy(const contractor *c, pel_nodes body, uint32_t at, 
                               bool is_top) {
     uint32_t last = at, reads = 0;
     bool changed = false, bound_again = false;
-    if (reads_in_function(c, other).captured || is_global(c, other)) return 0;
+    if (uses_in_function(c, other).scoped || is_global(c, other)) return 0;
     for (uint32_t i = at + 1; i < body.n && !bound_again; i++) {
         const pel_node *node = body.at[i];
-        pel_reading of_name = pel_reads_of(node, name), of_other = pel_reads_of(node, other);
+        pel_uses of_name = pel_uses_at(NULL, node, name), of_other = pel_uses_at(NULL, node, other);
         bool is_simple = node->kind == PEL_Assign || node->kind == PEL_Return || node->kind == PEL_Expr;
-        if (of_name.captured || (of_name.n && changed)) return 0;
-        if (of_name.n && !is_simple && of_other.stores + of_name.stores) return 0; /* which of them comes first? */
-        if (of_name.n) last = i;
-        reads += of_name.n;
-        changed |= of_other.stores > 0;
-        if (of_name.stores && !is_simple) return 0; /* perhaps */
-        bound_again = of_name.stores > 0;
+        if (of_name.scoped || (of_name.reads && changed)) return 0;
+        if (of_name.reads && !is_simple && of_other.binds + of_name.binds) return 0; /* which of them comes first? */
+        if (of_name.reads) last = i;
+        reads += of_name.reads;
+        changed |= of_other.binds > 0;
+        if (of_name.binds && !is_simple) return 0; /* perhaps */
+        bound_again = of_name.binds > 0;
     }
     if (bound_again || is_top) return last;
-    return reads == reads_in_function(c, name).n ? last : 0; /* around a loop, or behind the block */
+    return reads == uses_in_function(c, name).reads ? last : 0; /* around a loop, or behind the block */
 }
 
 typedef struct renaming {

@@ -31,17 +31,6 @@ typedef struct sweep {
 
 /* ---- what an expression reads ---- */
 
-void pel_each_part(const pel_synth *s, pel_node *node, pel_visit *visit, void *arg) {
-    const pel_link *link = node->kind == PEL_Call || node->kind == PEL_Attribute ? pel_link_at(s, node) : NULL;
-    if (!link || node->kind == PEL_Attribute) {
-        pel_each_child(node, visit, arg);
-        return;
-    }
-    visit(arg, &node->Call.func);
-    for (uint32_t p = 0; p < link->target->n_params; p++)
-        if (link->args[p] && !link->target->params[p].dead) visit(arg, &link->args[p]);
-}
-
 static uint32_t number_of(names *n, pel_name name) {
     uint64_t found;
     if (pel_map_get(&n->index, PEL_KEY(name), &found)) return (uint32_t)found;
@@ -77,17 +66,14 @@ typedef struct reading {
     bits set;
 } reading;
 
-static void read_names(void *arg, pel_node **slot) {
+static void add_read(void *arg, const pel_use *use) {
     const reading *r = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.ctx == PEL_Load) add(r->sw, r->set, (*slot)->Name.id);
-    if ((*slot)->kind == PEL_AugAssign && (*slot)->AugAssign.target->kind == PEL_Name)
-        add(r->sw, r->set, (*slot)->AugAssign.target->Name.id);
-    pel_each_part(r->sw->s, *slot, read_names, arg);
+    if (use->kind == PEL_USE_READS) add(r->sw, r->set, use->name);
 }
 
 static void reads(const sweep *sw, bits set, pel_node *node) {
     reading r = { sw, set };
-    if (node) read_names(&r, &node);
+    if (node) pel_each_use(sw->s, &node, add_read, &r);
 }
 
 /* ---- purity ---- */
@@ -505,39 +491,25 @@ static void drop_filling(filling *f, pel_nodes *body) {
 
 /* ---- a function ---- */
 
-static void number_names(void *arg, pel_node **slot) {
-    names *n = arg;
-    if ((*slot)->kind == PEL_Name) number_of(n, (*slot)->Name.id);
-    if ((*slot)->kind == PEL_FunctionDef) number_of(n, (*slot)->FunctionDef.name);
-    pel_each_part(n->s, *slot, number_names, arg);
-}
+static void number_name(void *arg, const pel_use *use) { number_of(arg, use->name); }
 
-static void find_captured(void *arg, pel_node **slot) {
-    reading *r = arg;
-    switch ((*slot)->kind) {
-    case PEL_FunctionDef:
-    case PEL_Lambda:
-    case PEL_GeneratorExp: reads(r->sw, r->set, *slot); return;
-    case PEL_Nonlocal:
-        for (uint32_t i = 0; i < (*slot)->Nonlocal.names.n; i++) add(r->sw, r->set, (*slot)->Nonlocal.names.at[i]);
-        return;
-    case PEL_Global:
-        for (uint32_t i = 0; i < (*slot)->Global.names.n; i++) add(r->sw, r->set, (*slot)->Global.names.at[i]);
-        return;
-    default: pel_each_part(r->sw->s, *slot, find_captured, arg);
-    }
+/* What functions and generators inside read is read whenever they run. */
+static void add_captured(void *arg, const pel_use *use) {
+    const reading *r = arg;
+    bool later = use->within & (PEL_WITHIN_FUNCTION | PEL_WITHIN_GENERATOR);
+    if (use->kind == PEL_USE_DECLARES || (use->kind == PEL_USE_READS && later)) add(r->sw, r->set, use->name);
 }
 
 bool pel_remove_dead(pel_synth *s, pel_group *group) {
     names n = { .ctx = s->ctx, .s = s, .growing = true };
-    for (uint32_t i = 0; i < group->body.n; i++) number_names(&n, &group->body.at[i]);
+    pel_each_use_in(s, group->body, number_name, &n);
     for (uint32_t p = 0; p < group->n_params; p++) number_of(&n, group->params[p].name);
     n.growing = false;
     n.words = n.n / 64 + 1;
     sweep sw = { .ctx = s->ctx, .s = s, .names = &n, .blank = pel_intern_c(s->ctx, "_") };
     sw.captured = new_bits(&sw);
     reading r = { &sw, sw.captured };
-    for (uint32_t i = 0; i < group->body.n; i++) find_captured(&r, &group->body.at[i]);
+    pel_each_use_in(s, group->body, add_captured, &r);
     filling f = { &sw, new_bits(&sw), new_bits(&sw) };
     for (uint32_t p = 0; p < group->n_params; p++) add(&sw, f.read, group->params[p].name);
     for (uint32_t i = 0; i < group->body.n; i++) look_at_filling(&f, &group->body.at[i]);

@@ -10,10 +10,7 @@ typedef struct container {
     pel_node *display; /* Dict, with keys that are constants, or List */
 } container;
 
-static bool mentions(const container *c, pel_node *node) {
-    pel_name_use use = pel_uses_of(c->s, (pel_nodes){ &node, 1 }, 0, c->name);
-    return use.reads || use.stores;
-}
+static bool mentions(const container *c, pel_node *node) { return pel_is_used(pel_uses_at(c->s, node, c->name)); }
 
 /* name = {...}, or name = [...] */
 static bool is_made(const pel_node *node, container *out) {
@@ -59,9 +56,7 @@ static bool may_pass(const container *c, pel_node *statement) {
     if (mentions(c, statement)) return false;
     for (uint32_t i = 0; i < parts.n; i++) {
         if (parts.at[i]->kind == PEL_Constant) continue;
-        if (parts.at[i]->kind != PEL_Name ||
-            pel_uses_of(c->s, (pel_nodes){ &statement, 1 }, 0, parts.at[i]->Name.id).stores)
-            return false;
+        if (parts.at[i]->kind != PEL_Name || pel_uses_at(c->s, statement, parts.at[i]->Name.id).binds) return false;
     }
     return true;
 }

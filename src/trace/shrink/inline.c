@@ -27,24 +27,6 @@ static void put_arguments(void *arg, pel_node **slot) {
     pel_each_child(node, put_arguments, in);
 }
 
-typedef struct counting {
-    pel_name name;
-    uint32_t n;
-} counting;
-
-static void count_one(void *arg, pel_node **slot) {
-    counting *c = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == c->name) c->n++;
-    pel_each_child(*slot, count_one, c);
-}
-
-static uint32_t count_name(const pel_node *node, pel_name name) {
-    counting c = { name, 0 };
-    pel_node *root = (pel_node *)(uintptr_t)node;
-    count_one(&c, &root);
-    return c.n;
-}
-
 static void inline_calls(void *arg, pel_node **slot) {
     inlining *in = arg;
     pel_each_part(in->s, *slot, inline_calls, in);
@@ -60,7 +42,7 @@ static void inline_calls(void *arg, pel_node **slot) {
     for (uint32_t p = 1; p < target->n_params; p++) {
         const pel_node *given = link->args[p];
         bool simple = !given || given->kind == PEL_Name || given->kind == PEL_Constant;
-        if (!simple && count_name(result, target->params[p].name) > 1) return;
+        if (!simple && pel_uses_at(in->s, result, target->params[p].name).reads > 1) return;
     }
     pel_node *copy = pel_copy(in->s->ctx, result);
     in->link = link;

@@ -5,7 +5,7 @@
 #ifndef PEL_TRACE_SHRINK_LINK_H
 #define PEL_TRACE_SHRINK_LINK_H
 
-#include "trace/synth.h"
+#include "trace/depends/uses.h"
 
 /* ---- reach.c ---- */
 pel_reach pel_find_reached(pel_synth *s);
@@ -24,13 +24,6 @@ bool pel_body_has_effect(const pel_synth *s, pel_nodes body);
 void pel_tidy_group(pel_synth *s, pel_group *group);
 
 /* ---- copies.c ---- */
-typedef struct pel_name_use {
-    uint32_t reads, stores;
-} pel_name_use;
-/* How often the statements from a place on read and bind a name; `x += 1` does both. */
-pel_name_use pel_uses_of(const pel_synth *s, pel_nodes body, uint32_t from, pel_name name);
-/* Whether a name is bound once in all, and by no function inside. */
-bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name);
 /* Second names for what has one go. */
 bool pel_drop_copies(pel_synth *s, pel_group *group);
 
@@ -39,8 +32,6 @@ bool pel_drop_copies(pel_synth *s, pel_group *group);
 bool pel_decide_assertions(pel_synth *s, pel_group *group);
 
 /* ---- wrappers.c ---- */
-/* The parameter of that name, if it is still one; NULL: there is none. */
-pel_param *pel_param_named(const pel_group *group, pel_name name);
 bool pel_is_literal(const pel_node *node);
 /* Whether what a wrapper calls can be called in its place from outside: the same parameters in order. */
 bool pel_stands_in(const pel_synth *s, const pel_group *outer, const pel_link *inner);

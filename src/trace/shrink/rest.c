@@ -114,8 +114,8 @@ static bool gathers_items(const pel_synth *s, const pel_group *group, const pel_
         if (param->dead || n == value->Tuple.elts.n) return false;
         const pel_node *item = value->Tuple.elts.at[n++];
         if (item->kind != PEL_Name || item->Name.id != param->name) return false;
-        pel_name_use use = pel_uses_of(s, group->body, 0, param->name);
-        if (use.reads != 1 || use.stores) return false;
+        pel_uses uses = pel_uses_in(s, group->body, param->name);
+        if (uses.reads != 1 || uses.binds) return false;
     }
     return n > 0 && n == value->Tuple.elts.n;
 }

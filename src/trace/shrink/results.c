@@ -19,24 +19,24 @@ typedef struct holding { /* a, b = f(x), or a name that holds f(x) */
     const pel_group *in;
 } holding;
 
-typedef struct use { /* of one function's result, over all its calls */
-    uint32_t n;      /* parts that calls take it apart into; 0: none does */
+typedef struct wants { /* of one function's result, over all its calls */
+    uint32_t n;        /* parts that calls take it apart into; 0: none does */
     bool blocked;
     uint32_t thrown; /* calls that want no result at all */
     uint64_t used;   /* parts that assignments want */
     PEL_VEC(holding) assigns;
     PEL_VEC(part_read) reads;
     PEL_VEC(const pel_group *) forwarders; /* functions that return it as theirs */
-} use;
+} wants;
 
 typedef struct survey {
     pel_synth *s;
-    use *uses;              /* per group */
+    wants *uses;            /* per group */
     const pel_group *group; /* whose text is being looked at */
     pel_name blank;
 } survey;
 
-static use *use_of(const survey *v, const pel_node *call) {
+static wants *use_of(const survey *v, const pel_node *call) {
     const pel_link *link = call->kind == PEL_Call ? pel_link_at(v->s, call) : NULL;
     return link ? &v->uses[link->target->number] : NULL;
 }
@@ -73,32 +73,30 @@ typedef struct holder {
     const pel_synth *s;
     const pel_group *in;
     pel_name name;
-    use *use;
+    wants *result;
     bool whole; /* it is read as a whole, too */
 } holder;
 
-static void see_holder(void *arg, pel_node **slot) {
+static void see_holder(void *arg, const pel_use *use) {
     holder *h = arg;
-    const pel_node *node = *slot;
     part_read read;
-    if ((node->kind == PEL_Attribute || node->kind == PEL_Subscript) && owner_of(node)->kind == PEL_Name &&
-        owner_of(node)->Name.id == h->name && as_part_read(slot, &read)) {
-        read.in = h->in;
-        pel_push(h->s->ctx, &h->use->reads, read);
+    if (use->name != h->name || use->kind != PEL_USE_READS) return;
+    if (!use->part || !as_part_read(use->part, &read)) {
+        h->whole = true;
         return;
     }
-    h->whole |= node->kind == PEL_Name && node->Name.id == h->name && node->Name.ctx == PEL_Load;
-    pel_each_part(h->s, *slot, see_holder, h);
+    read.in = h->in;
+    pel_push(h->s->ctx, &h->result->reads, read);
 }
 
 /* v = f(x), where v is only ever read as v[0] or v.field */
-static void look_at_holder(const survey *v, use *u, pel_name name) {
+static void look_at_holder(const survey *v, wants *u, pel_name name) {
     holder h = { v->s, v->group, name, u, !pel_is_bound_once(v->s, v->group, name) };
-    for (uint32_t i = 0; !h.whole && i < v->group->body.n; i++) see_holder(&h, &v->group->body.at[i]);
+    if (!h.whole) pel_each_use_in(v->s, v->group->body, see_holder, &h);
     u->blocked |= h.whole;
 }
 
-static void look_at_targets(const survey *v, use *u, const pel_node *target) {
+static void look_at_targets(const survey *v, wants *u, const pel_node *target) {
     uint32_t n = target->Tuple.elts.n;
     if (u->n == 0) u->n = n;
     u->blocked |= u->n != n || n > PARTS_MAX;
@@ -112,7 +110,7 @@ static void look_at_targets(const survey *v, use *u, const pel_node *target) {
 static void look(void *arg, pel_node **slot) {
     survey *v = arg;
     pel_node *node = *slot, *call = NULL;
-    use *u;
+    wants *u;
     part_read read;
     if (node->kind == PEL_Expr && (u = use_of(v, node->Expr.value))) {
         u->thrown++;
@@ -312,7 +310,7 @@ static void cut_read(const returning *r, const part_read *read) {
 }
 
 /* The parts that somebody wants; 0 if that can't be told. */
-static uint64_t wanted_parts(const use *u, const returning *r) {
+static uint64_t wanted_parts(const wants *u, const returning *r) {
     uint64_t wanted = u->used;
     if (u->n && (r->record || r->dict || u->n != r->n_parts)) return 0;
     for (uint32_t i = 0; i < u->reads.n; i++) {
@@ -324,12 +322,11 @@ static uint64_t wanted_parts(const use *u, const returning *r) {
 }
 
 static bool is_free(const pel_synth *s, const pel_group *group, pel_name name) {
-    pel_name_use there = pel_uses_of(s, group->body, 0, name);
-    return !pel_param_named(group, name) && !there.reads && !there.stores;
+    return !pel_param_named(group, name) && !pel_is_used(pel_uses_in(s, group->body, name));
 }
 
 /* Whether all that hold a record can hold its fields under their names instead. */
-static bool can_name_fields(const use *u, const returning *r) {
+static bool can_name_fields(const wants *u, const returning *r) {
     if (count(r->kept) > FIELDS_MAX || u->assigns.n == 0) return false;
     for (uint32_t k = 0; k < u->reads.n; k++)
         if (owner_of(*u->reads.at[k].slot)->kind != PEL_Name) return false;
@@ -342,7 +339,7 @@ static bool can_name_fields(const use *u, const returning *r) {
     return true;
 }
 
-static bool cut_results(pel_synth *s, pel_group *group, const use *u) {
+static bool cut_results(pel_synth *s, pel_group *group, const wants *u) {
     returning r = returned_by(s, group);
     r.kept = r.fine ? wanted_parts(u, &r) : 0;
     if (!r.kept) return false;
@@ -391,7 +388,7 @@ static void see_doubles(void *arg, pel_node **slot) {
 }
 
 /* f() returns (x, x): a, b = f() becomes a = b = f(). Only where nothing else is left: then it is one statement. */
-static bool merge_doubles(pel_synth *s, pel_group *group, use *u) {
+static bool merge_doubles(pel_synth *s, pel_group *group, wants *u) {
     doubles d = { .n = u->n, .fine = u->n == 2 && !u->reads.n };
     for (uint32_t k = 0; d.fine && k < group->body.n; k++) see_doubles(&d, &group->body.at[k]);
     if (!d.fine || !d.returns || d.differs[0] & 2) return false;
@@ -433,7 +430,7 @@ static bool return_nothing(pel_synth *s, pel_group *group) {
 }
 
 /* Whether a read stands in a text whose returns were cut: its place may be gone, and it is seen again next time. */
-static bool is_stale(const use *u, const bool *cut) {
+static bool is_stale(const wants *u, const bool *cut) {
     for (uint32_t i = 0; i < u->reads.n; i++)
         if (cut[u->reads.at[i].in->number]) return true;
     return false;
@@ -465,12 +462,12 @@ static void see_passing(void *arg, pel_node **slot) {
 }
 
 /* How the results of a function are used in the end: what forwards them is asked, too. */
-static void add_forwarded(const survey *v, const pel_group *target, use *u, uint32_t depth) {
+static void add_forwarded(const survey *v, const pel_group *target, wants *u, uint32_t depth) {
     for (uint32_t i = 0; i < u->forwarders.n && !u->blocked; i++) {
         const pel_group *forwarder = u->forwarders.at[i];
         passing p = { v->s, target, is_ours(forwarder) && !forwarder->falls_off && depth < 8 };
         for (uint32_t k = 0; p.only && k < forwarder->body.n; k++) see_passing(&p, &forwarder->body.at[k]);
-        use further = v->uses[forwarder->number];
+        wants further = v->uses[forwarder->number];
         if (p.only) add_forwarded(v, forwarder, &further, depth + 1);
         u->blocked |= !p.only || further.blocked || (u->n && further.n && u->n != further.n);
         u->thrown += further.thrown;
@@ -482,7 +479,7 @@ static void add_forwarded(const survey *v, const pel_group *target, use *u, uint
 }
 
 bool pel_drop_results(pel_synth *s, const bool *reached) {
-    survey v = { s, pel_new_array(s->ctx, s->groups.n + 1u, use), NULL, pel_intern_c(s->ctx, "_") };
+    survey v = { s, pel_new_array(s->ctx, s->groups.n + 1u, wants), NULL, pel_intern_c(s->ctx, "_") };
     for (uint32_t i = 0; i < s->groups.n; i++) {
         v.group = s->groups.at[i];
         for (uint32_t k = 0; reached[i] && k < v.group->body.n; k++) look(&v, &v.group->body.at[k]);
@@ -491,7 +488,7 @@ bool pel_drop_results(pel_synth *s, const bool *reached) {
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
         if (!reached[i] || !is_ours(group)) continue;
-        use u = v.uses[i];
+        wants u = v.uses[i];
         add_forwarded(&v, group, &u, 0);
         bool is_asked = u.assigns.n || u.reads.n;
         if (u.blocked) continue;

@@ -1,7 +1,7 @@
 /* What a reader would strike out, seen over the whole program: modules that hand on what they get, assignments of
  * a name to itself, functions that only call another one. */
 #include "base/map.h"
-#include "trace/program.h"
+#include "trace/depends/uses.h"
 
 #define MAX_ROUNDS 8
 
@@ -401,11 +401,9 @@ static bool takes_names(const pel_program_function *target, const pel_nodes para
     for (uint32_t i = 0; i < params.n; i++) {
         if (args.at[i]->kind != PEL_Name) return false;
         pel_name given = args.at[i]->Name.id, own = params.at[i]->arg.arg;
-        for (uint32_t k = 0; given != own && k < body.n; k++) {
-            pel_reading of_given = pel_reads_of(body.at[k], given);
-            if (pel_reads_of(body.at[k], own).stores || of_given.n || of_given.stores || of_given.captured)
-                return false;
-        }
+        pel_uses of_given = pel_uses_in(NULL, body, given);
+        if (given != own && (pel_uses_in(NULL, body, own).binds || pel_is_used(of_given) || of_given.scoped))
+            return false;
     }
     return true;
 }

@@ -5,7 +5,7 @@
  * A line that needs several of them reads better with their names. */
 #include "base/map.h"
 #include "python/print.h"
-#include "trace/program.h"
+#include "trace/depends/uses.h"
 
 typedef struct mover {
     pel_ctx *ctx;
@@ -84,17 +84,11 @@ static pel_name asked_of(const mover *m, const pel_node *node) {
 static pel_name size_named(const mover *m, const pel_node *node) {
     pel_name name = pel_bound_name(node);
     if (!name || !asked_of(m, node->Assign.value)) return NULL;
-    pel_reading all = { 0 };
-    const pel_nodes args = m->def->FunctionDef.args->arguments.args, body = m->def->FunctionDef.body;
+    const pel_nodes args = m->def->FunctionDef.args->arguments.args;
     for (uint32_t i = 0; i < args.n; i++)
         if (args.at[i]->arg.arg == name) return NULL;
-    for (uint32_t i = 0; i < body.n; i++) {
-        pel_reading here = pel_reads_of(body.at[i], name);
-        all.n += here.n;
-        all.stores += here.stores;
-        all.captured |= here.captured;
-    }
-    return all.n == 1 && all.stores == 1 && !all.captured ? name : NULL;
+    pel_uses all = pel_uses_in(NULL, m->def->FunctionDef.body, name);
+    return all.reads == 1 && all.binds == 1 && !all.scoped ? name : NULL;
 }
 
 static bool is_block(const pel_field *field) { return field->type == PEL_FIELD_LIST && field->of == PEL_STMT; }
@@ -127,12 +121,12 @@ static pel_node **place_of(const mover *m, pel_nodes body, uint32_t at, pel_name
     pel_name of = asked_of(m, body.at[at]->Assign.value);
     for (uint32_t i = at + 1; i < body.n; i++) {
         pel_node **place = headline(body.at[i]);
-        if (place && *place && pel_reads_of(*place, name).n == 1) {
+        if (place && *place && pel_uses_at(NULL, *place, name).reads == 1) {
             pel_node *made = pel_copy(m->ctx, *place);
             pel_replace_name(&made, name, body.at[at]->Assign.value);
             return lines_of(m, made, indent) <= lines_of(m, *place, indent) ? place : NULL;
         }
-        if (pel_reads_of(body.at[i], name).n || pel_reads_of(body.at[i], of).stores) return NULL;
+        if (pel_uses_at(NULL, body.at[i], name).reads || pel_uses_at(NULL, body.at[i], of).binds) return NULL;
     }
     return NULL;
 }
@@ -142,7 +136,7 @@ static uint32_t sizes_in(const mover *m, pel_nodes body, const pel_node *express
     uint32_t n = 0;
     for (uint32_t i = 0; i < body.n; i++) {
         pel_name name = size_named(m, body.at[i]);
-        n += name && pel_reads_of(expression, name).n;
+        n += name && pel_uses_at(NULL, expression, name).reads;
     }
     return n;
 }

@@ -11,12 +11,6 @@ typedef struct splicer {
     bool changed;
 } splicer;
 
-/* ---- names ---- */
-
-static pel_name_use uses_in(const pel_synth *s, const pel_group *group, pel_name name) {
-    return pel_uses_of(s, group->body, 0, name);
-}
-
 /* ---- whether a function may be spliced ---- */
 
 typedef struct fitness {
@@ -50,8 +44,8 @@ static void see_statement(void *arg, pel_node **slot) {
         bool stored = node->Name.ctx != PEL_Load, given = is_given(f, node->Name.id);
         if (stored && given) f->fits = false; /* a parameter that is bound again */
         if (given) break;
-        pel_name_use there = uses_in(f->sp->s, caller, node->Name.id);
-        bool known = pel_param_named(caller, node->Name.id) || there.stores;
+        pel_uses there = pel_uses_in(f->sp->s, caller->body, node->Name.id);
+        bool known = pel_param_named(caller, node->Name.id) || there.binds;
         if (known || (stored && there.reads)) f->fits = false;
         break;
     }
@@ -74,7 +68,8 @@ static bool arguments_fit(const fitness *f) {
         const pel_node *arg = f->link->args[p];
         if (!arg || (arg->kind != PEL_Name && arg->kind != PEL_Constant)) return false;
         /* a name of the caller's that the function uses for something else */
-        if (arg->kind == PEL_Name && arg->Name.id != param->name && uses_in(f->sp->s, target, arg->Name.id).stores)
+        if (arg->kind == PEL_Name && arg->Name.id != param->name &&
+            pel_uses_in(f->sp->s, target->body, arg->Name.id).binds)
             return false;
     }
     return true;

@@ -16,7 +16,7 @@ static bool hands_on(const tidying *t, const pel_node *node, const pel_node *nex
     const pel_node *a = node->Assign.targets.at[0], *b = next->Assign.targets.at[0], *value = next->Assign.value;
     if (a->kind != PEL_Name || b->kind != PEL_Name || value->kind != PEL_Name || value->Name.id != a->Name.id)
         return false;
-    return pel_uses_of(t->s, t->group->body, 0, a->Name.id).reads == 1;
+    return pel_uses_in(t->s, t->group->body, a->Name.id).reads == 1;
 }
 
 static void tidy_blocks(const tidying *t, pel_node *node) {
@@ -32,11 +32,11 @@ bool pel_returns_it(const pel_node *assign, const pel_node *next) {
 /* ---- dicts that are only passed on ---- */
 
 typedef struct dict_use {
-    const pel_synth *s;
+    pel_ctx *ctx;
     pel_name name;
-    const pel_node *dict;   /* the display that it is bound to */
-    uint32_t reads, by_key; /* of them: name["key"] */
-    uint64_t wanted;        /* keys that are read, by place */
+    const pel_node *dict;  /* the display that it is bound to */
+    uint32_t uses, by_key; /* of them: name["key"] */
+    uint64_t wanted;       /* keys that are read, by place */
     bool substitute;
     const bool *simple; /* per key: its value may stand where it is read */
 } dict_use;
@@ -55,34 +55,23 @@ static uint32_t key_place(const pel_node *dict, const pel_node *key) {
     return UINT32_MAX;
 }
 
-static void see_dict_use(void *arg, pel_node **slot) {
+static void see_dict_use(void *arg, const pel_use *use) {
     dict_use *u = arg;
-    pel_node *node = *slot;
-    if (node->kind == PEL_Subscript && node->Subscript.ctx == PEL_Load && node->Subscript.value->kind == PEL_Name &&
-        node->Subscript.value->Name.id == u->name) {
-        uint32_t place = key_place(u->dict, node->Subscript.slice);
-        if (place != UINT32_MAX) {
-            u->reads++;
-            u->by_key++;
-            if (u->substitute && u->simple[place])
-                *slot = pel_copy(u->s->ctx, u->dict->Dict.values.at[place]);
-            else
-                u->wanted |= (uint64_t)1 << place;
-            return;
-        }
-    }
-    if (node->kind == PEL_Name && node->Name.id == u->name) u->reads++;
-    pel_each_part(u->s, node, see_dict_use, u);
+    if (use->name != u->name) return;
+    u->uses++;
+    const pel_node *part = use->part ? *use->part : NULL;
+    uint32_t place = part && part->kind == PEL_Subscript ? key_place(u->dict, part->Subscript.slice) : UINT32_MAX;
+    if (place == UINT32_MAX) return;
+    u->by_key++;
+    if (u->substitute && u->simple[place])
+        *use->part = pel_copy(u->ctx, u->dict->Dict.values.at[place]);
+    else
+        u->wanted |= (uint64_t)1 << place;
 }
 
-static void read_as_value(void *arg, pel_node **slot) {
+static void read_as_value(void *arg, const pel_use *use) {
     const dict_use *u = arg;
-    pel_node *node = *slot;
-    if (node->kind == PEL_Subscript && node->Subscript.value->kind == PEL_Name &&
-        node->Subscript.value->Name.id == u->name)
-        *slot = node->Subscript.value;
-    else
-        pel_each_part(u->s, node, read_as_value, arg);
+    if (use->name == u->name && use->part && (*use->part)->kind == PEL_Subscript) *use->part = *use->slot;
 }
 
 /* d = {"a": x, "b": f(y)}; g(d["a"], d["b"])  ->  d = {"b": f(y)}; g(x, d["b"]): where d is nothing but that. A
@@ -95,21 +84,22 @@ static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     if (dict->kind != PEL_Dict || dict->Dict.keys.n == 0 || dict->Dict.keys.n > KEYS_MAX) return false;
     for (uint32_t i = 0; i < dict->Dict.keys.n; i++)
         if (!is_key(dict->Dict.keys.at[i])) return false;
-    dict_use all = { .s = t->s, .name = name, .dict = dict }, after = all;
-    for (uint32_t i = 0; i < t->group->body.n; i++) see_dict_use(&all, &t->group->body.at[i]);
-    for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
-    /* one store (this one), and every read by key, behind it */
-    if (all.reads != all.by_key + 1 || after.by_key != all.by_key) return false;
+    const pel_nodes rest = pel_nodes_from(body, at + 1);
+    dict_use all = { .ctx = t->s->ctx, .name = name, .dict = dict }, after = all;
+    pel_each_use_in(t->s, t->group->body, see_dict_use, &all);
+    pel_each_use_in(t->s, rest, see_dict_use, &after);
+    /* one store (this one), and every read by key, after it */
+    if (all.uses != all.by_key + 1 || after.by_key != all.by_key) return false;
     bool *simple = pel_new_array(t->s->ctx, dict->Dict.keys.n, bool);
     for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
         const pel_node *value = dict->Dict.values.at[k];
-        simple[k] = value->kind == PEL_Constant ||
-                    (value->kind == PEL_Name && !pel_uses_of(t->s, body, at + 1, value->Name.id).stores);
+        simple[k] =
+            value->kind == PEL_Constant || (value->kind == PEL_Name && !pel_uses_in(t->s, rest, value->Name.id).binds);
     }
     after.substitute = true;
     after.simple = simple;
     after.wanted = 0;
-    for (uint32_t i = at + 1; i < body.n; i++) see_dict_use(&after, &body.at[i]);
+    pel_each_use_in(t->s, rest, see_dict_use, &after);
     pel_nodes keys = { 0 }, values = { 0 };
     for (uint32_t k = 0; k < dict->Dict.keys.n; k++) {
         if (!(after.wanted >> k & 1) && pel_pure(t->s, dict->Dict.values.at[k])) continue;
@@ -120,7 +110,7 @@ static bool spell_out(const tidying *t, pel_nodes body, uint32_t at) {
     dict->Dict.values = values;
     if (keys.n == 1 && after.wanted) { /* what is left of it is its one value */
         node->Assign.value = values.at[0];
-        for (uint32_t i = at + 1; i < body.n; i++) read_as_value(&after, &body.at[i]);
+        pel_each_use_in(t->s, rest, read_as_value, &after);
     }
     return keys.n == 0;
 }

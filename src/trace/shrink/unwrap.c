@@ -110,10 +110,6 @@ static bool arguments_are_handed(const unwrapping *u) {
     return true;
 }
 
-static bool is_local(const unwrapping *u, const pel_group *group, pel_name name) {
-    return pel_param_named(group, name) || pel_uses_of(u->s, group->body, 0, name).stores;
-}
-
 typedef struct meeting {
     const unwrapping *u;
     const pel_group *own, *other; /* whose text is looked at, and what it meets */
@@ -122,22 +118,19 @@ typedef struct meeting {
 
 /* A local name of the one that means a function or class of the file in the other; or one that the wrapper binds before
  * the call: the method would bind it again. */
-static void see_clash(void *arg, pel_node **slot) {
+static void see_clash(void *arg, const pel_use *use) {
     meeting *m = arg;
-    const pel_node *node = *slot;
-    if (node->kind == PEL_Name && is_local(m->u, m->other, node->Name.id)) {
-        const pel_group *outer = m->u->outer;
-        pel_nodes before = { outer->body.at, m->u->at };
-        m->clash |= !is_local(m->u, m->own, node->Name.id) ||
-                    (m->own == outer && pel_uses_of(m->u->s, before, 0, node->Name.id).stores);
-    }
-    pel_each_part(m->u->s, *slot, see_clash, arg);
+    if (!pel_is_own_name(m->u->s, m->other, use->name)) return;
+    const pel_group *outer = m->u->outer;
+    pel_nodes before = pel_nodes_until(outer->body, m->u->at);
+    m->clash |= !pel_is_own_name(m->u->s, m->own, use->name) ||
+                (m->own == outer && pel_uses_in(m->u->s, before, use->name).binds);
 }
 
 static bool names_agree(const unwrapping *u) {
     meeting out = { u, u->outer, u->inner->target, false }, in = { u, u->inner->target, u->outer, false };
-    for (uint32_t i = 0; i < out.own->body.n; i++) see_clash(&out, &out.own->body.at[i]);
-    for (uint32_t i = 0; i < in.own->body.n; i++) see_clash(&in, &in.own->body.at[i]);
+    pel_each_use_in(u->s, out.own->body, see_clash, &out);
+    pel_each_use_in(u->s, in.own->body, see_clash, &in);
     return !out.clash && !in.clash;
 }
 
@@ -148,17 +141,17 @@ static bool parameters_agree(const unwrapping *u) {
         const pel_param *param = &outer->params[q];
         if (param->dead) continue;
         const pel_param *handed = handed_to(u, param);
-        pel_name_use here = pel_uses_of(u->s, outer->body, 0, param->name);
+        pel_uses here = pel_uses_in(u->s, outer->body, param->name);
         if (!handed) { /* of the root's it is known what they were */
-            if (here.reads || here.stores || !outer->is_root || param->kind != PEL_PARAM_KEY_ITEM || param->optional ||
-                is_local(u, target, param->name))
+            if (pel_is_used(here) || !outer->is_root || param->kind != PEL_PARAM_KEY_ITEM || param->optional ||
+                pel_is_own_name(u->s, target, param->name))
                 return false;
             continue;
         }
-        if (here.stores) return false;
-        if (param->name != handed->name && is_local(u, outer, handed->name)) return false;
-        if (pel_uses_of(u->s, outer->body, u->at, param->name).reads &&
-            pel_uses_of(u->s, target->body, 0, handed->name).stores)
+        if (here.binds) return false;
+        if (param->name != handed->name && pel_is_own_name(u->s, outer, handed->name)) return false;
+        if (pel_uses_in(u->s, pel_nodes_from(outer->body, u->at), param->name).reads &&
+            pel_uses_in(u->s, target->body, handed->name).binds)
             return false;
     }
     return true;
@@ -179,24 +172,13 @@ static bool may_unwrap(const unwrapping *u, const bool *calls_back) {
 
 /* ---- doing it ---- */
 
-typedef struct renaming {
-    const pel_synth *s;
-    pel_name from, to;
-} renaming;
-
-static void rename(void *arg, pel_node **slot) {
-    const renaming *r = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->from) (*slot)->Name.id = r->to;
-    pel_each_part(r->s, *slot, rename, arg);
-}
-
 static void rename_parameters(const unwrapping *u) {
     for (uint32_t q = 0; q < u->outer->n_params; q++) {
         pel_param *handed = u->outer->params[q].dead ? NULL : handed_to(u, &u->outer->params[q]);
         if (!handed) continue;
-        renaming r = { u->s, u->outer->params[q].name, handed->name };
-        if (pel_uses_of(u->s, u->outer->body, 0, r.from).reads) handed->dead = handed->unread = false;
-        for (uint32_t i = 0; r.from != r.to && i < u->outer->body.n; i++) rename(&r, &u->outer->body.at[i]);
+        pel_renaming r = { .from = u->outer->params[q].name, .to = handed->name };
+        if (pel_uses_in(u->s, u->outer->body, r.from).reads) handed->dead = handed->unread = false;
+        if (r.from != r.to) pel_rename(u->s->ctx, u->s, u->outer->body, r);
     }
 }
 

@@ -5,12 +5,6 @@ bool pel_is_literal(const pel_node *node) {
     return node->kind == PEL_Constant || (node->kind == PEL_UnaryOp && node->UnaryOp.operand->kind == PEL_Constant);
 }
 
-pel_param *pel_param_named(const pel_group *group, pel_name name) {
-    for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].name == name && !group->params[p].dead) return &group->params[p];
-    return NULL;
-}
-
 /* The call that is all a function does, if it passes on nothing but its parameters and constants. */
 static pel_link *only_call(const pel_synth *s, const pel_group *group) {
     if (group->body.n != 1 || group->body.at[0]->kind != PEL_Return || !group->body.at[0]->Return.value) return NULL;

@@ -1,7 +1,7 @@
 /* Loops over constants that are not worth a loop: their rounds one after the other. Comprehensions over constants whose
  * rounds have no text in common: their elements one after the other. */
 #include "trace/walk/stmt.h"
-#include "trace/program.h"
+#include "trace/depends/uses.h"
 
 #define MAX_UNROLLED 32 /* rounds */
 #define MAX_LISTED 128  /* elements */
@@ -181,12 +181,12 @@ static bool mentions(const listing *l, const pel_node *target) {
             if (mentions(l, target->Tuple.elts.at[i])) return true;
         return false;
     }
-    if (pel_reads_of(l->made->text, target->Name.id).n) return true;
+    if (pel_uses_at(NULL, l->made->text, target->Name.id).reads) return true;
     const pel_synth *s = l->u.w->s;
     for (uint32_t i = l->first_link; i < s->links.n; i++)
         for (uint32_t p = 0; p < s->links.at[i]->target->n_params; p++) {
             const pel_node *given = s->links.at[i]->args[p];
-            if (given && pel_reads_of(given, target->Name.id).n) return true;
+            if (given && pel_uses_at(NULL, given, target->Name.id).reads) return true;
         }
     return false;
 }

@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "python/print.h"
 #include "trace/passes.h"
+#include "trace/depends/uses.h"
 
 #include <stdlib.h>
 
@@ -93,8 +94,8 @@ static void reach(writer *w, pel_name name) {
               ? pel_make_assign(w->ctx, pel_make_name(w->ctx, name, PEL_Store), w->program->globals.at[row].value)
               : w->program->functions.at[row]->def;
     reach_names(w, &def);
-    bool late =
-        is_global && pel_reads_of(def, pel_intern_c(w->ctx, PEL_EMBEDDED)).n; /* it calls what stands at the end */
+    bool late = is_global &&
+                pel_uses_at(NULL, def, pel_intern_c(w->ctx, PEL_EMBEDDED)).reads; /* it calls what stands at the end */
     pel_nodes_push(w->ctx, late ? &w->late : &w->body, def);
     w->depth--;
 }
