@@ -142,22 +142,43 @@ pel_uses pel_uses_at(const pel_synth *s, const pel_node *node, pel_name name) {
     return c.found;
 }
 
+/* ---- whole functions ---- */
+
+static bool names_arg(pel_nodes args, pel_name name) {
+    for (uint32_t i = 0; i < args.n; i++)
+        if (args.at[i]->arg.arg == name) return true;
+    return false;
+}
+
+bool pel_has_param(pel_function_text text, pel_name name) {
+    if (text.group) return pel_param_named(text.group, name);
+    const pel_node *a = text.def->FunctionDef.args;
+    return names_arg(a->arguments.posonlyargs, name) || names_arg(a->arguments.args, name) ||
+           names_arg(a->arguments.kwonlyargs, name) || (a->arguments.vararg && a->arguments.vararg->arg.arg == name) ||
+           (a->arguments.kwarg && a->arguments.kwarg->arg.arg == name);
+}
+
+static pel_nodes body_of(pel_function_text text) { return text.group ? text.group->body : text.def->FunctionDef.body; }
+
+pel_uses pel_uses_in_all(pel_function_text text, pel_name name) { return pel_uses_in(text.s, body_of(text), name); }
+
 /* A parameter that is bound again before anything reads it: what it was called with does not matter. */
-static bool is_overwritten(const pel_synth *s, const pel_group *group, pel_name name) {
-    for (uint32_t i = 0; i < group->body.n; i++) {
-        pel_uses uses = pel_uses_at(s, group->body.at[i], name);
-        if (pel_is_used(uses)) return group->body.at[i]->kind == PEL_Assign && !uses.reads;
+static bool is_overwritten(pel_function_text text, pel_name name) {
+    const pel_nodes body = body_of(text);
+    for (uint32_t i = 0; i < body.n; i++) {
+        pel_uses uses = pel_uses_at(text.s, body.at[i], name);
+        if (pel_is_used(uses)) return body.at[i]->kind == PEL_Assign && !uses.reads;
     }
     return false;
 }
 
-bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name) {
-    pel_uses uses = pel_uses_in(s, group->body, name);
-    return !uses.captured && uses.binds + (pel_param_named(group, name) && !is_overwritten(s, group, name)) == 1;
+bool pel_is_bound_once(pel_function_text text, pel_name name) {
+    pel_uses uses = pel_uses_in_all(text, name);
+    return !uses.captured && uses.binds + (pel_has_param(text, name) && !is_overwritten(text, name)) == 1;
 }
 
-bool pel_is_own_name(const pel_synth *s, const pel_group *group, pel_name name) {
-    return pel_param_named(group, name) || pel_uses_in(s, group->body, name).binds;
+bool pel_is_own_name(pel_function_text text, pel_name name) {
+    return pel_has_param(text, name) || pel_uses_in_all(text, name).binds;
 }
 
 /* ---- other names ---- */

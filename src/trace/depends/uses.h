@@ -56,10 +56,24 @@ static inline pel_nodes pel_nodes_until(pel_nodes body, uint32_t end) { return (
 
 /* The parameter of that name, if it is still one; NULL: there is none. */
 pel_param *pel_param_named(const pel_group *group, pel_name name);
+
+/* A whole function, in the making or done. */
+typedef struct pel_function_text {
+    const pel_synth *s;     /* NULL: def is the function */
+    const pel_group *group; /* NULL: def is the function */
+    const pel_node *def;    /* FunctionDef */
+} pel_function_text;
+static inline pel_function_text pel_group_text(const pel_synth *s, const pel_group *group) {
+    return (pel_function_text){ .s = s, .group = group };
+}
+static inline pel_function_text pel_def_text(const pel_node *def) { return (pel_function_text){ .def = def }; }
+
+pel_uses pel_uses_in_all(pel_function_text text, pel_name name);
 /* Whether a name is bound once in all, counting what calls pass, and by no function inside. */
-bool pel_is_bound_once(const pel_synth *s, const pel_group *group, pel_name name);
+bool pel_is_bound_once(pel_function_text text, pel_name name);
 /* Whether the name means something of the function's own: a parameter, or what it binds. */
-bool pel_is_own_name(const pel_synth *s, const pel_group *group, pel_name name);
+bool pel_is_own_name(pel_function_text text, pel_name name);
+bool pel_has_param(pel_function_text text, pel_name name);
 
 typedef struct pel_renaming {
     pel_name from, to;

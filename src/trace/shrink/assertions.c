@@ -19,13 +19,14 @@ typedef struct deciding {
 
 static void see_settled(void *arg, pel_node **slot) {
     deciding *d = arg;
-    if ((*slot)->kind == PEL_Name && !pel_is_bound_once(d->s, d->group, (*slot)->Name.id)) d->group = NULL;
+    if ((*slot)->kind == PEL_Name && !pel_is_bound_once(pel_group_text(d->s, d->group), (*slot)->Name.id))
+        d->group = NULL;
     if (d->group) pel_each_part(d->s, *slot, see_settled, d);
 }
 
 /* The expression that a name stands for all along: bound once, of names that are; NULL if there is none. */
 static const pel_node *meaning_of(const deciding *d, const pel_node *name) {
-    if (name->kind != PEL_Name || !pel_is_bound_once(d->s, d->group, name->Name.id)) return NULL;
+    if (name->kind != PEL_Name || !pel_is_bound_once(pel_group_text(d->s, d->group), name->Name.id)) return NULL;
     for (uint32_t i = 0; i < d->group->body.n; i++) {
         const pel_node *node = d->group->body.at[i];
         if (pel_bound_name(node) != name->Name.id) continue;
@@ -108,7 +109,7 @@ static void decide(void *arg, pel_node **slot) {
 /* Whether a test asks for nothing but names, and these are bound once: asked again it says the same. */
 static bool is_settled(const deciding *d, const pel_node *test) {
     switch (test->kind) {
-    case PEL_Name: return pel_is_bound_once(d->s, d->group, test->Name.id);
+    case PEL_Name: return pel_is_bound_once(pel_group_text(d->s, d->group), test->Name.id);
     case PEL_Constant: return true;
     case PEL_UnaryOp: return is_settled(d, test->UnaryOp.operand);
     case PEL_BoolOp:

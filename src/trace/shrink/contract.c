@@ -6,7 +6,7 @@
  * later than it was, so all that now comes before it must be reads that it can't change. */
 #include "base/map.h"
 #include "python/print.h"
-#include "trace/depends/uses.h"
+#include "trace/shrink/link.h"
 
 #define MAX_LENGTH PEL_LINE_LENGTH /* of a line that was made from two */
 #define MAX_CALLS 3                /* that nest in it */
@@ -43,14 +43,6 @@ static void find_changing(contractor *c, pel_program *program) {
 
 static pel_uses uses_in_function(const contractor *c, pel_name name) {
     return pel_uses_in(NULL, c->def->FunctionDef.body, name);
-}
-
-/* A name of the file: functions that are called may bind it. */
-static bool is_global(const contractor *c, pel_name name) {
-    const pel_nodes args = c->def->FunctionDef.args->arguments.args;
-    for (uint32_t i = 0; i < args.n; i++)
-        if (args.at[i]->arg.arg == name) return false;
-    return !uses_in_function(c, name).binds && !pel_map_has(&c->functions, PEL_KEY(name));
 }
 
 /* ---- where the name is read ---- */
@@ -338,65 +330,6 @@ static pel_node *joined_assertions(const contractor *c, const pel_node *first, p
     return is_short(c, made, indent) ? made : NULL;
 }
 
-/* ---- second names that no longer tell two things apart ----
- *
- * residual = x; x = residual + self.mlp(self.norm(x)): a second name for what is bound again later. Once the steps in
- * between are one statement, nothing is bound again before its last read. */
-
-/* The statements behind a copy `name = other` up to which name is read, 0 if it has to stay. */
-static uint32_t reach_of_copy(const contractor *c, pel_nodes body, uint32_t at, pel_name name, pel_name other,
-                              bool is_top) {
-    uint32_t last = at, reads = 0;
-    bool changed = false, bound_again = false;
-    if (uses_in_function(c, other).scoped || is_global(c, other)) return 0;
-    for (uint32_t i = at + 1; i < body.n && !bound_again; i++) {
-        const pel_node *node = body.at[i];
-        pel_uses of_name = pel_uses_at(NULL, node, name), of_other = pel_uses_at(NULL, node, other);
-        bool is_simple = node->kind == PEL_Assign || node->kind == PEL_Return || node->kind == PEL_Expr;
-        if (of_name.scoped || (of_name.reads && changed)) return 0;
-        if (of_name.reads && !is_simple && of_other.binds + of_name.binds) return 0; /* which of them comes first? */
-        if (of_name.reads) last = i;
-        reads += of_name.reads;
-        changed |= of_other.binds > 0;
-        if (of_name.binds && !is_simple) return 0; /* perhaps */
-        bound_again = of_name.binds > 0;
-    }
-    if (bound_again || is_top) return last;
-    return reads == uses_in_function(c, name).reads ? last : 0; /* around a loop, or behind the block */
-}
-
-typedef struct renaming {
-    pel_ctx *ctx;
-    pel_name from, to;
-} renaming;
-
-static void rename_reads(void *arg, pel_node **slot) {
-    const renaming *r = arg;
-    if ((*slot)->kind == PEL_Name && (*slot)->Name.id == r->from && (*slot)->Name.ctx == PEL_Load)
-        *slot = pel_make_name(r->ctx, r->to, PEL_Load);
-    else
-        pel_each_child(*slot, rename_reads, arg);
-}
-
-static void drop_copies(contractor *c, pel_nodes *body, bool is_top) {
-    pel_nodes kept = { 0 };
-    for (uint32_t i = 0; i < body->n; i++) {
-        pel_node *node = body->at[i];
-        bool is_copy = pel_bound_name(node) && node->Assign.value->kind == PEL_Name;
-        uint32_t last = 0;
-        if (is_copy) {
-            renaming r = { c->ctx, pel_bound_name(node), node->Assign.value->Name.id };
-            last = reach_of_copy(c, *body, i, r.from, r.to, is_top);
-            for (uint32_t k = i + 1; k <= last; k++) rename_reads(&r, &body->at[k]);
-        }
-        if (last)
-            c->changed = true;
-        else
-            pel_nodes_push(c->ctx, &kept, node);
-    }
-    *body = kept;
-}
-
 static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_top) {
     pel_nodes kept = { 0 };
     for (uint32_t i = 0; i < body->n; i++) {
@@ -417,7 +350,8 @@ static void contract_body(contractor *c, pel_nodes *body, int indent, bool is_to
         }
         pel_nodes_push(c->ctx, &kept, node);
     }
-    drop_copies(c, &kept, is_top);
+    const pel_copies copies = { c->ctx, pel_def_text(c->def), &c->functions };
+    c->changed |= pel_drop_copies(&copies, &kept, is_top);
     *body = kept;
 }
 

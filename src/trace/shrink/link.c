@@ -116,7 +116,7 @@ bool pel_pass_tidy(pel_synth *s) {
     return false;
 }
 
-bool pel_pass_copies(pel_synth *s) { return for_each_group(s, pel_drop_copies, false); }
+bool pel_pass_copies(pel_synth *s) { return for_each_group(s, pel_join_names, false); }
 
 bool pel_pass_assertions(pel_synth *s) { return for_each_group(s, pel_decide_assertions, false); }
 

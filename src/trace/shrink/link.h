@@ -24,8 +24,15 @@ bool pel_body_has_effect(const pel_synth *s, pel_nodes body);
 void pel_tidy_group(pel_synth *s, pel_group *group);
 
 /* ---- copies.c ---- */
-/* Second names for what has one go. */
-bool pel_drop_copies(pel_synth *s, pel_group *group);
+typedef struct pel_copies {
+    pel_ctx *ctx;
+    pel_function_text text;   /* the function that is looked at */
+    const pel_map *constants; /* names of the file that nobody binds again -> 1; NULL: none are known */
+} pel_copies;
+/* Second names for what has one go from a block. is_top: nothing of the function runs after it. */
+bool pel_drop_copies(const pel_copies *c, pel_nodes *block, bool is_top);
+/* The same for a whole function in the making, whose names may also become one from the start. */
+bool pel_join_names(pel_synth *s, pel_group *group);
 
 /* ---- assertions.c ---- */
 /* Assertions that can't fail go: those that compare a whole number with itself. */

@@ -91,7 +91,7 @@ static void see_holder(void *arg, const pel_use *use) {
 
 /* v = f(x), where v is only ever read as v[0] or v.field */
 static void look_at_holder(const survey *v, wants *u, pel_name name) {
-    holder h = { v->s, v->group, name, u, !pel_is_bound_once(v->s, v->group, name) };
+    holder h = { v->s, v->group, name, u, !pel_is_bound_once(pel_group_text(v->s, v->group), name) };
     if (!h.whole) pel_each_use_in(v->s, v->group->body, see_holder, &h);
     u->blocked |= h.whole;
 }

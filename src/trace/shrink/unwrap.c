@@ -120,10 +120,10 @@ typedef struct meeting {
  * the call: the method would bind it again. */
 static void see_clash(void *arg, const pel_use *use) {
     meeting *m = arg;
-    if (!pel_is_own_name(m->u->s, m->other, use->name)) return;
+    if (!pel_is_own_name(pel_group_text(m->u->s, m->other), use->name)) return;
     const pel_group *outer = m->u->outer;
     pel_nodes before = pel_nodes_until(outer->body, m->u->at);
-    m->clash |= !pel_is_own_name(m->u->s, m->own, use->name) ||
+    m->clash |= !pel_is_own_name(pel_group_text(m->u->s, m->own), use->name) ||
                 (m->own == outer && pel_uses_in(m->u->s, before, use->name).binds);
 }
 
@@ -144,12 +144,12 @@ static bool parameters_agree(const unwrapping *u) {
         pel_uses here = pel_uses_in(u->s, outer->body, param->name);
         if (!handed) { /* of the root's it is known what they were */
             if (pel_is_used(here) || !outer->is_root || param->kind != PEL_PARAM_KEY_ITEM || param->optional ||
-                pel_is_own_name(u->s, target, param->name))
+                pel_is_own_name(pel_group_text(u->s, target), param->name))
                 return false;
             continue;
         }
         if (here.binds) return false;
-        if (param->name != handed->name && pel_is_own_name(u->s, outer, handed->name)) return false;
+        if (param->name != handed->name && pel_is_own_name(pel_group_text(u->s, outer), handed->name)) return false;
         if (pel_uses_in(u->s, pel_nodes_from(outer->body, u->at), param->name).reads &&
             pel_uses_in(u->s, target->body, handed->name).binds)
             return false;

@@ -53,7 +53,7 @@ static bool is_local_of_a_caller(const pel_synth *s, const pel_reach *r, const p
         while (target->instead) target = target->instead;
         const pel_group *caller = s->links.at[i]->caller;
         if (!r->active[i] || target != group) continue;
-        if (pel_is_own_name(s, caller, name)) return true;
+        if (pel_is_own_name(pel_group_text(s, caller), name)) return true;
     }
     return false;
 }
