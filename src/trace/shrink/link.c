@@ -120,7 +120,7 @@ bool pel_pass_copies(pel_synth *s) { return for_each_group(s, pel_join_names, fa
 
 bool pel_pass_assertions(pel_synth *s) { return for_each_group(s, pel_decide_assertions, false); }
 
-bool pel_pass_wrappers(pel_synth *s) { return for_each_group(s, pel_dissolve_wrapper, true); }
+bool pel_pass_wrappers(pel_synth *s) { return pel_drop_wrappers(s); }
 
 bool pel_pass_inline(pel_synth *s) { return pel_inline_results(s); }
 
@@ -131,11 +131,6 @@ bool pel_pass_arguments(pel_synth *s) { return pel_pass_items(s, pel_find_reache
 bool pel_pass_splice(pel_synth *s) {
     pel_reach now = pel_find_reached(s);
     return pel_splice(s, &now);
-}
-
-bool pel_pass_unwrap(pel_synth *s) {
-    pel_reach now = pel_find_reached(s);
-    return pel_unwrap(s, &now);
 }
 
 bool pel_pass_names(pel_synth *s) {

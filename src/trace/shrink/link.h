@@ -40,12 +40,8 @@ bool pel_decide_assertions(pel_synth *s, pel_group *group);
 
 /* ---- wrappers.c ---- */
 bool pel_is_literal(const pel_node *node);
-/* Whether what a wrapper calls can be called in its place from outside: the same parameters in order. */
-bool pel_stands_in(const pel_synth *s, const pel_group *outer, const pel_link *inner);
-/* Who calls the wrapper calls what it calls instead. */
-void pel_take_place(pel_synth *s, pel_group *outer, const pel_link *inner);
-/* A function that only calls another one gives its place to that one. True if it did. */
-bool pel_dissolve_wrapper(pel_synth *s, pel_group *outer);
+/* Functions that call another one in their place give it to that one. True if one did. */
+bool pel_drop_wrappers(pel_synth *s);
 /* The root is called by its author's names, whatever shorter text was made of it before, and by the keywords that its
  * **kwargs took, whatever its variables are called. */
 void pel_give_back_names(pel_synth *s, pel_group *root);
@@ -53,15 +49,13 @@ void pel_give_back_names(pel_synth *s, pel_group *root);
 /* ---- inline.c ---- */
 bool pel_inline_results(pel_synth *s); /* true if a call became what it returns */
 
-/* ---- results.c, arguments.c, splice.c, unwrap.c: dear ones, which wait until the others find nothing ---- */
+/* ---- results.c, arguments.c, splice.c: dear ones, which wait until the others find nothing ---- */
 /* Tuples and records that functions return lose the parts that every caller throws away. */
 bool pel_drop_results(pel_synth *s, const bool *reached);
 /* Dicts that are passed for one item of theirs: the item is. True if one was; then all that is known begins anew. */
 bool pel_pass_items(pel_synth *s, const bool *reached);
 /* Functions whose results nobody wants are written where they are called, if that is one place. */
 bool pel_splice(pel_synth *s, const pel_reach *reached);
-/* What a decorator does around a method is written there, too. */
-bool pel_unwrap(pel_synth *s, const pel_reach *reached);
 
 /* ---- gather.c ---- */
 void pel_gather(pel_synth *s, pel_nodes *body); /* containers that are filled right after they are made */
