@@ -82,7 +82,8 @@ wheels: env
 	@$(IN_ENV) $(PY) tools/wheels.py
 
 site: env
-	@$(IN_ENV) $(PY) -c 'import material' 2> /dev/null || $(PY) -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10'
+	@$(IN_ENV) $(PY) -c 'import material, mkdocstrings, mkdocstrings_handlers.python, ruff' 2> /dev/null || $(PY) -m pip install --quiet \
+	    --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=0.26,<2' 'ruff>=0.6,<1'
 	@$(IN_ENV) $(PY) -m mkdocs build --quiet --strict && echo 'site: build/site/index.html'
 
 format: env

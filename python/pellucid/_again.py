@@ -21,8 +21,9 @@ def verify(file: str | os.PathLike[str], model: torch.nn.Module, args: Any = (),
            progress: Callable[[str], None] | None = None) -> Report:
     """Compares the skeleton in `file` with `model`, on these inputs and on what pellucid makes of them.
 
-    full    every check of the table; by default the set that the file itself was verified with
-    module  the part of the model that the file is a skeleton of
+    Args:
+        full: every check of the table; by default the set that the file itself was verified with
+        module: the part of the model that the file is a skeleton of
 
     A run that the file's contract says was equal and that is not, or was not made again, is a check that failed."""
     with open(file, encoding="utf-8") as opened:

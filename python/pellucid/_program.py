@@ -120,8 +120,9 @@ class Audit(Result):
 def audit(*files: Path, allow: str | None = None, memory: int | None = None) -> Audit:
     """What would run if these model files, or all below these folders, were opened. Nothing of them is executed.
 
-    allow   "unknown": files that no reader knows don't count for the exit code
-    memory  MiB that the tables of a file may take
+    Args:
+        allow: "unknown": files that no reader knows don't count for the exit code
+        memory: MiB that the tables of a file may take
     """
     arguments = [*options_of(allow=allow, memory=memory), "--", *map(os.fspath, files)]
     code, out = run("audit", "--json", *arguments)
@@ -174,10 +175,14 @@ def compare(a: Any, b: Any, *, ignore_dtype: bool = False, root: Iterable[Path] 
             set: Mapping[str, Any] | None = None, memory: int | None = None) -> Comparison:
     """Whether this checkpoint fits this model: tensors that are missing, extra, or of other shape or dtype.
 
-    a, b          paths of checkpoints, source files or traces; live modules; what `tree` or `scan` returned
-    ignore_dtype  float16 weights fit a float32 model
-    root, python, set  of source files, as for `scan`
-    memory        MiB that the tables of a file may take
+    Args:
+        a: path of a checkpoint, source file or trace; a live module; what `tree` or `scan` returned
+        b: the other one
+        ignore_dtype: float16 weights fit a float32 model
+        root: of source files, as for `scan`
+        python: of source files, as for `scan`
+        set: of source files, as for `scan`
+        memory: MiB that the tables of a file may take
     """
     with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
         paths = [_as_path(x, os.path.join(folder, f"{name}.json")) for name, x in (("a", a), ("b", b))]
@@ -226,7 +231,8 @@ class Written(Result):
 def convert(file: Path, output: Path, *, prefix: str | None = None, memory: int | None = None) -> Written:
     """Writes every tensor of a model file into a safetensors file, bit by bit, without executing anything.
 
-    prefix  only the tensors whose names begin so, without it
+    Args:
+        prefix: only the tensors whose names begin so, without it
     """
     options = options_of(output=output, prefix=prefix, memory=memory)
     return Written(output, run("convert", *options, "--", os.fspath(file))[1].strip())
@@ -259,8 +265,9 @@ class Disassembly(Result):
 def dis(target: Any, *, normalised: bool = False, marshal: str | None = None) -> Disassembly:
     """The instructions of a .pyc file by its path, or of a function, method or code object of this Python.
 
-    normalised  as the decompiler reads them, one set for all Pythons
-    marshal     "3.11": the file is no .pyc and holds marshalled code of that Python
+    Args:
+        normalised: as the decompiler reads them, one set for all Pythons
+        marshal: "3.11": the file is no .pyc and holds marshalled code of that Python
     """
     data, operand = b"", "-"
     if isinstance(target, (str, os.PathLike)):

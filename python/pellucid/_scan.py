@@ -68,15 +68,18 @@ def scan(*targets: Path, code: str | None = None, root: Iterable[Path] = (), pyt
          roots: Iterable[Path] | None = None, values: Mapping[str, Any] | None = None) -> Scan:
     """The networks that source code builds, found without executing it.
 
-    targets  files or directories
-    code     a snippet instead, whose last expression counts as a network
-    root     where imports are looked for, read as text; by default the targets' folders and site-packages of `python`
-    python   the interpreter whose site-packages count (this one)
-    set      what symbols stand for: {"num_layers": 5}
-    forward  shape of an input, "2x3x224x224": shapes and shape errors through forward
-    known    a checkpoint or a trace, which says what the source leaves open (--with of the program); `facts` of a
-             network say what it gave
-    roots, values  old names of root and set
+    Args:
+        targets: files or directories
+        code: a snippet instead, whose last expression counts as a network
+        root: where imports are looked for, read as text; by default the targets' folders and site-packages of
+            `python`
+        python: the interpreter whose site-packages count (this one)
+        set: what symbols stand for: {"num_layers": 5}
+        forward: shape of an input, "2x3x224x224": shapes and shape errors through forward
+        known: a checkpoint or a trace, which says what the source leaves open (--with of the program); `facts`
+            of a network say what it gave
+        roots: the old name of root
+        values: the old name of set
     """
     root = root if roots is None else renamed("scan", "roots", "root", roots)
     set = set if values is None else renamed("scan", "values", "set", values)

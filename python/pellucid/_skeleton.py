@@ -140,18 +140,21 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
              verified: bool | str | None = None, prove: bool = False) -> Skeleton:
     """Records `model(*args, **kwargs)` and writes the program that ran.
 
-    args    a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds
+    Args:
+        args: a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds
             keyword arguments
-    more    further inputs to record: tuples of arguments, dicts of keyword arguments, or pairs of both. By
+        more: further inputs to record: tuples of arguments, dicts of keyword arguments, or pairs of both. By
             default pellucid makes its own: other data, another batch size and length where the model takes
             them, train mode. `more=[]` records the given call only.
-    module  only this part of the model, as "encoder.layer.0"
-    leaves  classes to keep as they are: the skeleton imports them
-    strict  raise SkeletonError where the skeleton differs from the model
-    verify  compare the skeleton with the model: True makes the bounded set of checks, "full" every one of the table,
-            False none; `verified` is the old name
-    prove   compare the ATen calls of both forwards on symbolic sizes, too: what holds for all sizes is in the header
-    progress  by default one line on a terminal or in a notebook; False for none, or a callable that takes each step
+        module: only this part of the model, as "encoder.layer.0"
+        leaves: classes to keep as they are: the skeleton imports them
+        strict: raise SkeletonError where the skeleton differs from the model
+        verify: compare the skeleton with the model: True makes the bounded set of checks, "full" every one of
+            the table, False none; `verified` is the old name
+        prove: compare the ATen calls of both forwards on symbolic sizes, too: what holds for all sizes is in
+            the header
+        progress: by default one line on a terminal or in a notebook; False for none, or a callable that takes
+            each step
     """
     verified = verify if verified is None else renamed("skeleton", "verified", "verify", verified)
     with Progress(progress) as shown:

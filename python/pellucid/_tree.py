@@ -72,10 +72,11 @@ def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, 
          memory: int | None = None) -> Tree:
     """The hierarchy of a model: classes, arguments, tensors.
 
-    model   a checkpoint or a model file by its path, which is read and not executed; a live model; or the name of one
-            as the program takes it, such as "timm:resnet18"
-    filter  of a file: only the tensors whose names fit, as "layers.0.*"
-    memory  of a file: MiB that its tables may take
+    Args:
+        model: a checkpoint or a model file by its path, which is read and not executed; a live model; or the
+            name of one as the program takes it, such as "timm:resnet18"
+        filter: of a file: only the tensors whose names fit, as "layers.0.*"
+        memory: of a file: MiB that its tables may take
 
     With inputs the model runs once, and the tree also has output shapes, multiply-adds and which module feeds which.
     `args` is a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds keyword

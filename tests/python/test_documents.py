@@ -28,6 +28,19 @@ def test_links_lead_somewhere(page) -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_every_public_name_is_in_the_reference() -> None:
+    import pellucid
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^::: pellucid\.(\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(set(pellucid.__all__) - {"__version__"})
+
+
+def test_every_page_is_on_the_site() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert f": {page.relative_to(ROOT / 'docs').as_posix()}\n" in site, page.name
+
+
 def test_architecture_is_one_page() -> None:
     assert len((ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8").split()) <= ONE_PAGE
 
