@@ -57,8 +57,8 @@ static void put_group(pel_synth *s, const pel_group *group, pel_buf *out) {
     const char *class = group->class ? pel_class_at(s->log, group->class)->name->text : "";
     pel_putf(out, "group %u: %s%s%s, line %d, %u lane%s", group->number, class, *class ? "." : "",
              row->code->name->text, row->code->firstlineno, group->n_lanes, group->n_lanes == 1 ? "" : "s");
-    if (group->is_root) pel_put_c(out, ", root");
-    if (group->in_place) pel_put_c(out, ", nested");
+    if (group->is.root) pel_put_c(out, ", root");
+    if (group->is.nested) pel_put_c(out, ", nested");
     if (group->has_effect) pel_put_c(out, ", has an effect");
     if (group->result_taint) pel_put_c(out, ", result~");
     if (group->instead) pel_putf(out, ", group %u takes its place", group->instead->number);
@@ -116,7 +116,7 @@ void pel_dump_program(pel_synth *s, const pel_pass *pass, uint32_t round, pel_bu
     } else if (pass->run == pel_pass_init || pass->run == pel_pass_numbers) {
         put_classes(s, out);
     } else if (pass->group == PEL_PASSES_PREPARE) {
-        pel_putf(out, "%u activations, %u hooks\n", s->log->activations.n - 1, s->hooks.n);
+        pel_putf(out, "%u activations, %u hooks\n", s->log->activations.n - 1, s->hooks.all.n);
     } else if (pass->group <= PEL_PASSES_SHRINK || pass->run == pel_pass_names) {
         for (uint32_t i = 0; i < s->groups.n; i++) put_group(s, s->groups.at[i], out);
     } else {

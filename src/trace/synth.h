@@ -40,6 +40,15 @@ typedef struct pel_param {
     bool dead;                      /* and so it goes */
 } pel_param;
 
+/* What kind of function it is, and who calls it. */
+typedef struct pel_group_is {
+    bool nested;       /* a function or lambda inside another: written where the author wrote it */
+    bool root, pinned; /* called from where we write nothing: its signature stays */
+    bool property, init, generator;
+    bool context;      /* a generator that contextlib.contextmanager decorates */
+    bool without_self; /* all that call it are STATIC */
+} pel_group_is;
+
 struct pel_group {
     uint32_t number;
     pel_id code;
@@ -49,12 +58,8 @@ struct pel_group {
     uint32_t n_lanes, cap_lanes;
     pel_param *params;
     uint32_t n_params;
-    pel_name hint;        /* the name by which calls know it */
-    bool in_place;        /* a nested function or lambda: written where the author wrote it */
-    bool is_root, pinned; /* called from where we write nothing: its signature stays */
-    bool is_property, is_init, is_generator;
-    bool is_context; /* a generator that contextlib.contextmanager decorates */
-    bool no_self;    /* all that call it are STATIC */
+    pel_name hint; /* the name by which calls know it */
+    pel_group_is is;
     /* facts, grown from round to round */
     const pel_taint *result_taint;
     bool falls_off;    /* some lane comes to its end without a return */
@@ -106,6 +111,14 @@ typedef struct pel_hook {
 } pel_hook;
 typedef PEL_VEC(pel_hook *) pel_hook_list;
 
+/* Forwards that torch does not call as they are. */
+typedef struct pel_hooks {
+    pel_hook_list all;
+    pel_map of_activation; /* of a hook -> it */
+    pel_map of_forward;    /* activation of a forward -> its pel_hook_list */
+    pel_map owner_of;      /* activation of a forward that was set on an instance -> that module */
+} pel_hooks;
+
 /* ---- the whole synthesis ---- */
 
 typedef struct pel_reach { /* reach.c */
@@ -131,6 +144,22 @@ typedef struct pel_reference { /* a Name or Attribute in the text that must get 
     pel_group *group;
     bool held; /* the node stands in no function: constructors set it */
 } pel_reference;
+
+/* What the walk noted of nodes of the text. */
+typedef struct pel_notes {
+    pel_map unwritable;    /* nodes that name an object without a literal -> 1 */
+    pel_map whole_numbers; /* comparisons of whole numbers, in every lane -> 1 */
+    pel_map star_items;    /* text of an item of `*whole` in a call -> how many items there are */
+} pel_notes;
+
+/* What texts ask, and which runs there were to answer. */
+typedef struct pel_asked {
+    bool training;           /* some text depends on self.training */
+    bool rank;               /* and some on how many dimensions the given tensors have */
+    bool type;               /* and some on the types of the numbers and sequences that callers give */
+    bool is_rank_open;       /* which can't be asserted of all of them: questions stay in the text */
+    bool trained, evaluated; /* runs in train mode, in eval mode */
+} pel_asked;
 
 typedef struct pel_synth {
     pel_ctx *ctx;
@@ -161,21 +190,11 @@ typedef struct pel_synth {
     bool *linked;    /* per activation: some link of this round leads to it */
     PEL_VEC(pel_reference) references;
     PEL_VEC(pel_helper) helpers; /* straight lines */
-    pel_map unwritable;          /* nodes that name an object without a literal -> 1 */
-    pel_map whole_numbers;       /* comparisons of whole numbers, in every lane -> 1 */
-    pel_map star_items;          /* text of an item of `*whole` in a call -> how many items there are */
-    pel_reach reached;           /* what the root leads to, once nothing shrinks any more: for the passes of DEFINE */
-    bool has_stub;               /* something that never ran is named */
-    bool asked_training;         /* some text depends on self.training */
-    bool asked_rank;             /* and some on how many dimensions the given tensors have */
-    bool asked_type;             /* and some on the types of the numbers and sequences that callers give */
-    bool is_rank_open;           /* which can't be asserted of all of them: questions stay in the text */
-    bool trained, evaluated;     /* runs in train mode, in eval mode */
-    /* forwards that torch does not call as they are */
-    pel_hook_list hooks;
-    pel_map hook_of;  /* activation of a hook -> it */
-    pel_map hooked;   /* activation of a forward -> its pel_hook_list */
-    pel_map owner_of; /* activation of a forward that was set on an instance -> that module */
+    pel_notes notes;
+    pel_reach reached; /* what the root leads to, once nothing shrinks any more: for the passes of DEFINE */
+    bool has_stub;     /* something that never ran is named */
+    pel_asked asked;
+    pel_hooks hooks;
 } pel_synth;
 
 static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {

@@ -202,11 +202,11 @@ void pel_straight_guard(pel_straight *x, const pel_val *argument) {
 /* What all calls of the model agree on is asserted at its top. */
 static bool is_asserted_elsewhere(const pel_straight *x, const pel_group *group, const pel_param *param) {
     pel_id first = pel_argument(x->log, group->lanes[0], param);
-    for (uint32_t i = 0; i < group->n_lanes && group->is_root; i++) {
+    for (uint32_t i = 0; i < group->n_lanes && group->is.root; i++) {
         pel_id value = pel_argument(x->log, group->lanes[i], param);
         if (!value || !pel_plain(x->w->s, value) || !pel_value_same(x->log, value, first)) return false;
     }
-    return group->is_root;
+    return group->is.root;
 }
 
 void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *asked) {
@@ -215,7 +215,7 @@ void pel_straight_expect(pel_straight *x, const pel_group *group, const bool *as
     for (uint32_t p = 0; p < group->n_params; p++) {
         const pel_param *param = &group->params[p];
         for (uint32_t i = 0; i < x->n_lanes; i++) values[i] = pel_argument(x->log, x->above[i], param);
-        bool may_change = param->taint || group->is_root || (values[0] && holds_given(x, values[0], 0));
+        bool may_change = param->taint || group->is.root || (values[0] && holds_given(x, values[0], 0));
         if (!may_change || asked[p] || is_asserted_elsewhere(x, group, param)) continue;
         expect(x, &tests, pel_make_name(x->ctx, param->name, PEL_Load), values, 0);
     }

@@ -55,7 +55,7 @@ static pel_id kept_call(const pel_straight *x, pel_id id, pel_id above) {
 /* Whether an activation belongs to a hook of a module whose call stays: its text calls the hook. */
 static bool is_in_hook(const pel_straight *x, pel_id id, pel_id above) {
     for (; id > above; id = x->log->activations.at[id].parent) {
-        const pel_hook *hook = pel_map_pointer(&x->w->s->hook_of, id);
+        const pel_hook *hook = pel_map_pointer(&x->w->s->hooks.of_activation, id);
         if (hook && hook->forward && kept_call(x, hook->forward, above)) return true;
     }
     return false;
@@ -114,22 +114,22 @@ static bool is_same_object(const pel_value *a, const pel_value *b) {
 
 /* What the function was given and hands on. */
 static pel_node *object_text(pel_straight *x, const pel_id *values) {
-    for (uint32_t k = 0; k < x->objects.n; k++) {
+    for (uint32_t k = 0; k < x->known.objects.n; k++) {
         bool same = true;
         for (uint32_t i = 0; i < x->n_lanes && same; i++)
-            same = is_same_object(pel_straight_at(x, values[i]), pel_straight_at(x, x->objects.at[k].values[i]));
-        if (same) return pel_copy(x->ctx, x->objects.at[k].text);
+            same = is_same_object(pel_straight_at(x, values[i]), pel_straight_at(x, x->known.objects.at[k].values[i]));
+        if (same) return pel_copy(x->ctx, x->known.objects.at[k].text);
     }
     return NULL;
 }
 
 /* A number or flag that some step gave, or that was passed. */
 static pel_node *scalar_text(pel_straight *x, const pel_id *values) {
-    for (uint32_t k = x->scalars.n; k--;) {
+    for (uint32_t k = x->known.scalars.n; k--;) {
         bool same = true;
         for (uint32_t i = 0; i < x->n_lanes && same; i++)
-            same = pel_value_same(x->log, values[i], x->scalars.at[k].values[i]);
-        if (same) return pel_copy(x->ctx, x->scalars.at[k].text);
+            same = pel_value_same(x->log, values[i], x->known.scalars.at[k].values[i]);
+        if (same) return pel_copy(x->ctx, x->known.scalars.at[k].text);
     }
     return NULL;
 }
@@ -195,8 +195,8 @@ static pel_node *slice_text(pel_straight *x, const pel_id *values) {
 static pel_node *plain_text(pel_straight *x, const pel_id *values) {
     const pel_value *value = pel_straight_at(x, values[0]);
     /* where a tensor is stays its own business */
-    if (value->kind == PEL_V_LITERAL && pel_str_starts(value->text, PEL_STR("torch.device(")) && x->tensors.n)
-        return pel_make_attribute(x->ctx, pel_copy(x->ctx, x->tensors.at[0].text), pel_intern_c(x->ctx, "device"),
+    if (value->kind == PEL_V_LITERAL && pel_str_starts(value->text, PEL_STR("torch.device(")) && x->known.tensors.n)
+        return pel_make_attribute(x->ctx, pel_copy(x->ctx, x->known.tensors.at[0].text), pel_intern_c(x->ctx, "device"),
                                   PEL_Load);
     pel_node *type = value->kind == PEL_V_LIBRARY ? pel_straight_type(x, value->text) : NULL;
     return type ? type : pel_value_expression(x->ctx, x->w->s->program, values[0]);
@@ -486,7 +486,7 @@ static pel_node *argument_text(pel_straight *x, const pel_param *param, const pe
     pel_err err;
     if (pel_attempt(x->ctx, try_text, &t, &err)) return t.text;
     pel_node *lost = pel_make_name(x->ctx, param->name, PEL_Load);
-    pel_map_set(x->ctx, &x->w->s->unwritable, PEL_KEY(lost), 1);
+    pel_map_set(x->ctx, &x->w->s->notes.unwritable, PEL_KEY(lost), 1);
     return lost;
 }
 
@@ -644,9 +644,9 @@ static void write_step(pel_straight *x, const step *row) {
         pel_node *asked = pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text);
         if (pel_value_is_number(pel_straight_at(x, made[0]))) asked->mark = ASKS_DATA;
         push(x, asked);
-        uint32_t first = x->sizes.n;
+        uint32_t first = x->known.sizes.n;
         pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
-        for (uint32_t i = first; i < x->sizes.n; i++) x->sizes.at[i].is_data = true;
+        for (uint32_t i = first; i < x->known.sizes.n; i++) x->known.sizes.at[i].is_data = true;
         return;
     }
     if (row->event && pel_straight_all(x, made, PEL_V_SIZE)) return;

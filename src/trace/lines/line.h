@@ -19,6 +19,19 @@ typedef struct pel_straight_size { /* a number that has a name */
     bool is_data; /* x.item(): what happens to be twice that in all runs is not computed from it */
 } pel_straight_size;
 
+typedef struct pel_straight_known { /* what the line can name */
+    pel_straight_names tensors;     /* the newest is the last: operations in place give what they got */
+    pel_straight_names modules, objects, scalars;
+    PEL_VEC(pel_straight_size) sizes;
+    uint32_t n_given; /* sizes of what the function got: the first ones */
+} pel_straight_known;
+
+typedef struct pel_straight_reads { /* what was asked of tensors: lines/reads.c */
+    pel_map sizes, types;           /* tensors */
+    bool some_size, tested_type, wrote_type;
+    uint32_t n_given; /* tensors that the function got: the first ones */
+} pel_straight_reads;
+
 typedef struct pel_straight {
     pel_walk *w;
     pel_ctx *ctx;
@@ -27,13 +40,10 @@ typedef struct pel_straight {
     const char *now;      /* the function of torch's that is written */
     const pel_code_object *code;
     uint32_t n_lanes;
-    const pel_id *above;        /* per lane: the activation that is written */
-    bool keeps_calls;           /* of modules: they stay calls */
-    bool is_helper;             /* a function of its own, which no link can lead out of */
-    pel_straight_names tensors; /* the newest is the last: operations in place give what they got */
-    pel_straight_names modules, objects, scalars;
-    PEL_VEC(pel_straight_size) sizes;
-    uint32_t n_given;       /* sizes of what the function got: the first ones */
+    const pel_id *above; /* per lane: the activation that is written */
+    bool keeps_calls;    /* of modules: they stay calls */
+    bool is_helper;      /* a function of its own, which no link can lead out of */
+    pel_straight_known known;
     bool in_shape;          /* the sizes of one shape are written, */
     PEL_VEC(uint32_t) used; /* for which these have been used */
     uint32_t n_made;
@@ -41,10 +51,7 @@ typedef struct pel_straight {
     pel_map wishes;  /* name of a step -> the author's for what it gave */
     pel_nodes body;
     bool has_effect;
-    /* what was asked of tensors: lines/reads.c */
-    pel_map read_sizes, read_types; /* tensors */
-    bool read_some_size, tested_type, wrote_type;
-    uint32_t n_given_tensors; /* the first ones */
+    pel_straight_reads reads;
 } pel_straight;
 
 static inline const pel_value *pel_straight_at(const pel_straight *x, pel_id id) { return pel_value_at(x->log, id); }

@@ -44,7 +44,7 @@ static void add(pel_straight *x, pel_straight_names *to, const pel_node *text, c
 
 static void add_shape(pel_straight *x, const pel_node *text, const pel_id *tensors) {
     const pel_log_tensor *first = &x->log->tensors.at[tensors[0]];
-    for (uint32_t d = 0; d < first->n_dims && x->sizes.n < MOST_SIZES; d++) {
+    for (uint32_t d = 0; d < first->n_dims && x->known.sizes.n < MOST_SIZES; d++) {
         int64_t *values = pel_new_array(x->ctx, x->n_lanes, int64_t);
         for (uint32_t i = 0; i < x->n_lanes; i++) {
             const pel_log_tensor *row = &x->log->tensors.at[tensors[i]];
@@ -53,7 +53,7 @@ static void add_shape(pel_straight *x, const pel_node *text, const pel_id *tenso
         }
         pel_node *shape = pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern_c(x->ctx, "shape"), PEL_Load);
         pel_node *size = pel_make_subscript(x->ctx, shape, pel_make_int(x->ctx, d), PEL_Load);
-        pel_push(x->ctx, &x->sizes, ((pel_straight_size){ size, values }));
+        pel_push(x->ctx, &x->known.sizes, ((pel_straight_size){ size, values }));
     }
 }
 
@@ -67,7 +67,7 @@ static void add_number(pel_straight *x, const pel_node *text, const pel_id *valu
         if (!is_int(pel_straight_at(x, values[i]))) return;
         made.values[i] = pel_straight_at(x, values[i])->constant->integer.small;
     }
-    pel_push(x->ctx, &x->sizes, made);
+    pel_push(x->ctx, &x->known.sizes, made);
 }
 
 static pel_node *subscript(pel_straight *x, const pel_node *whole, pel_node *key) {
@@ -115,10 +115,10 @@ static void add_value(pel_straight *x, const pel_node *text, const pel_id *value
     const pel_value *first = pel_straight_at(x, values[0]);
     if (pel_straight_all(x, values, PEL_V_TENSOR)) {
         pel_id *tensors = rows_of(x, values);
-        add(x, &x->tensors, text, tensors);
+        add(x, &x->known.tensors, text, tensors);
         add_shape(x, text, tensors);
     } else if (pel_straight_all(x, values, PEL_V_MODULE)) {
-        add(x, &x->modules, text, rows_of(x, values));
+        add(x, &x->known.modules, text, rows_of(x, values));
     } else if (pel_straight_sequences(x, values, &n) && n <= LONGEST) {
         for (uint32_t k = 0; k < n; k++)
             add_value(x, subscript(x, text, pel_make_int(x->ctx, k)), pel_straight_items(x, values, k), made,
@@ -129,16 +129,16 @@ static void add_value(pel_straight *x, const pel_node *text, const pel_id *value
     } else if (pel_straight_all(x, values, PEL_V_CONST)) {
         if (!pel_straight_same(x, values)) {
             add_number(x, text, values);
-            add(x, &x->scalars, text, values);
+            add(x, &x->known.scalars, text, values);
         }
     }
-    if (!made && first->object) add(x, &x->objects, text, values);
+    if (!made && first->object) add(x, &x->known.objects, text, values);
 }
 
 void pel_straight_give(pel_straight *x, pel_node *text, const pel_id *values) {
     add_value(x, text, values, false, 0);
-    x->n_given = x->sizes.n;
-    x->n_given_tensors = x->tensors.n;
+    x->known.n_given = x->known.sizes.n;
+    x->reads.n_given = x->known.tensors.n;
 }
 
 void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) { add_value(x, text, values, true, 0); }
@@ -146,8 +146,8 @@ void pel_straight_make(pel_straight *x, pel_node *text, const pel_id *values) { 
 /* ---- parts of modules ---- */
 
 pel_node *pel_straight_module(pel_straight *x, const pel_id *modules) {
-    for (uint32_t b = 0; b < x->modules.n; b++) {
-        const pel_straight_named *from = &x->modules.at[b];
+    for (uint32_t b = 0; b < x->known.modules.n; b++) {
+        const pel_straight_named *from = &x->known.modules.at[b];
         pel_node *text = pel_module_text(x->ctx, x->log, from->text, from->values, modules, x->n_lanes);
         if (text) return text;
     }
@@ -209,11 +209,11 @@ static pel_node *owned_tensor(pel_straight *x, const pel_straight_named *from, c
 
 pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values) {
     pel_id *tensors = rows_of(x, values);
-    for (uint32_t k = x->tensors.n; k--;)
-        if (!memcmp(x->tensors.at[k].values, tensors, x->n_lanes * sizeof *tensors))
-            return pel_copy(x->ctx, x->tensors.at[k].text);
-    for (uint32_t b = 0; b < x->modules.n; b++) {
-        pel_node *text = owned_tensor(x, &x->modules.at[b], tensors);
+    for (uint32_t k = x->known.tensors.n; k--;)
+        if (!memcmp(x->known.tensors.at[k].values, tensors, x->n_lanes * sizeof *tensors))
+            return pel_copy(x->ctx, x->known.tensors.at[k].text);
+    for (uint32_t b = 0; b < x->known.modules.n; b++) {
+        pel_node *text = owned_tensor(x, &x->known.modules.at[b], tensors);
         if (text) return text;
     }
     for (uint32_t i = 1; i < x->n_lanes; i++)
@@ -224,8 +224,8 @@ pel_node *pel_straight_tensor(pel_straight *x, const pel_id *values) {
 /* ---- what the constructor sets ---- */
 
 pel_node *pel_straight_setting(pel_straight *x, const pel_id *values) {
-    if (!x->modules.n || x->modules.at[0].text->kind != PEL_Name) return NULL;
-    const pel_straight_named *self = &x->modules.at[0];
+    if (!x->known.modules.n || x->known.modules.at[0].text->kind != PEL_Name) return NULL;
+    const pel_straight_named *self = &x->known.modules.at[0];
     const pel_log_module *first = pel_module_at(x->log, self->values[0]);
     for (uint32_t a = 0; a < first->n_attributes; a++) {
         pel_name name = first->attributes[a].name;
@@ -290,8 +290,8 @@ static pel_node *number(pel_straight *x, int64_t value) { return pel_make_int(x-
  * in the order in which they are known. */
 static const pel_straight_size *not_used(pel_straight *x, const pel_straight_size *size) {
     if (!x->in_shape) return size;
-    for (uint32_t i = 0; i < x->sizes.n; i++) {
-        const pel_straight_size *other = &x->sizes.at[i];
+    for (uint32_t i = 0; i < x->known.sizes.n; i++) {
+        const pel_straight_size *other = &x->known.sizes.at[i];
         if (memcmp(other->values, size->values, x->n_lanes * sizeof *size->values)) continue;
         bool used = false;
         for (uint32_t k = 0; k < x->used.n && !used; k++) used = x->used.at[k] == i;
@@ -333,14 +333,20 @@ static pel_node *try_product(pel_straight *x, const int64_t *wanted, term *t, bo
     return t->by > 0 && fits(x, wanted, t) ? term_text(x, t) : NULL;
 }
 
-/* Products of so many factors, t among them, of the first n sizes from `from` on. */
-static pel_node *try_products(pel_straight *x, const int64_t *wanted, term *t, bool with_constant, uint32_t n_factors,
-                              uint32_t from, uint32_t n) {
-    if (t->n == n_factors) return try_product(x, wanted, t, with_constant);
+typedef struct products {
+    const int64_t *wanted; /* per lane */
+    uint32_t n_factors;
+    uint32_t among; /* the first sizes */
+    bool with_constant;
+} products;
+
+/* Products of so many factors, t among them, of the sizes from `from` on. */
+static pel_node *try_products(pel_straight *x, const products *p, term *t, uint32_t from) {
+    if (t->n == p->n_factors) return try_product(x, p->wanted, t, p->with_constant);
     pel_node *text = NULL;
-    for (uint32_t i = from; i < n && !text; i++) {
-        t->factors[t->n++] = &x->sizes.at[i];
-        text = try_products(x, wanted, t, with_constant, n_factors, i, n);
+    for (uint32_t i = from; i < p->among && !text; i++) {
+        t->factors[t->n++] = &x->known.sizes.at[i];
+        text = try_products(x, p, t, i);
         t->n--;
     }
     return text;
@@ -359,10 +365,10 @@ static pel_node *try_quotients(pel_straight *x, const int64_t *wanted, uint32_t 
     for (uint32_t i = 0; i < n && !text; i++)
         for (uint32_t k = 0; k < n && !text; k++)
             for (uint32_t m = 1; m <= (n_under > 1 ? n : 1) && !text; m++) { /* twice the same comes last */
-                term t = { .factors = { &x->sizes.at[i] },
+                term t = { .factors = { &x->known.sizes.at[i] },
                            .n = 1,
                            .times = 1,
-                           .under = { &x->sizes.at[k], &x->sizes.at[(k + m) % n] },
+                           .under = { &x->known.sizes.at[k], &x->known.sizes.at[(k + m) % n] },
                            .n_under = n_under };
                 text = try_quotient(x, wanted, &t);
             }
@@ -371,7 +377,7 @@ static pel_node *try_quotients(pel_straight *x, const int64_t *wanted, uint32_t 
 
 static pel_node *try_sums(pel_straight *x, const int64_t *wanted, bool with_constant, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
-        const pel_straight_size *size = &x->sizes.at[i];
+        const pel_straight_size *size = &x->known.sizes.at[i];
         term t = { .factors = { size }, .n = 1, .times = 1, .by = 1 };
         if (with_constant) t.plus = wanted[0] - size->values[0];
         if (fits(x, wanted, &t)) return term_text(x, &t);
@@ -386,9 +392,10 @@ static pel_node *number_of(pel_straight *x, const int64_t *wanted, uint32_t n, u
     pel_node *text = try_sums(x, wanted, false, n);
     for (uint32_t k = 1; k <= most_factors && !text; k++) {
         term t = { .times = 1, .by = 1 };
-        uint32_t among = k > 1 && n > MOST_FACTORS ? MOST_FACTORS : n;
-        text = try_products(x, wanted, &t, false, k, 0, among);
-        if (!text) text = try_products(x, wanted, &t, true, k, 0, among);
+        products p = { wanted, k, k > 1 && n > MOST_FACTORS ? MOST_FACTORS : n, false };
+        text = try_products(x, &p, &t, 0);
+        p.with_constant = true;
+        if (!text) text = try_products(x, &p, &t, 0);
         if (!text && k == 1 && varies) text = try_sums(x, wanted, true, n);
     }
     for (uint32_t k = 1; k <= MOST_UNDER && varies && !text; k++)
@@ -398,8 +405,8 @@ static pel_node *number_of(pel_straight *x, const int64_t *wanted, uint32_t n, u
 
 /* By what the function was given, if that is simple: then its steps need no names. */
 pel_node *pel_straight_number(pel_straight *x, const int64_t *wanted) {
-    pel_node *text = number_of(x, wanted, x->n_given, 1);
-    return text ? text : number_of(x, wanted, x->sizes.n, MOST_TOGETHER);
+    pel_node *text = number_of(x, wanted, x->known.n_given, 1);
+    return text ? text : number_of(x, wanted, x->known.sizes.n, MOST_TOGETHER);
 }
 
 static bool is_among(const pel_straight_names *names, pel_name name) {
@@ -409,8 +416,8 @@ static bool is_among(const pel_straight_names *names, pel_name name) {
 }
 
 bool pel_straight_is_given(const pel_straight *x, pel_name name) {
-    for (uint32_t i = 0; i < x->sizes.n; i++)
-        if (x->sizes.at[i].text->kind == PEL_Name && x->sizes.at[i].text->Name.id == name) return true;
-    return is_among(&x->tensors, name) || is_among(&x->modules, name) || is_among(&x->objects, name) ||
-           is_among(&x->scalars, name);
+    for (uint32_t i = 0; i < x->known.sizes.n; i++)
+        if (x->known.sizes.at[i].text->kind == PEL_Name && x->known.sizes.at[i].text->Name.id == name) return true;
+    return is_among(&x->known.tensors, name) || is_among(&x->known.modules, name) ||
+           is_among(&x->known.objects, name) || is_among(&x->known.scalars, name);
 }

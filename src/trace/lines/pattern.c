@@ -434,7 +434,7 @@ bool pel_straight_from_pattern(pel_straight *x, const pel_straight_pattern *call
     pattern *p = pel_new(x->ctx, pattern);
     *p = (pattern){ .x = x, .call = call };
     if (!read_pattern(p, call->rank) || !fits_lanes(p)) return false;
-    if (x->w->s->is_rank_open) {
+    if (x->w->s->asked.is_rank_open) {
         pel_node *rank =
             pel_make_attribute(x->ctx, pel_copy(x->ctx, call->tensor), pel_intern_c(x->ctx, "ndim"), PEL_Load);
         pel_nodes_push(x->ctx, &p->tests, pel_make_compare(x->ctx, rank, PEL_Eq, pel_make_int(x->ctx, call->rank)));

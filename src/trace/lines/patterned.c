@@ -106,7 +106,7 @@ bool pel_straight_call_of_pattern(pel_straight *x, pel_straight_args *args, cons
 /* ---- modules ---- */
 
 static bool take_attribute(pel_straight *x, const char *name, pel_id *values) {
-    const pel_straight_named *self = x->modules.n ? &x->modules.at[0] : NULL;
+    const pel_straight_named *self = x->known.modules.n ? &x->known.modules.at[0] : NULL;
     for (uint32_t i = 0; i < x->n_lanes && self; i++)
         values[i] = pel_module_attribute(x->log, self->values[i], pel_intern_c(x->ctx, name));
     return self && values[0];

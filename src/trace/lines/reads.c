@@ -20,9 +20,9 @@ static bool compares(uint16_t op) { return op == PEL_OP_COMPARE_OP || op == PEL_
 
 static void note_size(pel_straight *x, pel_id tensor) {
     if (tensor)
-        pel_map_set(x->ctx, &x->read_sizes, tensor, 1);
+        pel_map_set(x->ctx, &x->reads.sizes, tensor, 1);
     else
-        x->read_some_size = true;
+        x->reads.some_size = true;
 }
 
 /* What one instruction of the author's pushed; below: what was pushed before it. */
@@ -32,7 +32,7 @@ static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *b
     bool is_read = insn->op == PEL_OP_LOAD_ATTR && tensor;
     if (is_read && made->kind == PEL_V_SIZE) note_size(x, tensor);
     if (is_read && pel_name_is(insn->name, "dtype")) {
-        pel_map_set(x->ctx, &x->read_types, tensor, 1);
+        pel_map_set(x->ctx, &x->reads.types, tensor, 1);
         *has_type = true;
     }
     if (is_read || made->kind != PEL_V_SIZE) return;
@@ -54,7 +54,7 @@ static void see_activation(pel_straight *x, pel_id id) {
         is_tested |= has_type && compares(insn->op);
         below = record->value;
     }
-    x->tested_type |= is_tested;
+    x->reads.tested_type |= is_tested;
 }
 
 void pel_straight_find_reads(pel_straight *x, pel_straight_owns *owns) {
@@ -83,12 +83,12 @@ static bool is_among(const pel_straight *x, const pel_map *read, const pel_id *t
 
 /* Whether a size was asked of what is no weight and was not given: it follows from the sizes of what was. */
 static bool asks_steps(pel_straight *x) {
-    if (x->read_some_size) return true;
+    if (x->reads.some_size) return true;
     pel_map given = { 0 };
-    for (uint32_t k = 0; k < x->n_given_tensors; k++)
-        for (uint32_t i = 0; i < x->n_lanes; i++) pel_map_set(x->ctx, &given, x->tensors.at[k].values[i], 1);
+    for (uint32_t k = 0; k < x->reads.n_given; k++)
+        for (uint32_t i = 0; i < x->n_lanes; i++) pel_map_set(x->ctx, &given, x->known.tensors.at[k].values[i], 1);
     for (pel_id id = 1; id < x->log->tensors.n; id++)
-        if (pel_map_has(&x->read_sizes, id) && !x->log->tensors.at[id].owner && !pel_map_has(&given, id)) return true;
+        if (pel_map_has(&x->reads.sizes, id) && !x->log->tensors.at[id].owner && !pel_map_has(&given, id)) return true;
     return false;
 }
 
@@ -133,22 +133,22 @@ static void expect_type(pel_straight *x, const pel_straight_named *named, pel_no
 
 void pel_straight_expect_reads(pel_straight *x, pel_nodes *tests) {
     bool all = asks_steps(x);
-    for (uint32_t k = 0; k < x->n_given_tensors; k++) {
-        const pel_straight_named *named = &x->tensors.at[k];
+    for (uint32_t k = 0; k < x->reads.n_given; k++) {
+        const pel_straight_named *named = &x->known.tensors.at[k];
         if (tensor_at(x, named, 0)->owner) continue;
-        if (all || is_among(x, &x->read_sizes, named->values)) expect_sizes(x, named, tests);
-        if (is_among(x, &x->read_types, named->values) && (x->tested_type || !x->wrote_type))
+        if (all || is_among(x, &x->reads.sizes, named->values)) expect_sizes(x, named, tests);
+        if (is_among(x, &x->reads.types, named->values) && (x->reads.tested_type || !x->reads.wrote_type))
             expect_type(x, named, tests);
     }
 }
 
 pel_node *pel_straight_type(pel_straight *x, pel_str type) {
-    for (uint32_t k = 0; k < x->tensors.n; k++) {
-        const pel_straight_named *named = &x->tensors.at[k];
-        bool same = is_among(x, &x->read_types, named->values);
+    for (uint32_t k = 0; k < x->known.tensors.n; k++) {
+        const pel_straight_named *named = &x->known.tensors.at[k];
+        bool same = is_among(x, &x->reads.types, named->values);
         for (uint32_t i = 0; i < x->n_lanes && same; i++) same = pel_str_eq(tensor_at(x, named, i)->dtype, type);
         if (!same) continue;
-        x->wrote_type = true;
+        x->reads.wrote_type = true;
         return of_tensor(x, named, "dtype");
     }
     return NULL;

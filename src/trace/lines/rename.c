@@ -39,7 +39,7 @@ pel_name pel_straight_held_by(const pel_straight *x, pel_id value) {
 
 /* Whether a name is a parameter's, which may be bound again; in a nested function it may be of the one around. */
 static bool is_parameter(const pel_straight *x, pel_name name) {
-    return pel_straight_is_given(x, name) && (x->is_helper || !x->w->group->in_place);
+    return pel_straight_is_given(x, name) && (x->is_helper || !x->w->group->is.nested);
 }
 
 /* ---- how a line uses its names ---- */

@@ -48,7 +48,7 @@ const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
             access a;
             for (uint32_t i = 0; i < activation->n_records; i++) {
                 if (!is_access(x, activation, i, &below, &a)) continue;
-                if (pel_name_is(a.name, "training")) x->w->s->asked_training = true;
+                if (pel_name_is(a.name, "training")) x->w->s->asked.training = true;
                 if (a.stores) {
                     pel_map_set(x->ctx, &stored, key_of(a), 1);
                     pel_map_set(x->ctx, &ever, key_of(a), 1);

@@ -151,23 +151,23 @@ static void write_call(pel_straight *x, pel_straight_args *args, const pel_id *r
     guard_reads(x, args);
 }
 
-pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
-                           const pel_name *names, uint32_t n_args, pel_val *val) {
+pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, const pel_id *children,
+                           const pel_passed *passed, pel_val *val) {
     const pel_code_object *code = w->log->codes.at[w->log->activations.at[children[0]].code].code;
     pel_straight x = { .w = w,
                        .ctx = w->ctx,
                        .log = w->log,
                        .node = node,
                        .code = code,
-                       .n_lanes = front.n,
+                       .n_lanes = n_lanes,
                        .above = children,
                        .keeps_calls = true,
                        .is_helper = true };
-    w->s->asked_rank = true; /* what it asked before each step is gone */
-    refuse_numbers(&x, args, n_args, val);
-    pel_straight_args passed = { args, names, n_args, { 0 }, { 0 } };
-    if (!pel_straight_call_of_pattern(&x, &passed, val->at)) write_call(&x, &passed, val->at);
-    pel_nodes given = passed.given, params = passed.params;
+    w->s->asked.rank = true; /* what it asked before each step is gone */
+    refuse_numbers(&x, passed->at, passed->n, val);
+    pel_straight_args args = { passed->at, passed->names, passed->n, { 0 }, { 0 } };
+    if (!pel_straight_call_of_pattern(&x, &args, val->at)) write_call(&x, &args, val->at);
+    pel_nodes given = args.given, params = args.params;
     pel_node *text = in_place(&x, params, given);
     if (text) {
         val->text = text;
@@ -222,7 +222,7 @@ static void give_params(pel_straight *x, const pel_group *group) {
         for (uint32_t i = 0; i < x->n_lanes; i++) values[i] = pel_argument(x->log, x->above[i], &group->params[p]);
         pel_straight_give(x, pel_make_name(x->ctx, group->params[p].name, PEL_Load), values);
     }
-    for (uint32_t c = 0; group->in_place && c < code->freevars.n; c++) {
+    for (uint32_t c = 0; group->is.nested && c < code->freevars.n; c++) {
         for (uint32_t i = 0; i < x->n_lanes; i++)
             values[i] = x->log->activations.at[x->above[i]].cells[code->cellvars.n + c];
         pel_straight_give(x, pel_make_name(x->ctx, code->freevars.at[c], PEL_Load), values);
@@ -525,7 +525,7 @@ static void write_body(pel_ctx *ctx, body_job *job) {
     if (pel_attempt(ctx, write_line, job, &err)) return;
     question q;
     if (!find_question(ctx, job, &q)) pel_lost(job->w, job->w->group->author->node, "%s", err.what);
-    if (q.is_training) job->w->s->asked_training = true;
+    if (q.is_training) job->w->s->asked.training = true;
     pel_node *branch = pel_node_new(ctx, PEL_If);
     branch->If.test = q.text;
     write_branch(ctx, job, &q, true, &branch->If.body);
@@ -539,7 +539,7 @@ static void write_body(pel_ctx *ctx, body_job *job) {
 static void write_group(pel_ctx *ctx, void *arg) {
     pel_walk *w = arg;
     pel_group *group = w->group;
-    if (group->is_generator || group->is_init) pel_lost(w, group->author->node, "it is no plain function");
+    if (group->is.generator || group->is.init) pel_lost(w, group->author->node, "it is no plain function");
     body_job job = { .w = w, .lanes = group->lanes, .n = group->n_lanes };
     job.asked = pel_new_array(ctx, group->n_params + 1u, bool);
     write_body(ctx, &job);
@@ -550,7 +550,7 @@ static void write_group(pel_ctx *ctx, void *arg) {
 void pel_walk_straight(pel_synth *s, pel_group *group) {
     pel_walk w = { .ctx = s->ctx, .s = s, .log = s->log, .group = group, .author = group->author };
     pel_err err;
-    s->asked_rank = s->asked_type = true; /* what it asked before each step is gone */
+    s->asked.rank = s->asked.type = true; /* what it asked before each step is gone */
     if (pel_attempt(s->ctx, write_group, &w, &err)) return;
     group->why = pel_format(s->ctx, "%s", err.what).ptr;
     group->why_line = s->log->codes.at[group->code].code->firstlineno;

@@ -9,9 +9,14 @@ static void need(pel_ctx *ctx, bool fine, const char *table, uint32_t row, const
     if (!fine) refuse(ctx, table, row, what);
 }
 
-static void check_ids(pel_ctx *ctx, const pel_id *ids, uint32_t n, uint32_t below, const char *table, uint32_t row,
-                      const char *what) {
-    for (uint32_t i = 0; i < n; i++) need(ctx, ids[i] < below, table, row, what);
+typedef struct place {
+    pel_ctx *ctx;
+    const char *table;
+    uint32_t row;
+} place;
+
+static void check_ids(place of, const pel_id *ids, uint32_t n, uint32_t below, const char *what) {
+    for (uint32_t i = 0; i < n; i++) need(of.ctx, ids[i] < below, of.table, of.row, what);
 }
 
 static void check_attributes(pel_ctx *ctx, const pel_log *log, const pel_log_attribute *at, uint32_t n,
@@ -30,7 +35,7 @@ static void check_class(pel_ctx *ctx, const pel_log *log, pel_id id) {
     const pel_log_class *row = &log->classes.at[id];
     need(ctx, row->kind <= PEL_CLASS_AUTHOR && row->name, "classes", id, "no kind or no name");
     need(ctx, row->file < log->files.n, "classes", id, "no such file");
-    check_ids(ctx, row->bases, row->n_bases, log->classes.n, "classes", id, "no such base");
+    check_ids((place){ ctx, "classes", id }, row->bases, row->n_bases, log->classes.n, "no such base");
     check_attributes(ctx, log, row->constants, row->n_constants, "classes", id);
 }
 
@@ -42,7 +47,8 @@ static void check_value(pel_ctx *ctx, const pel_log *log, pel_id id) {
     const pel_value *row = pel_value_at(log, id);
     const char *table = "values";
     if (pel_value_has_items(row->kind))
-        check_ids(ctx, row->items, row->n, may_be_cyclic(row->kind) ? log->values.n : id, table, id, "no such item");
+        check_ids((place){ ctx, table, id }, row->items, row->n, may_be_cyclic(row->kind) ? log->values.n : id,
+                  "no such item");
     switch ((pel_value_kind)row->kind) {
     case PEL_V_NONE_YET: refuse(ctx, table, id, "has no kind"); break;
     case PEL_V_CONST:
@@ -80,7 +86,7 @@ static void check_slots(pel_ctx *ctx, const pel_log *log, const pel_log_slot *sl
 static void check_module(pel_ctx *ctx, const pel_log *log, pel_id id) {
     const pel_log_module *row = pel_module_at(log, id);
     need(ctx, row->class && row->class < log->classes.n, "modules", id, "no class");
-    check_ids(ctx, row->children, row->child_names.n, log->modules.n, "modules", id, "no such child");
+    check_ids((place){ ctx, "modules", id }, row->children, row->child_names.n, log->modules.n, "no such child");
     check_slots(ctx, log, row->parameters, row->n_parameters, id);
     check_slots(ctx, log, row->buffers, row->n_buffers, id);
     check_attributes(ctx, log, row->attributes, row->n_attributes, "modules", id);
@@ -121,8 +127,9 @@ static void check_activation(pel_ctx *ctx, const pel_log *log, pel_id id) {
     }
     const pel_code_object *code = log->codes.at[row->code].code;
     need(ctx, row->function < log->values.n, "activations", id, "no such function");
-    check_ids(ctx, row->locals, code->varnames.n, log->values.n, "activations", id, "no such value");
-    check_ids(ctx, row->cells, code->cellvars.n + code->freevars.n, log->values.n, "activations", id, "no such value");
+    check_ids((place){ ctx, "activations", id }, row->locals, code->varnames.n, log->values.n, "no such value");
+    check_ids((place){ ctx, "activations", id }, row->cells, code->cellvars.n + code->freevars.n, log->values.n,
+              "no such value");
     check_records(ctx, log, id);
 }
 
@@ -131,7 +138,7 @@ static void check_event(pel_ctx *ctx, const pel_log *log, pel_id id) {
     need(ctx, row->activation < log->activations.n && row->record <= log->activations.at[row->activation].n_records,
          "events", id, "no such place");
     need(ctx, row->function < log->values.n && row->result < log->values.n, "events", id, "no such value");
-    check_ids(ctx, row->args, row->n_args, log->values.n, "events", id, "no such argument");
+    check_ids((place){ ctx, "events", id }, row->args, row->n_args, log->values.n, "no such argument");
     check_attributes(ctx, log, row->kwargs, row->n_kwargs, "events", id);
 }
 
@@ -139,7 +146,7 @@ static void check_run(pel_ctx *ctx, const pel_log *log, uint32_t id) {
     const pel_log_run *row = &log->runs.at[id];
     need(ctx, row->root < log->modules.n && row->activation < log->activations.n && row->result < log->values.n, "runs",
          id, "refers to nothing");
-    check_ids(ctx, row->args, row->n_args, log->values.n, "runs", id, "no such argument");
+    check_ids((place){ ctx, "runs", id }, row->args, row->n_args, log->values.n, "no such argument");
     check_attributes(ctx, log, row->kwargs, row->n_kwargs, "runs", id);
 }
 

@@ -77,8 +77,8 @@ static void pass_item(pel_synth *s, const pel_group *group, uint32_t p, const pe
 bool pel_pass_items(pel_synth *s, const bool *reached) {
     for (uint32_t i = 0; i < s->groups.n; i++) {
         const pel_group *group = s->groups.at[i];
-        if (!reached[i] || group->is_root || group->pinned || group->in_place || group->is_generator || group->why ||
-            group->rest || group->instead)
+        if (!reached[i] || group->is.root || group->is.pinned || group->is.nested || group->is.generator ||
+            group->why || group->rest || group->instead)
             continue;
         for (uint32_t p = group->class ? 1 : 0; p < group->n_params; p++) {
             const pel_param *param = &group->params[p];

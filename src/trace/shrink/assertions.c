@@ -53,14 +53,14 @@ static void drop_implied(const deciding *d, pel_nodes *values) {
 
 /* not (a > b), of whole numbers; not (a != b or c != d). NULL where `not` says it best. */
 static pel_node *opposite_of(pel_synth *s, pel_node *test) {
-    if (test->kind == PEL_Compare && test->Compare.ops.n == 1 && pel_map_has(&s->whole_numbers, PEL_KEY(test))) {
+    if (test->kind == PEL_Compare && test->Compare.ops.n == 1 && pel_map_has(&s->notes.whole_numbers, PEL_KEY(test))) {
         static const uint8_t opposite[] = { [PEL_Lt] = PEL_GtE, [PEL_LtE] = PEL_Gt,   [PEL_Gt] = PEL_LtE,
                                             [PEL_GtE] = PEL_Lt, [PEL_Eq] = PEL_NotEq, [PEL_NotEq] = PEL_Eq };
         uint8_t op = test->Compare.ops.at[0];
         if (op < PEL_COUNT(opposite)) {
             pel_node *made =
                 pel_make_compare(s->ctx, test->Compare.left, opposite[op], test->Compare.comparators.at[0]);
-            pel_map_set(s->ctx, &s->whole_numbers, PEL_KEY(made), 1);
+            pel_map_set(s->ctx, &s->notes.whole_numbers, PEL_KEY(made), 1);
             return made;
         }
     }
@@ -82,7 +82,7 @@ static void decide(void *arg, pel_node **slot) {
     pel_node *node = *slot, *opposite;
     if (node->kind == PEL_FunctionDef) return;
     pel_each_part(s, node, decide, arg);
-    if (node->kind == PEL_Compare && pel_map_has(&s->whole_numbers, PEL_KEY(node))) {
+    if (node->kind == PEL_Compare && pel_map_has(&s->notes.whole_numbers, PEL_KEY(node))) {
         const pel_node *left = node->Compare.left, *right = node->Compare.comparators.at[0];
         if (node->Compare.ops.n == 1 && left->kind == PEL_Name && pel_same(left, right))
             *slot = pel_make_constant(s->ctx, pel_const_bool(is_equality(node->Compare.ops.at[0])));
@@ -119,7 +119,7 @@ static bool is_settled(const deciding *d, const pel_node *test) {
     case PEL_Compare:
         for (uint32_t i = 0; i < test->Compare.comparators.n; i++)
             if (!is_settled(d, test->Compare.comparators.at[i])) return false;
-        return pel_map_has(&d->s->whole_numbers, PEL_KEY(test)) && is_settled(d, test->Compare.left);
+        return pel_map_has(&d->s->notes.whole_numbers, PEL_KEY(test)) && is_settled(d, test->Compare.left);
     default: return false;
     }
 }

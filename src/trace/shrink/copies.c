@@ -103,7 +103,7 @@ static bool find_web(const pel_synth *s, pel_group *group, uint32_t copy, pel_na
     *out = (web){ .name = name, .param = pel_param_named(group, name) };
     if (stores == 0) { /* a parameter, then: its name is its callers', too */
         const pel_param *param = out->param;
-        return param && !group->is_root && !group->pinned && !group->rest && param->kind == PEL_PARAM_PLAIN &&
+        return param && !group->is.root && !group->is.pinned && !group->rest && param->kind == PEL_PARAM_PLAIN &&
                !(group->class && param == group->params);
     }
     while (at < copy && !pel_uses_at(s, body.at[at], name).binds) at++;

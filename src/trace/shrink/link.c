@@ -41,7 +41,7 @@ static void find_instances(pel_synth *s) {
 /* Which functions do more than return a value: the walk only knew what they might do, the text knows what is left. */
 static void find_effects(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++)
-        s->groups.at[i]->has_effect = s->groups.at[i]->why || s->groups.at[i]->is_generator;
+        s->groups.at[i]->has_effect = s->groups.at[i]->why || s->groups.at[i]->is.generator;
     bool changed = true;
     while (changed) {
         changed = false;
@@ -61,9 +61,9 @@ static void pin_outer_functions(pel_synth *s) {
     for (pel_id id = 1; id < s->log->activations.n; id++) {
         pel_group *group = s->group_of[id];
         if (!group || s->linked[id]) continue;
-        group->pinned = true;
+        group->is.pinned = true;
         /* torch calls it by that name, whatever a decorator calls it */
-        if (!group->in_place && !pel_map_has(&s->hook_of, id) && pel_runs_module(s, id))
+        if (!group->is.nested && !pel_map_has(&s->hooks.of_activation, id) && pel_runs_module(s, id))
             group->hint = pel_intern_c(s->ctx, "forward");
     }
 }
@@ -71,9 +71,9 @@ static void pin_outer_functions(pel_synth *s) {
 /* What all callers take for a static method loses its `self`. */
 static void find_static_methods(pel_synth *s) {
     for (uint32_t i = 0; i < s->links.n; i++)
-        s->links.at[i]->target->no_self = s->links.at[i]->callee == PEL_CALLEE_STATIC;
+        s->links.at[i]->target->is.without_self = s->links.at[i]->callee == PEL_CALLEE_STATIC;
     for (uint32_t i = 0; i < s->links.n; i++)
-        if (s->links.at[i]->callee != PEL_CALLEE_STATIC) s->links.at[i]->target->no_self = false;
+        if (s->links.at[i]->callee != PEL_CALLEE_STATIC) s->links.at[i]->target->is.without_self = false;
 }
 
 /* ---- passes ---- */
@@ -83,7 +83,7 @@ typedef bool rewrite(pel_synth *s, pel_group *group);
 static bool for_each_group(pel_synth *s, rewrite *run, bool nested_too) {
     bool changed = false;
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (nested_too || !s->groups.at[i]->in_place) changed |= run(s, s->groups.at[i]);
+        if (nested_too || !s->groups.at[i]->is.nested) changed |= run(s, s->groups.at[i]);
     return changed;
 }
 

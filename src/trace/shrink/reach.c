@@ -58,8 +58,8 @@ static pel_map find_called_back(search *r) {
     pel_map called_back = { 0 };
     for (pel_id id = 1; id < s->log->activations.n; id++) {
         pel_group *group = s->group_of[id];
-        if (!group || s->linked[id] || group->in_place) continue;
-        if (pel_map_has(&s->hook_of, id)) {
+        if (!group || s->linked[id] || group->is.nested) continue;
+        if (pel_map_has(&s->hooks.of_activation, id)) {
             reach_group(r, group);
             continue;
         }
@@ -87,7 +87,7 @@ pel_reach pel_find_reached(pel_synth *s) {
     note_references(&r);
     pel_map called_back = find_called_back(&r);
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (s->groups.at[i]->is_root) reach_group(&r, s->groups.at[i]);
+        if (s->groups.at[i]->is.root) reach_group(&r, s->groups.at[i]);
     for (uint32_t i = 0; i < s->references.n; i++)
         if (s->references.at[i].held) reach_group(&r, s->references.at[i].group);
     for (uint32_t i = 0; i < r.todo.n; i++) {

@@ -86,7 +86,7 @@ void pel_keep_rest(pel_synth *s, pel_group *group) {
     uint32_t times = 0; /* every call that gets one item gets them all */
     for (uint32_t p = 0; p < group->n_params; p++) {
         if (!group->params[p].forwarded) continue;
-        if (look.has_fallback || (times && look.passed_on[p] != times) || group->is_root) {
+        if (look.has_fallback || (times && look.passed_on[p] != times) || group->is.root) {
             group->why = pel_format(s->ctx, "`%s` is passed on by some calls only", group->params[p].name->text).ptr;
             return;
         }
@@ -123,7 +123,7 @@ static bool gathers_items(const pel_synth *s, const pel_group *group, const pel_
 /* Gives a group its *args again if it puts the items together and does nothing else with them. */
 void pel_keep_star(pel_synth *s, pel_group *group) {
     const pel_code_object *code = s->log->codes.at[group->code].code;
-    if (!(code->flags & PEL_CO_VARARGS) || group->is_root || group->pinned || group->rest || !group->body.n) return;
+    if (!(code->flags & PEL_CO_VARARGS) || group->is.root || group->is.pinned || group->rest || !group->body.n) return;
     pel_name star = code->varnames.at[code->argcount + code->kwonlyargcount];
     if (!gathers_items(s, group, group->body.at[0], star)) return;
     group->star = star;

@@ -439,7 +439,7 @@ static bool is_stale(const wants *u, const bool *cut) {
 /* ---- functions that return what another one returned ---- */
 
 static bool is_ours(const pel_group *group) { /* no one but the text calls it, as a function */
-    return !group->is_root && !group->pinned && !group->is_property && !group->is_generator && !group->in_place &&
+    return !group->is.root && !group->is.pinned && !group->is.property && !group->is.generator && !group->is.nested &&
            !group->why;
 }
 

@@ -77,9 +77,9 @@ static bool arguments_fit(const fitness *f) {
 
 static bool may_splice(splicer *sp, const pel_link *link) {
     const pel_group *target = link->target;
-    if (sp->n_calls[target->number] != 1 || target == sp->caller || target->is_root || target->pinned ||
-        target->in_place || target->is_property || target->is_generator || target->why || target->instead ||
-        (target->is_init && !sp->caller->is_init) || /* super().__init__(...) may go, what makes an object not */
+    if (sp->n_calls[target->number] != 1 || target == sp->caller || target->is.root || target->is.pinned ||
+        target->is.nested || target->is.property || target->is.generator || target->why || target->instead ||
+        (target->is.init && !sp->caller->is.init) || /* super().__init__(...) may go, what makes an object not */
         sp->calls_back[target->number] || pel_sets_mode(sp->s->ctx, target) ||
         (link->callee != PEL_CALLEE_NAME && link->callee != PEL_CALLEE_METHOD) ||
         (link->receiver && target->class != sp->caller->class))
@@ -160,7 +160,7 @@ bool pel_splice(pel_synth *s, const pel_reach *reached) {
     splicer sp = { .s = s, .n_calls = pel_count_calls(s, reached), .calls_back = pel_find_calling_back(s) };
     for (uint32_t i = 0; i < s->groups.n && !sp.changed; i++) {
         sp.caller = s->groups.at[i];
-        if (reached->seen[i] && !sp.caller->why && !sp.caller->in_place) splice_body(&sp, &sp.caller->body);
+        if (reached->seen[i] && !sp.caller->why && !sp.caller->is.nested) splice_body(&sp, &sp.caller->body);
     }
     return sp.changed;
 }

@@ -14,7 +14,7 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
     if (group->body.n != 1 || group->body.at[0]->kind != PEL_Return || !group->body.at[0]->Return.value) return NULL;
     pel_node *call = group->body.at[0]->Return.value;
     pel_link *link = call->kind == PEL_Call ? pel_link_at(s, call) : NULL;
-    if (!link || link->target == group || link->target->in_place || link->target->instead || group->is_property)
+    if (!link || link->target == group || link->target->is.nested || link->target->instead || group->is.property)
         return NULL;
     if (link->receiver) { /* self.other(...) */
         const pel_node *func = call->Call.func;
@@ -34,7 +34,7 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
 /* A keyword that a wrapper takes and the function in it does not: it goes if no run was given it. */
 static bool is_left_out(const pel_synth *s, const pel_group *outer, const pel_link *inner, uint32_t q) {
     const pel_param *param = &outer->params[q];
-    if (!outer->is_root || !param->keyword_only || param->kind != PEL_PARAM_PLAIN) return false;
+    if (!outer->is.root || !param->keyword_only || param->kind != PEL_PARAM_PLAIN) return false;
     for (uint32_t p = inner->receiver; p < inner->target->n_params; p++) {
         const pel_node *arg = inner->args[p];
         if (arg && arg->kind == PEL_Name && arg->Name.id == param->name) return false;
@@ -63,13 +63,13 @@ static bool stands_in(const pel_synth *s, const pel_group *outer, const pel_link
         while (q < outer->n_params && (outer->params[q].dead || is_left_out(s, outer, inner, q))) q++;
         if (param->dead) continue;
         if (arg->kind != PEL_Name || q >= outer->n_params) return false;
-        if (outer->is_root && outer->params[q].kind != PEL_PARAM_PLAIN) { /* *args, **kwargs: by name */
+        if (outer->is.root && outer->params[q].kind != PEL_PARAM_PLAIN) { /* *args, **kwargs: by name */
             if (!pel_param_named(outer, arg->Name.id)) return false;
             q++;
             continue;
         }
         if (outer->params[q].name != arg->Name.id) return false;
-        if (outer->is_root && outer_name(s, inner->target, param) != arg->Name.id) return false;
+        if (outer->is.root && outer_name(s, inner->target, param) != arg->Name.id) return false;
         q++;
     }
     return true;
@@ -122,8 +122,8 @@ static void redirect(pel_synth *s, pel_link *link, const pel_group *wrapper, con
 /* The wrapped function is the root instead of its wrapper: what wrappers fill in is the default that callers see. */
 static void make_root(pel_synth *s, const pel_group *wrapper, const pel_link *inner) {
     pel_group *target = inner->target;
-    target->is_root = true;
-    target->pinned = true;
+    target->is.root = true;
+    target->is.pinned = true;
     pel_give_back_names(s, target);
     for (uint32_t p = 0; p < target->n_params; p++) {
         const pel_node *given = inner->args[p];
@@ -139,24 +139,24 @@ static void take_place(pel_synth *s, pel_group *outer, const pel_link *inner) {
     for (uint32_t i = 0; i < s->links.n; i++)
         if (s->links.at[i]->target == outer && s->links.at[i] != inner) redirect(s, s->links.at[i], outer, inner);
     target->hint = outer->hint ? outer->hint : target->hint;
-    if (outer->is_root) make_root(s, outer, inner);
+    if (outer->is.root) make_root(s, outer, inner);
     /* Who calls it is not ours to change: it takes all that the outer one took, read or not. */
-    for (uint32_t p = inner->receiver; outer->pinned && p < target->n_params; p++)
+    for (uint32_t p = inner->receiver; outer->is.pinned && p < target->n_params; p++)
         if (inner->args[p]) {
             target->params[p].dead = false;
             target->params[p].passed = true;
         }
-    target->pinned |= outer->pinned;
+    target->is.pinned |= outer->is.pinned;
     outer->instead = target;
-    outer->is_root = outer->pinned = false;
+    outer->is.root = outer->is.pinned = false;
 }
 
 /* A function that only calls another one gives its place to that one. */
 static bool dissolve(pel_synth *s, pel_group *outer) {
-    const pel_link *inner = outer->instead || outer->why || outer->in_place ? NULL : only_call(s, outer);
+    const pel_link *inner = outer->instead || outer->why || outer->is.nested ? NULL : only_call(s, outer);
     if (!inner || inner->target->why) return false;
-    if ((outer->is_root || outer->pinned) && !stands_in(s, outer, inner)) return false;
-    if (inner->target->is_root && !outer->is_root) return false;
+    if ((outer->is.root || outer->is.pinned) && !stands_in(s, outer, inner)) return false;
+    if (inner->target->is.root && !outer->is.root) return false;
     take_place(s, outer, inner);
     return true;
 }
@@ -224,8 +224,8 @@ static bool are_movable(pel_nodes body, bool may_return) {
 }
 
 static bool is_ordinary(const pel_synth *s, const pel_group *group) {
-    return group->class && !group->no_self && !group->in_place && !group->is_property && !group->is_init &&
-           !group->is_generator && !group->why && !group->instead && group->n_params && !pel_sets_mode(s->ctx, group) &&
+    return group->class && !group->is.without_self && !group->is.nested && !group->is.property && !group->is.init &&
+           !group->is.generator && !group->why && !group->instead && group->n_params && !pel_sets_mode(s->ctx, group) &&
            !pel_map_has(&s->program->straight, group->code);
 }
 
@@ -238,7 +238,7 @@ static bool find_inner(unwrapping *u, const uint32_t *n_calls) {
         const pel_node *object = u->inner->node->Call.func->Attribute.value;
         const pel_group *target = u->inner->target;
         if (object->kind == PEL_Name && object->Name.id == outer->params[0].name && target != outer &&
-            target->class == outer->class && is_ordinary(u->s, target) && !target->is_root && !target->pinned &&
+            target->class == outer->class && is_ordinary(u->s, target) && !target->is.root && !target->is.pinned &&
             n_calls[target->number] == 1 && pel_name_wish(u->s, target) == pel_name_wish(u->s, outer))
             return true;
     }
@@ -302,7 +302,7 @@ static bool parameters_agree(const unwrapping *u) {
         const pel_param *handed = handed_to(u, param);
         pel_uses here = pel_uses_in(u->s, outer->body, param->name);
         if (!handed) { /* of the root's it is known what they were */
-            if (pel_is_used(here) || !outer->is_root || param->kind != PEL_PARAM_KEY_ITEM || param->optional ||
+            if (pel_is_used(here) || !outer->is.root || param->kind != PEL_PARAM_KEY_ITEM || param->optional ||
                 pel_is_own_name(pel_group_text(u->s, target), param->name))
                 return false;
             continue;
@@ -322,7 +322,7 @@ static bool may_unwrap(const unwrapping *u, const bool *calls_back) {
     for (uint32_t i = 0; i < outer->body.n; i++)
         if (outer->body.at[i]->kind != PEL_Return && !are_movable((pel_nodes){ &outer->body.at[i], 1 }, true))
             return false;
-    if ((outer->is_root || outer->pinned) && !stands_in(u->s, outer, u->inner)) return false;
+    if ((outer->is.root || outer->is.pinned) && !stands_in(u->s, outer, u->inner)) return false;
     *u->slot = pel_make_constant(u->s->ctx, &pel_none); /* its arguments are no reads that count */
     bool fine = parameters_agree(u) && names_agree(u);
     *u->slot = u->inner->node;

@@ -59,7 +59,7 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
     }
     if (pel_name_is(name, "training")) {
         val->fixed = true;
-        w->s->asked_training = true;
+        w->s->asked.training = true;
         pel_taint_chosen_mode(w, front, val);
         return;
     }
@@ -83,7 +83,7 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
         if (value->kind == PEL_V_MODULE && !pel_has_slot(pel_module_at(w->log, modules[i]), name)) needed = false;
     }
     if (val->lost) {
-        pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
+        pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
         return;
     }
     if (!needed && !pel_has_slot(pel_module_at(w->log, modules[0]), name) && pel_all_same(w, front, val->at) &&

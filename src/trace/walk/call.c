@@ -9,7 +9,7 @@
 static void forget_hooks(pel_walk *w, pel_kids *kids) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < kids->n; i++)
-        if (!pel_map_has(&w->s->hook_of, kids->at[i].activation)) kids->at[n++] = kids->at[i];
+        if (!pel_map_has(&w->s->hooks.of_activation, kids->at[i].activation)) kids->at[n++] = kids->at[i];
     kids->n = n;
 }
 
@@ -343,7 +343,7 @@ static meaning who_is_meant(pel_walk *w, pel_front front, const pel_call_site *c
 /* Lanes that call different functions by a name that the output can't have: each kind gets a text of its own. */
 static _Noreturn void split_by(pel_walk *w, pel_front front, const pel_node *node, const pel_id *numbers) {
     /* it has the text of the function that it stands in, and would be split without end */
-    if (w->group->in_place) pel_lost(w, node, "a function within another calls different functions here");
+    if (w->group->is.nested) pel_lost(w, node, "a function within another calls different functions here");
     pel_map part = { 0 };
     for (uint32_t i = 0; i < front.n; i++) {
         pel_id owner = pel_lane_at(w, front, i)->owner;
@@ -377,7 +377,7 @@ static bool are_chosen(const pel_walk *w, pel_front front, const pel_call_site *
     bool in_place = true;
     for (uint32_t i = 0; i < front.n; i++) {
         if (!pel_function_code(w->log, c->callee[i])) return false;
-        in_place &= m->children[i] && w->s->group_of[m->children[i]]->in_place;
+        in_place &= m->children[i] && w->s->group_of[m->children[i]]->is.nested;
     }
     return !in_place;
 }
@@ -413,7 +413,7 @@ static bool are_straight(const pel_walk *w, pel_front front, const pel_id *child
 static bool only_passes_on(const pel_walk *w) {
     const pel_log *log = w->log;
     const pel_group *group = w->group;
-    if (group->is_root || (group->class && pel_class_at(log, group->class)->kind == PEL_CLASS_MODULE)) return false;
+    if (group->is.root || (group->class && pel_class_at(log, group->class)->kind == PEL_CLASS_MODULE)) return false;
     for (uint32_t i = 1; i < log->events.n; i++)
         for (pel_id id = log->events.at[i].activation; id; id = log->activations.at[id].parent) {
             if (w->s->group_of[id] == group) return false;
@@ -462,7 +462,8 @@ static pel_val *straight_call(pel_walk *w, pel_front front, const pel_call_site 
     for (uint32_t i = 0; i < front.n; i++)
         for (pel_id id = children[i]; id < w->log->activations.n && pel_is_below(w->log, id, children[i]); id++)
             w->s->linked[id] = true;
-    return pel_finish(w, front, c->node, pel_straight_call(w, front, c->node, children, args, names, n, c->val));
+    const pel_passed passed = { args, names, n };
+    return pel_finish(w, front, c->node, pel_straight_call(w, front.n, c->node, children, &passed, c->val));
 }
 
 static void try_straight(pel_ctx *ctx, void *arg) {
@@ -485,7 +486,7 @@ static bool can_hold(pel_walk *w, const pel_value *value) {
     for (uint32_t i = 0; i < w->s->groups.n; i++) {
         const pel_group *group = w->s->groups.at[i];
         if (group->code != value->code) continue;
-        if (group->in_place || group->class) return false;
+        if (group->is.nested || group->class) return false;
         n++;
     }
     return n == 1;
@@ -565,8 +566,8 @@ static bool asks_fixed_objects(pel_walk *w, pel_front front, const pel_call_site
 static bool call_linked(pel_walk *w, pel_front front, pel_call_site *c, const meaning *m) {
     if (m->found < front.n || !m->one || !pel_link_call(w, front, c, m->target, m->children)) return false;
     for (uint32_t i = 0; i < front.n; i++) w->s->linked[m->children[i]] = true;
-    m->target->is_context = is_context(w->log, c->val->at[0]);
-    for (uint32_t i = 0; i < front.n && !m->target->is_context; i++)
+    m->target->is.context = is_context(w->log, c->val->at[0]);
+    for (uint32_t i = 0; i < front.n && !m->target->is.context; i++)
         c->val->lost |= pel_is_static_object(w->s, c->val->at[i]);
     if (asks_fixed_objects(w, front, c)) pel_write_table(w, front, c->val);
     return true;

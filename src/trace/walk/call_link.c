@@ -67,7 +67,7 @@ static void keep_link(pel_walk *w, pel_link *link) {
 static pel_node *text_again(pel_walk *w, const pel_val *val) {
     pel_node *text = pel_copy(w->ctx, val->text);
     const pel_link *link = pel_link_at(w->s, val->text);
-    if (!link || !link->target->is_property) return text;
+    if (!link || !link->target->is.property) return text;
     pel_link *again = new_link(w, link->target, text);
     again->receiver = true;
     keep_link(w, again);
@@ -81,7 +81,7 @@ static pel_node *item_text(pel_walk *w, const pel_val *whole, const pel_const *i
 /* One of the n items of `*whole`. */
 static pel_node *star_item_text(pel_walk *w, const pel_val *whole, uint32_t index, uint32_t n) {
     pel_node *node = item_text(w, whole, pel_const_int(w->ctx, index));
-    pel_map_set(w->ctx, &w->s->star_items, PEL_KEY(node), n);
+    pel_map_set(w->ctx, &w->s->notes.star_items, PEL_KEY(node), n);
     return node;
 }
 
@@ -496,7 +496,7 @@ static void name_function(const binding *b) {
     if (link->receiver && !gets_class(w, target, b->children[0])) return;
     if (link->receiver) { /* a class method: the output has no class to pass, it must do without */
         link->args[0] = pel_make_name(w->ctx, target->params[0].name, PEL_Load);
-        pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(link->args[0]), 1);
+        pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(link->args[0]), 1);
         link->receiver = false;
     }
     write_callee(link, PEL_CALLEE_NAME, pel_make_name(w->ctx, name, PEL_Load));
@@ -506,14 +506,14 @@ static void name_function(const binding *b) {
 }
 
 static bool makes_object(const pel_walk *w, const pel_call_site *c, const pel_group *target) {
-    return target->is_init && pel_value_at(w->log, c->callee[0])->kind == PEL_V_CLASS;
+    return target->is.init && pel_value_at(w->log, c->callee[0])->kind == PEL_V_CLASS;
 }
 
 /* How the text calls the target; and the name by which the call knows it, which it may get in the end. */
 static void name_callee(const binding *b) {
     if (makes_object(b->w, b->c, b->link->target))
         pel_class_row(b->w->ctx, b->w->s->program, pel_value_at(b->w->log, b->c->callee[0])->class);
-    else if (!name_forward(b) && !name_method(b) && !b->link->target->in_place)
+    else if (!name_forward(b) && !name_method(b) && !b->link->target->is.nested)
         name_function(b);
 }
 
@@ -577,7 +577,7 @@ static void note_result(pel_walk *w, pel_front front, pel_call_site *c, pel_link
     if (target->shares) pel_note_sharing(w);
     /* asks an object that was there before the run */
     bool looks_up = c->base && c->base->lost && !dynamic && !target->shares;
-    link->looks_up = !dynamic && !target->shares && !target->is_init && only_looks_up(w, front, c);
+    link->looks_up = !dynamic && !target->shares && !target->is.init && only_looks_up(w, front, c);
     looks_up |= link->looks_up;
     c->val->taint = dynamic || !tells_arguments_apart(target) ? target->result_taint : NULL;
     for (uint32_t i = 0; i < front.n && c->base; i++)
@@ -678,7 +678,7 @@ void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object,
         target = group;
         w->s->linked[kids->at[i].activation] = true;
     }
-    target->is_property = true;
+    target->is.property = true;
     target->hint = name;
     val->taint = target->result_taint;
     val->effect |= target->has_effect;

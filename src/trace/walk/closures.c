@@ -48,7 +48,7 @@ static void find_owners(pel_synth *s) {
         const pel_code_object *code = log->codes.at[activation->code].code;
         const pel_value *first = pel_value_at(log, code->argcount ? activation->locals[0] : 0);
         if (first->kind == PEL_V_MODULE) module = first->module;
-        if (module) pel_map_set(s->ctx, &s->owner_of, id, module);
+        if (module) pel_map_set(s->ctx, &s->hooks.owner_of, id, module);
     }
 }
 
@@ -56,7 +56,7 @@ static bool gets_owner(const pel_synth *s, pel_id id) {
     const pel_activation *activation = &s->log->activations.at[id];
     const pel_code_object *code = s->log->codes.at[activation->code].code;
     const pel_value *first = pel_value_at(s->log, code->argcount ? activation->locals[0] : 0);
-    return first->kind == PEL_V_MODULE && first->module == pel_map_find(&s->owner_of, id, 0);
+    return first->kind == PEL_V_MODULE && first->module == pel_map_find(&s->hooks.owner_of, id, 0);
 }
 
 static pel_id value_of_module(const pel_log *log, uint64_t module) {
@@ -103,14 +103,14 @@ static closure look_at(pel_synth *s, pel_id code) {
     const pel_code_object *object = log->codes.at[code].code;
     const pel_node *node = s->authors[code].node;
     closure out = { .code = code };
-    if (!object->freevars.n && !s->owner_of.n) return out;
+    if (!object->freevars.n && !s->hooks.owner_of.n) return out;
     if (!node || (node->kind != PEL_FunctionDef && node->kind != PEL_Lambda) || pel_made_in_run(s, &s->authors[code]))
         return out;
     bool direct = true, owned = true;
     for (pel_id id = 1; id < log->activations.n; id++) {
         if (log->activations.at[id].code != code) continue;
         direct &= log->activations.at[id].direct;
-        owned &= pel_map_has(&s->owner_of, id) && !gets_owner(s, id);
+        owned &= pel_map_has(&s->hooks.owner_of, id) && !gets_owner(s, id);
         pel_push(s->ctx, &out.calls, id);
     }
     if (!out.calls.n) return out;
@@ -221,7 +221,7 @@ void pel_lift_closures(pel_synth *s) {
         log->codes.at[code].code = with_parameters(s->ctx, &c, object, &added);
         for (uint32_t i = 0; i < c.calls.n; i++)
             give_arguments(s, &c, object, &added, &log->activations.at[c.calls.at[i]],
-                           pel_map_find(&s->owner_of, c.calls.at[i], 0));
+                           pel_map_find(&s->hooks.owner_of, c.calls.at[i], 0));
         name_parameters(s, authors, code, &added);
         pel_map_set(s->ctx, &s->lifted, code, added.n);
     }

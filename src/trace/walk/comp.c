@@ -376,7 +376,7 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
 static void set_default(pel_walk *w, const pel_node *function, const pel_node *author, const pel_val *val) {
     for (uint32_t i = 0; i < w->s->groups.n; i++) {
         pel_group *group = w->s->groups.at[i];
-        if (!group->in_place || group->author->node != function) continue;
+        if (!group->is.nested || group->author->node != function) continue;
         for (uint32_t p = 0; p < group->n_params; p++) {
             pel_param *param = &group->params[p];
             if (param->author_default != author) continue;

@@ -4,7 +4,8 @@
 pel_node *pel_parts_text(pel_walk *w, const pel_parts *parts) {
     pel_node *node = pel_node_new(w->ctx, parts->keys ? PEL_Dict : PEL_Tuple);
     for (uint32_t i = 0; i < parts->n; i++) {
-        if (parts->items[i]->optional) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(node), 1); /* has it or not */
+        if (parts->items[i]->optional)
+            pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(node), 1); /* has it or not */
         pel_node *item = pel_copy(w->ctx, parts->items[i]->text);
         if (parts->keys) {
             const pel_const *key = pel_const_str(w->ctx, pel_name_str(parts->keys[i]));

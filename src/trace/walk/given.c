@@ -119,15 +119,15 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
         is_weight = value->kind == PEL_V_TENSOR && w->log->tensors.at[value->tensor].owner;
     }
     if (is_weight) return true;
-    w->s->asked_rank = true;
-    return !w->s->is_rank_open;
+    w->s->asked.rank = true;
+    return !w->s->asked.is_rank_open;
 }
 
 /* Which of them it was, or was computed from, is not known here. */
 void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
     for (uint32_t i = 0; i < front.n && pel_taint_maybe_other_type(of->taint); i++) {
         uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
-        if (kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE) w->s->asked_type = true;
+        if (kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE) w->s->asked.type = true;
     }
 }
 
@@ -142,6 +142,6 @@ void pel_mark_given(pel_synth *s, pel_group *root) {
         uint32_t rank;
         bool or_none;
         root->params[p].taint = taint_of_given(s, root, &root->params[p]);
-        if (pel_given_rank(s, root, &root->params[p], &rank, &or_none) == PEL_RANK_OPEN) s->is_rank_open = true;
+        if (pel_given_rank(s, root, &root->params[p], &rank, &or_none) == PEL_RANK_OPEN) s->asked.is_rank_open = true;
     }
 }

@@ -38,7 +38,7 @@ static bool wraps_method(const pel_log *log, const pel_activation *activation) {
 /* The class that a function is a method of in this activation, or 0. */
 static pel_id class_of_self(pel_synth *s, pel_id id) {
     const pel_activation *activation = &s->log->activations.at[id];
-    const pel_hook *hook = pel_map_pointer(&s->hook_of, id);
+    const pel_hook *hook = pel_map_pointer(&s->hooks.of_activation, id);
     if (hook && !hook->first) return 0; /* a function, whatever its first parameter is called */
     const pel_log_code *row = &s->log->codes.at[activation->code];
     const pel_value *first = first_argument(s->log, activation);
@@ -46,7 +46,7 @@ static pel_id class_of_self(pel_synth *s, pel_id id) {
     bool named_self = row->code->argcount > 0 && pel_name_is(row->code->varnames.at[0], "self");
     bool wraps = (row->code->flags & PEL_CO_NESTED) &&
                  (row->code->argcount == 0 || (!named_self && wraps_method(s->log, activation)));
-    if (!row->class && !named_self && !wraps && !pel_map_has(&s->owner_of, id)) return 0;
+    if (!row->class && !named_self && !wraps && !pel_map_has(&s->hooks.owner_of, id)) return 0;
     if (first->kind == PEL_V_MODULE) return pel_module_at(s->log, first->module)->class;
     bool instance = first->kind == PEL_V_OBJECT || first->kind == PEL_V_DICT || first->kind == PEL_V_LIST ||
                     first->kind == PEL_V_TUPLE || first->kind == PEL_V_SET;
@@ -71,7 +71,7 @@ static uint64_t key_of(pel_synth *s, pel_id id) {
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         pel_id id_of_cell = activation->cells[code->cellvars.n + i];
         const pel_value *cell = pel_value_at(s->log, id_of_cell);
-        if (pel_map_has(&s->hook_of, id) && pel_plain(s, id_of_cell))
+        if (pel_map_has(&s->hooks.of_activation, id) && pel_plain(s, id_of_cell))
             key = pel_key2(key, id_of_cell); /* one per text */
         if (cell->kind != PEL_V_FUNCTION) continue;
         key = pel_key2(key, cell->code);
@@ -184,7 +184,7 @@ bool pel_runs_module(pel_synth *s, pel_id id) {
     const pel_code_object *code = s->log->codes.at[activation->code].code;
     const pel_value *self = first_argument(s->log, activation);
     bool is_forward =
-        pel_name_is(code->name, "forward") || (code->flags & PEL_CO_NESTED) || pel_map_has(&s->owner_of, id);
+        pel_name_is(code->name, "forward") || (code->flags & PEL_CO_NESTED) || pel_map_has(&s->hooks.owner_of, id);
     return !activation->direct && is_forward && class_of_self(s, id) && self && self->kind == PEL_V_MODULE &&
            pel_module_at(s->log, self->module)->in_tree;
 }
@@ -223,13 +223,13 @@ void pel_group_activations(pel_synth *s) {
             number = s->groups.n;
             pel_map_set(s->ctx, &by_key, key, number);
             *group = (pel_group){ .number = (uint32_t)number, .code = activation->code, .author = author };
-            group->in_place = pel_made_in_run(s, author);
-            if (!group->in_place) group->class = class_of_self(s, id);
+            group->is.nested = pel_made_in_run(s, author);
+            if (!group->is.nested) group->class = class_of_self(s, id);
             /* callers may pass an object whose methods are the author's */
-            group->pinned = group->class && pel_map_has(&s->given, pel_given_class(group->class)) &&
-                            !pel_name_is(log->codes.at[activation->code].code->name, "__init__");
-            group->is_init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
-            group->is_generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;
+            group->is.pinned = group->class && pel_map_has(&s->given, pel_given_class(group->class)) &&
+                               !pel_name_is(log->codes.at[activation->code].code->name, "__init__");
+            group->is.init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
+            group->is.generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;
             pel_push(s->ctx, &s->groups, group);
         }
         pel_group *group = s->groups.at[number];
@@ -238,9 +238,9 @@ void pel_group_activations(pel_synth *s) {
             group->lanes = pel_grow(s->ctx, group->lanes, group->n_lanes, &group->cap_lanes, sizeof *group->lanes);
         group->lanes[group->n_lanes++] = id;
         for (uint32_t r = 0; r < log->runs.n; r++)
-            if (log->runs.at[r].activation == id) group->is_root = true;
+            if (log->runs.at[r].activation == id) group->is.root = true;
     }
     for (uint32_t i = 0; i < s->groups.n; i++) make_params(s, s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (s->groups.at[i]->is_root) pel_mark_given(s, s->groups.at[i]);
+        if (s->groups.at[i]->is.root) pel_mark_given(s, s->groups.at[i]);
 }

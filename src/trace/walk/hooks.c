@@ -53,7 +53,7 @@ static pel_id forward_of(pel_synth *s, const pel_hook *hook) {
     pel_id parent = log->activations.at[hook->activation].parent, found = 0;
     for (pel_id id = parent + 1; id < s->extents[parent].end; id++) {
         const pel_activation *other = &log->activations.at[id];
-        if (other->parent != parent || other->direct || pel_map_has(&s->hook_of, id)) continue;
+        if (other->parent != parent || other->direct || pel_map_has(&s->hooks.of_activation, id)) continue;
         if (other->run != log->activations.at[hook->activation].run) continue;
         pel_id self;
         if (!positional(log, other, &self, 1)) continue;
@@ -74,7 +74,7 @@ static bool stands_before(const pel_synth *s, const pel_hook *hook) {
     for (pel_id id = own->parent + 1; id <= hook->activation; id++) {
         const pel_activation *other = &log->activations.at[id];
         if (other->parent != own->parent || other->direct) continue;
-        const pel_hook *same = pel_map_pointer(&s->hook_of, id);
+        const pel_hook *same = pel_map_pointer(&s->hooks.of_activation, id);
         pel_id self;
         if (same)
             calls += same->module == hook->module && other->code == own->code;
@@ -94,11 +94,11 @@ void pel_find_hooks(pel_synth *s) {
         if (!look_at(log, id, &hook)) continue;
         pel_hook *kept = pel_new(s->ctx, pel_hook);
         *kept = hook;
-        pel_push(s->ctx, &s->hooks, kept);
-        pel_map_set(s->ctx, &s->hook_of, id, PEL_KEY(kept));
+        pel_push(s->ctx, &s->hooks.all, kept);
+        pel_map_set(s->ctx, &s->hooks.of_activation, id, PEL_KEY(kept));
     }
-    for (uint32_t i = 0; i < s->hooks.n; i++) {
-        pel_hook *hook = s->hooks.at[i];
+    for (uint32_t i = 0; i < s->hooks.all.n; i++) {
+        pel_hook *hook = s->hooks.all.at[i];
         if (hook->dict && stands_before(s, hook)) {
             hook->before = true;
             hook->kwargs = hook->dict;
@@ -106,9 +106,9 @@ void pel_find_hooks(pel_synth *s) {
         hook->forward = forward_of(s, hook);
         if (!hook->forward || hook->owner) continue;
         uint64_t list;
-        if (!pel_map_get(&s->hooked, hook->forward, &list)) {
+        if (!pel_map_get(&s->hooks.of_forward, hook->forward, &list)) {
             list = PEL_KEY(pel_new(s->ctx, pel_hook_list));
-            pel_map_set(s->ctx, &s->hooked, hook->forward, list);
+            pel_map_set(s->ctx, &s->hooks.of_forward, hook->forward, list);
         }
         pel_push(s->ctx, (pel_hook_list *)(uintptr_t)list, hook);
     }
@@ -349,12 +349,12 @@ static bool same_hooks(const pel_synth *s, const pel_hook_list *a, const pel_hoo
 }
 
 static const pel_hook_list *hooks_around(const pel_synth *s, pel_id forward) {
-    return pel_map_pointer(&s->hooked, forward);
+    return pel_map_pointer(&s->hooks.of_forward, forward);
 }
 
 /* What torch gives a hook that the text registers: all but the module is data. */
 static void taint_registered(pel_synth *s, pel_group *group) {
-    const pel_hook *hook = pel_map_pointer(&s->hook_of, group->lanes[0]);
+    const pel_hook *hook = pel_map_pointer(&s->hooks.of_activation, group->lanes[0]);
     for (uint32_t p = 2; hook && hook->owner && p < group->n_params; p++)
         if (pel_taint_grow(s->ctx, &group->params[p].taint, &pel_tainted)) s->changed = true;
 }
@@ -641,9 +641,10 @@ static bool same_hook(const pel_synth *s, const pel_hook *a, const pel_hook *b) 
 /* The hooks of one call of a module of torch's; every call has the same. */
 static pel_hook_list *hooks_of_module(pel_synth *s, pel_id module) {
     pel_hook_list all = { 0 }, *list = pel_new(s->ctx, pel_hook_list);
-    for (uint32_t i = 0; i < s->hooks.n; i++)
-        if (s->hooks.at[i]->module == module && !s->hooks.at[i]->owner && s->group_of[s->hooks.at[i]->activation])
-            pel_push(s->ctx, &all, s->hooks.at[i]);
+    for (uint32_t i = 0; i < s->hooks.all.n; i++)
+        if (s->hooks.all.at[i]->module == module && !s->hooks.all.at[i]->owner &&
+            s->group_of[s->hooks.all.at[i]->activation])
+            pel_push(s->ctx, &all, s->hooks.all.at[i]);
     for (uint32_t i = 0; i < all.n; i++) {
         if (!list->n || (list->n == i && !same_hook(s, all.at[i], list->at[0])))
             pel_push(s->ctx, list, all.at[i]);
@@ -672,16 +673,16 @@ static void note_registration(pel_synth *s, const pel_hook *hook) {
 
 void pel_write_hooked(pel_synth *s) {
     s->program->registrations.n = 0;
-    for (uint32_t i = 0; i < s->hooks.n; i++)
-        if (s->hooks.at[i]->owner) note_registration(s, s->hooks.at[i]);
+    for (uint32_t i = 0; i < s->hooks.all.n; i++)
+        if (s->hooks.all.at[i]->owner) note_registration(s, s->hooks.all.at[i]);
     typedef struct made {
         const pel_hook_list *list;
         pel_program_class *row;
         pel_id class;
     } made;
     PEL_VEC(made) done = { 0 };
-    for (uint32_t i = 0; i < s->hooks.n; i++) {
-        const pel_hook *hook = s->hooks.at[i];
+    for (uint32_t i = 0; i < s->hooks.all.n; i++) {
+        const pel_hook *hook = s->hooks.all.at[i];
         const pel_log_module *module = pel_module_at(s->log, hook->module);
         if (hook->forward || hook->owner || !s->group_of[hook->activation] ||
             pel_map_has(&s->program->hooked, hook->module))

@@ -93,15 +93,21 @@ static pel_front behind(pel_walk *w, pel_front front, const pel_rounds *rounds, 
     return rest;
 }
 
+typedef struct loop_text {
+    pel_node *text;
+    pel_nodes *orelse_text; /* in it */
+    pel_nodes orelse;       /* as the author wrote it */
+    bool may_run_out;       /* with other data, although no lane did */
+} loop_text;
+
 /* Writes a loop, with what its author does when it was not broken off. broke, ran_out: the lanes behind it. If none
  * ran out but others might, nobody knows what would come then. */
-static pel_front end_loop(pel_walk *w, pel_node *text, pel_nodes *orelse_text, pel_nodes orelse, pel_front broke,
-                          pel_front ran_out, bool may_run_out) {
-    bool unknown = may_run_out && ran_out.n == 0, in_else = broke.n && orelse.n;
-    if (in_else && !unknown) *orelse_text = pel_walk_side(w, ran_out, orelse, &ran_out);
-    if (in_else && unknown) *orelse_text = pel_stub_body(w->ctx);
-    pel_write_statement(w, text);
-    if (!in_else && ran_out.n) ran_out = pel_walk_body(w, ran_out, orelse);
+static pel_front end_loop(pel_walk *w, const loop_text *loop, pel_front broke, pel_front ran_out) {
+    bool unknown = loop->may_run_out && ran_out.n == 0, in_else = broke.n && loop->orelse.n;
+    if (in_else && !unknown) *loop->orelse_text = pel_walk_side(w, ran_out, loop->orelse, &ran_out);
+    if (in_else && unknown) *loop->orelse_text = pel_stub_body(w->ctx);
+    pel_write_statement(w, loop->text);
+    if (!in_else && ran_out.n) ran_out = pel_walk_body(w, ran_out, loop->orelse);
     if (unknown && broke.n == 0) pel_write_statement(w, pel_stub_body(w->ctx).at[0]);
     return pel_both(w, broke, ran_out);
 }
@@ -221,7 +227,8 @@ pel_front pel_walk_for(pel_walk *w, pel_front front, pel_node *node) {
     text->For.iter = iter->text;
     text->For.orelse = (pel_nodes){ 0 };
     pel_front rest = behind(w, front, &rounds, &ran_out);
-    return end_loop(w, text, &text->For.orelse, node->For.orelse, rest, ran_out, left_by_data);
+    const loop_text loop = { text, &text->For.orelse, node->For.orelse, left_by_data };
+    return end_loop(w, &loop, rest, ran_out);
 }
 
 /* ---- while ---- */
@@ -337,7 +344,8 @@ pel_front pel_walk_while(pel_walk *w, pel_front front, pel_node *node) {
     text->While.test = test.text ? test.text : pel_make_constant(w->ctx, &pel_true);
     bool forever = text->While.test->kind == PEL_Constant;
     pel_front ran_out, rest = behind_while(w, front, &rounds, &ran_out);
-    return end_loop(w, text, &text->While.orelse, node->While.orelse, rest, ran_out, left_by_data && !forever);
+    const loop_text loop = { text, &text->While.orelse, node->While.orelse, left_by_data && !forever };
+    return end_loop(w, &loop, rest, ran_out);
 }
 
 /* ---- break, continue ---- */

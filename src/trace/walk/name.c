@@ -22,7 +22,7 @@ bool pel_is_local(const pel_walk *w, pel_name name) {
 
 /* A free variable of a function that was made before the run: nothing in the output binds it. */
 static bool is_outside_cell(const pel_walk *w, pel_name name) {
-    return !w->group->in_place && pel_names_have(w->log->codes.at[w->group->code].code->freevars, name);
+    return !w->group->is.nested && pel_names_have(w->log->codes.at[w->group->code].code->freevars, name);
 }
 
 void pel_refer(pel_walk *w, pel_node **text, pel_id code) {
@@ -76,7 +76,7 @@ pel_val *pel_eval_name(pel_walk *w, pel_front front, pel_node *node) {
         } else if (from_outside && !pel_plain(w->s, val->at[i]))
             val->lost = true;
     }
-    if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
+    if (val->lost && from_outside) pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
     val = pel_finish(w, front, node, val);
     if (pel_is_local(w, node->Name.id) && pel_env_slot(w, node->Name.id)->gone && val->text->kind == PEL_Name) {
         if (!val->parts) pel_lost(w, node, "what `%s` holds differs from path to path", node->Name.id->text);

@@ -104,7 +104,7 @@ void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *no
 
 /* Other runs were in the other mode, and with other data they could have come here. */
 void pel_taint_chosen_mode(pel_walk *w, pel_front front, pel_val *val) {
-    if (w->level && w->s->trained && w->s->evaluated && are_plain_and_same(w, front, val->at))
+    if (w->level && w->s->asked.trained && w->s->asked.evaluated && are_plain_and_same(w, front, val->at))
         val->taint = &pel_tainted_some;
 }
 

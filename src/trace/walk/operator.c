@@ -190,7 +190,7 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
         pel_take_over(val, right);
         pel_nodes_push(w->ctx, &text->Compare.comparators, right->text);
         if (node->Compare.ops.n == 1 && are_whole_numbers(w, going, left) && are_whole_numbers(w, going, right))
-            pel_map_set(w->ctx, &w->s->whole_numbers, PEL_KEY(text), 1);
+            pel_map_set(w->ctx, &w->s->notes.whole_numbers, PEL_KEY(text), 1);
         bool right_dynamic = pel_dynamic(w, going, right);
         if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
         if (compares_tensors(w, going, node->Compare.ops.at[k], left, right)) text->mark = PEL_COMPARES_TENSORS;

@@ -434,7 +434,7 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     for (uint32_t i = 0; i < c->n_args; i++) val->lost |= c->args[i].val->lost;
     nature known = nature_of(w, front, c, callee);
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
-        pel_map_set(w->ctx, &w->s->unwritable, PEL_KEY(val->text), 1);
+        pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, front, c);
     val->text->mark = !known.pure || changes_given(c, callee) || (w->tried && known.dynamic && !known.settled);
     if (val->text->mark) val->effect = true;
@@ -770,7 +770,7 @@ void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const
     for (uint32_t i = 0; i < c->kids.n; i++) {
         pel_group *group = w->s->group_of[c->kids.at[i].activation];
         if (!group) continue;
-        group->pinned = true;
+        group->is.pinned = true;
         const pel_value *callee = pel_value_at(w->log, c->callee[c->kids.at[i].lane]);
         if (callee->kind == PEL_V_PARTIAL && callee->n > 1) /* it hands on what it is given, behind its own */
             pel_mark_passed(w, c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);

@@ -35,7 +35,7 @@ static bool split_lanes(pel_synth *s, const pel_group *group, const uint64_t *pa
 }
 
 bool pel_split_group(pel_synth *s, const pel_group *group) {
-    if (group->in_place || group->is_root || group->n_lanes < 2) return false;
+    if (group->is.nested || group->is.root || group->n_lanes < 2) return false;
     uint64_t *parts = pel_new_array(s->ctx, group->n_lanes, uint64_t);
     for (uint32_t p = 0; p < group->n_params; p++) {
         const pel_param *param = &group->params[p];

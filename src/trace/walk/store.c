@@ -35,7 +35,7 @@ void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint) {
         if (code->cellvars.at[i] != name) continue;
         for (uint32_t k = 0; k < w->s->groups.n; k++) {
             const pel_group *group = w->s->groups.at[k];
-            if (group->in_place) spread_taint(w, &w->s->cell_taint, pel_key2(group->code, PEL_KEY(name)), taint);
+            if (group->is.nested) spread_taint(w, &w->s->cell_taint, pel_key2(group->code, PEL_KEY(name)), taint);
         }
     }
 }

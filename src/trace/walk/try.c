@@ -54,7 +54,7 @@ static void find_data(void *arg, pel_node **slot) {
     const pel_node *node = *slot;
     if (node->kind == PEL_Name && pel_is_local(w, node->Name.id))
         for_data->found |= pel_env_slot(w, node->Name.id)->taint != NULL;
-    if (node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training")) w->s->asked_training = true;
+    if (node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training")) w->s->asked.training = true;
     if (node->kind == PEL_Attribute)
         for (pel_id class = 1; class < w->log->classes.n; class ++)
             for_data->found |= pel_map_has(&w->s->written, pel_key2(class, PEL_KEY(node->Attribute.attr)));

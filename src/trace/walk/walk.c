@@ -274,8 +274,8 @@ pel_synth *pel_synth_new(pel_ctx *ctx, pel_program *program) {
     *s = (pel_synth){ .ctx = ctx, .log = log, .program = program };
     s->authors = program->authors = pel_align(ctx, log);
     for (uint32_t r = 0; r < log->runs.n; r++) {
-        s->trained |= log->runs.at[r].training;
-        s->evaluated |= !log->runs.at[r].training;
+        s->asked.trained |= log->runs.at[r].training;
+        s->asked.evaluated |= !log->runs.at[r].training;
     }
     return s;
 }

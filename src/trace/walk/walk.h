@@ -229,8 +229,14 @@ pel_rounds pel_split_rounds(pel_walk *w, pel_front front, const pel_node *node);
 bool pel_is_counted(const pel_walk *w, pel_front front, const pel_val *iter); /* data says how often it goes round */
 
 /* ---- lines/use.c ---- */
-pel_val *pel_straight_call(pel_walk *w, pel_front front, const pel_node *node, const pel_id *children, pel_val **args,
-                           const pel_name *names, uint32_t n_args, pel_val *val);
+typedef struct pel_passed { /* what a call passes, and what the function calls it; NULL: nothing */
+    pel_val **at;
+    const pel_name *names;
+    uint32_t n;
+} pel_passed;
+/* val: what the call gave. children: per lane, the activation that it began. */
+pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, const pel_id *children,
+                           const pel_passed *passed, pel_val *val);
 
 /* ---- given.c ---- */
 /* How many dimensions a tensor has, or its shape has items: false if that must stay a question. */

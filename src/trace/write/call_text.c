@@ -4,7 +4,7 @@
 /* Of how many items of `*whole` the text of an argument is one; 0 if it is not one. */
 static uint32_t star_length(const pel_synth *s, const pel_node *text) {
     uint64_t n = 0;
-    pel_map_get(&s->star_items, PEL_KEY(text), &n);
+    pel_map_get(&s->notes.star_items, PEL_KEY(text), &n);
     return (uint32_t)n;
 }
 
@@ -34,7 +34,7 @@ static void restore_stars(const pel_synth *s, pel_nodes *positional) {
 
 /* An argument whose keyword says nothing that is not seen: the first one, or attention_mask=attention_mask. */
 static bool speaks_for_itself(const pel_group *target, uint32_t param, uint32_t place, const pel_node *text) {
-    bool is_first = place == (target->class && !target->no_self);
+    bool is_first = place == (target->class && !target->is.without_self);
     return is_first || (text->kind == PEL_Name && text->Name.id == target->params[param].name);
 }
 
@@ -113,7 +113,7 @@ void pel_write_call(pel_synth *s, const pel_link *link, const pel_node *args) {
         }
         if (!text) text = left_out_argument(s, target, p);
         bool plain =
-            !link->by_keyword[p] || (!target->is_root && !ordered && speaks_for_itself(target, p, place, text));
+            !link->by_keyword[p] || (!target->is.root && !ordered && speaks_for_itself(target, p, place, text));
         if (by_name || !plain) {
             pel_nodes_push(s->ctx, &keywords, pel_make_keyword(s->ctx, target->params[p].name, text));
             by_name = true;

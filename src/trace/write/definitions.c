@@ -102,10 +102,10 @@ static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
     def->FunctionDef.args = args;
     def->FunctionDef.body = group->body;
     def->lineno = group->author->node ? group->author->node->lineno : 0;
-    if (group->is_property)
+    if (group->is.property)
         def->FunctionDef.decorator_list =
             pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_intern_c(s->ctx, "property"), PEL_Load));
-    if (group->is_context)
+    if (group->is.context)
         def->FunctionDef.decorator_list =
             pel_nodes_one(s->ctx, pel_library_expression(s->ctx, s->program, PEL_STR("contextlib.contextmanager")));
     keep_modes(s, group->author, def);
@@ -138,7 +138,7 @@ void pel_write_functions(pel_synth *s, const pel_reach *r) {
         if (r->seen[i]) {
             pel_keep_rest(s, s->groups.at[i]);
             pel_keep_star(s, s->groups.at[i]);
-            if (s->groups.at[i]->is_root) pel_give_back_names(s, s->groups.at[i]);
+            if (s->groups.at[i]->is.root) pel_give_back_names(s, s->groups.at[i]);
         }
     pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)
@@ -147,7 +147,7 @@ void pel_write_functions(pel_synth *s, const pel_reach *r) {
         if (r->active[i]) pel_write_call(s, s->links.at[i], args[s->links.at[i]->target->number]);
     write_references(s, r, args);
     for (uint32_t i = 0; i < s->groups.n; i++)
-        if (r->seen[i] && s->groups.at[i]->is_root && s->groups.at[i]->n_params) pel_guard_root(s, s->groups.at[i]);
+        if (r->seen[i] && s->groups.at[i]->is.root && s->groups.at[i]->n_params) pel_guard_root(s, s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r->seen[i] && s->groups.at[i]->function) write_function(s, s->groups.at[i], args[i]);
 }

@@ -33,7 +33,7 @@ static bool is_local_somewhere(const pel_synth *s, pel_name name) {
 }
 
 pel_name pel_name_wish(const pel_synth *s, const pel_group *group) {
-    if (group->is_root) return pel_intern_c(s->ctx, "forward");
+    if (group->is.root) return pel_intern_c(s->ctx, "forward");
     pel_name own = s->log->codes.at[group->code].code->name;
     pel_name wish = (group->class || own->text[0] == '<') && group->hint ? group->hint : own;
     return wish->text[0] == '<' ? pel_intern_c(s->ctx, "function") : wish; /* <lambda> */
@@ -60,21 +60,21 @@ static bool is_local_of_a_caller(const pel_synth *s, const pel_reach *r, const p
 
 /* Called by its author's name: by torch, by users of the model, or by texts that say it. */
 static bool has_plain_name(const pel_synth *s, const pel_group *group) {
-    return group->is_root || group->pinned || group->is_property || group->is_init ||
+    return group->is.root || group->is.pinned || group->is.property || group->is.init ||
            (group->hint && group->hint == s->log->codes.at[group->code].code->name);
 }
 
 static void name_function(pel_synth *s, const pel_reach *r, pel_map *taken, pel_group *group) {
     pel_name wish = pel_name_wish(s, group);
     pel_id class = group->class ? group->class : s->log->codes.at[group->code].class;
-    bool of_file = !group->class || group->no_self;
+    bool of_file = !group->class || group->is.without_self;
     if (of_file && class) wish = name_of_static(s, class, wish);
     if (of_file && is_local_of_a_caller(s, r, group, wish)) pel_map_set(s->ctx, taken, pel_key2(0, PEL_KEY(wish)), 1);
     pel_program_function *function = group->function = pel_new(s->ctx, pel_program_function);
     function->code = group->code;
-    function->class = group->no_self ? 0 : group->class;
+    function->class = group->is.without_self ? 0 : group->class;
     function->from_source = !pel_map_has(&s->program->straight, group->code);
-    function->is_property = group->is_property;
+    function->is_property = group->is.property;
     function->name = unique(s, taken, function->class, wish);
 }
 
@@ -83,7 +83,7 @@ void pel_name_functions(pel_synth *s, const pel_reach *r) {
     for (int first = 1; first >= 0; first--) /* the plain names go to those that are called by them */
         for (uint32_t i = 0; i < s->groups.n; i++) {
             pel_group *group = s->groups.at[i];
-            if (!r->seen[i] || group->in_place || group->function) continue;
+            if (!r->seen[i] || group->is.nested || group->function) continue;
             if (!first || has_plain_name(s, group)) name_function(s, r, &taken, group);
         }
 }

@@ -10,7 +10,7 @@ static void find_unwritable(void *arg, pel_node **slot) {
     blame *b = arg;
     if (b->found) return;
     const pel_link *link = pel_link_at(b->s, *slot);
-    if (pel_map_has(&b->s->unwritable, PEL_KEY(*slot)) || (link && link->callee == PEL_CALLEE_INLINE))
+    if (pel_map_has(&b->s->notes.unwritable, PEL_KEY(*slot)) || (link && link->callee == PEL_CALLEE_INLINE))
         b->found = *slot;
     else
         pel_each_part(b->s, *slot, find_unwritable, b);
@@ -57,7 +57,7 @@ bool pel_check_texts(pel_synth *s, const pel_reach *r) {
             refuse(s, group, group->why_line, group->why);
             continue;
         }
-        if (group->no_self && !group->params[0].dead) {
+        if (group->is.without_self && !group->params[0].dead) {
             refuse(s, group, group->author->node->lineno, "its object has no literal");
             continue;
         }

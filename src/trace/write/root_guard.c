@@ -207,13 +207,13 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
     chain_nones(s, &tests);
     if (tests.n) guard(s, &body, all_of(s->ctx, tests), message);
-    if (s->asked_type) guard_types(s, root, &body);
-    if (s->asked_rank && !s->is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
-    if (s->asked_training && s->trained != s->evaluated) {
+    if (s->asked.type) guard_types(s, root, &body);
+    if (s->asked.rank && !s->asked.is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
+    if (s->asked.training && s->asked.trained != s->asked.evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),
                                             pel_intern_c(s->ctx, "training"), PEL_Load);
-        guard(s, &body, s->trained ? mode : pel_not(s->ctx, mode),
-              s->trained ? "recorded in train mode only" : "recorded in eval mode only");
+        guard(s, &body, s->asked.trained ? mode : pel_not(s->ctx, mode),
+              s->asked.trained ? "recorded in train mode only" : "recorded in eval mode only");
     }
     for (uint32_t i = 0; i < root->body.n; i++) pel_nodes_push(s->ctx, &body, root->body.at[i]);
     root->body = body;

@@ -11,9 +11,9 @@ static bool is_of_wrappers(const pel_synth *s, const pel_param *param) {
 }
 
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param) {
-    if (param == 0 && group->class) return group->no_self;
-    if (group->is_root) return is_of_wrappers(s, &group->params[param]);
-    if (!group->pinned) return true;
+    if (param == 0 && group->class) return group->is.without_self;
+    if (group->is.root) return is_of_wrappers(s, &group->params[param]);
+    if (!group->is.pinned) return true;
     /* called by torch with what it was recorded with: only what was never passed may go, from the end */
     for (uint32_t p = param; p < group->n_params; p++) {
         if (!group->params[p].fallback || group->params[p].passed || (p > param && !group->params[p].dead))
@@ -58,7 +58,7 @@ static bool is_passed(const pel_log_run *run, const pel_param *param, uint32_t p
 
 /* Of the model's own forward: a run that left this parameter to its default. Of others: any call. 0: there is none. */
 static pel_id lane_with_default(const pel_synth *s, const pel_group *group, uint32_t p) {
-    if (!group->is_root) return group->lanes[0];
+    if (!group->is.root) return group->lanes[0];
     for (uint32_t i = 0; i < group->n_lanes; i++) {
         const pel_log_run *run = &s->log->runs.at[s->log->activations.at[group->lanes[i]].run];
         if (run->activation != group->lanes[i] || !is_passed(run, &group->params[p], p - 1)) return group->lanes[i];
@@ -69,7 +69,7 @@ static pel_id lane_with_default(const pel_synth *s, const pel_group *group, uint
 pel_node *pel_default_text(pel_synth *s, const pel_group *group, uint32_t p) {
     pel_node *fallback = group->params[p].fallback;
     if (!fallback) return NULL;
-    if (group->in_place || is_constant_text(fallback)) return pel_copy(s->ctx, fallback);
+    if (group->is.nested || is_constant_text(fallback)) return pel_copy(s->ctx, fallback);
     /* an expression of the author's file: its value is what lanes that got no argument began with */
     pel_id lane = lane_with_default(s, group, p);
     pel_id value = lane ? s->log->activations.at[lane].locals[group->params[p].local] : 0;
@@ -97,8 +97,8 @@ static bool needs_default_before(const pel_group *group, const pel_param *param)
 
 /* Callers that we don't write say its name; of the others we see what they say. */
 static bool stands_behind_star(const pel_group *group, const pel_param *param) {
-    if (group->is_root || group->in_place) return param->keyword_only;
-    if (!group->pinned) return false;
+    if (group->is.root || group->is.nested) return param->keyword_only;
+    if (!group->is.pinned) return false;
     return param->kind == PEL_PARAM_KEY_ITEM ? needs_default_before(group, param) : param->keyword_only;
 }
 
@@ -108,7 +108,7 @@ pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active
     uint32_t first_default = group->n_params; /* from here on every parameter has a default */
     while (first_default > 0) {
         const pel_param *param = &group->params[first_default - 1];
-        bool open = group->is_root || group->pinned || group->in_place;
+        bool open = group->is.root || group->is.pinned || group->is.nested;
         if (stands_behind_star(group, param)) { /* with a default or without */
             first_default--;
             continue;
