@@ -51,6 +51,7 @@ static int scan_file(const scan_job *job, const char *path) {
         return cli_report(job->sources->ctx, is_its ? input : &(cli_input){ .name = path }, &error, job->as_json);
     }
     int written = cli_write(job->output, out);
+    if (!out.len && job->n_files == 1 && !job->as_json) printf("%s: it builds no network and defines none\n", path);
     return written == CLI_FINE ? worst(&result) : written;
 }
 
@@ -271,7 +272,13 @@ static bool add_folder(scan_job *job, const char *path, int depth) {
 
 static bool add_operand(scan_job *job, const char *path) {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return add_folder(job, path, 0);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        size_t before = job->n_files;
+        if (!add_folder(job, path, 0)) return false;
+        if (job->n_files > before) return true;
+        fprintf(stderr, "%s:1:1: there is no Python source and no notebook in it\n", path);
+        return false;
+    }
     return add_file(job, strdup(path));
 }
 
@@ -319,6 +326,8 @@ static int run(const cli_args *args) {
     else if (times_given(args, "forward") > 1)
         result =
             cli_usage_error(args->command, "--forward is given once: inputs of one call have a comma between them");
+    else if (cli_has(args, "forward") && !*cli_value(args, "forward"))
+        result = cli_usage_error(args->command, "--forward needs a shape such as 2x3x224x224");
     else if (with && !cli_open_model(with, &known, &error))
         result = cli_report(job.sources->ctx, &known.input, &error, false);
     else

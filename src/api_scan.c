@@ -160,16 +160,20 @@ static void put_source(pel_ctx *ctx, const scan_call *call, pel_buf *out) {
 
 #define MAX_ROUNDS 8 /* of reading facts off a file: each may show more */
 
-/* The network that has most in common with the known one. */
+/* The network that has most in common with the known one: tensors that fit, or else names. UINT32_MAX: none has any. */
 static uint32_t nearest(pel_ctx *ctx, const pel_networks *networks, const pel_network *known) {
-    uint32_t best = UINT32_MAX, most = 0;
+    uint32_t best = UINT32_MAX;
+    uint64_t most = 0;
     for (uint32_t i = 0; i < networks->n; i++) {
         pel_comparison found;
         if (!networks->at[i]->root) continue;
         pel_network_compare(ctx, networks->at[i], known, true, &found);
-        if (best == UINT32_MAX || found.equal > most) best = i, most = found.equal;
+        uint64_t named = 0;
+        for (uint32_t k = 0; k < found.differences.n; k++) named += found.differences.at[k].kind == PEL_OTHER_SHAPE;
+        uint64_t score = (uint64_t)found.equal << 32 | named;
+        if (score > most) best = i, most = score;
     }
-    return most ? best : UINT32_MAX;
+    return best;
 }
 
 static void put_error(pel_ctx *ctx, pel_network *network, pel_str what, pel_str why) {
@@ -180,6 +184,15 @@ static void put_error(pel_ctx *ctx, pel_network *network, pel_str what, pel_str 
 static void put_contradictions(pel_ctx *ctx, pel_network *network, const pel_scanner *scanner) {
     pel_comparison found;
     pel_network_compare(ctx, network, scanner->known, true, &found);
+    if (found.apart_b) {
+        pel_str what = pel_format(ctx, "%u tensors of %.*s", found.apart_b, PEL_FMT(scanner->known_name));
+        pel_str why = pel_format(ctx, "not compared: their names do not begin with '%.*s'", PEL_FMT(found.prefix_b));
+        pel_push(ctx, &network->unknown, ((pel_unknown){ .what = what, .why = why }));
+    }
+    if (found.apart_a)
+        put_error(ctx, network, pel_format(ctx, "%u tensors", found.apart_a),
+                  pel_format(ctx, "%.*s has only the others, which begin with '%.*s'", PEL_FMT(scanner->known_name),
+                             PEL_FMT(found.prefix_a)));
     for (uint32_t i = 0; i < found.differences.n; i++) {
         const pel_difference *row = &found.differences.at[i];
         pel_str file = scanner->known_name;
@@ -199,12 +212,33 @@ static void put_contradictions(pel_ctx *ctx, pel_network *network, const pel_sca
     }
 }
 
+/* No tensor of the file is one of any network here. */
+static void put_no_fit(pel_ctx *ctx, scan_call *call) {
+    pel_str file = call->scanner->known_name;
+    bool any = false;
+    for (uint32_t i = 0; i < call->networks.n; i++) any |= call->networks.at[i]->root != NULL;
+    pel_network *none = any ? NULL : pel_network_new(ctx, call->request.path);
+    if (none) pel_push(ctx, &call->networks, none);
+    for (uint32_t i = 0; i < call->networks.n; i++)
+        if (call->networks.at[i]->root || call->networks.at[i] == none) {
+            put_error(ctx, call->networks.at[i], PEL_STR("--with"),
+                      pel_format(ctx,
+                                 none ? "%.*s is not used: there is no network"
+                                      : "no tensor of %.*s has a name of this network",
+                                 PEL_FMT(file)));
+            return;
+        }
+}
+
 /* What a file says of the network that fits it best: scanned again with that, until it says no more. */
 static void scan_with(pel_ctx *ctx, scan_call *call) {
     pel_scanner *scanner = call->scanner;
     pel_network **place, *problems;
     uint32_t chosen = nearest(ctx, &call->networks, scanner->known);
-    if (chosen == UINT32_MAX) return;
+    if (chosen == UINT32_MAX) {
+        put_no_fit(ctx, call);
+        return;
+    }
     place = &call->networks.at[chosen];
     pel_facts facts = { 0 };
     pel_scanner_push(scanner);

@@ -24,7 +24,7 @@ METHOD(dict_update) { return update_from(vm, args, n, kw); }
 METHOD(dict_get) {
     IGNORE();
     pel_val found;
-    if (pel_is_symbol(args[1]) && !pel_is_named(args[1])) {
+    if (pel_is_symbol(args[1]) && !pel_is_apart(args[1])) {
         pel_val item = pel_getitem(vm, args[0], args[1]);
         return item;
     }
@@ -119,7 +119,7 @@ METHOD(dict_getitem) {
     if (found) return found;
     if (pel_lookup(vm, args[0]->type, vm->names.s_missing))
         return pel_call_special(vm, args[0], vm->names.s_missing, &args[1], 1);
-    if (pel_is_symbol(args[1]) && !pel_is_named(args[1]))
+    if (pel_is_symbol(args[1]) && !pel_is_apart(args[1]))
         return pel_symbol_from(vm, pel_format(vm->ctx, "{…}[%.*s]", PEL_FMT(((pel_symbol *)args[1])->text)), args[1]);
     return pel_raise_with(vm, vm->types.KeyError, args[1]);
 }

@@ -168,6 +168,7 @@ pel_frame *pel_bind_args(pel_vm *vm, pel_function *f, pel_val *args, uint32_t n,
     if (!kw && n == code->n_args && !code->n_kwonly && !code->has_varargs && !code->has_varkw) {
         for (uint32_t i = 0; i < n; i++) frame->slots[i] = args[i];
     } else if (!fill(vm, f, frame, args, n, kw)) {
+        if (vm->raised && code->is_stub) ((pel_exception *)vm->raised)->is_gap = true;
         pel_free_frame(vm, frame);
         return NULL;
     }

@@ -162,12 +162,36 @@ pel_val pel_type_new(pel_vm *vm, pel_type *meta, pel_val name, pel_val bases, pe
 
 /* ---- the class statement ---- */
 
+/* `self.x = nn.Y(...)` */
+static bool is_layer_assignment(pel_vm *vm, const pel_node *node, const pel_dict *globals) {
+    if (node->kind != PEL_Assign || node->Assign.targets.at[0]->kind != PEL_Attribute) return false;
+    const pel_node *of = node->Assign.targets.at[0]->Attribute.value, *call = node->Assign.value;
+    if (of->kind != PEL_Name || !pel_str_is(pel_name_str(of->Name.id), "self")) return false;
+    if (call->kind != PEL_Call || call->Call.func->kind != PEL_Attribute) return false;
+    const pel_node *from = call->Call.func->Attribute.value;
+    pel_val module =
+        from->kind == PEL_Name ? pel_dict_get_str(globals, pel_interned(vm, pel_name_str(from->Name.id))) : NULL;
+    if (!module || !pel_is(module, PEL_L_MODULE) || !pel_is_str(((pel_module_object *)module)->name)) return false;
+    return pel_text_is(((pel_module_object *)module)->name, "torch.nn");
+}
+
+/* Only a module keeps layers as its attributes. */
+static bool keeps_layers(pel_vm *vm, const pel_function *body) {
+    for (uint32_t i = 0; i < body->code->n_consts; i++) {
+        if (!pel_is(body->code->consts[i], PEL_L_CODE)) continue;
+        const pel_codeobj *code = (const pel_codeobj *)body->code->consts[i];
+        for (uint32_t k = 0; k < code->n_statements; k++)
+            if (is_layer_assignment(vm, code->statements[k].node, body->globals)) return true;
+    }
+    return false;
+}
+
 /* Does a class look like a module of torch's, by what its body defines or by the name of a base that is nowhere? */
-static bool is_like_module(pel_vm *vm, const pel_codeobj *body, const pel_symbol *base) {
+static bool is_like_module(pel_vm *vm, const pel_function *body, const pel_symbol *base) {
     if (!pel_dict_get_str(vm->modules, pel_interned_c(vm, "torch"))) return false;
-    for (uint32_t i = 0; i < body->n_names; i++)
-        if (pel_text_is(body->names[i], "forward")) return true;
-    return pel_str_ends(base->text, PEL_STR("Module"));
+    for (uint32_t i = 0; i < body->code->n_names; i++)
+        if (pel_text_is(body->code->names[i], "forward")) return true;
+    return pel_str_ends(base->text, PEL_STR("Module")) || keeps_layers(vm, body);
 }
 
 /* nn.Module stands for a base that no root has (a LightningModule): what the class makes is seen then. */
@@ -176,12 +200,28 @@ static pel_val stand_in(pel_vm *vm, pel_val base) {
     pel_val module = pel_import(vm, PEL_STR("_unknown_base"));
     pel_val make = module ? pel_getattr_c(vm, module, "like_module") : NULL;
     if (!make) return NULL;
-    pel_note_unknown(vm, text, PEL_STR("there is no such class in the roots; it is taken for a torch.nn.Module"));
+    pel_note_lost(vm, text, PEL_STR("there is no such class in the roots; it is taken for a torch.nn.Module"));
     return pel_call1(vm, make, pel_new_text(vm, text));
 }
 
+static bool is_torch_module(pel_vm *vm, pel_val base) {
+    if (!pel_is_type(base)) return false;
+    const pel_tuple *mro = pel_tuple_at(pel_as_type(base)->mro);
+    for (uint32_t i = 0; i < mro->n; i++) {
+        pel_val of = mro->at[i]->attrs ? pel_dict_get_str(mro->at[i]->attrs, vm->names.s_module) : NULL;
+        if (of && pel_is_str(of) && pel_text_is(of, "torch.nn.modules.module")) return true;
+    }
+    return false;
+}
+
+static bool any_torch_module(pel_vm *vm, pel_val bases) {
+    for (uint32_t i = 0; i < pel_tuple_at(bases)->n; i++)
+        if (is_torch_module(vm, pel_tuple_at(bases)->at[i])) return true;
+    return false;
+}
+
 /* What stands for the given bases: __mro_entries__, aliases and symbols resolved. */
-static pel_val resolve_bases(pel_vm *vm, pel_val bases, const pel_codeobj *body, bool *changed, pel_val *unknown) {
+static pel_val resolve_bases(pel_vm *vm, pel_val bases, const pel_function *body, bool *changed, pel_val *unknown) {
     pel_val list = pel_list_of(vm, NULL, 0);
     *changed = false;
     for (uint32_t i = 0; i < pel_tuple_at(bases)->n; i++) {
@@ -194,7 +234,7 @@ static pel_val resolve_bases(pel_vm *vm, pel_val bases, const pel_codeobj *body,
         if (pel_is_symbol(base)) { /* a base that we know nothing of adds nothing that we know */
             if (!((pel_symbol *)base)->is_missing) continue;
             *unknown = base;
-            if (is_like_module(vm, body, (pel_symbol *)base)) {
+            if (!any_torch_module(vm, bases) && is_like_module(vm, body, (pel_symbol *)base)) {
                 pel_val made = stand_in(vm, base);
                 if (!made) return NULL;
                 pel_list_push(vm, list, made);
@@ -229,7 +269,7 @@ static pel_val resolve_bases(pel_vm *vm, pel_val bases, const pel_codeobj *body,
 pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val original, const pel_kw *kw) {
     pel_function *function = (pel_function *)body;
     bool changed;
-    pel_val unknown = NULL, bases = resolve_bases(vm, original, function->code, &changed, &unknown);
+    pel_val unknown = NULL, bases = resolve_bases(vm, original, function, &changed, &unknown);
     if (!bases) return NULL;
     pel_val meta = NULL;
     pel_kw rest = { 0 };

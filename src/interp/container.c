@@ -119,12 +119,29 @@ static pel_str key_text(pel_vm *vm, pel_val key) {
                       PEL_FMT(pel_symbol_arg(vm, slice->step)));
 }
 
+/* Which item of a list it is nobody knows; but a layer may be among them, or what makes one. */
+static void look_over(pel_vm *vm, pel_symbol *made, pel_val container) {
+    uint32_t n = 0, at = 0;
+    bool is_dict = pel_is_dict(container), is_list = pel_is_list(container) || pel_is_tuple(container);
+    pel_val *items = is_list ? pel_items(container, &n) : NULL;
+    if (is_dict) n = pel_dict_at(container)->live;
+    for (uint32_t i = 0; i < n && i < 200; i++) {
+        pel_entry *entry = is_dict ? pel_dict_next(pel_dict_at(container), &at) : NULL;
+        pel_val item = entry ? entry->value : items ? items[i] : NULL;
+        if (!item || pel_is_small(item)) continue;
+        made->may_be_module |= vm->is_network && !item->type->is_native && vm->is_network(vm, item);
+        made->is_missing |= pel_is_type(item) || pel_is(item, PEL_L_FUNCTION);
+    }
+}
+
 static pel_val symbol_item(pel_vm *vm, pel_val v, pel_val key) {
     pel_str of = pel_is_symbol(v) && ((pel_symbol *)v)->level
                      ? pel_format(vm->ctx, "(%.*s)", PEL_FMT(((pel_symbol *)v)->text))
                      : pel_symbol_arg(vm, v);
     pel_str text = pel_format(vm->ctx, "%.*s[%.*s]", PEL_FMT(of), PEL_FMT(key_text(vm, key)));
-    return pel_symbol_from(vm, text, pel_is_symbol(v) ? v : key);
+    pel_val made = pel_symbol_from(vm, text, pel_is_symbol(v) ? v : key);
+    if (pel_is_symbol(made) && made != v && made != key) look_over(vm, (pel_symbol *)made, v);
+    return made;
 }
 
 static pel_val class_getitem(pel_vm *vm, pel_val v, pel_val key) {
@@ -173,7 +190,7 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
         if (found) return found;
         if (!type->is_native && pel_lookup(vm, type, vm->names.s_missing))
             return pel_call_special(vm, v, vm->names.s_missing, &key, 1);
-        if (pel_is_symbol(key) && !pel_is_named(key)) return symbol_item(vm, v, key);
+        if (pel_is_symbol(key) && !pel_is_apart(key)) return symbol_item(vm, v, key);
         return pel_raise_with(vm, vm->types.KeyError, key == vm->none ? pel_interned_c(vm, "None") : key);
     }
     case PEL_L_VIEW: {

@@ -293,6 +293,8 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     if (!is_symbolic && !find(vm, name, parent, &found)) {
         if (vm->raised) return NULL;
         if (!parent && vm->frame && !is_guarded(vm)) return missing_module(vm, name);
+        if (!parent && vm->frame && !vm->frame->code->is_stub)
+            pel_note_premise(vm, name, PEL_STR("not in the roots: the program goes on without it"));
         pel_raise(vm, vm->types.ModuleNotFoundError, "No module named '%.*s'", PEL_FMT(name));
         pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", key);
         return NULL;

@@ -42,6 +42,24 @@ METHOD(p_unknown) {
     pel_note_unknown(vm, text_or(p[0], "?"), text_or(p[1], "not known"));
     return pel_symbol_of(vm, text_or(p[0], "?"), text_or(p[1], "not known"));
 }
+/* What a model of ours lacks although the library has it: calling it gives data that nobody knows. */
+METHOD(p_unmodelled) {
+    IGNORE();
+    pel_val made = pel_symbol_of(vm, text_or(args[0], "?"), PEL_STR("pellucid has no model of it"));
+    if (pel_is_symbol(made)) ((pel_symbol *)made)->is_unmodelled = true;
+    return made;
+}
+/* Something from outside that may well be a network. */
+METHOD(p_unknown_module) {
+    pel_val made = p_unknown(vm, args, n, kw);
+    if (made && pel_is_symbol(made)) ((pel_symbol *)made)->may_be_module = true;
+    return made;
+}
+METHOD(p_premise) {
+    IGNORE();
+    pel_note_premise(vm, text_or(args[0], "?"), text_or(args[1], ""));
+    return vm->none;
+}
 METHOD(p_note_error) {
     pel_val p[2];
     if (!pel_args(vm, "note_error", "what,why", args, n, kw, 1, p)) return NULL;
@@ -422,6 +440,9 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "symbol_text", p_symbol_text, 1, 1 },
         { "symbol_why", p_symbol_why, 1, 1 },
         { "unknown", p_unknown, 1, 2, true },
+        { "unknown_module", p_unknown_module, 1, 2, true },
+        { "unmodelled", p_unmodelled, 1, 1, false },
+        { "premise", p_premise, 2, 2, false },
         { "note_error", p_note_error, 1, 2, true },
         { "place", p_place, 0, 0 },
         { "copied", p_copied, 3, 3 },

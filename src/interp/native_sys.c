@@ -105,7 +105,8 @@ pel_val pel_native_sys(pel_vm *vm) {
     pel_dict_set_c(vm, d, "path", pel_list_of(vm, NULL, 0));
     pel_dict_set_c(vm, d, "meta_path", pel_list_of(vm, NULL, 0));
     pel_dict_set_c(vm, d, "path_hooks", pel_list_of(vm, NULL, 0));
-    pel_dict_set_c(vm, d, "argv", pel_list_of(vm, &vm->empty_str, 1));
+    vm->argv = pel_list_of(vm, &vm->empty_str, 1);
+    pel_dict_set_c(vm, d, "argv", vm->argv);
     pel_dict_set_c(vm, d, "orig_argv", pel_list_of(vm, NULL, 0));
     pel_dict_set_c(vm, d, "warnoptions", pel_list_of(vm, NULL, 0));
     pel_dict_set_c(vm, d, "builtin_module_names", vm->empty_tuple);

@@ -105,6 +105,8 @@ static pel_val type_getattr(pel_vm *vm, pel_type *self, pel_val name, bool raise
 static pel_val module_getattr(pel_vm *vm, pel_val v, pel_val name, bool raise) {
     pel_module_object *module = (pel_module_object *)v;
     pel_val found = v->attrs ? pel_dict_get_str(v->attrs, name) : NULL;
+    if (found && found == vm->argv)
+        pel_note_premise(vm, PEL_STR("the command line"), PEL_STR("taken to be empty: arguments have their defaults"));
     if (found) return found;
     pel_val of_type = pel_lookup(vm, v->type, name);
     if (of_type) return pel_bind(vm, of_type, v, v->type);

@@ -597,6 +597,11 @@ static int native_order(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
 
 /* Two that can be told apart although one is not interpreted. */
 static bool has_name(pel_val a, pel_val b) {
+    if (pel_is_symbol(a) != pel_is_symbol(b)) {
+        pel_val known = pel_is_symbol(a) ? b : a;
+        bool is_plain = pel_is_int(known) || pel_is_float(known) || pel_is_str(known);
+        if (is_plain && !pel_is_apart(a) && !pel_is_apart(b)) return false;
+    }
     return pel_is_named(a) ? !pel_is_symbol(b) || pel_is_named(b) : pel_is_named(b) && !pel_is_symbol(a);
 }
 
@@ -666,7 +671,7 @@ pel_val pel_compare(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     case PEL_NotIn: {
         if (pel_is_symbol(b) || (pel_is_symbol(a) && !pel_type_of(vm, b)->is_native))
             return pel_symbol_binary(vm, pel_cmpop_text(op), a, b);
-        if (pel_is_symbol(a) && !pel_is_named(a)) return pel_symbol_binary(vm, pel_cmpop_text(op), a, b);
+        if (pel_is_symbol(a) && !pel_is_apart(a)) return pel_symbol_binary(vm, pel_cmpop_text(op), a, b);
         int found = pel_contains(vm, b, a);
         return found < 0 ? NULL : pel_bool_of(vm, op == PEL_In ? found : !found);
     }

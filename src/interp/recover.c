@@ -63,6 +63,21 @@ static bool is_caught(pel_vm *vm, const pel_frame *f) {
     return false;
 }
 
+static bool is_gap(pel_vm *vm) {
+    const pel_exception *e = (const pel_exception *)vm->raised;
+    if (e->is_gap || pel_raised_is(vm, vm->types.RecursionError)) return true;
+    if (e->is_meant || !e->trace.n || !e->trace.at[0].code->is_stub) return false;
+    return pel_raised_is(vm, vm->types.TypeError) || pel_raised_is(vm, vm->types.AttributeError) ||
+           pel_raised_is(vm, vm->types.NameError);
+}
+
+void pel_note_caught(pel_vm *vm, const pel_frame *f, const pel_handler *handler) {
+    if (handler->setup->a == PEL_SETS_CLEANUP || !is_gap(vm) || !may_catch(vm, f, handler)) return;
+    pel_str what = pel_exception_text(vm, vm->raised);
+    pel_str why = PEL_STR("pellucid's model of a library raised it, and the program goes on from there");
+    pel_note_lost(vm, what, why);
+}
+
 /* Exceptions by which objects answer: a native that asked takes them. */
 static bool is_answer(pel_vm *vm) {
     return vm->catching && (pel_raised_is(vm, vm->types.AttributeError) || pel_raised_is(vm, vm->types.StopIteration) ||
@@ -218,8 +233,7 @@ static void mark_module(pel_vm *vm, const pel_frame *f) {
     if (module && pel_is(module, PEL_L_MODULE)) ((pel_module_object *)module)->is_leaky = true;
 }
 
-/* The package of a library that a file is of; empty: it is the program's own. */
-static pel_str library_of(pel_vm *vm, pel_str file) {
+pel_str pel_library_of(pel_vm *vm, pel_str file) {
     for (uint32_t i = 0; i < vm->roots.n; i++) {
         pel_str root = vm->roots.at[i];
         bool is_library =
@@ -234,13 +248,21 @@ static pel_str library_of(pel_vm *vm, pel_str file) {
 
 /* Each line of the program's own is listed, of a library the first one: what is lost of it, nobody asked for by name.
  */
-static void note(pel_vm *vm, const pel_frame *f, pel_str what) {
+static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement, pel_str what) {
+    uint32_t at = (uint32_t)(f->next - f->code->insns);
+    bool in_value = statement->value != UINT32_MAX && at <= statement->value;
     const pel_exception *e = (const pel_exception *)vm->raised;
-    pel_note row = { what, PEL_STR("that line can't be run: what it gives is not known"), f->code->file,
-                     pel_frame_line(f) };
-    pel_str library = library_of(vm, f->code->file);
-    for (uint32_t i = 0; i < vm->unknown.n && library.len; i++)
-        if (pel_str_eq(vm->unknown.at[i].what, library)) return;
+    pel_note row = { .what = what,
+                     .why = PEL_STR("that line can't be run: what it gives is not known"),
+                     .file = f->code->file,
+                     .line = pel_frame_line(f),
+                     .is_lost = !pel_is_contained(vm, f, statement->node, in_value) };
+    pel_str library = pel_library_of(vm, f->code->file);
+    for (uint32_t i = 0; i < vm->unknown.n && library.len; i++) {
+        if (!pel_str_eq(vm->unknown.at[i].what, library)) continue;
+        vm->unknown.at[i].is_lost |= row.is_lost;
+        return;
+    }
     if (library.len) {
         row.what = pel_str_copy(vm->ctx, library);
         row.why = pel_format(vm->ctx, "some of its lines can't be run, the first: %.*s", PEL_FMT(what));
@@ -265,7 +287,7 @@ const pel_insn *pel_recover(pel_vm *vm, pel_frame *f) {
     const pel_statement *row = statement_of(f->code, at);
     if (!may_be_left(vm, f, row)) return NULL;
     pel_str what = pel_exception_text(vm, vm->raised);
-    note(vm, f, what);
+    note(vm, f, row, what);
     if (!vm->n_recovered++) vm->asked_before = vm->asked.n;
     pel_forget(vm);
     mark_module(vm, f);

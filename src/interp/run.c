@@ -968,6 +968,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             }
             if (f->n_blocks) {
                 pel_handler handler = f->blocks[--f->n_blocks];
+                if (vm->recovers && !f->code->is_stub) pel_note_caught(vm, f, &handler);
                 stack = f->stack;
                 code = f->code;
                 sp = handler.depth;

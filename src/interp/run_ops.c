@@ -25,7 +25,7 @@ bool pel_run_merge(pel_vm *vm, pel_dict *into, pel_val from, bool no_doubles) {
         }
     }
     if (pel_is_symbol(from)) {
-        pel_note_unknown(vm, ((pel_symbol *)from)->text, PEL_STR("keyword arguments that are not known"));
+        pel_note_lost(vm, ((pel_symbol *)from)->text, PEL_STR("arguments or items by name that are not known"));
         return true;
     }
     return pel_dict_update(vm, into, from);
@@ -132,6 +132,7 @@ void pel_run_raise(pel_vm *vm, pel_val what, pel_val cause) {
     }
     pel_val made = pel_make_exception(vm, what);
     if (!made) return;
+    ((pel_exception *)made)->is_meant = true;
     if (cause) {
         pel_exception *e = (pel_exception *)made;
         e->suppress = true;

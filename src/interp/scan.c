@@ -230,9 +230,14 @@ static void put_notes(pel_scanner *scanner, pel_network *network) {
     pel_vm *vm = scanner->vm;
     for (uint32_t i = 0; i < vm->unknown.n; i++) {
         const pel_note *note = &vm->unknown.at[i];
-        pel_push(
-            vm->ctx, &network->unknown,
-            (pel_unknown){ .what = note->what, .why = note->why, .place = { .file = note->file, .line = note->line } });
+        pel_unknown row = { .what = note->what,
+                            .why = note->why,
+                            .place = { .file = note->file, .line = note->line },
+                            .is_lost = note->is_lost };
+        if (note->is_premise)
+            pel_push(vm->ctx, &network->premises, row);
+        else
+            pel_push(vm->ctx, &network->unknown, row);
     }
     for (uint32_t i = 0; i < vm->errors.n; i++) {
         const pel_note *note = &vm->errors.at[i];
@@ -380,9 +385,9 @@ static void tree_body(pel_ctx *ctx, void *arg) {
     (void)ctx;
     tree_job *job = arg;
     if (job->forward.len) pel_read_module(job->scanner, job->self, (pel_str){ "", 0 }); /* names, for the flow */
-    if (job->scanner->wants_source)
+    if (job->scanner->wants_source && !pel_is_symbol(job->self))
         pel_scan_source(job->scanner, job->network, job->self, job->forward);
-    else if (job->forward.len)
+    else if (job->forward.len && !pel_is_symbol(job->self))
         pel_scan_forward(job->scanner, job->network, job->self, job->forward, NULL);
     job->root = pel_read_module(job->scanner, job->self, (pel_str){ "", 0 });
 }

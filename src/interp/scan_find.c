@@ -9,6 +9,18 @@ static bool is_network(pel_scanner *scanner, pel_val v) {
            pel_map_has(&scanner->births, PEL_KEY(v));
 }
 
+/* What something unknown made of a network: that one is inside. */
+static bool is_wrapped(pel_scanner *scanner, pel_val v) {
+    const pel_symbol *symbol = pel_is_symbol(v) ? (const pel_symbol *)v : NULL;
+    if (!symbol || !symbol->made_of) return false;
+    for (uint32_t k = 1; k < 4; k += 2) {
+        const pel_tuple *given = pel_tuple_at(pel_tuple_at(symbol->made_of)->at[k]);
+        for (uint32_t i = 0; i < given->n; i++)
+            if (is_network(scanner, given->at[i])) return true;
+    }
+    return false;
+}
+
 static bool is_found(const pel_found_list *list, pel_val v) {
     for (uint32_t i = 0; i < list->n; i++)
         if (list->at[i].self == v) return true;
@@ -16,7 +28,8 @@ static bool is_found(const pel_found_list *list, pel_val v) {
 }
 
 static void add(pel_scanner *scanner, pel_found_list *out, pel_str name, pel_val v) {
-    if (is_network(scanner, v) && !is_found(out, v)) pel_push(scanner->vm->ctx, out, (pel_found){ name, v });
+    if ((is_network(scanner, v) || is_wrapped(scanner, v)) && !is_found(out, v))
+        pel_push(scanner->vm->ctx, out, (pel_found){ name, v });
 }
 
 /* ---- names of the module ---- */

@@ -272,8 +272,42 @@ static pel_val make_input(pel_vm *vm, pel_str text) {
     return empty ? pel_call(vm, empty, &sizes, 1, dtype ? &kw : NULL) : NULL;
 }
 
+/* nn.Module itself has a forward that only says that there is none. */
+static bool has_forward(pel_vm *vm, pel_val self) {
+    if (pel_module_kind_of(vm->scan, self->type) != PEL_TORCH_MODULE) return true;
+    const pel_tuple *mro = pel_tuple_at(self->type->mro);
+    for (uint32_t i = 0; i < mro->n; i++) {
+        const pel_type *base = pel_as_type(mro->at[i]);
+        pel_val found = base->head.attrs ? pel_dict_get_c(vm, base->head.attrs, "forward") : NULL;
+        if (!found) continue;
+        pel_val of = pel_dict_get_str(base->head.attrs, vm->names.s_module);
+        return !(pel_text_is(base->name, "Module") && of && pel_is_str(of) &&
+                 pel_text_is(of, "torch.nn.modules.module"));
+    }
+    return self->attrs && pel_dict_get_c(vm, self->attrs, "forward");
+}
+
+static void put_not_run(pel_vm *vm, pel_network *network, pel_str why, pel_place place) {
+    pel_push(vm->ctx, &network->unknown, ((pel_unknown){ .what = PEL_STR("--forward"), .why = why, .place = place }));
+}
+
+/* The inputs that were given are not those that forward takes: nothing of the network ran. */
+static bool is_other_signature(pel_vm *vm, const pel_exception *e) {
+    if (!pel_raised_is(vm, vm->types.TypeError)) return false;
+    for (uint32_t i = 0; i < e->trace.n; i++)
+        if (!e->trace.at[i].code->is_stub && !is_of_torch(vm, e->trace.at[i].code->file)) return false;
+    return true;
+}
+
 bool pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes, pel_recording *rec) {
     pel_vm *vm = scanner->vm;
+    if (!has_forward(vm, self)) {
+        pel_str why = pel_format(vm->ctx, "not run: %s has no forward", pel_type_text(vm, self));
+        const pel_birth *birth = pel_birth_of(scanner, self);
+        put_not_run(vm, network, why,
+                    (pel_place){ .file = birth ? birth->file : PEL_STR(""), .line = birth ? birth->line : 0 });
+        return false;
+    }
     pel_val inputs = pel_list_of(vm, NULL, 0);
     scanner->network = network;
     scanner->running.n = 0;
@@ -303,7 +337,12 @@ bool pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, 
         flow_into(scanner, tensors, PEL_STR("output"));
         return true;
     }
-    pel_push(vm->ctx, &network->errors, describe_error(scanner, (pel_exception *)vm->raised));
+    if (is_other_signature(vm, (pel_exception *)vm->raised)) {
+        pel_str why = pel_format(vm->ctx, "not run: %.*s", PEL_FMT(pel_exception_text(vm, vm->raised)));
+        put_not_run(vm, network, why, (pel_place){ 0 });
+    } else {
+        pel_push(vm->ctx, &network->errors, describe_error(scanner, (pel_exception *)vm->raised));
+    }
     pel_forget(vm);
     return false;
 }

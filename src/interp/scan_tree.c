@@ -130,7 +130,10 @@ static pel_val on_count(pel_vm *vm, pel_val member) {
     return times;
 }
 
+static bool is_network(pel_vm *vm, pel_val v) { return pel_birth_of(vm->scan, v) != NULL; }
+
 void pel_watch_births(pel_scanner *scanner) {
+    scanner->vm->is_network = is_network;
     scanner->vm->scan = scanner;
     scanner->vm->on_construct = on_construct;
     scanner->vm->on_copy = on_copy;
@@ -377,9 +380,10 @@ static pel_module *opaque_module(pel_vm *vm, const pel_symbol *symbol, pel_str n
 
 /* What an attribute holds that something unknown made may be a layer. */
 static bool may_be_layer(pel_val v) {
-    if (pel_is_small(v) || !pel_is_symbol(v) || !((pel_symbol *)v)->is_missing) return false;
-    const pel_symbol *symbol = (const pel_symbol *)v;
-    return symbol->made_of || (symbol->made_by && symbol->made_by->kind == PEL_Call);
+    const pel_symbol *symbol = pel_is_small(v) || !pel_is_symbol(v) ? NULL : (const pel_symbol *)v;
+    if (!symbol) return false;
+    if (symbol->may_be_module) return true;
+    return symbol->is_missing && (symbol->made_of || (symbol->made_by && pel_may_give_module(symbol->made_by)));
 }
 
 static void read_opaque(reader *r, pel_module *module, pel_val self) {
@@ -436,12 +440,30 @@ static void read_keras(reader *r, pel_module *module, pel_val self, pel_str path
     pel_forget(vm);
 }
 
+/* Networks that something unknown was called with are parts of what it gave, as far as anybody knows. */
+static void add_given(reader *r, pel_module *module, const pel_symbol *symbol, pel_str path, uint32_t depth) {
+    pel_vm *vm = r->scanner->vm;
+    if (!symbol->made_of) return;
+    const pel_val *parts = pel_tuple_at(symbol->made_of)->at;
+    const pel_tuple *args = pel_tuple_at(parts[1]), *names = pel_tuple_at(parts[2]), *values = pel_tuple_at(parts[3]);
+    for (uint32_t i = 0; i < args->n; i++)
+        if (is_module(r->scanner, args->at[i]))
+            add_child(r, module, path, pel_format(vm->ctx, "%u", i), args->at[i], 0, depth);
+    for (uint32_t i = 0; i < values->n; i++)
+        if (is_module(r->scanner, values->at[i]))
+            add_child(r, module, path, pel_text_of(names->at[i]), values->at[i], 0, depth);
+}
+
 static pel_module *read_module(reader *r, pel_val self, pel_str name, pel_str path, uint32_t parent_loops,
                                uint32_t depth) {
     pel_vm *vm = r->scanner->vm;
     if (depth > MAX_DEPTH) pel_throw(vm->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", MAX_DEPTH);
     if (++r->n_modules > MAX_MODULES) pel_throw(vm->ctx, PEL_E_TOO_BIG, 0, "more than %d modules", MAX_MODULES);
-    if (pel_is_symbol(self)) return opaque_module(vm, (pel_symbol *)self, name);
+    if (pel_is_symbol(self)) {
+        pel_module *opaque = opaque_module(vm, (pel_symbol *)self, name);
+        add_given(r, opaque, (pel_symbol *)self, path, depth);
+        return opaque;
+    }
     pel_type *type = pel_type_of(vm, self);
     pel_module *module = pel_module_new(vm->ctx, name, pel_text_of(type->name));
     module->shared_with = first_name(r, &r->modules, self, path);

@@ -81,14 +81,64 @@ pel_str pel_readable(pel_vm *vm, pel_str text) {
     return pel_buf_str(&out);
 }
 
-void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why) {
-    pel_note note = { what, why, { "", 0 }, 0 };
+static void add_note(pel_vm *vm, pel_note note) {
     pel_here(vm, true, &note.file, &note.line);
     for (uint32_t i = 0; i < vm->unknown.n; i++) {
-        const pel_note *there = &vm->unknown.at[i];
-        if (there->line == note.line && pel_str_eq(there->file, note.file) && pel_str_eq(there->what, what)) return;
+        pel_note *there = &vm->unknown.at[i];
+        if (there->line != note.line || !pel_str_eq(there->file, note.file) || !pel_str_eq(there->what, note.what))
+            continue;
+        there->is_lost |= note.is_lost;
+        return;
     }
     if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, note);
+}
+
+void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why) { add_note(vm, (pel_note){ .what = what, .why = why }); }
+
+void pel_note_lost(pel_vm *vm, pel_str what, pel_str why) {
+    add_note(vm, (pel_note){ .what = what, .why = why, .is_lost = true });
+}
+
+void pel_note_premise(pel_vm *vm, pel_str what, pel_str why) {
+    const pel_frame *f = vm->frame;
+    while (f && f->code->is_stub) f = f->back;
+    if (!f || pel_library_of(vm, f->code->file).len) return;
+    add_note(vm, (pel_note){ .what = what, .why = why, .is_premise = true });
+}
+
+/* "fakelib.Linear" is a class, "fakelib.DEPTH" and "fakelib.depth" may be numbers. */
+static bool is_class_name(pel_str text) {
+    size_t at = text.len;
+    bool has_small = false;
+    while (at > 0 && text.ptr[at - 1] != '.') {
+        at--;
+        has_small |= text.ptr[at] >= 'a' && text.ptr[at] <= 'z';
+    }
+    return has_small && text.ptr[at] >= 'A' && text.ptr[at] <= 'Z';
+}
+
+bool pel_is_apart(pel_val v) {
+    const pel_symbol *symbol = pel_is_small(v) || !pel_is_symbol(v) ? NULL : (const pel_symbol *)v;
+    return symbol && symbol->is_named && (!symbol->is_missing || is_class_name(symbol->text));
+}
+
+void pel_note_escape(pel_vm *vm, pel_val symbol, pel_val given, uint32_t depth) {
+    if (pel_is_small(given) || !vm->is_network || depth > 2) return;
+    uint32_t n = 0, at = 0;
+    bool is_native = given->type->is_native;
+    if (!is_native && vm->is_network(vm, given)) {
+        const pel_symbol *callee = (const pel_symbol *)symbol;
+        pel_str what = pel_format(vm->ctx, "%s given to %.*s", pel_type_text(vm, given), PEL_FMT(callee->text));
+        pel_note_lost(vm, what, PEL_STR("what that does to it is not known"));
+    } else if (is_native && (pel_is_list(given) || pel_is_tuple(given))) {
+        pel_val *items = pel_items(given, &n);
+        for (uint32_t i = 0; i < n && i < 100; i++) pel_note_escape(vm, symbol, items[i], depth + 1);
+    } else if (is_native && pel_is_dict(given)) {
+        for (pel_entry *entry; n++ < 100 && (entry = pel_dict_next(pel_dict_at(given), &at));)
+            pel_note_escape(vm, symbol, entry->value, depth + 1);
+    } else if (pel_is(given, PEL_L_METHOD)) {
+        pel_note_escape(vm, symbol, ((pel_method *)given)->self, depth + 1);
+    }
 }
 
 pel_str pel_symbol_arg(pel_vm *vm, pel_val v) {
@@ -180,6 +230,8 @@ pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, c
     pel_buf text = pel_buf_in(vm->ctx);
     pel_symbol *s = (pel_symbol *)symbol;
     if (s->is_unmodelled) pel_note_unknown(vm, s->text, s->why);
+    for (uint32_t i = 0; i < n && s->is_missing; i++) pel_note_escape(vm, symbol, args[i], 0);
+    for (uint32_t i = 0; kw && i < kw->n && s->is_missing; i++) pel_note_escape(vm, symbol, kw->values[i], 0);
     pel_putf(&text, s->level ? "(%.*s)(" : "%.*s(", PEL_FMT(s->text));
     for (uint32_t i = 0; i < n; i++) {
         if (i) pel_put_c(&text, ", ");

@@ -195,6 +195,8 @@ typedef struct pel_exception {
     pel_object head;
     pel_val args, cause, context;
     bool suppress;
+    bool is_meant;                /* a raise statement made it */
+    bool is_gap;                  /* our model of a library can't do what it was asked for; the library may */
     PEL_VEC(pel_trace_row) trace; /* innermost first */
 } pel_exception;
 
@@ -224,6 +226,7 @@ typedef struct pel_symbol {
     bool is_named;      /* a name of a library that is not interpreted: one object, told from others by its text */
     bool is_missing;    /* of a library that is not in the roots, or that our model of the library lacks */
     bool is_unmodelled; /* the latter: a call of it is reported */
+    bool may_be_module; /* one of several, some of which are modules */
     pel_type *declared; /* of a parameter: the class that its annotation names; NULL: none */
     pel_str about;      /* of a question: the symbol that it is about */
     pel_val made_of; /* of a call of something that is not there: callee, arguments, keywords, their values; or NULL */

@@ -205,6 +205,8 @@ typedef struct pel_note { /* an unknown or an error, with its place */
     pel_str what, why;
     pel_str file;
     uint32_t line;
+    bool is_lost;    /* a network may have more or less because of it */
+    bool is_premise; /* not unknown but taken to be so: an environment variable that is not set */
 } pel_note;
 
 /* How the machine reaches source: the only door to the outside. All paths are inside the roots. */
@@ -247,6 +249,7 @@ struct pel_vm {
     uint32_t version;
     pel_dict *builtins, *modules;
     pel_dict *assigned; /* --set: values for symbols by their text */
+    pel_val argv;       /* sys.argv */
     pel_files files;
     PEL_VEC(pel_str) roots;
     PEL_VEC(pel_note) unknown;
@@ -277,6 +280,7 @@ struct pel_vm {
     pel_map times;     /* container -> list of how often each item stands in it (None: once), or Ellipsis: not known */
     pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module stands here; NULL: once */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
+    bool (*is_network)(pel_vm *vm, pel_val v);            /* a module that the run made; NULL: nobody asks */
     void (*on_leave)(pel_vm *vm, const pel_frame *frame); /* of functions of the target */
     void (*on_bind)(pel_vm *vm, pel_function *function, const pel_frame *frame);
     void (*on_copy)(pel_vm *vm, pel_val from, pel_val made, pel_val root); /* root: what the copy began with */
@@ -530,6 +534,15 @@ uint32_t pel_frame_line(const pel_frame *frame);
 
 /* After an exception that nobody would catch: where the frame goes on, with its stack made ready; NULL: it does not. */
 const pel_insn *pel_recover(pel_vm *vm, pel_frame *f);
+/* Whether leaving the statement can change nothing but the values that become symbols (contain.c). */
+bool pel_is_contained(pel_vm *vm, const pel_frame *f, const pel_node *statement, bool in_value);
+/* Whether what the expression gives may be a module; what arithmetic gives is none. */
+bool pel_may_give_module(const pel_node *expression);
+/* The package of a library that a file is of; empty: it is the program's own. */
+pel_str pel_library_of(pel_vm *vm, pel_str file);
+/* A handler of the program takes an exception. If only our model of a library raised it, the program goes a way that it
+ * may not go in truth: that is said. */
+void pel_note_caught(pel_vm *vm, const pel_frame *f, const pel_handler *handler);
 /* A name that a module does not have, some of whose statements could not be run. */
 pel_val pel_lost_name(pel_vm *vm, pel_val module, pel_val name);
 
@@ -547,6 +560,15 @@ bool pel_text_has_symbol(pel_val text);
 bool pel_texts_may_be_equal(pel_val a, pel_val b); /* of two that are written otherwise: parts may be symbols */
 pel_str pel_readable(pel_vm *vm, pel_str text);    /* symbols in a text as "{n}" */
 void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why);
+/* The same; but for it networks may have more, or less. */
+void pel_note_lost(pel_vm *vm, pel_str what, pel_str why);
+/* What the machine of the user decides, and how it was taken; said of the program's own lines only. */
+void pel_note_premise(pel_vm *vm, pel_str what, pel_str why);
+/* Whether it can be told from numbers and texts although it is a symbol: a class or a constant that only lends its
+ * name. */
+bool pel_is_apart(pel_val v);
+/* Something that nobody knows was called with it. */
+void pel_note_escape(pel_vm *vm, pel_val symbol, pel_val given, uint32_t depth);
 
 /* ---- modules (import.c) ---- */
 

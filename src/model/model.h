@@ -105,8 +105,9 @@ typedef struct pel_network {
     pel_module *root;
     PEL_VEC(pel_flow) flow;
     PEL_VEC(pel_unknown) unknown;
-    PEL_VEC(pel_unknown) errors; /* what can't work: shapes that disagree */
-    pel_facts facts;             /* from a file that was given with the source */
+    PEL_VEC(pel_unknown) premises; /* what was taken for given: the machine has no such environment variable */
+    PEL_VEC(pel_unknown) errors;   /* what can't work: shapes that disagree */
+    pel_facts facts;               /* from a file that was given with the source */
     /* The file does not say which of its tensors are parameters: those with that role are tensors of either kind. */
     bool roles_unknown;
     PEL_VEC(pel_file_value) values;

@@ -242,6 +242,7 @@ static void put_unknown(pel_json *json, const pel_unknown *row) {
     pel_json_key(json, "file"), pel_json_str(json, row->place.file);
     pel_json_key(json, "line"), pel_json_int(json, row->place.line);
     pel_json_key(json, "why"), pel_json_str(json, row->why);
+    if (row->is_lost) pel_json_key(json, "lost"), pel_json_bool(json, true);
     if (row->also.line) {
         pel_json_key(json, "also");
         pel_json_object(json);
@@ -325,6 +326,12 @@ static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *
     pel_json_end_object(json);
     if (network->values.n) put_values(json, network);
     if (network->facts.n) put_facts(json, &network->facts);
+    if (network->premises.n) {
+        pel_json_key(json, "assumed");
+        pel_json_array(json);
+        for (uint32_t i = 0; i < network->premises.n; i++) put_unknown(json, &network->premises.at[i]);
+        pel_json_end_array(json);
+    }
     pel_json_key(json, "unknown");
     pel_json_array(json);
     for (uint32_t i = 0; i < network->unknown.n; i++) put_unknown(json, &network->unknown.at[i]);

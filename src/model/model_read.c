@@ -205,6 +205,8 @@ static pel_unknown read_unknown(reader *r, const pel_json_value *from) {
                         .place = read_place(r, from) };
     const pel_json_value *also = pel_json_get(from, "also");
     if (also && also->kind == PEL_J_OBJECT) row.also = read_place(r, also);
+    const pel_json_value *lost = pel_json_get(from, "lost");
+    row.is_lost = lost && lost->kind == PEL_J_BOOL && lost->boolean;
     return row;
 }
 
@@ -243,6 +245,9 @@ static pel_network *read_network(reader *r, const pel_json_value *from) {
     const pel_json_value *unknown = list_of(r, from, "unknown", PEL_J_ARRAY);
     for (uint32_t i = 0; i < unknown->items.n; i++)
         pel_push(r->ctx, &network->unknown, read_unknown(r, unknown->items.at[i]));
+    const pel_json_value *assumed = list_of(r, from, "assumed", PEL_J_ARRAY);
+    for (uint32_t i = 0; i < assumed->items.n; i++)
+        pel_push(r->ctx, &network->premises, read_unknown(r, assumed->items.at[i]));
     const pel_json_value *errors = list_of(r, from, "errors", PEL_J_ARRAY);
     for (uint32_t i = 0; i < errors->items.n; i++)
         pel_push(r->ctx, &network->errors, read_unknown(r, errors->items.at[i]));

@@ -179,6 +179,7 @@ void pel_show_tree(pel_ctx *ctx, const pel_network *network, const pel_tree_opti
         pel_put_visible(out, network->facts.at[i].from);
         pel_put_c(out, ")\n");
     }
+    put_rows(out, "assumed", network->premises.at, network->premises.n);
     put_rows(out, "unknown", network->unknown.at, network->unknown.n);
     put_rows(out, "errors", network->errors.at, network->errors.n);
 }

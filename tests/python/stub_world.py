@@ -210,7 +210,9 @@ class World:
         # With a reason it is what the machine decides (how many processors): here one machine will do.
         module.symbol = lambda text, why=None: 1 if why else Symbol(text)
         module.is_symbol = lambda value: isinstance(value, Symbol)
-        module.unknown = unknown
+        module.unknown = module.unknown_module = unknown
+        module.unmodelled = lambda name: Symbol(name)
+        module.premise = lambda what, why: None
         module.symbol_module = symbol_module
         module.symbol_text = lambda value: value._text
         module.symbol_why = lambda value: ""

@@ -205,3 +205,61 @@ class L(Generic[T], S[List[T]]): pass
 model = nn.Linear(2, 3)
 """)
     assert done.code == 0 and networks["model"]["unknown"] == []
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    torch = pytest.importorskip("torch")
+
+    def save(shapes: dict[str, tuple[int, ...]]):
+        path = tmp_path / "weights.pt"
+        torch.save({name: torch.zeros(shape) for name, shape in shapes.items()}, path)
+        return path
+
+    return save
+
+
+ROW = """
+import torch.nn as nn
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.ModuleList(nn.Linear(4, 4, bias=False) for _ in range(3))
+
+model = M()
+"""
+
+
+@pytest.mark.parametrize("shapes, code", [
+    ({f"rows.{i}.weight": (4, 4) for i in range(3)}, 0),
+    ({f"rows.{i}.weight": (4, 5) for i in range(3)}, 4),  # every shape is another one
+    ({"other": (3,)}, 4),  # nothing in common
+    ({}, 4),
+    ({**{f"model.rows.{i}.weight": (4, 4) for i in range(3)}, "head.weight": (9, 9)}, 3),  # some are not compared
+])
+def test_every_file_that_does_not_fit_is_said_to(scan, checkpoint, shapes, code) -> None:
+    done, networks = scan(ROW, "--with", checkpoint(shapes))
+    assert done.code == code
+    assert bool(networks["model"]["errors"]) == (code == 4)
+
+
+def test_a_file_for_no_network(scan, checkpoint) -> None:
+    done, _ = scan("x = 1\n", "--with", checkpoint({"w": (2,)}))
+    assert done.code == 4
+
+
+def test_what_is_not_run_is_no_error_of_the_network(scan) -> None:
+    done, networks = scan(ROW, "--forward", "2x4")
+    assert done.code == 3 and "has no forward" in networks["model"]["unknown"][-1]["why"]
+    done, networks = scan("import torch.nn as nn\nmodel = nn.Linear(4, 4)\n", "--forward", "2x4,2x4")
+    assert done.code == 3 and "not run" in networks["model"]["unknown"][-1]["why"]
+    assert scan(ROW, "--forward", "")[0].code == 1
+
+
+def test_nothing_to_scan_is_said(pellucid, tmp_path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert pellucid("scan", tmp_path / "empty").code == 2
+    (tmp_path / "none.py").write_text("x = 1\n")
+    done = pellucid("scan", tmp_path / "none.py")
+    assert done.code == 0 and "no network" in done.out

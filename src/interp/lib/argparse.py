@@ -144,6 +144,8 @@ class ArgumentParser(_Container):
     def parse_args(self, args=None, namespace=None):
         if args:
             return self._parse(list(args), namespace)[0]
+        if args is None:
+            _pellucid.premise('the command line', 'taken to be empty: arguments have their defaults')
         return self._fill(namespace or Namespace(), set())
 
     def parse_known_args(self, args=None, namespace=None):

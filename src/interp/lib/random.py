@@ -5,7 +5,8 @@ import _pellucid
 
 def _unknown(name):
     def function(*args, **kwargs):
-        return _pellucid.unknown('random.' + name, 'it is random')
+        made = _pellucid.unknown('random.' + name, 'it is random')
+        return args[0][made] if name == 'choice' and args and isinstance(args[0], (list, tuple)) else made
 
     return function
 

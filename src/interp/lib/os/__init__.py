@@ -18,6 +18,17 @@ class _Environ(dict):
     def copy(self):
         return dict(self)
 
+    def get(self, key, default=None):
+        if key not in self:
+            return default
+        return self[key]
+
+    def __contains__(self, key):
+        there = dict.__contains__(self, key)
+        if not there:
+            _pellucid.premise(f'os.environ[{key!r}]', 'taken not to be set')
+        return there
+
 
 environ = _Environ()
 environb = {}

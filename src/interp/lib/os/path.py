@@ -99,16 +99,22 @@ def expandvars(p):
     return _text(p)
 
 
+def _there(p, found):
+    if not found:
+        _pellucid.premise(f'{p}', 'taken not to be there: it is not in the roots')
+    return found
+
+
 def exists(p):
     p = _text(p)
-    return _pellucid.is_file(p) or _pellucid.is_dir(p)
+    return _there(p, _pellucid.is_file(p) or _pellucid.is_dir(p))
 
 
 lexists = exists
 
 
 def isfile(p):
-    return _pellucid.is_file(_text(p))
+    return _there(_text(p), _pellucid.is_file(_text(p)))
 
 
 def isdir(p):

@@ -347,7 +347,7 @@ def _has_compatible_shallow_copy_type(a, b):
 
 
 def load(f, *args, **kwargs):
-    return _pellucid.unknown('torch.load', 'files of weights are not read')
+    return _pellucid.unknown_module('torch.load', 'files of weights are not read')
 
 
 def compile(model=None, **kwargs):
@@ -390,6 +390,9 @@ _SUBMODULES = {
 def __getattr__(name):
     if name in _SUBMODULES:
         return _pellucid.import_module('torch.' + name)
+    _names = _pellucid.import_module('torch._names')
+    if name in _names.of_torch():
+        return _pellucid.unmodelled('torch.' + name)
     raise AttributeError("module 'torch' has no attribute '" + name + "'")
 
 

@@ -24,7 +24,7 @@ def load_state_dict_from_url(url, *args, **kwargs):
 
 
 def load(*args, **kwargs):
-    return _pellucid.unknown('torch.hub.load', 'nothing is downloaded')
+    return _pellucid.unknown_module('torch.hub.load', 'nothing is downloaded')
 
 
 _get_torch_home = get_dir

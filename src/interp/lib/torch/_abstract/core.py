@@ -30,6 +30,12 @@ class Tensor:
     _given_by = None  # the module that gave it, or a tuple of modules: written by the scan, passed on by operations
     __array_priority__ = 1000
 
+    def __getattr__(self, name):
+        _names = _pellucid.import_module('torch._names')
+        if name in _names.of_tensor():
+            return _pellucid.unmodelled('Tensor.' + name)
+        raise AttributeError(f"'Tensor' object has no attribute '{name}'")
+
     def __init__(self, *args, device=None):
         # The legacy constructor: sizes, or the data.
         value = None
