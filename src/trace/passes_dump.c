@@ -46,7 +46,7 @@ static void put_links(pel_synth *s, const pel_group *group, pel_buf *out) {
 
 static void put_parameter(const pel_param *param, const char *before, pel_buf *out) {
     pel_putf(out, "%s%s", before, param->name->text);
-    if (param->taint) pel_put_c(out, "~"); /* depends on what the calls pass */
+    if (param->taint && pel_varies(param->taint)) pel_put_c(out, "~"); /* depends on what the calls pass */
     if (param->unread) pel_put_c(out, " unread");
     if (param->dead) pel_put_c(out, " gone");
 }
@@ -60,7 +60,7 @@ static void put_group(pel_synth *s, const pel_group *group, pel_buf *out) {
     if (group->is.root) pel_put_c(out, ", root");
     if (group->is.nested) pel_put_c(out, ", nested");
     if (group->has_effect) pel_put_c(out, ", has an effect");
-    if (group->result_taint) pel_put_c(out, ", result~");
+    if (group->result_taint && pel_varies(group->result_taint)) pel_put_c(out, ", result~");
     if (group->instead) pel_putf(out, ", group %u takes its place", group->instead->number);
     pel_put_c(out, "\n  (");
     for (uint32_t p = 0; p < group->n_params; p++) put_parameter(&group->params[p], p ? ", " : "", out);

@@ -224,6 +224,12 @@ bool pel_is_given_container(const pel_synth *s,
 /* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
 bool pel_is_static_object(const pel_synth *s, pel_id value);
 
+/* ---- depends/rules.c ---- */
+/* What an attribute of a value depends on; base: what the value does. */
+const pel_taint *pel_attribute_depends(const pel_synth *s, pel_id holder, pel_name name, const pel_taint *base);
+/* What a method that is no function of the author's gives, where it is asked of a constant, with constants. */
+const pel_taint *pel_method_depends(const pel_synth *s, pel_id holder, pel_name name);
+
 /* ---- negation.c ---- */
 /* What certainly gives True or False: a comparison of tensors would give a tensor, but then it is not asked this. */
 bool pel_gives_truth(const pel_node *node);

@@ -71,6 +71,9 @@ static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
     pel_id class = is_object                      ? object->class
                    : object->kind == PEL_V_MODULE ? pel_module_at(log, object->module)->class
                                                   : 0;
+    if (object->kind == PEL_V_CLASS)
+        pel_map_set(to->s->ctx, &to->s->written, pel_key2(object->class, PEL_KEY(insn->name)), 1);
+    if (!class) pel_map_set(to->s->ctx, &to->s->written, pel_key2(0, PEL_KEY(insn->name)), 1); /* who knows whose */
     if (!class) return;
     pel_map_set(to->s->ctx, &to->s->written, pel_key2(class, PEL_KEY(insn->name)), 1);
     if (is_object) note_changed(to->s, class);
@@ -127,7 +130,14 @@ static void mark_old(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     for (uint32_t i = 0; i < value->n; i++) mark_old(s, seen, value->items[i], depth + 1);
 }
 
-/* Objects that were there before the run: what modules hold, and what global names gave. */
+/* What a function that was made before the run has in its cells. */
+static void mark_old_cells(pel_synth *s, pel_map *seen, const pel_activation *activation) {
+    const pel_code_object *code = s->log->codes.at[activation->code].code;
+    if (pel_made_in_run(s, &s->authors[activation->code])) return;
+    for (uint32_t i = 0; i < code->freevars.n; i++) mark_old(s, seen, activation->cells[code->cellvars.n + i], 0);
+}
+
+/* Objects that were there before the run: what modules hold, what global names gave, and what is in closures. */
 static void find_old_objects(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map seen = { 0 };
@@ -137,6 +147,7 @@ static void find_old_objects(pel_synth *s) {
     for (uint32_t a = 1; a < log->activations.n; a++) {
         const pel_activation *activation = &log->activations.at[a];
         const pel_author *author = &s->authors[activation->code];
+        if (author->node) mark_old_cells(s, &seen, activation);
         for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
             const pel_record *record = &activation->records[i];
             const pel_insn *insn = pel_author_insn(author, record);

@@ -500,6 +500,7 @@ static bool bind_argument(pel_straight *x, pel_link *link, uint32_t p, const ste
     pel_node *text = argument_text(x, param, values);
     if (!pel_straight_same(x, values) || !pel_plain(x->w->s, values[0]))
         if (pel_taint_grow(x->ctx, &param->taint, &pel_tainted)) x->w->s->changed = true;
+    pel_taint_grow(x->ctx, &param->taint, pel_constant(PEL_WHY_LINE));
     if (param->fallback && pel_same(param->fallback, text)) return true;
     link->args[p] = text;
     link->by_keyword[p] = param->keyword_only || param->kind == PEL_PARAM_KEY_ITEM;

@@ -70,7 +70,7 @@ static bool take_axis(pel_straight *x, pel_straight_args *args, uint32_t k, pel_
     const pel_val *val = args->at[k];
     *out = (pel_straight_axis){ .name = args->names[k], .values = numbers(x, val->at) };
     if (!out->values) return false;
-    bool fixed = !val->taint && pel_straight_same(x, val->at);
+    bool fixed = pel_is_constant(val->taint) && pel_straight_same(x, val->at);
     out->length = fixed ? pel_make_int(x->ctx, out->values[0]) : parameter(x, args, k);
     return true;
 }

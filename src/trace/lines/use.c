@@ -102,10 +102,18 @@ static pel_node *in_place(const pel_straight *x, pel_nodes params, pel_nodes giv
 /* What a function computes of numbers that depend on data would be a constant in its line. */
 static void refuse_numbers(const pel_straight *x, pel_val **args, uint32_t n_args, const pel_val *val) {
     bool by_data = false, live = true;
-    for (uint32_t k = 0; k < n_args; k++) by_data |= args[k]->taint != NULL;
+    for (uint32_t k = 0; k < n_args; k++) by_data |= pel_varies(args[k]->taint);
     for (uint32_t i = 0; i < x->n_lanes; i++) live &= val->at[i] && pel_live(x->w->s, val->at[i]);
     if (by_data && !live && pel_straight_same(x, val->at))
         pel_lost(x->w, x->node, "it computes something that depends on data");
+}
+
+/* Of numbers that depend on nothing it makes the same number in every call. */
+static const pel_taint *depends_of_line(const pel_straight *x, const pel_id *results) {
+    bool live = true;
+    for (uint32_t i = 0; i < x->n_lanes; i++) live &= results[i] && pel_live(x->w->s, results[i]);
+    if (live) return pel_constant(PEL_WHY_TENSOR);
+    return pel_straight_same(x, results) ? pel_constant(PEL_WHY_LINE) : &pel_tainted;
 }
 
 /* What it asked of its tensors is asserted before the call if they have short names there, else in a function of its
@@ -165,6 +173,7 @@ pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, 
                        .is_helper = true };
     w->s->asked.rank = true; /* what it asked before each step is gone */
     refuse_numbers(&x, passed->at, passed->n, val);
+    val->taint = depends_of_line(&x, val->at);
     pel_straight_args args = { passed->at, passed->names, passed->n, { 0 }, { 0 } };
     if (!pel_straight_call_of_pattern(&x, &args, val->at)) write_call(&x, &args, val->at);
     pel_nodes given = args.given, params = args.params;
@@ -255,6 +264,7 @@ static void write_line(pel_ctx *ctx, void *arg) {
     for (uint32_t i = 0; i < job->n; i++) live &= pel_live(w->s, results[i]);
     bool fixed = pel_straight_same(&x, results) && pel_plain(w->s, results[0]);
     if (!live && !fixed && pel_taint_grow(ctx, &w->group->result_taint, &pel_tainted)) w->s->changed = true;
+    pel_taint_grow(ctx, &w->group->result_taint, pel_constant(live ? PEL_WHY_TENSOR : PEL_WHY_LINE));
 }
 
 static bool is_useful(const question *q, uint32_t n) {

@@ -59,6 +59,7 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
     }
     if (pel_name_is(name, "training")) {
         val->fixed = true;
+        val->taint = pel_constant(PEL_WHY_MODE);
         w->s->asked.training = true;
         pel_taint_chosen_mode(w, front, val);
         return;
@@ -73,7 +74,7 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
     }
     if (is_shared(w, front, name, base, val)) return;
     pel_taint_chosen_attribute(w, front, node, val);
-    bool plain_same = !val->taint && pel_all_same(w, front, val->at) && pel_plain(w->s, val->at[0]);
+    bool plain_same = pel_is_constant(val->taint) && pel_all_same(w, front, val->at) && pel_plain(w->s, val->at[0]);
     if (plain_same && !base->effect) return; /* will be folded */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, val->at[i]);
@@ -202,17 +203,25 @@ static pel_val *read_attribute(pel_walk *w, pel_front front, pel_node *node, pel
     val->owner = base->at;
     pel_name name = node->Attribute.attr;
     if (!kids->n && reads_class_constant(w, front, name, base, val)) {
+        val->taint = pel_constant(PEL_WHY_CLASS);
         if (!pel_plain(w->s, val->at[0])) pel_write_as_global(w, val, pel_key2(PEL_V_CLASS, val->at[0]), name);
         return pel_finish(w, front, node, val);
     }
     holders n = count_holders(w, front, base);
+    val->taint = NULL;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_taint *held = pel_attribute_depends(w->s, base->at[i], name, base->taint);
+        val->taint = pel_taint_join(w->ctx, val->taint, held);
+    }
     take_stored_taint(w, front, name, base, val);
     if (n.modules && n.modules == front.n)
         read_module(w, front, node, base, val);
-    else if (!n.modules && (base->taint || n.tensors) &&
-             !(n.tensors == front.n && pel_name_is(name, "ndim") && pel_ask_rank(w, front, base)))
+    else if (n.tensors && n.tensors == front.n && pel_name_is(name, "ndim") && pel_ask_rank(w, front, base))
+        val->taint = pel_constant(PEL_WHY_RANK);
+    else if (!n.modules && (pel_varies(base->taint) || n.tensors))
         val->taint = pel_computed_taint(w, front, val, true);
-    if (!val->taint) val->taint = pel_taint_of_part(w, front, base, val); /* a field of a named tuple */
+    if (pel_is_constant(val->taint)) /* a field of a named tuple */
+        val->taint = pel_taint_join(w->ctx, val->taint, pel_taint_of_part(w, front, base, val));
     /* objects that were there before the run, and __getattr__ hooks, only look things up */
     bool looked_up = (n.objects == front.n && base->lost) || pel_on_records(w, kids) || pel_looks_up(w, kids);
     if (looked_up)

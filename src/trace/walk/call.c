@@ -26,6 +26,22 @@ static void need_functions(pel_walk *w, pel_front front, const pel_call_site *c,
     pel_need(w, front, modules, c->node->Call.func->Attribute.attr, c->callee);
 }
 
+/* A method is known by its name and by what it is asked of, which the text has. What an attribute holds is another
+ * matter. */
+static const pel_taint *what_is_called(const pel_walk *w, pel_front front, const pel_call_site *c) {
+    const pel_taint *all = NULL;
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, c->base->at[i])->kind;
+        bool self_on_top = c->callee[i] == c->base->at[i] || pel_same_object(w->log, c->callee[i], c->base->at[i]);
+        bool is_held = (kind == PEL_V_MODULE || kind == PEL_V_OBJECT || kind == PEL_V_CLASS) && !self_on_top;
+        pel_name name = c->node->Call.func->Attribute.attr;
+        all = pel_taint_join(w->ctx, all,
+                             is_held ? pel_attribute_depends(w->s, c->base->at[i], name, c->base->taint)
+                                     : pel_constant(PEL_WHY_LIBRARY));
+    }
+    return all;
+}
+
 static void eval_callee(pel_walk *w, pel_front front, pel_call_site *c) {
     pel_node *func = c->node->Call.func;
     c->callee = pel_new_array(w->ctx, front.n + 1u, pel_id);
@@ -43,6 +59,7 @@ static void eval_callee(pel_walk *w, pel_front front, pel_call_site *c) {
     memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
     c->func->lost = c->base->lost;
     c->func->effect = c->base->effect;
+    c->func->taint = what_is_called(w, front, c);
     if (c->base->lost || pel_looks_up(w, &kids))
         pel_forget_kids(w, &kids);
     else if (kids.n)
@@ -178,6 +195,7 @@ static pel_val *take_part(pel_walk *w, pel_front front, pel_call_site *c, bool p
         *val = *c->args[1].val;
     } else {
         val->text = pel_make_none(w->ctx);
+        val->taint = pel_constant(PEL_WHY_PARTS); /* no call passed it, and the signature has no such parameter */
     }
     return pel_finish(w, front, c->node, val);
 }
@@ -219,7 +237,7 @@ static pel_val *update_parts(pel_walk *w, pel_front front, pel_call_site *c) {
         pel_make_assign(w->ctx, is_one ? target->Tuple.elts.at[0] : target, is_one ? value->Tuple.elts.at[0] : value);
     statement->lineno = c->node->lineno;
     if (target->Tuple.elts.n) pel_nodes_push(w->ctx, w->out, statement);
-    pel_val *val = pel_val_new(w, front, pel_make_none(w->ctx));
+    pel_val *val = pel_val_constant(w, front, pel_make_none(w->ctx), PEL_WHY_LITERAL);
     memcpy(val->at, c->val->at, front.n * sizeof *val->at);
     return val;
 }
@@ -555,7 +573,7 @@ static bool calls_made_partial(pel_walk *w, pel_front front, const pel_call_site
 /* Whether all that a call depends on was there before the run, and some of it can't be written. */
 static bool asks_fixed_objects(pel_walk *w, pel_front front, const pel_call_site *c) {
     bool lost = false;
-    if (c->val->effect || c->val->taint || (c->base && pel_dynamic(w, front, c->base))) return false;
+    if (c->val->effect || pel_varies(c->val->taint) || (c->base && pel_dynamic(w, front, c->base))) return false;
     for (uint32_t i = 0; i < c->n_args; i++) {
         if (pel_dynamic(w, front, c->args[i].val)) return false;
         lost |= c->args[i].val->lost;
@@ -578,7 +596,7 @@ pel_val *pel_eval_call(pel_walk *w, pel_front front, pel_node *node) {
     eval_callee(w, front, &c);
     eval_arguments(w, front, &c);
     eval_result(w, front, &c);
-    pel_choose_callees(w, &c.kids, c.func->taint != NULL);
+    pel_choose_callees(w, &c.kids, pel_varies(c.func->taint));
     if (front.n == 0) pel_lost(w, node, "no lane comes by here");
     pel_val *known = pel_drop_call(w, front, &c);
     if (!known) known = call_on_parts(w, front, &c);

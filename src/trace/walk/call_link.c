@@ -134,7 +134,7 @@ static void unpack_first(binding *b, const pel_val *val, uint32_t n) {
 static bool assert_length(binding *b, const pel_val *val, int64_t n) {
     pel_walk *w = b->w;
     bool is_size = pel_value_at(w->log, val->at[0])->kind == PEL_V_SIZE;
-    if (is_size || !val->taint || val->taint->n) return true;
+    if (is_size || pel_is_constant(val->taint) || (val->taint && val->taint->n)) return true;
     b->failed = w->in_expression > 0;
     if (b->failed) return false;
     pel_node *length = pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "len"), PEL_Load),
@@ -341,7 +341,7 @@ static void bind_lifted(binding *b) {
             text = modules ? part_of(w, b->front, &owners[k], values)
                            : new_attribute(w, b->front, &owners[k], target->params[b->next].name, values);
         if (text)
-            bind(b, b->next, text, NULL, false);
+            bind(b, b->next, text, pel_constant(PEL_WHY_CELL), false);
         else
             b->failed = true;
     }
@@ -579,7 +579,8 @@ static void note_result(pel_walk *w, pel_front front, pel_call_site *c, pel_link
     bool looks_up = c->base && c->base->lost && !dynamic && !target->shares;
     link->looks_up = !dynamic && !target->shares && !target->is.init && only_looks_up(w, front, c);
     looks_up |= link->looks_up;
-    c->val->taint = dynamic || !tells_arguments_apart(target) ? target->result_taint : NULL;
+    c->val->taint =
+        dynamic || !tells_arguments_apart(target) ? pel_taint_fact(target->result_taint) : pel_constant(PEL_WHY_CALLED);
     for (uint32_t i = 0; i < front.n && c->base; i++)
         if (pel_is_content_of_given(w, c->base->at[i], c->val->at[i]))
             c->val->taint = pel_taint_join(w->ctx, c->val->taint, &pel_tainted);
@@ -592,7 +593,8 @@ static void taint_counters(binding *b) {
     const pel_group *target = b->link->target;
     for (uint32_t p = 0; p < target->n_params; p++) {
         const pel_node *text = b->link->args[p];
-        if (b->taints[p] || !text || (text->kind == PEL_Name && text->Name.id == target->params[p].name)) continue;
+        if (pel_varies(b->taints[p]) || !text || (text->kind == PEL_Name && text->Name.id == target->params[p].name))
+            continue;
         bool counts = true;
         for (uint32_t i = 0; i < b->front.n && counts; i++) {
             const pel_value *value =
@@ -665,7 +667,8 @@ void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object,
     for (uint32_t i = 0; i < kids->n; i++) {
         const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
         pel_group *group = w->s->group_of[kids->at[i].activation];
-        bool is_plain = group && !group->has_effect && !group->result_taint && !val->effect;
+        bool is_plain =
+            group && !group->has_effect && pel_is_constant(pel_taint_fact(group->result_taint)) && !val->effect;
         if (is_plain && asks_itself(w, &kids->at[i], object)) {
             pel_forget_kids(w, kids);
             val->lost = true;
@@ -680,7 +683,7 @@ void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object,
     }
     target->is.property = true;
     target->hint = name;
-    val->taint = target->result_taint;
+    val->taint = pel_taint_fact(target->result_taint);
     val->effect |= target->has_effect;
     pel_link *link = new_link(w, target, val->text);
     link->receiver = true;

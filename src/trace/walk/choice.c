@@ -112,7 +112,7 @@ static bool may_hold(const pel_walk *w, const pel_val *val, uint32_t n) {
 pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     bool is_and = node->BoolOp.op == PEL_And;
     pel_going now = pel_going_all(w, front);
-    pel_val *val = pel_val_new(w, front, NULL);
+    pel_val *val = pel_val_constant(w, front, NULL, PEL_WHY_COMPUTED); /* no operand so far */
     pel_nodes kept = { 0 };
     uint32_t level = w->level;
     bool dynamic = false, truths = false, all_truths = true; /* the operand kept last, or all, give but truths */
@@ -147,7 +147,7 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
         val->text = kept.at[0];
     } else if (kept.n && all_truths && always(w, front, kept.at[kept.n - 1], is_and, val)) {
         val->text = kept.at[kept.n - 1]; /* `a > b and False` is False whatever a and b are */
-        val->taint = NULL;
+        val->taint = pel_constant(PEL_WHY_COMPUTED);
     } else {
         val->text = pel_shallow(w, node);
         val->text->BoolOp.values = kept;

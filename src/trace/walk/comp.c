@@ -73,10 +73,10 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, co
         to->comprehension.iter = iter->text;
         m->effect |= iter->effect;
         m->lost |= iter->lost;
-        item = pel_dynamic(w, front, iter) ? &pel_tainted : NULL;
+        item = pel_dynamic(w, front, iter) ? &pel_tainted : iter->taint;
     }
     pel_rounds rounds = pel_split_rounds(w, front, m->node);
-    if (k > 0 && rounds.body.n == 0 && item) let_nothing_through(m, k + 1);
+    if (k > 0 && rounds.body.n == 0 && pel_varies(item)) let_nothing_through(m, k + 1);
     if (rounds.body.n == 0) return;
     m->went_round = true;
     pel_store(w, rounds.body, from->comprehension.target, item, NULL, NULL, &to->comprehension.target);
@@ -98,7 +98,7 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, co
         going = next;
     }
     if (going.n)
-        walk_generator(w, going, m, k + 1, false);
+        walk_generator(w, going, m, k + 1, NULL);
     else if (by_data)
         let_nothing_through(m, k + 1);
     w->level = level;
@@ -161,7 +161,7 @@ static void filter_keys(pel_walk *w, pel_front front, const pel_node *node, pel_
     if (left->n * 2 != dict->n) return;
     val->text = text;
     val->parts = left;
-    val->taint = NULL;
+    val->taint = pel_constant(PEL_WHY_PARTS); /* its parts have their own */
 }
 
 static bool all_plain(const pel_walk *w, const pel_value *value) {
@@ -183,7 +183,7 @@ static bool makes_elements(const pel_walk *w, const pel_node *node, pel_id id) {
 
 /* Elements that nothing but constants reached: written out, if they are few or can't be written in another way. */
 static void write_out(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
-    if (val->effect || val->taint || node->kind == PEL_GeneratorExp) return;
+    if (val->effect || pel_varies(val->taint) || node->kind == PEL_GeneratorExp) return;
     if (!pel_all_same(w, front, val->at) || !pel_is_table(w, val->at[0])) return;
     if ((!val->lost && pel_value_at(w->log, val->at[0])->n > WRITTEN_OUT) || !makes_elements(w, node, val->at[0]))
         return;
@@ -298,7 +298,7 @@ static bool walk_rounds(walking *job, pel_val *val) {
     pel_walk *w = job->w;
     pel_node *node = job->m->node;
     bool is_listable = node->kind == PEL_ListComp && node->ListComp.generators.n == 1 &&
-                       node->ListComp.generators.at[0]->comprehension.ifs.n == 0 && !job->item;
+                       node->ListComp.generators.at[0]->comprehension.ifs.n == 0 && pel_is_constant(job->item);
     pel_place before = pel_remember(w, job->front);
     made m = *job->m;
     pel_err err;
@@ -353,17 +353,16 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (!m.reached && !m.filtered) {
         write_empty(w, front, node, iter, m.went_round, val);
+        val->taint = pel_constant(PEL_WHY_PARTS); /* nothing is in it, or that is asserted */
         return val;
     }
-    if (!m.reached) {
-        raise_for_elements(w, &m, generators);
-        val->taint = &pel_tainted;
-    }
+    if (!m.reached) raise_for_elements(w, &m, generators);
     val->effect = m.effect || iter->effect;
     val->lost = m.lost || iter->lost;
-    val->taint = pel_taint_join(w->ctx, pel_taint_join(w->ctx, val->taint, m.taint), pel_taint_any(iter->taint));
-    if (m.by_data && !val->taint && !are_live(w, front, val->at)) val->taint = &pel_tainted;
-    if ((counted || m.by_data) && !val->taint) val->taint = &pel_tainted_count;
+    val->taint = m.reached ? m.taint : &pel_tainted;
+    val->taint = pel_taint_join(w->ctx, val->taint, pel_taint_any(iter->taint));
+    if (m.by_data && pel_is_constant(val->taint) && !are_live(w, front, val->at)) val->taint = &pel_tainted;
+    if ((counted || m.by_data) && pel_is_constant(val->taint)) val->taint = &pel_tainted_count;
     val->fixed = true; /* a new object each time */
     write_out(w, front, node, val);
     if (node->kind == PEL_DictComp) filter_keys(w, front, node, val);
@@ -401,7 +400,7 @@ void pel_eval_defaults(pel_walk *w, pel_front front, const pel_node *function, c
 pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_node_new(w->ctx, PEL_Lambda);
     text->Lambda.args = pel_node_new(w->ctx, PEL_arguments);
-    pel_val *val = pel_val_new(w, front, text);
+    pel_val *val = pel_val_constant(w, front, text, PEL_WHY_MADE);
     pel_eval_defaults(w, front, node, node->Lambda.args);
     pel_own(w, front, node, NULL, val->at, NULL);
     pel_id code = code_of(w, node);

@@ -152,7 +152,7 @@ static pel_node pair_at(const pel_node *dict, uint32_t i) {
 pel_val *pel_eval_dict(pel_walk *w, pel_front front, pel_node *node) {
     dict_walk d = { .w = w, .text = pel_shallow(w, node), .is_known = true };
     d.text->Dict.keys = d.text->Dict.values = (pel_nodes){ 0 };
-    pel_val *val = pel_val_new(w, front, d.text);
+    pel_val *val = pel_val_constant(w, front, d.text, PEL_WHY_PARTS);
     for (uint32_t i = 0; i < node->Dict.values.n; i++) {
         pel_node pair = pair_at(node, i);
         pel_own(w, front, node, &pair, val->at, NULL);
@@ -160,7 +160,7 @@ pel_val *pel_eval_dict(pel_walk *w, pel_front front, pel_node *node) {
         pel_val *item = pel_eval(w, front, node->Dict.values.at[i]);
         pel_take_over(val, item);
         if (key) pel_take_over(val, key);
-        if (item->taint || (key && key->taint)) val->taint = &pel_tainted;
+        if (pel_varies(item->taint) || (key && pel_varies(key->taint))) val->taint = &pel_tainted;
         if (key || !add_items_of(&d, item)) add_item(&d, key ? key->text : NULL, item);
     }
     pel_own(w, front, node, NULL, val->at, NULL);
@@ -185,10 +185,10 @@ pel_val *pel_eval_slice(pel_walk *w, pel_front front, pel_node *node) {
         pel_val *part = pel_eval(w, front, from[i]);
         *to[i] = part->text;
         pel_take_over(val, part);
-        dynamic |= part->taint != NULL;
+        dynamic |= pel_varies(part->taint);
     }
     pel_own(w, front, node, NULL, val->at, NULL);
-    if (dynamic) val->taint = &pel_tainted;
+    val->taint = dynamic ? &pel_tainted : pel_constant(PEL_WHY_PARTS);
     return val; /* stands only in brackets: a:b reads better than slice(a, b) */
 }
 

@@ -48,7 +48,7 @@ void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node 
 }
 
 static pel_val *eval_constant(pel_walk *w, pel_front front, pel_node *node) {
-    pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
+    pel_val *val = pel_val_constant(w, front, pel_shallow(w, node), PEL_WHY_LITERAL);
     for (uint32_t i = 0; i < front.n; i++) { /* the compiler may have folded it into something larger */
         pel_lane *lane = pel_lane_at(w, front, i);
         const pel_record *record = pel_next_record(w, lane);
@@ -83,7 +83,7 @@ static pel_val *eval_named(pel_walk *w, pel_front front, pel_node *node) {
 
 static pel_val *eval_yield(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
-    pel_val *val = pel_val_new(w, front, text);
+    pel_val *val = pel_val_new(w, front, text); /* what is sent to a generator is not known */
     pel_node **into = node->kind == PEL_Yield ? &text->Yield.value : &text->YieldFrom.value;
     if (*into) {
         pel_val *value = pel_eval(w, front, *into);

@@ -55,7 +55,9 @@ static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root
     if (n[GIVEN_NUMBER] == root->n_lanes) return &pel_tainted_given;
     if (n[GIVEN_CONTAINER] == root->n_lanes) return &pel_tainted_holder;
     bool is_choice = n[GIVEN_PLAIN] && !same;
-    return n[GIVEN_NUMBER] || n[GIVEN_CONTAINER] || n[GIVEN_UNKNOWN] || is_choice ? &pel_tainted : NULL;
+    return n[GIVEN_NUMBER] || n[GIVEN_CONTAINER] || n[GIVEN_UNKNOWN] || is_choice ? &pel_tainted
+           : n[GIVEN_PLAIN] == root->n_lanes                                      ? pel_constant(PEL_WHY_GIVEN)
+                                                                                  : pel_constant(PEL_WHY_TENSOR);
 }
 
 /* ---- how many dimensions tensors have ---- */

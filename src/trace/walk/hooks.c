@@ -210,15 +210,16 @@ static pel_node *hook_call(const insertion *in, const pel_hook *hook, pel_node *
     const pel_taint **taints = pel_new_array(ctx, in->args.n + 1u, const pel_taint *);
     for (uint32_t i = 0; i < in->args.n; i++)
         for (uint32_t p = 0; p < in->group->n_params; p++)
-            if (in->group->params[p].name == in->args.at[i]->Name.id) taints[i] = in->group->params[p].taint;
-    give(in, link, place++, load(in, in->self), NULL);
+            if (in->group->params[p].name == in->args.at[i]->Name.id)
+                taints[i] = pel_taint_fact(in->group->params[p].taint);
+    give(in, link, place++, load(in, in->self), pel_constant(PEL_WHY_MODULE));
     pel_node *args = output && in->kept_args ? load(in, in->kept_args) : tuple_of(in, PEL_Load);
     give(in, link, place++, args, pel_taint_tuple(ctx, taints, in->args.n));
     if (hook->kwargs) {
         pel_node *dict = output && in->kept_keys ? load(in, in->kept_keys) : dict_of(in);
         give(in, link, place++, dict, &pel_tainted);
     }
-    if (output) give(in, link, place++, output, in->group->result_taint);
+    if (output) give(in, link, place++, output, pel_taint_fact(in->group->result_taint));
     if (in->s->log->codes.at[target->code].code->name->text[0] == '<')
         target->hint = pel_intern_c(ctx, output ? "forward_hook" : "forward_pre_hook");
     link->node = pel_make_call(ctx, func, (pel_nodes){ 0 }, (pel_nodes){ 0 });

@@ -218,7 +218,7 @@ pel_front pel_walk_for(pel_walk *w, pel_front front, pel_node *node) {
     bool is_idle = rounds.body.n == 0;
     if (is_idle) write_idle_loop(w, node, iter, counted);
     pel_front ran_out;
-    if (is_idle || (!counted && !iter->taint && pel_unroll(w, front, node, &rounds))) {
+    if (is_idle || (!counted && pel_is_constant(iter->taint) && pel_unroll(w, front, node, &rounds))) {
         pel_front rest = behind(w, front, &rounds, &ran_out);
         return pel_walk_body(w, pel_both(w, rest, ran_out), node->For.orelse);
     }

@@ -46,17 +46,27 @@ static bool is_written_global(pel_walk *w, pel_name name, pel_val *val) {
     return true;
 }
 
+/* What a name of the file means that no run binds: a function, a class or a module has no other value anyway. */
+static const pel_taint *of_file(const pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, val->at[i])->kind;
+        if (kind != PEL_V_LIBRARY && kind != PEL_V_CLASS && kind != PEL_V_FUNCTION) return pel_constant(PEL_WHY_FILE);
+    }
+    return pel_constant(PEL_WHY_LIBRARY);
+}
+
 pel_val *pel_eval_name(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_val_new(w, front, pel_shallow(w, node));
     eat_one(w, front, node, val->at);
     if (is_written_global(w, node->Name.id, val)) return val;
     if (pel_is_local(w, node->Name.id)) {
         pel_slot *slot = pel_env_slot(w, node->Name.id);
-        val->taint = slot->taint;
+        val->taint = slot->taint ? slot->taint : &pel_taint_unknown; /* bound by what no rule knows */
         val->parts = slot->parts;
         pel_taint_chosen_name(w, front, slot, val);
     }
     bool in_cell = is_outside_cell(w, node->Name.id), from_outside = !pel_is_local(w, node->Name.id) || in_cell;
+    if (from_outside) val->taint = in_cell ? pel_constant(PEL_WHY_CELL) : of_file(w, front, val);
     pel_node *known = in_cell ? pel_cell_text(w, front, node->Name.id, val->at) : NULL;
     if (known) {
         val->text = known;

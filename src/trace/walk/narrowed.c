@@ -33,7 +33,7 @@ static bool are_plain_and_same(pel_walk *w, pel_front front, const pel_id *value
 }
 
 void pel_taint_chosen_name(pel_walk *w, pel_front front, const pel_slot *slot, pel_val *val) {
-    if (val->taint || !is_chosen_name(w, slot)) return;
+    if (pel_varies(val->taint) || !is_chosen_name(w, slot)) return;
     if ((slot->none && slot->some) || are_plain_and_same(w, front, val->at)) val->taint = &pel_tainted;
 }
 
@@ -98,7 +98,7 @@ bool pel_is_chosen(pel_walk *w, const pel_node *node, pel_id value) {
 }
 
 void pel_taint_chosen_attribute(pel_walk *w, pel_front front, const pel_node *node, pel_val *val) {
-    if (!w->level || val->taint || !pel_is_chosen(w, node, val->at[0])) return;
+    if (!w->level || pel_varies(val->taint) || !pel_is_chosen(w, node, val->at[0])) return;
     if (are_plain_and_same(w, front, val->at) || pel_is_table(w, val->at[0])) val->taint = &pel_tainted;
 }
 

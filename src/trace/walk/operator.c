@@ -29,7 +29,8 @@ static const pel_taint *taint_at(const pel_taint *taint, const pel_const *index)
     if (!is_small(index)) return pel_taint_any(taint);
     int64_t i = index->integer.small;
     if (i >= 0) return pel_taint_item(taint, (uint32_t)i);
-    return taint->n && i >= -(int64_t)taint->n ? pel_taint_item(taint, (uint32_t)(taint->n + i)) : pel_taint_any(taint);
+    return taint && taint->n && i >= -(int64_t)taint->n ? pel_taint_item(taint, (uint32_t)(taint->n + i))
+                                                        : pel_taint_any(taint);
 }
 
 pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
@@ -55,7 +56,7 @@ pel_val *pel_eval_subscript(pel_walk *w, pel_front front, pel_node *node) {
         return pel_finish(w, front, node, val);
     }
     bool is_part = node->Subscript.slice->kind == PEL_Slice;
-    if (base->taint) val->taint = is_part ? pel_taint_some_items(base->taint) : taint_at(base->taint, index);
+    val->taint = is_part ? pel_taint_some_items(base->taint) : taint_at(base->taint, index);
     bool tensor = false;
     for (uint32_t i = 0; i < front.n; i++) tensor |= pel_value_at(w->log, base->at[i])->kind == PEL_V_TENSOR;
     if (tensor || pel_dynamic(w, front, slice))
@@ -169,7 +170,7 @@ static bool compares_tensors(const pel_walk *w, pel_front front, uint8_t op, con
  * what was given and is none is asserted to be such. */
 static bool may_be_other(pel_walk *w, pel_front front, const pel_val *left, const pel_val *right) {
     const pel_val *asked = pel_is_none(right->text) ? left : pel_is_none(left->text) ? right : NULL;
-    if (!asked) return left->taint || right->taint;
+    if (!asked) return pel_varies(left->taint) || pel_varies(right->taint);
     if (pel_taint_maybe_none(asked->taint)) return true;
     pel_ask_type(w, front, asked); /* a number of a caller's was none in all lanes */
     return false;

@@ -39,7 +39,8 @@ static bool registers_hook(pel_walk *w, const pel_call_site *c, pel_front front)
 static bool is_identity_module(pel_walk *w, const pel_call_site *c, pel_front front) {
     if (c->n_args != 1 || c->args[0].keyword || c->args[0].star || c->args[0].stars || c->kids.n || c->func->effect)
         return false;
-    if (c->func->taint || pel_is_chosen(w, c->node->Call.func, c->callee[0])) return false; /* another may come */
+    if (pel_varies(c->func->taint) || pel_is_chosen(w, c->node->Call.func, c->callee[0]))
+        return false; /* another may come */
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *callee = pel_value_at(w->log, c->callee[i]);
         if (callee->kind != PEL_V_MODULE || pel_module_at(w->log, callee->module)->has_hooks) return false;
@@ -53,6 +54,7 @@ pel_val *pel_drop_call(pel_walk *w, pel_front front, const pel_call_site *c) {
     if (registers_hook(w, c, front)) pel_lost(w, c->node, "a hook is registered while the model runs");
     if (is_logging(w, c, front)) {
         c->val->text = pel_make_none(w->ctx);
+        c->val->taint = pel_constant(PEL_WHY_LITERAL);
         pel_forget_kids(w, &c->kids);
         return c->val;
     }
@@ -77,11 +79,12 @@ static void name_apply(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *class = pel_value_at(w->log, callee->items[0]), *function = pel_value_at(w->log, callee->items[1]);
     if (class->kind != PEL_V_CLASS || pel_class_at(w->log, class->class)->kind != PEL_CLASS_AUTOGRAD) return;
     if (function->kind != PEL_V_LIBRARY || !pel_str_ends(function->text, PEL_STR(".apply"))) return;
-    pel_val *base = pel_val_new(
-        w, front, pel_make_name(w->ctx, pel_class_row(w->ctx, w->s->program, class->class)->name, PEL_Load));
+    pel_node *name = pel_make_name(w->ctx, pel_class_row(w->ctx, w->s->program, class->class)->name, PEL_Load);
+    pel_val *base = pel_val_constant(w, front, name, PEL_WHY_LIBRARY);
     for (uint32_t i = 0; i < front.n; i++) base->at[i] = callee->items[0];
     c->base = base;
-    c->func = pel_val_new(w, front, pel_make_attribute(w->ctx, base->text, pel_intern_c(w->ctx, "apply"), PEL_Load));
+    pel_node *apply = pel_make_attribute(w->ctx, base->text, pel_intern_c(w->ctx, "apply"), PEL_Load);
+    c->func = pel_val_constant(w, front, apply, PEL_WHY_LIBRARY);
     memcpy(c->func->at, c->callee, front.n * sizeof *c->callee);
     c->node = pel_shallow(w, c->node);
     c->node->Call.func = c->func->text;
@@ -256,10 +259,11 @@ static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pe
     if (pel_str_is(path, "len") && c->n_args == 1) out->settled = is_fixed_length(w, front, c->args[0].val);
 }
 
-static void ask_class(pel_walk *w, pel_id which, nature *out) {
+static void ask_class(pel_walk *w, const pel_call_site *c, pel_id which, nature *out) {
     pel_class_kind kind = pel_class_at(w->log, which)->kind;
     out->pure = kind == PEL_CLASS_LIBRARY || kind == PEL_CLASS_DATACLASS || kind == PEL_CLASS_NAMEDTUPLE;
-    out->settled = true;
+    /* those who fill objects of the author's say what is in them; of the others nobody does */
+    out->settled = kind != PEL_CLASS_LIBRARY && kind != PEL_CLASS_ENUM && (kind != PEL_CLASS_AUTHOR || c->kids.n);
     if (kind != PEL_CLASS_LIBRARY && kind != PEL_CLASS_TORCH_MODULE) pel_class_row(w->ctx, w->s->program, which);
 }
 
@@ -281,7 +285,8 @@ static void ask_method(pel_walk *w, pel_front front, const pel_call_site *c, nat
         bool is_container =
             kind == PEL_V_DICT || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_SET || kind == PEL_V_CONST;
         out->pure &= pel_method_pure(kind, name);
-        out->settled &= (kind == PEL_V_TENSOR && is_rank) || (is_container && !c->base->taint && !is_asked_by_data);
+        out->settled &=
+            (kind == PEL_V_TENSOR && is_rank) || (is_container && pel_is_constant(c->base->taint) && !is_asked_by_data);
     }
     if (is_rank && out->settled) out->settled = pel_ask_rank(w, front, c->base);
 }
@@ -302,7 +307,7 @@ static void ask_owner(const pel_walk *w, const pel_call_site *c, const pel_value
 static void ask_callbacks(pel_walk *w, const pel_call_site *c, const pel_value *callee, nature *out) {
     for (uint32_t i = 0; i < c->kids.n && callee->kind == PEL_V_LIBRARY; i++) {
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        if (group && group->result_taint) out->dynamic = true;
+        if (group && pel_varies(pel_taint_fact(group->result_taint))) out->dynamic = true;
     }
     for (uint32_t i = 0; i < c->kids.n; i++) {
         if (!out->dynamic && out->pure && callee->kind == PEL_V_LIBRARY) {
@@ -328,7 +333,7 @@ static nature nature_of(pel_walk *w, pel_front front, const pel_call_site *c, co
     if (callee->kind == PEL_V_LIBRARY)
         ask_library(w, front, c, callee->text, &out);
     else if (callee->kind == PEL_V_CLASS)
-        ask_class(w, callee->class, &out);
+        ask_class(w, c, callee->class, &out);
     else if (callee->kind == PEL_V_MODULE)
         ask_modules(w, front, c, &out);
     if (c->base && !out.pure && callee->kind != PEL_V_MODULE) ask_method(w, front, c, &out);
@@ -387,11 +392,12 @@ static const pel_taint *taint_of_zip(pel_walk *w, const pel_call_site *c) {
 /* What it hands on is what the arguments hold, not that they do: a dict of tensors has keys that depend on nothing. */
 static const pel_taint *taint_of_content(pel_walk *w, const pel_call_site *c, pel_str path) {
     bool any = false, counts;
-    for (uint32_t i = 0; i < c->n_args; i++) any |= c->args[i].val->taint != NULL;
-    if (!any) return NULL;
+    for (uint32_t i = 0; i < c->n_args; i++) any |= pel_varies(c->args[i].val->taint);
+    if (!any) return pel_constant(PEL_WHY_COMPUTED);
     if (pel_str_is(path, "zip")) return taint_of_zip(w, c);
     if (pel_str_is(path, "dict")) return pel_taint_each(w->ctx, &pel_tainted);
-    const pel_taint *item = taint_of_round(w, c->args[0].val, &counts), *numbered[] = { NULL, item };
+    const pel_taint *item = taint_of_round(w, c->args[0].val, &counts),
+                    *numbered[] = { pel_constant(PEL_WHY_COMPUTED), item };
     if (counts) return c->args[0].val->taint;
     return pel_taint_each(w->ctx, pel_str_is(path, "enumerate") ? pel_taint_tuple(w->ctx, numbered, 2) : item);
 }
@@ -419,9 +425,71 @@ static void note_record(pel_walk *w, pel_front front, const pel_call_site *c, pe
         for (uint32_t f = 0; f < class->fields.n; f++)
             if (!is_one || (arg->keyword ? arg->keyword == class->fields.at[f] : f == i))
                 pel_tell_readers(w, front, class->fields.at[f], c->val->at, arg->val->taint);
-        if (arg->val->taint && class->kind == PEL_CLASS_NAMEDTUPLE)
+        if (pel_varies(arg->val->taint) && class->kind == PEL_CLASS_NAMEDTUPLE)
             c->val->taint = pel_taint_each(w->ctx, &pel_tainted);
     }
+}
+
+/* What functions of the author's gave that ran while a call did. */
+static const pel_taint *of_kids(pel_walk *w, const pel_call_site *c) {
+    const pel_taint *all = NULL;
+    for (uint32_t i = 0; i < c->kids.n; i++) {
+        const pel_group *group = w->s->group_of[c->kids.at[i].activation];
+        all = pel_taint_join(w->ctx, all, group ? pel_taint_fact(group->result_taint) : &pel_taint_unknown);
+    }
+    return all;
+}
+
+/* What stands before the dot; super() is the function's own first argument. */
+static pel_id object_asked(const pel_walk *w, const pel_lane *lane, pel_id base) {
+    const pel_value *value = pel_value_at(w->log, base);
+    if (value->kind != PEL_V_OPAQUE || !pel_str_is(value->text, "super") || !w->group->n_params) return base;
+    pel_id self = w->log->activations.at[lane->owner].locals[w->group->params[0].local];
+    uint64_t object = pel_value_at(w->log, self)->object;
+    return pel_map_has(&w->s->old_objects, object) && !pel_map_has(&w->s->filled, object) ? self : base;
+}
+
+static const pel_taint *of_method(pel_walk *w, pel_front front, const pel_call_site *c) {
+    const pel_taint *all = NULL;
+    for (uint32_t i = 0; c->base && i < front.n; i++) {
+        pel_id object = object_asked(w, pel_lane_at(w, front, i), c->base->at[i]);
+        all = pel_taint_join(w->ctx, all, pel_method_depends(w->s, object, c->node->Call.func->Attribute.attr));
+        if (object != c->base->at[i]) all = pel_taint_join(w->ctx, all, pel_taint_fact(w->group->params[0].taint));
+    }
+    return all ? all : &pel_taint_unknown;
+}
+
+/* What a call gives that no data came by, and that is no tensor. */
+static const pel_taint *of_constants(pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee,
+                                     const nature *known) {
+    if (known->dynamic) return known->settled ? pel_constant(PEL_WHY_ASKED) : &pel_tainted;
+    switch ((pel_value_kind)callee->kind) {
+    case PEL_V_LIBRARY: return known->pure ? pel_constant(PEL_WHY_COMPUTED) : &pel_taint_unknown;
+    case PEL_V_CLASS: return pel_constant(PEL_WHY_PARTS);
+    case PEL_V_FUNCTION: /* a cache answered what was asked by constants */
+        if (!c->kids.n && known->pure) return pel_constant(PEL_WHY_COMPUTED);
+        return of_kids(w, c);
+    case PEL_V_METHOD:
+        if (c->kids.n) return of_kids(w, c);
+        return of_method(w, front, c);
+    case PEL_V_NONE_YET: return c->kids.n ? of_kids(w, c) : of_method(w, front, c);
+    case PEL_V_MODULE:
+    case PEL_V_PARTIAL:
+    case PEL_V_OBJECT: return c->kids.n ? of_kids(w, c) : &pel_taint_unknown;
+    case PEL_V_CONST:
+    case PEL_V_TUPLE:
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_TENSOR:
+    case PEL_V_LITERAL:
+    case PEL_V_OPAQUE: return &pel_taint_unknown;
+    }
+    return &pel_taint_unknown;
 }
 
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
@@ -446,8 +514,10 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
         val->taint = &pel_tainted;
     else if (live && is_cut_by_torch(w, front, c, callee))
         val->taint = &pel_tainted_count;
-    else if (live && c->base)
-        val->taint = pel_taint_of_part(w, front, c->base, val);
+    else if (live)
+        val->taint = pel_taint_sum(c->base ? pel_taint_of_part(w, front, c->base, val) : NULL, PEL_WHY_TENSOR);
+    else
+        val->taint = of_constants(w, front, c, callee, &known);
     if (callee->kind == PEL_V_CLASS) note_record(w, front, c, callee->class);
     for (uint32_t i = 0; i < front.n; i++) val->lost |= pel_is_static_object(w->s, val->at[i]);
 }
@@ -643,7 +713,7 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
     if (partial->kind != PEL_V_PARTIAL || partial->n != 3 ||
         pel_value_at(w->log, partial->items[0])->kind != PEL_V_LIBRARY)
         return;
-    if (c->func->taint) return; /* what it binds depends on data */
+    if (pel_varies(c->func->taint)) return; /* what it binds depends on data */
     for (uint32_t i = 1; i < front.n; i++)
         if (c->callee[i] != c->callee[0] && !pel_value_same(w->log, c->callee[i], c->callee[0])) return;
     const pel_value *args = pel_value_at(w->log, partial->items[1]),
@@ -653,7 +723,7 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
     for (uint32_t i = 0; i < args->n; i++) {
         pel_node *text = pel_value_expression(w->ctx, w->s->program, args->items[i]);
         if (!text) return;
-        all[n++].val = pel_val_new(w, front, text);
+        all[n++].val = pel_val_constant(w, front, text, PEL_WHY_OBJECT);
     }
     for (uint32_t i = 0; i < c->n_args; i++) all[n++] = c->args[i];
     for (uint32_t i = 0; i + 1 < keywords->n; i += 2) {
@@ -665,13 +735,13 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
         for (uint32_t k = 0; k < c->n_args; k++) given |= c->args[k].keyword == name;
         if (given) continue;
         all[n].keyword = name;
-        all[n++].val = pel_val_new(w, front, text);
+        all[n++].val = pel_val_constant(w, front, text, PEL_WHY_OBJECT);
     }
     c->args = all;
     c->n_args = n;
     for (uint32_t i = 0; i < front.n; i++) c->callee[i] = partial->items[0];
-    c->func = pel_val_new(w, front,
-                          pel_library_expression(w->ctx, w->s->program, pel_value_at(w->log, partial->items[0])->text));
+    pel_node *function = pel_library_expression(w->ctx, w->s->program, pel_value_at(w->log, partial->items[0])->text);
+    c->func = pel_val_constant(w, front, function, PEL_WHY_LIBRARY);
     c->base = NULL;
 }
 

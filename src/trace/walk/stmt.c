@@ -139,7 +139,9 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
     pel_own(w, front, node, target->kind == PEL_Name ? target : NULL, results, &kids);
     bool dynamic = pel_dynamic(w, front, old) || pel_dynamic(w, front, value), shows = true;
     for (uint32_t i = 0; i < front.n; i++) shows &= results[i] && pel_live(w->s, results[i]);
-    const pel_taint *taint = dynamic && !shows ? &pel_tainted : NULL;
+    const pel_taint *taint = !dynamic ? pel_constant(PEL_WHY_COMPUTED)
+                             : shows  ? pel_constant(PEL_WHY_TENSOR)
+                                      : &pel_tainted;
     w->effect |= value->effect || target->kind != PEL_Name || kids.n > 0;
     for (uint32_t i = 0; i < front.n; i++) {
         uint8_t kind = pel_value_at(w->log, old->at[i])->kind;
@@ -148,15 +150,15 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
             text->mark = 1;
         }
     }
-    pel_fill(w, front, target, old->at, value->taint != NULL);
+    pel_fill(w, front, target, old->at, pel_varies(value->taint));
     if (target->kind == PEL_Subscript && old->owner)
-        pel_fill(w, front, target->Subscript.value, old->owner, taint != NULL);
+        pel_fill(w, front, target->Subscript.value, old->owner, pel_varies(taint));
     if (target->kind == PEL_Attribute && old->owner)
         pel_tell_readers(w, front, target->Attribute.attr, old->owner, taint);
     if (target->kind == PEL_Name) {
         pel_node *ignored;
         pel_store(w, front, target, taint, NULL, NULL, &ignored);
-    } else if (target->kind == PEL_Subscript && taint && target->Subscript.value->kind == PEL_Name) {
+    } else if (target->kind == PEL_Subscript && pel_varies(taint) && target->Subscript.value->kind == PEL_Name) {
         pel_env_slot(w, target->Subscript.value->Name.id)->taint = &pel_tainted;
     }
     text->AugAssign.target = made;
@@ -195,6 +197,8 @@ static pel_front walk_return(pel_walk *w, pel_front front, pel_node *node) {
         w->effect |= val->effect;
         w->result = pel_taint_join(w->ctx, w->result, val->taint);
         text->Return.value = val->text;
+    } else {
+        w->result = pel_taint_join(w->ctx, w->result, pel_constant(PEL_WHY_LITERAL));
     }
     if (w->finally) walk_finally(w, front, node, text);
     pel_write_statement(w, text);
@@ -241,6 +245,13 @@ static pel_front walk_assert(pel_walk *w, pel_front front, pel_node *node) {
 
 static pel_front walk_import(pel_walk *w, pel_front front, pel_node *node) {
     pel_skip(w, front, node); /* what the names hold is written by its path wherever it is used */
+    const pel_nodes names = node->kind == PEL_Import ? node->Import.names : node->ImportFrom.names;
+    for (uint32_t i = 0; i < names.n; i++) {
+        pel_name name = names.at[i]->alias.asname ? names.at[i]->alias.asname : names.at[i]->alias.name;
+        const char *dot = strchr(name->text, '.'); /* import a.b binds a */
+        if (dot) name = pel_intern(w->ctx, name->text, (size_t)(dot - name->text));
+        pel_env_slot(w, name)->taint = pel_constant(PEL_WHY_LIBRARY);
+    }
     return front;
 }
 
@@ -274,7 +285,7 @@ static pel_front walk_nested(pel_walk *w, pel_front front, pel_node *node) {
     }
     if (!ran) pel_write_statement(w, pel_stub_def(w->ctx, node));
     pel_slot *slot = pel_env_slot(w, node->FunctionDef.name);
-    slot->taint = NULL;
+    slot->taint = pel_constant(PEL_WHY_MADE);
     slot->parts = NULL;
     return front;
 }

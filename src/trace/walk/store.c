@@ -23,15 +23,14 @@ static bool is_star_name(const pel_walk *w, pel_name name) {
 
 /* A value that depends on data is stored where other functions find it: they learn of it by a map of such facts. */
 static void spread_taint(pel_walk *w, pel_map *facts, uint64_t key, const pel_taint *taint) {
-    const pel_taint *fact = pel_map_pointer(facts, key);
-    if (!pel_taint_grow(w->ctx, &fact, taint)) return;
-    pel_map_set(w->ctx, facts, key, PEL_KEY(fact));
-    w->s->changed = true;
+    const pel_taint *fact = pel_map_pointer(facts, key), *before = fact;
+    if (pel_taint_grow(w->ctx, &fact, taint)) w->s->changed = true;
+    if (fact != before) pel_map_set(w->ctx, facts, key, PEL_KEY(fact));
 }
 
 void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint) {
     const pel_code_object *code = w->log->codes.at[w->author->code].code;
-    for (uint32_t i = 0; taint && i < code->cellvars.n; i++) {
+    for (uint32_t i = 0; i < code->cellvars.n; i++) {
         if (code->cellvars.at[i] != name) continue;
         for (uint32_t k = 0; k < w->s->groups.n; k++) {
             const pel_group *group = w->s->groups.at[k];
@@ -108,12 +107,13 @@ static void eat_bindings(pel_walk *w, pel_front front, const pel_node *target) {
 /* ---- attributes ---- */
 
 void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_id *objects, const pel_taint *taint) {
-    for (uint32_t i = 0; taint && i < front.n; i++) {
+    for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, objects[i]);
         pel_id class = pel_class_with_attributes(w->log, objects[i]);
         if (!class) continue;
         spread_taint(w, &w->s->attribute_taint, pel_key2(class, PEL_KEY(attribute)), taint);
-        if (value->kind != PEL_V_OBJECT || pel_live(w->s, objects[i]) || pel_map_has(&w->s->old_objects, value->object))
+        if (pel_is_constant(taint) || value->kind != PEL_V_OBJECT || pel_live(w->s, objects[i]) ||
+            pel_map_has(&w->s->old_objects, value->object))
             continue;
         pel_make_live(w->s, class); /* what it was seen to hold says nothing about other data */
         w->s->changed = true;

@@ -6,6 +6,13 @@ pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text) {
     pel_val *val = pel_new(w->ctx, pel_val);
     val->text = text;
     val->at = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    val->taint = &pel_taint_unknown;
+    return val;
+}
+
+pel_val *pel_val_constant(pel_walk *w, pel_front front, pel_node *text, pel_why why) {
+    pel_val *val = pel_val_new(w, front, text);
+    val->taint = pel_constant(why);
     return val;
 }
 
@@ -98,9 +105,9 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
         pel_name name = node->kind == PEL_Attribute ? node->Attribute.attr : node->Name.id;
         if (key && pel_all_same(w, front, val->at)) pel_write_as_global(w, val, key, name);
     }
-    if (!val->taint || val->taint->each)
+    if (pel_is_constant(val->taint) || (val->taint && val->taint->each))
         val->taint = pel_taint_join(w->ctx, val->taint, pel_filled_taint(w, front, val));
-    if (front.n == 0 || val->effect || val->taint || val->fixed) return val;
+    if (front.n == 0 || val->effect || pel_varies(val->taint) || val->fixed) return val;
     if (val->text->kind == PEL_Constant) return val;
     bool plain = true;
     for (uint32_t i = 0; i < front.n && plain; i++) plain = val->at[i] && pel_plain(w->s, val->at[i]);
@@ -124,7 +131,7 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
 }
 
 const pel_taint *pel_computed_taint(pel_walk *w, pel_front front, const pel_val *result, bool from_dynamic) {
-    if (!from_dynamic) return NULL;
+    if (!from_dynamic) return pel_constant(PEL_WHY_COMPUTED);
     bool shows = true, some = true, holds = true;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, result->at[i]);
@@ -133,7 +140,7 @@ const pel_taint *pel_computed_taint(pel_walk *w, pel_front front, const pel_val 
         holds &= value->kind == PEL_V_DICT;
     }
     /* a dict with tensors in it shows that it can't be folded; what else it has does not */
-    return shows ? holds ? &pel_tainted_holder : NULL : some ? &pel_tainted_some : &pel_tainted;
+    return shows ? holds ? &pel_tainted_holder : pel_constant(PEL_WHY_TENSOR) : some ? &pel_tainted_some : &pel_tainted;
 }
 
 const pel_taint *pel_taint_of_part(pel_walk *w, pel_front front, const pel_val *of, const pel_val *part) {
@@ -142,7 +149,7 @@ const pel_taint *pel_taint_of_part(pel_walk *w, pel_front front, const pel_val *
         if (kind != PEL_V_DICT && kind != PEL_V_LIST && kind != PEL_V_TUPLE) return NULL;
         if (!pel_value_has_items(pel_value_at(w->log, part->at[i])->kind)) return NULL;
     }
-    return of->taint ? &pel_tainted_holder : NULL;
+    return pel_varies(of->taint) ? &pel_tainted_holder : NULL;
 }
 
 void pel_take_over(pel_val *into, const pel_val *from) {

@@ -52,8 +52,8 @@ static void find_data(void *arg, pel_node **slot) {
     search *for_data = arg;
     pel_walk *w = for_data->w;
     const pel_node *node = *slot;
-    if (node->kind == PEL_Name && pel_is_local(w, node->Name.id))
-        for_data->found |= pel_env_slot(w, node->Name.id)->taint != NULL;
+    if (node->kind == PEL_Name && node->Name.ctx == PEL_Load && pel_is_local(w, node->Name.id))
+        for_data->found |= pel_varies(pel_env_slot(w, node->Name.id)->taint);
     if (node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training")) w->s->asked.training = true;
     if (node->kind == PEL_Attribute)
         for (pel_id class = 1; class < w->log->classes.n; class ++)
@@ -130,7 +130,11 @@ static pel_front walk_caught(pel_walk *w, pel_front front, pel_node *node, uint3
         if (!mine || (handler && handler != mine)) pel_lost(w, node, "different exceptions are raised here");
         handler = mine;
     }
-    if (handler->ExceptHandler.name) pel_env_slot(w, handler->ExceptHandler.name)->parts = NULL;
+    if (handler->ExceptHandler.name) {
+        pel_slot *slot = pel_env_slot(w, handler->ExceptHandler.name);
+        slot->parts = NULL;
+        slot->taint = pel_constant(PEL_WHY_COMPUTED); /* no data came by before it was raised */
+    }
     pel_front rest = pel_walk_body(w, front, handler->ExceptHandler.body);
     pel_skip(w, rest, handler);
     return rest;

@@ -33,7 +33,7 @@ static void walk_unrolled(pel_ctx *ctx, void *arg) {
         pel_nodes *outer = w->out;
         w->out = &u->written;
         pel_node *ignored;
-        pel_store(w, front, u->node->For.target, NULL, NULL, NULL, &ignored);
+        pel_store(w, front, u->node->For.target, pel_constant(PEL_WHY_PARTS), NULL, NULL, &ignored);
         front = pel_walk_body(w, front, u->node->For.body);
         w->out = outer;
         w->loop = loop.outer;
@@ -130,7 +130,7 @@ typedef struct listing {
 static const pel_parts *parts_of_table(pel_walk *w, pel_front front, pel_id id);
 
 static pel_val *known_value(pel_walk *w, pel_front front, pel_id id) {
-    pel_val *val = pel_val_new(w, front, pel_value_expression(w->ctx, w->s->program, id));
+    pel_val *val = pel_val_constant(w, front, pel_value_expression(w->ctx, w->s->program, id), PEL_WHY_PARTS);
     for (uint32_t i = 0; i < front.n; i++) val->at[i] = id;
     val->parts = parts_of_table(w, front, id);
     return val;
@@ -160,11 +160,12 @@ static void walk_listed(pel_ctx *ctx, void *arg) {
     listing *l = arg;
     pel_walk *w = l->u.w;
     const pel_node *generator = l->u.node->ListComp.generators.at[0];
+    l->made->taint = pel_constant(PEL_WHY_PARTS); /* no element so far */
     for (uint32_t k = 0; k < l->u.n; k++) {
         pel_front front = round_front(&l->u, k);
         pel_node *ignored;
         const pel_parts *parts = parts_of_table(w, front, item_of(w, l->u.rounds, k)->value);
-        pel_store(w, front, generator->comprehension.target, NULL, parts, NULL, &ignored);
+        pel_store(w, front, generator->comprehension.target, pel_constant(PEL_WHY_PARTS), parts, NULL, &ignored);
         pel_val *element = pel_eval(w, front, l->u.node->ListComp.elt);
         pel_nodes_push(ctx, &l->made->text->List.elts, element->text);
         l->made->effect |= element->effect;

@@ -19,7 +19,7 @@ bool pel_all_same(pel_walk *w, pel_front front, const pel_id *values) {
 }
 
 bool pel_dynamic(pel_walk *w, pel_front front, const pel_val *val) {
-    if (val->taint) return true;
+    if (pel_varies(val->taint)) return true;
     for (uint32_t i = 0; i < front.n; i++)
         if (pel_live(w->s, val->at[i])) return true;
     return false;
@@ -56,13 +56,13 @@ static void bind_whole(pel_walk *w, pel_name name, const item_list *list, bool b
     const pel_taint *taint = pel_taint_tuple(w->ctx, taints, parts->n);
     pel_slot *slot = pel_env_slot(w, name);
     slot->parts = parts;
-    slot->taint = taint && by_key ? pel_taint_each(w->ctx, &pel_tainted) : taint;
+    slot->taint = pel_varies(taint) && by_key ? pel_taint_each(w->ctx, &pel_tainted) : taint;
     slot->gone = true;
 }
 
 static pel_val *value_given(pel_walk *w, pel_front front, pel_param *param) {
     pel_val *given = pel_val_new(w, front, pel_make_name(w->ctx, param->name, PEL_Load));
-    given->taint = param->taint;
+    given->taint = pel_taint_fact(param->taint);
     if (param->optional) given->optional = param;
     for (uint32_t i = 0; i < front.n; i++)
         given->at[i] = pel_argument(w->log, pel_lane_at(w, front, i)->activation, param);
@@ -78,8 +78,8 @@ static void bind_parameters(pel_walk *w, pel_front front) {
         pel_param *param = &group->params[p];
         pel_val *given = value_given(w, front, param);
         pel_slot *slot = pel_env_slot(w, param->name);
-        slot->taint = param->taint;
-        pel_tell_closures(w, param->name, param->taint);
+        slot->taint = given->taint;
+        pel_tell_closures(w, param->name, given->taint);
         pel_bind_lanes(w, front, slot, given->at);
         if (param->kind == PEL_PARAM_PLAIN) continue;
         item_list *list = param->kind == PEL_PARAM_STAR_ITEM ? &star : &keys;
@@ -91,7 +91,7 @@ static void bind_parameters(pel_walk *w, pel_front front) {
     if (code->flags & PEL_CO_VARKEYWORDS) bind_whole(w, code->varnames.at[next++], &keys, true);
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         uint64_t key = pel_key2(group->code, PEL_KEY(code->freevars.at[i]));
-        pel_env_slot(w, code->freevars.at[i])->taint = pel_map_pointer(&w->s->cell_taint, key);
+        pel_env_slot(w, code->freevars.at[i])->taint = pel_taint_fact(pel_map_pointer(&w->s->cell_taint, key));
     }
 }
 
@@ -152,6 +152,7 @@ static void walk_function(pel_ctx *ctx, void *arg) {
     } else {
         pel_front rest = pel_walk_body(w, front, node->FunctionDef.body);
         group->falls_off = rest.n > 0;
+        if (rest.n) w->result = pel_taint_join(ctx, w->result, pel_constant(PEL_WHY_LITERAL)); /* None */
         check_ends(w, rest);
     }
     group->body = body;
@@ -198,7 +199,7 @@ static bool met_data(const pel_synth *s, const pel_activation *activation) {
 
 static bool lives_on_data(const pel_synth *s, const pel_group *group) {
     for (uint32_t p = 0; p < group->n_params; p++)
-        if (group->params[p].taint) return true;
+        if (pel_varies(pel_taint_fact(group->params[p].taint))) return true;
     for (uint32_t i = 0; i < group->n_lanes; i++)
         for (pel_id id = group->lanes[i]; id < s->extents[group->lanes[i]].end; id++)
             if (pel_is_below(s->log, id, group->lanes[i]) && met_data(s, &s->log->activations.at[id])) return true;
@@ -210,7 +211,11 @@ static bool lives_on_data(const pel_synth *s, const pel_group *group) {
 static void doubt_failed(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
-        if (!group->why || group->doubted || !lives_on_data(s, group)) continue;
+        if (!group->why || group->doubted) continue;
+        if (!lives_on_data(s, group)) {
+            pel_taint_grow(s->ctx, &group->result_taint, pel_constant(PEL_WHY_NO_DATA));
+            continue;
+        }
         group->doubted = group->has_effect = s->changed = true;
         pel_taint_grow(s->ctx, &group->result_taint, &pel_tainted);
     }

@@ -136,7 +136,8 @@ pel_node *pel_shallow(pel_walk *w, const pel_node *node); /* the author's node, 
 void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node *until, pel_id *values, pel_kids *kids);
 
 /* ---- walk/text.c: how a value is written ---- */
-pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text);
+pel_val *pel_val_new(pel_walk *w, pel_front front, pel_node *text); /* of which nothing is known */
+pel_val *pel_val_constant(pel_walk *w, pel_front front, pel_node *text, pel_why why);
 /* The last thing that is done to the value of node: what need not be computed becomes a literal. */
 pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val *val);
 bool pel_is_table(const pel_walk *w, pel_id value); /* a list, dict or set of constants, not too long */

@@ -190,7 +190,7 @@ static void guard_types(pel_synth *s, const pel_group *root, pel_nodes *body) {
 }
 
 static bool is_data(const pel_synth *s, const pel_group *root, const pel_param *param) {
-    return param->taint || !pel_plain(s, pel_argument(s->log, root->lanes[0], param));
+    return pel_varies(pel_taint_fact(param->taint)) || !pel_plain(s, pel_argument(s->log, root->lanes[0], param));
 }
 
 /* Arguments that are no data have the values they were recorded with, also where the text binds their names to
