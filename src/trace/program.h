@@ -128,19 +128,12 @@ void pel_write_construction(pel_ctx *ctx, const pel_log *log, pel_skeleton *out)
 void pel_synthesise_knowing(pel_ctx *ctx, const pel_log *log, const pel_known *known, pel_skeleton *out);
 
 /* ---- passes over the program; those over functions in the making are in synth.h and link.h ---- */
-void pel_shorten(pel_ctx *ctx, pel_program *program);
-bool pel_contract(pel_ctx *ctx, pel_program *program); /* true if any two steps became one */
-/* Sizes and attributes that are asked for once are asked where they are needed. */
-bool pel_move_sizes(pel_ctx *ctx, pel_program *program);
 #define PEL_LINE_LENGTH 110 /* that passes which make lines longer keep to */
 /* x = e; return x: two statements that are `return e`. */
 bool pel_returns_it(const pel_node *assign, const pel_node *next);
-void pel_find_roundabout(pel_ctx *ctx, pel_program *program);
 void pel_init(pel_ctx *ctx, pel_program *program);
 void pel_write_numbers(pel_ctx *ctx, pel_program *program);
 void pel_write_file(pel_ctx *ctx, pel_program *program); /* fills in program->text */
-/* The tensors at the end of the file, and the function that reads them (emit calls it). */
-void pel_emit_embedded(pel_ctx *ctx, pel_program *program, pel_buf *out);
 
 /* Of a method that ran and stands in the class's statement: `within` is the statement, `file` what it stands in. */
 const struct pel_author *pel_author_of_class(const pel_program *program, pel_id class);

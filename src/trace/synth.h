@@ -121,7 +121,7 @@ typedef struct pel_hooks {
 
 /* ---- the whole synthesis ---- */
 
-typedef struct pel_reach { /* reach.c */
+typedef struct pel_reach { /* link.c */
     bool *seen;            /* per group: the root leads to it */
     bool *active;          /* per link: its call stands in a text that is reached */
 } pel_reach;
@@ -202,7 +202,6 @@ static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
 }
 
 /* ---- groups.c ---- */
-void pel_group_activations(pel_synth *s);
 bool pel_ran(const pel_synth *s, pel_id code); /* in a run that counts */
 /* What an activation got for a parameter; 0 if it is an item of *args or **kwargs that was not given. */
 pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *param);
@@ -269,10 +268,6 @@ pel_node *pel_way_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, p
 pel_node *pel_module_text(pel_ctx *ctx, const pel_log *log, const pel_node *from, const pel_id *modules,
                           const pel_id *wanted, uint32_t n);
 
-/* ---- closures.c ---- */
-/* What functions that were made before the run have in their cells becomes parameters. */
-void pel_lift_closures(pel_synth *s);
-
 /* ---- hooks.c ---- */
 void pel_find_hooks(pel_synth *s);
 void pel_insert_hooks(pel_synth *s, pel_group *group); /* into the text of a forward */
@@ -293,12 +288,9 @@ pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value); /* 
 void pel_mark_given(pel_synth *s, pel_group *root);
 
 /* ---- lines/: functions that are written as what they were seen to do ---- */
-bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
-void pel_find_extents(pel_synth *s);
 void pel_walk_straight(pel_synth *s, pel_group *group);
-void pel_write_straight(pel_synth *s);
 
-/* ---- stubs.c: what is named but never ran ---- */
+/* ---- refuse.c: what is named but never ran ---- */
 pel_node *pel_stub_def(pel_ctx *ctx, const pel_node *author); /* a nested function that raises */
 pel_node *pel_stub_name(pel_synth *s);                        /* the name of a function of the file that raises */
 void pel_write_stub(pel_synth *s);

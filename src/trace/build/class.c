@@ -1,5 +1,73 @@
 /* The constructor of one class: the parts of its instances, unified. */
+#include "trace/passes.h"
 #include "trace/build/init.h"
+#include "trace/synth.h"
+
+/* Methods that a module registers as forward hooks of others: self.net[3].register_forward_hook(self.keep). */
+
+static pel_node *statement(pel_builder *b, const pel_registration *row, pel_node *module, pel_node *owner) {
+    pel_ctx *ctx = b->ctx;
+    const char *name = row->before ? "register_forward_pre_hook" : "register_forward_hook";
+    pel_node *method = pel_make_attribute(ctx, owner, row->method, PEL_Load);
+    pel_node *call = pel_call_of(ctx, pel_make_attribute(ctx, module, pel_intern_c(ctx, name), PEL_Load),
+                                 pel_nodes_one(ctx, method));
+    if (row->with_kwargs)
+        pel_add_keyword(ctx, call, pel_intern_c(ctx, "with_kwargs"), pel_make_constant(ctx, &pel_true), 0);
+    return pel_make_expr(ctx, call);
+}
+
+/* The number-th hook that a module registers; NULL: it has less. */
+static const pel_registration *registration_of(const pel_builder *b, pel_id owner, uint32_t number) {
+    for (uint32_t i = 0; i < b->program->registrations.n; i++)
+        if (b->program->registrations.at[i].owner == owner && !number--) return &b->program->registrations.at[i];
+    return NULL;
+}
+
+/* The statement for the number-th hook of every instance; NULL if they differ, or it is none of their parts. */
+static pel_node *common_statement(pel_builder *b, const pel_program_class *class, uint32_t number) {
+    const pel_registration *first = registration_of(b, class->instances.at[0], number);
+    pel_id *wanted = pel_new_array(b->ctx, class->instances.n, pel_id);
+    for (uint32_t i = 0; i < class->instances.n; i++) {
+        const pel_registration *row = registration_of(b, class->instances.at[i], number);
+        if (!row || row->method != first->method || row->before != first->before) return NULL;
+        wanted[i] = row->module;
+    }
+    pel_node *self = pel_make_name(b->ctx, pel_intern_c(b->ctx, "self"), PEL_Load);
+    pel_node *module = pel_module_text(b->ctx, b->log, self, class->instances.at, wanted, class->instances.n);
+    return module ? statement(b, first, module, self) : NULL;
+}
+
+/* What the constructor of a class does for all its instances; empty if the root has to do it. */
+static pel_nodes common_statements(pel_builder *b, const pel_program_class *class) {
+    pel_nodes made = { 0 };
+    for (uint32_t number = 0, any = 1; any; number++) {
+        any = 0;
+        for (uint32_t i = 0; i < class->instances.n; i++)
+            any |= registration_of(b, class->instances.at[i], number) != NULL;
+        pel_node *one =
+            any && registration_of(b, class->instances.at[0], number) ? common_statement(b, class, number) : NULL;
+        if (any && !one) return (pel_nodes){ 0 };
+        if (one) pel_nodes_push(b->ctx, &made, one);
+    }
+    return made;
+}
+
+void pel_register_hooks(pel_builder *b, const pel_program_class *class, pel_nodes *body) {
+    pel_nodes made = b->program->registrations.n ? common_statements(b, class) : (pel_nodes){ 0 };
+    for (uint32_t i = 0; i < made.n; i++) pel_nodes_push(b->ctx, body, made.at[i]);
+}
+
+void pel_register_other_hooks(pel_builder *b, pel_nodes *body) {
+    for (uint32_t i = 0; i < b->program->registrations.n; i++) {
+        const pel_registration *row = &b->program->registrations.at[i];
+        const pel_log_module *owner = pel_module_at(b->log, row->owner), *module = pel_module_at(b->log, row->module);
+        const pel_program_class *class = pel_map_pointer(&b->class_of, owner->class);
+        if (class && common_statements(b, class).n) continue;
+        pel_nodes_push(b->ctx, body,
+                       statement(b, row, pel_path_text(b->ctx, module->path, PEL_Load),
+                                 pel_path_text(b->ctx, owner->path, PEL_Load)));
+    }
+}
 
 /* ---- statements ---- */
 
@@ -316,4 +384,87 @@ void pel_finish_class(pel_builder *b, pel_program_class *class) {
     class->init->FunctionDef.name = pel_intern_c(ctx, "__init__");
     class->init->FunctionDef.args = arguments;
     class->init->FunctionDef.body = body;
+}
+
+/* Constructors, from the module tree as it was before the first run.
+ *
+ * Every module of the tree has an expression that builds it. For a class of the author's the expressions
+ * of all instances are unified part by part: what they share stands in `__init__`, what differs becomes
+ * an argument. Classes are done children first, because the expression for a module of the author's is a
+ * call of its class with the arguments that this instance needs. */
+
+pel_program_class *pel_class_for(pel_builder *b, pel_id class) {
+    pel_program_class *known = pel_map_pointer(&b->class_of, class);
+    if (known) return known;
+    pel_program_class *added = pel_new(b->ctx, pel_program_class);
+    added->class = class;
+    added->name = pel_unused_name(b->ctx, b->program, pel_class_at(b->log, class)->name);
+    pel_push(b->ctx, &b->program->classes, added);
+    pel_map_set(b->ctx, &b->class_of, class, PEL_KEY(added));
+    return added;
+}
+
+static void collect_instances(pel_builder *b, pel_id module, pel_map *seen, int depth) {
+    if (!pel_map_set(b->ctx, seen, module, 1)) return;
+    if (depth > PEL_DEEPEST_TREE) pel_throw(b->ctx, PEL_E_TOO_DEEP, 0, "modules nest deeper than %d", PEL_DEEPEST_TREE);
+    const pel_log_module *row = pel_module_at(b->log, module);
+    bool has_class = !pel_is_torch_module(b->log, module) && !pel_is_derived_by_torch(b->log, row->class) &&
+                     !pel_is_container_enough(b, row->class);
+    if (has_class) pel_push(b->ctx, &pel_class_for(b, row->class)->instances, module);
+    for (uint32_t i = 0; i < row->child_names.n; i++)
+        if (row->children[i] && pel_is_needed(b, row, i)) collect_instances(b, row->children[i], seen, depth + 1);
+}
+
+static void polish_all(pel_builder *b) {
+    for (uint32_t i = 0; i < b->program->classes.n; i++)
+        if (b->program->classes.at[i]->init) pel_unify_polish(b->ctx, &b->program->classes.at[i]->init);
+}
+
+/* A class around the root that takes no arguments, where the root's own takes some or is torch's: it inherits, so
+ * that the names in the state_dict stay. */
+static pel_program_class *add_root(pel_builder *b, pel_node *made, const pel_program_class *of) {
+    pel_ctx *ctx = b->ctx;
+    pel_unifier single = { .ctx = ctx, .n_lanes = 1 };
+    pel_node *unified = pel_unify(&single, &made, pel_intern_c(ctx, "layers"));
+    pel_program_class *class = pel_new(ctx, pel_program_class);
+    pel_str name = of ? pel_format(ctx, "%sRoot", of->name->text) : PEL_STR("Model");
+    class->name = pel_intern_str(ctx, name);
+    class->def = pel_node_new(ctx, PEL_ClassDef);
+    class->def->ClassDef.name = class->name;
+    class->def->ClassDef.bases = pel_nodes_one(ctx, unified->Call.func);
+    unified->Call.func = pel_super_init(ctx);
+    class->init = pel_node_new(ctx, PEL_FunctionDef);
+    class->init->FunctionDef.name = pel_intern_c(ctx, "__init__");
+    class->init->FunctionDef.args = pel_node_new(ctx, PEL_arguments);
+    pel_add_argument(ctx, class->init->FunctionDef.args, pel_intern_c(ctx, "self"), NULL);
+    pel_nodes_push(ctx, &class->init->FunctionDef.body, pel_make_expr(ctx, unified));
+    class->def->ClassDef.body = pel_nodes_one(ctx, class->init);
+    pel_push(ctx, &b->program->classes, class);
+    return class;
+}
+
+void pel_init(pel_ctx *ctx, pel_program *program) {
+    pel_builder b = { .ctx = ctx, .program = program, .log = program->log };
+    pel_id root = program->log->root;
+    if (!root) pel_throw(ctx, PEL_E_FORMAT, 0, "the log has no root module");
+    for (uint32_t i = 0; i < program->classes.n; i++) {
+        program->classes.at[i]->instances.n = 0;
+        pel_map_set(ctx, &b.class_of, program->classes.at[i]->class, PEL_KEY(program->classes.at[i]));
+    }
+    pel_find_wanted(&b);
+    pel_map seen = { 0 };
+    collect_instances(&b, root, &seen, 0);
+
+    pel_node *made = pel_module_call(&b, root);
+    pel_program_class *class =
+        pel_is_torch_module(program->log, root) ? NULL : pel_class_for(&b, pel_module_at(program->log, root)->class);
+    if (!class || made->Call.keywords.n) class = add_root(&b, made, class);
+    program->root = class->name;
+    pel_add_ties(&b, class);
+    polish_all(&b);
+}
+
+bool pel_pass_init(pel_synth *s) {
+    pel_init(s->ctx, s->program);
+    return true;
 }

@@ -1,7 +1,7 @@
 /* Constructors: what the files that write them share.
  *
  * init.c begins with the root; build/module.c writes the call that builds a module, which for a class of the author's
- * needs the signature of its constructor: build/class.c. That one unifies the parts of all instances (build/parts.c),
+ * needs the signature of its constructor: build/class.c. That one unifies the parts of all instances (build/module.c),
  * among them the calls that build their children, and so down to torch's modules. */
 #ifndef PEL_TRACE_BUILD_INIT_H
 #define PEL_TRACE_BUILD_INIT_H
@@ -54,7 +54,7 @@ static inline pel_node *pel_not_trained(pel_ctx *ctx, pel_node *of) { /* of.requ
     return pel_call_of(ctx, method, pel_nodes_one(ctx, pel_make_constant(ctx, &pel_false)));
 }
 
-/* ---- build/tree.c: what the module tree says ---- */
+/* ---- build/module.c: what the module tree says ---- */
 bool pel_are_numbered(pel_name_list names);             /* 0, 1, 2 ... */
 bool pel_owns_state(const pel_log *log, pel_id module); /* a state_dict has something of it */
 bool pel_is_frozen(const pel_log *log, pel_id module);  /* it has parameters, and none takes a gradient */
@@ -91,12 +91,12 @@ void pel_add_torch_arguments(pel_builder *b, pel_node *call, const pel_log_modul
 pel_node *pel_parameter_text(pel_builder *b, pel_id tensor);
 pel_node *pel_buffer_text(pel_builder *b, pel_id module, const pel_log_slot *slot);
 
-/* ---- build/parametrized.c ---- */
+/* ---- build/module.c: parametrized modules ---- */
 pel_node *pel_with_parametrizations(pel_builder *b, pel_node *made, pel_id module);
 /* The tensor of a parametrization list that has the shape of what it makes. */
 pel_id pel_original_of(const pel_log_module *list);
 
-/* ---- build/parts.c ---- */
+/* ---- build/module.c: parts of instances ---- */
 typedef enum pel_part_kind {
     PEL_PART_ATTRIBUTE,
     PEL_PART_PARAMETER,
@@ -125,7 +125,7 @@ bool pel_is_frozen_in_all(const pel_builder *b, const pel_program_class *class, 
 pel_node *pel_super_init(pel_ctx *ctx); /* super().__init__, not called */
 void pel_add_argument(pel_ctx *ctx, pel_node *arguments, pel_name name, pel_node *fallback);
 
-/* ---- build/hooks.c ---- */
+/* ---- build/class.c: hooks ---- */
 void pel_register_hooks(pel_builder *b, const pel_program_class *class, pel_nodes *body); /* of all its instances */
 void pel_register_other_hooks(pel_builder *b, pel_nodes *body); /* those that no class registers, by the root */
 

@@ -61,7 +61,7 @@ const pel_node *pel_authors_element(const pel_node *author, uint32_t i); /* what
 /* Lists that differ by a few parts, which then are built if a flag says so. NULL if they differ otherwise. */
 pel_node *pel_unify_with_gaps(pel_unifier *unifier, pel_column l, pel_name hint);
 
-/* ---- unify_list.c ---- */
+/* ---- unify.c: lists ---- */
 pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint);
 
 #endif

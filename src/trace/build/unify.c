@@ -1,5 +1,6 @@
 /* One expression for many: calls, tuples, and parts that only some lanes have. */
 #include "trace/build/unifier.h"
+#include "trace/build/unify.h"
 
 bool pel_all_equal(pel_column l) {
     for (uint32_t i = 1; i < l.n; i++)
@@ -401,4 +402,195 @@ pel_node *pel_unify_column(pel_unifier *unifier, pel_column l, pel_name hint) {
 pel_node *pel_unify(pel_unifier *unifier, pel_node *const *at, pel_name hint) {
     if (!hint) hint = pel_intern_c(unifier->ctx, "value"); /* arguments by place of a class that has no source */
     return pel_unify_column(unifier, (pel_column){ at, unifier->n_lanes }, hint);
+}
+
+/* Constructor calls as people write them: no defaults, the first arguments without their names. */
+
+static bool is_list_of_pairs(const pel_node *node) {
+    if (node->kind != PEL_List || !node->List.elts.n) return false;
+    for (uint32_t i = 0; i < node->List.elts.n; i++) {
+        const pel_node *pair = node->List.elts.at[i];
+        if (pair->kind != PEL_Tuple || pair->Tuple.elts.n != 2) return false;
+    }
+    return true;
+}
+
+static bool is_parameter_dict(const pel_node *call) {
+    return call->Call.func->kind == PEL_Attribute && pel_name_is(call->Call.func->Attribute.attr, "ParameterDict");
+}
+
+/* nn.ParameterDict sorts what it gets as a dict; a list of pairs it leaves in its order. */
+static bool would_be_sorted(const pel_node *call, const pel_node *list) {
+    if (!is_parameter_dict(call)) return false;
+    for (uint32_t i = 1; i < list->List.elts.n; i++) {
+        const pel_node *before = list->List.elts.at[i - 1]->Tuple.elts.at[0],
+                       *key = list->List.elts.at[i]->Tuple.elts.at[0];
+        if (pel_str_cmp(before->Constant.value->text, key->Constant.value->text) > 0) return true;
+    }
+    return false;
+}
+
+static pel_node *dict_of_pairs(pel_ctx *ctx, const pel_node *list) {
+    pel_node *dict = pel_node_new(ctx, PEL_Dict);
+    for (uint32_t i = 0; i < list->List.elts.n; i++) {
+        const pel_nodes pair = list->List.elts.at[i]->Tuple.elts;
+        pel_nodes_push(ctx, &dict->Dict.keys, pair.at[0]);
+        pel_nodes_push(ctx, &dict->Dict.values, pair.at[1]);
+    }
+    return dict;
+}
+
+/* {name: module for ...}, of (name, module) for ... */
+static pel_node *dict_of_comprehension(pel_ctx *ctx, const pel_node *list) {
+    const pel_nodes pair = list->ListComp.elt->Tuple.elts;
+    pel_node *dict = pel_node_new(ctx, PEL_DictComp);
+    dict->DictComp.key = pair.at[0];
+    dict->DictComp.value = pair.at[1];
+    dict->DictComp.generators = list->ListComp.generators;
+    return dict;
+}
+
+static bool makes_names(const pel_node *node) {
+    return node->kind == PEL_ListComp && node->ListComp.elt->kind == PEL_Tuple &&
+           node->ListComp.elt->Tuple.elts.n == 2 && node->ListComp.elt->Tuple.elts.at[0]->kind == PEL_JoinedStr;
+}
+
+static void polish_call(pel_ctx *ctx, pel_node *call) {
+    pel_nodes args = { 0 }, keywords = { 0 };
+    for (uint32_t i = 0; i < call->Call.args.n; i++) {
+        pel_node *arg = call->Call.args.at[i];
+        if (arg->kind == PEL_Starred && arg->Starred.value->kind == PEL_List) {
+            const pel_nodes elements = arg->Starred.value->List.elts;
+            for (uint32_t k = 0; k < elements.n; k++) pel_nodes_push(ctx, &args, elements.at[k]);
+        } else if (call->mark & PEL_CALL_BUILDS && arg->kind == PEL_List && !arg->List.elts.n) {
+            continue; /* nn.ModuleList() */
+        } else if (call->mark & PEL_CALL_BUILDS && is_list_of_pairs(arg) && !would_be_sorted(call, arg)) {
+            pel_nodes_push(ctx, &args, dict_of_pairs(ctx, arg));
+        } else if (call->mark & PEL_CALL_BUILDS && makes_names(arg) && !is_parameter_dict(call)) {
+            pel_nodes_push(ctx, &args, dict_of_comprehension(ctx, arg));
+        } else {
+            pel_nodes_push(ctx, &args, arg);
+        }
+    }
+    for (uint32_t i = 0; i < call->Call.keywords.n; i++) {
+        pel_node *keyword = call->Call.keywords.at[i];
+        uint32_t mark = keyword->mark;
+        keyword->mark = 0;
+        if (mark & PEL_ARG_DEFAULT) continue;
+        if (mark & PEL_ARG_POSITIONAL && !keywords.n)
+            pel_nodes_push(ctx, &args, keyword->keyword.value);
+        else
+            pel_nodes_push(ctx, &keywords, keyword);
+    }
+    call->Call.args = args;
+    call->Call.keywords = keywords;
+    call->mark = 0;
+}
+
+static void polish(void *arg, pel_node **slot) {
+    pel_each_child(*slot, polish, arg);
+    if ((*slot)->kind == PEL_Call && (*slot)->mark) polish_call(arg, *slot);
+}
+
+void pel_unify_polish(pel_ctx *ctx, pel_node **slot) { polish(ctx, slot); }
+
+/* Lists of what is built, among them elements that come again. */
+
+static pel_node *list_element(pel_node *list, uint32_t i) { return list->List.elts.at[i]; }
+
+/* ---- elements that come again ---- */
+
+#define MAX_PERIOD 4
+
+/* How often the `period` elements from i on stand there in a row, in every lane. */
+static uint32_t rounds_of(pel_column l, uint32_t i, uint32_t period) {
+    for (uint32_t n = 1;; n++)
+        for (uint32_t k = 0; k < l.n; k++)
+            for (uint32_t e = 0; e < period; e++) {
+                const pel_nodes elements = l.at[k]->List.elts;
+                uint32_t next = i + n * period + e;
+                if (next >= elements.n || !pel_same(elements.at[i + e], elements.at[next])) return n;
+            }
+}
+
+/* The shortest period with which the elements from i on are worth a loop; 0 if there is none. */
+static uint32_t period_at(pel_column l, uint32_t i, uint32_t *rounds) {
+    for (uint32_t period = 1; period <= MAX_PERIOD; period++) {
+        *rounds = rounds_of(l, i, period);
+        if (*rounds >= 3) return period;
+    }
+    return 0;
+}
+
+/* [element for _ in range(n)], or [block for _ in range(n) for block in (one, other)] */
+static pel_node *repeated(pel_unifier *unifier, pel_nodes elements, uint32_t n) {
+    pel_ctx *ctx = unifier->ctx;
+    pel_node *list = pel_node_new(ctx, PEL_ListComp);
+    pel_node *range = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "range"), PEL_Load),
+                                    pel_nodes_one(ctx, pel_make_int(ctx, n)), (pel_nodes){ 0 });
+    pel_nodes_push(ctx, &list->ListComp.generators,
+                   pel_make_loop(ctx, pel_make_name(ctx, pel_intern_c(ctx, "_"), PEL_Store), range));
+    list->ListComp.elt = elements.at[0];
+    if (elements.n == 1) return list;
+    pel_name each = pel_hole_name(unifier, pel_intern_c(ctx, "block"));
+    pel_node *row = pel_node_new(ctx, PEL_Tuple);
+    row->Tuple.elts = elements;
+    pel_nodes_push(ctx, &list->ListComp.generators, pel_make_loop(ctx, pel_make_name(ctx, each, PEL_Store), row));
+    list->ListComp.elt = pel_make_name(ctx, each, PEL_Load);
+    return list;
+}
+
+/* ---- all of them ---- */
+
+#define SHORT_LIST 3 /* whose elements are told one by one, if that can be */
+
+/* Lists of different lengths. */
+static pel_node *unify_unequal(pel_unifier *unifier, pel_column l, pel_name hint, uint32_t longest) {
+    pel_node *made = longest <= SHORT_LIST ? pel_unify_with_gaps(unifier, l, hint) : NULL;
+    if (!made) made = pel_unify_comprehension(unifier, l, hint);
+    if (!made && longest > SHORT_LIST) made = pel_unify_with_gaps(unifier, l, hint);
+    if (!made) made = pel_make_optional(unifier, l, hint, hint);
+    return made ? made : pel_make_hole(unifier, l, hint);
+}
+
+pel_node *pel_unify_list(pel_unifier *unifier, pel_column l, pel_name hint) {
+    pel_ctx *ctx = unifier->ctx;
+    const pel_node *author = unifier->author;
+    uint32_t longest = 0, shortest = UINT32_MAX;
+    for (uint32_t i = 0; i < l.n; i++) {
+        uint32_t n = l.at[i]->List.elts.n;
+        longest = n > longest ? n : longest;
+        shortest = n < shortest ? n : shortest;
+    }
+    if (longest != shortest) return unify_unequal(unifier, l, hint, longest);
+    pel_node *comprehension = pel_unify_comprehension(unifier, l, hint);
+    if (comprehension) return comprehension;
+    pel_node *list = pel_node_new(ctx, PEL_List);
+    const uint32_t n_holes = unifier->holes.n;
+    for (uint32_t i = 0, rounds; i < l.at[0]->List.elts.n;) {
+        const uint32_t n_before = unifier->holes.n;
+        uint32_t period = period_at(l, i, &rounds);
+        pel_nodes elements = { 0 };
+        for (uint32_t e = 0; e < (period ? period : 1); e++) {
+            unifier->author = pel_authors_element(author, i + e);
+            pel_nodes_push(ctx, &elements, pel_unify_column(unifier, pel_pick(ctx, l, list_element, i + e), hint));
+        }
+        unifier->author = author;
+        if (!period) {
+            pel_nodes_push(ctx, &list->List.elts, elements.at[0]);
+            i++;
+            continue;
+        }
+        if (pel_has_builder(unifier,
+                            n_before)) { /* one that came in by a name would be shared: the list comes in whole */
+            unifier->holes.n = n_holes;
+            return pel_make_hole(unifier, l, hint);
+        }
+        pel_node *loop = repeated(unifier, elements, rounds), *starred = pel_node_new(ctx, PEL_Starred);
+        if (period * rounds == l.at[0]->List.elts.n) return loop;
+        starred->Starred.value = loop;
+        pel_nodes_push(ctx, &list->List.elts, starred);
+        i += period * rounds;
+    }
+    return list;
 }

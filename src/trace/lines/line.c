@@ -18,30 +18,6 @@ typedef PEL_VEC(step) step_list;
 
 static _Noreturn void cannot(pel_straight *x, const char *what) { pel_lost(x->w, x->node, "%s", what); }
 
-bool pel_is_below(const pel_log *log, pel_id activation, pel_id above) {
-    while (activation > above) activation = log->activations.at[activation].parent;
-    return activation == above;
-}
-
-/* Callers come before what they call, so one way back hands on what is known of the called. */
-void pel_find_extents(pel_synth *s) {
-    const pel_log *log = s->log;
-    s->extents = pel_new_array(s->ctx, log->activations.n, pel_extent);
-    for (uint32_t i = 1; i < log->events.n; i++) {
-        pel_extent *extent = &s->extents[log->events.at[i].activation];
-        if (!extent->end_event) extent->first_event = i;
-        extent->end_event = i + 1;
-    }
-    for (pel_id id = log->activations.n; id-- > 1;) {
-        pel_extent *own = &s->extents[id], *caller = &s->extents[log->activations.at[id].parent];
-        if (own->end <= id) own->end = id + 1;
-        if (caller->end < own->end) caller->end = own->end;
-        if (!own->end_event) continue;
-        if (!caller->end_event || caller->first_event > own->first_event) caller->first_event = own->first_event;
-        if (caller->end_event < own->end_event) caller->end_event = own->end_event;
-    }
-}
-
 /* ---- which steps belong to a lane ---- */
 
 /* The outermost call of a module that stays a call, from an activation up to the one that is written; 0: none. */

@@ -1,5 +1,6 @@
 /* Where straight lines stand: as a small function for one place that calls, as the text of a whole function; and which
  * functions are tried that way. */
+#include "trace/passes.h"
 #include "trace/lines/line.h"
 
 /* ---- whom an object without a literal concerns ---- */
@@ -34,7 +35,7 @@ void pel_refuse_users(pel_ctx *ctx, pel_program *program, pel_id class, pel_id v
 
 /* ---- a function for one place that calls ---- */
 
-/* A function with this text, made now or before. Its name can't be another's; pel_write_straight gives it a better one
+/* A function with this text, made now or before. Its name can't be another's; write_straight gives it a better one
  * when it is known which other functions there are. */
 static pel_program_function *helper_for(pel_synth *s, pel_id code, pel_node *def, pel_name wish) {
     for (uint32_t i = 0; i < s->helpers.n; i++) {
@@ -591,7 +592,7 @@ static void see_helpers(naming *look) {
         if (look->s->program->functions.at[i]->def) see_helper(look, &look->s->program->functions.at[i]->def);
 }
 
-void pel_write_straight(pel_synth *s) {
+static void write_straight(pel_synth *s) {
     naming look = { .s = s, .used = pel_new_array(s->ctx, s->helpers.n + 1u, bool) };
     for (uint32_t i = 0; i < s->helpers.n; i++)
         pel_map_set(s->ctx, &look.number_of, PEL_KEY(s->helpers.at[i].function->name), i);
@@ -621,4 +622,10 @@ void pel_write_straight(pel_synth *s) {
     if (n_said > MOST_SAID) pel_putf(&names, " and %u more", n_said - MOST_SAID);
     pel_remark remark = { .kind = PEL_REMARK_FALLBACK, .text = pel_buf_str(&names) };
     pel_push(s->ctx, &s->program->remarks, remark);
+}
+
+bool pel_pass_lines(pel_synth *s) {
+    write_straight(s);
+    s->program->root = pel_class_row(s->ctx, s->program, pel_module_at(s->log, s->log->root)->class)->name;
+    return true;
 }

@@ -284,8 +284,10 @@ bool pel_value_same(const pel_log *log, pel_id a, pel_id b);
 /* A member of an author's Enum that is a name and a constant, and nothing else. */
 bool pel_is_member(const pel_log *log, const pel_value *value, pel_id *name, pel_id *content);
 
-/* ---- classes.c ---- */
+/* ---- activations and classes ---- */
 
+/* Whether one activation is another, or was led to by it. */
+bool pel_is_below(const pel_log *log, pel_id activation, pel_id above);
 bool pel_inherits(const pel_log *log, pel_id class, pel_id from); /* or is it */
 bool pel_is_mapping(const pel_log *log, pel_id class);            /* inherits from dict */
 /* The torch class that a class is or inherits from: torch.nn.Module itself or another one; 0 if none. */

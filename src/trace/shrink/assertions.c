@@ -1,5 +1,6 @@
 /* Assertions as a person would write them: those that can't fail go, `not (a > b)` of whole numbers is a <= b, and what
  * an assertion before or another part of a test says already is not said again. */
+#include "trace/passes.h"
 #include "trace/shrink/link.h"
 
 static const pel_const *truth_of(const pel_node *node) {
@@ -196,9 +197,16 @@ static void decide_assertions(deciding *d, pel_nodes *body, bool *changed) {
     *body = kept;
 }
 
-bool pel_decide_assertions(pel_synth *s, pel_group *group) {
+static bool decide_group(pel_synth *s, pel_group *group) {
     bool changed = false;
     deciding d = { s, group };
     decide_assertions(&d, &group->body, &changed);
+    return changed;
+}
+
+bool pel_pass_assertions(pel_synth *s) {
+    bool changed = false;
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (!s->groups.at[i]->is.nested) changed |= decide_group(s, s->groups.at[i]);
     return changed;
 }

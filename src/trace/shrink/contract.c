@@ -6,6 +6,7 @@
  * later than it was, so all that now comes before it must be reads that it can't change. */
 #include "base/map.h"
 #include "python/print.h"
+#include "trace/passes.h"
 #include "trace/shrink/link.h"
 
 #define MAX_LENGTH PEL_LINE_LENGTH /* of a line that was made from two */
@@ -364,7 +365,7 @@ static void contract_all(contractor *c, pel_program *program) {
     }
 }
 
-bool pel_contract(pel_ctx *ctx, pel_program *program) {
+static bool contract(pel_ctx *ctx, pel_program *program) {
     contractor c = { .ctx = ctx };
     find_changing(&c, program);
     contract_all(&c, program);
@@ -372,3 +373,5 @@ bool pel_contract(pel_ctx *ctx, pel_program *program) {
     if (!c.changed) contract_all(&c, program);
     return c.changed;
 }
+
+bool pel_pass_contract(pel_synth *s) { return contract(s->ctx, s->program); }

@@ -1,5 +1,6 @@
 /* Second names for one thing: a = b goes, and b is read instead, as long as b means the same. Where a is bound again
  * and b is never read after that, b gets the name a from the start. */
+#include "trace/passes.h"
 #include "trace/shrink/link.h"
 
 /* ---- how far a copy reaches ---- */
@@ -145,9 +146,16 @@ static bool coalesce(pel_synth *s, pel_group *group, uint32_t copy) {
     return true; /* and what is left is a name for itself */
 }
 
-bool pel_join_names(pel_synth *s, pel_group *group) {
+static bool join_names(pel_synth *s, pel_group *group) {
     bool changed = false;
     for (uint32_t i = 0; i < group->body.n; i++) changed |= coalesce(s, group, i);
     pel_copies c = { .ctx = s->ctx, .text = pel_group_text(s, group) };
     return pel_drop_copies(&c, &group->body, true) || changed;
+}
+
+bool pel_pass_copies(pel_synth *s) {
+    bool changed = false;
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (!s->groups.at[i]->is.nested) changed |= join_names(s, s->groups.at[i]);
+    return changed;
 }

@@ -1,5 +1,6 @@
 /* What nobody reads goes: stores, statements without effect, parameters. Walks each body backwards with the set of
  * names that are still read. */
+#include "trace/passes.h"
 #include "trace/shrink/link.h"
 
 typedef struct names {
@@ -500,7 +501,7 @@ static void add_captured(void *arg, const pel_use *use) {
     if (use->kind == PEL_USE_DECLARES || (use->kind == PEL_USE_READS && later)) add(r->sw, r->set, use->name);
 }
 
-bool pel_remove_dead(pel_synth *s, pel_group *group) {
+static bool remove_dead(pel_synth *s, pel_group *group) {
     names n = { .ctx = s->ctx, .s = s, .growing = true };
     pel_each_use_in(s, group->body, number_name, &n);
     for (uint32_t p = 0; p < group->n_params; p++) number_of(&n, group->params[p].name);
@@ -526,4 +527,10 @@ bool pel_remove_dead(pel_synth *s, pel_group *group) {
         }
     }
     return sw.changed;
+}
+
+bool pel_pass_dead(pel_synth *s) {
+    bool changed = false;
+    for (uint32_t i = 0; i < s->groups.n; i++) changed |= remove_dead(s, s->groups.at[i]);
+    return changed;
 }

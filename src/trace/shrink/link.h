@@ -7,7 +7,7 @@
 
 #include "trace/depends/uses.h"
 
-/* ---- reach.c ---- */
+/* ---- link.c ---- */
 pel_reach pel_find_reached(pel_synth *s);
 /* The function that an activation was called from, over comprehensions and what is not written; NULL: none. */
 pel_group *pel_caller_of(const pel_synth *s, pel_id activation);
@@ -16,12 +16,7 @@ uint32_t *pel_count_calls(pel_synth *s, const pel_reach *reached);
 bool *pel_find_calling_back(pel_synth *s); /* per group: torch calls something back below it */
 
 /* ---- dead.c ---- */
-/* Removes statements whose results nobody reads; marks the parameters that nobody reads. True if anything changed. */
-bool pel_remove_dead(pel_synth *s, pel_group *group);
 bool pel_body_has_effect(const pel_synth *s, pel_nodes body);
-
-/* ---- tidy.c ---- */
-void pel_tidy_group(pel_synth *s, pel_group *group);
 
 /* ---- copies.c ---- */
 typedef struct pel_copies {
@@ -31,41 +26,12 @@ typedef struct pel_copies {
 } pel_copies;
 /* Second names for what has one go from a block. is_top: nothing of the function runs after it. */
 bool pel_drop_copies(const pel_copies *c, pel_nodes *block, bool is_top);
-/* The same for a whole function in the making, whose names may also become one from the start. */
-bool pel_join_names(pel_synth *s, pel_group *group);
-
-/* ---- assertions.c ---- */
-/* Assertions that can't fail go: those that compare a whole number with itself. */
-bool pel_decide_assertions(pel_synth *s, pel_group *group);
 
 /* ---- wrappers.c ---- */
 bool pel_is_literal(const pel_node *node);
-/* Functions that call another one in their place give it to that one. True if one did. */
-bool pel_drop_wrappers(pel_synth *s);
 /* The root is called by its author's names, whatever shorter text was made of it before, and by the keywords that its
  * **kwargs took, whatever its variables are called. */
 void pel_give_back_names(pel_synth *s, pel_group *root);
-
-/* ---- inline.c ---- */
-bool pel_inline_results(pel_synth *s); /* true if a call became what it returns */
-
-/* ---- results.c, arguments.c, splice.c: dear ones, which wait until the others find nothing ---- */
-/* Tuples and records that functions return lose the parts that every caller throws away. */
-bool pel_drop_results(pel_synth *s, const bool *reached);
-/* Dicts that are passed for one item of theirs: the item is. True if one was; then all that is known begins anew. */
-bool pel_pass_items(pel_synth *s, const bool *reached);
-/* Functions whose results nobody wants are written where they are called, if that is one place. */
-bool pel_splice(pel_synth *s, const pel_reach *reached);
-
-/* ---- gather.c ---- */
-void pel_gather(pel_synth *s, pel_nodes *body); /* containers that are filled right after they are made */
-
-/* ---- unasked.c ---- */
-void pel_forget_unasked(pel_synth *s);
-
-/* ---- rest.c ---- */
-void pel_keep_rest(pel_synth *s, pel_group *group);
-void pel_keep_star(pel_synth *s, pel_group *group);
 
 /* ---- signature.c ---- */
 /* Whether a parameter that nobody reads may go. */
@@ -73,29 +39,17 @@ bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
 /* What a parameter is where nothing is passed for it; NULL: it has no default. */
 pel_node *pel_default_text(pel_synth *s, const pel_group *group, uint32_t param);
 pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active);
-
-/* ---- call_text.c ---- */
+void pel_keep_rest(pel_synth *s, pel_group *group); /* **kwargs stays whole, where that is the only way */
+void pel_keep_star(pel_synth *s, pel_group *group); /* so does *args */
 /* Puts the arguments that are left into the call; signature: of the link's target. */
 void pel_write_call(pel_synth *s, const pel_link *link, const pel_node *signature);
 
-/* ---- naming.c ---- */
-pel_name pel_name_wish(const pel_synth *s, const pel_group *group);
-void pel_name_functions(pel_synth *s, const pel_reach *r);
-void pel_name_classes(pel_synth *s);
-
 /* ---- definitions.c ---- */
+pel_name pel_name_wish(const pel_synth *s, const pel_group *group);
+void pel_name_classes(pel_synth *s);
 bool pel_sets_mode(pel_ctx *ctx, const pel_group *group); /* or has no definition that could be looked at */
-void pel_write_functions(pel_synth *s, const pel_reach *r);
 
 /* ---- root_guard.c ---- */
 void pel_guard_root(pel_synth *s, pel_group *root);
-
-/* ---- records.c ---- */
-void pel_write_records(pel_synth *s);
-
-/* ---- refuse.c ---- */
-/* Every function that is reached must have a text, and every name in it must mean something: throws if one does not.
- * False: functions were split instead, and all begins again. */
-bool pel_check_texts(pel_synth *s, const pel_reach *r);
 
 #endif

@@ -3,6 +3,7 @@
  * made would. Found here, so that the caller can record these calls and have them written instead. The same goes for
  * what leads to a function that had to be written that way: told where the author calls it, each use is a line. */
 #include "base/map.h"
+#include "trace/passes.h"
 #include "trace/program.h"
 
 enum {
@@ -101,7 +102,7 @@ static pel_id entry_of(const finder *f, pel_id activation) {
     }
 }
 
-void pel_find_roundabout(pel_ctx *ctx, pel_program *program) {
+static void find_roundabout(pel_ctx *ctx, pel_program *program) {
     finder f = { .ctx = ctx, .program = program };
     for (uint32_t i = 0; i < program->functions.n; i++) {
         pel_program_function *function = program->functions.at[i];
@@ -119,4 +120,9 @@ void pel_find_roundabout(pel_ctx *ctx, pel_program *program) {
             if (pel_map_set(ctx, &found, code, 1)) pel_push(ctx, &program->roundabout, code);
         }
     }
+}
+
+bool pel_pass_roundabout(pel_synth *s) {
+    find_roundabout(s->ctx, s->program);
+    return false;
 }

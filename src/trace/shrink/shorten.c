@@ -1,6 +1,7 @@
 /* What a reader would strike out, seen over the whole program: modules that hand on what they get, assignments of
  * a name to itself, functions that only call another one. */
 #include "base/map.h"
+#include "trace/passes.h"
 #include "trace/depends/uses.h"
 
 #define MAX_ROUNDS 8
@@ -633,7 +634,7 @@ static void bury_unused(shortener *s) {
     }
 }
 
-void pel_shorten(pel_ctx *ctx, pel_program *program) {
+static void shorten(pel_ctx *ctx, pel_program *program) {
     shortener s = { .ctx = ctx, .program = program, .log = program->log };
     collect_identities(&s);
     for (int round = 0; round < MAX_ROUNDS; round++) {
@@ -652,4 +653,9 @@ void pel_shorten(pel_ctx *ctx, pel_program *program) {
         bury_unused(&s);
         if (!s.changed) return;
     }
+}
+
+bool pel_pass_shorten(pel_synth *s) {
+    shorten(s->ctx, s->program);
+    return false;
 }

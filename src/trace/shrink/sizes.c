@@ -5,6 +5,7 @@
  * A line that needs several of them reads better with their names. */
 #include "base/map.h"
 #include "python/print.h"
+#include "trace/passes.h"
 #include "trace/depends/uses.h"
 
 typedef struct mover {
@@ -160,7 +161,7 @@ static void move_sizes(mover *m, pel_nodes *body, int indent) {
     *body = kept;
 }
 
-bool pel_move_sizes(pel_ctx *ctx, pel_program *program) {
+static bool move_all_sizes(pel_ctx *ctx, pel_program *program) {
     mover m = { .ctx = ctx };
     find_changes(&m, program);
     for (uint32_t i = 0; !m.reshapes && i < program->functions.n; i++) {
@@ -171,3 +172,5 @@ bool pel_move_sizes(pel_ctx *ctx, pel_program *program) {
     }
     return m.changed;
 }
+
+bool pel_pass_sizes(pel_synth *s) { return move_all_sizes(s->ctx, s->program); }

@@ -1,6 +1,7 @@
 /* Wrappers: functions that call another one in their place. One that only hands on goes, and its callers call what it
  * calls. One that does something before and after, as decorators do, has its statements written around those of the
  * method that it calls: both would have that method's name. */
+#include "trace/passes.h"
 #include "trace/shrink/link.h"
 
 bool pel_is_literal(const pel_node *node) {
@@ -406,7 +407,7 @@ static bool unwrap_one(pel_synth *s, const pel_reach *reached) {
     return false;
 }
 
-bool pel_drop_wrappers(pel_synth *s) {
+bool pel_pass_wrappers(pel_synth *s) {
     bool changed = false;
     for (uint32_t i = 0; i < s->groups.n; i++) changed |= dissolve(s, s->groups.at[i]);
     if (changed) return true;

@@ -3,6 +3,7 @@
  * parameters, so that whoever calls them passes them; a function with `self` in a cell is a method. So is one that was
  * set as the forward of a module, which it may know by a cell only. Log, code and tree are changed alike: nobody sees
  * that it was otherwise. */
+#include "trace/passes.h"
 #include "trace/synth.h"
 
 typedef PEL_VEC(pel_id) id_list;
@@ -204,7 +205,7 @@ static pel_log *copy_tables(pel_synth *s, pel_author **authors) {
     return log;
 }
 
-void pel_lift_closures(pel_synth *s) {
+static void lift_closures(pel_synth *s) {
     pel_log *log = NULL;
     pel_author *authors = NULL;
     find_owners(s);
@@ -225,4 +226,13 @@ void pel_lift_closures(pel_synth *s) {
         name_parameters(s, authors, code, &added);
         pel_map_set(s->ctx, &s->lifted, code, added.n);
     }
+}
+
+bool pel_pass_closures(pel_synth *s) {
+    const pel_log *before = s->log;
+    lift_closures(s);
+    s->group_of = pel_new_array(s->ctx, s->log->activations.n, pel_group *);
+    s->linked = pel_new_array(s->ctx, s->log->activations.n, bool);
+    s->live = pel_new_array(s->ctx, s->log->values.n, bool);
+    return s->log != before;
 }

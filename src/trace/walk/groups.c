@@ -1,4 +1,5 @@
 /* Which activations are told by one text, and what parameters that has: *args and **kwargs become one for each item. */
+#include "trace/passes.h"
 #include "trace/synth.h"
 
 pel_id pel_argument(const pel_log *log, pel_id activation, const pel_param *param) {
@@ -203,7 +204,7 @@ static bool *find_told(pel_synth *s) {
     return told;
 }
 
-void pel_group_activations(pel_synth *s) {
+static void group_activations(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map by_key = { 0 };
     const bool *told = find_told(s);
@@ -243,4 +244,29 @@ void pel_group_activations(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++) make_params(s, s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (s->groups.at[i]->is.root) pel_mark_given(s, s->groups.at[i]);
+}
+
+bool pel_pass_groups(pel_synth *s) {
+    if (s->regroup) group_activations(s);
+    return false;
+}
+
+/* Callers come before what they call, so one way back hands on what is known of the called. */
+bool pel_pass_extents(pel_synth *s) {
+    const pel_log *log = s->log;
+    s->extents = pel_new_array(s->ctx, log->activations.n, pel_extent);
+    for (uint32_t i = 1; i < log->events.n; i++) {
+        pel_extent *extent = &s->extents[log->events.at[i].activation];
+        if (!extent->end_event) extent->first_event = i;
+        extent->end_event = i + 1;
+    }
+    for (pel_id id = log->activations.n; id-- > 1;) {
+        pel_extent *own = &s->extents[id], *caller = &s->extents[log->activations.at[id].parent];
+        if (own->end <= id) own->end = id + 1;
+        if (caller->end < own->end) caller->end = own->end;
+        if (!own->end_event) continue;
+        if (!caller->end_event || caller->first_event > own->first_event) caller->first_event = own->first_event;
+        if (caller->end_event < own->end_event) caller->end_event = own->end_event;
+    }
+    return false;
 }

@@ -1,6 +1,6 @@
 /* Forward hooks: torch calls them around a module's forward, from where no text of the author's stands. What they do is
  * written into the forward of a class of the author's; a module of torch's gets a class of its own that inherits. What
- * is a method of another module is registered by the constructor, as the author did (build/hooks.c). */
+ * is a method of another module is registered by the constructor, as the author did (build/class.c). */
 #include "trace/synth.h"
 
 /* ---- which activations are hooks ---- */

@@ -163,7 +163,7 @@ static void add_double_starred(pel_walk *w, pel_front front, pel_node *text, con
         pel_val *item = parts->items[k];
         if (item->optional && !all_have(w, front, val, parts->keys[k])) {
             if (!any_has(w, front, val, parts->keys[k])) continue;
-            item->optional->forwarded = true; /* rest.c says how, or that it can't be */
+            item->optional->forwarded = true; /* signature.c says how, or that it can't be */
             item->text = pel_make_name(w->ctx, item->optional->name, PEL_Load);
         }
         add_keyword(w, text, parts->keys[k], item->text);

@@ -233,11 +233,6 @@ static void forget_texts(pel_synth *s) {
 
 /* ---- passes ---- */
 
-bool pel_pass_groups(pel_synth *s) {
-    if (s->regroup) pel_group_activations(s);
-    return false;
-}
-
 bool pel_pass_walk(pel_synth *s) {
     forget_texts(s);
     for (uint32_t i = 0; i < s->groups.n; i++) walk_group(s, s->groups.at[i]);
@@ -247,20 +242,6 @@ bool pel_pass_walk(pel_synth *s) {
 bool pel_pass_doubt(pel_synth *s) {
     doubt_failed(s);
     return s->changed;
-}
-
-bool pel_pass_closures(pel_synth *s) {
-    const pel_log *before = s->log;
-    pel_lift_closures(s);
-    s->group_of = pel_new_array(s->ctx, s->log->activations.n, pel_group *);
-    s->linked = pel_new_array(s->ctx, s->log->activations.n, bool);
-    s->live = pel_new_array(s->ctx, s->log->values.n, bool);
-    return s->log != before;
-}
-
-bool pel_pass_extents(pel_synth *s) {
-    pel_find_extents(s);
-    return false;
 }
 
 bool pel_pass_live(pel_synth *s) {

@@ -2,6 +2,7 @@
  *
  * What a constructor computed is a number by the time a model is recorded, and sixteen digits tell a reader nothing. A
  * form is taken if it gives the same bits, so nothing is lost if the author meant another one. */
+#include "trace/passes.h"
 #include "trace/program.h"
 
 #include <math.h>
@@ -149,4 +150,9 @@ void pel_write_numbers(pel_ctx *ctx, pel_program *program) {
     }
     for (uint32_t i = 0; i < program->globals.n; i++)
         if (program->globals.at[i].value) write_number(&n, &program->globals.at[i].value);
+}
+
+bool pel_pass_numbers(pel_synth *s) {
+    pel_write_numbers(s->ctx, s->program);
+    return true;
 }

@@ -1,6 +1,7 @@
 /* Classes that are no modules: dataclasses, model outputs and named tuples become small classes of the same name and
  * fields; autograd functions are written as the author has them. */
 #include "python/parse.h"
+#include "trace/passes.h"
 #include "trace/shrink/link.h"
 
 /* The author's class from which a record has its way of answering to keys and positions: the last that is no record. */
@@ -410,7 +411,7 @@ static void keep_given(pel_synth *s) {
 }
 
 /* Fills def of the classes that the texts name. */
-void pel_write_records(pel_synth *s) {
+static void write_records(pel_synth *s) {
     keep_given(s);
     for (uint32_t i = 0; i < s->program->classes.n; i++) {
         pel_program_class *row = s->program->classes.at[i];
@@ -441,4 +442,21 @@ void pel_write_records(pel_synth *s) {
                 pel_nodes_one(s->ctx, pel_make_name(s->ctx, pel_class_row(s->ctx, s->program, base)->name, PEL_Load));
         }
     }
+}
+
+static void find_instances(pel_synth *s) {
+    for (uint32_t m = 1; m < s->log->modules.n; m++) {
+        const pel_log_module *module = pel_module_at(s->log, m);
+        if (pel_class_at(s->log, module->class)->kind != PEL_CLASS_MODULE) continue;
+        pel_push(s->ctx, &pel_class_row(s->ctx, s->program, module->class)->instances, m);
+    }
+}
+
+bool pel_pass_classes(pel_synth *s) {
+    pel_write_hooked(s);
+    find_instances(s);
+    pel_name_classes(s);
+    write_records(s);
+    pel_write_stub(s);
+    return true;
 }
