@@ -10,6 +10,7 @@
 
 #define MAX_DEPTH 64 /* of folders */
 #define MAX_WORKERS 8
+#define MAX_BASELINE ((size_t)64 << 20)
 
 typedef struct job {
     char *path;
@@ -18,7 +19,12 @@ typedef struct job {
     pel_verdict verdict;
     const char *unread; /* why it is not opened; NULL: it is */
     bool done;
-    bool was_found; /* in a folder: if nobody knows it, the list at the end has it */
+    bool was_found;    /* in a folder: if nobody knows it, the list at the end has it */
+    bool is_link;      /* the last part of its path */
+    bool is_allowed;   /* by the baseline */
+    const char **also; /* other paths to the same file, ended by NULL; NULL: there are none */
+    size_t n_also;
+    pel_os_id id;
 } job;
 
 typedef struct batch {
@@ -27,9 +33,10 @@ typedef struct batch {
     pel_os_id *folders; /* that were walked: links may lead to one twice, or around */
     size_t n_folders, folders_cap;
     char *root; /* the folder that is being walked, links followed */
-    bool has_folder;
+    bool has_folder, has_link;
     pel_audit_options options;
     bool quiet;
+    bool is_report; /* nothing is printed before all is done */
     const cli_args *args;
     pthread_mutex_t lock;
 } batch;
@@ -100,12 +107,16 @@ static bool add_entry(batch *b, const char *path, int depth) {
     } else if (pel_os_lstat(path, &info) != 0) {
         return add_path(b, path, "it can't be looked at", true);
     }
+    b->has_link = b->has_link || is_link;
     if (S_ISDIR(info.st_mode)) {
         bool fine = true;
         if (depth >= MAX_DEPTH) return add_path(b, path, "folders nest too deep", true);
         return is_new_folder(b, path, &fine) ? add_folder(b, path, depth + 1) : fine;
     }
-    return add_path(b, path, S_ISREG(info.st_mode) ? NULL : "no file, but a pipe, a socket or a device", true);
+    if (!add_path(b, path, S_ISREG(info.st_mode) ? NULL : "no file, but a pipe, a socket or a device", true))
+        return false;
+    b->jobs[b->n - 1].is_link = is_link;
+    return true;
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -143,6 +154,52 @@ static bool add_operand(batch *b, const char *path) {
     return is_new_folder(b, path, &fine) ? add_folder(b, path, 0) : fine;
 }
 
+/* ---- files with several names ---- */
+
+static int by_id(const void *a, const void *b) {
+    const job *x = *(const job *const *)a, *y = *(const job *const *)b;
+    if (x->id.device != y->id.device) return x->id.device < y->id.device ? -1 : 1;
+    if (x->id.file != y->id.file) return x->id.file < y->id.file ? -1 : 1;
+    if (x->was_found != y->was_found) return x->was_found ? 1 : -1; /* what was named comes first */
+    if (x->is_link != y->is_link) return x->is_link ? -1 : 1;       /* then the link: it has the name that says what */
+    return x < y ? -1 : x > y;
+}
+
+static bool add_name(job *row, char *path) {
+    const char **moved = realloc(row->also, (row->n_also + 2) * sizeof *moved);
+    if (!moved) return false;
+    row->also = moved;
+    row->also[row->n_also++] = path;
+    row->also[row->n_also] = NULL;
+    return true;
+}
+
+/* Links that are followed lead to files that the folder has anyway: each is audited once, under the link's name, and
+ * the other names are listed with it. */
+static bool join_names(batch *b) {
+    job **sorted = calloc(b->n + 1, sizeof *sorted);
+    size_t n = 0, kept = 0;
+    bool fine = sorted != NULL;
+    for (size_t i = 0; fine && i < b->n; i++)
+        if (!b->jobs[i].unread && b->jobs[i].was_found && pel_os_id_of(b->jobs[i].path, &b->jobs[i].id))
+            sorted[n++] = &b->jobs[i];
+    if (n) qsort(sorted, n, sizeof *sorted, by_id);
+    for (size_t i = 1, first = 0; fine && i < n; i++) {
+        bool is_same = sorted[i]->id.device == sorted[first]->id.device && sorted[i]->id.file == sorted[first]->id.file;
+        if (!is_same) {
+            first = i;
+            continue;
+        }
+        fine = add_name(sorted[first], sorted[i]->path);
+        sorted[i]->path = NULL;
+    }
+    free(sorted);
+    for (size_t i = 0; fine && i < b->n; i++)
+        if (b->jobs[i].path) b->jobs[kept++] = b->jobs[i];
+    if (fine) b->n = kept;
+    return fine;
+}
+
 /* ---- the work ---- */
 
 static void audit_one(const batch *b, pel_ctx *ctx, job *todo) {
@@ -154,6 +211,8 @@ static void audit_one(const batch *b, pel_ctx *ctx, job *todo) {
     bool is_open = !todo->unread && cli_open_model(todo->path, &model, &error);
     if (is_open) model.file.name = none.name;
     options.unread = todo->unread;
+    options.also = todo->also;
+    options.allowed = &todo->is_allowed;
     if (!todo->unread && !is_open) options.unopened = error.message;
     bool is_done = pellucid_audit(ctx, is_open ? &model.file : &none, &options, &text, &todo->verdict, &error);
     if (!is_done) { /* for want of memory */
@@ -162,7 +221,7 @@ static void audit_one(const batch *b, pel_ctx *ctx, job *todo) {
         is_done = pellucid_audit(ctx, &none, &options, &text, &todo->verdict, &error);
     }
     if (!is_done) todo->verdict = PEL_BROKEN;
-    if (is_done && (!b->quiet || todo->verdict != PEL_HARMLESS)) {
+    if (is_done && (!b->quiet || b->is_report || todo->verdict != PEL_HARMLESS)) {
         todo->text = malloc(text.len + 1);
         todo->len = todo->text ? text.len : 0;
         if (todo->text) memcpy(todo->text, text.ptr, text.len);
@@ -210,6 +269,7 @@ static void print_row(job *row) {
 /* Prints what is done and not behind something that is not. The lock is held. */
 static void print_done(batch *b) {
     bool shows_progress = b->n > 1 && isatty(2) && !isatty(1);
+    if (b->is_report) return;
     for (; b->printed < b->n && b->jobs[b->printed].done; b->printed++) {
         job *row = &b->jobs[b->printed];
         if (!is_for_end(b, row)) print_row(row);
@@ -255,45 +315,150 @@ static bool sum_up(batch *b, pel_verdict *worst) {
     pel_error error;
     for (size_t i = 0; rows && i < b->n; i++) {
         const job *row = &b->jobs[i];
-        rows[i] = (pel_audited){ { row->path, strlen(row->path) }, row->done ? row->verdict : PEL_BROKEN };
+        rows[i] = (pel_audited){ { row->path, strlen(row->path) },
+                                 row->done ? row->verdict : PEL_BROKEN,
+                                 row->done && row->is_allowed };
     }
     bool fine = ctx && rows && pellucid_audit_summary(ctx, rows, b->n, &b->options, &text, worst, &error);
-    if (fine && (b->n > 1 || b->has_folder)) fwrite(text.ptr, 1, text.len, stdout);
+    if (fine && !b->is_report && (b->n > 1 || b->has_folder)) fwrite(text.ptr, 1, text.len, stdout);
     free(rows);
     if (ctx) pellucid_close(ctx);
     return fine;
 }
 
-static int run(const cli_args *args) {
-    batch b = { .args = args, .quiet = cli_has(args, "quiet") };
+/* ---- reports ---- */
+
+static const struct {
+    const char *option;
+    pel_audit_form form;
+} forms[] = { { "sarif", PEL_FORM_SARIF },
+              { "cyclonedx", PEL_FORM_CYCLONEDX },
+              { "write-baseline", PEL_FORM_BASELINE } };
+#define N_FORMS (sizeof forms / sizeof *forms)
+
+/* One document of all files. A file without its row would be passed over in silence: then there is no document. */
+static int write_report(batch *b, size_t form) {
+    pel_ctx *ctx = pellucid_open(&(pel_limits){ .memory = SIZE_MAX >> 1 });
+    pel_text *rows = calloc(b->n + 1, sizeof *rows), text;
+    pel_error error = { .message = "out of memory" };
+    bool fine = ctx && rows;
+    for (size_t i = 0; fine && i < b->n; i++) {
+        rows[i] = (pel_text){ b->jobs[i].text, b->jobs[i].len };
+        fine = rows[i].ptr != NULL;
+    }
+    fine = fine && pellucid_audit_report(ctx, forms[form].form, rows, b->n, &text, &error);
+    bool is_baseline = forms[form].form == PEL_FORM_BASELINE;
+    int result = fine ? cli_write(is_baseline ? cli_value(b->args, "write-baseline") : NULL, text) : CLI_BAD_INPUT;
+    if (!fine) fprintf(stderr, "pellucid: %s\n", error.message);
+    free(rows);
+    if (ctx) pellucid_close(ctx);
+    return result;
+}
+
+/* Reads --baseline. Returns an exit code if it can't, else -1. */
+static int read_baseline(batch *b, pel_ctx *ctx) {
+    const char *path = cli_value(b->args, "baseline");
+    cli_input input;
+    pel_error error;
+    if (!path) return -1;
+    if (!cli_read(path, MAX_BASELINE, &input, &error))
+        return cli_report(ctx, &(cli_input){ .name = path }, &error, b->options.as_json);
+    int result = pellucid_baseline(ctx, input.bytes, &b->options.baseline, &error)
+                     ? -1
+                     : cli_report(ctx, &input, &error, b->options.as_json);
+    cli_release(&input);
+    return result;
+}
+
+static int explain(const cli_args *args, const char *id) {
+    const char *title, *text, *known;
+    cli_nearest nearest = { .typed = id };
+    bool all = strcmp(id, "all") == 0, found = false;
+    for (size_t i = 0; (known = pellucid_rule(i, &title, &text)); i++) {
+        cli_consider(&nearest, known);
+        if (all) printf("%s: %s\n", known, title);
+        if (all || strcmp(known, id) != 0) continue;
+        printf("%s: %s\n\n", known, title);
+        cli_put_wrapped((pel_text){ text, strlen(text) }, 0, "");
+        found = true;
+    }
+    if (all || found) return CLI_FINE;
+    return nearest.best ? cli_usage_error(args->command, "there is no rule '%s'; did you mean '%s'?", id, nearest.best)
+                        : cli_usage_error(args->command, "there is no rule '%s'; '--explain all' lists them", id);
+}
+
+/* ---- the command ---- */
+
+static void print_rest(batch *b) {
+    bool has_more = false;
+    for (size_t i = 0; i < b->n; i++) has_more = has_more || b->jobs[i].text;
+    if (has_more) puts("not understood:");
+    for (size_t i = 0; i < b->n; i++) print_row(&b->jobs[i]);
+}
+
+static void release(batch *b) {
+    for (size_t i = 0; i < b->n; i++) {
+        for (size_t k = 0; k < b->jobs[i].n_also; k++) free((char *)b->jobs[i].also[k]);
+        free(b->jobs[i].also);
+        free(b->jobs[i].text);
+        free(b->jobs[i].path);
+    }
+    free(b->jobs);
+    free(b->folders);
+    free(b->root);
+    pthread_mutex_destroy(&b->lock);
+}
+
+/* Audits all, and says what they come to. */
+static int run_batch(batch *b, size_t form) {
     bool fine = true;
     pel_verdict worst = PEL_BROKEN;
-    const char *allowed = cli_value(args, "allow");
-    if (allowed && strcmp(allowed, "unknown") != 0)
-        return cli_usage_error(args->command, "--allow takes 'unknown', not '%s'", allowed);
-    b.options = (pel_audit_options){ .as_json = cli_has(args, "json"), .allows_unknown = allowed != NULL };
-    for (size_t i = 0; fine && i < args->n_operands; i++) fine = add_operand(&b, args->operands[i]);
-    pthread_mutex_init(&b.lock, NULL);
-    if (fine && b.n) run_all(&b);
-    if (b.n > 1 && isatty(2) && !isatty(1)) fputs("\r\033[K", stderr);
-    bool has_more = false;
-    for (size_t i = 0; i < b.n; i++) has_more = has_more || b.jobs[i].text;
-    if (has_more) puts("not understood:");
-    for (size_t i = 0; i < b.n; i++) print_row(&b.jobs[i]);
-    fine = sum_up(&b, &worst) && fine;
+    for (size_t i = 0; fine && i < b->args->n_operands; i++) fine = add_operand(b, b->args->operands[i]);
+    if (b->has_link) fine = fine && join_names(b);
+    pthread_mutex_init(&b->lock, NULL);
+    if (fine && b->n) run_all(b);
+    if (b->n > 1 && isatty(2) && !isatty(1)) fputs("\r\033[K", stderr);
+    int written = fine && b->is_report ? write_report(b, form) : CLI_FINE;
+    if (!b->is_report) print_rest(b);
+    fine = sum_up(b, &worst) && fine;
     if (!fine) fputs("pellucid: out of memory\n", stderr);
-    for (size_t i = 0; i < b.n; i++) free(b.jobs[i].path);
-    free(b.jobs);
-    free(b.folders);
-    free(b.root);
-    pthread_mutex_destroy(&b.lock);
-    return fine ? pellucid_verdict_exit(worst) : CLI_BAD_INPUT;
+    size_t unused = fine && b->options.baseline ? pellucid_baseline_unused(b->options.baseline) : 0;
+    if (unused) fprintf(stderr, "pellucid: entries of the baseline that allowed nothing: %zu\n", unused);
+    release(b);
+    if (!fine || written != CLI_FINE) return CLI_BAD_INPUT;
+    return b->is_report && forms[form].form == PEL_FORM_BASELINE ? CLI_FINE : pellucid_verdict_exit(worst);
+}
+
+static int run(const cli_args *args) {
+    batch b = { .args = args, .quiet = cli_has(args, "quiet") };
+    const char *rule = cli_value(args, "explain");
+    size_t form = N_FORMS, n_forms = cli_has(args, "json");
+    if (rule) return explain(args, rule);
+    if (!args->n_operands) return cli_usage_error(args->command, "missing operand: %s", args->command->operands);
+    for (size_t i = 0; i < N_FORMS; i++)
+        if (cli_has(args, forms[i].option)) form = i, n_forms++;
+    if (n_forms > 1)
+        return cli_usage_error(args->command, "only one of --json, --sarif, --cyclonedx, --write-baseline");
+    b.is_report = form < N_FORMS;
+    b.options = (pel_audit_options){ .as_json = cli_has(args, "json") || b.is_report,
+                                     .for_report = b.is_report,
+                                     .allows_unknown = cli_has(args, "allow") };
+    pel_ctx *ctx = pellucid_open(NULL); /* for the baseline, which all workers share */
+    if (!ctx) return CLI_BAD_INPUT;
+    int mistake = read_baseline(&b, ctx), result = mistake >= 0 ? mistake : run_batch(&b, form);
+    pellucid_close(ctx);
+    return result;
 }
 
 static const cli_option options[] = {
     { 0, "json", NULL, "print JSON, one line per file", NULL },
     { 'q', "quiet", NULL, "say nothing about harmless files", NULL },
+    { 0, "sarif", NULL, "print SARIF 2.1.0, one document for all files", NULL },
+    { 0, "cyclonedx", NULL, "print a bill of materials, CycloneDX 1.6", NULL },
     { 0, "allow", "unknown", "files that no reader knows don't count for the exit code", "unknown" },
+    { 0, "baseline", "FILE", "findings that FILE lists don't count for the exit code", NULL },
+    { 0, "write-baseline", "FILE", "write all findings to FILE, to be allowed from now on", NULL },
+    { 0, "explain", "RULE", "say what a kind of finding means ('all': list them); reads no file", NULL },
     CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };
@@ -315,10 +480,17 @@ const cli_command cli_cmd_audit = {
              "  2  broken: it can't be read as what it claims to be\n"
              "  2  unknown: no reader knows it, or a part of it (--allow unknown: 0)\n"
              "  0  harmless: every effect of opening it is known, and none leaves memory\n"
-             "Several files: the worst of them decides.",
+             "Several files: the worst of them decides.\n"
+             "\n"
+             "A baseline is for what somebody has looked at: entries name the content of a file (sha256)\n"
+             "and a finding, or a pattern of file names and a rule. Verdicts stay as they are; the exit\n"
+             "code is that of what is not in it. docs/audit.md has the forms of all outputs.",
     .example = "$ pellucid audit downloads/\n"
-               "$ pellucid audit model.pt --json",
+               "$ pellucid audit model.pt --json\n"
+               "$ pellucid audit models/ --sarif > audit.sarif\n"
+               "$ pellucid audit models/ --write-baseline known.json\n"
+               "$ pellucid audit models/ --baseline known.json\n"
+               "$ pellucid audit --explain calls-unknown",
     .options = options,
-    .min_operands = 1,
     .run = run,
 };

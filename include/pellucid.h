@@ -269,11 +269,22 @@ typedef enum pel_verdict {
     PEL_DANGEROUS,  /* a known way to files, processes, the network, code; or it does harm to its reader */
 } pel_verdict;
 
+/* Findings that somebody has looked at and allows (docs/audit.md). It lives in its pel_ctx; several threads may use it
+ * at the same time. */
+typedef struct pel_baseline pel_baseline;
+PEL_API bool pellucid_baseline(pel_ctx *ctx, pel_text json, const pel_baseline **out, pel_error *error);
+/* How many of its entries have allowed nothing so far: findings that are gone. */
+PEL_API size_t pellucid_baseline_unused(const pel_baseline *baseline);
+
 typedef struct pel_audit_options {
     bool as_json; /* {"file", "format", "verdict", "answer", "findings", "calls", ...}, one line; docs/audit.md */
-    bool allows_unknown;  /* of a summary: files that no reader knows don't count */
-    const char *unread;   /* why nobody opens the file (a link that leads away); NULL: it is opened */
-    const char *unopened; /* why it can't be opened; NULL: it can */
+    bool allows_unknown;          /* of a summary: files that no reader knows don't count */
+    const char *unread;           /* why nobody opens the file (a link that leads away); NULL: it is opened */
+    const char *unopened;         /* why it can't be opened; NULL: it can */
+    bool for_report;              /* as_json: also what pellucid_audit_report() needs: the file's SHA-256, its sizes */
+    const pel_baseline *baseline; /* what is allowed; NULL: nothing */
+    bool *allowed;                /* set to whether the baseline allows all that was found; NULL: of no interest */
+    const char *const *also;      /* other names of the same file, ended by NULL; NULL: none */
 } pel_audit_options;
 
 /* What would run if the file were opened by its usual reader: every call with its arguments, embedded bytecode as
@@ -284,12 +295,26 @@ PEL_API bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_
 typedef struct pel_audited {
     pel_text name;
     pel_verdict verdict;
+    bool is_allowed; /* it does not count for the worst */
 } pel_audited;
 
 /* What several files come to: how many there are of each verdict, which were not understood, and the worst. No file
  * at all is unknown. */
 PEL_API bool pellucid_audit_summary(pel_ctx *ctx, const pel_audited *rows, size_t n, const pel_audit_options *options,
                                     pel_text *out, pel_verdict *worst, pel_error *error);
+typedef enum pel_audit_form {
+    PEL_FORM_SARIF,     /* SARIF 2.1.0, for code scanning */
+    PEL_FORM_CYCLONEDX, /* CycloneDX 1.6, a bill of materials of models */
+    PEL_FORM_BASELINE,  /* every finding, to be allowed from now on */
+} pel_audit_form;
+
+/* One document from what pellucid_audit() wrote (as_json and for_report) for each of several files. */
+PEL_API bool pellucid_audit_report(pel_ctx *ctx, pel_audit_form form, const pel_text *rows, size_t n, pel_text *out,
+                                   pel_error *error);
+
+/* The kinds of findings: what each means, and what to do. Returns the id; NULL if there are no more. */
+PEL_API const char *pellucid_rule(size_t i, const char **title, const char **text);
+
 /* "harmless", "unknown", "broken", "suspicious", "dangerous". */
 PEL_API const char *pellucid_verdict_name(pel_verdict verdict);
 /* What a program should end with: 0, 2 for unknown and broken, 4 for suspicious and dangerous. */

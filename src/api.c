@@ -58,7 +58,7 @@ static uint32_t characters(pel_str s) {
 }
 
 /* text: what line and column of err count in; empty where the input has no lines. */
-static void give_error(const pel_err *err, pel_str text, pel_error *error) {
+void pel_give_error(const pel_err *err, pel_str text, pel_error *error) {
     if (!error) return;
     *error = (pel_error){ .code = err->code, .offset = err->at, .line = err->line };
     memcpy(error->message, err->what, sizeof error->message);
@@ -110,7 +110,7 @@ static bool run_source_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), sourc
     if (done)
         *out = text_of(pel_buf_str(&call->out));
     else
-        give_error(&err, call->source.text.len ? call->source.text : call->bytes, error);
+        pel_give_error(&err, call->source.text.len ? call->source.text : call->bytes, error);
     return done;
 }
 
@@ -221,7 +221,7 @@ static bool run_code_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), code_ca
     if (done)
         *out = text_of(pel_buf_str(&call->out));
     else
-        give_error(&err, (pel_str){ "", 0 }, error);
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
     return done;
 }
 
@@ -370,7 +370,7 @@ bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options 
         *out = text_of(pel_buf_str(&call.out));
     } else {
         err.line = 0; /* of one of the author's files: the message names it */
-        give_error(&err, (pel_str){ "", 0 }, error);
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
     }
     return done;
 }
@@ -441,7 +441,7 @@ static bool run_view(pel_ctx *ctx, void (*body)(pel_ctx *, void *), view_call *c
     if (done)
         *out = text_of(pel_buf_str(&call->out));
     else
-        give_error(&err, (pel_str){ "", 0 }, error);
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
     return done;
 }
 
@@ -455,79 +455,6 @@ bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options,
     view_call call = { .json = str_of(json) };
     return run_view(ctx, view_json_body, &call, options, out, error);
 }
-
-/* ---- audits ---- */
-
-typedef struct audit_call {
-    const pel_model_file *file;
-    const pel_audit_options *options;
-    pel_audit audit;
-    pel_buf out;
-} audit_call;
-
-static void audit_body(pel_ctx *ctx, void *arg) {
-    audit_call *call = arg;
-    const pel_audit_options *options = call->options;
-    const char *unread = options->unread ? options->unread : options->unopened;
-    if (unread)
-        pel_audit_unopened(ctx, pel_str_of(unread), options->unopened != NULL, &call->audit);
-    else
-        pel_audit_file(ctx, call->file, &call->audit);
-    if (call->audit.loaded.input) pel_input_check(ctx, call->audit.loaded.input); /* no verdict on what was not read */
-    if (call->audit.is_broken && call->audit.fault.code == PEL_E_READ)            /* nor on a shard that was not */
-        pel_throw(ctx, PEL_E_READ, call->audit.fault.at, "%s", call->audit.fault.what);
-    pel_str name = str_of(call->file->name);
-    if (options->as_json)
-        pel_audit_json(&call->audit, name, &call->out);
-    else
-        pel_audit_text(&call->audit, name, &call->out);
-}
-
-bool pellucid_audit(pel_ctx *ctx, const pel_model_file *file, const pel_audit_options *options, pel_text *out,
-                    pel_verdict *verdict, pel_error *error) {
-    static const pel_audit_options usual = { 0 };
-    audit_call call = { .file = file, .options = options ? options : &usual, .out = pel_buf_in(ctx) };
-    pel_err err;
-    bool done = pel_attempt(ctx, audit_body, &call, &err);
-    if (done)
-        *out = text_of(pel_buf_str(&call.out));
-    else
-        give_error(&err, (pel_str){ "", 0 }, error);
-    if (verdict) *verdict = done ? call.audit.verdict : PEL_BROKEN;
-    return done;
-}
-
-typedef struct summary_call {
-    const pel_audited *rows;
-    size_t n;
-    const pel_audit_options *options;
-    pel_verdict worst;
-    pel_buf out;
-} summary_call;
-
-static void summary_body(pel_ctx *ctx, void *arg) {
-    summary_call *call = arg;
-    call->out = pel_buf_in(ctx);
-    call->worst = pel_audit_summary(call->rows, call->n, call->options, &call->out);
-}
-
-bool pellucid_audit_summary(pel_ctx *ctx, const pel_audited *rows, size_t n, const pel_audit_options *options,
-                            pel_text *out, pel_verdict *worst, pel_error *error) {
-    static const pel_audit_options usual = { 0 };
-    summary_call call = { .rows = rows, .n = n, .options = options ? options : &usual, .worst = PEL_BROKEN };
-    pel_err err;
-    bool done = pel_attempt(ctx, summary_body, &call, &err);
-    if (done)
-        *out = text_of(pel_buf_str(&call.out));
-    else
-        give_error(&err, (pel_str){ "", 0 }, error);
-    if (worst) *worst = call.worst;
-    return done;
-}
-
-const char *pellucid_verdict_name(pel_verdict verdict) { return pel_verdict_name(verdict); }
-
-int pellucid_verdict_exit(pel_verdict verdict) { return pel_verdict_exit(verdict); }
 
 /* ---- the content of files ---- */
 
@@ -553,7 +480,7 @@ static void convert_body(pel_ctx *ctx, void *arg) {
 static bool run_content_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), content_call *call, pel_error *error) {
     pel_err err;
     bool done = pel_attempt(ctx, body, call, &err);
-    if (!done) give_error(&err, (pel_str){ "", 0 }, error);
+    if (!done) pel_give_error(&err, (pel_str){ "", 0 }, error);
     return done;
 }
 
@@ -618,7 +545,7 @@ bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_fil
     if (done)
         *out = text_of(pel_buf_str(&call.out));
     else
-        give_error(&err, (pel_str){ "", 0 }, error);
+        pel_give_error(&err, (pel_str){ "", 0 }, error);
     if (differences) *differences = call.found.differences.n;
     return done;
 }

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import types
-from typing import Any, Iterable, Mapping, Union
+from typing import Any, Iterable, Mapping, Sequence, Union
 
 from . import _pellucid
 from ._pellucid import Error
@@ -91,9 +91,26 @@ def options_of(**given: Any) -> list[str]:
 class Audit(Result):
     """What opening the files would run. `verdict` is the worst of them, `exit_code` what the program ends with."""
 
-    def __init__(self, rows: list[dict[str, Any]], exit_code: int, text: str):
+    def __init__(self, rows: list[dict[str, Any]], exit_code: int, text: str, arguments: Sequence[str] = ()):
         self.files = [row for row in rows if "summary" not in row]
-        self.exit_code, self._text = exit_code, text
+        self.exit_code, self._text, self._arguments = exit_code, text, list(arguments)
+
+    def sarif(self) -> dict[str, Any]:
+        """SARIF 2.1.0. The files are read again."""
+        return dict(json.loads(run("audit", "--sarif", *self._arguments)[1]))
+
+    def cyclonedx(self) -> dict[str, Any]:
+        """A bill of materials, CycloneDX 1.6. The files are read again."""
+        return dict(json.loads(run("audit", "--cyclonedx", *self._arguments)[1]))
+
+    def write_baseline(self, path: Path) -> None:
+        """Writes all findings, to be allowed from now on. The files are read again."""
+        run("audit", "--write-baseline", os.fspath(path), *self._arguments)
+
+    @staticmethod
+    def explain(rule: str) -> str:
+        """What a kind of finding means ("all": all of them in short)."""
+        return run("audit", "--explain", rule)[1]
 
     @property
     def verdict(self) -> str:
@@ -117,17 +134,18 @@ class Audit(Result):
         return self._text
 
 
-def audit(*files: Path, allow: str | None = None, memory: int | None = None) -> Audit:
+def audit(*files: Path, allow: str | None = None, baseline: Path | None = None, memory: int | None = None) -> Audit:
     """What would run if these model files, or all below these folders, were opened. Nothing of them is executed.
 
     Args:
         allow: "unknown": files that no reader knows don't count for the exit code
+        baseline: a file of findings that don't count for the exit code (docs/audit.md)
         memory: MiB that the tables of a file may take
     """
-    arguments = [*options_of(allow=allow, memory=memory), "--", *map(os.fspath, files)]
+    arguments = [*options_of(allow=allow, baseline=baseline, memory=memory), "--", *map(os.fspath, files)]
     code, out = run("audit", "--json", *arguments)
     rows = [json.loads(line) for line in out.splitlines() if line.strip()]
-    return Audit(rows, code, run("audit", *arguments)[1].rstrip("\n"))
+    return Audit(rows, code, run("audit", *arguments)[1].rstrip("\n"), arguments)
 
 
 # ---- compare ----

@@ -1,4 +1,5 @@
 /* JSON -> values, for configuration files that the program reads; and digests, which libraries compute of texts. */
+#include "base/sha256.h"
 #include "interp/native.h"
 
 #include <ctype.h>
@@ -204,54 +205,24 @@ static void sha1(pel_str data, uint32_t h[5]) {
     }
 }
 
-static void sha256(pel_str data, uint32_t h[8]) {
-    /* the constants are the fractional bits of roots of the first primes */
-    static const uint32_t k[64] = { 0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
-                                    0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
-                                    0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
-                                    0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
-                                    0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
-                                    0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
-                                    0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
-                                    0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-                                    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
-                                    0xc67178f2 };
-    const uint32_t start[] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                               0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-    memcpy(h, start, sizeof start);
-    for (size_t at = 0; at < data.len; at += 64) {
-        uint32_t w[64], v[8];
-        memcpy(w, data.ptr + at, 64);
-        for (int i = 0; i < 16; i++) w[i] = __builtin_bswap32(w[i]);
-        for (int i = 16; i < 64; i++) {
-            uint32_t s0 = rotate(w[i - 15], 25) ^ rotate(w[i - 15], 14) ^ (w[i - 15] >> 3);
-            uint32_t s1 = rotate(w[i - 2], 15) ^ rotate(w[i - 2], 13) ^ (w[i - 2] >> 10);
-            w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-        }
-        memcpy(v, h, sizeof v);
-        for (int i = 0; i < 64; i++) {
-            uint32_t s1 = rotate(v[4], 26) ^ rotate(v[4], 21) ^ rotate(v[4], 7),
-                     choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-            uint32_t one = v[7] + s1 + choice + k[i] + w[i];
-            uint32_t s0 = rotate(v[0], 30) ^ rotate(v[0], 19) ^ rotate(v[0], 10),
-                     most = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-            memmove(v + 1, v, 7 * sizeof *v);
-            v[4] += one;
-            v[0] = one + s0 + most;
-        }
-        for (int i = 0; i < 8; i++) h[i] += v[i];
-    }
+static pel_val sha256(pel_vm *vm, pel_str text) {
+    char digits[PEL_SHA256_DIGITS + 1];
+    pel_sha256 sum;
+    pel_sha256_begin(&sum);
+    pel_sha256_add(&sum, text);
+    pel_sha256_end(&sum, digits);
+    return pel_new_text(vm, pel_str_copy(vm->ctx, pel_str_of(digits)));
 }
 
 pel_val pel_hash_text(pel_vm *vm, pel_str text, pel_str name) {
-    uint32_t h[8], words;
+    uint32_t h[5], words;
     vm->steps += text.len / 8;
     if (pel_str_is(name, "md5"))
         md5(padded(vm, text, false), h), words = 4;
     else if (pel_str_is(name, "sha1"))
         sha1(padded(vm, text, true), h), words = 5;
     else if (pel_str_is(name, "sha256"))
-        sha256(padded(vm, text, true), h), words = 8;
+        return sha256(vm, text);
     else
         return pel_raise(vm, vm->types.ValueError, "unsupported hash type %.*s", PEL_FMT(name));
     pel_buf out = pel_buf_in(vm->ctx);

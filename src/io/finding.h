@@ -17,6 +17,7 @@ typedef struct pel_finding {
     pel_str member;   /* of an archive, or the tensor concerned; empty: the file itself */
     uint64_t offset;
     pel_str text;
+    bool is_allowed; /* by a baseline */
 } pel_finding;
 
 #define PEL_MAX_FINDINGS 1000 /* kept; hostile files can have millions */
@@ -36,7 +37,7 @@ static inline void pel_find(pel_ctx *ctx, pel_findings *findings, pel_severity s
         findings->dropped++;
         return;
     }
-    pel_push(ctx, findings, (pel_finding){ severity, kind, member, offset, text });
+    pel_push(ctx, findings, (pel_finding){ severity, kind, member, offset, text, false });
 }
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "io/bytes.h"
 #include "load/audit_use.h"
+#include "load/weights_only.h"
 
 #include <stdio.h>
 
@@ -392,6 +393,7 @@ void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit) {
     }
     audit->verdict = verdict_of(audit);
     audit->answer = answer_of(ctx, audit, a.n_calls);
+    pel_weights_only(ctx, audit);
 }
 
 void pel_audit_unopened(pel_ctx *ctx, pel_str why, bool is_broken, pel_audit *audit) {

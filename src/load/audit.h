@@ -6,6 +6,8 @@
 #include "base/answer.h"
 #include "load/load.h"
 
+#define PEL_AUDIT_SCHEMA 1 /* of the JSON: docs/audit-json.schema.json */
+
 typedef struct pel_audited_call {
     pel_severity severity;
     pel_str member;
@@ -27,6 +29,19 @@ typedef struct pel_audited_code {
     pel_str source; /* decompiled; empty if it could not be */
 } pel_audited_code;
 
+/* A name that torch.load(weights_only=True) refuses, and the worst that the file does with it. */
+typedef struct pel_weights_name {
+    pel_str name;
+    pel_severity severity;
+} pel_weights_name;
+
+typedef struct pel_weights_refused {
+    PEL_VEC(pel_weights_name) names;
+    uint64_t n_left_out;      /* more names */
+    PEL_VEC(pel_str) reasons; /* why it would refuse the file even if all names were allowed */
+    pel_str advice;           /* a line of Python or of the shell that helps */
+} pel_weights_refused;
+
 typedef struct pel_audit {
     pel_loaded loaded;
     pel_findings findings; /* all: the loader's and the audit's */
@@ -38,7 +53,11 @@ typedef struct pel_audit {
     bool is_broken; /* the file could not be read to its end: fault says why */
     pel_err fault;
     pel_verdict verdict;
-    pel_answer answer; /* whether opening it stays in memory, with the evidence */
+    pel_answer answer;                       /* whether opening it stays in memory, with the evidence */
+    const pel_weights_refused *weights_only; /* NULL: not a file for torch.load */
+    char sha256[65];                         /* of the file; empty: nobody asked */
+    bool is_allowed;                         /* a baseline allows all that was found */
+    const char *const *also;                 /* other names of the same file, ended by NULL; NULL: none */
 } pel_audit;
 
 /* Throws only if memory runs out. */
@@ -47,6 +66,13 @@ void pel_audit_file(pel_ctx *ctx, const pel_model_file *file, pel_audit *audit);
 void pel_audit_unopened(pel_ctx *ctx, pel_str why, bool is_broken, pel_audit *audit);
 /* The same for what was loaded into audit->loaded already. */
 void pel_audit_loaded(pel_ctx *ctx, pel_audit *audit);
+
+/* A kind of finding, explained (rules.def). NULL: there is none. */
+typedef struct pel_rule {
+    const char *id, *title, *text;
+} pel_rule;
+const pel_rule *pel_rule_at(size_t i);
+const pel_rule *pel_rule_of(pel_str id);
 
 /* The verdicts' names and exit codes are written here and nowhere else. */
 const char *pel_verdict_name(pel_verdict verdict);

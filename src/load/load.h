@@ -32,6 +32,7 @@ typedef struct pel_loaded {
     const pel_model_file *file; /* its name, and what lies beside it; the bytes are in input alone */
     const pel_input *input;
     bool runs_members; /* an archive for a server, which runs the Python source in it */
+    bool is_torch;     /* what torch.load opens */
     int depth;         /* how many files it lies in */
 } pel_loaded;
 

@@ -128,6 +128,7 @@ void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str 
         return;
     }
     out->format = PEL_STR("PyTorch legacy file");
+    out->is_torch = true;
     next_pickle(&l, "protocol");
     next_pickle(&l, "system");
     const pel_pickle *object = next_pickle(&l, "object");

@@ -227,6 +227,7 @@ bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     out->format = is_lite     ? PEL_STR("TorchScript for the lite interpreter")
                   : is_script ? PEL_STR("TorchScript archive")
                               : PEL_STR("PyTorch archive");
+    out->is_torch = !is_script;
     const pel_pickle *pickle = read_pickles(&a, data, is_script);
     if (is_script) read_all_code(&a);
     const pel_zip_member *order = find(&a, pel_format(ctx, "%.*sbyteorder", PEL_FMT(a.folder)));

@@ -32,7 +32,8 @@ RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict", "lea
 # Options that functions give as methods of what they return, or take as a target.
 ELSEWHERE = {("skeleton", "output"), ("sketch", "output"), ("scan", "output"), ("decompile", "output"),
              ("decompile", "marshal"), ("format", "output"), ("compare", "code"), ("explain", "output"),
-             ("verify", "against")}  # the model itself
+             ("verify", "against"),  # the model itself
+             ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain")}
 
 
 def words(text: str, before: str) -> list[str]:

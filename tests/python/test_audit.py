@@ -284,9 +284,11 @@ def test_harmless_file(tmp_path: pathlib.Path, name: str) -> None:
 
 
 def rows_of(out: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """The verdict of each file by its name, and the summary."""
+    """The verdict of each file by its names, and the summary."""
     rows = [json.loads(line) for line in out.splitlines()]
-    return {pathlib.Path(row["file"]).name: row["verdict"] for row in rows[:-1]}, rows[-1]["summary"]
+    verdicts = {pathlib.Path(name).name: row["verdict"]
+                for row in rows[:-1] for name in (row["file"], *row.get("also", ()))}
+    return verdicts, rows[-1]["summary"]
 
 
 def test_folder_and_json(tmp_path: pathlib.Path) -> None:
