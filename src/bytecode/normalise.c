@@ -81,6 +81,7 @@ typedef struct traits {
     bool asserts_by_name;  /* as in pel_canon */
     bool moves_cold;       /* code that only exceptions lead to stands behind all other */
     bool bares_jumps;      /* as in pel_canon */
+    bool returns_consts;   /* as in pel_canon */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
@@ -103,17 +104,20 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
              .tests_again = true,
              .forward_tests = true,
              .else_first = true,
-             .moves_cold = true },
+             .moves_cold = true,
+             .returns_consts = true },
     [13] = { .call_slots = 2,
              .compare_shift = 5,
              .tests_again = true,
              .forward_tests = true,
              .else_first = true,
              .moves_cold = true,
-             .bares_jumps = true },
+             .bares_jumps = true,
+             .returns_consts = true },
 };
 
 bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
+bool pel_norm_returns_consts(const pel_norm *n) { return traits_of[n->insns->code->version].returns_consts; }
 bool pel_norm_copies_exits(const pel_norm *n) { return n->insns->code->version >= 10; }
 bool pel_norm_moves_cold(const pel_norm *n) { return traits_of[n->insns->code->version].moves_cold; }
 
@@ -828,7 +832,7 @@ static pel_canon *relay(pel_norm *n) {
     canon->n = out.n;
     canon->n_main = n_main;
     canon->else_first = traits_of[canon->code->version].else_first;
-    canon->returns_consts = canon->code->version >= 12;
+    canon->returns_consts = pel_norm_returns_consts(n);
     canon->folds_super = canon->code->version >= 12;
     canon->moves_cold = pel_norm_moves_cold(n);
     canon->bares_jumps = traits_of[canon->code->version].bares_jumps;

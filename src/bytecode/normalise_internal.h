@@ -23,6 +23,7 @@ typedef struct pel_norm {
 } pel_norm;
 
 bool pel_norm_keeps_dead(const pel_norm *n);   /* code that nothing reaches is left where it was */
+bool pel_norm_returns_consts(const pel_norm *n); /* returning a constant is one instruction */
 bool pel_norm_copies_exits(const pel_norm *n); /* a jump to a short end of the function becomes a copy of it */
 bool pel_norm_moves_cold(const pel_norm *n);   /* code that only exceptions lead to stands behind all other */
 pel_ins *pel_norm_add(pel_norm *n, pel_iop op, const pel_insn *from); /* valid until the next one is added */

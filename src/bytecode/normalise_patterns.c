@@ -265,7 +265,70 @@ static void dict_rest(pel_norm *n, uint32_t i) {
     n->ins.at[extend].arg = 0;
 }
 
+/* ---- the end of a class body ---- */
+
+/* Whether i stores what only the compiler gives a class. */
+static bool is_class_mark(const pel_norm *n, uint32_t i) {
+    if (pel_norm_op(n, i) != PEL_I_STORE) return false;
+    static const char *const names[] = { "__static_attributes__", "__classdictcell__", "__classcell__" };
+    for (uint32_t k = 0; k < PEL_COUNT(names); k++)
+        if (pel_name_is(n->ins.at[i].name, names[k])) return true;
+    return false;
+}
+
+static bool is_class_cell(const pel_norm *n, uint32_t i) {
+    if (pel_norm_op(n, i) != PEL_I_CELL && pel_norm_op(n, i) != PEL_I_LOAD) return false;
+    return pel_name_is(n->ins.at[i].name, "__class__") || pel_name_is(n->ins.at[i].name, "__classdict__");
+}
+
+/* The RETURN of a run from i on that only stores the compiler's own names; PEL_NONE if it does anything else. */
+static uint32_t class_end(const pel_norm *n, uint32_t i) {
+    bool stores = false;
+    for (uint32_t k = i; k < n->ins.n; k = pel_norm_next(n, k)) {
+        if (k != i && is_target(n, k)) return PEL_NONE;
+        switch (n->ins.at[k].op) {
+        case PEL_I_CONST: {
+            bool is_tuple = n->ins.at[k].value->kind == PEL_CONST_TUPLE;
+            uint32_t next = pel_norm_next(n, k);
+            if (is_tuple ? !is_class_mark(n, next) : pel_norm_op(n, next) != PEL_I_RETURN) return PEL_NONE;
+            break;
+        }
+        case PEL_I_CELL:
+        case PEL_I_LOAD:
+            if (!is_class_cell(n, k)) return PEL_NONE;
+            break;
+        case PEL_I_COPY: break;
+        case PEL_I_STORE:
+            if (!is_class_mark(n, k)) return PEL_NONE;
+            stores = true;
+            break;
+        case PEL_I_RETURN: return stores ? k : PEL_NONE;
+        default: return PEL_NONE;
+        }
+    }
+    return PEL_NONE;
+}
+
+/* What the compiler adds at the end of a class body becomes the end of any other code. The end of a path may be a copy of
+ * it, so it is taken out here, where every copy still looks like the first. */
+static void class_ends(pel_norm *n) {
+    const pel_code_object *code = n->insns->code;
+    if (code->flags & PEL_CO_OPTIMIZED || pel_name_is(code->name, "<module>")) return;
+    for (uint32_t i = 0; i < n->ins.n; i++) {
+        if (n->ins.at[i].op != PEL_I_CONST && !is_class_cell(n, i)) continue;
+        uint32_t end = class_end(n, i);
+        if (end == PEL_NONE) continue;
+        for (uint32_t k = pel_norm_next(n, i); k < end; k = pel_norm_next(n, k)) delete (n, k);
+        n->ins.at[i].op = PEL_I_CONST;
+        n->ins.at[i].sub = 0;
+        n->ins.at[i].value = &pel_none;
+        n->ins.at[end].flag = pel_norm_returns_consts(n);
+    }
+}
+
 void pel_norm_patterns(pel_norm *n) {
+    pel_norm_count_targets(n);
+    class_ends(n);
     pel_norm_count_targets(n);
     for (uint32_t i = 0; i < n->ins.n; i++) {
         switch (n->ins.at[i].op) {

@@ -241,6 +241,7 @@ static uint32_t comprehension(checker *c, pel_node *e, pel_nodes list, pel_node 
     if (pel_map_has(&c->l->result->code_of, PEL_KEY(e))) {
         pel_node *iter = list.at[0]->comprehension.iter; /* what calls it fills it in */
         if (!iter) pel_throw(c->l->ctx, PEL_E_INCOMPLETE, 0, "a comprehension that nothing calls");
+        if (pel_is_async_comp(c->l, e)) next = add(c, EV_AWAIT, NULL, next, PEL_NONE);
         return value(c, iter, add(c, EV_CALL, NULL, next, PEL_NONE));
     }
     return generators(c, list, 0, elts, n, next);

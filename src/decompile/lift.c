@@ -1212,6 +1212,19 @@ static void format(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_push_expr(l, s, at, node);
 }
 
+/* The first await of an asynchronous comprehension is a part of it. */
+static void await(pel_lift *l, stack *s, uint32_t at) {
+    item it = pel_stack_pop(l, s, at);
+    if (it.kind == IT_EXPR && !it.awaited && !it.targets && !it.dup && pel_is_async_comp(l, it.node)) {
+        it.awaited = true;
+        pel_push(l->ctx, s, it);
+        return;
+    }
+    pel_node *node = pel_make(l, PEL_Await, at);
+    node->Await.value = pel_item_expr(l, it, at);
+    pel_push_expr(l, s, at, node);
+}
+
 void pel_declare(pel_lift *l, uint32_t at) {
     const pel_ins *ins = &l->c->at[at];
     if (ins->sub != PEL_GLOBAL && ins->sub != PEL_DEREF) return;
@@ -1412,11 +1425,7 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
         node->YieldFrom.value = pel_pop_expr(l, s, at);
         pel_push_expr(l, s, at, node);
         break;
-    case PEL_I_AWAIT:
-        node = pel_make(l, PEL_Await, at);
-        node->Await.value = pel_pop_expr(l, s, at);
-        pel_push_expr(l, s, at, node);
-        break;
+    case PEL_I_AWAIT: await(l, s, at); break;
     case PEL_I_FORMAT:
     case PEL_I_CONVERT: format(l, s, ins, at); break;
     case PEL_I_ASSERTION_ERROR:

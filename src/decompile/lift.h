@@ -44,6 +44,7 @@ typedef struct item {
     uint8_t kind; /* enum item_kind */
     bool dup;     /* the one below is the same value, still to be used */
     bool chain;   /* node is a comparison whose right side goes on */
+    bool awaited; /* node is an asynchronous comprehension, and its await was seen */
     uint32_t at;  /* the instruction that pushed it */
     pel_node *node;
     pel_targets *targets; /* EXPR: stored there already */
@@ -221,11 +222,16 @@ bool pel_store_hidden(pel_lift *l, const item *it, const pel_node *target, uint3
 void pel_finish_generic_class(pel_lift *l, pel_node *def);
 void pel_forget_marks(pel_node *node);
 
+/* ---- future.c ---- */
+void pel_reread_annotations(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code);
+
 /* ---- function.c ---- */
 /* What code returns that does nothing else. */
 pel_node *pel_read_lazy(pel_lift *l, const pel_code_object *code, uint32_t at);
 /* def, lambda, class or comprehension for a code object; without defaults, decorators and first iterable. */
 pel_node *pel_read_function(pel_lift *l, const pel_code_object *code, uint32_t at);
+/* Whether a comprehension is a coroutine of its own: whoever makes it awaits it, and nobody writes that. */
+bool pel_is_async_comp(const pel_lift *l, const pel_node *node);
 /* for -> comprehension of the display's kind. NULL if the loop does something else. */
 pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *loop_stmt, uint32_t at);
 

@@ -121,8 +121,13 @@ static void class_ends(pel_nodes *body) {
     }
 }
 
+typedef struct nested {
+    pel_lift *l;
+    bool found;
+} nested;
+
 /* x = value; __annotations__["x"] = type  ->  x: type = value */
-static void annotations(pel_lift *l, pel_nodes *body) {
+static void annotations_of(pel_lift *l, pel_nodes *body) {
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *stmt = body->at[i];
         if (stmt->kind != PEL_Assign || stmt->Assign.targets.n != 1 ||
@@ -150,6 +155,56 @@ static void annotations(pel_lift *l, pel_nodes *body) {
         } else
             body->at[i] = made;
     }
+}
+
+/* The lists of statements that a statement holds; NULL behind the last. */
+static void bodies_of(pel_node *node, pel_nodes *out[4]) {
+    out[0] = out[1] = out[2] = out[3] = NULL;
+    switch (node->kind) {
+    case PEL_For:
+    case PEL_AsyncFor: out[0] = &node->For.body, out[1] = &node->For.orelse; break;
+    case PEL_While: out[0] = &node->While.body, out[1] = &node->While.orelse; break;
+    case PEL_If: out[0] = &node->If.body, out[1] = &node->If.orelse; break;
+    case PEL_With:
+    case PEL_AsyncWith: out[0] = &node->With.body; break;
+    case PEL_Try:
+    case PEL_TryStar: out[0] = &node->Try.body, out[1] = &node->Try.orelse, out[2] = &node->Try.finalbody; break;
+    case PEL_ExceptHandler: out[0] = &node->ExceptHandler.body; break;
+    case PEL_match_case: out[0] = &node->match_case.body; break;
+    default: break;
+    }
+}
+
+static void annotate_nested(void *arg, pel_node **slot) {
+    nested *n = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef || node->kind == PEL_ClassDef) return;
+    pel_nodes *lists[4];
+    bodies_of(node, lists);
+    for (int i = 0; i < 3 && lists[i]; i++) annotations_of(n->l, lists[i]);
+    if (node->kind == PEL_AnnAssign) n->found = true;
+    uint8_t class = pel_kinds[node->kind].class;
+    if (class == PEL_STMT || class == PEL_EXCEPTHANDLER || class == PEL_MATCH_CASE)
+        pel_each_child(node, annotate_nested, arg);
+}
+
+/* In a module or class with annotations the compiler makes room for them first: without that, somebody stored in the
+ * dict by hand. Where nothing that is left has an annotation, one stood where the compiler saw that nothing leads. */
+static void annotations(pel_lift *l, pel_nodes *body) {
+    bool sets_up = false;
+    for (uint32_t i = 0; i < l->c->n && !sets_up; i++) sets_up = l->c->at[i].op == PEL_I_SETUP_ANNOTATIONS;
+    if (!sets_up) return;
+    annotations_of(l, body);
+    nested n = { .l = l };
+    for (uint32_t i = 0; i < body->n; i++) annotate_nested(&n, &body->at[i]);
+    if (n.found) return;
+    pel_node *made = pel_node_new(l->ctx, PEL_AnnAssign), *never = pel_node_new(l->ctx, PEL_If);
+    made->AnnAssign.target = pel_make_name(l->ctx, pel_intern_c(l->ctx, "_"), PEL_Store);
+    made->AnnAssign.annotation = pel_make_none(l->ctx);
+    made->AnnAssign.simple = 1;
+    never->If.test = pel_make_constant(l->ctx, &pel_false);
+    never->If.body = pel_nodes_one(l->ctx, made);
+    pel_nodes_push(l->ctx, body, never);
 }
 
 static void docstring(pel_lift *l, pel_nodes *body) {
