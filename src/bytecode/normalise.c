@@ -839,6 +839,7 @@ static pel_canon *relay(pel_norm *n) {
     canon->copies_exits = pel_norm_copies_exits(n);
     canon->folds_formats = canon->code->version >= 11;
     canon->has_docstring = canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;
+    canon->cleans_docs = canon->code->version >= 13;
     canon->keeps_dead = pel_norm_keeps_dead(n);
     canon->asserts_by_name = traits_of[canon->code->version].asserts_by_name;
     canon->tests_again = traits_of[canon->code->version].tests_again;

@@ -181,6 +181,7 @@ typedef struct pel_canon {
     bool keeps_dead; /* the end of a statement's part is there even if nothing reaches it, but for behind a `return` */
     bool asserts_by_name; /* a failing assertion loads AssertionError as any name */
     bool folds_formats;   /* "%s" % (a,) is compiled as an f-string */
+    bool cleans_docs;     /* a docstring loses the indentation of its lines */
     bool tests_again;     /* `while` loops repeat their test at the end */
     uint32_t *target_of;  /* how many jumps lead to each instruction; n + 1 of them */
 } pel_canon;

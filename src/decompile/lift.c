@@ -1,5 +1,5 @@
 /* One instruction on a stack of expressions. */
-#include "decompile/lift.h"
+#include "decompile/flat.h"
 
 #define MAX_STEPS 4000000u
 #define MAX_DEPTH 400
@@ -794,12 +794,22 @@ static pel_nodes keywords_of(pel_lift *l, pel_node *dict) {
     return keywords;
 }
 
+static bool made_by(const pel_lift *l, const stack *s, pel_iop op) {
+    return s->n && s->at[s->n - 1].kind == IT_EXPR && l->c->at[s->at[s->n - 1].at].op == op;
+}
+
 /* f(*args, **keywords) */
 static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_nodes keywords = { 0 }, args = { 0 };
-    if (ins->arg) keywords = keywords_of(l, pel_pop_expr(l, s, at));
-    /* f(*(a, *b)): where arguments are joined by an instruction of their own, other tuples are written as such */
-    bool whole = s->n && s->at[s->n - 1].kind == IT_EXPR && l->c->at[s->at[s->n - 1].at].op == PEL_I_BUILD_UNPACK;
+    if (ins->arg) {
+        /* f(**{**a, b: c}): where arguments are joined by an instruction of their own, other dicts are written as such */
+        bool is_dict = made_by(l, s, PEL_I_BUILD_UNPACK);
+        pel_node *given = pel_pop_expr(l, s, at);
+        keywords = is_dict ? pel_nodes_one(l->ctx, pel_make_keyword(l->ctx, NULL, given)) : keywords_of(l, given);
+    }
+    /* f(*(a, *b)), likewise; and without keywords the compiler makes no tuple or list that nobody wrote */
+    bool is_plain = made_by(l, s, PEL_I_BUILD) || made_by(l, s, PEL_I_CONST);
+    bool whole = made_by(l, s, PEL_I_BUILD_UNPACK) || (is_plain && !ins->arg && !pel_is_juggled(l->c));
     pel_node *list = pel_pop_expr(l, s, at);
     bool is_list = list->kind == PEL_List && list->parens == 0 && l->c->at[at].sub == 1;
     if (!whole && (list->kind == PEL_Tuple || is_list)) {

@@ -107,6 +107,58 @@ static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
     if (needed && !body->n) pel_nodes_push(l->ctx, body, pel_node_new(l->ctx, PEL_Pass));
 }
 
+/* The lists of statements that a statement holds; NULL behind the last. */
+static void bodies_of(pel_node *node, pel_nodes *out[4]) {
+    out[0] = out[1] = out[2] = out[3] = NULL;
+    switch (node->kind) {
+    case PEL_For:
+    case PEL_AsyncFor: out[0] = &node->For.body, out[1] = &node->For.orelse; break;
+    case PEL_While: out[0] = &node->While.body, out[1] = &node->While.orelse; break;
+    case PEL_If: out[0] = &node->If.body, out[1] = &node->If.orelse; break;
+    case PEL_With:
+    case PEL_AsyncWith: out[0] = &node->With.body; break;
+    case PEL_Try:
+    case PEL_TryStar: out[0] = &node->Try.body, out[1] = &node->Try.orelse, out[2] = &node->Try.finalbody; break;
+    case PEL_ExceptHandler: out[0] = &node->ExceptHandler.body; break;
+    case PEL_match_case: out[0] = &node->match_case.body; break;
+    default: break;
+    }
+}
+
+/* Behind a statement that leaves nothing runs: an end that the compiler put there is no statement. */
+static void drop_unreached(void *arg, pel_node **slot) {
+    pel_node *node = *slot;
+    pel_nodes *lists[4];
+    bodies_of(node, lists);
+    for (int k = 0; k < 3 && lists[k]; k++)
+        for (uint32_t i = 0; i + 1 < lists[k]->n; i++) {
+            pel_kind kind = lists[k]->at[i]->kind;
+            if ((kind == PEL_Continue || kind == PEL_Break || kind == PEL_Raise) && is_return_none(lists[k]->at[i + 1]))
+                lists[k]->n = i + 1;
+        }
+    uint8_t class = pel_kinds[node->kind].class;
+    bool is_def = node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef || node->kind == PEL_ClassDef;
+    if (!is_def && (class == PEL_STMT || class == PEL_EXCEPTHANDLER || class == PEL_MATCH_CASE))
+        pel_each_child(node, drop_unreached, arg);
+}
+
+static void find_return(void *arg, pel_node **slot) {
+    bool *found = arg;
+    pel_node *node = *slot;
+    if (node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef || node->kind == PEL_ClassDef) return;
+    *found = *found || node->kind == PEL_Return;
+    uint8_t class = pel_kinds[node->kind].class;
+    if (class == PEL_STMT || class == PEL_EXCEPTHANDLER || class == PEL_MATCH_CASE)
+        pel_each_child(node, find_return, arg);
+}
+
+/* A `return` that is left outside of a function is not Python. */
+static void refuse_returns(pel_lift *l, pel_nodes *body) {
+    bool found = false;
+    for (uint32_t i = 0; i < body->n; i++) find_return(&found, &body->at[i]);
+    if (found) pel_lift_fail(l, 0, "a path that ends early, outside of a function");
+}
+
 /* What the compiler adds at both ends of a class body. */
 static void class_ends(pel_nodes *body) {
     static const char *const first[] = { "__module__", "__qualname__", "__firstlineno__", "__type_params__" };
@@ -157,24 +209,6 @@ static void annotations_of(pel_lift *l, pel_nodes *body) {
     }
 }
 
-/* The lists of statements that a statement holds; NULL behind the last. */
-static void bodies_of(pel_node *node, pel_nodes *out[4]) {
-    out[0] = out[1] = out[2] = out[3] = NULL;
-    switch (node->kind) {
-    case PEL_For:
-    case PEL_AsyncFor: out[0] = &node->For.body, out[1] = &node->For.orelse; break;
-    case PEL_While: out[0] = &node->While.body, out[1] = &node->While.orelse; break;
-    case PEL_If: out[0] = &node->If.body, out[1] = &node->If.orelse; break;
-    case PEL_With:
-    case PEL_AsyncWith: out[0] = &node->With.body; break;
-    case PEL_Try:
-    case PEL_TryStar: out[0] = &node->Try.body, out[1] = &node->Try.orelse, out[2] = &node->Try.finalbody; break;
-    case PEL_ExceptHandler: out[0] = &node->ExceptHandler.body; break;
-    case PEL_match_case: out[0] = &node->match_case.body; break;
-    default: break;
-    }
-}
-
 static void annotate_nested(void *arg, pel_node **slot) {
     nested *n = arg;
     pel_node *node = *slot;
@@ -207,6 +241,23 @@ static void annotations(pel_lift *l, pel_nodes *body) {
     pel_nodes_push(l->ctx, body, never);
 }
 
+/* Whether a compiler that takes indentation away from docstrings would leave this text as it is. */
+static bool is_clean(pel_str text) {
+    if (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t')) return false;
+    bool any = false, indented = true;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '\t') return false; /* becomes spaces */
+        if (text.ptr[i] != '\n') continue;
+        size_t first = i + 1;
+        while (first < text.len && text.ptr[first] == ' ') first++;
+        bool is_blank = first >= text.len || text.ptr[first] == '\n';
+        if (is_blank) continue;
+        any = true;
+        indented = indented && first > i + 1;
+    }
+    return !any || !indented;
+}
+
 static void docstring(pel_lift *l, pel_nodes *body) {
     if (l->code->flags & PEL_CO_NEWLOCALS) {
         bool is_def = !pel_str_starts(pel_name_str(l->code->name), PEL_STR("<")); /* and no lambda */
@@ -215,7 +266,8 @@ static void docstring(pel_lift *l, pel_nodes *body) {
         return;
     }
     if (body->n && stores_name(body->at[0], "__doc__") && body->at[0]->Assign.value->kind == PEL_Constant &&
-        body->at[0]->Assign.value->Constant.value->kind == PEL_CONST_STR)
+        body->at[0]->Assign.value->Constant.value->kind == PEL_CONST_STR &&
+        (!l->c->cleans_docs || is_clean(body->at[0]->Assign.value->Constant.value->text)))
         body->at[0] = pel_make_expr(l->ctx, body->at[0]->Assign.value);
 }
 
@@ -311,7 +363,10 @@ void pel_decompile_tidy(pel_lift *l, pel_nodes *body) {
         class_ends(body);
     else if (body->n && is_return_none(body->at[body->n - 1]) && body->at[body->n - 1]->parens != 1)
         body->n--;
+    if (!(l->code->flags & PEL_CO_NEWLOCALS) || is_class)
+        for (uint32_t i = 0; i < body->n; i++) drop_unreached(NULL, &body->at[i]);
     drop_ends(l, body, false);
+    if (!(l->code->flags & PEL_CO_OPTIMIZED)) refuse_returns(l, body);
     if (!is_class && pel_name_is(l->code->name, "<module>")) pel_put_in_place(l, body);
     annotations(l, body);
     bare_returns(body);
