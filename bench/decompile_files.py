@@ -1,15 +1,15 @@
 """The gate of the decompiler: whole files, of packages that nobody tuned it for, in every Python that is here.
 
-    python bench/decompile_files.py                            every file of the wheels below, each Python, -O and -OO too
+    python bench/decompile_files.py                            every file of the wheels, each Python, -O and -OO too
     python bench/decompile_files.py --sample 100 --seed 7      as many files, chosen by the seed
     python bench/decompile_files.py --stdlib --versions 3.11   the standard library of that Python instead
     python bench/decompile_files.py --folder DIR               every .py file of a folder
 
 A file is compiled, decompiled, compiled again and compared as a whole: module, classes, functions, docstrings,
-annotations, exception tables (same_code.py). equal; alike: the same instructions along every path, under the same handlers,
-in another layout (compilers choose it by line breaks, too); marked: the text says that it is incomplete; different:
-none of these; broken: does not compile, or the program died. What is different or broken is listed in --report with the first
-difference. Exit 1 when a figure misses its bar.
+annotations, exception tables (same_code.py). equal; alike: the same instructions along every path, under the same
+handlers, in another layout (compilers choose it by line breaks, too); marked: the text says that it is incomplete;
+different: none of these; broken: does not compile, or the program died. --report lists what is not equal, with the
+first difference. Exit 1 when a figure misses its bar.
 
 Wheels come from pip's index, once, into PELLUCID_WHEELS (build-scratch/wheels if unset).
 """
@@ -30,8 +30,8 @@ import roundtrip  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WHEELS = ("jinja2 attrs click more-itertools networkx sqlalchemy sympy pydantic requests flask werkzeug rich pygments "
-          "django httpx urllib3 packaging setuptools docutils sphinx mako markdown babel isort pytest pluggy tqdm anyio "
-          "trio starlette marshmallow hypothesis jsonschema toolz prompt_toolkit parso jedi mpmath tomlkit pyparsing "
+          "django httpx urllib3 packaging setuptools docutils sphinx mako markdown babel isort pytest pluggy tqdm "
+          "anyio trio starlette marshmallow hypothesis jsonschema toolz prompt_toolkit parso jedi mpmath tomlkit pyparsing "
           "beautifulsoup4 lark botocore paramiko fsspec dask virtualenv").split()
 STATUSES = ("equal", "alike", "marked", "different", "broken")
 EQUAL, UNMARKED = 98.5, 0.2  # percent: at least, at most

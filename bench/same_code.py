@@ -2,9 +2,9 @@
 
 Runs in the Python that compiled them, 3.8 or later. Compared, for a code object and all that it holds: kind and
 arguments, docstring, instructions with the values of their arguments, where jumps lead, the exception table. Not
-compared: line numbers, NOP, widths of jumps, in which order names and constants are numbered, whether two loads are fused
-or a reference is borrowed (compilers decide that by lines and by paths), and what the compiler tells a class about its
-text (`__static_attributes__`, `__firstlineno__`).
+compared: line numbers, NOP, widths of jumps, in which order names and constants are numbered, whether two loads are
+fused or a reference is borrowed (compilers decide that by lines and by paths), and what the compiler tells a class about
+its text (`__static_attributes__`, `__firstlineno__`).
 """
 import dis
 import sys
@@ -141,7 +141,7 @@ def first_difference(a, b, path=()):
 JUMPS = ("JUMP_FORWARD", "JUMP_ABSOLUTE", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 ENDS = ("RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "END_FINALLY_RAISE")
 QUIET = {"LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT", "LOAD_FAST", "STORE_FAST", "POP_TOP", "COPY", "SWAP",
-         "PUSH_NULL", "RETURN_VALUE", "LOAD_CLOSURE", "MAKE_CELL", "COPY_FREE_VARS", "PUSH_EXC_INFO", "POP_EXCEPT", "NOP",
+         "PUSH_NULL", "RETURN_VALUE", "LOAD_CLOSURE", "MAKE_CELL", "COPY_FREE_VARS", "PUSH_EXC_INFO", "POP_EXCEPT",
          "RETURN_GENERATOR", "END_FOR", "POP_ITER", "LOAD_FAST_AND_CLEAR", "POP_BLOCK", "TEST none"}
 if V >= (3, 13):
     QUIET.add("TEST bool")  # the truth of what it tests was asked before

@@ -354,10 +354,17 @@ static void unify_names(decoder *d) {
     }
 }
 
+/* Compilers that keep what nothing reaches may end with it: the END_FINALLY behind a `finally` that returns. */
+static bool is_left_over(const pel_insns *out, uint32_t i) {
+    return out->code->version <= 9 && i > 0 && out->at[i].op == PEL_OP_END_FINALLY && !out->at[i].is_target &&
+           pel_op_ends(out->at[i - 1].op);
+}
+
 pel_insns *pel_decode(pel_ctx *ctx, const pel_code_object *code) {
     pel_insns *insns = pel_decode_as_named(ctx, code);
     decoder d = { .ctx = ctx, .code = code, .out = insns };
     unify_names(&d);
+    if (is_left_over(insns, insns->n - 1)) insns->n--;
     return insns;
 }
 
@@ -373,7 +380,8 @@ pel_insns *pel_decode_as_named(pel_ctx *ctx, const pel_code_object *code) {
     read_insns(&d);
     resolve_jumps(&d);
     const pel_insn *last = &d.out->at[d.out->n - 1];
-    if (!pel_op_ends(last->op)) bad(&d, last->offset, "execution runs off the end at", code->code.len);
+    if (!pel_op_ends(last->op) && !is_left_over(d.out, d.out->n - 1))
+        bad(&d, last->offset, "execution runs off the end at", code->code.len);
     if (code->version >= 11) read_handlers(&d);
     read_lines(&d);
     return d.out;

@@ -22,10 +22,10 @@ typedef struct pel_norm {
     uint32_t *within_of;             /* by guard: in which handler stands what it covers */
 } pel_norm;
 
-bool pel_norm_keeps_dead(const pel_norm *n);   /* code that nothing reaches is left where it was */
+bool pel_norm_keeps_dead(const pel_norm *n);     /* code that nothing reaches is left where it was */
 bool pel_norm_returns_consts(const pel_norm *n); /* returning a constant is one instruction */
-bool pel_norm_copies_exits(const pel_norm *n); /* a jump to a short end of the function becomes a copy of it */
-bool pel_norm_moves_cold(const pel_norm *n);   /* code that only exceptions lead to stands behind all other */
+bool pel_norm_copies_exits(const pel_norm *n);   /* a jump to a short end of the function becomes a copy of it */
+bool pel_norm_moves_cold(const pel_norm *n);     /* code that only exceptions lead to stands behind all other */
 pel_ins *pel_norm_add(pel_norm *n, pel_iop op, const pel_insn *from); /* valid until the next one is added */
 _Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what);
 uint32_t pel_norm_next(const pel_norm *n, uint32_t i);

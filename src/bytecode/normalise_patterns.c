@@ -309,8 +309,8 @@ static uint32_t class_end(const pel_norm *n, uint32_t i) {
     return PEL_NONE;
 }
 
-/* What the compiler adds at the end of a class body becomes the end of any other code. The end of a path may be a copy of
- * it, so it is taken out here, where every copy still looks like the first. */
+/* What the compiler adds at the end of a class body becomes the end of any other code. The end of a path may be a copy
+ * of it, so it is taken out here, where every copy still looks like the first. */
 static void class_ends(pel_norm *n) {
     const pel_code_object *code = n->insns->code;
     if (code->flags & PEL_CO_OPTIMIZED || pel_name_is(code->name, "<module>")) return;

@@ -248,7 +248,8 @@ pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *stmt, uint32_t at) {
 
 bool pel_is_async_comp(const pel_lift *l, const pel_node *node) {
     if (node->kind != PEL_ListComp && node->kind != PEL_SetComp && node->kind != PEL_DictComp) return false;
-    const pel_code_object *code = (const pel_code_object *)(uintptr_t)pel_map_find(&l->result->code_of, PEL_KEY(node), 0);
+    const pel_code_object *code =
+        (const pel_code_object *)(uintptr_t)pel_map_find(&l->result->code_of, PEL_KEY(node), 0);
     return code && code->flags & PEL_CO_COROUTINE;
 }
 

@@ -1,6 +1,6 @@
-/* `from __future__ import annotations`: the compiler keeps annotations as text, and makes that text of the expressions that
- * stand in the source. Under that import an annotation that is a string would become a string of a string, so the text
- * is read as an expression again. */
+/* `from __future__ import annotations`: the compiler keeps annotations as text, and makes that text of the expressions
+ * that stand in the source. Under that import an annotation that is a string would become a string of a string, so the
+ * text is read as an expression again. */
 #include <stdio.h>
 
 #include "decompile/lift.h"
@@ -15,7 +15,7 @@ typedef struct reread {
 static void parse_text(pel_ctx *ctx, void *arg) {
     reread *r = arg;
     pel_source source = pel_source_text(ctx, PEL_STR("annotation"), r->text);
-    r->made = pel_parse_expression(ctx, &source, PEL_VERSION_MAX);
+    r->made = pel_parse_newest_expression(ctx, &source);
     if (r->made->kind == PEL_Expression) r->made = r->made->Expression.body;
 }
 

@@ -802,7 +802,8 @@ static bool made_by(const pel_lift *l, const stack *s, pel_iop op) {
 static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_nodes keywords = { 0 }, args = { 0 };
     if (ins->arg) {
-        /* f(**{**a, b: c}): where arguments are joined by an instruction of their own, other dicts are written as such */
+        /* f(**{**a, b: c}): where arguments are joined by an instruction of their own, other dicts are written as such
+         */
         bool is_dict = made_by(l, s, PEL_I_BUILD_UNPACK);
         pel_node *given = pel_pop_expr(l, s, at);
         keywords = is_dict ? pel_nodes_one(l->ctx, pel_make_keyword(l->ctx, NULL, given)) : keywords_of(l, given);

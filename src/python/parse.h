@@ -24,6 +24,10 @@ pel_source pel_source_text(pel_ctx *ctx, pel_str name, pel_str text);
 pel_node *pel_parse(pel_ctx *ctx, const pel_source *source, pel_version version);
 /* Parses one expression, as ast.parse(mode="eval"). */
 pel_node *pel_parse_expression(pel_ctx *ctx, const pel_source *source, pel_version version);
+/* The same in the grammar of the newest version. */
+static inline pel_node *pel_parse_newest_expression(pel_ctx *ctx, const pel_source *source) {
+    return pel_parse_expression(ctx, source, PEL_VERSION_MAX);
+}
 
 /* The tree as JSON, as CPython's `ast` of that version has it (docs/ast-json.md). */
 void pel_ast_json(pel_ctx *ctx, const pel_node *root, pel_version version, pel_buf *out);
