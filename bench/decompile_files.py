@@ -31,8 +31,8 @@ import roundtrip  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WHEELS = ("jinja2 attrs click more-itertools networkx sqlalchemy sympy pydantic requests flask werkzeug rich pygments "
           "django httpx urllib3 packaging setuptools docutils sphinx mako markdown babel isort pytest pluggy tqdm "
-          "anyio trio starlette marshmallow hypothesis jsonschema toolz prompt_toolkit parso jedi mpmath tomlkit pyparsing "
-          "beautifulsoup4 lark botocore paramiko fsspec dask virtualenv").split()
+          "anyio trio starlette marshmallow hypothesis jsonschema toolz prompt_toolkit parso jedi mpmath tomlkit "
+          "pyparsing beautifulsoup4 lark botocore paramiko fsspec dask virtualenv").split()
 STATUSES = ("equal", "alike", "marked", "different", "broken")
 EQUAL, UNMARKED = 98.5, 0.2  # percent: at least, at most
 

@@ -3,8 +3,8 @@
 Runs in the Python that compiled them, 3.8 or later. Compared, for a code object and all that it holds: kind and
 arguments, docstring, instructions with the values of their arguments, where jumps lead, the exception table. Not
 compared: line numbers, NOP, widths of jumps, in which order names and constants are numbered, whether two loads are
-fused or a reference is borrowed (compilers decide that by lines and by paths), and what the compiler tells a class about
-its text (`__static_attributes__`, `__firstlineno__`).
+fused or a reference is borrowed (compilers decide that by lines and by paths), and what the compiler tells a class
+about its text (`__static_attributes__`, `__firstlineno__`).
 """
 import dis
 import sys

@@ -354,17 +354,19 @@ static void unify_names(decoder *d) {
     }
 }
 
-/* Compilers that keep what nothing reaches may end with it: the END_FINALLY behind a `finally` that returns. */
-static bool is_left_over(const pel_insns *out, uint32_t i) {
-    return out->code->version <= 9 && i > 0 && out->at[i].op == PEL_OP_END_FINALLY && !out->at[i].is_target &&
-           pel_op_ends(out->at[i - 1].op);
+/* How many instructions can run: compilers that keep what nothing reaches may end with it, as with the END_FINALLY
+ * behind a `finally` that returns. */
+static uint32_t n_reached(const pel_insns *out) {
+    uint32_t n = out->n;
+    while (out->code->version <= 9 && n > 1 && !pel_op_ends(out->at[n - 1].op) && !out->at[n - 1].is_target) n--;
+    return pel_op_ends(out->at[n - 1].op) ? n : out->n;
 }
 
 pel_insns *pel_decode(pel_ctx *ctx, const pel_code_object *code) {
     pel_insns *insns = pel_decode_as_named(ctx, code);
     decoder d = { .ctx = ctx, .code = code, .out = insns };
     unify_names(&d);
-    if (is_left_over(insns, insns->n - 1)) insns->n--;
+    insns->n = n_reached(insns);
     return insns;
 }
 
@@ -380,7 +382,7 @@ pel_insns *pel_decode_as_named(pel_ctx *ctx, const pel_code_object *code) {
     read_insns(&d);
     resolve_jumps(&d);
     const pel_insn *last = &d.out->at[d.out->n - 1];
-    if (!pel_op_ends(last->op) && !is_left_over(d.out, d.out->n - 1))
+    if (!pel_op_ends(last->op) && n_reached(d.out) == d.out->n)
         bad(&d, last->offset, "execution runs off the end at", code->code.len);
     if (code->version >= 11) read_handlers(&d);
     read_lines(&d);
