@@ -51,13 +51,13 @@ def has(python: str, module: str) -> bool:
     return ask(python, f"import importlib.util; print(importlib.util.find_spec({module!r}) is not None)") == "True"
 
 
-def build(python: str, folder: str) -> None:
+def build(python: str, folder: str, kind: str = "debug") -> None:
     if not (ROOT / folder / "build.ninja").exists():
         native = ROOT / folder / "python.ini"  # meson asks for it again whenever it sets itself up anew
         native.parent.mkdir(exist_ok=True)
         native.write_text(f"[binaries]\npython = '{python}'\n", encoding="utf-8")
         subprocess.run(["meson", "setup", folder, "--native-file", str(native), "-Dtests=false", "-Dpython=enabled",
-                        "-Dbuildtype=debug", "-Dwerror=true"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+                        f"-Dbuildtype={kind}", "-Dwerror=true"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", folder, "--quiet"], cwd=ROOT, check=True)
     subprocess.run([sys.executable, "tools/dev_tree.py", folder], cwd=ROOT, check=True)
 
