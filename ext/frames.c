@@ -44,11 +44,15 @@ pel_frame *pel_running_frame(const PyThreadState *thread) { return thread->curre
 
 PyObject *pel_frame_slot(const pel_frame *frame, int i) { return frame->localsplus[i]; }
 static PyObject *generator_of(pel_frame *frame) { return (PyObject *)_PyFrame_GetGenerator(frame); }
+void pel_frame_refuse(pel_frame *frame, int i) { (void)frame, (void)i; } /* no code of these has shortcuts */
 
 #else
 
 PyObject *pel_frame_slot(const pel_frame *frame, int i) { return object_of(frame->localsplus[i]); }
 static PyObject *generator_of(pel_frame *frame) { return (PyObject *)_PyGen_GetGeneratorFromFrame(frame); }
+void pel_frame_refuse(pel_frame *frame, int i) { /* both are immortal: nobody counts them */
+    if (object_of(frame->localsplus[i]) == Py_True) frame->localsplus[i] = PyStackRef_False;
+}
 
 #endif
 

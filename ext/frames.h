@@ -22,6 +22,7 @@ PyObject *pel_frame_function(const pel_frame *frame); /* borrowed */
 /* Locals, cells and free variables, as in co_localsplusnames; then the stack, from its bottom. */
 PyObject *pel_frame_slot(const pel_frame *frame,
                          int i);                 /* borrowed; NULL: empty, or nothing but a number for CPython */
+void pel_frame_refuse(pel_frame *frame, int i);  /* makes False of True in a slot */
 PyObject *pel_frame_generator(pel_frame *frame); /* the generator that owns it, borrowed; NULL if none does */
 pel_frame *pel_running_frame(const PyThreadState *thread);
 

@@ -3,7 +3,8 @@
  * Two hooks of CPython work together. The frame evaluation function (PEP 523) sees every frame begin and end:
  * it opens and closes activations, and says which frames are the author's. Of these each instruction is seen just
  * before it runs (watch.c); what the instruction before it left is on the stack by then.
- * Neither changes what the program does. */
+ * Neither changes what the program computes. Where the compiler left two ways to do a call (units.h, offers_shortcut), the
+ * one that makes the call is taken. */
 #include "recorder.h"
 
 #if PEL_CAN_RECORD
@@ -100,6 +101,8 @@ static void on_instruction(pel_recorder *rec, void *arg) {
     pel_live *live = event->live;
     if (event->unit >= live->code->n_units) return;
     const pel_unit *unit = &live->code->units[event->unit];
+    if (unit->offers_shortcut && unit->depth > 0)
+        pel_frame_refuse(event->frame, pel_frame_code(event->frame)->co_nlocalsplus + unit->depth - 1);
     if (unit->is_silent) return;
     if (live->has_pending && live->pending == unit->real) return; /* its EXTENDED_ARG has announced it */
     finish_pending(rec, live, event->frame, event->unit);

@@ -92,6 +92,15 @@ static bool collects(const pel_insns *insns, uint32_t i) {
     return made == PEL_OP_BUILD_LIST || made == PEL_OP_BUILD_SET || made == PEL_OP_BUILD_MAP;
 }
 
+/* Since 3.14 `all(x for x in xs)` is `if all is the builtin: a loop over the generator; else: the call`. Both compute
+ * the same, but in the loop nothing is left that is the value of the call. The author wrote no question: it has no
+ * records. */
+static bool offers_shortcut(const pel_insns *insns, uint32_t i) {
+    const pel_insn *jump = &insns->at[i];
+    return i > 3 && i < insns->n && jump->op == PEL_OP_POP_JUMP_IF_FALSE && jump[-1].op == PEL_OP_IS_OP &&
+           jump[-2].op == PEL_OP_LOAD_COMMON_CONSTANT && jump[-3].op == PEL_OP_COPY;
+}
+
 static uint8_t what_is_left(const pel_insns *insns, uint32_t i) {
     const pel_insn *insn = &insns->at[i];
     switch (insn->op) {
@@ -184,8 +193,10 @@ pel_unit *pel_describe_units(pel_ctx *ctx, const pel_code_object *code) {
         const pel_insn *insn = &insns->at[i];
         pel_unit unit = { .leaves = what_is_left(insns, i), .depth = balanced ? stack.depths[i] : -1 };
         unit.is_quiet = is_quiet(insn->op);
+        unit.offers_shortcut = offers_shortcut(insns, i);
         if (insn->op == PEL_OP_POP_ITER) unit.drops_iterator = code->version >= 15 ? 2 : 1;
         unit.is_silent = insn->op == PEL_OP_RESUME;
+        for (uint32_t ahead = 0; ahead < 4; ahead++) unit.is_silent |= offers_shortcut(insns, i + ahead);
         unit.raises_again = insn->op == PEL_OP_RERAISE;
         unit.real = behind_prefixes(code, insn);
         pel_op halves[2];

@@ -29,10 +29,11 @@ typedef enum pel_ahead {
 
 typedef struct pel_unit {   /* two bytes of code */
     uint8_t leaves;         /* enum pel_leaves */
-    bool is_silent;         /* begins or resumes the frame: no record */
+    bool is_silent;         /* begins or resumes the frame, or is about a shortcut: no record */
     bool is_handler;        /* only an exception leads here */
     bool is_quiet;          /* runs no code but its own, and changes nobody's object */
     bool raises_again;      /* an exception that was raised before */
+    bool offers_shortcut;   /* jumps to a plain call of all, any, tuple unless the top is True: a loop does its work */
     uint8_t drops_iterator; /* of a loop that has ended: how many places of the stack it takes */
     uint16_t size;          /* units of the instruction with its caches */
     uint32_t real;          /* where the instruction itself is, behind its EXTENDED_ARGs */

@@ -233,3 +233,20 @@ def test_lazy_and_scripted_modules_run() -> None:
     scripted = torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.ReLU()))
     x = torch.randn(2, 4)
     assert torch.equal(record(scripted, x)[0], scripted(x))
+
+
+class Generators(torch.nn.Module):
+    def forward(self, x, y):
+        made = tuple(a + 1 for a in (x, y))
+        if all(a.dtype == torch.float32 for a in made) and not any(a.ndim > 5 for a in made):
+            return sum(list(a * 2 for a in made))
+        return x
+
+
+def test_builtins_over_generators_are_calls() -> None:
+    """Since 3.14 the compiler writes loops for all, any and tuple, since 3.15 for list and set, with the call beside."""
+    import pellucid
+    made = pellucid.skeleton(Generators(), (torch.ones(2), torch.ones(2)), more=[], progress=False)
+    for text in ("tuple(a + 1 for a in (x, y))", "all(a.dtype == torch.float32 for a in made)",
+                 "list(a * 2 for a in made)"):
+        assert text in made.source, made.source
