@@ -113,7 +113,19 @@ static int fill(PyObject *module) {
     return 0;
 }
 
+/* A build may set it: tests do, where there is no free-threaded Python. */
+#if defined(Py_GIL_DISABLED) || defined(PEL_FREE_THREADED)
+#define NO_GIL 1
+#else
+#define NO_GIL 0
+#endif
+
 PyMODINIT_FUNC PyInit__pellucid(void) {
+    if (NO_GIL) { /* its tables and its recorder rely on the GIL */
+        PyErr_SetString(PyExc_ImportError, "pellucid does not run in free-threaded builds of CPython: install it for a "
+                                           "Python with the GIL; the program `pellucid` needs none");
+        return NULL;
+    }
     PyObject *module = PyModule_Create(&definition);
     if (module && fill(module) != 0) Py_CLEAR(module);
     return module;

@@ -3,8 +3,8 @@
  * Two hooks of CPython work together. The frame evaluation function (PEP 523) sees every frame begin and end:
  * it opens and closes activations, and says which frames are the author's. Of these each instruction is seen just
  * before it runs (watch.c); what the instruction before it left is on the stack by then.
- * Neither changes what the program computes. Where the compiler left two ways to do a call (units.h, offers_shortcut), the
- * one that makes the call is taken. */
+ * Neither changes what the program computes. Where the compiler left two ways to do a call (units.h, offers_shortcut),
+ * the one that makes the call is taken. */
 #include "recorder.h"
 
 #if PEL_CAN_RECORD

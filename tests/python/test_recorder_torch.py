@@ -244,7 +244,7 @@ class Generators(torch.nn.Module):
 
 
 def test_builtins_over_generators_are_calls() -> None:
-    """Since 3.14 the compiler writes loops for all, any and tuple, since 3.15 for list and set, with the call beside."""
+    """Since 3.14 the compiler writes loops for all, any and tuple, since 3.15 for list and set, the call beside."""
     import pellucid
     made = pellucid.skeleton(Generators(), (torch.ones(2), torch.ones(2)), more=[], progress=False)
     for text in ("tuple(a + 1 for a in (x, y))", "all(a.dtype == torch.float32 for a in made)",
