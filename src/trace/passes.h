@@ -1,4 +1,4 @@
-/* The driver of the passes. passes.def is the table; README.md says what each room is for. */
+/* The driver of the passes. passes.def is the table; README.md says what each folder is for. */
 #ifndef PEL_TRACE_PASSES_H
 #define PEL_TRACE_PASSES_H
 

@@ -1,11 +1,61 @@
 /* The checkers of the passes: what the next pass may rely on. A checker that throws has found a mistake of ours. */
+#include "python/parse.h"
+#include "trace/depends/uses.h"
 #include "trace/passes.h"
 
 _Noreturn static void found(const pel_synth *s, const char *what, uint32_t which) {
     pel_throw(s->ctx, PEL_E_INCOMPLETE, 0, "checker: %s (%u)", what, which);
 }
 
-void pel_check_nothing(pel_synth *s) { (void)s; }
+/* A function whose cells became parameters got something for each of them in every call, and its author's text names
+ * them first. */
+static void check_lifted(pel_synth *s, pel_id code, uint32_t n_lifted) {
+    const pel_code_object *object = s->log->codes.at[code].code;
+    const pel_node *node = s->authors[code].node;
+    if (object->argcount < n_lifted || !node) found(s, "a cell became no parameter", code);
+    const pel_node *args = node->kind == PEL_Lambda ? node->Lambda.args : node->FunctionDef.args;
+    const pel_nodes named = args->arguments.posonlyargs.n ? args->arguments.posonlyargs : args->arguments.args;
+    for (uint32_t i = 0; i < n_lifted; i++)
+        if (i >= named.n || named.at[i]->arg.arg != object->varnames.at[i])
+            found(s, "a parameter that was a cell has another name in the text", code);
+    for (pel_id id = 1; id < s->log->activations.n; id++)
+        for (uint32_t i = 0; s->log->activations.at[id].code == code && i < n_lifted; i++)
+            if (!s->log->activations.at[id].locals[i]) found(s, "a call does not pass what was in a cell", id);
+}
+
+void pel_check_closures(pel_synth *s) {
+    for (pel_id code = 1; code < s->log->codes.n; code++) {
+        uint64_t n_lifted;
+        if (pel_map_get(&s->lifted, code, &n_lifted)) check_lifted(s, code, (uint32_t)n_lifted);
+    }
+}
+
+/* Tensors are live, and so is what holds something live. Functions and methods hold, but are no data. */
+void pel_check_live(pel_synth *s) {
+    for (pel_id id = 1; id < s->log->values.n; id++) {
+        const pel_value *value = pel_value_at(s->log, id);
+        if (value->kind == PEL_V_TENSOR && !s->live[id]) found(s, "a tensor is not live", id);
+        if (!pel_value_has_items(value->kind) || value->kind == PEL_V_FUNCTION || value->kind == PEL_V_METHOD) continue;
+        for (uint32_t i = 0; i < value->n; i++)
+            if (s->live[value->items[i]] && !s->live[id]) found(s, "a value holds a live one and is not live", id);
+    }
+}
+
+/* Each hook is found by its activation, and by the forward that it stands before or behind. */
+void pel_check_hooks(pel_synth *s) {
+    for (uint32_t i = 0; i < s->hooks.all.n; i++) {
+        const pel_hook *hook = s->hooks.all.at[i];
+        if (pel_map_pointer(&s->hooks.of_activation, hook->activation) != hook)
+            found(s, "a hook is not found by its activation", i);
+        if (!hook->module || hook->module >= s->log->modules.n) found(s, "a hook of no module", i);
+        if (!hook->forward || hook->owner) continue;
+        if (hook->before != (hook->activation < hook->forward)) found(s, "a hook stands on the wrong side", i);
+        const pel_hook_list *list = pel_map_pointer(&s->hooks.of_forward, hook->forward);
+        uint32_t times = 0;
+        for (uint32_t k = 0; list && k < list->n; k++) times += list->at[k] == hook;
+        if (times != 1) found(s, "a forward does not know its hook, or knows it twice", i);
+    }
+}
 
 /* What an activation led to lies inside what its caller led to. */
 void pel_check_extents(pel_synth *s) {
@@ -43,10 +93,14 @@ void pel_check_statements(pel_ctx *ctx, pel_node **statements, uint32_t n) {
     pel_ast_check(ctx, module);
 }
 
-/* Functions in the making are trees that Python would take, or they say why they have none. */
+/* Functions in the making have statements, or they say why they have none; no two parameters have one name. */
 void pel_check_bodies(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++) {
         const pel_group *group = s->groups.at[i];
+        for (uint32_t p = 0; p < group->n_params; p++)
+            for (uint32_t q = p + 1; q < group->n_params; q++)
+                if (group->params[p].name == group->params[q].name && !group->params[p].dead && !group->params[q].dead)
+                    found(s, "two parameters of a function have one name", i);
         if (group->why && !*group->why) found(s, "a function failed without a reason", i);
         for (uint32_t k = 0; k < group->body.n; k++)
             if (!group->body.at[k]) found(s, "a body has a hole", i);
@@ -95,5 +149,75 @@ void pel_check_classes(pel_synth *s) {
         const pel_program_class *class = s->program->classes.at[i];
         pel_node *def = class->def ? class->def : class->init;
         if (def) pel_check_statements(s->ctx, &def, 1);
+    }
+}
+
+/* ---- the file ---- */
+
+static bool is_of_python(pel_ctx *ctx, pel_name name) {
+    static const char names[] =
+        " ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BlockingIOError "
+        "BrokenPipeError BufferError BytesWarning ChildProcessError ConnectionAbortedError ConnectionError "
+        "ConnectionRefusedError ConnectionResetError DeprecationWarning EOFError Ellipsis EncodingWarning "
+        "EnvironmentError Exception ExceptionGroup False FileExistsError FileNotFoundError FloatingPointError "
+        "FutureWarning GeneratorExit IOError ImportError ImportWarning IndentationError IndexError "
+        "InterruptedError IsADirectoryError KeyError KeyboardInterrupt LookupError MemoryError "
+        "ModuleNotFoundError NameError None NotADirectoryError NotImplemented NotImplementedError OSError "
+        "OverflowError PendingDeprecationWarning PermissionError ProcessLookupError PythonFinalizationError "
+        "RecursionError ReferenceError ResourceWarning RuntimeError RuntimeWarning StopAsyncIteration "
+        "StopIteration SyntaxError SyntaxWarning SystemError SystemExit TabError TimeoutError True TypeError "
+        "UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError UnicodeTranslateError "
+        "UnicodeWarning UserWarning ValueError Warning ZeroDivisionError __build_class__ __class__ __debug__ "
+        "__file__ __import__ __name__ abs aiter all anext any ascii bin bool breakpoint bytearray bytes "
+        "callable chr classmethod compile complex delattr dict dir divmod enumerate eval exec filter float "
+        "format frozenset getattr globals hasattr hash hex id input int isinstance issubclass iter len list "
+        "locals map max memoryview min next object oct open ord pow print property range repr reversed round "
+        "set setattr slice sorted staticmethod str sum super tuple type vars zip ";
+    return strstr(names, pel_format(ctx, " %s ", name->text).ptr);
+}
+
+typedef struct meanings {
+    pel_synth *s;
+    pel_map file; /* names that the file binds -> 1 */
+    pel_map own;  /* names that one statement of it, a function or a class, binds anywhere inside -> 1 */
+} meanings;
+
+static void note_of_file(void *arg, const pel_use *use) {
+    meanings *m = arg;
+    bool binds = !use->within && use->kind == PEL_USE_BINDS;
+    if (binds || use->kind == PEL_USE_DECLARES) pel_map_set(m->s->ctx, &m->file, PEL_KEY(use->name), 1);
+}
+
+static void note_own(void *arg, const pel_use *use) {
+    meanings *m = arg;
+    if (use->kind == PEL_USE_BINDS) pel_map_set(m->s->ctx, &m->own, PEL_KEY(use->name), 1);
+}
+
+static void note_parameters(void *arg, pel_node **slot) {
+    meanings *m = arg;
+    if ((*slot)->kind == PEL_arg) pel_map_set(m->s->ctx, &m->own, PEL_KEY((*slot)->arg.arg), 1);
+    pel_each_child(*slot, note_parameters, m);
+}
+
+static void need_meaning(void *arg, const pel_use *use) {
+    meanings *m = arg;
+    if (use->kind != PEL_USE_READS || pel_map_has(&m->file, PEL_KEY(use->name)) ||
+        pel_map_has(&m->own, PEL_KEY(use->name)) || is_of_python(m->s->ctx, use->name))
+        return;
+    pel_throw(m->s->ctx, PEL_E_INCOMPLETE, 0, "checker: the file reads `%s` and nobody binds it", use->name->text);
+}
+
+/* The file is Python, defines the class of the root, and reads no name that nothing binds. */
+void pel_check_file(pel_synth *s) {
+    const pel_source source = { PEL_STR("the skeleton"), s->program->text };
+    const pel_nodes body = pel_parse(s->ctx, &source, PEL_VERSION_MAX)->Module.body;
+    meanings m = { .s = s };
+    pel_each_use_in(NULL, body, note_of_file, &m);
+    if (!pel_map_has(&m.file, PEL_KEY(s->program->root))) found(s, "the file does not define the root", 0);
+    for (uint32_t i = 0; i < body.n; i++) {
+        m.own = (pel_map){ 0 };
+        pel_each_use(NULL, &body.at[i], note_own, &m);
+        note_parameters(&m, &body.at[i]);
+        pel_each_use(NULL, &body.at[i], need_meaning, &m);
     }
 }

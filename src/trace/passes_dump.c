@@ -105,6 +105,33 @@ static void put_live(const pel_synth *s, pel_buf *out) {
         if (s->live[id]) pel_putf(out, "value %u is live\n", id);
 }
 
+static void put_lifted(const pel_synth *s, pel_buf *out) {
+    for (pel_id id = 1; id < s->log->codes.n; id++) {
+        const pel_code_object *code = s->log->codes.at[id].code;
+        uint64_t n;
+        if (!pel_map_get(&s->lifted, id, &n)) continue;
+        pel_putf(out, "%s, line %d, takes what was in its cells:", code->name->text, code->firstlineno);
+        for (uint32_t i = 0; i < n; i++) pel_putf(out, " %s", code->varnames.at[i]->text);
+        pel_put_c(out, "\n");
+    }
+    if (!s->lifted.n) pel_put_c(out, "no function has anything in its cells\n");
+}
+
+static void put_hooks(const pel_synth *s, pel_buf *out) {
+    for (uint32_t i = 0; i < s->hooks.all.n; i++) {
+        const pel_hook *hook = s->hooks.all.at[i];
+        const pel_log_code *row = &s->log->codes.at[s->log->activations.at[hook->activation].code];
+        pel_putf(out, "activation %u: %s, %s ", hook->activation, row->code->name->text,
+                 hook->before ? "before" : "after");
+        if (hook->forward)
+            pel_putf(out, "activation %u", hook->forward);
+        else
+            pel_put_c(out, "a forward of torch's");
+        pel_putf(out, ", module %u%s\n", hook->module, hook->owner ? ", a method of another module" : "");
+    }
+    if (!s->hooks.all.n) pel_put_c(out, "no hooks\n");
+}
+
 void pel_dump_program(pel_synth *s, const pel_pass *pass, uint32_t round, pel_buf *out) {
     pel_putf(out, "== %s, round %u\n", pass->name, round);
     if (pass->run == pel_pass_extents) {
@@ -115,8 +142,10 @@ void pel_dump_program(pel_synth *s, const pel_pass *pass, uint32_t round, pel_bu
         pel_put(out, s->program->text);
     } else if (pass->run == pel_pass_init || pass->run == pel_pass_numbers) {
         put_classes(s, out);
-    } else if (pass->group == PEL_PASSES_PREPARE) {
-        pel_putf(out, "%u activations, %u hooks\n", s->log->activations.n - 1, s->hooks.all.n);
+    } else if (pass->run == pel_pass_closures) {
+        put_lifted(s, out);
+    } else if (pass->run == pel_pass_hooks) {
+        put_hooks(s, out);
     } else if (pass->group <= PEL_PASSES_SHRINK || pass->run == pel_pass_names) {
         for (uint32_t i = 0; i < s->groups.n; i++) put_group(s, s->groups.at[i], out);
     } else {
