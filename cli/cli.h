@@ -170,8 +170,13 @@ typedef struct cli_sources {
     pel_scanner *scanner;
 } cli_sources;
 
-/* What -e, --root, --python and --set of the command line say, and the folders of its operands. NULL: no memory. */
+/* What -e, --root, --python and --set of the command line say, and the folders of its operands. NULL: one of them is
+ * not there, which was said, or no memory. */
 cli_sources *cli_sources_new(const cli_args *args);
+/* A folder that modules are imported from; a second time it changes nothing. The path is copied. */
+void cli_add_root(cli_sources *sources, const char *path);
+/* The folders that an interpreter, or an environment, imports from (site.c). False: it has none. */
+bool cli_add_python(cli_sources *sources, const char *python);
 /* A scanner over them; files, roots and set of the options are filled in. */
 bool cli_sources_open(cli_sources *sources, pel_scan_options options, pel_error *error);
 void cli_sources_free(cli_sources *sources);

@@ -124,44 +124,22 @@ static bool list_folder(void *arg, pel_text path, pel_text *out) {
 
 /* ---- roots ---- */
 
-static void add_root(cli_sources *sources, const char *path) {
-    if (sources->n_roots == CLI_MAX_ROOTS) return;
-    sources->real_roots[sources->n_roots] = pel_os_real_path(path);
-    sources->roots[sources->n_roots++] = path;
-}
-
-/* lib/python3.X/site-packages beside the bin/ that an interpreter stands in. Its file is only named, not run. */
-static void add_site_packages(cli_sources *sources, const char *prefix) {
-    char lib[4096], **names;
-    if (snprintf(lib, sizeof lib, "%s/lib", prefix) >= (int)sizeof lib) return;
-    size_t n = cli_folder_entries(lib, &names);
-    for (size_t i = 0; i < n; i++) {
-        char path[4400];
-        snprintf(path, sizeof path, "%s/%.200s/site-packages", lib, names[i]);
-        struct stat info;
-        if (strncmp(names[i], "python3", 7) == 0 && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-            char *kept = keep(sources, strdup(path));
-            if (kept) add_root(sources, kept);
-        }
-        free(names[i]);
-    }
-    free(names);
-}
-
-static void add_python(cli_sources *sources, const char *python) {
-    char path[4096];
-    if (snprintf(path, sizeof path, "%s", python) >= (int)sizeof path) return;
+static bool is_folder(const char *path) {
     struct stat info;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        add_site_packages(sources, path);
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+void cli_add_root(cli_sources *sources, const char *path) {
+    for (size_t i = 0; i < sources->n_roots; i++)
+        if (strcmp(sources->roots[i], path) == 0) return;
+    if (sources->n_roots == CLI_MAX_ROOTS) {
+        fprintf(stderr, "pellucid: more than %d roots: %s is not read\n", CLI_MAX_ROOTS, path);
         return;
     }
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(path, '/');
-        if (!slash) return;
-        *slash = '\0';
-    }
-    add_site_packages(sources, path);
+    char *kept = keep(sources, strdup(path));
+    if (!kept) return;
+    sources->real_roots[sources->n_roots] = pel_os_real_path(kept);
+    sources->roots[sources->n_roots++] = kept;
 }
 
 static const char *parent_of(cli_sources *sources, const char *path) {
@@ -173,8 +151,7 @@ static const char *parent_of(cli_sources *sources, const char *path) {
 }
 
 static const char *folder_of(cli_sources *sources, const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? path : parent_of(sources, path);
+    return is_folder(path) ? path : parent_of(sources, path);
 }
 
 /* Modules of a package import each other from the folder that it stands in. */
@@ -186,8 +163,12 @@ static bool is_package(const char *folder) {
 
 static void add_operand(cli_sources *sources, const char *path) {
     const char *folder = folder_of(sources, path);
-    add_root(sources, folder);
-    while (is_package(folder)) add_root(sources, folder = parent_of(sources, folder));
+    cli_add_root(sources, folder);
+    while (is_package(folder)) cli_add_root(sources, folder = parent_of(sources, folder));
+    /* a repository that keeps its packages apart: installing it would make src a root */
+    char src[4096];
+    int n = snprintf(src, sizeof src, "%s/src", path);
+    if (n < (int)sizeof src && is_folder(src) && !is_package(src)) cli_add_root(sources, src);
 }
 
 /* ---- opening ---- */
@@ -201,23 +182,43 @@ bool cli_is_source(const char *path) {
     return is_package(path);
 }
 
+/* The order is Python's: the folder of what is started, PYTHONPATH (--root), what is installed. */
+static bool add_roots(cli_sources *sources, const cli_args *args) {
+    for (size_t i = 0; i < args->n_operands; i++) add_operand(sources, args->operands[i]);
+    for (size_t i = 0; i < args->n_given; i++) {
+        const cli_given *given = &args->given[i];
+        if (strcmp(given->option->name, "root") != 0) continue;
+        if (!is_folder(given->value)) {
+            fprintf(stderr, "%s:1:1: --root: there is no such folder\n", given->value);
+            return false;
+        }
+        cli_add_root(sources, given->value);
+    }
+    const char *python = cli_has(args, "python") ? cli_value(args, "python") : NULL;
+    if (python && !cli_add_python(sources, python)) {
+        fprintf(stderr, "%s:1:1: --python: no lib/python3.*/site-packages belongs to it\n", python);
+        return false;
+    }
+    if (!python && getenv("VIRTUAL_ENV")) cli_add_python(sources, getenv("VIRTUAL_ENV"));
+    return true;
+}
+
 cli_sources *cli_sources_new(const cli_args *args) {
     cli_sources *sources = calloc(1, sizeof *sources);
     if (!sources) return NULL;
     for (size_t i = 0; i < args->n_given; i++) {
         const cli_given *given = &args->given[i];
-        if (strcmp(given->option->name, "root") == 0) add_root(sources, given->value);
-        if (strcmp(given->option->name, "set") == 0 && sources->n_set < CLI_MAX_ROOTS)
+        bool is_set = strcmp(given->option->name, "set") == 0, is_code = strcmp(given->option->name, "code") == 0;
+        if (is_set && sources->n_set < CLI_MAX_ROOTS)
             sources->set[sources->n_set++] = given->value;
-        if (strcmp(given->option->name, "code") == 0 && sources->n_snippets < CLI_MAX_SNIPPETS)
+        else if (is_code && sources->n_snippets < CLI_MAX_SNIPPETS)
             sources->snippets[sources->n_snippets++] = given->value;
+        else if (is_set || is_code)
+            fprintf(stderr, "pellucid: too many --%s: %s is passed over\n", given->option->name, given->value);
     }
-    for (size_t i = 0; i < args->n_operands; i++) add_operand(sources, args->operands[i]);
-    if (cli_has(args, "python"))
-        add_python(sources, cli_value(args, "python"));
-    else if (getenv("VIRTUAL_ENV"))
-        add_site_packages(sources, getenv("VIRTUAL_ENV"));
-    return sources;
+    if (add_roots(sources, args)) return sources;
+    cli_sources_free(sources);
+    return NULL;
 }
 
 bool cli_sources_open(cli_sources *sources, pel_scan_options options, pel_error *error) {

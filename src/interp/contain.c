@@ -120,10 +120,18 @@ bool pel_may_give_module(const pel_node *expression) {
 
 /* ---- statements ---- */
 
+bool pel_is_importing(pel_vm *vm, const pel_frame *f) {
+    for (; f; f = f->back) {
+        if (f->code->is_stub) continue;
+        if (!pel_library_of(vm, f->code->file).len) return false;
+        if (!f->function && !f->code->is_class) return true;
+    }
+    return false;
+}
+
 /* in_value: it failed before its value was there; what it would have been stored in gets a symbol. */
 bool pel_is_contained(pel_vm *vm, const pel_frame *f, const pel_node *statement, bool in_value) {
-    bool is_module_level = !f->function && !f->code->is_class;
-    if (is_module_level && pel_library_of(vm, f->code->file).len) return true; /* its names become symbols */
+    if (pel_is_importing(vm, f)) return true; /* names of a library become symbols */
     switch ((int)statement->kind) {
     case PEL_Import:
     case PEL_ImportFrom:

@@ -317,13 +317,93 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     ((pel_module_object *)module)->is_model = found.is_stub;
     if (found.is_native) ((pel_module_object *)module)->is_symbolic = ((pel_module_object *)module)->is_missing = true;
     if (found.is_namespace || found.is_native) return module;
+    pel_push(vm->ctx, &vm->loading, module);
+    uint32_t depth = vm->loading.n;
     pel_codeobj *code = pel_compile_source(vm, found.path, found.text, found.is_stub, false);
-    if (!code || !pel_run_code(vm, code, attrs, NULL, NULL)) {
+    bool is_run = code && pel_run_code(vm, code, attrs, NULL, NULL);
+    vm->loading.n = depth - 1;
+    if (!is_run) {
         pel_dict_del_str(vm, vm->modules, key);
         return NULL;
     }
     pel_val now = pel_dict_get_str(vm->modules, key); /* a module may put another in its place */
     return now ? now : module;
+}
+
+/* ---- libraries: what one may cost ---- */
+
+#define LIBRARY_ASKS 100                 /* questions that importing one may ask */
+#define LIBRARY_LEAST ((size_t)96 << 20) /* bytes that one may take at least, */
+#define LIBRARY_STEPS 100000000u         /* and steps at most */
+
+typedef struct library_job {
+    pel_vm *vm;
+    pel_str name;
+    pel_val parent, module;
+} library_job;
+
+static void library_body(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    library_job *job = arg;
+    job->module = load(job->vm, job->name, job->parent);
+}
+
+/* Whether the import leads from somewhere else into a library. */
+static bool enters_library(pel_vm *vm, pel_str name) {
+    if (!vm->recovers || !vm->frame) return false;
+    const char *dot = memchr(name.ptr, '.', name.len);
+    pel_str top = dot ? pel_str_cut(name, 0, (size_t)(dot - name.ptr)) : name;
+    const pel_frame *f = vm->frame;
+    while (f && f->code->is_stub) f = f->back;
+    return f && !pel_str_eq(pel_library_of(vm, f->code->file), top);
+}
+
+/* Modules that were cut off in the middle: what they do not have yet is a symbol. */
+static pel_val leave_unfinished(pel_vm *vm, uint32_t from, pel_str name) {
+    for (uint32_t i = from; i < vm->loading.n; i++) {
+        pel_module_object *module = (pel_module_object *)vm->loading.at[i];
+        module->is_symbolic = module->is_missing = true;
+    }
+    vm->loading.n = from;
+    pel_val key = pel_interned(vm, name), module = pel_dict_get_str(vm->modules, key);
+    if (module && !pel_is_small(module)) return module;
+    module = pel_new_module(vm, key);
+    ((pel_module_object *)module)->is_symbolic = ((pel_module_object *)module)->is_missing = true;
+    pel_dict_set_str(vm, vm->modules, key, module);
+    return module;
+}
+
+/* A library that the program imports may be larger than all that is scanned: statistics, plots. It gets half of what is
+ * left, at most; beyond that it is one of symbols, and the program goes on. */
+static pel_val load_library(pel_vm *vm, pel_str name, pel_val parent) {
+    pel_ctx *ctx = vm->ctx;
+    const pel_vm before = *vm;
+    size_t whole = ctx->may_take, left = whole > ctx->taken ? whole - ctx->taken : 0;
+    size_t share = left / 2 > LIBRARY_LEAST ? left / 2 : LIBRARY_LEAST;
+    uint64_t steps = (vm->max_steps - vm->steps) / 2;
+    library_job job = { .vm = vm, .name = name, .parent = parent };
+    pel_err err;
+    if (share < left) ctx->may_take = ctx->taken + share;
+    vm->max_steps = vm->steps + (steps < LIBRARY_STEPS ? steps : LIBRARY_STEPS);
+    vm->max_asked = vm->asked.n + LIBRARY_ASKS;
+    bool done = pel_attempt(ctx, library_body, &job, &err);
+    ctx->may_take = whole;
+    vm->max_steps = before.max_steps;
+    vm->max_asked = before.max_asked;
+    if (done) return job.module;
+    if (err.code != PEL_E_TOO_BIG && err.code != PEL_E_MEMORY && err.code != PEL_E_TOO_DEEP)
+        pel_throw(ctx, err.code, err.at, "%s", err.what);
+    vm->frame = before.frame;
+    vm->depth = before.depth;
+    vm->c_depth = before.c_depth;
+    vm->raised = before.raised;
+    vm->handled = before.handled;
+    vm->catching = before.catching;
+    vm->asked.n = vm->decided.n = before.asked.n;
+    vm->loops.n = before.loops.n;
+    vm->repeating.n = before.repeating.n;
+    pel_note_unknown(vm, name, PEL_STR("importing it costs more than a library may: its names are symbols"));
+    return leave_unfinished(vm, before.loading.n, name);
 }
 
 pel_val pel_import(pel_vm *vm, pel_str name) {
@@ -346,7 +426,7 @@ pel_val pel_import(pel_vm *vm, pel_str name) {
         if (found) return found;
     }
     vm->c_depth++;
-    pel_val module = load(vm, name, parent);
+    pel_val module = enters_library(vm, name) ? load_library(vm, name, parent) : load(vm, name, parent);
     vm->c_depth--;
     if (module && parent && !pel_is_small(parent) && pel_is(parent, PEL_L_MODULE))
         pel_dict_set_str(vm, pel_attrs(vm, parent), pel_interned(vm, pel_str_from(name, dot)), module);

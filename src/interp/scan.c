@@ -95,7 +95,8 @@ void pel_start_over(pel_scanner *scanner) {
     vm->loop_serial = 0;
     vm->born = vm->times = (pel_map){ 0 };
     vm->on_call = NULL;
-    vm->catching = vm->n_recovered = vm->asked_before = 0;
+    vm->catching = vm->n_recovered = vm->asked_before = vm->max_asked = 0;
+    vm->loading.n = 0;
     scanner->births = (pel_map){ 0 };
     scanner->order.n = scanner->locals.n = 0;
 }

@@ -82,6 +82,7 @@ pel_str pel_readable(pel_vm *vm, pel_str text) {
 }
 
 static void add_note(pel_vm *vm, pel_note note) {
+    note.is_lost &= !pel_is_importing(vm, vm->frame);
     pel_here(vm, true, &note.file, &note.line);
     for (uint32_t i = 0; i < vm->unknown.n; i++) {
         pel_note *there = &vm->unknown.at[i];
@@ -271,7 +272,8 @@ int pel_symbol_truth(pel_vm *vm, pel_val symbol) {
             vm->answers++;
             return vm->decided.at[i];
         }
-    if (vm->asked.n >= MAX_QUESTIONS) pel_over_budget(vm, "conditions that are not known");
+    if (vm->asked.n >= (vm->max_asked ? vm->max_asked : MAX_QUESTIONS))
+        pel_over_budget(vm, "conditions that are not known");
     pel_note note = { s->text, s->why, { "", 0 }, 0 };
     pel_here(vm, true, &note.file, &note.line);
     bool decision = vm->asked.n < vm->planned.n ? vm->planned.at[vm->asked.n] : true;

@@ -258,9 +258,11 @@ struct pel_vm {
     pel_map parsed;
     bool recovers;     /* a statement that can't be run is left, and said */
     uint32_t catching; /* natives on the stack that catch the exceptions of protocols: AttributeError, StopIteration */
-    uint32_t n_recovered;  /* statements of this run that were left */
-    uint32_t asked_before; /* questions that were asked before the first of these */
-    pel_str own_file;      /* what is scanned; libraries' questions about a parameter are answered as for a number */
+    uint32_t n_recovered;     /* statements of this run that were left */
+    uint32_t max_asked;       /* questions that a run may ask; 0: the default */
+    PEL_VEC(pel_val) loading; /* modules whose code is running, outermost first */
+    uint32_t asked_before;    /* questions that were asked before the first of these */
+    pel_str own_file;         /* what is scanned; libraries' questions about a parameter are answered as for a number */
     /* branching on symbols: the decisions of this run, and how many were asked for */
     PEL_VEC(pel_note) asked;
     PEL_VEC(bool) decided;
@@ -536,6 +538,8 @@ uint32_t pel_frame_line(const pel_frame *frame);
 const pel_insn *pel_recover(pel_vm *vm, pel_frame *f);
 /* Whether leaving the statement can change nothing but the values that become symbols (contain.c). */
 bool pel_is_contained(pel_vm *vm, const pel_frame *f, const pel_node *statement, bool in_value);
+/* Whether a library runs because it is imported, not because the program called it. */
+bool pel_is_importing(pel_vm *vm, const pel_frame *f);
 /* Whether what the expression gives may be a module; what arithmetic gives is none. */
 bool pel_may_give_module(const pel_node *expression);
 /* The package of a library that a file is of; empty: it is the program's own. */
