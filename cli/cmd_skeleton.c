@@ -21,8 +21,19 @@ static bool is_python_file(const char *path) {
     return n > 3 && strcmp(path + n - 3, ".py") == 0;
 }
 
+/* `python`, `python3.12`, a path to one: what a command that runs a script begins with. */
+static bool names_python(const char *word) {
+    const char *slash = strrchr(word, '/');
+    return strncmp(slash ? slash + 1 : word, "python", 6) == 0;
+}
+
 static int run(const cli_args *args) {
     const char *spec = args->operands[0];
+    if (args->n_operands > 1) {
+        if (names_python(spec)) return cli_run_python(args);
+        return cli_usage_error(&cli_cmd_skeleton, "one operand too many: '%s'; a script is -- python SCRIPT.py",
+                               args->operands[1]);
+    }
     if (is_python_file(spec)) return cli_usage_error(&cli_cmd_skeleton, "which model of it? Write %s:callable", spec);
     cli_input input;
     pel_error error;
@@ -49,6 +60,10 @@ static const cli_option options[] = {
     { 0, "html", "FILE", "write a page: the hierarchy with the skeleton's classes beside it", NULL },
     { 0, "module", "PATH", "only this part of the model, as encoder.layer.0", NULL },
     { 0, "leaf", "PACKAGE.CLASS", "a class to keep as it is; the skeleton imports it", NULL },
+    { 0, "list", NULL, "of a script: only list the models that it calls", NULL },
+    { 0, "pick", "NAME", "of a script: the model with this name (default the largest)", NULL },
+    { 0, "calls", "N", "of a script: watch the first N calls; it goes on unwatched", NULL },
+    { 0, "stop", NULL, "of a script: end it after --calls N", NULL },
     { 0, "no-more", NULL, "record the given call alone, make no further runs", NULL },
     { 0, "no-verify", NULL, "don't compare the skeleton with the model", NULL },
     { 0, "verify", "default|full", "which checks are made; full: every one of the table", NULL },
@@ -65,7 +80,7 @@ static const cli_option options[] = {
 
 const cli_command cli_cmd_skeleton = {
     .name = "skeleton",
-    .operands = "SPEC|TRACE",
+    .operands = "SPEC|TRACE|-- python SCRIPT.py [ARG...]",
     .summary = "record a running model and write the program that ran",
     .about = "Builds the model that SPEC names, runs it under a recorder and writes one file that\n"
              "imports torch alone: the author's classes and names, without what did not run.\n"
@@ -79,12 +94,17 @@ const cli_command cli_cmd_skeleton = {
              "inputs. Inputs are random tensors of the given shapes, what a callable returns, or\n"
              "what the model says of itself. Exit 3: equal where it must be, not everywhere.\n"
              "\n"
+             "-- python SCRIPT.py runs a script as it is and watches which models it calls. The\n"
+             "skeleton is of the largest one, with the inputs that the script gave it; --list shows\n"
+             "them all. The script is executed: give only one that you would run. If it fails after\n"
+             "it called a model, the skeleton is still made, and the exit code is 3 at best.\n"
+             "\n"
              "TRACE is a file that --save-trace kept: the skeleton is written from it without Python\n"
              "and without torch, unverified (exit 3).",
     .example = "$ pellucid skeleton timm:resnet18 -o resnet18.py\n"
-               "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py",
+               "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py\n"
+               "$ pellucid skeleton -o model.py -- python quickstart.py --steps 2",
     .options = options,
     .min_operands = 1,
-    .max_operands = 1,
     .run = run,
 };

@@ -25,6 +25,7 @@ examples:
   pellucid skeleton hf:bert --json
   pellucid skeleton my_model.py:build --input 2x3x64x64 -o model.py
   pellucid skeleton 'package.models:Net(width=32)' --input ids=2x12:int64<100 --input mask=2x12:bool
+  pellucid skeleton -o model.py -- python quickstart.py --steps 2
 """
 
 
@@ -54,7 +55,12 @@ def make_parser() -> Parser:
         command.add_argument("--json", action="store_true", help="a report for programs, on standard output")
 
     command = add("skeleton", "record a model and write the program that ran", epilog=SKELETON_HELP)
-    add_model(command)
+    add_model(command, nargs="?")
+    command.add_argument("--list", action="store_true", help="of a script: only list the models that it calls")
+    command.add_argument("--pick", metavar="NAME", help="of a script: the model with this name (the largest)")
+    command.add_argument("--calls", type=int, metavar="N",
+                         help="of a script: watch the first N calls; it goes on unwatched")
+    command.add_argument("--stop", action="store_true", help="of a script: end it after --calls N")
     command.add_argument("-o", "--output", metavar="FILE", help="where the source goes (standard output)")
     command.add_argument("--html", metavar="FILE",
                          help="write a page: the hierarchy with the skeleton's classes beside it")
@@ -127,38 +133,103 @@ def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
 
 
 def run_skeleton(options: argparse.Namespace) -> int:
-    from ._skeleton import closing_line, skeleton
+    from ._specs import SpecError
+    if options.script:
+        return run_script(options)
+    if options.spec is None:
+        raise SpecError("name a model, or a script: -- python SCRIPT.py", usage=True)
+    if options.list or options.pick or options.stop or options.calls is not None:
+        raise SpecError("--list, --pick, --calls and --stop are for scripts: -- python SCRIPT.py", usage=True)
     with stdout_kept(), Progress() as progress:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
-        leaves = [_class_named(path) for path in options.leaf]
-        made = skeleton(subject.model, subject.args, subject.kwargs, more=[] if options.given_only else None,
-                        module=options.module, leaves=leaves, strict=False, origin=subject.origin,
-                        verify="full" if options.verify == "full" else not options.no_verify, prove=options.prove,
-                        progress=progress)
+        made = make_skeleton(options, subject, [] if options.given_only else None, progress)
+    code, said = write_skeleton(options, subject, made)
+    sys.stdout.write(said)
+    return code
+
+
+def run_script(options: argparse.Namespace) -> int:
+    """The models that a script calls: a list, or the skeleton of one, with the inputs that the script gave."""
+    from . import _script
+    from ._specs import SpecError
+    if options.spec or options.input or options.inputs:
+        raise SpecError("a script brings its model and its inputs: leave out SPEC, --input and --inputs", usage=True)
+    if not options.output and not options.list and not options.json:
+        raise SpecError("standard output is the script's: say where the skeleton goes, -o FILE", usage=True)
+    if options.calls is not None and options.calls < 1:
+        raise SpecError("--calls takes a number from 1", usage=True)
+    path, arguments = _script.split(options.script)
+    if options.stop and options.calls is None:
+        raise SpecError("--stop needs --calls N", usage=True)
+    done: list[tuple[int, str]] = []
+
+    def finish() -> int:
+        done.append(_finish_script(options, watch, path))
+        return done[0][0]
+
+    watch = _script.Watch(options.calls, options.stop)
+    # Where our result goes to standard output, the script's own output goes to standard error.
+    with stdout_kept() if options.json or options.list else contextlib.nullcontext():
+        code = _script.run(path, arguments, watch, finish)
+    sys.stdout.write(done[0][1])
+    return code
+
+
+def _finish_script(options: argparse.Namespace, watch: Any, path: str) -> tuple[int, str]:
+    """What was asked for of the calls that were seen: the exit code, and the text for standard output."""
+    from . import _script, _specs
+    rows = sorted(watch.found.values(), key=lambda row: (-row.parameters, -row.calls))
+    row = _script.pick(watch, options.pick)
+    if options.list:
+        return FINE, (json.dumps({"script": path, "models": [row.to_dict() for row in rows]}) if options.json
+                      else "\n".join(row.line() for row in rows)) + "\n"
+    for other in rows:
+        print(f"pellucid: {'*' if other is row else ' '} {other.line()}", file=sys.stderr)
+    if not row.kept:
+        raise _specs.SpecError(f"{row.name}: its inputs can't be copied: {row.lost}")
+    subject = _specs.Subject(row.model, *row.kept[0].inputs, origin=f"{row.name} in {os.path.basename(path)}")
+    with row.as_called(), stdout_kept(), Progress() as progress:
+        more = [] if options.given_only else row.further_calls() or None
+        made = make_skeleton(options, subject, more, progress)
+        return write_skeleton(options, subject, made)
+
+
+def make_skeleton(options: argparse.Namespace, subject: Any, more: list[Any] | None, progress: Any) -> Any:
+    from ._skeleton import skeleton
+    leaves = [_class_named(path) for path in options.leaf]
+    return skeleton(subject.model, subject.args, subject.kwargs, more=more, module=options.module, leaves=leaves,
+                    strict=False, origin=subject.origin,
+                    verify="full" if options.verify == "full" else not options.no_verify, prove=options.prove,
+                    progress=progress)
+
+
+def write_skeleton(options: argparse.Namespace, subject: Any, made: Any) -> tuple[int, str]:
+    """Writes the files that the options ask for; gives the exit code, and the text for standard output."""
+    from ._skeleton import closing_line
     if options.save_trace:
         with open(options.save_trace, "wb") as file:
             file.write(made.trace)
-    report = made.report
+    report, said = made.report, ""
     good = report.good or options.no_verify
     if good or options.anyway:
         if options.output:
             made.save(options.output)
         elif not options.json:
-            sys.stdout.write(made.source)
+            said = made.source
         if options.html:
             write_page(options, subject, made)
     if options.json:
-        print(json.dumps({"root": made.root, "output": options.output if good or options.anyway else None,
-                          "source": made.source if not options.output and (good or options.anyway) else None,
-                          **report.to_dict(), **made.tree.to_dict()}))
+        said = json.dumps({"root": made.root, "output": options.output if good or options.anyway else None,
+                           "source": made.source if not options.output and (good or options.anyway) else None,
+                           **report.to_dict(), **made.tree.to_dict()}) + "\n"
     else:
         print(report if options.verbose else closing_line(made, not options.no_verify), file=sys.stderr)
     if not good:
         print("pellucid: the skeleton differs from the model" +
               ("" if options.anyway else "; nothing was written (--no-strict writes it)"), file=sys.stderr)
-        return FOUND
-    return FINE if report.complete or options.no_verify else INCOMPLETE
+        return FOUND, said
+    return FINE if report.complete or options.no_verify else INCOMPLETE, said
 
 
 def run_verify(options: argparse.Namespace) -> int:
@@ -335,7 +406,11 @@ def place_of_error(error: Exception) -> tuple[str | None, int | None]:
 
 def main(argv: list[str] | None = None) -> int:
     os.environ.pop("PELLUCID_STARTED_BY_PYTHON", None)
-    options = make_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    # What follows "--" is one operand, or a program with its own options, which are not ours to read.
+    cut = words.index("--") if "--" in words and len(words) > words.index("--") + 2 else len(words)
+    options = make_parser().parse_args(words[:cut])
+    options.script = words[cut + 1:]
     from ._specs import SpecError
     run = {"skeleton": run_skeleton, "verify": run_verify, "tree": run_tree, "sketch": run_sketch,
            "explain": run_explain, "demo": run_demo}[options.command]

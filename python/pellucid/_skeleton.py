@@ -143,9 +143,9 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     Args:
         args: a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds
             keyword arguments
-        more: further inputs to record: tuples of arguments, dicts of keyword arguments, or pairs of both. By
-            default pellucid makes its own: other data, another batch size and length where the model takes
-            them, train mode. `more=[]` records the given call only.
+        more: further inputs to record: tuples of arguments, dicts of keyword arguments, or pairs of both.
+            pellucid always adds its own: other data, another batch size and length where the model takes them,
+            train mode. `more=[]` alone stops that: only the given call is recorded.
         module: only this part of the model, as "encoder.layer.0"
         leaves: classes to keep as they are: the skeleton imports them
         strict: raise SkeletonError where the skeleton differs from the model
@@ -583,12 +583,14 @@ class Workshop:
 
     def record_more(self, more: Sequence[Any] | None, verified: bool | str = True) -> None:
         from . import _attacks
-        if more is not None:
+        for number, item in enumerate(more or (), 1):
+            name = f"more {number}"
+            asked = item if isinstance(item, Call) else Call(name, as_inputs(item), self.grad)
+            call = Call(name, self._inner(asked.inputs, asked.mode, asked.grad), asked.grad, asked.mode)
+            self.add([self._play(call, name)])
+            self._record(call)
+        if more is not None and not more:
             self.may_record = False
-            for number, item in enumerate(more, 1):
-                call = Call(f"more {number}", self._inner(as_inputs(item), "given", self.grad), self.grad)
-                self.add([self._play(call, f"more {number}")])
-                self._record(call)
             if verified:
                 self._compare_others()
                 _attacks.vary_given(self, self.full)

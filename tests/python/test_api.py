@@ -33,7 +33,9 @@ RENAMED = {"no-more": "more", "no-verify": "verify", "no-strict": "strict", "lea
 ELSEWHERE = {("skeleton", "output"), ("sketch", "output"), ("scan", "output"), ("decompile", "output"),
              ("decompile", "marshal"), ("format", "output"), ("compare", "code"), ("explain", "output"),
              ("verify", "against"),  # the model itself
-             ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain")}
+             ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain"),
+             # of a script; in Python a program records its own calls: pellucid.record
+             *(("skeleton", option) for option in ("list", "pick", "calls", "stop"))}
 
 
 def words(text: str, before: str) -> list[str]:
