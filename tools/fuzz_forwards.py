@@ -4,13 +4,15 @@
     tools/fuzz_forwards.py 0:2000            the programs of these seeds, a skeleton of one call each
     tools/fuzz_forwards.py 17 --show         one of them: its text, its skeleton, what came of it
     tools/fuzz_forwards.py 0:100 --verified  skeletons as users get them: several runs, compared before they are given
+    tools/fuzz_forwards.py 0:100 --given     skeletons of one call (more=[]) that were compared before they are given
     tools/fuzz_forwards.py --file find.py    a program of one's own, or one that was cut down
 
 A program is made from the grammar below by its seed alone. It has one root (`Net`), whose output depends on data
-(`grid`), sizes (of `x`) and arguments (numbers, flags, texts, None). A skeleton of a single call is then run beside the
-model with other data, sizes and arguments, in train mode, and several times in a row. Whatever depends on these and was
-folded into the text shows as a difference; an error is an answer, too ("path not recorded"). A find is cut down to
-the statements and expressions that it needs.
+(`grid`), sizes (of `x`) and arguments (numbers, flags, texts, None, dicts, records, devices, dtypes). A skeleton of a
+single call is then run beside the model with other data, sizes and arguments, in train mode, without gradients, in
+another dtype, under autocast, on the meta device, and several times in a row. Results, gradients, buffers and the
+states of the generators are compared. Whatever depends on these and was folded into the text shows as a difference; an
+error is an answer, too ("path not recorded"). A find is cut down to the statements and expressions that it needs.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
+import hashlib
 import importlib.util
 import inspect
 import json
@@ -46,14 +49,17 @@ import pellucid
 # ---- what programs are made of ----
 
 PRELUDE = '''
+import contextlib
 import copy
 import dataclasses
 import functools
 import itertools
 import math
 import operator
+import random
 from typing import NamedTuple
 
+import einops
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -79,6 +85,25 @@ class Box:
 
     def scaled(self, k):
         return self.n * k
+
+
+@dataclasses.dataclass
+class Given:
+    heads: int
+    rate: float = 0.5
+    name: str = 'a'
+    parts: list = dataclasses.field(default_factory=lambda: [1, 2])
+    limit: int = None
+
+    @property
+    def doubled(self):
+        return self.heads * 2
+
+
+class Missing(Exception):
+    def __init__(self, n):
+        super().__init__(n)
+        self.n = n
 
 
 class Node:
@@ -129,7 +154,8 @@ FUNCTIONS = (
 )
 OWN = {"N": ["self.width", "self.count", "self.step", "self.kept or 1"], "R": ["self.gain"],
        "B": ["self.is_last", "self.training"],
-       "S": ["self.kind"], "O": ["self.kept", "self.limit"], "L": ["self.sizes"], "A": ["self.norm"]}
+       "S": ["self.kind"], "O": ["self.kept", "self.limit"], "L": ["self.sizes"], "A": ["self.norm", "self.drop"],
+       "V": ["self.where"]}
 PART = '''
 class Base(nn.Module):
     step = 3
@@ -141,10 +167,18 @@ class Base(nn.Module):
         self.sizes = [width, 3]
         self.count, self.kept = 0, None
         self.seen, self.notes, self.cache = [], {}, {}
+        self.drop, self.bn = nn.Dropout(0.3), nn.BatchNorm1d(1)
+        self.memo, self.frozen = None, is_last
+        self.register_buffer('mean', torch.zeros(1))
+        self.register_buffer('steps', torch.zeros((), dtype=torch.long))
 
     @property
     def prop(self):
         return self.width + self.count
+
+    @property
+    def where(self):
+        return next(self.parameters()).device
 
     @staticmethod
     def fixed(n):
@@ -165,13 +199,31 @@ OVERRIDE = """def forward(self, x, n=4, *args, **kwargs):
     return super().forward(x, n + 1, *args, **kwargs) * self.gain"""
 PARTS = ("Part(2, 'a')", "Part(4, 'b', 1)", "Part(5, 'a', None, 0.25, True)", "Part(2, 'bc', 3, 1.0)", "Other(1, 'b')",
          "Part(3, is_last=True)")
-ARGUMENTS = {  # of the root: what it is recorded with, and what other calls bring
-    "n": ("N", (2, 1, 3, 0), (3, 0, 5, 2.5, True, 1)),
-    "scale": ("R", (1.5, 0.5), (0.25, 2, 3.5)),
-    "flag": ("B", (False, True), (True, False)),
-    "mode": ("S", ("a", "b", "bc"), ("b", "a", "low", "")),
-    "extra": ("O", (None, None, 2), (3, None, 0, 2.5)),
-    "sizes": ("L", ([1, 2], [3]), ([4, 1], [1, 2, 3], [2])),
+ARGUMENTS = {  # of the root: what it is recorded with, and what other calls bring; texts in the program's own names
+    "n": ("N", ("2", "1", "3", "0"), ("3", "0", "5", "2.5", "True", "1")),
+    "scale": ("R", ("1.5", "0.5"), ("0.25", "2", "3.5")),
+    "flag": ("B", ("False", "True"), ("True", "False")),
+    "mode": ("S", ("'a'", "'b'", "'bc'"), ("'b'", "'a'", "'low'", "''")),
+    "extra": ("O", ("None", "None", "2"), ("3", "None", "0", "2.5")),
+    "sizes": ("L", ("[1, 2]", "[3]"), ("[4, 1]", "[1, 2, 3]", "[2]")),
+    "meta": ("M", ("{'repeats': 2, 'kind': 'a', 'rate': 0.5, 'on': False}",
+                   "{'repeats': 3, 'kind': 'b', 'rate': 1.5, 'on': True, 'absent': None}"),
+             ("{'repeats': 4, 'kind': 'a', 'rate': 0.5, 'on': False}", "{'repeats': 2, 'kind': 'c', 'rate': 0.5, 'on': False}",
+              "{'repeats': 2, 'kind': 'a', 'rate': 0.75, 'on': False}", "{'repeats': 2, 'kind': 'a', 'rate': 0.5, 'on': True}",
+              "{'kind': 'a', 'repeats': 2, 'on': False, 'rate': 0.5}", "{'repeats': 2, 'kind': 'a', 'rate': 0.5, 'on': False, 'x': 7}",
+              "{'kind': 'b', 'rate': 1.5, 'on': True}", "{'repeats': 3, 'kind': 'b', 'rate': 1.5, 'on': True, 'absent': 2}")),
+    "batch": ("C", ("Given(2)", "Given(3, 1.5, 'b', [4], 1)"),
+              ("Given(4)", "Given(2, 0.25)", "Given(2, name='c')", "Given(2, parts=[1, 2, 5])", "Given(2, limit=0)",
+               "Given(3, 1.5, 'b', [6], 1)", "Given(3, 1.5, 'b', [4], None)")),
+    "rows": ("Q", ("[{'n': 1, 's': 'a'}, {'n': 3, 's': 'b'}]", "[{'n': 2, 's': 'a'}]"),
+             ("[{'n': 1, 's': 'a'}, {'n': 4, 's': 'b'}]", "[{'n': 1, 's': 'b'}, {'n': 3, 's': 'b'}]", "[{'n': 1, 's': 'a'}]",
+              "[{'n': 2, 's': 'a'}] * 3", "[{'s': 'b', 'n': 3}, {'n': 1, 's': 'a'}]")),
+    "points": ("P", ("{'a': torch.ones(2, 6, 6), 'b': torch.arange(6.0).expand(2, 6, 6)}",),
+               ("{'a': torch.zeros(2, 6, 6), 'b': torch.arange(6.0).expand(2, 6, 6)}",
+                "{'b': torch.ones(2, 6, 6), 'a': torch.arange(6.0).expand(2, 6, 6)}",
+                "{'a': torch.ones(2, 6, 6), 'b': torch.ones(2, 6, 6), 'c': torch.ones(2, 6, 6)}")),
+    "device": ("V", ("torch.device('cpu')", "'cpu'"), ("'cpu'", "torch.device('cpu')", "torch.device('meta')")),
+    "dtype": ("U", ("torch.float32", "torch.float64"), ("torch.float64", "torch.float32", "torch.bfloat16")),
 }
 SHAPES = ((2, 6, 6), (2, 7, 6), (2, 3, 6), (3, 6, 6), (6, 6))
 GRIDS = ([[1, 3], [2, 2]], [[2, 3], [2, 2]], [[1, 4], [2, 2]], [[3, 1], [0, 4]], [[4, 2], [5, 5]], [[0, 3], [1, 2]])
@@ -321,7 +373,7 @@ class Maker:
     def ending(self, scope: Scope) -> str:
         """Returns whatever was assigned last, so that it is seen."""
         tensor = scope.assigned["X"][-1]
-        parts = [name for kind in "NRBSOLTD" for name in scope.assigned.get(kind, [])]
+        parts = [name for kind in "NRBSOLTDMQU" for name in scope.assigned.get(kind, [])]
         parts = self.random.sample(parts, min(len(parts), 5))
         key = self.random.choice(("'out'", self.fill("f'out{{nN}}'", scope, 1)))
         rest = ", ".join(parts)
@@ -352,19 +404,38 @@ class Maker:
             kind, values, _ = ARGUMENTS[name]
             knows.setdefault(kind, []).append(name)
             default = pick.choice(values)
-            recorded.append(f"{name}={None if isinstance(default, list) else default!r}")  # one list for all calls
-            if pick.random() < 0.6 or isinstance(default, list):
+            is_shared = kind in "LMCQP"  # one object for all calls
+            recorded.append(f"{name}={None if is_shared else default}")
+            if pick.random() < 0.6 or is_shared:
                 given[name] = pick.choice(values)
         head = f"def forward(self, x, grid, {', '.join(recorded)}):"
         rules = GRAMMAR["in root"] + GRAMMAR["in modules"]
         method = self.function(head, knows, "X", rules, pick.choice((3, 4, 5, 6)), "all")
         parts = ", ".join(pick.choice(PARTS) for _ in range(3))
-        return f"GIVEN = {given!r}\n\n\nclass Net(Part):{ROOT % parts}\n    " + method.replace("\n", "\n    ")
+        known = ", ".join(f"{name!r}: {value}" for name, value in given.items())
+        methods = method + (f"\n\n{self.train()}" if pick.random() < 0.25 else "")
+        return f"GIVEN = {{{known}}}\n\n\nclass Net(Part):{ROOT % parts}\n    " + methods.replace("\n", "\n    ")
+
+    def train(self) -> str:
+        """A train() of the author's own."""
+        lines = [line for _ in range(self.random.choice((1, 1, 2))) for line in
+                 self.random.choice(GRAMMAR["train"]).split("\n")]
+        return "\n    ".join(["def train(self, mode=True):", "super().train(mode)", *lines, "return self"])
 
 
 # ---- running them ----
 
-Call = tuple[str, tuple[Any, ...], dict[str, Any], bool]  # what is other about it, arguments, keywords, train mode
+@dataclasses.dataclass
+class Call:
+    """label: what is other about it. how: in which way the model is run ("", "train", "no_grad", "float64", ...)."""
+
+    label: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    how: str = ""
+
+
+WAYS = ("train", "no_grad", "float64", "autocast", "on meta", "other weights", "x with gradient")
 
 
 def load(text: str, folder: str) -> Any:
@@ -384,46 +455,113 @@ def calls_of(program: Any) -> list[Call]:
     generator = torch.Generator().manual_seed(5)
     data = {shape: torch.randn(*shape, generator=generator) for shape in SHAPES}
     x, grid, given = data[SHAPES[0]], torch.tensor(GRIDS[0]), program.GIVEN
-    calls: list[Call] = [("recorded", (x, grid), given, False), ("other x", (-x, grid), given, False)]
-    calls += [(f"grid {other}", (x, torch.tensor(other)), given, False) for other in GRIDS[1:]]
-    calls += [(f"x of {shape}", (other, grid), given, False) for shape, other in data.items() if other is not x]
+    calls = [Call("recorded", (x, grid), given), Call("other x", (-x, grid), given)]
+    calls += [Call(f"grid {other}", (x, torch.tensor(other)), given) for other in GRIDS[1:]]
+    calls += [Call(f"x of {shape}", (other, grid), given) for shape, other in data.items() if other is not x]
     for name, (_, _, others) in ARGUMENTS.items():
         if name in inspect.signature(program.Net.forward).parameters:
-            calls += [(f"{name}={value!r}", (x, grid), {**given, name: value}, False) for value in others]
-    return [*calls, ("train", (x, grid), given, True)]
+            calls += [Call(f"{name}={text}", (x, grid), {**given, name: eval(text, vars(program))}) for text in others]
+    return calls + [Call(how, (x, grid), given, how) for how in WAYS]
 
 
-PLAIN = (torch.Tensor, int, float, str, np.generic, type(None))
+PLAIN = (torch.Tensor, int, float, str, np.generic, type(None), torch.dtype, torch.device)
 
 
-def outcome(model: Any, call: Call) -> Any:
-    """What a call gives, or an exception."""
-    _, args, kwargs, training = copy.deepcopy(call)
-    torch.manual_seed(1)
+@dataclasses.dataclass
+class Outcome:
+    """What a call gives and leaves; or the exception that it raised."""
+
+    result: Any = None
+    error: Exception | None = None
+    generators: str = ""
+    tensors: dict[str, Any] = dataclasses.field(default_factory=dict)  # buffers and gradients afterwards
+
+
+def outcome(model: Any, call: Call) -> Outcome:
+    _, args, kwargs, how = dataclasses.astuple(dataclasses.replace(call, args=(), kwargs={}))
+    args, kwargs = copy.deepcopy((call.args, call.kwargs))
     try:
-        given = model.train(training)(*args, **kwargs)
+        model, args, kwargs = as_asked(model, args, kwargs, how)
+        torch.manual_seed(1)
+        random.seed(1)
+        np.random.seed(1)
+        mode = (torch.no_grad() if how == "no_grad" else torch.autocast("cpu", dtype=torch.bfloat16)
+                if how == "autocast" else contextlib.nullcontext())
+        with mode:
+            given = model(*args, **kwargs)
         leaves = pytree.tree_leaves(given)
         assert all(isinstance(leaf, PLAIN) for leaf in leaves), "something gave what can't be compared"
-        return given
+        return Outcome(given, None, generators(), left_behind(model, leaves))
     except Exception as error:
-        return error
+        return Outcome(error=error)
+
+
+def as_asked(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> tuple[Any, Any, Any]:
+    """The model and its arguments for one of WAYS."""
+    model.train(how == "train")
+    if how in ("float64", "on meta", "other weights"):
+        model = copy.deepcopy(model)
+    if how == "float64":
+        return model.double(), *pytree.tree_map(
+            lambda v: v.double() if isinstance(v, torch.Tensor) and v.is_floating_point() else v, (args, kwargs))
+    if how == "on meta":  # the grid stays: data are asked of it
+        to_meta = functools.partial(pytree.tree_map, lambda v: v.to("meta") if isinstance(v, torch.Tensor) else v)
+        return model.to("meta"), (to_meta(args[0]), *args[1:]), to_meta(kwargs)
+    if how == "other weights":
+        model.load_state_dict({k: v * 0.75 if v.is_floating_point() else v for k, v in model.state_dict().items()})
+    if how == "x with gradient":
+        args = (args[0].requires_grad_(), *args[1:])
+    return model, args, kwargs
+
+
+def generators() -> str:
+    states = (bytes(torch.get_rng_state().numpy()), repr(random.getstate()).encode(),
+              np.random.get_state()[1].tobytes())
+    return hashlib.sha1(b"".join(states)).hexdigest()
+
+
+def left_behind(model: Any, leaves: list[Any]) -> dict[str, Any]:
+    """Buffers, and gradients of a sum over whatever has some."""
+    found: dict[str, Any] = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
+    parts = [leaf.float().sum() for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+    for parameter in model.parameters():
+        parameter.grad = None
+    if parts and all(part.device.type != "meta" for part in parts):
+        sum(parts).backward()
+        found.update({f"gradient of {name}": p.grad for name, p in model.named_parameters() if p.grad is not None})
+    return found
 
 
 def bits(tensor: torch.Tensor) -> bytes:
-    return tensor.detach().contiguous().numpy().tobytes()
+    return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def same(a: Any, b: Any) -> bool:
     """Equal in structure, types and bits. Records are of classes of their own."""
-    if type(a) is not type(b) and not (hasattr(a, "_fields") and type(a).__name__ == type(b).__name__):
+    is_record = hasattr(a, "_fields") or dataclasses.is_dataclass(a)
+    if type(a) is not type(b) and not (is_record and type(a).__name__ == type(b).__name__):
         return False
     if isinstance(a, torch.Tensor):
-        return a.dtype == b.dtype and a.shape == b.shape and bits(a) == bits(b)
+        alike = (a.dtype, a.shape, a.device, a.requires_grad) == (b.dtype, b.shape, b.device, b.requires_grad)
+        return alike and (a.is_meta or bits(a) == bits(b))
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(map(same, a, b))
     return repr(a) == repr(b)
+
+
+def left_difference(wanted: Outcome, given: Outcome) -> str:
+    """What two calls that gave the same left otherwise. Unread buffers may be gone, but not what is in a file."""
+    if wanted.generators != given.generators:
+        return "the generators are in another state"
+    for name, tensor in wanted.tensors.items():
+        if name in given.tensors and not same(tensor, given.tensors[name]):
+            return f"{name}: {difference(tensor, given.tensors[name])}"
+        if name not in given.tensors and name.startswith("gradient"):
+            return f"{name}: is missing"
+    more = [name for name in given.tensors if name.startswith("gradient") and name not in wanted.tensors]
+    return f"{more[0]}: is not expected" if more else ""
 
 
 def difference(wanted: Any, given: Any) -> str:
@@ -451,24 +589,30 @@ def side_by_side(model: Any, skeleton: Any, calls: list[Call], verdict: Verdict,
     """Runs both on calls in a row, until one raises; false if they gave different things."""
     for i, call in enumerate(calls):
         wanted, given = outcome(model, call), outcome(skeleton, call)
-        is_first = call[0] == "recorded" and i == 0
-        if isinstance(wanted, Exception):
-            verdict.lenient += not isinstance(given, Exception)
+        is_first = call.label == "recorded" and i == 0
+        if wanted.error is not None:
+            verdict.lenient += given.error is None
             return True
         verdict.others += not is_first
-        if isinstance(given, Exception):
+        if given.error is not None:
             verdict.raised += not is_first
             if is_first:
-                verdict.kind, verdict.what = "wrong", f"raises {given!r}"
+                verdict.kind, verdict.what = "wrong", f"raises {given.error!r}"
             return not is_first
-        if not same(wanted, given):
+        if not same(wanted.result, given.result) or left_difference(wanted, given):
             verdict.kind = "wrong" if is_first else "different"
-            verdict.what = f"{label}{call[0]}: {difference(wanted, given)}"
+            what = (left_difference(wanted, given) if same(wanted.result, given.result)
+                    else difference(wanted.result, given.result))
+            verdict.what = f"{label}{call.label}: {what}"
             return False
     return True
 
 
-def tried(text: str, folder: str, verified: bool = False, only: str = "") -> Verdict:
+SINGLE, GIVEN, VERIFIED = "single", "given", "verified"
+HOW: dict[str, dict[str, Any]] = {SINGLE: {"more": [], "verify": False}, GIVEN: {"more": []}, VERIFIED: {}}
+
+
+def tried(text: str, folder: str, how: str = SINGLE, only: str = "") -> Verdict:
     """Makes a skeleton of a program and compares. only: the one call (or row of calls) that matters."""
     try:
         program = load(text, folder)
@@ -480,11 +624,10 @@ def tried(text: str, folder: str, verified: bool = False, only: str = "") -> Ver
     before = state_of(model)
     first, _, again = outcome(model, calls[0]), put_back(model, before), outcome(model, calls[0])
     put_back(model, before)
-    if isinstance(first, Exception) or not same(first, again):
-        return Verdict("invalid", repr(first))
+    if first.error is not None or not same(first.result, again.result) or left_difference(first, again):
+        return Verdict("invalid", repr(first.error))
     try:
-        how = {} if verified else {"more": [], "verified": False}
-        made = pellucid.skeleton(copy.deepcopy(model), calls[0][1], calls[0][2], **how)
+        made = pellucid.skeleton(copy.deepcopy(model), calls[0].args, calls[0].kwargs, **HOW[how])
         skeleton = made.module()
     except pellucid.SkeletonError as error:
         return Verdict("refused", str(error))
@@ -494,8 +637,7 @@ def tried(text: str, folder: str, verified: bool = False, only: str = "") -> Ver
     verdict = Verdict("fine", source=made.source)
     verdict.straight = any(kind == "fallback" for kind, *_ in made.report.synthesis["remarks"])
     for label, row in rows_of(calls):
-        is_told_by_example = verdict.straight and not verified and label.startswith("x of")  # sizes, in straight lines
-        if (not only or only == label) and not is_told_by_example:
+        if not only or only == label:
             put_back(model, before)
             put_back(skeleton, fresh)
             if not side_by_side(model, skeleton, row, verdict, "" if len(row) == 1 else f"in a row ({label}), "):
@@ -504,25 +646,35 @@ def tried(text: str, folder: str, verified: bool = False, only: str = "") -> Ver
     return verdict
 
 
-def state_of(model: torch.nn.Module) -> list[dict[str, Any]]:
-    """What calls may change: the plain attributes of all modules. Much faster than copying the modules."""
+State = tuple[list[dict[str, Any]], dict[str, torch.Tensor], list[bool]]
+
+
+def state_of(model: torch.nn.Module) -> State:
+    """What calls may change: the plain attributes of all modules, and buffers. Much faster than copying the modules."""
     plain = [{name: value for name, value in vars(part).items() if name[0] != "_"} for part in model.modules()]
-    return copy.deepcopy(plain)
+    buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}
+    return copy.deepcopy(plain), buffers, [parameter.requires_grad for parameter in model.parameters()]
 
 
-def put_back(model: torch.nn.Module, state: list[dict[str, Any]]) -> None:
-    for part, attributes in zip(model.modules(), copy.deepcopy(state)):
+def put_back(model: torch.nn.Module, state: State) -> None:
+    for part, attributes in zip(model.modules(), copy.deepcopy(state[0])):
         for name in [name for name in vars(part) if name[0] != "_" and name not in attributes]:
             delattr(part, name)
         vars(part).update(attributes)
+    for name, buffer in model.named_buffers():
+        buffer.copy_(state[1][name])
+    for parameter, flag in zip(model.parameters(), state[2]):
+        parameter.requires_grad_(flag)
 
 
 def rows_of(calls: list[Call]) -> Iterator[tuple[str, list[Call]]]:
     """Each call alone, and some in a row: models keep things from one to the next."""
     for call in calls:
-        yield call[0], [call]
+        yield call.label, [call]
     yield "twice", [calls[0], calls[0], calls[0]]
     yield "row", [calls[0], *calls[2:6], calls[0]]
+    train = next(call for call in calls if call.how == "train")
+    yield "trained", [train, calls[0], train, calls[0]]
 
 
 # ---- cutting down ----
@@ -568,7 +720,7 @@ def smaller(tree: ast.Module) -> Iterator[ast.Module]:
         put(old)
 
 
-def cut_down(text: str, verdict: Verdict, folder: str, seconds: float) -> str:
+def cut_down(text: str, verdict: Verdict, folder: str, seconds: float, how: str = SINGLE) -> str:
     """The smallest program that still has the fault."""
     only, end = verdict.what.split("|")[0] if verdict.kind in ("different", "wrong") else "", time.monotonic() + seconds
     is_shorter = True
@@ -579,7 +731,7 @@ def cut_down(text: str, verdict: Verdict, folder: str, seconds: float) -> str:
                 break
             with contextlib.suppress(Exception):
                 shorter = ast.unparse(tree) + "\n"
-                if len(shorter) < len(text) and tried(shorter, folder, only=only).kind == verdict.kind:
+                if len(shorter) < len(text) and tried(shorter, folder, how, only).kind == verdict.kind:
                     text, is_shorter = shorter, True
                     break
     return text
@@ -629,11 +781,11 @@ def limited(seconds: int) -> Iterator[None]:
 def run(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
     text = Maker(seed).program()
     verdict = Verdict("invalid", "too slow")
-    with contextlib.suppress(TooSlow), limited(120 if options.verified else 15):
-        verdict = tried(text, folder, options.verified)
+    with contextlib.suppress(TooSlow), limited(20 if options.how == SINGLE else 150):
+        verdict = tried(text, folder, options.how)
     if verdict.kind in ("different", "wrong", "crash") and options.cut:
-        text = cut_down(text, verdict, folder, options.cut)
-        verdict.source = tried(text, folder).source
+        text = cut_down(text, verdict, folder, options.cut, options.how)
+        verdict.source = tried(text, folder, options.how).source
     if options.finds and verdict.kind in ("different", "wrong", "crash", "refused"):
         note = f"{seed}: {verdict.kind}: {verdict.what}\n{verdict.source}"
         (options.finds / f"{verdict.kind}_{seed}.py").write_text(text + "\n" + re.sub("(?m)^", "# ", note) + "\n")
@@ -655,7 +807,10 @@ def main() -> int:
     parser.add_argument("seeds", nargs="?", default="0:200", help="one, or first:end")
     parser.add_argument("--file", type=pathlib.Path, help="a program instead")
     parser.add_argument("--show", action="store_true", help="print program, skeleton and verdict")
-    parser.add_argument("--verified", action="store_true", help="skeletons as users get them")
+    parser.add_argument("--verified", dest="how", action="store_const", const=VERIFIED, default=SINGLE,
+                        help="skeletons as users get them")
+    parser.add_argument("--given", dest="how", action="store_const", const=GIVEN,
+                        help="skeletons of one call, compared before they are given")
     parser.add_argument("--cut", type=float, default=30, help="seconds for cutting a find down; 0: leave it")
     parser.add_argument("--finds", type=pathlib.Path, help="folder for programs at fault")
     options = parser.parse_args()
@@ -665,7 +820,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         if options.file or options.show:
             text = options.file.read_text() if options.file else Maker(int(options.seeds)).program()
-            verdict = tried(text, folder, options.verified)
+            verdict = tried(text, folder, options.how)
             print(f"{text}\n{verdict.source}\n{verdict.kind}: {verdict.what}")
             return verdict.kind in ("different", "wrong", "crash")
         first, _, end = options.seeds.partition(":")
