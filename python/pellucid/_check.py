@@ -24,7 +24,9 @@ import hashlib
 import importlib.abc
 import importlib.machinery
 import json
+import os
 import random
+import select
 import sys
 import time
 import traceback
@@ -841,13 +843,56 @@ def copy_input(t: torch.Tensor) -> torch.Tensor:
     return t.detach().clone().requires_grad_(t.requires_grad)
 
 
-def main(argv: list[str]) -> int:
-    data_path, result_path = argv
+def judge(data_path: str, result_path: str) -> None:
     data = torch.load(data_path, weights_only=False, mmap=True)
     hide_others(set(data["allowed"]))
     checks = referee(data)
     with open(result_path, "w") as out:
         json.dump(checks, out)
+
+
+IDLE_SECONDS = 60.0  # after which a server that nobody asks ends
+
+
+def serve() -> int:
+    """Judges one case after another, each in a process forked from this one, which has torch and nothing else: lines of
+    JSON come in, and a line with the exit status goes out for each."""
+    while select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
+        line = sys.stdin.readline()
+        if not line:
+            return 0
+        case = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            judge_alone(case)
+        _, status = os.waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), flush=True)
+    return 0
+
+
+def judge_alone(case: dict[str, str]) -> None:
+    """One case in this process, which ends with it."""
+    code = 1
+    try:
+        out = os.open(case["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        for number, file in ((0, nothing), (1, out), (2, out)):
+            os.dup2(file, number)
+        os.chdir(os.path.dirname(case["data"]))
+        judge(case["data"], case["result"])
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def main(argv: list[str]) -> int:
+    if argv == ["--serve"]:
+        return serve()
+    judge(*argv)
     return 0
 
 

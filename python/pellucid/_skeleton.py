@@ -16,7 +16,7 @@ from ._progress import Progress, Wanted
 from ._result import Result, lines_of
 from ._contract import with_contract
 from ._verdict import Answer, Check, Report, rule_of
-from ._verify import SEED, modes_of, names_device, play_original, verify, with_verdict
+from ._verify import SEED, modes_of, names_device, play_original, start_referee, verify, with_verdict
 
 if TYPE_CHECKING:
     import torch
@@ -188,6 +188,8 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
     _refuse_other_state(_part(model, module) if module else model, leaves)
     work = Workshop(model, module, leaves, origin, progress)
     work.full = verified == "full"
+    if verified:
+        start_referee()  # it imports torch while the model runs
     made, refusal = None, None
     with work:
         work.record_given(inputs)

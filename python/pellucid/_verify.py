@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import atexit
 import contextlib
 import importlib.metadata
 import json
 import os
 import re
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -219,15 +222,85 @@ def verify(model: Any, source: str, root: str, sequences: list[list[dict]], extr
 
 def run_referee(data: str, result: str, patience: float) -> str:
     """Runs the referee in a process of its own; what went wrong with it, in words, or nothing."""
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check.py")
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
-    try:
-        done = subprocess.run([sys.executable, "-W", "ignore", script, data, result], cwd=os.path.dirname(data),
-                              env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=patience)
-    except subprocess.TimeoutExpired:
+    output = os.path.join(os.path.dirname(data), "output.txt")
+    code = ask_referee({"data": data, "result": result, "output": output}, patience)
+    if code is None:
         return f"took more than {patience:.0f} s"
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [""])[-1]
-        return f"ended with status {done.returncode}: {last}"
+    if code:
+        with contextlib.suppress(OSError), open(output, encoding="utf-8", errors="replace") as file:
+            last = (file.read().strip().splitlines() or [""])[-1]
+            return f"ended with status {code}: {last}"
+        return f"ended with status {code}"
     return ""
+
+
+class Server:
+    """A process that has imported torch and forks for each case: the import is paid once, and while the model is being
+    recorded. It ends with this process, or when nobody has asked it for a minute."""
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", SCRIPT, "--serve"], env=_environment(), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+
+    def judge(self, case: dict[str, str], patience: float) -> int | None:
+        """The exit status of the case's process, None if it took too long. OSError where the server is gone."""
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps(case) + "\n")
+        self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], patience)[0]:
+            self.stop()
+            return None
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise BrokenPipeError("the referee's process is gone")
+        return int(answer)
+
+    def stop(self) -> None:
+        """Ends it with whatever it has started; a forked process leaves it alone."""
+        if self.key[0] != os.getpid():
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check.py")
+_server: Server | None = None
+
+
+def _environment() -> dict[str, str]:
+    return dict(os.environ, PYTHONPATH=os.pathsep.join(p for p in sys.path if p))
+
+
+def start_referee() -> Server | None:
+    """The server of this process, started if there is none; None where processes can't fork."""
+    global _server
+    if not hasattr(os, "fork"):
+        return None
+    key = (os.getpid(), tuple(sorted(_environment().items())))  # a forked process has a server of its own
+    if _server is None or _server.key != key or _server.process.poll() is not None:
+        if _server is not None:
+            _server.stop()
+        _server = Server(key)
+        atexit.register(_server.stop)
+    return _server
+
+
+def ask_referee(case: dict[str, str], patience: float) -> int | None:
+    """The exit status of the referee, None if it took too long."""
+    server = start_referee()
+    if server is not None:
+        with contextlib.suppress(OSError):
+            return server.judge(case, patience)
+    command = [sys.executable, "-W", "ignore", SCRIPT, case["data"], case["result"]]
+    try:
+        with open(case["output"], "wb") as output:
+            return subprocess.run(command, cwd=os.path.dirname(case["data"]), env=_environment(), timeout=patience,
+                                  stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False).returncode
+    except subprocess.TimeoutExpired:
+        return None
