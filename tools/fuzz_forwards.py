@@ -32,6 +32,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
 import sys
 import tempfile
@@ -498,7 +499,8 @@ def outcome(model: Any, call: Call) -> Outcome:
 
 def as_asked(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], how: str) -> tuple[Any, Any, Any]:
     """The model and its arguments for one of WAYS."""
-    model.train(how == "train")
+    if model.training != (how == "train"):
+        model.train(how == "train")
     if how in ("float64", "on meta", "other weights"):
         model = copy.deepcopy(model)
     if how == "float64":
@@ -622,7 +624,11 @@ def tried(text: str, folder: str, how: str = SINGLE, only: str = "") -> Verdict:
     except Exception as error:
         return Verdict("invalid", repr(error))
     before = state_of(model)
-    first, _, again = outcome(model, calls[0]), put_back(model, before), outcome(model, calls[0])
+    try:
+        with limited(5):  # a program may fill a list that it walks over
+            first, _, again = outcome(model, calls[0]), put_back(model, before), outcome(model, calls[0])
+    except TooSlow:
+        return Verdict("invalid", "too slow")
     put_back(model, before)
     if first.error is not None or not same(first.result, again.result) or left_difference(first, again):
         return Verdict("invalid", repr(first.error))
@@ -759,6 +765,9 @@ def in_processes(seeds: list[int], job: Callable[[int], dict[str, Any]], batch: 
         seeds = [seed for seed in seeds if seed not in done]
 
 
+MEMORY = 8 << 30  # bytes that a process may have: some programs fill lists without end
+
+
 class TooSlow(BaseException):
     """A program of ours that does not come to its end."""
 
@@ -769,13 +778,13 @@ def limited(seconds: int) -> Iterator[None]:
     def interrupt(*_: Any) -> None:
         raise TooSlow
     signal.signal(signal.SIGALRM, interrupt)
-    signal.alarm(seconds)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 4 * seconds)
+    left = signal.alarm(seconds)
+    ending = signal.setitimer(signal.ITIMER_VIRTUAL, 4 * seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.alarm(left)
+        signal.setitimer(signal.ITIMER_VIRTUAL, ending[0])
 
 
 def run(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
@@ -815,6 +824,7 @@ def main() -> int:
     parser.add_argument("--finds", type=pathlib.Path, help="folder for programs at fault")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     if options.finds:
         options.finds.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -17,6 +17,7 @@ Plain form: a tensor stands for itself, everything else is a tuple that begins w
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import enum
@@ -659,6 +660,12 @@ def referee(data: dict) -> list[dict]:
     def load() -> None:
         made["module"].load_state_dict(data["state"], strict=True)
 
+    def modes() -> None:
+        """An author's train() may ask for what the skeleton does not have. Where it refuses a mode, the runs tell."""
+        for mode in (True, False):
+            with contextlib.suppress(AssertionError):
+                made["namespace"][data["root"]]().train(mode)
+
     def order() -> str | None:
         want, got = list(data["state"]), list(made["module"].state_dict())
         return None if want == got else f"order of the keys: {next((a, b) for a, b in zip(want, got) if a != b)}"
@@ -675,6 +682,8 @@ def referee(data: dict) -> list[dict]:
         return f"requires_grad of {', '.join(wrong[:3])}" if wrong else None
 
     if not run_check(checks, "build", build) or not run_check(checks, "load", load):
+        return checks
+    if has_own_train(made["module"]) and not run_check(checks, "train()", modes):
         return checks
     run_check(checks, "order", order)
     run_check(checks, "ties", ties)

@@ -231,18 +231,18 @@ class Grid:
     def __init__(self, model: torch.nn.Module) -> None:
         self.maps: list[tuple[int, int]] = []  # height and width of each map
         self.patches: set[int] = set()
-        self.modules = [m for m in model.modules() if isinstance(m, self.KINDS)]
+        self.modules = {m for m in model.modules() if isinstance(m, self.KINDS)}
 
     def __enter__(self) -> Grid:
-        self.handles = [m.register_forward_hook(self._note) for m in self.modules]
+        # Of all modules: hooks of one would be taken off with whatever else a run leaves in it.
+        self.handle = torch.nn.modules.module.register_module_forward_hook(self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for handle in self.handles:
-            handle.remove()
+        self.handle.remove()
 
     def _note(self, module: torch.nn.Module, inputs: Any, output: Any) -> None:
-        if not isinstance(output, torch.Tensor) or output.dim() not in (4, 5):
+        if module not in self.modules or not isinstance(output, torch.Tensor) or output.dim() not in (4, 5):
             return
         self.maps.append((int(output.shape[-2]), int(output.shape[-1])))
         stride, kernel = (getattr(module, name, 1) for name in ("stride", "kernel_size"))

@@ -45,32 +45,33 @@ class Trial:
         for module, flag in self.flags.items():
             module.training = flag
 
-    def is_plain(self, module: torch.nn.Module) -> bool:
+    def is_plain(self, module: torch.nn.Module, mode: bool) -> bool:
         import torch
         try:
-            for mode in (True, False):
-                self.put_back()
-                torch.nn.Module.train(module, mode)
-                wanted = _state(module)
-                self.put_back()
-                if type(module).train(module, mode) is not module or _state(module) != wanted or self.changed():
-                    return False
+            self.put_back()
+            torch.nn.Module.train(module, mode)
+            wanted = _state(module)
+            self.put_back()
+            return type(module).train(module, mode) is module and _state(module) == wanted and not self.changed()
         except Exception:
             return False  # not known: the skeleton's train() refuses
         finally:
             self.put_back()
-        return True
 
 
 def plain_train(model: torch.nn.Module, restore: Callable[[], None]) -> list[str]:
-    """The classes, as module.qualname, whose own train() acts like nn.Module's for every instance in the model.
-    restore: puts everything but weights back as it was handed over."""
+    """The classes, as module.qualname, whose own train() acts like nn.Module's for every instance in the model; with
+    "eval " in front those of which that is so of train(False). restore: puts everything but weights back as it was
+    handed over."""
     import torch
     own = [module for module in model.modules() if type(module).train is not torch.nn.Module.train]
     if not own or any(t.layout is not torch.strided or t.is_meta for t in (*model.parameters(), *model.buffers())):
         return []  # of weights that can't be compared bit by bit nothing is known
-    trial, plain = Trial(model, restore), {}
+    trial = Trial(model, restore)
+    plain: dict[str, bool] = {}
     for module in own:
         name = f"{type(module).__module__}.{type(module).__qualname__}"
-        plain[name] = plain.get(name, True) and trial.is_plain(module)
+        in_eval = plain.get(f"eval {name}", True) and trial.is_plain(module, False)
+        plain[f"eval {name}"] = in_eval
+        plain[name] = in_eval and plain.get(name, True) and trial.is_plain(module, True)
     return [name for name, is_so in plain.items() if is_so]

@@ -77,7 +77,12 @@ class Skeleton(Result):
         name = f"pellucid_skeleton_{id(self):x}"
         module = vars(_check.load_source(self.source, name, path))[self.root]()
         module.load_state_dict(self.model.state_dict(), strict=True)
-        return module.eval()
+        try:
+            return module.eval()
+        except AssertionError:  # an author's train() that is not written: without it
+            for part in module.modules():
+                part.training = False
+            return module
 
     def to_dict(self) -> dict[str, Any]:
         return {"root": self.root, "source": self.source, **self.report.to_dict(), **self.tree.to_dict()}
@@ -227,19 +232,48 @@ def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
         _finish_lazy_modules(model, inputs)
     if any(t.is_meta for t in (*model.parameters(), *model.buffers(), *_inputs.tensors(inputs))):
         raise SkeletonError("tensors on the meta device have no values: nothing could be compared")
+    _refuse_other_processes(model)
     _refuse_subclasses([*model.named_parameters(), *model.named_buffers(),
                         *(("an input", t) for t in _inputs.tensors(inputs))])
     return model
 
 
 def _refuse_subclasses(named: Iterable[tuple[str, torch.Tensor]]) -> None:
-    """Tensors of an author's class: what their operators do is said by the class, and no skeleton has it."""
+    """Tensors of another class than torch's plain ones: what their operators do is said by the class, and no skeleton
+    has it. So it is with those of torch's own that stand for others: parts of a tensor that other processes have,
+    packed weights."""
+    import torch
+
     from ._library import place_of
+    parameter = torch.nn.parameter
+    plain = {torch.Tensor, torch.nn.Parameter, parameter.Buffer, parameter.UninitializedParameter,
+             parameter.UninitializedBuffer}
     for name, tensor in named:
         kind = type(tensor)
-        if kind.__module__.split(".")[0] != "torch":
-            raise SkeletonError(f"{place_of(kind)}: {name} is a {kind.__qualname__}, a subclass of torch.Tensor, "
-                                "whose operators can't be followed")
+        if kind in plain or (kind.__module__.split(".")[0] == "torch" and tensor.is_nested):
+            continue
+        raise SkeletonError(f"{place_of(kind)}: {name} is a {kind.__qualname__}, a subclass of torch.Tensor, "
+                            "whose operators can't be followed")
+
+
+def _refuse_other_processes(model: torch.nn.Module) -> None:
+    """What holds a process group, or is of a class of torch.distributed, works together with other processes: nothing
+    of it runs alone."""
+    import torch
+    if not torch.distributed.is_available():
+        return
+    groups = (torch.distributed.ProcessGroup, torch.distributed.device_mesh.DeviceMesh)
+    for name, part in model.named_modules():
+        kinds = type(part).__mro__
+        held = next((key for key, value in vars(part).items() if isinstance(value, groups)), None) or next(
+            (c.__qualname__ for c in kinds if c.__module__.startswith("torch.distributed.")), None)
+        if held is None:
+            continue
+        kind = kinds[0]
+        inside = next((f"; make the skeleton of what it wraps, its .{child}" for child, _ in part.named_children()
+                       if child == "module"), "")
+        raise SkeletonError(f"{name or 'the model'} is a {kind.__module__}.{kind.__qualname__}, which works with other "
+                            f"processes ({held}){inside}")
 
 
 def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:
@@ -748,8 +782,19 @@ class Workshop:
             return None
         if _check.difference(self.recorded_result, warm.recorded_result):
             return None
+        if verified and (found := self._differs_when_cold(made)):
+            self.report.remarks.append(f"after a first call the model is another: {found}")
+            return None
         made.report.remarks.append("recorded after a first call: what the model sets up then is in place")
         return made
+
+    def _differs_when_cold(self, made: Skeleton) -> Check | None:
+        """What was recorded after a first call must be the model as it was given, too: with the counters, caches and
+        flags that it had then."""
+        self.state.restore()
+        extra = {c.__module__.partition(".")[0] for c in self.leaves}
+        checks = verify(self.model, made.source, made.root, self.sequences, extra)
+        return next((c for c in checks if c.forbids), None)
 
     @staticmethod
     def _call(model: torch.nn.Module, inputs: Inputs) -> None:

@@ -84,7 +84,7 @@ def with_value(value: Any, path: tuple[Step, ...], new: Any) -> Any:
     if not rest and new is ABSENT:
         del made[key]
     else:
-        made[key] = with_value(value[key], rest, new)
+        made[key] = with_value(value[key], rest, new) if rest else new  # a default has no item yet
     return made
 
 
@@ -123,14 +123,27 @@ def texts_of(model: torch.nn.Module) -> list[str]:
 
 
 def changes(inputs: Inputs, model: torch.nn.Module) -> Iterator[list[Change]]:
-    """For each plain value that the caller gives, other values to try; then each argument that may be left out."""
+    """For each plain value that the caller gives, other values to try; then each argument that may be left out, and
+    each that was: its default is a value like those that are given."""
     texts = texts_of(model)
     names = _names(model, len(inputs[0]))
-    for path, value in leaves(inputs):
+    for path, value in (*leaves(inputs), *_defaults(inputs, model)):
         where = text_of(path, names)
         yield [Change(path, value, other, f"{where}={_shown(other)}") for other in others(value, texts)]
     for name, path, value in _optional(inputs, model):
         yield [Change(path, value, ABSENT, f"without {name}")]
+
+
+def _defaults(inputs: Inputs, model: torch.nn.Module) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Parameters with a plain default that the caller did not give, under the path that they would have."""
+    try:
+        parameters = inspect.signature(model.forward).parameters.values()
+    except (TypeError, ValueError):
+        return
+    given = {*_names(model, len(inputs[0])), *inputs[1]}
+    for p in parameters:
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.name not in given and isinstance(p.default, PLAIN):
+            yield (("[", 1), ("[", p.name)), p.default
 
 
 def _shown(value: Any) -> str:

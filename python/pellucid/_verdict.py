@@ -87,6 +87,7 @@ RULES = {rule.name: rule for rule in (
     Rule("imports", "nothing: torch, numpy and kept packages alone", "always", REFUSE, REFUSE),
     Rule("build", "nothing", "always", REFUSE, REFUSE),
     Rule("load", "nothing: strict", "always", REFUSE, REFUSE),
+    Rule("train()", "nothing: train() and eval() of its own can be called", "always", REFUSE, REFUSE),
     Rule("claims", "nothing: what the file's contract says (pellucid verify)", "always", REFUSE, REFUSE),
     Rule("order", "nothing: order of the state_dict's keys", "always", NAME, NAME),
     Rule("ties", "nothing: parameters that are one tensor", "always", NAME, NAME),

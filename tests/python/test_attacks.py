@@ -86,6 +86,7 @@ WRONG = [
     ("given", "        if mask is not None:\n            y = y * mask\n", "        y = y * mask\n", False),
     ("generators", "        torch.rand(1)\n", "", True),
     ("methods", TRAIN, "", True),
+    ("train()", "self.bn.eval()", "self.missing.eval()", False),
     ("other weights", "self.bn(self.a(x))", "nn.functional.batch_norm(self.a(x), self.mean.to(x.dtype), "
      "self.mean.to(x.dtype) + 1, self.bn.weight, self.bn.bias)", True),
     ("float64", "        return y", "        return y.to(torch.float32)", True),
@@ -342,6 +343,142 @@ def test_the_program_makes_the_runs_again(tmp_path, capsys, monkeypatch) -> None
     assert not found["good"] and found["answer"]["kind"] == "wrong"
 
 
+# ---- what programs from the grammar found ----
+
+class AsksGradient(nn.Module):
+    def forward(self, x, n=2):
+        match n:
+            case int(k):
+                return x + torch.native_dropout(x, 0.5, x.requires_grad)[0]
+
+
+class SwitchesGradient(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+
+    def forward(self, x, n=2):
+        with torch.enable_grad():
+            y = self.l(x)
+        match n:
+            case int(k):
+                return y * k + self.l(x)
+
+
+class WalksOverKeys(nn.Module):
+    def forward(self, x, meta):
+        match meta:
+            case {"a": a, **rest}:
+                return x * a, [key * 2 for key in meta]
+
+
+class LeavesOneOut(nn.Module):
+    """Its train() names a module that forward does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.l, self.drop = nn.Linear(4, 4), nn.Dropout(0.5)
+
+    def train(self, mode: bool = True) -> nn.Module:
+        super().train(mode)
+        self.drop.eval()
+        return self
+
+    def forward(self, x):
+        return self.l(x)
+
+
+class CountsModes(nn.Module):
+    """Its eval() does something, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def train(self, mode: bool = True) -> nn.Module:
+        self.count += 1
+        return super().train(mode)
+
+    def forward(self, x):
+        return x * self.count
+
+
+class KeepsFirst(nn.Module):
+    """The first call is another than those that follow, and nothing of that is in the result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = None
+
+    def forward(self, x):
+        match x.shape:
+            case (_, n):
+                torch.rand(self.kept or 2)
+        self.kept = 1
+        return x
+
+
+class Default(nn.Module):
+    def forward(self, x, n=3):
+        return x * n
+
+
+def called(model, args, kwargs, how):
+    torch.manual_seed(3)
+    args = tuple(a.clone().requires_grad_() if how == "x wants gradients" and isinstance(a, torch.Tensor) else a
+                 for a in copy.deepcopy(args))
+    if how in ("eval()", "train()"):
+        model.train(how == "train()")
+    with torch.no_grad() if how == "no_grad" else torch.enable_grad():
+        result = model(*args, **kwargs)
+        parts = [*result] if isinstance(result, tuple) else [result]
+        return [(p.detach(), p.requires_grad) if isinstance(p, torch.Tensor) else p for p in parts], torch.get_rng_state()
+
+
+FINDS = [
+    (AsksGradient, (X,), (X,), {}, "x wants gradients"),
+    (SwitchesGradient, (X,), (X,), {}, "no_grad"),
+    (WalksOverKeys, (X, {"a": 2, "b": 3}), (X, {"b": 3, "a": 2}), {}, ""),
+    (LeavesOneOut, (X,), (X,), {}, "train()"),
+    (CountsModes, (X,), (X,), {}, "eval()"),
+    (KeepsFirst, (X,), (X,), {}, ""),
+    (Default, (X,), (X,), {"n": 5}, ""),
+]
+
+
+@pytest.mark.parametrize("more", [None, []])
+@pytest.mark.parametrize("kind, args, other_args, other_kwargs, how", FINDS)
+def test_finds_stay_mended(kind, args, other_args, other_kwargs, how, more, monkeypatch) -> None:
+    """The same as the original, or an error that says why."""
+    import pellucid
+    from pellucid import _skeleton
+    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    torch.manual_seed(0)
+    model = kind()
+    model.training = False
+    try:
+        made = pellucid.skeleton(model, args, more=more)
+    except pellucid.SkeletonError:
+        assert kind in (AsksGradient, SwitchesGradient, KeepsFirst)
+        return
+    twin = made.module()
+    try:
+        given = called(twin, other_args, other_kwargs, how)
+    except AssertionError:
+        return
+    wanted = called(model, other_args, other_kwargs, how)
+    assert torch.equal(wanted[1], given[1]), made.source
+    assert _check.difference(_check.plain_form(wanted[0]), _check.plain_form(given[0])) is None, made.source
+
+
+def test_defaults_are_changed_like_given_values(monkeypatch) -> None:
+    import pellucid
+    from pellucid import _skeleton
+    monkeypatch.setattr(_skeleton, "verify", _again.referee)
+    made = pellucid.skeleton(Default().eval(), (X,))
+    assert [run["what"] for run in made.report.runs if "what" in run] == ["n=4"]
+
+
 # ---- refusals that are known before anything runs ----
 
 class Extra(nn.Linear):
@@ -382,6 +519,31 @@ def test_what_could_not_be_loaded_is_refused_at_once(build, message: str) -> Non
     with pytest.raises(pellucid.SkeletonError, match=message):
         pellucid.skeleton(model, torch.randn(2, 4))
     assert not calls, "nothing was run"
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="this torch can't be distributed")
+def test_what_works_with_other_processes_is_refused_at_once(monkeypatch) -> None:
+    import pellucid
+
+    class Shares(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.module, self.group = nn.Linear(4, 4), torch.distributed.ProcessGroup(0, 1)
+
+        def forward(self, x):
+            return self.module(x)
+    with pytest.raises(pellucid.SkeletonError, match=r"works with other processes \(group\); .* its .module"):
+        pellucid.skeleton(Shares(), X)
+
+
+def test_hooks_of_a_run_do_not_blind_the_grid() -> None:
+    """The size of a step comes from the model's own convolutions, though runs put hooks back."""
+    import pellucid
+    seen = set()
+    model = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1)).eval()
+    model.register_forward_pre_hook(lambda _, args: seen.add(tuple(args[0].shape[-2:])))
+    pellucid.skeleton(model, torch.randn(2, 4, 16, 16), verify=False)
+    assert len(seen) > 1 and max(h * w for h, w in seen) <= 3 * 16 * 16, seen
 
 
 class Chooses(nn.Module):
@@ -434,7 +596,8 @@ def test_a_train_of_its_own_is_plain_or_not(kind, is_plain, monkeypatch) -> None
     monkeypatch.setattr(_skeleton, "verify", _again.referee)
     model = kind().eval()
     flags = [m.training for m in model.modules()]
-    assert bool(_modes.plain_train(model, ModelState(model).restore)) == is_plain
+    found = _modes.plain_train(model, ModelState(model).restore)
+    assert any(not name.startswith("eval ") for name in found) == is_plain
     assert [m.training for m in model.modules()] == flags
     if kind is Chooses:
         made = pellucid.skeleton(model, (X,))

@@ -79,6 +79,7 @@ bool pel_is_here_for_weights(const pel_builder *b, pel_id module); /* no code re
 /* ---- build/mode.c ---- */
 const pel_node *pel_author_class(const pel_program *program, pel_id class); /* its ClassDef; NULL: not known */
 void pel_write_modes(pel_builder *b, pel_program_class *class);             /* the author's train() and eval() */
+pel_nodes pel_modes_of(pel_builder *b, pel_program_class *class);           /* the same, before anything is written */
 
 /* ---- build/module.c: the expression that builds a module ---- */
 pel_node *pel_module_call(pel_builder *b, pel_id module);

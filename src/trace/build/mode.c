@@ -34,10 +34,16 @@ static bool has_child(const pel_log_module *module, pel_name name) {
     return false;
 }
 
+/* Every instance in the tree, whether or not it is known yet which of them are written. */
 static bool all_have(const copying *c, pel_name name) {
-    for (uint32_t i = 0; i < c->class->instances.n; i++)
-        if (!has_child(pel_module_at(c->b->log, c->class->instances.at[i]), name)) return false;
-    return c->class->instances.n > 0;
+    uint32_t n = 0;
+    for (pel_id m = 1; m < c->b->log->modules.n; m++) {
+        const pel_log_module *row = pel_module_at(c->b->log, m);
+        if (row->class != c->class->class) continue;
+        if (!has_child(row, name)) return false;
+        n++;
+    }
+    return n > 0;
 }
 
 static void note_bound(void *arg, pel_node **slot) {
@@ -92,12 +98,13 @@ static pel_node *copy_method(pel_builder *b, const pel_program_class *class, con
     return c.fits ? made : NULL;
 }
 
-/* def train(self, mode=True): assert not mode, "..."; return super().train(mode) */
-static pel_node *refusing_train(pel_ctx *ctx, pel_name class) {
+/* def train(self, mode=True): assert not mode, "..."; return super().train(mode). Where eval() does something of its own,
+ * too, both refuse. */
+static pel_node *refusing_train(pel_ctx *ctx, pel_name class, bool plain_eval) {
     pel_str text = pel_format(ctx,
-                              "def train(self, mode=True):\n    assert not mode, \"%s.train() is not written\"\n"
+                              "def train(self, mode=True):\n    assert %s, \"%s.train() is not written\"\n"
                               "    return super().train(mode)\n",
-                              class->text);
+                              plain_eval ? "not mode" : "False", class->text);
     pel_source source = { PEL_STR("train"), text };
     return pel_parse(ctx, &source, PEL_VERSION_MAX)->Module.body.at[0];
 }
@@ -120,31 +127,48 @@ static const pel_node *find_method(const pel_builder *b, pel_id class, pel_name 
     return found;
 }
 
-/* Whoever ran the model saw no difference between this train() and torch's. */
-static bool is_plain(const pel_builder *b, pel_id class) {
+/* Who ran the model saw no difference between this train() and torch's; kind: "", or "eval " for eval mode alone. */
+static bool is_plain(const pel_builder *b, pel_id class, const char *kind) {
     const pel_known *known = b->program->known;
     const pel_log_class *row = pel_class_at(b->log, class);
-    pel_str name = pel_format(b->ctx, "%.*s.%.*s", PEL_FMT(row->module), PEL_FMT(row->qualname));
+    pel_str name = pel_format(b->ctx, "%s%.*s.%.*s", kind, PEL_FMT(row->module), PEL_FMT(row->qualname));
     for (uint32_t i = 0; known && i < known->plain_train.n; i++)
         if (pel_str_eq(known->plain_train.at[i], name)) return true;
     return false;
 }
 
+static const char *const mode_names[] = { "train", "eval" };
+
+/* The class's own train() or eval(): NULL if it has none that matters. *found: it has one, written or not. */
+static pel_node *mode_of(pel_builder *b, pel_program_class *class, const char *text, bool *found) {
+    pel_name name = pel_intern_c(b->ctx, text);
+    uint32_t n = 0;
+    const pel_node *def = find_method(b, class->class, name, &n, 0);
+    bool ran = false, is_train = pel_name_is(name, "train");
+    for (uint32_t m = 0; m < class->methods.n; m++) ran |= class->methods.at[m]->name == name;
+    *found = def && !ran && !(is_train && is_plain(b, class->class, ""));
+    if (!*found) return NULL;
+    pel_node *made = n == 1 ? copy_method(b, class, def) : NULL;
+    return !made && is_train ? refusing_train(b->ctx, class->name, is_plain(b, class->class, "eval ")) : made;
+}
+
+pel_nodes pel_modes_of(pel_builder *b, pel_program_class *class) {
+    pel_nodes made = { 0 };
+    for (size_t i = 0; i < PEL_COUNT(mode_names); i++) {
+        bool found;
+        pel_node *one = mode_of(b, class, mode_names[i], &found);
+        if (one) pel_nodes_push(b->ctx, &made, one);
+    }
+    return made;
+}
+
 void pel_write_modes(pel_builder *b, pel_program_class *class) {
-    static const char *const names[] = { "train", "eval" };
-    for (size_t i = 0; i < PEL_COUNT(names); i++) {
-        pel_name name = pel_intern_c(b->ctx, names[i]);
-        uint32_t n = 0;
-        const pel_node *def = find_method(b, class->class, name, &n, 0);
-        bool ran = false;
-        for (uint32_t m = 0; m < class->methods.n; m++) ran |= class->methods.at[m]->name == name;
-        if (!def || ran) continue;
-        pel_node *made = n == 1 ? copy_method(b, class, def) : NULL;
-        if (i == 0 && is_plain(b, class->class)) continue;
-        if (!made && i == 0) made = refusing_train(b->ctx, class->name);
-        if (!made)
+    for (size_t i = 0; i < PEL_COUNT(mode_names); i++) {
+        bool found;
+        pel_node *made = mode_of(b, class, mode_names[i], &found);
+        if (found && !made)
             pel_throw(b->ctx, PEL_E_INCOMPLETE, 0, "%s.eval() is the author's own, and can't be written",
                       class->name->text);
-        pel_nodes_push(b->ctx, &class->modes, made);
+        if (made) pel_nodes_push(b->ctx, &class->modes, made);
     }
 }

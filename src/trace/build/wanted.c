@@ -55,6 +55,17 @@ static void note_function(pel_builder *b, pel_program_function *function) {
     note_reads(&n, &function->def);
 }
 
+/* What an author's train() reads is kept, too, though no run came by it. */
+static void note_modes(pel_builder *b, pel_program_class *class) {
+    pel_nodes modes = pel_modes_of(b, class);
+    for (uint32_t i = 0; i < modes.n; i++) {
+        const pel_nodes args = modes.at[i]->FunctionDef.args->arguments.args;
+        noting n = { .b = b, .own = self_attributes_of(b, class->class) };
+        if (args.n) n.self = args.at[0]->arg.arg;
+        note_reads(&n, &modes.at[i]);
+    }
+}
+
 /* A child that no code reads and that no state_dict knows of is left out. */
 bool pel_is_needed(const pel_builder *b, const pel_log_module *parent, uint32_t child) {
     if (b->program->only_construction) return true;
@@ -199,6 +210,7 @@ void pel_find_wanted(pel_builder *b) {
     noting n = { .b = b };
     for (uint32_t i = 0; i < b->program->classes.n; i++)
         if (b->program->classes.at[i]->def) note_reads(&n, &b->program->classes.at[i]->def);
+    for (uint32_t i = 0; i < b->program->classes.n; i++) note_modes(b, b->program->classes.at[i]);
     for (uint32_t i = 0; i < b->program->functions.n; i++) note_function(b, b->program->functions.at[i]);
     if (!b->program->only_construction) {
         find_idle(b);

@@ -81,27 +81,25 @@ static pel_id *items_under(pel_straight *x, const pel_id *values, uint32_t k) {
     return items;
 }
 
-/* d.keys() == {"a", "b"}, and what is under each. */
+/* list(d) == ["a", "b"]: a walk over it sees their order. And what is under each. */
 static void expect_dict(pel_straight *x, pel_nodes *tests, pel_node *text, const pel_id *values, int depth) {
     const pel_value *first = pel_straight_at(x, values[0]);
-    pel_node *known = pel_node_new(x->ctx, PEL_Set);
+    pel_node *known = pel_node_new(x->ctx, PEL_List);
     for (uint32_t k = 0; k + 1 < first->n; k += 2) {
         if (!items_under(x, values, k)) return; /* the lanes show that it may have other keys */
         pel_node *key = pel_value_expression(x->ctx, x->w->s->program, first->items[k]);
         if (!key) cannot(x, "it was given a dict with a key that has no literal");
-        pel_nodes_push(x->ctx, &known->Set.elts, key);
+        pel_nodes_push(x->ctx, &known->List.elts, key);
     }
     pel_node *of_dict = call_of(x, "isinstance", text);
     pel_nodes_push(x->ctx, &of_dict->Call.args, pel_make_name(x->ctx, pel_intern_c(x->ctx, "dict"), PEL_Load));
     if (depth == 0) add_test(x, tests, of_dict);
-    pel_node *method = pel_make_attribute(x->ctx, pel_copy(x->ctx, text), pel_intern_c(x->ctx, "keys"), PEL_Load);
-    pel_node *keys = pel_make_call(x->ctx, method, (pel_nodes){ 0 }, (pel_nodes){ 0 });
-    if (known->Set.elts.n)
-        add_test(x, tests, pel_make_compare(x->ctx, keys, PEL_Eq, known));
+    if (known->List.elts.n)
+        add_test(x, tests, pel_make_compare(x->ctx, call_of(x, "list", text), PEL_Eq, known));
     else
         add_test(x, tests, pel_not(x->ctx, pel_copy(x->ctx, text)));
     for (uint32_t k = 0; k + 1 < first->n; k += 2) {
-        pel_node *key = pel_copy(x->ctx, known->Set.elts.at[k / 2]);
+        pel_node *key = pel_copy(x->ctx, known->List.elts.at[k / 2]);
         pel_node *item = pel_make_subscript(x->ctx, pel_copy(x->ctx, text), key, PEL_Load);
         expect(x, tests, item, items_under(x, values, k), depth + 1);
     }

@@ -25,6 +25,18 @@ static void note_size(pel_straight *x, pel_id tensor) {
         x->reads.some_size = true;
 }
 
+/* torch.is_grad_enabled() and its likes: the line has the answer of one mode. */
+static bool asks_mode(const pel_value *function) {
+    static const char *const names[] = { "is_grad_enabled", "is_inference_mode_enabled", "is_autocast_enabled",
+                                         "is_autocast_cpu_enabled", "get_autocast_dtype" };
+    if (function->kind != PEL_V_LIBRARY) return false;
+    size_t dot = function->text.len;
+    while (dot && function->text.ptr[dot - 1] != '.') dot--;
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(pel_str_from(function->text, dot), names[i])) return true;
+    return false;
+}
+
 /* What one instruction of the author's pushed; below: what was pushed before it. */
 static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *below, const pel_value *made,
                        bool *has_type) {
@@ -35,6 +47,9 @@ static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *b
         pel_map_set(x->ctx, &x->reads.types, tensor, 1);
         *has_type = true;
     }
+    if (is_read && pel_name_is(insn->name, "requires_grad") && made->kind == PEL_V_CONST)
+        pel_map_set(x->ctx, &x->reads.grads, tensor, (uint64_t)(made - x->log->values.at));
+    if (asks_mode(made)) pel_lost(x->w, x->node, "it asks which mode torch is in");
     if (is_read || made->kind != PEL_V_SIZE) return;
     bool is_known = insn->kind == PEL_ARG_LOCAL || insn->kind == PEL_ARG_FREE || insn->op == PEL_OP_BINARY_SUBSCR ||
                     insn->op == PEL_OP_BINARY_OP || insn->op == PEL_OP_LOAD_ATTR;
@@ -57,6 +72,11 @@ static void see_activation(pel_straight *x, pel_id id) {
     x->reads.tested_type |= is_tested;
 }
 
+static bool is_grad_switch(pel_str function) {
+    pel_str name = PEL_STR("_set_grad_enabled");
+    return function.len > name.len && pel_str_eq(pel_str_from(function, function.len - name.len), name);
+}
+
 void pel_straight_find_reads(pel_straight *x, pel_straight_owns *owns) {
     for (uint32_t lane = 0; lane < x->n_lanes; lane++) {
         const pel_extent *extent = &x->w->s->extents[x->above[lane]];
@@ -66,6 +86,8 @@ void pel_straight_find_reads(pel_straight *x, pel_straight_owns *owns) {
             const pel_event *event = &x->log->events.at[i];
             const pel_value *function = pel_straight_at(x, event->function);
             if (function->kind != PEL_V_LIBRARY || !owns(x, event->activation, x->above[lane])) continue;
+            if (event->n_args && !lane && is_grad_switch(function->text)) /* the last puts back what was before */
+                x->reads.grad_mode = event->args[0];
             if (!event->n_args || !asks_size(function->text)) continue;
             const pel_value *of = pel_straight_at(x, event->args[0]);
             note_size(x, of->kind == PEL_V_TENSOR ? of->tensor : 0);
@@ -131,8 +153,35 @@ static void expect_type(pel_straight *x, const pel_straight_named *named, pel_no
     pel_nodes_push(x->ctx, tests, pel_make_compare(x->ctx, of_tensor(x, named, "dtype"), PEL_Eq, expected));
 }
 
+/* not x.requires_grad */
+static void expect_grads(pel_straight *x, pel_nodes *tests) {
+    for (uint32_t k = 0; k < x->reads.n_given; k++) {
+        const pel_straight_named *named = &x->known.tensors.at[k];
+        uint64_t first = 0, other = 0;
+        if (!pel_map_get(&x->reads.grads, named->values[0], &first) || tensor_at(x, named, 0)->owner) continue;
+        for (uint32_t i = 1; i < x->n_lanes; i++)
+            if (!pel_map_get(&x->reads.grads, named->values[i], &other) ||
+                !pel_value_same(x->log, (pel_id)first, (pel_id)other))
+                pel_lost(x->w, x->node, "it asks whether a tensor wants gradients");
+        pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, (pel_id)first);
+        pel_nodes_push(x->ctx, tests, pel_is_as_recorded(x->ctx, of_tensor(x, named, "requires_grad"), expected));
+    }
+}
+
+/* torch.is_grad_enabled(), where the line switches that and puts it back. */
+static void expect_mode(pel_straight *x, pel_nodes *tests) {
+    if (!x->reads.grad_mode) return;
+    pel_node *function = pel_library_expression(x->ctx, x->w->s->program, PEL_STR("torch.is_grad_enabled"));
+    pel_node *call = pel_make_call(x->ctx, function, (pel_nodes){ 0 }, (pel_nodes){ 0 });
+    pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, x->reads.grad_mode);
+    if (!expected) pel_lost(x->w, x->node, "it switches gradients by what has no literal");
+    pel_nodes_push(x->ctx, tests, pel_is_as_recorded(x->ctx, call, expected));
+}
+
 void pel_straight_expect_reads(pel_straight *x, pel_nodes *tests) {
     bool all = asks_steps(x);
+    expect_grads(x, tests);
+    expect_mode(x, tests);
     for (uint32_t k = 0; k < x->reads.n_given; k++) {
         const pel_straight_named *named = &x->known.tensors.at[k];
         if (tensor_at(x, named, 0)->owner) continue;
