@@ -431,8 +431,9 @@ def called(model, args, kwargs, how):
         model.train(how == "train()")
     with torch.no_grad() if how == "no_grad" else torch.enable_grad():
         result = model(*args, **kwargs)
-        parts = [*result] if isinstance(result, tuple) else [result]
-        return [(p.detach(), p.requires_grad) if isinstance(p, torch.Tensor) else p for p in parts], torch.get_rng_state()
+    parts = [*result] if isinstance(result, tuple) else [result]
+    plain = [(p.detach(), p.requires_grad) if isinstance(p, torch.Tensor) else p for p in parts]
+    return plain, torch.get_rng_state()
 
 
 FINDS = [
