@@ -98,8 +98,8 @@ static pel_node *copy_method(pel_builder *b, const pel_program_class *class, con
     return c.fits ? made : NULL;
 }
 
-/* def train(self, mode=True): assert not mode, "..."; return super().train(mode). Where eval() does something of its own,
- * too, both refuse. */
+/* def train(self, mode=True): assert not mode, "..."; return super().train(mode). Where eval() does something of its
+ * own, too, both refuse. */
 static pel_node *refusing_train(pel_ctx *ctx, pel_name class, bool plain_eval) {
     pel_str text = pel_format(ctx,
                               "def train(self, mode=True):\n    assert %s, \"%s.train() is not written\"\n"
