@@ -34,10 +34,11 @@ void pel_check_closures(pel_synth *s) {
 void pel_check_live(pel_synth *s) {
     for (pel_id id = 1; id < s->log->values.n; id++) {
         const pel_value *value = pel_value_at(s->log, id);
-        if (value->kind == PEL_V_TENSOR && !s->live[id]) found(s, "a tensor is not live", id);
+        if (value->kind == PEL_V_TENSOR && !s->objects.live[id]) found(s, "a tensor is not live", id);
         if (!pel_value_has_items(value->kind) || value->kind == PEL_V_FUNCTION || value->kind == PEL_V_METHOD) continue;
         for (uint32_t i = 0; i < value->n; i++)
-            if (s->live[value->items[i]] && !s->live[id]) found(s, "a value holds a live one and is not live", id);
+            if (s->objects.live[value->items[i]] && !s->objects.live[id])
+                found(s, "a value holds a live one and is not live", id);
     }
 }
 
@@ -111,8 +112,8 @@ void pel_check_bodies(pel_synth *s) {
  * target. */
 void pel_check_links(pel_synth *s) {
     pel_check_bodies(s);
-    for (uint32_t i = 0; i < s->links.n; i++) {
-        const pel_link *link = s->links.at[i];
+    for (uint32_t i = 0; i < s->calls.links.n; i++) {
+        const pel_link *link = s->calls.links.at[i];
         if (!link->node || (link->node->kind != PEL_Call && link->node->kind != PEL_Attribute))
             found(s, "a link without a call", i);
         if (!link->caller || !link->target) found(s, "a link without a caller or a target", i);

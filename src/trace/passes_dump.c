@@ -27,8 +27,8 @@ static bool is_whole(pel_synth *s, pel_node *expression) {
 
 /* Arguments of linked calls are written into the text by the pass `functions` alone; until then they are here. */
 static void put_links(pel_synth *s, const pel_group *group, pel_buf *out) {
-    for (uint32_t i = 0; i < s->links.n; i++) {
-        const pel_link *link = s->links.at[i];
+    for (uint32_t i = 0; i < s->calls.links.n; i++) {
+        const pel_link *link = s->calls.links.at[i];
         if (link->caller != group) continue;
         pel_putf(out, "  calls group %u with (", link->target->number);
         for (uint32_t p = 0; p < link->target->n_params; p++) {
@@ -59,8 +59,8 @@ static void put_group(pel_synth *s, const pel_group *group, pel_buf *out) {
              row->code->name->text, row->code->firstlineno, group->n_lanes, group->n_lanes == 1 ? "" : "s");
     if (group->is.root) pel_put_c(out, ", root");
     if (group->is.nested) pel_put_c(out, ", nested");
-    if (group->has_effect) pel_put_c(out, ", has an effect");
-    if (group->result_taint && pel_varies(group->result_taint)) pel_put_c(out, ", result~");
+    if (group->facts.has_effect) pel_put_c(out, ", has an effect");
+    if (group->facts.result && pel_varies(group->facts.result)) pel_put_c(out, ", result~");
     if (group->instead) pel_putf(out, ", group %u takes its place", group->instead->number);
     pel_put_c(out, "\n  (");
     for (uint32_t p = 0; p < group->n_params; p++) put_parameter(&group->params[p], p ? ", " : "", out);
@@ -102,7 +102,7 @@ static void put_extents(const pel_synth *s, pel_buf *out) {
 
 static void put_live(const pel_synth *s, pel_buf *out) {
     for (pel_id id = 1; id < s->log->values.n; id++)
-        if (s->live[id]) pel_putf(out, "value %u is live\n", id);
+        if (s->objects.live[id]) pel_putf(out, "value %u is live\n", id);
 }
 
 static void put_lifted(const pel_synth *s, pel_buf *out) {

@@ -49,6 +49,17 @@ typedef struct pel_group_is {
     bool without_self; /* all that call it are STATIC */
 } pel_group_is;
 
+/* What is known of it, grown from round to round of the walk. */
+typedef struct pel_group_facts {
+    const pel_taint *result;
+    bool falls_off;    /* some lane comes to its end without a return */
+    bool left_by_data; /* it returns from within a test on data: how deep it calls itself is not known */
+    bool chosen;       /* data say who calls it */
+    bool doubted;      /* its walk failed, and data reached it: what it gives and does is not known */
+    bool has_effect;   /* calling it does more than return a value */
+    bool shares;       /* what it does concerns a variable of the file */
+} pel_group_facts;
+
 struct pel_group {
     uint32_t number;
     pel_id code;
@@ -60,14 +71,7 @@ struct pel_group {
     uint32_t n_params;
     pel_name hint; /* the name by which calls know it */
     pel_group_is is;
-    /* facts, grown from round to round */
-    const pel_taint *result_taint;
-    bool falls_off;    /* some lane comes to its end without a return */
-    bool left_by_data; /* it returns from within a test on data: how deep it calls itself is not known */
-    bool chosen;       /* data say who calls it */
-    bool doubted;      /* its walk failed, and data came by: what it gives and does is not known */
-    bool has_effect;   /* calling it does more than return a value */
-    bool shares;       /* what it does concerns a variable of the file */
+    pel_group_facts facts;
     /* the text of the last round */
     pel_nodes body;
     pel_program_function *function;
@@ -145,6 +149,31 @@ typedef struct pel_reference { /* a Name or Attribute in the text that must get 
     bool held; /* the node stands in no function: constructors set it */
 } pel_reference;
 
+/* Objects, by their identities. */
+typedef struct pel_objects {
+    bool *live;              /* per value: is a tensor, holds one, or is changed by the run */
+    pel_map old;             /* that were there before the run -> 1 */
+    pel_map given;           /* that callers pass to the model, and the classes of those that are the author's -> 1 */
+    pel_map shared;          /* that are variables of the file -> 1 */
+    pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
+    pel_map written_globals; /* file and name -> its value before the run */
+} pel_objects;
+
+/* Dependences that functions share, which grow from round to round of the walk. */
+typedef struct pel_shared_facts {
+    pel_map attributes; /* class and name -> taint */
+    pel_map filled;     /* identities of lists, dicts and sets -> pel_filling: what functions put into them */
+    pel_map cells;      /* code and name -> taint */
+    bool changed;       /* one grew in this round */
+} pel_shared_facts;
+
+/* Calls of functions in the making by others. */
+typedef struct pel_calls {
+    PEL_VEC(pel_link *) links;
+    pel_map link_of; /* Call node -> link */
+    bool *linked;    /* per activation: some link of this round leads to it */
+} pel_calls;
+
 /* What the walk noted of nodes of the text. */
 typedef struct pel_notes {
     pel_map unwritable;    /* nodes that name an object without a literal -> 1 */
@@ -171,23 +200,11 @@ typedef struct pel_synth {
     pel_extent *extents;  /* per activation */
     pel_map split;        /* activation -> part: which of the texts of its function tells it */
     pel_map lifted;       /* code -> how many of its first parameters were none */
-    /* objects, by their identities */
-    bool *live;              /* per value: is a tensor, holds one, or is changed by the run */
-    pel_map old_objects;     /* that were there before the run -> 1 */
-    pel_map given;           /* that callers pass to the model, and the classes of those that are the author's -> 1 */
-    pel_map shared;          /* that are variables of the file -> 1 */
-    pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
-    pel_map written_globals; /* file and name -> its value before the run */
-    /* facts, which grow from round to round */
-    pel_map attribute_taint; /* class and name -> taint */
-    pel_map filled;          /* identities of lists, dicts and sets -> pel_filling: what functions put into them */
-    pel_map cell_taint;      /* code and name -> taint */
-    bool changed;            /* a fact grew in this round */
-    bool regroup;            /* split grew: begin again */
+    pel_objects objects;
+    pel_shared_facts facts;
+    bool regroup; /* split grew: begin again */
     /* the texts of the last round */
-    PEL_VEC(pel_link *) links;
-    pel_map link_of; /* Call node -> link */
-    bool *linked;    /* per activation: some link of this round leads to it */
+    pel_calls calls;
     PEL_VEC(pel_reference) references;
     PEL_VEC(pel_helper) helpers; /* straight lines */
     pel_notes notes;
@@ -198,7 +215,7 @@ typedef struct pel_synth {
 } pel_synth;
 
 static inline pel_link *pel_link_at(const pel_synth *s, const pel_node *node) {
-    return pel_map_pointer(&s->link_of, PEL_KEY(node));
+    return pel_map_pointer(&s->calls.link_of, PEL_KEY(node));
 }
 
 /* ---- groups.c ---- */

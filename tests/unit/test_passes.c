@@ -79,14 +79,14 @@ static void live(pel_ctx *ctx) {
     pel_synth *s = passed(ctx, "loop");
     CHECK(is_sound(s, pel_check_live));
     for (pel_id id = 1; id < s->log->values.n; id++) {
-        if (!s->live[id] || pel_value_at(s->log, id)->kind != PEL_V_TUPLE) continue;
-        s->live[id] = false;
+        if (!s->objects.live[id] || pel_value_at(s->log, id)->kind != PEL_V_TUPLE) continue;
+        s->objects.live[id] = false;
         CHECK(finds(s, pel_check_live, "holds a live one"));
-        s->live[id] = true;
+        s->objects.live[id] = true;
     }
     pel_id tensor = 1;
     while (pel_value_at(s->log, tensor)->kind != PEL_V_TENSOR) tensor++;
-    s->live[tensor] = false;
+    s->objects.live[tensor] = false;
     CHECK(finds(s, pel_check_live, "a tensor is not live"));
 }
 
@@ -147,8 +147,8 @@ static void bodies(pel_ctx *ctx) {
 static void links(pel_ctx *ctx) {
     pel_synth *s = passed(ctx, "passes");
     CHECK(is_sound(s, pel_check_links));
-    CHECK(s->links.n);
-    pel_link *link = s->links.at[0];
+    CHECK(s->calls.links.n);
+    pel_link *link = s->calls.links.at[0];
     pel_node *node = link->node;
     link->node = NULL;
     CHECK(finds(s, pel_check_links, "a link without a call"));

@@ -33,7 +33,7 @@ static bool is_filled(pel_synth *s, pel_map *given_before, const pel_value *obje
 /* The run changes objects of a class that is no module. */
 static bool note_changed(pel_synth *s, pel_id class) {
     pel_map_set(s->ctx, &s->program->changed, class, 1);
-    return pel_map_set(s->ctx, &s->written, class, 1);
+    return pel_map_set(s->ctx, &s->objects.written, class, 1);
 }
 
 /* What one activation does to objects, record by record. */
@@ -72,10 +72,11 @@ static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
                    : object->kind == PEL_V_MODULE ? pel_module_at(log, object->module)->class
                                                   : 0;
     if (object->kind == PEL_V_CLASS)
-        pel_map_set(to->s->ctx, &to->s->written, pel_key2(object->class, PEL_KEY(insn->name)), 1);
-    if (!class) pel_map_set(to->s->ctx, &to->s->written, pel_key2(0, PEL_KEY(insn->name)), 1); /* who knows whose */
+        pel_map_set(to->s->ctx, &to->s->objects.written, pel_key2(object->class, PEL_KEY(insn->name)), 1);
+    if (!class)
+        pel_map_set(to->s->ctx, &to->s->objects.written, pel_key2(0, PEL_KEY(insn->name)), 1); /* who knows whose */
     if (!class) return;
-    pel_map_set(to->s->ctx, &to->s->written, pel_key2(class, PEL_KEY(insn->name)), 1);
+    pel_map_set(to->s->ctx, &to->s->objects.written, pel_key2(class, PEL_KEY(insn->name)), 1);
     if (is_object) note_changed(to->s, class);
 }
 
@@ -114,10 +115,11 @@ static void find_written_globals(pel_synth *s) {
                 const pel_insn *insn = pel_author_insn(author, record);
                 if (!insn) continue;
                 uint64_t key = pel_key2(log->codes.at[activation->code].file, PEL_KEY(insn->name));
-                if (pass == 0 && insn->op == PEL_OP_STORE_GLOBAL) pel_map_set(s->ctx, &s->written_globals, key, 0);
+                if (pass == 0 && insn->op == PEL_OP_STORE_GLOBAL)
+                    pel_map_set(s->ctx, &s->objects.written_globals, key, 0);
                 if (pass == 1 && insn->op == PEL_OP_LOAD_GLOBAL && record->kind == PEL_R_PUSH &&
-                    pel_map_has(&s->written_globals, key) && !pel_map_find(&s->written_globals, key, 0))
-                    pel_map_set(s->ctx, &s->written_globals, key, record->value);
+                    pel_map_has(&s->objects.written_globals, key) && !pel_map_find(&s->objects.written_globals, key, 0))
+                    pel_map_set(s->ctx, &s->objects.written_globals, key, record->value);
             }
         }
 }
@@ -126,7 +128,7 @@ static void find_written_globals(pel_synth *s) {
 static void mark_old(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     const pel_value *value = pel_value_at(s->log, id);
     if (!pel_value_has_items(value->kind) || depth > MAX_DEPTH || !pel_map_set(s->ctx, seen, id, 1)) return;
-    if (value->object && !pel_map_set(s->ctx, &s->old_objects, value->object, 1) && value->kind == PEL_V_OBJECT) return;
+    if (value->object && !pel_map_set(s->ctx, &s->objects.old, value->object, 1) && value->kind == PEL_V_OBJECT) return;
     for (uint32_t i = 0; i < value->n; i++) mark_old(s, seen, value->items[i], depth + 1);
 }
 
@@ -161,11 +163,11 @@ static void mark_given(pel_synth *s, pel_map *seen, pel_id id, uint32_t depth) {
     const pel_value *value = pel_value_at(s->log, id);
     if (!pel_value_has_items(value->kind) || depth > MAX_DEPTH || !pel_map_set(s->ctx, seen, id, 1)) return;
     if (value->kind == PEL_V_OBJECT) {
-        if (!value->class || pel_map_has(&s->old_objects, value->object)) return;
-        if (!pel_map_set(s->ctx, &s->given, value->object, 1)) return;
+        if (!value->class || pel_map_has(&s->objects.old, value->object)) return;
+        if (!pel_map_set(s->ctx, &s->objects.given, value->object, 1)) return;
         pel_class_kind kind = pel_class_at(s->log, value->class)->kind;
         if (kind == PEL_CLASS_AUTHOR || kind == PEL_CLASS_DATACLASS)
-            pel_map_set(s->ctx, &s->given, pel_given_class(value->class), 1);
+            pel_map_set(s->ctx, &s->objects.given, pel_given_class(value->class), 1);
     }
     for (uint32_t i = 0; i < value->n; i++) mark_given(s, seen, value->items[i], depth + 1);
 }
@@ -189,17 +191,17 @@ static void find_live(pel_synth *s) {
     while (changed) {
         changed = false;
         for (pel_id id = 1; id < log->values.n; id++) {
-            if (s->live[id]) continue;
+            if (s->objects.live[id]) continue;
             const pel_value *value = pel_value_at(log, id);
             bool live = value->kind == PEL_V_TENSOR, is_object = value->kind == PEL_V_OBJECT;
             if (is_object)
-                live = pel_map_has(&live_objects, value->object) || pel_map_has(&s->given, value->object) ||
-                       (pel_map_has(&s->written, value->class) && !pel_map_has(&s->old_objects, value->object));
+                live = pel_map_has(&live_objects, value->object) || pel_map_has(&s->objects.given, value->object) ||
+                       (pel_map_has(&s->objects.written, value->class) && !pel_map_has(&s->objects.old, value->object));
             bool is_called = value->kind == PEL_V_FUNCTION || value->kind == PEL_V_METHOD; /* holds, but is no data */
             if (pel_value_has_items(value->kind) && !is_called)
-                for (uint32_t i = 0; i < value->n && !live; i++) live = s->live[value->items[i]];
+                for (uint32_t i = 0; i < value->n && !live; i++) live = s->objects.live[value->items[i]];
             if (is_object && live) pel_map_set(s->ctx, &live_objects, value->object, 1);
-            if (live) s->live[id] = changed = true;
+            if (live) s->objects.live[id] = changed = true;
         }
     }
 }
@@ -238,7 +240,7 @@ bool pel_is_given_container(const pel_synth *s, pel_id id) {
     return false;
 }
 
-bool pel_live(const pel_synth *s, pel_id id) { return s->live[id]; }
+bool pel_live(const pel_synth *s, pel_id id) { return s->objects.live[id]; }
 
 bool pel_plain(const pel_synth *s, pel_id id) {
     const pel_value *value = pel_value_at(s->log, id);
@@ -261,5 +263,5 @@ bool pel_plain(const pel_synth *s, pel_id id) {
 }
 
 bool pel_is_static_object(const pel_synth *s, pel_id id) {
-    return pel_value_at(s->log, id)->kind == PEL_V_OBJECT && !s->live[id] && !pel_plain(s, id);
+    return pel_value_at(s->log, id)->kind == PEL_V_OBJECT && !s->objects.live[id] && !pel_plain(s, id);
 }

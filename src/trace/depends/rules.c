@@ -4,7 +4,7 @@
 #pragma GCC diagnostic error "-Wswitch-enum" /* each kind of value has its rule */
 
 static bool is_written(const pel_synth *s, pel_id class, pel_name name) {
-    return pel_map_has(&s->written, pel_key2(class, PEL_KEY(name)));
+    return pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(name)));
 }
 
 /* Whether some run stores an attribute of that name into a class or something that has none: a function, a module of
@@ -23,10 +23,11 @@ static const pel_taint *of_value(const pel_taint *base) {
 /* An object of the author's or of a library. What was there before the run holds what it held then, unless a run stores
  * into it; of what the run made, or a caller gave, those who stored into it say what it holds. */
 static const pel_taint *of_object(const pel_synth *s, const pel_value *object, pel_name name, const pel_taint *base) {
-    bool is_old = pel_map_has(&s->old_objects, object->object), is_given = pel_map_has(&s->given, object->object);
+    bool is_old = pel_map_has(&s->objects.old, object->object),
+         is_given = pel_map_has(&s->objects.given, object->object);
     if (!pel_item_named(s->log, object, name) && !is_given) return of_class(s, object->class, name);
     if (is_old) return is_written(s, object->class, name) ? &pel_tainted : pel_constant(PEL_WHY_OBJECT);
-    const pel_taint *stored = pel_map_pointer(&s->attribute_taint, pel_key2(object->class, PEL_KEY(name)));
+    const pel_taint *stored = pel_map_pointer(&s->facts.attributes, pel_key2(object->class, PEL_KEY(name)));
     if (stored) return stored;
     if (pel_class_at(s->log, object->class)->kind != PEL_CLASS_LIBRARY) return &pel_taint_unknown;
     return is_written(s, object->class, name) ? &pel_tainted : of_value(base); /* made of what it was given */
@@ -88,8 +89,8 @@ static bool is_unchangeable_class(const pel_log_class *class) {
 static const pel_taint *by_object(const pel_synth *s, const pel_value *object) {
     const pel_log_class *class = pel_class_at(s->log, object->class);
     if (is_unchangeable_class(class)) return pel_constant(PEL_WHY_COMPUTED);
-    bool is_known = class->kind != PEL_CLASS_LIBRARY && pel_map_has(&s->old_objects, object->object) &&
-                    !pel_map_has(&s->written, object->class);
+    bool is_known = class->kind != PEL_CLASS_LIBRARY && pel_map_has(&s->objects.old, object->object) &&
+                    !pel_map_has(&s->objects.written, object->class);
     return is_known ? pel_constant(PEL_WHY_LOOKED_UP) : &pel_taint_unknown;
 }
 

@@ -112,7 +112,7 @@ static void expect_object(pel_straight *x, pel_nodes *tests, pel_node *text, con
         expect_value(x, tests, text, values[0]);
         return;
     }
-    if (!pel_map_has(&x->w->s->given, first->object)) return;
+    if (!pel_map_has(&x->w->s->objects.given, first->object)) return;
     for (uint32_t k = 0; k + 1 < first->n; k += 2) {
         const pel_value *key = pel_straight_at(x, first->items[k]);
         pel_id *items = items_under(x, values, k);
@@ -178,7 +178,7 @@ static void expect(pel_straight *x, pel_nodes *tests, pel_node *text, const pel_
 
 static bool holds_given(const pel_straight *x, pel_id id, int depth) {
     const pel_value *value = pel_straight_at(x, id);
-    if (value->kind == PEL_V_OBJECT && pel_map_has(&x->w->s->given, value->object)) return true;
+    if (value->kind == PEL_V_OBJECT && pel_map_has(&x->w->s->objects.given, value->object)) return true;
     for (uint32_t i = 0; depth < DEEPEST && pel_value_has_items((pel_value_kind)value->kind) && i < value->n; i++)
         if (holds_given(x, value->items[i], depth + 1)) return true;
     return false;

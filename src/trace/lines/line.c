@@ -475,7 +475,7 @@ static bool bind_argument(pel_straight *x, pel_link *link, uint32_t p, const ste
     if (n < x->n_lanes) return false;
     pel_node *text = argument_text(x, param, values);
     if (!pel_straight_same(x, values) || !pel_plain(x->w->s, values[0]))
-        if (pel_taint_grow(x->ctx, &param->taint, &pel_tainted)) x->w->s->changed = true;
+        if (pel_taint_grow(x->ctx, &param->taint, &pel_tainted)) x->w->s->facts.changed = true;
     pel_taint_grow(x->ctx, &param->taint, pel_constant(PEL_WHY_LINE));
     if (param->fallback && pel_same(param->fallback, text)) return true;
     link->args[p] = text;
@@ -501,11 +501,11 @@ static pel_node *call_text(pel_straight *x, const step *row) {
     link->node = pel_make_call(x->ctx, func, (pel_nodes){ 0 }, (pel_nodes){ 0 });
     for (uint32_t p = 1; p < target->n_params; p++)
         if (!bind_argument(x, link, p, row)) cannot(x, "its calls pass different arguments");
-    for (uint32_t i = 0; i < x->n_lanes; i++) s->linked[row[i].call] = true;
+    for (uint32_t i = 0; i < x->n_lanes; i++) s->calls.linked[row[i].call] = true;
     target->hint = link->implied = pel_intern_c(x->ctx, "forward");
-    x->has_effect |= target->has_effect;
-    pel_push(x->ctx, &s->links, link);
-    pel_map_set(x->ctx, &s->link_of, PEL_KEY(link->node), PEL_KEY(link));
+    x->has_effect |= target->facts.has_effect;
+    pel_push(x->ctx, &s->calls.links, link);
+    pel_map_set(x->ctx, &s->calls.link_of, PEL_KEY(link->node), PEL_KEY(link));
     return link->node;
 }
 

@@ -232,9 +232,9 @@ pel_node *pel_straight_setting(pel_straight *x, const pel_id *values) {
         bool fits = true;
         for (uint32_t i = 0; i < x->n_lanes && fits; i++) {
             pel_id value = pel_module_attribute(x->log, self->values[i], name);
-            fits =
-                value && pel_plain(x->w->s, value) && pel_value_same(x->log, value, values[i]) &&
-                !pel_map_has(&x->w->s->written, pel_key2(pel_module_at(x->log, self->values[i])->class, PEL_KEY(name)));
+            fits = value && pel_plain(x->w->s, value) && pel_value_same(x->log, value, values[i]) &&
+                   !pel_map_has(&x->w->s->objects.written,
+                                pel_key2(pel_module_at(x->log, self->values[i])->class, PEL_KEY(name)));
         }
         if (!fits) continue;
         pel_need(x->w, (pel_front){ NULL, x->n_lanes }, self->values, name, NULL);

@@ -52,7 +52,7 @@ const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
                 if (a.stores) {
                     pel_map_set(x->ctx, &stored, key_of(a), 1);
                     pel_map_set(x->ctx, &ever, key_of(a), 1);
-                } else if (pel_map_has(&x->w->s->written, key_of(a)) && !pel_map_has(&stored, key_of(a)))
+                } else if (pel_map_has(&x->w->s->objects.written, key_of(a)) && !pel_map_has(&stored, key_of(a)))
                     return pel_format(x->ctx, "it reads `%s`, which calls change", a.name->text).ptr;
             }
         }

@@ -264,8 +264,8 @@ static void write_line(pel_ctx *ctx, void *arg) {
     bool live = true;
     for (uint32_t i = 0; i < job->n; i++) live &= pel_live(w->s, results[i]);
     bool fixed = pel_straight_same(&x, results) && pel_plain(w->s, results[0]);
-    if (!live && !fixed && pel_taint_grow(ctx, &w->group->result_taint, &pel_tainted)) w->s->changed = true;
-    pel_taint_grow(ctx, &w->group->result_taint, pel_constant(live ? PEL_WHY_TENSOR : PEL_WHY_LINE));
+    if (!live && !fixed && pel_taint_grow(ctx, &w->group->facts.result, &pel_tainted)) w->s->facts.changed = true;
+    pel_taint_grow(ctx, &w->group->facts.result, pel_constant(live ? PEL_WHY_TENSOR : PEL_WHY_LINE));
 }
 
 static bool is_useful(const question *q, uint32_t n) {
@@ -446,7 +446,7 @@ static bool asks_attribute(body_job *job, question *q) {
     const pel_log_module *first = pel_module_at(log, modules[0]);
     for (uint32_t a = 0; a < first->n_attributes; a++) {
         pel_name name = first->attributes[a].name;
-        if (pel_map_has(&job->w->s->written, pel_key2(first->class, PEL_KEY(name)))) continue;
+        if (pel_map_has(&job->w->s->objects.written, pel_key2(first->class, PEL_KEY(name)))) continue;
         bool known = true;
         for (uint32_t i = 0; i < job->n && known; i++) {
             values[i] = pel_module_attribute(log, modules[i], name);
@@ -555,7 +555,7 @@ static void write_group(pel_ctx *ctx, void *arg) {
     job.asked = pel_new_array(ctx, group->n_params + 1u, bool);
     write_body(ctx, &job);
     group->body = job.body;
-    if (job.has_effect && !group->has_effect) group->has_effect = w->s->changed = true;
+    if (job.has_effect && !group->facts.has_effect) group->facts.has_effect = w->s->facts.changed = true;
 }
 
 void pel_walk_straight(pel_synth *s, pel_group *group) {

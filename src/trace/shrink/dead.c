@@ -88,7 +88,7 @@ static void ask(void *arg, pel_node **slot) {
     asking *a = arg;
     const pel_node *node = *slot;
     const pel_link *link = pel_link_at(a->s, node);
-    if (link && ((link->target->has_effect && !link->looks_up) || link->target->is.init)) a->pure = false;
+    if (link && ((link->target->facts.has_effect && !link->looks_up) || link->target->is.init)) a->pure = false;
     if (node->mark && node->kind != PEL_Name && node->mark != PEL_COMPARES_TENSORS) a->pure = false;
     switch (node->kind) {
     case PEL_NamedExpr:

@@ -32,7 +32,7 @@ static void reach_node(void *arg, pel_node **slot) {
     uint64_t number;
     if (pel_map_get(&r->link_number, PEL_KEY(*slot), &number)) {
         r->found.active[number] = true;
-        reach_group(r, r->s->links.at[number]->target);
+        reach_group(r, r->s->calls.links.at[number]->target);
     }
     uint64_t group;
     if (pel_map_get(&r->reference, PEL_KEY(*slot), &group))
@@ -62,7 +62,7 @@ static pel_map find_called_back(search *r) {
     pel_map called_back = { 0 };
     for (pel_id id = 1; id < s->log->activations.n; id++) {
         pel_group *group = s->group_of[id];
-        if (!group || s->linked[id] || group->is.nested) continue;
+        if (!group || s->calls.linked[id] || group->is.nested) continue;
         if (pel_map_has(&s->hooks.of_activation, id)) {
             reach_group(r, group);
             continue;
@@ -86,8 +86,9 @@ static pel_map find_called_back(search *r) {
 pel_reach pel_find_reached(pel_synth *s) {
     search r = { .s = s };
     r.found.seen = pel_new_array(s->ctx, s->groups.n + 1u, bool);
-    r.found.active = pel_new_array(s->ctx, s->links.n + 1u, bool);
-    for (uint32_t i = 0; i < s->links.n; i++) pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->links.at[i]->node), i);
+    r.found.active = pel_new_array(s->ctx, s->calls.links.n + 1u, bool);
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        pel_map_set(s->ctx, &r.link_number, PEL_KEY(s->calls.links.at[i]->node), i);
     note_references(&r);
     pel_map called_back = find_called_back(&r);
     for (uint32_t i = 0; i < s->groups.n; i++)
@@ -129,8 +130,8 @@ static void see_value(void *arg, pel_node **slot) {
 
 uint32_t *pel_count_calls(pel_synth *s, const pel_reach *reached) {
     values v = { .s = s, .n_calls = pel_new_array(s->ctx, s->groups.n + 1u, uint32_t) };
-    for (uint32_t i = 0; i < s->links.n; i++)
-        if (reached->active[i]) v.n_calls[s->links.at[i]->target->number]++;
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        if (reached->active[i]) v.n_calls[s->calls.links.at[i]->target->number]++;
     for (uint32_t i = 0; i < s->references.n; i++) {
         const pel_reference *ref = &s->references.at[i];
         if (ref->group && ref->held) v.n_calls[ref->group->number] += 2; /* by whoever holds it */
@@ -146,7 +147,7 @@ uint32_t *pel_count_calls(pel_synth *s, const pel_reach *reached) {
 bool *pel_find_calling_back(pel_synth *s) {
     bool *calls_back = pel_new_array(s->ctx, s->groups.n + 1u, bool);
     for (pel_id id = 1; id < s->log->activations.n; id++) {
-        const pel_group *caller = s->group_of[id] && !s->linked[id] ? pel_caller_of(s, id) : NULL;
+        const pel_group *caller = s->group_of[id] && !s->calls.linked[id] ? pel_caller_of(s, id) : NULL;
         if (caller) calls_back[caller->number] = true;
     }
     return calls_back;
@@ -226,7 +227,7 @@ static void fill_nested(pel_synth *s) {
 /* Which functions do more than return a value: the walk only knew what they might do, the text knows what is left. */
 static void find_effects(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++)
-        s->groups.at[i]->has_effect = s->groups.at[i]->why || s->groups.at[i]->is.generator;
+        s->groups.at[i]->facts.has_effect = s->groups.at[i]->why || s->groups.at[i]->is.generator;
     bool changed = true;
     while (changed) {
         changed = false;
@@ -234,9 +235,10 @@ static void find_effects(pel_synth *s) {
             pel_group *group = s->groups.at[i];
             const pel_group *real = group;
             while (real->instead) real = real->instead;
-            if (group->has_effect || (real == group ? !pel_body_has_effect(s, group->body) : !real->has_effect))
+            if (group->facts.has_effect ||
+                (real == group ? !pel_body_has_effect(s, group->body) : !real->facts.has_effect))
                 continue;
-            group->has_effect = changed = true;
+            group->facts.has_effect = changed = true;
         }
     }
 }
@@ -245,7 +247,7 @@ static void find_effects(pel_synth *s) {
 static void pin_outer_functions(pel_synth *s) {
     for (pel_id id = 1; id < s->log->activations.n; id++) {
         pel_group *group = s->group_of[id];
-        if (!group || s->linked[id]) continue;
+        if (!group || s->calls.linked[id]) continue;
         group->is.pinned = true;
         /* torch calls it by that name, whatever a decorator calls it */
         if (!group->is.nested && !pel_map_has(&s->hooks.of_activation, id) && pel_runs_module(s, id))
@@ -255,10 +257,10 @@ static void pin_outer_functions(pel_synth *s) {
 
 /* What all callers take for a static method loses its `self`. */
 static void find_static_methods(pel_synth *s) {
-    for (uint32_t i = 0; i < s->links.n; i++)
-        s->links.at[i]->target->is.without_self = s->links.at[i]->callee == PEL_CALLEE_STATIC;
-    for (uint32_t i = 0; i < s->links.n; i++)
-        if (s->links.at[i]->callee != PEL_CALLEE_STATIC) s->links.at[i]->target->is.without_self = false;
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        s->calls.links.at[i]->target->is.without_self = s->calls.links.at[i]->callee == PEL_CALLEE_STATIC;
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        if (s->calls.links.at[i]->callee != PEL_CALLEE_STATIC) s->calls.links.at[i]->target->is.without_self = false;
 }
 
 /* ---- passes ---- */

@@ -246,7 +246,7 @@ static void see_lost_parts(void *arg, pel_node **slot) {
 static returning returned_by(const pel_synth *s, const pel_group *group) {
     returning r = { .s = s, .fine = true };
     for (uint32_t k = 0; k < group->body.n; k++) see_return(&r, &group->body.at[k]);
-    r.fine &= r.n_returns > 0 && !group->falls_off;
+    r.fine &= r.n_returns > 0 && !group->facts.falls_off;
     return r;
 }
 
@@ -466,7 +466,7 @@ static void see_passing(void *arg, pel_node **slot) {
 static void add_forwarded(const survey *v, const pel_group *target, wants *u, uint32_t depth) {
     for (uint32_t i = 0; i < u->forwarders.n && !u->blocked; i++) {
         const pel_group *forwarder = u->forwarders.at[i];
-        passing p = { v->s, target, is_ours(forwarder) && !forwarder->falls_off && depth < 8 };
+        passing p = { v->s, target, is_ours(forwarder) && !forwarder->facts.falls_off && depth < 8 };
         for (uint32_t k = 0; p.only && k < forwarder->body.n; k++) see_passing(&p, &forwarder->body.at[k]);
         wants further = v->uses[forwarder->number];
         if (p.only) add_forwarded(v, forwarder, &further, depth + 1);
@@ -538,8 +538,8 @@ static bool is_dict(const pel_synth *s, const pel_group *group, const pel_param 
         pel_id value = s->log->activations.at[group->lanes[i]].locals[param->local];
         if (!value || pel_value_at(s->log, value)->kind != PEL_V_DICT) return false;
     }
-    for (uint32_t i = 0; i < s->links.n; i++)
-        if (s->links.at[i]->target == group && !s->links.at[i]->args[param - group->params]) return false;
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        if (s->calls.links.at[i]->target == group && !s->calls.links.at[i]->args[param - group->params]) return false;
     return group->n_lanes > 0;
 }
 
@@ -572,8 +572,8 @@ static pel_node *item_of(pel_synth *s, pel_node *dict, const pel_node *key) {
 static void pass_item(pel_synth *s, const pel_group *group, uint32_t p, const pel_node *key) {
     item_use u = { .name = group->params[p].name, .rewrites = true };
     pel_each_use_in(s, group->body, see_item, &u);
-    for (uint32_t i = 0; i < s->links.n; i++) {
-        pel_link *link = s->links.at[i];
+    for (uint32_t i = 0; i < s->calls.links.n; i++) {
+        pel_link *link = s->calls.links.at[i];
         if (link->target == group) link->args[p] = item_of(s, link->args[p], key);
     }
 }

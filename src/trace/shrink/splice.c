@@ -133,8 +133,8 @@ static void splice_into(splicer *sp, pel_nodes *out, const pel_link *link) {
         hand_arguments(&h, &node);
         pel_nodes_push(sp->s->ctx, out, node);
     }
-    for (uint32_t i = 0; i < sp->s->links.n; i++)
-        if (sp->s->links.at[i]->caller == target) sp->s->links.at[i]->caller = sp->caller;
+    for (uint32_t i = 0; i < sp->s->calls.links.n; i++)
+        if (sp->s->calls.links.at[i]->caller == target) sp->s->calls.links.at[i]->caller = sp->caller;
     target->body = (pel_nodes){ 0 };
     sp->changed = true;
 }

@@ -137,8 +137,9 @@ static void make_root(pel_synth *s, const pel_group *wrapper, const pel_link *in
 
 static void take_place(pel_synth *s, pel_group *outer, const pel_link *inner) {
     pel_group *target = inner->target;
-    for (uint32_t i = 0; i < s->links.n; i++)
-        if (s->links.at[i]->target == outer && s->links.at[i] != inner) redirect(s, s->links.at[i], outer, inner);
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        if (s->calls.links.at[i]->target == outer && s->calls.links.at[i] != inner)
+            redirect(s, s->calls.links.at[i], outer, inner);
     target->hint = outer->hint ? outer->hint : target->hint;
     if (outer->is.root) make_root(s, outer, inner);
     /* Who calls it is not ours to change: it takes all that the outer one took, read or not. */
@@ -377,11 +378,11 @@ static void unwrap(const unwrapping *u) {
     }
     for (uint32_t i = u->at; i < outer->body.n; i++) pel_nodes_push(ctx, &body, outer->body.at[i]);
     target->body = body;
-    target->falls_off = outer->falls_off;
-    target->left_by_data |= outer->left_by_data;
-    target->result_taint = outer->result_taint;
-    for (uint32_t i = 0; i < u->s->links.n; i++)
-        if (u->s->links.at[i]->caller == outer) u->s->links.at[i]->caller = target;
+    target->facts.falls_off = outer->facts.falls_off;
+    target->facts.left_by_data |= outer->facts.left_by_data;
+    target->facts.result = outer->facts.result;
+    for (uint32_t i = 0; i < u->s->calls.links.n; i++)
+        if (u->s->calls.links.at[i]->caller == outer) u->s->calls.links.at[i]->caller = target;
     uint32_t n = target->n_params;
     add_parameters(u);
     pel_node **args = pel_new_array(ctx, target->n_params + 1u, pel_node *);

@@ -15,7 +15,7 @@ bool pel_has_slot(const pel_log_module *module, pel_name name) {
 static bool is_shared(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
     const pel_value *first = pel_value_at(w->log, val->at[0]);
     if ((first->kind != PEL_V_LIST && first->kind != PEL_V_DICT) || !first->object) return false;
-    bool known = pel_map_has(&w->s->shared, first->object);
+    bool known = pel_map_has(&w->s->objects.shared, first->object);
     if (!known && !base->lost) return false;
     for (uint32_t i = 1; i < front.n; i++)
         if (pel_value_at(w->log, val->at[i])->object != first->object) return false;
@@ -23,8 +23,8 @@ static bool is_shared(pel_walk *w, pel_front front, pel_name name, const pel_val
     if (pel_value_at(w->log, before)->object != first->object) return false;
     pel_node *text = pel_global_expression(w->ctx, w->s->program, before, first->object, name);
     if (!text) return false;
-    if (!known) w->s->changed = true;
-    pel_map_set(w->ctx, &w->s->shared, first->object, 1);
+    if (!known) w->s->facts.changed = true;
+    pel_map_set(w->ctx, &w->s->objects.shared, first->object, 1);
     val->text = text;
     val->taint = &pel_tainted; /* what calls before this one did */
     val->fixed = true;
@@ -54,7 +54,7 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
     for (uint32_t i = 0; i < front.n; i++) {
         modules[i] = pel_value_at(w->log, base->at[i])->module;
         const pel_log_module *row = pel_module_at(w->log, modules[i]);
-        if (pel_map_has(&w->s->written, pel_key2(row->class, PEL_KEY(name)))) written = true;
+        if (pel_map_has(&w->s->objects.written, pel_key2(row->class, PEL_KEY(name)))) written = true;
         if (!pel_has_slot(row, name) && pel_module_attribute(w->log, modules[i], name)) needed = true;
     }
     if (pel_name_is(name, "training")) {
@@ -100,7 +100,7 @@ static void read_module(pel_walk *w, pel_front front, const pel_node *node, cons
 
 bool pel_is_content_of_given(const pel_walk *w, pel_id object, pel_id value) {
     const pel_value *of = pel_value_at(w->log, object);
-    if (of->kind != PEL_V_OBJECT || !pel_map_has(&w->s->given, of->object)) return false;
+    if (of->kind != PEL_V_OBJECT || !pel_map_has(&w->s->objects.given, of->object)) return false;
     switch ((pel_value_kind)pel_value_at(w->log, value)->kind) {
     case PEL_V_CONST:
     case PEL_V_TUPLE:
@@ -184,7 +184,7 @@ static void take_stored_taint(pel_walk *w, pel_front front, pel_name name, const
         const pel_value *value = pel_value_at(w->log, base->at[i]);
         pel_id class = pel_class_with_attributes(w->log, base->at[i]);
         if (!class) continue;
-        const pel_taint *stored = pel_map_pointer(&w->s->attribute_taint, pel_key2(class, PEL_KEY(name)));
+        const pel_taint *stored = pel_map_pointer(&w->s->facts.attributes, pel_key2(class, PEL_KEY(name)));
         val->taint = pel_taint_join(w->ctx, val->taint, stored);
         if (value->kind != PEL_V_OBJECT) continue;
         if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;

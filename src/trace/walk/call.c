@@ -479,7 +479,7 @@ static pel_val *straight_call(pel_walk *w, pel_front front, const pel_call_site 
     /* what ran inside is told by the straight line */
     for (uint32_t i = 0; i < front.n; i++)
         for (pel_id id = children[i]; id < w->log->activations.n && pel_is_below(w->log, id, children[i]); id++)
-            w->s->linked[id] = true;
+            w->s->calls.linked[id] = true;
     const pel_passed passed = { args, names, n };
     return pel_finish(w, front, c->node, pel_straight_call(w, front.n, c->node, children, &passed, c->val));
 }
@@ -583,7 +583,7 @@ static bool asks_fixed_objects(pel_walk *w, pel_front front, const pel_call_site
 
 static bool call_linked(pel_walk *w, pel_front front, pel_call_site *c, const meaning *m) {
     if (m->found < front.n || !m->one || !pel_link_call(w, front, c, m->target, m->children)) return false;
-    for (uint32_t i = 0; i < front.n; i++) w->s->linked[m->children[i]] = true;
+    for (uint32_t i = 0; i < front.n; i++) w->s->calls.linked[m->children[i]] = true;
     m->target->is.context = is_context(w->log, c->val->at[0]);
     for (uint32_t i = 0; i < front.n && !m->target->is.context; i++)
         c->val->lost |= pel_is_static_object(w->s, c->val->at[i]);

@@ -59,8 +59,8 @@ static pel_link *new_link(pel_walk *w, pel_group *target, pel_node *text) {
 }
 
 static void keep_link(pel_walk *w, pel_link *link) {
-    pel_push(w->ctx, &w->s->links, link);
-    pel_map_set(w->ctx, &w->s->link_of, PEL_KEY(link->node), PEL_KEY(link));
+    pel_push(w->ctx, &w->s->calls.links, link);
+    pel_map_set(w->ctx, &w->s->calls.link_of, PEL_KEY(link->node), PEL_KEY(link));
 }
 
 /* A second text for a value. If a property gave it, that is asked again. */
@@ -91,7 +91,7 @@ bool pel_settle_default(pel_walk *w, pel_param *mine, const pel_node *theirs) {
     if (theirs->kind != PEL_Constant && !negative) return false;
     if (mine->fallback) return pel_same(mine->fallback, theirs);
     mine->fallback = pel_copy(w->ctx, theirs);
-    w->s->changed = true;
+    w->s->facts.changed = true;
     return true;
 }
 
@@ -520,9 +520,9 @@ static void name_callee(const binding *b) {
 /* ---- the link ---- */
 
 void pel_note_sharing(pel_walk *w) {
-    if (w->group->shares) return;
-    w->group->shares = true;
-    w->s->changed = true;
+    if (w->group->facts.shares) return;
+    w->group->facts.shares = true;
+    w->s->facts.changed = true;
 }
 
 static bool is_parameter(const pel_group *group, pel_name name) {
@@ -574,17 +574,17 @@ static void note_result(pel_walk *w, pel_front front, pel_call_site *c, pel_link
     const pel_group *target = link->target;
     bool dynamic = false;
     for (uint32_t i = 0; i < c->n_args; i++) dynamic |= pel_dynamic(w, front, c->args[i].val);
-    if (target->shares) pel_note_sharing(w);
+    if (target->facts.shares) pel_note_sharing(w);
     /* asks an object that was there before the run */
-    bool looks_up = c->base && c->base->lost && !dynamic && !target->shares;
-    link->looks_up = !dynamic && !target->shares && !target->is.init && only_looks_up(w, front, c);
+    bool looks_up = c->base && c->base->lost && !dynamic && !target->facts.shares;
+    link->looks_up = !dynamic && !target->facts.shares && !target->is.init && only_looks_up(w, front, c);
     looks_up |= link->looks_up;
     c->val->taint =
-        dynamic || !tells_arguments_apart(target) ? pel_taint_fact(target->result_taint) : pel_constant(PEL_WHY_CALLED);
+        dynamic || !tells_arguments_apart(target) ? pel_taint_fact(target->facts.result) : pel_constant(PEL_WHY_CALLED);
     for (uint32_t i = 0; i < front.n && c->base; i++)
         if (pel_is_content_of_given(w, c->base->at[i], c->val->at[i]))
             c->val->taint = pel_taint_join(w->ctx, c->val->taint, &pel_tainted);
-    c->val->effect = c->val->effect || (target->has_effect && !looks_up) || makes_object(w, c, target);
+    c->val->effect = c->val->effect || (target->facts.has_effect && !looks_up) || makes_object(w, c, target);
     c->val->lost = link->callee == PEL_CALLEE_AS_WRITTEN && c->func->lost;
 }
 
@@ -616,9 +616,9 @@ bool pel_link_call(pel_walk *w, pel_front front, pel_call_site *c, pel_group *ta
     bind_lifted(&b);
     bind_all(&b);
     if (b.failed) return false;
-    if (target == w->group && target->left_by_data) taint_counters(&b);
+    if (target == w->group && target->facts.left_by_data) taint_counters(&b);
     for (uint32_t p = 0; p < target->n_params; p++)
-        if (pel_taint_grow(w->ctx, &target->params[p].taint, b.taints[p])) w->s->changed = true;
+        if (pel_taint_grow(w->ctx, &target->params[p].taint, b.taints[p])) w->s->facts.changed = true;
     name_callee(&b);
     c->val->text = text;
     note_result(w, front, c, link);
@@ -651,7 +651,7 @@ bool pel_looks_up(const pel_walk *w, const pel_kids *kids) {
 }
 
 void pel_forget_kids(pel_walk *w, const pel_kids *kids) {
-    for (uint32_t i = 0; i < kids->n; i++) w->s->linked[kids->at[i].activation] = true;
+    for (uint32_t i = 0; i < kids->n; i++) w->s->calls.linked[kids->at[i].activation] = true;
 }
 
 /* Whether a library's descriptor asked a method of the object itself, as functools.cached_property does, which keeps
@@ -668,7 +668,7 @@ void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object,
         const pel_activation *child = &w->log->activations.at[kids->at[i].activation];
         pel_group *group = w->s->group_of[kids->at[i].activation];
         bool is_plain =
-            group && !group->has_effect && pel_is_constant(pel_taint_fact(group->result_taint)) && !val->effect;
+            group && !group->facts.has_effect && pel_is_constant(pel_taint_fact(group->facts.result)) && !val->effect;
         if (is_plain && asks_itself(w, &kids->at[i], object)) {
             pel_forget_kids(w, kids);
             val->lost = true;
@@ -679,12 +679,12 @@ void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object,
             return;
         }
         target = group;
-        w->s->linked[kids->at[i].activation] = true;
+        w->s->calls.linked[kids->at[i].activation] = true;
     }
     target->is.property = true;
     target->hint = name;
-    val->taint = pel_taint_fact(target->result_taint);
-    val->effect |= target->has_effect;
+    val->taint = pel_taint_fact(target->facts.result);
+    val->effect |= target->facts.has_effect;
     pel_link *link = new_link(w, target, val->text);
     link->receiver = true;
     keep_link(w, link);

@@ -232,7 +232,7 @@ bool pel_pass_closures(pel_synth *s) {
     const pel_log *before = s->log;
     lift_closures(s);
     s->group_of = pel_new_array(s->ctx, s->log->activations.n, pel_group *);
-    s->linked = pel_new_array(s->ctx, s->log->activations.n, bool);
-    s->live = pel_new_array(s->ctx, s->log->values.n, bool);
+    s->calls.linked = pel_new_array(s->ctx, s->log->activations.n, bool);
+    s->objects.live = pel_new_array(s->ctx, s->log->values.n, bool);
     return s->log != before;
 }

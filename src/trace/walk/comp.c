@@ -207,7 +207,7 @@ static pel_front enter_frames(pel_walk *w, pel_front front, pel_id code, const p
         if (!frame) frame = find_frame(w, &lane, code, &taken);
         if (!frame) continue; /* a generator that nobody asked */
         pel_map_set(w->ctx, &taken, frame, 1);
-        w->s->linked[frame] = true;
+        w->s->calls.linked[frame] = true;
         inner.at[inner.n++] = w->lanes.n;
         pel_push(w->ctx, &w->lanes,
                  ((pel_lane){ frame, lane.owner, 0, w->log->activations.at[frame].n_records, PEL_LANE_RUNS }));
@@ -380,7 +380,7 @@ static void set_default(pel_walk *w, const pel_node *function, const pel_node *a
             pel_param *param = &group->params[p];
             if (param->author_default != author) continue;
             param->fallback = val->text;
-            if (pel_taint_grow(w->ctx, &param->taint, val->taint)) w->s->changed = true;
+            if (pel_taint_grow(w->ctx, &param->taint, val->taint)) w->s->facts.changed = true;
         }
     }
 }

@@ -37,7 +37,7 @@ void pel_own(pel_walk *w, pel_front front, const pel_node *node, const pel_node 
             const pel_position *at = &w->author->positions[insn - w->author->insns->at];
             if (!pel_inside(at, node) || (until && pel_inside(at, until)) || ends_expression(insn->op)) break;
             if (record->kind == PEL_R_PUSH && values) values[i] = record->value;
-            if (record->kind == PEL_R_CHILD && !kids) w->s->linked[record->value] = true;
+            if (record->kind == PEL_R_CHILD && !kids) w->s->calls.linked[record->value] = true;
             if (record->kind == PEL_R_CHILD && kids) {
                 if (kids->n == kids->cap) kids->at = pel_grow(w->ctx, kids->at, kids->n, &kids->cap, sizeof *kids->at);
                 kids->at[kids->n++] = (pel_child){ i, record->value };

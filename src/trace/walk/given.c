@@ -32,7 +32,8 @@ static given_form form_of_given(const pel_synth *s, pel_id id) {
     case PEL_V_SET:
     case PEL_V_SLICE:
     case PEL_V_RANGE: return GIVEN_CONTAINER;
-    case PEL_V_OBJECT: return plain ? GIVEN_PLAIN : pel_map_has(&s->given, value->object) ? GIVEN_OBJECT : GIVEN_SHOWS;
+    case PEL_V_OBJECT:
+        return plain ? GIVEN_PLAIN : pel_map_has(&s->objects.given, value->object) ? GIVEN_OBJECT : GIVEN_SHOWS;
     case PEL_V_FUNCTION:
     case PEL_V_METHOD:
     case PEL_V_PARTIAL:

@@ -227,7 +227,7 @@ static void group_activations(pel_synth *s) {
             group->is.nested = pel_made_in_run(s, author);
             if (!group->is.nested) group->class = class_of_self(s, id);
             /* callers may pass an object whose methods are the author's */
-            group->is.pinned = group->class && pel_map_has(&s->given, pel_given_class(group->class)) &&
+            group->is.pinned = group->class && pel_map_has(&s->objects.given, pel_given_class(group->class)) &&
                                !pel_name_is(log->codes.at[activation->code].code->name, "__init__");
             group->is.init = group->class && pel_name_is(log->codes.at[group->code].code->name, "__init__");
             group->is.generator = (log->codes.at[group->code].code->flags & PEL_CO_GENERATOR) != 0;

@@ -177,7 +177,7 @@ static void give(const insertion *in, pel_link *link, uint32_t place, pel_node *
         if (target->params[p].keyword_only) continue;
         if (at++ != place) continue;
         link->args[p] = text;
-        if (pel_taint_grow(in->s->ctx, &target->params[p].taint, taint)) in->s->changed = true;
+        if (pel_taint_grow(in->s->ctx, &target->params[p].taint, taint)) in->s->facts.changed = true;
         return;
     }
 }
@@ -219,12 +219,12 @@ static pel_node *hook_call(const insertion *in, const pel_hook *hook, pel_node *
         pel_node *dict = output && in->kept_keys ? load(in, in->kept_keys) : dict_of(in);
         give(in, link, place++, dict, &pel_tainted);
     }
-    if (output) give(in, link, place++, output, pel_taint_fact(in->group->result_taint));
+    if (output) give(in, link, place++, output, pel_taint_fact(in->group->facts.result));
     if (in->s->log->codes.at[target->code].code->name->text[0] == '<')
         target->hint = pel_intern_c(ctx, output ? "forward_hook" : "forward_pre_hook");
     link->node = pel_make_call(ctx, func, (pel_nodes){ 0 }, (pel_nodes){ 0 });
-    pel_push(ctx, &in->s->links, link);
-    pel_map_set(ctx, &in->s->link_of, PEL_KEY(link->node), PEL_KEY(link));
+    pel_push(ctx, &in->s->calls.links, link);
+    pel_map_set(ctx, &in->s->calls.link_of, PEL_KEY(link->node), PEL_KEY(link));
     return link->node;
 }
 
@@ -357,7 +357,7 @@ static const pel_hook_list *hooks_around(const pel_synth *s, pel_id forward) {
 static void taint_registered(pel_synth *s, pel_group *group) {
     const pel_hook *hook = pel_map_pointer(&s->hooks.of_activation, group->lanes[0]);
     for (uint32_t p = 2; hook && hook->owner && p < group->n_params; p++)
-        if (pel_taint_grow(s->ctx, &group->params[p].taint, &pel_tainted)) s->changed = true;
+        if (pel_taint_grow(s->ctx, &group->params[p].taint, &pel_tainted)) s->facts.changed = true;
 }
 
 void pel_insert_hooks(pel_synth *s, pel_group *group) {
@@ -392,17 +392,17 @@ void pel_insert_hooks(pel_synth *s, pel_group *group) {
         }
         any_behind |= !hook->before;
         if (hook->before) put_before(&in, hook, &body);
-        group->has_effect |= target->has_effect;
+        group->facts.has_effect |= target->facts.has_effect;
     }
     if (any_behind) keep_arguments(&in, &body);
     if (any_behind) rewrite_returns(&in, &group->body);
     for (uint32_t i = 0; i < group->body.n; i++) pel_nodes_push(s->ctx, &body, group->body.at[i]);
-    if (any_behind && (!body.n || body.at[body.n - 1]->kind != PEL_Return) && group->falls_off)
+    if (any_behind && (!body.n || body.at[body.n - 1]->kind != PEL_Return) && group->facts.falls_off)
         put_behind(&in, pel_make_none(s->ctx), &body);
     group->body = body;
     for (uint32_t i = 0; i < group->n_lanes; i++) {
         const pel_hook_list *mine = hooks_around(s, group->lanes[i]);
-        for (uint32_t k = 0; k < mine->n; k++) s->linked[mine->at[k]->activation] = true;
+        for (uint32_t k = 0; k < mine->n; k++) s->calls.linked[mine->at[k]->activation] = true;
     }
 }
 

@@ -22,7 +22,7 @@ static uint32_t split_lane(pel_walk *w, pel_lane lane, const pel_node *node, num
     for (uint32_t r = lane.at; r < lane.end; r++) {
         const pel_record *record = &activation->records[r];
         if (record->kind != PEL_R_PUSH && record->kind != PEL_R_STEP) {
-            if (record->kind == PEL_R_CHILD && !head) w->s->linked[record->value] = true; /* its __iter__ */
+            if (record->kind == PEL_R_CHILD && !head) w->s->calls.linked[record->value] = true; /* its __iter__ */
             continue;
         }
         const pel_insn *insn = pel_insn_of(w, record);

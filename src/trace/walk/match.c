@@ -36,7 +36,7 @@ static uint32_t case_taken(pel_walk *w, pel_lane *lane, const pel_node *node) {
             if (stands_in(at, node->Match.cases.at[i]->match_case.body)) return i;
         uint16_t op = pel_insn_of(w, record)->op;
         if (op == PEL_OP_STORE_FAST || op == PEL_OP_STORE_DEREF) pel_lost(w, node, "a pattern that binds names");
-        if (record->kind == PEL_R_CHILD) w->s->linked[record->value] = true;
+        if (record->kind == PEL_R_CHILD) w->s->calls.linked[record->value] = true;
         lane->at++;
     }
     return NO_CASE;

@@ -35,7 +35,7 @@ void pel_refer(pel_walk *w, pel_node **text, pel_id code) {
 /* A name of the file that the run binds anew. */
 static bool is_written_global(pel_walk *w, pel_name name, pel_val *val) {
     uint64_t key = pel_key2(w->log->codes.at[w->author->code].file, PEL_KEY(name)), first;
-    if (pel_is_local(w, name) || !pel_map_get(&w->s->written_globals, key, &first)) return false;
+    if (pel_is_local(w, name) || !pel_map_get(&w->s->objects.written_globals, key, &first)) return false;
     pel_node *text = first ? pel_global_expression(w->ctx, w->s->program, (pel_id)first, key, name) : NULL;
     if (!text) pel_throw(w->ctx, PEL_E_UNSUPPORTED, 0, "the global variable `%s` has no literal", name->text);
     if (text->Name.id != name) pel_throw(w->ctx, PEL_E_UNSUPPORTED, 0, "two files bind a global `%s`", name->text);

@@ -70,12 +70,12 @@ static bool has_another(const pel_walk *w, pel_id self, const pel_node *path, pe
  * function, or any of its class if data chose who called it. */
 static bool differs_elsewhere(const pel_walk *w, const pel_node *path, pel_name name, pel_id value) {
     const pel_group *group = w->group;
-    for (uint32_t i = 0; i < group->n_lanes && !group->chosen; i++) {
+    for (uint32_t i = 0; i < group->n_lanes && !group->facts.chosen; i++) {
         pel_id id = w->log->activations.at[group->lanes[i]].locals[group->params[0].local];
         const pel_value *self = pel_value_at(w->log, id);
         if (self->kind == PEL_V_MODULE && has_another(w, self->module, path, name, value)) return true;
     }
-    for (pel_id module = 1; module < w->log->modules.n && group->chosen; module++)
+    for (pel_id module = 1; module < w->log->modules.n && group->facts.chosen; module++)
         if (pel_module_at(w->log, module)->class == group->class && has_another(w, module, path, name, value))
             return true;
     return false;
@@ -111,7 +111,7 @@ void pel_taint_chosen_mode(pel_walk *w, pel_front front, pel_val *val) {
 void pel_choose_callees(pel_walk *w, const pel_kids *kids, bool by_data) {
     for (uint32_t i = 0; (w->level || by_data) && i < kids->n; i++) {
         pel_group *group = w->s->group_of[kids->at[i].activation];
-        if (!group || group->chosen) continue;
-        group->chosen = w->s->changed = true;
+        if (!group || group->facts.chosen) continue;
+        group->facts.chosen = w->s->facts.changed = true;
     }
 }

@@ -307,15 +307,15 @@ static void ask_owner(const pel_walk *w, const pel_call_site *c, const pel_value
 static void ask_callbacks(pel_walk *w, const pel_call_site *c, const pel_value *callee, nature *out) {
     for (uint32_t i = 0; i < c->kids.n && callee->kind == PEL_V_LIBRARY; i++) {
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        if (group && pel_varies(pel_taint_fact(group->result_taint))) out->dynamic = true;
+        if (group && pel_varies(pel_taint_fact(group->facts.result))) out->dynamic = true;
     }
     for (uint32_t i = 0; i < c->kids.n; i++) {
         if (!out->dynamic && out->pure && callee->kind == PEL_V_LIBRARY) {
-            w->s->linked[c->kids.at[i].activation] = true;
+            w->s->calls.linked[c->kids.at[i].activation] = true;
             continue;
         }
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        if (!group || group->has_effect) out->pure = false;
+        if (!group || group->facts.has_effect) out->pure = false;
     }
 }
 
@@ -324,7 +324,7 @@ static bool is_tool_of_the_run(const pel_walk *w, pel_id id) {
     const pel_value *value = pel_value_at(w->log, id);
     return value->kind == PEL_V_OBJECT && value->class &&
            pel_class_at(w->log, value->class)->kind == PEL_CLASS_LIBRARY &&
-           !pel_map_has(&w->s->old_objects, value->object);
+           !pel_map_has(&w->s->objects.old, value->object);
 }
 
 static nature nature_of(pel_walk *w, pel_front front, const pel_call_site *c, const pel_value *callee) {
@@ -435,7 +435,7 @@ static const pel_taint *of_kids(pel_walk *w, const pel_call_site *c) {
     const pel_taint *all = NULL;
     for (uint32_t i = 0; i < c->kids.n; i++) {
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        all = pel_taint_join(w->ctx, all, group ? pel_taint_fact(group->result_taint) : &pel_taint_unknown);
+        all = pel_taint_join(w->ctx, all, group ? pel_taint_fact(group->facts.result) : &pel_taint_unknown);
     }
     return all;
 }
@@ -446,7 +446,7 @@ static pel_id object_asked(const pel_walk *w, const pel_lane *lane, pel_id base)
     if (value->kind != PEL_V_OPAQUE || !pel_str_is(value->text, "super") || !w->group->n_params) return base;
     pel_id self = w->log->activations.at[lane->owner].locals[w->group->params[0].local];
     uint64_t object = pel_value_at(w->log, self)->object;
-    return pel_map_has(&w->s->old_objects, object) && !pel_map_has(&w->s->filled, object) ? self : base;
+    return pel_map_has(&w->s->objects.old, object) && !pel_map_has(&w->s->facts.filled, object) ? self : base;
 }
 
 static const pel_taint *of_method(pel_walk *w, pel_front front, const pel_call_site *c) {
@@ -750,7 +750,7 @@ static void expand_partial(pel_walk *w, pel_front front, pel_call_site *c) {
 static void mark_param(pel_walk *w, pel_param *param, const pel_val *given, pel_map *here) {
     param->passed = true;
     pel_map_set(w->ctx, here, PEL_KEY(param), 1);
-    if (pel_taint_grow(w->ctx, &param->taint, given->taint)) w->s->changed = true;
+    if (pel_taint_grow(w->ctx, &param->taint, given->taint)) w->s->facts.changed = true;
 }
 
 /* The arguments from one on are passed to a function; next: the parameter that the first positional one means. */
@@ -776,7 +776,7 @@ void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint
 
 static void mark_given(pel_walk *w, pel_param *param) {
     param->passed = true;
-    if (pel_taint_grow(w->ctx, &param->taint, &pel_tainted)) w->s->changed = true;
+    if (pel_taint_grow(w->ctx, &param->taint, &pel_tainted)) w->s->facts.changed = true;
 }
 
 void pel_mark_bound(pel_walk *w, pel_id callee, pel_group *group) {
@@ -833,7 +833,7 @@ static void mark_called_back(pel_walk *w, const pel_call_site *c, const pel_valu
     for (uint32_t a = 0; a < c->n_args; a++)
         given = pel_taint_join(w->ctx, given, pel_taint_any(c->args[a].val->taint));
     for (uint32_t p = group->class != 0; p < group->n_params; p++)
-        if (pel_taint_grow(w->ctx, &group->params[p].taint, given)) w->s->changed = true;
+        if (pel_taint_grow(w->ctx, &group->params[p].taint, given)) w->s->facts.changed = true;
 }
 
 void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children) {

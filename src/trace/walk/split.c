@@ -7,7 +7,7 @@
 static uint64_t object_in(const pel_synth *s, pel_id activation, const pel_param *param) {
     pel_id id = s->log->activations.at[activation].locals[param->local];
     const pel_value *value = pel_value_at(s->log, id);
-    bool is_old = pel_map_has(&s->old_objects, value->object);
+    bool is_old = pel_map_has(&s->objects.old, value->object);
     return is_old && pel_is_static_object(s, id) && value->class ? value->object : 0;
 }
 

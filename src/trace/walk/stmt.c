@@ -24,7 +24,7 @@ void pel_skip(pel_walk *w, pel_front front, const pel_node *node) {
         const pel_record *record;
         while ((record = pel_next_record(w, lane)) && record->kind != PEL_R_RETURN && record->kind != PEL_R_RAISE &&
                pel_inside(pel_position_of(w, record), node)) {
-            if (record->kind == PEL_R_CHILD) w->s->linked[record->value] = true;
+            if (record->kind == PEL_R_CHILD) w->s->calls.linked[record->value] = true;
             lane->at++;
         }
     }
@@ -329,7 +329,7 @@ static void note_exits(pel_walk *w, pel_front front) {
         if (state == PEL_LANE_BROKE && w->loop) w->loop->left_by_data = true;
         if (state != PEL_LANE_LEFT) continue;
         for (pel_loop *loop = w->loop; loop; loop = loop->outer) loop->left_by_data = true;
-        if (!w->group->left_by_data) w->s->changed = w->group->left_by_data = true;
+        if (!w->group->facts.left_by_data) w->s->facts.changed = w->group->facts.left_by_data = true;
     }
 }
 

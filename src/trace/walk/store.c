@@ -24,7 +24,7 @@ static bool is_star_name(const pel_walk *w, pel_name name) {
 /* A value that depends on data is stored where other functions find it: they learn of it by a map of such facts. */
 static void spread_taint(pel_walk *w, pel_map *facts, uint64_t key, const pel_taint *taint) {
     const pel_taint *fact = pel_map_pointer(facts, key), *before = fact;
-    if (pel_taint_grow(w->ctx, &fact, taint)) w->s->changed = true;
+    if (pel_taint_grow(w->ctx, &fact, taint)) w->s->facts.changed = true;
     if (fact != before) pel_map_set(w->ctx, facts, key, PEL_KEY(fact));
 }
 
@@ -34,7 +34,7 @@ void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint) {
         if (code->cellvars.at[i] != name) continue;
         for (uint32_t k = 0; k < w->s->groups.n; k++) {
             const pel_group *group = w->s->groups.at[k];
-            if (group->is.nested) spread_taint(w, &w->s->cell_taint, pel_key2(group->code, PEL_KEY(name)), taint);
+            if (group->is.nested) spread_taint(w, &w->s->facts.cells, pel_key2(group->code, PEL_KEY(name)), taint);
         }
     }
 }
@@ -111,12 +111,12 @@ void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pe
         const pel_value *value = pel_value_at(w->log, objects[i]);
         pel_id class = pel_class_with_attributes(w->log, objects[i]);
         if (!class) continue;
-        spread_taint(w, &w->s->attribute_taint, pel_key2(class, PEL_KEY(attribute)), taint);
+        spread_taint(w, &w->s->facts.attributes, pel_key2(class, PEL_KEY(attribute)), taint);
         if (pel_is_constant(taint) || value->kind != PEL_V_OBJECT || pel_live(w->s, objects[i]) ||
-            pel_map_has(&w->s->old_objects, value->object))
+            pel_map_has(&w->s->objects.old, value->object))
             continue;
         pel_make_live(w->s, class); /* what it was seen to hold says nothing about other data */
-        w->s->changed = true;
+        w->s->facts.changed = true;
     }
 }
 
@@ -146,29 +146,30 @@ static bool is_plain_container(const pel_value *value) {
 
 /* A container of the function's own, where no test of the function's led: whoever makes it fills it. */
 static bool is_always_filled(pel_walk *w, const pel_node *container) {
-    return w->level == w->group->chosen && container->kind == PEL_Name && pel_env_slot(w, container->Name.id)->own;
+    return w->level == w->group->facts.chosen && container->kind == PEL_Name &&
+           pel_env_slot(w, container->Name.id)->own;
 }
 
 void pel_fill(pel_walk *w, pel_front front, const pel_node *container, const pel_id *containers, bool with_data) {
     bool by_data = w->level && !is_always_filled(w, container);
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, containers[i]);
-        bool is_kept = pel_map_has(&w->s->old_objects, value->object); /* from call to call */
+        bool is_kept = pel_map_has(&w->s->objects.old, value->object); /* from call to call */
         if (!is_plain_container(value) || (!with_data && !by_data && !is_kept)) continue;
-        uint64_t before = pel_map_find(&w->s->filled, value->object, 0),
+        uint64_t before = pel_map_find(&w->s->facts.filled, value->object, 0),
                  now = before | (with_data || is_kept ? WITH_DATA : BY_DATA);
         if (now == before) continue;
-        pel_map_set(w->ctx, &w->s->filled, value->object, now);
-        w->s->changed = true;
+        pel_map_set(w->ctx, &w->s->facts.filled, value->object, now);
+        w->s->facts.changed = true;
     }
 }
 
 const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *val) {
     uint64_t found = 0;
-    if (!w->s->filled.n) return NULL;
+    if (!w->s->facts.filled.n) return NULL;
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *value = pel_value_at(w->log, val->at[i]);
-        if (is_plain_container(value)) found |= pel_map_find(&w->s->filled, value->object, 0);
+        if (is_plain_container(value)) found |= pel_map_find(&w->s->facts.filled, value->object, 0);
     }
     return found & WITH_DATA ? &pel_tainted_holder : found ? &pel_tainted_count : NULL;
 }

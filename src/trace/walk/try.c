@@ -57,7 +57,7 @@ static void find_data(void *arg, pel_node **slot) {
     if (node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training")) w->s->asked.training = true;
     if (node->kind == PEL_Attribute)
         for (pel_id class = 1; class < w->log->classes.n; class ++)
-            for_data->found |= pel_map_has(&w->s->written, pel_key2(class, PEL_KEY(node->Attribute.attr)));
+            for_data->found |= pel_map_has(&w->s->objects.written, pel_key2(class, PEL_KEY(node->Attribute.attr)));
     pel_each_child(*slot, find_data, arg);
 }
 
@@ -79,7 +79,7 @@ static bool is_settled_until(pel_walk *w, const pel_lane *lane, pel_node *statem
 static void forget_children(pel_walk *w, const pel_lane *lane, uint32_t end) {
     const pel_activation *activation = pel_lane_activation(w, lane);
     for (uint32_t r = lane->at; r < end; r++)
-        if (activation->records[r].kind == PEL_R_CHILD) w->s->linked[activation->records[r].value] = true;
+        if (activation->records[r].kind == PEL_R_CHILD) w->s->calls.linked[activation->records[r].value] = true;
 }
 
 /* Steps over what an `except` does before its body, and says whether it catches. */

@@ -81,17 +81,18 @@ static void forget_links(pel_walk *w, pel_front body) {
         const pel_lane *lane = pel_lane_at(w, body, i);
         const pel_record *records = pel_lane_activation(w, lane)->records;
         for (uint32_t r = lane->at; r < lane->end; r++)
-            if (records[r].kind == PEL_R_CHILD) w->s->linked[records[r].value] = false;
+            if (records[r].kind == PEL_R_CHILD) w->s->calls.linked[records[r].value] = false;
     }
 }
 
 pel_place pel_remember(pel_walk *w, pel_front front) {
-    pel_place place = { *w, pel_env_copy(w, &w->env), front, pel_save_places(w, front), w->s->changed, w->s->regroup };
+    pel_place place = { *w,           pel_env_copy(w, &w->env), front, pel_save_places(w, front), w->s->facts.changed,
+                        w->s->regroup };
     return place;
 }
 
 void pel_go_back(pel_walk *w, const pel_place *to) {
-    w->s->changed = to->changed;
+    w->s->facts.changed = to->changed;
     w->s->regroup = to->regroup;
     pel_walk before = to->walk;
     before.lanes = w->lanes; /* only grew */
@@ -184,9 +185,9 @@ static bool mentions(const listing *l, const pel_node *target) {
     }
     if (pel_uses_at(NULL, l->made->text, target->Name.id).reads) return true;
     const pel_synth *s = l->u.w->s;
-    for (uint32_t i = l->first_link; i < s->links.n; i++)
-        for (uint32_t p = 0; p < s->links.at[i]->target->n_params; p++) {
-            const pel_node *given = s->links.at[i]->args[p];
+    for (uint32_t i = l->first_link; i < s->calls.links.n; i++)
+        for (uint32_t p = 0; p < s->calls.links.at[i]->target->n_params; p++) {
+            const pel_node *given = s->calls.links.at[i]->args[p];
             if (given && pel_uses_at(NULL, given, target->Name.id).reads) return true;
         }
     return false;
@@ -196,7 +197,7 @@ bool pel_list_rounds(pel_walk *w, pel_front front, pel_node *node, pel_val *val)
     const pel_node *generator = node->ListComp.generators.at[0];
     pel_rounds rounds = pel_split_rounds(w, front, node);
     if (rounds.body.n == 0 || !are_few(front, &rounds, MAX_LISTED)) return false;
-    listing l = { { w, node, &rounds, front.n, rounds.body.n / front.n, { 0 }, false }, val, w->s->links.n };
+    listing l = { { w, node, &rounds, front.n, rounds.body.n / front.n, { 0 }, false }, val, w->s->calls.links.n };
     if (!have_same_items(&l.u, true)) return false;
     pel_place before = pel_remember(w, front);
     uint32_t *places = pel_save_places(w, rounds.body);

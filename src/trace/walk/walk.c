@@ -91,7 +91,7 @@ static void bind_parameters(pel_walk *w, pel_front front) {
     if (code->flags & PEL_CO_VARKEYWORDS) bind_whole(w, code->varnames.at[next++], &keys, true);
     for (uint32_t i = 0; i < code->freevars.n; i++) {
         uint64_t key = pel_key2(group->code, PEL_KEY(code->freevars.at[i]));
-        pel_env_slot(w, code->freevars.at[i])->taint = pel_taint_fact(pel_map_pointer(&w->s->cell_taint, key));
+        pel_env_slot(w, code->freevars.at[i])->taint = pel_taint_fact(pel_map_pointer(&w->s->facts.cells, key));
     }
 }
 
@@ -141,7 +141,7 @@ static void walk_function(pel_ctx *ctx, void *arg) {
     pel_front front = lanes_of_group(w);
     pel_nodes body = { 0 };
     w->out = &body;
-    w->level = group->chosen;
+    w->level = group->facts.chosen;
     bind_parameters(w, front);
     bind_captured(w);
     if (node->kind == PEL_Lambda) {
@@ -151,13 +151,13 @@ static void walk_function(pel_ctx *ctx, void *arg) {
         pel_nodes_push(ctx, &body, pel_make_return(ctx, val->text));
     } else {
         pel_front rest = pel_walk_body(w, front, node->FunctionDef.body);
-        group->falls_off = rest.n > 0;
+        group->facts.falls_off = rest.n > 0;
         if (rest.n) w->result = pel_taint_join(ctx, w->result, pel_constant(PEL_WHY_LITERAL)); /* None */
         check_ends(w, rest);
     }
     group->body = body;
-    if (pel_taint_grow(ctx, &group->result_taint, w->result)) w->s->changed = true;
-    if (w->effect && !group->has_effect) w->s->changed = group->has_effect = true;
+    if (pel_taint_grow(ctx, &group->facts.result, w->result)) w->s->facts.changed = true;
+    if (w->effect && !group->facts.has_effect) w->s->facts.changed = group->facts.has_effect = true;
 }
 
 static void walk_group(pel_synth *s, pel_group *group) {
@@ -187,11 +187,12 @@ static bool met_data(const pel_synth *s, const pel_activation *activation) {
         const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
         pel_id class = pel_class_with_attributes(s->log, below);
         if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_STORE_ATTR) && class &&
-            (pel_map_has(&s->written, pel_key2(class, PEL_KEY(insn->name))) || pel_name_is(insn->name, "training")))
+            (pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(insn->name))) ||
+             pel_name_is(insn->name, "training")))
             return true;
         if (record->kind != PEL_R_PUSH) continue;
         const pel_value *value = pel_value_at(s->log, record->value);
-        if (pel_live(s, record->value) || (value->object && pel_map_has(&s->filled, value->object))) return true;
+        if (pel_live(s, record->value) || (value->object && pel_map_has(&s->facts.filled, value->object))) return true;
         below = record->value;
     }
     return false;
@@ -211,23 +212,23 @@ static bool lives_on_data(const pel_synth *s, const pel_group *group) {
 static void doubt_failed(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
-        if (!group->why || group->doubted) continue;
+        if (!group->why || group->facts.doubted) continue;
         if (!lives_on_data(s, group)) {
-            pel_taint_grow(s->ctx, &group->result_taint, pel_constant(PEL_WHY_NO_DATA));
+            pel_taint_grow(s->ctx, &group->facts.result, pel_constant(PEL_WHY_NO_DATA));
             continue;
         }
-        group->doubted = group->has_effect = s->changed = true;
-        pel_taint_grow(s->ctx, &group->result_taint, &pel_tainted);
+        group->facts.doubted = group->facts.has_effect = s->facts.changed = true;
+        pel_taint_grow(s->ctx, &group->facts.result, &pel_tainted);
     }
 }
 
 /* Of the round before. */
 static void forget_texts(pel_synth *s) {
-    s->changed = s->regroup = false;
-    s->links.n = s->references.n = s->helpers.n = 0;
-    s->link_of = (pel_map){ 0 };
+    s->facts.changed = s->regroup = false;
+    s->calls.links.n = s->references.n = s->helpers.n = 0;
+    s->calls.link_of = (pel_map){ 0 };
     s->program->held = (pel_map){ 0 };
-    memset(s->linked, 0, s->log->activations.n * sizeof *s->linked);
+    memset(s->calls.linked, 0, s->log->activations.n * sizeof *s->calls.linked);
     for (uint32_t i = 0; i < s->program->classes.n; i++) s->program->classes.at[i]->needs.n = 0;
 }
 
@@ -236,12 +237,12 @@ static void forget_texts(pel_synth *s) {
 bool pel_pass_walk(pel_synth *s) {
     forget_texts(s);
     for (uint32_t i = 0; i < s->groups.n; i++) walk_group(s, s->groups.at[i]);
-    return s->changed || s->regroup;
+    return s->facts.changed || s->regroup;
 }
 
 bool pel_pass_doubt(pel_synth *s) {
     doubt_failed(s);
-    return s->changed;
+    return s->facts.changed;
 }
 
 bool pel_pass_live(pel_synth *s) {

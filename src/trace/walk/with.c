@@ -20,7 +20,7 @@ static void leave_context(pel_walk *w, pel_front front, const pel_node *node) {
                pel_inside(pel_position_of(w, record), node)) {
             bool is_method =
                 record->kind == PEL_R_CHILD && w->s->group_of[record->value] && w->s->group_of[record->value]->class;
-            if (record->kind == PEL_R_CHILD && !is_method) w->s->linked[record->value] = true;
+            if (record->kind == PEL_R_CHILD && !is_method) w->s->calls.linked[record->value] = true;
             lane->at++;
         }
     }

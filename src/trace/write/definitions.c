@@ -51,10 +51,10 @@ static pel_name name_of_static(const pel_synth *s, pel_id class, pel_name wish) 
 
 /* mask = masks.mask(x): a function of another file, whose name is a variable where it is called. */
 static bool is_local_of_a_caller(const pel_synth *s, const pel_reach *r, const pel_group *group, pel_name name) {
-    for (uint32_t i = 0; i < s->links.n; i++) {
-        const pel_group *target = s->links.at[i]->target;
+    for (uint32_t i = 0; i < s->calls.links.n; i++) {
+        const pel_group *target = s->calls.links.at[i]->target;
         while (target->instead) target = target->instead;
-        const pel_group *caller = s->links.at[i]->caller;
+        const pel_group *caller = s->calls.links.at[i]->caller;
         if (!r->active[i] || target != group) continue;
         if (pel_is_own_name(pel_group_text(s, caller), name)) return true;
     }
@@ -243,8 +243,8 @@ static void write_functions(pel_synth *s, const pel_reach *r) {
     pel_node **args = pel_new_array(s->ctx, s->groups.n + 1u, pel_node *);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r->seen[i]) args[i] = pel_signature(s, s->groups.at[i], r->active);
-    for (uint32_t i = 0; i < s->links.n; i++)
-        if (r->active[i]) pel_write_call(s, s->links.at[i], args[s->links.at[i]->target->number]);
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        if (r->active[i]) pel_write_call(s, s->calls.links.at[i], args[s->calls.links.at[i]->target->number]);
     write_references(s, r, args);
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (r->seen[i] && s->groups.at[i]->is.root && s->groups.at[i]->n_params) pel_guard_root(s, s->groups.at[i]);

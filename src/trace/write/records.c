@@ -401,7 +401,7 @@ static bool holds(const pel_log *log, pel_id id, pel_id class, int depth) {
 /* Classes of objects that callers pass: no text names them, but their methods are called, or they are returned. */
 static void keep_given(pel_synth *s) {
     for (pel_id class = 1; class < s->log->classes.n; class ++) {
-        if (!pel_map_has(&s->given, pel_given_class(class))) continue;
+        if (!pel_map_has(&s->objects.given, pel_given_class(class))) continue;
         bool wanted = false;
         for (uint32_t i = 0; i < s->program->classes.n; i++)
             wanted |= s->program->classes.at[i]->class == class && s->program->classes.at[i]->methods.n;

@@ -84,8 +84,8 @@ pel_node *pel_default_text(pel_synth *s, const pel_group *group, uint32_t p) {
 /* Whether some link leaves a parameter to its default. */
 static bool *left_out(pel_synth *s, const pel_group *group, const bool *active) {
     bool *left = pel_new_array(s->ctx, group->n_params + 1u, bool);
-    for (uint32_t i = 0; i < s->links.n; i++) {
-        const pel_link *link = s->links.at[i];
+    for (uint32_t i = 0; i < s->calls.links.n; i++) {
+        const pel_link *link = s->calls.links.at[i];
         if (link->target != group || !active[i]) continue;
         for (uint32_t p = link->receiver ? 1 : 0; p < group->n_params; p++) left[p] |= !link->args[p];
     }
