@@ -95,6 +95,7 @@ static pel_pickled **pop_to_mark(machine *m, uint32_t *n) {
 
 /* Scalars are shared, and an unpickler could put nothing into them. */
 static void append(machine *m, pel_pickled *to, pel_pickled *const *items, uint32_t n) {
+    if (to->is_used || to->kind == PEL_P_BYTES) to->is_changed = true; /* bytearrays can grow */
     if (to->kind < PEL_P_TUPLE) return;
     pel_reserve(m->ctx, &to->items, n);
     for (uint32_t i = 0; i < n; i++) to->items.at[to->items.n++] = items[i];
@@ -118,6 +119,7 @@ static void append_pairs(machine *m, pel_pickled *to, pel_pickled *const *items,
     if (n % 2) fail(m, "a key without its value");
     note_keys(m, items, n, 2);
     note_filled(m, to);
+    if (to->kind == PEL_P_LIST || to->kind == PEL_P_BYTES) to->is_changed = true; /* sets items by their numbers */
     append(m, to, items, n);
 }
 
@@ -269,6 +271,7 @@ static void push_raw_unicode(machine *m) {
         int64_t point = n ? hex_number(line, i + 2, n) : -1;
         if (point < 0 || point > 0x10FFFF) {
             pel_put_utf8(&text, (unsigned char)line.ptr[i]);
+            if (kind && !n) pel_put_utf8(&text, (unsigned char)line.ptr[++i]); /* a second backslash begins nothing */
             continue;
         }
         pel_put_utf8(&text, (uint32_t)point);
@@ -369,9 +372,15 @@ static void push_stack_global(machine *m) {
 
 static pel_pickled_call *push_call(machine *m, pel_pickle_kind kind, pel_pickled *callable, pel_pickled *args,
                                    pel_pickled *kwargs) {
+    /* Arrays of joblib are full of chance: what can't be called ends such a reading, as it ends Python's. */
+    if (m->is_plain && callable->kind < PEL_P_GLOBAL) fail(m, "it calls a value that can't be called");
     pel_pickled *object = make(m, kind);
     pel_pickled_call *call = pel_new(m->ctx, pel_pickled_call);
     *call = (pel_pickled_call){ callable, args, kwargs, false };
+    for (uint32_t i = 0; args->kind == PEL_P_TUPLE && i < args->items.n; i++) {
+        pel_pickled *used = args->items.at[i];
+        if (used->kind == PEL_P_LIST || used->kind == PEL_P_BYTES) used->is_used = true;
+    }
     object->call = call;
     pel_push(m->ctx, &m->result->calls, object);
     push(m, object);
@@ -396,6 +405,7 @@ static void build(machine *m) {
 static void push_persistent(machine *m, pel_pickled *id) {
     pel_pickled *object = make(m, PEL_P_PERSISTENT);
     object->id = id;
+    pel_push(m->ctx, &m->result->persistents, object);
     push(m, object);
 }
 

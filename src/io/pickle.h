@@ -48,6 +48,8 @@ struct pel_pickled {
     uint8_t kind; /* enum pel_pickle_kind */
     bool is_big;  /* INT beyond 64 bits: text holds its little-endian bytes, or its digits if is_text */
     bool is_text;
+    bool is_used;    /* LIST, BYTES: an argument of a call */
+    bool is_changed; /* of these: not what it was when it was used, or not what items and text say */
     uint64_t at; /* offset of the opcode that made it; 0 for values without a place of their own */
     union {
         int64_t integer; /* BOOL, INT */
@@ -78,6 +80,7 @@ typedef struct pel_pickle {
     PEL_VEC(pel_pickled *) builds;  /* every object that got a state, in order */
     PEL_VEC(pel_pickled *) filled;  /* every object but Python's own containers that things were put into */
     PEL_VEC(pel_pickled *) keys;    /* what was a key, or in a set: CALL, NEW, and tuples, which may hold them */
+    PEL_VEC(pel_pickled *) persistents; /* every object that the file's reader makes of an id */
     PEL_VEC(pel_pickled_array) arrays;
     struct pel_pickle *plainly; /* as pickle.load reads it, which takes those arrays for opcodes; NULL: the same */
     uint64_t end;               /* offset behind the STOP, from the start of the pickle */

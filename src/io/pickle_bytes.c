@@ -20,7 +20,7 @@ static const struct {
     way way;
 } ways[] = {
     { "builtins", " bytes bytearray memoryview ", SAME },
-    { "__builtin__", " bytes bytearray buffer str memoryview ", SAME },
+    { "__builtin__", " bytes bytearray buffer memoryview ", SAME },
     { "io", " BytesIO ", SAME },
     { "_io", " BytesIO ", SAME },
     { "builtins", " bytes.fromhex bytearray.fromhex ", HEX },
@@ -158,7 +158,14 @@ static bool by_codec(maker *m, pel_str name, pel_str from, bool is_encoding, pel
 
 /* ---- objects ---- */
 
-static bool bytes_of(maker *m, const pel_pickled *object, pel_str *bytes, int depth);
+/* Text is kept as UTF-8: what takes text and what takes bytes must not be mixed up, or a letter beyond ASCII has one
+ * byte for us and two for Python. */
+typedef struct value {
+    pel_str bytes;
+    bool is_text;
+} value;
+
+static bool bytes_of(maker *m, const pel_pickled *object, value *out, int depth);
 
 static bool list_bytes(maker *m, const pel_pickled *list, pel_str *bytes) {
     if (!may_make(m, list->items.n)) return false;
@@ -173,54 +180,63 @@ static bool list_bytes(maker *m, const pel_pickled *list, pel_str *bytes) {
     return true;
 }
 
-static bool call_bytes(maker *m, const pel_pickled *call, way how, bool is_encoding, pel_str *bytes, int depth) {
+static bool codec_bytes(maker *m, const pel_pickled *codec, value from, bool is_encoding, value *out) {
+    pel_str name = codec ? codec->text : PEL_STR("utf8");
+    if (codec && codec->kind != PEL_P_STR) return false;
+    if (is_encoding && !from.is_text) return false;
+    out->is_text = pel_str_is(name, "rot13") || pel_str_is(name, "rot_13") || (!is_encoding && pel_str_is(name, "utf8"));
+    return by_codec(m, name, from.bytes, is_encoding, &out->bytes);
+}
+
+static bool call_bytes(maker *m, const pel_pickled *call, way how, bool is_encoding, value *out, int depth) {
     const pel_pickled *first = pel_pickled_argument(call, 0), *second = pel_pickled_argument(call, 1);
-    pel_str from, more;
-    if (!first) { /* bytes() */
-        *bytes = (pel_str){ "", 0 };
-        return how == SAME;
-    }
-    if (!bytes_of(m, first, &from, depth + 1) || !may_make(m, from.len)) return false;
+    value from, more;
+    *out = (value){ { "", 0 }, false };
+    if (!first) return how == SAME; /* bytes() */
+    if (!bytes_of(m, first, &from, depth + 1) || !may_make(m, from.bytes.len)) return false;
     switch (how) {
     case SAME: /* bytes(text, codec) is an encoding */
-        if (second) return second->kind == PEL_P_STR && by_codec(m, second->text, from, true, bytes);
-        *bytes = from;
-        return true;
-    case DIGITS: *bytes = digits(m->ctx, from, 6); return true;
-    case HEX: *bytes = digits(m->ctx, from, 4); return true;
-    case UNPACK: return unpack(m->ctx, from, *m->budget, bytes);
-    case CODEC:
-        if (!second) *bytes = from; /* UTF-8 */
-        return !second || (second->kind == PEL_P_STR && by_codec(m, second->text, from, is_encoding, bytes));
+        if (second) return codec_bytes(m, second, from, true, out);
+        *out = from;
+        return !from.is_text;
+    case DIGITS: out->bytes = digits(m->ctx, from.bytes, 6); return true;
+    case HEX: out->bytes = digits(m->ctx, from.bytes, 4); return true;
+    case UNPACK: return !from.is_text && unpack(m->ctx, from.bytes, *m->budget, &out->bytes);
+    case CODEC: return codec_bytes(m, second, from, is_encoding, out);
     case SUM: {
-        if (!second || !bytes_of(m, second, &more, depth + 1) || !may_make(m, more.len)) return false;
-        char *out = pel_alloc_raw(m->ctx, from.len + more.len + 1);
-        if (from.len) memcpy(out, from.ptr, from.len);
-        if (more.len) memcpy(out + from.len, more.ptr, more.len);
-        *bytes = (pel_str){ out, from.len + more.len };
+        if (!second || !bytes_of(m, second, &more, depth + 1) || !may_make(m, more.bytes.len)) return false;
+        if (from.is_text != more.is_text) return false;
+        pel_buf sum = pel_buf_in(m->ctx);
+        pel_put(&sum, from.bytes);
+        pel_put(&sum, more.bytes);
+        *out = (value){ pel_buf_str(&sum), from.is_text };
         return true;
     }
     }
     return false;
 }
 
-static bool bytes_of(maker *m, const pel_pickled *object, pel_str *bytes, int depth) {
-    if (depth > MAX_DEPTH) return false;
+static bool bytes_of(maker *m, const pel_pickled *object, value *out, int depth) {
+    if (depth > MAX_DEPTH || object->is_changed) return false;
     if (object->kind == PEL_P_BYTES || object->kind == PEL_P_STR) {
-        *bytes = object->text;
+        *out = (value){ object->text, object->kind == PEL_P_STR };
         return true;
     }
-    if (object->kind == PEL_P_LIST || object->kind == PEL_P_TUPLE) return list_bytes(m, object, bytes);
+    out->is_text = false;
+    if (object->kind == PEL_P_LIST || object->kind == PEL_P_TUPLE) return list_bytes(m, object, &out->bytes);
     if (object->kind != PEL_P_CALL || object->items.n || object->states) return false;
     const pel_pickled *callable = object->call->callable;
     if (callable->kind != PEL_P_GLOBAL || callable->global->is_computed) return false;
     for (size_t i = 0; i < PEL_COUNT(ways); i++)
         if (pel_str_is(callable->global->module, ways[i].module) && has_word(ways[i].names, callable->global->name))
-            return call_bytes(m, object, ways[i].way, pel_str_is(callable->global->name, "encode"), bytes, depth);
+            return call_bytes(m, object, ways[i].way, pel_str_is(callable->global->name, "encode"), out, depth);
     return false;
 }
 
 bool pel_pickled_bytes(pel_ctx *ctx, const pel_pickled *object, uint64_t *budget, pel_str *bytes) {
     maker m = { ctx, budget };
-    return bytes_of(&m, object, bytes, 0);
+    value made;
+    if (!bytes_of(&m, object, &made, 0)) return false;
+    *bytes = made.bytes;
+    return true;
 }

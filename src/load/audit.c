@@ -97,6 +97,8 @@ static void find_judged(auditor *a, const pel_judged *judged, const char *verb, 
 static void note_quiet(auditor *a, const pel_judged *judged, const pel_pickled *object) {
     if (judged->severity == PEL_NOTE && judged->needs_quiet && !a->needs_quiet) a->needs_quiet = object;
     pel_made made = pel_made_of(object);
+    bool is_lost = made.kind == PEL_MADE_UNKNOWN && !pel_is_unpickling(object); /* what that gives was looked at */
+    if (is_lost && object->kind != PEL_P_GLOBAL && !a->loud) a->loud = object;
     if (made.kind != PEL_MADE_OBJECT || a->loud) return;
     pel_effects effects = pel_made_effects(&made);
     if (!pel_is_pure(&effects, PEL_USE_SPECIAL) && !pel_is_plain_name(made.module, made.name)) a->loud = object;
@@ -195,6 +197,11 @@ static void audit_items(auditor *a, const pel_pickled *object) {
     find_judged(a, &judged, object->kind == PEL_P_GLOBAL ? "changes" : "puts things into", object, a->member);
     count_use(a, "items", object, judged.severity);
     note_quiet(a, &judged, object);
+}
+
+static void audit_persistent(auditor *a, const pel_pickled *object) {
+    pel_judged judged = pel_judge_persistent(object);
+    find_judged(a, &judged, "has", object, a->member);
 }
 
 /* A tuple's hash is that of what it holds. */
@@ -296,6 +303,7 @@ static void audit_growth(auditor *a, const pel_pickled *root, pel_str member) {
 /* Everything that unpickling does with names: imports, calls, states, items, keys. */
 static void audit_uses(auditor *a, const pel_loaded_pickle *row) {
     const pel_pickle *pickle = row->pickle;
+    const pel_pickled *outer = a->loud, *outer_quiet = a->needs_quiet;
     pel_map called = { 0 };
     a->needs_quiet = a->loud = NULL;
     for (uint32_t i = 0; i < pickle->calls.n; i++)
@@ -303,6 +311,7 @@ static void audit_uses(auditor *a, const pel_loaded_pickle *row) {
     for (uint32_t i = 0; i < pickle->globals.n; i++)
         audit_global(a, pickle->globals.at[i], row, pel_map_has(&called, PEL_KEY(pickle->globals.at[i])));
     for (uint32_t i = 0; i < pickle->calls.n; i++) audit_call(a, pickle->calls.at[i], row);
+    for (uint32_t i = 0; i < pickle->persistents.n; i++) audit_persistent(a, pickle->persistents.at[i]);
     if (row->is_script) return; /* its reader runs no Python */
     for (uint32_t i = 0; i < pickle->builds.n; i++) audit_state(a, pickle->builds.at[i]);
     for (uint32_t i = 0; i < pickle->filled.n; i++) audit_items(a, pickle->filled.at[i]);
@@ -312,6 +321,8 @@ static void audit_uses(auditor *a, const pel_loaded_pickle *row) {
                  pel_format(a->ctx,
                             "%.*s compares, counts or prints what it gets, and nobody knows what that does to %.*s",
                             PEL_FMT(shown(a, a->needs_quiet)), PEL_FMT(shown(a, a->loud))));
+    a->needs_quiet = outer_quiet; /* of the pickle that this one is in: its objects come into that */
+    if (outer || a->nesting == 0) a->loud = outer;
 }
 
 static void audit_pickle(auditor *a, const pel_loaded_pickle *row, pel_str inside) {

@@ -100,6 +100,8 @@ typedef enum pel_name_kind {
 
 /* is_foreign: it takes more than torch and numpy to have that name. */
 pel_name_kind pel_judge_name(pel_str module, pel_str name, bool *is_foreign);
+/* A value of a native type that libraries define: torch.float32. */
+bool pel_is_constant_name(pel_str module, pel_str name);
 static inline bool pel_is_plain_name(pel_str module, pel_str name) {
     bool ignored;
     return pel_judge_name(module, name, &ignored) == PEL_NAME_PLAIN;

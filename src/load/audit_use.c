@@ -1,6 +1,7 @@
 #include "load/audit_use.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define MAX_DEPTH 12      /* of arguments that are looked into */
 #define MAX_LOOKED 20000u /* objects of one state */
@@ -13,7 +14,9 @@ static pel_judged suspect(const char *kind, const char *why) { return (pel_judge
 
 typedef enum model {
     NO_MODEL,
-    MAKES_FIRST, /* makes an object of the class that is its first argument */
+    MAKES_FIRST, /* makes an object of the class that is its first argument; the others must be plain */
+    MAKES_WITH,  /* first.__new__(first, *others) */
+    RECONSTRUCTS, /* class, base, state: base.__new__(class, state), then base.__init__ */
     REBUILDS,    /* torch: func(*args), made to be of a class, with a state */
     RANDOM,      /* numpy's generators: a name or a class, and the helper that makes it */
     FACTORY,     /* defaultdict: keeps a callable, and calls it for missing keys */
@@ -27,12 +30,12 @@ static const struct {
     const char *module, *name;
     model model;
 } models[] = {
-    { "copyreg", "_reconstructor", MAKES_FIRST },
-    { "copyreg", "__newobj__", MAKES_FIRST },
-    { "copyreg", "__newobj_ex__", MAKES_FIRST },
-    { "copy_reg", "_reconstructor", MAKES_FIRST },
-    { "copy_reg", "__newobj__", MAKES_FIRST },
-    { "copy_reg", "__newobj_ex__", MAKES_FIRST },
+    { "copyreg", "_reconstructor", RECONSTRUCTS },
+    { "copyreg", "__newobj__", MAKES_WITH },
+    { "copyreg", "__newobj_ex__", MAKES_WITH },
+    { "copy_reg", "_reconstructor", RECONSTRUCTS },
+    { "copy_reg", "__newobj__", MAKES_WITH },
+    { "copy_reg", "__newobj_ex__", MAKES_WITH },
     { "numpy.core.multiarray", "_reconstruct", MAKES_FIRST },
     { "numpy._core.multiarray", "_reconstruct", MAKES_FIRST },
     { "torch._utils", "_rebuild_wrapper_subclass", MAKES_FIRST },
@@ -88,17 +91,25 @@ static const pel_pickled *callable_of(const pel_pickled *call) {
     return class ? class : callable;
 }
 
+static bool is_storage(const pel_pickled *object) {
+    const pel_pickled *id = object->id;
+    const pel_pickled *kind = id->kind == PEL_P_TUPLE && id->items.n ? id->items.at[0] : NULL;
+    return kind && (kind->kind == PEL_P_STR || kind->kind == PEL_P_BYTES) && pel_str_is(kind->text, "storage");
+}
+
 pel_made pel_made_of(const pel_pickled *object) {
     if (object->kind < PEL_P_GLOBAL) return (pel_made){ .kind = PEL_MADE_PLAIN };
     if (object->kind == PEL_P_PERSISTENT)
-        return (pel_made){ .kind = persistent_class(object) ? PEL_MADE_UNKNOWN : PEL_MADE_VALUE };
+        return (pel_made){ .kind = is_storage(object) ? PEL_MADE_VALUE : PEL_MADE_UNKNOWN };
     if (object->kind == PEL_P_GLOBAL) return unknown();
     const pel_pickled *callable = callable_of(object);
     if (object->kind == PEL_P_NEW) return object_of(callable);
     switch (model_of(callable)) {
-    case MAKES_FIRST: return object_of(pel_pickled_argument(object, 0));
-    case RANDOM:
-    case REBUILDS: return (pel_made){ .kind = PEL_MADE_VALUE };
+    case MAKES_FIRST:
+    case MAKES_WITH:
+    case RECONSTRUCTS: return object_of(pel_pickled_argument(object, 0));
+    case RANDOM: return (pel_made){ .kind = PEL_MADE_VALUE };
+    case REBUILDS: return object_of(pel_pickled_argument(object, 1));
     case FACTORY: return object_of(callable);
     case KEEPS: return object_of(callable);
     case TYPE:
@@ -112,6 +123,10 @@ pel_made pel_made_of(const pel_pickled *object) {
     return pel_is_plain_name(callable->global->module, callable->global->name)
                ? (pel_made){ PEL_MADE_VALUE, callable->global->module, callable->global->name }
                : unknown();
+}
+
+bool pel_is_unpickling(const pel_pickled *call) {
+    return call->kind == PEL_P_CALL && model_of(callable_of(call)) == UNPICKLES;
 }
 
 pel_effects pel_made_effects(const pel_made *made) {
@@ -161,6 +176,8 @@ static bool is_joblib_array(const pel_pickled *object, const pel_made *made) {
 /* Whether Python's own code, or native code that is known, is all that runs if it is compared, counted or printed, or
  * if its methods are called. deep: the same of all that is in it. */
 static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget) {
+    if (object->kind == PEL_P_GLOBAL)
+        return !object->global->is_computed && pel_is_constant_name(object->global->module, object->global->name);
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_OBJECT && is_joblib_array(object, &made)) return true;
     bool is_fine = made.kind == PEL_MADE_PLAIN || made.kind == PEL_MADE_VALUE || is_plain_class(&made);
@@ -214,20 +231,129 @@ static pel_judged judge_random(const pel_pickled *call) {
     return args->kind == PEL_P_TUPLE ? NOTE : suspect("calls-given", "its arguments are not known");
 }
 
-static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script);
+/* ---- names that make plain values ---- */
 
-/* _rebuild_from_type_v2(func, class, args, state) */
+/* What a container's constructor does with the things in its first argument. */
+typedef enum holding {
+    HOLDS_NOTHING, /* no container: all arguments must be plain, and all that is in them */
+    HOLDS_ITEMS,   /* keeps them */
+    HOLDS_PAIRS,   /* a dict, or pairs: the keys are hashed, the values kept */
+    HOLDS_KEYS,    /* hashes them */
+} holding;
+
+static holding holding_of(const pel_pickled_global *name) {
+    static const struct {
+        const char *name;
+        holding holding;
+    } rows[] = {
+        { "list", HOLDS_ITEMS },       { "tuple", HOLDS_ITEMS }, { "deque", HOLDS_ITEMS },   { "dict", HOLDS_PAIRS },
+        { "OrderedDict", HOLDS_PAIRS }, { "set", HOLDS_KEYS },    { "frozenset", HOLDS_KEYS }, { "Counter", HOLDS_KEYS },
+    };
+    bool is_builtin = pel_str_is(name->module, "builtins") || pel_str_is(name->module, "__builtin__");
+    if (!is_builtin && !pel_str_is(name->module, "collections")) return HOLDS_NOTHING;
+    for (size_t i = 0; i < PEL_COUNT(rows); i++)
+        if (pel_str_is(name->name, rows[i].name)) return rows[i].holding;
+    return HOLDS_NOTHING;
+}
+
+static bool is_hashable(const pel_pickled *object) {
+    uint32_t budget = MAX_LOOKED;
+    if (is_plain(object, true, 0, &budget)) return true;
+    pel_judged judged = pel_judge_key(object);
+    return object->kind >= PEL_P_GLOBAL && judged.severity == PEL_NOTE && !judged.needs_quiet;
+}
+
+/* Whether a container can be made of it without any code but Python's own. Dicts and sets of the file were judged by
+ * their keys where they were filled. */
+static bool may_hold(holding how, const pel_pickled *from) {
+    uint32_t budget = MAX_LOOKED;
+    if (is_plain(from, true, 0, &budget)) return true;
+    if (from->kind == PEL_P_DICT || from->kind == PEL_P_SET || from->kind == PEL_P_FROZENSET) return true;
+    if (from->kind != PEL_P_LIST && from->kind != PEL_P_TUPLE) return false;
+    for (uint32_t i = 0; i < from->items.n; i++) {
+        const pel_pickled *item = from->items.at[i];
+        bool is_pair = (item->kind == PEL_P_TUPLE || item->kind == PEL_P_LIST) && item->items.n == 2;
+        if (how == HOLDS_PAIRS && !(is_pair && is_hashable(item->items.at[0]))) return false;
+        if (how == HOLDS_KEYS && !is_hashable(item)) return false;
+    }
+    return how != HOLDS_NOTHING;
+}
+
+/* Native code, or code that was read, which runs methods of its arguments: nothing is known if they are not plain. */
+static pel_judged judge_plain(const pel_pickled_global *name, const pel_pickled *args, const pel_pickled *kwargs) {
+    pel_judged given = suspect("calls-given", "it runs methods of its arguments, and they are not plain");
+    uint32_t budget = MAX_LOOKED;
+    if (args->kind != PEL_P_TUPLE) return suspect("calls-given", "its arguments are not known");
+    if (kwargs && !is_plain(kwargs, true, 0, &budget)) return given;
+    holding held = holding_of(name);
+    for (uint32_t i = 0; i < args->items.n; i++) {
+        const pel_pickled *arg = args->items.at[i];
+        if (!(i == 0 && held != HOLDS_NOTHING ? may_hold(held, arg) : is_plain(arg, true, 0, &budget)))
+            return given;
+    }
+    return NOTE;
+}
+
+static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script);
+static bool is_usual_state(const pel_pickled *state, const pel_effects *effects);
+
+/* Of a name with arguments, whatever the file does with the arguments else. */
+static pel_judged judge_with(const pel_pickled *callable, const pel_pickled *args, const pel_pickled *kwargs,
+                             pel_use use, bool is_script) {
+    pel_str module = callable->global->module, name = callable->global->name;
+    if (pel_is_plain_name(module, name)) return judge_plain(callable->global, args, kwargs);
+    pel_judged judged = judge_named(callable, use, is_script);
+    uint32_t budget = MAX_LOOKED;
+    bool is_fine = args->kind == PEL_P_TUPLE && is_plain(args, true, 0, &budget);
+    if (kwargs && !is_plain(kwargs, true, 0, &budget)) is_fine = false;
+    if (judged.severity == PEL_NOTE && !is_fine && pel_effects_of(module, name).needs_plain_arguments)
+        return suspect("calls-given", "it calls methods of its arguments, and they are not plain");
+    return judged;
+}
+
+/* _rebuild_from_type_v2(func, class, args, state): the class gets the state by __setstate__, or by setattr. */
 static pel_judged judge_rebuild(const pel_pickled *call) {
+    static const pel_effects tensor = { .fields = { "", 0 } };
     const pel_pickled *function = pel_pickled_argument(call, 0), *class = pel_pickled_argument(call, 1);
     const pel_pickled *args = pel_pickled_argument(call, 2), *state = pel_pickled_argument(call, 3);
-    if (!function || !class || !args || function->kind != PEL_P_GLOBAL || model_of(function) != NO_MODEL)
+    if (!function || !class || !args || function->kind != PEL_P_GLOBAL || function->global->is_computed ||
+        model_of(function) != NO_MODEL)
         return suspect("calls-given", "it calls what it is given");
-    pel_judged judged = judge_named(function, PEL_USE_CALL, false);
+    pel_judged judged = judge_with(function, args, NULL, PEL_USE_CALL, false);
     if (judged.severity > PEL_NOTE) return judged;
     if (!may_make(class, PEL_USE_NEW)) return suspect("calls-unknown", "nobody knows what the class does");
-    uint32_t budget = MAX_LOOKED;
-    if (state && !is_plain(state, false, 0, &budget)) return suspect("state", "its state is not plain");
+    bool is_tensor = pel_is_plain_name(class->global->module, class->global->name);
+    pel_effects effects = is_tensor ? tensor : pel_effects_of(class->global->module, class->global->name);
+    if (!is_tensor && (!pel_is_pure(&effects, PEL_USE_STATE) || (effects.quiet >> PEL_USE_STATE & 1)))
+        return suspect("state-unknown", "nobody knows what its state does");
+    if (state && !is_usual_state(state, &effects)) return suspect("state", "its state is not usual");
     return judged;
+}
+
+/* copyreg._reconstructor(class, base, state), of protocols 0 and 1: only bases that are Python's own have a state. */
+static pel_judged judge_reconstruct(const pel_pickled *call) {
+    const pel_pickled *args = call->call->args, *class = pel_pickled_argument(call, 0);
+    const pel_pickled *base = pel_pickled_argument(call, 1), *state = pel_pickled_argument(call, 2);
+    if (args->items.n != 3 || !base || !state || !may_make(class, PEL_USE_NEW))
+        return suspect("calls-unknown", "nobody knows what the class does");
+    if (base->kind != PEL_P_GLOBAL || base->global->is_computed ||
+        !(pel_str_is(base->global->module, "builtins") || pel_str_is(base->global->module, "__builtin__")) ||
+        !pel_is_plain_name(base->global->module, base->global->name))
+        return suspect("calls-given", "it calls the base class that it is given");
+    pel_pickled *one[] = { call->call->args->items.at[2] };
+    pel_pickled given = { .kind = PEL_P_TUPLE, .items = { one, 1, 1 } };
+    return judge_plain(base->global, &given, NULL);
+}
+
+static pel_judged judge_first(const pel_pickled *call) {
+    const pel_pickled *args = call->call->args;
+    uint32_t budget = MAX_LOOKED;
+    if (!may_make(pel_pickled_argument(call, 0), PEL_USE_NEW))
+        return suspect("calls-unknown", "nobody knows what the class does");
+    for (uint32_t i = 1; i < args->items.n; i++)
+        if (!is_plain(args->items.at[i], true, 0, &budget))
+            return suspect("calls-given", "it runs methods of its arguments, and they are not plain");
+    return NOTE;
 }
 
 static pel_judged judge_getattr(const pel_pickled *call) {
@@ -246,8 +372,11 @@ static pel_judged judge_model(const pel_pickled *call, model kind) {
     const pel_pickled *first = pel_pickled_argument(call, 0);
     const pel_pickled *args = call->call->args;
     switch (kind) {
-    case MAKES_FIRST:
-        return may_make(first, PEL_USE_NEW) ? NOTE : suspect("calls-unknown", "nobody knows what the class does");
+    case MAKES_FIRST: return judge_first(call);
+    case RECONSTRUCTS: return judge_reconstruct(call);
+    case MAKES_WITH:
+        if (may_make(first, PEL_USE_NEW) && !pel_is_plain_name(first->global->module, first->global->name)) return NOTE;
+        return judge_first(call);
     case REBUILDS: return judge_rebuild(call);
     case RANDOM: return judge_random(call);
     case FACTORY:
@@ -266,20 +395,25 @@ static pel_judged judge_model(const pel_pickled *call, model kind) {
     return suspect("calls-unknown", "nobody knows what it does");
 }
 
-/* A name by itself, whatever its arguments. */
-static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script) {
-    pel_str module = callable->global->module, name = callable->global->name;
+/* Whether the short lists decide about a name, whatever the file does with it. */
+static bool is_listed(const pel_pickled_global *global, const char *kind, bool is_script, pel_judged *judged) {
     bool ignored;
-    switch (pel_judge_name(module, name, &ignored)) {
-    case PEL_NAME_HOT: return danger("calls", "");
-    case PEL_NAME_PLAIN: return NOTE;
-    case PEL_NAME_SCRIPT:
-        if (is_script) return NOTE;
-        break;
+    *judged = NOTE;
+    switch (pel_judge_name(global->module, global->name, &ignored)) {
+    case PEL_NAME_HOT: *judged = danger(kind, ""); return true;
+    case PEL_NAME_PLAIN: return true;
+    case PEL_NAME_SCRIPT: return is_script;
     case PEL_NAME_OTHER:
     case PEL_NAME_LIBRARY: break;
     }
-    pel_effects effects = pel_effects_of(module, name);
+    return false;
+}
+
+/* A name by itself, whatever its arguments. */
+static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script) {
+    pel_judged judged;
+    if (is_listed(callable->global, "calls", is_script, &judged)) return judged;
+    pel_effects effects = pel_effects_of(callable->global->module, callable->global->name);
     return judge_effect(&effects, use, "calls-unknown", "nobody knows what it does");
 }
 
@@ -290,13 +424,7 @@ static pel_judged judge_one_way(const pel_pickled *call, bool is_new, bool is_sc
     model kind = model_of(callable);
     if (kind != NO_MODEL && !is_new) return judge_model(call, kind);
     if (kind == FACTORY || kind == KEEPS) return judge_model(call, kind); /* made by __new__, they keep it, too */
-    pel_judged judged = judge_named(callable, is_new ? PEL_USE_NEW : PEL_USE_CALL, is_script);
-    uint32_t budget = MAX_LOOKED;
-    if (judged.severity == PEL_NOTE &&
-        pel_effects_of(callable->global->module, callable->global->name).needs_plain_arguments &&
-        (call->call->args->kind != PEL_P_TUPLE || !is_plain(call->call->args, true, 0, &budget)))
-        return suspect("calls-given", "it calls methods of its arguments, and they are not plain");
-    return judged;
+    return judge_with(callable, call->call->args, call->call->kwargs, is_new ? PEL_USE_NEW : PEL_USE_CALL, is_script);
 }
 
 pel_judged pel_judge_call(const pel_pickled *call, bool is_script) {
@@ -344,13 +472,17 @@ static bool meets(const pel_pickled *state, pel_str fields) {
     return true;
 }
 
-/* Attributes that unpicklers look up on the object itself, or that change what it is. */
+/* Attributes that unpicklers and dict() look up on the object itself, that change what it is, or that its class calls:
+ * the factory of a defaultdict is set as a slot. Values that can't be called do nothing there. */
 static bool shadows(const pel_pickled *state) {
-    static const char *const methods[] = { "append", "extend", "add" };
+    static const char *const methods[] = { "append", "extend", "add", "keys" };
     for (uint32_t i = 0; state->kind == PEL_P_DICT && i + 1 < state->items.n; i += 2) {
-        const pel_pickled *key = state->items.at[i];
+        const pel_pickled *key = state->items.at[i], *value = state->items.at[i + 1];
+        uint32_t budget = MAX_LOOKED;
         if (key->kind != PEL_P_STR) continue;
         if (pel_str_starts(key->text, PEL_STR("__")) && pel_str_ends(key->text, PEL_STR("__"))) return true;
+        if (is_plain(value, false, 0, &budget)) continue;
+        if (pel_str_is(key->text, "default_factory") && !may_make(value, PEL_USE_CALL)) return true;
         for (size_t j = 0; j < PEL_COUNT(methods); j++)
             if (pel_str_is(key->text, methods[j])) return true;
     }
@@ -388,12 +520,78 @@ static bool is_random_state(const pel_pickled *state) {
     return is_plain(is_pair ? state->items.at[0] : state, true, 0, &budget);
 }
 
+/* ---- dtypes ---- */
+
+#define HAS_OBJECTS 7 /* numpy's flags: counted references, pickled as a list, items are pointers */
+
+/* "<f8": 8 bytes, "U5": 20; the kind of the elements. 0: not a dtype that is understood. */
+static char dtype_code(const pel_pickled *dtype, uint64_t *size) {
+    const pel_pickled *code = dtype->kind == PEL_P_CALL ? pel_pickled_argument(dtype, 0) : NULL;
+    if (!code || code->kind != PEL_P_STR || !pel_pickled_is_global(dtype->call->callable, "numpy", "dtype")) return 0;
+    size_t i = code->text.len && memchr("<>|=", code->text.ptr[0], 4) ? 1 : 0;
+    if (i >= code->text.len) return 0;
+    char kind = code->text.ptr[i++];
+    for (*size = 0; i < code->text.len && code->text.ptr[i] >= '0' && code->text.ptr[i] <= '9' && *size < 1u << 30; i++)
+        *size = *size * 10 + (uint64_t)(code->text.ptr[i] - '0');
+    if (kind == 'U') *size *= 4;
+    return i == code->text.len || kind == 'M' || kind == 'm' ? kind : 0;
+}
+
+static bool is_usual_dtype(const pel_pickled *dtype, int depth, bool *has_objects);
+
+/* {"name": (dtype, offset), ...}: each within the size of the whole. */
+static bool are_usual_fields(const pel_pickled *fields, uint64_t size, int depth, bool *has_objects) {
+    if (fields->kind != PEL_P_DICT) return false;
+    for (uint32_t i = 0; i + 1 < fields->items.n; i += 2) {
+        const pel_pickled *field = fields->items.at[i + 1];
+        uint64_t width;
+        if (field->kind != PEL_P_TUPLE || field->items.n < 2) return false;
+        const pel_pickled *at = field->items.at[1];
+        if (at->kind != PEL_P_INT || at->is_big || at->integer < 0 || (uint64_t)at->integer > size) return false;
+        if (!dtype_code(field->items.at[0], &width) || width > size - (uint64_t)at->integer) return false;
+        if (!is_usual_dtype(field->items.at[0], depth + 1, has_objects)) return false;
+    }
+    return true;
+}
+
+/* A dtype believes what its state says. If that is not true, the bytes of an array become pointers. */
+static bool is_usual_dtype(const pel_pickled *dtype, int depth, bool *has_objects) {
+    uint64_t size;
+    char kind = dtype_code(dtype, &size);
+    if (!kind || depth > MAX_DEPTH) return false;
+    bool any = kind == 'O';
+    for (uint32_t i = 0; dtype->states && i < dtype->states->list.n; i++) {
+        const pel_pickled *state = dtype->states->list.at[i];
+        if (state->kind != PEL_P_TUPLE || state->items.n < 8 || state->items.at[2]->kind != PEL_P_NONE) return false;
+        const pel_pickled *fields = state->items.at[4], *flags = state->items.at[7];
+        if (fields->kind != PEL_P_NONE && (kind != 'V' || !are_usual_fields(fields, size, depth, &any))) return false;
+        if (flags->kind != PEL_P_INT || flags->is_big || (flags->integer & 1) != (any ? 1 : 0)) return false;
+        if (!any && flags->integer & HAS_OBJECTS) return false;
+    }
+    if (any) *has_objects = true;
+    return true;
+}
+
+pel_judged pel_judge_persistent(const pel_pickled *object) {
+    const pel_pickled *id = object->id;
+    uint32_t budget = MAX_LOOKED;
+    for (uint32_t i = 0; id->kind == PEL_P_TUPLE && i < id->items.n; i++) {
+        const pel_pickled *part = id->items.at[i];
+        if (part->kind != PEL_P_GLOBAL && !is_plain(part, true, 0, &budget))
+            return suspect("persistent-id", "the file's reader compares and prints the id, and it is not plain");
+    }
+    if (id->kind >= PEL_P_GLOBAL) return suspect("persistent-id", "the id is not plain");
+    return NOTE;
+}
+
 pel_judged pel_judge_state(const pel_pickled *object) {
     static const char unusual[] = "its state is not what its class writes, and code runs on it";
     if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_PLAIN) return NOTE; /* raises: they have no attributes */
-    bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len;
+    bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len, ignored = false;
+    if (pel_str_is(made.name, "dtype") && pel_str_is(made.module, "numpy") && !is_usual_dtype(object, 0, &ignored))
+        return suspect("state", unusual);
     pel_effects effects = pel_made_effects(&made);
     pel_judged judged =
         is_nameless ? NOTE : judge_effect(&effects, PEL_USE_STATE, "state-unknown", "nobody knows what its state does");
@@ -413,6 +611,12 @@ static pel_judged judge_made(const pel_pickled *object, pel_use use, const char 
 
 pel_judged pel_judge_items(const pel_pickled *object) {
     if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
+    pel_made made = pel_made_of(object);
+    for (uint32_t i = 0; made.kind == PEL_MADE_VALUE && i < object->items.n; i++) {
+        uint32_t budget = MAX_LOOKED;
+        if (!is_plain(object->items.at[i], true, 0, &budget))
+            return suspect("items-unknown", "it runs methods of what is put into it, and that is not plain");
+    }
     return judge_made(object, PEL_USE_ITEMS, "items-unknown", "nobody knows what putting things into it does");
 }
 
@@ -425,16 +629,8 @@ pel_judged pel_judge_reference(const pel_pickled *global, bool is_script) {
     pel_str module = global->global->module, name = global->global->name;
     if (global->global->is_computed)
         return danger("computed-name", "imports a name that is computed while the file is opened");
-    bool ignored;
-    switch (pel_judge_name(module, name, &ignored)) {
-    case PEL_NAME_HOT: return danger("imports", "");
-    case PEL_NAME_PLAIN: return NOTE;
-    case PEL_NAME_SCRIPT:
-        if (is_script) return NOTE;
-        break;
-    case PEL_NAME_OTHER:
-    case PEL_NAME_LIBRARY: break;
-    }
+    pel_judged judged;
+    if (is_listed(global->global, "imports", is_script, &judged)) return judged;
     if (pel_str_is(module, "__main__")) return NOTE; /* it is there already */
     if (pel_effects_of(module, name).is_module_known) return NOTE;
     return suspect("imports-unknown", "nobody knows what importing its module does");

@@ -30,10 +30,14 @@ pel_made pel_made_of(const pel_pickled *object);
 /* The effects of what made names; nothing if it is not an object. */
 pel_effects pel_made_effects(const pel_made *made);
 
+/* Whether a call gives what it unpickles from bytes. */
+bool pel_is_unpickling(const pel_pickled *call);
 pel_judged pel_judge_call(const pel_pickled *call, bool is_script);
 pel_judged pel_judge_state(const pel_pickled *object);
 pel_judged pel_judge_items(const pel_pickled *object);
 pel_judged pel_judge_key(const pel_pickled *object);
+/* Of the id that the file's reader makes an object of: torch's reads keys, places and counts. */
+pel_judged pel_judge_persistent(const pel_pickled *object);
 /* Of a name that is imported, and not called. */
 pel_judged pel_judge_reference(const pel_pickled *global, bool is_script);
 
