@@ -351,7 +351,10 @@ class Walk:
     def do_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Subscript):
-                self.shallow(self.value(target.value), self.value(target.slice))
+                to = self.value(target.value)
+                if isinstance(to, Known):
+                    self.stop("it changes a container of its module")
+                self.shallow(to, self.value(target.slice))
             elif isinstance(target, ast.Attribute):
                 self.store_attribute(target)
 
@@ -719,6 +722,8 @@ class Walk:
         if isinstance(thing, type) and issubclass(thing, collections.defaultdict) and not (
                 arguments and isinstance(arguments[0], Known) and arguments[0].thing in PLAIN):
             return self.stop("a defaultdict of something that is not known")
+        if thing in (isinstance, issubclass) and len(arguments) == 2 and not isinstance(arguments[1], (Known, Made)):
+            self.soft(arguments[1])
         if thing in FREE or thing in QUIET:
             if thing in (len, bool, list, tuple, dict, zip, enumerate, iter, reversed):
                 self.shallow(*arguments, *keywords)
@@ -766,8 +771,12 @@ class Walk:
 
 SPECIAL = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__len__", "__iter__", "__next__",
            "__getitem__", "__contains__", "__hash__", "__str__", "__repr__", "__format__", "__int__", "__index__",
-           "__float__", "__add__", "__radd__", "__sub__", "__mul__", "__rmul__", "__truediv__", "__mod__", "__neg__",
-           "__or__", "__and__", "__missing__")
+           "__float__", "__complex__", "__bytes__", "__fspath__", "__abs__", "__neg__", "__pos__", "__invert__",
+           "__round__", "__trunc__", "__floor__", "__ceil__", "__reversed__", "__length_hint__", "__setitem__",
+           "__delitem__", "__missing__", "__array__", "__instancecheck__", "__subclasscheck__",
+           *(f"__{prefix}{name}__" for prefix in ("", "r", "i") for name in (
+               "add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or",
+               "xor")), "__divmod__", "__rdivmod__")
 
 
 # ---- natives ----

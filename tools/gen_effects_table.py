@@ -18,6 +18,7 @@ A row is "module uses hash name name ...", sorted. The uses:
     t  it is a class: what a call returns is of it
     d  s holds for a dict of attributes only: what is set by name (slots) runs code that is not pure
     a  n and c hold only if all arguments are plain, and all that is in them
+    v  a value: all uses are pure if all that it gets is plain, or a value; and then so is it
 A capital letter: only if all classes of the file have q. After them, for s: ":KEY" if what the state has under that
 key must be plain, "::KEY" if all that is in it must be, "!KEY" if it must not be there; a number is an item of a
 tuple. The hash is that of all functions that were looked at."""
@@ -100,7 +101,8 @@ def modules_of(library: str) -> Iterator[types.ModuleType]:
 def names_of(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
     """Classes and functions that a pickle finds in the module, and that live there."""
     for name, thing in list(vars(module).items()):
-        if not isinstance(thing, (type, types.FunctionType, types.BuiltinFunctionType)):
+        if not isinstance(thing, (type, types.FunctionType, types.BuiltinFunctionType)) and (
+                type(thing).__name__ != "cython_function_or_method"):
             continue
         if not name.isascii() or getattr(thing, "__module__", None) not in (module.__name__, None):
             continue
@@ -137,18 +139,23 @@ class Judge:
 
     def uses(self, thing: Any, name: str) -> str:
         self.reasons, self.bodies, self.fields = {}, set(), ""
+        if "=value" in self.natives.get(name, "").split():
+            return "tv" if isinstance(thing, type) else "v"
         if isinstance(thing, type):
             return self.uses_of_class(thing)
         if isinstance(thing, types.FunctionType):
             return self.ask("c", [(thing, None, False)])
         return "C" if name in self.natives else ""
 
-    def ask_state(self, setstate: list[Any], lookup: list[Any], setters: list[Any]) -> str:
-        """Attributes of a dict go into __dict__; only those of slots go through __setattr__ and properties."""
+    def ask_state(self, setstate: list[Any], lookup: list[Any], setattr_: list[Any], setters: dict[str, Any]) -> str:
+        """Attributes of a dict go into __dict__; only those of slots go through __setattr__ and properties. Setters
+        with an effect are keys that the state may not have."""
         if setstate:
             return self.ask("s", setstate + lookup)
-        letter = self.ask("s", lookup + setters)
-        if letter:
+        bad = {name for name, entry in setters.items() if self.graph.judge([entry])[0]}
+        letter = self.ask("s", lookup + setattr_ + [entry for name, entry in setters.items() if name not in bad])
+        if letter and len(bad) <= 12:
+            self.fields += "".join(sorted(f"!{name}" for name in bad))
             return letter
         letter = self.ask("s", lookup)
         return letter + "d" if letter else ""
@@ -167,11 +174,18 @@ class Judge:
         if metaclass is not type or defining(type(kind), "__getattr__")[0] is not None:
             return ""
         lookup = method("__getattribute__") + method("__getattr__") + method("__del__")
-        slots = [entry for base in kind.__mro__ for thing in vars(base).values() if isinstance(thing, property)
-                 and thing.fset is not None and isinstance(thing.fset, types.FunctionType)
-                 for entry in [(thing.fset, kind, True)]]
+        setters: dict[str, Any] = {}
+        for base in reversed(kind.__mro__):
+            for name, thing in vars(base).items():
+                if isinstance(thing, property):
+                    if thing.fset is not None:
+                        setters[name] = (thing.fset, kind, True) if isinstance(thing.fset, types.FunctionType) else (
+                            f"a native setter of {name}")
+                elif hasattr(type(thing), "__set__") and not isinstance(
+                        thing, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+                    setters[name] = f"a descriptor sets {name}"
         text = "t" + self.ask("n", entries_new(kind, self.natives) + method("__del__"))
-        text += self.ask_state(method("__setstate__"), lookup, method("__setattr__") + slots)
+        text += self.ask_state(method("__setstate__"), lookup, method("__setattr__"), setters)
         text += self.plain_arguments(kind)
         text += self.ask("i", sum((method(name) for name in ITEMS), []))
         text += self.ask("k", method("__hash__") + method("__eq__"))
@@ -185,7 +199,7 @@ def rows_of(judge: Judge, module: types.ModuleType) -> list[str]:
     bodies: dict[str, set[str]] = {}
     for name, thing in names_of(module):
         uses = judge.uses(thing, f"{module.__name__}.{name}")
-        if not set(uses.split(":")[0].split("!")[0].lower()) & set("nsc"):
+        if not set(uses.split(":")[0].split("!")[0].lower()) & set("nscv"):
             continue
         groups.setdefault(uses, []).append(name)
         bodies.setdefault(uses, set()).update(judge.bodies)

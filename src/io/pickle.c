@@ -359,10 +359,19 @@ static pel_pickled *named_global(machine *m) {
     return make_global(m, module, name, false);
 }
 
+/* An object that can't be exactly a str, which is what the name of a global must be: a container, or, where arrays of
+ * joblib are taken for opcodes, an object that a class makes of nothing. */
+static bool is_no_text(const machine *m, const pel_pickled *object) {
+    if (object->kind >= PEL_P_TUPLE && object->kind < PEL_P_GLOBAL) return true;
+    return m->is_plain && object->kind == PEL_P_NEW && object->call->args->kind == PEL_P_TUPLE &&
+           !object->call->args->items.n && !object->call->kwargs;
+}
+
 /* STACK_GLOBAL: the names come from the stack, however they got there. */
 static void push_stack_global(machine *m) {
     pel_pickled *name = pop(m), *module = pop(m);
     bool is_computed = module->kind > PEL_P_BUFFER || name->kind > PEL_P_BUFFER; /* by str(b"os", "ascii"), say */
+    if (is_no_text(m, name) || is_no_text(m, module)) fail(m, "the name of a global is not text");
     if (!is_computed && (module->kind != PEL_P_STR || name->kind != PEL_P_STR))
         fail(m, "the name of a global is not text");
     pel_str unknown = PEL_STR("?");

@@ -97,6 +97,7 @@ static void find_judged(auditor *a, const pel_judged *judged, const char *verb, 
 static void note_quiet(auditor *a, const pel_judged *judged, const pel_pickled *object) {
     if (judged->severity == PEL_NOTE && judged->needs_quiet && !a->needs_quiet) a->needs_quiet = object;
     pel_made made = pel_made_of(object);
+    if (a->loud || pel_is_plain_value(object)) return;
     bool is_lost = made.kind == PEL_MADE_UNKNOWN && !pel_is_unpickling(object); /* what that gives was looked at */
     if (is_lost && object->kind != PEL_P_GLOBAL && !a->loud) a->loud = object;
     if (made.kind != PEL_MADE_OBJECT || a->loud) return;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_DEPTH 12      /* of arguments that are looked into */
+#define MAX_DEPTH 32      /* of arguments that are looked into */
 #define MAX_LOOKED 20000u /* objects of one state */
 #define NOTE ((pel_judged){ PEL_NOTE, "", "", false })
 
@@ -39,6 +39,7 @@ static const struct {
     { "numpy.core.multiarray", "_reconstruct", MAKES_FIRST },
     { "numpy._core.multiarray", "_reconstruct", MAKES_FIRST },
     { "torch._utils", "_rebuild_wrapper_subclass", MAKES_FIRST },
+    { "numpy.ma.core", "_mareconstruct", MAKES_FIRST },
     { "torch._tensor", "_rebuild_from_type_v2", REBUILDS },
     { "numpy.random._pickle", "__generator_ctor", RANDOM },
     { "numpy.random._pickle", "__randomstate_ctor", RANDOM },
@@ -125,6 +126,14 @@ pel_made pel_made_of(const pel_pickled *object) {
                : unknown();
 }
 
+static bool is_value(const pel_pickled *object);
+static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget);
+
+bool pel_is_plain_value(const pel_pickled *object) {
+    uint32_t budget = MAX_LOOKED;
+    return is_value(object) && is_plain(object, true, 0, &budget);
+}
+
 bool pel_is_unpickling(const pel_pickled *call) {
     return call->kind == PEL_P_CALL && model_of(callable_of(call)) == UNPICKLES;
 }
@@ -173,11 +182,47 @@ static bool is_joblib_array(const pel_pickled *object, const pel_made *made) {
     return true;
 }
 
+/* A name that libraries define, of code that only computes as long as all that it gets is plain. */
+static bool is_value_name(const pel_pickled *global) {
+    return global->kind == PEL_P_GLOBAL && !global->global->is_computed &&
+           pel_effects_of(global->global->module, global->global->name).is_value;
+}
+
+/* The result of such a name, or an object of a class of that kind. */
+static bool is_value(const pel_pickled *object) {
+    if (object->kind != PEL_P_CALL && object->kind != PEL_P_NEW) return false;
+    if (is_value_name(callable_of(object))) return true;
+    const pel_pickled *first = pel_pickled_argument(object, 0);
+    return model_of(callable_of(object)) == MAKES_FIRST && first && is_value_name(first);
+}
+
+static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget);
+
+static bool is_plain_part(const pel_pickled *object, int depth, uint32_t *budget) {
+    if (depth > MAX_DEPTH || *budget == 0) return false;
+    --*budget;
+    return is_plain(object, true, depth + 1, budget);
+}
+
+/* Of a value: its arguments, states and items. */
+static bool all_parts_plain(const pel_pickled *object, int depth, uint32_t *budget) {
+    const pel_pickled_call *call = object->call;
+    if (call->args->kind != PEL_P_TUPLE || !is_plain_part(call->args, depth, budget)) return false;
+    if (call->kwargs && !is_plain_part(call->kwargs, depth, budget)) return false;
+    for (uint32_t i = 0; object->states && i < object->states->list.n; i++)
+        if (!is_plain_part(object->states->list.at[i], depth, budget)) return false;
+    for (uint32_t i = 0; i < object->items.n; i++)
+        if (!is_plain_part(object->items.at[i], depth, budget)) return false;
+    return true;
+}
+
 /* Whether Python's own code, or native code that is known, is all that runs if it is compared, counted or printed, or
  * if its methods are called. deep: the same of all that is in it. */
 static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget) {
     if (object->kind == PEL_P_GLOBAL)
-        return !object->global->is_computed && pel_is_constant_name(object->global->module, object->global->name);
+        return !object->global->is_computed &&
+               (pel_is_constant_name(object->global->module, object->global->name) || is_value_name(object));
+    if (is_value(object)) return all_parts_plain(object, depth, budget);
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_OBJECT && is_joblib_array(object, &made)) return true;
     bool is_fine = made.kind == PEL_MADE_PLAIN || made.kind == PEL_MADE_VALUE || is_plain_class(&made);
@@ -208,6 +253,7 @@ static bool may_make(const pel_pickled *class, pel_use use) {
     if (!class || class->kind != PEL_P_GLOBAL || class->global->is_computed) return false;
     if (pel_is_plain_name(class->global->module, class->global->name)) return true;
     pel_effects effects = pel_effects_of(class->global->module, class->global->name);
+    if (effects.is_value) return true; /* the other arguments are judged, too */
     return pel_is_pure(&effects, use) && !(effects.quiet >> use & 1) && !effects.needs_plain_arguments;
 }
 
@@ -301,7 +347,7 @@ static bool is_usual_state(const pel_pickled *state, const pel_effects *effects)
 static pel_judged judge_with(const pel_pickled *callable, const pel_pickled *args, const pel_pickled *kwargs,
                              pel_use use, bool is_script) {
     pel_str module = callable->global->module, name = callable->global->name;
-    if (pel_is_plain_name(module, name)) return judge_plain(callable->global, args, kwargs);
+    if (pel_is_plain_name(module, name) || is_value_name(callable)) return judge_plain(callable->global, args, kwargs);
     pel_judged judged = judge_named(callable, use, is_script);
     uint32_t budget = MAX_LOOKED;
     bool is_fine = args->kind == PEL_P_TUPLE && is_plain(args, true, 0, &budget);
@@ -589,6 +635,8 @@ pel_judged pel_judge_state(const pel_pickled *object) {
     if (object->kind == PEL_P_GLOBAL) return danger("changes", "other code uses it");
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_PLAIN) return NOTE; /* raises: they have no attributes */
+    uint32_t budget = MAX_LOOKED;
+    if (is_value(object)) return is_plain(object, true, 0, &budget) ? NOTE : suspect("state", unusual);
     bool is_nameless = made.kind == PEL_MADE_VALUE && !made.name.len, ignored = false;
     if (pel_str_is(made.name, "dtype") && pel_str_is(made.module, "numpy") && !is_usual_dtype(object, 0, &ignored))
         return suspect("state", unusual);
@@ -604,6 +652,8 @@ pel_judged pel_judge_state(const pel_pickled *object) {
 
 static pel_judged judge_made(const pel_pickled *object, pel_use use, const char *kind, const char *why) {
     pel_made made = pel_made_of(object);
+    uint32_t budget = MAX_LOOKED;
+    if (is_value(object) && is_plain(object, true, 0, &budget)) return NOTE;
     if (made.kind <= PEL_MADE_VALUE || is_plain_class(&made)) return NOTE;
     pel_effects effects = pel_made_effects(&made);
     return judge_effect(&effects, use, kind, why);

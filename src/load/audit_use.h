@@ -30,6 +30,8 @@ pel_made pel_made_of(const pel_pickled *object);
 /* The effects of what made names; nothing if it is not an object. */
 pel_effects pel_made_effects(const pel_made *made);
 
+/* Whether an object is of a library's code that only computes, and all in it is plain. */
+bool pel_is_plain_value(const pel_pickled *object);
 /* Whether a call gives what it unpickles from bytes. */
 bool pel_is_unpickling(const pel_pickled *call);
 pel_judged pel_judge_call(const pel_pickled *call, bool is_script);

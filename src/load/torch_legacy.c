@@ -37,10 +37,9 @@ static bool is_magic(const pel_pickled *object) {
 
 /* The storages' types stand in the persistent ids of the pickle: ("storage", class, key, location, count, view). */
 static void note_widths(legacy *l, const pel_pickle *pickle) {
-    for (uint32_t i = 0; i < pickle->calls.n; i++) {
-        const pel_pickled *storage = pel_pickled_argument(pickle->calls.at[i], 0);
-        const pel_pickled *id = storage && storage->kind == PEL_P_PERSISTENT ? storage->id : NULL;
-        if (!id || id->kind != PEL_P_TUPLE || id->items.n < 3 || id->items.at[1]->kind != PEL_P_GLOBAL ||
+    for (uint32_t i = 0; i < pickle->persistents.n; i++) {
+        const pel_pickled *id = pickle->persistents.at[i]->id;
+        if (id->kind != PEL_P_TUPLE || id->items.n < 3 || id->items.at[1]->kind != PEL_P_GLOBAL ||
             id->items.at[2]->kind != PEL_P_STR)
             continue;
         uint32_t width = pel_dtype_size(pel_storage_dtype(id->items.at[1]->global->name));
@@ -74,22 +73,33 @@ static void read_storages(legacy *l, const pel_pickled *keys) {
                  PEL_STR("bytes behind the last storage"));
 }
 
-/* A file for joblib that pickle.load would read otherwise. Numbers taken for opcodes call nonsense, if anything; what
- * is known by its name is no accident. */
+/* Whether a module of that name can be: letters of chance have others in them. */
+static bool can_be_module(pel_str name) {
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.ptr[i];
+        bool is_letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+        if (!is_letter && !(c >= '0' && c <= '9') && c != '_' && c != '.' && c < 0x80) return false;
+    }
+    return name.len > 0;
+}
+
+/* A file for joblib that pickle.load would read otherwise: it takes arrays for opcodes, which mostly end in nonsense.
+ * What would be imported or called before that is judged as everything else is. */
 static void read_plainly(legacy *l, const pel_pickle *pickle) {
     uint64_t start = pickle->arrays.at[0].offset;
-    for (uint32_t i = 0; i < pickle->plainly->calls.n; i++) {
-        const pel_pickled *call = pickle->plainly->calls.at[i], *callable = call->call->callable;
-        bool ignored, is_name = callable->kind == PEL_P_GLOBAL && !callable->global->is_computed;
-        if (call->at < start || !is_name ||
-            pel_judge_name(callable->global->module, callable->global->name, &ignored) < PEL_NAME_LIBRARY)
-            continue;
-        pel_find(l->ctx, &l->out->findings, PEL_SUSPECT, "polyglot", (pel_str){ "", 0 }, start,
-                 PEL_STR("joblib reads an array where pickle reads opcodes that call something"));
-        pel_push(l->ctx, &l->out->pickles,
-                 (pel_loaded_pickle){ pickle->plainly, PEL_STR("as pickle reads it"), false });
-        return;
+    pel_pickle *plainly = pickle->plainly;
+    bool any = false;
+    for (uint32_t i = 0; i < plainly->globals.n && !any; i++) {
+        const pel_pickled *global = plainly->globals.at[i];
+        any = global->at >= start && (global->global->is_computed || can_be_module(global->global->module));
     }
+    for (uint32_t i = 0; i < plainly->calls.n && !any; i++) /* of names before the array */
+        any = plainly->calls.at[i]->at >= start && plainly->calls.at[i]->call->callable->at < start;
+    if (!any) return;
+    pel_find(l->ctx, &l->out->findings, PEL_NOTE, "polyglot", (pel_str){ "", 0 }, start,
+             PEL_STR("joblib reads an array where pickle reads opcodes that call something: both are judged"));
+    plainly->failed = false; /* that it fails is no fault of the file */
+    pel_push(l->ctx, &l->out->pickles, (pel_loaded_pickle){ plainly, PEL_STR("as pickle reads it"), false });
 }
 
 static pel_pickle *next_pickle(legacy *l, const char *what) {
