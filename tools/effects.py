@@ -782,7 +782,9 @@ SPECIAL = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__
 # ---- natives ----
 
 def name_of(thing: Any) -> str:
-    module = getattr(thing, "__module__", None) or getattr(getattr(thing, "__objclass__", None), "__module__", "")
+    owner = getattr(thing, "__self__", None)  # of object.__new__
+    of = owner if isinstance(owner, type) else getattr(thing, "__objclass__", None)
+    module = getattr(thing, "__module__", None) or getattr(of, "__module__", "")
     return f"{module}.{getattr(thing, '__qualname__', getattr(thing, '__name__', '?'))}"
 
 

@@ -24,7 +24,8 @@ from typing import Callable
 PROGRAM = os.environ.get("PELLUCID", str(pathlib.Path(__file__).parent.parent / "build" / "pellucid"))
 
 CHILD = r"""
-import io, json, pickle, struct, sys
+import io, json, pickle, resource, struct, sys
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))  # a memo index alone can ask for 64 GB
 log = []
 def note(use, name):
     if len(log) < 2000:
@@ -81,7 +82,7 @@ while at < len(data):
     try:
         Unpickler(io.BytesIO(body), buffers=[b"x"] * 4).load()
         ended = "loaded"
-    except Exception as error:
+    except (Exception, MemoryError) as error:
         ended = type(error).__name__
     out.append([ended, sorted(set(map(tuple, log)))])
 json.dump(out, sys.stdout)
@@ -90,6 +91,11 @@ json.dump(out, sys.stdout)
 NAMES = ["os system", "collections OrderedDict", "torch._utils _rebuild_tensor_v2", "builtins list", "somebody.net Net",
          "numpy ndarray", "torch.nn.modules.linear Linear", "functools partial", "builtins getattr", "a b.c",
          "copyreg pickle", "collections defaultdict", "__main__ Net", "builtins type", "x y"]
+
+
+# How it begins and ends, and how many values make an item.
+CONTAINERS = [(b"](", b"e", 1), (b"}(", b"u", 2), (b"(", b"t", 1), (b"(", b"d", 2), (b"\x8f(", b"\x90", 1),
+              (b"(", b"\x91", 1)]
 
 
 class Maker:
@@ -217,32 +223,10 @@ class Maker:
             self.put([b"e", b"u", b"\x90"][roll - 3])
 
     def container(self, depth: int) -> None:
-        roll = self.rng.randrange(6)
-        n = self.rng.randrange(4)
-        if roll == 0:
-            self.put(b"](")
-            self.values(depth, n)
-            self.put(b"e")
-        elif roll == 1:
-            self.put(b"}(")
-            self.values(depth, 2 * n)
-            self.put(b"u")
-        elif roll == 2:
-            self.put(b"(")
-            self.values(depth, n)
-            self.put(b"t")
-        elif roll == 3:
-            self.put(b"(")
-            self.values(depth, 2 * n)
-            self.put(b"d")
-        elif roll == 4:
-            self.put(b"\x8f(")
-            self.values(depth, n)
-            self.put(b"\x90")
-        else:
-            self.put(b"(")
-            self.values(depth, n)
-            self.put(b"\x91")
+        start, end, width = self.rng.choice(CONTAINERS)
+        self.put(start)
+        self.values(depth, width * self.rng.randrange(4))
+        self.put(end)
         self.maybe_memo()
 
     def value(self, depth: int) -> None:
@@ -280,7 +264,8 @@ class Maker:
 
 def children_say(pickles: list[bytes]) -> list[tuple[str, list[tuple[str, str]]]]:
     data = b"".join(struct.pack("<I", len(body)) + body for body in pickles)
-    done = subprocess.run([sys.executable, "-I", "-c", CHILD], input=data, stdout=subprocess.PIPE, check=True, cwd="/")
+    done = subprocess.run([sys.executable, "-I", "-c", CHILD], input=data, stdout=subprocess.PIPE, check=True, cwd="/",
+                          timeout=600)
     return [(ended, [tuple(row) for row in rows]) for ended, rows in json.loads(done.stdout)]
 
 

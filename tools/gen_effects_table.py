@@ -152,7 +152,11 @@ class Judge:
         with an effect are keys that the state may not have."""
         if setstate:
             return self.ask("s", setstate + lookup)
-        bad = {name for name, entry in setters.items() if self.graph.judge([entry])[0]}
+        bad = set()
+        for name, entry in setters.items():
+            why, quiet, _ = self.graph.judge([entry])
+            if why or quiet or self.graph.fields:
+                bad.add(name)
         letter = self.ask("s", lookup + setattr_ + [entry for name, entry in setters.items() if name not in bad])
         if letter and len(bad) <= 12:
             self.fields += "".join(sorted(f"!{name}" for name in bad))

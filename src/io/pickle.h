@@ -49,6 +49,7 @@ struct pel_pickled {
     bool is_big;  /* INT beyond 64 bits: text holds its little-endian bytes, or its digits if is_text */
     bool is_text;
     bool is_used;    /* LIST, BYTES: an argument of a call */
+    bool is_known;   /* CALL: what it unpickles is plain; the audit sets it */
     bool is_changed; /* of these: not what it was when it was used, or not what items and text say */
     uint64_t at; /* offset of the opcode that made it; 0 for values without a place of their own */
     union {

@@ -124,6 +124,7 @@ static void audit_global(auditor *a, const pel_pickled *object, const pel_loaded
 typedef struct nested_job {
     auditor *a;
     pel_str bytes, member;
+    bool is_plain; /* all that it gives is */
 } nested_job;
 
 static void read_nested(pel_ctx *ctx, void *arg) {
@@ -133,14 +134,19 @@ static void read_nested(pel_ctx *ctx, void *arg) {
     pel_model_file file = { .bytes = { job->bytes.ptr, job->bytes.len } };
     pel_load(ctx, &file, loaded);
     audit_loaded(job->a, loaded, job->member);
+    job->is_plain = loaded->pickles.n > 0;
+    for (uint32_t i = 0; i < loaded->pickles.n; i++) {
+        const pel_pickled *root = loaded->pickles.at[i].pickle->root;
+        if (!root || !pel_is_plain_result(root)) job->is_plain = false;
+    }
 }
 
 /* Bytes that the call would unpickle, or run: loads(b"..."), _load_from_bytes(b"..."), exec(marshal.loads(b"...")). */
-static void audit_nested(auditor *a, pel_str bytes, pel_str inside, uint64_t at) {
-    nested_job job = { a, bytes, inside };
+static void audit_nested(auditor *a, pel_str bytes, pel_str inside, pel_pickled *call) {
+    nested_job job = { a, bytes, inside, false };
     pel_err why;
     if (a->nesting >= MAX_NESTING) {
-        pel_find(a->ctx, a->findings, PEL_DANGER, "nesting", inside, at,
+        pel_find(a->ctx, a->findings, PEL_DANGER, "nesting", inside, call->at,
                  pel_format(a->ctx, "pickles inside of pickles, more than %d deep", MAX_NESTING));
         return;
     }
@@ -149,9 +155,10 @@ static void audit_nested(auditor *a, pel_str bytes, pel_str inside, uint64_t at)
         pel_find(a->ctx, a->findings, PEL_SUSPECT, "unread-pickle", inside, why.at,
                  pel_str_copy(a->ctx, pel_str_of(why.what)));
     a->nesting--;
+    if (job.is_plain && pel_is_unpickling(call)) call->is_known = true;
 }
 
-static void audit_argument_bytes(auditor *a, const pel_pickled *call, pel_str member) {
+static void audit_argument_bytes(auditor *a, pel_pickled *call, pel_str member) {
     const pel_pickled *callable = call->call->callable, *from = pel_pickled_argument(call, 0);
     pel_str bytes;
     if (callable->kind != PEL_P_GLOBAL || !from) return;
@@ -169,10 +176,10 @@ static void audit_argument_bytes(auditor *a, const pel_pickled *call, pel_str me
         pel_audit_code(a->ctx, a->audit, &code);
         return;
     }
-    if (unpickles || pel_is_pickle(bytes) || pel_is_zip(bytes)) audit_nested(a, bytes, inside, from->at);
+    if (unpickles || pel_is_pickle(bytes) || pel_is_zip(bytes)) audit_nested(a, bytes, inside, call);
 }
 
-static void audit_call(auditor *a, const pel_pickled *call, const pel_loaded_pickle *row) {
+static void audit_call(auditor *a, pel_pickled *call, const pel_loaded_pickle *row) {
     a->n_calls++;
     pel_judged judged = pel_judge_call(call, row->is_script);
     const pel_pickled *callable = call->call->callable;

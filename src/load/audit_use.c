@@ -129,6 +129,11 @@ pel_made pel_made_of(const pel_pickled *object) {
 static bool is_value(const pel_pickled *object);
 static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *budget);
 
+bool pel_is_plain_result(const pel_pickled *object) {
+    uint32_t budget = MAX_LOOKED;
+    return is_plain(object, true, 0, &budget);
+}
+
 bool pel_is_plain_value(const pel_pickled *object) {
     uint32_t budget = MAX_LOOKED;
     return is_value(object) && is_plain(object, true, 0, &budget);
@@ -201,6 +206,8 @@ static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *
 static bool is_plain_part(const pel_pickled *object, int depth, uint32_t *budget) {
     if (depth > MAX_DEPTH || *budget == 0) return false;
     --*budget;
+    /* pandas takes such a text for the path of a time zone's file, and reads that */
+    if (object->kind == PEL_P_STR && pel_str_find(object->text, PEL_STR("dateutil/"))) return false;
     return is_plain(object, true, depth + 1, budget);
 }
 
@@ -222,6 +229,7 @@ static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *
     if (object->kind == PEL_P_GLOBAL)
         return !object->global->is_computed &&
                (pel_is_constant_name(object->global->module, object->global->name) || is_value_name(object));
+    if (object->is_known) return true;
     if (is_value(object)) return all_parts_plain(object, depth, budget);
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_OBJECT && is_joblib_array(object, &made)) return true;
@@ -352,6 +360,7 @@ static pel_judged judge_with(const pel_pickled *callable, const pel_pickled *arg
     uint32_t budget = MAX_LOOKED;
     bool is_fine = args->kind == PEL_P_TUPLE && is_plain(args, true, 0, &budget);
     if (kwargs && !is_plain(kwargs, true, 0, &budget)) is_fine = false;
+    if (args->kind == PEL_P_TUPLE && !args->items.n && !kwargs) judged.needs_quiet = false; /* there is nothing to ask */
     if (judged.severity == PEL_NOTE && !is_fine && pel_effects_of(module, name).needs_plain_arguments)
         return suspect("calls-given", "it calls methods of its arguments, and they are not plain");
     return judged;
@@ -570,9 +579,19 @@ static bool is_random_state(const pel_pickled *state) {
 
 #define HAS_OBJECTS 7 /* numpy's flags: counted references, pickled as a list, items are pointers */
 
+/* Of a record: its state says how large it is, and the fields are held against that. */
+static char record_code(const pel_pickled *dtype, uint64_t *size) {
+    const pel_pickled *state = dtype->states && dtype->states->list.n == 1 ? dtype->states->list.at[0] : NULL;
+    const pel_pickled *n = state && state->kind == PEL_P_TUPLE && state->items.n > 5 ? state->items.at[5] : NULL;
+    if (!n || n->kind != PEL_P_INT || n->is_big || n->integer < 0) return 0;
+    *size = (uint64_t)n->integer;
+    return 'V';
+}
+
 /* "<f8": 8 bytes, "U5": 20; the kind of the elements. 0: not a dtype that is understood. */
 static char dtype_code(const pel_pickled *dtype, uint64_t *size) {
     const pel_pickled *code = dtype->kind == PEL_P_CALL ? pel_pickled_argument(dtype, 0) : NULL;
+    if (code && pel_pickled_is_global(code, "numpy", "record")) return record_code(dtype, size);
     if (!code || code->kind != PEL_P_STR || !pel_pickled_is_global(dtype->call->callable, "numpy", "dtype")) return 0;
     size_t i = code->text.len && memchr("<>|=", code->text.ptr[0], 4) ? 1 : 0;
     if (i >= code->text.len) return 0;
@@ -600,6 +619,21 @@ static bool are_usual_fields(const pel_pickled *fields, uint64_t size, int depth
     return true;
 }
 
+/* (dtype, shape): as many elements as the whole has room for. */
+static bool is_usual_subarray(const pel_pickled *sub, uint64_t size, int depth, bool *has_objects) {
+    uint64_t width;
+    if (sub->kind == PEL_P_NONE) return true;
+    if (sub->kind != PEL_P_TUPLE || sub->items.n != 2 || sub->items.at[1]->kind != PEL_P_TUPLE) return false;
+    if (!dtype_code(sub->items.at[0], &width) || !is_usual_dtype(sub->items.at[0], depth + 1, has_objects)) return false;
+    const pel_pickled *shape = sub->items.at[1];
+    for (uint32_t i = 0; i < shape->items.n; i++) {
+        const pel_pickled *n = shape->items.at[i];
+        if (n->kind != PEL_P_INT || n->is_big || n->integer < 0) return false;
+        if (__builtin_mul_overflow(width, (uint64_t)n->integer, &width)) return false;
+    }
+    return width == size;
+}
+
 /* A dtype believes what its state says. If that is not true, the bytes of an array become pointers. */
 static bool is_usual_dtype(const pel_pickled *dtype, int depth, bool *has_objects) {
     uint64_t size;
@@ -608,7 +642,8 @@ static bool is_usual_dtype(const pel_pickled *dtype, int depth, bool *has_object
     bool any = kind == 'O';
     for (uint32_t i = 0; dtype->states && i < dtype->states->list.n; i++) {
         const pel_pickled *state = dtype->states->list.at[i];
-        if (state->kind != PEL_P_TUPLE || state->items.n < 8 || state->items.at[2]->kind != PEL_P_NONE) return false;
+        if (state->kind != PEL_P_TUPLE || state->items.n < 8) return false;
+        if (!is_usual_subarray(state->items.at[2], size, depth, &any)) return false;
         const pel_pickled *fields = state->items.at[4], *flags = state->items.at[7];
         if (fields->kind != PEL_P_NONE && (kind != 'V' || !are_usual_fields(fields, size, depth, &any))) return false;
         if (flags->kind != PEL_P_INT || flags->is_big || (flags->integer & 1) != (any ? 1 : 0)) return false;

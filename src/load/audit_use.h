@@ -30,6 +30,8 @@ pel_made pel_made_of(const pel_pickled *object);
 /* The effects of what made names; nothing if it is not an object. */
 pel_effects pel_made_effects(const pel_made *made);
 
+/* Whether all of an object is Python's own values, tensors and arrays. */
+bool pel_is_plain_result(const pel_pickled *object);
 /* Whether an object is of a library's code that only computes, and all in it is plain. */
 bool pel_is_plain_value(const pel_pickled *object);
 /* Whether a call gives what it unpickles from bytes. */
