@@ -25,7 +25,8 @@ def pickled(made: Any, path: pathlib.Path) -> None:
 def make_numpy(corpus: Corpus) -> None:
     import numpy as np
     rng = np.random.default_rng(1)
-    for kind in ("i1", "u2", "i4", "u8", "f2", "f4", "c8", "c16", "?", "S7", "U3", ">f8", ">i2", "M8[ns]", "m8[s]", "V4"):
+    for kind in ("i1", "u2", "i4", "u8", "f2", "f4", "c8", "c16", "?", "S7", "U3", ">f8", ">i2", "M8[ns]", "m8[s]",
+        "V4"):
         corpus.add(f"numpy_dtype_{kind.strip('<>?[]') or 'bool'}_{ord(kind[0])}.pkl",
                    lambda kind=kind: np.zeros((2, 3), kind), pickled)
     things: dict[str, Callable[[], Any]] = {
@@ -44,12 +45,15 @@ def make_numpy(corpus: Corpus) -> None:
         "masked_struct": lambda: np.ma.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
         "polynomial": lambda: np.polynomial.Polynomial([1, 2, 3]), "chebyshev": lambda: np.polynomial.Chebyshev([1, 2]),
         "poly1d": lambda: np.poly1d([1, 2]), "generator_philox": lambda: np.random.Generator(np.random.Philox(3)),
-        "generator_sfc": lambda: np.random.Generator(np.random.SFC64(3)), "random_state": lambda: np.random.RandomState(7),
+        "generator_sfc": lambda: np.random.Generator(np.random.SFC64(3)),
+        "random_state": lambda: np.random.RandomState(7),
         "generator_dxsm": lambda: np.random.Generator(np.random.PCG64DXSM(3)),
-        "generator_mt": lambda: np.random.Generator(np.random.MT19937(3)), "seeds": lambda: np.random.SeedSequence(5).spawn(2),
+        "generator_mt": lambda: np.random.Generator(np.random.MT19937(3)),
+        "seeds": lambda: np.random.SeedSequence(5).spawn(2),
         "bits": lambda: np.random.PCG64(9), "ufunc": lambda: np.add, "function": lambda: np.mean,
         "chararray": lambda: np.char.array(["a", "bc"]), "empty": lambda: np.zeros((0, 3)),
-        "zero_d": lambda: np.array(3.0), "bool_mask": lambda: np.array([True, False]), "dict": lambda: {"a": np.ones(2)},
+        "zero_d": lambda: np.array(3.0), "bool_mask": lambda: np.array([True, False]),
+        "dict": lambda: {"a": np.ones(2)},
         "finfo": lambda: np.iinfo("i4").max, "memory": lambda: bytearray(b"abc"), "vectorize": lambda: np.float64,
     }
     for name, make in things.items():
@@ -88,7 +92,8 @@ def make_pandas(corpus: Corpus) -> None:
         "offset_date": lambda: pd.DateOffset(months=2), "offset_hour": lambda: pd.offsets.Hour(3),
         "dtype": lambda: pd.CategoricalDtype(["a", "b"]), "described": lambda: pd.DataFrame({"a": [1.0, 2]}).describe(),
         "pivot": lambda: pd.DataFrame({"a": [1, 2], "b": ["x", "y"], "c": [3, 4]}).pivot(index="a", columns="b"),
-        "dict": lambda: {"train": pd.DataFrame({"a": [1]}), "meta": {"n": 1}}, "interval": lambda: pd.Interval(0.5, 2.5),
+        "dict": lambda: {"train": pd.DataFrame({"a": [1]}), "meta": {"n": 1}}, "interval": lambda: pd.Interval(0.5,
+        2.5),
         "period": lambda: pd.Period("2024-03", freq="M"), "timedelta": lambda: pd.Timedelta("3h"),
         "dates_freq": lambda: pd.date_range("2024", periods=3, freq="W"), "bool_index": lambda: pd.Index([True, False]),
         "masked_series": lambda: pd.Series([1, None], dtype="Int8"), "concat": lambda: pd.concat(
@@ -140,10 +145,13 @@ def make_scipy(corpus: Corpus) -> None:
     corpus.add("scipy_save.npz", lambda: sp.csr_matrix(dense), lambda made, path: sp.save_npz(path, made))
     x = np.arange(6.0)
     things: dict[str, Callable[[], Any]] = {
-        "cubic": lambda: scipy.interpolate.CubicSpline(x, x), "pchip": lambda: scipy.interpolate.PchipInterpolator(x, x),
-        "akima": lambda: scipy.interpolate.Akima1DInterpolator(x, x), "bspline": lambda: scipy.interpolate.make_interp_spline(x, x),
+        "cubic": lambda: scipy.interpolate.CubicSpline(x, x), "pchip": lambda: scipy.interpolate.PchipInterpolator(x,
+        x),
+        "akima": lambda: scipy.interpolate.Akima1DInterpolator(x, x),
+        "bspline": lambda: scipy.interpolate.make_interp_spline(x, x),
         "ppoly": lambda: scipy.interpolate.PPoly(np.ones((2, 5)), x),
-        "grid": lambda: scipy.interpolate.RegularGridInterpolator((x,), x), "rbf": lambda: scipy.interpolate.RBFInterpolator(
+        "grid": lambda: scipy.interpolate.RegularGridInterpolator((x,), x),
+        "rbf": lambda: scipy.interpolate.RBFInterpolator(
             x[:, None], x), "rotation": lambda: scipy.spatial.transform.Rotation.from_euler("x", 0.5),
         "optimum": lambda: scipy.optimize.minimize(lambda v: float((v ** 2).sum()), [1.0]),
         "filter": lambda: scipy.signal.dlti([1.0], [1.0, 0.5]), "bounds": lambda: scipy.optimize.Bounds([0], [1]),
@@ -161,11 +169,13 @@ def make_torch(corpus: Corpus) -> None:
         torch.save(made, path)
 
     layers: dict[str, Callable[[], nn.Module]] = {
-        "gru": lambda: nn.GRU(3, 4, 2, bidirectional=True), "rnn": lambda: nn.RNN(3, 4), "grucell": lambda: nn.GRUCell(3, 4),
+        "gru": lambda: nn.GRU(3, 4, 2, bidirectional=True), "rnn": lambda: nn.RNN(3, 4),
+        "grucell": lambda: nn.GRUCell(3, 4),
         "attention": lambda: nn.MultiheadAttention(8, 2), "encoder": lambda: nn.TransformerEncoder(
             nn.TransformerEncoderLayer(8, 2, 16), 2), "decoder": lambda: nn.TransformerDecoderLayer(8, 2, 16),
         "transformer": lambda: nn.Transformer(8, 2, 1, 1, 16), "conv3": lambda: nn.Conv3d(1, 2, 3),
-        "convt": lambda: nn.ConvTranspose2d(1, 2, 3), "group": lambda: nn.GroupNorm(2, 4), "instance": lambda: nn.InstanceNorm2d(3),
+        "convt": lambda: nn.ConvTranspose2d(1, 2, 3), "group": lambda: nn.GroupNorm(2, 4),
+        "instance": lambda: nn.InstanceNorm2d(3),
         "prelu": lambda: nn.PReLU(), "bilinear": lambda: nn.Bilinear(2, 3, 4), "bag": lambda: nn.EmbeddingBag(5, 3),
         "unflatten": lambda: nn.Unflatten(1, (2, 2)), "lists": lambda: nn.ModuleList([nn.Linear(1, 1), nn.Tanh()]),
         "dicts": lambda: nn.ModuleDict({"a": nn.Linear(1, 1)}), "parameters": lambda: nn.ParameterList([torch.ones(2)]),
@@ -173,9 +183,11 @@ def make_torch(corpus: Corpus) -> None:
         "losses": lambda: nn.ModuleList([nn.CrossEntropyLoss(torch.ones(3)), nn.HuberLoss(), nn.TripletMarginLoss()]),
         "weight_norm": lambda: nn.utils.parametrizations.weight_norm(nn.Linear(2, 3)),
         "spectral": lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(2, 3)),
-        "rms": lambda: nn.RMSNorm(4), "softmax2": lambda: nn.Sequential(nn.Softmax2d(), nn.Hardswish(), nn.Mish(), nn.GLU()),
+        "rms": lambda: nn.RMSNorm(4), "softmax2": lambda: nn.Sequential(nn.Softmax2d(), nn.Hardswish(), nn.Mish(),
+        nn.GLU()),
         "fold": lambda: nn.Sequential(nn.Unfold(2), nn.Fold((3, 3), 2)), "syncbn": lambda: nn.SyncBatchNorm(3),
-        "half": lambda: nn.Linear(2, 2).half(), "bfloat": lambda: nn.Linear(2, 2).bfloat16(), "double": lambda: nn.Conv1d(
+        "half": lambda: nn.Linear(2, 2).half(), "bfloat": lambda: nn.Linear(2, 2).bfloat16(),
+        "double": lambda: nn.Conv1d(
             1, 1, 1).double(), "pads": lambda: nn.Sequential(nn.ReflectionPad2d(1), nn.ZeroPad2d(1)),
     }
     for name, make in layers.items():
@@ -197,7 +209,8 @@ def make_torch(corpus: Corpus) -> None:
         optimizer.step(loss)
         return net, optimizer
 
-    kinds = ("LBFGS", "SparseAdam", "Rprop", "ASGD", "NAdam", "RAdam", "Adamax", "Adagrad", "Adafactor", "Adadelta", "Muon")
+    kinds = ("LBFGS", "SparseAdam", "Rprop", "ASGD", "NAdam", "RAdam", "Adamax", "Adagrad", "Adafactor", "Adadelta",
+        "Muon")
     for kind in kinds:
         corpus.add(f"torch_optim_{kind}.pt", lambda kind=kind: trained(kind)[1].state_dict(), save)
         corpus.add(f"torch_optim_{kind}_whole.pt", lambda kind=kind: trained(kind)[1], save)
@@ -227,23 +240,33 @@ def make_torch(corpus: Corpus) -> None:
                 "rng": torch.get_rng_state(), "args": argparse.Namespace(lr=0.1, name="x")}
     corpus.add("torch_checkpoint.ckpt", checkpoint, save)
     tensors: dict[str, Callable[[], Any]] = {
-        "coo": lambda: torch.eye(3).to_sparse(), "csr": lambda: torch.eye(3).to_sparse_csr(), "bool": lambda: torch.ones(2) > 0,
-        "complex": lambda: torch.ones(2, dtype=torch.complex64), "float8": lambda: torch.ones(2).to(torch.float8_e4m3fn),
-        "uint16": lambda: torch.ones(2, dtype=torch.uint16), "view": lambda: torch.ones(4, 4)[1:, ::2], "grad": lambda: torch.ones(
-            2, requires_grad=True), "size": lambda: torch.Size([1, 2]), "device": lambda: torch.device("cpu"), "dtype": lambda:
-        torch.float16, "generator": lambda: torch.Generator().manual_seed(3), "nested": lambda: torch.nested.nested_tensor(
-            [torch.ones(2), torch.ones(3)]), "quantized": lambda: torch.quantize_per_channel(torch.ones(2, 2), torch.ones(2),
-                                                                                              torch.zeros(2), 0, torch.qint8),
+        "coo": lambda: torch.eye(3).to_sparse(), "csr": lambda: torch.eye(3).to_sparse_csr(),
+        "bool": lambda: torch.ones(2) > 0,
+        "complex": lambda: torch.ones(2, dtype=torch.complex64),
+        "float8": lambda: torch.ones(2).to(torch.float8_e4m3fn),
+        "uint16": lambda: torch.ones(2, dtype=torch.uint16), "view": lambda: torch.ones(4, 4)[1:, ::2],
+        "grad": lambda: torch.ones(
+            2, requires_grad=True), "size": lambda: torch.Size([1, 2]), "device": lambda: torch.device("cpu"),
+                "dtype": lambda:
+        torch.float16, "generator": lambda: torch.Generator().manual_seed(3),
+            "nested": lambda: torch.nested.nested_tensor(
+            [torch.ones(2), torch.ones(3)]), "quantized": lambda: torch.quantize_per_channel(torch.ones(2, 2),
+                torch.ones(2),
+                                                                                              torch.zeros(2), 0,
+                                                                                                  torch.qint8),
         "conj": lambda: torch.ones(2, dtype=torch.complex64).conj(), "storage": lambda: torch.ones(2).untyped_storage(),
-        "buffer": lambda: nn.Buffer(torch.ones(2)), "layout": lambda: torch.strided, "format": lambda: torch.channels_last,
+        "buffer": lambda: nn.Buffer(torch.ones(2)), "layout": lambda: torch.strided,
+        "format": lambda: torch.channels_last,
         "distribution": lambda: torch.distributions.Normal(0.0, 1.0), "dataset": lambda: torch.utils.data.TensorDataset(
-            torch.ones(3)), "subset": lambda: torch.utils.data.Subset(torch.utils.data.TensorDataset(torch.ones(3)), [0]),
+            torch.ones(3)), "subset": lambda: torch.utils.data.Subset(torch.utils.data.TensorDataset(torch.ones(3)),
+                [0]),
     }
     for name, made in tensors.items():
         corpus.add(f"torch_tensor_{name}.pt", made, save)
         corpus.add(f"torch_tensor_{name}.pkl", made, pickled)
     for name in ("gru", "conv3", "group", "prelu", "rms", "pads"):
-        corpus.add(f"torch_script_{name}.pt", lambda name=name: torch.jit.script(layers[name]()), lambda made, path: made.save(
+        corpus.add(f"torch_script_{name}.pt", lambda name=name: torch.jit.script(layers[name]()), lambda made,
+            path: made.save(
             str(path)))
     shapes = {"group": (1, 4, 2), "prelu": (2,), "rms": (2, 4), "pads": (1, 1, 3, 3), "convt": (1, 1, 4, 4)}
     for name, shape in shapes.items():
@@ -291,10 +314,12 @@ def make_keras(corpus: Corpus) -> None:
         "conv": lambda: build(layers.Conv2D(2, 3), layers.BatchNormalization(), layers.GlobalAveragePooling2D(),
                               shape=(8, 8, 1)),
         "lstm": lambda: build(layers.Bidirectional(layers.LSTM(3)), shape=(4, 2)),
-        "gru": lambda: build(layers.GRU(3, return_sequences=True), layers.TimeDistributed(layers.Dense(2)), shape=(4, 2)),
+        "gru": lambda: build(layers.GRU(3, return_sequences=True), layers.TimeDistributed(layers.Dense(2)), shape=(4,
+        2)),
         "embed": lambda: build(layers.Embedding(10, 4), layers.Flatten(), shape=(3,)),
         "norm": lambda: build(layers.LayerNormalization(), layers.UnitNormalization(), layers.Softmax()),
-        "image": lambda: build(layers.Rescaling(1 / 255), layers.RandomFlip(), layers.SeparableConv2D(2, 3), layers.MaxPooling2D(),
+        "image": lambda: build(layers.Rescaling(1 / 255), layers.RandomFlip(), layers.SeparableConv2D(2, 3),
+        layers.MaxPooling2D(),
                                shape=(8, 8, 3)),
         "separate": lambda: build(layers.DepthwiseConv2D(3), layers.ReLU(), layers.UpSampling2D(), shape=(8, 8, 2)),
     }

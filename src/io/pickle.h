@@ -51,7 +51,7 @@ struct pel_pickled {
     bool is_used;    /* LIST, BYTES: an argument of a call */
     bool is_known;   /* CALL: what it unpickles is plain; the audit sets it */
     bool is_changed; /* of these: not what it was when it was used, or not what items and text say */
-    uint64_t at; /* offset of the opcode that made it; 0 for values without a place of their own */
+    uint64_t at;     /* offset of the opcode that made it; 0 for values without a place of their own */
     union {
         int64_t integer; /* BOOL, INT */
         double real;
@@ -75,12 +75,12 @@ typedef struct pel_pickled_array {
 } pel_pickled_array;
 
 typedef struct pel_pickle {
-    pel_pickled *root;              /* what load() would return; NULL if it would fail before */
-    PEL_VEC(pel_pickled *) globals; /* every name that would be imported, in order */
-    PEL_VEC(pel_pickled *) calls;   /* every call, in order: CALL and NEW */
-    PEL_VEC(pel_pickled *) builds;  /* every object that got a state, in order */
-    PEL_VEC(pel_pickled *) filled;  /* every object but Python's own containers that things were put into */
-    PEL_VEC(pel_pickled *) keys;    /* what was a key, or in a set: CALL, NEW, and tuples, which may hold them */
+    pel_pickled *root;                  /* what load() would return; NULL if it would fail before */
+    PEL_VEC(pel_pickled *) globals;     /* every name that would be imported, in order */
+    PEL_VEC(pel_pickled *) calls;       /* every call, in order: CALL and NEW */
+    PEL_VEC(pel_pickled *) builds;      /* every object that got a state, in order */
+    PEL_VEC(pel_pickled *) filled;      /* every object but Python's own containers that things were put into */
+    PEL_VEC(pel_pickled *) keys;        /* what was a key, or in a set: CALL, NEW, and tuples, which may hold them */
     PEL_VEC(pel_pickled *) persistents; /* every object that the file's reader makes of an id */
     PEL_VEC(pel_pickled_array) arrays;
     struct pel_pickle *plainly; /* as pickle.load reads it, which takes those arrays for opcodes; NULL: the same */

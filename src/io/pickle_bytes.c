@@ -184,7 +184,8 @@ static bool codec_bytes(maker *m, const pel_pickled *codec, value from, bool is_
     pel_str name = codec ? codec->text : PEL_STR("utf8");
     if (codec && codec->kind != PEL_P_STR) return false;
     if (is_encoding && !from.is_text) return false;
-    out->is_text = pel_str_is(name, "rot13") || pel_str_is(name, "rot_13") || (!is_encoding && pel_str_is(name, "utf8"));
+    out->is_text =
+        pel_str_is(name, "rot13") || pel_str_is(name, "rot_13") || (!is_encoding && pel_str_is(name, "utf8"));
     return by_codec(m, name, from.bytes, is_encoding, &out->bytes);
 }
 

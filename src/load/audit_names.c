@@ -42,9 +42,11 @@ static const char *const plain[] = {
 /* torch's dtypes and their like: objects of native types that a pickle names, and that have no methods of the file. */
 static const char *const constants[] = {
     "pandas: NA NaT",
-    "numpy: ndarray float16 float32 float64 longdouble int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool bool_ str_ bytes_ "
+    "numpy: ndarray float16 float32 float64 longdouble int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool bool_ "
+    "str_ bytes_ "
     "complex64 complex128 datetime64 timedelta64 object_ void",
-    "torch: float float16 float32 float64 double half bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
+    "torch: float float16 float32 float64 double half bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz "
+    "float8_e5m2fnuz "
     "float8_e8m0fnu float4_e2m1fn_x2 int int8 int16 int32 int64 short long uint8 uint16 uint32 uint64 bool complex32 "
     "complex64 complex128 cfloat cdouble chalf qint8 quint8 qint32 quint4x2 quint2x4 bits8 bits16 bits1x8 bits2x4 "
     "bits4x2 strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged contiguous_format channels_last "
@@ -239,9 +241,7 @@ static bool leads_to_hot(pel_str name) {
     return false;
 }
 
-bool pel_is_constant_name(pel_str module, pel_str name) {
-    return is_in(constants, PEL_COUNT(constants), module, name);
-}
+bool pel_is_constant_name(pel_str module, pel_str name) { return is_in(constants, PEL_COUNT(constants), module, name); }
 
 pel_name_kind pel_judge_name(pel_str module, pel_str name, bool *is_foreign) {
     bool is_dotted = name.len && memchr(name.ptr, '.', name.len);

@@ -14,16 +14,16 @@ static pel_judged suspect(const char *kind, const char *why) { return (pel_judge
 
 typedef enum model {
     NO_MODEL,
-    MAKES_FIRST, /* makes an object of the class that is its first argument; the others must be plain */
-    MAKES_WITH,  /* first.__new__(first, *others) */
+    MAKES_FIRST,  /* makes an object of the class that is its first argument; the others must be plain */
+    MAKES_WITH,   /* first.__new__(first, *others) */
     RECONSTRUCTS, /* class, base, state: base.__new__(class, state), then base.__init__ */
-    REBUILDS,    /* torch: func(*args), made to be of a class, with a state */
-    RANDOM,      /* numpy's generators: a name or a class, and the helper that makes it */
-    FACTORY,     /* defaultdict: keeps a callable, and calls it for missing keys */
-    KEEPS,       /* functools.partial: keeps a callable */
-    TYPE,        /* with one argument: its class; with three: makes one */
-    GETS,        /* getattr */
-    UNPICKLES,   /* bytes, which the audit looks into */
+    REBUILDS,     /* torch: func(*args), made to be of a class, with a state */
+    RANDOM,       /* numpy's generators: a name or a class, and the helper that makes it */
+    FACTORY,      /* defaultdict: keeps a callable, and calls it for missing keys */
+    KEEPS,        /* functools.partial: keeps a callable */
+    TYPE,         /* with one argument: its class; with three: makes one */
+    GETS,         /* getattr */
+    UNPICKLES,    /* bytes, which the audit looks into */
 } model;
 
 static const struct {
@@ -300,8 +300,9 @@ static holding holding_of(const pel_pickled_global *name) {
         const char *name;
         holding holding;
     } rows[] = {
-        { "list", HOLDS_ITEMS },       { "tuple", HOLDS_ITEMS }, { "deque", HOLDS_ITEMS },   { "dict", HOLDS_PAIRS },
-        { "OrderedDict", HOLDS_PAIRS }, { "set", HOLDS_KEYS },    { "frozenset", HOLDS_KEYS }, { "Counter", HOLDS_KEYS },
+        { "list", HOLDS_ITEMS },     { "tuple", HOLDS_ITEMS },       { "deque", HOLDS_ITEMS },
+        { "dict", HOLDS_PAIRS },     { "OrderedDict", HOLDS_PAIRS }, { "set", HOLDS_KEYS },
+        { "frozenset", HOLDS_KEYS }, { "Counter", HOLDS_KEYS },
     };
     bool is_builtin = pel_str_is(name->module, "builtins") || pel_str_is(name->module, "__builtin__");
     if (!is_builtin && !pel_str_is(name->module, "collections")) return HOLDS_NOTHING;
@@ -342,8 +343,7 @@ static pel_judged judge_plain(const pel_pickled_global *name, const pel_pickled 
     holding held = holding_of(name);
     for (uint32_t i = 0; i < args->items.n; i++) {
         const pel_pickled *arg = args->items.at[i];
-        if (!(i == 0 && held != HOLDS_NOTHING ? may_hold(held, arg) : is_plain(arg, true, 0, &budget)))
-            return given;
+        if (!(i == 0 && held != HOLDS_NOTHING ? may_hold(held, arg) : is_plain(arg, true, 0, &budget))) return given;
     }
     return NOTE;
 }
@@ -360,7 +360,8 @@ static pel_judged judge_with(const pel_pickled *callable, const pel_pickled *arg
     uint32_t budget = MAX_LOOKED;
     bool is_fine = args->kind == PEL_P_TUPLE && is_plain(args, true, 0, &budget);
     if (kwargs && !is_plain(kwargs, true, 0, &budget)) is_fine = false;
-    if (args->kind == PEL_P_TUPLE && !args->items.n && !kwargs) judged.needs_quiet = false; /* there is nothing to ask */
+    if (args->kind == PEL_P_TUPLE && !args->items.n && !kwargs)
+        judged.needs_quiet = false; /* there is nothing to ask */
     if (judged.severity == PEL_NOTE && !is_fine && pel_effects_of(module, name).needs_plain_arguments)
         return suspect("calls-given", "it calls methods of its arguments, and they are not plain");
     return judged;
@@ -624,7 +625,8 @@ static bool is_usual_subarray(const pel_pickled *sub, uint64_t size, int depth, 
     uint64_t width;
     if (sub->kind == PEL_P_NONE) return true;
     if (sub->kind != PEL_P_TUPLE || sub->items.n != 2 || sub->items.at[1]->kind != PEL_P_TUPLE) return false;
-    if (!dtype_code(sub->items.at[0], &width) || !is_usual_dtype(sub->items.at[0], depth + 1, has_objects)) return false;
+    if (!dtype_code(sub->items.at[0], &width) || !is_usual_dtype(sub->items.at[0], depth + 1, has_objects))
+        return false;
     const pel_pickled *shape = sub->items.at[1];
     for (uint32_t i = 0; i < shape->items.n; i++) {
         const pel_pickled *n = shape->items.at[i];
