@@ -26,7 +26,7 @@
     X(SWAP, arg) /* exchange the top with the arg-th */                                                                \
     X(PUSH_NULL, none)                                                                                                 \
     X(CONST, value)                                                                                                    \
-    X(LOAD, name) /* sub: enum pel_scope; so for STORE and DELETE */                                                   \
+    X(LOAD, name) /* sub: enum pel_insn_scope; so for STORE and DELETE */                                              \
     X(STORE, name)                                                                                                     \
     X(DELETE, name)                                                                                                    \
     X(LOAD_CLEAR, name) /* an inlined comprehension saves a variable */                                                \
@@ -116,7 +116,7 @@ enum { PEL_X2_BOUND = 2, PEL_X2_CONSTRAINTS, PEL_X2_FUNCTION, PEL_X2_DEFAULT };
  * own was written, whatever covers it, and counts as covered. */
 typedef enum pel_same_cover { PEL_COVER_UNKNOWN, PEL_COVER_SAME, PEL_COVER_OTHER } pel_same_cover;
 
-typedef enum pel_scope { PEL_FAST, PEL_DEREF, PEL_CLASS_DEREF, PEL_GLOBAL, PEL_NAME } pel_scope;
+typedef enum pel_insn_scope { PEL_FAST, PEL_DEREF, PEL_CLASS_DEREF, PEL_GLOBAL, PEL_NAME } pel_insn_scope;
 typedef enum pel_display {
     PEL_D_TUPLE,
     PEL_D_LIST,

@@ -37,7 +37,7 @@ METHOD(fn_len) {
             if (!made || pel_is_symbol(made) || pel_is_small(made)) return made;
         }
     }
-    if (pel_is(args[0], PEL_L_RANGE) && ((pel_range *)args[0])->count) return ((pel_range *)args[0])->count;
+    if (pel_is(args[0], PEL_L_RANGE) && ((pel_vm_range *)args[0])->count) return ((pel_vm_range *)args[0])->count;
     pel_val unknown = pel_unknown_len(vm, args[0]);
     if (unknown) return unknown;
     int64_t len = pel_len(vm, args[0]);
@@ -68,7 +68,7 @@ METHOD(fn_hash) {
 }
 METHOD(fn_callable) {
     IGNORE();
-    pel_layout layout = pel_type_of(vm, args[0])->layout;
+    pel_vm_layout layout = pel_type_of(vm, args[0])->layout;
     bool is = layout == PEL_L_FUNCTION || layout == PEL_L_NATIVE || layout == PEL_L_METHOD || layout == PEL_L_TYPE ||
               layout == PEL_L_SYMBOL || pel_special(vm, args[0], vm->names.s_call) != NULL;
     return pel_bool_of(vm, is);

@@ -7,7 +7,7 @@ static void add_new(pel_vm *vm, pel_type *type, pel_native_fn *fn) {
 
 /* ---- object ---- */
 
-static size_t size_of(pel_layout layout) {
+static size_t size_of(pel_vm_layout layout) {
     switch (layout) {
     case PEL_L_LIST: return sizeof(pel_list);
     case PEL_L_DICT:
@@ -103,7 +103,7 @@ static pel_val object_hash(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *
 
 static pel_val object_eq(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw) {
     (void)n, (void)kw;
-    pel_layout layout = pel_type_of(vm, args[0])->layout;
+    pel_vm_layout layout = pel_type_of(vm, args[0])->layout;
     if (layout != PEL_L_OBJECT && layout == pel_type_of(vm, args[1])->layout && layout != PEL_L_TYPE) {
         /* int.__eq__(a, b) and the like: as natives compare */
         pel_val plain[2] = { args[0], args[1] };
@@ -194,7 +194,7 @@ static pel_val get_dict(pel_vm *vm, pel_val self) {
         view->dict = pel_attrs(vm, self);
         return &view->head;
     }
-    pel_layout layout = self->type->layout;
+    pel_vm_layout layout = self->type->layout;
     if (self->type->is_native && layout != PEL_L_FUNCTION && layout != PEL_L_MODULE && layout != PEL_L_EXCEPTION)
         return pel_raise(vm, vm->types.AttributeError, "'%s' object has no attribute '__dict__'",
                          pel_type_text(vm, self));

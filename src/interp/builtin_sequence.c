@@ -281,7 +281,7 @@ METHOD(list_iadd) {
 
 METHOD(range_new) {
     (void)kw;
-    pel_range *range = pel_make_object(vm, vm->types.range, sizeof *range);
+    pel_vm_range *range = pel_make_object(vm, vm->types.range, sizeof *range);
     range->step = 1;
     if (n < 2 || n > 4) return pel_raise(vm, vm->types.TypeError, "range expected 1 to 3 arguments, got %u", n - 1);
     pel_val start = n > 2 ? args[1] : pel_from_small(0), stop = n > 2 ? args[2] : args[1];
@@ -307,16 +307,16 @@ METHOD(range_new) {
     if (!range->step) return pel_raise(vm, vm->types.ValueError, "range() arg 3 must not be zero");
     return &range->head;
 }
-static pel_val get_start(pel_vm *vm, pel_val self) { return pel_int_of(vm, ((pel_range *)self)->start); }
-static pel_val get_stop(pel_vm *vm, pel_val self) { return pel_int_of(vm, ((pel_range *)self)->stop); }
-static pel_val get_step(pel_vm *vm, pel_val self) { return pel_int_of(vm, ((pel_range *)self)->step); }
+static pel_val get_start(pel_vm *vm, pel_val self) { return pel_int_of(vm, ((pel_vm_range *)self)->start); }
+static pel_val get_stop(pel_vm *vm, pel_val self) { return pel_int_of(vm, ((pel_vm_range *)self)->stop); }
+static pel_val get_step(pel_vm *vm, pel_val self) { return pel_int_of(vm, ((pel_vm_range *)self)->step); }
 METHOD(range_index) {
     IGNORE();
     int found = pel_contains(vm, args[0], args[1]);
     if (found < 0) return NULL;
     int64_t i;
     if (!found || !pel_index(vm, args[1], &i)) return pel_raise(vm, vm->types.ValueError, "value is not in range");
-    return pel_int_of(vm, (i - ((pel_range *)args[0])->start) / ((pel_range *)args[0])->step);
+    return pel_int_of(vm, (i - ((pel_vm_range *)args[0])->start) / ((pel_vm_range *)args[0])->step);
 }
 METHOD(slice_new) {
     (void)kw;
@@ -462,7 +462,7 @@ METHOD(reversed_new) {
     pel_val special = pel_special(vm, v, vm->names.s_reversed);
     if (special && !pel_is(special, PEL_L_NATIVE)) return pel_call_special(vm, v, vm->names.s_reversed, NULL, 0);
     if (pel_is_symbol(v)) return pel_iter_of(vm, v);
-    if (pel_is(v, PEL_L_RANGE) && ((pel_range *)v)->count) return pel_iter_of(vm, v);
+    if (pel_is(v, PEL_L_RANGE) && ((pel_vm_range *)v)->count) return pel_iter_of(vm, v);
     if (pel_is_dict(v) || pel_is(v, PEL_L_VIEW)) {
         pel_val list = pel_list_of(vm, NULL, 0);
         if (!pel_extend(vm, list, v)) return NULL;

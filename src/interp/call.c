@@ -10,7 +10,7 @@
 
 pel_frame *pel_new_frame(pel_vm *vm, pel_codeobj *code) {
     uint32_t fixed = code->n_locals + code->n_cells + code->n_free;
-    uint32_t total = fixed + code->stack_size + code->n_blocks * (uint32_t)(sizeof(pel_handler) / sizeof(pel_val));
+    uint32_t total = fixed + code->stack_size + code->n_blocks * (uint32_t)(sizeof(pel_vm_handler) / sizeof(pel_val));
     uint32_t class = 3;
     while (class < 15 && (1u << class) < total) class ++;
     pel_frame *frame = class < 15 ? vm->free_frames[class] : NULL;
@@ -27,7 +27,7 @@ pel_frame *pel_new_frame(pel_vm *vm, pel_codeobj *code) {
     frame->loops = vm->loops.n;
     frame->repeating = vm->repeating.n;
     frame->stack = frame->slots + fixed;
-    frame->blocks = (pel_handler *)(void *)(frame->stack + code->stack_size);
+    frame->blocks = (pel_vm_handler *)(void *)(frame->stack + code->stack_size);
     return frame;
 }
 

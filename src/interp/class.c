@@ -41,7 +41,7 @@ static bool linearise(pel_vm *vm, pel_type *type, pel_val bases) {
     return true;
 }
 
-pel_type *pel_new_native_type(pel_vm *vm, const char *name, pel_layout layout, pel_type *base) {
+pel_type *pel_new_native_type(pel_vm *vm, const char *name, pel_vm_layout layout, pel_type *base) {
     pel_type *type = pel_make_object(vm, vm->types.type, sizeof *type);
     type->layout = layout;
     type->is_native = true;

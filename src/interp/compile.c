@@ -13,13 +13,13 @@ void pel_leave(pel_compiler *c) { c->depth--; }
 
 /* ---- emitting ---- */
 
-void pel_emit_ab(pel_compiler *c, pel_op op, uint32_t a, uint32_t b) {
+void pel_emit_ab(pel_compiler *c, pel_vm_op op, uint32_t a, uint32_t b) {
     if (a > UINT16_MAX) pel_throw(c->ctx, PEL_E_TOO_BIG, 0, "%.*s: an operand is too large", PEL_FMT(c->source->path));
-    pel_push(c->ctx, &c->unit->insns, (pel_insn){ .op = (uint8_t)op, .a = (uint16_t)a, .b = b });
+    pel_push(c->ctx, &c->unit->insns, (pel_vm_insn){ .op = (uint8_t)op, .a = (uint16_t)a, .b = b });
     pel_push(c->ctx, &c->unit->lines, c->unit->line);
     if (!c->is_stub) pel_push(c->ctx, &c->unit->nodes, c->unit->node);
 }
-void pel_emit(pel_compiler *c, pel_op op, uint32_t b) { pel_emit_ab(c, op, 0, b); }
+void pel_emit(pel_compiler *c, pel_vm_op op, uint32_t b) { pel_emit_ab(c, op, 0, b); }
 
 pel_label pel_new_label(pel_compiler *c) {
     pel_push(c->ctx, &c->unit->labels, UINT32_MAX);
@@ -88,10 +88,10 @@ pel_name pel_new_temp(pel_compiler *c) {
 }
 
 void pel_emit_name(pel_compiler *c, pel_name name, pel_CTX use) {
-    static const pel_op fast[] = { PEL_I_LOAD_FAST, PEL_I_STORE_FAST, PEL_I_DELETE_FAST };
-    static const pel_op deref[] = { PEL_I_LOAD_DEREF, PEL_I_STORE_DEREF, PEL_I_DELETE_DEREF };
-    static const pel_op global[] = { PEL_I_LOAD_GLOBAL, PEL_I_STORE_GLOBAL, PEL_I_DELETE_GLOBAL };
-    static const pel_op named[] = { PEL_I_LOAD_NAME, PEL_I_STORE_NAME, PEL_I_DELETE_NAME };
+    static const pel_vm_op fast[] = { PEL_I_LOAD_FAST, PEL_I_STORE_FAST, PEL_I_DELETE_FAST };
+    static const pel_vm_op deref[] = { PEL_I_LOAD_DEREF, PEL_I_STORE_DEREF, PEL_I_DELETE_DEREF };
+    static const pel_vm_op global[] = { PEL_I_LOAD_GLOBAL, PEL_I_STORE_GLOBAL, PEL_I_DELETE_GLOBAL };
+    static const pel_vm_op named[] = { PEL_I_LOAD_NAME, PEL_I_STORE_NAME, PEL_I_DELETE_NAME };
     pel_unit *u = c->unit;
     pel_scope_kind kind = u->scope->kind;
     name = pel_mangle(c->ctx, u->scope->class_name, name);
@@ -194,7 +194,7 @@ void pel_declare_params(pel_compiler *c, const pel_node *args) {
     }
 }
 
-static int effect_of(const pel_insn *insn, bool jumps) {
+static int effect_of(const pel_vm_insn *insn, bool jumps) {
     enum { N = 99 };
     static const int8_t effects[][2] = {
 #define OP(name, effect, jump) { effect, jump },
@@ -204,7 +204,7 @@ static int effect_of(const pel_insn *insn, bool jumps) {
     int effect = effects[insn->op][jumps];
     if (effect != N) return effect;
     int b = (int)insn->b;
-    switch ((pel_op)insn->op) {
+    switch ((pel_vm_op)insn->op) {
     case PEL_I_BUILD_TUPLE:
     case PEL_I_BUILD_LIST:
     case PEL_I_BUILD_SET:
@@ -224,12 +224,12 @@ static int effect_of(const pel_insn *insn, bool jumps) {
     }
 }
 
-static bool is_jump(pel_op op) {
+static bool is_jump(pel_vm_op op) {
     return (op >= PEL_I_JUMP && op <= PEL_I_POP_JUMP_IF_NOT_NONE) || op == PEL_I_FOR_ITER || op == PEL_I_SETUP_TRY ||
            op == PEL_I_WHILE || op == PEL_I_LEAVE_WHILE;
 }
 
-static bool ends_path(pel_op op) {
+static bool ends_path(pel_vm_op op) {
     return op == PEL_I_JUMP || op == PEL_I_JUMP_BACK || op == PEL_I_RETURN || op == PEL_I_RAISE || op == PEL_I_RERAISE;
 }
 
@@ -243,10 +243,10 @@ static uint32_t stack_depth(pel_compiler *c, const pel_codeobj *code) {
     int32_t most = 0;
     while (todo.n) {
         uint32_t at = todo.at[--todo.n];
-        const pel_insn *insn = &code->insns[at];
+        const pel_vm_insn *insn = &code->insns[at];
         int32_t depth = seen[at];
         for (int jumps = 0; jumps < 2; jumps++) {
-            if (jumps ? !is_jump((pel_op)insn->op) : ends_path((pel_op)insn->op)) continue;
+            if (jumps ? !is_jump((pel_vm_op)insn->op) : ends_path((pel_vm_op)insn->op)) continue;
             uint32_t to = jumps ? insn->b : at + 1;
             int32_t then = depth + effect_of(insn, jumps != 0);
             PEL_ASSERT(then >= 0 && to < code->n_insns);
@@ -270,7 +270,7 @@ pel_codeobj *pel_close_unit(pel_compiler *c) {
     code->lines = u->lines.at;
     code->nodes = u->nodes.at;
     for (uint32_t i = 0; i < code->n_insns; i++) {
-        if (is_jump((pel_op)code->insns[i].op)) code->insns[i].b = u->labels.at[code->insns[i].b];
+        if (is_jump((pel_vm_op)code->insns[i].op)) code->insns[i].b = u->labels.at[code->insns[i].b];
         if (code->insns[i].op == PEL_I_SETUP_TRY) code->n_blocks++;
     }
     code->statements = u->statements.at;

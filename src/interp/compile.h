@@ -30,7 +30,7 @@ typedef struct pel_unit {
     struct pel_unit *outer;
     pel_scope *scope;
     pel_codeobj *code;
-    PEL_VEC(pel_insn) insns;
+    PEL_VEC(pel_vm_insn) insns;
     PEL_VEC(uint32_t) lines;
     PEL_VEC(const pel_node *) nodes;
     const pel_node *node; /* what is being compiled */
@@ -61,8 +61,8 @@ typedef struct pel_compiler {
 } pel_compiler;
 
 /* ---- emitting (compile.c) ---- */
-void pel_emit(pel_compiler *c, pel_op op, uint32_t b);
-void pel_emit_ab(pel_compiler *c, pel_op op, uint32_t a, uint32_t b);
+void pel_emit(pel_compiler *c, pel_vm_op op, uint32_t b);
+void pel_emit_ab(pel_compiler *c, pel_vm_op op, uint32_t a, uint32_t b);
 pel_label pel_new_label(pel_compiler *c);
 void pel_place(pel_compiler *c, pel_label label);
 uint32_t pel_add_const(pel_compiler *c, pel_val value);
@@ -82,8 +82,8 @@ void pel_compile_expr(pel_compiler *c, pel_node *node);
 void pel_compile_jump_if(pel_compiler *c, pel_node *test, bool when, pel_label target);
 void pel_compile_while_test(pel_compiler *c, pel_node *test, pel_label done);
 /* Loading, storing or deleting, by op. */
-void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_op op);
-void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_op op);
+void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_vm_op op);
+void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_vm_op op);
 void pel_compile_store(pel_compiler *c, pel_node *target); /* the value is on the stack */
 /* The next item of the iterator on the stack, or on to done: an asynchronous one says so by an exception, whose handler
  * pel_compile_no_next places where the loop is over. */

@@ -38,7 +38,7 @@ static pel_val literal(pel_compiler *c, const pel_node *node) {
 
 /* ---- displays ---- */
 
-static void compile_starred(pel_compiler *c, pel_nodes list, pel_op build, pel_op add, pel_op extend) {
+static void compile_starred(pel_compiler *c, pel_nodes list, pel_vm_op build, pel_vm_op add, pel_vm_op extend) {
     uint32_t plain = 0;
     while (plain < list.n && list.at[plain]->kind != PEL_Starred) pel_compile_expr(c, list.at[plain++]);
     pel_emit(c, build, plain);
@@ -53,7 +53,7 @@ static void compile_starred(pel_compiler *c, pel_nodes list, pel_op build, pel_o
     }
 }
 
-static void compile_sequence(pel_compiler *c, pel_nodes list, pel_op build) {
+static void compile_sequence(pel_compiler *c, pel_nodes list, pel_vm_op build) {
     if (build == PEL_I_BUILD_SET && has_star(list)) {
         compile_starred(c, list, PEL_I_BUILD_SET, PEL_I_SET_ADD, PEL_I_SET_UPDATE);
     } else if (has_star(list)) {
@@ -287,7 +287,7 @@ void pel_compile_no_next(pel_compiler *c, bool is_async, pel_label handler, pel_
 typedef struct comp {
     pel_node *elt, *value;
     pel_nodes generators;
-    pel_op add; /* NOP: a generator expression */
+    pel_vm_op add; /* NOP: a generator expression */
 } comp;
 
 static void compile_level(pel_compiler *c, const comp *k, uint32_t i) {
@@ -323,7 +323,7 @@ static void compile_level(pel_compiler *c, const comp *k, uint32_t i) {
     pel_leave(c);
 }
 
-static void compile_comp(pel_compiler *c, pel_node *node, const char *name, pel_op build, const comp *k) {
+static void compile_comp(pel_compiler *c, pel_node *node, const char *name, pel_vm_op build, const comp *k) {
     pel_open_unit(c, node, pel_str_of(name), node->lineno);
     pel_declare_params(c, NULL);
     if (build != PEL_I_NOP) pel_emit(c, build, 0);
@@ -368,12 +368,12 @@ void pel_compile_text_of(pel_compiler *c, pel_node *node) {
 
 /* ---- targets ---- */
 
-void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_op op) {
+void pel_compile_attribute(pel_compiler *c, pel_node *node, pel_vm_op op) {
     pel_compile_expr(c, node->Attribute.value);
     pel_emit(c, op, pel_add_name(c, pel_mangle(c->ctx, c->unit->scope->class_name, node->Attribute.attr)));
 }
 
-void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_op op) {
+void pel_compile_subscript(pel_compiler *c, pel_node *node, pel_vm_op op) {
     pel_compile_expr(c, node->Subscript.value);
     pel_compile_expr(c, node->Subscript.slice);
     pel_emit(c, op, 0);

@@ -536,7 +536,7 @@ static void compile_assign(pel_compiler *c, const pel_node *node) {
 
 static void compile_augmented(pel_compiler *c, const pel_node *node) {
     pel_node *target = node->AugAssign.target;
-    pel_op store = PEL_I_NOP;
+    pel_vm_op store = PEL_I_NOP;
     uint32_t name = 0;
     c->unit->node = target;
     if (target->kind == PEL_Attribute) {

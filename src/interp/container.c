@@ -87,7 +87,7 @@ static pel_val slice_items(pel_vm *vm, pel_val v, pel_val slice) {
 static pel_val slice_range(pel_vm *vm, pel_val v, pel_val slice) {
     int64_t len = pel_len(vm, v), start, step, count;
     if (len < 0 || !pel_slice_range(vm, slice, len, &start, &step, &count)) return NULL;
-    pel_range *from = (pel_range *)v, *made = pel_make_object(vm, vm->types.range, sizeof *made);
+    pel_vm_range *from = (pel_vm_range *)v, *made = pel_make_object(vm, vm->types.range, sizeof *made);
     made->start = from->start + start * from->step;
     made->step = from->step * step;
     made->stop = made->start + count * made->step;
@@ -210,7 +210,7 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
         if (pel_is(key, PEL_L_SLICE)) return slice_range(vm, v, key);
         int64_t len = pel_len(vm, v);
         if (len < 0 || !item_index(vm, key, len, "range object", &at)) return NULL;
-        return pel_int_of(vm, ((pel_range *)v)->start + at * ((pel_range *)v)->step);
+        return pel_int_of(vm, ((pel_vm_range *)v)->start + at * ((pel_vm_range *)v)->step);
     }
     case PEL_L_TYPE: return class_getitem(vm, v, key);
     case PEL_L_SYMBOL: return symbol_item(vm, v, key);
@@ -395,8 +395,8 @@ pel_val pel_next_beside(pel_vm *vm, pel_val iter, int64_t at) {
     pel_val of = ((pel_iter *)iter)->c;
     if (pel_is_symbol(of)) return symbol_item(vm, of, pel_int_of(vm, at));
     pel_val index = pel_symbol_of(vm, PEL_STR("range"), PEL_STR("where it begins is not known"));
-    return ((pel_range *)of)->step ? pel_int_of(vm, ((pel_range *)of)->start + at * ((pel_range *)of)->step)
-                                   : symbol_item(vm, index, pel_int_of(vm, at));
+    return ((pel_vm_range *)of)->step ? pel_int_of(vm, ((pel_vm_range *)of)->start + at * ((pel_vm_range *)of)->step)
+                                      : symbol_item(vm, index, pel_int_of(vm, at));
 }
 
 static pel_val next_sequence(pel_vm *vm, pel_iter *iter) {
@@ -444,7 +444,7 @@ pel_val pel_iter_of(pel_vm *vm, pel_val v) {
     case PEL_L_STR:
     case PEL_L_BYTES: return pel_new_iter(vm, vm->types.iter, next_char, v, 0);
     case PEL_L_RANGE: {
-        pel_range *r = (pel_range *)v;
+        pel_vm_range *r = (pel_vm_range *)v;
         if (r->count) {
             pel_val index = pel_index_symbol(vm, PEL_STR("i"));
             return iter_symbol(vm, r->count, index, v);
@@ -568,7 +568,7 @@ int pel_contains(pel_vm *vm, pel_val container, pel_val item) {
         }
         break;
     case PEL_L_RANGE: {
-        pel_range *r = (pel_range *)container;
+        pel_vm_range *r = (pel_vm_range *)container;
         int64_t i;
         if (r->count || !pel_is_int(item) || !pel_to_i64(item, &i)) break;
         if (r->step > 0 ? i < r->start || i >= r->stop : i > r->start || i <= r->stop) return 0;

@@ -299,7 +299,7 @@ bool pel_hash_of(pel_vm *vm, pel_val v, uint64_t *hash) {
         return true;
     }
     case PEL_L_RANGE: {
-        const pel_range *r = (pel_range *)v;
+        const pel_vm_range *r = (pel_vm_range *)v;
         *hash = (uint64_t)(r->start * 31 + r->stop * 17 + r->step);
         return true;
     }

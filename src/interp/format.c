@@ -127,7 +127,7 @@ static bool put_native_repr(pel_vm *vm, pel_buf *out, pel_val v, uint32_t depth)
         return true;
     }
     case PEL_L_RANGE: {
-        pel_range *r = (pel_range *)v;
+        pel_vm_range *r = (pel_vm_range *)v;
         if (r->count)
             pel_putf(out, "range(%.*s)", PEL_FMT(pel_symbol_arg(vm, r->count)));
         else if (r->step == 1)

@@ -347,7 +347,7 @@ bool pel_generic_setattr(pel_vm *vm, pel_val v, pel_val name, pel_val value) {
         bool fine = set_through(vm, found, v, name, value, &done);
         if (!fine || done) return fine;
     }
-    pel_layout layout = type->layout;
+    pel_vm_layout layout = type->layout;
     bool has_dict = !pel_is_small(v) && (!type->is_native || layout == PEL_L_FUNCTION || layout == PEL_L_MODULE ||
                                          layout == PEL_L_EXCEPTION || layout == PEL_L_SYMBOL ||
                                          layout == PEL_L_NATIVE || layout == PEL_L_WRAPPER || layout == PEL_L_PROPERTY);

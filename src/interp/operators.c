@@ -69,7 +69,7 @@ int64_t pel_len(pel_vm *vm, pel_val v) {
         case PEL_L_SET: return pel_dict_at(v)->live;
         case PEL_L_VIEW: return ((pel_dict_view *)v)->dict->live;
         case PEL_L_RANGE: {
-            pel_range *r = (pel_range *)v;
+            pel_vm_range *r = (pel_vm_range *)v;
             if (r->count) {
                 symbol_fails(vm, r->count, "length");
                 return -1;
@@ -504,7 +504,7 @@ static int native_equal(pel_vm *vm, pel_val a, pel_val b) {
         return pel_to_double(vm, a, &x) && pel_to_double(vm, b, &y) ? x == y : -1;
     }
     if (pel_is_small(a) || pel_is_small(b)) return a == b ? 1 : -2;
-    pel_layout layout = a->type->layout;
+    pel_vm_layout layout = a->type->layout;
     if (layout == PEL_L_COMPLEX || b->type->layout == PEL_L_COMPLEX) {
         pel_float *x = (pel_float *)a, *y = (pel_float *)b;
         if (layout == PEL_L_COMPLEX && b->type->layout == PEL_L_COMPLEX)
@@ -524,7 +524,7 @@ static int native_equal(pel_vm *vm, pel_val a, pel_val b) {
     case PEL_L_LIST: return compare_items(vm, a, b, &differs);
     case PEL_L_DICT: return equal_dicts(vm, pel_dict_at(a), pel_dict_at(b), true);
     case PEL_L_RANGE: {
-        pel_range *x = (pel_range *)a, *y = (pel_range *)b;
+        pel_vm_range *x = (pel_vm_range *)a, *y = (pel_vm_range *)b;
         return x->start == y->start && x->stop == y->stop && x->step == y->step;
     }
     case PEL_L_SLICE: {

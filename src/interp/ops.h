@@ -2,11 +2,11 @@
 #ifndef PEL_INTERP_OPS_H
 #define PEL_INTERP_OPS_H
 
-typedef enum pel_op {
+typedef enum pel_vm_op {
 #define OP(name, effect, jump) PEL_I_##name,
 #include "interp/ops.def"
 #undef OP
     PEL_OP_COUNT_INTERP
-} pel_op;
+} pel_vm_op;
 
 #endif

@@ -185,8 +185,8 @@ static const row rows[PEL_OP_COUNT_INTERP] = {
 };
 
 /* Which of several opcodes one instruction of ours is. */
-static uint8_t opcode_of(const pel_insn *insn, const row *r) {
-    switch ((pel_op)insn->op) {
+static uint8_t opcode_of(const pel_vm_insn *insn, const row *r) {
+    switch ((pel_vm_op)insn->op) {
     case PEL_I_UNARY:
         return insn->b == PEL_Not      ? UNARY_NOT
                : insn->b == PEL_Invert ? UNARY_INVERT
@@ -219,7 +219,7 @@ static pel_name_list names_of(pel_recording *rec, pel_val *at, uint32_t n) {
 }
 
 static uint32_t argument_of(const pel_recording *rec, const pel_codeobj *code, const pel_code_object *made,
-                            const pel_insn *insn, const row *r) {
+                            const pel_vm_insn *insn, const row *r) {
     (void)rec;
     switch ((argument)r->arg) {
     case ONE: return 1;
@@ -283,7 +283,7 @@ static void put_code(pel_recording *rec, const pel_codeobj *code, pel_code_objec
         at = ends[i];
     }
     for (uint32_t i = 0; i < code->n_insns; i++) {
-        const pel_insn *insn = &code->insns[i];
+        const pel_vm_insn *insn = &code->insns[i];
         const row *r = &rows[insn->op];
         uint8_t op = opcode_of(insn, r);
         uint32_t extended = n_extended(r, args[i]), start = unit_of[i] - extended;

@@ -22,8 +22,8 @@ static void add_record(pel_recording *rec, live *l, pel_record_kind kind, uint32
 
 typedef enum leaves { NOTHING, TOP, METHOD, ITEM } leaves;
 
-static leaves leaves_of(const pel_insn *insn) {
-    switch ((pel_op)insn->op) {
+static leaves leaves_of(const pel_vm_insn *insn) {
+    switch ((pel_vm_op)insn->op) {
     case PEL_I_LOAD_CONST:
     case PEL_I_LOAD_FAST:
     case PEL_I_LOAD_NAME:
@@ -67,8 +67,8 @@ static leaves leaves_of(const pel_insn *insn) {
 }
 
 /* The name that an instruction asks for. */
-static pel_str name_asked(const pel_codeobj *code, const pel_insn *insn) {
-    switch ((pel_op)insn->op) {
+static pel_str name_asked(const pel_codeobj *code, const pel_vm_insn *insn) {
+    switch ((pel_vm_op)insn->op) {
     case PEL_I_LOAD_ATTR:
     case PEL_I_LOAD_METHOD:
     case PEL_I_LOAD_GLOBAL:
@@ -167,7 +167,7 @@ static void begin(pel_recording *rec, pel_frame *f, const pel_frame *caller) {
 
 /* ---- hooks of the machine ---- */
 
-static void on_step(pel_vm *vm, pel_frame *f, const pel_insn *at, uint32_t sp) {
+static void on_step(pel_vm *vm, pel_frame *f, const pel_vm_insn *at, uint32_t sp) {
     pel_recording *rec = ((pel_scanner *)vm->scan)->recording;
     if (rec->is_busy || f->activation == &foreign) return;
     rec->is_busy = true; /* looking at values may run code */

@@ -490,7 +490,7 @@ static pel_id value_at(pel_recording *rec, pel_val v, int depth) {
         return three(rec, PEL_V_SLICE, slice->start, slice->stop, slice->step, depth);
     }
     case PEL_L_RANGE: {
-        const pel_range *range = (pel_range *)v;
+        const pel_vm_range *range = (pel_vm_range *)v;
         if (range->count) return opaque(rec, v);
         return three(rec, PEL_V_RANGE, pel_int_of(vm, range->start), pel_int_of(vm, range->stop),
                      pel_int_of(vm, range->step), depth);

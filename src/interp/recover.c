@@ -40,13 +40,13 @@ static bool may_match(pel_vm *vm, const pel_frame *f, const pel_node *type) {
 }
 
 /* contextlib.suppress may catch it; other managers only clean up. */
-static bool manager_may_catch(pel_vm *vm, const pel_frame *f, const pel_handler *handler) {
+static bool manager_may_catch(pel_vm *vm, const pel_frame *f, const pel_vm_handler *handler) {
     pel_val exit = handler->depth >= 2 ? f->stack[handler->depth - 2] : NULL;
     pel_val self = exit && pel_is(exit, PEL_L_METHOD) ? ((pel_method *)exit)->self : NULL;
     return self && pel_lookup(vm, pel_type_of(vm, self), pel_interned_c(vm, "_may_suppress")) != NULL;
 }
 
-static bool may_catch(pel_vm *vm, const pel_frame *f, const pel_handler *handler) {
+static bool may_catch(pel_vm *vm, const pel_frame *f, const pel_vm_handler *handler) {
     if (handler->setup->a == PEL_SETS_CLEANUP) return false;
     if (handler->setup->a == PEL_SETS_WITH) return manager_may_catch(vm, f, handler);
     const pel_node *node = f->code->nodes ? f->code->nodes[handler->setup - f->code->insns] : NULL;
@@ -71,7 +71,7 @@ static bool is_gap(pel_vm *vm) {
            pel_raised_is(vm, vm->types.NameError);
 }
 
-void pel_note_caught(pel_vm *vm, const pel_frame *f, const pel_handler *handler) {
+void pel_note_caught(pel_vm *vm, const pel_frame *f, const pel_vm_handler *handler) {
     if (handler->setup->a == PEL_SETS_CLEANUP || !is_gap(vm) || !may_catch(vm, f, handler)) return;
     pel_str what = pel_exception_text(vm, vm->raised);
     pel_str why = PEL_STR("pellucid's model of a library raised it, and the program goes on from there");
@@ -108,7 +108,7 @@ static void leave_loops(pel_vm *vm, const pel_frame *f, const pel_statement *row
     uint32_t keep = f->loops < vm->loops.n ? f->loops : vm->loops.n;
     uint32_t repeating = f->repeating < vm->repeating.n ? f->repeating : vm->repeating.n;
     for (uint32_t i = keep; i < vm->loops.n; i++) {
-        const pel_loop *loop = &vm->loops.at[i];
+        const pel_vm_loop *loop = &vm->loops.at[i];
         bool is_around = false;
         if (loop->frame == f && loop->start)
             is_around = loop->start < f->code->insns + row->start || loop->start >= f->code->insns + row->end;
@@ -157,7 +157,7 @@ static pel_val lost_symbol(pel_vm *vm, pel_str text, pel_str why) {
 static void bind_names(pel_vm *vm, pel_frame *f, uint32_t from, const pel_statement *row, pel_str why) {
     const pel_codeobj *code = f->code;
     for (uint32_t i = from; i < row->end; i++) {
-        const pel_insn *insn = &code->insns[i];
+        const pel_vm_insn *insn = &code->insns[i];
         if (insn->op == PEL_I_STORE_FAST) {
             f->slots[insn->b] = lost_symbol(vm, pel_text_of(code->locals[insn->b]), why);
         } else if (insn->op == PEL_I_STORE_DEREF) {
@@ -172,7 +172,8 @@ static void bind_names(pel_vm *vm, pel_frame *f, uint32_t from, const pel_statem
 }
 
 /* A decorator that can't be run gives what it got. at: the instruction that failed. */
-static const pel_insn *without_decorator(pel_vm *vm, pel_frame *f, uint32_t at, const pel_statement *row, pel_str why) {
+static const pel_vm_insn *without_decorator(pel_vm *vm, pel_frame *f, uint32_t at, const pel_statement *row,
+                                            pel_str why) {
     const pel_codeobj *code = f->code;
     if (row->node->kind != PEL_FunctionDef && row->node->kind != PEL_ClassDef &&
         row->node->kind != PEL_AsyncFunctionDef)
@@ -196,9 +197,9 @@ static const pel_insn *without_decorator(pel_vm *vm, pel_frame *f, uint32_t at, 
     return NULL;
 }
 
-static const pel_insn *go_on(pel_vm *vm, pel_frame *f, uint32_t at, const pel_statement *row, pel_str why) {
-    const pel_insn *insns = f->code->insns;
-    const pel_insn *decorated = without_decorator(vm, f, at, row, why);
+static const pel_vm_insn *go_on(pel_vm *vm, pel_frame *f, uint32_t at, const pel_statement *row, pel_str why) {
+    const pel_vm_insn *insns = f->code->insns;
+    const pel_vm_insn *decorated = without_decorator(vm, f, at, row, why);
     if (decorated) return decorated;
     pel_node *value = value_node_of(row->node);
     f->sp = (uint32_t)row->depth;
@@ -280,7 +281,7 @@ static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement,
     if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, row);
 }
 
-const pel_insn *pel_recover(pel_vm *vm, pel_frame *f) {
+const pel_vm_insn *pel_recover(pel_vm *vm, pel_frame *f) {
     if (f->code->is_stub || !f->code->n_statements) return NULL;
     uint32_t at = (uint32_t)(f->next - f->code->insns);
     at -= at > 0;

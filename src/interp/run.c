@@ -263,7 +263,7 @@ static inline pel_val fast_compare(pel_vm *vm, uint32_t op, pel_val a, pel_val b
 
 pel_val pel_run(pel_vm *vm, pel_frame *entry) {
     pel_frame *f = entry;
-    const pel_insn *next;
+    const pel_vm_insn *next;
     pel_val *stack;
     uint32_t sp;
     pel_codeobj *code;
@@ -284,9 +284,9 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             vm->on_step(vm, f, next, sp);
             steps = vm->steps;
         }
-        const pel_insn insn = *next++;
+        const pel_vm_insn insn = *next++;
         steps++;
-        switch ((pel_op)insn.op) {
+        switch ((pel_vm_op)insn.op) {
         case PEL_I_NOP: break;
         case PEL_I_POP: sp--; break;
         case PEL_I_COPY: {
@@ -811,7 +811,8 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
             break;
         }
         case PEL_I_SETUP_TRY:
-            f->blocks[f->n_blocks++] = (pel_handler){ insn.b, sp, vm->handled, vm->loops.n, vm->repeating.n, next - 1 };
+            f->blocks[f->n_blocks++] =
+                (pel_vm_handler){ insn.b, sp, vm->handled, vm->loops.n, vm->repeating.n, next - 1 };
             break;
         case PEL_I_POP_TRY: f->n_blocks--; break;
         case PEL_I_POP_EXCEPT: vm->handled = POP(); break;
@@ -967,7 +968,7 @@ pel_val pel_run(pel_vm *vm, pel_frame *entry) {
                 break;
             }
             if (f->n_blocks) {
-                pel_handler handler = f->blocks[--f->n_blocks];
+                pel_vm_handler handler = f->blocks[--f->n_blocks];
                 if (vm->recovers && !f->code->is_stub) pel_note_caught(vm, f, &handler);
                 stack = f->stack;
                 code = f->code;

@@ -30,9 +30,9 @@ void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outsid
 pel_val pel_run_loop_index(pel_vm *vm, const pel_frame *f, pel_val index);
 void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter);
 /* Of while loops; start: their WHILE. A pass begins; the test is a symbol; the loop is left. */
-void pel_run_while_begins(pel_vm *vm, const pel_frame *f, const pel_insn *start);
+void pel_run_while_begins(pel_vm *vm, const pel_frame *f, const pel_vm_insn *start);
 /* Whether that counts as true; -1: variables have become symbols, the test is to be made again from f->next on. */
 int pel_run_while_test(pel_vm *vm, pel_frame *f, pel_val symbol);
-void pel_run_while_ends(pel_vm *vm, pel_frame *f, const pel_insn *start);
+void pel_run_while_ends(pel_vm *vm, pel_frame *f, const pel_vm_insn *start);
 
 #endif

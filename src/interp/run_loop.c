@@ -10,7 +10,7 @@
 static bool is_plain(pel_val v, uint32_t depth) {
     if (pel_is_small(v) || pel_is_symbol(v)) return true;
     if (!v->type->is_native) return false;
-    pel_layout layout = v->type->layout;
+    pel_vm_layout layout = v->type->layout;
     if (layout == PEL_L_TUPLE && depth < 4) {
         const pel_tuple *tuple = pel_tuple_at(v);
         for (uint32_t i = 0; i < tuple->n; i++)
@@ -42,7 +42,7 @@ static variable_kind written_by(uint8_t op) {
     }
 }
 
-static pel_val name_of(const pel_frame *f, const pel_insn *store) {
+static pel_val name_of(const pel_frame *f, const pel_vm_insn *store) {
     const pel_codeobj *code = f->code;
     variable_kind kind = written_by(store->op);
     return kind == FAST ? code->locals[store->b] : kind == DEREF ? code->cells[store->b] : code->names[store->b];
@@ -50,7 +50,7 @@ static pel_val name_of(const pel_frame *f, const pel_insn *store) {
 
 static pel_dict *names_of(const pel_frame *f) { return f->names ? f->names : f->globals; }
 
-static pel_val value_of(const pel_frame *f, const pel_insn *store) {
+static pel_val value_of(const pel_frame *f, const pel_vm_insn *store) {
     switch (written_by(store->op)) {
     case FAST: return f->slots[store->b];
     case DEREF: return ((pel_cell *)f->slots[f->code->n_locals + store->b])->value;
@@ -58,7 +58,7 @@ static pel_val value_of(const pel_frame *f, const pel_insn *store) {
     }
 }
 
-static void assign(pel_vm *vm, pel_frame *f, const pel_insn *store, pel_val value) {
+static void assign(pel_vm *vm, pel_frame *f, const pel_vm_insn *store, pel_val value) {
     switch (written_by(store->op)) {
     case FAST: f->slots[store->b] = value; break;
     case DEREF: ((pel_cell *)f->slots[f->code->n_locals + store->b])->value = value; break;
@@ -107,7 +107,7 @@ static void set_carried(pel_vm *vm, pel_frame *f, const pel_carried *row, pel_va
         set_part(vm, row->owner, row->key, value);
 }
 
-static pel_loop *loop_of(pel_vm *vm, pel_val iter) {
+static pel_vm_loop *loop_of(pel_vm *vm, pel_val iter) {
     for (uint32_t i = vm->loops.n; i > 0; i--)
         if (vm->loops.at[i - 1].iter == iter) return &vm->loops.at[i - 1];
     return NULL;
@@ -181,7 +181,7 @@ static pel_str part_name(pel_vm *vm, pel_val owner, pel_val variable, pel_val at
 
 /* ---- the loop begins ---- */
 
-static void carry(pel_vm *vm, pel_frame *f, pel_loop *loop, pel_carried row) {
+static void carry(pel_vm *vm, pel_frame *f, pel_vm_loop *loop, pel_carried row) {
     row.before = carried_value(vm, f, &row);
     if (!row.before || !is_plain(row.before, 0)) return;
     row.inside = symbol_at(vm, row.name, PEL_STR("i"));
@@ -191,12 +191,12 @@ static void carry(pel_vm *vm, pel_frame *f, pel_loop *loop, pel_carried row) {
 
 /* What a pass reads first and writes later goes to the next; so does what an earlier run has found to change. first:
  * the instruction that begins a pass, and knows where the loop ends. */
-static void begin(pel_vm *vm, pel_frame *f, pel_loop loop, const pel_insn *first) {
+static void begin(pel_vm *vm, pel_frame *f, pel_vm_loop loop, const pel_vm_insn *first) {
     loop.count = vm->repeating.at[loop.outside].count;
     loop.serial = vm->repeating.at[loop.outside].serial;
     pel_map seen = { 0 }; /* variable -> 1: read; 2: written, or read and dealt with */
-    const pel_insn *end = f->code->insns + first->b;
-    for (const pel_insn *insn = first + 1; insn < end; insn++) {
+    const pel_vm_insn *end = f->code->insns + first->b;
+    for (const pel_vm_insn *insn = first + 1; insn < end; insn++) {
         variable_kind read = read_by(insn->op), written = written_by(insn->op);
         if (!read && !written) continue;
         uint64_t key = ((uint64_t)(read ? read : written) << 32) | insn->b;
@@ -219,7 +219,7 @@ static void begin(pel_vm *vm, pel_frame *f, pel_loop loop, const pel_insn *first
 }
 
 void pel_run_loop_begins(pel_vm *vm, pel_frame *f, pel_val iter, uint32_t outside) {
-    if (!loop_of(vm, iter)) begin(vm, f, (pel_loop){ .iter = iter, .outside = outside }, f->next - 1);
+    if (!loop_of(vm, iter)) begin(vm, f, (pel_vm_loop){ .iter = iter, .outside = outside }, f->next - 1);
 }
 
 /* The index of a loop is called as the variable that takes it. */
@@ -256,7 +256,7 @@ void pel_run_loop_writes(pel_vm *vm, pel_val owner, pel_val key) {
     if (!is_plain(before, 0)) return;
     uint32_t born = pel_born(vm, owner);
     for (uint32_t i = 0; i < vm->loops.n; i++) {
-        pel_loop *loop = &vm->loops.at[i];
+        pel_vm_loop *loop = &vm->loops.at[i];
         bool is_known = born >= loop->serial;
         for (uint32_t k = 0; k < loop->carried.n && !is_known; k++)
             is_known = loop->carried.at[k].owner == owner && is_same(vm, loop->carried.at[k].key, key);
@@ -276,7 +276,7 @@ pel_val pel_run_loop_takes(pel_vm *vm, pel_val from, pel_val item) {
 /* ---- the loop ends ---- */
 
 /* Does the value of a symbol depend on the pass? */
-static bool depends(const pel_loop *loop, pel_val v) {
+static bool depends(const pel_vm_loop *loop, pel_val v) {
     pel_str text = ((pel_symbol *)v)->text;
     for (uint32_t i = 0; i < loop->carried.n; i++) {
         if (!pel_is_symbol(loop->carried.at[i].inside)) continue;
@@ -287,7 +287,7 @@ static bool depends(const pel_loop *loop, pel_val v) {
     return false;
 }
 
-static void end_carried(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pel_carried *row) {
+static void end_carried(pel_vm *vm, pel_frame *f, const pel_vm_loop *loop, const pel_carried *row) {
     pel_val now = carried_value(vm, f, row);
     if (now == row->inside) { /* this run did not write it */
         set_carried(vm, f, row, row->before);
@@ -300,7 +300,7 @@ static void end_carried(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pe
 }
 
 /* The next run will know that it changes; in this one it is unknown from here on. */
-static void end_written(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pel_carried *row) {
+static void end_written(pel_vm *vm, pel_frame *f, const pel_vm_loop *loop, const pel_carried *row) {
     pel_val now = part_of(vm, row->owner, row->key);
     if (!now || (is_plain(now, 0) && is_same(vm, now, row->before))) return;
     reached r;
@@ -315,8 +315,8 @@ static void end_written(pel_vm *vm, pel_frame *f, const pel_loop *loop, const pe
     set_part(vm, row->owner, row->key, symbol_at(vm, name, pel_symbol_arg(vm, loop->count)));
 }
 
-static void end(pel_vm *vm, pel_frame *f, pel_loop *found) {
-    pel_loop loop = *found;
+static void end(pel_vm *vm, pel_frame *f, pel_vm_loop *found) {
+    pel_vm_loop loop = *found;
     *found = vm->loops.at[--vm->loops.n];
     if (vm->repeating.n > loop.outside) vm->repeating.n = loop.outside;
     for (uint32_t i = 0; i < loop.carried.n; i++) end_carried(vm, f, &loop, &loop.carried.at[i]);
@@ -324,20 +324,20 @@ static void end(pel_vm *vm, pel_frame *f, pel_loop *found) {
 }
 
 void pel_run_loop_ends(pel_vm *vm, pel_frame *f, pel_val iter) {
-    pel_loop *found = loop_of(vm, iter);
+    pel_vm_loop *found = loop_of(vm, iter);
     if (found) end(vm, f, found);
 }
 
 /* ---- while ---- */
 
-static pel_loop *while_of(pel_vm *vm, const pel_frame *f, const pel_insn *start) {
+static pel_vm_loop *while_of(pel_vm *vm, const pel_frame *f, const pel_vm_insn *start) {
     for (uint32_t i = vm->loops.n; i > 0; i--)
         if (vm->loops.at[i - 1].frame == f && vm->loops.at[i - 1].start == start) return &vm->loops.at[i - 1];
     return NULL;
 }
 
 /* A loop that is left by what is not known (`while True: if input() == 'y': break`) hears the same answer for ever. */
-static void count_rounds(pel_vm *vm, const pel_frame *f, const pel_insn *start) {
+static void count_rounds(pel_vm *vm, const pel_frame *f, const pel_vm_insn *start) {
     bool is_same_loop = vm->going_round.frame == f && vm->going_round.start == start;
     if (is_same_loop && vm->going_round.answers == vm->answers) return;
     vm->going_round.passes = is_same_loop ? vm->going_round.passes + 1 : 0;
@@ -347,35 +347,35 @@ static void count_rounds(pel_vm *vm, const pel_frame *f, const pel_insn *start) 
     if (vm->going_round.passes > MAX_ROUNDS) pel_over_budget(vm, "passes of a loop that something unknown ends");
 }
 
-void pel_run_while_begins(pel_vm *vm, const pel_frame *f, const pel_insn *start) {
-    pel_loop *loop = while_of(vm, f, start);
+void pel_run_while_begins(pel_vm *vm, const pel_frame *f, const pel_vm_insn *start) {
+    pel_vm_loop *loop = while_of(vm, f, start);
     if (loop) loop->passes++;
     if (vm->answers) count_rounds(vm, f, start);
 }
 
-static const pel_insn *body_of(const pel_frame *f, const pel_insn *start) {
-    const pel_insn *body = start + 1, *end = f->code->insns + start->b;
-    for (const pel_insn *insn = start + 1; insn < end && insn->op != PEL_I_WHILE; insn++)
+static const pel_vm_insn *body_of(const pel_frame *f, const pel_vm_insn *start) {
+    const pel_vm_insn *body = start + 1, *end = f->code->insns + start->b;
+    for (const pel_vm_insn *insn = start + 1; insn < end && insn->op != PEL_I_WHILE; insn++)
         if ((insn->op == PEL_I_POP_JUMP_IF_FALSE || insn->op == PEL_I_POP_JUMP_IF_TRUE) && insn->a) body = insn + 1;
     return body;
 }
 
 /* Which truth of a part of the test leads into the body, or out of the loop. */
-static bool leads(const pel_frame *f, const pel_insn *start, const pel_insn *jump, bool inside) {
-    const pel_insn *target = f->code->insns + jump->b;
+static bool leads(const pel_frame *f, const pel_vm_insn *start, const pel_vm_insn *jump, bool inside) {
+    const pel_vm_insn *target = f->code->insns + jump->b;
     bool jumps_if = jump->op == PEL_I_POP_JUMP_IF_TRUE;
     if (target == body_of(f, start)) return jumps_if == inside;
     if (jump->b == start->b) return jumps_if != inside;
     return inside; /* to another part */
 }
 
-static bool calls(const pel_insn *from, const pel_insn *to) {
+static bool calls(const pel_vm_insn *from, const pel_vm_insn *to) {
     for (; from < to; from++)
         if (from->op == PEL_I_CALL || from->op == PEL_I_CALL_KW || from->op == PEL_I_CALL_EX) return true;
     return false;
 }
 
-static pel_val count_of(pel_vm *vm, const pel_frame *f, const pel_insn *start, pel_val symbol) {
+static pel_val count_of(pel_vm *vm, const pel_frame *f, const pel_vm_insn *start, pel_val symbol) {
     pel_str test = ((pel_symbol *)symbol)->text;
     const pel_node *node = f->code->nodes ? f->code->nodes[start - f->code->insns] : NULL;
     if (node && node->kind == PEL_While) {
@@ -389,7 +389,7 @@ static pel_val count_of(pel_vm *vm, const pel_frame *f, const pel_insn *start, p
 }
 
 /* The test was `i < n`, and a pass adds one: there are n passes, less what i was before. The same backwards. */
-static pel_val counted(pel_vm *vm, const pel_frame *f, const pel_loop *loop) {
+static pel_val counted(pel_vm *vm, const pel_frame *f, const pel_vm_loop *loop) {
     pel_str test = ((pel_symbol *)loop->test)->text;
     for (uint32_t i = 0; i < loop->carried.n; i++) {
         const pel_carried *row = &loop->carried.at[i];
@@ -412,7 +412,7 @@ static pel_val counted(pel_vm *vm, const pel_frame *f, const pel_loop *loop) {
 }
 
 /* What was made in the loop has its count: from now on that says how many there were. */
-static void end_while(pel_vm *vm, pel_frame *f, pel_loop *loop) {
+static void end_while(pel_vm *vm, pel_frame *f, pel_vm_loop *loop) {
     pel_val count = pel_is_symbol(loop->count) ? counted(vm, f, loop) : NULL;
     if (count && pel_is_symbol(count)) {
         ((pel_symbol *)loop->count)->text = ((pel_symbol *)count)->text;
@@ -424,11 +424,11 @@ static void end_while(pel_vm *vm, pel_frame *f, pel_loop *loop) {
 }
 
 int pel_run_while_test(pel_vm *vm, pel_frame *f, pel_val symbol) {
-    const pel_insn *jump = f->next - 1, *start = jump;
+    const pel_vm_insn *jump = f->next - 1, *start = jump;
     while (start->op != PEL_I_WHILE) start--;
-    pel_loop *loop = while_of(vm, f, start);
+    pel_vm_loop *loop = while_of(vm, f, start);
     if (!loop) {
-        pel_loop made = { .frame = f, .start = start, .test = symbol, .outside = vm->repeating.n, .passes = 1 };
+        pel_vm_loop made = { .frame = f, .start = start, .test = symbol, .outside = vm->repeating.n, .passes = 1 };
         pel_push(vm->ctx, &vm->repeating, (pel_repeat){ count_of(vm, f, start, symbol), ++vm->loop_serial });
         begin(vm, f, made, start);
         if (calls(start, jump)) return leads(f, start, jump, true); /* who knows what it would do a second time */
@@ -440,7 +440,7 @@ int pel_run_while_test(pel_vm *vm, pel_frame *f, pel_val symbol) {
     return leads(f, start, jump, loop->passes <= 1);
 }
 
-void pel_run_while_ends(pel_vm *vm, pel_frame *f, const pel_insn *start) {
-    pel_loop *loop = while_of(vm, f, start);
+void pel_run_while_ends(pel_vm *vm, pel_frame *f, const pel_vm_insn *start) {
+    pel_vm_loop *loop = while_of(vm, f, start);
     if (loop) end_while(vm, f, loop);
 }

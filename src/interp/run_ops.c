@@ -273,7 +273,7 @@ pel_val pel_run_type_param(pel_vm *vm, pel_val name, uint32_t kind) {
 /* ---- match ---- */
 
 int pel_run_match_kind(pel_vm *vm, pel_val v, bool mapping) {
-    pel_layout layout = pel_type_of(vm, v)->layout;
+    pel_vm_layout layout = pel_type_of(vm, v)->layout;
     if (mapping) {
         if (layout == PEL_L_DICT) return 1;
     } else {

@@ -164,7 +164,7 @@ static pel_node *node_of(pel_vm *vm, pel_val v, uint32_t depth) {
     pel_ctx *ctx = vm->ctx;
     int64_t i;
     if (depth > 6) return name_node(ctx, PEL_STR("…"));
-    pel_layout layout = pel_type_of(vm, v)->layout;
+    pel_vm_layout layout = pel_type_of(vm, v)->layout;
     bool is_native = pel_type_of(vm, v)->is_native;
     switch (layout) {
     case PEL_L_NONE: return v == vm->none ? pel_make_none(ctx) : name_node(ctx, PEL_STR("…"));

@@ -13,7 +13,7 @@ typedef enum pel_scope_kind {
 } pel_scope_kind;
 
 /* clang-format off */
-enum pel_use {
+enum pel_scope_use {
     PEL_USE_BOUND = 1, PEL_USE_READ = 2, PEL_USE_GLOBAL = 4, PEL_USE_NONLOCAL = 8, PEL_USE_PARAM = 16,
     PEL_USE_CELL = 32, PEL_USE_FREE = 64, PEL_USE_LOOP = 128,
 };

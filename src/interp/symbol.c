@@ -144,7 +144,7 @@ void pel_note_escape(pel_vm *vm, pel_val symbol, pel_val given, uint32_t depth) 
 
 pel_str pel_symbol_arg(pel_vm *vm, pel_val v) {
     if (pel_is_symbol(v)) return ((pel_symbol *)v)->text;
-    pel_layout layout = pel_type_of(vm, v)->layout;
+    pel_vm_layout layout = pel_type_of(vm, v)->layout;
     if (pel_is_type(v)) return pel_text_of(pel_as_type(v)->name);
     if (layout == PEL_L_FUNCTION) return pel_text_of(((pel_function *)v)->name);
     if (layout == PEL_L_MODULE && pel_is_str(((pel_module_object *)v)->name))

@@ -27,18 +27,18 @@ struct pel_object {
 };
 
 /* clang-format off */
-typedef enum pel_layout {
+typedef enum pel_vm_layout {
     PEL_L_OBJECT, PEL_L_TYPE, PEL_L_NONE, PEL_L_BOOL, PEL_L_INT, PEL_L_FLOAT, PEL_L_COMPLEX, PEL_L_STR, PEL_L_BYTES,
     PEL_L_TUPLE, PEL_L_LIST, PEL_L_DICT, PEL_L_SET, PEL_L_RANGE, PEL_L_SLICE, PEL_L_FUNCTION, PEL_L_NATIVE,
     PEL_L_METHOD, PEL_L_CODE, PEL_L_CELL, PEL_L_MODULE, PEL_L_GENERATOR, PEL_L_ITER, PEL_L_EXCEPTION, PEL_L_PROPERTY,
     PEL_L_WRAPPER, PEL_L_SUPER, PEL_L_SYMBOL, PEL_L_VIEW, PEL_L_ALIAS, PEL_L_FRAME, PEL_L_REGEX, PEL_L_GETSET,
-} pel_layout;
+} pel_vm_layout;
 /* clang-format on */
 
 struct pel_type {
     pel_object head; /* head.type is the metaclass, head.attrs the namespace */
     pel_val name, qualname;
-    pel_layout layout;
+    pel_vm_layout layout;
     bool is_native;   /* its attributes can't be set */
     bool has_getattr; /* __getattr__, __getattribute__ or __setattr__ may be found in the MRO; */
     bool has_setattr; /* only hints that let the common case skip a search */
@@ -102,11 +102,11 @@ struct pel_dict { /* dict and set, in the order of insertion */
     pel_val extra; /* for subclasses in C: default_factory */
 };
 
-typedef struct pel_range {
+typedef struct pel_vm_range {
     pel_object head;
     int64_t start, stop, step; /* step 0: of an unknown count, and not known either */
     pel_val count;             /* a symbol: how often, when that is not known */
-} pel_range;
+} pel_vm_range;
 
 typedef struct pel_slice {
     pel_object head;

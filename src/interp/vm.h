@@ -84,12 +84,12 @@ typedef struct pel_dunders {
 
 /* ---- code ---- */
 
-typedef struct pel_insn {
-    uint8_t op; /* enum pel_op */
+typedef struct pel_vm_insn {
+    uint8_t op; /* enum pel_vm_op */
     uint8_t small;
     uint16_t a;
     uint32_t b;
-} pel_insn;
+} pel_vm_insn;
 
 typedef struct pel_statement { /* where a run goes on if it can't run a statement (recover.c) */
     uint32_t start, end;       /* its instructions */
@@ -105,7 +105,7 @@ struct pel_codeobj {
     pel_val name, qualname;
     pel_str file;
     bool is_stub;
-    pel_insn *insns;
+    pel_vm_insn *insns;
     uint32_t *lines;
     const pel_node **nodes; /* what each was made for; NULL: of stubs nobody asks */
     uint32_t n_insns;
@@ -134,12 +134,12 @@ typedef struct pel_module_source { /* a file that code came from */
     bool is_target; /* what is scanned, not what it imports */
 } pel_module_source;
 
-typedef struct pel_handler {
+typedef struct pel_vm_handler {
     uint32_t target, depth;
     pel_val handled; /* these when it was set */
     uint32_t loops, repeating;
-    const pel_insn *setup; /* what set it */
-} pel_handler;
+    const pel_vm_insn *setup; /* what set it */
+} pel_vm_handler;
 
 /* What sets a handler: its operand a. */
 enum { PEL_SETS_EXCEPT, PEL_SETS_CLEANUP, PEL_SETS_WITH };
@@ -156,11 +156,11 @@ struct pel_frame {
     void *activation; /* of whoever records the run */
     pel_val watched;  /* the object whose __call__ this is, if somebody wants to know what it gives */
     pel_val handled;  /* vm->handled when the frame was entered */
-    const pel_insn *next;
+    const pel_vm_insn *next;
     uint32_t sp, n_blocks, size_class;
     uint32_t loops, repeating; /* how many were running when it was entered */
     bool is_entry, drops_result, wants_none;
-    pel_handler *blocks;
+    pel_vm_handler *blocks;
     pel_val *stack;
     pel_val slots[]; /* locals, cells, stack */
 };
@@ -170,25 +170,25 @@ struct pel_frame {
 #define PEL_WHY_ASSUMED PEL_STR("assumed: the annotation names the class, the rest are its defaults")
 #define PEL_WHY_LOOP PEL_STR("changes in a loop whose count is not known")
 
-typedef struct pel_carried { /* a variable, an attribute or an item that one pass of a loop hands to the next */
-    const pel_insn *store;   /* of a variable; NULL: owner.key, or owner[key] of a list or dict */
+typedef struct pel_carried {  /* a variable, an attribute or an item that one pass of a loop hands to the next */
+    const pel_vm_insn *store; /* of a variable; NULL: owner.key, or owner[key] of a list or dict */
     pel_val owner, key;
     pel_str name;           /* as the report calls it */
     pel_val before, inside; /* its value before the loop; the symbol that stands for it in the body */
 } pel_carried;
 
-typedef struct pel_loop { /* one whose count is not known */
+typedef struct pel_vm_loop { /* one whose count is not known */
     pel_val iter, count;
-    const pel_frame *frame; /* of a while: whose it is, */
-    const pel_insn *start;  /* where a pass begins, */
-    pel_val test;           /* the symbol that it depends on, */
-    uint32_t passes;        /* and how many were begun */
-    uint32_t outside;       /* how many such loops are around it */
+    const pel_frame *frame;   /* of a while: whose it is, */
+    const pel_vm_insn *start; /* where a pass begins, */
+    pel_val test;             /* the symbol that it depends on, */
+    uint32_t passes;          /* and how many were begun */
+    uint32_t outside;         /* how many such loops are around it */
     uint32_t line;
     uint32_t serial;
     PEL_VEC(pel_carried) carried;
     PEL_VEC(pel_carried) written; /* attributes and items that were not expected to change */
-} pel_loop;
+} pel_vm_loop;
 
 typedef struct pel_changing { /* found by one run, for the next: what a pass of a loop changes, and how it is reached */
     pel_str file;
@@ -268,12 +268,12 @@ struct pel_vm {
     PEL_VEC(bool) decided;
     PEL_VEC(bool) planned;         /* decisions for the next questions, in their order */
     PEL_VEC(pel_repeat) repeating; /* counts of the loops we are in whose count is not known */
-    PEL_VEC(pel_loop) loops;       /* those loops: what their passes hand on */
+    PEL_VEC(pel_vm_loop) loops;    /* those loops: what their passes hand on */
     PEL_VEC(pel_changing) changing;
     uint32_t loop_serial;
     struct {
         const pel_frame *frame;
-        const pel_insn *start;
+        const pel_vm_insn *start;
         uint64_t answers, passes;
     } going_round;     /* the last while loop that questions were repeated in */
     uint64_t answers;  /* questions that were answered as before */
@@ -291,7 +291,7 @@ struct pel_vm {
     void (*on_return)(pel_vm *vm, pel_val callee, pel_val result); /* NULL: it raised */
     /* Recording: before an instruction runs, when a frame is left or caught up by an exception, when a generator is
      * made. */
-    void (*on_step)(pel_vm *vm, pel_frame *frame, const pel_insn *at, uint32_t sp);
+    void (*on_step)(pel_vm *vm, pel_frame *frame, const pel_vm_insn *at, uint32_t sp);
     void (*on_fail)(pel_vm *vm, pel_frame *frame);
     void (*on_generator)(pel_vm *vm, pel_frame *frame);
     void *scan;
@@ -334,7 +334,7 @@ pel_val pel_new_slice(pel_vm *vm, pel_val start, pel_val stop, pel_val step);
 /* ---- asking ---- */
 
 static inline pel_type *pel_type_of(pel_vm *vm, pel_val v) { return pel_is_small(v) ? vm->types.int_ : v->type; }
-static inline bool pel_is(pel_val v, pel_layout layout) { return !pel_is_small(v) && v->type->layout == layout; }
+static inline bool pel_is(pel_val v, pel_vm_layout layout) { return !pel_is_small(v) && v->type->layout == layout; }
 static inline bool pel_is_str(pel_val v) { return pel_is(v, PEL_L_STR); }
 static inline bool pel_is_tuple(pel_val v) { return pel_is(v, PEL_L_TUPLE); }
 static inline bool pel_is_list(pel_val v) { return pel_is(v, PEL_L_LIST); }
@@ -428,7 +428,7 @@ pel_val pel_call_special(pel_vm *vm, pel_val v, pel_val name, pel_val *args,
                          uint32_t n); /* NULL, no exception: absent */
 pel_val pel_build_class(pel_vm *vm, pel_val body, pel_val name, pel_val bases, const pel_kw *kw);
 pel_val pel_type_new(pel_vm *vm, pel_type *meta, pel_val name, pel_val bases, pel_dict *namespace, const pel_kw *kw);
-pel_type *pel_new_native_type(pel_vm *vm, const char *name, pel_layout layout, pel_type *base);
+pel_type *pel_new_native_type(pel_vm *vm, const char *name, pel_vm_layout layout, pel_type *base);
 int pel_isinstance(pel_vm *vm, pel_val v, pel_val type); /* -1: raised */
 int pel_issubclass(pel_vm *vm, pel_val v, pel_val type);
 pel_val pel_super_getattr(pel_vm *vm, pel_super *super, pel_val name);
@@ -535,7 +535,7 @@ uint32_t pel_frame_line(const pel_frame *frame);
 /* ---- going on (recover.c) ---- */
 
 /* After an exception that nobody would catch: where the frame goes on, with its stack made ready; NULL: it does not. */
-const pel_insn *pel_recover(pel_vm *vm, pel_frame *f);
+const pel_vm_insn *pel_recover(pel_vm *vm, pel_frame *f);
 /* Whether leaving the statement can change nothing but the values that become symbols (contain.c). */
 bool pel_is_contained(pel_vm *vm, const pel_frame *f, const pel_node *statement, bool in_value);
 /* Whether a library runs because it is imported, not because the program called it. */
@@ -546,7 +546,7 @@ bool pel_may_give_module(const pel_node *expression);
 pel_str pel_library_of(pel_vm *vm, pel_str file);
 /* A handler of the program takes an exception. If only our model of a library raised it, the program goes a way that it
  * may not go in truth: that is said. */
-void pel_note_caught(pel_vm *vm, const pel_frame *f, const pel_handler *handler);
+void pel_note_caught(pel_vm *vm, const pel_frame *f, const pel_vm_handler *handler);
 /* A name that a module does not have, some of whose statements could not be run. */
 pel_val pel_lost_name(pel_vm *vm, pel_val module, pel_val name);
 

@@ -9,14 +9,14 @@ typedef struct pel_parameters {
     bool is_lambda;
     pel_parameter_stage stage;
     bool has_slash, has_default;
-    pel_place star;
+    pel_parse_place star;
     PEL_VEC(pel_node *) args, defaults, kwonlyargs, kw_defaults;
 } pel_parameters;
 
 /* param: NAME [':' expression]; a lambda's has no annotation */
 static pel_node *parse_parameter(pel_parser *p, const pel_parameters *state, bool is_variadic) {
     pel_node *node = pel_begin(p, arg, pel_here(p));
-    pel_place name_to = p->lex.token.to;
+    pel_parse_place name_to = p->lex.token.to;
     node->arg.arg = pel_expect_name(p, "a parameter name");
     pel_check_bound(p, node->arg.arg, pel_start_of(node));
     if (!state->is_lambda && pel_accept(p, PEL_T_COLON)) {
@@ -135,7 +135,7 @@ static pel_node *parse_type_default(pel_parser *p, bool may_be_starred) {
 
 /* type_param: NAME [':' expression] [type_default] | '*' NAME [type_default] | '**' NAME [type_default] */
 static pel_node *parse_type_param(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *node;
     if (pel_accept(p, PEL_T_STAR)) {
         node = pel_begin(p, TypeVarTuple, from);
@@ -171,7 +171,7 @@ pel_nodes pel_type_params(pel_parser *p) {
 /* ---- definitions ---- */
 
 /* function_def: ['async'] 'def' NAME [type_params] '(' [params] ')' ['->' expression] ':' block */
-pel_node *pel_function_def(pel_parser *p, pel_place from, pel_nodes decorators, bool is_async) {
+pel_node *pel_function_def(pel_parser *p, pel_parse_place from, pel_nodes decorators, bool is_async) {
     uint32_t line = pel_here(p).line;
     pel_advance(p);
     pel_node *node = is_async ? pel_begin(p, AsyncFunctionDef, from) : pel_begin(p, FunctionDef, from);
@@ -190,7 +190,7 @@ pel_node *pel_function_def(pel_parser *p, pel_place from, pel_nodes decorators, 
 
 /* class_def: 'class' NAME [type_params] ['(' [arguments] ')'] ':' block */
 pel_node *pel_class_def(pel_parser *p, pel_nodes decorators) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_advance(p);
     pel_node *node = pel_begin(p, ClassDef, from);
     node->ClassDef.decorator_list = decorators;

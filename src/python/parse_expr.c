@@ -59,7 +59,7 @@ static pel_node *parse_unary(pel_parser *p);
 
 /* comparison: bitwise_or (comp_op bitwise_or)+
  * comp_op: '==' | '!=' | '<' | '<=' | '>' | '>=' | 'in' | 'not' 'in' | 'is' ['not'] */
-static pel_node *parse_comparison(pel_parser *p, pel_node *left, pel_place from) {
+static pel_node *parse_comparison(pel_parser *p, pel_node *left, pel_parse_place from) {
     pel_node *node = pel_begin(p, Compare, from);
     PEL_VEC(uint8_t) ops = { 0 };
     uint32_t mark = pel_mark(p);
@@ -85,7 +85,7 @@ static pel_node *parse_comparison(pel_parser *p, pel_node *left, pel_place from)
  * inversion: 'not' inversion | comparison
  * bitwise_or … term: x (operator y)*, left to right */
 static pel_node *parse_operators(pel_parser *p, pel_precedence least) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *left;
     if (pel_at(p, PEL_T_NOT) && least <= NOT) {
         left = pel_begin(p, UnaryOp, from);
@@ -134,7 +134,7 @@ pel_node *pel_expression(pel_parser *p) {
     if (pel_at(p, PEL_T_LAMBDA)) {
         node = pel_lambda(p);
     } else {
-        pel_place from = pel_here(p);
+        pel_parse_place from = pel_here(p);
         node = parse_operators(p, OR);
         if (pel_at(p, PEL_T_IF)) {
             pel_node *body = node;
@@ -154,7 +154,7 @@ pel_node *pel_expression(pel_parser *p) {
 
 /* named_expression: NAME ':=' expression | expression !':=' */
 pel_node *pel_named_expression(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *target = pel_expression(p);
     if (!pel_at(p, PEL_T_COLONEQUAL)) return target;
     if (target->kind != PEL_Name || (target->parens && p->lex.version > 8))
@@ -188,7 +188,7 @@ static bool starts_star_expression(const pel_parser *p) {
 /* star_expressions: ','.star_expression+ [',']
  * star_expression: '*' bitwise_or | expression */
 pel_node *pel_star_expressions(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *first = pel_at(p, PEL_T_STAR) ? pel_starred(p) : pel_expression(p);
     if (!pel_at(p, PEL_T_COMMA)) return first;
     pel_node *node = pel_begin(p, Tuple, from);
@@ -202,7 +202,7 @@ pel_node *pel_star_expressions(pel_parser *p) {
 
 /* yield_expr: 'yield' 'from' expression | 'yield' [star_expressions] */
 static pel_node *parse_yield(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_advance(p);
     pel_node *node;
     if (pel_accept(p, PEL_T_FROM)) {
@@ -256,7 +256,7 @@ static void refuse_starred_element(pel_parser *p, const pel_node *element) {
  * group: '(' (yield_expr | named_expression) ')'
  * genexp: '(' named_expression for_if_clauses ')'
  * All without the opening parenthesis, which is at `from`. */
-pel_node *pel_parenthesised_rest(pel_parser *p, pel_place from, pel_token_kind close) {
+pel_node *pel_parenthesised_rest(pel_parser *p, pel_parse_place from, pel_token_kind close) {
     pel_node *node;
     if (pel_at(p, PEL_T_YIELD)) {
         node = parse_yield(p);
@@ -295,7 +295,7 @@ pel_node *pel_parenthesised_rest(pel_parser *p, pel_place from, pel_token_kind c
 /* list: '[' [star_named_expressions] ']'
  * listcomp: '[' named_expression for_if_clauses ']' */
 static pel_node *parse_list(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_advance(p);
     uint32_t mark = pel_mark(p);
     while (!pel_at(p, PEL_T_RSQB)) {
@@ -333,7 +333,7 @@ static void parse_dict_item(pel_parser *p) {
 
 /* dict: '{' [','.(expression ':' expression | '**' bitwise_or)+ [',']] '}', its first key parsed already if not NULL
  * dictcomp: '{' expression ':' expression for_if_clauses '}' */
-static pel_node *parse_dict(pel_parser *p, pel_place from, pel_node *first_key) {
+static pel_node *parse_dict(pel_parser *p, pel_parse_place from, pel_node *first_key) {
     uint32_t mark = pel_mark(p);
     if (first_key) {
         pel_keep(p, first_key);
@@ -377,7 +377,7 @@ static void check_set_element(pel_parser *p, const pel_node *element) {
 /* set: '{' star_named_expressions '}'
  * setcomp: '{' named_expression for_if_clauses '}' */
 static pel_node *parse_dict_or_set(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_advance(p);
     if (pel_at(p, PEL_T_RBRACE) || pel_at(p, PEL_T_DOUBLESTAR)) return parse_dict(p, from, NULL);
     pel_node *first = pel_star_named_expression(p), *node;
@@ -411,7 +411,7 @@ typedef struct pel_argument_state {
 
 /* args: ','.(starred_expression | named_expression !'=' | NAME '=' expression | '**' expression)+ */
 static pel_node *parse_argument(pel_parser *p, pel_argument_state *state) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     if (pel_at(p, PEL_T_STAR)) {
         if (state->has_double_star)
             pel_syntax_error(&p->lex, from, "iterable argument unpacking follows keyword argument unpacking");
@@ -464,7 +464,7 @@ static void take_arguments(pel_parser *p, uint32_t mark, pel_nodes *args, pel_no
 }
 
 /* genexp of a call: '(' named_expression for_if_clauses ')', its first part parsed already */
-static pel_node *parse_sole_generator(pel_parser *p, pel_node *element, pel_place from) {
+static pel_node *parse_sole_generator(pel_parser *p, pel_node *element, pel_parse_place from) {
     pel_node *node = pel_begin(p, GeneratorExp, from);
     node->GeneratorExp.elt = element;
     node->GeneratorExp.generators = pel_for_if_clauses(p);
@@ -472,7 +472,7 @@ static pel_node *parse_sole_generator(pel_parser *p, pel_node *element, pel_plac
 }
 
 void pel_arguments(pel_parser *p, pel_nodes *args, pel_nodes *keywords, bool is_class) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_expect(p, PEL_T_LPAR);
     uint32_t mark = pel_mark(p);
     pel_argument_state state = { 0 };
@@ -498,7 +498,7 @@ void pel_arguments(pel_parser *p, pel_nodes *args, pel_nodes *keywords, bool is_
 
 /* slice: [expression] ':' [expression] [':' [expression]] | named_expression */
 static pel_node *parse_slice(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *lower = NULL;
     if (!pel_at(p, PEL_T_COLON)) {
         lower = pel_named_expression(p);
@@ -526,7 +526,7 @@ static pel_node *parse_slice_or_starred(pel_parser *p) {
 
 /* slices: slice !',' | ','.(slice | starred_expression)+ [','] */
 static pel_node *parse_slices(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *first = parse_slice_or_starred(p);
     if (!pel_at(p, PEL_T_COMMA) && first->kind != PEL_Starred) return first;
     pel_node *node = pel_begin(p, Tuple, from);
@@ -564,7 +564,7 @@ static pel_node *parse_atom(pel_parser *p) {
     case PEL_T_STRING:
     case PEL_T_FSTRING: return pel_strings(p);
     case PEL_T_LPAR: {
-        pel_place from = pel_here(p);
+        pel_parse_place from = pel_here(p);
         pel_advance(p);
         return pel_parenthesised_rest(p, from, PEL_T_RPAR);
     }
@@ -580,7 +580,7 @@ static pel_node *parse_atom(pel_parser *p) {
 
 /* primary: atom ('.' NAME | '(' [arguments] ')' | '[' slices ']')* */
 static pel_node *parse_primary(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *value = parse_atom(p), *node;
     for (uint32_t links = 0;; links++) {
         switch (pel_kind_now(p)) {
@@ -614,7 +614,7 @@ static pel_node *parse_primary(pel_parser *p) {
 /* factor: ('+' | '-' | '~') factor | power
  * power: ['await'] primary ['**' factor] */
 static pel_node *parse_unary(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *node, *base;
     pel_UNARYOP op;
     switch (pel_kind_now(p)) {

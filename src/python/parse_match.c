@@ -43,7 +43,7 @@ static bool is_imaginary(const pel_node *number) {
 
 /* signed_number | complex_number: signed_real_number ('+' | '-') imaginary_number */
 static pel_node *parse_number_literal(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *left = parse_signed_number(p);
     if (!pel_at(p, PEL_T_PLUS) && !pel_at(p, PEL_T_MINUS)) return left;
     if (is_imaginary(left)) pel_syntax_error(&p->lex, from, "real number required in complex literal");
@@ -51,7 +51,7 @@ static pel_node *parse_number_literal(pel_parser *p) {
     node->BinOp.left = left;
     node->BinOp.op = pel_at(p, PEL_T_PLUS) ? PEL_Add : PEL_Sub;
     pel_advance(p);
-    pel_place at = pel_here(p);
+    pel_parse_place at = pel_here(p);
     if (!pel_at(p, PEL_T_NUMBER)) pel_unexpected(p, "an imaginary number");
     node->BinOp.right = pel_number(p);
     if (!is_imaginary(node->BinOp.right)) pel_syntax_error(&p->lex, at, "imaginary number required in complex literal");
@@ -69,7 +69,7 @@ static const pel_const *singleton_now(const pel_parser *p) {
 }
 
 /* name_or_attr: NAME ('.' NAME)*, its first name taken already */
-static pel_node *parse_dotted(pel_parser *p, pel_node *value, pel_place from) {
+static pel_node *parse_dotted(pel_parser *p, pel_node *value, pel_parse_place from) {
     for (uint32_t links = 0; pel_accept(p, PEL_T_DOT); links++) {
         pel_node *node = pel_begin(p, Attribute, from);
         node->Attribute.value = value;
@@ -86,7 +86,7 @@ static pel_node *parse_name(pel_parser *p) {
     return pel_finish(p, node);
 }
 
-static pel_node *value_pattern(pel_parser *p, pel_node *value, pel_place from) {
+static pel_node *value_pattern(pel_parser *p, pel_node *value, pel_parse_place from) {
     pel_node *node = pel_begin(p, MatchValue, from);
     node->MatchValue.value = value;
     return pel_finish(p, node);
@@ -111,7 +111,7 @@ static pel_node *parse_maybe_star_pattern(pel_parser *p) {
 /* group_pattern: '(' pattern ')'
  * sequence_pattern: '[' [maybe_sequence_pattern] ']' | '(' [open_sequence_pattern] ')' */
 static pel_node *parse_sequence_or_group(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_token_kind close = pel_at(p, PEL_T_LSQB) ? PEL_T_RSQB : PEL_T_RPAR;
     pel_advance(p);
     uint32_t mark = pel_mark(p);
@@ -136,7 +136,7 @@ static pel_node *parse_sequence_or_group(pel_parser *p) {
 
 /* (literal_expr | attr), the key of a mapping */
 static pel_node *parse_mapping_key(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     const pel_const *singleton = singleton_now(p);
     if (singleton) {
         pel_node *node = pel_begin(p, Constant, from);
@@ -160,7 +160,7 @@ static pel_node *parse_mapping(pel_parser *p) {
     uint32_t mark = pel_mark(p);
     while (!pel_at(p, PEL_T_RBRACE)) {
         if (pel_accept(p, PEL_T_DOUBLESTAR)) {
-            pel_place at = pel_here(p);
+            pel_parse_place at = pel_here(p);
             node->MatchMapping.rest = pel_expect_name(p, "a name after '**'");
             if (node->MatchMapping.rest == p->underscore) pel_syntax_error(&p->lex, at, "'**_' is not a pattern");
             pel_accept(p, PEL_T_COMMA);
@@ -178,7 +178,7 @@ static pel_node *parse_mapping(pel_parser *p) {
 }
 
 /* class_pattern: name_or_attr '(' [','.(pattern | NAME '=' pattern)+ [',']] ')', keywords last */
-static pel_node *parse_class_pattern(pel_parser *p, pel_node *cls, pel_place from) {
+static pel_node *parse_class_pattern(pel_parser *p, pel_node *cls, pel_parse_place from) {
     pel_node *node = pel_begin(p, MatchClass, from);
     pel_advance(p);
     node->MatchClass.cls = cls;
@@ -186,7 +186,7 @@ static pel_node *parse_class_pattern(pel_parser *p, pel_node *cls, pel_place fro
     PEL_VEC(pel_node *) patterns = { 0 };
     uint32_t mark = pel_mark(p);
     while (!pel_at(p, PEL_T_RPAR)) {
-        pel_place at = pel_here(p);
+        pel_parse_place at = pel_here(p);
         pel_name name = pel_at(p, PEL_T_NAME) ? p->lex.token.name : NULL;
         if (name && pel_peek(p) == PEL_T_EQUAL) {
             pel_advance(p);
@@ -210,7 +210,7 @@ static pel_node *parse_class_pattern(pel_parser *p, pel_node *cls, pel_place fro
 
 /* capture_pattern | wildcard_pattern | value_pattern | class_pattern: what starts with a name */
 static pel_node *parse_name_pattern(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *name = parse_name(p), *value = parse_dotted(p, name, from);
     if (pel_at(p, PEL_T_LPAR)) return parse_class_pattern(p, value, from);
     if (value != name) return value_pattern(p, value, from);
@@ -222,7 +222,7 @@ static pel_node *parse_name_pattern(pel_parser *p) {
 
 /* closed_pattern */
 static pel_node *parse_closed_pattern(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     const pel_const *singleton = singleton_now(p);
     if (singleton) {
         pel_node *node = pel_begin(p, MatchSingleton, from);
@@ -245,7 +245,7 @@ static pel_node *parse_closed_pattern(pel_parser *p) {
 
 /* or_pattern: '|'.closed_pattern+ */
 static pel_node *parse_or_pattern(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *first = parse_closed_pattern(p);
     if (!pel_at(p, PEL_T_VBAR)) return first;
     pel_node *node = pel_begin(p, MatchOr, from);
@@ -258,14 +258,14 @@ static pel_node *parse_or_pattern(pel_parser *p) {
 
 /* pattern: or_pattern ['as' NAME] */
 static pel_node *parse_pattern(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_enter(p);
     pel_node *pattern = parse_or_pattern(p);
     pel_leave(p);
     if (!pel_at(p, PEL_T_AS)) return pattern;
     pel_node *node = pel_begin(p, MatchAs, from);
     pel_advance(p);
-    pel_place at = pel_here(p);
+    pel_parse_place at = pel_here(p);
     node->MatchAs.pattern = pattern;
     node->MatchAs.name = pel_expect_name(p, "a name after 'as'");
     if (node->MatchAs.name == p->underscore) pel_syntax_error(&p->lex, at, "cannot use '_' as a target");
@@ -275,7 +275,7 @@ static pel_node *parse_pattern(pel_parser *p) {
 /* patterns: open_sequence_pattern | pattern
  * open_sequence_pattern: maybe_star_pattern ',' [','.maybe_star_pattern+ [',']] */
 static pel_node *parse_patterns(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *first = parse_maybe_star_pattern(p);
     if (!pel_at(p, PEL_T_COMMA) && first->kind != PEL_MatchStar) return first;
     if (!pel_at(p, PEL_T_COMMA)) pel_unexpected(p, "',' after the starred pattern");
@@ -292,7 +292,7 @@ static pel_node *parse_patterns(pel_parser *p) {
 
 /* subject_expr: star_named_expression ',' [star_named_expressions] | named_expression */
 static pel_node *parse_subject(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *first = pel_star_named_expression(p);
     if (!pel_at(p, PEL_T_COMMA) && first->kind != PEL_Starred) return first;
     if (!pel_at(p, PEL_T_COMMA)) pel_unexpected(p, "',' after the starred subject");

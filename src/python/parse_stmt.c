@@ -19,7 +19,7 @@ static const struct {
 };
 
 /* annotated assignment: target ':' expression ['=' (yield_expr | star_expressions)] */
-static pel_node *parse_annassign(pel_parser *p, pel_node *target, pel_place from) {
+static pel_node *parse_annassign(pel_parser *p, pel_node *target, pel_parse_place from) {
     pel_node *node = pel_begin(p, AnnAssign, from);
     pel_make_target(p, target, PEL_ANNASSIGN);
     pel_advance(p);
@@ -31,7 +31,7 @@ static pel_node *parse_annassign(pel_parser *p, pel_node *target, pel_place from
 }
 
 /* assignment: (star_targets '=')+ (yield_expr | star_expressions), its first target parsed already */
-static pel_node *parse_assign(pel_parser *p, pel_node *first, pel_place from) {
+static pel_node *parse_assign(pel_parser *p, pel_node *first, pel_parse_place from) {
     pel_node *node = pel_begin(p, Assign, from), *value = first;
     uint32_t mark = pel_mark(p);
     while (pel_at(p, PEL_T_EQUAL)) {
@@ -46,7 +46,7 @@ static pel_node *parse_assign(pel_parser *p, pel_node *first, pel_place from) {
 }
 
 /* augmented assignment: single_target augassign (yield_expr | star_expressions) */
-static pel_node *parse_augassign(pel_parser *p, pel_node *target, pel_place from) {
+static pel_node *parse_augassign(pel_parser *p, pel_node *target, pel_parse_place from) {
     pel_node *node = pel_begin(p, AugAssign, from);
     pel_make_target(p, target, PEL_AUGASSIGN);
     node->AugAssign.target = target;
@@ -58,7 +58,7 @@ static pel_node *parse_augassign(pel_parser *p, pel_node *target, pel_place from
 
 /* assignment | star_expressions | yield_expr */
 static pel_node *parse_expression_stmt(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *value = pel_yield_or_star_expressions(p);
     pel_token_kind kind = pel_kind_now(p);
     if (kind == PEL_T_EQUAL) return parse_assign(p, value, from);
@@ -213,7 +213,7 @@ static pel_node *parse_one_word(pel_parser *p, pel_node *node) {
 }
 
 static pel_node *parse_simple_stmt(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     switch (pel_kind_now(p)) {
     case PEL_T_RETURN: return parse_return(p);
     case PEL_T_IMPORT: return parse_import(p);
@@ -345,7 +345,7 @@ static bool has_bare_star(const pel_node *node) {
 }
 
 /* for_stmt: ['async'] 'for' star_targets 'in' star_expressions block [else_block] */
-static pel_node *parse_for(pel_parser *p, pel_place from, bool is_async) {
+static pel_node *parse_for(pel_parser *p, pel_parse_place from, bool is_async) {
     pel_node *node = is_async ? pel_begin(p, AsyncFor, from) : pel_begin(p, For, from);
     uint32_t line = pel_here(p).line;
     pel_advance(p);
@@ -362,7 +362,7 @@ static pel_node *parse_for(pel_parser *p, pel_place from, bool is_async) {
 }
 
 /* ','.expression+ [','], since 3.14 without parentheses, unless a name follows. */
-static pel_node *parse_exception_types(pel_parser *p, pel_node *first, pel_place from) {
+static pel_node *parse_exception_types(pel_parser *p, pel_node *first, pel_parse_place from) {
     pel_node *node = pel_begin(p, Tuple, from);
     uint32_t mark = pel_mark(p);
     pel_keep(p, first);
@@ -386,7 +386,7 @@ static pel_node *parse_except(pel_parser *p, bool *is_star) {
         pel_advance(p);
     }
     if (!pel_at(p, PEL_T_COLON)) {
-        pel_place from = pel_here(p);
+        pel_parse_place from = pel_here(p);
         node->ExceptHandler.type = pel_expression(p);
         if (pel_at(p, PEL_T_COMMA) && p->lex.version >= 14)
             node->ExceptHandler.type = parse_exception_types(p, node->ExceptHandler.type, from);
@@ -409,7 +409,7 @@ static pel_node *parse_try(pel_parser *p) {
     uint32_t mark = pel_mark(p);
     bool has_star = false;
     while (pel_at(p, PEL_T_EXCEPT)) {
-        pel_place from = pel_here(p);
+        pel_parse_place from = pel_here(p);
         bool is_star;
         pel_node *handler = parse_except(p, &is_star);
         if (pel_mark(p) > mark && is_star != has_star)
@@ -477,7 +477,7 @@ static bool is_tuple_of_items(const pel_parser *p, const pel_node *node) {
 }
 
 /* with_stmt: ['async'] 'with' ('(' ','.with_item+ [','] ')' | ','.with_item+) block */
-static pel_node *parse_with(pel_parser *p, pel_place from, bool is_async) {
+static pel_node *parse_with(pel_parser *p, pel_parse_place from, bool is_async) {
     pel_node *node = is_async ? pel_begin(p, AsyncWith, from) : pel_begin(p, With, from);
     uint32_t line = pel_here(p).line, mark = pel_mark(p);
     pel_advance(p);
@@ -526,7 +526,7 @@ static pel_node *parse_decorated(pel_parser *p) {
         pel_expect(p, PEL_T_NEWLINE);
     }
     pel_nodes decorators = pel_take(p, mark);
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     if (pel_at(p, PEL_T_CLASS)) return pel_class_def(p, decorators);
     bool is_async = pel_accept(p, PEL_T_ASYNC);
     if (!pel_at(p, PEL_T_DEF)) pel_unexpected(p, "a function or class after its decorators");
@@ -535,7 +535,7 @@ static pel_node *parse_decorated(pel_parser *p) {
 
 /* 'async' (function_def | for_stmt | with_stmt) */
 static pel_node *parse_async(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_advance(p);
     switch (pel_kind_now(p)) {
     case PEL_T_DEF: return pel_function_def(p, from, (pel_nodes){ 0 }, true);

@@ -20,13 +20,13 @@ static pel_cursor cursor_at(const pel_token *token) {
     return (pel_cursor){ token->start, token->start - token->from.column, token->from.line };
 }
 
-static pel_place move_to(pel_cursor *cursor, const char *s) {
+static pel_parse_place move_to(pel_cursor *cursor, const char *s) {
     for (const char *end; (end = memchr(cursor->at, '\n', (size_t)(s - cursor->at)));) {
         cursor->line++;
         cursor->at = cursor->line_start = end + 1;
     }
     cursor->at = s;
-    return (pel_place){ cursor->line, (uint32_t)(s - cursor->line_start) };
+    return (pel_parse_place){ cursor->line, (uint32_t)(s - cursor->line_start) };
 }
 
 /* ---- escapes ---- */
@@ -167,18 +167,18 @@ static void put_bytes(pel_parser *p, const pel_token *token, pel_buf *out, const
 /* The literals that stand side by side, or one format specification: constants that touch become one,
  * empty ones vanish. The values of a JoinedStr are kept on the scratch stack. */
 typedef struct pel_joined {
-    pel_place from; /* of the whole */
-    pel_buf text;   /* of the constant in the making */
-    pel_str only;   /* its text, as long as it is a single piece that needs no copy */
+    pel_parse_place from; /* of the whole */
+    pel_buf text;         /* of the constant in the making */
+    pel_str only;         /* its text, as long as it is a single piece that needs no copy */
     bool has_text;
-    pel_place text_from, text_to;
+    pel_parse_place text_from, text_to;
     pel_str kind; /* of the constant */
     bool is_formatted;
     uint32_t mark;
 } pel_joined;
 
 static void add_text(pel_parser *p, pel_joined *joined, const pel_token *token, const char *s, const char *end,
-                     bool is_raw, pel_place from, pel_place to) {
+                     bool is_raw, pel_parse_place from, pel_parse_place to) {
     if (!joined->has_text) joined->text_from = from;
     joined->text_to = to;
     if (!is_raw) is_raw = !memchr(s, '\\', (size_t)(end - s));
@@ -219,12 +219,12 @@ static pel_node *take_joined(pel_parser *p, pel_joined *joined) {
     return node;
 }
 
-static pel_joined new_joined(pel_parser *p, pel_place from) {
+static pel_joined new_joined(pel_parser *p, pel_parse_place from) {
     return (pel_joined){ .from = from, .text = pel_buf_in(p->ctx), .mark = pel_mark(p) };
 }
 
 /* 's', 'r', 'a': the conversion of a field */
-static int conversion_of(pel_parser *p, pel_str text, pel_place at) {
+static int conversion_of(pel_parser *p, pel_str text, pel_parse_place at) {
     if (text.len == 1 && (text.ptr[0] == 's' || text.ptr[0] == 'r' || text.ptr[0] == 'a')) return text.ptr[0];
     pel_syntax_error(&p->lex, at, "f-string: invalid conversion character '%.*s': expected 's', 'r', or 'a'",
                      PEL_FMT(text));
@@ -237,7 +237,7 @@ typedef struct pel_old_fstring {
     pel_cursor cursor;
     const char *end;
     bool is_raw;
-    pel_place whole_from, whole_to; /* all nodes but the expressions have the position of the token */
+    pel_parse_place whole_from, whole_to; /* all nodes but the expressions have the position of the token */
 } pel_old_fstring;
 
 static const char *parse_old_parts(pel_parser *p, pel_joined *joined, pel_old_fstring *f, const char *s, int level);
@@ -306,12 +306,12 @@ static pel_node *parse_old_expression(pel_parser *p, pel_old_fstring *f, const c
 
     pel_lexer *lex = &p->lex;
     pel_token token = lex->token;
-    pel_place last_end = lex->last_end;
+    pel_parse_place last_end = lex->last_end;
     const char *at = lex->at, *line_start = lex->line_start, *limit = lex->limit;
     uint32_t line = lex->line, field = lex->field, n_brackets = lex->n_brackets;
     char *stop = (char *)(uintptr_t)end, stopped = *stop; /* the text is the lexer's own copy */
 
-    pel_place from = move_to(&f->cursor, s);
+    pel_parse_place from = move_to(&f->cursor, s);
     pel_open_bracket(lex, '{', from);
     lex->at = s;
     lex->line = from.line;
@@ -407,11 +407,12 @@ static void parse_old_fstring(pel_parser *p, pel_joined *joined, const pel_token
 
 /* ---- formatted strings from Python 3.12 on ---- */
 
-static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_place opened, uint32_t level);
+static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_parse_place opened,
+                        uint32_t level);
 
 /* The text of a field's expression, up to where s is, for `{x = }`. Comments are no part of it. */
-static void add_debug_text(pel_parser *p, pel_joined *joined, const char *start, const char *end, pel_place from,
-                           pel_place to) {
+static void add_debug_text(pel_parser *p, pel_joined *joined, const char *start, const char *end, pel_parse_place from,
+                           pel_parse_place to) {
     pel_buf text = pel_buf_in(p->ctx);
     while (start < end) {
         const char *hash = memchr(start, '#', (size_t)(end - start));
@@ -424,7 +425,8 @@ static void add_debug_text(pel_parser *p, pel_joined *joined, const char *start,
 
 /* fstring_replacement_field: '{' (yield_expr | star_expressions) ['='] ['!' NAME] [':' format_spec] '}'
  * The '{' is the next byte. Ends with the '}' as the current token. */
-static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_place opened, uint32_t level) {
+static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_parse_place opened,
+                        uint32_t level) {
     pel_lexer *lex = &p->lex;
     uint32_t outer_field = lex->field;
     pel_next_token(lex);
@@ -443,7 +445,7 @@ static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quo
     node->FormattedValue.conversion = -1;
     bool has_equal = pel_accept(p, PEL_T_EQUAL);
     const char *debug_end = lex->token.start;
-    pel_place debug_to = pel_here(p);
+    pel_parse_place debug_to = pel_here(p);
     if (pel_at(p, PEL_T_EXCLAMATION)) {
         const char *behind = lex->token.end;
         pel_advance(p);
@@ -463,7 +465,7 @@ static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quo
     pel_leave(p);
     lex->field = outer_field;
     if (has_equal) {
-        pel_place from = pel_start_of(node);
+        pel_parse_place from = pel_start_of(node);
         from.column++;
         add_debug_text(p, joined, start, debug_end, from, debug_to);
         if (!node->FormattedValue.format_spec && node->FormattedValue.conversion == -1)
@@ -475,7 +477,8 @@ static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quo
 
 /* (FSTRING_MIDDLE | fstring_replacement_field)*, up to the closing quotes or, in a format specification
  * (level > 0), up to its '}', which is the current token then. */
-static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_place opened, uint32_t level) {
+static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_parse_place opened,
+                        uint32_t level) {
     pel_lexer *lex = &p->lex;
     for (;;) {
         pel_part_end end = pel_read_literal_part(lex, quoted, opened, level > 0);
@@ -509,7 +512,7 @@ static void parse_fstring(pel_parser *p, pel_joined *joined) {
     p->fstrings--;
     lex->at += quoted.quotes;
     whole.end = lex->at;
-    whole.to = (pel_place){ lex->line, (uint32_t)(lex->at - lex->line_start) };
+    whole.to = (pel_parse_place){ lex->line, (uint32_t)(lex->at - lex->line_start) };
     lex->token = whole;
 }
 

@@ -41,13 +41,13 @@ const char *pel_expression_text(const pel_node *node) {
     }
 }
 
-void pel_check_bound(pel_parser *p, pel_name name, pel_place at) {
+void pel_check_bound(pel_parser *p, pel_name name, pel_parse_place at) {
     if (p->lex.version == 8 && name == p->debug) pel_syntax_error(&p->lex, at, "cannot assign to __debug__");
 }
 
 static _Noreturn void refuse(pel_parser *p, const pel_node *node, pel_target_use use) {
     const char *text = pel_expression_text(node);
-    pel_place at = pel_start_of(node);
+    pel_parse_place at = pel_start_of(node);
     switch (use) {
     case PEL_AUGASSIGN: pel_syntax_error(&p->lex, at, "'%s' is an illegal expression for augmented assignment", text);
     case PEL_ANNASSIGN:
@@ -101,7 +101,7 @@ pel_node *pel_star_target(pel_parser *p) { return pel_at(p, PEL_T_STAR) ? pel_st
 
 /* star_targets: ','.star_target+ [','] */
 pel_node *pel_star_targets(pel_parser *p) {
-    pel_place from = pel_here(p);
+    pel_parse_place from = pel_here(p);
     pel_node *node = pel_star_target(p);
     if (pel_at(p, PEL_T_COMMA)) {
         uint32_t mark = pel_mark(p);

@@ -27,14 +27,14 @@ static inline bool pel_at(const pel_parser *p, pel_token_kind kind) { return p->
 static inline bool pel_at_name(const pel_parser *p, pel_name name) {
     return pel_at(p, PEL_T_NAME) && p->lex.token.name == name;
 }
-static inline pel_place pel_here(const pel_parser *p) { return p->lex.token.from; }
+static inline pel_parse_place pel_here(const pel_parser *p) { return p->lex.token.from; }
 static inline void pel_advance(pel_parser *p) { pel_next_token(&p->lex); }
 static inline bool pel_accept(pel_parser *p, pel_token_kind kind) {
     if (!pel_at(p, kind)) return false;
     pel_advance(p);
     return true;
 }
-static inline void pel_need_version(pel_parser *p, pel_version minor, pel_place at, const char *what) {
+static inline void pel_need_version(pel_parser *p, pel_version minor, pel_parse_place at, const char *what) {
     if (p->lex.version < minor) pel_syntax_error(&p->lex, at, "%s are only supported from Python 3.%d on", what, minor);
 }
 
@@ -57,7 +57,7 @@ static inline void *pel_parser_alloc(pel_parser *p, size_t size) {
     return memset(at, 0, size);
 }
 
-static inline pel_node *pel_node_sized(pel_parser *p, pel_kind kind, size_t size, pel_place from) {
+static inline pel_node *pel_node_sized(pel_parser *p, pel_kind kind, size_t size, pel_parse_place from) {
     pel_node *node = pel_parser_alloc(p, size);
     node->kind = (uint8_t)kind;
     node->lineno = from.line;
@@ -67,15 +67,17 @@ static inline pel_node *pel_node_sized(pel_parser *p, pel_kind kind, size_t size
 /* A node that starts at a place; pel_finish ends it where the last token ended. */
 #define pel_begin(p, K, from) pel_node_sized(p, PEL_##K, offsetof(pel_node, K) + sizeof((pel_node *)0)->K, from)
 
-static inline pel_node *pel_finish_at(pel_node *node, pel_place to) {
+static inline pel_node *pel_finish_at(pel_node *node, pel_parse_place to) {
     node->end_lineno = to.line;
     node->end_col_offset = to.column;
     return node;
 }
 static inline pel_node *pel_finish(pel_parser *p, pel_node *node) { return pel_finish_at(node, p->lex.last_end); }
-static inline pel_place pel_start_of(const pel_node *node) { return (pel_place){ node->lineno, node->col_offset }; }
-static inline pel_place pel_end_of(const pel_node *node) {
-    return (pel_place){ node->end_lineno, node->end_col_offset };
+static inline pel_parse_place pel_start_of(const pel_node *node) {
+    return (pel_parse_place){ node->lineno, node->col_offset };
+}
+static inline pel_parse_place pel_end_of(const pel_node *node) {
+    return (pel_parse_place){ node->end_lineno, node->end_col_offset };
 }
 
 /* ---- lists of children ---- */
@@ -115,7 +117,7 @@ pel_nodes pel_for_if_clauses(pel_parser *p);
 void pel_arguments(pel_parser *p, pel_nodes *args, pel_nodes *keywords, bool is_class);
 pel_node *pel_number(pel_parser *p);
 /* What stands between parentheses, up to `close`, which it takes. */
-pel_node *pel_parenthesised_rest(pel_parser *p, pel_place from, pel_token_kind close);
+pel_node *pel_parenthesised_rest(pel_parser *p, pel_parse_place from, pel_token_kind close);
 
 /* ---- strings (parse_string.c) and numbers (parse_number.c) ---- */
 
@@ -130,13 +132,13 @@ void pel_make_target(pel_parser *p, pel_node *node, pel_target_use use);
 pel_node *pel_star_target(pel_parser *p);  /* still Load: pel_make_target comes next */
 pel_node *pel_star_targets(pel_parser *p); /* of `for`; made Store */
 /* Refuses a name that must not be bound. Python 3.8's parser cares; the later ones leave it to the compiler. */
-void pel_check_bound(pel_parser *p, pel_name name, pel_place at);
+void pel_check_bound(pel_parser *p, pel_name name, pel_parse_place at);
 const char *pel_expression_text(const pel_node *node); /* "function call", "literal": for messages */
 
 /* ---- functions and classes (parse_def.c) ---- */
 
 pel_node *pel_lambda(pel_parser *p);
-pel_node *pel_function_def(pel_parser *p, pel_place from, pel_nodes decorators, bool is_async);
+pel_node *pel_function_def(pel_parser *p, pel_parse_place from, pel_nodes decorators, bool is_async);
 pel_node *pel_class_def(pel_parser *p, pel_nodes decorators);
 pel_nodes pel_type_params(pel_parser *p);
 

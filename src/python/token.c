@@ -42,7 +42,7 @@ const char *pel_token_text(pel_token_kind kind) {
 }
 
 /* The byte offset of a place in the source as it was given, where a line may end in \r\n. */
-static uint64_t offset_of(const pel_lexer *lex, pel_place at) {
+static uint64_t offset_of(const pel_lexer *lex, pel_parse_place at) {
     pel_str text = lex->source->text;
     size_t i = 0;
     for (uint32_t line = 1; line < at.line && i < text.len; i++) {
@@ -52,13 +52,13 @@ static uint64_t offset_of(const pel_lexer *lex, pel_place at) {
     return i + at.column < text.len ? i + at.column : text.len;
 }
 
-void pel_lexer_error(pel_lexer *lex, pel_code code, pel_place at, const char *format, ...) {
+void pel_lexer_error(pel_lexer *lex, pel_code code, pel_parse_place at, const char *format, ...) {
     va_list args;
     va_start(args, format);
     pel_vthrow(lex->ctx, code, offset_of(lex, at), at.line, at.column, format, args);
 }
 
-void pel_syntax_error(pel_lexer *lex, pel_place at, const char *format, ...) {
+void pel_syntax_error(pel_lexer *lex, pel_parse_place at, const char *format, ...) {
     va_list args;
     va_start(args, format);
     pel_vthrow(lex->ctx, PEL_E_SYNTAX, offset_of(lex, at), at.line, at.column, format, args);
@@ -66,8 +66,8 @@ void pel_syntax_error(pel_lexer *lex, pel_place at, const char *format, ...) {
 
 /* ---- the text ---- */
 
-static inline pel_place place_of(const pel_lexer *lex, const char *at) {
-    return (pel_place){ lex->line, (uint32_t)(at - lex->line_start) };
+static inline pel_parse_place place_of(const pel_lexer *lex, const char *at) {
+    return (pel_parse_place){ lex->line, (uint32_t)(at - lex->line_start) };
 }
 
 /* A copy with \n line ends, a newline at the end, and NULs behind it. */
@@ -104,7 +104,7 @@ void pel_lexer_init(pel_lexer *lex, pel_ctx *ctx, const pel_source *source, pel_
 
 /* ---- brackets ---- */
 
-void pel_open_bracket(pel_lexer *lex, char bracket, pel_place from) {
+void pel_open_bracket(pel_lexer *lex, char bracket, pel_parse_place from) {
     if (lex->n_brackets == PEL_MAX_BRACKETS)
         pel_lexer_error(lex, PEL_E_TOO_DEEP, from, "over %d nested parentheses", PEL_MAX_BRACKETS);
     lex->brackets[lex->n_brackets++] = (pel_bracket){ bracket, from };
@@ -310,14 +310,14 @@ pel_quoted pel_quoted_parts(const pel_token *token) {
     return quoted;
 }
 
-static _Noreturn void unterminated(pel_lexer *lex, const pel_quoted *quoted, pel_place opened) {
+static _Noreturn void unterminated(pel_lexer *lex, const pel_quoted *quoted, pel_parse_place opened) {
     const char *kind = quoted->quotes == 3 ? "triple-quoted string" : "string";
     if (opened.line == lex->line) pel_syntax_error(lex, opened, "this %s is never closed", kind);
     pel_syntax_error(lex, opened, "this %s is never closed (read up to line %u)", kind, lex->line);
 }
 
 /* Passes over a string from behind its opening quotes; returns the end of the closing ones. */
-static const char *read_string(pel_lexer *lex, const char *s, const pel_quoted *quoted, pel_place opened) {
+static const char *read_string(pel_lexer *lex, const char *s, const pel_quoted *quoted, pel_parse_place opened) {
     for (;; s++) {
         while (!is(*s, STRING_STOP)) s++;
         if (*s == quoted->quote) {
@@ -336,7 +336,7 @@ static const char *read_string(pel_lexer *lex, const char *s, const pel_quoted *
     }
 }
 
-pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel_place opened, bool in_spec) {
+pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel_parse_place opened, bool in_spec) {
     const char *s = lex->at;
     pel_token *token = &lex->token;
     pel_part_end end;

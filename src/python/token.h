@@ -42,28 +42,28 @@ typedef enum pel_token_kind {
 } pel_token_kind;
 /* clang-format on */
 
-typedef struct pel_place {
+typedef struct pel_parse_place {
     uint32_t line, column;
-} pel_place;
+} pel_parse_place;
 
 typedef struct pel_token {
     uint8_t kind; /* enum pel_token_kind */
-    pel_place from, to;
+    pel_parse_place from, to;
     const char *start, *end;
     pel_name name; /* NAME: normalised and interned */
 } pel_token;
 
 typedef struct pel_bracket {
     char opening;
-    pel_place from;
+    pel_parse_place from;
 } pel_bracket;
 
 typedef struct pel_lexer {
     pel_ctx *ctx;
     pel_version version;
-    pel_token token;    /* the current one */
-    pel_place last_end; /* where the one before ended; line ends and indentation don't count */
-    const char *at;     /* the next byte to read */
+    pel_token token;          /* the current one */
+    pel_parse_place last_end; /* where the one before ended; line ends and indentation don't count */
+    const char *at;           /* the next byte to read */
     const char *line_start;
     const char *limit; /* behind the last newline; *limit is NUL */
     uint32_t line;
@@ -105,13 +105,13 @@ typedef enum pel_part_end {
     PEL_PART_DOUBLED,
     PEL_PART_LINE_END,
 } pel_part_end;
-pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel_place opened, bool in_spec);
+pel_part_end pel_read_literal_part(pel_lexer *lex, const pel_quoted *quoted, pel_parse_place opened, bool in_spec);
 
-void pel_open_bracket(pel_lexer *lex, char bracket, pel_place from);
+void pel_open_bracket(pel_lexer *lex, char bracket, pel_parse_place from);
 
-_Noreturn void pel_syntax_error(pel_lexer *lex, pel_place at, const char *format, ...)
+_Noreturn void pel_syntax_error(pel_lexer *lex, pel_parse_place at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-_Noreturn void pel_lexer_error(pel_lexer *lex, pel_code code, pel_place at, const char *format, ...)
+_Noreturn void pel_lexer_error(pel_lexer *lex, pel_code code, pel_parse_place at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 #endif

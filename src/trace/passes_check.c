@@ -183,13 +183,13 @@ typedef struct meanings {
     pel_map own;  /* names that one statement of it, a function or a class, binds anywhere inside -> 1 */
 } meanings;
 
-static void note_of_file(void *arg, const pel_use *use) {
+static void note_of_file(void *arg, const pel_name_use *use) {
     meanings *m = arg;
     bool binds = !use->within && use->kind == PEL_USE_BINDS;
     if (binds || use->kind == PEL_USE_DECLARES) pel_map_set(m->s->ctx, &m->file, PEL_KEY(use->name), 1);
 }
 
-static void note_own(void *arg, const pel_use *use) {
+static void note_own(void *arg, const pel_name_use *use) {
     meanings *m = arg;
     if (use->kind == PEL_USE_BINDS) pel_map_set(m->s->ctx, &m->own, PEL_KEY(use->name), 1);
 }
@@ -200,7 +200,7 @@ static void note_parameters(void *arg, pel_node **slot) {
     pel_each_child(*slot, note_parameters, m);
 }
 
-static void need_meaning(void *arg, const pel_use *use) {
+static void need_meaning(void *arg, const pel_name_use *use) {
     meanings *m = arg;
     if (use->kind != PEL_USE_READS || pel_map_has(&m->file, PEL_KEY(use->name)) ||
         pel_map_has(&m->own, PEL_KEY(use->name)) || is_of_python(m->s->ctx, use->name))

@@ -76,7 +76,7 @@ static void other_names(pel_ctx *ctx) {
 }
 
 /* d["a"] is a part of d that a rewrite may replace; what stands there then is not looked at again. */
-static void replace_part(void *arg, const pel_use *use) {
+static void replace_part(void *arg, const pel_name_use *use) {
     if (use->part && pel_name_is(use->name, "d")) *use->part = pel_copy(arg, *use->slot);
 }
 

@@ -21,19 +21,19 @@ typedef struct watcher {
     uint8_t within;
 } watcher;
 
-static void report(const watcher *w, pel_use use) {
+static void report(const watcher *w, pel_name_use use) {
     use.within = w->within;
     if (use.name) w->see(w->arg, &use);
 }
 
 static void report_names(const watcher *w, pel_name_list names, pel_node **slot) {
     for (uint32_t i = 0; i < names.n; i++)
-        report(w, (pel_use){ .kind = PEL_USE_DECLARES, .name = names.at[i], .slot = slot });
+        report(w, (pel_name_use){ .kind = PEL_USE_DECLARES, .name = names.at[i], .slot = slot });
 }
 
 static void report_name(const watcher *w, pel_node **slot, pel_node **part) {
     bool reads = (*slot)->Name.ctx == PEL_Load;
-    report(w, (pel_use){ reads ? PEL_USE_READS : PEL_USE_BINDS, (*slot)->Name.id, slot, reads ? part : NULL, 0 });
+    report(w, (pel_name_use){ reads ? PEL_USE_READS : PEL_USE_BINDS, (*slot)->Name.id, slot, reads ? part : NULL, 0 });
 }
 
 /* The name that a node binds without a Name node; NULL: none. */
@@ -87,10 +87,10 @@ static void watch(void *arg, pel_node **slot) {
         return;
     }
     if (node->kind == PEL_AugAssign && node->AugAssign.target->kind == PEL_Name)
-        report(w, (pel_use){ .kind = PEL_USE_READS, .name = node->AugAssign.target->Name.id, .slot = slot });
+        report(w, (pel_name_use){ .kind = PEL_USE_READS, .name = node->AugAssign.target->Name.id, .slot = slot });
     if (node->kind == PEL_Global) report_names(w, node->Global.names, slot);
     if (node->kind == PEL_Nonlocal) report_names(w, node->Nonlocal.names, slot);
-    report(w, (pel_use){ .kind = PEL_USE_BINDS, .name = bound_by(node), .slot = slot });
+    report(w, (pel_name_use){ .kind = PEL_USE_BINDS, .name = bound_by(node), .slot = slot });
     uint8_t around = w->within;
     w->within |= scope_of(node);
     pel_each_part(w->s, node, watch, w);
@@ -119,7 +119,7 @@ typedef struct counting {
     pel_uses found;
 } counting;
 
-static void count(void *arg, const pel_use *use) {
+static void count(void *arg, const pel_name_use *use) {
     counting *c = arg;
     if (use->name != c->name) return;
     bool declared = use->kind == PEL_USE_DECLARES;
@@ -188,7 +188,7 @@ typedef struct renamer {
     pel_renaming renaming;
 } renamer;
 
-static void rename_use(void *arg, const pel_use *use) {
+static void rename_use(void *arg, const pel_name_use *use) {
     const renamer *r = arg;
     if (use->name != r->renaming.from || (*use->slot)->kind != PEL_Name) return;
     if (use->kind == PEL_USE_READS || !r->renaming.reads_only)
@@ -205,7 +205,7 @@ typedef struct putting {
     pel_node *value;
 } putting;
 
-static void put(void *arg, const pel_use *use) {
+static void put(void *arg, const pel_name_use *use) {
     const putting *p = arg;
     if (use->name == p->name && use->kind == PEL_USE_READS && (*use->slot)->kind == PEL_Name) *use->slot = p->value;
 }

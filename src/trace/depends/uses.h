@@ -23,14 +23,14 @@ enum {
     PEL_WITHIN_COMPREHENSION = 4, /* runs at once */
 };
 
-typedef struct pel_use {
+typedef struct pel_name_use {
     pel_use_kind kind;
     pel_name name;
     pel_node **slot; /* a Name that a rewrite may replace; for uses that are no Name: the node that uses it */
     pel_node **part; /* name[...] or name.field that is read, around the name; else NULL */
     uint8_t within;
-} pel_use;
-typedef void pel_see_use(void *arg, const pel_use *use);
+} pel_name_use;
+typedef void pel_see_use(void *arg, const pel_name_use *use);
 
 /* All uses of names below a node. see may hang another node into slot, or into part. */
 void pel_each_use(const pel_synth *s, pel_node **slot, pel_see_use *see, void *arg);

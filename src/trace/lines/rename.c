@@ -71,7 +71,7 @@ static web *add_web(renamer *r, pel_name name) {
     return &r->webs.at[r->webs.n - 1];
 }
 
-static void see_read(void *arg, const pel_use *use) {
+static void see_read(void *arg, const pel_name_use *use) {
     renamer *r = arg;
     if (use->kind != PEL_USE_READS) return;
     web *w = add_web(r, use->name);
@@ -157,7 +157,7 @@ static void choose_names(renamer *r) {
     }
 }
 
-static void put_name(void *arg, const pel_use *use) {
+static void put_name(void *arg, const pel_name_use *use) {
     const renamer *r = arg;
     const web *w = (*use->slot)->kind == PEL_Name ? web_named(r, use->name) : NULL;
     if (w && w->is_step && w->final != w->name) *use->slot = pel_make_name(r->x->ctx, w->final, (*use->slot)->Name.ctx);

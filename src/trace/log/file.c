@@ -5,7 +5,7 @@
  *   text   = 0 (no text) | 1 number bytes (a new one) | k (the text that came as number k - 2)
  *
  * One description of the rows serves both ways: each row_* function moves its fields between the row and
- * the bytes, in the direction that the pel_wire says. So writer and reader cannot disagree. Every count
+ * the bytes, in the direction that the wire says. So writer and reader cannot disagree. Every count
  * that is read must fit into the bytes that are left, since no element takes less than one. */
 #include "trace/log/log.h"
 
@@ -13,7 +13,7 @@ static const char MAGIC[8] = { 'p', 'e', 'l', 't', 'r', 'a', 'c', 'e' };
 #define VERSION 3
 #define MAX_CODE_DEPTH 100 /* code objects and tuples inside constants */
 
-typedef struct pel_wire {
+typedef struct wire {
     pel_ctx *ctx;
     bool reading;
     pel_buf *out;                          /* writing */
@@ -21,15 +21,15 @@ typedef struct pel_wire {
     const unsigned char *at, *end, *start; /* reading */
     PEL_VEC(pel_name) texts;
     int depth;
-} pel_wire;
+} wire;
 
-static _Noreturn void broken(pel_wire *w, const char *what) {
+static _Noreturn void broken(wire *w, const char *what) {
     pel_throw(w->ctx, PEL_E_FORMAT, (uint64_t)(w->at - w->start), "trace file: %s", what);
 }
 
 /* ---- numbers ---- */
 
-static uint64_t read_number(pel_wire *w) {
+static uint64_t read_number(wire *w) {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
         if (w->at == w->end) broken(w, "ends too early");
@@ -41,46 +41,46 @@ static uint64_t read_number(pel_wire *w) {
     broken(w, "a number is too long");
 }
 
-static void write_number(pel_wire *w, uint64_t value) {
+static void write_number(wire *w, uint64_t value) {
     for (; value >= 0x80; value >>= 7) pel_put_byte(w->out, (char)(value | 0x80));
     pel_put_byte(w->out, (char)value);
 }
 
-static void wire_u64(pel_wire *w, uint64_t *value) {
+static void wire_u64(wire *w, uint64_t *value) {
     if (w->reading)
         *value = read_number(w);
     else
         write_number(w, *value);
 }
 
-static void wire_u32(pel_wire *w, uint32_t *value) {
+static void wire_u32(wire *w, uint32_t *value) {
     uint64_t wide = *value;
     wire_u64(w, &wide);
     if (wide > UINT32_MAX) broken(w, "a number is too large");
     *value = (uint32_t)wide;
 }
 
-static void wire_u8(pel_wire *w, uint8_t *value) {
+static void wire_u8(wire *w, uint8_t *value) {
     uint32_t wide = *value;
     wire_u32(w, &wide);
     if (wide > UINT8_MAX) broken(w, "a number is too large");
     *value = (uint8_t)wide;
 }
 
-static void wire_bool(pel_wire *w, bool *value) {
+static void wire_bool(wire *w, bool *value) {
     uint8_t wide = *value;
     wire_u8(w, &wide);
     if (wide > 1) broken(w, "neither yes nor no");
     *value = wide;
 }
 
-static void wire_i64(pel_wire *w, int64_t *value) {
+static void wire_i64(wire *w, int64_t *value) {
     uint64_t folded = ((uint64_t)*value << 1) ^ (*value < 0 ? UINT64_MAX : 0);
     wire_u64(w, &folded);
     *value = (int64_t)((folded >> 1) ^ (folded & 1 ? UINT64_MAX : 0));
 }
 
-static void wire_double(pel_wire *w, double *value) {
+static void wire_double(wire *w, double *value) {
     uint64_t bits;
     memcpy(&bits, value, sizeof bits);
     if (!w->reading) {
@@ -93,14 +93,14 @@ static void wire_double(pel_wire *w, double *value) {
     memcpy(value, &bits, sizeof bits);
 }
 
-static void wire_count(pel_wire *w, uint32_t *n) {
+static void wire_count(wire *w, uint32_t *n) {
     wire_u32(w, n);
     if (w->reading && *n > (uint64_t)(w->end - w->at)) broken(w, "a count is larger than the file");
 }
 
 /* ---- texts ---- */
 
-static pel_str read_bytes(pel_wire *w) {
+static pel_str read_bytes(wire *w) {
     uint64_t len = read_number(w);
     if (len > (uint64_t)(w->end - w->at)) broken(w, "a text is longer than the file");
     pel_str s = { (const char *)w->at, (size_t)len };
@@ -109,7 +109,7 @@ static pel_str read_bytes(pel_wire *w) {
 }
 
 /* A long text that occurs once: no table. */
-static void wire_blob(pel_wire *w, pel_str *s) {
+static void wire_blob(wire *w, pel_str *s) {
     if (w->reading) {
         *s = pel_str_copy(w->ctx, read_bytes(w));
         return;
@@ -118,7 +118,7 @@ static void wire_blob(pel_wire *w, pel_str *s) {
     pel_put(w->out, *s);
 }
 
-static void wire_name(pel_wire *w, pel_name *name) {
+static void wire_name(wire *w, pel_name *name) {
     if (w->reading) {
         uint64_t number = read_number(w);
         if (number == 0) {
@@ -149,13 +149,13 @@ static void wire_name(pel_wire *w, pel_name *name) {
     }
 }
 
-static void wire_str(pel_wire *w, pel_str *s) {
+static void wire_str(wire *w, pel_str *s) {
     pel_name name = w->reading || !s->len ? NULL : pel_intern(w->ctx, s->ptr, s->len);
     wire_name(w, &name);
     if (w->reading) *s = name ? pel_name_str(name) : PEL_STR("");
 }
 
-static void wire_names(pel_wire *w, pel_name_list *list) {
+static void wire_names(wire *w, pel_name_list *list) {
     wire_count(w, &list->n);
     if (w->reading) list->at = pel_new_array(w->ctx, list->n, pel_name);
     for (uint32_t i = 0; i < list->n; i++) {
@@ -164,13 +164,13 @@ static void wire_names(pel_wire *w, pel_name_list *list) {
     }
 }
 
-static void wire_ids(pel_wire *w, pel_id **ids, uint32_t *n) {
+static void wire_ids(wire *w, pel_id **ids, uint32_t *n) {
     wire_count(w, n);
     if (w->reading) *ids = pel_new_array(w->ctx, *n, pel_id);
     for (uint32_t i = 0; i < *n; i++) wire_u32(w, &(*ids)[i]);
 }
 
-static void wire_attributes(pel_wire *w, pel_log_attribute **at, uint32_t *n) {
+static void wire_attributes(wire *w, pel_log_attribute **at, uint32_t *n) {
     wire_count(w, n);
     if (w->reading) *at = pel_new_array(w->ctx, *n, pel_log_attribute);
     for (uint32_t i = 0; i < *n; i++) {
@@ -181,9 +181,9 @@ static void wire_attributes(pel_wire *w, pel_log_attribute **at, uint32_t *n) {
 
 /* ---- constants and code objects ---- */
 
-static void wire_code_object(pel_wire *w, pel_code_object *code);
+static void wire_code_object(wire *w, pel_code_object *code);
 
-static void wire_const(pel_wire *w, const pel_const **slot) {
+static void wire_const(wire *w, const pel_const **slot) {
     pel_const value = w->reading ? (pel_const){ .kind = PEL_CONST_NONE } : **slot;
     uint8_t kind = (uint8_t)value.kind;
     wire_u8(w, &kind);
@@ -228,7 +228,7 @@ static void wire_const(pel_wire *w, const pel_const **slot) {
     *slot = made;
 }
 
-static void wire_code_object(pel_wire *w, pel_code_object *code) {
+static void wire_code_object(wire *w, pel_code_object *code) {
     uint32_t version = (uint32_t)code->version;
     wire_u32(w, &version);
     if (version < PEL_VERSION_MIN || version > PEL_VERSION_MAX) broken(w, "code of an unknown Python");
@@ -255,12 +255,12 @@ static void wire_code_object(pel_wire *w, pel_code_object *code) {
 
 /* ---- rows ---- */
 
-static void row_file(pel_wire *w, pel_log_file *row) {
+static void row_file(wire *w, pel_log_file *row) {
     wire_str(w, &row->path);
     wire_blob(w, &row->source);
 }
 
-static void row_code(pel_wire *w, pel_log_code *row) {
+static void row_code(wire *w, pel_log_code *row) {
     pel_code_object *code = w->reading ? pel_new(w->ctx, pel_code_object) : (pel_code_object *)row->code;
     wire_code_object(w, code);
     row->code = code;
@@ -269,7 +269,7 @@ static void row_code(pel_wire *w, pel_log_code *row) {
     wire_str(w, &row->module);
 }
 
-static void row_class(pel_wire *w, pel_log_class *row) {
+static void row_class(wire *w, pel_log_class *row) {
     uint32_t kind = row->kind;
     wire_u32(w, &kind);
     if (kind > PEL_CLASS_AUTHOR) broken(w, "unknown kind of class");
@@ -287,7 +287,7 @@ static void row_class(pel_wire *w, pel_log_class *row) {
 
 enum { VALUE_TRUNCATED = 2, VALUE_OBJECT = 4 }; /* flags of a value in the file */
 
-static void row_value(pel_wire *w, pel_value *row) {
+static void row_value(wire *w, pel_value *row) {
     wire_u8(w, &row->kind);
     uint8_t flags = (uint8_t)((row->truncated ? VALUE_TRUNCATED : 0) | (row->object ? VALUE_OBJECT : 0));
     wire_u8(w, &flags);
@@ -304,7 +304,7 @@ static void row_value(pel_wire *w, pel_value *row) {
     }
 }
 
-static void wire_order(pel_wire *w, pel_log_tensor *row) {
+static void wire_order(wire *w, pel_log_tensor *row) {
     bool is_permuted = row->order != NULL;
     wire_bool(w, &is_permuted);
     if (!is_permuted) return;
@@ -317,7 +317,7 @@ static void wire_order(pel_wire *w, pel_log_tensor *row) {
     }
 }
 
-static void row_tensor(pel_wire *w, pel_log_tensor *row) {
+static void row_tensor(wire *w, pel_log_tensor *row) {
     wire_u64(w, &row->serial);
     wire_str(w, &row->dtype);
     wire_count(w, &row->n_dims);
@@ -332,7 +332,7 @@ static void row_tensor(pel_wire *w, pel_log_tensor *row) {
     wire_blob(w, &row->data);
 }
 
-static void wire_slots(pel_wire *w, pel_log_slot **slots, uint32_t *n) {
+static void wire_slots(wire *w, pel_log_slot **slots, uint32_t *n) {
     wire_count(w, n);
     if (w->reading) *slots = pel_new_array(w->ctx, *n, pel_log_slot);
     for (uint32_t i = 0; i < *n; i++) {
@@ -343,7 +343,7 @@ static void wire_slots(pel_wire *w, pel_log_slot **slots, uint32_t *n) {
     }
 }
 
-static void wire_arguments(pel_wire *w, pel_log_module *row) {
+static void wire_arguments(wire *w, pel_log_module *row) {
     wire_count(w, &row->n_arguments);
     if (w->reading) row->arguments = pel_new_array(w->ctx, row->n_arguments, pel_log_argument);
     for (uint32_t i = 0; i < row->n_arguments; i++) {
@@ -355,7 +355,7 @@ static void wire_arguments(pel_wire *w, pel_log_module *row) {
     }
 }
 
-static void row_module(pel_wire *w, pel_log_module *row) {
+static void row_module(wire *w, pel_log_module *row) {
     wire_u32(w, &row->class);
     wire_str(w, &row->path);
     wire_bool(w, &row->in_tree);
@@ -372,7 +372,7 @@ static void row_module(pel_wire *w, pel_log_module *row) {
     wire_names(w, &row->made_by_base);
 }
 
-static void wire_records(pel_wire *w, pel_activation *row) {
+static void wire_records(wire *w, pel_activation *row) {
     wire_count(w, &row->n_records);
     if (w->reading) row->records = pel_new_array(w->ctx, row->n_records, pel_record);
     uint32_t before = 0; /* most instructions follow the one before: the distance is a small number */
@@ -391,12 +391,12 @@ static void wire_records(pel_wire *w, pel_activation *row) {
     }
 }
 
-static void wire_known_ids(pel_wire *w, pel_id **ids, uint32_t n) {
+static void wire_known_ids(wire *w, pel_id **ids, uint32_t n) {
     if (w->reading) *ids = pel_new_array(w->ctx, n, pel_id);
     for (uint32_t i = 0; i < n; i++) wire_u32(w, &(*ids)[i]);
 }
 
-static void row_activation(pel_wire *w, pel_activation *row, const pel_log *log) {
+static void row_activation(wire *w, pel_activation *row, const pel_log *log) {
     wire_u32(w, &row->code);
     if (row->code == 0 || row->code >= log->codes.n) broken(w, "an activation without code");
     wire_u32(w, &row->parent);
@@ -410,7 +410,7 @@ static void row_activation(pel_wire *w, pel_activation *row, const pel_log *log)
     wire_records(w, row);
 }
 
-static void row_event(pel_wire *w, pel_event *row) {
+static void row_event(wire *w, pel_event *row) {
     wire_u32(w, &row->activation);
     wire_u32(w, &row->record);
     wire_u32(w, &row->function);
@@ -420,7 +420,7 @@ static void row_event(pel_wire *w, pel_event *row) {
     wire_bool(w, &row->draws_random);
 }
 
-static void row_run(pel_wire *w, pel_log_run *row) {
+static void row_run(wire *w, pel_log_run *row) {
     wire_u32(w, &row->root);
     wire_ids(w, &row->args, &row->n_args);
     wire_attributes(w, &row->kwargs, &row->n_kwargs);
@@ -443,7 +443,7 @@ static void row_run(pel_wire *w, pel_log_run *row) {
         }                                                                                                              \
     } while (0)
 
-static void wire_log(pel_wire *w, pel_log *log) {
+static void wire_log(wire *w, pel_log *log) {
     wire_str(w, &log->origin);
     wire_str(w, &log->versions);
     WIRE_TABLE(w, &log->files, 1, pel_log_file, row_file(w, row));
@@ -459,7 +459,7 @@ static void wire_log(pel_wire *w, pel_log *log) {
 }
 
 void pel_log_write(pel_ctx *ctx, const pel_log *log, pel_buf *out) {
-    pel_wire w = { .ctx = ctx, .out = out };
+    wire w = { .ctx = ctx, .out = out };
     pel_put(out, (pel_str){ MAGIC, sizeof MAGIC });
     write_number(&w, VERSION);
     wire_log(&w, (pel_log *)log); /* writing changes nothing in it */
@@ -467,7 +467,7 @@ void pel_log_write(pel_ctx *ctx, const pel_log *log, pel_buf *out) {
 
 pel_log *pel_log_read(pel_ctx *ctx, pel_str bytes) {
     const unsigned char *start = (const unsigned char *)bytes.ptr;
-    pel_wire w = { .ctx = ctx, .reading = true, .start = start, .at = start, .end = start + bytes.len };
+    wire w = { .ctx = ctx, .reading = true, .start = start, .at = start, .end = start + bytes.len };
     if (bytes.len < sizeof MAGIC || memcmp(start, MAGIC, sizeof MAGIC) != 0) broken(&w, "not a trace file");
     w.at += sizeof MAGIC;
     uint64_t version = read_number(&w);

@@ -67,7 +67,7 @@ typedef struct reading {
     bits set;
 } reading;
 
-static void add_read(void *arg, const pel_use *use) {
+static void add_read(void *arg, const pel_name_use *use) {
     const reading *r = arg;
     if (use->kind == PEL_USE_READS) add(r->sw, r->set, use->name);
 }
@@ -492,10 +492,10 @@ static void drop_filling(filling *f, pel_nodes *body) {
 
 /* ---- a function ---- */
 
-static void number_name(void *arg, const pel_use *use) { number_of(arg, use->name); }
+static void number_name(void *arg, const pel_name_use *use) { number_of(arg, use->name); }
 
 /* What functions and generators inside read is read whenever they run. */
-static void add_captured(void *arg, const pel_use *use) {
+static void add_captured(void *arg, const pel_name_use *use) {
     const reading *r = arg;
     bool later = use->within & (PEL_WITHIN_FUNCTION | PEL_WITHIN_GENERATOR);
     if (use->kind == PEL_USE_DECLARES || (use->kind == PEL_USE_READS && later)) add(r->sw, r->set, use->name);

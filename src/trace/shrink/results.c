@@ -78,7 +78,7 @@ typedef struct holder {
     bool whole; /* it is read as a whole, too */
 } holder;
 
-static void see_holder(void *arg, const pel_use *use) {
+static void see_holder(void *arg, const pel_name_use *use) {
     holder *h = arg;
     part_read read;
     if (use->name != h->name || use->kind != PEL_USE_READS) return;
@@ -518,7 +518,7 @@ static bool is_item(const pel_node *part) {
     return part->kind == PEL_Subscript && part->Subscript.slice->kind == PEL_Constant;
 }
 
-static void see_item(void *arg, const pel_use *use) {
+static void see_item(void *arg, const pel_name_use *use) {
     item_use *u = arg;
     if (use->name != u->name) return;
     if (!use->part || !is_item(*use->part)) {

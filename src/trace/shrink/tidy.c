@@ -147,7 +147,7 @@ static uint32_t key_place(const pel_node *dict, const pel_node *key) {
     return UINT32_MAX;
 }
 
-static void see_dict_use(void *arg, const pel_use *use) {
+static void see_dict_use(void *arg, const pel_name_use *use) {
     dict_use *u = arg;
     if (use->name != u->name) return;
     u->uses++;
@@ -161,7 +161,7 @@ static void see_dict_use(void *arg, const pel_use *use) {
         u->wanted |= (uint64_t)1 << place;
 }
 
-static void read_as_value(void *arg, const pel_use *use) {
+static void read_as_value(void *arg, const pel_name_use *use) {
     const dict_use *u = arg;
     if (use->name == u->name && use->part && (*use->part)->kind == PEL_Subscript) *use->part = *use->slot;
 }

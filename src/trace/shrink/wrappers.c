@@ -279,7 +279,7 @@ typedef struct meeting {
 
 /* A local name of the one that means a function or class of the file in the other; or one that the wrapper binds before
  * the call: the method would bind it again. */
-static void see_clash(void *arg, const pel_use *use) {
+static void see_clash(void *arg, const pel_name_use *use) {
     meeting *m = arg;
     if (!pel_is_own_name(pel_group_text(m->u->s, m->other), use->name)) return;
     const pel_group *outer = m->u->outer;

@@ -299,7 +299,7 @@ static bool walk_rounds(walking *job, pel_val *val) {
     pel_node *node = job->m->node;
     bool is_listable = node->kind == PEL_ListComp && node->ListComp.generators.n == 1 &&
                        node->ListComp.generators.at[0]->comprehension.ifs.n == 0 && pel_is_constant(job->item);
-    pel_place before = pel_remember(w, job->front);
+    pel_lane_place before = pel_remember(w, job->front);
     made m = *job->m;
     pel_err err;
     if (is_listable) {

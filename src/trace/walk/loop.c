@@ -120,11 +120,11 @@ static pel_front end_loop(pel_walk *w, const loop_text *loop, pel_front broke, p
 typedef struct settling {
     pel_walk *w;
     pel_front body;
-    uint32_t *places; /* where its lanes begin */
-    pel_env entry;    /* what is known before a round, whichever it is */
-    pel_loop loop;    /* the walk that is under way */
-    uint32_t level;   /* of the walk outside */
-    uint32_t n;       /* walks */
+    uint32_t *places;   /* where its lanes begin */
+    pel_env entry;      /* what is known before a round, whichever it is */
+    pel_lane_loop loop; /* the walk that is under way */
+    uint32_t level;     /* of the walk outside */
+    uint32_t n;         /* walks */
     pel_nodes written, *out;
 } settling;
 
@@ -138,7 +138,7 @@ static void begin_round(settling *s, const pel_node *node, bool counted) {
     pel_walk *w = s->w;
     w->level = s->level + counted;
     if (s->n++ > MAX_ROUNDS) pel_lost(w, node, "the taint of the loop does not settle");
-    s->loop = (pel_loop){ .outer = w->loop };
+    s->loop = (pel_lane_loop){ .outer = w->loop };
     w->loop = &s->loop;
     w->env = pel_env_copy(w, &s->entry);
     pel_restore_places(w, s->body, s->places);
@@ -351,7 +351,7 @@ pel_front pel_walk_while(pel_walk *w, pel_front front, pel_node *node) {
 /* ---- break, continue ---- */
 
 pel_front pel_walk_jump(pel_walk *w, pel_front front, pel_node *node) {
-    pel_loop *loop = w->loop;
+    pel_lane_loop *loop = w->loop;
     if (!loop) pel_lost(w, node, "a jump out of no loop");
     pel_skip(w, front, node);
     bool is_break = node->kind == PEL_Break;

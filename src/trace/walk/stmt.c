@@ -65,7 +65,7 @@ static pel_front leave_abandoned(pel_walk *w, pel_front front) {
         lane->state = PEL_LANE_LEFT;
         any = true;
     }
-    for (pel_loop *loop = w->loop; any && loop; loop = loop->outer) loop->left_by_data = true;
+    for (pel_lane_loop *loop = w->loop; any && loop; loop = loop->outer) loop->left_by_data = true;
     pel_front rest = pel_running(w, front);
     if (!rest.n) pel_write_statement(w, pel_stub_body(w->ctx).at[0]);
     return rest;
@@ -328,7 +328,7 @@ static void note_exits(pel_walk *w, pel_front front) {
         pel_lane_state state = pel_lane_at(w, front, i)->state;
         if (state == PEL_LANE_BROKE && w->loop) w->loop->left_by_data = true;
         if (state != PEL_LANE_LEFT) continue;
-        for (pel_loop *loop = w->loop; loop; loop = loop->outer) loop->left_by_data = true;
+        for (pel_lane_loop *loop = w->loop; loop; loop = loop->outer) loop->left_by_data = true;
         if (!w->group->facts.left_by_data) w->s->facts.changed = w->group->facts.left_by_data = true;
     }
 }

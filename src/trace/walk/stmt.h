@@ -41,15 +41,15 @@ void pel_restore_places(pel_walk *w, pel_front front, const uint32_t *places);
  * if there is but one round. False: nothing has happened. */
 bool pel_unroll(pel_walk *w, pel_front front, pel_node *node, const pel_rounds *rounds);
 /* Where a walk stands, to try something and come back. */
-typedef struct pel_place {
+typedef struct pel_lane_place {
     pel_walk walk;
     pel_env env;
     pel_front front;
     uint32_t *places; /* of its lanes */
     bool changed, regroup;
-} pel_place;
-pel_place pel_remember(pel_walk *w, pel_front front);
-void pel_go_back(pel_walk *w, const pel_place *to);
+} pel_lane_place;
+pel_lane_place pel_remember(pel_walk *w, pel_front front);
+void pel_go_back(pel_walk *w, const pel_lane_place *to);
 /* A list comprehension over constants, as a list of its elements; false where they can't be written that way. */
 bool pel_list_rounds(pel_walk *w, pel_front front, pel_node *node, pel_val *val);
 

@@ -28,7 +28,7 @@ static void walk_unrolled(pel_ctx *ctx, void *arg) {
     pel_walk *w = u->w;
     for (uint32_t k = 0; k < u->n && !u->broke; k++) {
         pel_front front = round_front(u, k);
-        pel_loop loop = { .outer = w->loop };
+        pel_lane_loop loop = { .outer = w->loop };
         w->loop = &loop;
         pel_nodes *outer = w->out;
         w->out = &u->written;
@@ -85,13 +85,14 @@ static void forget_links(pel_walk *w, pel_front body) {
     }
 }
 
-pel_place pel_remember(pel_walk *w, pel_front front) {
-    pel_place place = { *w,           pel_env_copy(w, &w->env), front, pel_save_places(w, front), w->s->facts.changed,
-                        w->s->regroup };
+pel_lane_place pel_remember(pel_walk *w, pel_front front) {
+    pel_lane_place place = {
+        *w, pel_env_copy(w, &w->env), front, pel_save_places(w, front), w->s->facts.changed, w->s->regroup
+    };
     return place;
 }
 
-void pel_go_back(pel_walk *w, const pel_place *to) {
+void pel_go_back(pel_walk *w, const pel_lane_place *to) {
     w->s->facts.changed = to->changed;
     w->s->regroup = to->regroup;
     pel_walk before = to->walk;
@@ -107,7 +108,7 @@ bool pel_unroll(pel_walk *w, pel_front front, pel_node *node, const pel_rounds *
     unrolling u = { w, node, rounds, front.n, rounds->body.n / front.n, { 0 }, false };
     if (!have_same_items(&u, false)) return false;
     uint32_t *places = pel_save_places(w, rounds->body);
-    pel_place before = pel_remember(w, front);
+    pel_lane_place before = pel_remember(w, front);
     pel_err err;
     bool fine = pel_attempt(w->ctx, walk_unrolled, &u, &err) && !u.broke;
     for (uint32_t i = 0; i < u.written.n && fine && u.n > 1; i++) fine = is_trivial(u.written.at[i]);
@@ -199,7 +200,7 @@ bool pel_list_rounds(pel_walk *w, pel_front front, pel_node *node, pel_val *val)
     if (rounds.body.n == 0 || !are_few(front, &rounds, MAX_LISTED)) return false;
     listing l = { { w, node, &rounds, front.n, rounds.body.n / front.n, { 0 }, false }, val, w->s->calls.links.n };
     if (!have_same_items(&l.u, true)) return false;
-    pel_place before = pel_remember(w, front);
+    pel_lane_place before = pel_remember(w, front);
     uint32_t *places = pel_save_places(w, rounds.body);
     pel_val as_it_was = *val;
     val->text = pel_node_new(w->ctx, PEL_List);

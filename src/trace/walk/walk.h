@@ -65,12 +65,12 @@ typedef struct pel_env {
     uint32_t n;
 } pel_env;
 
-typedef struct pel_loop {
-    struct pel_loop *outer;
+typedef struct pel_lane_loop {
+    struct pel_lane_loop *outer;
     pel_env breaks, continues; /* joined environments */
     bool has_break, has_continue;
     bool left_by_data; /* how often it goes round depends on data: a test on such ended rounds by break or return */
-} pel_loop;
+} pel_lane_loop;
 
 typedef struct pel_child { /* an activation that began while an expression's own instructions ran */
     uint32_t lane;         /* index in the front */
@@ -92,7 +92,7 @@ typedef struct pel_walk {
     pel_env env;
     pel_nodes *out;         /* statements are written here */
     uint32_t in_expression; /* > 0: inside of a comprehension or lambda, where no statement can stand */
-    pel_loop *loop;
+    pel_lane_loop *loop;
     const struct pel_finally *finally; /* the innermost one around */
     const pel_taint *result;
     bool effect;
