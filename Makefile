@@ -4,6 +4,7 @@
 #   make test     every fast test
 #   make bench    the figures of the README, measured here
 #   make zoo      skeletons of all the models that are installed (about an hour)
+#   make nightly  new seeds and samples for everything that generates its cases; SEED=n repeats a run (some hours)
 #   make fuzz     fuzzes the readers: libFuzzer where clang is, a replay of the corpus otherwise; SECONDS=60 each
 #   make format   clang-format over all C;  make lint: format, layers and file sizes, changing nothing
 #   make site     builds the documentation into build/site (mkdocs-material, in .venv)
@@ -27,7 +28,7 @@ SCRATCH := $(CURDIR)/build-scratch
 IN_ENV := mkdir -p "$(SCRATCH)" && PATH="$(BIN):$$PATH" TMPDIR="$(SCRATCH)" XDG_CACHE_HOME="$(SCRATCH)/cache" \
     PYTHONPATH="$(abspath $(BUILD))/python" PELLUCID="$(abspath $(BUILD))/pellucid"
 
-.PHONY: demo test slow bench zoo fuzz format lint docs site cross wheels dev asan clean env env-torch env-zoo
+.PHONY: demo test slow nightly bench zoo fuzz format lint docs site cross wheels dev asan clean env env-torch env-zoo
 
 dev: env $(BUILD)/build.ninja
 	@$(IN_ENV) ninja -C $(BUILD) --quiet
@@ -61,6 +62,9 @@ test: env-torch dev
 # What .ci/run adds to the tests.
 slow: env-zoo dev
 	@$(IN_ENV) $(PY) tools/check.py slow
+
+nightly: env-zoo dev
+	@$(IN_ENV) SEED="$(SEED)" $(PY) tools/check.py nightly
 
 bench: env-torch dev
 	@$(IN_ENV) $(PY) tools/check.py bench

@@ -3,6 +3,7 @@
     python tools/check.py test     the fast tests, as make test does
     python tools/check.py slow     what .ci/run adds
     python tools/check.py bench    the figures
+    python tools/check.py nightly  what finds new faults: other seeds and samples each day (make nightly)
 
 Expects the build in build/ (make dev) and the environment that the Makefile sets.
 """
@@ -30,8 +31,23 @@ SANITIZE = [
 ]
 
 
+# Minutes on two quiet cores; a step that takes longer is named at the end. CI's sum is what .ci/run promises. What does
+# not fit belongs to nightly().
+BUDGET = {
+    "unit tests in C": 1, "golden cases": 1, "fuzz corpus": 1, "layers": 1, "imported in every Python that is here": 1,
+    "Python tests": 8, "lint": 1, "slow Python tests": 6, "forty models of the zoo": 6,
+    "programs from the grammar, fixed seeds": 2, "mutants of skeletons, fixed seed": 2,
+    # nightly
+    "programs from the grammar, single calls": 10, "programs from the grammar, single calls, compared": 20,
+    "programs from the grammar, as users get them": 30, "mutants of skeletons": 15, "pickles from a grammar": 15,
+    "three hundred models of the zoo": 90, "readers": 30,
+}
+OTHERS = 3  # minutes of a step that the table does not have
+
+
 class Steps:
     def __init__(self) -> None:
+        self.late: list[str] = []
         self.passed: list[str] = []
         self.failed: list[str] = []
         self.skipped: list[str] = []
@@ -52,7 +68,10 @@ class Steps:
                 fine = False
                 break
         (self.passed if fine else self.failed).append(name)
-        print(f"---- {name}: {'passed' if fine else 'FAILED'} in {time.monotonic() - start:.1f} s", flush=True)
+        seconds, minutes = time.monotonic() - start, BUDGET.get(name, OTHERS)
+        print(f"---- {name}: {'passed' if fine else 'FAILED'} in {seconds:.1f} s", flush=True)
+        if seconds > 60 * minutes:
+            self.late.append(f"{name}: {seconds / 60:.1f} minutes, its budget is {minutes}")
 
     def skip(self, name: str, why: str) -> None:
         print(f"---- {name}: SKIPPED, {why}", flush=True)
@@ -63,6 +82,8 @@ class Steps:
             print(f"failed: {name}")
         for name in self.skipped:
             print(f"skipped: {name}")
+        for text in self.late:
+            print(f"late: {text}")
         print(f"{len(self.passed)} passed, {len(self.failed)} failed")
         if "PELLUCID_TALLY" in os.environ:
             with open(os.environ["PELLUCID_TALLY"], "a", encoding="utf-8") as tally:
@@ -115,8 +136,42 @@ def slow(steps: Steps) -> None:
     if shutil.which("npm") and shutil.which("chromium"):
         steps.run("the browser's driver", ["npm", "install", "--silent", "--no-fund", "--prefix", "tests/browser"])
     steps.run("slow Python tests", [PYTHON, "-m", "pytest", "-m", "slow"])
+    generated(steps)
     other_pythons(steps)
     zoo_sample(steps)
+
+
+def generated(steps: Steps) -> None:
+    """Programs and mutants of fixed seeds: what decides a landing is repeatable."""
+    if importlib.util.find_spec("einops") is None:
+        return steps.skip("programs from the grammar, fixed seeds", "einops is not installed")
+    steps.run(
+        "programs from the grammar, fixed seeds",
+        [PYTHON, "tools/fuzz_forwards.py", "0:60", "--given", "--cut", "0"],
+        [PYTHON, "tools/fuzz_forwards.py", "60:100", "--verified", "--cut", "0"],
+        OMP_NUM_THREADS="1",
+    )
+    steps.run("mutants of skeletons, fixed seed",
+              [PYTHON, "tools/mutate_skeletons.py", "--seed", "0", "--count", "60", "--at-least", "0.95"],
+              OMP_NUM_THREADS="1")
+
+
+def nightly(steps: Steps) -> None:
+    """New seeds every day: the number of the day, or $SEED to repeat one. A find becomes a case."""
+    day = int(os.environ.get("SEED") or time.time() // 86_400)
+    print(f"---- SEED={day} repeats this run", flush=True)
+    first = 1_000_000 + day % 100_000 * 4_000
+    for name, n, how in (("single calls", 2_000, ()), ("single calls, compared", 1_000, ("--given",)),
+                         ("as users get them", 600, ("--verified",))):
+        steps.run(f"programs from the grammar, {name}",
+                  [PYTHON, "tools/fuzz_forwards.py", f"{first}:{first + n}", *how, "--finds", "build-scratch/finds"],
+                  OMP_NUM_THREADS="1")
+        first += n
+    steps.run("mutants of skeletons", [PYTHON, "tools/mutate_skeletons.py", "--seed", str(day), "--count", "500"],
+              OMP_NUM_THREADS="1")
+    steps.run("pickles from a grammar", [PYTHON, "tools/fuzz_pickles.py", "--seed", str(day), "--n", "20000"])
+    zoo_sample(steps, "three hundred models of the zoo", 300, f"night {day}", 240)
+    steps.run("readers", [PYTHON, "tools/fuzz.py", "--seconds", "60"])
 
 
 def in_32_bits(steps: Steps) -> None:
@@ -153,21 +208,22 @@ def other_pythons(steps: Steps) -> None:
             steps.run(f"recording in Python {version}", [PYTHON, "tools/other_pythons.py", version])
 
 
-def zoo_sample(steps: Steps) -> None:
-    """Forty of the zoo's models, others for each commit. None may be accepted although it differs."""
+def zoo_sample(steps: Steps, name: str = "forty models of the zoo", count: int = 40, rotate: str = "",
+               seconds: int = 120) -> None:
+    """Some of the zoo's models, others for each commit. None may be accepted although it differs."""
     missing = [m for m in ("torchvision", "timm", "transformers") if importlib.util.find_spec(m) is None]
     shared = pathlib.Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared"))
     if not (shared / "zoo" / "zoo.json").exists():
-        return steps.skip("forty models of the zoo", f"there is no zoo at {shared}")
+        return steps.skip(name, f"there is no zoo at {shared}")
     if missing:
-        return steps.skip("forty models of the zoo", f"{', '.join(missing)} not installed")
+        return steps.skip(name, f"{', '.join(missing)} not installed")
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True,
                             check=False).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
         steps.run(
-            "forty models of the zoo",
-            [PYTHON, "tools/zoo.py", "--sample", "40", "--rotate", commit, "--time", "120", "--at-least", "75",
-             "--out", os.path.join(folder, "zoo.jsonl")],
+            name,
+            [PYTHON, "tools/zoo.py", "--sample", str(count), "--rotate", rotate or commit, "--time", str(seconds),
+             "--at-least", "75", "--out", os.path.join(folder, "zoo.jsonl")],
             OMP_NUM_THREADS="1",
         )
 
@@ -178,7 +234,7 @@ def bench(steps: Steps) -> None:
 
 
 def main() -> int:
-    plans = {"test": fast, "slow": slow, "bench": bench}
+    plans = {"test": fast, "slow": slow, "bench": bench, "nightly": nightly}
     if len(sys.argv) != 2 or sys.argv[1] not in plans:
         sys.exit(__doc__)
     steps = Steps()

@@ -540,6 +540,8 @@ def left_behind(model: Any, leaves: list[Any]) -> dict[str, Any]:
 
 
 def bits(tensor: torch.Tensor) -> bytes:
+    if tensor.is_floating_point():  # any NaN is as good as another
+        tensor = torch.where(tensor.isnan(), torch.full_like(tensor, torch.nan), tensor)
     return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 
 

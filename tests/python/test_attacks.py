@@ -365,6 +365,16 @@ class SwitchesGradient(nn.Module):
                 return y * k + self.l(x)
 
 
+class CastsItself(nn.Module):
+    """What it gives is infinite on the recorded input, with or without its cast."""
+
+    def forward(self, x, n=2):
+        match n:
+            case int(k):
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    return (x @ x.t()).float() * 1e38 * 1e38
+
+
 class WalksOverKeys(nn.Module):
     def forward(self, x, meta):
         match meta:
@@ -439,6 +449,7 @@ def called(model, args, kwargs, how):
 FINDS = [
     (AsksGradient, (X,), (X,), {}, "x wants gradients"),
     (SwitchesGradient, (X,), (X,), {}, "no_grad"),
+    (CastsItself, (X.abs() + 1,), (X * 1e-37,), {}, ""),
     (WalksOverKeys, (X, {"a": 2, "b": 3}), (X, {"b": 3, "a": 2}), {}, ""),
     (LeavesOneOut, (X,), (X,), {}, "train()"),
     (CountsModes, (X,), (X,), {}, "eval()"),
@@ -460,7 +471,7 @@ def test_finds_stay_mended(kind, args, other_args, other_kwargs, how, more, monk
     try:
         made = pellucid.skeleton(model, args, more=more)
     except pellucid.SkeletonError:
-        assert kind in (AsksGradient, SwitchesGradient, KeepsFirst)
+        assert kind in (AsksGradient, SwitchesGradient, KeepsFirst, CastsItself)
         return
     twin = made.module()
     try:

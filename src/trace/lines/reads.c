@@ -3,16 +3,20 @@
  * by example, and which number of dimensions there was is asserted at the top of the model. */
 #include "trace/lines/line.h"
 
+static pel_str last_name(pel_str path) {
+    size_t dot = path.len;
+    while (dot && path.ptr[dot - 1] != '.') dot--;
+    return pel_str_from(path, dot);
+}
+
 /* Functions that ask how large a tensor is, or give as many tensors as it is long. */
 static bool asks_size(pel_str function) {
     static const char *const names[] = { "size",         "numel",           "nelement", "stride",       "__len__",
                                          "__iter__",     "chunk",           "split",    "tensor_split", "unbind",
                                          "unsafe_chunk", "unsafe_split",    "nbytes",   "hsplit",       "vsplit",
                                          "dsplit",       "split_with_sizes" };
-    size_t dot = function.len;
-    while (dot && function.ptr[dot - 1] != '.') dot--;
     for (size_t i = 0; i < PEL_COUNT(names); i++)
-        if (pel_str_is(pel_str_from(function, dot), names[i])) return true;
+        if (pel_str_is(last_name(function), names[i])) return true;
     return false;
 }
 
@@ -30,10 +34,8 @@ static bool asks_mode(const pel_value *function) {
     static const char *const names[] = { "is_grad_enabled", "is_inference_mode_enabled", "is_autocast_enabled",
                                          "is_autocast_cpu_enabled", "get_autocast_dtype" };
     if (function->kind != PEL_V_LIBRARY) return false;
-    size_t dot = function->text.len;
-    while (dot && function->text.ptr[dot - 1] != '.') dot--;
     for (size_t i = 0; i < PEL_COUNT(names); i++)
-        if (pel_str_is(pel_str_from(function->text, dot), names[i])) return true;
+        if (pel_str_is(last_name(function->text), names[i])) return true;
     return false;
 }
 
@@ -56,16 +58,30 @@ static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *b
     if (!is_known) note_size(x, 0); /* getattr(x, "shape") */
 }
 
+/* with: what it enters must show in calls that the line has, or do nothing to tensors. The others, autocast among them,
+ * change what later calls do, and no call tells. */
+static void see_context(pel_straight *x, const pel_value *made_by) {
+    static const char *const known[] = { "no_grad",  "enable_grad", "set_grad_enabled",
+                                         "suppress", "nullcontext", "record_function" };
+    for (size_t i = 0; made_by && i < PEL_COUNT(known); i++)
+        if (pel_str_is(last_name(made_by->text), known[i])) return;
+    pel_lost(x->w, x->node, "it enters a context whose effect no call shows");
+}
+
 static void see_activation(pel_straight *x, pel_id id) {
     const pel_activation *activation = &x->log->activations.at[id];
     const pel_author *author = &x->w->s->authors[activation->code];
     pel_id below = 0;
+    const pel_value *library = NULL; /* the last that was named */
     bool has_type = false, is_tested = false;
     for (uint32_t i = 0; author->insns && i < activation->n_records; i++) {
         const pel_record *record = &activation->records[i];
         const pel_insn *insn = pel_author_insn(author, record);
+        if (insn && (insn->op == PEL_OP_BEFORE_WITH || insn->op == PEL_OP_LOAD_SPECIAL)) see_context(x, library);
         if (record->kind != PEL_R_PUSH || !insn) continue;
-        see_record(x, insn, pel_straight_at(x, below), pel_straight_at(x, record->value), &has_type);
+        const pel_value *made = pel_straight_at(x, record->value);
+        if (made->kind == PEL_V_LIBRARY) library = made;
+        see_record(x, insn, pel_straight_at(x, below), made, &has_type);
         is_tested |= has_type && compares(insn->op);
         below = record->value;
     }
