@@ -241,7 +241,8 @@ def main() -> int:
     wrong = counts["caught"] + counts["missed"]
     share = counts["caught"] / wrong if wrong else 0.0
     print(f"{counts['models']} models, {counts['made']} mutants, {counts['ran']} load and run; "
-          f"{counts['caught']} caught, {counts['missed']} missed, {counts['equivalent']} equivalent by the longer comparison; "
+          f"{counts['caught']} caught, {counts['missed']} missed, "
+          f"{counts['equivalent']} equivalent by the longer comparison; "
           f"{share:.1%} of those that differ are caught; {time.monotonic() - began:.0f} s")
     for (kind, what), n in sorted(by_kind.items()):
         print(f"  {kind:10} {what:12} {n}")
