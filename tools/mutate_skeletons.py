@@ -77,8 +77,8 @@ def changes(tree: ast.Module) -> Iterator[Change]:
 
 
 def is_size(node: ast.Subscript) -> bool:
-    return (isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and isinstance(node.slice, ast.Constant)
-            and isinstance(node.slice.value, int))
+    return (isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+            and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int))
 
 
 def other_constants(value: Any) -> list[Any]:
@@ -193,7 +193,8 @@ def outcome(model: torch.nn.Module, inputs: Any, how: str) -> Any:
         form = _check.plain_form(result)
         moved = generators.moved()
         gradients = _check.gradients(model, form)
-        return (("tuple", [_check.detached(form), ("plain", repr(moved))]), dict(model.named_buffers()), gradients or {})
+        whole = ("tuple", [_check.detached(form), ("plain", repr(moved))])
+        return whole, dict(model.named_buffers()), gradients or {}
     except Exception:
         return None
 
