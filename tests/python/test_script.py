@@ -121,3 +121,42 @@ def test_what_can_not_be_done_is_said(folder, words, code, says) -> None:
     done = skeleton(folder, *words)
     assert (done.returncode, says in done.stderr) == (code, True), done.stderr
     assert not (folder / "x.py").exists()
+
+
+def test_keyword_that_only_a_decorator_reads_is_still_taken() -> None:
+    """Callers give it, so the skeleton's root takes it, and does the same with another value, or raises."""
+    import functools
+
+    import torch
+    from torch import nn
+
+    import pellucid
+
+    def tuples(method):
+        @functools.wraps(method)
+        def wrapper(self, *args, **kwargs):
+            wants_dict = kwargs.pop("return_dict", True)
+            result = method(self, *args, **kwargs)
+            return result if wants_dict else (result["y"],)
+        return wrapper
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        @tuples
+        @tuples
+        def forward(self, x, scale=None):
+            return {"y": self.linear(x)}
+
+    model, x = Net(), torch.randn(2, 4)
+    made = pellucid.skeleton(model, x, {"return_dict": True}, progress=False)
+    built = made.module()
+    built.load_state_dict(model.state_dict())
+    assert torch.equal(built(x, return_dict=True)["y"], model(x)["y"])
+    try:
+        other = built(x, return_dict=False)
+    except AssertionError:
+        return
+    assert isinstance(other, tuple) and torch.equal(other[0], model(x)["y"])

@@ -32,6 +32,15 @@ static pel_link *only_call(const pel_synth *s, const pel_group *group) {
     return link;
 }
 
+/* Whether some call of the model gave this keyword. */
+static bool is_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
+    pel_name name = param->kind == PEL_PARAM_KEY_ITEM ? param->key : param->name;
+    for (uint32_t r = 0; root->is.root && r < s->log->runs.n; r++)
+        for (uint32_t k = 0; k < s->log->runs.at[r].n_kwargs; k++)
+            if (s->log->runs.at[r].kwargs[k].name == name) return true;
+    return false;
+}
+
 /* A keyword that a wrapper takes and the function in it does not: it goes if no run was given it. */
 static bool is_left_out(const pel_synth *s, const pel_group *outer, const pel_link *inner, uint32_t q) {
     const pel_param *param = &outer->params[q];
@@ -40,10 +49,7 @@ static bool is_left_out(const pel_synth *s, const pel_group *outer, const pel_li
         const pel_node *arg = inner->args[p];
         if (arg && arg->kind == PEL_Name && arg->Name.id == param->name) return false;
     }
-    for (uint32_t r = 0; r < s->log->runs.n; r++)
-        for (uint32_t k = 0; k < s->log->runs.at[r].n_kwargs; k++)
-            if (s->log->runs.at[r].kwargs[k].name == param->name) return false;
-    return true;
+    return !is_given(s, outer, param);
 }
 
 /* The name that callers of the root know a parameter by. */
@@ -94,6 +100,68 @@ void pel_give_back_names(pel_synth *s, pel_group *root) {
 }
 
 /* ---- taking its place ---- */
+
+typedef struct unwrapping {
+    pel_synth *s;
+    pel_group *outer; /* the wrapper */
+    pel_link *inner;  /* its call of the method */
+    uint32_t at;      /* the statement that the call stands in */
+    pel_node **slot;  /* where it stands there */
+} unwrapping;
+
+/* The parameter of the method that gets a parameter of the wrapper as it is, read there or not; NULL: none does. */
+static pel_param *handed_to(const unwrapping *u, const pel_param *param) {
+    const pel_group *target = u->inner->target;
+    if (param == u->outer->params) return target->params;
+    for (uint32_t p = 1; p < target->n_params; p++) {
+        const pel_node *arg = u->inner->args[p];
+        if (arg && arg->kind == PEL_Name && arg->Name.id == param->name) return &target->params[p];
+    }
+    return NULL;
+}
+
+/* Whether the function takes what the wrapper takes: it is handed on, or has a parameter there of the same name. */
+static bool is_taken(const unwrapping *u, const pel_param *param) {
+    const pel_group *target = u->inner->target;
+    if (handed_to(u, param)) return true;
+    for (uint32_t p = 1; p < target->n_params; p++)
+        if (outer_name(u->s, target, &target->params[p]) == outer_name(u->s, u->outer, param)) return true;
+    return false;
+}
+
+/* Whether only the wrapper takes a keyword that calls of the model give. */
+static bool has_own(const unwrapping *u) {
+    for (uint32_t q = 0; q < u->outer->n_params; q++)
+        if (is_given(u->s, u->outer, &u->outer->params[q]) && !is_taken(u, &u->outer->params[q])) return true;
+    return false;
+}
+
+/* The function takes what only the wrapper took: those who call the model give it still. */
+static void add_parameters(const unwrapping *u) {
+    pel_ctx *ctx = u->s->ctx;
+    pel_group *target = u->inner->target;
+    uint32_t n = target->n_params, most = n + u->outer->n_params;
+    pel_param *all = pel_new_array(ctx, most, pel_param);
+    pel_node **args = pel_new_array(ctx, most + 1u, pel_node *);
+    bool *by_keyword = pel_new_array(ctx, most + 1u, bool);
+    memcpy(all, target->params, n * sizeof *all);
+    memcpy(args, u->inner->args, n * sizeof *args);
+    memcpy(by_keyword, u->inner->by_keyword, n * sizeof *by_keyword);
+    for (uint32_t q = 0; q < u->outer->n_params; q++) {
+        const pel_param *param = &u->outer->params[q];
+        if (is_taken(u, param) || (param->dead && !is_given(u->s, u->outer, param))) continue;
+        all[n] = *param;
+        all[n].of = u->outer;
+        all[n].keyword_only = true;
+        all[n].dead = false;
+        if (param->fallback && !pel_is_literal(param->fallback)) all[n].fallback = NULL;
+        n++;
+    }
+    target->params = all;
+    target->n_params = n;
+    u->inner->args = args;
+    u->inner->by_keyword = by_keyword;
+}
 
 /* A call of a wrapper becomes a call of what it wraps. */
 static void redirect(pel_synth *s, pel_link *link, const pel_group *wrapper, const pel_link *inner) {
@@ -153,25 +221,28 @@ static void take_place(pel_synth *s, pel_group *outer, const pel_link *inner) {
     outer->is.root = outer->is.pinned = false;
 }
 
+static bool is_only_caller(const pel_synth *s, const pel_link *link) {
+    for (uint32_t i = 0; i < s->calls.links.n; i++)
+        if (s->calls.links.at[i] != link && s->calls.links.at[i]->target == link->target) return false;
+    return true;
+}
+
 /* A function that only calls another one gives its place to that one. */
 static bool dissolve(pel_synth *s, pel_group *outer) {
-    const pel_link *inner = outer->instead || outer->why || outer->is.nested ? NULL : only_call(s, outer);
+    pel_link *inner = outer->instead || outer->why || outer->is.nested ? NULL : only_call(s, outer);
     if (!inner || inner->target->why) return false;
     if ((outer->is.root || outer->is.pinned) && !stands_in(s, outer, inner)) return false;
     if (inner->target->is.root && !outer->is.root) return false;
+    unwrapping u = { .s = s, .outer = outer, .inner = inner };
+    if (has_own(&u)) {
+        if (!is_only_caller(s, inner)) return false; /* others don't give it */
+        add_parameters(&u);
+    }
     take_place(s, outer, inner);
     return true;
 }
 
 /* ---- wrappers that do something around the call ---- */
-
-typedef struct unwrapping {
-    pel_synth *s;
-    pel_group *outer; /* the wrapper */
-    pel_link *inner;  /* its call of the method */
-    uint32_t at;      /* the statement that the call stands in */
-    pel_node **slot;  /* where it stands there */
-} unwrapping;
 
 /* Where the call stands that a statement begins with: x = call(...), return call(...).items() */
 static pel_node **first_call(pel_node *statement) {
@@ -248,17 +319,6 @@ static bool find_inner(unwrapping *u, const uint32_t *n_calls) {
 }
 
 /* ---- whether it can be done ---- */
-
-/* The parameter of the method that gets a parameter of the wrapper as it is, read there or not; NULL: none does. */
-static pel_param *handed_to(const unwrapping *u, const pel_param *param) {
-    const pel_group *target = u->inner->target;
-    if (param == u->outer->params) return target->params;
-    for (uint32_t p = 1; p < target->n_params; p++) {
-        const pel_node *arg = u->inner->args[p];
-        if (arg && arg->kind == PEL_Name && arg->Name.id == param->name) return &target->params[p];
-    }
-    return NULL;
-}
 
 static bool arguments_are_handed(const unwrapping *u) {
     const pel_group *target = u->inner->target;
@@ -343,25 +403,6 @@ static void rename_parameters(const unwrapping *u) {
     }
 }
 
-/* Keywords that only the wrapper takes. */
-static void add_parameters(const unwrapping *u) {
-    pel_group *target = u->inner->target;
-    pel_param *all = pel_new_array(u->s->ctx, target->n_params + u->outer->n_params, pel_param);
-    uint32_t n = target->n_params;
-    memcpy(all, target->params, n * sizeof *all);
-    for (uint32_t q = 0; q < u->outer->n_params; q++) {
-        const pel_param *param = &u->outer->params[q];
-        if (param->dead || handed_to(u, param)) continue;
-        all[n] = *param;
-        all[n].of = u->outer;
-        all[n].keyword_only = true;
-        if (param->fallback && !pel_is_literal(param->fallback)) all[n].fallback = NULL;
-        n++;
-    }
-    target->params = all;
-    target->n_params = n;
-}
-
 static void unwrap(const unwrapping *u) {
     pel_ctx *ctx = u->s->ctx;
     pel_group *outer = u->outer, *target = u->inner->target;
@@ -383,14 +424,7 @@ static void unwrap(const unwrapping *u) {
     target->facts.result = outer->facts.result;
     for (uint32_t i = 0; i < u->s->calls.links.n; i++)
         if (u->s->calls.links.at[i]->caller == outer) u->s->calls.links.at[i]->caller = target;
-    uint32_t n = target->n_params;
     add_parameters(u);
-    pel_node **args = pel_new_array(ctx, target->n_params + 1u, pel_node *);
-    bool *by_keyword = pel_new_array(ctx, target->n_params + 1u, bool);
-    memcpy(args, u->inner->args, n * sizeof *args);
-    memcpy(by_keyword, u->inner->by_keyword, n * sizeof *by_keyword);
-    u->inner->args = args;
-    u->inner->by_keyword = by_keyword;
     take_place(u->s, outer, u->inner);
 }
 
