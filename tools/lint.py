@@ -16,6 +16,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 C_FOLDERS = ("include", "src", "cli", "ext", "tests", "fuzz")
 LINES_MAX = 1500
 COLUMNS_MAX = 120  # clang-format sees to the C files
+SHAPED = "src/trace"  # where these hold:
+TRACE_LINES_MAX = 800
+FIELDS_MAX, PARAMETERS_MAX, FUNCTION_LINES_MAX = 20, 6, 60
 LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
 
@@ -66,9 +69,60 @@ def check_files() -> bool:
     return not problems
 
 
+def without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), text, flags=re.DOTALL)
+
+
+def count_fields(body: str) -> int:
+    """Of a struct; a struct or enum inside of it is one."""
+    while re.search(r"\{[^{}]*\}|\([^()]*\)", body):
+        body = re.sub(r"\{[^{}]*\}|\([^()]*\)", "", body)
+    return sum(1 + row.count(",") for row in body.split(";") if row.strip())
+
+
+def check_type_names() -> bool:
+    """A type with our prefix has one meaning in all of src."""
+    homes: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "src").rglob("*.[ch]")):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r"^typedef (?:struct|enum|union) (pel_\w+) \{", text, re.MULTILINE):
+            homes.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    problems = [f"{name} is a type in {' and in '.join(where)}" for name, where in homes.items() if len(where) > 1]
+    print("\n".join(problems) if problems else f"types: {len(homes)} names, each of one type")
+    return not problems
+
+
+FUNCTION = re.compile(r"^[a-z][\w *]*?\b(\w+)\(([^;{}]*)\) ?(?:\{\n(.*?)^\}|;)", re.MULTILINE | re.DOTALL)
+
+
+def check_shape() -> bool:
+    """Sizes of files, structs and functions where a stranger must find his way."""
+    problems = []
+    for path in sorted((ROOT / SHAPED).rglob("*.[ch]")):
+        name = path.relative_to(ROOT)
+        text = without_comments(path.read_text(encoding="utf-8"))
+        if text.count("\n") > TRACE_LINES_MAX:
+            problems.append(f"{name}: {text.count(chr(10))} lines, more than {TRACE_LINES_MAX}")
+        for found in re.finditer(r"^(?:typedef )?struct (\w+) \{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+            fields = count_fields(found[2])
+            if fields > FIELDS_MAX:
+                problems.append(f"{name}: struct {found[1]} has {fields} fields, more than {FIELDS_MAX}")
+        for found in FUNCTION.finditer(text):
+            parameters = 1 + re.sub(r"\([^()]*\)", "", found[2]).count(",")
+            lines = (found[3] or "").count("\n") + 2
+            if parameters > PARAMETERS_MAX:
+                problems.append(f"{name}: {found[1]} has {parameters} parameters, more than {PARAMETERS_MAX}")
+            if lines > FUNCTION_LINES_MAX:
+                problems.append(f"{name}: {found[1]} has {lines} lines, more than {FUNCTION_LINES_MAX}")
+    print("\n".join(problems) if problems else f"shape: structs and functions of {SHAPED} are small enough")
+    return not problems
+
+
 def main() -> int:
     fine = check_format("--fix" in sys.argv)
     fine = check_files() and fine
+    fine = check_shape() and fine
+    fine = check_type_names() and fine
     layers = subprocess.run([sys.executable, str(ROOT / "tools" / "check_layers.py")], check=False)
     return 0 if fine and layers.returncode == 0 else 1
 

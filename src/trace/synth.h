@@ -313,7 +313,7 @@ pel_node *pel_stub_name(pel_synth *s);                        /* the name of a f
 void pel_write_stub(pel_synth *s);
 pel_nodes pel_stub_body(pel_ctx *ctx); /* raise NotImplementedError("path not recorded") */
 
-/* ---- split.c ---- */
+/* ---- groups.c: functions that get several texts ---- */
 bool pel_split_group(pel_synth *s, const pel_group *group); /* true if its lanes are several functions from now on */
 
 /* ---- walk.c ---- */

@@ -58,7 +58,9 @@ void pel_call_outside(pel_walk *w, pel_front front, pel_call_site *c, const pel_
 void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint32_t next);
 /* What a partial passes by itself, if the callee is one. */
 void pel_mark_bound(pel_walk *w, pel_id callee, pel_group *group);
-/* The same for all that ran; and whoever is called from outside keeps his signature. */
+/* The same of the partials that a call makes. */
+void pel_mark_bound_here(pel_walk *w, pel_front front, const pel_call_site *c);
+/* The same for all that ran; and what is called from outside keeps its signature. */
 void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children);
 
 #endif

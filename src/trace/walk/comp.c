@@ -79,7 +79,8 @@ static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, co
     if (k > 0 && rounds.body.n == 0 && pel_varies(item)) let_nothing_through(m, k + 1);
     if (rounds.body.n == 0) return;
     m->went_round = true;
-    pel_store(w, rounds.body, from->comprehension.target, item, NULL, NULL, &to->comprehension.target);
+    pel_store(w, rounds.body, from->comprehension.target, &(pel_lane_stored){ .taint = item },
+              &to->comprehension.target);
     pel_front going = rounds.body;
     bool by_data = false;
     to->comprehension.ifs = (pel_nodes){ 0 };

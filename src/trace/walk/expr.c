@@ -70,7 +70,9 @@ static pel_val *eval_named(pel_walk *w, pel_front front, pel_node *node) {
     val->taint = value->taint;
     val->effect = true; /* it binds a name */
     pel_own(w, front, node, node->NamedExpr.target, NULL, NULL);
-    pel_store(w, front, node->NamedExpr.target, value->taint, value->parts, value, &text->NamedExpr.target);
+    pel_store(w, front, node->NamedExpr.target,
+              &(pel_lane_stored){ .taint = value->taint, .parts = value->parts, .value = value },
+              &text->NamedExpr.target);
     if (!w->in_expression) { /* a statement before this one says the same */
         pel_nodes_push(w->ctx, w->out, pel_make_assign(w->ctx, text->NamedExpr.target, value->text));
         w->effect |= value->effect;

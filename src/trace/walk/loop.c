@@ -199,7 +199,8 @@ static bool walk_for_rounds(pel_walk *w, pel_front body, const pel_node *node, c
     settling s = settling_new(w, body);
     for (bool settled = false; !settled;) {
         begin_round(&s, node, counted);
-        pel_store(w, body, node->For.target, counted ? &pel_tainted : item, NULL, NULL, &text->For.target);
+        pel_store(w, body, node->For.target, &(pel_lane_stored){ .taint = counted ? &pel_tainted : item },
+                  &text->For.target);
         pel_walk_body(w, body, node->For.body);
         text->For.body = end_round(&s);
         if (counted) pel_taint_stored(w, text->For.body);

@@ -103,7 +103,8 @@ static pel_front walk_assign(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->Assign.targets.n; i++) {
         pel_node *target;
         const pel_taint *taint = val->spread && is_unpacking(node->Assign.targets.at[i]) ? val->spread : val->taint;
-        pel_store(w, front, node->Assign.targets.at[i], taint, val->parts, val, &target);
+        pel_store(w, front, node->Assign.targets.at[i],
+                  &(pel_lane_stored){ .taint = taint, .parts = val->parts, .value = val }, &target);
         if (target->kind == PEL_Name && pel_is_new_container(val->text)) pel_env_slot(w, target->Name.id)->own = true;
         pel_nodes_push(w->ctx, &text->Assign.targets, target);
     }
@@ -116,7 +117,8 @@ static pel_front walk_annotated(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *val = pel_eval(w, front, node->AnnAssign.value);
     w->effect |= val->effect;
     pel_node *target;
-    pel_store(w, front, node->AnnAssign.target, val->taint, val->parts, val, &target);
+    pel_store(w, front, node->AnnAssign.target,
+              &(pel_lane_stored){ .taint = val->taint, .parts = val->parts, .value = val }, &target);
     pel_node *text = pel_make_assign(w->ctx, target, val->text);
     text->lineno = node->lineno;
     pel_write_statement(w, text);
@@ -157,7 +159,7 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
         pel_tell_readers(w, front, target->Attribute.attr, old->owner, taint);
     if (target->kind == PEL_Name) {
         pel_node *ignored;
-        pel_store(w, front, target, taint, NULL, NULL, &ignored);
+        pel_store(w, front, target, &(pel_lane_stored){ .taint = taint }, &ignored);
     } else if (target->kind == PEL_Subscript && pel_varies(taint) && target->Subscript.value->kind == PEL_Name) {
         pel_env_slot(w, target->Subscript.value->Name.id)->taint = &pel_tainted;
     }

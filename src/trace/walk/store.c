@@ -266,12 +266,13 @@ static void eat_unpacking(pel_walk *w, pel_front front) {
     }
 }
 
-void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
-               const pel_val *value, pel_node **text) {
+void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_lane_stored *stored, pel_node **text) {
+    const pel_taint *taint = stored->taint;
+    const pel_val *value = stored->value;
     if (only_names(target)) {
         *text = pel_copy(w->ctx, target); /* later passes strike names out */
         eat_bindings(w, front, target);
-        bind_names(w, front, target, (bound){ taint, parts, value ? value->at : NULL });
+        bind_names(w, front, target, (bound){ taint, stored->parts, value ? value->at : NULL });
         return;
     }
     switch (target->kind) {
@@ -287,13 +288,13 @@ void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *
             eat_unpacking(w, front);
             bool is_rest = target->Tuple.elts.at[i]->kind == PEL_Starred;
             const pel_taint *part = is_rest ? pel_taint_some_items(taint) : pel_taint_item(taint, i);
-            pel_store(w, front, target->Tuple.elts.at[i], part, NULL, NULL, &item);
+            pel_store(w, front, target->Tuple.elts.at[i], &(pel_lane_stored){ .taint = part }, &item);
             pel_nodes_push(w->ctx, &(*text)->Tuple.elts, item);
         }
         return;
     case PEL_Starred:
         *text = pel_shallow(w, target);
-        pel_store(w, front, target->Starred.value, taint, NULL, NULL, &(*text)->Starred.value);
+        pel_store(w, front, target->Starred.value, &(pel_lane_stored){ .taint = taint }, &(*text)->Starred.value);
         return;
     default: pel_lost(w, target, "%s cannot be assigned to", pel_kinds[target->kind].name);
     }

@@ -33,7 +33,7 @@ static void walk_unrolled(pel_ctx *ctx, void *arg) {
         pel_nodes *outer = w->out;
         w->out = &u->written;
         pel_node *ignored;
-        pel_store(w, front, u->node->For.target, pel_constant(PEL_WHY_PARTS), NULL, NULL, &ignored);
+        pel_store(w, front, u->node->For.target, &(pel_lane_stored){ .taint = pel_constant(PEL_WHY_PARTS) }, &ignored);
         front = pel_walk_body(w, front, u->node->For.body);
         w->out = outer;
         w->loop = loop.outer;
@@ -167,7 +167,8 @@ static void walk_listed(pel_ctx *ctx, void *arg) {
         pel_front front = round_front(&l->u, k);
         pel_node *ignored;
         const pel_parts *parts = parts_of_table(w, front, item_of(w, l->u.rounds, k)->value);
-        pel_store(w, front, generator->comprehension.target, pel_constant(PEL_WHY_PARTS), parts, NULL, &ignored);
+        pel_store(w, front, generator->comprehension.target,
+                  &(pel_lane_stored){ .taint = pel_constant(PEL_WHY_PARTS), .parts = parts }, &ignored);
         pel_val *element = pel_eval(w, front, l->u.node->ListComp.elt);
         pel_nodes_push(ctx, &l->made->text->List.elts, element->text);
         l->made->effect |= element->effect;

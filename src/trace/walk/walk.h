@@ -98,7 +98,7 @@ typedef struct pel_walk {
     bool effect;
     bool diverged;     /* lanes called different functions at one place */
     uint32_t tried;    /* > 0: inside of a try that caught nothing, where who raises must stay */
-    uint32_t level;    /* how many tests on data chose the lanes, see narrowed.c */
+    uint32_t level;    /* how many tests on data chose the lanes, see name.c */
     uint32_t bindings; /* of names, so far */
     uint32_t depth;
     const pel_node *now; /* for messages */
@@ -180,13 +180,17 @@ const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *v
 void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint);
 /* What is stored under a name in objects depends on data: whoever reads it there learns of it. */
 void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_id *objects, const pel_taint *taint);
-/* value: what is stored, where that is known as a whole; NULL for a part of it. */
-void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_taint *taint, const pel_parts *parts,
-               const pel_val *value, pel_node **text);
+typedef struct pel_lane_stored {
+    const pel_taint *taint;
+    const pel_parts *parts; /* NULL: none are known */
+    const pel_val *value;   /* where it is known as a whole; NULL for a part of it */
+} pel_lane_stored;
+/* text: the target as it is written. */
+void pel_store(pel_walk *w, pel_front front, pel_node *target, const pel_lane_stored *stored, pel_node **text);
 /* kwargs["key"] = value, where kwargs is gone and its parts are known: the name that is bound instead. */
 pel_node *pel_store_key(pel_walk *w, pel_front front, pel_slot *slot, pel_name key, const pel_val *value);
 
-/* ---- narrowed.c ---- */
+/* ---- name.c: code that data lead some lanes to ---- */
 /* A name is bound; values: what the lanes have, NULL if that is not known. */
 void pel_bind_lanes(pel_walk *w, pel_front front, pel_slot *slot, const pel_id *values);
 void pel_join_bindings(pel_slot *slot, const pel_slot *with); /* where paths meet */

@@ -48,7 +48,7 @@ pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node) {
         }
         made->withitem.context_expr = context->text;
         if (item->withitem.optional_vars)
-            pel_store(w, front, item->withitem.optional_vars, &pel_taint_unknown, NULL, NULL,
+            pel_store(w, front, item->withitem.optional_vars, &(pel_lane_stored){ .taint = &pel_taint_unknown },
                       &made->withitem.optional_vars);
         if (!is_null_context(w, front, context)) pel_nodes_push(w->ctx, &text->With.items, made);
     }

@@ -1,0 +1,111 @@
+/* Which parameters the calls that are written as they stand pass, and which functions somebody else calls: their
+ * signatures stay. */
+#include "trace/walk/call.h"
+
+static void mark_param(pel_walk *w, pel_param *param, const pel_val *given, pel_map *here) {
+    param->passed = true;
+    pel_map_set(w->ctx, here, PEL_KEY(param), 1);
+    if (pel_taint_grow(w->ctx, &param->taint, given->taint)) w->s->facts.changed = true;
+}
+
+/* The arguments from one on are passed to a function; next: the parameter that the first positional one means. */
+static void mark_from(pel_walk *w, const pel_call_site *c, uint32_t first, pel_group *group, uint32_t next) {
+    pel_map here = { 0 };
+    for (uint32_t a = first; a < c->n_args; a++) {
+        const pel_call_argument *arg = &c->args[a];
+        pel_param *param = arg->keyword                                          ? pel_param_for(group, arg->keyword)
+                           : !arg->star && !arg->stars && next < group->n_params ? &group->params[next++]
+                                                                                 : NULL;
+        if (param) mark_param(w, param, arg->val, &here);
+        const pel_parts *parts = arg->stars ? arg->val->parts : NULL;
+        for (uint32_t k = 0; parts && parts->keys && k < parts->n; k++)
+            if ((param = pel_param_for(group, parts->keys[k]))) mark_param(w, param, parts->items[k], &here);
+    }
+    for (uint32_t p = 0; p < group->n_params; p++)
+        group->params[p].left_out |= !pel_map_has(&here, PEL_KEY(&group->params[p]));
+}
+
+void pel_mark_passed(pel_walk *w, const pel_call_site *c, pel_group *group, uint32_t next) {
+    mark_from(w, c, 0, group, next);
+}
+
+static void mark_given(pel_walk *w, pel_param *param) {
+    param->passed = true;
+    if (pel_taint_grow(w->ctx, &param->taint, &pel_tainted)) w->s->facts.changed = true;
+}
+
+void pel_mark_bound(pel_walk *w, pel_id callee, pel_group *group) {
+    const pel_value *partial = pel_value_at(w->log, callee);
+    if (partial->kind != PEL_V_PARTIAL) return;
+    const pel_value *named = pel_value_at(w->log, partial->items[2]);
+    uint32_t own = pel_value_at(w->log, partial->items[0])->kind == PEL_V_METHOD; /* self comes with the method */
+    for (uint32_t p = 0; p < pel_value_at(w->log, partial->items[1])->n && own + p < group->n_params; p++)
+        mark_given(w, &group->params[own + p]);
+    for (uint32_t k = 0; k + 1 < named->n; k += 2) {
+        const pel_value *key = pel_value_at(w->log, named->items[k]);
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) continue;
+        pel_str text = key->constant->text;
+        pel_param *param = pel_param_for(group, pel_intern_str(w->ctx, text));
+        if (param) mark_given(w, param);
+    }
+}
+
+/* functools.partial(f, scale=x), made by the run: whoever calls it, here or from a library, passes that to f. */
+void pel_mark_bound_here(pel_walk *w, pel_front front, const pel_call_site *c) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *made = pel_value_at(w->log, c->val->at[i]);
+        pel_id code = made->kind == PEL_V_PARTIAL ? pel_function_code(w->log, made->items[0]) : 0;
+        for (uint32_t g = 0; code && g < w->s->groups.n; g++)
+            if (w->s->groups.at[g]->code == code) pel_mark_bound(w, c->val->at[i], w->s->groups.at[g]);
+    }
+}
+
+/* Whether a value is what runs in an activation, as a library that calls it back gets it: a module, a function. */
+static bool is_run_by(const pel_log *log, pel_id value, const pel_group *group, pel_id activation) {
+    const pel_value *row = pel_value_at(log, value);
+    if (row->kind == PEL_V_FUNCTION) return row->code == group->code;
+    const pel_value *self = row->kind == PEL_V_METHOD ? pel_value_at(log, row->items[0]) : row;
+    if (self->kind != PEL_V_MODULE || !group->class || !group->n_params) return false;
+    const pel_value *own = pel_value_at(log, log->activations.at[activation].locals[group->params[0].local]);
+    return own->kind == PEL_V_MODULE && own->module == self->module;
+}
+
+/* checkpoint(block, x, mask): the library hands what stands behind the block on to it. */
+static void mark_handed_on(pel_walk *w, const pel_call_site *c, const pel_child *kid, pel_group *group) {
+    for (uint32_t a = 0; a < c->n_args; a++) {
+        if (c->args[a].keyword || c->args[a].star || c->args[a].stars) return;
+        if (!is_run_by(w->log, c->args[a].val->at[kid->lane], group, kid->activation)) continue;
+        mark_from(w, c, a + 1, group, group->class != 0);
+        return;
+    }
+}
+
+/* max(items, key=f), reduce(f, items): what comes to f is made of the other arguments. torch's functions hand them on
+ * as they are. */
+static void mark_called_back(pel_walk *w, const pel_call_site *c, const pel_value *callee, pel_group *group) {
+    const pel_taint *given = NULL;
+    if (pel_str_starts(callee->text, PEL_STR("torch."))) return;
+    for (uint32_t a = 0; a < c->n_args; a++)
+        given = pel_taint_join(w->ctx, given, pel_taint_any(c->args[a].val->taint));
+    for (uint32_t p = group->class != 0; p < group->n_params; p++)
+        if (pel_taint_grow(w->ctx, &group->params[p].taint, given)) w->s->facts.changed = true;
+}
+
+void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const pel_id *children) {
+    for (uint32_t i = 0; i < c->kids.n; i++) {
+        pel_group *group = w->s->group_of[c->kids.at[i].activation];
+        if (!group) continue;
+        group->is.pinned = true;
+        const pel_value *callee = pel_value_at(w->log, c->callee[c->kids.at[i].lane]);
+        if (callee->kind == PEL_V_PARTIAL && callee->n > 1) /* it hands on what it is given, behind its own */
+            pel_mark_passed(w, c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);
+        else if (callee->kind == PEL_V_LIBRARY) {
+            mark_handed_on(w, c, &c->kids.at[i], group);
+            mark_called_back(w, c, callee, group);
+        }
+    }
+    for (uint32_t i = 0; i < front.n; i++) {
+        pel_group *group = children[i] ? w->s->group_of[children[i]] : NULL;
+        if (group) pel_mark_passed(w, c, group, pel_has_receiver(w, c, children[i]));
+    }
+}
