@@ -1,6 +1,8 @@
 /* Which format is it? By content, never by name. */
 #include "load/load.h"
 
+#include <string.h>
+
 #include "io/bytes.h"
 #include "io/gguf.h"
 #include "io/hdf5.h"
@@ -194,6 +196,9 @@ static void look_for_pickle(pel_ctx *ctx, pel_loaded *into, const pel_input *inp
     pel_push(ctx, &into->pickles, (pel_loaded_pickle){ pickle, PEL_STR("as a pickle"), false });
 }
 
+/* No zeros and no opcodes of protocol 2: what Python and YAML are written in. */
+static bool is_text(pel_str head) { return head.len && !memchr(head.ptr, 0, head.len) && head.ptr[0] != (char)0x80; }
+
 static size_t format_of(pel_ctx *ctx, const pel_input *input, pel_str head) {
     size_t i = 0;
     for (; i < PEL_COUNT(formats); i++) {
@@ -207,6 +212,11 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
     if (into->depth > MAX_NESTING) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "model files nest deeper than %d", MAX_NESTING);
     if (!input->size) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "the file is empty");
     pel_str head = pel_input_head(ctx, input);
+    if (!into->depth && pel_is_repository_text(name) && is_text(head)) {
+        look_for_pickle(ctx, into, input); /* a few letters of source can be one */
+        pel_load_repository_text(ctx, into, name, pel_input_whole(ctx, input));
+        return;
+    }
     size_t format = format_of(ctx, input, head);
     bool is_known = format < PEL_COUNT(formats);
     uint64_t start;

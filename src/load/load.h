@@ -61,6 +61,11 @@ bool pel_is_tflite(pel_str bytes);
 void pel_load_tflite(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_is_json(pel_str bytes);
 void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* Source, YAML and requirements have no mark of their own: their names say what they are (repository.c). */
+bool pel_is_repository_text(pel_str name);
+void pel_load_repository_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* Configs of models and notebooks; false: it is neither. */
+bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
 bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 void pel_load_hdf5(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
 bool pel_is_keras_config(const pel_json_value *root);

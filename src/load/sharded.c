@@ -125,12 +125,9 @@ void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
         pel_load_keras_config(ctx, out, name, root);
         return;
     }
-    if (pel_json_get(root, "chat_template")) {
-        load_tokenizer(ctx, out, name, pel_json_get(root, "chat_template"));
-        if (!pel_json_get(root, "auto_map")) return;
-        pel_throw(ctx, PEL_E_UNSUPPORTED, pel_json_get(root, "auto_map")->at,
-                  "the config names code of its repository (auto_map), which this reader does not look at");
-    }
+    bool is_tokenizer = pel_json_get(root, "chat_template") != NULL;
+    if (is_tokenizer) load_tokenizer(ctx, out, name, pel_json_get(root, "chat_template"));
+    if (pel_load_repository_config(ctx, out, name, root) || is_tokenizer) return;
     if (!pel_json_get(root, "networks"))
         pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "JSON, but neither an index nor a config nor a model tree");
     out->format = PEL_STR("model tree");
