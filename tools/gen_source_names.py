@@ -16,9 +16,10 @@ import types
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "src" / "load" / "source_computes.inc"
 
-MODULES = """math cmath typing dataclasses collections collections.abc functools itertools operator enum abc copy numbers
-warnings contextlib re string textwrap random statistics datetime time decimal fractions heapq bisect unicodedata hashlib
-struct urllib.parse
+MODULES = """math cmath typing dataclasses collections collections.abc functools itertools operator enum abc
+copy numbers
+warnings contextlib re string textwrap random statistics datetime time decimal fractions heapq bisect unicodedata
+hashlib struct urllib.parse
 torch.nn torch.nn.functional torch.nn.init torch.nn.parameter torch.nn.utils torch.nn.utils.rnn torch.optim
 torch.optim.lr_scheduler torch.autograd torch.fft torch.linalg torch.special torch.distributions torch.amp
 torch.utils.checkpoint numpy.random numpy.linalg numpy.fft
