@@ -189,6 +189,7 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
               origin: str, verified: bool, progress: Callable[[str], None]) -> Skeleton:
     """The best that could be made, good or not; raises where nothing could."""
     model = _readable(model, inputs)
+    _refuse_functions(inputs)
     _refuse_unknown_leaves(model, leaves)
     _refuse_other_state(_part(model, module) if module else model, leaves)
     work = Workshop(model, module, leaves, origin, progress)
@@ -274,6 +275,29 @@ def _refuse_other_processes(model: torch.nn.Module) -> None:
                        if child == "module"), "")
         raise SkeletonError(f"{name or 'the model'} is a {kind.__module__}.{kind.__qualname__}, which works with other "
                             f"processes ({held}){inside}")
+
+
+def _refuse_functions(inputs: Inputs) -> None:
+    """A function of the author's that callers give: another one would do something else, and it has no literal that an
+    assertion could ask for."""
+    import functools
+    import types
+
+    from ._library import name_of
+
+    def look(value: Any, place: str, depth: int) -> None:
+        if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)) and name_of(value) is None:
+            raise SkeletonError(f"{place} is a function that the caller gives, and a skeleton would keep this one "
+                                "alone; give the model the function when it is built")
+        items = (value.items() if isinstance(value, dict)
+                 else enumerate(value) if isinstance(value, (list, tuple)) else ())
+        for key, item in items if depth < 8 else ():
+            look(item, f"{place}[{key!r}]", depth + 1)
+
+    for number, value in enumerate(inputs[0], 1):
+        look(value, f"argument {number}", 0)
+    for key, value in inputs[1].items():
+        look(value, f"argument {key}", 0)
 
 
 def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> None:

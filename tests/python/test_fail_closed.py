@@ -1,0 +1,50 @@
+"""What a single recorded call can't show is refused, not baked in, even where no referee looks."""
+
+from __future__ import annotations
+
+import collections
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import pellucid  # noqa: E402
+
+
+class Keeps(torch.nn.Module):
+    """What is in a deque is in no log: the text of one call would lose what the call before left there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: collections.deque = collections.deque(maxlen=2)
+
+    def forward(self, x):
+        self.kept.append(x.mean())
+        return x + sum(self.kept)
+
+
+class Takes(torch.nn.Module):
+    def forward(self, x, function, more=None):
+        return function(x)
+
+
+@pytest.mark.parametrize("more", [None, []], ids=["default", "one call"])
+@pytest.mark.parametrize("model, args, says", [
+    (Keeps(), (torch.ones(2, 3),), "calls may change what is in it"),
+    (Takes(), (torch.ones(2, 3), lambda x: x * 2), "argument 2 is a function"),
+    (Takes(), (torch.ones(2, 3), torch.relu, {"hooks": [lambda x: x]}), r"argument 3\['hooks'\]\[0\] is a function"),
+], ids=["deque", "function", "function in a container"])
+def test_refused_unverified_too(model, args, says, more) -> None:
+    start = time.process_time()
+    with pytest.raises(pellucid.SkeletonError, match=says):
+        pellucid.skeleton(model, args, more=more, verify=False, progress=False)
+    assert time.process_time() - start < 10
+
+
+def test_function_of_torch_has_a_name_that_can_be_asked_for() -> None:
+    made = pellucid.skeleton(Takes(), (torch.ones(2, 3), torch.relu), more=[], verify=False, progress=False)
+    built = made.module()
+    assert torch.equal(built(torch.ones(2, 3), torch.relu), torch.ones(2, 3))
+    with pytest.raises(AssertionError):
+        built(torch.ones(2, 3), torch.sigmoid)
