@@ -20,7 +20,7 @@ from other_pythons import ROOT, ask, find, why_not
 NEWER = ("3.14", "3.15")  # tried where they are, promised or not
 PACKAGE = ROOT / "python" / "pellucid"
 
-# In the Python that is tried. Recording works, or is refused in words that say where it would.
+# In the Python that is tried. Recording and decompiling work, or are refused in words that say where they would.
 LOOK = """
 import json, pathlib, subprocess, sys
 import pellucid
@@ -29,14 +29,19 @@ for name in pellucid.__all__:
     assert name in dir(pellucid), name
 from pellucid import _pellucid
 assert json.loads(_pellucid.parse_json("x = 1"))["body"], "the parser gives no tree"
-assert "return a + 1" in pellucid.decompile(compile("def f(a):\\n    return a + 1\\n", "f.py", "exec")), "decompile"
+try:
+    assert "return a + 1" in pellucid.decompile(compile("def f(a):\\n    return a + 1\\n", "f.py", "exec")), "decompile"
+    decompiling = "decompiles"
+except pellucid.Error as refusal:
+    assert "the decompiler reads bytecode of Python 3.8 to" in str(refusal), refusal
+    decompiling = "refuses to decompile its own bytecode, in words"
 try:
     _pellucid.Recorder(len).run("look", ([],))
     recording = "records"
 except NotImplementedError as refusal:
     assert "CPython" in str(refusal), refusal
     recording = "refuses to record, in words"
-print(recording)
+print(f"{recording}, {decompiling}")
 """
 
 
