@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -382,7 +383,7 @@ def report_error(error: Exception, as_json: bool) -> None:
     text = str(error) if is_ours else f"{type(error).__name__}: {error}"
     if isinstance(error, ModuleNotFoundError) and error.name == "torch":
         file, line = None, None
-        text = (f"this needs torch, which {sys.executable} does not have. Type: {sys.executable} -m pip install torch; "
+        text = (f"this needs torch, which {sys.executable} does not have. Type: {how_to_install('torch')}; "
                 "or name a Python that has it: --python PATH")
     place = f"{file}:{line}: " if file and not is_ours else ""
     print(f"pellucid: {place}{text}", file=sys.stderr)
@@ -390,6 +391,13 @@ def report_error(error: Exception, as_json: bool) -> None:
         code = getattr(error, "code", None) or ("USAGE" if getattr(error, "usage", False) else "INCOMPLETE")
         print(json.dumps({"error": {"file": file, "line": line, "column": None, "offset": None, "code": code,
                                     "message": text}}))
+
+
+def how_to_install(package: str) -> str:
+    """The command to type. Environments that uv made have no pip, and those of uvx and `pipx run` are made anew."""
+    if importlib.util.find_spec("pip") is not None:
+        return f"{sys.executable} -m pip install {package}"
+    return f"uv pip install --python {sys.executable} {package} (with uvx: uvx --with {package} ...)"
 
 
 def place_of_error(error: Exception) -> tuple[str | None, int | None]:

@@ -102,6 +102,13 @@ def test_without_torch_the_message_is_the_command_to_type(tmp_path) -> None:
     assert done.returncode == 2 and f"{sys.executable} -m pip install torch" in done.stderr
 
 
+def test_an_environment_without_pip_has_another_command(monkeypatch) -> None:
+    from pellucid import _live
+    assert _live.how_to_install("torch") == f"{sys.executable} -m pip install torch"
+    monkeypatch.setattr(_live.importlib.util, "find_spec", lambda name: None)
+    assert _live.how_to_install("torch").startswith(f"uv pip install --python {sys.executable} torch")
+
+
 def test_a_python_without_the_package_says_so() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     has = subprocess.run([sys.executable, "-c", "import pellucid"], env=environment, capture_output=True, check=False)
