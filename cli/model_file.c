@@ -36,8 +36,12 @@ static bool open_beside(void *arg, pel_text name, pel_text *bytes) {
 
 /* The file of a folder that stands for the whole: what libraries look for, in this order. */
 static bool choose_in_folder(const char *folder, char *path, size_t size) {
-    static const char *const names[] = { "saved_model.pb", "model.safetensors.index.json",
-                                         "pytorch_model.bin.index.json", "model.safetensors", "pytorch_model.bin" };
+    static const char *const names[] = { "saved_model.pb",
+                                         "model.safetensors.index.json",
+                                         "pytorch_model.bin.index.json",
+                                         "model.safetensors",
+                                         "pytorch_model.bin",
+                                         ".metadata" };
     struct stat info;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, size, "%s/%s", folder, names[i]);

@@ -9,6 +9,7 @@ typedef struct cursor {
     pel_ctx *ctx;
     const pel_input *input;
     uint64_t at;
+    bool is_big; /* its numbers begin with the high byte */
 } cursor;
 
 static const char *take(cursor *c, uint64_t size) {
@@ -26,8 +27,18 @@ static void skip(cursor *c, uint64_t size) {
     c->at += size;
 }
 
-static uint32_t take32(cursor *c) { return pel_le32(take(c, 4)); }
-static uint64_t take64(cursor *c) { return pel_le64(take(c, 8)); }
+static uint16_t take16(cursor *c) {
+    uint16_t value = pel_le16(take(c, 2));
+    return c->is_big ? __builtin_bswap16(value) : value;
+}
+static uint32_t take32(cursor *c) {
+    uint32_t value = pel_le32(take(c, 4));
+    return c->is_big ? __builtin_bswap32(value) : value;
+}
+static uint64_t take64(cursor *c) {
+    uint64_t value = pel_le64(take(c, 8));
+    return c->is_big ? __builtin_bswap64(value) : value;
+}
 
 static pel_str take_text(cursor *c) {
     uint64_t size = take64(c);
@@ -61,8 +72,8 @@ static pel_gguf_pair take_pair(cursor *c) {
     switch (type) {
     case U8: pair.number = (unsigned char)*take(c, 1); break;
     case I8: pair.number = (signed char)*take(c, 1); break;
-    case U16: pair.number = pel_le16(take(c, 2)); break;
-    case I16: pair.number = (int16_t)pel_le16(take(c, 2)); break;
+    case U16: pair.number = take16(c); break;
+    case I16: pair.number = (int16_t)take16(c); break;
     case U32: pair.number = take32(c); break;
     case I32: pair.number = (int32_t)take32(c); break;
     case U64:
@@ -134,11 +145,14 @@ static pel_gguf_tensor take_tensor(cursor *c) {
 bool pel_is_gguf(pel_str bytes) { return bytes.len >= 8 && memcmp(bytes.ptr, "GGUF", 4) == 0; }
 
 pel_gguf *pel_gguf_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings) {
-    cursor c = { ctx, input, 4 };
+    cursor c = { ctx, input, 4, false };
     uint32_t version = take32(&c);
+    c.is_big = version && !(version & 0xFFFF); /* versions are small: those bytes are in the other order */
+    if (c.is_big) version = __builtin_bswap32(version);
     if (version < 2 || version > 3)
         pel_throw(ctx, PEL_E_UNSUPPORTED, 4, "GGUF: version %u; 2 and 3 can be read", version);
     pel_gguf *file = pel_new(ctx, pel_gguf);
+    file->is_big = c.is_big;
     uint64_t n_tensors = take64(&c), n_pairs = take64(&c), alignment = 32;
     if (n_tensors > MAX_TENSORS || n_pairs > MAX_PAIRS) pel_throw(ctx, PEL_E_FORMAT, 8, "GGUF: absurd counts");
     for (uint64_t i = 0; i < n_pairs; i++) {

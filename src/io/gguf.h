@@ -33,6 +33,7 @@ typedef struct pel_gguf_tensor {
 typedef struct pel_gguf {
     PEL_VEC(pel_gguf_pair) pairs;
     PEL_VEC(pel_gguf_tensor) tensors;
+    bool is_big; /* the tensors' numbers begin with the high byte */
 } pel_gguf;
 
 bool pel_is_gguf(pel_str bytes);

@@ -1,5 +1,7 @@
 #include "io/zip.h"
 
+#include "base/map.h"
+
 #include "io/bytes.h"
 #include "io/inflate.h"
 
@@ -345,4 +347,56 @@ pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *
         pel_find(ctx, findings, PEL_DANGER, "checksum", member->name, member->offset,
                  PEL_STR("the checksum is wrong: the content was changed, and not every reader looks"));
     return content;
+}
+
+/* ---- archives in a row ---- */
+
+#define END_SIZE 22
+#define WIDE_END 76 /* the end record of 64 bits, and the record that says where it is */
+#define MAX_ROW 1000000
+
+/* Where the directory of an archive begins whose end record is at `end`; false if it is none. */
+static bool directory_before(pel_str bytes, uint64_t start, uint64_t end, uint64_t *directory_at) {
+    if (!pel_within(bytes, end, END_SIZE) || pel_le16(bytes.ptr + end + 20)) return false;
+    uint64_t size = pel_le32(bytes.ptr + end + 12), offset = pel_le32(bytes.ptr + end + 16);
+    bool has_wide = end - start >= WIDE_END && memcmp(bytes.ptr + end - 20, "PK\6\7", 4) == 0 &&
+                    memcmp(bytes.ptr + end - WIDE_END, "PK\6\6", 4) == 0;
+    uint64_t limit = has_wide ? end - WIDE_END : end;
+    if (has_wide && (offset == UINT32_MAX || size == UINT32_MAX)) {
+        size = pel_le64(bytes.ptr + limit + 40);
+        offset = pel_le64(bytes.ptr + limit + 48);
+    }
+    *directory_at = start + offset;
+    return offset <= limit - start && size == limit - start - offset && size >= ENTRY_SIZE &&
+           pel_le32(bytes.ptr + *directory_at) == ENTRY_SIGNATURE;
+}
+
+uint32_t pel_zip_row(pel_ctx *ctx, pel_str bytes, uint64_t **ends) {
+    PEL_VEC(uint64_t) found = { 0 };
+    pel_map directories = { 0 };
+    uint64_t start = 0, directory_at = 0, last = 0, own_start;
+    if (bytes.len < 2 * END_SIZE || memcmp(bytes.ptr + bytes.len - END_SIZE, "PK\5\6", 4) != 0 ||
+        directory_before(bytes, 0, bytes.len - END_SIZE, &directory_at))
+        return 0; /* one archive: the usual case, and nothing is searched for */
+    while (start < bytes.len && found.n < MAX_ROW) {
+        own_start = start;
+        if (!pel_is_zip(pel_str_from(bytes, start))) return 0;
+        for (uint64_t at = start;;) {
+            const char *mark = pel_str_find(pel_str_from(bytes, at), PEL_STR("PK\5\6"));
+            if (!mark) return 0;
+            at = (uint64_t)(mark - bytes.ptr);
+            if (directory_before(bytes, start, at, &directory_at)) {
+                pel_map_set(ctx, &directories, directory_at, 1);
+                last = directory_at - own_start;
+                start = at + END_SIZE;
+                break;
+            }
+            at += 4;
+        }
+        pel_push(ctx, &found, start);
+    }
+    /* a reader that takes the last offset as one of the whole file must not find a directory that nobody has read */
+    bool is_entry = pel_within(bytes, last, 4) && pel_le32(bytes.ptr + last) == ENTRY_SIGNATURE;
+    *ends = found.at;
+    return start == bytes.len && (!is_entry || pel_map_has(&directories, last)) ? found.n : 0;
 }

@@ -28,6 +28,9 @@ bool pel_is_zip(pel_str bytes);
 bool pel_has_zip_inside(pel_ctx *ctx, const pel_input *input, uint64_t *start);
 /* Throws PEL_E_FORMAT if there is no directory that can be read at all. */
 pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings);
+/* Archives one after the other, each with offsets of its own, that make up all of the bytes: where each ends. Returns
+ * how many there are; 0 if it is one archive, or a reader of the whole might see another directory than theirs. */
+uint32_t pel_zip_row(pel_ctx *ctx, pel_str bytes, uint64_t **ends);
 /* The first member of that name; NULL if there is none. */
 const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name);
 bool pel_ends_folded(pel_str name, const char *ending); /* capitals count as small letters */

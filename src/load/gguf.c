@@ -22,10 +22,14 @@ void pel_load_gguf(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input 
         if (pair->kind == PEL_GGUF_TEXT && pair->text.len < 200)
             pel_build_argument(&builder, root, pair->key, pel_const_str(ctx, pair->text));
     }
+    if (file->is_big)
+        pel_find(ctx, &out->findings, PEL_NOTE, "big-endian", (pel_str){ "", 0 }, 4,
+                 PEL_STR("the tensors are big-endian: they are listed, their bytes are not read"));
     for (uint32_t i = 0; i < file->tensors.n; i++) {
         const pel_gguf_tensor *row = &file->tensors.at[i];
         pel_model_tensor tensor = { .dtype = row->dtype, .shape = pel_shape_of(ctx, row->dims, row->n_dims) };
-        if (row->size || !row->n_dims) pel_build_place(ctx, &tensor, input, (pel_str){ "", 0 }, row->offset, row->size);
+        if (!file->is_big && (row->size || !row->n_dims))
+            pel_build_place(ctx, &tensor, input, (pel_str){ "", 0 }, row->offset, row->size);
         pel_build_tensor(&builder, row->name, tensor);
     }
 }

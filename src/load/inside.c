@@ -190,6 +190,29 @@ void pel_look_behind(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint
     look_at(ctx, out, PEL_STR("the archive behind"), &behind, start, adopts_networks);
 }
 
+bool pel_load_zip_row(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input) {
+    uint64_t *ends, start = 0;
+    /* under another name, somebody would open one of them and take it for the whole */
+    uint32_t n =
+        input->near && pel_ends_folded(name, ".distcp") ? pel_zip_row(ctx, pel_input_whole(ctx, input), &ends) : 0;
+    for (uint32_t i = 0; i < n; start = ends[i++]) {
+        pel_input part = pel_input_part(ctx, input, start, ends[i] - start);
+        inner_file *inner = pel_new(ctx, inner_file);
+        pel_err why;
+        pel_str member = pel_format(ctx, "archive %u", i + 1);
+        bool is_read = load_inner(ctx, out, member, &part, inner, &why);
+        pel_adopt(ctx, out, &inner->loaded, member, start);
+        if (!is_read) say_unread(ctx, out, member, &why);
+        for (uint32_t k = 0; k < inner->loaded.networks.n; k++)
+            pel_push(ctx, &out->networks, inner->loaded.networks.at[k]);
+    }
+    if (!n) return false;
+    out->format = PEL_STR("archives in a row");
+    pel_find(ctx, &out->findings, PEL_NOTE, "several-archives", (pel_str){ "", 0 }, ends[0],
+             pel_format(ctx, "%u archives one after the other; each was read", n));
+    return true;
+}
+
 /* ---- packed streams ---- */
 
 /* joblib before 0.10: "ZF", the length in hexadecimal digits, then zlib. */
@@ -230,6 +253,16 @@ void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
     if (!is_read) pel_throw(ctx, why.code, why.at, "%s", why.what);
 }
 
+/* Endings of model files, that somebody would load by. */
+static bool is_named_as_model(pel_str name) {
+    static const char *const endings[] = { ".h5",      ".hdf5", ".keras", ".onnx",   ".safetensors", ".gguf",
+                                           ".npz",     ".npy",  ".pb",    ".tflite", ".ptl",         ".pt2",
+                                           ".msgpack", ".nemo", ".mar",   ".mlmodel" };
+    for (size_t i = 0; i < PEL_COUNT(endings); i++)
+        if (pel_ends_folded(name, endings[i])) return true;
+    return is_named_as_pickle(name);
+}
+
 static const struct {
     const char *mark;
     size_t len;
@@ -251,8 +284,10 @@ static size_t other_packing(pel_str bytes) {
 bool pel_is_packed_otherwise(pel_str bytes) { return other_packing(bytes) < PEL_COUNT(other_packings); }
 
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
-    (void)name;
     const char *packing = other_packings[other_packing(bytes)].name;
     out->format = pel_format(ctx, "%s stream", packing);
+    if (is_named_as_model(name)) /* by content it is none: the name is there to have it loaded, or passed over */
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "archive", (pel_str){ "", 0 }, 0,
+                 pel_format(ctx, "packed by %s under the name of a model: nobody knows what is in it", packing));
     pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "packed by %s, so nobody knows what is in it: unpack it first", packing);
 }

@@ -163,7 +163,7 @@ static pel_str snake_case(pel_ctx *ctx, pel_str name) {
 }
 
 /* What the variables of a layer are called, in the order that it makes them; a flag of the config drops one. */
-static pel_str variable_name(const pel_json_value *layer, uint32_t index) {
+static pel_str variable_name(pel_str class, const pel_json_value *layer, uint32_t index) {
     static const struct {
         const char *class, *names[6], *flags[6];
     } rows[] = {
@@ -185,8 +185,10 @@ static pel_str variable_name(const pel_json_value *layer, uint32_t index) {
         { "LayerNormalization", { "gamma", "beta" }, { "scale", "center" } },
         { "GroupNormalization", { "gamma", "beta" }, { "scale", "center" } },
         { "RMSNormalization", { "scale" }, { NULL } },
+        { "LSTMCell", { "kernel", "recurrent_kernel", "bias" }, { NULL } },
+        { "GRUCell", { "kernel", "recurrent_kernel", "bias" }, { NULL } },
+        { "SimpleRNNCell", { "kernel", "recurrent_kernel", "bias" }, { NULL } },
     };
-    pel_str class = pel_json_text(pel_json_get(layer, "class_name"));
     for (size_t i = 0; i < PEL_COUNT(rows); i++) {
         if (!pel_str_is(class, rows[i].class)) continue;
         for (uint32_t n = 0; n < PEL_COUNT(rows[i].names) && rows[i].names[n]; n++) {
@@ -199,32 +201,69 @@ static pel_str variable_name(const pel_json_value *layer, uint32_t index) {
     return (pel_str){ "", 0 };
 }
 
+/* The file has parts of a layer by the attributes that hold them; Keras knows them by their own names. */
+static pel_str part_of(pel_str class, pel_str attribute, pel_str *part_class) {
+    static const struct {
+        const char *class, *attribute, *name, *part_class;
+    } rows[] = {
+        { "MultiHeadAttention", "query_dense", "query", "EinsumDense" },
+        { "MultiHeadAttention", "key_dense", "key", "EinsumDense" },
+        { "MultiHeadAttention", "value_dense", "value", "EinsumDense" },
+        { "MultiHeadAttention", "output_dense", "attention_output", "EinsumDense" },
+        { "GroupQueryAttention", "query_dense", "query", "EinsumDense" },
+        { "GroupQueryAttention", "key_dense", "key", "EinsumDense" },
+        { "GroupQueryAttention", "value_dense", "value", "EinsumDense" },
+        { "GroupQueryAttention", "output_dense", "attention_output", "EinsumDense" },
+        { "LSTM", "cell", "lstm_cell", "LSTMCell" },
+        { "GRU", "cell", "gru_cell", "GRUCell" },
+        { "SimpleRNN", "cell", "simple_rnn_cell", "SimpleRNNCell" },
+    };
+    for (size_t i = 0; i < PEL_COUNT(rows); i++) {
+        if (!pel_str_is(class, rows[i].class) || !pel_str_is(attribute, rows[i].attribute)) continue;
+        *part_class = pel_str_of(rows[i].part_class);
+        return pel_str_of(rows[i].name);
+    }
+    *part_class = (pel_str){ "", 0 };
+    return attribute;
+}
+
 static void add_numbered_layers(keras_file *k, const pel_h5_object *group, const pel_json_value *model, pel_str path,
                                 int depth);
 
-/* The weights of one layer: vars/0, vars/1 ...; below other names, those of its parts. */
-static void add_numbered_weights(keras_file *k, const pel_h5_object *group, const pel_json_value *layer, pel_str path,
-                                 int depth) {
+static void add_variables(keras_file *k, const pel_h5_object *group, pel_str class, const pel_json_value *layer,
+                          pel_str path) {
+    for (uint32_t v = 0; v < group->children.n; v++) {
+        const pel_h5_object *variable = group->children.at[v];
+        if (!variable->is_dataset) continue;
+        uint32_t index = 0;
+        for (size_t d = 0; d < variable->name.len && d < 6; d++)
+            index = index * 10 + (uint32_t)(variable->name.ptr[d] - '0') % 10;
+        pel_str name = variable_name(class, layer, index);
+        add_dataset(k, variable, join(k, path, name.len ? name : variable->name));
+    }
+}
+
+/* The weights of one part of a layer, of that class: vars/0, vars/1 ...; below other names, those of its parts. */
+static void add_part(keras_file *k, const pel_h5_object *group, pel_str class, const pel_json_value *layer,
+                     pel_str path, int depth) {
     for (uint32_t i = 0; i < group->children.n; i++) {
         const pel_h5_object *child = group->children.at[i];
         if (child->is_dataset) {
             add_dataset(k, child, join(k, path, child->name));
         } else if (pel_str_is(child->name, "vars")) {
-            for (uint32_t v = 0; v < child->children.n; v++) {
-                const pel_h5_object *variable = child->children.at[v];
-                if (!variable->is_dataset) continue;
-                uint32_t index = 0;
-                for (size_t d = 0; d < variable->name.len && d < 6; d++)
-                    index = index * 10 + (uint32_t)(variable->name.ptr[d] - '0') % 10;
-                pel_str name = layer ? variable_name(layer, index) : (pel_str){ "", 0 };
-                add_dataset(k, variable, join(k, path, name.len ? name : variable->name));
-            }
+            add_variables(k, child, class, layer, path);
         } else if (pel_str_is(child->name, "layers") && layer && layers_of(layer)) {
             add_numbered_layers(k, child, layer, path, depth);
         } else {
-            add_numbered_weights(k, child, NULL, join(k, path, child->name), depth + 1);
+            pel_str part_class, name = part_of(class, child->name, &part_class);
+            add_part(k, child, part_class, NULL, join(k, path, name), depth + 1);
         }
     }
+}
+
+static void add_numbered_weights(keras_file *k, const pel_h5_object *group, const pel_json_value *layer, pel_str path,
+                                 int depth) {
+    add_part(k, group, pel_json_text(pel_json_get(layer, "class_name")), layer, path, depth);
 }
 
 /* The file has the layers as dense, dense_1 ... in the order of the config. */
@@ -321,8 +360,9 @@ bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_z
     if (layers) add_numbered_layers(&k, layers, model, (pel_str){ "", 0 }, 0);
     for (uint32_t i = 0; i < root->children.n; i++) {
         const pel_h5_object *child = root->children.at[i];
-        bool is_optimizer = pel_str_is(child->name, "optimizer"); /* its state is no part of the network */
-        if (child != layers && !child->is_dataset && !is_optimizer)
+        /* an optimizer's state: no parameters, but tensors all the same */
+        k.role = pel_str_is(child->name, "optimizer") ? PEL_BUFFER : PEL_PARAMETER;
+        if (child != layers && !child->is_dataset)
             add_numbered_weights(&k, child, NULL, pel_str_is(child->name, "vars") ? (pel_str){ "", 0 } : child->name,
                                  0);
     }

@@ -6,10 +6,12 @@
 #include "io/bytes.h"
 #include "io/gguf.h"
 #include "io/hdf5.h"
+#include "io/msgpack.h"
 #include "io/protobuf.h"
 #include "io/safetensors.h"
 #include "io/tar.h"
 #include "io/tfrecord.h"
+#include "io/xml.h"
 
 /* ---- the tree from full names ---- */
 
@@ -120,6 +122,7 @@ static void load_zip(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_inp
                                    const pel_zip *) = { pel_load_torch_zip, pel_load_torch_export, pel_load_keras_zip,
                                                         pel_load_npz };
     into->format = PEL_STR("zip archive");
+    if (pel_load_zip_row(ctx, into, name, input)) return;
     const pel_zip *zip = pel_zip_read(ctx, input, &into->findings);
     unsigned n = 0;
     for (size_t i = 0; i < PEL_COUNT(loaders); i++) n += loaders[i](ctx, into, name, zip);
@@ -175,6 +178,8 @@ static const struct {
     { pel_is_json, pel_load_json },
     { pel_is_tar, load_tar },
     { pel_is_npy, .load_ranges = pel_load_npy },
+    { pel_is_xml, pel_load_xml },
+    { .is_by_ranges = pel_is_tf_index, .load = pel_load_tf_index },
     { pel_is_packed, pel_load_packed },
     { pel_is_packed_otherwise, pel_load_packed_otherwise },
     { .is_by_ranges = pel_is_pickle_in, .load = pel_load_torch_legacy },
@@ -182,6 +187,8 @@ static const struct {
     { .is_by_ranges = is_onnx, .load = pel_load_onnx },
     { .is_by_ranges = is_saved_model, .load = pel_load_saved_model },
     { .is_by_ranges = is_graphdef, .load = pel_load_graphdef },
+    { .is_by_ranges = pel_is_tf_fingerprint, .load = pel_load_tf_fingerprint },
+    { pel_is_msgpack, pel_load_flax },
 };
 
 /* Safetensors can be written so that their header is a text to an unpickler, and their data what it then runs;
@@ -226,6 +233,11 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
         pel_look_behind(ctx, into, input, start, !is_known);
         into->format = PEL_STR("zip archive behind other data");
         if (!is_known) return;
+    }
+    if (!is_known && pel_is_tf_data(ctx, into, name, input)) {
+        look_for_pickle(ctx, into, input);
+        pel_load_tf_data(ctx, into, name);
+        return;
     }
     if (!is_known) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
     /* To an unpickler the mark of a zip archive is a persistent id: pickle and joblib stop there, and torch, which

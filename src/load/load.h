@@ -49,6 +49,9 @@ bool pel_open_beside(pel_ctx *ctx, const pel_loaded *out, pel_str name, pel_inpu
  * pel_is_...(bytes) sees at most the first 64 KiB ---- */
 bool pel_load_torch_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
 bool pel_load_torch_export(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
+/* The index of torch.distributed.checkpoint: a pickle whose tensors lie in files beside it. */
+bool pel_is_dcp(const pel_pickled *root);
+void pel_load_dcp(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_pickled *root);
 bool pel_load_torch_tar(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_torch_legacy(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_safetensors(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
@@ -57,6 +60,16 @@ void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_graphdef(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 void pel_load_events(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* Checkpoints: an index (a sorted table), and data in files beside it. */
+bool pel_is_tf_index(pel_ctx *ctx, const pel_input *input);
+void pel_load_tf_index(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* The data themselves have no mark: the index beside them, if there is one, says what they are. */
+bool pel_is_tf_data(pel_ctx *ctx, const pel_loaded *out, pel_str name, const pel_input *input);
+void pel_load_tf_data(pel_ctx *ctx, pel_loaded *out, pel_str name);
+bool pel_is_tf_fingerprint(pel_ctx *ctx, const pel_input *input);
+void pel_load_tf_fingerprint(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_xml(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+void pel_load_flax(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_is_tflite(pel_str bytes);
 void pel_load_tflite(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 bool pel_is_json(pel_str bytes);
@@ -86,6 +99,9 @@ uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, 
 uint32_t pel_look_inside_tar(pel_ctx *ctx, pel_loaded *out, pel_str bytes, bool adopts_networks);
 /* The same for an archive that begins inside of a file. */
 void pel_look_behind(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint64_t start, bool adopts_networks);
+/* Archives one after the other, as torch.distributed.checkpoint writes them: each is read as a file of its own. False:
+ * it is one archive, or under another name. */
+bool pel_load_zip_row(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input);
 /* What a file inside, at that place, says to the audit. */
 void pel_adopt(pel_ctx *ctx, pel_loaded *out, const pel_loaded *inner, pel_str member, uint64_t at);
 

@@ -275,3 +275,181 @@ void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str b
         walk_object(&m, 0, (pel_str){ "", 0 }, 0);
     }
 }
+
+/* ---- checkpoints ---- */
+
+#define MAX_SHARDS 10000
+
+typedef struct checkpoint {
+    pel_ctx *ctx;
+    pel_loaded *out;
+    pel_tree_builder builder;
+    pel_str base;   /* "model.ckpt" of model.ckpt.index */
+    pel_map shards; /* number -> pel_input *, NULL: it is not there */
+    uint64_t n_shards;
+} checkpoint;
+
+/* BundleEntryProto. */
+typedef struct bundle_entry {
+    uint64_t dtype, shard, offset, size;
+    pel_shape shape;
+    bool has_slices;
+} bundle_entry;
+
+static bundle_entry read_entry(pel_ctx *ctx, pel_str bytes) {
+    pel_proto message = { .bytes = bytes };
+    pel_proto_field field;
+    bundle_entry entry = { .shape = { .is_known = true } };
+    while (pel_proto_next(ctx, &message, &field)) {
+        if (field.number == 1) entry.dtype = field.value;
+        if (field.number == 2 && field.wire == PEL_WIRE_BYTES) entry.shape = read_shape(ctx, pel_proto_of(&field));
+        if (field.number == 3) entry.shard = field.value;
+        if (field.number == 4) entry.offset = field.value;
+        if (field.number == 5) entry.size = field.value;
+        if (field.number == 7) entry.has_slices = true;
+    }
+    return entry;
+}
+
+static pel_str last_part(pel_str path) {
+    size_t start = path.len;
+    while (start && path.ptr[start - 1] != '/') start--;
+    return pel_str_from(path, start);
+}
+
+static const pel_input *shard_of(checkpoint *c, uint64_t number) {
+    uint64_t found;
+    if (number >= c->n_shards) return NULL;
+    if (pel_map_get(&c->shards, number, &found)) return (const pel_input *)(uintptr_t)found;
+    pel_input *data = pel_new(c->ctx, pel_input);
+    pel_str name =
+        pel_format(c->ctx, "%.*s.data-%05u-of-%05u", PEL_FMT(c->base), (unsigned)number, (unsigned)c->n_shards);
+    if (!c->base.len || !pel_open_beside(c->ctx, c->out, name, data)) {
+        pel_push(c->ctx, &c->builder.network->unknown,
+                 (pel_unknown){ .what = name, .why = PEL_STR("a file of the checkpoint that is not there") });
+        data = NULL;
+    }
+    pel_map_set(c->ctx, &c->shards, number, PEL_KEY(data));
+    return data;
+}
+
+static void add_entry(checkpoint *c, const pel_table_row *row) {
+    static const char suffix[] = "/.ATTRIBUTES/VARIABLE_VALUE";
+    bundle_entry entry = read_entry(c->ctx, row->value);
+    pel_str name = row->key;
+    if (pel_str_ends(name, PEL_STR(suffix))) name.len -= strlen(suffix);
+    pel_model_tensor tensor = { .dtype = dtype_of(entry.dtype), .shape = entry.shape };
+    if (!pel_dtype_size(tensor.dtype)) { /* texts: the graph of objects, mostly */
+        pel_build_value(&c->builder, name,
+                        pel_format(c->ctx, "%.*s, %llu bytes", PEL_FMT(tensor.dtype), (unsigned long long)entry.size));
+        return;
+    }
+    if (entry.has_slices) {
+        pel_build_unknown(&c->builder, name, PEL_STR("it is kept in slices, which are not read"));
+    } else {
+        const pel_input *data = shard_of(c, entry.shard);
+        if (data && !pel_build_place(c->ctx, &tensor, data, last_part(c->base), entry.offset, entry.size))
+            pel_find(c->ctx, &c->out->findings, PEL_SUSPECT, "outside", name, entry.offset,
+                     PEL_STR("the variable lies outside of the file of variables"));
+    }
+    pel_build_tensor(&c->builder, name, tensor);
+}
+
+static const char table_mark[] = "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+
+bool pel_is_tf_index(pel_ctx *ctx, const pel_input *input) {
+    return input->size >= 48 && memcmp(pel_input_view(ctx, input, input->size - 8, 8).ptr, table_mark, 8) == 0;
+}
+
+void pel_load_tf_index(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    out->format = PEL_STR("TensorFlow checkpoint");
+    const pel_table *table = pel_table_read(ctx, bytes);
+    checkpoint c = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '/') };
+    pel_str file = last_part(name);
+    if (pel_str_ends(file, PEL_STR(".index"))) c.base = pel_str_cut(file, 0, file.len - strlen(".index"));
+    for (uint32_t i = 0; i < table->rows.n; i++) {
+        const pel_table_row *row = &table->rows.at[i];
+        pel_proto_field field;
+        if (!row->key.len) { /* BundleHeaderProto */
+            pel_proto header = { .bytes = row->value };
+            c.n_shards = pel_proto_find(ctx, header, 1, &field) ? field.value : 1;
+            if (c.n_shards > MAX_SHARDS) pel_throw(ctx, PEL_E_FORMAT, 0, "checkpoint: an absurd number of shards");
+            if (pel_proto_find(ctx, header, 2, &field) && field.value) {
+                pel_find(ctx, &out->findings, PEL_NOTE, "big-endian", (pel_str){ "", 0 }, 0,
+                         PEL_STR("the tensors are big-endian: they are listed, their bytes are not read"));
+                c.n_shards = 0;
+            }
+        } else if (row->key.ptr[0]) { /* others are slices, under the name of the whole */
+            add_entry(&c, row);
+        }
+    }
+}
+
+/* "model.ckpt" of model.ckpt.data-00000-of-00001, and which shard it is. */
+static bool split_data_name(pel_str path, pel_str *base, uint64_t *shard) {
+    static const char form[] = ".data-#####-of-#####";
+    pel_str name = last_part(path);
+    size_t len = strlen(form);
+    if (name.len <= len) return false;
+    pel_str end = pel_str_from(name, name.len - len);
+    *shard = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool is_digit = end.ptr[i] >= '0' && end.ptr[i] <= '9';
+        if (form[i] == '#' ? !is_digit : end.ptr[i] != form[i]) return false;
+        if (form[i] == '#' && i < 12) *shard = 10 * *shard + (uint64_t)(end.ptr[i] - '0');
+    }
+    *base = pel_str_cut(name, 0, name.len - len);
+    return true;
+}
+
+typedef struct data_check {
+    const pel_input *index;
+    uint64_t shard, size;
+    bool fits;
+} data_check;
+
+static void check_data(pel_ctx *ctx, void *arg) {
+    data_check *check = arg;
+    const pel_table *table = pel_table_read(ctx, pel_input_whole(ctx, check->index));
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < table->rows.n; i++) {
+        if (!table->rows.at[i].key.len) continue;
+        bundle_entry entry = read_entry(ctx, table->rows.at[i].value);
+        if (entry.shard != check->shard || entry.has_slices) continue;
+        if (entry.offset > check->size || entry.size > check->size - entry.offset) return;
+        if (entry.offset + entry.size > end) end = entry.offset + entry.size;
+    }
+    check->fits = end == check->size; /* no byte that the index does not speak of */
+}
+
+bool pel_is_tf_data(pel_ctx *ctx, const pel_loaded *out, pel_str name, const pel_input *input) {
+    pel_str base;
+    pel_input index;
+    pel_err ignored;
+    data_check check = { .index = &index, .size = input->size };
+    if (!split_data_name(name, &base, &check.shard) ||
+        !pel_open_beside(ctx, out, pel_format(ctx, "%.*s.index", PEL_FMT(base)), &index))
+        return false;
+    return pel_is_tf_index(ctx, &index) && pel_attempt(ctx, check_data, &check, &ignored) && check.fits;
+}
+
+void pel_load_tf_data(pel_ctx *ctx, pel_loaded *out, pel_str name) {
+    out->format = PEL_STR("TensorFlow checkpoint data");
+    pel_tree_builder builder = pel_build(ctx, out, name, '/');
+    pel_build_unknown(&builder, PEL_STR("tensors"), PEL_STR("the index beside it lists them"));
+}
+
+/* FingerprintDef: five hashes, and a version. */
+bool pel_is_tf_fingerprint(pel_ctx *ctx, const pel_input *input) {
+    uint32_t kinds[8];
+    if (input->size > 1024 || !pel_proto_scan(ctx, input, kinds)) return false;
+    uint32_t hashes = kinds[PEL_WIRE_NUMBER], all = kinds[PEL_WIRE_64] | kinds[PEL_WIRE_32];
+    return !all && (hashes & 6) == 6 && !(hashes & ~(uint32_t)0x3E) && !(kinds[PEL_WIRE_BYTES] & ~(uint32_t)0xC0);
+}
+
+void pel_load_tf_fingerprint(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    (void)bytes;
+    out->format = PEL_STR("TensorFlow fingerprint");
+    pel_tree_builder builder = pel_build(ctx, out, name, '/');
+    pel_build_unknown(&builder, PEL_STR("weights"), PEL_STR("a fingerprint has none"));
+}

@@ -115,9 +115,13 @@ static pel_pickle *next_pickle(legacy *l, const char *what) {
 /* Somebody's pickle: what stands behind it may be more pickles, for a reader that calls load() again. */
 static void read_plain(legacy *l, pel_str name, const pel_pickled *root) {
     l->out->format = PEL_STR("pickle");
-    pel_tree_builder builder = pel_build(l->ctx, l->out, name, '.');
-    pel_torch_source source = { .storage = storage_of, .arg = l };
-    pel_load_torch_objects(&builder, root, &source);
+    if (pel_is_dcp(root)) {
+        pel_load_dcp(l->ctx, l->out, name, root);
+    } else {
+        pel_tree_builder builder = pel_build(l->ctx, l->out, name, '.');
+        pel_torch_source source = { .storage = storage_of, .arg = l };
+        pel_load_torch_objects(&builder, root, &source);
+    }
     if (l->at == l->bytes.len) return;
     /* without the mark of a protocol, a few letters of anything are a pickle: then what follows must be one, too */
     bool is_marked = (unsigned char)l->bytes.ptr[0] == 0x80, is_followed = pel_is_pickle(pel_str_from(l->bytes, l->at));
