@@ -82,6 +82,7 @@ typedef struct traits {
     bool moves_cold;       /* code that only exceptions lead to stands behind all other */
     bool bares_jumps;      /* as in pel_canon */
     bool returns_consts;   /* as in pel_canon */
+    bool splits_pairs;     /* what a `with` calls at its end takes two places of the stack: normalise_halves.c */
 } traits;
 
 static const traits traits_of[PEL_VERSION_MAX + 1] = {
@@ -114,6 +115,22 @@ static const traits traits_of[PEL_VERSION_MAX + 1] = {
              .moves_cold = true,
              .bares_jumps = true,
              .returns_consts = true },
+    [14] = { .call_slots = 2,
+             .compare_shift = 5,
+             .tests_again = true,
+             .forward_tests = true,
+             .else_first = true,
+             .moves_cold = true,
+             .bares_jumps = true,
+             .splits_pairs = true },
+    [15] = { .call_slots = 2,
+             .compare_shift = 5,
+             .tests_again = true,
+             .forward_tests = true,
+             .else_first = true,
+             .moves_cold = true,
+             .bares_jumps = true,
+             .splits_pairs = true },
 };
 
 bool pel_norm_keeps_dead(const pel_norm *n) { return traits_of[n->insns->code->version].keeps_dead && !n->plainly; }
@@ -220,9 +237,11 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_END_FOR:
     case PEL_OP_POP_BLOCK:
     case PEL_OP_CLEANUP_THROW:
+    case PEL_OP_NOT_TAKEN:
     case PEL_OP_NONE: break;
 
-    case PEL_OP_POP_TOP: pel_norm_add(n, PEL_I_POP, in); break;
+    case PEL_OP_POP_TOP:
+    case PEL_OP_POP_ITER: pel_norm_add(n, PEL_I_POP, in); break;
     case PEL_OP_COPY: add_arg(n, PEL_I_COPY, in, in->arg); break;
     case PEL_OP_SWAP: add_arg(n, PEL_I_SWAP, in, in->arg); break;
     case PEL_OP_DUP_TOP: add_arg(n, PEL_I_COPY, in, 1); break;
@@ -315,7 +334,11 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_UNARY_NOT: add_sub(n, PEL_I_UNARY, in, PEL_Not, 0); break;
     case PEL_OP_UNARY_POSITIVE: add_sub(n, PEL_I_UNARY, in, PEL_UAdd, 0); break;
     case PEL_OP_BINARY_OP:
-        if (in->arg >= 26) pel_throw(n->ctx, PEL_E_FORMAT, in->offset, "unknown operator %u", in->arg);
+        if (in->arg == 26) {
+            pel_norm_add(n, PEL_I_SUBSCR, in);
+            break;
+        }
+        if (in->arg > 26) pel_throw(n->ctx, PEL_E_FORMAT, in->offset, "unknown operator %u", in->arg);
         add_binary(n, in, binary_ops[in->arg % 13], in->arg >= 13);
         break;
     case PEL_OP_BINARY_ADD: add_binary(n, in, PEL_Add, false); break;
@@ -388,7 +411,16 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_CALL_FUNCTION: add_call(n, in, in->arg, NULL, 1); break;
     case PEL_OP_CALL_METHOD: add_call(n, in, in->arg, NULL, 2); break;
     case PEL_OP_CALL_FUNCTION_KW: add_call(n, in, in->arg, take_names(n, in), 1); break;
-    case PEL_OP_CALL_FUNCTION_EX: add_sub(n, PEL_I_CALL_EX, in, t->call_slots, in->arg & 1); break;
+    case PEL_OP_CALL_FUNCTION_EX: {
+        bool has_keywords = in->arg & 1;
+        if (t->splits_pairs) { /* the place of the keywords is always there */
+            pel_ins *last = n->ins.n ? &n->ins.at[n->ins.n - 1] : NULL;
+            has_keywords = !last || last->op != PEL_I_PUSH_NULL;
+            if (!has_keywords) last->op = PEL_I_NOP;
+        }
+        add_sub(n, PEL_I_CALL_EX, in, t->call_slots, has_keywords);
+        break;
+    }
     case PEL_OP_MAKE_FUNCTION: {
         const pel_const *name = NULL;
         if (t->named_functions && n->ins.n && n->ins.at[n->ins.n - 1].op == PEL_I_CONST) {
@@ -452,6 +484,15 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_FORMAT_SIMPLE: add_arg(n, PEL_I_FORMAT, in, 0); break;
     case PEL_OP_FORMAT_WITH_SPEC: add_arg(n, PEL_I_FORMAT, in, 1); break;
     case PEL_OP_CONVERT_VALUE: add_arg(n, PEL_I_CONVERT, in, in->arg); break;
+    case PEL_OP_LOAD_COMMON_CONSTANT: { /* of the rest of these */
+        static const char *const names[] = { NULL, "NotImplementedError", "tuple", "all", "any", "list", "set" };
+        if (!in->arg || in->arg >= PEL_COUNT(names))
+            pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "unknown common constant %u", in->arg);
+        pel_ins *ins = pel_norm_add(n, PEL_I_LOAD, in);
+        ins->sub = PEL_GLOBAL;
+        ins->name = pel_intern_c(n->ctx, names[in->arg]);
+        break;
+    }
     case PEL_OP_LOAD_ASSERTION_ERROR: pel_norm_add(n, PEL_I_ASSERTION_ERROR, in); break;
     case PEL_OP_LOAD_LOCALS: pel_norm_add(n, PEL_I_LOCALS, in); break;
     case PEL_OP_SETUP_ANNOTATIONS: pel_norm_add(n, PEL_I_SETUP_ANNOTATIONS, in); break;
@@ -495,6 +536,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
  * other side yields. Returns how many belong to the one at i, 0 if it is none of these. */
 static uint32_t delegation(const pel_insns *insns, uint32_t i) {
     uint32_t k = i + 1;
+    while (k < insns->n && (insns->at[k].op == PEL_OP_PUSH_NULL || insns->at[k].op == PEL_OP_NOP)) k++;
     if (k >= insns->n || insns->at[k].op != PEL_OP_LOAD_CONST || insns->at[k].value->kind != PEL_CONST_NONE) return 0;
     if (++k >= insns->n) return 0;
     if (insns->at[k].op == PEL_OP_YIELD_FROM) return k + 1 - i;
@@ -509,6 +551,36 @@ static bool is_tested(const pel_insns *insns, uint32_t i) {
     do i++;
     while (i < insns->n && insns->at[i].op == PEL_OP_NOP);
     return i >= insns->n || insns->at[i].op == PEL_OP_UNARY_NOT || insns->at[i].target != PEL_NO_TARGET;
+}
+
+/* The instructions from i on that are not NOP: whether the next ones are these. Returns where they end, 0 if not. */
+static uint32_t is_run(const pel_insns *insns, uint32_t i, const uint16_t *ops, uint32_t n) {
+    for (uint32_t k = 0; k < n; i++) {
+        if (i >= insns->n) return 0;
+        if (insns->at[i].op == PEL_OP_NOP || insns->at[i].op == PEL_OP_NOT_TAKEN) continue;
+        if (insns->at[i].op != ops[k++]) return 0;
+    }
+    return i;
+}
+
+/* Entering a `with`: the method for its end is looked up, then the one for its beginning is, and is called. */
+static uint32_t enters_with(pel_norm *n, uint32_t i) {
+    static const uint16_t ops[] = { PEL_OP_COPY, PEL_OP_LOAD_SPECIAL, PEL_OP_SWAP, PEL_OP_LOAD_SPECIAL, PEL_OP_CALL };
+    uint32_t end = is_run(n->insns, i, ops, PEL_COUNT(ops));
+    if (!end || !traits_of[n->insns->code->version].splits_pairs) return 1;
+    pel_norm_add(n, PEL_I_WITH, &n->insns->at[i])->flag = n->insns->at[i + 1].arg >= 2;
+    return end - i;
+}
+
+/* any(... for ...), where `any` is the built-in one, is a loop in place; if it is not, the call stands after it. Only the
+ * call was written. */
+static uint32_t folded_call(const pel_insns *insns, uint32_t i) {
+    static const uint16_t ops[] = { PEL_OP_COPY, PEL_OP_LOAD_COMMON_CONSTANT, PEL_OP_IS_OP,
+                                    PEL_OP_POP_JUMP_IF_FALSE };
+    uint32_t end = is_run(insns, i, ops, PEL_COUNT(ops));
+    if (!end || insns->at[i].arg != 1) return 1;
+    uint32_t to = insns->at[end - 1].target;
+    return to > end ? to - i : 1;
 }
 
 static void translate_all(pel_norm *n) {
@@ -530,8 +602,22 @@ static void translate_all(pel_norm *n) {
             break;
         case PEL_OP_END_FOR:
             if (!traits_of[insns->code->version].for_end_pops && i + 1 < insns->n &&
-                insns->at[i + 1].op == PEL_OP_POP_TOP)
+                (insns->at[i + 1].op == PEL_OP_POP_TOP || insns->at[i + 1].op == PEL_OP_POP_ITER))
                 taken = 2;
+            break;
+        case PEL_OP_COPY:
+            if ((taken = enters_with(n, i)) > 1) break;
+            if ((taken = folded_call(insns, i)) > 1) break;
+            taken = 1;
+            translate(n, in);
+            break;
+        case PEL_OP_GET_ITER:
+            if (in->kind == PEL_ARG_INT && in->arg == 3 && (taken = delegation(insns, i)) != 0) {
+                pel_norm_add(n, PEL_I_YIELD_FROM, in)->cold = pel_norm_cleanup_of(n, i, taken);
+                break;
+            }
+            taken = 1;
+            translate(n, in);
             break;
         case PEL_OP_GET_AWAITABLE:
             if ((taken = delegation(insns, i)) == 0)
@@ -838,7 +924,8 @@ static pel_canon *relay(pel_norm *n) {
     canon->bares_jumps = traits_of[canon->code->version].bares_jumps;
     canon->copies_exits = pel_norm_copies_exits(n);
     canon->folds_formats = canon->code->version >= 11;
-    canon->has_docstring = canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR;
+    canon->has_docstring = canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR &&
+                           (canon->code->version < 14 || canon->code->flags & PEL_CO_HAS_DOCSTRING);
     canon->cleans_docs = canon->code->version >= 13;
     canon->keeps_dead = pel_norm_keeps_dead(n);
     canon->asserts_by_name = traits_of[canon->code->version].asserts_by_name;
@@ -912,7 +999,7 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *c, const bool *gone, const uint3
     c->n_main = n_main;
 }
 
-#define NEWEST_KNOWN 13
+#define NEWEST_KNOWN 15
 
 void pel_normalise_knows(pel_ctx *ctx, const pel_code_object *code) {
     if (code->version > NEWEST_KNOWN)
@@ -924,10 +1011,12 @@ void pel_normalise_knows(pel_ctx *ctx, const pel_code_object *code) {
 
 pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
     pel_normalise_knows(ctx, insns->code);
+    if (traits_of[insns->code->version].splits_pairs) insns = pel_norm_halves(ctx, insns);
     pel_norm norm = { .ctx = ctx, .insns = insns, .plainly = plainly };
     if (insns->code->version <= 10) pel_norm_prepare_old(&norm);
     translate_all(&norm);
     pel_norm_guards(&norm);
+    norm.splits_pairs = traits_of[insns->code->version].splits_pairs;
     norm.forward_tests = traits_of[insns->code->version].forward_tests;
     pel_norm_patterns(&norm);
     pel_canon *canon = relay(&norm);

@@ -14,6 +14,7 @@ typedef struct pel_norm {
     const pel_const *kw_names; /* for the next call */
     struct pel_old *old;       /* NULL where exceptions have a table */
     bool plainly;              /* as in pel_normalise */
+    bool splits_pairs;         /* what a `with` calls at its end took two places of the stack */
     bool forward_tests;        /* conditional jumps never go backwards */
     PEL_VEC(pel_guard) guards;
     uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */
@@ -44,6 +45,8 @@ void pel_canon_compact(pel_ctx *ctx, pel_canon *canon, const bool *gone, const u
 /* Drops what is out of reach and not marked as dead, and jumps to their neighbours. */
 void pel_canon_sweep(pel_ctx *ctx, pel_canon *canon);
 
+/* normalise_halves.c: instructions for a stack on which iterators and `with` take one place each */
+const pel_insns *pel_norm_halves(pel_ctx *ctx, const pel_insns *insns);
 /* normalise_guards.c */
 void pel_norm_guards(pel_norm *n);
 pel_guard_kind pel_norm_guard_kind(const pel_norm *n, uint32_t exc);
