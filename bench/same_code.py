@@ -165,6 +165,8 @@ class Graph:
                 if start <= ins.offset < end:
                     handler = (target, depth, lasti)
             for step in self._of(code, ins, place):
+                if step[0] == "ABOUT TEXT" and self.steps:
+                    self.steps[-1] = ("LOAD_CONST", None, *self.steps[-1][2:])
                 split.setdefault(place(ins.offset), len(self.steps))
                 self.steps.append((*step, handler))
         self.at = split

@@ -127,6 +127,10 @@ static const pel_const *import_plain(importer *in, PyObject *object) {
     if (PyBytes_CheckExact(object)) return pel_const_bytes(in->ctx, bytes_of(in, object));
     if (PyTuple_CheckExact(object)) return import_items(in, PEL_CONST_TUPLE, object);
     if (PyFrozenSet_CheckExact(object)) return import_items(in, PEL_CONST_FROZENSET, object);
+    if (PySlice_Check(object)) {
+        PyObject *parts = kept(in, PyObject_CallMethod(object, "__reduce__", NULL)); /* slice, (start, stop, step) */
+        return import_items(in, PEL_CONST_SLICE, PyTuple_GET_ITEM(parts, 1));
+    }
     if (PyComplex_CheckExact(object)) {
         pel_const *konst = make(in, PEL_CONST_COMPLEX);
         konst->real = PyComplex_RealAsDouble(object);

@@ -583,6 +583,16 @@ static uint32_t folded_call(const pel_insns *insns, uint32_t i) {
     return to > end ? to - i : 1;
 }
 
+/* value; COPY 2; name; STORE_SUBSCR: an annotation joins the others. */
+static const uint16_t note_store[] = { PEL_OP_COPY, PEL_OP_LOAD_CONST, PEL_OP_STORE_SUBSCR };
+
+static bool fills_notes(const pel_insns *insns) {
+    if (insns->code->version < 14 || !pel_name_is(insns->code->name, "__annotate__")) return false;
+    for (uint32_t i = 0; i < insns->n; i++)
+        if (insns->at[i].op == PEL_OP_COPY && is_run(insns, i, note_store, PEL_COUNT(note_store))) return true;
+    return false;
+}
+
 static void translate_all(pel_norm *n) {
     const pel_insns *insns = n->insns;
     uint32_t *place = pel_new_array(n->ctx, (size_t)insns->n + 1, uint32_t);
@@ -605,7 +615,24 @@ static void translate_all(pel_norm *n) {
                 (insns->at[i + 1].op == PEL_OP_POP_TOP || insns->at[i + 1].op == PEL_OP_POP_ITER))
                 taken = 2;
             break;
+        case PEL_OP_BUILD_MAP:
+            if (n->fills_notes && !in->arg && !n->made_dict) {
+                n->made_dict = true;
+                break;
+            }
+            translate(n, in);
+            break;
+        case PEL_OP_RETURN_VALUE:
+            if (n->fills_notes) pel_norm_add(n, PEL_I_CONST, in)->value = &pel_none;
+            translate(n, in);
+            break;
         case PEL_OP_COPY:
+            if (n->fills_notes && is_run(insns, i, note_store, PEL_COUNT(note_store)) && in->arg == 2) {
+                pel_ins *dict = pel_norm_add(n, PEL_I_LOAD, in);
+                dict->sub = PEL_NAME;
+                dict->name = pel_intern_c(n->ctx, "__annotations__");
+                break;
+            }
             if ((taken = enters_with(n, i)) > 1) break;
             if ((taken = folded_call(insns, i)) > 1) break;
             taken = 1;
@@ -1014,6 +1041,7 @@ pel_canon *pel_normalise(pel_ctx *ctx, const pel_insns *insns, bool plainly) {
     if (traits_of[insns->code->version].splits_pairs) insns = pel_norm_halves(ctx, insns);
     pel_norm norm = { .ctx = ctx, .insns = insns, .plainly = plainly };
     if (insns->code->version <= 10) pel_norm_prepare_old(&norm);
+    norm.fills_notes = fills_notes(insns);
     translate_all(&norm);
     pel_norm_guards(&norm);
     norm.splits_pairs = traits_of[insns->code->version].splits_pairs;

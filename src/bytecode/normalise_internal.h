@@ -13,6 +13,8 @@ typedef struct pel_norm {
     uint32_t *jumps_to;        /* filled by pel_norm_count_targets */
     const pel_const *kw_names; /* for the next call */
     struct pel_old *old;       /* NULL where exceptions have a table */
+    bool fills_notes;          /* computes annotations, one statement each, on a dict that waits on the stack */
+    bool made_dict;            /* that dict was met */
     bool plainly;              /* as in pel_normalise */
     bool splits_pairs;         /* what a `with` calls at its end took two places of the stack */
     bool forward_tests;        /* conditional jumps never go backwards */

@@ -267,6 +267,41 @@ static void dict_rest(pel_norm *n, uint32_t i) {
     n->ins.at[extend].arg = 0;
 }
 
+/* ---- annotations in nested blocks ---- */
+
+static bool is_conditional_set(const pel_norm *n, uint32_t i, pel_iop op) {
+    return pel_norm_op(n, i) == op && pel_name_is(n->ins.at[i].name, "__conditional_annotations__");
+}
+
+/* LOAD set; CONST number; APPEND; POP  ->  set[number] = None: the place of an annotation, as a statement. */
+static void annotation_place(pel_norm *n, uint32_t i) {
+    uint32_t number = pel_norm_next(n, i), added = pel_norm_next(n, number), pop = pel_norm_next(n, added);
+    if (pel_norm_op(n, number) != PEL_I_CONST || n->ins.at[number].value->kind != PEL_CONST_INT) return;
+    if (pel_norm_op(n, added) != PEL_I_APPEND || pel_norm_op(n, pop) != PEL_I_POP) return;
+    pel_name set = n->ins.at[i].name;
+    const pel_const *value = n->ins.at[number].value;
+    uint8_t sub = n->ins.at[i].sub;
+    n->ins.at[i].op = PEL_I_CONST;
+    n->ins.at[i].sub = 0;
+    n->ins.at[i].value = &pel_none;
+    n->ins.at[number].op = PEL_I_LOAD;
+    n->ins.at[number].sub = sub;
+    n->ins.at[number].name = set;
+    n->ins.at[added].op = PEL_I_CONST;
+    n->ins.at[added].sub = 0;
+    n->ins.at[added].arg = 0;
+    n->ins.at[added].value = value;
+    n->ins.at[pop].op = PEL_I_STORE_SUBSCR;
+}
+
+/* {}; STORE set: made before the first of them. */
+static void annotation_set(pel_norm *n, uint32_t i) {
+    uint32_t store = pel_norm_next(n, i);
+    if (n->ins.at[i].sub != PEL_D_SET || n->ins.at[i].arg || !is_conditional_set(n, store, PEL_I_STORE)) return;
+    delete (n, i);
+    delete (n, store);
+}
+
 /* ---- the end of a class body ---- */
 
 /* Whether i stores what only the compiler gives a class. */
@@ -343,7 +378,13 @@ void pel_norm_patterns(pel_norm *n) {
         case PEL_I_POP_EXC: named_end(n, i); break;
         case PEL_I_MATCH_CLASS:
         case PEL_I_MATCH_KEYS: match_result(n, i); break;
-        case PEL_I_BUILD: dict_rest(n, i); break;
+        case PEL_I_BUILD:
+            dict_rest(n, i);
+            if (n->ins.at[i].op == PEL_I_BUILD) annotation_set(n, i);
+            break;
+        case PEL_I_LOAD:
+            if (is_conditional_set(n, i, PEL_I_LOAD)) annotation_place(n, i);
+            break;
         default: break;
         }
     }

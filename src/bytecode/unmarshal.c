@@ -211,15 +211,6 @@ static value take_shown(unmarshal *u, char open, char close) {
     return make_object(u, pel_buf_str(&repr));
 }
 
-/* Since 3.14: a slice of constants, as x[1:2] has it. */
-static value take_slice(unmarshal *u) {
-    value items = take_items(u, PEL_CONST_TUPLE, 3);
-    pel_buf repr = pel_buf_in(u->ctx);
-    pel_put_c(&repr, "slice");
-    pel_put_repr(&repr, items.konst);
-    return make_object(u, pel_buf_str(&repr));
-}
-
 static value take_dict(unmarshal *u) {
     pel_buf repr = pel_buf_in(u->ctx);
     value total = { NULL, 1 };
@@ -386,7 +377,7 @@ static value take_typed(unmarshal *u, char type) {
         return take_dict(u); /* a frozendict: no code object holds one */
     case ':':
         if (u->version < 14) break;
-        return take_slice(u);
+        return take_items(u, PEL_CONST_SLICE, 3);
     case 'c': return take_code(u);
     default: break;
     }

@@ -130,6 +130,7 @@ static uint32_t const_of(const checker *c, const pel_node *node) {
     case PEL_UnaryOp:
     case PEL_BinOp:
     case PEL_Tuple:
+    case PEL_Slice:
     case PEL_Set: break;
     default: return PEL_NONE;
     }

@@ -10,6 +10,7 @@ pel_decompiled *pel_decompile(pel_ctx *ctx, const pel_code_object *code) {
     pel_normalise_knows(ctx, code);
     pel_decompiled *result = pel_new(ctx, pel_decompiled);
     result->tree = pel_read_root(ctx, result, code);
+    pel_annotate_functions(result);
     pel_reread_annotations(ctx, result, code);
     pel_ast_check(ctx, result->tree); /* names of functions and arguments; statements have been checked */
     return result;

@@ -15,12 +15,29 @@ typedef struct pel_incomplete {
 
 #define PEL_INCOMPLETE "pellucid: incomplete"
 
+/* An annotation that is computed when it is asked for, as its function says. */
+typedef struct pel_late_note {
+    int64_t index; /* the statement adds this number; -1: none does */
+    pel_name name;
+    pel_node *value;
+    bool written;
+} pel_late_note;
+typedef PEL_VEC(pel_late_note) pel_late_notes;
+
+/* A function whose annotations are written when everything has been checked. */
+typedef struct pel_late {
+    struct pel_lift *l;
+    pel_node *def;
+    const pel_late_notes *notes;
+} pel_late;
+
 typedef struct pel_decompiled {
     pel_node *tree; /* a Module; of a function, one that holds its def */
     /* Marks of nodes (offset + 1) count in the code of the innermost node around them that is a key here:
      * PEL_KEY(node) -> pel_code_object *. Module, FunctionDef, Lambda, ClassDef, comprehensions. */
     pel_map code_of;
     PEL_VEC(pel_incomplete) incomplete;
+    PEL_VEC(pel_late) late;
 } pel_decompiled;
 
 /* Never throws for want of structure; throws PEL_E_FORMAT and others where the bytecode itself is broken. */

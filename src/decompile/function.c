@@ -68,7 +68,7 @@ static void read_all(pel_ctx *ctx, void *arg) {
     pel_region_begin(l, &whole, &s);
     pel_read_range(l, &whole, &s, 0);
     if (!l->is_lazy) pel_check_tree(l, whole.out);
-    pel_decompile_tidy(l, &whole.out);
+    if (!l->is_notes) pel_decompile_tidy(l, &whole.out);
     job->body = whole.out;
 }
 
@@ -404,6 +404,33 @@ static pel_node *fresh(pel_lift *l, const pel_node *old) {
     }
     *generators = list;
     return node;
+}
+
+typedef struct noting {
+    pel_lift *l;
+    pel_late_notes *notes;
+} noting;
+
+static void read_notes(pel_ctx *ctx, void *arg) {
+    noting *n = arg;
+    reading job = { .l = n->l };
+    read_all(ctx, &job);
+    n->notes = pel_notes_of(n->l, job.body);
+}
+
+pel_late_notes *pel_read_notes(pel_lift *outer, const pel_code_object *code) {
+    uint64_t known = pel_map_find(outer->bodies, PEL_KEY(code), 0);
+    if (known) return (pel_late_notes *)(uintptr_t)known;
+    for (int way = 0; way < 2; way++) {
+        noting n = { .l = lift_for(outer, code) };
+        n.l->is_notes = true;
+        n.l->plainly = way;
+        pel_err why;
+        if (!pel_attempt(outer->ctx, read_notes, &n, &why)) continue;
+        pel_map_set(outer->ctx, outer->bodies, PEL_KEY(code), PEL_KEY(n.notes));
+        return n.notes;
+    }
+    return NULL;
 }
 
 pel_node *pel_read_lazy(pel_lift *outer, const pel_code_object *code, uint32_t at) {

@@ -196,6 +196,13 @@ pel_node *pel_const_node(pel_lift *l, const pel_const *value, uint32_t at) {
             node->Set.elts = elts;
         return node;
     }
+    case PEL_CONST_SLICE: {
+        pel_node *slice = pel_make(l, PEL_Slice, at);
+        pel_node **slots[3] = { &slice->Slice.lower, &slice->Slice.upper, &slice->Slice.step };
+        for (uint32_t i = 0; i < value->n && i < 3; i++)
+            if (value->items[i]->kind != PEL_CONST_NONE) *slots[i] = pel_const_node(l, value->items[i], at);
+        return slice;
+    }
     default: break;
     }
     return number_node(l, value, at);
@@ -422,6 +429,18 @@ void pel_lift_store(pel_lift *l, stack *s, item it, pel_node *target, uint32_t a
         }
         wrong(l, at, "something is stored that is no value");
         return;
+    case IT_NOTES: {
+        bool ours = target->kind == PEL_Name && !l->trial && !l->notes &&
+                    (pel_name_is(target->Name.id, "__annotate__") || pel_name_is(target->Name.id, "__annotate_func__"));
+        if (!ours) {
+            wrong(l, at, "annotations are stored in a way that no statement does");
+            return;
+        }
+        l->unseen[at] = true;
+        l->notes = pel_new(l->ctx, pel_late_notes);
+        for (uint32_t i = 0; i < it.notes->n; i++) pel_push(l->ctx, l->notes, it.notes->at[i]);
+        return;
+    }
     case IT_SAVED: l->unseen[at] = true; return; /* a comprehension gives back the variable */
     default: wrong(l, at, "something is stored that is no value");
     }
@@ -902,6 +921,14 @@ static void function_part(pel_lift *l, stack *s, pel_node *def, uint32_t part, u
         if (it.kind != IT_SILENT && it.kind != IT_EXPR) wrong(l, at, "a closure of unknown shape");
         return;
     }
+    if (part == 16) {
+        item it = pel_stack_pop(l, s, at);
+        if (it.kind != IT_NOTES || !arguments_of(def))
+            wrong(l, at, "annotations of unknown shape");
+        else
+            pel_annotate_later(l, def, it.notes);
+        return;
+    }
     pel_node *value = pel_pop_expr(l, s, at), *args = arguments_of(def);
     if (!args) return;
     if (part == 1)
@@ -916,6 +943,12 @@ static void function(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_node *code = pel_pop_expr(l, s, at);
     if (code->kind != PEL_Constant || code->Constant.value->kind != PEL_CONST_CODE) {
         wrong(l, at, "a function of unknown code");
+        return;
+    }
+    const pel_code_object *made = code->Constant.value->code;
+    const pel_late_notes *notes = pel_is_annotate(made) ? pel_read_notes(l, made) : NULL;
+    if (notes) {
+        pel_push(l->ctx, s, (item){ .kind = IT_NOTES, .at = at, .notes = notes });
         return;
     }
     bool is_lazy = pel_is_lazy(l, at);
@@ -1398,6 +1431,12 @@ bool pel_step(pel_lift *l, stack *s, uint32_t at) {
     case PEL_I_CALL_EX: call_ex(l, s, ins, at); break;
     case PEL_I_FUNCTION: function(l, s, ins, at); break;
     case PEL_I_FUNCTION_PART: {
+        if (s->n && s->at[s->n - 1].kind == IT_NOTES) { /* what it closes over */
+            item it = pel_stack_pop(l, s, at);
+            pel_stack_pop(l, s, at);
+            pel_push(l->ctx, s, it);
+            break;
+        }
         pel_node *def = pel_pop_expr(l, s, at);
         function_part(l, s, def, ins->arg, at);
         pel_push_expr(l, s, at, def);

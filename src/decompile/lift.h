@@ -31,6 +31,7 @@ typedef enum item_kind {
     IT_AUG,    /* what an in-place operator gave */
     IT_SAVED,  /* a variable saved by a comprehension */
     IT_SUBJECT,
+    IT_NOTES,  /* a function that computes annotations */
     IT_SILENT, /* to be popped without a trace */
 } item_kind;
 
@@ -50,6 +51,7 @@ typedef struct item {
     pel_targets *targets; /* EXPR: stored there already */
     struct pack *pack;    /* SLOT, IMPORT */
     uint32_t slot;
+    const pel_late_notes *notes; /* NOTES */
 } item;
 
 /* What an UNPACK or an import collects until it is complete. */
@@ -128,6 +130,8 @@ typedef struct pel_lift {
     bool plainly;      /* reads without the hints that the compiler left */
     bool repeats_ends; /* writes the end of a path again where a jump to it fits no statement */
     bool nests_loops;  /* takes a jump back in the middle of a loop for the end of another one that begins with it */
+    bool is_notes;     /* the code computes annotations */
+    pel_late_notes *notes;  /* annotations of this class or module */
     bool is_lazy;      /* the code only returns an expression of the code around it */
     pel_nodes type_params;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
@@ -222,10 +226,21 @@ bool pel_store_hidden(pel_lift *l, const item *it, const pel_node *target, uint3
 void pel_finish_generic_class(pel_lift *l, pel_node *def);
 void pel_forget_marks(pel_node *node);
 
+/* ---- notes.c ---- */
+bool pel_is_annotate(const pel_code_object *code);
+pel_late_notes *pel_notes_of(pel_lift *l, pel_nodes body); /* of the statements of such code */
+void pel_annotate_later(pel_lift *l, pel_node *def, const pel_late_notes *notes);
+void pel_annotate_functions(pel_decompiled *result);
+/* Those of a module or class: where a statement adds their number; the others, in their order. */
+void pel_place_numbered(pel_lift *l, pel_nodes *body);
+void pel_place_notes(pel_lift *l, pel_nodes *body);
+
 /* ---- future.c ---- */
 void pel_reread_annotations(pel_ctx *ctx, pel_decompiled *result, const pel_code_object *code);
 
 /* ---- function.c ---- */
+/* The annotations that code computes; NULL if it is another function of that name. */
+pel_late_notes *pel_read_notes(pel_lift *l, const pel_code_object *code);
 /* What code returns that does nothing else. */
 pel_node *pel_read_lazy(pel_lift *l, const pel_code_object *code, uint32_t at);
 /* def, lambda, class or comprehension for a code object; without defaults, decorators and first iterable. */

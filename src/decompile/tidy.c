@@ -180,6 +180,7 @@ typedef struct nested {
 
 /* x = value; __annotations__["x"] = type  ->  x: type = value */
 static void annotations_of(pel_lift *l, pel_nodes *body) {
+    if (l->notes) pel_place_numbered(l, body);
     for (uint32_t i = 0; i < body->n; i++) {
         pel_node *stmt = body->at[i];
         if (stmt->kind != PEL_Assign || stmt->Assign.targets.n != 1 ||
@@ -227,11 +228,12 @@ static void annotate_nested(void *arg, pel_node **slot) {
 static void annotations(pel_lift *l, pel_nodes *body) {
     bool sets_up = false;
     for (uint32_t i = 0; i < l->c->n && !sets_up; i++) sets_up = l->c->at[i].op == PEL_I_SETUP_ANNOTATIONS;
-    if (!sets_up) return;
+    if (!sets_up && !l->notes) return;
     annotations_of(l, body);
     nested n = { .l = l };
     for (uint32_t i = 0; i < body->n; i++) annotate_nested(&n, &body->at[i]);
-    if (n.found) return;
+    if (l->notes) pel_place_notes(l, body);
+    if (n.found || !sets_up) return;
     pel_node *made = pel_node_new(l->ctx, PEL_AnnAssign), *never = pel_node_new(l->ctx, PEL_If);
     made->AnnAssign.target = pel_make_name(l->ctx, pel_intern_c(l->ctx, "_"), PEL_Store);
     made->AnnAssign.annotation = pel_make_none(l->ctx);

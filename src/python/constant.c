@@ -83,7 +83,8 @@ bool pel_const_same(const pel_const *a, const pel_const *b) {
     case PEL_CONST_COMPLEX: return same_double(a->real, b->real) && same_double(a->imag, b->imag);
     case PEL_CONST_STR:
     case PEL_CONST_BYTES: return pel_str_eq(a->text, b->text);
-    case PEL_CONST_TUPLE: return same_items(a, b);
+    case PEL_CONST_TUPLE:
+    case PEL_CONST_SLICE: return same_items(a, b);
     case PEL_CONST_FROZENSET: return same_set(a, b);
     case PEL_CONST_CODE: return a->code == b->code;
     case PEL_CONST_OBJECT: return a->object == b->object && pel_str_eq(a->repr, b->repr);
@@ -106,6 +107,7 @@ const char *pel_const_type_name(const pel_const *value) {
         [PEL_CONST_FROZENSET] = "frozenset",
         [PEL_CONST_CODE] = "code",
         [PEL_CONST_OBJECT] = "object",
+        [PEL_CONST_SLICE] = "slice",
     };
     return names[value->kind];
 }
@@ -326,6 +328,11 @@ static void put_repr(pel_buf *out, const pel_const *value, int depth) {
         pel_put_c(out, value->n ? "frozenset({" : "frozenset(");
         put_items(out, value, depth);
         pel_put_c(out, value->n ? "})" : ")");
+        break;
+    case PEL_CONST_SLICE:
+        pel_put_c(out, "slice(");
+        put_items(out, value, depth);
+        pel_put_byte(out, ')');
         break;
     case PEL_CONST_CODE: pel_put_c(out, "<code object>"); break;
     case PEL_CONST_OBJECT: pel_put(out, value->repr); break;

@@ -19,6 +19,7 @@ typedef enum pel_const_kind {
     PEL_CONST_FROZENSET,
     PEL_CONST_CODE,
     PEL_CONST_OBJECT, /* a live object without a literal, or what marshal gave for one */
+    PEL_CONST_SLICE,  /* items: start, stop, step */
 } pel_const_kind;
 
 typedef struct pel_const pel_const;

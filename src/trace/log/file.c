@@ -187,7 +187,7 @@ static void wire_const(wire *w, const pel_const **slot) {
     pel_const value = w->reading ? (pel_const){ .kind = PEL_CONST_NONE } : **slot;
     uint8_t kind = (uint8_t)value.kind;
     wire_u8(w, &kind);
-    if (kind > PEL_CONST_OBJECT) broken(w, "unknown kind of constant");
+    if (kind > PEL_CONST_SLICE) broken(w, "unknown kind of constant");
     value.kind = (pel_const_kind)kind;
     if (++w->depth > MAX_CODE_DEPTH) pel_throw(w->ctx, PEL_E_TOO_DEEP, 0, "trace file: constants nest too deep");
     switch (value.kind) {
@@ -208,6 +208,7 @@ static void wire_const(wire *w, const pel_const **slot) {
     case PEL_CONST_BYTES: wire_str(w, &value.text); break;
     case PEL_CONST_TUPLE:
     case PEL_CONST_FROZENSET:
+    case PEL_CONST_SLICE:
         wire_count(w, &value.n);
         if (w->reading) value.items = pel_new_array(w->ctx, value.n, const pel_const *);
         for (uint32_t i = 0; i < value.n; i++) wire_const(w, &value.items[i]);
