@@ -10,6 +10,16 @@ static void jump_or_pop(pel_norm *n, uint32_t i) {
     uint32_t jump = pel_norm_next(n, i), pop = pel_norm_next(n, jump);
     if (n->ins.at[i].arg != 1 || (pel_norm_op(n, jump) != PEL_I_PJF && pel_norm_op(n, jump) != PEL_I_PJT)) return;
     if (pel_norm_op(n, pop) != PEL_I_POP || is_target(n, jump) || is_target(n, pop)) return;
+    uint32_t to = pel_norm_skip(n, n->ins.at[jump].target);
+    if (pel_norm_op(n, to) == PEL_I_POP) { /* nobody keeps it: `a and b or c`, led on past the second test */
+        uint32_t next = pel_norm_next(n, to);
+        n->jumps_to[to]--;
+        n->jumps_to[next]++;
+        n->ins.at[jump].target = next;
+        delete (n, i);
+        delete (n, pop);
+        return;
+    }
     n->ins.at[jump].op = n->ins.at[jump].op == PEL_I_PJF ? PEL_I_JFP : PEL_I_JTP;
     delete (n, i);
     delete (n, pop);

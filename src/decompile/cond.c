@@ -236,7 +236,7 @@ static bool same_label(const pel_lift *l, uint32_t a, uint32_t b) {
 static bool same_exit(const pel_lift *l, const cnode *a, uint32_t other, uint32_t label) {
     if (other == label) return true;
     if (!same_label(l, other, label)) return false;
-    if (!l->c->tests_again || l->c->returns_consts || l->plainly || other >= l->c->n || label >= l->c->n) return true;
+    if (!l->c->tests_again || l->c->moves_cold || l->plainly || other >= l->c->n || label >= l->c->n) return true;
     const pel_ins *x = &l->c->at[other], *y = &l->c->at[label];
     if (y->op != PEL_I_JUMP || !y->line) return true;
     return x->op != PEL_I_JUMP && y->line == l->c->at[a->jump].line;

@@ -136,7 +136,7 @@ static uint32_t body_end(const pel_lift *l, const pel_guard *guard, uint32_t fro
     for (uint32_t i = from; i < end; i++) {
         uint32_t to = l->c->at[i].target;
         if (to == PEL_NONE || to <= furthest || to > limit || to >= l->c->n) continue;
-        if (!l->c->returns_consts && !is_covered(l, i, guard)) continue; /* it has left; the newest leave gaps */
+        if (!l->c->moves_cold && !is_covered(l, i, guard)) continue; /* it has left; the newest leave gaps */
         if (l->c->at[to].level != l->c->at[from].level || !pel_ends(&l->c->at[to - 1])) continue;
         furthest = to;
     }
@@ -309,7 +309,7 @@ static uint32_t end_of_clause(const trying *t, uint32_t from, uint32_t to) {
 static bool is_written_end(const trying *t, uint32_t exit) {
     const pel_lift *l = t->l;
     if (!l->c->copies_exits) return true; /* nothing is copied */
-    if (l->plainly || exit < 2 || l->c->returns_consts || l->c->else_first || t->end + 2 >= l->c->n_main) return false;
+    if (l->plainly || exit < 2 || l->c->moves_cold || l->c->else_first || t->end + 2 >= l->c->n_main) return false;
     const pel_ins *pop = &l->c->at[exit - 1], *before = &l->c->at[exit - 2];
     return is_const_return(l, exit) && pop->op == PEL_I_POP_EXC && pop->line && !pop->is_target &&
            before->line != pop->line;

@@ -353,7 +353,7 @@ static void emit_continues(pel_lift *l, pel_node *asked, uint32_t at) {
     bool is_or = asked->kind == PEL_BoolOp && asked->BoolOp.op == PEL_Or;
     pel_node *inner = asked->kind == PEL_UnaryOp && asked->UnaryOp.op == PEL_Not ? asked->UnaryOp.operand : NULL;
     bool is_not_and = inner && inner->kind == PEL_BoolOp && inner->BoolOp.op == PEL_And;
-    if (!l->c->returns_consts || (!is_or && !is_not_and)) {
+    if (!l->c->moves_cold || (!is_or && !is_not_and)) {
         emit_continue_if(l, asked, at);
         return;
     }
