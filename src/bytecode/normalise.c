@@ -954,6 +954,7 @@ static pel_canon *relay(pel_norm *n) {
     canon->has_docstring = canon->code->n_consts && canon->code->consts[0]->kind == PEL_CONST_STR &&
                            (canon->code->version < 14 || canon->code->flags & PEL_CO_HAS_DOCSTRING);
     canon->cleans_docs = canon->code->version >= 13;
+    canon->tests_once = canon->code->version >= 14;
     canon->keeps_dead = pel_norm_keeps_dead(n);
     canon->asserts_by_name = traits_of[canon->code->version].asserts_by_name;
     canon->tests_again = traits_of[canon->code->version].tests_again;

@@ -183,6 +183,7 @@ typedef struct pel_canon {
     bool folds_formats;   /* "%s" % (a,) is compiled as an f-string */
     bool cleans_docs;     /* a docstring loses the indentation of its lines */
     bool tests_again;     /* `while` loops repeat their test at the end */
+    bool tests_once;      /* not any more: their end jumps back to it */
     uint32_t *target_of;  /* how many jumps lead to each instruction; n + 1 of them */
 } pel_canon;
 

@@ -730,11 +730,13 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t used = tests ? t.used : 0;
     l->head_open[at] = true;
     uint32_t inner_last = l->nests_loops ? inner_end(l, at, last) : PEL_NONE;
-    bool repeats = tests && inner_last == PEL_NONE && l->c->tests_again &&
+    /* where a test that leads out is no part of `while`, reading plainly gives `while True` and a `break` */
+    bool tests_again = l->c->tests_again && (!l->c->tests_once || l->plainly);
+    bool repeats = tests && inner_last == PEL_NONE && tests_again &&
                    (l->back[t.next] == PEL_NONE || l->back[t.next] >= last);
     if (repeats && read_test_loop(l, r, s, &t, at, &next)) return next;
     if (repeats && read_broken_loop(l, r, s, &t, at, &next)) return next;
-    if (l->only_handlers[at] && (!tests || l->c->tests_again)) return read_retried(l, r, s, at);
+    if (l->only_handlers[at] && (!tests || tests_again)) return read_retried(l, r, s, at);
     loop lp = { .outer = r->loop, .head = at, .again = PEL_NONE, .from = at, .end = last + 1, .broke_to = PEL_NONE };
     region inner = { .outer = r, .end = last + 1, .fall = at, .loop = &lp };
     stack w = pel_stack_copy(l, s, s->n);
@@ -745,7 +747,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
         l->head_open[at] = false;
     }
     bool while_test = false; /* the longest test that leaves the loop if it fails */
-    for (uint32_t k = used; k > 0 && !while_test && !l->c->tests_again && inner_last == PEL_NONE; k--)
+    for (uint32_t k = used; k > 0 && !while_test && !tests_again && inner_last == PEL_NONE; k--)
         while_test = (k == used || pel_shorter_test(l, &t, k)) && leaves_loop(&lp, t.otherwise);
     if (while_test) {
         lp.broke_to = PEL_NONE;
@@ -937,7 +939,8 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             pel_stack_pop(l, s, at);
             if (!between(r, s)) pel_lift_fail(l, at, "a test within an expression");
             uint32_t start = r->start;
-            if (l->c->tests_again && read_test_loop(l, r, s, &t, start, &next))
+            if (l->c->tests_again && (!l->c->tests_once || l->plainly) &&
+                read_test_loop(l, r, s, &t, start, &next))
                 at = next;
             else
                 at = read_if(l, r, s, &t);
