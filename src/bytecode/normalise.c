@@ -572,11 +572,10 @@ static uint32_t enters_with(pel_norm *n, uint32_t i) {
     return end - i;
 }
 
-/* any(... for ...), where `any` is the built-in one, is a loop in place; if it is not, the call stands after it. Only the
- * call was written. */
+/* any(... for ...), where `any` is the built-in one, is a loop in place; if it is not, the call stands after it. Only
+ * the call was written. */
 static uint32_t folded_call(const pel_insns *insns, uint32_t i) {
-    static const uint16_t ops[] = { PEL_OP_COPY, PEL_OP_LOAD_COMMON_CONSTANT, PEL_OP_IS_OP,
-                                    PEL_OP_POP_JUMP_IF_FALSE };
+    static const uint16_t ops[] = { PEL_OP_COPY, PEL_OP_LOAD_COMMON_CONSTANT, PEL_OP_IS_OP, PEL_OP_POP_JUMP_IF_FALSE };
     uint32_t end = is_run(insns, i, ops, PEL_COUNT(ops));
     if (!end || insns->at[i].arg != 1) return 1;
     uint32_t to = insns->at[end - 1].target;

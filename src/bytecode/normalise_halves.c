@@ -1,6 +1,6 @@
-/* Since 3.14 a `with` keeps what it calls at its end in two places of the stack, function and self; since 3.15 a loop keeps
- * its iterator in two, too. The second place of each pair says nothing of its own. This pass follows the stack along
- * all paths, marks second places, and writes the instructions as if they were not there. */
+/* Since 3.14 a `with` keeps what it calls at its end in two places of the stack, function and self; since 3.15 a loop
+ * keeps its iterator in two, too. The second place of each pair says nothing of its own. This pass follows the stack
+ * along all paths, marks second places, and writes the instructions as if they were not there. */
 #include "bytecode/normalise_internal.h"
 
 typedef struct halves {

@@ -58,9 +58,7 @@ static void with_exit(pel_norm *n, uint32_t i) {
         if (nones && is_target(n, k)) return;
     }
     const pel_ins *call = k < n->ins.n ? &n->ins.at[k] : NULL;
-    if (!call || call->op != PEL_I_CALL || call->value ||
-        call->arg + call->sub != (n->splits_pairs ? 5 : 4))
-        return;
+    if (!call || call->op != PEL_I_CALL || call->value || call->arg + call->sub != (n->splits_pairs ? 5 : 4)) return;
     /* an ordinary call of three arguments has loaded what it calls just before, NULL or method */
     if (call->sub == 1 && !(pel_norm_op(n, pel_norm_next(n, i)) == PEL_I_COPY)) return;
     uint32_t pop = pel_norm_next(n, k);

@@ -131,8 +131,8 @@ typedef struct pel_lift {
     bool repeats_ends; /* writes the end of a path again where a jump to it fits no statement */
     bool nests_loops;  /* takes a jump back in the middle of a loop for the end of another one that begins with it */
     bool is_notes;     /* the code computes annotations */
-    pel_late_notes *notes;  /* annotations of this class or module */
-    bool is_lazy;      /* the code only returns an expression of the code around it */
+    pel_late_notes *notes; /* annotations of this class or module */
+    bool is_lazy;          /* the code only returns an expression of the code around it */
     pel_nodes type_params;
     PEL_VEC(pel_name) declared; /* global or nonlocal */
     pel_map *places; /* PEL_KEY(code) -> pel_const *: qualified name of something in it, where the code says it */

@@ -1,7 +1,8 @@
-/* Annotations that are computed when somebody asks for them: since 3.14 a function `__annotate__` beside each function, class
- * or module that has some.
+/* Annotations that are computed when somebody asks for them: since 3.14 a function `__annotate__` beside each function,
+ * class or module that has some.
  *
- * The normaliser brings its body to the form of statements that store in `__annotations__`, each of them under a test of
+ * The normaliser brings its body to the form of statements that store in `__annotations__`, each of them under a test
+ * of
  * `__conditional_annotations__` where the annotation stands in a nested block. Those statements are read and checked
  * like all others, taken apart here, and written where they were: with the arguments of a function, at the statement
  * that adds its number, or, where nothing tells the place, at the first store of the name behind the one before. */

@@ -732,8 +732,8 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
     uint32_t inner_last = l->nests_loops ? inner_end(l, at, last) : PEL_NONE;
     /* where a test that leads out is no part of `while`, reading plainly gives `while True` and a `break` */
     bool tests_again = l->c->tests_again && (!l->c->tests_once || l->plainly);
-    bool repeats = tests && inner_last == PEL_NONE && tests_again &&
-                   (l->back[t.next] == PEL_NONE || l->back[t.next] >= last);
+    bool repeats =
+        tests && inner_last == PEL_NONE && tests_again && (l->back[t.next] == PEL_NONE || l->back[t.next] >= last);
     if (repeats && read_test_loop(l, r, s, &t, at, &next)) return next;
     if (repeats && read_broken_loop(l, r, s, &t, at, &next)) return next;
     if (l->only_handlers[at] && (!tests || tests_again)) return read_retried(l, r, s, at);
@@ -939,8 +939,7 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at) {
             pel_stack_pop(l, s, at);
             if (!between(r, s)) pel_lift_fail(l, at, "a test within an expression");
             uint32_t start = r->start;
-            if (l->c->tests_again && (!l->c->tests_once || l->plainly) &&
-                read_test_loop(l, r, s, &t, start, &next))
+            if (l->c->tests_again && (!l->c->tests_once || l->plainly) && read_test_loop(l, r, s, &t, start, &next))
                 at = next;
             else
                 at = read_if(l, r, s, &t);

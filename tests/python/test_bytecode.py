@@ -118,10 +118,15 @@ def test_instructions_of_pythons_that_are_not_here(pellucid, version: str) -> No
 
 
 @pytest.mark.parametrize("version", ["3.14", "3.15"])
-def test_what_is_not_decompiled_yet_is_said(pellucid, version: str) -> None:
+def test_decompiles_pythons_that_are_not_here(pellucid, version: str) -> None:
+    """One function of the file (`contexts`) is not given a structure, and says so; the rest comes out as written."""
     done = pellucid("decompile", ROOT / "tests" / "data" / "bytecode" / f"{version}.pyc")
-    assert done.code == 2 and done.out == "", done.out
-    assert "the decompiler reads bytecode of Python 3.8 to 3.13" in done.err and f"Python {version}'s" in done.err
+    assert done.code == 3 and done.out.count("# pellucid: incomplete") == 1, done.out
+    for line in ("a[1:2] = b[1:2, ::3]", "sides: int = 4", 'name: "str"', "class Shape[T]:",
+                 "def area(self, x: int, y: float = 0.5) -> float:", "if any(x > 1 for x in rows) and all(numbers):",
+                 "return tuple(x for x in names), print(*rest, **more)", "async with source as opened:",
+                 "return [y async for y in source]", "except* (OSError, ValueError) as group:"):
+        assert line in done.out, line
 
 
 def test_only_the_bytecode_folder_knows_versions() -> None:
