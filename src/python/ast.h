@@ -64,7 +64,7 @@ typedef struct pel_cmpops {
 struct pel_node {
     uint8_t kind;   /* enum pel_kind */
     uint8_t parens; /* parser: how many parentheses of its own the expression stood in */
-    uint32_t mark;  /* what made a generated node: instruction offset + 1, or 0 */
+    uint32_t mark;  /* what made a generated node: instruction offset + 1, or a row of its stage's table; 0: none */
     uint32_t lineno, col_offset, end_lineno, end_col_offset; /* as CPython: lines from 1, UTF-8 bytes from 0 */
     union {
 #define ONE(field, class) pel_node *field;

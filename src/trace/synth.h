@@ -176,6 +176,7 @@ typedef struct pel_calls {
 
 /* What the walk noted of nodes of the text. */
 typedef struct pel_notes {
+    PEL_VEC(uint8_t) rows; /* sets of pel_node_note; nodes have their numbers: depends/notes.h */
     pel_map unwritable;    /* nodes that name an object without a literal -> 1 */
     pel_map whole_numbers; /* comparisons of whole numbers, in every lane -> 1 */
     pel_map star_items;    /* text of an item of `*whole` in a call -> how many items there are */
@@ -246,12 +247,6 @@ const pel_taint *pel_attribute_depends(const pel_synth *s, pel_id holder, pel_na
 /* What a method that is no function of the author's gives, where it is asked of a constant, with constants. */
 const pel_taint *pel_method_depends(const pel_synth *s, pel_id holder, pel_name name);
 
-/* ---- negation.c ---- */
-/* What certainly gives True or False: a comparison of tensors would give a tensor, but then it is not asked this. */
-bool pel_gives_truth(const pel_node *node);
-enum { PEL_COMPARES_TENSORS = 2 }; /* mark of a Compare: its opposite would be another call of torch */
-pel_node *pel_not(pel_ctx *ctx, pel_node *test);
-
 /* ---- effects.c: what calls of torch and the standard library do ---- */
 bool pel_is_foreign_operator(pel_str path); /* one that a library registered, and torch does not bring */
 bool pel_library_pure(pel_str path);        /* gives a value and does nothing else, unless an option says so: */
@@ -301,7 +296,8 @@ typedef enum pel_rank_form {
 /* or_none: some calls gave None, or nothing */
 pel_rank_form pel_given_rank(const pel_synth *s, const pel_group *root, const pel_param *param, uint32_t *rank,
                              bool *or_none);
-pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value); /* the test whether text has that value */
+pel_node *pel_is_as_recorded(const pel_synth *s, pel_node *text,
+                             pel_node *value); /* the test whether text has that value */
 void pel_mark_given(pel_synth *s, pel_group *root);
 
 /* ---- lines/: functions that are written as what they were seen to do ---- */

@@ -3,6 +3,27 @@
 
 #include <stdio.h>
 
+/* ---- small expressions ---- */
+
+pel_node *pel_self_attribute(pel_ctx *ctx, pel_name name, pel_CTX use) {
+    return pel_make_attribute(ctx, pel_make_name(ctx, pel_intern_c(ctx, "self"), PEL_Load), name, use);
+}
+
+pel_node *pel_call_of(pel_ctx *ctx, pel_node *func, pel_nodes args) {
+    return pel_make_call(ctx, func, args, (pel_nodes){ 0 });
+}
+
+void pel_add_keyword(pel_ctx *ctx, pel_node *call, pel_name name, pel_node *value, uint32_t marks) {
+    pel_node *keyword = pel_make_keyword(ctx, name, value);
+    keyword->mark = marks;
+    pel_nodes_push(ctx, &call->Call.keywords, keyword);
+}
+
+pel_node *pel_not_trained(pel_ctx *ctx, pel_node *of) {
+    pel_node *method = pel_make_attribute(ctx, of, pel_intern_c(ctx, "requires_grad_"), PEL_Load);
+    return pel_call_of(ctx, method, pel_nodes_one(ctx, pel_make_constant(ctx, &pel_false)));
+}
+
 /* What the module tree says about a module, whatever its code does. */
 
 bool pel_are_numbered(pel_name_list names) {

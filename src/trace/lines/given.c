@@ -32,7 +32,7 @@ static void expect_value(pel_straight *x, pel_nodes *tests, pel_node *text, pel_
     if (!expected) cannot(x, "it was given something without a literal");
     if (text->kind == PEL_Constant) return;
     if (!pel_pure(x->w->s, text)) cannot(x, "it was given what a call made that can't be made again");
-    add_test(x, tests, pel_is_as_recorded(x->ctx, pel_copy(x->ctx, text), expected));
+    add_test(x, tests, pel_is_as_recorded(x->w->s, pel_copy(x->ctx, text), expected));
 }
 
 /* text in ("relu", "gelu"): the line did not ask which. */
@@ -97,7 +97,7 @@ static void expect_dict(pel_straight *x, pel_nodes *tests, pel_node *text, const
     if (known->List.elts.n)
         add_test(x, tests, pel_make_compare(x->ctx, call_of(x, "list", text), PEL_Eq, known));
     else
-        add_test(x, tests, pel_not(x->ctx, pel_copy(x->ctx, text)));
+        add_test(x, tests, pel_not(x->w->s, pel_copy(x->ctx, text)));
     for (uint32_t k = 0; k + 1 < first->n; k += 2) {
         pel_node *key = pel_copy(x->ctx, known->List.elts.at[k / 2]);
         pel_node *item = pel_make_subscript(x->ctx, pel_copy(x->ctx, text), key, PEL_Load);

@@ -8,8 +8,6 @@ enum {
     MOST_UNPACKED = 6
 };
 
-enum { ASKS_DATA = 1 }; /* mark of an Assign: x.item(), which is another number in every lane */
-
 typedef struct step { /* an event, or the call of a module that stays one */
     const pel_event *event;
     pel_id call;
@@ -419,7 +417,7 @@ static pel_node *event_text(pel_straight *x, const step *row) {
                          : pel_make_call(x->ctx, function_text(x, row), args, keywords);
     if (!is_pure(x, row)) {
         x->has_effect = true;
-        if (text->kind == PEL_Call) text->mark = 1;
+        if (text->kind == PEL_Call) pel_note_node(x->w->s, text, PEL_NOTE_EFFECT);
     }
     return text;
 }
@@ -568,7 +566,7 @@ static void assert_same(pel_straight *x, pel_node *text, pel_id value) {
     if (text->kind == PEL_Call && text->Call.func->kind == PEL_Attribute &&
         pel_name_is(text->Call.func->Attribute.attr, "__bool__")) {
         bool truth = pel_is_truth(expected, true);
-        test = truth ? text->Call.func->Attribute.value : pel_not(x->ctx, text->Call.func->Attribute.value);
+        test = truth ? text->Call.func->Attribute.value : pel_not(x->w->s, text->Call.func->Attribute.value);
     }
     push(x, pel_make_assert(x->ctx, test, pel_make_text(x->ctx, PEL_STR("path not recorded"))));
 }
@@ -619,7 +617,7 @@ static void write_step(pel_straight *x, const step *row) {
         }
         pel_name name = result_name(x, made[0]);
         pel_node *asked = pel_make_assign(x->ctx, pel_make_name(x->ctx, name, PEL_Store), text);
-        if (pel_value_is_number(pel_straight_at(x, made[0]))) asked->mark = ASKS_DATA;
+        if (pel_value_is_number(pel_straight_at(x, made[0]))) pel_note_node(x->w->s, asked, PEL_NOTE_ASKS_DATA);
         push(x, asked);
         uint32_t first = x->known.sizes.n;
         pel_straight_make(x, pel_make_name(x->ctx, name, PEL_Load), made);
@@ -666,7 +664,7 @@ static uint32_t reads_behind(const pel_straight *x, uint32_t at, pel_name name) 
 }
 
 static bool is_impure(const pel_straight *x, const pel_node *value) {
-    return value->mark || pel_link_at(x->w->s, value);
+    return pel_is_noted(x->w->s, value, PEL_NOTE_EFFECT) || pel_link_at(x->w->s, value);
 }
 
 /* x = a(t); x2 = b(x): what only the next statement uses stands there, t.a().b(). What nobody uses goes. */
@@ -675,7 +673,8 @@ static void chain(pel_straight *x) {
     for (uint32_t i = x->body.n; i--;) {
         pel_name name = bound_name(x->body.at[i]);
         if (!name || reads_behind(x, i, name)) continue;
-        if (x->body.at[i]->mark == ASKS_DATA) cannot(x, "it asks its data for a number that no call gets");
+        if (pel_is_noted(x->w->s, x->body.at[i], PEL_NOTE_ASKS_DATA))
+            cannot(x, "it asks its data for a number that no call gets");
         if (!is_impure(x, x->body.at[i]->Assign.value))
             x->body.at[i] = pel_node_new(x->ctx, PEL_Pass);
         else

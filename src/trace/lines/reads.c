@@ -180,7 +180,7 @@ static void expect_grads(pel_straight *x, pel_nodes *tests) {
                 !pel_value_same(x->log, (pel_id)first, (pel_id)other))
                 pel_lost(x->w, x->node, "it asks whether a tensor wants gradients");
         pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, (pel_id)first);
-        pel_nodes_push(x->ctx, tests, pel_is_as_recorded(x->ctx, of_tensor(x, named, "requires_grad"), expected));
+        pel_nodes_push(x->ctx, tests, pel_is_as_recorded(x->w->s, of_tensor(x, named, "requires_grad"), expected));
     }
 }
 
@@ -191,7 +191,7 @@ static void expect_mode(pel_straight *x, pel_nodes *tests) {
     pel_node *call = pel_make_call(x->ctx, function, (pel_nodes){ 0 }, (pel_nodes){ 0 });
     pel_node *expected = pel_value_expression(x->ctx, x->w->s->program, x->reads.grad_mode);
     if (!expected) pel_lost(x->w, x->node, "it switches gradients by what has no literal");
-    pel_nodes_push(x->ctx, tests, pel_is_as_recorded(x->ctx, call, expected));
+    pel_nodes_push(x->ctx, tests, pel_is_as_recorded(x->w->s, call, expected));
 }
 
 void pel_straight_expect_reads(pel_straight *x, pel_nodes *tests) {

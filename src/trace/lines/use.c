@@ -191,7 +191,7 @@ pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, 
     const pel_program_function *helper = helper_for(w->s, w->log->activations.at[children[0]].code, def, wish);
     val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, helper->name, PEL_Load), given, (pel_nodes){ 0 });
     val->effect |= x.has_effect;
-    val->text->mark = x.has_effect;
+    if (x.has_effect) pel_note_node(w->s, val->text, PEL_NOTE_EFFECT);
     return val;
 }
 

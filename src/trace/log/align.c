@@ -183,3 +183,10 @@ const pel_insn *pel_author_insn(const pel_author *author, const pel_record *reco
     uint32_t index = record->at < author->n_units ? author->index[record->at] : PEL_NO_TARGET;
     return index == PEL_NO_TARGET ? NULL : &author->insns->at[index];
 }
+
+bool pel_inside(const pel_position *at, const pel_node *node) {
+    if (at->line < 0 || at->col < 0) return false;
+    uint32_t line = (uint32_t)at->line, end = (uint32_t)at->end_line;
+    if (line < node->lineno || (line == node->lineno && (uint32_t)at->col < node->col_offset)) return false;
+    return end < node->end_lineno || (end == node->end_lineno && (uint32_t)at->end_col <= node->end_col_offset);
+}

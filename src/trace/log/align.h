@@ -30,11 +30,6 @@ void pel_align_later(pel_ctx *ctx, pel_author *author);
 const pel_insn *pel_author_insn(const pel_author *author, const pel_record *record);
 
 /* Whether an instruction's source lies inside of a node. */
-static inline bool pel_inside(const pel_position *at, const pel_node *node) {
-    if (at->line < 0 || at->col < 0) return false;
-    uint32_t line = (uint32_t)at->line, end = (uint32_t)at->end_line;
-    if (line < node->lineno || (line == node->lineno && (uint32_t)at->col < node->col_offset)) return false;
-    return end < node->end_lineno || (end == node->end_lineno && (uint32_t)at->end_col <= node->end_col_offset);
-}
+bool pel_inside(const pel_position *at, const pel_node *node);
 
 #endif

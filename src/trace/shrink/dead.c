@@ -89,7 +89,7 @@ static void ask(void *arg, pel_node **slot) {
     const pel_node *node = *slot;
     const pel_link *link = pel_link_at(a->s, node);
     if (link && ((link->target->facts.has_effect && !link->looks_up) || link->target->is.init)) a->pure = false;
-    if (node->mark && node->kind != PEL_Name && node->mark != PEL_COMPARES_TENSORS) a->pure = false;
+    if (pel_is_noted(a->s, node, PEL_NOTE_EFFECT) && node->kind != PEL_Name) a->pure = false;
     switch (node->kind) {
     case PEL_NamedExpr:
     case PEL_Yield:
@@ -127,7 +127,8 @@ bool pel_body_has_effect(const pel_synth *s, pel_nodes body) {
             }
             break;
         case PEL_AugAssign:
-            if (node->mark || node->AugAssign.target->kind != PEL_Name || !pel_pure(s, node->AugAssign.value))
+            if (pel_is_noted(s, node, PEL_NOTE_EFFECT) || node->AugAssign.target->kind != PEL_Name ||
+                !pel_pure(s, node->AugAssign.value))
                 return true;
             break;
         case PEL_Return:
@@ -290,7 +291,7 @@ static pel_node *sweep_if(sweep *sw, pel_node *node, bits live) {
         return pel_make_expr(sw->ctx, node->If.test);
     }
     if (node->If.body.n == 0) {
-        node->If.test = pel_not(sw->ctx, node->If.test);
+        node->If.test = pel_not(sw->s, node->If.test);
         node->If.body = node->If.orelse;
         node->If.orelse = (pel_nodes){ 0 };
         sw->changed = true;
@@ -340,7 +341,8 @@ static pel_node *gone(sweep *sw) {
 static pel_node *what_it_does(const sweep *sw, pel_node *value, bits live) {
     for (;;) {
         pel_node *inner = NULL;
-        if (value->mark || pel_link_at(sw->s, value)) return value;
+        if (pel_is_noted(sw->s, value, PEL_NOTE_EFFECT | PEL_NOTE_COMPARES_TENSORS) || pel_link_at(sw->s, value))
+            return value;
         if (value->kind == PEL_UnaryOp && value->UnaryOp.op == PEL_Not)
             inner = value->UnaryOp.operand;
         else if (value->kind == PEL_Attribute)
@@ -361,8 +363,8 @@ static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
     switch (node->kind) {
     case PEL_Assign: return sweep_assign(sw, node, live);
     case PEL_AugAssign:
-        if (node->AugAssign.target->kind == PEL_Name && !node->mark && target_dead(sw, node->AugAssign.target, live) &&
-            pel_pure(sw->s, node->AugAssign.value))
+        if (node->AugAssign.target->kind == PEL_Name && !pel_is_noted(sw->s, node, PEL_NOTE_EFFECT) &&
+            target_dead(sw, node->AugAssign.target, live) && pel_pure(sw->s, node->AugAssign.value))
             return gone(sw);
         reads(sw, live, node);
         return node;

@@ -176,7 +176,7 @@ static void see_asked(void *arg, pel_node **slot) {
     asked *a = arg;
     pel_node *node = *slot;
     pel_name set = sets_variable(a->s, node);
-    if (set && a->forget && !pel_map_has(&a->names, PEL_KEY(set))) node->mark = 0;
+    if (set && a->forget && !pel_map_has(&a->names, PEL_KEY(set))) pel_forget_notes(node);
     if (set) {
         for (uint32_t i = 0; i < node->Call.args.n; i++) see_asked(a, &node->Call.args.at[i]);
         return;

@@ -5,6 +5,7 @@
 #ifndef PEL_TRACE_SHRINK_LINK_H
 #define PEL_TRACE_SHRINK_LINK_H
 
+#include "trace/depends/notes.h"
 #include "trace/depends/uses.h"
 
 /* ---- link.c ---- */

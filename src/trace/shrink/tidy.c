@@ -236,7 +236,7 @@ static void tidy_expression(void *arg, pel_node **slot) {
     case PEL_IfExp: /* False if c else True */
         if (pel_is_truth(node->IfExp.body, false) && pel_is_truth(node->IfExp.orelse, true) &&
             pel_gives_truth(node->IfExp.test))
-            *slot = pel_not(s->ctx, node->IfExp.test);
+            *slot = pel_not(s, node->IfExp.test);
         else if (pel_is_truth(node->IfExp.body, true) && pel_is_truth(node->IfExp.orelse, false) &&
                  pel_gives_truth(node->IfExp.test))
             *slot = node->IfExp.test;
@@ -276,7 +276,7 @@ static pel_node *tidy_flag(pel_synth *s, pel_node *node) {
     if (!plain && !flipped) return node;
     pel_node *made = pel_node_new(s->ctx, PEL_Assign);
     made->Assign.targets = yes->Assign.targets;
-    made->Assign.value = plain ? node->If.test : pel_not(s->ctx, node->If.test);
+    made->Assign.value = plain ? node->If.test : pel_not(s, node->If.test);
     made->lineno = node->lineno;
     return made;
 }

@@ -222,7 +222,7 @@ static void guard_keys(binding *b, const pel_val *val, const pel_value *dict) {
         pel_nodes_push(w->ctx, &known->Set.elts, pel_value_expression(w->ctx, w->s->program, dict->items[k]));
     pel_node *keys = pel_make_attribute(w->ctx, text_again(w, val), pel_intern_c(w->ctx, "keys"), PEL_Load);
     pel_node *asked = pel_make_call(w->ctx, keys, (pel_nodes){ 0 }, (pel_nodes){ 0 });
-    pel_node *test = dict->n ? pel_make_compare(w->ctx, asked, PEL_Eq, known) : pel_not(w->ctx, text_again(w, val));
+    pel_node *test = dict->n ? pel_make_compare(w->ctx, asked, PEL_Eq, known) : pel_not(w->s, text_again(w, val));
     pel_guard(w, b->c->node, test, true, "not recorded with these keys");
 }
 

@@ -16,7 +16,7 @@ static pel_val *choose_or_raise(pel_walk *w, pel_front front, pel_node *node, co
     text->IfExp.test = test->text;
     text->IfExp.body = truth ? val->text : other;
     text->IfExp.orelse = truth ? other : val->text;
-    text->mark = 1; /* it holds on that condition, whoever reads it */
+    pel_note_node(w->s, text, PEL_NOTE_EFFECT); /* it holds on that condition, whatever reads it */
     val->text = text;
     val->fixed = w->effect = true;
     val->effect |= test->effect;

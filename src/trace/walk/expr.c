@@ -6,7 +6,7 @@
 
 pel_node *pel_shallow(pel_walk *w, const pel_node *node) {
     pel_node *copy = pel_copy_node(w->ctx, node);
-    copy->mark = 0;
+    pel_forget_notes(copy);
     return copy;
 }
 

@@ -134,10 +134,10 @@ void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
     }
 }
 
-pel_node *pel_is_as_recorded(pel_ctx *ctx, pel_node *text, pel_node *value) {
+pel_node *pel_is_as_recorded(const pel_synth *s, pel_node *text, pel_node *value) {
     if (pel_is_truth(value, true)) return text;
-    if (pel_is_truth(value, false)) return pel_not(ctx, text);
-    return pel_make_compare(ctx, text, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
+    if (pel_is_truth(value, false)) return pel_not(s, text);
+    return pel_make_compare(s->ctx, text, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
 }
 
 void pel_mark_given(pel_synth *s, pel_group *root) {

@@ -6,7 +6,7 @@ void pel_operator_calls(pel_walk *w, const pel_kids *kids, pel_val *val, bool lo
         pel_forget_kids(w, kids);
     else if (kids->n) {
         val->effect = true;
-        val->text->mark = 1;
+        pel_note_node(w->s, val->text, PEL_NOTE_EFFECT);
     }
 }
 
@@ -194,7 +194,8 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
             pel_map_set(w->ctx, &w->s->notes.whole_numbers, PEL_KEY(text), 1);
         bool right_dynamic = pel_dynamic(w, going, right);
         if (pel_is_containment(node->Compare.ops.at[k]) && has_fixed_keys(right->text)) right_dynamic = false;
-        if (compares_tensors(w, going, node->Compare.ops.at[k], left, right)) text->mark = PEL_COMPARES_TENSORS;
+        if (compares_tensors(w, going, node->Compare.ops.at[k], left, right))
+            pel_note_node(w->s, text, PEL_NOTE_COMPARES_TENSORS);
         dynamic |= pel_is_identity(node->Compare.ops.at[k]) ? may_be_other(w, going, left, right)
                                                             : left_dynamic || right_dynamic;
         left = right;

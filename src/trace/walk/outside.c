@@ -504,8 +504,10 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     if (callee->kind == PEL_V_FUNCTION && !pel_ran(w->s, callee->code)) /* a cache answered: nobody knows how */
         pel_map_set(w->ctx, &w->s->notes.unwritable, PEL_KEY(val->text), 1);
     if (!known.pure && c->base) note_changed(w, front, c);
-    val->text->mark = !known.pure || changes_given(c, callee) || (w->tried && known.dynamic && !known.settled);
-    if (val->text->mark) val->effect = true;
+    if (!known.pure || changes_given(c, callee) || (w->tried && known.dynamic && !known.settled)) {
+        pel_note_node(w->s, val->text, PEL_NOTE_EFFECT);
+        val->effect = true;
+    }
     bool live = true;
     for (uint32_t i = 0; i < front.n; i++) live &= val->at[i] && pel_live(w->s, val->at[i]);
     if (known.hands_on)

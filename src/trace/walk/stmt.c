@@ -1,6 +1,8 @@
 /* Statements: which of them stay, and which lanes go on behind them. */
 #include "trace/walk/stmt.h"
 
+void pel_write_statement(pel_walk *w, pel_node *statement) { pel_nodes_push(w->ctx, w->out, statement); }
+
 pel_front pel_running(pel_walk *w, pel_front front) {
     pel_front rest = pel_front_new(w, front.n);
     rest.n = 0;
@@ -149,7 +151,7 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
         uint8_t kind = pel_value_at(w->log, old->at[i])->kind;
         if (kind == PEL_V_TENSOR || kind == PEL_V_LIST) { /* changed in place, whoever holds it */
             w->effect = true;
-            text->mark = 1;
+            pel_note_node(w->s, text, PEL_NOTE_EFFECT);
         }
     }
     pel_fill(w, front, target, old->at, pel_varies(value->taint));

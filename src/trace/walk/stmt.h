@@ -15,7 +15,7 @@ typedef struct pel_finally {
 
 /* ---- walk/stmt.c ---- */
 pel_front pel_walk_statement(pel_walk *w, pel_front front, pel_node *node);
-static inline void pel_write_statement(pel_walk *w, pel_node *statement) { pel_nodes_push(w->ctx, w->out, statement); }
+void pel_write_statement(pel_walk *w, pel_node *statement);
 /* Walks statements that stand inside of another one: what is written for them. rest: the lanes that go on. */
 pel_nodes pel_walk_side(pel_walk *w, pel_front front, pel_nodes body, pel_front *rest);
 /* Steps over all that a statement without a text of its own did. */

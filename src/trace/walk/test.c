@@ -130,7 +130,7 @@ pel_test pel_eval_test(pel_walk *w, pel_front front, pel_node *node) {
     if (node->kind == PEL_UnaryOp && node->UnaryOp.op == PEL_Not) {
         pel_test test = pel_eval_test(w, front, node->UnaryOp.operand);
         for (uint32_t i = 0; i < front.n; i++) test.truth[i] = !test.truth[i];
-        if (test.text) test.text = pel_not(w->ctx, test.text);
+        if (test.text) test.text = pel_not(w->s, test.text);
         return test;
     }
     if (node->kind == PEL_BoolOp) return test_boolop(w, front, node);

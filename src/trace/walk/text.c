@@ -177,7 +177,7 @@ void pel_guard(pel_walk *w, const pel_node *at, pel_node *test, bool truth, cons
     if (w->in_expression)
         pel_lost(w, at, "a path inside of a comprehension depends on data, and only one was recorded");
     pel_node *guard =
-        pel_make_assert(w->ctx, truth ? test : pel_not(w->ctx, test), pel_make_text(w->ctx, pel_str_of(message)));
+        pel_make_assert(w->ctx, truth ? test : pel_not(w->s, test), pel_make_text(w->ctx, pel_str_of(message)));
     guard->lineno = at->lineno;
     w->effect = true; /* a call of this function must not go because its result is known: it holds on that condition */
     pel_nodes_push(w->ctx, w->out, guard);

@@ -191,20 +191,27 @@ static pel_node *walk_handler(pel_walk *w, pel_front *raised, pel_node *handler,
     return text;
 }
 
-/* What may raise must stay where somebody catches it, though nobody reads what it gives. Calls have their marks. */
+typedef struct keeping {
+    pel_synth *s;
+    bool calls; /* those, too, that have no effect */
+} keeping;
+
+/* What may raise must stay where somebody catches it, though nobody reads what it gives. Calls have their notes. */
 static void keep_raising(void *arg, pel_node **slot) {
+    const keeping *k = arg;
     pel_node *node = *slot, *value = NULL;
     if (node->kind == PEL_Expr) value = node->Expr.value;
     if (node->kind == PEL_Assign) value = node->Assign.value;
-    if (node->kind == PEL_Assign && node->Assign.targets.at[0]->kind == PEL_Tuple && !value->mark) value->mark = 1;
+    bool unpacks = node->kind == PEL_Assign && node->Assign.targets.at[0]->kind == PEL_Tuple;
     bool may_raise = value && (value->kind == PEL_Subscript || value->kind == PEL_BinOp || value->kind == PEL_Compare);
-    bool is_call = value && value->kind == PEL_Call && *(const bool *)arg;
-    if ((may_raise || is_call) && !value->mark) value->mark = 1;
+    bool is_call = value && value->kind == PEL_Call && k->calls;
+    if (unpacks || may_raise || is_call) pel_note_node(k->s, value, PEL_NOTE_EFFECT);
     if (!value) pel_each_child(node, keep_raising, arg);
 }
 
-static void keep_all_raising(pel_nodes body, uint32_t from, bool calls) {
-    for (uint32_t i = from; i < body.n; i++) keep_raising(&calls, &body.at[i]);
+static void keep_all_raising(pel_walk *w, pel_nodes body, uint32_t from, bool calls) {
+    keeping k = { w->s, calls };
+    for (uint32_t i = from; i < body.n; i++) keep_raising(&k, &body.at[i]);
 }
 
 /* Whether an exception is raised depends on data: the statement stays. */
@@ -222,7 +229,7 @@ static pel_front walk_tried(pel_walk *w, pel_front front, pel_node *node) {
     }
     w->out = outer;
     w->tried--;
-    keep_all_raising(text->Try.body, 0, true);
+    keep_all_raising(w, text->Try.body, 0, true);
     if (!raised.n) pel_lost(w, node, "an exception is raised here that nothing catches");
     pel_front rest = pel_front_new(w, 0);
     text->Try.orelse = pel_walk_side(w, going, node->Try.orelse, &rest);
@@ -260,7 +267,7 @@ pel_front pel_walk_try(pel_walk *w, pel_front front, pel_node *node) {
         w->tried += has_handlers;
         rest = pel_walk_body(w, front, node->Try.body);
         w->tried -= has_handlers;
-        if (has_handlers && w->out) keep_all_raising(*w->out, first, false);
+        if (has_handlers && w->out) keep_all_raising(w, *w->out, first, false);
         rest = pel_walk_body(w, rest, node->Try.orelse);
     }
     w->finally = outer;

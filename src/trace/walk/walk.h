@@ -7,6 +7,7 @@
 #ifndef PEL_TRACE_WALK_WALK_H
 #define PEL_TRACE_WALK_WALK_H
 
+#include "trace/depends/notes.h"
 #include "trace/synth.h"
 
 typedef struct pel_val pel_val;

@@ -28,7 +28,7 @@ static pel_node *value_given(pel_synth *s, const pel_group *root, uint32_t p) {
 
 static pel_node *as_recorded(pel_synth *s, const pel_group *root, uint32_t p) {
     pel_node *value = value_given(s, root, p);
-    return value ? pel_is_as_recorded(s->ctx, pel_make_name(s->ctx, root->params[p].name, PEL_Load), value) : NULL;
+    return value ? pel_is_as_recorded(s, pel_make_name(s->ctx, root->params[p].name, PEL_Load), value) : NULL;
 }
 
 static pel_node *all_of(pel_ctx *ctx, pel_nodes tests) {
@@ -212,7 +212,7 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     if (s->asked.training && s->asked.trained != s->asked.evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),
                                             pel_intern_c(s->ctx, "training"), PEL_Load);
-        guard(s, &body, s->asked.trained ? mode : pel_not(s->ctx, mode),
+        guard(s, &body, s->asked.trained ? mode : pel_not(s, mode),
               s->asked.trained ? "recorded in train mode only" : "recorded in eval mode only");
     }
     for (uint32_t i = 0; i < root->body.n; i++) pel_nodes_push(s->ctx, &body, root->body.at[i]);
