@@ -137,6 +137,19 @@ static bool is_plain(const pel_builder *b, pel_id class, const char *kind) {
     return false;
 }
 
+/* def eval(self): return self.train(False), as torch's own is: nothing is lost without it. */
+static bool is_torchs_eval(const pel_node *def) {
+    if (def->FunctionDef.body.n != 1 || def->FunctionDef.args->arguments.args.n != 1) return false;
+    const pel_node *only = def->FunctionDef.body.at[0];
+    const pel_node *call = only->kind == PEL_Return ? only->Return.value : NULL;
+    if (!call || call->kind != PEL_Call || call->Call.args.n != 1 || call->Call.keywords.n) return false;
+    const pel_node *func = call->Call.func, *mode = call->Call.args.at[0];
+    return func->kind == PEL_Attribute && pel_name_is(func->Attribute.attr, "train") &&
+           func->Attribute.value->kind == PEL_Name &&
+           func->Attribute.value->Name.id == def->FunctionDef.args->arguments.args.at[0]->arg.arg &&
+           mode->kind == PEL_Constant && mode->Constant.value->kind == PEL_CONST_FALSE;
+}
+
 static const char *const mode_names[] = { "train", "eval" };
 
 /* The class's own train() or eval(): NULL if it has none that matters. *found: it has one, written or not. */
@@ -146,7 +159,7 @@ static pel_node *mode_of(pel_builder *b, pel_program_class *class, const char *t
     const pel_node *def = find_method(b, class->class, name, &n, 0);
     bool ran = false, is_train = pel_name_is(name, "train");
     for (uint32_t m = 0; m < class->methods.n; m++) ran |= class->methods.at[m]->name == name;
-    *found = def && !ran && !(is_train && is_plain(b, class->class, ""));
+    *found = def && !ran && (is_train ? !is_plain(b, class->class, "") : n != 1 || !is_torchs_eval(def));
     if (!*found) return NULL;
     pel_node *made = n == 1 ? copy_method(b, class, def) : NULL;
     return !made && is_train ? refusing_train(b->ctx, class->name, is_plain(b, class->class, "eval ")) : made;
