@@ -38,7 +38,7 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
     contract = read_contract(source)
     root = root or (contract["root"] if contract else _last_class(source))
     work = Workshop(_readable(model, inputs), module, (), "", progress or (lambda text: None))
-    work.full = full if full is not None else bool(contract) and contract.get("verify") == "full"
+    work.full = full if full is not None else contract is not None and contract.get("verify") == "full"
     work.records = False
     with work:
         work.record_given(inputs)

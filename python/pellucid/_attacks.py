@@ -95,10 +95,10 @@ def call_again(work: Workshop) -> None:
 
 
 def _is_large(work: Workshop) -> bool:
-    return sum(p.numel() for p in work.model.parameters()) > LARGE
+    return bool(sum(p.numel() for p in work.model.parameters()) > LARGE)
 
 
-def _prepared(work: Workshop, name: str, steps: list[tuple], inputs: Any, grad: bool) -> None:
+def _prepared(work: Workshop, name: str, steps: list[tuple[Any, ...]], inputs: Any, grad: bool) -> None:
     """A run after some steps, which are taken back afterwards: on the model itself, for copies of models whose closures
     hold the model are no copies."""
     from ._skeleton import Call

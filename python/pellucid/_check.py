@@ -32,7 +32,7 @@ import sys
 import time
 import traceback
 import types
-from typing import Any, Callable, Iterable, Iterator
+from typing import Any, Callable, Iterable, Iterator, cast
 
 import torch
 import torch.utils._pytree
@@ -47,7 +47,7 @@ SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 # ---- the plain form ----
 
-def plain_form(value: Any, found: dict[int, tuple] | None = None, depth: int = 0) -> Any:
+def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, depth: int = 0) -> Any:
     """The form of a value; `found` maps ids of objects to the ("call", …) forms that stand for them."""
     if found is not None and id(value) in found:
         return found[id(value)]
@@ -102,7 +102,7 @@ def _exact(value: Any) -> Any:
     """Subtypes of the plain types (tracked numbers among them) as what they stand for."""
     for kind in (bool, int, float, complex, str, bytes):
         if isinstance(value, kind):
-            return value if type(value) is kind else kind(value)
+            return value if type(value) is kind else cast(Any, kind)(value)
     return value
 
 
@@ -143,13 +143,14 @@ def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = No
         maker = classes.get(form[1])
         if not isinstance(maker, type):
             return types.SimpleNamespace(**attributes)
-        made = maker.__new__(maker)
+        made = cast(Any, maker).__new__(maker)
         made.__dict__.update(attributes)
         return made
     if kind == "class":
         found = classes.get(form[1])
         return found if isinstance(found, type) else type(form[1], (), {})
     if kind == "call":
+        assert results is not None  # forms of calls stand behind these calls
         value = results[form[1]]
         for step in form[2]:
             value = getattr(value, step[1]) if step[0] == "." else value[step[1]]
@@ -387,7 +388,7 @@ def ties_of(module: torch.nn.Module) -> list[list[str]]:
 
 WEIGHT = 0.9375  # other weights are these times the given ones: signs and ranges stay
 DTYPES = {"float64": torch.float64, "half": torch.float16, "bfloat16": torch.bfloat16}
-Step = tuple  # ("train", flag) | ("to", "float64") | ("weights",) | ("requires_grad_", flag) | ("deepcopy",)
+Step = tuple[Any, ...]  # ("train", flag) | ("to", "float64") | ("weights",) | ("requires_grad_", flag) | ("deepcopy",)
 
 
 def other_weights(module: torch.nn.Module) -> dict[str, Any]:
@@ -435,7 +436,8 @@ class Devices(torch.overrides.TorchFunctionMode):
         super().__init__()
         self.calls: dict[str, int] = {}
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         result = function(*args, **kwargs)
         if isinstance(result, torch.Tensor):
@@ -451,7 +453,7 @@ def to_meta(t: torch.Tensor) -> torch.Tensor:
     return t.detach().to("meta")
 
 
-def on_meta(module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, dict[str, int]]:
+def on_meta(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, int]]:
     """The call with arguments on the meta device, and the module there too: what it gives, as a plain form without
     values, and the calls that chose a device."""
     tensors = {**dict(module.named_parameters(remove_duplicate=False)),
@@ -497,7 +499,8 @@ class Events(torch.overrides.TorchFunctionMode):
         self.factories: dict[str, int] = {}  # calls that make a tensor of none and don't say on which device
         self.wanted: set[int] = set()
 
-    def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         leaves = torch.utils._pytree.tree_leaves((args, kwargs))
         reads = self._makers(leaves)
@@ -627,7 +630,7 @@ def error_text(error: BaseException) -> str:
     return f"{f'line {line}: ' if line else ''}{type(error).__name__}: {text[:600]}"
 
 
-def run_check(checks: list[dict], name: str, action: Callable[[], str | None], what: str = "") -> bool:
+def run_check(checks: list[dict[str, Any]], name: str, action: Callable[[], str | None], what: str = "") -> bool:
     """Adds a row; `action` gives None where all is well, or what is not."""
     start = time.perf_counter()
     row = {"name": name, "status": "passed", "detail": "", "silent": False, "line": None, "what": what}
@@ -648,8 +651,8 @@ def set_modes(module: torch.nn.Module, flags: dict[str, bool]) -> None:
         m.training = flags.get(name, flags[""])
 
 
-def referee(data: dict) -> list[dict]:
-    checks: list[dict] = []
+def referee(data: dict[str, Any]) -> list[dict[str, Any]]:
+    checks: list[dict[str, Any]] = []
     made: dict[str, Any] = {}
 
     def build() -> None:
@@ -698,7 +701,8 @@ def referee(data: dict) -> list[dict]:
     return checks
 
 
-def play_sequence(checks: list[dict], data: dict, sequence: list[dict], pristine: torch.nn.Module,
+def play_sequence(checks: list[dict[str, Any]], data: dict[str, Any], sequence: list[dict[str, Any]],
+                  pristine: torch.nn.Module,
                   namespace: dict[str, Any]) -> None:
     """Calls in a row, of a module that none has been made of before."""
     try:
@@ -738,19 +742,20 @@ def gradient_difference(have: dict[str, Any], wanted: dict[str, Any]) -> str | N
             return f"{name}: {'no gradient' if t is None else 'a gradient'} expected"
         if isinstance(t, tuple):
             if t != digested(other):
+                assert other is not None
                 return f"{name}: its {other.numel()} elements are not the same"
         elif t is not None and (found := tensor_difference(t, other, name)):
             return found
     return None
 
 
-def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[Any],
+def play(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, Any], results: list[Any],
          classes: dict[str, Any]) -> torch.nn.Module:
     """Makes one call and compares what it gives, where it leaves the generators, what it leaves in buffers and hands
     back as gradients. Returns the module, which the call's steps may have replaced."""
     form: Any = None
     generators: dict[str, str] = {}
-    entered: list[dict] = []
+    entered: list[dict[str, Any]] = []
     if "start" in call:  # a mode that is entered by a method
         set_modes(module, call["start"])
         run_check(entered, f"{call['name']}: methods",
@@ -791,12 +796,12 @@ def play(checks: list[dict], module: torch.nn.Module, call: dict, results: list[
     return module
 
 
-def given_to(call: dict, classes: dict[str, Any], results: list[Any]) -> tuple[Any, Any]:
+def given_to(call: dict[str, Any], classes: dict[str, Any], results: list[Any]) -> tuple[Any, Any]:
     return (from_form(map_tensors(call["args"], copy_input), classes, results),
             from_form(map_tensors(call["kwargs"], copy_input), classes, results))
 
 
-def judge_changed(row: dict, raises: bool) -> None:
+def judge_changed(row: dict[str, Any], raises: bool) -> None:
     """Where the caller gives another value than was recorded, an assertion is an answer, and so is a parameter that
     can't be left out. Where the original raises, so must the skeleton; which error doesn't matter."""
     missing = row["line"] is None and "missing" in row["detail"] and "argument" in row["detail"]
@@ -809,7 +814,8 @@ def judge_changed(row: dict, raises: bool) -> None:
         row["status"] = "guarded"
 
 
-def play_on_meta(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any]) -> None:
+def play_on_meta(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, Any],
+                 classes: dict[str, Any]) -> None:
     def devices() -> str | None:
         set_modes(module, call["modes"])
         seed_all(call["seed"])
@@ -820,7 +826,8 @@ def play_on_meta(checks: list[dict], module: torch.nn.Module, call: dict, classe
     run_check(checks, call["name"], devices)
 
 
-def play_events(checks: list[dict], module: torch.nn.Module, call: dict, classes: dict[str, Any]) -> None:
+def play_events(checks: list[dict[str, Any]], module: torch.nn.Module, call: dict[str, Any],
+                classes: dict[str, Any]) -> None:
     """Not a question of right or wrong: calls whose results nobody reads may be gone."""
 
     def events() -> str | None:

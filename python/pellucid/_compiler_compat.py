@@ -32,7 +32,7 @@ def _find(path: str) -> Any:
     parts = path.split(".")
     for split in range(len(parts), 0, -1):
         try:
-            found = importlib.import_module(".".join(parts[:split]))
+            found: Any = importlib.import_module(".".join(parts[:split]))
         except Exception:
             continue
         for name in parts[split:]:
@@ -81,7 +81,8 @@ def require() -> Probe:
 
 def on_bytecode(hook: Callable[[types.CodeType, types.CodeType], types.CodeType | None]) -> Callable[[], None]:
     """Calls hook(original, generated) for each function that Dynamo compiles; what it returns, if anything, runs."""
-    return _find(_HOOK)(hook).remove
+    remove: Callable[[], None] = _find(_HOOK)(hook).remove
+    return remove
 
 
 class _Listener(logging.Handler):
@@ -96,7 +97,7 @@ class _Listener(logging.Handler):
             self.callback(metadata, getattr(record, "payload", None))
 
 
-class _Handlers(list):
+class _Handlers(list[Any]):
     """The handlers of torch's trace while only we listen: there are none for entries that nobody wants.
 
     torch asks `if trace_log.handlers:` before it makes an entry, and makes hundreds per compilation. Their making, not
@@ -186,7 +187,8 @@ def globals_being_compiled() -> dict[str, Any]:
             break
         frame = frame.f_back
         if frame.f_code.co_name == "_compile" and isinstance(frame.f_locals.get("globals"), dict):
-            return frame.f_locals["globals"]
+            found: dict[str, Any] = frame.f_locals["globals"]
+            return found
     return {}
 
 
@@ -275,7 +277,7 @@ def bytecode_log() -> logging.Logger | None:
 
 def dtype_name(dtype: torch.dtype) -> str:
     table = _find("torch.utils._dtype_abbrs.dtype_abbrs") or {}
-    return table.get(dtype, str(dtype).removeprefix("torch."))
+    return str(table.get(dtype, str(dtype).removeprefix("torch.")))
 
 
 def as_json(text: str | None) -> Any:

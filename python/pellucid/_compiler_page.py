@@ -355,7 +355,8 @@ def _with_links(text: str, places: dict[str, int]) -> str:
 
 def main_stage(made: Compilation) -> Stage | None:
     linked = [stage for stage in made.stages if stage.linked]
-    return (linked or made.stages or [None])[0]
+    stages = linked or made.stages
+    return stages[0] if stages else None
 
 
 @dataclass

@@ -18,9 +18,10 @@ import threading
 import traceback
 import types
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, cast
 
 from . import _compiler_compat as compat
+from . import _compiler_guards
 from . import _compiler_guards as guards
 from ._link import Listing, instructions, linked, listing, parses, plain_name, write_text
 from ._pellucid import set_lines
@@ -98,11 +99,11 @@ class Compilation:
     attempt: int = 0
     before: bool = False  # compiled before the session was opened
     linked: bool = False
-    _guards: list[guards.Guard] | None = None
+    _guards: list[_compiler_guards.Guard] | None = None
     # line of the file -> the user's line, where Dynamo kept it
     user_lines: dict[int, int] = field(default_factory=dict)
 
-    def guard_list(self) -> list[guards.Guard]:
+    def guard_list(self) -> list[_compiler_guards.Guard]:
         if self._guards is None:
             self._guards = guards.read(self.guards)
         return self._guards
@@ -189,7 +190,7 @@ class Session:
             if event == "call" and frame.f_code.co_filename.startswith(self.folder):
                 self.runs[frame.f_code.co_filename] = self.runs.get(frame.f_code.co_filename, 0) + 1
             if outer is not None:
-                outer(frame, event, argument)
+                outer(frame, cast(Any, event), argument)
 
         sys.setprofile(count)
         try:
@@ -289,6 +290,7 @@ class Session:
 
     def _show(self, made: Compilation, generated: types.CodeType, scope: dict[str, Any]) -> types.CodeType:
         """Writes the file of a generated function, and links it."""
+        assert made.code is not None  # it was compiled
         function = self._function(made.code)
         names = shown_names(generated, scope)
         made.listing = listing(generated, names=names, spell=lambda value: spelled(value, scope))

@@ -66,7 +66,7 @@ def _short(text: str) -> str:
 
 def contract(report: Report) -> dict[str, Any]:
     """What was compared, run by run; what the skeleton asserts; what was not compared or did not hold."""
-    given = next((run["inputs"] for run in report.runs if run["name"] == "recorded"), {})
+    given: dict[str, Any] = next((run["inputs"] for run in report.runs if run["name"] == "recorded"), {})
     statuses = {c.name: c.status for c in report.checks}
     runs = []
     for run in report.runs:
@@ -157,11 +157,11 @@ def _groups(report: Report) -> list[str]:
 
 def _size(run: dict[str, Any], report: Report) -> str:
     """The shape of the first tensor that has another one than in the recorded call."""
-    given = next((r["inputs"] for r in report.runs if r["name"] == "recorded"), {})
+    given: dict[str, Any] = next((r["inputs"] for r in report.runs if r["name"] == "recorded"), {})
     for name, text in run["inputs"].items():
         shapes, before = (re.findall(r"\w\[([\d, ]*)\]", t) for t in (text, given.get(name, "")))
         if other := [shape for i, shape in enumerate(shapes) if i >= len(before) or shape != before[i]]:
-            return other[0].replace(", ", "x")
+            return str(other[0]).replace(", ", "x")
     return ""
 
 

@@ -12,7 +12,7 @@ import os
 import re
 import types
 from dataclasses import dataclass, field
-from typing import Any, Sequence
+from typing import Any, Sequence, cast
 
 from ._define import define_class, define_function, walk
 from ._pellucid import Error, decompile_bytes, decompile_code
@@ -92,7 +92,7 @@ def recompile(code: types.CodeType) -> types.CodeType:
     made = _put_objects(made, objects)
     made = _order_free(made, code.co_freevars)
     _check_fit(made, code)
-    fields = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
+    fields: dict[str, Any] = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno}
     if hasattr(code, "co_qualname"):
         fields["co_qualname"] = code.co_qualname
     return made.replace(**fields)
@@ -111,15 +111,17 @@ def _code_of(target: Any) -> types.CodeType:
     if isinstance(target, types.CodeType):
         return target
     if isinstance(target, types.ModuleType):
-        spec = getattr(target, "__spec__", None)
-        code = spec.loader.get_code(spec.name) if spec and hasattr(spec.loader, "get_code") else None
+        spec: Any = getattr(target, "__spec__", None)
+        loader: Any = spec.loader if spec else None
+        code: types.CodeType | None = loader.get_code(spec.name) if hasattr(loader, "get_code") else None
         if code is None:
             raise TypeError(f"module {target.__name__} has no bytecode")
         return code
     function = _function_of(target)
     for attribute in ("__code__", "gi_code", "cr_code", "ag_code", "f_code"):
-        if isinstance(getattr(function, attribute, None), types.CodeType):
-            return getattr(function, attribute)
+        found = getattr(function, attribute, None)
+        if isinstance(found, types.CodeType):
+            return found
     raise TypeError(f"no bytecode in {type(target).__name__}")
 
 
@@ -154,7 +156,7 @@ class _Objects(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         match = _OBJECT_NAME.match(node.id)
         if match and int(match[1]) < len(self.objects):
-            return ast.copy_location(ast.Constant(frozenset({node.id})), node)
+            return ast.copy_location(ast.Constant(cast(Any, frozenset({node.id}))), node)
         return node
 
 
@@ -187,10 +189,10 @@ def _wrap(tree: ast.Module, code: types.CodeType) -> ast.Module:
         function = found[0]  # the outermost: ast.walk goes by levels
         rebound = {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
         variables = [name for name in code.co_varnames if name.isidentifier()]
-        mentioned = [ast.Name(name, ast.Load()) for name in (*code.co_freevars, *variables)]
+        mentioned: list[ast.expr] = [ast.Name(name, ast.Load()) for name in (*code.co_freevars, *variables)]
         mentioned += [ast.parse(f"lambda: {name}", mode="eval").body for name in code.co_cellvars]
-        dead = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in variables
-                if name not in rebound]
+        dead: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in variables
+                                if name not in rebound]
         if mentioned:
             dead.append(ast.Expr(ast.Tuple(mentioned, ast.Load())))
         if dead:
@@ -199,7 +201,7 @@ def _wrap(tree: ast.Module, code: types.CodeType) -> ast.Module:
             return tree  # it stands inside one already
     elif not any(isinstance(n, ast.Lambda) for n in ast.walk(tree)):
         raise _error(f"{code.co_name}: the text has no function")
-    outer = ast.parse("def __pellucid_outer__():\n    pass").body[0]
+    outer: Any = ast.parse("def __pellucid_outer__():\n    pass").body[0]
     outer.body = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None))
                   for name in code.co_freevars] + tree.body
     return ast.Module([outer], [])

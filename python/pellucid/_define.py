@@ -4,17 +4,21 @@ The code of a function has neither defaults nor annotations, and a class keeps n
 the two are defined. So the definition is compiled anew with empty bodies, and the real code put in their places.
 """
 
+from __future__ import annotations
+
 import ast
 import enum
 import inspect
 import sys
 import types
+from typing import Any, Iterator, Sequence
 
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-_NO_TYPE_PARAMETERS = {"type_params": []} if sys.version_info >= (3, 12) else {}
+_NO_TYPE_PARAMETERS: dict[str, Any] = {"type_params": []} if sys.version_info >= (3, 12) else {}
 
 
-def define_function(code, function=None, nested=False):
+def define_function(code: types.CodeType, function: types.FunctionType | None = None,
+                    nested: bool = False) -> types.CodeType:
     """The code of a module that does nothing but define one function; nested: in the classes and functions that its
     qualified name says, with variables of theirs for its free ones. ValueError where no source could give its name."""
     bodies = _Bodies(nested)
@@ -22,7 +26,7 @@ def define_function(code, function=None, nested=False):
     return bodies.module(statement, code.co_qualname if nested else "", code.co_filename)
 
 
-def define_class(cls, nested=False):
+def define_class(cls: type, nested: bool = False) -> types.CodeType:
     """The same for a class; ValueError if it was written in C."""
     if not cls.__flags__ & _MADE_BY_PYTHON:
         raise ValueError(f"{cls.__qualname__} has no bytecode")
@@ -32,27 +36,28 @@ def define_class(cls, nested=False):
     return bodies.module(statement, cls.__qualname__ if nested else "", filename)
 
 
-def functions_of(cls):
+def functions_of(cls: type) -> list[types.FunctionType]:
     """The functions that stand in the body of a class."""
     return [each for value in vars(cls).values() for each in _functions(value) if _stands_in(cls, each)]
 
 
-def _functions(member):
+def _functions(member: Any) -> list[types.FunctionType]:
     """What is behind a property, a static method or a function."""
     is_property = isinstance(member, property)
     found = (member.fget, member.fset, member.fdel) if is_property else (getattr(member, "__func__", member),)
     return [each for each in found if isinstance(each, types.FunctionType)]
 
 
-def _stands_in(cls, function):
+def _stands_in(cls: type, function: types.FunctionType) -> bool:
     return function.__code__.co_qualname.rpartition(".")[0] == cls.__qualname__
 
 
-def _written(cls):
+def _written(cls: type) -> dict[str, Any]:
     """name -> what the body of a class seems to have bound to it. An Enum has made other things of that."""
     if not isinstance(cls, enum.EnumMeta):
         return dict(vars(cls))
-    found = {name: member._value_ for name, member in cls.__members__.items()}
+    members: dict[str, Any] = dict(cls.__members__)
+    found = {name: member._value_ for name, member in members.items()}
     for name, value in vars(cls).items():
         functions = _functions(value)
         is_own = any(_stands_in(cls, each) for each in functions) if functions else not name.startswith("_")
@@ -61,7 +66,7 @@ def _written(cls):
     return found
 
 
-def walk(code):
+def walk(code: types.CodeType) -> Iterator[types.CodeType]:
     """A code object and those among its constants, in the order that the C side numbers them."""
     yield code
     for constant in code.co_consts:
@@ -72,31 +77,34 @@ def walk(code):
 class _Bodies:
     """Definitions whose bodies are to be put in: each has a constant that tells which one."""
 
-    def __init__(self, nested):
+    def __init__(self, nested: bool) -> None:
         self.nested = nested
-        self.codes = []
-        self.free = []
+        self.codes: list[types.CodeType] = []
+        self.free: list[str] = []
 
-    def _body(self, code):
+    def _body(self, code: types.CodeType) -> list[ast.expr]:
         self.codes.append(code)
         names = [ast.Name(name, ast.Load()) for name in code.co_freevars] if self.nested else []
         self.free += [name for name in code.co_freevars if name != "__class__" and name not in self.free]
         return [ast.Constant(_mark(len(self.codes) - 1)), *names]
 
-    def function(self, code, function, decorators=()):
+    def function(self, code: types.CodeType, function: types.FunctionType | None,
+                 decorators: Sequence[str] = ()) -> ast.stmt:
         args = _arguments(code, function)
         body = self._body(code)
         if code.co_name == "<lambda>":
             return ast.Expr(ast.Lambda(args, ast.Tuple(body, ast.Load()) if len(body) > 1 else body[0]))
         is_async = code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)
-        kind = ast.AsyncFunctionDef if is_async else ast.FunctionDef
+        kind: Any = ast.AsyncFunctionDef if is_async else ast.FunctionDef
         returns = _annotation(function.__annotations__, "return") if function else None
-        return kind(_identifier(code.co_name), args, [ast.Expr(each) for each in body],
-                    [_expression(each) for each in decorators], returns, **_NO_TYPE_PARAMETERS)
+        made: ast.stmt = kind(_identifier(code.co_name), args, [ast.Expr(each) for each in body],
+                              [_expression(each) for each in decorators], returns, **_NO_TYPE_PARAMETERS)
+        return made
 
-    def class_of(self, cls):
+    def class_of(self, cls: type) -> ast.ClassDef:
         written = _written(cls)
-        body = [_attribute(cls, name) for name in vars(cls).get("__annotations__", ()) if name not in written]
+        notes = vars(cls).get("__annotations__", ())
+        body: list[ast.stmt] = [_attribute(cls, name) for name in notes if name not in written]
         for name, value in written.items():
             body += self._member(cls, name, value)
         doc = vars(cls).get("__doc__")
@@ -106,7 +114,7 @@ class _Bodies:
                  for base in cls.__bases__ if base is not object]
         return ast.ClassDef(_identifier(cls.__name__), bases, [], body or [ast.Pass()], [], **_NO_TYPE_PARAMETERS)
 
-    def _member(self, cls, name, value):
+    def _member(self, cls: type, name: str, value: Any) -> Sequence[ast.stmt]:
         if isinstance(value, property):
             roles = ("property", value.fget), (f"{name}.setter", value.fset), (f"{name}.deleter", value.fdel)
             return [self.function(each.__code__, each, [role]) for role, each in roles
@@ -124,12 +132,12 @@ class _Bodies:
         unsaid = isinstance(attribute.value, ast.Constant) and attribute.value.value is ... and value is not ...
         return [] if self.nested and unsaid else [attribute]  # what stands for the class must not say what is not so
 
-    def module(self, statement, qualname, filename):
+    def module(self, statement: ast.stmt, qualname: str, filename: str) -> types.CodeType:
         statement = _nest(qualname.split(".")[:-1], self.free, statement)
         tree = ast.fix_missing_locations(ast.Module([statement], []))
         return self._fill(compile(tree, filename, "exec", dont_inherit=True, optimize=0))
 
-    def _fill(self, code):
+    def _fill(self, code: types.CodeType) -> types.CodeType:
         for i, real in enumerate(self.codes):
             if _mark(i) in code.co_consts:
                 return real
@@ -137,17 +145,17 @@ class _Bodies:
         return code.replace(co_consts=tuple(constants))
 
 
-def _mark(number):
+def _mark(number: int) -> str:
     return f"<body {number}>"
 
 
-def _identifier(name):
+def _identifier(name: str) -> str:
     if not name.isidentifier():
         raise ValueError(f"{name} is no name that a source can give")
     return name
 
 
-def _nest(path, free, statement):
+def _nest(path: list[str], free: Sequence[str], statement: ast.stmt) -> ast.stmt:
     """The statement in classes and functions ("<locals>" after its name tells a function), the outermost first."""
     while path:
         name = path.pop()
@@ -155,7 +163,7 @@ def _nest(path, free, statement):
             statement = ast.ClassDef(_identifier(name), [], [], [statement], [], **_NO_TYPE_PARAMETERS)
             continue
         # The nearest function has all of the free variables: whose they were makes no difference to who reads them.
-        own = [ast.Assign([ast.Name(each, ast.Store())], ast.Constant(None)) for each in free]
+        own: list[ast.stmt] = [ast.Assign([ast.Name(each, ast.Store())], ast.Constant(None)) for each in free]
         free = ()
         statement = ast.FunctionDef(_identifier(path.pop()), ast.arguments([], [], None, [], [], None, []),
                                     [*own, statement], [], None, **_NO_TYPE_PARAMETERS)
@@ -164,7 +172,7 @@ def _nest(path, free, statement):
 
 # ---- what stands in a signature or a class body ----
 
-def _arguments(code, function):
+def _arguments(code: types.CodeType, function: types.FunctionType | None) -> ast.arguments:
     annotations = function.__annotations__ if function else {}
     names = [ast.arg(name, _annotation(annotations, name)) for name in code.co_varnames]
     first, plain = code.co_posonlyargcount, code.co_argcount
@@ -178,19 +186,19 @@ def _arguments(code, function):
                          stars, [_spelled(value) for value in by_place])
 
 
-def _attribute(cls, name, value=None):
+def _attribute(cls: type, name: str, value: ast.expr | None = None) -> ast.AnnAssign | ast.Assign:
     note = _annotation(vars(cls).get("__annotations__", {}), name)
     target = ast.Name(name, ast.Store())
-    return ast.AnnAssign(target, note, value, 1) if note else ast.Assign([target], value)
+    return ast.AnnAssign(target, note, value, 1) if note else ast.Assign([target], value or ast.Constant(...))
 
 
-def _annotation(annotations, name):
+def _annotation(annotations: dict[str, Any], name: str) -> ast.expr | None:
     if name not in annotations:
         return None
     return _expression(annotations[name]) if isinstance(annotations[name], str) else _spelled(annotations[name])
 
 
-def _spelled(value):
+def _spelled(value: Any) -> ast.expr:
     """A literal, or the name that something goes by; for want of both `...`, as stubs have it: there is a value."""
     if type(value) in (float, complex):
         return ast.Constant(value)  # the text of infinity is no literal
@@ -203,7 +211,7 @@ def _spelled(value):
     return _expression(text) or ast.Constant(...)
 
 
-def _dotted(value):
+def _dotted(value: Any) -> str | None:
     """The name under which its module has a class or function."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     found = sys.modules.get(module) if isinstance(module, str) else None
@@ -214,7 +222,7 @@ def _dotted(value):
     return name if module in ("builtins", "__main__") else f"{module}.{name}"
 
 
-def _expression(text):
+def _expression(text: str) -> ast.expr | None:
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: it is nested too deeply

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from typing import Iterator
+from typing import Any, Iterator
 
 import torch
 
@@ -37,8 +37,8 @@ def _makes(text: str, tensor: torch.Tensor) -> bool:
     if made.dtype != tensor.dtype or made.shape != tensor.shape:
         return False
     if tensor.is_floating_point() or tensor.is_complex():
-        return torch.equal(made, tensor) and torch.equal(_signs(made), _signs(tensor))
-    return torch.equal(made, tensor)
+        return bool(torch.equal(made, tensor) and torch.equal(_signs(made), _signs(tensor)))
+    return bool(torch.equal(made, tensor))
 
 
 def _signs(tensor: torch.Tensor) -> torch.Tensor:
@@ -74,7 +74,7 @@ def _candidates(tensor: torch.Tensor) -> Iterator[str]:
         yield f"torch.tensor({_nested(tensor)}{_dtype(tensor, python=flat[0].item())})"
 
 
-def _uniform(value: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
+def _uniform(value: torch.Tensor, shape: tuple[Any, ...], dtype: str) -> Iterator[str]:
     size = ", ".join(map(str, shape))
     if value == 0:
         yield f"torch.zeros({size}{dtype})"
@@ -85,7 +85,7 @@ def _uniform(value: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
     yield f"torch.full({shape}, {_number(value)}{dtype})"
 
 
-def _progressions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
+def _progressions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple[Any, ...], dtype: str) -> Iterator[str]:
     """Counted or evenly spaced values, whatever the shape laid over them."""
     n = flat.numel()
     if n < 2:
@@ -106,7 +106,7 @@ def _progressions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple, dtype:
         yield f"torch.linspace({_number(flat[0])}, {_number(flat[-1])}, {n}{dtype}){view}"
 
 
-def _triangles(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
+def _triangles(tensor: torch.Tensor, shape: tuple[Any, ...], dtype: str) -> Iterator[str]:
     rows, columns = shape[-2:]
     leading = shape[:-2]
     if math.prod(leading) != 1 or min(rows, columns) < 2:
@@ -122,7 +122,7 @@ def _triangles(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
         yield f"torch.{function}({fill}{', diagonal=1' if diagonal else ''}){view}"
 
 
-def _frequencies(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
+def _frequencies(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple[Any, ...], dtype: str) -> Iterator[str]:
     """1 / base ** (i / n): rotary embeddings."""
     if tensor.dim() != 1 or flat[0] != 1 or not 0 < flat[1] < 1:
         return
@@ -135,7 +135,7 @@ def _frequencies(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple, dtype: 
         yield f"torch.exp(torch.arange({n}).float() * -(torch.tensor({base}).log() / {n}))"
 
 
-def _waves(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
+def _waves(tensor: torch.Tensor, shape: tuple[Any, ...], dtype: str) -> Iterator[str]:
     """Sinusoidal positions: sines and cosines side by side, or in turns; the row of a padding index may be zero."""
     if tensor.dim() < 2 or math.prod(shape[:-2]) != 1 or shape[-1] % 2 or shape[-1] < 4 or shape[-2] < 2:
         return
@@ -157,7 +157,7 @@ def _waves(tensor: torch.Tensor, shape: tuple, dtype: str) -> Iterator[str]:
             yield f"torch.stack({both}, dim=2).flatten(1){zeroed}{view}"
 
 
-def _waves_of_grids(tensor: torch.Tensor, shape: tuple) -> Iterator[str]:
+def _waves_of_grids(tensor: torch.Tensor, shape: tuple[Any, ...]) -> Iterator[str]:
     """Sinusoidal positions of pictures: four blocks of columns, sines and cosines of how far across and down."""
     if tensor.dim() < 2 or math.prod(shape[:-2]) != 1 or shape[-1] % 4 or shape[-1] < 8 or shape[-2] < 4:
         return
@@ -185,7 +185,7 @@ def _logarithmic_offsets(tensor: torch.Tensor) -> Iterator[str]:
     yield f"(lambda x: torch.sign(x) * torch.log2(torch.abs(x) + 1.0) / 3.0)({offsets})"
 
 
-def _grids(tensor: torch.Tensor, shape: tuple) -> Iterator[str]:
+def _grids(tensor: torch.Tensor, shape: tuple[Any, ...]) -> Iterator[str]:
     """Tables that one or two vectors make: the coordinates of a grid, and rows or columns that repeat."""
     inner = tensor.squeeze()
     view = "" if inner.shape == tensor.shape else f".view({', '.join(map(str, shape))})"
@@ -210,7 +210,7 @@ def _vector(tensor: torch.Tensor) -> str | None:
     return next((text for text in _candidates(tensor) if _makes(text, tensor)), None)
 
 
-def _relative_positions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple) -> Iterator[str]:
+def _relative_positions(tensor: torch.Tensor, flat: torch.Tensor, shape: tuple[Any, ...]) -> Iterator[str]:
     """Where in a table of offsets each pair of places of a window looks: rows and columns apart, as one number."""
     places = math.isqrt(flat.numel())
     if places * places != flat.numel() or places < 4 or flat.max().item() < places:

@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterator
 
 import torch
 
-Inputs = tuple[tuple, dict[str, Any]]
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 IMAGE_STEP = 32  # pixels: the stride of most vision models
 
 
@@ -61,11 +61,12 @@ def _dense(t: torch.Tensor) -> bool:
         if stride != expected:
             return False
         expected *= size
-    return t.numel() > 0
+    return bool(t.numel() > 0)
 
 
 def copied(inputs: Inputs) -> Inputs:
-    return map_values(inputs, copy_tensor)
+    copied: Inputs = map_values(inputs, copy_tensor)
+    return copied
 
 
 def with_parts(value: Any, parts: dict[int, Any]) -> Any:
@@ -131,7 +132,7 @@ def _other_values(t: torch.Tensor, g: torch.Generator, far: bool, integers: bool
         shuffled = values.flatten()[torch.randperm(t.numel(), generator=g)].view(t.shape)
         if far:
             result = shuffled * -2.5
-        elif low is not None and low >= 0 and high <= 1:  # probabilities, boxes, pixels: stay inside
+        elif low is not None and high is not None and low >= 0 and high <= 1:  # probabilities, boxes, pixels: inside
             result = (shuffled * 0.9 + 0.05).to(t.dtype)
         else:
             noise = torch.randn(t.shape, generator=g, dtype=torch.float32)

@@ -45,7 +45,7 @@ def arguments(module: nn.Module, leaves: tuple[type, ...] | None = None, opened:
         return None
     given, built = found
     parameters = _parameters(cls)
-    rows = []
+    rows: list[Any] = []
     for name, parameter in parameters.items():
         if name in ("device", "dtype") and name not in given:
             continue
@@ -136,12 +136,12 @@ def _can_be_written(module: nn.Module) -> bool:
 # ---- parameters behind hooks of torch's ----
 
 
-def _norm(module: nn.Module) -> functools.partial | None:
+def _norm(module: nn.Module) -> functools.partial[Any] | None:
     """torch.nn.utils.weight_norm or spectral_norm as it was called on the module, whose parameter it replaced."""
     for hook in module._forward_pre_hooks.values():
         given: Arguments = {}
         if isinstance(hook, WeightNorm):
-            function: Callable = nn.utils.weight_norm
+            function: Callable[..., Any] = nn.utils.weight_norm
             given = {"name": hook.name, "dim": hook.dim}
         elif isinstance(hook, SpectralNorm):
             function = nn.utils.spectral_norm
@@ -175,7 +175,7 @@ def _parameters(cls: type) -> dict[str, inspect.Parameter]:
     for base in cls.__mro__:
         if "__init__" not in vars(base):
             continue
-        found = dict(list(inspect.signature(base.__init__).parameters.items())[1:])
+        found = dict(list(inspect.signature(getattr(base, "__init__")).parameters.items())[1:])
         if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found.values()):
             found.pop("mode", None) if issubclass(cls, nn.RNNBase) else None
             if cls is nn.RNN:
@@ -202,6 +202,11 @@ def _at(path: str) -> Callable[[nn.Module], Any]:
 _LAYER = {"d_model": _at("self_attn.embed_dim"), "nhead": _at("self_attn.num_heads"), "dropout": _at("dropout.p"),
           "dim_feedforward": _at("linear1.out_features"), "layer_norm_eps": _at("norm1.eps"),
           "batch_first": _at("self_attn.batch_first"), "bias": lambda m: m.linear1.bias is not None}
+
+def _of_first_layer(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda module: read(module.encoder.layers[0])
+
+
 _DERIVED: dict[type, dict[str, Callable[[Any], Any]]] = {
     nn.MultiheadAttention: {"bias": _has("in_proj_bias"), "add_bias_kv": _has("bias_k")},
     nn.TransformerEncoderLayer: _LAYER,
@@ -210,7 +215,7 @@ _DERIVED: dict[type, dict[str, Callable[[Any], Any]]] = {
     nn.TransformerDecoder: {"decoder_layer": _at("layers.0")},
     nn.Transformer: {
         "num_encoder_layers": lambda m: len(m.encoder.layers), "num_decoder_layers": lambda m: len(m.decoder.layers),
-        **{name: lambda m, read=read: read(m.encoder.layers[0]) for name, read in _LAYER.items()},
+        **{name: _of_first_layer(read) for name, read in _LAYER.items()},
         "activation": _at("encoder.layers.0.activation"), "norm_first": _at("encoder.layers.0.norm_first")},
     nn.AdaptiveLogSoftmaxWithLoss: {"cutoffs": lambda m: m.cutoffs[:-1]},
     nn.Bilinear: {"bias": _has("bias")},
@@ -262,7 +267,7 @@ def _dtype(module: nn.Module) -> Any:
 
 # ---- trying ----
 
-_tried: dict[tuple, tuple[Arguments, nn.Module] | None] = {}
+_tried: dict[tuple[Any, ...], tuple[Arguments, nn.Module] | None] = {}
 _TRIED_MAX = 10_000
 _SEARCHED_MAX = 200  # builds of a leaf class whose arguments are looked for
 
@@ -290,14 +295,15 @@ def _find(module: nn.Module, cls: type) -> tuple[Arguments, nn.Module] | None:
     return found
 
 
-def _key(module: nn.Module, cls: type, given: Arguments) -> tuple | None:
+def _key(module: nn.Module, cls: type, given: Arguments) -> tuple[Any, ...] | None:
     """Equal modules are looked at once. None for those whose arguments are not plain values."""
     def plain(value: Any) -> bool:
         return isinstance(value, (bool, int, float, str, torch.dtype, type(None))) or (
             isinstance(value, (tuple, list)) and all(map(plain, value)))
     if not all(map(plain, given.values())) or type(module) is not cls:
         return None
-    tensors = tuple((n, tuple(t.shape), t.dtype) for n, t in (*module.named_parameters(), *module.named_buffers()))
+    named: Any = module
+    tensors = tuple((n, tuple(t.shape), t.dtype) for n, t in (*named.named_parameters(), *named.named_buffers()))
     return cls, repr(sorted(given.items())), tensors, repr([(n, v) for n, v in _attributes(module).items() if plain(v)])
 
 
@@ -336,7 +342,8 @@ def _plain_values(module: nn.Module) -> Iterator[Any]:
 class _Uninitialised(TorchFunctionMode):
     """Tensors on the meta device have no elements to fill; torch would import half of itself to find that out."""
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
         target = args[0] if args else kwargs.get("tensor")  # torch.nn.init's functions name it
@@ -463,7 +470,7 @@ def _same(a: Any, b: Any) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, torch.Tensor):
-        return a.shape == b.shape and a.dtype == b.dtype
+        return bool(a.shape == b.shape and a.dtype == b.dtype)
     if isinstance(a, nn.Module):
         return _equal(a, b, type(a))
     try:

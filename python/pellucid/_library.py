@@ -27,9 +27,9 @@ _PACKAGES = frozenset(sys.stdlib_module_names) | {"torch", "numpy"}
 def _library_roots() -> tuple[str, ...]:
     roots = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.path.abspath(__file__))}
     for name in ("torch", "numpy", "torchgen", "functorch", "sympy", "mpmath"):
-        module = sys.modules.get(name)
-        if module is not None and getattr(module, "__file__", None):
-            roots.add(os.path.dirname(os.path.abspath(module.__file__)))
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:
+            roots.add(os.path.dirname(os.path.abspath(file)))
     # The separator keeps torchvision out of torch; site-packages lies inside of the standard library's folder.
     return tuple(os.path.join(root, "") for root in roots if root)
 
@@ -174,14 +174,15 @@ _has_torch = [False]
 
 def _own_name(value: Any) -> str | None:
     if isinstance(value, types.ModuleType):
-        name = value.__name__
-        return name if name.split(".")[0] in _PACKAGES and sys.modules.get(name) is value else None
+        whole = value.__name__
+        return whole if whole.split(".")[0] in _PACKAGES and sys.modules.get(whole) is value else None
     owner = getattr(value, "__objclass__", None)
     if isinstance(owner, type) and isinstance(value, (types.MethodDescriptorType, types.WrapperDescriptorType,
                                                       types.GetSetDescriptorType, types.MemberDescriptorType,
                                                       types.ClassMethodDescriptorType)):
         base = name_of(owner)
-        return f"{base}.{value.__name__}" if base and vars(owner).get(value.__name__) is value else None
+        own = getattr(value, "__name__")
+        return f"{base}.{own}" if base and vars(owner).get(own) is value else None
     if _is_torch_op(value):
         return f"torch.ops.{value}"
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
@@ -217,7 +218,7 @@ def _constant_name(value: Any) -> str | None:
 
 
 def _find(module: str, qualname: str) -> Any:
-    found = sys.modules.get(module)
+    found: Any = sys.modules.get(module)
     for part in qualname.split("."):
         if found is None or part == "<locals>":
             return None
@@ -258,7 +259,7 @@ def _spelled(value: Any) -> str:
     return repr(value) if finite else f"{type(value).__name__}({str(value)!r})"
 
 
-def _context_variable(value: contextvars.ContextVar) -> str | None:
+def _context_variable(value: contextvars.ContextVar[Any]) -> str | None:
     try:
         default = contextvars.Context().run(value.get)  # in a new context nobody has set it
     except LookupError:
@@ -302,7 +303,7 @@ _KINDS = ("torch module", "module", "autograd", "dataclass", "namedtuple", "enum
 
 
 def has_forward(module_class: type) -> bool:
-    return module_class.forward is not sys.modules["torch"].nn.Module.forward
+    return getattr(module_class, "forward") is not sys.modules["torch"].nn.Module.forward
 
 
 def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[Any]
@@ -333,7 +334,7 @@ def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[An
         fields = tuple(field.name for field in dataclasses.fields(cls))
         kind = "dataclass" if kind == "author" else kind
     elif issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple):
-        fields = tuple(map(str, cls._fields))
+        fields = tuple(map(str, getattr(cls, "_fields")))
         kind = "namedtuple" if kind == "author" else kind
     file = ""
     if not path:

@@ -14,7 +14,7 @@ import re
 import sys
 import types
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any, Callable, cast
 
 from ._pellucid import Error, decompile_code, encode_lines, format_source
 
@@ -129,7 +129,7 @@ def _without_bounces(code: types.CodeType, rows: list[tuple[int, int]]) -> list[
     instructions behind the end of a way, and the end of a loop, which is never run: what is behind it begins its line.
     """
     raw, made = code.co_code, list(rows)
-    meeting = set(dis.findlabels(raw)) if any(raw[offset] in _JUMPS for offset, _ in rows) else set()
+    meeting = set(dis.findlabels(cast(Any, raw))) if any(raw[offset] in _JUMPS for offset, _ in rows) else set()
     for i in range(len(made) - 1, -1, -1):
         offset, line = made[i]
         following = made[i + 1][1] if i + 1 < len(made) else 0
@@ -179,7 +179,7 @@ def instructions(code: types.CodeType, why: str) -> Listing:
 
 def _one_line(text: Any, width: int = 100) -> str:
     text = " ".join(str(text).split())
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return str(text if len(text) <= width else text[: width - 1] + "…")
 
 
 def _signature(code: types.CodeType) -> str:

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import sys
-from typing import Any, Iterator, NoReturn
+from typing import Any, Callable, Iterator, NoReturn
 
 from ._progress import Progress
 
@@ -284,7 +284,9 @@ def run_tree(options: argparse.Namespace) -> int:
                 wants_run = False
         progress("running it" if wants_run else "walking through it")
         found = tree(subject.model, subject.args, subject.kwargs) if wants_run else tree(subject.model)
-    for path, view in ((options.svg, lambda: found.svg(options.depth)), (options.html, found.html)):
+    views: list[tuple[str | None, Callable[[], str]]]
+    views = [(options.svg, lambda: found.svg(options.depth)), (options.html, found.html)]
+    for path, view in views:
         if path:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(view())

@@ -142,7 +142,7 @@ def audit(*files: Path, allow: str | None = None, baseline: Path | None = None, 
         baseline: a file of findings that don't count for the exit code (docs/audit.md)
         memory: MiB that the tables of a file may take
     """
-    arguments = [*options_of(allow=allow, baseline=baseline, memory=memory), "--", *map(os.fspath, files)]
+    arguments = [*options_of(allow=allow, baseline=baseline, memory=memory), "--", *(os.fspath(file) for file in files)]
     code, out = run("audit", "--json", *arguments)
     rows = [json.loads(line) for line in out.splitlines() if line.strip()]
     return Audit(rows, code, run("audit", *arguments)[1].rstrip("\n"), arguments)

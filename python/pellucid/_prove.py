@@ -13,9 +13,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sys
+import types
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, cast
 
 import torch
 from torch.utils import _pytree as pytree
@@ -49,11 +50,11 @@ class Row:
     number: int = 0
 
     @property
-    def uses(self) -> list[tuple]:
+    def uses(self) -> list[tuple[Any, ...]]:
         return [leaf for leaf in _leaves(self.args) if type(leaf) is Ref]
 
 
-class Ref(tuple):
+class Ref(tuple[Any, ...]):
     """A tensor by what made it: ("call", row, output), ("input", i), ("state", name), or a constant by its dtype, shape
     and hash."""
 
@@ -80,7 +81,7 @@ def bits_of(t: torch.Tensor) -> Ref:
 
 def place_of_caller() -> str:
     """The line of the first frame outside of torch and of this file."""
-    frame = sys._getframe(2)
+    frame: types.FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
         if "/torch/" not in file and file != __file__ and not file.startswith("<frozen") and "/torch\\" not in file:
@@ -96,7 +97,8 @@ class Answers(TorchDispatchMode):
         super().__init__()
         self.found: list[Any] = []
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
         result = function(*args, **(kwargs or {}))
         if function is aten._local_scalar_dense.default:
             self.found.append(result)
@@ -112,7 +114,8 @@ class Log(TorchDispatchMode):
         self.rows: list[Row] = []
         self.keep: list[Any] = []
 
-    def __torch_dispatch__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (),
+                           kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if time.perf_counter() > self.limit:
             raise TooLong
@@ -204,12 +207,12 @@ def as_eager() -> Iterator[None]:
             kwargs["is_causal"] = bool(kwargs["is_causal"])
         return plain(*args, **kwargs)
 
-    functional.scaled_dot_product_attention = attention  # type: ignore[assignment]
-    subclasses.FakeTensor = _NoFakes  # type: ignore[misc,assignment]
+    functional.scaled_dot_product_attention = attention
+    subclasses.FakeTensor = _NoFakes
     try:
         yield
     finally:
-        functional.scaled_dot_product_attention, subclasses.FakeTensor = plain, fakes  # type: ignore[misc]
+        functional.scaled_dot_product_attention, subclasses.FakeTensor = plain, fakes
 
 
 def traced(module: torch.nn.Module, inputs: _inputs.Inputs, answers: list[Any], free: str, names: set[str],
@@ -312,7 +315,7 @@ def reduced(trace: Trace) -> tuple[list[Row], Any]:
     kinds: dict[Ref, Any] = {}
     for row in trace.rows:
         row.args = through(row.args)
-        source = _idle(row, kinds, written)
+        source = _idle(row, kinds, cast("set[Ref]", written))
         if source is not None:
             stands_for[Ref(("call", row.number, 0))] = source
             continue
@@ -324,7 +327,7 @@ def reduced(trace: Trace) -> tuple[list[Row], Any]:
     kept = []
     for row in reversed(rows):
         if row.keeps or any(Ref(("call", row.number, i)) in live for i in range(len(row.outputs))):
-            live.update(row.uses)
+            live.update(cast("list[Ref]", row.uses))
             kept.append(row)
     kept.reverse()
     numbers = {row.number: i for i, row in enumerate(kept)}
@@ -405,7 +408,7 @@ def _text(row: Row) -> str:
     def one(value: Any) -> str:
         if type(value) is Ref:
             texts = {"call": f"#{value[1]}", "input": f"input {value[1]}", "state": str(value[1])}
-            return texts.get(value[0], value[0])
+            return str(texts.get(value[0], value[0]))
         if type(value) is list and len(value) == 2 and value[0] in ("int", "float", "bool", "NoneType", "str", "dtype"):
             return str(value[1])
         return "[" + ", ".join(map(one, value)) + "]" if type(value) is list else str(value)
@@ -517,7 +520,8 @@ def _answers(module: torch.nn.Module, inputs: _inputs.Inputs) -> list[Any]:
     _check.seed_all(20_240_229)
     with Answers() as answers:
         module(*args, **kwargs)
-    return answers.found
+    found: list[Any] = answers.found
+    return found
 
 
 def _conditions(one: Trace, other: Trace, inputs: _inputs.Inputs, model: torch.nn.Module) -> str:

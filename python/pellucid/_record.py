@@ -47,16 +47,16 @@ class Recording:
             return recording._called(module, args, kwargs)
 
         self._watching_call = call
-        torch.nn.Module.__call__ = call  # type: ignore[method-assign]
+        torch.nn.Module.__call__ = call
         return self
 
     def __exit__(self, *_: object) -> None:
         import torch
         if self._workshop is not None:
             self._workshop.stance.close()
-        torch.nn.Module.__call__ = self._plain_call  # type: ignore[method-assign]
+        torch.nn.Module.__call__ = self._plain_call
 
-    def _called(self, module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _called(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if (self._inside or threading.get_ident() != self._thread
             or (self.model is not None and module is not self.model)):
             return self._plain_call(module, *args, **kwargs)
@@ -64,7 +64,7 @@ class Recording:
 
         from . import _inputs
         self._inside = True
-        torch.nn.Module.__call__ = self._plain_call  # type: ignore[method-assign]  # parts are called as ever
+        torch.nn.Module.__call__ = self._plain_call  # parts are called as ever
         try:
             if self._workshop is None:
                 self.model = module
@@ -80,7 +80,7 @@ class Recording:
             self._results.append(result)
             return result
         finally:
-            torch.nn.Module.__call__ = self._watching_call  # type: ignore[method-assign]
+            torch.nn.Module.__call__ = self._watching_call
             self._inside = False
 
     def _parts_of_results(self) -> dict[int, Any]:
@@ -110,12 +110,13 @@ class Recording:
             raise SkeletonError(_complaint(made.report), made)
         return made
 
-    def _replay(self, work: Workshop) -> list[dict]:
+    def _replay(self, work: Workshop) -> list[dict[str, Any]]:
         """The calls made once more on the original, from the state before the first, for the referee to repeat."""
         from . import _inputs
         work.state.restore()
         work.state.before_run(work.model.training)
-        sequence, results = [], []
+        sequence: list[Any] = []
+        results: list[Any] = []
         for number, (call, modes) in enumerate(zip(self.calls, self._modes)):
             # Parts of the recorded results stand for the same parts of the replayed ones.
             parts = {i: _follow(results[form[1]], form[2]) for i, form in _places(self._results[:number]).items()}
@@ -130,15 +131,16 @@ class Recording:
         return sequence
 
 
-def _places(results: Sequence[Any]) -> dict[int, tuple]:
+def _places(results: Sequence[Any]) -> dict[int, tuple[Any, ...]]:
     """ids of the objects in the results of calls -> where they are, as plain forms."""
-    found: dict[int, tuple] = {}
+    found: dict[int, tuple[Any, ...]] = {}
     for number, result in enumerate(results):
         _note_parts(result, number, [], found)
     return found
 
 
-def _note_parts(value: Any, number: int, steps: list[tuple[str, Any]], found: dict[int, tuple], depth: int = 0) -> None:
+def _note_parts(value: Any, number: int, steps: list[tuple[str, Any]], found: dict[int, tuple[Any, ...]],
+                depth: int = 0) -> None:
     import dataclasses
 
     import torch

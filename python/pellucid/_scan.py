@@ -84,7 +84,7 @@ def scan(*targets: Path, code: str | None = None, root: Iterable[Path] = (), pyt
     root = root if roots is None else renamed("scan", "roots", "root", roots)
     set = set if values is None else renamed("scan", "values", "set", values)
     options = _options(root, python, set, forward, known)
-    operands = ["-e", code] if code is not None else ["--", *map(os.fspath, targets)]
+    operands = ["-e", code] if code is not None else ["--", *(os.fspath(target) for target in targets)]
     rows = rows_of(run("scan", *options, "--json", *operands)[1])
 
     def source(network: str | None) -> str:

@@ -29,7 +29,7 @@ KEPT = 4  # calls of different shape whose inputs are kept, of each model
 class Kept:
     """The inputs of one call, and how it was made."""
 
-    inputs: tuple[tuple, dict[str, Any]]
+    inputs: tuple[tuple[Any, ...], dict[str, Any]]
     shape: str
     grad: bool
     modes: dict[Any, bool]  # of every module
@@ -104,20 +104,20 @@ class Watch:
         def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
             return watch._called(module, args, kwargs)
 
-        torch.nn.Module.__call__ = call  # type: ignore[method-assign]
+        torch.nn.Module.__call__ = call
         self._open = True
         return self
 
     def close(self) -> None:
         import torch
         if self._open:
-            torch.nn.Module.__call__ = self._plain  # type: ignore[method-assign]
+            torch.nn.Module.__call__ = self._plain
             self._open = False
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _called(self, module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _called(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._inside or not self._open or threading.get_ident() != self._thread:
             return self._plain(module, *args, **kwargs)
         self._inside = True
@@ -132,7 +132,7 @@ class Watch:
                 raise Enough
         return result
 
-    def _note(self, module: torch.nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
+    def _note(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         import torch
         row = self.found.get(id(module))
         if row is None:

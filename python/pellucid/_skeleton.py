@@ -7,7 +7,7 @@ import io
 import os
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence, cast
 
 from ._given import given
 from ._names import renamed
@@ -27,7 +27,7 @@ RETREATS = 6  # functions whose text proved wrong and that are written as the ca
 DRAWS = 12  # of random numbers in train mode, beside the first
 DRAWING = 1.0  # seconds after which no more are made
 SLOW = 3.0  # seconds: a call that takes longer is made as few times as possible
-Inputs = tuple[tuple, dict[str, Any]]
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class SkeletonError(Error, RuntimeError):
@@ -57,7 +57,8 @@ class Skeleton(Result):
         from ._prove import prove
         if not self.given:
             raise SkeletonError("the inputs of the recorded call are not known")
-        answer = self.report.proof = prove(self.model, self.module(), *self.given[:2])
+        single = self.given[1] if len(self.given) > 1 else None
+        answer = self.report.proof = prove(self.model, self.module(), self.given[0], single)
         status = {"proved": "passed", "wrong": "failed"}.get(answer.kind, "skipped")
         self.report.checks.append(Check("proof", status, "; ".join(answer.evidence), silent=status == "failed"))
         self.source = with_contract(with_verdict(self.source, self.report.verdict), self.report, self.root)
@@ -173,7 +174,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
     return made
 
 
-def closing_line(made: Skeleton, verified: bool = True) -> str:
+def closing_line(made: Skeleton, verified: bool | str = True) -> str:
     """What became of it, in one line."""
     text = f"{made.root}: {lines_of(made.source)} lines, "
     if not verified:
@@ -186,7 +187,7 @@ def closing_line(made: Skeleton, verified: bool = True) -> str:
 
 
 def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: str | None, leaves: tuple[type, ...],
-              origin: str, verified: bool, progress: Callable[[str], None]) -> Skeleton:
+              origin: str, verified: bool | str, progress: Callable[[str], None]) -> Skeleton:
     """The best that could be made, good or not; raises where nothing could."""
     model = _readable(model, inputs)
     _refuse_functions(inputs)
@@ -205,10 +206,12 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
         except Exception as error:
             refusal = error
         is_bad = made is None or (verified and not made.report.good)
-        if is_bad or (_told_by_calls(made) and not work.slow):
+        if made is None or is_bad or (_told_by_calls(made) and not work.slow):
             warm = work.again_when_warm(more, verified)
-            is_better = warm is not None and (is_bad or len(_told_by_calls(warm)) < len(_told_by_calls(made)))
-            made = warm if is_better and (made is None or warm.report.good or not verified) else made
+            is_better = warm is not None and (
+                made is None or is_bad or len(_told_by_calls(warm)) < len(_told_by_calls(made)))
+            if warm is not None and is_better and (made is None or warm.report.good or not verified):
+                made = warm
     if made is None:
         assert refusal is not None
         raise refusal if type(refusal) is not Error else SkeletonError(str(refusal)) from None
@@ -307,7 +310,7 @@ def _refuse_other_state(model: torch.nn.Module, leaves: tuple[type, ...]) -> Non
         return  # kept as they are, with what they keep
     plain: set[str] = set()
     for name, part in model.named_modules(remove_duplicate=False):
-        fleeting = getattr(part, "_non_persistent_buffers_set", set())
+        fleeting: set[str] = getattr(part, "_non_persistent_buffers_set", set())
         own = {key for key, _ in (*part.named_parameters(recurse=False, remove_duplicate=False),
                                   *part.named_buffers(recurse=False, remove_duplicate=False)) if key not in fleeting}
         plain |= {f"{name}.{key}" if name else key for key in own}
@@ -345,7 +348,7 @@ def _refuse_unknown_leaves(model: torch.nn.Module, leaves: tuple[type, ...]) -> 
     for name, part in model.named_modules() if leaves else ():
         if not isinstance(part, leaves) or part in inside:
             continue
-        inside.update(part.modules())
+        inside.update(cast(Any, part).modules())
         if _leaves.arguments(part, leaves) is None:
             kind = type(part)
             raise SkeletonError(f"{name or 'the model'} can't be kept as it is: no arguments were found that build "
@@ -393,7 +396,7 @@ class Workshop:
         self.model = _part(model, path) if path else model
         self.leaves, self.origin, self.progress = leaves, origin, progress
         self.report = Report()
-        self.sequences: list[list[dict]] = []
+        self.sequences: list[list[dict[str, Any]]] = []
         self.recorded: list[Call] = []
         self.recorded_result: Any = None  # of the given call, in plain form
         self.unrecorded: dict[str, Call] = {}
@@ -501,7 +504,7 @@ class Workshop:
         flags from which the mode was entered by a method, if it was. parameters: the run may change them."""
         start = time.perf_counter()
         self.state.restore()
-        flags = modes_of(self.model)
+        flags: dict[str, bool] | None = modes_of(self.model)
         if parameters:
             self.state.before_run(True)
         try:
@@ -545,7 +548,7 @@ class Workshop:
             return inputs
         caught: list[Inputs] = []
 
-        def catch(_: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+        def catch(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             if not caught:
                 caught.append(_inputs.copied((args, kwargs)))
 
@@ -771,7 +774,7 @@ class Workshop:
                 self.sequences.append([self._play(call, name)])
                 self.unrecorded[name] = call
 
-    def again_when_warm(self, more: Sequence[Any] | None, verified: bool) -> Skeleton | None:
+    def again_when_warm(self, more: Sequence[Any] | None, verified: bool | str) -> Skeleton | None:
         """The same after a first call: models and libraries set things up then that later calls only find there, such
         as hooks and registries. What caches keep of inputs is computed again in each recording; if that does not do,
         what any of them keeps: functions that ran when the model was built are seen running. None if nothing comes of
@@ -792,7 +795,7 @@ class Workshop:
             self.state.restore()
         return found
 
-    def _again(self, more: Sequence[Any] | None, verified: bool, caches: tuple[Any, ...]) -> Skeleton | None:
+    def _again(self, more: Sequence[Any] | None, verified: bool | str, caches: tuple[Any, ...]) -> Skeleton | None:
         from . import _check
         warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
         warm.caches = caches
@@ -1099,7 +1102,8 @@ def signature_of_forward(source: str, root: str) -> Any:
         return None
     kinds = inspect.Parameter
     a = forward.args
-    rows = [(arg, kinds.POSITIONAL_OR_KEYWORD) for arg in (*a.posonlyargs, *a.args)][1:]
+    plain = (*a.posonlyargs, *a.args)[1:]
+    rows: list[tuple[Any, Any]] = [(arg, kinds.POSITIONAL_OR_KEYWORD) for arg in plain]
     rows += [(a.vararg, kinds.VAR_POSITIONAL)] * bool(a.vararg)
     rows += [(arg, kinds.KEYWORD_ONLY) for arg in a.kwonlyargs]
     rows += [(a.kwarg, kinds.VAR_KEYWORD)] * bool(a.kwarg)

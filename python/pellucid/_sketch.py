@@ -190,7 +190,7 @@ class _Cut:
         if isinstance(node, ast.ClassDef):
             return any(self._runs(inner) for inner in node.body if isinstance(inner, _DEFINITIONS))
         is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        first = node.body[0].lineno if is_function else _span(node).start
+        first = getattr(node, "body")[0].lineno if is_function else _span(node).start
         return not self.ran.isdisjoint(range(first, _span(node).stop))
 
     def body(self, statements: list[ast.stmt], of_file: bool) -> None:

@@ -40,10 +40,10 @@ class Subject:
     """A model with a call to make."""
 
     model: torch.nn.Module
-    args: tuple = ()
+    args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     origin: str = ""
-    guess: Callable[[], tuple[tuple, dict[str, Any]] | None] = lambda: None
+    guess: Callable[[], tuple[tuple[Any, ...], dict[str, Any]] | None] = lambda: None
 
     @property
     def has_inputs(self) -> bool:
@@ -161,7 +161,7 @@ def _subject_of(value: Any) -> Subject:
     raise SpecError(f"a module is wanted, and this is of type {type(value).__name__}")
 
 
-def as_inputs(value: Any) -> tuple[tuple, dict[str, Any]]:
+def as_inputs(value: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(value, dict):
         return (), value
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple) and isinstance(value[1], dict):
@@ -169,7 +169,7 @@ def as_inputs(value: Any) -> tuple[tuple, dict[str, Any]]:
     return (value, {}) if isinstance(value, tuple) else ((value,), {})
 
 
-def _guess(model: Any) -> tuple[tuple, dict[str, Any]] | None:
+def _guess(model: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """What a model says of its own inputs."""
     for name in ("example_input_array", "example_inputs", "dummy_inputs"):
         value = getattr(model, name, None)
@@ -194,7 +194,7 @@ def _load_timm(text: str) -> Subject:
     keywords = _keywords(arguments)
     model = timm.create_model(name, pretrained=False, **keywords).eval()
 
-    def guess() -> tuple[tuple, dict[str, Any]]:
+    def guess() -> tuple[tuple[Any, ...], dict[str, Any]]:
         import torch
         size = timm.data.resolve_model_data_config(model)["input_size"]
         return (torch.randn(2, *size, generator=torch.Generator().manual_seed(0)),), {}
@@ -233,7 +233,7 @@ def _load_hf(text: str) -> Subject:
     return Subject(model, guess=lambda: _guess_hf(model))
 
 
-def _guess_hf(model: Any) -> tuple[tuple, dict[str, Any]] | None:
+def _guess_hf(model: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """Inputs by the name of the main one, in the sizes that the configuration gives."""
     import torch
     g = torch.Generator().manual_seed(0)

@@ -20,7 +20,8 @@ def compiled_as_written(model: torch.nn.Module) -> contextlib.AbstractContextMan
     nothing to watch. Some of torch's functions compile by themselves: flex_attention."""
     is_compiled = any("_orig_mod" in module._modules for module in model.modules())
     if is_compiled or any(name in sys.modules for name in COMPILERS):
-        return torch.compiler.set_stance("force_eager")
+        stance: contextlib.AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+        return stance
     return contextlib.nullcontext()
 
 
@@ -160,10 +161,10 @@ def _has_state(value: Any) -> bool:
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.layout != torch.strided:  # torch compares no others
         one, other = one.to_dense(), other.to_dense()
-    return torch.equal(one, other)
+    return bool(torch.equal(one, other))
 
 
-def _same_items(live: dict, kept: dict) -> bool:
+def _same_items(live: dict[str, Any], kept: dict[str, Any]) -> bool:
     return len(live) == len(kept) and all(
         a is c and b is d for (a, b), (c, d) in zip(live.items(), kept.items()))
 

@@ -249,7 +249,7 @@ def _keras(model: Any) -> dict[str, Any]:
 
     def node(layer: Any, name: str, path: str) -> dict[str, Any]:
         inner = list(getattr(layer, "layers", None) or [])
-        found = {"name": name, "class": type(layer).__name__, "parameters": {}, "buffers": {},
+        found: dict[str, Any] = {"name": name, "class": type(layer).__name__, "parameters": {}, "buffers": {},
                  "args": {}, "children": []}
         if not inner:
             config = layer.get_config()

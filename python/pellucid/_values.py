@@ -8,11 +8,11 @@ import dataclasses
 import enum
 import inspect
 import types
-from typing import Any, Iterator
+from typing import Any, Iterator, cast
 
 import torch
 
-Inputs = tuple[tuple, dict[str, Any]]
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 Step = tuple[str, Any]  # ("[", key) or (".", name)
 MAX_DEPTH = 6
 MAX_VALUES = 1_000  # leaves that are looked at; more is a data set
@@ -73,7 +73,7 @@ def with_value(value: Any, path: tuple[Step, ...], new: Any) -> Any:
     (kind, key), rest = path[0], path[1:]
     if kind == ".":
         if isinstance(value, tuple):
-            return value._replace(**{key: with_value(getattr(value, key), rest, new)})
+            return cast(Any, value)._replace(**{key: with_value(getattr(value, key), rest, new)})
         made = copy.copy(value)
         object.__setattr__(made, key, with_value(getattr(value, key), rest, new))
         return made
@@ -172,6 +172,7 @@ def _optional(inputs: Inputs, model: torch.nn.Module) -> Iterator[tuple[str, tup
         return
     args, kwargs = inputs
     names = _names(model, len(args))
+    given: list[tuple[str, tuple[Step, ...], Any]]
     given = [(name, (("[", 1), ("[", name)), value) for name, value in kwargs.items()]
     if args and not kwargs:
         given.append((names[-1], (("[", 0), ("[", len(args) - 1)), args[-1]))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence, cast
 
 from ._contract import described, mode_of
 from ._verdict import Check, Report
@@ -90,7 +90,7 @@ def allowed_packages(extra: Iterable[str] = ()) -> list[str]:
         for text in requirements:
             if "extra ==" in text:
                 continue
-            name = _plain_name(re.match(r"[\w.-]+", text).group())
+            name = _plain_name(cast("re.Match[str]", re.match(r"[\w.-]+", text)).group())
             names |= {name, *imports.get(name, ())}
             if name not in seen:
                 seen.add(name)
@@ -127,9 +127,10 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: bool, gradients: bool = False,
+def play_original(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, grad: bool,
+                  gradients: bool = False,
                   buffers: bool = False, events: bool = False, seed: int = SEED,
-                  found: dict[int, tuple] | None = None, **more: Any) -> tuple[dict[str, Any], Any]:
+                  found: dict[int, tuple[Any, ...]] | None = None, **more: Any) -> tuple[dict[str, Any], Any]:
     """Makes the call on the original and returns what the referee needs to repeat it, and the result. more: further
     fields of the call: `start` (flags from which a mode is entered), `steps`, `changed`, `what`.
 
@@ -150,8 +151,8 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
         with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
             result = _result_of(call, model, args, kwargs)
         call["generators"] = generators.moved()
-        call["events"] = seen.rows(result) if events else None
-        call["factories"] = seen.factories if events else None
+        call["events"] = seen.rows(result) if seen is not None else None
+        call["factories"] = seen.factories if seen is not None else None
         form = _check.plain_form(result)
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
@@ -163,7 +164,7 @@ def play_original(model: Any, name: str, args: tuple, kwargs: dict, *, grad: boo
     return call, result
 
 
-def _result_of(call: dict[str, Any], model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def _result_of(call: dict[str, Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Where the caller gives another value than was recorded, an error of the original's is an answer."""
     try:
         return model(*args, **kwargs)
@@ -188,7 +189,7 @@ def about(call: dict[str, Any], model: Any, seconds: float) -> dict[str, Any]:
     return row
 
 
-def referee_data(model: Any, source: str, root: str, sequences: Sequence[Sequence[dict]],
+def referee_data(model: Any, source: str, root: str, sequences: Sequence[Sequence[dict[str, Any]]],
                  extra: Iterable[str]) -> dict[str, Any]:
     from . import _check
     return {
@@ -200,7 +201,7 @@ def referee_data(model: Any, source: str, root: str, sequences: Sequence[Sequenc
     }
 
 
-def verify(model: Any, source: str, root: str, sequences: list[list[dict]], extra: Iterable[str] = (),
+def verify(model: Any, source: str, root: str, sequences: list[list[dict[str, Any]]], extra: Iterable[str] = (),
            patience: float = PATIENCE) -> list[Check]:
     """Hands the source, the weights and the calls to the referee and returns its findings."""
     import torch
@@ -266,7 +267,8 @@ class Server:
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):
-                pipe.close()
+                if pipe is not None:
+                    pipe.close()
 
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_check.py")

@@ -69,7 +69,8 @@ class Watch:
             if source != to and not source.startswith(to + "."):
                 self.flow.setdefault((source, to), list(tensor.shape))
 
-    def run(self, module: nn.Module, args: tuple, kwargs: dict, original: Callable) -> Any:
+    def run(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any],
+            original: Callable[..., Any]) -> Any:
         """Instead of module(*args, **kwargs)."""
         if self.calls:
             self.calls[-1].is_leaf = False
@@ -88,7 +89,7 @@ class Watch:
         self.note(call, args, kwargs, output)
         return output
 
-    def note(self, call: Call, args: tuple, kwargs: dict, output: Any) -> None:
+    def note(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         made = tensors(output)
         row = self.seen.setdefault(call.path, Seen())
         row.flops += call.flops
@@ -130,7 +131,7 @@ def _by_input(module: nn.Module, given: torch.Tensor, output: torch.Tensor) -> f
 def _by_steps(module: nn.Module, given: torch.Tensor, output: Any) -> float:
     """Recurrent layers: every matrix once for each step of each sequence. Their operators have no formula in torch."""
     steps = given.numel() / given.shape[-1] if given.numel() else 0.0
-    return steps * sum(weight.numel() for weight in module.parameters() if weight.dim() == 2)
+    return float(steps * sum(weight.numel() for weight in module.parameters() if weight.dim() == 2))
 
 
 def _nothing(module: nn.Module, given: torch.Tensor, output: Any) -> float:
@@ -148,7 +149,8 @@ KNOWN: dict[type, Callable[[Any, torch.Tensor, Any], float]] = {
 }
 
 
-def known_cost(module: nn.Module, args: tuple, kwargs: dict) -> Callable[[Any, torch.Tensor, Any], float] | None:
+def known_cost(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any, torch.Tensor, Any],
+               float] | None:
     """None if only the operations tell. Hooks may compute anything, and tensors of other classes are seen by those."""
     known = KNOWN.get(type(module))
     if (known is None or kwargs or len(args) != 1 or type(args[0]) not in PLAIN or module._forward_hooks
@@ -170,7 +172,7 @@ class Operations(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:  # the guard that this would put around every call costs more than the call
         return False
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         count = FORMULAS.get(function._overloadpacket)
         if count is None and function not in self.whole:
@@ -194,15 +196,15 @@ class Operations(TorchDispatchMode):
         return output
 
 
-def multiply_adds(count: Any, args: tuple, kwargs: dict, output: Any) -> float:
+def multiply_adds(count: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> float:
     """By torch's own formulas, which want shapes; the general way to turn arguments into shapes is slow."""
     formula = getattr(count, "__wrapped__", None)
     if formula is None or not isinstance(output, torch.Tensor) or any(isinstance(a, (list, tuple)) and a and
                                                                       isinstance(a[0], torch.Tensor) for a in args):
-        return count(*args, **kwargs, out_val=output) / 2
+        return float(count(*args, **kwargs, out_val=output) / 2)
     shapes = [a.shape if isinstance(a, torch.Tensor) else a for a in args]
     named = {k: v.shape if isinstance(v, torch.Tensor) else v for k, v in kwargs.items()}
-    return formula(*shapes, out_shape=output.shape, **named) / 2
+    return float(formula(*shapes, out_shape=output.shape, **named) / 2)
 
 
 def tensors(value: Any) -> list[torch.Tensor]:
@@ -247,12 +249,12 @@ def watch(model: nn.Module, args: Iterable[Any], kwargs: Mapping[str, Any]) -> W
         original = nn.Module.__call__
         fast_path = torch.backends.mha.get_fastpath_enabled()
         torch.backends.mha.set_fastpath_enabled(False)  # one operator for a whole layer, which has no formula
-        nn.Module.__call__ = call  # type: ignore[method-assign]
+        nn.Module.__call__ = call
         try:
             with torch.random.fork_rng(devices=[]), torch.no_grad(), Operations(seen):
                 output = model(*args, **kwargs)
         finally:
-            nn.Module.__call__ = original  # type: ignore[method-assign]
+            nn.Module.__call__ = original
             torch.backends.mha.set_fastpath_enabled(fast_path)
     for tensor in tensors(output):
         seen.connect(tensor, "output")
