@@ -7,7 +7,8 @@
 
 A mutant is an accepted skeleton with one thing changed: an operator, a constant, a dimension, the index of a size, two
 arguments that change places, a statement that is left out. Those that load and run on the recorded input count. Caught
-is what a check of the table forbids, or what the proof (--prove) sees. What neither sees is compared once more by other
+is what a check of the table forbids or names in the header as not equal, or what the proof (--prove) sees. What none of
+them sees is compared once more by other
 means: many random inputs, sizes, values, modes and dtypes, here and not in the referee, the original beside the mutant.
 A mutant that differs there is missed; one that does not is called equivalent.
 """
@@ -154,6 +155,9 @@ def runs(report: Report) -> bool:
 def caught_by(subject: Subject, source: str, report: Report) -> str:
     if not report.good:
         return next((c.name for c in report.checks if c.forbids), "nothing was equal")
+    known = {c.name for c in subject.made.report.failures}
+    if named := next((c.name for c in report.failures if c.name not in known), ""):
+        return named  # the header says that it is not equal
     with contextlib.suppress(Exception), contextlib.redirect_stderr(io.StringIO()):
         answer = _prove.prove(subject.model, subject.module(source), subject.inputs, None, PROOF)
         if answer.kind == "wrong":

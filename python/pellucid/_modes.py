@@ -75,3 +75,12 @@ def plain_train(model: torch.nn.Module, restore: Callable[[], None]) -> list[str
         plain[f"eval {name}"] = in_eval
         plain[name] = in_eval and plain.get(name, True) and trial.is_plain(module, True)
     return [name for name, is_so in plain.items() if is_so]
+
+
+def known_records() -> list[str]:
+    """Dataclasses that torch's trees of values (torch.export, vmap) know, as "pytree module.qualname"."""
+    import dataclasses
+
+    from torch.utils import _pytree
+    return [f"pytree {kind.__module__}.{kind.__qualname__}" for kind in getattr(_pytree, "SUPPORTED_NODES", ())
+            if isinstance(kind, type) and dataclasses.is_dataclass(kind)]

@@ -409,7 +409,7 @@ class Workshop:
         self.grid: int | None = None  # pixels of a step between sizes of pictures
         self.no_meta: list[Check] = []  # why devices can't be compared, if so
         self.single: Call | None = None  # one sample, if the model takes that
-        self.plain_train: list[str] | None = None  # classes whose own train() does nothing of its own; None: not asked
+        self.plain_train: list[str] | None = None  # what synthesise() is told of classes; None: not asked
         self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
 
     def __enter__(self) -> Workshop:
@@ -1013,11 +1013,11 @@ class Workshop:
         return made if self.shortcuts is not None else self._shorter(made)
 
     def _write(self, without: list[tuple[str, int]]) -> tuple[str, str, bytes]:
-        from ._modes import plain_train
+        from ._modes import known_records, plain_train
         from ._pellucid import synthesise
         trace = self.recorder.log_bytes()
         if self.plain_train is None:
-            self.plain_train = plain_train(self.model, self.state.restore)
+            self.plain_train = plain_train(self.model, self.state.restore) + known_records()
         source, root, self.report.synthesis = synthesise(trace, without, self.plain_train)
         return source, root, trace
 

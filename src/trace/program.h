@@ -78,8 +78,10 @@ typedef struct pel_retreat {
 /* What whoever runs the model found out about it. */
 typedef struct pel_known {
     PEL_VEC(pel_retreat)
-    retreats;                     /* one step back for each: to a straight line, to one without calls, to its callers */
-    PEL_VEC(pel_str) plain_train; /* classes, as module.qualname, whose own train() does what nn.Module's does */
+    retreats; /* one step back for each: to a straight line, to one without calls, to its callers */
+    /* Classes, as module.qualname, whose own train() does what nn.Module's does; with "eval " in front, of which that
+     * is so in eval mode; with "pytree ", records that torch's trees of values know. */
+    PEL_VEC(pel_str) plain_train;
 } pel_known;
 
 /* What somebody wants to see of the passes (passes.def). */

@@ -375,6 +375,13 @@ class CastsItself(nn.Module):
                     return (x @ x.t()).float() * 1e38 * 1e38
 
 
+class AsksType(nn.Module):
+    def forward(self, x, n=2):
+        match n:
+            case int(k):
+                return x, x.element_size()
+
+
 class WalksOverKeys(nn.Module):
     def forward(self, x, meta):
         match meta:
@@ -449,6 +456,7 @@ def called(model, args, kwargs, how):
 FINDS = [
     (AsksGradient, (X,), (X,), {}, "x wants gradients"),
     (SwitchesGradient, (X,), (X,), {}, "no_grad"),
+    (AsksType, (X,), (X.double(),), {}, ""),
     (CastsItself, (X.abs() + 1,), (X * 1e-37,), {}, ""),
     (WalksOverKeys, (X, {"a": 2, "b": 3}), (X, {"b": 3, "a": 2}), {}, ""),
     (LeavesOneOut, (X,), (X,), {}, "train()"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import pytest
 
@@ -98,3 +99,41 @@ def test_it_is_in_the_header() -> None:
     made = pellucid.skeleton(nn.Sequential(nn.Linear(8, 4), nn.ReLU()).eval(), torch.randn(3, 8), prove=True)
     assert made.report.complete and made.report.proof.kind == "proved"
     assert "proved: same ATen calls in the forward" in " ".join(made.source.replace("#", " ").split())
+
+
+# ---- skeletons can be exported where their originals can ----
+
+@dataclasses.dataclass
+class Output:
+    x: torch.Tensor
+    n: int = 0
+
+
+class Masked(torch.nn.Module):
+    """Asks its data, as authors do where nobody traces them, and returns a record that torch knows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+
+    def forward(self, x, mask):
+        if not torch.compiler.is_compiling() and mask.all():
+            mask = None
+        is_causal = x.shape[1] > 1 and mask is None and self.l.bias is not None
+        y = self.l(x)
+        return Output(torch.nn.functional.scaled_dot_product_attention(y, y, y, is_causal=is_causal))
+
+
+def test_a_skeleton_is_as_exportable_as_its_original() -> None:
+    import pellucid
+    if Output not in torch.utils._pytree.SUPPORTED_NODES:
+        torch.export.register_dataclass(Output)
+    model, given = Masked().eval(), (torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool))
+    made = pellucid.skeleton(model, given, verify=False)
+    assert "assert torch.compiler.is_compiling() or mask.all()" in made.source, made.source
+    assert "torch.export.register_dataclass(Output)" in made.source
+    sizes = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
+    for module in (model, made.module()):
+        torch.export.export(module, given, dynamic_shapes=(sizes, sizes), strict=False)
+    with pytest.raises(AssertionError):
+        made.module()(given[0], ~given[1])

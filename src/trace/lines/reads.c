@@ -20,6 +20,14 @@ static bool asks_size(pel_str function) {
     return false;
 }
 
+/* Functions whose answer follows from a tensor's dtype. */
+static bool asks_type(pel_str function) {
+    static const char *const names[] = { "element_size", "is_floating_point", "is_complex", "is_signed", "type" };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(last_name(function), names[i])) return true;
+    return false;
+}
+
 static bool compares(uint16_t op) { return op == PEL_OP_COMPARE_OP || op == PEL_OP_IS_OP || op == PEL_OP_CONTAINS_OP; }
 
 static void note_size(pel_straight *x, pel_id tensor) {
@@ -45,7 +53,9 @@ static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *b
     pel_id tensor = below->kind == PEL_V_TENSOR ? below->tensor : 0;
     bool is_read = insn->op == PEL_OP_LOAD_ATTR && tensor;
     if (is_read && made->kind == PEL_V_SIZE) note_size(x, tensor);
-    if (is_read && pel_name_is(insn->name, "dtype")) {
+    bool of_type = is_read && (pel_name_is(insn->name, "itemsize") || pel_name_is(insn->name, "nbytes"));
+    x->reads.tested_type |= of_type;
+    if (of_type || (is_read && pel_name_is(insn->name, "dtype"))) {
         pel_map_set(x->ctx, &x->reads.types, tensor, 1);
         *has_type = true;
     }
@@ -104,8 +114,13 @@ void pel_straight_find_reads(pel_straight *x, pel_straight_owns *owns) {
             if (function->kind != PEL_V_LIBRARY || !owns(x, event->activation, x->above[lane])) continue;
             if (event->n_args && !lane && is_grad_switch(function->text)) /* the last puts back what was before */
                 x->reads.grad_mode = event->args[0];
-            if (!event->n_args || !asks_size(function->text)) continue;
+            if (!event->n_args) continue;
             const pel_value *of = pel_straight_at(x, event->args[0]);
+            if (of->kind == PEL_V_TENSOR && asks_type(function->text)) {
+                pel_map_set(x->ctx, &x->reads.types, of->tensor, 1);
+                x->reads.tested_type = true;
+            }
+            if (!asks_size(function->text)) continue;
             note_size(x, of->kind == PEL_V_TENSOR ? of->tensor : 0);
         }
     }

@@ -145,6 +145,10 @@ pel_val *pel_eval_boolop(pel_walk *w, pel_front front, pel_node *node) {
     w->level = level;
     if (kept.n == 1) {
         val->text = kept.at[0];
+        /* `n > 1 and is_causal` asked n, so that it gave a truth of Python's on symbolic sizes, too. */
+        if (dynamic && truths && kept.at[0]->kind == PEL_Compare && node->BoolOp.values.n > 1)
+            val->text = pel_make_call(w->ctx, pel_make_name(w->ctx, pel_intern_c(w->ctx, "bool"), PEL_Load),
+                                      pel_nodes_one(w->ctx, kept.at[0]), (pel_nodes){ 0 });
     } else if (kept.n && all_truths && always(w, front, kept.at[kept.n - 1], is_and, val)) {
         val->text = kept.at[kept.n - 1]; /* `a > b and False` is False whatever a and b are */
         val->taint = pel_constant(PEL_WHY_COMPUTED);

@@ -153,6 +153,23 @@ static pel_node *class_definition(writer *w, pel_program_class *class) {
     return def;
 }
 
+/* torch.export.register_dataclass(Output), where the author's class is known to torch's trees of values, too: what a
+ * model returns could not be exported otherwise. */
+static void register_record(writer *w, const pel_program_class *class) {
+    const pel_known *known = w->program->known;
+    const pel_log_class *row = pel_class_at(w->program->log, class->class);
+    pel_str name = pel_format(w->ctx, "pytree %.*s.%.*s", PEL_FMT(row->module), PEL_FMT(row->qualname));
+    bool found = false;
+    for (uint32_t i = 0; known && i < known->plain_train.n; i++) found |= pel_str_eq(known->plain_train.at[i], name);
+    if (!found || !class->def) return;
+    pel_node *function = pel_library_expression(w->ctx, w->program, PEL_STR("torch.export.register_dataclass"));
+    pel_map_set(w->ctx, &w->used, PEL_KEY(pel_intern_c(w->ctx, "torch")), 1);
+    pel_node *statement = pel_node_new(w->ctx, PEL_Expr);
+    statement->Expr.value = pel_make_call(
+        w->ctx, function, pel_nodes_one(w->ctx, pel_make_name(w->ctx, class->name, PEL_Load)), (pel_nodes){ 0 });
+    pel_nodes_push(w->ctx, &w->body, statement);
+}
+
 /* Writes what name stands for, after all that it needs. */
 static void reach(writer *w, pel_name name) {
     uint64_t row;
@@ -170,7 +187,46 @@ static void reach(writer *w, pel_name name) {
     bool late = is_global &&
                 pel_uses_at(NULL, def, pel_intern_c(w->ctx, PEL_EMBEDDED)).reads; /* it calls what stands at the end */
     pel_nodes_push(w->ctx, late ? &w->late : &w->body, def);
+    if (is_class) register_record(w, w->program->classes.at[row]);
     w->depth--;
+}
+
+/* ---- assertions about data ---- */
+
+/* Whether a test asks the elements of a tensor. */
+static void find_question(void *arg, pel_node **slot) {
+    static const char *const names[] = { "all", "any",  "item", "tolist", "equal", "allclose", "is_nonzero",
+                                         "sum", "mean", "max",  "min",    "amax",  "amin",     "count_nonzero" };
+    bool *asks = arg;
+    const pel_node *node = *slot;
+    const pel_node *function = node->kind == PEL_Call ? node->Call.func : NULL;
+    for (size_t i = 0; function && function->kind == PEL_Attribute && i < PEL_COUNT(names); i++)
+        *asks |= pel_name_is(function->Attribute.attr, names[i]);
+    pel_each_child(*slot, find_question, arg);
+}
+
+static pel_node *unless_traced(writer *w, pel_node *test) {
+    if (test->kind == PEL_BoolOp && test->BoolOp.op == PEL_And) {
+        for (uint32_t i = 0; i < test->BoolOp.values.n; i++)
+            test->BoolOp.values.at[i] = unless_traced(w, test->BoolOp.values.at[i]);
+        return test;
+    }
+    bool asks = false;
+    find_question(&asks, &test);
+    if (!asks) return test;
+    pel_node *function = pel_library_expression(w->ctx, w->program, PEL_STR("torch.compiler.is_compiling"));
+    pel_map_set(w->ctx, &w->used, PEL_KEY(pel_intern_c(w->ctx, "torch")), 1);
+    pel_nodes either = pel_nodes_one(w->ctx, pel_make_call(w->ctx, function, (pel_nodes){ 0 }, (pel_nodes){ 0 }));
+    pel_nodes_push(w->ctx, &either, test);
+    return pel_make_boolop(w->ctx, PEL_Or, either);
+}
+
+/* torch.export and torch.compile see no elements: an assertion about them would keep a skeleton from what its original
+ * can do. There it is left out, as authors leave such tests out themselves. */
+static void spare_tracers(void *arg, pel_node **slot) {
+    writer *w = arg;
+    if ((*slot)->kind == PEL_Assert) (*slot)->Assert.test = unless_traced(w, (*slot)->Assert.test);
+    pel_each_child(*slot, spare_tracers, arg);
 }
 
 /* ---- imports ---- */
@@ -325,6 +381,7 @@ void pel_write_file(pel_ctx *ctx, pel_program *program) {
     for (uint32_t i = 0; i < program->classes.n; i++)
         if (program->classes.at[i]->is_given) reach(&w, program->classes.at[i]->name);
     reach(&w, program->root);
+    for (uint32_t i = 0; i < w.body.n; i++) spare_tracers(&w, &w.body.at[i]);
     pel_node *module = pel_node_new(ctx, PEL_Module);
     module->Module.body = w.body;
     pel_ast_check(ctx, module); /* a hole in the tree is a refusal, not a crash of the printer */
