@@ -267,9 +267,14 @@ MAX_AREA = 3  # times the given one
 def _other_pictures(height: int, width: int, grid: int | None, second: bool) -> Iterator[tuple[int, int]]:
     """Sizes that are whole steps away: smaller ones if two steps are left, else larger ones of bounded cost; not square
     first, so that height and width are told apart."""
-    if grid is None:  # nothing is known of the model
+    if grid is None:  # nothing is known of the model: the usual stride, then halves, which most patches divide
         less, more = (2 * IMAGE_STEP, IMAGE_STEP) if second else (IMAGE_STEP, 2 * IMAGE_STEP)
-        yield from ((height + less, width + more), (height + less, width + less))
+        sizes = [(height + less, width + more), (height + less, width + less)]
+        half_height, half_width = height // 2, width // 2
+        sizes += [(half_height, width), (height, width + half_width)][::-1 if second else 1]
+        for size in sizes:
+            if min(size) >= 2 and size != (height, width) and size[0] * size[1] <= MAX_AREA * height * width:
+                yield size
         return
     for step in dict.fromkeys((max(grid, 2 if min(height, width) > 4 else 1), IMAGE_STEP)):
         if step > grid and (height % step or width % step):

@@ -194,7 +194,7 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
     _refuse_unknown_leaves(model, leaves)
     _refuse_other_state(_part(model, module) if module else model, leaves)
     work = Workshop(model, module, leaves, origin, progress)
-    work.full = verified == "full"
+    work.full, work.compares = verified == "full", bool(verified)
     if verified:
         start_referee()  # it imports torch while the model runs
     made, refusal = None, None
@@ -403,6 +403,7 @@ class Workshop:
         self.keeps_something = False  # the model, from call to call
         self.drew = False  # random numbers, in some call
         self.full = False  # every check of the table is made, not only the bounded set
+        self.compares = True  # runs are made for the referee, too, not for the recording alone
         self.records = True  # calls are watched; not where a text is only compared
         self.may_record = True  # further calls than those that the caller gave
         self.changes: dict[str, tuple[Any, Call]] = {}  # name of a check -> what the caller gives otherwise in it
@@ -600,20 +601,22 @@ class Workshop:
             self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
         self.grid = grid.step(given.inputs)
         self.slow = time.perf_counter() - start > SLOW
-        if not self.slow:
+        if not self.slow and self.compares:
             with contextlib.suppress(Exception):  # some of torch's calls refuse to be watched
                 self.sequences.append([self._play(Call("given", given.inputs, False), "events", events=True)])
         if self.slow:
             self.report.remarks.append("the model is slow: one comparison of each kind is made, not several")
-        if self.takes_grad:
+        if self.takes_grad and (self.compares or not self.grad):
             try:
                 with_gradients = Call("given", given.inputs, True)
                 self.sequences.append([self._play_with_gradients(with_gradients, "gradients enabled")])
             except Exception:  # a remark tells why
                 self.takes_grad = False
         # The recorder must not be noticed by the model.
-        unwatched = next(s[0] for s in self.sequences if s[0]["grad"] is self.grad and s[0]["events"] is None)
-        if unwatched["threads"] != torch.get_num_threads():  # other threads, other sums
+        unwatched = next((s[0] for s in self.sequences if s[0]["grad"] is self.grad and s[0]["events"] is None), None)
+        if unwatched is None or unwatched["threads"] != torch.get_num_threads():  # other threads, other sums
+            if not self.compares:
+                return
             unwatched = self._play(Call("given", given.inputs, self.grad), "unwatched")
         if found := _check.difference(unwatched["result"], self.recorded_result):
             self.report.checks.append(Check("recording", "failed", f"watched, the model gives something else: {found}"))
@@ -637,6 +640,8 @@ class Workshop:
         return given
 
     def _play_with_gradients(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
+        if not self.compares:
+            return self._play(call, name, **what)
         try:
             return self._play(call, name, gradients=True, **what)
         except Exception as error:
@@ -737,7 +742,7 @@ class Workshop:
     def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str, mode: str = "given") -> None:
         """Compared but not recorded: the evidence that what was recorded is general. Recorded after all if refused. In
         the other mode with gradients, too: mode, gradients and size are compared together."""
-        if self.slow:
+        if self.slow or not self.compares:
             return
         if mode == "given":
             call = self._first_taken(candidates, name, name, False, mode)
@@ -761,7 +766,7 @@ class Workshop:
 
     def _keep_other_draws(self) -> None:
         """In train mode chance may lead the model another way: layers that are left out, noise that is added or not."""
-        if self.slow or not self.drew:
+        if self.slow or not self.drew or not self.compares:
             return
         mode = "given" if self.whole.training else "other"
         end = time.perf_counter() + DRAWING
@@ -802,7 +807,7 @@ class Workshop:
         try:
             with warm:
                 warm.record_given(self.given)
-                warm.full = self.full
+                warm.full, warm.compares = self.full, self.compares
                 warm.record_more(more, verified)
                 made = warm.finish(verified)
         except Exception:

@@ -205,6 +205,15 @@ class Report(Result):
                 return worst
         return "skipped"
 
+    def shares(self) -> dict[str, float]:
+        """What part of the time each check took, by name: the original's run and the skeleton's together."""
+        seconds: dict[str, float] = {}
+        for name, taken in (*((c.name, c.seconds) for c in self.checks),
+                            *((run["name"], run.get("seconds") or 0.0) for run in self.runs)):
+            seconds[name] = seconds.get(name, 0.0) + taken
+        total = sum(seconds.values())
+        return {name: taken / total for name, taken in seconds.items()} if total else {}
+
     @property
     def failures(self) -> list[Check]:
         return [c for c in self.checks if c.bad]
@@ -254,11 +263,13 @@ class Report(Result):
     def __str__(self) -> str:
         sign = {"passed": "ok", "failed": "FAILED", "skipped": "-"}
         lines = []
+        shares = self.shares()
         for c in self.checks:
             if c.name.endswith((": generators", ": methods")) and c.status == "passed":
                 continue  # each run has it
             text = " ".join(filter(None, (f"[{c.what}]" if c.what else "", c.detail)))
-            lines.append(f"{c.name:28} {sign.get(c.status, c.status):8} {text}".rstrip())
+            share = f"{shares.get(c.name, 0.0):4.0%}" if c.status != "skipped" else ""
+            lines.append(f"{c.name:28} {sign.get(c.status, c.status):8} {share:4} {text}".rstrip())
         lines += [f"note: {r}" for r in self.remarks]
         lines += [f"retreat: {r}" for r in self.retreats]
         lines += [f"{kind}: {text}" + (f" ({file}:{line})" if file else "")

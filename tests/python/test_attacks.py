@@ -623,3 +623,30 @@ def test_a_train_of_its_own_is_plain_or_not(kind, is_plain, monkeypatch) -> None
         made = pellucid.skeleton(model, (X,))
         assert "def train" not in made.source and made.report.good
         assert made.module().train().drop.training
+
+
+class Patches(nn.Module):
+    """Its patches are cut by a reshape: no convolution tells their size."""
+
+    def __init__(self, patch: int) -> None:
+        super().__init__()
+        self.patch, self.fc = patch, nn.Linear(3 * patch * patch, 4)
+
+    def forward(self, x):
+        b, c, h, w = x.shape
+        p = self.patch
+        assert h % p == 0 and w % p == 0
+        x = x.reshape(b, c, h // p, p, w // p, p).permute(0, 2, 4, 1, 3, 5).reshape(b, -1, c * p * p)
+        return self.fc(x)
+
+
+@pytest.mark.parametrize("patch, size", [(14, 56), (14, 112), (7, 28), (16, 64)])
+def test_another_resolution_is_found_for_every_patch(patch: int, size: int) -> None:
+    import pellucid
+    seen = set()
+    model = Patches(patch).eval()
+    model.register_forward_pre_hook(lambda _, args: seen.add(tuple(args[0].shape[-2:])))
+    made = pellucid.skeleton(model, torch.randn(2, 3, size, size), verify=False)
+    taken = {s for s in seen if s[0] % patch == 0 and s[1] % patch == 0} - {(size, size)}
+    assert taken and max(h * w for h, w in seen) <= 3 * size * size, seen
+    assert "other length" not in {c.name for c in made.report.checks if c.status == "skipped"}

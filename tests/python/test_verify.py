@@ -293,7 +293,8 @@ def test_other_inputs() -> None:
     assert torch.equal(longer["position_ids"][0], torch.arange(10))
     image = (torch.randn(2, 3, 64, 64),)
     shapes = [[tuple(x.shape[2:]) for (x,), _ in _inputs.other_length((image, {}), step)] for step in (1, 3)]
-    assert shapes == [[(96, 128), (96, 96)], [(128, 96), (128, 128)]], "not square, if the model takes that"
+    assert shapes == [[(96, 128), (96, 96), (32, 64), (64, 96)], [(128, 96), (64, 96), (32, 64)]], (
+        "not square, if the model takes that; at most three times as many pixels")
     pictures = ([torch.rand(3, 32, 32), torch.rand(3, 32, 32)],)
     assert len(first(_inputs.other_batch((pictures, {})))[0][0]) == 3
     assert all(0 <= t.min() and t.max() <= 1 for t in first(_inputs.other_data((pictures, {}), 1))[0][0])
