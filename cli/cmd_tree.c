@@ -11,7 +11,10 @@ static int write_view(const char *path, pel_view view, pel_text text, bool colou
 
 static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
     bool as_json = cli_has(args, "json");
-    pel_view_options how = { .unfolded = cli_has(args, "unfolded"), .filter = cli_value(args, "filter") };
+    pel_verdict verdict = PEL_HARMLESS;
+    pel_view_options how = { .verdict = &verdict,
+                             .unfolded = cli_has(args, "unfolded"),
+                             .filter = cli_value(args, "filter") };
     int mistake = cli_number(args, "depth", 1, 1000, &how.depth);
     if (mistake >= 0) return mistake;
     cli_model model;
@@ -41,7 +44,7 @@ static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
                      : cli_report(ctx, &(cli_input){ .name = model.input.name }, &error, as_json);
     }
     cli_close_model(&model);
-    return result;
+    return result == CLI_FINE && verdict == PEL_DANGEROUS ? CLI_FOUND : result;
 }
 
 static int run(const cli_args *args) {
@@ -76,7 +79,8 @@ const cli_command cli_cmd_tree = {
              "\n"
              "FILE is a checkpoint or a model file, or the folder of one. Its content decides its\n"
              "format. Nothing in it is executed, and of large files only the tables are read. If the\n"
-             "audit finds something, its worst finding is the last line.\n"
+             "audit finds something, its worst finding is the last line, and heads the page; the exit\n"
+             "code of a dangerous file is 4.\n"
              "\n"
              "SPEC names a live model (see `pellucid help skeleton`): it is built by Python. With inputs\n"
              "(see there), and for --table, --svg and --html, it runs once: then output shapes,\n"

@@ -197,6 +197,17 @@ typedef struct pel_skeleton_options {
 PEL_API bool pellucid_skeleton(pel_ctx *ctx, pel_text trace, const pel_skeleton_options *options, pel_text *out,
                                pel_error *error);
 
+/* ---- verdicts on model files ---- */
+
+/* In the order of the worst: of several files, or of several parts of a file, the greatest decides. */
+typedef enum pel_verdict {
+    PEL_HARMLESS,   /* every effect of opening it is known, and none leaves memory; notes may say what it needs */
+    PEL_UNREADABLE, /* unknown: no reader knows it, or a part of it */
+    PEL_BROKEN,     /* it can't be read as what it claims to be */
+    PEL_SUSPICIOUS, /* something that would be called is not known, or readers may see two different files in it */
+    PEL_DANGEROUS,  /* a known way to files, processes, the network, code; or it does harm to its reader */
+} pel_verdict;
+
 /* ---- model trees ---- */
 
 typedef enum pel_view {
@@ -209,12 +220,13 @@ typedef enum pel_view {
 
 typedef struct pel_view_options {
     pel_view view;
-    int depth;          /* levels to show below the root; 0: all */
-    bool unfolded;      /* every repeated block, not one for all */
-    const char *filter; /* only the tensors whose full names fit this pattern of *, ? and [a-z]; NULL: all */
-    pel_text source;    /* HTML: Python source, whose classes are shown beside the modules; may be empty */
-    bool coloured;      /* text: with the colours of terminals */
-    int width;          /* tables: columns to fit into, by shorter names; 0: as many as it takes */
+    int depth;            /* levels to show below the root; 0: all */
+    bool unfolded;        /* every repeated block, not one for all */
+    const char *filter;   /* only the tensors whose full names fit this pattern of *, ? and [a-z]; NULL: all */
+    pel_text source;      /* HTML: Python source, whose classes are shown beside the modules; may be empty */
+    bool coloured;        /* text: with the colours of terminals */
+    int width;            /* tables: columns to fit into, by shorter names; 0: as many as it takes */
+    pel_verdict *verdict; /* of a file: set to what an audit says of it; NULL: of no interest */
 } pel_view_options;
 
 /* ---- model files ---- */
@@ -259,15 +271,6 @@ PEL_API bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_v
 /* The same of the model tree that JSON holds, as every command with --json writes it. */
 PEL_API bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out,
                            pel_error *error);
-
-/* In the order of the worst: of several files, or of several parts of a file, the greatest decides. */
-typedef enum pel_verdict {
-    PEL_HARMLESS,   /* every effect of opening it is known, and none leaves memory; notes may say what it needs */
-    PEL_UNREADABLE, /* unknown: no reader knows it, or a part of it */
-    PEL_BROKEN,     /* it can't be read as what it claims to be */
-    PEL_SUSPICIOUS, /* something that would be called is not known, or readers may see two different files in it */
-    PEL_DANGEROUS,  /* a known way to files, processes, the network, code; or it does harm to its reader */
-} pel_verdict;
 
 /* Findings that somebody has looked at and allows (docs/audit.md). It lives in its pel_ctx; several threads may use it
  * at the same time. */

@@ -385,7 +385,8 @@ typedef struct view_call {
     pel_buf out;
 } view_call;
 
-static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_view_options *options, pel_buf *out) {
+static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_view_options *options, pel_str audit,
+                          pel_buf *out) {
     static void (*const each[])(pel_ctx *, const pel_network *, const pel_tree_options *, pel_buf *) = {
         [PEL_VIEW_TREE] = pel_show_tree,
         [PEL_VIEW_TABLE] = pel_show_table,
@@ -396,7 +397,7 @@ static void view_networks(pel_ctx *ctx, const pel_networks *networks, const pel_
     const pel_tree_options how = {
         .depth = options->depth, .unfolded = options->unfolded, .coloured = options->coloured, .width = options->width
     };
-    if (options->view == PEL_VIEW_HTML) return pel_show_page(ctx, networks, str_of(options->source), out);
+    if (options->view == PEL_VIEW_HTML) return pel_show_page(ctx, networks, str_of(options->source), audit, out);
     if (options->view == PEL_VIEW_JSON) return pel_networks_json(ctx, networks, out);
     if ((size_t)options->view >= PEL_COUNT(each)) pel_throw(ctx, PEL_E_USAGE, 0, "no such view");
     if (options->view == PEL_VIEW_SVG && networks->n != 1)
@@ -415,13 +416,18 @@ void pel_load_any(pel_ctx *ctx, const pel_model_file *file, pel_loaded *out) {
     pel_push(ctx, &out->networks, network);
 }
 
+/* What the audit says comes last in a text, and first on a page. */
 static void view_file_body(pel_ctx *ctx, void *arg) {
     view_call *call = arg;
+    pel_buf said = pel_buf_in(ctx);
+    bool is_text = call->options.view == PEL_VIEW_TREE || call->options.view == PEL_VIEW_TABLE;
     pel_load_any(ctx, call->file, &call->audit.loaded);
-    view_networks(ctx, &call->audit.loaded.networks, &call->options, &call->out);
-    if (call->options.view != PEL_VIEW_TREE && call->options.view != PEL_VIEW_TABLE) return;
     pel_audit_loaded(ctx, &call->audit);
-    pel_audit_line(&call->audit, &call->out);
+    pel_audit_line(&call->audit, &said);
+    pel_str line = pel_buf_str(&said);
+    view_networks(ctx, &call->audit.loaded.networks, &call->options, pel_str_cut(line, 0, line.len ? line.len - 1 : 0),
+                  &call->out);
+    if (is_text) pel_put(&call->out, line);
 }
 
 static void view_json_body(pel_ctx *ctx, void *arg) {
@@ -429,7 +435,7 @@ static void view_json_body(pel_ctx *ctx, void *arg) {
     if (call->json.len > PEL_TREE_MAX)
         pel_throw(ctx, PEL_E_TOO_BIG, 0, "%zu bytes are more than the limit of %zu", call->json.len, PEL_TREE_MAX);
     pel_networks networks = pel_networks_read(ctx, call->json);
-    view_networks(ctx, &networks, &call->options, &call->out);
+    view_networks(ctx, &networks, &call->options, (pel_str){ "", 0 }, &call->out);
 }
 
 static bool run_view(pel_ctx *ctx, void (*body)(pel_ctx *, void *), view_call *call, const pel_view_options *options,
@@ -448,7 +454,9 @@ static bool run_view(pel_ctx *ctx, void (*body)(pel_ctx *, void *), view_call *c
 bool pellucid_tree(pel_ctx *ctx, const pel_model_file *file, const pel_view_options *options, pel_text *out,
                    pel_error *error) {
     view_call call = { .file = file };
-    return run_view(ctx, view_file_body, &call, options, out, error);
+    bool done = run_view(ctx, view_file_body, &call, options, out, error);
+    if (options && options->verdict) *options->verdict = done ? call.audit.verdict : PEL_BROKEN;
+    return done;
 }
 
 bool pellucid_view(pel_ctx *ctx, pel_text json, const pel_view_options *options, pel_text *out, pel_error *error) {

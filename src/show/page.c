@@ -25,8 +25,8 @@ static pel_str put_until(pel_buf *out, pel_str rest, const char *mark) {
     return pel_str_from(rest, at + len);
 }
 
-void pel_show_page(pel_ctx *ctx, const pel_networks *networks, pel_str source, pel_buf *out) {
-    pel_buf model = pel_buf_in(ctx), text = pel_buf_in(ctx);
+void pel_show_page(pel_ctx *ctx, const pel_networks *networks, pel_str source, pel_str audit, pel_buf *out) {
+    pel_buf model = pel_buf_in(ctx), text = pel_buf_in(ctx), said = pel_buf_in(ctx);
     pel_networks_list_json(ctx, networks, &model);
     pel_json json = pel_json_to(&text);
     pel_json_str(&json, source);
@@ -34,5 +34,9 @@ void pel_show_page(pel_ctx *ctx, const pel_networks *networks, pel_str source, p
     put_as_data(out, pel_buf_str(&model));
     rest = put_until(out, rest, "@SOURCE@");
     put_as_data(out, pel_buf_str(&text));
+    json = pel_json_to(&said);
+    pel_json_str(&json, audit);
+    rest = put_until(out, rest, "@AUDIT@");
+    put_as_data(out, pel_buf_str(&said));
     pel_put(out, rest);
 }

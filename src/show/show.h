@@ -18,6 +18,7 @@ void pel_show_table(pel_ctx *ctx, const pel_network *network, const pel_tree_opt
 /* The architecture as a picture: boxes in boxes, and what flows between them. */
 void pel_show_svg(pel_ctx *ctx, const pel_network *network, const pel_tree_options *options, pel_buf *out);
 /* One page that needs nothing else: the tree to open and search, with source (Python, may be empty) beside it. */
-void pel_show_page(pel_ctx *ctx, const pel_networks *networks, pel_str source, pel_buf *out);
+/* audit: what opening the file would do, if that is worth saying; else empty. */
+void pel_show_page(pel_ctx *ctx, const pel_networks *networks, pel_str source, pel_str audit, pel_buf *out);
 
 #endif

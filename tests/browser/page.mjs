@@ -25,6 +25,10 @@ const before = await length();
 await page.locator(".row[aria-expanded=false] .twist").first().click();
 assert.ok(await length() > before, "a click opens a module");
 
+// the head of the list is no module
+await page.locator(".row.head").click();
+await page.locator(".row.head").dblclick();
+
 // the keyboard: down, right, left, home
 await page.focus("#list");
 await page.keyboard.press("Home");
@@ -44,6 +48,7 @@ assert.ok(!(await page.textContent("#found")).startsWith("0 "), "there are Linea
 assert.ok(await page.locator("mark").count() > 0);
 assert.match(await page.textContent("#detail h1"), /^\w*Linear/);
 assert.ok(await page.locator("#detail table td", { hasText: "weight" }).count() > 0, "its tensors are shown");
+assert.equal(await page.locator("#detail svg").count(), 0, "what has no parts has no flow between them");
 await page.keyboard.press("Escape");
 assert.equal(await page.textContent("#found"), "");
 

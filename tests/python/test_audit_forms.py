@@ -314,3 +314,14 @@ def test_forms_from_python(mixed, tmp_path):
     made.write_baseline(tmp_path / "known.json")
     assert pellucid.audit(mixed, baseline=tmp_path / "known.json").exit_code == 0
     assert made.explain("calls").startswith("calls: ")
+
+
+# ---- trees ----
+
+def test_the_tree_of_a_dangerous_file_says_so(pellucid, mixed, tmp_path):
+    path = mixed / "danger #1%.pt"
+    for arguments in ((), ("--table",), ("--json",), ("--html", tmp_path / "x.html")):
+        assert pellucid("tree", path, *arguments).code == 4
+    assert "audit: dangerous: calls posix.system" in pellucid("tree", path).out
+    assert '"audit: dangerous: calls posix.system' in (tmp_path / "x.html").read_text()
+    assert pellucid("tree", mixed / "harmless.pkl").code == 0
