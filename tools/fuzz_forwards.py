@@ -46,6 +46,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 import pellucid
+from pellucid._verify import SEED
 
 # ---- what programs are made of ----
 
@@ -441,7 +442,7 @@ class Call:
     how: str = ""
 
 
-WAYS = ("train", "no_grad", "float64", "autocast", "on meta", "other weights", "x with gradient")
+WAYS = ("train", "no_grad", "float64", "autocast", "on meta", "other weights", "x with gradient", "other draw")
 
 
 def load(text: str, folder: str) -> Any:
@@ -488,9 +489,10 @@ def outcome(model: Any, call: Call) -> Outcome:
     args, kwargs = copy.deepcopy((call.args, call.kwargs))
     try:
         model, args, kwargs = as_asked(model, args, kwargs, how)
-        torch.manual_seed(1)
-        random.seed(1)
-        np.random.seed(1)
+        seed = SEED + (how == "other draw")  # the recorder's own, or another
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)
         mode = (torch.no_grad() if how == "no_grad" else torch.autocast("cpu", dtype=torch.bfloat16)
                 if how == "autocast" else contextlib.nullcontext())
         with mode:
