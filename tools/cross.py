@@ -69,7 +69,7 @@ def build(target: str) -> pathlib.Path | None:
     if not (folder / "build.ninja").exists():
         shutil.rmtree(folder, ignore_errors=True)
         commands.insert(0, ["meson", "setup", str(folder), str(ROOT), "--cross-file", str(cross_file(target)),
-                            "-Dpython=disabled", "-Dtests=false"])
+                            "-Dpython=disabled", "-Dtests=false", "-Doptimization=1"])  # whether it compiles is asked
     for command in commands:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
