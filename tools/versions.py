@@ -97,7 +97,7 @@ def page(rows: dict[tuple[str, str, str], str]) -> str:
     lines = ["# Versions of Python and torch", "",
              "`python tools/versions.py PYTHON...` runs a part of the tests in each Python, with the torch that it",
              "has, and writes this page. A cell says what its run found. Of what was not run nothing is known.",
-             "Bytecode of 3.14 and 3.15 is read (`pellucid dis`) but not decompiled: tests of that are skipped.", "",
+             "Free-threaded builds of CPython are refused, by the build and by the import.", "",
              "| Python | torch | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 2) + "|"]
     for python, torch in sorted(pairs, key=order):
         cells = [rows.get((python, torch, area), "not run") for area in COLUMNS]
