@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
 import inspect
 import os
 import re
+import sys
 import types
 from dataclasses import dataclass, field
 from typing import Any, Sequence, cast
@@ -19,6 +21,9 @@ from ._pellucid import Error, decompile_bytes, decompile_code
 from ._result import Result, lines_of
 
 _OBJECT_NAME = re.compile(r"__pellucid_const_(\d+)__$")
+_CODES = ("__code__", "gi_code", "cr_code", "ag_code", "f_code")
+#: Instructions with two variables in one argument.
+_FUSED = {code for name, code in dis.opmap.items() if name.count("_FAST") == 2 and "CLEAR" not in name}
 _KIND_FLAGS = (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
                | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
 
@@ -51,7 +56,11 @@ class Decompiled(Result):
 
 
 def decompile(target: Any, *, width: int = 100) -> str:
-    """Python source for a code object, function, method, class, module, or the path of a .pyc file."""
+    """Python source for a code object, function, method, class, module, or the path of a .pyc file.
+
+    Of a partial, a property or a decorated function it is that of the function inside, of a module of torch that of its
+    `forward`, of another callable object that of its `__call__`.
+    """
     if isinstance(target, (str, os.PathLike)):
         with open(target, "rb") as file:
             return decompile_bytes(file.read(), width=width, filename=os.fspath(target))
@@ -118,7 +127,7 @@ def _code_of(target: Any) -> types.CodeType:
             raise TypeError(f"module {target.__name__} has no bytecode")
         return code
     function = _function_of(target)
-    for attribute in ("__code__", "gi_code", "cr_code", "ag_code", "f_code"):
+    for attribute in _CODES:
         found = getattr(function, attribute, None)
         if isinstance(found, types.CodeType):
             return found
@@ -126,9 +135,37 @@ def _code_of(target: Any) -> types.CodeType:
 
 
 def _function_of(target: Any) -> Any:
-    """What decorators and methods are about."""
-    function = inspect.unwrap(target) if callable(target) else target
-    return getattr(function, "__func__", function)
+    """What decorators, methods, partials, properties and callable objects are about."""
+    for _ in range(100):
+        if isinstance(target, (functools.partial, functools.partialmethod, functools.cached_property)):
+            inner: Any = target.func
+        elif isinstance(target, property):
+            inner = target.fget or target.fset or target.fdel
+        elif callable(target) and hasattr(target, "__wrapped__"):
+            inner = inspect.unwrap(target)
+        elif hasattr(target, "__func__"):
+            inner = target.__func__
+        elif not isinstance(target, (type, types.FunctionType)) and not _has_code(target):
+            inner = _call_of(target)
+        else:
+            return target
+        if inner is None or inner is target:
+            return target
+        target = inner
+    return target
+
+
+def _has_code(target: Any) -> bool:
+    return any(isinstance(getattr(target, name, None), types.CodeType) for name in _CODES)
+
+
+def _call_of(target: Any) -> Any:
+    """What runs when an object is called: of a module of torch its forward, otherwise its class's __call__."""
+    torch_nn = sys.modules.get("torch.nn")
+    if torch_nn is not None and isinstance(target, torch_nn.Module):
+        return type(target).forward
+    call = getattr(type(target), "__call__", None)
+    return call if isinstance(call, types.FunctionType) else None
 
 
 def _definition(target: Any) -> types.CodeType:
@@ -233,9 +270,15 @@ def _order_free(made: types.CodeType, wanted: tuple[str, ...]) -> types.CodeType
     place = {first + i: first + wanted.index(name) for i, name in enumerate(have)}
     if max(place) > 255:
         raise _error(f"{made.co_name}: too many variables to put the free ones in order")
+    one_space = hasattr(made, "co_exceptiontable")  # since 3.11 locals, cells and free variables are numbered together
     raw = bytearray(made.co_code)
     for at in range(0, len(raw), 2):
-        if raw[at] in dis.hasfree:
+        if one_space and raw[at] in _FUSED:
+            halves = [place.get(half, half) for half in (raw[at + 1] >> 4, raw[at + 1] & 15)]
+            if max(halves) > 15:
+                raise _error(f"{made.co_name}: too many variables to put the free ones in order")
+            raw[at + 1] = halves[0] << 4 | halves[1]
+        elif raw[at] in dis.hasfree or one_space and raw[at] in dis.haslocal:
             raw[at + 1] = place.get(raw[at + 1], raw[at + 1])
     return made.replace(co_code=bytes(raw), co_freevars=wanted)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dis
 import enum
+import functools
 import inspect
 import types
 
 import pytest
 
 pellucid = pytest.importorskip("pellucid", reason="the extension is not built for this Python")
+from pellucid import _decompile  # noqa: E402
 
 
 def example(a, b=2, *rest, key=None, **others):
@@ -263,3 +265,65 @@ class Kept:
     class Inner:
         def __init__(self):
             super().__init__()
+
+
+# ---- what owns code ----
+
+
+def _plus(a, b):
+    return a + b
+
+
+class _Adder:
+    def __call__(self, a, b):
+        return a + b
+
+    @property
+    def twice(self):
+        return self + self
+
+    @functools.cached_property
+    def thrice(self):
+        return self * 3
+
+
+@pytest.mark.parametrize("owner, line", [
+    (functools.partial(functools.partial(_plus, 1), 2), "return a + b"),
+    (_Adder(), "return a + b"),
+    (_Adder().__call__, "return a + b"),
+    (_Adder.twice, "return self + self"),
+    (_Adder.__dict__["thrice"], "return self * 3"),
+    (functools.lru_cache(_plus), "return a + b"),
+    (staticmethod(_plus), "return a + b"),
+    (_Adder, "class _Adder:"),
+], ids=lambda x: type(x).__name__)
+def test_owners_of_code(owner, line):
+    assert line in pellucid.decompile(owner)
+
+
+def test_module_of_torch():
+    torch = pytest.importorskip("torch")
+    assert "F.linear(input, self.weight, self.bias)" in pellucid.decompile(torch.nn.Linear(2, 2))
+
+
+@pytest.mark.parametrize("nothing", [3, object(), len, property()], ids=repr)
+def test_nothing_to_decompile(nothing):
+    with pytest.raises(TypeError):
+        pellucid.decompile(nothing)
+
+
+def test_free_variables_change_places():
+    """Cells that a nested function takes are loaded by place, too; in 3.13 as if they were local variables."""
+    def outer(a, b):
+        def f():
+            def g():
+                return a, b
+            return g(), b, a
+        return f
+
+    f = outer("A", "B")
+    assert f.__code__.co_freevars == ("a", "b")
+    turned = _decompile._order_free(f.__code__, ("b", "a"))
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__))
+    again = types.FunctionType(turned, {}, "f", None, tuple(cells[name] for name in turned.co_freevars))
+    assert again() == f() == (("A", "B"), "B", "A")
