@@ -433,7 +433,11 @@ static void translate(pel_norm *n, const pel_insn *in) {
     } break;
     case PEL_OP_SET_FUNCTION_ATTRIBUTE: add_arg(n, PEL_I_FUNCTION_PART, in, in->arg); break;
     case PEL_OP_LOAD_BUILD_CLASS: pel_norm_add(n, PEL_I_BUILD_CLASS, in); break;
-    case PEL_OP_IMPORT_NAME: add_name(n, PEL_I_IMPORT, in, 0); break;
+    case PEL_OP_IMPORT_NAME:
+        if (in->kind == PEL_ARG_NAME4 && in->arg & 1)
+            pel_throw(n->ctx, PEL_E_INCOMPLETE, in->offset, "a lazy import, which has no syntax tree here");
+        add_name(n, PEL_I_IMPORT, in, 0);
+        break;
     case PEL_OP_IMPORT_FROM: add_name(n, PEL_I_IMPORT_FROM, in, 0); break;
     case PEL_OP_IMPORT_STAR: pel_norm_add(n, PEL_I_IMPORT_STAR, in); break;
 
@@ -512,10 +516,7 @@ static void translate(pel_norm *n, const pel_insn *in) {
     case PEL_OP_CALL_INTRINSIC_1:
         switch (in->arg) { /* those that have an instruction of their own elsewhere */
         case 1: pel_norm_add(n, PEL_I_PRINT, in); break;
-        case 2:
-            pel_norm_add(n, PEL_I_IMPORT_STAR, in);
-            pel_norm_add(n, PEL_I_CONST, in)->value = &pel_none;
-            break;
+        case 2: pel_norm_add(n, PEL_I_IMPORT_STAR, in)->flag = true; break; /* what it pushes says nothing */
         case 4: break; /* wraps what an asynchronous generator yields */
         case 5: add_sub(n, PEL_I_UNARY, in, PEL_UAdd, 0); break;
         case 6: pel_norm_add(n, PEL_I_LIST_TO_TUPLE, in); break;
