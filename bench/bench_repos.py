@@ -2,10 +2,11 @@
 
     python bench/bench_repos.py FOLDER [--python VENV] [--missing] [--only NAME,...] [--json FILE]
 
-FOLDER holds one checkout per folder; nothing of them is executed. The rule for choosing them, written before the
-first run: one or two repositories per task (text, speech, vision, detection, segmentation, generation, points, graphs,
-series, fields), official code before copies, the two largest that could be had (fairseq, mmsegmentation) among them;
-none is left out for what comes out.
+FOLDER holds one checkout per folder; nothing of them is executed. The rule for choosing them, written before the first
+run: code of methods that practitioners name first, over text, speech, sound, pictures (classification, detection,
+segmentation, generation, depth, flow, super-resolution), points, graphs, series and biology; official code before
+copies; every one of the list that could be fetched, none left out for what comes out. repositories.txt has the list
+with the commits.
 
 A class counts if its text derives from nn.Module, or from another class of the same repository that does. It appears if
 a node of any tree of `pellucid scan REPOSITORY --json` has its name. What does not appear needs a reason: a row of

@@ -223,7 +223,8 @@ static void compile_call(pel_compiler *c, const pel_node *node) {
         pel_emit(c, PEL_I_PUSH_NULL, 0);
     }
     uint32_t line = c->unit->line;
-    c->unit->line = node->lineno;
+    /* as CPython: a call in a chain over several lines is where its method is named */
+    c->unit->line = func->kind == PEL_Attribute && func->end_lineno ? func->end_lineno : node->lineno;
     pel_compile_args(c, node->Call.args, node->Call.keywords);
     c->unit->line = line;
 }

@@ -55,6 +55,11 @@ METHOD(p_unknown_module) {
     if (made && pel_is_symbol(made)) ((pel_symbol *)made)->may_be_module = true;
     return made;
 }
+METHOD(p_shaped) {
+    IGNORE();
+    (void)args;
+    return vm->on_shape ? vm->on_shape(vm) : vm->none;
+}
 METHOD(p_premise) {
     IGNORE();
     pel_note_premise(vm, text_or(args[0], "?"), text_or(args[1], ""));
@@ -443,6 +448,7 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "unknown_module", p_unknown_module, 1, 2, true },
         { "unmodelled", p_unmodelled, 1, 1, false },
         { "premise", p_premise, 2, 2, false },
+        { "shaped", p_shaped, 0, 0, false },
         { "note_error", p_note_error, 1, 2, true },
         { "place", p_place, 0, 0 },
         { "copied", p_copied, 3, 3 },

@@ -283,6 +283,7 @@ static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement,
 
 const pel_vm_insn *pel_recover(pel_vm *vm, pel_frame *f) {
     if (f->code->is_stub || !f->code->n_statements) return NULL;
+    if (vm->recovers_imports_only && !pel_is_importing(vm, f)) return NULL;
     uint32_t at = (uint32_t)(f->next - f->code->insns);
     at -= at > 0;
     const pel_statement *row = statement_of(f->code, at);

@@ -59,6 +59,18 @@ static bool store_name(pel_vm *vm, pel_frame *f, pel_val name, pel_val value) {
 /* Puts place and context into the exception that leaves this frame. */
 static bool is_target(const pel_frame *f) { return f->function && f->code->source && f->code->source->is_target; }
 
+/* An operation of ours that raised without saying on what: its first operand has the place that made it. */
+static void note_operand(pel_vm *vm, pel_exception *e, const pel_frame *f) {
+    if (e->head.attrs && pel_dict_get_c(vm, e->head.attrs, "given")) return;
+    for (uint32_t i = 0; i < f->code->n_args; i++) {
+        pel_val v = f->slots[i];
+        if (!v || pel_is_small(v) || !v->attrs || !pel_dict_get_c(vm, v->attrs, "_shape")) continue;
+        if (!pel_dict_get_c(vm, v->attrs, "_given_by") && !pel_dict_get_c(vm, v->attrs, "_shaped_by")) continue;
+        pel_dict_set_c(vm, pel_attrs(vm, &e->head), "given", v);
+        return;
+    }
+}
+
 static void add_trace(pel_vm *vm, const pel_frame *f) {
     pel_exception *e = (pel_exception *)vm->raised;
     pel_trace_row row = { f->code, pel_frame_line(f) };
@@ -66,6 +78,7 @@ static void add_trace(pel_vm *vm, const pel_frame *f) {
         pel_push(vm->ctx, &e->trace, row);
     else if (e->trace.at[MAX_TRACE - 1].code->is_stub) /* of a deep one, at least one place of the program itself */
         e->trace.at[MAX_TRACE - 1] = row;
+    if (vm->on_shape && f->code->is_stub) note_operand(vm, e, f);
 }
 
 /* A method call without making a method: finds the function on the type. */

@@ -95,6 +95,7 @@ void pel_start_over(pel_scanner *scanner) {
     vm->loop_serial = 0;
     vm->born = vm->times = (pel_map){ 0 };
     vm->on_call = NULL;
+    vm->on_shape = NULL;
     vm->catching = vm->n_recovered = vm->asked_before = vm->max_asked = 0;
     vm->loading.n = 0;
     scanner->births = (pel_map){ 0 };
@@ -361,7 +362,8 @@ static bool attempt(pel_scanner *scanner, void (*body)(pel_ctx *, void *), run_j
         vm->errors.n = errors;
         pel_forget(vm);
         pel_start_over(scanner);
-        vm->recovers = !scanner->wants_source; /* a program of a part would not be the network's */
+        vm->recovers = true;
+        vm->recovers_imports_only = scanner->wants_source; /* a program of a part would not be the network's */
         vm->max_steps = scanner->steps_left;
         done = within_memory(scanner, body, job, err);
         vm->recovers = false;
@@ -391,6 +393,32 @@ static void tree_body(pel_ctx *ctx, void *arg) {
     else if (job->forward.len && !pel_is_symbol(job->self))
         pel_scan_forward(job->scanner, job->network, job->self, job->forward, NULL);
     job->root = pel_read_module(job->scanner, job->self, (pel_str){ "", 0 });
+}
+
+static void probe_body(pel_ctx *ctx, void *arg) {
+    (void)ctx;
+    tree_job *job = arg;
+    pel_scan_probe(job->scanner, job->network, job->self);
+}
+
+/* Without an input: errors that are there whatever it is. What the probing itself can't do is not said. */
+static void probe(pel_scanner *scanner, pel_network *network, pel_val self) {
+    tree_job job = { .scanner = scanner, .self = self, .network = network };
+    pel_err err;
+    pel_vm *vm = scanner->vm;
+    if (scanner->is_one_of_many || scanner->wants_source || is_spent(scanner)) return;
+    uint64_t whole = vm->max_steps, before = vm->steps;
+    bool recovers = vm->recovers;
+    within_memory(scanner, probe_body, &job, &err);
+    scanner->steps_left -= vm->steps - before < scanner->steps_left ? vm->steps - before : scanner->steps_left;
+    vm->on_call = NULL;
+    vm->on_shape = NULL;
+    vm->frame = NULL;
+    vm->depth = vm->c_depth = vm->catching = 0;
+    vm->max_steps = whole;
+    vm->recovers = recovers;
+    scanner->wants_certain = false;
+    pel_forget(vm);
 }
 
 static pel_network *read_network(pel_scanner *scanner, pel_str name, pel_val self, pel_str forward, pel_str path) {
@@ -466,6 +494,8 @@ static void read_networks(pel_scanner *scanner, run_job *job, file_runs *all, bo
         if (network->root) list_symbols(vm->ctx, network, network->root);
         add_variant(vm, all, network);
     }
+    for (uint32_t i = 0; i < now.n && !all->n && !job->request->forward.len; i++)
+        if (i < all->variants.n) probe(scanner, all->variants.at[i].network, now.at[i].self);
     all->runs[all->n++] = record(vm, NULL, failed);
 }
 
@@ -531,6 +561,7 @@ static pel_network *scan_instance(pel_scanner *scanner, run_job *job, bool once)
             pel_forget(vm);
         }
         put_notes(scanner, now);
+        if (now->root && !k && !job->request->forward.len) probe(scanner, now, job->made);
         runs[n_runs++] = record(vm, now->root, !now->root);
         bool is_better = network && network->root && network_recovered && now->root && !vm->n_recovered;
         if (!network || (!network->root && now->root) || is_better) network = now, network_recovered = vm->n_recovered;

@@ -88,7 +88,10 @@ struct pel_scanner {
     pel_map names;         /* object -> index into paths */
     PEL_VEC(pel_str) paths;
     PEL_VEC(pel_running) running;
-    pel_map flows; /* interned "from to" that network->flow has */
+    pel_val probe, probed; /* a tensor to see which layer takes the input, and that layer (scan_probe.c) */
+    bool wants_certain;    /* only errors that no other input would mend */
+    pel_map authors;       /* code -> 2: an author's, 1: not */
+    pel_map flows;         /* interned "from to" that network->flow has */
 };
 
 typedef enum pel_module_kind { PEL_NO_MODULE, PEL_TORCH_MODULE, PEL_KERAS_LAYER } pel_module_kind;
@@ -142,6 +145,21 @@ void pel_put_questions(pel_ctx *ctx, pel_network *network, const pel_scan_run *r
 void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self, pel_str forward);
 /* Runs that decided otherwise made another tree: then one program can't build it. */
 void pel_drop_conditional_source(pel_ctx *ctx, pel_network *network);
+
+/* ---- scan_probe.c ---- */
+
+/* Adds shape errors that are there whatever the input is. */
+void pel_scan_probe(pel_scanner *scanner, pel_network *network, pel_val self);
+/* Whether a layer's own output does not fit the layer that takes it. */
+bool pel_is_certain(pel_scanner *scanner, const pel_exception *e, pel_val taker);
+
+/* ---- scan_places.c ---- */
+
+bool pel_is_author(pel_scanner *scanner, const pel_codeobj *code);
+pel_place pel_author_place(pel_scanner *scanner); /* the line of the author's that is running; line 0: none */
+pel_val pel_shaped_here(pel_vm *vm);
+/* The operation that gave a tensor its shape, and where the author wrote it. False: nobody wrote it down. */
+bool pel_shaped_by(pel_scanner *scanner, pel_val tensor, pel_str *name, pel_place *place);
 
 /* ---- scan_forward.c ---- */
 /* rec: what is to record the run; NULL: nothing. False: it could not run to its end. */

@@ -117,23 +117,6 @@ static void forget_work(pel_vm *vm) {
 
 /* ---- calls of modules ---- */
 
-/* Whether a file is torch's own, by the root that it was found in. */
-static bool is_of_torch(pel_vm *vm, pel_str file) {
-    for (uint32_t i = 0; i < vm->roots.n; i++) {
-        pel_str root = vm->roots.at[i];
-        if (pel_str_starts(file, root) && pel_str_starts(pel_str_from(file, root.len), PEL_STR("/torch/"))) return true;
-    }
-    return false;
-}
-
-/* The line of the author's that is running. */
-static pel_place author_place(pel_vm *vm) {
-    for (const pel_frame *frame = vm->frame; frame; frame = frame->back)
-        if (!frame->code->is_stub && !is_of_torch(vm, frame->code->file))
-            return (pel_place){ .file = frame->code->file, .line = pel_frame_line(frame) };
-    return (pel_place){ 0 };
-}
-
 static bool on_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const pel_kw *kw) {
     pel_scanner *scanner = vm->scan;
     if (!pel_module_kind_of(scanner, callee->type)) return false;
@@ -143,7 +126,7 @@ static bool on_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const
     for (uint32_t i = 0; kw && i < kw->n; i++) gather(vm, kw->values[i], call.inputs, 0);
     pel_push(vm->ctx, &scanner->running, call);
     pel_birth *birth = pel_birth_of(scanner, callee);
-    if (birth) birth->called = author_place(vm);
+    if (birth) birth->called = pel_author_place(scanner);
     return true;
 }
 
@@ -172,66 +155,72 @@ static void on_return(pel_vm *vm, pel_val callee, pel_val result) {
 
 /* ---- what can't work ---- */
 
-/* The module of a full name; NULL: none. */
-static pel_birth *birth_named(pel_scanner *scanner, pel_str path) {
-    for (uint32_t i = 0; i < scanner->order.n; i++)
-        if (pel_map_has(&scanner->names, PEL_KEY(scanner->order.at[i]->self)) &&
-            pel_str_eq(path_of(scanner, scanner->order.at[i]->self), path))
-            return scanner->order.at[i];
-    return NULL;
-}
-
-/* The module whose parameter a tensor is. */
+/* The module whose parameter or buffer a tensor is. */
 static pel_birth *owner_of(pel_scanner *scanner, pel_val tensor) {
     for (uint32_t i = 0; i < scanner->order.n; i++) {
         pel_val self = scanner->order.at[i]->self;
-        pel_val table = self->attrs ? pel_dict_get_c(scanner->vm, self->attrs, "_parameters") : NULL;
-        uint32_t at = 0;
-        for (pel_entry *entry; table && pel_is_dict(table) && (entry = pel_dict_next(pel_dict_at(table), &at));)
-            if (entry->value == tensor) return scanner->order.at[i];
+        for (int k = 0; k < 2; k++) {
+            const char *name = k ? "_buffers" : "_parameters";
+            pel_val table = self->attrs ? pel_dict_get_c(scanner->vm, self->attrs, name) : NULL;
+            uint32_t at = 0;
+            for (pel_entry *entry; table && pel_is_dict(table) && (entry = pel_dict_next(pel_dict_at(table), &at));)
+                if (entry->value == tensor) return scanner->order.at[i];
+        }
     }
     return NULL;
 }
 
-/* The last module that a tensor went through, and its shape; where that was called is the other place. */
+static void put_sizes(pel_buf *out, const pel_shape *shape) {
+    for (uint32_t i = 0; i < shape->n; i++) {
+        if (i) pel_put_c(out, "×");
+        if (shape->dims[i].symbol.len)
+            pel_put(out, shape->dims[i].symbol);
+        else
+            pel_put_int(out, shape->dims[i].size);
+    }
+    if (!shape->n) pel_put_c(out, "a scalar");
+}
+
+/* The operation that gave a tensor its shape; where the author wrote it is the other place. */
 static void put_giver(pel_scanner *scanner, pel_val tensor, pel_buf *why, pel_place *also) {
     pel_vm *vm = scanner->vm;
-    if (!tensor || !is_tensor(vm, tensor)) return;
-    pel_val from = pel_dict_get_c(vm, tensor->attrs, "_given_by");
-    if (from && pel_is_tuple(from) && pel_tuple_at(from)->n) from = pel_tuple_at(from)->at[pel_tuple_at(from)->n - 1];
-    if (!from || !pel_is_str(from)) return;
+    if (!tensor || pel_is_small(tensor) || !is_tensor(vm, tensor) || owner_of(scanner, tensor)) return;
     pel_shape shape = pel_shape_of_val(scanner, tensor);
-    pel_putf(why, "%s%.*s gave ", pel_buf_str(why).len ? "; " : "", PEL_FMT(pel_text_of(from)));
-    for (uint32_t i = 0; i < shape.n; i++) {
-        if (i) pel_put_c(why, "×");
-        if (shape.dims[i].symbol.len)
-            pel_put(why, shape.dims[i].symbol);
-        else
-            pel_put_int(why, shape.dims[i].size);
-    }
-    const pel_birth *giver = birth_named(scanner, pel_text_of(from));
-    if (!giver || !giver->called.line) return;
-    *also = giver->called;
-    pel_putf(why, " at %.*s:%u", PEL_FMT(also->file), also->line);
+    pel_str name = PEL_STR("input");
+    pel_place place = { 0 };
+    pel_val from = pel_dict_get_c(vm, tensor->attrs, "_given_by");
+    bool is_known = pel_shaped_by(scanner, tensor, &name, &place);
+    if (!is_known && !(from && pel_is_str(from))) return;
+    pel_putf(why, "%s%.*s gave ", pel_buf_str(why).len ? "; " : "", PEL_FMT(name));
+    put_sizes(why, &shape);
+    if (!is_known) return;
+    pel_putf(why, " at %.*s:%u", PEL_FMT(place.file), place.line);
+    if (!also->line) *also = place;
 }
 
 /* The two places that disagree: the author's line that can't work, and the one that made what does not fit. */
 static pel_unknown describe_error(pel_scanner *scanner, const pel_exception *e) {
     pel_vm *vm = scanner->vm;
     pel_unknown row = { .what = pel_exception_text(vm, vm->raised) };
+    bool has_author = false;
     for (uint32_t i = 0; i < e->trace.n; i++) {
         const pel_codeobj *code = e->trace.at[i].code;
-        if (code->is_stub) continue;
+        bool is_author = pel_is_author(scanner, code);
+        if (code->is_stub || (row.place.line && !is_author)) continue;
         row.place = (pel_place){ .file = code->file, .line = e->trace.at[i].line };
-        if (!is_of_torch(vm, code->file)) break;
+        has_author = is_author;
+        if (is_author) break;
     }
     pel_buf why = pel_buf_in(vm->ctx);
     pel_val wanted = e->head.attrs ? pel_dict_get_c(vm, e->head.attrs, "wanted") : NULL;
+    if (wanted && (pel_is_small(wanted) || !is_tensor(vm, wanted))) wanted = NULL;
     const pel_birth *owner = wanted ? owner_of(scanner, wanted) : NULL;
+    if (owner && !has_author) row.place = (pel_place){ .file = owner->file, .line = owner->line };
     if (owner)
         pel_putf(&why, "%.*s was made at %.*s:%u", PEL_FMT(path_of(scanner, owner->self)), PEL_FMT(owner->file),
                  owner->line);
     if (e->head.attrs) put_giver(scanner, pel_dict_get_c(vm, e->head.attrs, "given"), &why, &row.also);
+    if (wanted && !owner) put_giver(scanner, wanted, &why, &row.also);
     row.why = pel_buf_str(&why).len ? pel_buf_str(&why) : PEL_STR("forward can't work");
     return row;
 }
@@ -291,12 +280,95 @@ static void put_not_run(pel_vm *vm, pel_network *network, pel_str why, pel_place
     pel_push(vm->ctx, &network->unknown, ((pel_unknown){ .what = PEL_STR("--forward"), .why = why, .place = place }));
 }
 
+static bool mentions(pel_str text, pel_str part) { return pel_str_find(text, part) != NULL; }
+
 /* The inputs that were given are not those that forward takes: nothing of the network ran. */
 static bool is_other_signature(pel_vm *vm, const pel_exception *e) {
     if (!pel_raised_is(vm, vm->types.TypeError)) return false;
     for (uint32_t i = 0; i < e->trace.n; i++)
-        if (!e->trace.at[i].code->is_stub && !is_of_torch(vm, e->trace.at[i].code->file)) return false;
+        if (pel_is_author(vm->scan, e->trace.at[i].code)) return false;
     return true;
+}
+
+typedef struct forward_job {
+    pel_scanner *scanner;
+    pel_network *network;
+    pel_val self, inputs;
+    pel_str shapes;
+    uint64_t integers; /* inputs that are of whole numbers although nobody said it */
+} forward_job;
+
+/* Tensors of the shapes; false: raised. */
+static bool make_inputs(forward_job *job) {
+    pel_vm *vm = job->scanner->vm;
+    pel_str shapes = job->shapes;
+    job->inputs = pel_list_of(vm, NULL, 0);
+    for (uint32_t i = 0; shapes.len; i++) {
+        const char *comma = memchr(shapes.ptr, ',', shapes.len);
+        size_t len = comma ? (size_t)(comma - shapes.ptr) : shapes.len;
+        pel_str text = pel_str_cut(shapes, 0, len);
+        if (i < 64 && job->integers >> i & 1) text = pel_format(vm->ctx, "%.*s:int64", PEL_FMT(text));
+        pel_val input = make_input(vm, text);
+        if (!input) return false;
+        pel_dict_set_c(vm, input->attrs, "_given_by", pel_interned_c(vm, "input"));
+        pel_list_push(vm, job->inputs, input);
+        shapes = pel_str_from(shapes, comma ? len + 1 : len);
+    }
+    return true;
+}
+
+static pel_val call_forward(forward_job *job, pel_recording *rec) {
+    pel_vm *vm = job->scanner->vm;
+    pel_scanner *scanner = job->scanner;
+    scanner->network = job->network;
+    scanner->running.n = 0;
+    scanner->flows = scanner->authors = (pel_map){ 0 };
+    job->network->flow.n = 0;
+    forget_work(vm);
+    if (!make_inputs(job)) return NULL;
+    /* as it is used once it is trained: heads that only training has may not fit the size of the input */
+    if (pel_module_kind_of(scanner, job->self->type) == PEL_TORCH_MODULE)
+        pel_call_method(vm, job->self, "eval", NULL, 0);
+    vm->on_call = on_call;
+    vm->on_return = on_return;
+    vm->on_shape = pel_shaped_here;
+    const pel_list *inputs = pel_list_at(job->inputs);
+    if (rec) pel_recording_begin(rec, inputs->at, inputs->n);
+    pel_val result = vm->raised ? NULL : pel_call(vm, job->self, inputs->at, inputs->n, NULL);
+    vm->on_call = NULL;
+    vm->on_shape = NULL;
+    if (rec) pel_recording_end(rec, result);
+    return result;
+}
+
+/* An Embedding got an input whose dtype nobody gave: then that is one of whole numbers. */
+static bool takes_integers(forward_job *job) {
+    pel_vm *vm = job->scanner->vm;
+    const pel_exception *e = (const pel_exception *)vm->raised;
+    pel_val given = e->head.attrs ? pel_dict_get_c(vm, e->head.attrs, "given") : NULL;
+    if (!given || !mentions(pel_exception_text(vm, vm->raised), PEL_STR("Embedding takes integers"))) return false;
+    const pel_list *inputs = pel_list_at(job->inputs);
+    for (uint32_t i = 0; i < inputs->n && i < 64; i++) {
+        if (job->integers >> i & 1) continue;
+        bool is_it = inputs->at[i] == given;
+        if (!is_it && inputs->n == 1) {
+            pel_val from = pel_dict_get_c(vm, given->attrs, "_given_by");
+            is_it = from && pel_is_str(from) && pel_text_is(from, "input");
+        }
+        if (!is_it || memchr(job->shapes.ptr, ':', job->shapes.len)) continue;
+        job->integers |= (uint64_t)1 << i;
+        pel_unknown row = { .what = pel_format(vm->ctx, "input %u", i + 1),
+                            .why = PEL_STR("taken to be of int64: an Embedding gets it") };
+        pel_push(vm->ctx, &job->network->premises, row);
+        return true;
+    }
+    return false;
+}
+
+static bool is_certain(pel_scanner *scanner, const pel_exception *e) {
+    pel_val wanted = e->head.attrs ? pel_dict_get_c(scanner->vm, e->head.attrs, "wanted") : NULL;
+    const pel_birth *owner = wanted && !pel_is_small(wanted) ? owner_of(scanner, wanted) : NULL;
+    return pel_is_certain(scanner, e, owner ? owner->self : NULL);
 }
 
 bool pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shapes, pel_recording *rec) {
@@ -304,44 +376,28 @@ bool pel_scan_forward(pel_scanner *scanner, pel_network *network, pel_val self, 
     if (!has_forward(vm, self)) {
         pel_str why = pel_format(vm->ctx, "not run: %s has no forward", pel_type_text(vm, self));
         const pel_birth *birth = pel_birth_of(scanner, self);
-        put_not_run(vm, network, why,
-                    (pel_place){ .file = birth ? birth->file : PEL_STR(""), .line = birth ? birth->line : 0 });
+        pel_place place = { .file = birth ? birth->file : PEL_STR(""), .line = birth ? birth->line : 0 };
+        put_not_run(vm, network, why, place);
         return false;
     }
-    pel_val inputs = pel_list_of(vm, NULL, 0);
-    scanner->network = network;
-    scanner->running.n = 0;
-    scanner->flows = (pel_map){ 0 };
-    forget_work(vm);
-    while (shapes.len) {
-        const char *comma = memchr(shapes.ptr, ',', shapes.len);
-        size_t len = comma ? (size_t)(comma - shapes.ptr) : shapes.len;
-        pel_val input = make_input(vm, pel_str_cut(shapes, 0, len));
-        if (!input) break;
-        pel_dict_set_c(vm, input->attrs, "_given_by", pel_interned_c(vm, "input"));
-        pel_list_push(vm, inputs, input);
-        shapes = pel_str_from(shapes, len + 1);
+    forward_job job = { .scanner = scanner, .network = network, .self = self, .shapes = shapes };
+    pel_val result = call_forward(&job, rec);
+    while (!result && takes_integers(&job)) {
+        pel_forget(vm);
+        result = call_forward(&job, rec);
     }
-    /* as it is used once it is trained: heads that only training has may not fit the size of the input */
-    if (!vm->raised && pel_module_kind_of(scanner, self->type) == PEL_TORCH_MODULE)
-        pel_call_method(vm, self, "eval", NULL, 0);
-    vm->on_call = on_call;
-    vm->on_return = on_return;
-    if (rec) pel_recording_begin(rec, pel_list_at(inputs)->at, pel_list_at(inputs)->n);
-    pel_val result = vm->raised ? NULL : pel_call(vm, self, pel_list_at(inputs)->at, pel_list_at(inputs)->n, NULL);
-    vm->on_call = NULL;
-    if (rec) pel_recording_end(rec, result);
     if (result) {
         pel_val tensors = pel_list_of(vm, NULL, 0);
         gather(vm, result, tensors, 0);
         flow_into(scanner, tensors, PEL_STR("output"));
         return true;
     }
-    if (is_other_signature(vm, (pel_exception *)vm->raised)) {
+    const pel_exception *e = (const pel_exception *)vm->raised;
+    if (is_other_signature(vm, e)) {
         pel_str why = pel_format(vm->ctx, "not run: %.*s", PEL_FMT(pel_exception_text(vm, vm->raised)));
         put_not_run(vm, network, why, (pel_place){ 0 });
-    } else {
-        pel_push(vm->ctx, &network->errors, describe_error(scanner, (pel_exception *)vm->raised));
+    } else if (!scanner->wants_certain || is_certain(scanner, e)) {
+        pel_push(vm->ctx, &network->errors, describe_error(scanner, e));
     }
     pel_forget(vm);
     return false;

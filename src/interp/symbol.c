@@ -252,6 +252,20 @@ pel_val pel_symbol_call(pel_vm *vm, pel_val symbol, pel_val *args, uint32_t n, c
     return made;
 }
 
+/* What a library asks about the machine while it is imported: it is imported once, so there is one answer. Loops that
+ * ask go on until the library's share is spent. */
+static void note_import(pel_vm *vm) {
+    const pel_frame *f = vm->frame;
+    while (f && f->code->is_stub) f = f->back;
+    pel_str library = f ? pel_library_of(vm, f->code->file) : PEL_STR("");
+    pel_spend(vm, 1000000);
+    for (uint32_t i = 0; i < vm->unknown.n; i++)
+        if (vm->unknown.at[i].is_premise && pel_str_eq(vm->unknown.at[i].what, library)) return;
+    add_note(vm, (pel_note){ .what = pel_str_copy(vm->ctx, library),
+                             .why = PEL_STR("what it asks about the machine while it is imported is taken to be so"),
+                             .is_premise = true });
+}
+
 /* A branch on something unknown. The decision of this run is looked up, or made and written down; scan.c runs the
  * construction again for the other one, and joins what the runs made. */
 int pel_symbol_truth(pel_vm *vm, pel_val symbol) {
@@ -266,6 +280,10 @@ int pel_symbol_truth(pel_vm *vm, pel_val symbol) {
             pel_note_unknown(vm, s->about, PEL_STR("what libraries ask about it is answered as for a positive number"));
             return s->if_number > 0;
         }
+    }
+    if (pel_is_importing(vm, vm->frame)) {
+        note_import(vm);
+        return true;
     }
     for (uint32_t i = 0; i < vm->asked.n; i++)
         if (pel_str_eq(vm->asked.at[i].what, s->text)) {

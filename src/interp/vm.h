@@ -256,7 +256,8 @@ struct pel_vm {
     PEL_VEC(pel_note) errors;
     pel_buf *out; /* what print writes to; NULL: nowhere */
     pel_map parsed;
-    bool recovers;     /* a statement that can't be run is left, and said */
+    bool recovers;              /* a statement that can't be run is left, and said */
+    bool recovers_imports_only; /* but only in libraries that are being imported */
     uint32_t catching; /* natives on the stack that catch the exceptions of protocols: AttributeError, StopIteration */
     uint32_t n_recovered;     /* statements of this run that were left */
     uint32_t max_asked;       /* questions that a run may ask; 0: the default */
@@ -282,6 +283,7 @@ struct pel_vm {
     pel_map times;     /* container -> list of how often each item stands in it (None: once), or Ellipsis: not known */
     pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module stands here; NULL: once */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
+    pel_val (*on_shape)(pel_vm *vm);                      /* in a forward: what to write on a tensor of a new shape */
     bool (*is_network)(pel_vm *vm, pel_val v);            /* a module that the run made; NULL: nobody asks */
     void (*on_leave)(pel_vm *vm, const pel_frame *frame); /* of functions of the target */
     void (*on_bind)(pel_vm *vm, pel_function *function, const pel_frame *frame);

@@ -213,6 +213,7 @@ class World:
         module.unknown = module.unknown_module = unknown
         module.unmodelled = lambda name: Symbol(name)
         module.premise = lambda what, why: None
+        module.shaped = lambda: None
         module.symbol_module = symbol_module
         module.symbol_text = lambda value: value._text
         module.symbol_why = lambda value: ""

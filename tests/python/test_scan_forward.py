@@ -94,9 +94,9 @@ def test_shapes_that_disagree_have_two_places(run, tmp_path) -> None:
     (error,) = json.loads(done.out)["errors"]
     assert done.code == 4
     assert (error["file"], error["line"]) == (str(path), 13)
-    assert error["also"] == {"file": str(path), "line": 13}, "the ReLU inside of the Sequential gave it"
+    assert error["also"] == {"file": str(path), "line": 12}, "fc1 made it 20; the ReLU inside of the Sequential kept it"
     assert "takes 15 features and gets 20" in error["what"]
-    assert f"tail.1 was made at {path}:9; tail.0 gave 4×20" in error["why"]
+    assert f"tail.1 was made at {path}:9; fc1 gave 4×20 at {path}:12" in error["why"]
 
 
 def test_work_is_in_the_text(run, tmp_path) -> None:

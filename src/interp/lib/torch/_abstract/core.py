@@ -27,6 +27,7 @@ class Tensor:
     _seen = 0  # the version of that tensor when this one's value was made
     _owner = None  # the tensor this shows, all of it or a part; what is written here is written there
     _place = None  # of a part: its offset and steps in that tensor; None: the elements are the same, in their order
+    _shaped_by = None  # in a forward: name, file and line of the operation that gave it its shape
     _given_by = None  # the module that gave it, or a tuple of modules: written by the scan, passed on by operations
     __array_priority__ = 1000
 
@@ -318,6 +319,7 @@ class Storage:
 
 
 _new = object.__new__
+_shaped = _pellucid.shaped
 
 
 def make(shape, dtype, value=None):
@@ -326,6 +328,9 @@ def make(shape, dtype, value=None):
     t.dtype = t._dtype = dtype
     if value is not None:
         t._value = value
+    by = _shaped()
+    if by is not None:
+        t._shaped_by = by
     return t
 
 
@@ -338,6 +343,8 @@ def like(x):
         t.device = x.device
     if x._given_by is not None:
         t._given_by = x._given_by
+    if x._shaped_by is not None:
+        t._shaped_by = x._shaped_by
     return t
 
 
@@ -360,6 +367,9 @@ def view(x, shape, value):
         t.device = x.device
     if x._given_by is not None:
         t._given_by = x._given_by
+    by = _shaped()
+    if by is not None:
+        t._shaped_by = x._shaped_by if t.shape == x.shape else by
     t._storage = storage = x if x._storage is None else x._storage
     t._seen = storage._version
     if value is not None and value is x._value:
@@ -374,6 +384,8 @@ def after(t, *sources):
         if isinstance(x, Tensor):
             if x.device is not cpu:
                 t.device = x.device
+            if x._shaped_by is not None and x.shape == t.shape:
+                t._shaped_by = x._shaped_by
             given = x._given_by
             if given is not None:
                 for name in given if type(given) is tuple else (given,):

@@ -113,6 +113,8 @@ def permute(input, *dims, **kwargs):
     if len(order) != rank:
         raise ShapeError('permute: %d dimensions named, the tensor %s has %d' % (len(order), tuple(shape), rank), input)
     order = [axis(d, rank) for d in order]
+    if len(set(order)) != rank:
+        raise ShapeError('permute: a dimension of %s is named twice in %s' % (tuple(shape), tuple(order)), input)
     new = Size([shape[d] for d in order])
     if input._value is None:
         return view(input, new, None)
