@@ -175,6 +175,8 @@ typedef struct cli_sources {
 cli_sources *cli_sources_new(const cli_args *args);
 /* A folder that modules are imported from; a second time it changes nothing. The path is copied. */
 void cli_add_root(cli_sources *sources, const char *path);
+/* A file below the roots, which stays as long as the sources do; false: there is none, or it is too large. */
+bool cli_read_source(cli_sources *sources, const char *path, pel_text *bytes);
 /* The folders that an interpreter, or an environment, imports from (site.c). False: it has none. */
 bool cli_add_python(cli_sources *sources, const char *python);
 /* A scanner over them; files, roots and set of the options are filled in. */

@@ -28,6 +28,7 @@ typedef struct job {
 } job;
 
 typedef struct batch {
+    cli_sources *roots; /* of --root and --python; NULL: none */
     job *jobs;
     size_t n, cap, next, printed;
     pel_os_id *folders; /* that were walked: links may lead to one twice, or around */
@@ -410,6 +411,34 @@ static void release(batch *b) {
 }
 
 /* Audits all, and says what they come to. */
+/* ---- source of names that no table knows ---- */
+
+/* Reads path below the first root that has it. What was read stays until the end. */
+static bool read_root(void *arg, pel_text path, pel_text *bytes) {
+    batch *b = arg;
+    bool is_read = false;
+    pthread_mutex_lock(&b->lock);
+    for (size_t i = 0; !is_read && i < b->roots->n_roots; i++) {
+        char name[4096];
+        int n = snprintf(name, sizeof name, "%s/%.*s", b->roots->roots[i], (int)path.len, path.ptr);
+        is_read = n > 0 && (size_t)n < sizeof name && cli_read_source(b->roots, name, bytes);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return is_read;
+}
+
+/* The folders of --root and --python. */
+static bool add_roots(batch *b, const cli_args *args) {
+    if (!cli_has(args, "root") && !cli_has(args, "python")) return true;
+    if (!(b->roots = calloc(1, sizeof *b->roots))) return false;
+    for (size_t i = 0; i < args->n_given; i++)
+        if (strcmp(args->given[i].option->name, "root") == 0) cli_add_root(b->roots, args->given[i].value);
+    if (cli_has(args, "python") && !cli_add_python(b->roots, cli_value(args, "python"))) return false;
+    b->options.source = read_root;
+    b->options.source_arg = b;
+    return true;
+}
+
 static int run_batch(batch *b, size_t form) {
     bool fine = true;
     pel_verdict worst = PEL_BROKEN;
@@ -443,10 +472,13 @@ static int run(const cli_args *args) {
     b.options = (pel_audit_options){ .as_json = cli_has(args, "json") || b.is_report,
                                      .for_report = b.is_report,
                                      .allows_unknown = cli_has(args, "allow") };
+    if (!add_roots(&b, args))
+        return cli_usage_error(args->command, "--python: no lib/python3.*/site-packages belongs to it");
     pel_ctx *ctx = pellucid_open(NULL); /* for the baseline, which all workers share */
     if (!ctx) return CLI_BAD_INPUT;
     int mistake = read_baseline(&b, ctx), result = mistake >= 0 ? mistake : run_batch(&b, form);
     pellucid_close(ctx);
+    if (b.roots) cli_sources_free(b.roots);
     return result;
 }
 
@@ -459,6 +491,9 @@ static const cli_option options[] = {
     { 0, "baseline", "FILE", "findings that FILE lists don't count for the exit code", NULL },
     { 0, "write-baseline", "FILE", "write all findings to FILE, to be allowed from now on", NULL },
     { 0, "explain", "RULE", "say what a kind of finding means ('all': list them); reads no file", NULL },
+    { 0, "root", "DIR", "a folder that modules are imported from: what unknown names do is read off their source",
+      NULL },
+    { 0, "python", "PYTHON", "the same of the packages that a Python has: its folder, or the program", NULL },
     CLI_OPTION_MEMORY,
     CLI_OPTION_END,
 };

@@ -48,6 +48,10 @@ static bool read_file(void *arg, pel_text path, pel_text *bytes) {
     if (path.len >= sizeof name) return false;
     memcpy(name, path.ptr, path.len);
     name[path.len] = '\0';
+    return cli_read_source(arg, name, bytes);
+}
+
+bool cli_read_source(cli_sources *arg, const char *name, pel_text *bytes) {
     if (access(name, R_OK) != 0 || !stays_inside(arg, name)) return false;
     int file = pel_os_open(name);
     if (file < 0) return false;

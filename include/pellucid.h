@@ -288,6 +288,10 @@ typedef struct pel_audit_options {
     const pel_baseline *baseline; /* what is allowed; NULL: nothing */
     bool *allowed;                /* set to whether the baseline allows all that was found; NULL: of no interest */
     const char *const *also;      /* other names of the same file, ended by NULL; NULL: none */
+    /* Gives the bytes of "foo/bar.py" of the folders that modules are imported from; false: none has it. With it the
+     * source of names that no table knows is read, and findings say what it does. May be called by several threads. */
+    bool (*source)(void *arg, pel_text path, pel_text *bytes);
+    void *source_arg;
 } pel_audit_options;
 
 /* What would run if the file were opened by its usual reader: every call with its arguments, embedded bytecode as

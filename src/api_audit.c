@@ -20,6 +20,8 @@ static void audit_body(pel_ctx *ctx, void *arg) {
     audit_call *call = arg;
     const pel_audit_options *options = call->options;
     const char *unread = options->unread ? options->unread : options->unopened;
+    call->audit.source = options->source;
+    call->audit.source_arg = options->source_arg;
     if (unread)
         pel_audit_unopened(ctx, pel_str_of(unread), options->unopened != NULL, &call->audit);
     else

@@ -134,15 +134,19 @@ class Audit(Result):
         return self._text
 
 
-def audit(*files: Path, allow: str | None = None, baseline: Path | None = None, memory: int | None = None) -> Audit:
+def audit(*files: Path, allow: str | None = None, baseline: Path | None = None, root: Iterable[Path] = (),
+          python: Path | None = None, memory: int | None = None) -> Audit:
     """What would run if these model files, or all below these folders, were opened. Nothing of them is executed.
 
     Args:
         allow: "unknown": files that no reader knows don't count for the exit code
         baseline: a file of findings that don't count for the exit code (docs/audit.md)
+        root: folders that modules are imported from: what unknown names do is read off their source
+        python: the same of the packages that a Python has
         memory: MiB that the tables of a file may take
     """
-    arguments = [*options_of(allow=allow, baseline=baseline, memory=memory), "--", *(os.fspath(file) for file in files)]
+    arguments = [*options_of(allow=allow, baseline=baseline, root=root, python=python, memory=memory), "--",
+                 *(os.fspath(file) for file in files)]
     code, out = run("audit", "--json", *arguments)
     rows = [json.loads(line) for line in out.splitlines() if line.strip()]
     return Audit(rows, code, run("audit", *arguments)[1].rstrip("\n"), arguments)

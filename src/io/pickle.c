@@ -348,7 +348,7 @@ static uint64_t line_number(machine *m) {
 static pel_pickled *make_global(machine *m, pel_str module, pel_str name, bool is_computed) {
     pel_pickled *object = make(m, PEL_P_GLOBAL);
     pel_pickled_global *global = pel_new(m->ctx, pel_pickled_global);
-    *global = (pel_pickled_global){ module, name, is_computed };
+    *global = (pel_pickled_global){ module, name, is_computed, NULL };
     object->global = global;
     pel_push(m->ctx, &m->result->globals, object);
     return object;

@@ -36,7 +36,8 @@ typedef struct pel_pickled pel_pickled;
 
 typedef struct pel_pickled_global {
     pel_str module, name;
-    bool is_computed; /* the pickle computes what to import: the names are not to be known */
+    bool is_computed;  /* the pickle computes what to import: the names are not to be known */
+    const void *notes; /* what the audit knows of the name; NULL: it was not asked yet */
 } pel_pickled_global;
 
 typedef struct pel_pickled_call {

@@ -1,6 +1,7 @@
 #include "load/audit.h"
 
 #include "io/bytes.h"
+#include "load/audit_source.h"
 #include "load/audit_use.h"
 #include "load/weights_only.h"
 
@@ -85,12 +86,25 @@ static void count_use(auditor *a, const char *use, const pel_pickled *object, pe
     }
 }
 
+/* The name that an unknown object leads to, once: what its source does, if there is one. */
+static void look_at_source(auditor *a, const pel_pickled *object, pel_str member) {
+    if (!a->audit->source) return;
+    const pel_pickled *name = object->kind == PEL_P_CALL || object->kind == PEL_P_NEW ? object->call->callable : object;
+    if (name->kind != PEL_P_GLOBAL) return;
+    pel_buf text = pel_buf_in(a->ctx);
+    pel_put_c(&text, "source of ");
+    put_name(&text, name->global->module, name->global->name);
+    if (pel_map_set(a->ctx, &a->known, PEL_KEY(pel_intern_str(a->ctx, pel_buf_str(&text))), 1))
+        pel_audit_source(a->ctx, a->audit, member, object->at, name->global);
+}
+
 static void find_judged(auditor *a, const pel_judged *judged, const char *verb, const pel_pickled *object,
                         pel_str member) {
     if (judged->severity == PEL_NOTE) return;
     pel_find(
         a->ctx, a->findings, judged->severity, judged->kind, member, object->at,
         pel_format(a->ctx, "%s %.*s%s%s", verb, PEL_FMT(shown(a, object)), judged->why[0] ? ": " : "", judged->why));
+    look_at_source(a, object, member);
 }
 
 /* Code that runs special methods of what it gets needs a file without classes whose special methods are not known. */
@@ -314,6 +328,7 @@ static void audit_uses(auditor *a, const pel_loaded_pickle *row) {
     const pel_pickled *outer = a->loud, *outer_quiet = a->needs_quiet;
     pel_map called = { 0 };
     a->needs_quiet = a->loud = NULL;
+    pel_know_names(a->ctx, pickle);
     for (uint32_t i = 0; i < pickle->calls.n; i++)
         pel_map_set(a->ctx, &called, PEL_KEY(pickle->calls.at[i]->call->callable), 1);
     for (uint32_t i = 0; i < pickle->globals.n; i++)

@@ -43,6 +43,8 @@ typedef struct pel_weights_refused {
 } pel_weights_refused;
 
 typedef struct pel_audit {
+    bool (*source)(void *arg, pel_text path, pel_text *bytes); /* see pel_audit_options; NULL: there is none */
+    void *source_arg;
     pel_loaded loaded;
     pel_findings findings; /* all: the loader's and the audit's */
     PEL_VEC(pel_audited_call) calls;

@@ -58,15 +58,53 @@ static const struct {
     { "sklearn.neighbors._kd_tree", "newObj", MAKES_FIRST },
 };
 
-static model model_of(const pel_pickled *callable) {
-    if (!callable || callable->kind != PEL_P_GLOBAL || callable->global->is_computed) return NO_MODEL;
+/* What is known of a name. It is asked for again and again, so the names of a pickle keep it. */
+typedef struct known {
+    pel_name_kind kind;
+    model model;
+    pel_effects effects;
+} known;
+
+static model find_model(const pel_pickled_global *global, const pel_effects *effects) {
     for (size_t i = 0; i < PEL_COUNT(models); i++)
-        if (pel_pickled_is_global(callable, models[i].module, models[i].name)) return models[i].model;
+        if (pel_str_is(global->name, models[i].name) && pel_str_is(global->module, models[i].module))
+            return models[i].model;
     /* What Cython writes for each of its classes: makes one of the class that it is given, and sets its fields. */
-    if (pel_str_starts(callable->global->name, PEL_STR("__pyx_unpickle_")) &&
-        pel_effects_of(callable->global->module, callable->global->name).is_module_known)
-        return MAKES_FIRST;
+    if (pel_str_starts(global->name, PEL_STR("__pyx_unpickle_")) && effects->is_module_known) return MAKES_FIRST;
     return NO_MODEL;
+}
+
+static known know(const pel_pickled_global *global) {
+    bool ignored;
+    known all = { pel_judge_name(global->module, global->name, &ignored), NO_MODEL,
+                  pel_effects_of(global->module, global->name) };
+    if (!global->is_computed) all.model = find_model(global, &all.effects);
+    return all;
+}
+
+void pel_know_names(pel_ctx *ctx, const pel_pickle *pickle) {
+    for (uint32_t i = 0; i < pickle->globals.n; i++) {
+        pel_pickled_global *global = (pel_pickled_global *)pickle->globals.at[i]->global;
+        known *notes = pel_new(ctx, known);
+        *notes = know(global);
+        global->notes = notes;
+    }
+}
+
+static pel_effects effects_of(const pel_pickled_global *global) {
+    return global->notes ? ((const known *)global->notes)->effects : pel_effects_of(global->module, global->name);
+}
+
+static pel_name_kind kind_of(const pel_pickled_global *global) {
+    return global->notes ? ((const known *)global->notes)->kind : know(global).kind;
+}
+
+static bool is_plain_global(const pel_pickled_global *global) { return kind_of(global) == PEL_NAME_PLAIN; }
+
+static model model_of(const pel_pickled *callable) {
+    if (!callable || callable->kind != PEL_P_GLOBAL) return NO_MODEL;
+    const known *notes = callable->global->notes;
+    return notes ? notes->model : know(callable->global).model;
 }
 
 /* ---- what objects are ---- */
@@ -75,7 +113,7 @@ static pel_made unknown(void) { return (pel_made){ .kind = PEL_MADE_UNKNOWN }; }
 
 static pel_made object_of(const pel_pickled *global) {
     if (!global || global->kind != PEL_P_GLOBAL || global->global->is_computed) return unknown();
-    return (pel_made){ PEL_MADE_OBJECT, global->global->module, global->global->name };
+    return (pel_made){ PEL_MADE_OBJECT, global->global->module, global->global->name, global->global };
 }
 
 /* torch's storages are known; whole modules of the old format come as ("module", class, file, source). */
@@ -119,10 +157,10 @@ pel_made pel_made_of(const pel_pickled *object) {
     case NO_MODEL: break;
     }
     if (callable->kind != PEL_P_GLOBAL || callable->global->is_computed) return unknown();
-    pel_effects effects = pel_effects_of(callable->global->module, callable->global->name);
+    pel_effects effects = effects_of(callable->global);
     if (effects.is_class) return object_of(callable);
-    return pel_is_plain_name(callable->global->module, callable->global->name)
-               ? (pel_made){ PEL_MADE_VALUE, callable->global->module, callable->global->name }
+    return is_plain_global(callable->global)
+               ? (pel_made){ PEL_MADE_VALUE, callable->global->module, callable->global->name, callable->global }
                : unknown();
 }
 
@@ -145,13 +183,13 @@ bool pel_is_unpickling(const pel_pickled *call) {
 
 pel_effects pel_made_effects(const pel_made *made) {
     if (made->kind != PEL_MADE_OBJECT && made->kind != PEL_MADE_VALUE) return (pel_effects){ .fields = { "", 0 } };
-    return pel_effects_of(made->module, made->name);
+    return made->global ? effects_of(made->global) : pel_effects_of(made->module, made->name);
 }
 
 /* A defaultdict, too: the call that makes it is judged by the factory. */
 static bool is_plain_class(const pel_made *made) {
     if (made->kind != PEL_MADE_OBJECT) return false;
-    return pel_is_plain_name(made->module, made->name) ||
+    return is_plain_global(made->global) ||
            (pel_str_is(made->module, "collections") && pel_str_is(made->name, "defaultdict"));
 }
 
@@ -189,8 +227,7 @@ static bool is_joblib_array(const pel_pickled *object, const pel_made *made) {
 
 /* A name that libraries define, of code that only computes as long as all that it gets is plain. */
 static bool is_value_name(const pel_pickled *global) {
-    return global->kind == PEL_P_GLOBAL && !global->global->is_computed &&
-           pel_effects_of(global->global->module, global->global->name).is_value;
+    return global->kind == PEL_P_GLOBAL && !global->global->is_computed && effects_of(global->global).is_value;
 }
 
 /* The result of such a name, or an object of a class of that kind. */
@@ -259,8 +296,8 @@ static pel_judged judge_effect(const pel_effects *effects, pel_use use, const ch
 /* Whether a callable is a class of which anything may be made, or a name that may be called without arguments. */
 static bool may_make(const pel_pickled *class, pel_use use) {
     if (!class || class->kind != PEL_P_GLOBAL || class->global->is_computed) return false;
-    if (pel_is_plain_name(class->global->module, class->global->name)) return true;
-    pel_effects effects = pel_effects_of(class->global->module, class->global->name);
+    if (is_plain_global(class->global)) return true;
+    pel_effects effects = effects_of(class->global);
     if (effects.is_value) return true; /* the other arguments are judged, too */
     return pel_is_pure(&effects, use) && !(effects.quiet >> use & 1) && !effects.needs_plain_arguments;
 }
@@ -274,7 +311,7 @@ static bool is_random_argument(const pel_pickled *object) {
     if (object->kind == PEL_P_STR || is_random_maker(object)) return true;
     if (object->kind == PEL_P_GLOBAL)
         return !object->global->is_computed && pel_str_starts(object->global->module, PEL_STR("numpy.random.")) &&
-               pel_effects_of(object->global->module, object->global->name).is_class;
+               effects_of(object->global).is_class;
     return object->kind == PEL_P_CALL && model_of(object->call->callable) == RANDOM;
 }
 
@@ -354,15 +391,15 @@ static bool is_usual_state(const pel_pickled *state, const pel_effects *effects)
 /* Of a name with arguments, whatever the file does with the arguments else. */
 static pel_judged judge_with(const pel_pickled *callable, const pel_pickled *args, const pel_pickled *kwargs,
                              pel_use use, bool is_script) {
-    pel_str module = callable->global->module, name = callable->global->name;
-    if (pel_is_plain_name(module, name) || is_value_name(callable)) return judge_plain(callable->global, args, kwargs);
+    if (is_plain_global(callable->global) || is_value_name(callable))
+        return judge_plain(callable->global, args, kwargs);
     pel_judged judged = judge_named(callable, use, is_script);
     uint32_t budget = MAX_LOOKED;
     bool is_fine = args->kind == PEL_P_TUPLE && is_plain(args, true, 0, &budget);
     if (kwargs && !is_plain(kwargs, true, 0, &budget)) is_fine = false;
     if (args->kind == PEL_P_TUPLE && !args->items.n && !kwargs)
         judged.needs_quiet = false; /* there is nothing to ask */
-    if (judged.severity == PEL_NOTE && !is_fine && pel_effects_of(module, name).needs_plain_arguments)
+    if (judged.severity == PEL_NOTE && !is_fine && effects_of(callable->global).needs_plain_arguments)
         return suspect("calls-given", "it calls methods of its arguments, and they are not plain");
     return judged;
 }
@@ -378,8 +415,8 @@ static pel_judged judge_rebuild(const pel_pickled *call) {
     pel_judged judged = judge_with(function, args, NULL, PEL_USE_CALL, false);
     if (judged.severity > PEL_NOTE) return judged;
     if (!may_make(class, PEL_USE_NEW)) return suspect("calls-unknown", "nobody knows what the class does");
-    bool is_tensor = pel_is_plain_name(class->global->module, class->global->name);
-    pel_effects effects = is_tensor ? tensor : pel_effects_of(class->global->module, class->global->name);
+    bool is_tensor = is_plain_global(class->global);
+    pel_effects effects = is_tensor ? tensor : effects_of(class->global);
     if (!is_tensor && (!pel_is_pure(&effects, PEL_USE_STATE) || (effects.quiet >> PEL_USE_STATE & 1)))
         return suspect("state-unknown", "nobody knows what its state does");
     if (state && !is_usual_state(state, &effects)) return suspect("state", "its state is not usual");
@@ -394,7 +431,7 @@ static pel_judged judge_reconstruct(const pel_pickled *call) {
         return suspect("calls-unknown", "nobody knows what the class does");
     if (base->kind != PEL_P_GLOBAL || base->global->is_computed ||
         !(pel_str_is(base->global->module, "builtins") || pel_str_is(base->global->module, "__builtin__")) ||
-        !pel_is_plain_name(base->global->module, base->global->name))
+        !is_plain_global(base->global))
         return suspect("calls-given", "it calls the base class that it is given");
     pel_pickled *one[] = { call->call->args->items.at[2] };
     pel_pickled given = { .kind = PEL_P_TUPLE, .items = { one, 1, 1 } };
@@ -418,9 +455,8 @@ static pel_judged judge_getattr(const pel_pickled *call) {
         return danger("calls", "");
     if (of->kind != PEL_P_GLOBAL || of->global->is_computed)
         return suspect("calls-unknown", "reading an attribute may run code");
-    bool ignored;
-    if (pel_judge_name(of->global->module, of->global->name, &ignored) == PEL_NAME_HOT) return danger("calls", "");
-    pel_effects effects = pel_effects_of(of->global->module, of->global->name);
+    if (kind_of(of->global) == PEL_NAME_HOT) return danger("calls", "");
+    pel_effects effects = effects_of(of->global);
     return effects.is_class ? NOTE : danger("calls", "");
 }
 
@@ -431,7 +467,7 @@ static pel_judged judge_model(const pel_pickled *call, model kind) {
     case MAKES_FIRST: return judge_first(call);
     case RECONSTRUCTS: return judge_reconstruct(call);
     case MAKES_WITH:
-        if (may_make(first, PEL_USE_NEW) && !pel_is_plain_name(first->global->module, first->global->name)) return NOTE;
+        if (may_make(first, PEL_USE_NEW) && !is_plain_global(first->global)) return NOTE;
         return judge_first(call);
     case REBUILDS: return judge_rebuild(call);
     case RANDOM: return judge_random(call);
@@ -453,9 +489,8 @@ static pel_judged judge_model(const pel_pickled *call, model kind) {
 
 /* Whether the short lists decide about a name, whatever the file does with it. */
 static bool is_listed(const pel_pickled_global *global, const char *kind, bool is_script, pel_judged *judged) {
-    bool ignored;
     *judged = NOTE;
-    switch (pel_judge_name(global->module, global->name, &ignored)) {
+    switch (kind_of(global)) {
     case PEL_NAME_HOT: *judged = danger(kind, ""); return true;
     case PEL_NAME_PLAIN: return true;
     case PEL_NAME_SCRIPT: return is_script;
@@ -469,7 +504,7 @@ static bool is_listed(const pel_pickled_global *global, const char *kind, bool i
 static pel_judged judge_named(const pel_pickled *callable, pel_use use, bool is_script) {
     pel_judged judged;
     if (is_listed(callable->global, "calls", is_script, &judged)) return judged;
-    pel_effects effects = pel_effects_of(callable->global->module, callable->global->name);
+    pel_effects effects = effects_of(callable->global);
     return judge_effect(&effects, use, "calls-unknown", "nobody knows what it does");
 }
 
@@ -488,8 +523,8 @@ pel_judged pel_judge_call(const pel_pickled *call, bool is_script) {
     if (!call->call->may_be_new) return judged;
     /* A class is made by __new__, anything else is called: what the tables call a class is one. */
     const pel_pickled *callable = callable_of(call);
-    bool is_class = callable->kind == PEL_P_GLOBAL && !callable->global->is_computed &&
-                    pel_effects_of(callable->global->module, callable->global->name).is_class;
+    bool is_class =
+        callable->kind == PEL_P_GLOBAL && !callable->global->is_computed && effects_of(callable->global).is_class;
     pel_judged made = judge_one_way(call, true, is_script);
     return is_class || made.severity > judged.severity ? made : judged;
 }
@@ -713,12 +748,12 @@ pel_judged pel_judge_key(const pel_pickled *object) {
 }
 
 pel_judged pel_judge_reference(const pel_pickled *global, bool is_script) {
-    pel_str module = global->global->module, name = global->global->name;
+    pel_str module = global->global->module;
     if (global->global->is_computed)
         return danger("computed-name", "imports a name that is computed while the file is opened");
     pel_judged judged;
     if (is_listed(global->global, "imports", is_script, &judged)) return judged;
     if (pel_str_is(module, "__main__")) return NOTE; /* it is there already */
-    if (pel_effects_of(module, name).is_module_known) return NOTE;
+    if (effects_of(global->global).is_module_known) return NOTE;
     return suspect("imports-unknown", "nobody knows what importing its module does");
 }

@@ -24,7 +24,11 @@ typedef enum pel_made_kind {
 typedef struct pel_made {
     pel_made_kind kind;
     pel_str module, name;
+    const pel_pickled_global *global; /* the same; NULL if there are none */
 } pel_made;
+
+/* Looks every name of a pickle up, once. */
+void pel_know_names(pel_ctx *ctx, const pel_pickle *pickle);
 
 pel_made pel_made_of(const pel_pickled *object);
 /* The effects of what made names; nothing if it is not an object. */

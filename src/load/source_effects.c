@@ -22,6 +22,11 @@ static void add(walker *w, pel_effect effect, pel_str what, const char *why, con
     pel_push(w->ctx, &w->out->rows, (pel_source_effect){ effect, what, w->where, pel_str_of(why), at->lineno });
 }
 
+static pel_str first_part(pel_str dotted) {
+    const char *dot = dotted.len ? memchr(dotted.ptr, '.', dotted.len) : NULL;
+    return pel_str_cut(dotted, 0, dot ? (size_t)(dot - dotted.ptr) : dotted.len);
+}
+
 /* ---- which names there are ---- */
 
 static void bind(walker *w, pel_name name) {
@@ -293,6 +298,8 @@ static void look(void *arg, pel_node **slot) {
         look_at_imports(w, node);
         return;
     }
+    if (node->kind == PEL_Name && pel_map_has(&w->defined, PEL_KEY(node->Name.id)))
+        pel_push(w->ctx, &w->out->uses, (pel_source_use){ first_part(w->where), node->Name.id });
     bool is_chain = node->kind == PEL_Attribute || (node->kind == PEL_Name && node->Name.ctx == PEL_Load);
     if (is_chain && dotted_of(w, node, &dotted)) {
         look_at_name(w, node, dotted);
@@ -315,4 +322,21 @@ void pel_source_effects_of(pel_ctx *ctx, pel_node *tree, bool (*is_sibling)(void
     walker w = { .ctx = ctx, .out = out, .is_sibling = is_sibling, .arg = arg, .where = { "", 0 } };
     note_names(&w, &tree);
     look(&w, &tree);
+}
+
+void pel_source_reached(pel_ctx *ctx, const pel_source_effects *effects, pel_str name, pel_source_effects *out) {
+    pel_map reached = { 0 };
+    pel_map_set(ctx, &reached, PEL_KEY(pel_intern_str(ctx, first_part(name))), 1);
+    pel_map_set(ctx, &reached, PEL_KEY(pel_intern_c(ctx, "")), 1);
+    for (bool again = true; again;) { /* as often as the longest chain of mentions */
+        again = false;
+        for (uint32_t i = 0; i < effects->uses.n; i++) {
+            const pel_source_use *use = &effects->uses.at[i];
+            if (pel_map_has(&reached, PEL_KEY(pel_intern_str(ctx, use->in))))
+                again = pel_map_set(ctx, &reached, PEL_KEY(use->name), 1) || again;
+        }
+    }
+    for (uint32_t i = 0; i < effects->rows.n; i++)
+        if (pel_map_has(&reached, PEL_KEY(pel_intern_str(ctx, first_part(effects->rows.at[i].where)))))
+            pel_push(ctx, &out->rows, effects->rows.at[i]);
 }

@@ -13,14 +13,24 @@ typedef struct pel_source_effect {
     uint32_t line;
 } pel_source_effect;
 
+/* In the definition `in` (empty: the module's own statements) something of that name is mentioned. */
+typedef struct pel_source_use {
+    pel_str in;
+    pel_name name;
+} pel_source_use;
+
 typedef struct pel_source_effects {
     PEL_VEC(pel_source_effect) rows;
-    PEL_VEC(pel_str) siblings; /* modules that it imports of its own folder: "modeling_utils", "sub.part" */
+    PEL_VEC(pel_source_use) uses; /* of the source's own functions and classes */
+    PEL_VEC(pel_str) siblings;    /* modules that it imports of its own folder: "modeling_utils", "sub.part" */
 } pel_source_effects;
 
 /* Looks at the whole tree: functions too, since whoever imports a model makes and calls it. Every use of a library's
  * name counts, whether it is called or not: a value that is called later must have been named somewhere. is_sibling
  * says whether a module of that name lies beside the source. */
+/* The rows that importing the source and calling `name` may come to, by what its definitions mention of each other: a
+ * mention counts as a call. */
+void pel_source_reached(pel_ctx *ctx, const pel_source_effects *effects, pel_str name, pel_source_effects *out);
 void pel_source_effects_of(pel_ctx *ctx, pel_node *tree, bool (*is_sibling)(void *arg, pel_str module), void *arg,
                            pel_source_effects *out);
 

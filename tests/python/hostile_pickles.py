@@ -275,6 +275,11 @@ def own() -> dict[str, Case]:
         "defaultdict_slot": Case(whole(built(new("collections:defaultdict"), tuple_of(b"N", table({
             "default_factory": OPENS})))), reader="item"),
         "torch_dtype_factory": Case(whole(call("collections:defaultdict", OPENS)), reader="item"),
+        # values are plain only if all in them is
+        "value_with_namespace": simple("pandas.core.indexes.base:_new_Index", name("pandas:Index"), table({
+            "data": namespace(dtype=b"N", astype=OPENS, copy=OPENS)}), fires=False),  # which method is called varies
+        "value_names_file": simple("pandas:DatetimeTZDtype", text("ns"), text("dateutil//etc/hostname"),
+                                   fires=False),  # reads a file
         "datasource_del": Case(whole(built(new("numpy.lib._datasource:DataSource"), table({
             "_istmpdest": b"\x88", "_destpath": text("victim")}))), needs="numpy"),
         "wrapper_state": Case(whole(built(new(WRAPPER), STATE)), needs="torch"),
