@@ -243,8 +243,6 @@ static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *
 static bool is_plain_part(const pel_pickled *object, int depth, uint32_t *budget) {
     if (depth > MAX_DEPTH || *budget == 0) return false;
     --*budget;
-    /* pandas takes such a text for the path of a time zone's file, and reads that */
-    if (object->kind == PEL_P_STR && pel_str_find(object->text, PEL_STR("dateutil/"))) return false;
     return is_plain(object, true, depth + 1, budget);
 }
 
@@ -267,6 +265,8 @@ static bool is_plain(const pel_pickled *object, bool deep, int depth, uint32_t *
         return !object->global->is_computed &&
                (pel_is_constant_name(object->global->module, object->global->name) || is_value_name(object));
     if (object->is_known) return true;
+    /* pandas takes such a text for the path of a time zone's file, and reads that */
+    if (deep && object->kind == PEL_P_STR && pel_str_find(object->text, PEL_STR("dateutil/"))) return false;
     if (is_value(object)) return all_parts_plain(object, depth, budget);
     pel_made made = pel_made_of(object);
     if (made.kind == PEL_MADE_OBJECT && is_joblib_array(object, &made)) return true;
