@@ -56,8 +56,8 @@ static bool run_pass(pel_synth *s, const pel_pass *pass, uint32_t round) {
     if (!watch) return changed;
     if (watch->check) pass->check(s);
     /* a pass that found nothing to do says so once, in its first round */
-    if ((changed || round == 1) && pel_str_eq(watch->dump, pel_str_of(pass->name)))
-        pel_dump_program(s, pass, round, watch->out);
+    bool shows = pass->run == pel_pass_depends ? !changed : changed || round == 1; /* reasons hold once all facts do */
+    if (shows && pel_str_eq(watch->dump, pel_str_of(pass->name))) pel_dump_program(s, pass, round, watch->out);
     return changed;
 }
 

@@ -108,6 +108,23 @@ void pel_check_bodies(pel_synth *s) {
     }
 }
 
+/* Every expression of the author's that became a value is a constant for a reason; and what was read before any path to
+ * it was walked has got a fact since, which is a constant too, or the walk would go on. */
+void pel_check_depends(pel_synth *s) {
+    pel_check_bodies(s);
+    for (uint32_t i = 0; i < s->notes.folds.n && !s->facts.changed; i++) {
+        const pel_fold *fold = &s->notes.folds.at[i];
+        if (!pel_is_constant(fold->taint)) found(s, "something that is no constant was folded", i);
+    }
+    for (uint32_t i = 0; i < s->groups.n && !s->facts.changed; i++) {
+        const pel_group *group = s->groups.at[i];
+        if (group->why || group->is.root) continue;
+        if (!group->facts.result) found(s, "nothing says what a function gives", i);
+        for (uint32_t p = group->class != 0; p < group->n_params; p++)
+            if (!group->params[p].taint) found(s, "nothing says what a parameter gets", i);
+    }
+}
+
 /* Calls between functions: each is a call, or the reading of a property, and has a place for every parameter of its
  * target. */
 void pel_check_links(pel_synth *s) {

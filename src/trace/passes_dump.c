@@ -51,6 +51,12 @@ static void put_parameter(const pel_param *param, const char *before, pel_buf *o
     if (param->dead) pel_put_c(out, " gone");
 }
 
+static void put_title(const pel_synth *s, const pel_group *group, pel_buf *out) {
+    const char *class = group->class ? pel_class_at(s->log, group->class)->name->text : "";
+    pel_putf(out, "group %u: %s%s%s\n", group->number, class, *class ? "." : "",
+             s->log->codes.at[group->code].code->name->text);
+}
+
 /* A function in the making: whose it is, how many activations it tells, and its text so far. */
 static void put_group(pel_synth *s, const pel_group *group, pel_buf *out) {
     const pel_log_code *row = &s->log->codes.at[group->code];
@@ -132,12 +138,34 @@ static void put_hooks(const pel_synth *s, pel_buf *out) {
     if (!s->hooks.all.n) pel_put_c(out, "no hooks\n");
 }
 
+/* What was folded, function by function: the author's line, what he wrote, what stands there, and why it is constant.
+ */
+static void put_folds(const pel_synth *s, pel_buf *out) {
+    const pel_print_options one_line = { .one_line = true };
+    for (uint32_t g = 0; g < s->groups.n; g++) {
+        bool any = false;
+        for (uint32_t i = 0; i < s->notes.folds.n; i++) {
+            const pel_fold *fold = &s->notes.folds.at[i];
+            if (fold->group != s->groups.at[g] || pel_same(fold->author, fold->text)) continue;
+            if (!any) put_title(s, fold->group, out);
+            any = true;
+            pel_putf(out, "  line %d: ", (int)fold->author->lineno);
+            pel_print(s->ctx, pel_copy(s->ctx, fold->author), &one_line, out);
+            pel_put_c(out, " is ");
+            pel_print(s->ctx, pel_copy(s->ctx, fold->text), &one_line, out);
+            pel_putf(out, ": %s\n", pel_reason(fold->taint ? fold->taint->why : PEL_WHY_NONE));
+        }
+    }
+}
+
 void pel_dump_program(pel_synth *s, const pel_pass *pass, uint32_t round, pel_buf *out) {
     pel_putf(out, "== %s, round %u\n", pass->name, round);
     if (pass->run == pel_pass_extents) {
         put_extents(s, out);
     } else if (pass->run == pel_pass_live) {
         put_live(s, out);
+    } else if (pass->run == pel_pass_depends) {
+        put_folds(s, out);
     } else if (pass->run == pel_pass_emit) {
         pel_put(out, s->program->text);
     } else if (pass->run == pel_pass_init || pass->run == pel_pass_numbers) {

@@ -20,6 +20,12 @@ static inline uint64_t pel_key2(uint64_t a, uint64_t b) {
 
 /* ---- the functions of the output in the making ---- */
 
+/* Whether the first that runs do to an attribute is to store it. */
+enum { PEL_STORED_LATER = 1, PEL_STORED_FIRST = 2 };
+
+/* What functions put into a container: bits. */
+enum { PEL_FILLED_BY_DATA = 1, PEL_FILLED_WITH_DATA = 2 };
+
 typedef struct pel_param {
     pel_name name;  /* in the output */
     uint32_t local; /* index into varnames */
@@ -142,6 +148,12 @@ typedef struct pel_extent {
     uint32_t first_event, end_event; /* of events */
 } pel_extent;
 
+typedef struct pel_fold { /* an expression of the author's that is written as a value */
+    const struct pel_group *group;
+    const pel_node *author, *text;
+    const pel_taint *taint; /* a constant: its reason */
+} pel_fold;
+
 typedef struct pel_reference { /* a Name or Attribute in the text that must get a group's final name */
     pel_node *node;
     pel_id code;
@@ -155,14 +167,14 @@ typedef struct pel_objects {
     pel_map old;             /* that were there before the run -> 1 */
     pel_map given;           /* that callers pass to the model, and the classes of those that are the author's -> 1 */
     pel_map shared;          /* that are variables of the file -> 1 */
-    pel_map written;         /* class and attribute -> 1; class of an object that is no module -> 1 */
+    pel_map written;         /* class and attribute -> PEL_STORED_; class of an object that is no module -> 1 */
     pel_map written_globals; /* file and name -> its value before the run */
 } pel_objects;
 
 /* Dependences that functions share, which grow from round to round of the walk. */
 typedef struct pel_shared_facts {
     pel_map attributes; /* class and name -> taint */
-    pel_map filled;     /* identities of lists, dicts and sets -> pel_filling: what functions put into them */
+    pel_map filled;     /* identities of lists, dicts and sets -> PEL_FILLED_: what functions put into them */
     pel_map cells;      /* code and name -> taint */
     bool changed;       /* one grew in this round */
 } pel_shared_facts;
@@ -176,10 +188,11 @@ typedef struct pel_calls {
 
 /* What the walk noted of nodes of the text. */
 typedef struct pel_notes {
-    PEL_VEC(uint8_t) rows; /* sets of pel_node_note; nodes have their numbers: depends/notes.h */
-    pel_map unwritable;    /* nodes that name an object without a literal -> 1 */
-    pel_map whole_numbers; /* comparisons of whole numbers, in every lane -> 1 */
-    pel_map star_items;    /* text of an item of `*whole` in a call -> how many items there are */
+    PEL_VEC(uint8_t) rows;   /* sets of pel_node_note; nodes have their numbers: depends/notes.h */
+    pel_map unwritable;      /* nodes that name an object without a literal -> 1 */
+    pel_map whole_numbers;   /* comparisons of whole numbers, in every lane -> 1 */
+    PEL_VEC(pel_fold) folds; /* of the last round */
+    pel_map star_items;      /* text of an item of `*whole` in a call -> how many items there are */
 } pel_notes;
 
 /* What texts ask, and which runs there were to answer. */
@@ -241,9 +254,15 @@ bool pel_is_given_container(const pel_synth *s,
 /* An object that the run neither fills with tensors nor changes: all that is read from it is known. */
 bool pel_is_static_object(const pel_synth *s, pel_id value);
 
+/* ---- depends/before.c ---- */
+/* Why what a record does may be something else in the next call: it reads what calls leave. NULL: it does not. */
+const char *pel_left_by_calls(const pel_synth *s, const pel_activation *activation, uint32_t record);
+
 /* ---- depends/rules.c ---- */
+bool pel_is_written(const pel_synth *s, pel_id holder, pel_name name); /* runs store that attribute */
 /* What an attribute of a value depends on; base: what the value does. */
 const pel_taint *pel_attribute_depends(const pel_synth *s, pel_id holder, pel_name name, const pel_taint *base);
+bool pel_keeps_state(const pel_synth *s, pel_id value); /* an object of C's or a library's that may change when asked */
 /* What a method that is no function of the author's gives, where it is asked of a constant, with constants. */
 const pel_taint *pel_method_depends(const pel_synth *s, pel_id holder, pel_name name);
 

@@ -43,8 +43,11 @@ typedef struct watch {
     const pel_activation *activation;
     pel_id below;   /* pushed last */
     bool copies;    /* copy.copy or copy.deepcopy has been named, and not yet called */
+    bool sets;      /* setattr has been named, and not yet called */
+    pel_id holder;  /* class of what was pushed since then and has attributes */
     pel_map pushed; /* identities */
     pel_map copied; /* of those that it copied itself */
+    pel_map *read;  /* class and attribute -> 1: that were read so far */
 } watch;
 
 /* A copy of what was there before the run, made here: what is stored into it makes it no object of the run's. */
@@ -58,6 +61,31 @@ static void see_copy(watch *to, const pel_insn *insn, pel_id given) {
     if (!to->copies || insn->op != PEL_OP_CALL) return;
     if (is_first) pel_map_set(to->s->ctx, &to->copied, value->object, 1);
     to->copies = false;
+}
+
+static void note_stored(watch *to, uint64_t key) {
+    if (pel_map_has(&to->s->objects.written, key)) return;
+    pel_map_set(to->s->ctx, &to->s->objects.written, key,
+                pel_map_has(to->read, key) ? PEL_STORED_LATER : PEL_STORED_FIRST);
+}
+
+/* setattr(object, name, value): every text between the two may be the name. */
+static void see_setattr(watch *to, const pel_insn *insn, pel_id given) {
+    const pel_value *value = pel_value_at(to->s->log, given);
+    if (value->kind == PEL_V_LIBRARY && pel_str_is(value->text, "setattr")) {
+        to->sets = true;
+        to->holder = 0;
+        return;
+    }
+    if (!to->sets) return;
+    pel_id class = pel_class_with_attributes(to->s->log, given);
+    if (class) to->holder = class;
+    if (to->holder && value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_STR) {
+        pel_name name = pel_intern_str(to->s->ctx, value->constant->text);
+        note_stored(to, pel_key2(to->holder, PEL_KEY(name)));
+    }
+    if (insn->op == PEL_OP_CALL && value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_NONE)
+        to->sets = false;
 }
 
 static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
@@ -76,7 +104,7 @@ static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
     if (!class)
         pel_map_set(to->s->ctx, &to->s->objects.written, pel_key2(0, PEL_KEY(insn->name)), 1); /* who knows whose */
     if (!class) return;
-    pel_map_set(to->s->ctx, &to->s->objects.written, pel_key2(class, PEL_KEY(insn->name)), 1);
+    note_stored(to, pel_key2(class, PEL_KEY(insn->name)));
     if (is_object) note_changed(to->s, class);
 }
 
@@ -84,8 +112,9 @@ static void see_store(watch *to, uint32_t record, const pel_insn *insn) {
 static void find_written(pel_synth *s) {
     const pel_log *log = s->log;
     pel_map given = { 0 }; /* containers by their identity */
+    pel_map read = { 0 };
     for (uint32_t a = 1; a < log->activations.n; a++) {
-        watch to = { .s = s, .activation = &log->activations.at[a] };
+        watch to = { .s = s, .activation = &log->activations.at[a], .read = &read };
         to.author = &s->authors[to.activation->code];
         if (!to.author->insns || pel_name_is(log->codes.at[to.activation->code].code->name, "__init__")) continue;
         for (uint32_t i = 0; i < to.activation->n_records; i++) {
@@ -95,9 +124,12 @@ static void find_written(pel_synth *s) {
             if (insn->op == PEL_OP_STORE_ATTR) see_store(&to, i, insn);
             if (record->kind != PEL_R_PUSH) continue;
             const pel_value *object = pel_value_at(log, to.below);
+            if (insn->op == PEL_OP_LOAD_ATTR && object->kind == PEL_V_MODULE)
+                pel_map_set(s->ctx, &read, pel_key2(pel_module_at(log, object->module)->class, PEL_KEY(insn->name)), 1);
             if (insn->op == PEL_OP_LOAD_ATTR && is_filled(s, &given, object, insn->name, record->value))
                 note_changed(s, object->class);
             see_copy(&to, insn, record->value);
+            see_setattr(&to, insn, record->value);
             to.below = record->value;
         }
     }
@@ -210,10 +242,54 @@ void pel_make_live(pel_synth *s, pel_id class) {
     if (note_changed(s, class)) find_live(s);
 }
 
+/* d[k] = v, d[k] += v: what d was, as the last push that begins where the target does and ends before it. */
+static pel_id container_of_store(const pel_author *author, const pel_activation *activation, uint32_t i) {
+    const pel_position *target = &author->positions[author->index[activation->records[i].at]], *best = NULL;
+    pel_id found = 0;
+    for (uint32_t r = i; r > 0 && i - r < 64; r--) {
+        const pel_record *record = &activation->records[r - 1];
+        const pel_insn *insn = record->kind == PEL_R_PUSH ? pel_author_insn(author, record) : NULL;
+        if (!insn) continue;
+        const pel_position *at = &author->positions[insn - author->insns->at];
+        bool begins = at->line == target->line && at->col == target->col && at->end_line == target->end_line;
+        if (!begins || at->end_col >= target->end_col || (best && at->end_col <= best->end_col)) continue;
+        best = at;
+        found = record->value;
+    }
+    return found;
+}
+
+/* Lists, dicts and sets that were there before the run, and that it changes: by an item, or by a method. */
+static void find_filled(pel_synth *s) {
+    const pel_log *log = s->log;
+    for (uint32_t a = 1; a < log->activations.n; a++) {
+        const pel_activation *activation = &log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        pel_id below = 0;
+        for (uint32_t i = 0; i < activation->n_records && author->insns; i++) {
+            const pel_record *record = &activation->records[i];
+            const pel_insn *insn = pel_author_insn(author, record);
+            if (!insn) continue;
+            pel_id changed = 0;
+            if (insn->op == PEL_OP_STORE_SUBSCR || insn->op == PEL_OP_DELETE_SUBSCR)
+                changed = container_of_store(author, activation, i);
+            if (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD) changed = below;
+            const pel_value *value = pel_value_at(log, changed);
+            bool is_container = value->kind == PEL_V_LIST || value->kind == PEL_V_DICT || value->kind == PEL_V_SET;
+            bool asks = insn->op != PEL_OP_STORE_SUBSCR && insn->op != PEL_OP_DELETE_SUBSCR && changed &&
+                        (pel_method_pure(value->kind, insn->name) || value->class);
+            if (is_container && !asks && value->object && pel_map_has(&s->objects.old, value->object))
+                pel_map_set(s->ctx, &s->facts.filled, value->object, PEL_FILLED_WITH_DATA);
+            if (record->kind == PEL_R_PUSH) below = record->value;
+        }
+    }
+}
+
 void pel_find_live(pel_synth *s) {
     find_written(s);
     find_written_globals(s);
     find_old_objects(s);
+    find_filled(s);
     find_given_objects(s);
     find_live(s);
 }

@@ -11,6 +11,12 @@ static bool is_written(const pel_synth *s, pel_id class, pel_name name) {
  * Python's. */
 static bool is_written_somewhere(const pel_synth *s, pel_name name) { return is_written(s, 0, name); }
 
+bool pel_is_written(const pel_synth *s, pel_id holder, pel_name name) {
+    pel_id class = pel_class_with_attributes(s->log, holder);
+    if (pel_value_at(s->log, holder)->kind == PEL_V_CLASS) class = pel_value_at(s->log, holder)->class;
+    return (class && is_written(s, class, name)) || is_written_somewhere(s, name);
+}
+
 /* A constant of the class, if it is that and no run stores one of that name. */
 static const pel_taint *of_class(const pel_synth *s, pel_id class, pel_name name) {
     return is_written(s, class, name) || is_written_somewhere(s, name) ? &pel_tainted : pel_constant(PEL_WHY_CLASS);
@@ -46,7 +52,8 @@ const pel_taint *pel_attribute_depends(const pel_synth *s, pel_id holder, pel_na
     switch ((pel_value_kind)value->kind) {
     case PEL_V_MODULE:
         if (is_written_somewhere(s, name)) return &pel_tainted;
-        return pel_constant(PEL_WHY_ATTRIBUTE); /* what runs change is asked apart */
+        if (pel_name_is(name, "__dict__")) return &pel_taint_unknown; /* the mode is in it, and what calls change */
+        return pel_constant(PEL_WHY_ATTRIBUTE);                       /* what runs change is asked apart */
     case PEL_V_OBJECT: return of_object(s, value, name, base);
     case PEL_V_CLASS: return of_class(s, value->class, name);
     case PEL_V_LIBRARY: return pel_constant(PEL_WHY_LIBRARY);
@@ -122,4 +129,36 @@ const pel_taint *pel_method_depends(const pel_synth *s, pel_id holder, pel_name 
     case PEL_V_NONE_YET: return &pel_taint_unknown;
     }
     return &pel_taint_unknown;
+}
+
+bool pel_keeps_state(const pel_synth *s, pel_id id) {
+    const pel_value *value = pel_value_at(s->log, id);
+    switch ((pel_value_kind)value->kind) {
+    case PEL_V_OPAQUE:
+        return !is_unchangeable(value->text) && !pel_str_starts(value->text, PEL_STR("module ")) &&
+               !pel_str_is(value->text, "super");
+    case PEL_V_OBJECT:
+        return pel_class_at(s->log, value->class)->kind == PEL_CLASS_LIBRARY &&
+               !is_unchangeable_class(pel_class_at(s->log, value->class)) &&
+               pel_map_has(&s->objects.old, value->object);
+    case PEL_V_LITERAL: return value->object != 0;
+    case PEL_V_NONE_YET:
+    case PEL_V_CONST:
+    case PEL_V_TUPLE:
+    case PEL_V_SIZE:
+    case PEL_V_LIST:
+    case PEL_V_SET:
+    case PEL_V_FROZENSET:
+    case PEL_V_DICT:
+    case PEL_V_SLICE:
+    case PEL_V_RANGE:
+    case PEL_V_TENSOR:
+    case PEL_V_MODULE:
+    case PEL_V_FUNCTION:
+    case PEL_V_METHOD:
+    case PEL_V_PARTIAL:
+    case PEL_V_CLASS:
+    case PEL_V_LIBRARY: return false; /* what runs change of these is known by name or identity */
+    }
+    return true;
 }

@@ -73,6 +73,7 @@ const pel_taint *pel_taint_each(pel_ctx *ctx, const pel_taint *item) {
 
 const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_taint *b) {
     if (!a || a == b) return b;
+    if (pel_is_constant(b) && a->why == PEL_WHY_NO_PATH) return b;
     if (!b || pel_is_constant(b)) return a;
     if (pel_is_constant(a)) return b;
     if (a == &pel_taint_unknown || b == &pel_taint_unknown) return &pel_taint_unknown;

@@ -532,15 +532,7 @@ static pel_name result_name(pel_straight *x, pel_id result) {
 
 /* x.size(0), x.dim(): sizes are found again, shapes are ours. */
 static bool asks_shape(pel_str function) {
-    static const char *const names[] = { "size",         "dim",
-                                         "numel",        "ndimension",
-                                         "stride",       "__len__",
-                                         "nelement",     "is_floating_point",
-                                         "is_complex",   "is_contiguous",
-                                         "element_size", "type",
-                                         "get_device",   "storage_offset",
-                                         "is_storage",   "has_names",
-                                         "__hash__" };
+    static const char *const names[] = { "size", "dim", "numel", "ndimension", "__len__", "nelement", "__hash__" };
     size_t dot = function.len;
     while (dot && function.ptr[dot - 1] != '.') dot--;
     for (size_t i = 0; i < PEL_COUNT(names); i++)
@@ -553,7 +545,8 @@ static bool asks_shape(pel_str function) {
 static bool asks_data(pel_straight *x, const step *row) {
     for (uint32_t i = 0; i < x->n_lanes; i++) {
         const pel_value *result = pel_straight_at(x, row[i].event->result);
-        bool is_table = result->kind == PEL_V_LIST && !pel_live(x->w->s, row[i].event->result); /* x.tolist() */
+        bool is_sequence = result->kind == PEL_V_LIST || (result->kind == PEL_V_TUPLE && !result->class);
+        bool is_table = is_sequence && !pel_live(x->w->s, row[i].event->result); /* x.tolist(), x.stride() */
         if (!is_table && (result->kind != PEL_V_CONST || result->constant->kind == PEL_CONST_NONE)) return false;
     }
     return true;
@@ -704,6 +697,7 @@ void pel_straight_write(pel_straight *x, const pel_id *results) {
     const char *why_not = pel_straight_state(x, is_told);
     if (why_not) cannot(x, why_not);
     pel_straight_find_reads(x, is_told);
+    if (x->reads.other) cannot(x, pel_format(x->ctx, "it asks a tensor for its `%s`", x->reads.other->text).ptr);
     pel_straight_find_names(x);
     step_list *all = pel_new_array(x->ctx, x->n_lanes, step_list);
     for (uint32_t i = 0; i < x->n_lanes; i++) {

@@ -47,6 +47,15 @@ static bool asks_mode(const pel_value *function) {
     return false;
 }
 
+/* How many dimensions it has is asserted at the top; of which kind its memory is, each call of torch sees by itself. */
+static bool is_plain_question(pel_name name) {
+    static const char *const names[] = { "ndim",   "is_cuda", "is_cpu",    "is_meta",      "is_mps",    "is_xpu",
+                                         "is_xla", "is_ipu",  "is_sparse", "is_quantized", "is_nested", "is_mkldnn" };
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_name_is(name, names[i])) return true;
+    return false;
+}
+
 /* What one instruction of the author's pushed; below: what was pushed before it. */
 static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *below, const pel_value *made,
                        bool *has_type) {
@@ -62,6 +71,9 @@ static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *b
     if (is_read && pel_name_is(insn->name, "requires_grad") && made->kind == PEL_V_CONST)
         pel_map_set(x->ctx, &x->reads.grads, tensor, (uint64_t)(made - x->log->values.at));
     if (asks_mode(made)) pel_lost(x->w, x->node, "it asks which mode torch is in");
+    if (is_read && made->kind == PEL_V_CONST && !is_plain_question(insn->name) &&
+        !pel_name_is(insn->name, "requires_grad"))
+        x->reads.other = insn->name;
     if (is_read || made->kind != PEL_V_SIZE) return;
     bool is_known = insn->kind == PEL_ARG_LOCAL || insn->kind == PEL_ARG_FREE || insn->op == PEL_OP_BINARY_SUBSCR ||
                     insn->op == PEL_OP_BINARY_OP || insn->op == PEL_OP_LOAD_ATTR;
@@ -81,9 +93,9 @@ static void see_context(pel_straight *x, const pel_value *made_by) {
 static void see_activation(pel_straight *x, pel_id id) {
     const pel_activation *activation = &x->log->activations.at[id];
     const pel_author *author = &x->w->s->authors[activation->code];
-    pel_id below = 0;
-    const pel_value *library = NULL; /* the last that was named */
-    bool has_type = false, is_tested = false;
+    pel_id below = 0, asked = 0;
+    const pel_value *library = NULL;                           /* the last that was named */
+    bool has_type = false, is_tested = false, by_name = false; /* getattr was named, and not yet called */
     for (uint32_t i = 0; author->insns && i < activation->n_records; i++) {
         const pel_record *record = &activation->records[i];
         const pel_insn *insn = pel_author_insn(author, record);
@@ -91,6 +103,20 @@ static void see_activation(pel_straight *x, pel_id id) {
         if (record->kind != PEL_R_PUSH || !insn) continue;
         const pel_value *made = pel_straight_at(x, record->value);
         if (made->kind == PEL_V_LIBRARY) library = made;
+        if (by_name && insn->op == PEL_OP_CALL) {
+            bool is_plain = made->kind == PEL_V_CONST || made->kind == PEL_V_LIBRARY || made->kind == PEL_V_LITERAL;
+            if (is_plain && pel_straight_at(x, asked)->kind == PEL_V_TENSOR)
+                x->reads.other = pel_intern_c(x->ctx, "attribute by its name");
+            by_name = false;
+        }
+        if (by_name && made->kind == PEL_V_TENSOR) asked = record->value;
+        if (made->kind == PEL_V_LIBRARY && pel_str_is(made->text, "getattr")) {
+            by_name = true;
+            asked = 0;
+        }
+        if (made->kind == PEL_V_CONST && made->constant->kind == PEL_CONST_STR &&
+            pel_str_is(made->constant->text, "training"))
+            x->w->s->asked.training = true; /* getattr(self, "training") */
         see_record(x, insn, pel_straight_at(x, below), made, &has_type);
         is_tested |= has_type && compares(insn->op);
         below = record->value;

@@ -52,6 +52,8 @@ const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
             pel_id below = 0;
             access a;
             for (uint32_t i = 0; i < activation->n_records; i++) {
+                const char *before = pel_left_by_calls(x->w->s, activation, i);
+                if (before) return before;
                 if (!is_access(x, activation, i, &below, &a)) continue;
                 if (pel_name_is(a.name, "training")) x->w->s->asked.training = true;
                 if (a.stores) {

@@ -32,6 +32,16 @@ static bool is_shared(pel_walk *w, pel_front front, pel_name name, const pel_val
     return true;
 }
 
+static pel_id class_constant(const pel_log *log, pel_id class, pel_name name, int depth) {
+    const pel_log_class *row = pel_class_at(log, class);
+    for (uint32_t i = 0; i < row->n_constants; i++)
+        if (row->constants[i].name == name) return row->constants[i].value;
+    pel_id found = 0;
+    for (uint32_t i = 0; i < row->n_bases && !found && depth < 20; i++)
+        found = class_constant(log, row->bases[i], name, depth + 1);
+    return found;
+}
+
 /* An attribute of the class that runs write on instances: what the first run found is what constructors set. */
 static void need_class_attribute(pel_walk *w, pel_front front, const pel_id *modules, pel_name name,
                                  const pel_val *val) {
@@ -42,6 +52,8 @@ static void need_class_attribute(pel_walk *w, pel_front front, const pel_id *mod
         if (pel_has_slot(pel_module_at(w->log, modules[i]), name) || pel_module_attribute(w->log, modules[i], name))
             continue;
         one.at[0] = front.at[i];
+        uint64_t key = pel_key2(pel_module_at(w->log, modules[i])->class, PEL_KEY(name));
+        if (pel_map_find(&w->s->objects.written, key, 0) == PEL_STORED_FIRST) continue; /* nothing was there */
         if (val->at[i] && pel_plain(w->s, val->at[i])) pel_need(w, one, &modules[i], name, &val->at[i]);
     }
 }
@@ -124,16 +136,6 @@ bool pel_is_content_of_given(const pel_walk *w, pel_id object, pel_id value) {
     case PEL_V_OBJECT: return false; /* given as well: what is read off it depends on the caller in turn */
     }
     return true;
-}
-
-static pel_id class_constant(const pel_log *log, pel_id class, pel_name name, int depth) {
-    const pel_log_class *row = pel_class_at(log, class);
-    for (uint32_t i = 0; i < row->n_constants; i++)
-        if (row->constants[i].name == name) return row->constants[i].value;
-    pel_id found = 0;
-    for (uint32_t i = 0; i < row->n_bases && !found && depth < 20; i++)
-        found = class_constant(log, row->bases[i], name, depth + 1);
-    return found;
 }
 
 /* Whether all lanes read one constant of a class by objects that the run made, which have nothing of that name. The

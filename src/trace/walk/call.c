@@ -35,6 +35,7 @@ static const pel_taint *what_is_called(const pel_walk *w, pel_front front, const
         bool self_on_top = c->callee[i] == c->base->at[i] || pel_same_object(w->log, c->callee[i], c->base->at[i]);
         bool is_held = (kind == PEL_V_MODULE || kind == PEL_V_OBJECT || kind == PEL_V_CLASS) && !self_on_top;
         pel_name name = c->node->Call.func->Attribute.attr;
+        if (is_held && pel_is_written(w->s, c->base->at[i], name)) return &pel_tainted;
         all = pel_taint_join(w->ctx, all,
                              is_held ? pel_attribute_depends(w->s, c->base->at[i], name, c->base->taint)
                                      : pel_constant(PEL_WHY_LIBRARY));

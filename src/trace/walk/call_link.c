@@ -617,8 +617,14 @@ bool pel_link_call(pel_walk *w, pel_front front, pel_call_site *c, pel_group *ta
     bind_all(&b);
     if (b.failed) return false;
     if (target == w->group && target->facts.left_by_data) taint_counters(&b);
-    for (uint32_t p = 0; p < target->n_params; p++)
+    for (uint32_t p = 0; p < target->n_params; p++) {
+        bool is_receiver = p == 0 && link->receiver; /* what is read off it has its own dependence */
+        if (is_receiver)
+            b.taints[p] = pel_constant(PEL_WHY_MODULE);
+        else if (!link->args[p] && !target->is.nested) /* left to its default, which was there before the run */
+            b.taints[p] = pel_constant(PEL_WHY_LITERAL);
         if (pel_taint_grow(w->ctx, &target->params[p].taint, b.taints[p])) w->s->facts.changed = true;
+    }
     name_callee(&b);
     c->val->text = text;
     note_result(w, front, c, link);

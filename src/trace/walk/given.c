@@ -135,9 +135,9 @@ void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
 }
 
 pel_node *pel_is_as_recorded(const pel_synth *s, pel_node *text, pel_node *value) {
-    if (pel_is_truth(value, true)) return text;
-    if (pel_is_truth(value, false)) return pel_not(s, text);
-    return pel_make_compare(s->ctx, text, pel_is_none(value) ? PEL_Is : PEL_Eq, value);
+    /* 1 and None are no flags: what was folded is True or False */
+    bool is_one = pel_is_truth(value, true) || pel_is_truth(value, false) || pel_is_none(value);
+    return pel_make_compare(s->ctx, text, is_one ? PEL_Is : PEL_Eq, value);
 }
 
 void pel_mark_given(pel_synth *s, pel_group *root) {

@@ -203,7 +203,7 @@ static bool walk_for_rounds(pel_walk *w, pel_front body, const pel_node *node, c
                   &text->For.target);
         pel_walk_body(w, body, node->For.body);
         text->For.body = end_round(&s);
-        if (counted) pel_taint_stored(w, text->For.body);
+        if (counted || s.loop.skips_by_data) pel_taint_stored(w, text->For.body);
         settled = has_settled(&s) && (counted || !s.loop.left_by_data);
         counted |= s.loop.left_by_data;
     }
@@ -321,7 +321,8 @@ static bool walk_while_rounds(pel_walk *w, pel_front front, pel_front body, cons
         pel_restore_places(w, front, front_places);
         if (body.n) pel_walk_body(w, body, node->While.body);
         text->While.body = end_round(&s);
-        if (s.n > 1 && (test->dynamic || s.loop.left_by_data)) pel_taint_stored(w, text->While.body);
+        if (s.n > 1 && (test->dynamic || s.loop.left_by_data || s.loop.skips_by_data))
+            pel_taint_stored(w, text->While.body);
         settled = has_settled(&s) && s.n > 1; /* the first one did not know the test */
         w->env = pel_env_copy(w, &s.entry);
         w->level = s.level;

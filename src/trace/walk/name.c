@@ -288,6 +288,22 @@ static bool is_written_global(pel_walk *w, pel_name name, pel_val *val) {
     return true;
 }
 
+static bool binds_free_name(const pel_author *author, const pel_code_object *code, pel_name name) {
+    if (!author->insns || !pel_names_have(code->freevars, name)) return false;
+    for (uint32_t i = 0; i < author->insns->n; i++)
+        if (author->insns->at[i].op == PEL_OP_STORE_DEREF && author->insns->at[i].name == name) return true;
+    return false;
+}
+
+/* Whether a function within another binds a variable of that one: `nonlocal n`. When it runs is not followed. */
+static bool is_bound_by_others(const pel_walk *w, pel_name name) {
+    const pel_code_object *own = w->log->codes.at[w->author->code].code;
+    if (!pel_names_have(own->cellvars, name) && !pel_names_have(own->freevars, name)) return false;
+    for (pel_id code = 1; code < w->log->codes.n; code++)
+        if (binds_free_name(&w->s->authors[code], w->log->codes.at[code].code, name)) return true;
+    return false;
+}
+
 /* What a name of the file means that no run binds: a function, a class or a module has no other value anyway. */
 static const pel_taint *of_file(const pel_walk *w, pel_front front, const pel_val *val) {
     for (uint32_t i = 0; i < front.n; i++) {
@@ -306,6 +322,7 @@ pel_val *pel_eval_name(pel_walk *w, pel_front front, pel_node *node) {
         val->taint = slot->taint ? slot->taint : &pel_taint_unknown; /* bound by what no rule knows */
         val->parts = slot->parts;
         pel_taint_chosen_name(w, front, slot, val);
+        if (is_bound_by_others(w, node->Name.id)) val->taint = &pel_tainted;
     }
     bool in_cell = is_outside_cell(w, node->Name.id), from_outside = !pel_is_local(w, node->Name.id) || in_cell;
     if (from_outside) val->taint = in_cell ? pel_constant(PEL_WHY_CELL) : of_file(w, front, val);

@@ -239,10 +239,30 @@ static bool is_fixed_length(pel_walk *w, pel_front front, const pel_val *of) {
     return !asks_rank || pel_ask_rank(w, front, of);
 }
 
-/* isinstance(x, ...), getattr(x, "name", 0): what is asked about x, and what it is otherwise, may hang on data still.
+/* getattr(x, "name"), hasattr(x, "name"): as settled as x.name is. */
+static bool is_settled_attribute(pel_walk *w, pel_front front, const pel_call_site *c) {
+    if (c->n_args < 2 || c->args[0].star || c->args[1].star) return false;
+    bool asks_value = pel_value_at(w->log, c->callee[0])->text.ptr[0] == 'g';
+    for (uint32_t i = 1; i < c->n_args; i++)
+        if (pel_dynamic(w, front, c->args[i].val)) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *key = pel_value_at(w->log, c->args[1].val->at[i]);
+        pel_id holder = c->args[0].val->at[i];
+        if (key->kind != PEL_V_CONST || key->constant->kind != PEL_CONST_STR) return false;
+        pel_name name = pel_intern_str(w->ctx, key->constant->text);
+        if (pel_is_written(w->s, holder, name) || (asks_value && pel_name_is(name, "training"))) return false;
+        const pel_taint *held = pel_attribute_depends(w->s, holder, name, c->args[0].val->taint);
+        if (asks_value && pel_varies(held)) return false;
+    }
+    if (pel_all_same(w, front, c->val->at)) pel_ask_type(w, front, c->args[0].val);
+    return true;
+}
+
+/* isinstance(x, ...): what is asked about x, and what it is otherwise, may hang on data still.
  * And of a number that callers give another one may be of another type. */
 static bool is_settled(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path) {
     if (!pel_library_settled(path)) return false;
+    if (pel_str_is(path, "getattr") || pel_str_is(path, "hasattr")) return is_settled_attribute(w, front, c);
     for (uint32_t i = 1; i < c->n_args; i++)
         if (pel_dynamic(w, front, c->args[i].val)) return false;
     if (c->n_args && pel_all_same(w, front, c->val->at)) pel_ask_type(w, front, c->args[0].val);
@@ -252,6 +272,8 @@ static bool is_settled(pel_walk *w, pel_front front, const pel_call_site *c, pel
 static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {
     bool is_dotted = path.len && memchr(path.ptr, '.', path.len);
     out->settled = is_settled(w, front, c, path);
+    bool asks_attribute = pel_str_is(path, "getattr") || pel_str_is(path, "hasattr");
+    out->dynamic |= asks_attribute && !out->settled;
     out->hands_on = pel_library_hands_on(path);
     out->ambient = pel_library_ambient(path);
     bool for_effect = is_dotted && returned_none(w, front, c->val) && !pel_library_asks_settings(path);
@@ -307,7 +329,9 @@ static void ask_owner(const pel_walk *w, const pel_call_site *c, const pel_value
 static void ask_callbacks(pel_walk *w, const pel_call_site *c, const pel_value *callee, nature *out) {
     for (uint32_t i = 0; i < c->kids.n && callee->kind == PEL_V_LIBRARY; i++) {
         const pel_group *group = w->s->group_of[c->kids.at[i].activation];
-        if (group && pel_varies(pel_taint_fact(group->facts.result))) out->dynamic = true;
+        if (!group || pel_is_constant(pel_taint_fact(group->facts.result))) continue;
+        out->dynamic = true;
+        out->settled = false;
     }
     for (uint32_t i = 0; i < c->kids.n; i++) {
         if (!out->dynamic && out->pure && callee->kind == PEL_V_LIBRARY) {
@@ -375,7 +399,8 @@ static void note_changed(pel_walk *w, pel_front front, const pel_call_site *c) {
 /* What one round gets of an iterable, and whether data say how many rounds there are. */
 static const pel_taint *taint_of_round(const pel_walk *w, const pel_val *iterable, bool *counts) {
     bool is_size = pel_value_at(w->log, iterable->at[0])->kind == PEL_V_SIZE;
-    *counts = pel_taint_counts(iterable->taint) && !is_size;
+    bool is_tensor = pel_value_at(w->log, iterable->at[0])->kind == PEL_V_TENSOR; /* as many as its first size says */
+    *counts = is_tensor || (pel_taint_counts(iterable->taint) && !is_size);
     return pel_taint_any(iterable->taint);
 }
 
@@ -392,12 +417,15 @@ static const pel_taint *taint_of_zip(pel_walk *w, const pel_call_site *c) {
 /* What it hands on is what the arguments hold, not that they do: a dict of tensors has keys that depend on nothing. */
 static const pel_taint *taint_of_content(pel_walk *w, const pel_call_site *c, pel_str path) {
     bool any = false, counts;
-    for (uint32_t i = 0; i < c->n_args; i++) any |= pel_varies(c->args[i].val->taint);
+    for (uint32_t i = 0; i < c->n_args; i++)
+        any |= pel_varies(c->args[i].val->taint) || pel_value_at(w->log, c->args[i].val->at[0])->kind == PEL_V_TENSOR;
     if (!any) return pel_constant(PEL_WHY_COMPUTED);
     if (pel_str_is(path, "zip")) return taint_of_zip(w, c);
     if (pel_str_is(path, "dict")) return pel_taint_each(w->ctx, &pel_tainted);
     const pel_taint *item = taint_of_round(w, c->args[0].val, &counts),
                     *numbered[] = { pel_constant(PEL_WHY_COMPUTED), item };
+    if (counts && pel_is_constant(c->args[0].val->taint))
+        return pel_str_is(path, "enumerate") ? &pel_tainted : &pel_tainted_count;
     if (counts) return c->args[0].val->taint;
     return pel_taint_each(w->ctx, pel_str_is(path, "enumerate") ? pel_taint_tuple(w->ctx, numbered, 2) : item);
 }

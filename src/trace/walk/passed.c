@@ -84,7 +84,9 @@ static void mark_handed_on(pel_walk *w, const pel_call_site *c, const pel_child 
  * as they are. */
 static void mark_called_back(pel_walk *w, const pel_call_site *c, const pel_value *callee, pel_group *group) {
     const pel_taint *given = NULL;
-    if (pel_str_starts(callee->text, PEL_STR("torch."))) return;
+    if (callee->kind == PEL_V_LIBRARY && pel_str_starts(callee->text, PEL_STR("torch."))) return;
+    if (c->base && c->base->taint && callee->kind != PEL_V_LIBRARY)
+        given = pel_taint_join(w->ctx, given, pel_taint_any(c->base->taint));
     for (uint32_t a = 0; a < c->n_args; a++)
         given = pel_taint_join(w->ctx, given, pel_taint_any(c->args[a].val->taint));
     for (uint32_t p = group->class != 0; p < group->n_params; p++)
@@ -101,6 +103,8 @@ void pel_mark_pinned(pel_walk *w, const pel_call_site *c, pel_front front, const
             pel_mark_passed(w, c, group, (group->class != 0) + pel_value_at(w->log, callee->items[1])->n);
         else if (callee->kind == PEL_V_LIBRARY) {
             mark_handed_on(w, c, &c->kids.at[i], group);
+            mark_called_back(w, c, callee, group);
+        } else if (children[c->kids.at[i].lane] != c->kids.at[i].activation) { /* super().get(key): __getitem__ */
             mark_called_back(w, c, callee, group);
         }
     }

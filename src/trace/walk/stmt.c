@@ -157,6 +157,7 @@ static pel_front walk_augmented(pel_walk *w, pel_front front, pel_node *node) {
     pel_fill(w, front, target, old->at, pel_varies(value->taint));
     if (target->kind == PEL_Subscript && old->owner)
         pel_fill(w, front, target->Subscript.value, old->owner, pel_varies(taint));
+    if (target->kind == PEL_Attribute && old->owner) pel_refuse_class_store(w, front, target, old->owner);
     if (target->kind == PEL_Attribute && old->owner)
         pel_tell_readers(w, front, target->Attribute.attr, old->owner, taint);
     if (target->kind == PEL_Name) {
@@ -331,6 +332,7 @@ static void note_exits(pel_walk *w, pel_front front) {
     for (uint32_t i = 0; i < front.n; i++) {
         pel_lane_state state = pel_lane_at(w, front, i)->state;
         if (state == PEL_LANE_BROKE && w->loop) w->loop->left_by_data = true;
+        if (state == PEL_LANE_CONTINUED && w->loop) w->loop->skips_by_data = true;
         if (state != PEL_LANE_LEFT) continue;
         for (pel_lane_loop *loop = w->loop; loop; loop = loop->outer) loop->left_by_data = true;
         if (!w->group->facts.left_by_data) w->s->facts.changed = w->group->facts.left_by_data = true;
@@ -405,8 +407,12 @@ pel_front pel_walk_statement(pel_walk *w, pel_front front, pel_node *node) {
     case PEL_Try: front = pel_walk_try(w, front, node); break;
     case PEL_Match: front = pel_walk_match(w, front, node); break;
     case PEL_Pass: break;
-    case PEL_Global:
     case PEL_Nonlocal:
+        if (!w->group->is.nested) pel_lost(w, node, "it binds a variable of a closure that was made before the run");
+        w->effect = true;
+        pel_write_statement(w, pel_shallow(w, node));
+        break;
+    case PEL_Global:
         w->effect = true;
         pel_write_statement(w, pel_shallow(w, node));
         break;

@@ -47,6 +47,7 @@ typedef struct pel_lane_place {
     pel_front front;
     uint32_t *places; /* of its lanes */
     bool changed, regroup;
+    uint32_t n_folds;
 } pel_lane_place;
 pel_lane_place pel_remember(pel_walk *w, pel_front front);
 void pel_go_back(pel_walk *w, const pel_lane_place *to);

@@ -120,6 +120,14 @@ void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pe
     }
 }
 
+void pel_refuse_class_store(pel_walk *w, pel_front front, const pel_node *target, const pel_id *objects) {
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, objects[i])->kind;
+        if (kind == PEL_V_CLASS || kind == PEL_V_FUNCTION)
+            pel_lost(w, target, "an attribute of a class or a function is stored, which the output does not keep");
+    }
+}
+
 static pel_node *store_attribute(pel_walk *w, pel_front front, const pel_node *target, const pel_taint *taint,
                                  const pel_val *value) {
     pel_val *base = pel_eval(w, front, target->Attribute.value);
@@ -127,6 +135,7 @@ static pel_node *store_attribute(pel_walk *w, pel_front front, const pel_node *t
     bool settled = value && !pel_dynamic(w, front, value);
     for (uint32_t i = 0; i < front.n; i++) settled &= pel_is_static_object(w->s, base->at[i]);
     if (settled) return pel_make_name(w->ctx, pel_intern_c(w->ctx, "_"), PEL_Store); /* who reads it is known */
+    pel_refuse_class_store(w, front, target, base->at);
     w->effect = true;
     pel_tell_readers(w, front, target->Attribute.attr, base->at, taint);
     pel_node *made = pel_shallow(w, target);
@@ -135,8 +144,6 @@ static pel_node *store_attribute(pel_walk *w, pel_front front, const pel_node *t
 }
 
 /* ---- items ---- */
-
-typedef enum pel_filling { BY_DATA = 1, WITH_DATA = 2 } pel_filling; /* bits */
 
 /* Containers of classes of their own, as model outputs are, tell by their attributes. */
 static bool is_plain_container(const pel_value *value) {
@@ -157,7 +164,7 @@ void pel_fill(pel_walk *w, pel_front front, const pel_node *container, const pel
         bool is_kept = pel_map_has(&w->s->objects.old, value->object); /* from call to call */
         if (!is_plain_container(value) || (!with_data && !by_data && !is_kept)) continue;
         uint64_t before = pel_map_find(&w->s->facts.filled, value->object, 0),
-                 now = before | (with_data || is_kept ? WITH_DATA : BY_DATA);
+                 now = before | (with_data || is_kept ? PEL_FILLED_WITH_DATA : PEL_FILLED_BY_DATA);
         if (now == before) continue;
         pel_map_set(w->ctx, &w->s->facts.filled, value->object, now);
         w->s->facts.changed = true;
@@ -171,7 +178,7 @@ const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *v
         const pel_value *value = pel_value_at(w->log, val->at[i]);
         if (is_plain_container(value)) found |= pel_map_find(&w->s->facts.filled, value->object, 0);
     }
-    return found & WITH_DATA ? &pel_tainted_holder : found ? &pel_tainted_count : NULL;
+    return found & PEL_FILLED_WITH_DATA ? &pel_tainted_holder : found ? &pel_tainted_count : NULL;
 }
 
 /* d["key"] = constant, where all that d holds is known. */

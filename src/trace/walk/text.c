@@ -54,6 +54,10 @@ bool pel_is_table(const pel_walk *w, pel_id id) {
     return true;
 }
 
+static void note_fold(pel_walk *w, const pel_node *author, const pel_node *text, const pel_taint *taint) {
+    pel_push(w->ctx, &w->s->notes.folds, ((pel_fold){ w->group, author, text, taint }));
+}
+
 void pel_write_table(pel_walk *w, pel_front front, pel_val *val) {
     if (!val->at[0] || !pel_all_same(w, front, val->at) || !pel_is_table(w, val->at[0])) return;
     pel_node *table = pel_value_expression(w->ctx, w->s->program, val->at[0]);
@@ -120,6 +124,7 @@ pel_val *pel_finish(pel_walk *w, pel_front front, const pel_node *node, pel_val 
             pel_class_row(w->ctx, w->s->program, value->class); /* splines.Cubic is Cubic */
         pel_node *text = pel_value_expression(w->ctx, w->s->program, val->at[0]);
         if (text) {
+            note_fold(w, node, text, val->taint);
             val->text = text;
             val->lost = false;
             val->parts = NULL;

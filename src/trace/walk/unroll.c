@@ -86,15 +86,20 @@ static void forget_links(pel_walk *w, pel_front body) {
 }
 
 pel_lane_place pel_remember(pel_walk *w, pel_front front) {
-    pel_lane_place place = {
-        *w, pel_env_copy(w, &w->env), front, pel_save_places(w, front), w->s->facts.changed, w->s->regroup
-    };
+    pel_lane_place place = { *w,
+                             pel_env_copy(w, &w->env),
+                             front,
+                             pel_save_places(w, front),
+                             w->s->facts.changed,
+                             w->s->regroup,
+                             w->s->notes.folds.n };
     return place;
 }
 
 void pel_go_back(pel_walk *w, const pel_lane_place *to) {
     w->s->facts.changed = to->changed;
     w->s->regroup = to->regroup;
+    w->s->notes.folds.n = to->n_folds;
     pel_walk before = to->walk;
     before.lanes = w->lanes; /* only grew */
     before.env = pel_env_copy(w, &to->env);

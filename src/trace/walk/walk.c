@@ -69,6 +69,16 @@ static pel_val *value_given(pel_walk *w, pel_front front, pel_param *param) {
     return given;
 }
 
+/* def f(x, seen=[]): there is one such list for all calls. */
+static void keep_default(pel_walk *w, pel_front front, const pel_param *param, const pel_id *values) {
+    if (!param->author_default || param->author_default->kind == PEL_Constant) return;
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, values[i]);
+        if (value->kind == PEL_V_LIST || value->kind == PEL_V_DICT || value->kind == PEL_V_SET)
+            pel_map_set(w->ctx, &w->s->objects.old, value->object, 1);
+    }
+}
+
 /* What is known of names when the function begins. */
 static void bind_parameters(pel_walk *w, pel_front front) {
     const pel_group *group = w->group;
@@ -80,6 +90,7 @@ static void bind_parameters(pel_walk *w, pel_front front) {
         pel_slot *slot = pel_env_slot(w, param->name);
         slot->taint = given->taint;
         pel_tell_closures(w, param->name, given->taint);
+        keep_default(w, front, param, given->at);
         pel_bind_lanes(w, front, slot, given->at);
         if (param->kind == PEL_PARAM_PLAIN) continue;
         item_list *list = param->kind == PEL_PARAM_STAR_ITEM ? &star : &keys;
@@ -185,6 +196,7 @@ static bool met_data(const pel_synth *s, const pel_activation *activation) {
     for (uint32_t i = 0; i < activation->n_records; i++) {
         const pel_record *record = &activation->records[i];
         const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+        if (pel_left_by_calls(s, activation, i)) return true;
         pel_id class = pel_class_with_attributes(s->log, below);
         if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_STORE_ATTR) && class &&
             (pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(insn->name))) ||
@@ -225,7 +237,7 @@ static void doubt_failed(pel_synth *s) {
 /* Of the round before. */
 static void forget_texts(pel_synth *s) {
     s->facts.changed = s->regroup = false;
-    s->calls.links.n = s->references.n = s->helpers.n = 0;
+    s->calls.links.n = s->references.n = s->helpers.n = s->notes.folds.n = 0;
     s->calls.link_of = (pel_map){ 0 };
     s->program->held = (pel_map){ 0 };
     memset(s->calls.linked, 0, s->log->activations.n * sizeof *s->calls.linked);
@@ -243,6 +255,20 @@ bool pel_pass_walk(pel_synth *s) {
 bool pel_pass_doubt(pel_synth *s) {
     doubt_failed(s);
     return s->facts.changed;
+}
+
+/* A parameter that no call was seen to pass anything for, because what calls the function is none of ours: torch, a
+ * library, a hook. What it gets there is not known. */
+bool pel_pass_depends(pel_synth *s) {
+    bool changed = false;
+    for (uint32_t i = 0; i < s->groups.n; i++) {
+        pel_group *group = s->groups.at[i];
+        uint32_t first = group->class != 0; /* what is read off self has its own */
+        for (uint32_t p = first; p < group->n_params && !group->why && !group->is.root; p++)
+            if (!group->params[p].taint) changed |= pel_taint_grow(s->ctx, &group->params[p].taint, &pel_taint_unknown);
+    }
+    s->facts.changed |= changed;
+    return changed;
 }
 
 bool pel_pass_live(pel_synth *s) {

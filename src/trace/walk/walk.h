@@ -70,7 +70,8 @@ typedef struct pel_lane_loop {
     struct pel_lane_loop *outer;
     pel_env breaks, continues; /* joined environments */
     bool has_break, has_continue;
-    bool left_by_data; /* how often it goes round depends on data: a test on such ended rounds by break or return */
+    bool skips_by_data; /* data say which rounds come to its end: a test on such ended them by continue */
+    bool left_by_data;  /* how often it goes round depends on data: a test on such ended rounds by break or return */
 } pel_lane_loop;
 
 typedef struct pel_child { /* an activation that began while an expression's own instructions ran */
@@ -181,6 +182,8 @@ const pel_taint *pel_filled_taint(pel_walk *w, pel_front front, const pel_val *v
 void pel_tell_closures(pel_walk *w, pel_name name, const pel_taint *taint);
 /* What is stored under a name in objects depends on data: whoever reads it there learns of it. */
 void pel_tell_readers(pel_walk *w, pel_front front, pel_name attribute, const pel_id *objects, const pel_taint *taint);
+/* Classes and functions of the output keep no attributes from call to call. */
+void pel_refuse_class_store(pel_walk *w, pel_front front, const pel_node *target, const pel_id *objects);
 typedef struct pel_lane_stored {
     const pel_taint *taint;
     const pel_parts *parts; /* NULL: none are known */

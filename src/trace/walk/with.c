@@ -50,7 +50,8 @@ pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node) {
         if (item->withitem.optional_vars)
             pel_store(w, front, item->withitem.optional_vars, &(pel_lane_stored){ .taint = &pel_taint_unknown },
                       &made->withitem.optional_vars);
-        if (!is_null_context(w, front, context)) pel_nodes_push(w->ctx, &text->With.items, made);
+        if (!is_null_context(w, front, context) || item->withitem.optional_vars)
+            pel_nodes_push(w->ctx, &text->With.items, made);
     }
     pel_front rest;
     if (text->With.items.n == 0) {

@@ -60,7 +60,8 @@ static void chain_nones(pel_synth *s, pel_nodes *tests) {
     pel_nodes names = { 0 }, others = { 0 };
     for (uint32_t i = 0; i < tests->n; i++) {
         pel_node *test = tests->at[i];
-        bool none = test->kind == PEL_Compare && test->Compare.ops.at[0] == PEL_Is;
+        bool none = test->kind == PEL_Compare && test->Compare.ops.at[0] == PEL_Is &&
+                    pel_is_none(test->Compare.comparators.at[0]);
         pel_nodes_push(s->ctx, none ? &names : &others, none ? test->Compare.left : test);
     }
     if (names.n < 3) return;

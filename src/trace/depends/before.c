@@ -1,0 +1,63 @@
+/* What a call finds that calls before it left: in attributes, variables, containers and objects that answer differently
+ * each time. What is computed from it is the same in no two calls, so a function that reads such is no constant, and
+ * has no straight line. */
+#include "trace/synth.h"
+
+/* What tells people something, or is a class: exceptions, types. */
+static bool tells_or_names(pel_str path) {
+    static const char *const modules[] = { "warnings.", "logging.", "typing.", "types.", "enum.", "abc." };
+    for (size_t i = 0; i < PEL_COUNT(modules); i++)
+        if (pel_str_starts(path, pel_str_of(modules[i]))) return true;
+    size_t at = path.len;
+    while (at > 0 && path.ptr[at - 1] != '.') at--;
+    return pel_str_is(path, "print") || (at < path.len && path.ptr[at] >= 'A' && path.ptr[at] <= 'Z');
+}
+
+/* A function that is called here, neither torch's, whose calls are in the line, nor one that is known to compute. */
+static bool is_unknown_function(const pel_synth *s, const pel_activation *activation, uint32_t i) {
+    const pel_author *author = &s->authors[activation->code];
+    const pel_value *value = pel_value_at(s->log, activation->records[i].value);
+    if (!author->insns || value->kind != PEL_V_LIBRARY || pel_library_pure(value->text) ||
+        pel_library_hands_on(value->text))
+        return false;
+    if (pel_str_starts(value->text, PEL_STR("torch")) && !pel_library_ambient(value->text)) return false;
+    const pel_insn *next = i + 1 < activation->n_records ? pel_author_insn(author, &activation->records[i + 1]) : NULL;
+    bool is_module = next && next->op == PEL_OP_LOAD_ATTR;
+    return !is_module && !tells_or_names(value->text);
+}
+
+/* An attribute of a class or a function, or a variable of a file or of a closure, that runs store. */
+static bool reads_stored(const pel_synth *s, const pel_activation *activation, uint32_t i) {
+    const pel_author *author = &s->authors[activation->code];
+    const pel_insn *insn = author->insns ? pel_author_insn(author, &activation->records[i]) : NULL;
+    const pel_code_object *code = s->log->codes.at[activation->code].code;
+    if (!insn) return false;
+    if (insn->op == PEL_OP_LOAD_GLOBAL)
+        return pel_map_has(&s->objects.written_globals,
+                           pel_key2(s->log->codes.at[activation->code].file, PEL_KEY(insn->name)));
+    if (insn->op == PEL_OP_STORE_DEREF)
+        return pel_names_have(code->freevars, insn->name) && !pel_made_in_run(s, author);
+    if (insn->op != PEL_OP_LOAD_ATTR || i == 0 || activation->records[i - 1].kind != PEL_R_PUSH) return false;
+    pel_id holder = activation->records[i - 1].value;
+    uint8_t kind = pel_value_at(s->log, holder)->kind;
+    return (kind == PEL_V_CLASS || kind == PEL_V_FUNCTION) && pel_is_written(s, holder, insn->name);
+}
+
+const char *pel_left_by_calls(const pel_synth *s, const pel_activation *activation, uint32_t i) {
+    const pel_record *record = &activation->records[i];
+    if (reads_stored(s, activation, i)) return "it reads an attribute or a variable that calls store";
+    if (record->kind != PEL_R_PUSH) return NULL;
+    const pel_value *value = pel_value_at(s->log, record->value);
+    if (value->object && pel_map_has(&s->facts.filled, value->object) && pel_map_has(&s->objects.old, value->object))
+        return "it reads a container that calls fill";
+    if (value->kind == PEL_V_OBJECT && pel_map_has(&s->objects.written, value->class) &&
+        pel_map_has(&s->objects.old, value->object))
+        return "it reads an object that calls change";
+    if (is_unknown_function(s, activation, i)) return "it calls a function that may give something else each time";
+    const pel_author *author = &s->authors[activation->code];
+    const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+    bool is_kept =
+        insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_GLOBAL || insn->op == PEL_OP_LOAD_DEREF);
+    return is_kept && pel_keeps_state(s, record->value) ? "it asks an object that may answer differently each time"
+                                                        : NULL;
+}
