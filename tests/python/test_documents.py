@@ -53,6 +53,10 @@ def test_every_pass_is_described_by_its_row() -> None:
     for name, rest in rows:
         assert rest.strip().startswith("/*"), name
         assert f"--dump={name}\n" in golden, name
+    table = (ROOT / "src/trace/passes.def").read_text()
+    checkers = set(re.findall(r"^(?:PASS|LATE)\(\w+, \w+, (\w+),", table, re.MULTILINE))
+    broken = set(re.findall(r"finds\(s, (\w+),", (ROOT / "tests/unit/test_passes.c").read_text()))
+    assert checkers and checkers == broken, "each checker has a test that breaks what it checks"
 
 
 def test_no_golden_case_expects_a_crash() -> None:
