@@ -144,6 +144,20 @@ static void bodies(pel_ctx *ctx) {
     CHECK(finds(s, pel_check_bodies, "two parameters of a function have one name"));
 }
 
+static void depends(pel_ctx *ctx) {
+    pel_synth *s = passed(ctx, "passes");
+    CHECK(is_sound(s, pel_check_depends));
+    pel_group *group = s->groups.at[1];
+    const pel_taint *result = group->facts.result;
+    group->facts.result = NULL;
+    CHECK(finds(s, pel_check_depends, "nothing says what a function gives"));
+    group->facts.result = result;
+    CHECK(s->notes.folds.n);
+    if (!s->notes.folds.n) return;
+    s->notes.folds.at[0].taint = &pel_tainted;
+    CHECK(finds(s, pel_check_depends, "something that is no constant was folded"));
+}
+
 static void links(pel_ctx *ctx) {
     pel_synth *s = passed(ctx, "passes");
     CHECK(is_sound(s, pel_check_links));
@@ -200,8 +214,8 @@ static void file(pel_ctx *ctx) {
 }
 
 static const test tests[] = {
-    TEST(closures), TEST(extents), TEST(live),      TEST(hooks),   TEST(groups),
-    TEST(bodies),   TEST(links),   TEST(functions), TEST(classes), TEST(file),
+    TEST(closures), TEST(extents), TEST(live),      TEST(hooks),   TEST(groups), TEST(bodies),
+    TEST(links),    TEST(depends), TEST(functions), TEST(classes), TEST(file),
 };
 
 int main(void) { return RUN_TESTS(tests); }
