@@ -49,11 +49,11 @@ static bool is_unchangeable(pel_str type) {
 
 const pel_taint *pel_attribute_depends(const pel_synth *s, pel_id holder, pel_name name, const pel_taint *base) {
     const pel_value *value = pel_value_at(s->log, holder);
+    if (pel_name_is(name, "__dict__")) return &pel_taint_unknown; /* what calls change is in it, and a module's mode */
     switch ((pel_value_kind)value->kind) {
     case PEL_V_MODULE:
         if (is_written_somewhere(s, name)) return &pel_tainted;
-        if (pel_name_is(name, "__dict__")) return &pel_taint_unknown; /* the mode is in it, and what calls change */
-        return pel_constant(PEL_WHY_ATTRIBUTE);                       /* what runs change is asked apart */
+        return pel_constant(PEL_WHY_ATTRIBUTE); /* what runs change is asked apart */
     case PEL_V_OBJECT: return of_object(s, value, name, base);
     case PEL_V_CLASS: return of_class(s, value->class, name);
     case PEL_V_LIBRARY: return pel_constant(PEL_WHY_LIBRARY);
