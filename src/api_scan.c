@@ -132,6 +132,13 @@ static void put_text(pel_ctx *ctx, const pel_network *network, pel_buf *out) {
     put_rows(out, "unknown", network->unknown.at, network->unknown.n);
 }
 
+/* What kept the writer from its program; without that row the network was not made, and the last one says why. */
+static const pel_unknown *why_unwritten(const pel_network *network) {
+    for (uint32_t i = network->unknown.n; i-- > 0;)
+        if (pel_str_eq(network->unknown.at[i].why, PEL_WHY_UNWRITTEN)) return &network->unknown.at[i];
+    return network->unknown.n ? &network->unknown.at[network->unknown.n - 1] : NULL;
+}
+
 /* The program of the network that was asked for. */
 static void put_source(pel_ctx *ctx, const scan_call *call, pel_buf *out) {
     const pel_network *chosen = NULL;
@@ -150,7 +157,7 @@ static void put_source(pel_ctx *ctx, const scan_call *call, pel_buf *out) {
         pel_throw(ctx, PEL_E_USAGE, 0, "there is no network '%.*s'; there are: %.*s", PEL_FMT(wanted), PEL_FMT(names));
     if (!chosen) pel_throw(ctx, PEL_E_INCOMPLETE, 0, "no network was found");
     if (!chosen->source.len) {
-        const pel_unknown *row = chosen->unknown.n ? &chosen->unknown.at[chosen->unknown.n - 1] : NULL;
+        const pel_unknown *row = why_unwritten(chosen);
         pel_throw(ctx, PEL_E_INCOMPLETE, 0, "%.*s can't be written as a program: %.*s (%.*s:%u)", PEL_FMT(chosen->name),
                   PEL_FMT(row ? row->what : PEL_STR("it was not made")), PEL_FMT(row ? row->place.file : PEL_STR("?")),
                   row ? row->place.line : 0);

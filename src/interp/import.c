@@ -402,7 +402,7 @@ static pel_val load_library(pel_vm *vm, pel_str name, pel_val parent) {
     vm->asked.n = vm->decided.n = before.asked.n;
     vm->loops.n = before.loops.n;
     vm->repeating.n = before.repeating.n;
-    pel_note_unknown(vm, name, PEL_STR("importing it costs more than a library may: its names are symbols"));
+    pel_note_unknown(vm, name, PEL_WHY_COSTLY);
     return leave_unfinished(vm, before.loading.n, name);
 }
 

@@ -1,6 +1,7 @@
 /* Values of the machine -> values of the log. Plain ones are interned: equal content, one row. Objects with an identity
  * have a number; each state in which they are seen is a row of its own. */
 #include "interp/record.h"
+#include <math.h>
 
 #define MAX_ITEMS 256
 #define MAX_DEPTH 6
@@ -421,16 +422,54 @@ static pel_id partial_value(pel_recording *rec, pel_val v, int depth) {
     return func && args && keywords ? three(rec, PEL_V_PARTIAL, func, args, keywords, depth) : opaque(rec, v);
 }
 
+/* Whether what repr() gives is an expression that makes it: inf and nan are names. */
+static bool has_plain_literal(pel_vm *vm, pel_val v) {
+    if (pel_is_small(v) || v == vm->none || v == vm->true_ || v == vm->false_) return true;
+    if (!v->type->is_native) return false;
+    if (v->type->layout == PEL_L_FLOAT) return isfinite(((pel_float *)v)->value) != 0;
+    return v->type->layout == PEL_L_INT || (pel_is_str(v) && !pel_text_has_symbol(v));
+}
+
+/* contextvars.ContextVar('name', default=1); what it holds now is no part of it. Empty: its default has no literal. */
+static pel_str context_variable(pel_recording *rec, pel_val v) {
+    pel_vm *vm = rec->vm;
+    pel_val module = pel_dict_get_c(vm, vm->modules, "contextvars"), name = pel_dict_get_c(vm, v->attrs, "name"),
+            initial = pel_dict_get_c(vm, v->attrs, "_default");
+    if (!module || !module->attrs || !name || !pel_is_str(name) || !initial) return (pel_str){ "", 0 };
+    bool has_default = initial != pel_dict_get_c(vm, module->attrs, "_missing");
+    if (has_default && !has_plain_literal(vm, initial)) return (pel_str){ "", 0 };
+    pel_str spelled = pel_text_of(pel_repr(vm, name));
+    if (!has_default) return pel_format(rec->ctx, "contextvars.ContextVar(%.*s)", PEL_FMT(spelled));
+    return pel_format(rec->ctx, "contextvars.ContextVar(%.*s, default=%.*s)", PEL_FMT(spelled),
+                      PEL_FMT(pel_text_of(pel_repr(vm, initial))));
+}
+
+/* An expression of torch and the standard library that makes an equal object, as the recorder of runs has it
+ * (literal_of in python/pellucid/_library.py): the rules of the synthesis know these by their texts. Empty: there is
+ * none. */
+static pel_str literal_of(pel_recording *rec, pel_val v, pel_str of) {
+    pel_str none = { "", 0 };
+    if (pel_str_is(of, "contextvars.ContextVar")) return v->attrs ? context_variable(rec, v) : none;
+    if (pel_str_is(of, "torch.device")) {
+        pel_val text = pel_str_val(rec->vm, v);
+        if (text) return pel_format(rec->ctx, "torch.device('%.*s')", PEL_FMT(pel_text_of(text)));
+        pel_forget(rec->vm);
+        return none;
+    }
+    if (!v->attrs || (!pel_str_is(of, "torch.finfo") && !pel_str_is(of, "torch.iinfo"))) return none;
+    pel_val dtype = pel_dict_get_c(rec->vm, v->attrs, "dtype");
+    if (!dtype || !pel_is_str(dtype)) return none;
+    return pel_format(rec->ctx, "%.*s(torch.%.*s)", PEL_FMT(of), PEL_FMT(pel_text_of(dtype)));
+}
+
 static pel_id object_value(pel_recording *rec, pel_val v, int depth) {
     pel_str path = pel_logged_name(rec, v), of = pel_logged_name(rec, &v->type->head);
     if (path.len) return text_value(rec, PEL_V_LIBRARY, path);
     if (pel_str_is(of, "functools.partial") && v->attrs) return partial_value(rec, v, depth);
-    if (pel_str_is(of, "torch.device")) {
-        pel_val text = pel_str_val(rec->vm, v);
-        if (text)
-            return text_value(rec, PEL_V_LITERAL,
-                              pel_format(rec->ctx, "torch.device('%.*s')", PEL_FMT(pel_text_of(text))));
-        pel_forget(rec->vm);
+    pel_str literal = literal_of(rec, v, of);
+    if (literal.len) { /* what one function sets another one gets: a context variable is an object */
+        uint64_t object = pel_str_is(of, "contextvars.ContextVar") ? number_of(rec, v) : 0;
+        return intern(rec, &(pel_value){ .kind = PEL_V_LITERAL, .text = literal, .object = object });
     }
     /* what it holds may lead back to it: one row that grows, not one for each state */
     uint64_t known;

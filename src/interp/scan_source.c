@@ -27,6 +27,10 @@ static void put_assumed(pel_vm *vm, pel_log *log) {
         if (pel_str_eq(note->why, PEL_WHY_ASSUMED))
             pel_push(vm->ctx, &log->assumed,
                      pel_format(vm->ctx, "%.*s  (%.*s:%u)", PEL_FMT(note->what), PEL_FMT(note->file), note->line));
+        if (pel_str_eq(note->why, PEL_WHY_COSTLY))
+            pel_push(vm->ctx, &log->assumed,
+                     pel_format(vm->ctx, "importing %.*s changes nothing else  (%.*s:%u)", PEL_FMT(note->what),
+                                PEL_FMT(note->file), note->line));
     }
     for (uint32_t i = 0; i < vm->asked.n; i++) {
         const pel_note *note = &vm->asked.at[i];
@@ -73,7 +77,7 @@ void pel_scan_source(pel_scanner *scanner, pel_network *network, pel_val self, p
     vm->depth = vm->c_depth = 0;
     pel_forget(vm);
     const pel_birth *birth = pel_birth_of(scanner, self);
-    pel_unknown row = { .what = pel_str_copy(vm->ctx, pel_str_of(err.what)), .why = PEL_STR("no program was written") };
+    pel_unknown row = { .what = pel_str_copy(vm->ctx, pel_str_of(err.what)), .why = PEL_WHY_UNWRITTEN };
     if (birth) row.place = (pel_place){ .file = birth->file, .line = birth->line };
     pel_push(vm->ctx, &network->unknown, row);
 }
@@ -92,6 +96,6 @@ void pel_drop_conditional_source(pel_ctx *ctx, pel_network *network) {
     if (!found) return;
     network->source = (pel_str){ "", 0 };
     pel_str what = pel_format(ctx, "%.*s exists only if %.*s", PEL_FMT(found->name), PEL_FMT(found->condition));
-    pel_unknown row = { .what = what, .why = PEL_STR("no program was written"), .place = found->origin };
+    pel_unknown row = { .what = what, .why = PEL_WHY_UNWRITTEN, .place = found->origin };
     pel_push(ctx, &network->unknown, row);
 }

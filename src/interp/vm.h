@@ -168,6 +168,8 @@ struct pel_frame {
 /* ---- the machine ---- */
 
 #define PEL_WHY_ASSUMED PEL_STR("assumed: the annotation names the class, the rest are its defaults")
+#define PEL_WHY_COSTLY PEL_STR("importing it costs more than a library may: its names are symbols")
+#define PEL_WHY_UNWRITTEN PEL_STR("no program was written")
 #define PEL_WHY_LOOP PEL_STR("changes in a loop whose count is not known")
 
 typedef struct pel_carried {  /* a variable, an attribute or an item that one pass of a loop hands to the next */

@@ -288,3 +288,51 @@ def test_a_fraction_in_a_tensor_of_whole_numbers_is_refused(written) -> None:
 
 def test_a_forward_that_cannot_run_is_refused(written) -> None:
     assert re.search(r"can't be written.*given.py:\d+", written(FORWARD, "--forward", "2x3x7"))
+
+
+CONTEXT = """
+import contextvars
+import torch
+from torch import nn
+
+
+class Holder:
+    def __init__(self, name):
+        self.variable = contextvars.ContextVar(name, default={default})
+
+    def set(self, value):
+        return self.variable.set(value)
+
+
+holder = Holder("it's")
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+
+    def forward(self, x):
+        token = holder.set(3)
+        try:
+            return self.first(x) + torch.finfo(torch.float32).eps
+        finally:
+            holder.variable.reset(token)
+
+
+net = Net()
+"""
+
+
+@pytest.mark.parametrize("default, is_literal", [("None", True), ("-1.5", True), ("float('inf')", False),
+                                                 ("[]", False)])
+def test_objects_that_a_recorded_run_writes_as_literals(pellucid, tmp_path, default, is_literal) -> None:
+    path = tmp_path / "net.py"
+    path.write_text(CONTEXT.replace("{default}", default))
+    done = pellucid("scan", path, "--source", "--forward", "2x4", "--python", sys.executable)
+    if not is_literal:  # refused by the writer's reason, not by whatever else the scan does not know
+        assert done.code and not done.out and "literal" in done.err
+        return
+    names: dict[str, Any] = {"__name__": "net"}
+    exec(CONTEXT.replace("{default}", default), names)
+    check_same(build(done.out), names["Net"](), torch.randn(2, 4), torch.randn(3, 4))
