@@ -79,7 +79,8 @@ static pel_str rot13(pel_ctx *ctx, pel_str text) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         char first = c >= 'a' && c <= 'z' ? 'a' : c >= 'A' && c <= 'Z' ? 'A' : 0;
-        out[i] = first ? (char)(first + (c - first + 13) % 26) : c;
+        if (first) c = (char)(first + (c - first + 13) % 26);
+        out[i] = c;
     }
     return (pel_str){ out, text.len };
 }

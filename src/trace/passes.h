@@ -43,6 +43,9 @@ void pel_list_passes(pel_buf *out); /* all of them in order, a line each, by gro
 /* Throws if the statements are not what Python would take: a node is missing, or of the wrong kind. */
 void pel_check_statements(pel_ctx *ctx, pel_node **statements, uint32_t n);
 
+/* Why a function of the program has no text to be checked or shown; NULL if it has one. From `functions` to `texts`. */
+const char *pel_why_no_text(const pel_synth *s, const pel_program_function *function);
+
 /* The program as text after a pass. */
 void pel_dump_program(pel_synth *s, const pel_pass *pass, uint32_t round, pel_buf *out);
 

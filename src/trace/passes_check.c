@@ -145,20 +145,34 @@ static pel_str function_key(const pel_synth *s, const pel_program_function *func
     return pel_format(s->ctx, "%u.%s", function->class, function->name->text);
 }
 
-/* Functions of the program: whole trees, each name once in its class or in the file. */
-void pel_check_functions(pel_synth *s) {
+const char *pel_why_no_text(const pel_synth *s, const pel_program_function *function) {
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (s->groups.at[i]->function == function && s->groups.at[i]->why) return s->groups.at[i]->why;
+    return NULL;
+}
+
+/* Each name once in its class or in the file, and whole trees. Only a function that failed may lack a text, and only
+ * until the pass `texts` has split or refused it. */
+static void check_functions(pel_synth *s, bool may_lack_text) {
     pel_map names = { 0 };
     for (uint32_t i = 0; i < s->program->functions.n; i++) {
         const pel_program_function *function = s->program->functions.at[i];
         if (function->dead || !function->def) continue;
         if (function->def->kind != PEL_FunctionDef) found(s, "a function that is no definition", i);
-        pel_check_statements(s->ctx, (pel_node *[]){ function->def }, 1);
+        if (!pel_why_no_text(s, function))
+            pel_check_statements(s->ctx, (pel_node *[]){ function->def }, 1);
+        else if (!may_lack_text)
+            found(s, "a function that failed was not refused", i);
         pel_str text = function_key(s, function);
         pel_name key = pel_intern(s->ctx, text.ptr, text.len);
         if (!pel_map_set(s->ctx, &names, PEL_KEY(key), 1) && !function->is_property)
             pel_throw(s->ctx, PEL_E_INCOMPLETE, 0, "checker: two functions are called %s", function->name->text);
     }
 }
+
+void pel_check_drafts(pel_synth *s) { check_functions(s, true); }
+
+void pel_check_functions(pel_synth *s) { check_functions(s, false); }
 
 /* Classes whose instances the file builds have a constructor that Python would take. */
 void pel_check_classes(pel_synth *s) {

@@ -84,7 +84,11 @@ static void put_functions(pel_synth *s, pel_buf *out) {
         if (function->dead || !function->def) continue;
         const char *class = function->class ? pel_class_at(s->log, function->class)->name->text : "";
         pel_putf(out, "%s%s%s\n", class, *class ? "." : "", function->name->text);
-        pel_print_body(s->ctx, (pel_nodes){ .at = (pel_node *[]){ function->def }, .n = 1 }, 1, &how, out);
+        const char *why = pel_why_no_text(s, function);
+        if (why)
+            pel_putf(out, "    failed: %s\n", why);
+        else
+            pel_print_body(s->ctx, (pel_nodes){ .at = (pel_node *[]){ function->def }, .n = 1 }, 1, &how, out);
     }
 }
 

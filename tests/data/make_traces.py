@@ -18,7 +18,7 @@ import torch
 from pellucid._pellucid import Recorder
 
 CORPUS = pathlib.Path(__file__).resolve().parent.parent.parent / "fuzz" / "corpus"
-WITH_EVENTS = ("gen", "plain")
+WITH_EVENTS = ("gen", "plain", "failed")
 MODELS = {
     "loop": '''\
 import torch
@@ -193,6 +193,20 @@ class Net(nn.Module):
         self.g = g
     def forward(self, x):
         return self.f(x) + self.g(x, k=3)
+def make(): return Net()
+''',
+    "failed": '''\
+from torch import nn
+def twice(x):
+    match x.dim():
+        case n if n > 5: return x
+    return x * 2
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+    def forward(self, x):
+        return twice(self.fc(x))
 def make(): return Net()
 ''',
 }

@@ -188,6 +188,25 @@ static void functions(pel_ctx *ctx) {
     CHECK(finds(s, pel_check_functions, "body"));
 }
 
+static pel_group *reached_group(pel_synth *s) {
+    for (uint32_t i = 0; i < s->groups.n; i++)
+        if (s->groups.at[i]->function && s->groups.at[i]->function->def) return s->groups.at[i];
+    CHECK(!"a function with a text");
+    return NULL;
+}
+
+/* A function that failed has no text until `texts` refuses it; an empty body without a reason is a mistake. */
+static void drafts(pel_ctx *ctx) {
+    pel_synth *s = passed(ctx, "passes");
+    CHECK(is_sound(s, pel_check_drafts));
+    pel_group *group = reached_group(s);
+    group->function->def->FunctionDef.body.n = 0;
+    CHECK(finds(s, pel_check_drafts, "body"));
+    group->why = "a construct that can't be followed";
+    CHECK(is_sound(s, pel_check_drafts));
+    CHECK(finds(s, pel_check_functions, "was not refused"));
+}
+
 static void classes(pel_ctx *ctx) {
     pel_synth *s = passed(ctx, "passes");
     CHECK(is_sound(s, pel_check_classes));
@@ -215,7 +234,7 @@ static void file(pel_ctx *ctx) {
 
 static const test tests[] = {
     TEST(closures), TEST(extents), TEST(live),      TEST(hooks),   TEST(groups), TEST(bodies),
-    TEST(links),    TEST(depends), TEST(functions), TEST(classes), TEST(file),
+    TEST(links),    TEST(depends), TEST(functions), TEST(drafts), TEST(classes), TEST(file),
 };
 
 int main(void) { return RUN_TESTS(tests); }
