@@ -10,6 +10,7 @@ import copy
 import importlib.util
 import pathlib
 import re
+import subprocess
 import sys
 import textwrap
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="skeletons are made of torch modules")
 
 import pellucid  # noqa: E402
+from conftest import PROGRAM  # noqa: E402
 
 TEXT = (pathlib.Path(__file__).resolve().parent.parent / "data" / "forwards.txt").read_text()
 HEAD, *REST = re.split(r"^=== (data|sizes|given|refused)\n", TEXT, flags=re.MULTILINE)
@@ -70,9 +72,19 @@ def compare(source: str, model: torch.nn.Module, skeleton: torch.nn.Module, inpu
     return True
 
 
+def each_pass_is_checked(trace: bytes, folder: pathlib.Path) -> None:
+    """The checkers of the passes let the program through, and change nothing."""
+    path = folder / "of.ptrace"
+    path.write_bytes(trace)
+    plain, checked = (subprocess.run([PROGRAM, "skeleton", str(path), *options], capture_output=True, timeout=60)
+                      for options in ([], ["--check-passes"]))
+    assert plain.stdout, plain.stderr
+    assert (checked.returncode, checked.stdout, checked.stderr) == (plain.returncode, plain.stdout, plain.stderr)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[re.sub(r"\W+", "_", body)[:40] for _, body in CASES])
-def test_other_data(forwards, number: int) -> None:
+def test_other_data(forwards, tmp_path, number: int) -> None:
     kind, _ = CASES[number]
     torch.manual_seed(0)
     model = getattr(forwards, f"Net{number}")().eval()
@@ -82,6 +94,7 @@ def test_other_data(forwards, number: int) -> None:
             pellucid.skeleton(model, first, more=[], verify=False)
         return
     made = pellucid.skeleton(model, first, more=[], verify=False)
+    each_pass_is_checked(made.trace, tmp_path)
     skeleton = made.module()
     together = True  # until one of the two raises: then they need not be in one state any more
     for inputs in (first, *others):

@@ -195,12 +195,17 @@ static void keep_modes(pel_synth *s, const pel_author *author, pel_node *def) {
     }
 }
 
+/* Shrinking may leave nothing of a function that somebody calls or mentions; a definition needs a statement. */
+static pel_nodes body_of_definition(pel_ctx *ctx, pel_nodes body) {
+    return body.n ? body : pel_nodes_one(ctx, pel_node_new(ctx, PEL_Pass));
+}
+
 static void write_function(pel_synth *s, pel_group *group, pel_node *args) {
     pel_program_function *function = group->function;
     pel_node *def = pel_node_new(s->ctx, PEL_FunctionDef);
     def->FunctionDef.name = function->name;
     def->FunctionDef.args = args;
-    def->FunctionDef.body = group->body;
+    def->FunctionDef.body = group->why ? group->body : body_of_definition(s->ctx, group->body);
     def->lineno = group->author->node ? group->author->node->lineno : 0;
     if (group->is.property)
         def->FunctionDef.decorator_list =
@@ -224,12 +229,14 @@ static void write_references(pel_synth *s, const pel_reach *r, pel_node *const *
         pel_node *node = s->references.at[i].node;
         const pel_group *group = s->references.at[i].group;
         if (!group || !r->seen[group->number]) continue;
-        if (node->kind == PEL_FunctionDef)
+        if (node->kind == PEL_FunctionDef) {
             node->FunctionDef.args = args[group->number];
-        else if (node->kind == PEL_Lambda)
+            node->FunctionDef.body = body_of_definition(s->ctx, node->FunctionDef.body);
+        } else if (node->kind == PEL_Lambda) {
             node->Lambda.args = args[group->number];
-        else if (node->kind == PEL_Name && group->function)
+        } else if (node->kind == PEL_Name && group->function) {
             node->Name.id = group->function->name;
+        }
     }
 }
 
