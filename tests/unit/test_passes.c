@@ -233,7 +233,7 @@ static void file(pel_ctx *ctx) {
 }
 
 static const test tests[] = {
-    TEST(closures), TEST(extents), TEST(live),      TEST(hooks),   TEST(groups), TEST(bodies),
+    TEST(closures), TEST(extents), TEST(live),      TEST(hooks),  TEST(groups),  TEST(bodies),
     TEST(links),    TEST(depends), TEST(functions), TEST(drafts), TEST(classes), TEST(file),
 };
 
