@@ -60,4 +60,8 @@ void pel_recording_begin(pel_recording *rec, const pel_val *args, uint32_t n);
 void pel_recording_end(pel_recording *rec, pel_val result);
 void pel_recording_stop(pel_scanner *scanner); /* at once, whatever was going on */
 
+/* ---- scan_modes.c: after all else, as the modes of the modules change ---- */
+struct pel_known;
+void pel_try_modes(pel_recording *rec, pel_val root, struct pel_known *known);
+
 #endif

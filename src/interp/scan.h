@@ -88,10 +88,11 @@ struct pel_scanner {
     pel_map names;         /* object -> index into paths */
     PEL_VEC(pel_str) paths;
     PEL_VEC(pel_running) running;
-    pel_val probe, probed; /* a tensor to see which layer takes the input, and that layer (scan_probe.c) */
-    bool wants_certain;    /* only errors that no other input would mend */
-    pel_map authors;       /* code -> 2: an author's, 1: not */
-    pel_map flows;         /* interned "from to" that network->flow has */
+    pel_val probe, probed;        /* a tensor to see which layer takes the input, and that layer (scan_probe.c) */
+    bool wants_certain;           /* only errors that no other input would mend */
+    struct pel_mode_trial *trial; /* of a train() that is running (scan_modes.c); NULL: of none */
+    pel_map authors;              /* code -> 2: an author's, 1: not */
+    pel_map flows;                /* interned "from to" that network->flow has */
 };
 
 typedef enum pel_module_kind { PEL_NO_MODULE, PEL_TORCH_MODULE, PEL_KERAS_LAYER } pel_module_kind;

@@ -59,9 +59,11 @@ static void source_body(pel_ctx *ctx, void *arg) {
     if (job->forward.len && !pel_scan_forward(job->scanner, job->network, job->self, job->forward, rec))
         throw_unfinished(ctx, job->network);
     pel_log_check(ctx, rec->log);
-    if (job->forward.len)
-        pel_synthesise(ctx, rec->log, &made);
-    else
+    pel_known known = { 0 };
+    if (job->forward.len) {
+        pel_try_modes(rec, job->self, &known);
+        pel_synthesise_knowing(ctx, rec->log, &known, &made);
+    } else
         pel_write_construction(ctx, rec->log, &made);
     job->network->source = made.source;
 }

@@ -336,3 +336,91 @@ def test_objects_that_a_recorded_run_writes_as_literals(pellucid, tmp_path, defa
     names: dict[str, Any] = {"__name__": "net"}
     exec(CONTEXT.replace("{default}", default), names)
     check_same(build(done.out), names["Net"](), torch.randn(2, 4), torch.randn(3, 4))
+
+
+OWN_TRAIN = """
+import torch
+from torch import nn
+
+seen = {"n": 0}
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.drop = nn.Dropout(0.5)
+        self.frozen, self.scale, self.log = False, 1.0, [1.0]
+
+    @property
+    def is_frozen(self):
+        return getattr(self, "_is_frozen", False)
+
+    def freeze(self):
+        self.first.weight.data.zero_()
+
+    def train(self, mode=True):
+        BODY
+
+    def forward(self, x):
+        return self.drop(self.first(x)) * self.scale + self.log[-1] + seen["n"]
+
+
+net = Net()
+"""
+PLAIN_TRAIN = [
+    "return super().train(mode)",
+    "was = self.training\n        made = super().train(mode)\n        if self.is_frozen and was != mode:\n"
+    "            self.freeze()\n        return made",
+    "super().train(mode)\n        if self.frozen or not hasattr(self, 'first'):\n"
+    "            self.first.eval()\n        return self",
+]
+OTHER_TRAIN = [
+    "self.scale = 2.0 if mode else 1.0\n        return super().train(mode)",
+    "if self.training and not mode:\n            self.scale = 3.0\n        return super().train(mode)",
+    "if not self.training and not mode:\n            self.freeze()\n        return super().train(mode)",
+    "self.first.weight.data.mul_(2.0)\n        return super().train(mode)",
+    "self.log.append(2.0)\n        return super().train(mode)",
+    "self.log += [2.0]\n        return super().train(mode)",
+    "seen['n'] += 1\n        return super().train(mode)",
+    "seen.update(n=5)\n        return super().train(mode)",
+    "return super().train(not mode)",
+    "super().train(mode)\n        return super().train(False)",
+    "self.training = mode\n        return self",
+    "super().train(mode)\n        self.drop.train(False)\n        return self",
+    "super().train(mode)\n        nn.init.zeros_(self.first.weight)\n        return self",
+    "super().train(mode)\n        self.first.requires_grad_(False)\n        return self",
+    "setattr(self, 'scale', 4.0)\n        return super().train(mode)",
+    "[self.log.append(3.0) for _ in range(1)]\n        return super().train(mode)",
+]
+
+
+@pytest.mark.parametrize("body", PLAIN_TRAIN + OTHER_TRAIN)
+def test_a_train_of_its_own_is_plain_by_proof(pellucid, tmp_path, body) -> None:
+    path = tmp_path / "net.py"
+    text = OWN_TRAIN.replace("BODY", body)
+    path.write_text(text)
+    done = pellucid("scan", path, "--source", "--forward", "2x4", "--python", sys.executable)
+    if body in PLAIN_TRAIN:
+        assert "def train" not in done.out and done.out
+    elif not done.out:
+        assert done.code and "can't be written" in done.err
+        return
+    x = torch.randn(2, 4)
+    for steps in ([False], [True], [False, False], [True, False], [False, True], [True, True, False]):
+        names: dict[str, Any] = {"__name__": "net"}
+        exec(text, names)
+        real, made = names["net"], build(done.out)
+        made.load_state_dict(real.state_dict())
+        try:
+            for step in steps:
+                made.train(step)
+        except AssertionError as refused:
+            assert "train() is not written" in str(refused) and body in OTHER_TRAIN
+            continue
+        for step in steps:
+            real.train(step)
+        assert [m.training for m in made.modules()] == [m.training for m in real.modules()]
+        assert [p.requires_grad for p in made.parameters()] == [p.requires_grad for p in real.parameters()]
+        if not real.drop.training:
+            assert torch.equal(made(x), real(x))
