@@ -201,6 +201,7 @@ typedef struct pel_asked {
     bool rank;               /* and some on how many dimensions the given tensors have */
     bool type;               /* and some on the types of the numbers and sequences that callers give */
     bool is_rank_open;       /* which can't be asserted of all of them: questions stay in the text */
+    bool is_type_open;       /* nor the types of what is in given containers and objects */
     bool trained, evaluated; /* runs in train mode, in eval mode */
 } pel_asked;
 
@@ -257,6 +258,9 @@ bool pel_is_static_object(const pel_synth *s, pel_id value);
 /* ---- depends/before.c ---- */
 /* Why what a record does may be something else in the next call: it reads what calls leave. NULL: it does not. */
 const char *pel_left_by_calls(const pel_synth *s, const pel_activation *activation, uint32_t record);
+/* Whether what an activation did in some of its records may be something else in another call: data came by, or what
+ * calls change. asks_mode: set if the answer hangs on a module's mode. */
+bool pel_met_data(const pel_synth *s, const pel_activation *activation, uint32_t from, uint32_t end, bool *asks_mode);
 
 /* ---- depends/rules.c ---- */
 bool pel_is_written(const pel_synth *s, pel_id holder, pel_name name); /* runs store that attribute */

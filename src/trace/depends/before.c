@@ -43,6 +43,17 @@ static bool reads_stored(const pel_synth *s, const pel_activation *activation, u
     return (kind == PEL_V_CLASS || kind == PEL_V_FUNCTION) && pel_is_written(s, holder, insn->name);
 }
 
+/* random.random: a method of an object that the library keeps to itself. */
+static bool is_method_of_hidden(const pel_synth *s, const pel_activation *activation, uint32_t i,
+                                const pel_insn *insn) {
+    const pel_value *method = pel_value_at(s->log, activation->records[i].value);
+    if (method->kind != PEL_V_METHOD || method->n < 2 || !insn) return false;
+    const pel_value *self = pel_value_at(s->log, method->items[0]);
+    if (self->kind != PEL_V_OBJECT || pel_class_at(s->log, self->class)->kind != PEL_CLASS_LIBRARY) return false;
+    const pel_value *below = i ? pel_value_at(s->log, activation->records[i - 1].value) : NULL;
+    return insn->op == PEL_OP_LOAD_GLOBAL || (insn->op == PEL_OP_LOAD_ATTR && below && below->kind == PEL_V_LIBRARY);
+}
+
 const char *pel_left_by_calls(const pel_synth *s, const pel_activation *activation, uint32_t i) {
     const pel_record *record = &activation->records[i];
     if (reads_stored(s, activation, i)) return "it reads an attribute or a variable that calls store";
@@ -56,8 +67,53 @@ const char *pel_left_by_calls(const pel_synth *s, const pel_activation *activati
     if (is_unknown_function(s, activation, i)) return "it calls a function that may give something else each time";
     const pel_author *author = &s->authors[activation->code];
     const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+    if (is_method_of_hidden(s, activation, i, insn)) return "it asks an object that a library keeps";
     bool is_kept =
         insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_GLOBAL || insn->op == PEL_OP_LOAD_DEREF);
     return is_kept && pel_keeps_state(s, record->value) ? "it asks an object that may answer differently each time"
                                                         : NULL;
+}
+
+static bool some_class_stores(const pel_synth *s, pel_name name) {
+    for (pel_id class = 0; class < s->log->classes.n; class ++)
+        if (pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(name)))) return true;
+    return false;
+}
+
+/* getattr(self, "training"): a text that may name an attribute, once somebody asks for one by its name. */
+static bool names_stored(const pel_synth *s, const pel_value *value, bool *asks_mode) {
+    if (value->kind != PEL_V_CONST || value->constant->kind != PEL_CONST_STR) return false;
+    pel_str text = value->constant->text;
+    *asks_mode |= pel_str_is(text, "training");
+    return pel_str_is(text, "__dict__") || some_class_stores(s, pel_intern_str(s->ctx, text));
+}
+
+static bool asks_by_name(const pel_value *value) {
+    static const char *const functions[] = { "getattr", "hasattr", "operator.attrgetter" };
+    for (size_t i = 0; value->kind == PEL_V_LIBRARY && i < PEL_COUNT(functions); i++)
+        if (pel_str_is(value->text, functions[i])) return true;
+    return false;
+}
+
+bool pel_met_data(const pel_synth *s, const pel_activation *activation, uint32_t from, uint32_t end, bool *asks_mode) {
+    const pel_author *author = &s->authors[activation->code];
+    pel_id below = 0;
+    bool by_name = false;
+    for (uint32_t i = from; i < end; i++) {
+        const pel_record *record = &activation->records[i];
+        const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+        if (pel_left_by_calls(s, activation, i)) return true;
+        pel_id class = pel_class_with_attributes(s->log, below);
+        if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_STORE_ATTR) && class) {
+            if (pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(insn->name)))) return true;
+            *asks_mode |= pel_name_is(insn->name, "training");
+        }
+        if (record->kind != PEL_R_PUSH) continue;
+        const pel_value *value = pel_value_at(s->log, record->value);
+        if (pel_live(s, record->value) || (value->object && pel_map_has(&s->facts.filled, value->object))) return true;
+        if (by_name && names_stored(s, value, asks_mode)) return true;
+        by_name |= asks_by_name(value);
+        below = record->value;
+    }
+    return false;
 }

@@ -285,10 +285,67 @@ static void find_filled(pel_synth *s) {
     }
 }
 
+/* Where an object's attributes are a dict: x.__dict__, vars(x), getattr(x, "__dict__"). */
+typedef struct names_of {
+    pel_synth *s;
+    pel_map dicts; /* identities of those of modules, classes and objects that were there before the run -> 1 */
+    pel_id holder; /* pushed last of those that have such a dict */
+    bool asked;    /* for its dict, by a call that is still to come */
+} names_of;
+
+static bool lasts(const pel_synth *s, pel_id id) {
+    const pel_value *value = pel_value_at(s->log, id);
+    return value->kind == PEL_V_MODULE || value->kind == PEL_V_CLASS || value->kind == PEL_V_FUNCTION ||
+           (value->kind == PEL_V_OBJECT && pel_map_has(&s->objects.old, value->object));
+}
+
+static void see_names(names_of *to, const pel_insn *insn, pel_id pushed) {
+    const pel_value *value = pel_value_at(to->s->log, pushed);
+    bool is_text = value->kind == PEL_V_CONST && value->constant->kind == PEL_CONST_STR;
+    if ((value->kind == PEL_V_LIBRARY && pel_str_is(value->text, "vars")) ||
+        (is_text && pel_str_is(value->constant->text, "__dict__")))
+        to->asked = true;
+    bool is_read = insn->op == PEL_OP_LOAD_ATTR && pel_name_is(insn->name, "__dict__");
+    bool is_called = insn->op == PEL_OP_CALL && to->asked;
+    if (is_called) to->asked = false;
+    if (value->kind == PEL_V_DICT && value->object && (is_read || is_called) && lasts(to->s, to->holder))
+        pel_map_set(to->s->ctx, &to->dicts, value->object, 1);
+    if (pel_class_with_attributes(to->s->log, pushed) || lasts(to->s, pushed)) to->holder = pushed;
+}
+
+/* self.__dict__["k"] = 1 stores an attribute under a name that no instruction has, so who reads it is not known. */
+static void refuse_stores_by_dict(pel_synth *s) {
+    const pel_log *log = s->log;
+    names_of to = { .s = s };
+    for (uint32_t a = 1; a < log->activations.n; a++) {
+        const pel_activation *activation = &log->activations.at[a];
+        const pel_author *author = &s->authors[activation->code];
+        if (!author->insns || pel_name_is(log->codes.at[activation->code].code->name, "__init__")) continue;
+        pel_id below = 0;
+        for (uint32_t i = 0; i < activation->n_records; i++) {
+            const pel_record *record = &activation->records[i];
+            const pel_insn *insn = pel_author_insn(author, record);
+            if (!insn) continue;
+            bool is_item = insn->op == PEL_OP_STORE_SUBSCR || insn->op == PEL_OP_DELETE_SUBSCR,
+                 is_method = insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD;
+            pel_id changed = is_item ? container_of_store(author, activation, i) : is_method ? below : 0;
+            const pel_value *value = pel_value_at(log, changed);
+            if (changed && value->object && pel_map_has(&to.dicts, value->object) &&
+                (is_item || !pel_method_pure(value->kind, insn->name)))
+                pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0,
+                          "a run stores attributes through __dict__ or vars(), which is not followed: use setattr");
+            if (record->kind != PEL_R_PUSH) continue;
+            see_names(&to, insn, record->value);
+            below = record->value;
+        }
+    }
+}
+
 void pel_find_live(pel_synth *s) {
     find_written(s);
     find_written_globals(s);
     find_old_objects(s);
+    refuse_stores_by_dict(s);
     find_filled(s);
     find_given_objects(s);
     find_live(s);

@@ -126,12 +126,27 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
     return !w->s->asked.is_rank_open;
 }
 
-/* Which of them it was, or was computed from, is not known here. */
-void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
+/* Which of them it was, or was computed from, is not known here. So if something in one of them may come with another
+ * type, and nobody asserts that it does not, this may be it. */
+bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
     for (uint32_t i = 0; i < front.n && pel_taint_maybe_other_type(of->taint); i++) {
         uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
-        if (kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE) w->s->asked.type = true;
+        bool is_asserted = kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE;
+        if (w->s->asked.is_type_open && (is_asserted || kind == PEL_V_DICT || kind == PEL_V_SET)) return false;
+        if (is_asserted) w->s->asked.type = true;
     }
+    return true;
+}
+
+/* Whether a container or an object has more in it than tensors: numbers, texts, None, containers. */
+static bool holds_other_types(const pel_synth *s, pel_id id) {
+    const pel_value *value = pel_value_at(s->log, id);
+    if (form_of_given(s, id) == GIVEN_UNKNOWN) return true;
+    if (form_of_given(s, id) != GIVEN_CONTAINER && form_of_given(s, id) != GIVEN_OBJECT) return false;
+    bool has_keys = value->kind == PEL_V_DICT || value->kind == PEL_V_OBJECT;
+    for (uint32_t i = has_keys; i < value->n; i += 1u + has_keys)
+        if (pel_value_at(s->log, value->items[i])->kind != PEL_V_TENSOR) return true;
+    return value->truncated;
 }
 
 pel_node *pel_is_as_recorded(const pel_synth *s, pel_node *text, pel_node *value) {
@@ -146,5 +161,7 @@ void pel_mark_given(pel_synth *s, pel_group *root) {
         bool or_none;
         root->params[p].taint = taint_of_given(s, root, &root->params[p]);
         if (pel_given_rank(s, root, &root->params[p], &rank, &or_none) == PEL_RANK_OPEN) s->asked.is_rank_open = true;
+        for (uint32_t i = 0; p && i < root->n_lanes; i++)
+            s->asked.is_type_open |= holds_other_types(s, pel_argument(s->log, root->lanes[i], &root->params[p]));
     }
 }

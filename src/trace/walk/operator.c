@@ -172,8 +172,7 @@ static bool may_be_other(pel_walk *w, pel_front front, const pel_val *left, cons
     const pel_val *asked = pel_is_none(right->text) ? left : pel_is_none(left->text) ? right : NULL;
     if (!asked) return pel_varies(left->taint) || pel_varies(right->taint);
     if (pel_taint_maybe_none(asked->taint)) return true;
-    pel_ask_type(w, front, asked); /* a number of a caller's was none in all lanes */
-    return false;
+    return !pel_ask_type(w, front, asked); /* a number of a caller's was none in all lanes */
 }
 
 pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {

@@ -254,8 +254,7 @@ static bool is_settled_attribute(pel_walk *w, pel_front front, const pel_call_si
         const pel_taint *held = pel_attribute_depends(w->s, holder, name, c->args[0].val->taint);
         if (asks_value && pel_varies(held)) return false;
     }
-    if (pel_all_same(w, front, c->val->at)) pel_ask_type(w, front, c->args[0].val);
-    return true;
+    return !pel_all_same(w, front, c->val->at) || pel_ask_type(w, front, c->args[0].val);
 }
 
 /* isinstance(x, ...): what is asked about x, and what it is otherwise, may hang on data still.
@@ -265,8 +264,7 @@ static bool is_settled(pel_walk *w, pel_front front, const pel_call_site *c, pel
     if (pel_str_is(path, "getattr") || pel_str_is(path, "hasattr")) return is_settled_attribute(w, front, c);
     for (uint32_t i = 1; i < c->n_args; i++)
         if (pel_dynamic(w, front, c->args[i].val)) return false;
-    if (c->n_args && pel_all_same(w, front, c->val->at)) pel_ask_type(w, front, c->args[0].val);
-    return true;
+    return !c->n_args || !pel_all_same(w, front, c->val->at) || pel_ask_type(w, front, c->args[0].val);
 }
 
 static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pel_str path, nature *out) {

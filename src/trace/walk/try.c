@@ -61,18 +61,40 @@ static void find_data(void *arg, pel_node **slot) {
     pel_each_child(*slot, find_data, arg);
 }
 
+/* Whether what a function that the run made has in its closure is constant: it is this function's, or not known. */
+static bool has_settled_cells(pel_walk *w, const pel_activation *activation) {
+    const pel_code_object *code = w->log->codes.at[activation->code].code;
+    if (!pel_made_in_run(w->s, &w->s->authors[activation->code])) return true;
+    for (uint32_t i = 0; i < code->freevars.n; i++) {
+        pel_name name = code->freevars.at[i];
+        if (!pel_is_local(w, name) || pel_varies(pel_env_slot(w, name)->taint)) return false;
+    }
+    return true;
+}
+
+/* Whether a function does the same in every call that gives it the same. */
+static bool is_settled_child(pel_walk *w, pel_id child) {
+    for (pel_id id = child; id < w->s->extents[child].end; id++) {
+        const pel_activation *activation = &w->log->activations.at[id];
+        if (!pel_is_below(w->log, id, child)) continue;
+        if (pel_met_data(w->s, activation, 0, activation->n_records, &w->s->asked.training)) return false;
+        if (!has_settled_cells(w, activation)) return false;
+    }
+    return true;
+}
+
 /* Whether no data came by in a statement until a record of it: then it does the same in every call. */
 static bool is_settled_until(pel_walk *w, const pel_lane *lane, pel_node *statement, uint32_t end) {
     search for_data = { w, false };
     find_data(&for_data, &statement);
     if (for_data.found) return false;
     const pel_activation *activation = pel_lane_activation(w, lane);
-    for (uint32_t r = lane->at; r < end; r++) {
-        const pel_record *record = &activation->records[r];
-        if (record->kind == PEL_R_PUSH && pel_live(w->s, record->value) &&
-            pel_inside(pel_position_of(w, record), statement))
+    uint32_t from = lane->at;
+    while (from < end && !pel_inside(pel_position_of(w, &activation->records[from]), statement)) from++;
+    if (pel_met_data(w->s, activation, from, end, &w->s->asked.training)) return false;
+    for (uint32_t r = from; r < end; r++)
+        if (activation->records[r].kind == PEL_R_CHILD && !is_settled_child(w, activation->records[r].value))
             return false;
-    }
     return true;
 }
 

@@ -189,25 +189,9 @@ static void walk_group(pel_synth *s, pel_group *group) {
     }
 }
 
-/* Whether what an activation did may be something else in another call: data came by, or what calls change. */
 static bool met_data(const pel_synth *s, const pel_activation *activation) {
-    const pel_author *author = &s->authors[activation->code];
-    pel_id below = 0;
-    for (uint32_t i = 0; i < activation->n_records; i++) {
-        const pel_record *record = &activation->records[i];
-        const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
-        if (pel_left_by_calls(s, activation, i)) return true;
-        pel_id class = pel_class_with_attributes(s->log, below);
-        if (insn && (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_STORE_ATTR) && class &&
-            (pel_map_has(&s->objects.written, pel_key2(class, PEL_KEY(insn->name))) ||
-             pel_name_is(insn->name, "training")))
-            return true;
-        if (record->kind != PEL_R_PUSH) continue;
-        const pel_value *value = pel_value_at(s->log, record->value);
-        if (pel_live(s, record->value) || (value->object && pel_map_has(&s->facts.filled, value->object))) return true;
-        below = record->value;
-    }
-    return false;
+    bool asks_mode = false;
+    return pel_met_data(s, activation, 0, activation->n_records, &asks_mode) || asks_mode;
 }
 
 static bool lives_on_data(const pel_synth *s, const pel_group *group) {

@@ -250,6 +250,7 @@ pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, 
 /* ---- given.c ---- */
 /* How many dimensions a tensor has, or its shape has items: false if that must stay a question. */
 bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of);
-void pel_ask_type(pel_walk *w, pel_front front, const pel_val *of); /* the text takes the answer for granted */
+/* Whether the text may take the type for granted: then the root asserts it. */
+bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of);
 
 #endif
