@@ -27,6 +27,10 @@ static void put_assumed(pel_vm *vm, pel_log *log) {
         if (pel_str_eq(note->why, PEL_WHY_ASSUMED))
             pel_push(vm->ctx, &log->assumed,
                      pel_format(vm->ctx, "%.*s  (%.*s:%u)", PEL_FMT(note->what), PEL_FMT(note->file), note->line));
+        if (note->is_premise)
+            pel_push(vm->ctx, &log->assumed,
+                     pel_format(vm->ctx, "%.*s: %.*s  (%.*s:%u)", PEL_FMT(note->what), PEL_FMT(note->why),
+                                PEL_FMT(note->file), note->line));
         if (pel_str_eq(note->why, PEL_WHY_COSTLY))
             pel_push(vm->ctx, &log->assumed,
                      pel_format(vm->ctx, "importing %.*s changes nothing else  (%.*s:%u)", PEL_FMT(note->what),
