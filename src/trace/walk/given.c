@@ -131,8 +131,8 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
 bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
     for (uint32_t i = 0; i < front.n && pel_taint_maybe_other_type(of->taint); i++) {
         uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
-        bool is_asserted = kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE;
-        if (w->s->asked.is_type_open && (is_asserted || kind == PEL_V_DICT || kind == PEL_V_SET)) return false;
+        bool is_asserted = kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_DICT;
+        if (w->s->asked.is_type_open && (is_asserted || kind == PEL_V_SET)) return false;
         if (is_asserted) w->s->asked.type = true;
     }
     return true;

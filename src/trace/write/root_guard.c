@@ -157,16 +157,21 @@ static void guard_ranks(pel_synth *s, const pel_group *root, pel_nodes *body) {
 static const char *type_of(const pel_value *value) {
     if (pel_value_is_number(value)) return value->constant->kind == PEL_CONST_INT ? "int" : "float";
     if (value->class) return NULL;
-    return value->kind == PEL_V_LIST ? "list" : value->kind == PEL_V_TUPLE ? "tuple" : NULL;
+    return value->kind == PEL_V_LIST    ? "list"
+           : value->kind == PEL_V_TUPLE ? "tuple"
+           : value->kind == PEL_V_DICT  ? "dict"
+                                        : NULL;
 }
 
-/* The one type that a number, list or tuple had in all calls; NULL: it was none of these, or not always, or is asserted
+/* The one type that a number or a container had in all calls; NULL: it was none of these, or not always, or is asserted
  * to be equal to what it was, which numbers are to those of another type. */
 static const char *type_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
     const char *all = NULL;
     for (uint32_t i = 0; i < root->n_lanes && !param->dead; i++) {
-        const pel_value *value = pel_value_at(s->log, pel_argument(s->log, root->lanes[i], param));
-        const char *one = param->unread && !pel_value_is_number(value) ? NULL : type_of(value);
+        pel_id id = pel_argument(s->log, root->lanes[i], param);
+        const pel_value *value = pel_value_at(s->log, id);
+        bool is_asserted = param->unread && pel_plain(s, id) && !pel_value_is_number(value);
+        const char *one = is_asserted ? NULL : type_of(value);
         if (!one || (all && strcmp(all, one))) return NULL;
         all = one;
     }
