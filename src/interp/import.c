@@ -386,7 +386,9 @@ static pel_val load_library(pel_vm *vm, pel_str name, pel_val parent) {
     if (share < left) ctx->may_take = ctx->taken + share;
     vm->max_steps = vm->steps + (steps < LIBRARY_STEPS ? steps : LIBRARY_STEPS);
     vm->max_asked = vm->asked.n + LIBRARY_ASKS;
+    vm->catching = 0; /* who asks hasattr() far above does not ask whether we know all of the library */
     bool done = pel_attempt(ctx, library_body, &job, &err);
+    vm->catching = before.catching;
     ctx->may_take = whole;
     vm->max_steps = before.max_steps;
     vm->max_asked = before.max_asked;
@@ -398,7 +400,6 @@ static pel_val load_library(pel_vm *vm, pel_str name, pel_val parent) {
     vm->c_depth = before.c_depth;
     vm->raised = before.raised;
     vm->handled = before.handled;
-    vm->catching = before.catching;
     vm->asked.n = vm->decided.n = before.asked.n;
     vm->loops.n = before.loops.n;
     vm->repeating.n = before.repeating.n;

@@ -118,3 +118,16 @@ def test_a_library_does_not_cost_the_networks(scan, site, kind, how) -> None:
     assert done.code == 3
     assert networks["model"]["totals"]["parameters"] == 9
     assert any(row["what"].startswith(("heavy", "ImportError", "SyntaxError")) for row in networks["model"]["unknown"])
+
+
+def test_who_asks_for_a_name_hears_nothing_of_what_is_not_known_far_below(scan, site) -> None:
+    """hasattr() takes an AttributeError for an answer; that of a symbol in a library that is imported is none."""
+    for name in ("lazy", "heavy"):
+        (site / name).mkdir()
+    (site / "lazy" / "__init__.py").write_text("def __getattr__(name):\n    from .real import Net\n    return Net\n")
+    (site / "lazy" / "real.py").write_text("import heavy\nfrom torch import nn\nclass Net(nn.Module):\n"
+                                           "    def __init__(self):\n        super().__init__()\n"
+                                           "        self.first = nn.Linear(2, 3)\n")
+    (site / "heavy" / "__init__.py").write_text("import not_here\nBASES = not_here.Thing.__bases__\n")
+    _, networks = scan("import lazy\nmodel = lazy.Net() if hasattr(lazy, 'Net') else None\n")
+    assert networks["model"]["totals"]["parameters"] == 9
