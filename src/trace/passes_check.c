@@ -151,17 +151,33 @@ const char *pel_why_no_text(const pel_synth *s, const pel_program_function *func
     return NULL;
 }
 
+/* Until the pass `lines` names helpers, calls have names for them that are no identifiers: those they wish for pass. */
+static void name_as_wished(void *arg, pel_node **slot) {
+    const pel_synth *s = arg;
+    for (uint32_t i = 0; (*slot)->kind == PEL_Name && i < s->helpers.n; i++)
+        if ((*slot)->Name.id == s->helpers.at[i].function->name) (*slot)->Name.id = s->helpers.at[i].wish;
+    pel_each_child(*slot, name_as_wished, arg);
+}
+
+static void check_definition(pel_synth *s, pel_node *def, bool is_draft) {
+    if (is_draft && s->helpers.n) {
+        def = pel_copy(s->ctx, def);
+        name_as_wished(s, &def);
+    }
+    pel_check_statements(s->ctx, &def, 1);
+}
+
 /* Each name once in its class or in the file, and whole trees. Only a function that failed may lack a text, and only
  * until the pass `texts` has split or refused it. */
-static void check_functions(pel_synth *s, bool may_lack_text) {
+static void check_functions(pel_synth *s, bool is_draft) {
     pel_map names = { 0 };
     for (uint32_t i = 0; i < s->program->functions.n; i++) {
         const pel_program_function *function = s->program->functions.at[i];
         if (function->dead || !function->def) continue;
         if (function->def->kind != PEL_FunctionDef) found(s, "a function that is no definition", i);
         if (!pel_why_no_text(s, function))
-            pel_check_statements(s->ctx, (pel_node *[]){ function->def }, 1);
-        else if (!may_lack_text)
+            check_definition(s, function->def, is_draft);
+        else if (!is_draft)
             found(s, "a function that failed was not refused", i);
         pel_str text = function_key(s, function);
         pel_name key = pel_intern(s->ctx, text.ptr, text.len);
@@ -217,7 +233,11 @@ typedef struct meanings {
 static void note_of_file(void *arg, const pel_name_use *use) {
     meanings *m = arg;
     bool binds = !use->within && use->kind == PEL_USE_BINDS;
-    if (binds || use->kind == PEL_USE_DECLARES) pel_map_set(m->s->ctx, &m->file, PEL_KEY(use->name), 1);
+    if (!binds && use->kind != PEL_USE_DECLARES) return;
+    pel_str name = pel_name_str(use->name);
+    const char *dot = memchr(name.ptr, '.', name.len); /* `import a.b` binds a */
+    if (dot) name.len = (size_t)(dot - name.ptr);
+    pel_map_set(m->s->ctx, &m->file, PEL_KEY(pel_intern_str(m->s->ctx, name)), 1);
 }
 
 static void note_own(void *arg, const pel_name_use *use) {
