@@ -2,7 +2,6 @@
 
     python bench/bench_scripts.py [NAME...]     needs torch; timm and transformers for some
 
-bench/scripts has small programs in the style of quickstarts: training loops, generation, two networks at once. A script
 bench/scripts has small programs in the style of quickstarts: training loops, generation, two networks at once. A
 script counts if its skeleton was equal to the model in every check (exit code 0). Scripts whose libraries are missing
 are named, and don't count as fine.
