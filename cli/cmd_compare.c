@@ -19,13 +19,18 @@ static bool scan_side(cli_sources *sources, side *s, pel_error *error) {
     bool done = s->is_code ? pellucid_scan(sources->scanner, NULL, code, &out, &result, error)
                            : cli_scan_path(sources, s->name, &out, &result, error);
     if (!done) return false;
-    s->json = malloc(out.len + 1); /* the next scan may move what the first gave */
+    /* The next scan may move what the first gave. The name follows: a tree is no Python source, whatever it is of. */
+    static const char scanned[] = " (scanned)";
+    size_t n_name = strlen(s->name) + sizeof scanned;
+    s->json = malloc(out.len + n_name);
     if (!s->json) {
         *error = (pel_error){ .code = PEL_E_MEMORY, .message = "out of memory" };
         return false;
     }
     memcpy(s->json, out.ptr, out.len);
-    s->tree = (pel_model_file){ .name = { s->name, strlen(s->name) }, .bytes = { s->json, out.len } };
+    char *name = s->json + out.len;
+    snprintf(name, n_name, "%s%s", s->name, scanned);
+    s->tree = (pel_model_file){ .name = { name, n_name - 1 }, .bytes = { s->json, out.len } };
     return true;
 }
 

@@ -136,7 +136,7 @@ static void drop_unreached(void *arg, pel_node **slot) {
             if ((kind == PEL_Continue || kind == PEL_Break || kind == PEL_Raise) && is_return_none(lists[k]->at[i + 1]))
                 lists[k]->n = i + 1;
         }
-    uint8_t class = pel_kinds[node->kind].class;
+    pel_class class = pel_kinds[node->kind].class;
     bool is_def = node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef || node->kind == PEL_ClassDef;
     if (!is_def && (class == PEL_STMT || class == PEL_EXCEPTHANDLER || class == PEL_MATCH_CASE))
         pel_each_child(node, drop_unreached, arg);
@@ -147,7 +147,7 @@ static void find_return(void *arg, pel_node **slot) {
     pel_node *node = *slot;
     if (node->kind == PEL_FunctionDef || node->kind == PEL_AsyncFunctionDef || node->kind == PEL_ClassDef) return;
     *found = *found || node->kind == PEL_Return;
-    uint8_t class = pel_kinds[node->kind].class;
+    pel_class class = pel_kinds[node->kind].class;
     if (class == PEL_STMT || class == PEL_EXCEPTHANDLER || class == PEL_MATCH_CASE)
         pel_each_child(node, find_return, arg);
 }
@@ -218,7 +218,7 @@ static void annotate_nested(void *arg, pel_node **slot) {
     bodies_of(node, lists);
     for (int i = 0; i < 3 && lists[i]; i++) annotations_of(n->l, lists[i]);
     if (node->kind == PEL_AnnAssign) n->found = true;
-    uint8_t class = pel_kinds[node->kind].class;
+    pel_class class = pel_kinds[node->kind].class;
     if (class == PEL_STMT || class == PEL_EXCEPTHANDLER || class == PEL_MATCH_CASE)
         pel_each_child(node, annotate_nested, arg);
 }

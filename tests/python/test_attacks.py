@@ -556,12 +556,24 @@ def test_what_works_with_other_processes_is_refused_at_once(monkeypatch) -> None
         pellucid.skeleton(Shares(), X)
 
 
-def test_hooks_of_a_run_do_not_blind_the_grid() -> None:
+def sizes_played(monkeypatch) -> set[tuple[int, ...]]:
+    """Heights and widths of the pictures that are tried, as they come in."""
+    from pellucid._skeleton import Workshop
+    seen: set[tuple[int, ...]] = set()
+    played = Workshop.played
+
+    def spy(self, call, *args, **kwargs):
+        seen.add(tuple(call.inputs[0][0].shape[-2:]))
+        return played(self, call, *args, **kwargs)
+    monkeypatch.setattr(Workshop, "played", spy)
+    return seen
+
+
+def test_hooks_of_a_run_do_not_blind_the_grid(monkeypatch) -> None:
     """The size of a step comes from the model's own convolutions, though runs put hooks back."""
     import pellucid
-    seen = set()
+    seen = sizes_played(monkeypatch)
     model = nn.Sequential(nn.Conv2d(4, 4, 3, padding=1)).eval()
-    model.register_forward_pre_hook(lambda _, args: seen.add(tuple(args[0].shape[-2:])))
     pellucid.skeleton(model, torch.randn(2, 4, 16, 16), verify=False)
     assert len(seen) > 1 and max(h * w for h, w in seen) <= 3 * 16 * 16, seen
 
@@ -641,11 +653,10 @@ class Patches(nn.Module):
 
 
 @pytest.mark.parametrize("patch, size", [(14, 56), (14, 112), (7, 28), (16, 64)])
-def test_another_resolution_is_found_for_every_patch(patch: int, size: int) -> None:
+def test_another_resolution_is_found_for_every_patch(monkeypatch, patch: int, size: int) -> None:
     import pellucid
-    seen = set()
+    seen = sizes_played(monkeypatch)
     model = Patches(patch).eval()
-    model.register_forward_pre_hook(lambda _, args: seen.add(tuple(args[0].shape[-2:])))
     made = pellucid.skeleton(model, torch.randn(2, 3, size, size), verify=False)
     taken = {s for s in seen if s[0] % patch == 0 and s[1] % patch == 0} - {(size, size)}
     assert taken and max(h * w for h, w in seen) <= 3 * size * size, seen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 
 import pytest
@@ -14,7 +13,7 @@ if not (3, 11) <= sys.version_info[:2] <= (3, 15):
                 allow_module_level=True)
 
 import pellucid  # noqa: E402
-from pellucid import _formula, _leaves, _library, _pellucid  # noqa: E402
+from pellucid import _formula, _leaves, _library, _pellucid, _verify  # noqa: E402
 from torch import nn  # noqa: E402
 
 
@@ -38,12 +37,7 @@ class Net(nn.Module):
 
     def forward(self, x):
         self.calls.append(len(x))
-        if self.interrupt_at == 0:
-            raise KeyboardInterrupt
-        Net.interrupt_at -= 1
         return self.fc(self.block(x))
-
-    interrupt_at = -1
 
 
 def make():
@@ -79,19 +73,18 @@ def check(interrupted, kind=KeyboardInterrupt):
     with pytest.raises(kind) as caught:
         interrupted(net)
     assert everything(net) == before
-    Net.interrupt_at = -1
     assert pellucid.skeleton(net, torch.ones(3, 4), more=[], verify=False).source.count("class ") == 3
     return caught.value
 
 
 # the recorded call, the four that are compared with it, and those of our own making
 @pytest.mark.parametrize("call", [0, 1, 2, 3, 4, 5, 7, 9])
-def test_in_the_model(call):
-    Net.interrupt_at = call
-    try:
-        check(lambda net: pellucid.skeleton(net, torch.ones(3, 4)))
-    finally:
-        Net.interrupt_at = -1
+def test_in_the_model(monkeypatch, call):
+    def interrupted(net):
+        with monkeypatch.context() as patch:
+            interrupting(patch, nn.functional, "linear", call, KeyboardInterrupt())  # each forward calls it once
+            pellucid.skeleton(net, torch.ones(3, 4))
+    check(interrupted)
 
 
 def interrupting(monkeypatch, owner, name, calls, error):
@@ -141,8 +134,11 @@ def test_a_helper_that_fails_does_not_know(monkeypatch):
 
 
 def test_while_it_is_verified(monkeypatch):
-    interrupting(monkeypatch, subprocess, "run", 0, KeyboardInterrupt())
-    check(lambda net: pellucid.skeleton(net, torch.ones(3, 4)))
+    def interrupted(net):
+        with monkeypatch.context() as patch:
+            interrupting(patch, _verify, "ask_referee", 0, KeyboardInterrupt())
+            pellucid.skeleton(net, torch.ones(3, 4))
+    check(interrupted)
 
 
 def test_a_model_that_catches_everything(monkeypatch):
@@ -162,16 +158,14 @@ def test_a_model_that_catches_everything(monkeypatch):
         recorder.run("again", (torch.ones(2),))
 
 
-def test_in_a_recording_context():
+def test_in_a_recording_context(monkeypatch):
     net = make()
     call = nn.Module.__call__
-    Net.interrupt_at = 1
-    try:
+    with monkeypatch.context() as patch:
+        interrupting(patch, nn.functional, "linear", 1, KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt), pellucid.record() as recording:
             net(torch.ones(3, 4))
             net(torch.ones(3, 4))
-    finally:
-        Net.interrupt_at = -1
     assert nn.Module.__call__ is call and len(recording.calls) == 1
     assert net(torch.ones(3, 4)).shape == (3, 2)
 
