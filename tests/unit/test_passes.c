@@ -191,7 +191,7 @@ static void functions(pel_ctx *ctx) {
 static pel_group *reached_group(pel_synth *s) {
     for (uint32_t i = 0; i < s->groups.n; i++)
         if (s->groups.at[i]->function && s->groups.at[i]->function->def) return s->groups.at[i];
-    CHECK(!"a function with a text");
+    CHECK(false); /* there is a function with a text */
     return NULL;
 }
 
@@ -217,7 +217,7 @@ static void classes(pel_ctx *ctx) {
         CHECK(finds(s, pel_check_classes, "args"));
         return;
     }
-    CHECK(!"a class with a constructor");
+    CHECK(false); /* there is a class with a constructor */
 }
 
 static void file(pel_ctx *ctx) {
