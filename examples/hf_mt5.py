@@ -1,6 +1,9 @@
 # A skeleton of hf/mt5, made by pellucid with Python 3.11.7, torch 2.13.0+cpu, transformers 5.22.2.
 # Use: model = MT5Model(); model.load_state_dict(original.state_dict())
-# Verification: bit-equal on the recorded input, other data, other batch sizes, other lengths, train mode, gradients
+# Verification: bit-equal on the recorded input; eval mode, gradients: the recorded input; eval mode: other data, other
+#   batch sizes (3x12, 5x12, 1x12), other lengths (2x13, 2x15), a second call, other weights, float64; train mode,
+#   gradients: the recorded input, other batch sizes (3x12), other lengths (2x13); new tensors are put where the
+#   original puts them
 
 import math
 from dataclasses import dataclass
@@ -283,6 +286,9 @@ class Seq2SeqModelOutput(ModelOutput):
     encoder_attentions: torch.Tensor | None = None
 
 
+torch.export.register_dataclass(Seq2SeqModelOutput)
+
+
 class MT5Model(nn.Module):
     def __init__(self):
         super().__init__()
@@ -298,8 +304,9 @@ class MT5Model(nn.Module):
     ):
         assert (
             attention_mask is decoder_attention_mask is encoder_outputs is past_key_values is inputs_embeds
-            is decoder_inputs_embeds is use_cache is None
+            is decoder_inputs_embeds is use_cache is None and input_ids is not None and decoder_input_ids is not None
         ), "not recorded with these arguments"
         encoder_outputs = self.encoder(input_ids)
         decoder_outputs = self.decoder(decoder_input_ids, encoder_hidden_states=encoder_outputs)
         return Seq2SeqModelOutput(last_hidden_state=decoder_outputs, encoder_last_hidden_state=encoder_outputs)
+# pellucid: {"asserted":[],"failed":{},"given":{"decoder_input_ids":"int64[2, 6]","input_ids":"int64[2, 12]"},"lenient":[],"not_compared":{},"root":"MT5Model","runs":[{"compared":["result","generators","buffers"],"grad":false,"inputs":{"decoder_input_ids":"int64[2, 6]","input_ids":"int64[2, 12]"},"mode":"eval","name":"recorded","status":"passed"},{"compared":["events"],"grad":false,"mode":"eval","name":"events","status":"passed"},{"compared":["result","generators","gradients"],"grad":true,"mode":"eval","name":"gradients enabled","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"other data 1","status":"passed"},{"compared":["result","generators"],"grad":true,"mode":"eval","name":"other data 2","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"other data 3","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"decoder_input_ids":"int64[3, 6]","input_ids":"int64[3, 12]"},"mode":"eval","name":"other batch 1","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"decoder_input_ids":"int64[5, 6]","input_ids":"int64[5, 12]"},"mode":"eval","name":"other batch 2","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"decoder_input_ids":"int64[2, 7]","input_ids":"int64[2, 13]"},"mode":"eval","name":"other length 1","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"decoder_input_ids":"int64[2, 9]","input_ids":"int64[2, 15]"},"mode":"eval","name":"other length 2","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"decoder_input_ids":"int64[1, 6]","input_ids":"int64[1, 12]"},"mode":"eval","name":"other batch 3","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"mode":"train","name":"train","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"inputs":{"decoder_input_ids":"int64[3, 6]","input_ids":"int64[3, 12]"},"mode":"train","name":"train: other batch","status":"passed"},{"compared":["result","generators","buffers","gradients"],"grad":true,"inputs":{"decoder_input_ids":"int64[2, 7]","input_ids":"int64[2, 13]"},"mode":"train","name":"train: other length","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 1","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 2","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 3","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 4","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 5","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 6","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 7","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 8","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 9","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 10","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 11","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"train","name":"other draw 12","status":"passed"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"given 1","raises":"ValueError","status":"passed","what":"without input_ids"},{"compared":["result","generators"],"grad":false,"mode":"eval","name":"given 2","raises":"ValueError","status":"passed","what":"without decoder_input_ids"},{"compared":["result","generators"],"grad":false,"inputs":{"decoder_input_ids":"int64[1, 6]","input_ids":"int64[1, 12]"},"mode":"eval","name":"called","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"decoder_input_ids":"int64[1, 6]","input_ids":"int64[1, 12]"},"mode":"eval","name":"called again","status":"passed"},{"compared":["result","generators"],"grad":true,"inputs":{"decoder_input_ids":"int64[1, 6]","input_ids":"int64[1, 12]"},"mode":"eval","name":"other weights","status":"passed"},{"compared":["result","generators"],"grad":false,"inputs":{"decoder_input_ids":"int64[1, 6]","input_ids":"int64[1, 12]"},"mode":"eval","name":"float64","status":"passed"}],"verify":"default"}
