@@ -43,7 +43,7 @@ def skeleton_of(case: run_golden.Case, folder: pathlib.Path) -> str:
         made = pellucid.skeleton(module.model().eval(), module.inputs(), keywords, more=more, strict=False)
     except pellucid.SkeletonError as error:
         why = re.sub(r"\S*/[\w.]+:\d+: ", "", str(error).partition(";")[0])  # what follows are further attempts
-        return f"refused: {why[:60]}\n"  # a long path leaves less room for the reason
+        return f"refused: {why[:30].rstrip()}\n"  # a long path leaves less room for the reason
     finally:
         _skeleton.verify = verify
         del sys.modules[path.stem]
