@@ -143,13 +143,31 @@ typedef struct cli_model {
     pel_model_file file;
     char *path; /* what a folder stands for; NULL if a file was named */
     struct cli_beside *beside;
+    struct cli_remote *remote; /* NULL: a file of this machine */
 } cli_model;
+
+/* The names of the file in a folder that stands for the whole: what libraries look for, in their order. */
+extern const char *const cli_folder_models[];
 
 /* Maps a model file, or the file that stands for a folder. On failure as cli_read. */
 bool cli_open_model(const char *path, cli_model *model, pel_error *error);
 void cli_close_model(cli_model *model);
 /* A pel_ctx with that limit. On a bad --memory, or without memory: says so and returns NULL. */
 pel_ctx *cli_open_for_models(const cli_args *args);
+
+/* ---- files with an address (remote.c) ---- */
+
+/* Of the subcommands that read model files. */
+#define CLI_OPTION_INSECURE                                                                                            \
+    { 0, "insecure", NULL, "of a remote FILE: http:// is allowed, too", NULL }
+
+bool cli_is_remote(const char *name); /* "hf://org/model/file", "https://..." */
+void cli_set_insecure(bool is_insecure);
+/* As cli_open_model does. A folder or a repository stands for one of its files. */
+bool cli_remote_open(const char *uri, cli_model *model, pel_error *error);
+void cli_remote_close(struct cli_remote *remote);
+/* The files below an address; the caller frees names and list. None: it is the address of a file. */
+bool cli_remote_list(const char *uri, char ***names, size_t *n, pel_error *error);
 
 /* ---- source (source.c) ---- */
 
@@ -213,6 +231,8 @@ bool cli_is_terminal(FILE *stream);
 
 /* Becomes a Python that runs pellucid._live with the same subcommand and arguments; returns only if it can't start. */
 int cli_run_python(const cli_args *args);
+/* The Python that the package is in: $PELLUCID_PYTHON, the one beside this program, or python3. */
+const char *cli_python(char *path, size_t size);
 
 /* ---- help (help.c) ---- */
 

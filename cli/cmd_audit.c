@@ -145,9 +145,27 @@ static bool add_folder(batch *b, const char *folder, int depth) {
     return fine;
 }
 
+/* The files of a repository that is somewhere else. What can't be listed can't be opened either, which then says why.
+ */
+static bool add_remote(batch *b, const char *uri) {
+    char **names;
+    size_t n;
+    pel_error error;
+    if (!cli_remote_list(uri, &names, &n, &error)) return add_path(b, uri, NULL, false);
+    bool fine = n || add_path(b, uri, NULL, false);
+    b->has_folder = b->has_folder || n;
+    for (size_t i = 0; i < n; i++) {
+        fine = fine && add_path(b, names[i], NULL, true);
+        free(names[i]);
+    }
+    free(names);
+    return fine;
+}
+
 static bool add_operand(batch *b, const char *path) {
     struct stat info;
     bool fine = true;
+    if (cli_is_remote(path)) return add_remote(b, path);
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return add_path(b, path, NULL, false);
     b->has_folder = true;
     free(b->root);
@@ -216,7 +234,7 @@ static void audit_one(const batch *b, pel_ctx *ctx, job *todo) {
     options.allowed = &todo->is_allowed;
     if (!todo->unread && !is_open) options.unopened = error.message;
     bool is_done = pellucid_audit(ctx, is_open ? &model.file : &none, &options, &text, &todo->verdict, &error);
-    if (!is_done) { /* for want of memory */
+    if (!is_done) { /* for want of memory, or a remote file broke off */
         options.unopened = error.message;
         pellucid_reset(ctx);
         is_done = pellucid_audit(ctx, &none, &options, &text, &todo->verdict, &error);
@@ -469,6 +487,7 @@ static int run(const cli_args *args) {
     if (n_forms > 1)
         return cli_usage_error(args->command, "only one of --json, --sarif, --cyclonedx, --write-baseline");
     b.is_report = form < N_FORMS;
+    cli_set_insecure(cli_has(args, "insecure"));
     b.options = (pel_audit_options){ .as_json = cli_has(args, "json") || b.is_report,
                                      .for_report = b.is_report,
                                      .allows_unknown = cli_has(args, "allow") };
@@ -495,6 +514,7 @@ static const cli_option options[] = {
       NULL },
     { 0, "python", "PYTHON", "the same of the packages that a Python has: its folder, or the program", NULL },
     CLI_OPTION_MEMORY,
+    CLI_OPTION_INSECURE,
     CLI_OPTION_END,
 };
 
@@ -508,6 +528,7 @@ const cli_command cli_cmd_audit = {
              "Of a model's repository: the code that its config names (auto_map) and that loading it with\n"
              "trust_remote_code=True would import, effect by effect with lines; notebooks, requirements,\n"
              "_target_ in configs.\n"
+             "A FILE or FOLDER may have an address (hf://org/model, https://, s3://): docs/remote.md.\n"
              "Of folders every file is read; links are followed as long as they stay inside (or lead from\n"
              "the snapshots of a Hugging Face cache to its blobs). What is not understood is listed.\n"
              "\n"

@@ -66,6 +66,7 @@ static int compare_sides(const cli_args *args, pel_ctx *ctx, cli_sources *source
 }
 
 static int run(const cli_args *args) {
+    cli_set_insecure(cli_has(args, "insecure"));
     cli_sources *sources = cli_sources_new(args);
     pel_ctx *ctx = sources ? cli_open_for_models(args) : NULL;
     side sides[2] = { 0 };
@@ -95,6 +96,7 @@ static const cli_option options[] = {
     CLI_OPTION_JSON,
     { 0, "ignore-dtype", NULL, "float16 weights fit a float32 model", NULL },
     CLI_OPTION_MEMORY,
+    CLI_OPTION_INSECURE,
     CLI_OPTION_END,
 };
 

@@ -74,7 +74,8 @@ static int make_file(const cli_args *args, const char *name, cli_model *model, p
     output o = { .path = cli_value(args, "output"), .from = -1, .mapped = model->input.bytes };
     o.is_mapped = model->input.mapped != 0;
     pel_error error;
-    if (strcmp(args->operands[0], "-") != 0) o.from = pel_os_open(model->path ? model->path : args->operands[0]);
+    if (strcmp(args->operands[0], "-") != 0 && !model->remote)
+        o.from = pel_os_open(model->path ? model->path : args->operands[0]);
     o.file = pel_os_create(o.path);
     if (o.file < 0) {
         o.mistake = errno;
@@ -111,6 +112,7 @@ static int make_file(const cli_args *args, const char *name, cli_model *model, p
 static int run(const cli_args *args) {
     const char *name = args->n_operands > 1 ? args->operands[1] : NULL;
     if (!cli_has(args, "output")) return cli_usage_error(args->command, "-o says where the result goes");
+    cli_set_insecure(cli_has(args, "insecure"));
     cli_model model;
     pel_error error;
     pel_ctx *ctx = cli_open_for_models(args);
@@ -130,6 +132,7 @@ static const cli_option convert_options[] = {
     { 'o', "output", "FILE", "where the safetensors file goes", NULL },
     { 0, "prefix", "TEXT", "only the tensors whose names begin so, as 'model.', without it", NULL },
     CLI_OPTION_MEMORY,
+    CLI_OPTION_INSECURE,
     CLI_OPTION_END,
 };
 
@@ -151,6 +154,7 @@ const cli_command cli_cmd_convert = {
 static const cli_option extract_options[] = {
     { 'o', "output", "FILE", "where the .npy file goes", NULL },
     CLI_OPTION_MEMORY,
+    CLI_OPTION_INSECURE,
     CLI_OPTION_END,
 };
 

@@ -50,7 +50,8 @@ static int tree_of_file(const cli_args *args, pel_ctx *ctx, const char *path) {
 static int run(const cli_args *args) {
     const char *spec = args->operands[0];
     struct stat info;
-    if (strchr(spec, ':') && stat(spec, &info) != 0) return cli_run_python(args);
+    if (strchr(spec, ':') && !cli_is_remote(spec) && stat(spec, &info) != 0) return cli_run_python(args);
+    cli_set_insecure(cli_has(args, "insecure"));
     pel_ctx *ctx = cli_open_for_models(args);
     if (!ctx) return CLI_BAD_INPUT;
     int result = tree_of_file(args, ctx, spec);
@@ -67,6 +68,7 @@ static const cli_option options[] = {
     { 0, "html", "FILE", "write a page to open, search and walk through", NULL },
     CLI_OPTION_MODEL,
     CLI_OPTION_MEMORY,
+    CLI_OPTION_INSECURE,
     CLI_OPTION_END,
 };
 
@@ -82,11 +84,15 @@ const cli_command cli_cmd_tree = {
              "audit finds something, its worst finding is the last line, and heads the page; the exit\n"
              "code of a dangerous file is 4.\n"
              "\n"
+             "FILE may be the address of a file that is somewhere else (hf://org/model/file, https://,\n"
+             "s3://, gs://, az://): only the ranges that are needed are read (docs/remote.md).\n"
+             "\n"
              "SPEC names a live model (see `pellucid help skeleton`): it is built by Python. With inputs\n"
              "(see there), and for --table, --svg and --html, it runs once: then output shapes,\n"
              "multiply-adds and what feeds what are shown too.",
     .example = "$ pellucid tree model.safetensors --filter '*.attn.*'\n"
                "$ pellucid tree checkpoint.pt --json\n"
+               "$ pellucid tree hf://org/model/model.safetensors\n"
                "$ pellucid tree timm:vit_base_patch16_224 --table --depth 3 --html vit.html",
     .options = options,
     .min_operands = 1,

@@ -29,12 +29,16 @@ static const char start[] = "import sys\n"
                             "    sys.exit(2)\n"
                             "sys.exit(_live.main())\n";
 
+const char *cli_python(char *path, size_t size) {
+    const char *python = getenv("PELLUCID_PYTHON");
+    if (!python) python = python_beside(path, size);
+    return python ? python : "python3";
+}
+
 int cli_run_python(const cli_args *args) {
     char beside[4096];
     const char *python = cli_value(args, "python");
-    if (!python) python = getenv("PELLUCID_PYTHON");
-    if (!python) python = python_beside(beside, sizeof beside);
-    if (!python) python = "python3";
+    if (!python) python = cli_python(beside, sizeof beside);
 
     size_t n_raw = 0;
     while (args->raw[n_raw]) n_raw++;

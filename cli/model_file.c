@@ -34,17 +34,18 @@ static bool open_beside(void *arg, pel_text name, pel_text *bytes) {
     return true;
 }
 
-/* The file of a folder that stands for the whole: what libraries look for, in this order. */
+const char *const cli_folder_models[] = { "saved_model.pb",
+                                          "model.safetensors.index.json",
+                                          "pytorch_model.bin.index.json",
+                                          "model.safetensors",
+                                          "pytorch_model.bin",
+                                          ".metadata",
+                                          NULL };
+
 static bool choose_in_folder(const char *folder, char *path, size_t size) {
-    static const char *const names[] = { "saved_model.pb",
-                                         "model.safetensors.index.json",
-                                         "pytorch_model.bin.index.json",
-                                         "model.safetensors",
-                                         "pytorch_model.bin",
-                                         ".metadata" };
     struct stat info;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, size, "%s/%s", folder, names[i]);
+    for (const char *const *name = cli_folder_models; *name; name++) {
+        snprintf(path, size, "%s/%s", folder, *name);
         if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) return true;
     }
     DIR *entries = opendir(folder);
@@ -60,6 +61,7 @@ static bool choose_in_folder(const char *folder, char *path, size_t size) {
 bool cli_open_model(const char *path, cli_model *model, pel_error *error) {
     char chosen[MAX_PATH];
     struct stat info;
+    if (cli_is_remote(path)) return cli_remote_open(path, model, error);
     *model = (cli_model){ .input = { .name = path } };
     if (strlen(path) < MAX_PATH - 300 && stat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
         choose_in_folder(path, chosen, sizeof chosen)) {
@@ -89,6 +91,7 @@ void cli_close_model(cli_model *model) {
     for (size_t i = 0; model->beside && i < model->beside->n; i++) cli_release(&model->beside->inputs[i]);
     if (model->beside) free(model->beside->inputs);
     free(model->beside);
+    cli_remote_close(model->remote);
     cli_release(&model->input);
     free(model->path);
 }

@@ -41,7 +41,8 @@ def program() -> str:
 
 def run(*arguments: str, input: bytes = b"") -> tuple[int, str]:
     """Exit code and output. Raises ValueError for bad usage, Error where nothing came out but a complaint."""
-    done = subprocess.run([program(), *arguments], input=input, capture_output=True, check=False)
+    environment = {**os.environ, "PELLUCID_PYTHON": os.environ.get("PELLUCID_PYTHON", sys.executable)}
+    done = subprocess.run([program(), *arguments], input=input, capture_output=True, check=False, env=environment)
     out, said = done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode("utf-8", "replace").strip()
     if done.returncode == BAD_USAGE:
         raise ValueError(said)
@@ -135,7 +136,7 @@ class Audit(Result):
 
 
 def audit(*files: Path, allow: str | None = None, baseline: Path | None = None, root: Iterable[Path] = (),
-          python: Path | None = None, memory: int | None = None) -> Audit:
+          python: Path | None = None, memory: int | None = None, insecure: bool = False) -> Audit:
     """What would run if these model files, or all below these folders, were opened. Nothing of them is executed.
 
     Args:
@@ -144,8 +145,10 @@ def audit(*files: Path, allow: str | None = None, baseline: Path | None = None, 
         root: folders that modules are imported from: what unknown names do is read off their source
         python: the same of the packages that a Python has
         memory: MiB that the tables of a file may take
+        insecure: of addresses: http:// is allowed, too
     """
-    arguments = [*options_of(allow=allow, baseline=baseline, root=root, python=python, memory=memory), "--",
+    arguments = [*options_of(allow=allow, baseline=baseline, root=root, python=python, memory=memory,
+                             insecure=insecure), "--",
                  *(os.fspath(file) for file in files)]
     code, out = run("audit", "--json", *arguments)
     rows = [json.loads(line) for line in out.splitlines() if line.strip()]
@@ -194,7 +197,7 @@ class Comparison(Result):
 
 
 def compare(a: Any, b: Any, *, ignore_dtype: bool = False, root: Iterable[Path] = (), python: Path | None = None,
-            set: Mapping[str, Any] | None = None, memory: int | None = None) -> Comparison:
+            set: Mapping[str, Any] | None = None, memory: int | None = None, insecure: bool = False) -> Comparison:
     """Whether this checkpoint fits this model: tensors that are missing, extra, or of other shape or dtype.
 
     Args:
@@ -205,11 +208,12 @@ def compare(a: Any, b: Any, *, ignore_dtype: bool = False, root: Iterable[Path] 
         python: of source files, as for `scan`
         set: of source files, as for `scan`
         memory: MiB that the tables of a file may take
+        insecure: of addresses: http:// is allowed, too
     """
     with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
         paths = [_as_path(x, os.path.join(folder, f"{name}.json")) for name, x in (("a", a), ("b", b))]
-        arguments = [*options_of(ignore_dtype=ignore_dtype, root=list(root), python=python, set=set, memory=memory),
-                     "--", *paths]
+        arguments = [*options_of(ignore_dtype=ignore_dtype, root=list(root), python=python, set=set, memory=memory,
+                                 insecure=insecure), "--", *paths]
         rows = rows_of(run("compare", "--json", *arguments)[1])
         text = run("compare", *arguments)[1].rstrip("\n")
     if len(rows) != 1:
@@ -250,19 +254,20 @@ class Written(Result):
         return self._said or self.path
 
 
-def convert(file: Path, output: Path, *, prefix: str | None = None, memory: int | None = None) -> Written:
+def convert(file: Path, output: Path, *, prefix: str | None = None, memory: int | None = None,
+            insecure: bool = False) -> Written:
     """Writes every tensor of a model file into a safetensors file, bit by bit, without executing anything.
 
     Args:
         prefix: only the tensors whose names begin so, without it
     """
-    options = options_of(output=output, prefix=prefix, memory=memory)
+    options = options_of(output=output, prefix=prefix, memory=memory, insecure=insecure)
     return Written(output, run("convert", *options, "--", os.fspath(file))[1].strip())
 
 
-def extract(file: Path, name: str, output: Path, *, memory: int | None = None) -> Written:
+def extract(file: Path, name: str, output: Path, *, memory: int | None = None, insecure: bool = False) -> Written:
     """Writes one tensor of a model file into a .npy file, without executing anything."""
-    options = options_of(output=output, memory=memory)
+    options = options_of(output=output, memory=memory, insecure=insecure)
     return Written(output, run("extract", *options, "--", os.fspath(file), name)[1].strip())
 
 

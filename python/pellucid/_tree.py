@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Mapping
 from . import _pellucid
 from ._given import given
 from ._program import options_of, rows_of, run
+from ._remote import is_remote
 from ._result import Result, frame
 
 if TYPE_CHECKING:
@@ -69,14 +70,16 @@ class Tree(Result):
 
 
 def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, *, filter: str | None = None,
-         memory: int | None = None) -> Tree:
+         memory: int | None = None, insecure: bool = False) -> Tree:
     """The hierarchy of a model: classes, arguments, tensors.
 
     Args:
-        model: a checkpoint or a model file by its path, which is read and not executed; a live model; or the
-            name of one as the program takes it, such as "timm:resnet18"
+        model: a checkpoint or a model file by its path, or by its address (hf://org/model/file, https://, s3://),
+            which is read and not executed; a live model; or the name of one as the program takes it, such as
+            "timm:resnet18"
         filter: of a file: only the tensors whose names fit, as "layers.0.*"
         memory: of a file: MiB that its tables may take
+        insecure: of an address: http:// is allowed, too
 
     With inputs the model runs once, and the tree also has output shapes, multiply-adds and which module feeds which.
     `args` is a tuple or list of arguments, or the one argument itself; a dict whose keys `forward` takes holds keyword
@@ -84,7 +87,7 @@ def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, 
     Live models are nn.Modules (scripted ones too), torch.export.ExportedPrograms, and Keras models.
     """
     if isinstance(model, os.PathLike) or (isinstance(model, str) and not _is_spec(model)):
-        options = options_of(filter=filter, memory=memory)
+        options = options_of(filter=filter, memory=memory, insecure=insecure)
         rows = rows_of(run("tree", "--json", *options, "--", os.fspath(model))[1])
         return Tree(*(network for row in rows for network in row["networks"]))
     if isinstance(model, str):
@@ -106,8 +109,8 @@ def tree(model: Any, args: Any = None, kwargs: Mapping[str, Any] | None = None, 
 
 
 def _is_spec(text: str) -> bool:
-    """As the program decides: what has a colon and is no file names a live model."""
-    return ":" in text and not os.path.exists(text)
+    """As the program decides: what has a colon and is neither an address nor a file names a live model."""
+    return ":" in text and not is_remote(text) and not os.path.exists(text)
 
 
 class _Walk:

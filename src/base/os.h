@@ -52,6 +52,8 @@ long pel_os_processors(void);
 unsigned pel_os_columns(void);
 /* The file of the running program. */
 bool pel_os_program_path(char *path, size_t size);
+/* Starts another program with pipes for its input and output; false: errno says why. It ends when its input does. */
+bool pel_os_start(const char *program, char *const *argv, int *to, int *from);
 /* Runs another program instead of this one; returns only if that fails, with errno. */
 void pel_os_become(const char *program, char *const *argv);
 

@@ -1,7 +1,9 @@
 #include "base/os.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,6 +12,8 @@
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 #endif
+
+extern char **environ;
 
 /* Without waiting for a FIFO's other end; once it is open, reads wait as usual. */
 int pel_os_open(const char *path) {
@@ -88,6 +92,36 @@ bool pel_os_program_path(char *path, size_t size) {
     path[len] = '\0';
     return true;
 #endif
+}
+
+bool pel_os_start(const char *program, char *const *argv, int *to, int *from) {
+    int in[2], out[2];
+    pid_t child;
+    posix_spawn_file_actions_t actions;
+    if (pipe(in) != 0) return false;
+    if (pipe(out) != 0) {
+        close(in[0]), close(in[1]);
+        return false;
+    }
+    fcntl(in[1], F_SETFD, FD_CLOEXEC);
+    fcntl(out[0], F_SETFD, FD_CLOEXEC);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, in[0]);
+    posix_spawn_file_actions_addclose(&actions, out[1]);
+    int mistake = posix_spawnp(&child, program, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(in[0]), close(out[1]);
+    if (mistake) {
+        close(in[1]), close(out[0]);
+        errno = mistake;
+        return false;
+    }
+    signal(SIGPIPE, SIG_IGN); /* a child that dies gives an error, not our end */
+    *to = in[1];
+    *from = out[0];
+    return true;
 }
 
 void pel_os_become(const char *program, char *const *argv) { execvp(program, argv); }

@@ -114,6 +114,13 @@ bool pel_os_program_path(char *path, size_t size) {
     return true;
 }
 
+/* Not written yet: the program has a use for it only with remote files. */
+bool pel_os_start(const char *program, char *const *argv, int *to, int *from) {
+    (void)program, (void)argv, (void)to, (void)from;
+    errno = ENOSYS;
+    return false;
+}
+
 /* There is no becoming: this process waits, and ends as the other did. */
 void pel_os_become(const char *program, char *const *argv) {
     intptr_t result = _spawnvp(_P_WAIT, program, (const char *const *)argv);
