@@ -83,7 +83,7 @@ def test_what_needs_python_has_the_programs_options(command) -> None:
     live = {option[2:] for action in parsers.choices[command]._actions for option in action.option_strings
             if option.startswith("--")}
     # what the program reads itself: files, traces, and which Python to start
-    own = {"python", "filter", "memory"} if command == "tree" else {"python", "dump", "check-passes"}
+    own = {"python", "filter", "memory", "insecure"} if command == "tree" else {"python", "dump", "check-passes"}
     assert live | own == set(options_of(command)) | own
 
 
