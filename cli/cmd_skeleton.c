@@ -68,10 +68,11 @@ static const cli_option options[] = {
     { 0, "no-verify", NULL, "don't compare the skeleton with the model", NULL },
     { 0, "verify", "default|full", "which checks are made; full: every one of the table", NULL },
     { 0, "prove", NULL, "compare the ATen calls of both forwards for all sizes, too", NULL },
+    { 0, "config", NULL, "build it in other sizes, too: those that can change become fields of a Config", NULL },
     { 0, "no-strict", NULL, "write the skeleton even if it differs from the model", NULL },
     { 'v', "verbose", NULL, "show every check, not one line for all", NULL },
     { 0, "save-trace", "FILE", "keep the log of the runs", NULL },
-    { 0, "dump", "PASS", "of a trace, as text: log, passes (their list), or the program after one of them", NULL },
+    { 0, "dump", "PASS", "of a trace: log, passes (their list), or the program after one; of a SPEC: config", NULL },
     { 0, "check-passes", NULL, "of a trace: check the program after every pass", NULL },
     { 0, "given-only", NULL, "old name of --no-more", NULL },
     { 0, "anyway", NULL, "old name of --no-strict", NULL },
@@ -93,6 +94,12 @@ const cli_command cli_cmd_skeleton = {
              "hf:CONFIG.json or hf:MODEL_TYPE. The callable returns a module, or a module with its\n"
              "inputs. Inputs are random tensors of the given shapes, what a callable returns, or\n"
              "what the model says of itself. Exit 3: equal where it must be, not everywhere.\n"
+             "\n"
+             "--config builds the model again with each number of its configuration changed (of hf:\n"
+             "what the configuration takes, else the arguments of the model's constructor). Sizes that\n"
+             "follow such a number are written as cfg.NAME; Model() is still the model of SPEC. A field\n"
+             "is kept only if the original and the skeleton, both built in other sizes, are bit-equal;\n"
+             "the header lists these sizes. All others stay numbers.\n"
              "\n"
              "-- python SCRIPT.py runs a script as it is and watches which models it calls. The\n"
              "skeleton is of the largest one, with the inputs that the script gave it; --list shows\n"

@@ -80,6 +80,7 @@ def contract(report: Report) -> dict[str, Any]:
         "asserted": _whats(report, "guarded"), "lenient": _whats(report, "lenient"),
         "failed": {c.name: c.detail for c in report.failures},
         "not_compared": _not_compared(report),
+        **({"config": report.config} if report.config is not None else {}),
     }
 
 

@@ -75,6 +75,10 @@ def make_parser() -> Parser:
                          help="which checks are made; full: every one of the table")
     command.add_argument("--prove", action="store_true",
                          help="compare the ATen calls of both forwards for all sizes, too")
+    command.add_argument("--config", action="store_true",
+                         help="build the model in other sizes, too: those that can change become fields of a Config")
+    command.add_argument("--dump", metavar="PASS", choices=("config",),
+                         help="of a trace: the program after a pass; config: which numbers --config found to be what")
     command.add_argument("--no-strict", "--anyway", dest="anyway", action="store_true",
                          help="write the skeleton even if it differs from the model")
     command.add_argument("-v", "--verbose", action="store_true", help="show every check, not one line for all")
@@ -136,6 +140,8 @@ def load_subject(options: argparse.Namespace, with_inputs: bool) -> Any:
 def run_skeleton(options: argparse.Namespace) -> int:
     from ._specs import SpecError
     if options.script:
+        if options.config or options.dump:
+            raise SpecError("--config builds the model again, and only a SPEC says how", usage=True)
         return run_script(options)
     if options.spec is None:
         raise SpecError("name a model, or a script: -- python SCRIPT.py", usage=True)
@@ -145,6 +151,10 @@ def run_skeleton(options: argparse.Namespace) -> int:
         progress("building the model")
         subject = load_subject(options, with_inputs=True)
         made = make_skeleton(options, subject, [] if options.given_only else None, progress)
+        dump = give_config(options, subject, made, progress) if options.config or options.dump else ""
+    if options.dump:
+        sys.stdout.write(dump + "\n")
+        return FINE if made.report.good else FOUND
     code, said = write_skeleton(options, subject, made)
     sys.stdout.write(said)
     return code
@@ -203,6 +213,20 @@ def make_skeleton(options: argparse.Namespace, subject: Any, more: list[Any] | N
                     strict=False, origin=subject.origin,
                     verify="full" if options.verify == "full" else not options.no_verify, prove=options.prove,
                     progress=progress)
+
+
+def give_config(options: argparse.Namespace, subject: Any, made: Any, progress: Any) -> str:
+    """Sizes that can change become a Config. What was found of each number, as text."""
+    from ._config import with_config
+    from ._specs import SpecError
+    if options.no_verify or options.given_only or options.module or options.leaf:
+        raise SpecError("--config compares other sizes of the whole model: leave out --no-verify, --no-more, --module "
+                        "and --leaf", usage=True)
+    if not made.report.good:
+        return "the skeleton differs from the model"
+    outcome = with_config(made, subject, lambda: load_subject(options, with_inputs=True), progress)
+    print(f"pellucid: {outcome.in_words()}", file=sys.stderr)
+    return outcome.dump or "\n".join(f"no field {name}: {why}" for name, why in outcome.dropped.items())
 
 
 def write_skeleton(options: argparse.Namespace, subject: Any, made: Any) -> tuple[int, str]:

@@ -44,6 +44,8 @@ class Subject:
     kwargs: dict[str, Any] = field(default_factory=dict)
     origin: str = ""
     guess: Callable[[], tuple[tuple[Any, ...], dict[str, Any]] | None] = lambda: None
+    arguments: dict[str, Any] = field(default_factory=dict)  # that it was made with, where `rebuild` takes others
+    rebuild: Callable[[dict[str, Any]], Subject] | None = None
 
     @property
     def has_inputs(self) -> bool:
@@ -226,11 +228,19 @@ def _load_hf(text: str) -> Subject:
         import difflib
         near = difflib.get_close_matches(str(kind), list(mapping), 1)
         raise SpecError(f"transformers has no model type {kind!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-    config = mapping[kind].from_dict(values) if values is not None else mapping[kind](**keywords)
-    names = getattr(config, "architectures", None) or []
-    maker = getattr(transformers, names[0], None) if names else None
-    model = (maker._from_config(config) if maker is not None else transformers.AutoModel.from_config(config)).eval()
-    return Subject(model, guess=lambda: _guess_hf(model))
+
+    def build(changes: dict[str, Any]) -> Subject:
+        config = (mapping[kind].from_dict({**values, **changes}) if values is not None
+                  else mapping[kind](**{**keywords, **changes}))
+        names = getattr(config, "architectures", None) or []
+        maker = getattr(transformers, names[0], None) if names else None
+        model = (maker._from_config(config) if maker is not None else transformers.AutoModel.from_config(config)).eval()
+        return Subject(model, guess=lambda: _guess_hf(model))
+
+    from ._config_fields import hf_arguments
+    subject = build({})
+    subject.arguments, subject.rebuild = hf_arguments(subject.model.config, values or keywords), build
+    return subject
 
 
 def _guess_hf(model: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:

@@ -196,6 +196,7 @@ class Report(Result):
     retreats: list[str] = field(default_factory=list)
     proof: Answer | None = None
     level: str = "default"
+    config: dict[str, Any] | None = None  # which sizes can change, and where that was compared
 
     def status(self, name: str) -> str:
         """passed only if every check of that name passed."""
@@ -258,6 +259,7 @@ class Report(Result):
             "contract": contract(self),
             "checks": [{**vars(c), "rule": rule_of(c.name).name} for c in self.checks],
             "seconds": self.seconds, "remarks": self.remarks, "retreats": self.retreats, "synthesis": self.synthesis,
+            **({"config": self.config} if self.config is not None else {}),
         }
 
     def __str__(self) -> str:

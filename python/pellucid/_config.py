@@ -1,0 +1,414 @@
+"""`pellucid skeleton SPEC --config`: sizes become expressions of a Config, by evidence.
+
+The model is built once more for each field, with that field changed, and a skeleton is made of each build. Where these
+texts have other numbers than the first, `_config_join` finds the expression. The result is judged by the referee: the
+original and the skeleton, at the same sizes, must be bit-equal, for each field alone and for several together. A field
+that fails is a number again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
+
+from . import _inputs
+from ._config_fields import Family, family_of
+from ._config_fit import Number
+from ._config_join import Build, Joined, join, resized
+from ._contract import MARK, with_contract
+from ._pellucid import Error
+from ._specs import Subject
+from ._verify import SEED, _wrapped, play_original, verify, with_verdict
+
+if TYPE_CHECKING:
+    from ._skeleton import Skeleton
+
+BUDGET = 240.0  # seconds for builds; then the fields that are left stay numbers
+MAX_FIELDS = 32
+ROUNDS = 6  # of writing and judging
+TOGETHER = 2  # configurations with several fields changed that must be equal
+Inputs = tuple[tuple[Any, ...], dict[str, Any]]
+Changes = dict[str, Number]
+
+
+@dataclass
+class Outcome:
+    """What became of the fields. `alone`, `equal`: sizes at which the referee found both bit-equal, one field changed
+    or several at once."""
+
+    fields: dict[str, Number] = field(default_factory=dict)
+    alone: dict[str, Number] = field(default_factory=dict)
+    equal: list[Changes] = field(default_factory=list)
+    dropped: dict[str, str] = field(default_factory=dict)
+    builds: int = 0
+    seconds: float = 0.0
+    dump: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"fields": self.fields, "alone": self.alone, "equal": self.equal, "constant": self.dropped,
+                "builds": self.builds, "seconds": round(self.seconds, 2)}
+
+    def in_words(self) -> str:
+        if not self.fields:
+            return "Config: none; " + (_first_reasons(self.dropped) or "the model has no sizes that can change")
+        text = ", ".join(f"{name}={value!r}" for name, value in self.alone.items())
+        said = f"Config: bit-equal to the original built with one other size each ({text})"
+        for changes in self.equal:
+            said += "; with " + ", ".join(f"{name}={value!r}" for name, value in changes.items()) + " together"
+        return said + "; other sizes were not compared"
+
+
+def _first_reasons(dropped: Mapping[str, str], count: int = 3) -> str:
+    rows = [f"{name}: {why}" for name, why in dropped.items() if why != UNREAD]
+    return "; ".join(rows[:count]) + ("; …" if len(rows) > count else "")
+
+
+UNREAD = "nothing depends on it"
+
+
+def with_config(made: Skeleton, subject: Subject, again: Callable[[], Subject],
+                progress: Callable[[str], None] = lambda text: None) -> Outcome:
+    """Gives the skeleton a Config, as far as the evidence goes; `again` makes the subject once more."""
+    work = Fitting(made, subject, progress)
+    start = time.perf_counter()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            work.run(again)
+    finally:
+        work.outcome.seconds = time.perf_counter() - start
+    outcome = work.outcome
+    made.report.config = outcome.to_dict()
+    made.source = with_contract(_with_paragraph(made.source, outcome.in_words()), made.report, made.root)
+    return outcome
+
+
+def _with_paragraph(source: str, text: str) -> str:
+    """The header with a paragraph after the last one."""
+    lines = source.split("\n")
+    end = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
+    lines[end:end] = _wrapped(text)
+    return "\n".join(lines)
+
+
+def body_of(source: str) -> str:
+    """The text without its header and its last line."""
+    return "\n".join(line for line in source.split("\n") if not line.startswith("#")).strip("\n") + "\n"
+
+
+def steps(value: Number) -> list[Number]:
+    """Other values of a field, those that most models take first. Widths keep what divides them."""
+    if isinstance(value, float):
+        return [value / 2, value / 4, value * 2] if value else [0.25, 0.125]
+    if value >= 48:
+        return [value // 2 if value % 4 == 0 else value * 2, value * 2, value * 3, value + 1, value - 1]
+    if value >= 8:
+        return [value * 2, value // 2, value * 3, value + 1, value - 1]
+    return [value + 1, value * 2, value + 2, value * 3, value - 1] if value > 0 else [1, 2]
+
+
+class Fitting:
+    def __init__(self, made: Skeleton, subject: Subject, progress: Callable[[str], None]):
+        self.made, self.subject, self.progress = made, subject, progress
+        self.outcome = Outcome()
+        self.end = time.perf_counter() + BUDGET
+        self.verified = False  # whether texts are made with the retreats that verification leads to
+
+    def run(self, again: Callable[[], Subject]) -> None:
+        found = family_of(self.subject, again)
+        if found is None or not found.fields:
+            return
+        self.family: Family = found
+        if not self._same_again():
+            return
+        joined = self._joined()
+        for _ in range(ROUNDS):
+            if not joined.fields:
+                break
+            guilty = self._judge(joined)
+            if not guilty:
+                self.outcome.fields = dict(joined.fields)
+                self.outcome.dump = joined.dump()
+                self.made.source = with_verdict(_rejoined(self.made.source, joined.source), self.made.report.verdict)
+                break
+            self.outcome.dropped.update(guilty)
+            joined = self._join()
+        self.outcome.dropped.update({k: v for k, v in joined.dropped.items() if k not in self.outcome.dropped})
+        if not self.outcome.fields:
+            self.outcome.alone, self.outcome.equal = {}, []
+            self.outcome.dropped.update({k: "no configuration was equal" for k in joined.fields})
+
+    # ---- builds ----
+
+    def _same_again(self) -> bool:
+        """What is built again must be the model that the skeleton is of."""
+        want = body_of(self.made.source)
+        try:
+            subject = self.family.build({})
+        except Exception as error:
+            self.outcome.dropped[""] = f"the model can't be built again: {type(error).__name__}: {error}"[:200]
+            return False
+        shapes = [{k: tuple(v.shape) for k, v in m.state_dict().items() if hasattr(v, "shape")}
+                  for m in (subject.model, self.subject.model)]
+        if shapes[0] != shapes[1]:
+            self.outcome.dropped[""] = "built again, the model has other tensors"
+            return False
+        for self.verified in (False, True):
+            text = self._text(subject, (self.subject.args, self.subject.kwargs))
+            if text is not None and body_of(text) == want:
+                return True
+        self.outcome.dropped[""] = "built again, the model has another skeleton"
+        return False
+
+    def _text(self, subject: Subject, inputs: Inputs) -> str | None:
+        from ._skeleton import skeleton
+        self.outcome.builds += 1
+        try:
+            made = skeleton(subject.model, *inputs, strict=False, verify=self.verified, progress=False)
+        except Exception:
+            return None
+        return body_of(made.source)
+
+    def _build(self, changes: Changes) -> tuple[Subject, Inputs] | None:
+        """The model with these changes, with inputs that it takes."""
+        try:
+            subject = self.family.build(changes)
+        except Exception:
+            return None
+        for inputs in self._inputs(subject, changes):
+            if _runs(subject.model, inputs):
+                return subject, inputs
+        return None
+
+    def _inputs(self, subject: Subject, changes: Changes) -> Iterator[Inputs]:
+        """As the spec makes them for this model, as they were, or with sizes that follow the fields."""
+        given: Inputs = (self.subject.args, self.subject.kwargs)
+        if subject.rebuild is None and subject.args:
+            given = subject.args, subject.kwargs
+        with contextlib.suppress(Exception):
+            guessed = subject.guess()
+            if guessed is not None and _shapes(guessed) != _shapes(given):
+                yield guessed
+        yield given
+        sizes = {self.family.fields[name]: value for name, value in changes.items() if isinstance(value, int)}
+        other = _inputs_resized(given, sizes)
+        if other is not None:
+            yield other
+
+    def _moves(self, name: str, value: Number, base: Any) -> bool | None:
+        """Whether anything of the model is other than it was; None: it can't be built so."""
+        import torch
+        for place in ("meta", "cpu"):
+            try:
+                with torch.device(place):
+                    model = self.family.build({name: value}).model
+            except Exception:
+                continue
+            return bool(snapshot(model) != base)
+        return None
+
+    def _joined(self) -> Joined:
+        """One build for each field that something depends on, then some with several changed, then one text."""
+        base_values = self.family.fields
+        self.base = Build(dict(base_values), body_of(self.made.source))
+        self.builds: list[Build] = []
+        self.originals: dict[str, tuple[Changes, Subject, Inputs]] = {}
+        shot = snapshot(self.family.build({}).model)
+        tried = 0
+        for name, value in base_values.items():
+            for step in steps(value):
+                moves = self._moves(name, step, shot)
+                if moves is False:
+                    self.outcome.dropped[name] = UNREAD
+                if moves is not None:
+                    break
+            if name in self.outcome.dropped:
+                continue
+            tried += 1
+            if tried > MAX_FIELDS or time.perf_counter() > self.end:
+                self.outcome.dropped[name] = "not tried: there was no time for more builds"
+                continue
+            self.progress(f"building it with another {name}")
+            self._try(name)
+        return self._join()
+
+    def _try(self, name: str) -> None:
+        """A build with this field changed, of which the same program is written."""
+        value = self.family.fields[name]
+        why = "the model can't be built and run with another value"
+        for step in steps(value):
+            found = self._build({name: step})
+            if found is None:
+                continue
+            text = self._text(*found)
+            if text is None:
+                why = "no skeleton could be made with another value"
+                continue
+            build = Build({**self.family.fields, name: step}, text)
+            alone = join(Build(dict(self.family.fields), self.base.text), [build], self.made.root)
+            if name not in alone.fields and "another program" in alone.dropped.get(name, ""):
+                why = alone.dropped[name]
+                continue
+            self.builds.append(build)
+            self.originals[name] = {name: step}, *found
+            return
+        self.outcome.dropped[name] = why
+
+    def _tear(self) -> None:
+        """A list is a field with all its items, or not at all."""
+        torn = {name.partition("[")[0] for name in self.outcome.dropped if "[" in name}
+        for name in self.family.fields:
+            if "[" in name and name.partition("[")[0] in torn:
+                self.outcome.dropped.setdefault(name, "other items of the list can't change")
+
+    def _join(self) -> Joined:
+        self._tear()
+        kept = {n: v for n, v in self.base.values.items() if n not in self.outcome.dropped}
+        base = Build(kept, self.base.text)
+        builds = [Build({n: b.values[n] for n in kept}, b.text) for b in self.builds
+                  if all(b.values[n] == self.base.values[n] for n in b.values if n not in kept)]
+        joined = join(base, builds, self.made.root)
+        together = self._together(joined.fields, 1)
+        if together is None or time.perf_counter() > self.end:
+            return joined
+        text = self._text(*together[1:])
+        if text is None:
+            return joined
+        return join(base, [*builds, Build({**kept, **together[0]}, text)], self.made.root)
+
+    def _together(self, fields: Iterable[str], turn: int) -> tuple[Changes, Subject, Inputs] | None:
+        """A build with as many of the fields changed as the model takes, each by another step than alone."""
+        changes: Changes = {}
+        names = list(fields)
+        for number, name in enumerate(names):
+            choices = steps(self.family.fields[name])
+            changes[name] = choices[(turn + (number if turn > 1 else 0)) % 2]
+        found = self._build(changes)
+        if found is not None:
+            return changes, *found
+        changes = {}
+        best: tuple[Changes, Subject, Inputs] | None = None
+        for name in names:
+            if time.perf_counter() > self.end:
+                break
+            for step in steps(self.family.fields[name])[turn % 2:]:
+                found = self._build({**changes, name: step})
+                if found is not None:
+                    changes = {**changes, name: step}
+                    best = changes, *found
+                    break
+        return best if best is not None and len(best[0]) > 1 else None
+
+    # ---- the referee ----
+
+    def _judge(self, joined: Joined) -> dict[str, str]:
+        """Fields that must go, with the reason; none if all is equal."""
+        self.progress("comparing other sizes")
+        self.outcome.alone, self.outcome.equal = {}, []
+        why = self._differs(joined, {}, self.subject, (self.subject.args, self.subject.kwargs))
+        if why:
+            return {name: f"with the Config the model itself is not equal: {why}" for name in joined.fields}
+        guilty: dict[str, str] = {}
+        for name in joined.fields:
+            changes, subject, inputs = self.originals[name]
+            if why := self._differs(joined, changes, subject, inputs):
+                guilty[name] = f"not equal at {changes[name]!r}: {why}"
+            else:
+                self.outcome.alone[name] = changes[name]
+        if guilty:
+            return guilty
+        for turn in range(2, 2 + TOGETHER):
+            found = self._together(joined.fields, turn)
+            if found is None:
+                continue
+            if why := self._differs(joined, *found):
+                return self._culprit(joined, found[0], why)
+            self.outcome.equal.append(found[0])
+        return {}
+
+    def _culprit(self, joined: Joined, changes: Changes, why: str) -> dict[str, str]:
+        """The field without which the others are equal together; all if there is none."""
+        for name in reversed(list(changes)):
+            rest = {n: v for n, v in changes.items() if n != name}
+            found = self._build(rest)
+            if found is not None and not self._differs(joined, rest, *found):
+                return {name: f"not equal together with others: {why}"}
+        return {name: f"not equal together with others: {why}" for name in changes}
+
+    def _differs(self, joined: Joined, changes: Changes, subject: Subject, inputs: Inputs) -> str:
+        """What the referee finds, in eval mode and in train mode; nothing if both are bit-equal."""
+        source = resized(joined.source, joined.config, {**joined.fields, **changes})
+        model = subject.model
+        training = model.training
+        rows = []
+        for number, mode in enumerate((training, not training)):
+            model.train(mode)
+            try:
+                rows.append([play_original(model, "recorded" if not number else "train", *_inputs.copied(inputs),
+                                           grad=False, seed=SEED, buffers=True)[0]])
+            except Exception as error:
+                if not number:
+                    return f"the original raises {type(error).__name__}"
+            finally:
+                model.train(training)
+        checks = verify(model, source, self.made.root, rows)
+        bad = next((c for c in checks if c.bad), None)
+        passed = {c.name for c in checks if c.status == "passed"}
+        return str(bad)[:160] if bad is not None else "" if "recorded" in passed else "it was not compared"
+
+
+def _rejoined(source: str, body: str) -> str:
+    """The header and the last line of one, the text of the other."""
+    lines = source.split("\n")
+    end = next((i for i, line in enumerate(lines) if not line.startswith("#")), 0)
+    marks = [line for line in lines[end:] if line.startswith(MARK)]
+    return "\n".join([*lines[:end], "", body.strip("\n"), *marks, ""])
+
+
+def _runs(model: Any, inputs: Inputs) -> bool:
+    import torch
+    args, kwargs = _inputs.copied(inputs)
+    try:
+        with torch.no_grad():
+            model(*args, **kwargs)
+    except Exception:
+        return False
+    return True
+
+
+def _shapes(inputs: Inputs) -> list[tuple[int, ...]]:
+    return [tuple(t.shape) for t in _inputs.tensors(inputs)]
+
+
+def _inputs_resized(inputs: Inputs, sizes: Mapping[Number, Number]) -> Inputs | None:
+    """Inputs whose sizes, but for the first, are as the fields that they were equal to are now."""
+    import torch
+    generator = torch.Generator().manual_seed(SEED)
+
+    def other(t: Any) -> Any:
+        if not isinstance(t, torch.Tensor) or t.dim() < 2:
+            return t
+        shape = [t.shape[0], *(int(sizes.get(n, n)) for n in t.shape[1:])]
+        if shape == list(t.shape):
+            return t
+        if t.is_floating_point():
+            return torch.randn(shape, generator=generator).to(t.dtype)
+        return t.reshape(-1)[torch.randint(0, t.numel(), shape, generator=generator)]
+
+    args, kwargs = tuple(map(other, inputs[0])), {k: other(v) for k, v in inputs[1].items()}
+    changed = any(a is not b for a, b in zip((*args, *kwargs.values()), (*inputs[0], *inputs[1].values())))
+    return (args, kwargs) if changed else None
+
+
+def snapshot(model: Any) -> list[Any]:
+    """All that a constructor's numbers can show in: shapes, and plain attributes of each module."""
+    rows: list[Any] = []
+    for name, part in model.named_modules(remove_duplicate=False):
+        plain = {k: repr(v) for k, v in vars(part).items() if isinstance(v, (int, float, str, tuple, list, type(None)))
+                 and k != "training"}
+        shapes = [(k, tuple(t.shape)) for k, t in (*part._parameters.items(), *part._buffers.items())
+                  if t is not None]
+        rows.append((name, type(part), plain, shapes))
+    return rows
