@@ -186,11 +186,23 @@ typedef struct cli_sources {
     size_t n_kept, kept_cap;
     pel_ctx *ctx;
     pel_scanner *scanner;
+    /* of an editor: */
+    const pel_scan_target *open; /* texts that count instead of the files */
+    size_t n_open;
+    bool has_read_open;          /* one of them was read */
+    bool notes_reads;            /* remember the files that are read */
+    struct cli_read_note *notes; /* these */
+    size_t n_notes, notes_cap;
+    bool lacks_python; /* there is none where one was said to be */
 } cli_sources;
 
 /* What -e, --root, --python and --set of the command line say, and the folders of its operands. NULL: one of them is
  * not there, which was said, or no memory. */
 cli_sources *cli_sources_new(const cli_args *args);
+/* The same for one file of an editor, with the folders of its workspace (ended by NULL). */
+cli_sources *cli_sources_for(const char *path, const char *const *folders);
+/* Whether a file that was read has changed since. */
+bool cli_sources_changed(const cli_sources *sources);
 /* A folder that modules are imported from; a second time it changes nothing. The path is copied. */
 void cli_add_root(cli_sources *sources, const char *path);
 /* A file below the roots, which stays as long as the sources do; false: there is none, or it is too large. */
@@ -255,6 +267,7 @@ extern const cli_command cli_cmd_dis;
 extern const cli_command cli_cmd_extract;
 extern const cli_command cli_cmd_format;
 extern const cli_command cli_cmd_help;
+extern const cli_command cli_cmd_lsp;
 extern const cli_command cli_cmd_scan;
 extern const cli_command cli_cmd_skeleton;
 extern const cli_command cli_cmd_explain;

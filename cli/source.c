@@ -43,12 +43,60 @@ static bool stays_inside(const cli_sources *sources, const char *name) {
     return is_inside;
 }
 
+static const pel_scan_target *open_text(const cli_sources *sources, const char *name) {
+    for (size_t i = 0; i < sources->n_open; i++)
+        if (strcmp(sources->open[i].path, name) == 0) return &sources->open[i];
+    return NULL;
+}
+
+/* ---- what was read, for editors: a file may change while its text is in use ---- */
+
+struct cli_read_note {
+    char *path;
+    int64_t seconds, size;
+};
+
+static void note_read(cli_sources *sources, const char *name) {
+    struct stat info;
+    if (sources->n_notes == sources->notes_cap) {
+        size_t cap = sources->notes_cap ? 2 * sources->notes_cap : 256;
+        struct cli_read_note *moved = realloc(sources->notes, cap * sizeof *moved);
+        if (!moved) return;
+        sources->notes = moved;
+        sources->notes_cap = cap;
+    }
+    char *path = keep(sources, strdup(name));
+    if (path && stat(name, &info) == 0)
+        sources->notes[sources->n_notes++] =
+            (struct cli_read_note){ path, (int64_t)info.st_mtime, (int64_t)info.st_size };
+}
+
+bool cli_sources_changed(const cli_sources *sources) {
+    for (size_t i = 0; i < sources->n_notes; i++) {
+        const struct cli_read_note *note = &sources->notes[i];
+        struct stat info;
+        if (stat(note->path, &info) != 0 || info.st_mtime != note->seconds || info.st_size != note->size) return true;
+    }
+    return false;
+}
+
 static bool read_file(void *arg, pel_text path, pel_text *bytes) {
+    cli_sources *sources = arg;
     char name[4096];
     if (path.len >= sizeof name) return false;
     memcpy(name, path.ptr, path.len);
     name[path.len] = '\0';
-    return cli_read_source(arg, name, bytes);
+    const pel_scan_target *open = open_text(sources, name);
+    if (open) {
+        char *copy = keep(sources, malloc(open->source.len + 1));
+        if (copy) memcpy(copy, open->source.ptr, open->source.len);
+        sources->has_read_open = true;
+        *bytes = (pel_text){ copy, open->source.len };
+        return copy != NULL;
+    }
+    bool is_read = cli_read_source(sources, name, bytes);
+    if (is_read && sources->notes_reads) note_read(sources, name);
+    return is_read;
 }
 
 bool cli_read_source(cli_sources *arg, const char *name, pel_text *bytes) {
@@ -70,13 +118,12 @@ bool cli_read_source(cli_sources *arg, const char *name, pel_text *bytes) {
 }
 
 static int kind_of(void *arg, pel_text path) {
-    (void)arg;
     char name[4096];
     struct stat info;
     if (path.len >= sizeof name) return 0;
     memcpy(name, path.ptr, path.len);
     name[path.len] = '\0';
-    if (stat(name, &info) != 0) return 0;
+    if (stat(name, &info) != 0) return arg && open_text(arg, name) ? 1 : 0;
     return S_ISDIR(info.st_mode) ? 2 : S_ISREG(info.st_mode) ? 1 : 0;
 }
 
@@ -225,6 +272,15 @@ cli_sources *cli_sources_new(const cli_args *args) {
     return NULL;
 }
 
+cli_sources *cli_sources_for(const char *path, const char *const *folders) {
+    cli_sources *sources = calloc(1, sizeof *sources);
+    if (!sources) return NULL;
+    add_operand(sources, path);
+    for (; *folders; folders++)
+        if (is_folder(*folders)) add_operand(sources, *folders);
+    return sources;
+}
+
 bool cli_sources_open(cli_sources *sources, pel_scan_options options, pel_error *error) {
     sources->ctx = pellucid_open(NULL);
     if (!sources->ctx) {
@@ -244,6 +300,7 @@ void cli_sources_free(cli_sources *sources) {
     for (size_t i = 0; i < sources->n_roots; i++) free(sources->real_roots[i]);
     for (size_t i = 0; i < sources->n_inputs; i++) cli_release(&sources->inputs[i]);
     free(sources->inputs);
+    free(sources->notes);
     free(sources->kept);
     free(sources);
 }

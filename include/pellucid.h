@@ -388,9 +388,51 @@ typedef struct pel_scan_target {
 } pel_scan_target;
 /* Imports what at least so many of the sources import, ahead of them: who forks afterwards shares it. */
 PEL_API void pellucid_scan_import(pel_scanner *scanner, const pel_scan_target *targets, size_t n, size_t wanted_by);
+/* The import statements of a source, each as one that can be given to pellucid_scan_import() as a snippet, on a line of
+ * its own. Fails for source that can't be parsed. */
+PEL_API bool pellucid_scan_imports(pel_scanner *scanner, const pel_scan_target *target, pel_text *out,
+                                   pel_error *error);
 /* The networks of one source. path: its file, or NULL for a snippet, whose last expression counts as a network. */
 PEL_API bool pellucid_scan(pel_scanner *scanner, const char *path, pel_text source, pel_text *out,
                            pel_scan_result *result, pel_error *error);
+
+/* ---- a language server, without its wires ---- */
+
+/* One client's session of the language server protocol (3.17). The host moves the bytes, keeps the time and runs the
+ * analyses, in this process or in another one:
+ *
+ *     feed what the client sent; write what output() has, and say so to sent();
+ *     while due(): give the request to job() and analyse(), wherever; done() takes what they made.
+ *
+ * Times are milliseconds of a clock that only goes forward. */
+typedef struct pel_lsp pel_lsp;
+PEL_API pel_lsp *pellucid_lsp_open(void); /* NULL: no memory */
+PEL_API void pellucid_lsp_close(pel_lsp *server);
+PEL_API void pellucid_lsp_feed(pel_lsp *server, pel_text bytes, uint64_t now);
+PEL_API pel_text pellucid_lsp_output(const pel_lsp *server); /* valid until the next call but sent() */
+PEL_API void pellucid_lsp_sent(pel_lsp *server, size_t n);
+/* Whether the client has ended the session, and what the program should end with. */
+PEL_API bool pellucid_lsp_is_over(const pel_lsp *server, int *exit_code);
+/* The analysis that is to begin now; one that is under way is no longer wanted then. False: none; *wait: how long until
+ * the next one is due, 0: nobody waits. */
+PEL_API bool pellucid_lsp_due(pel_lsp *server, uint64_t now, uint64_t *wait, pel_text *request, uint64_t *number);
+/* The end of an analysis: what analyse() gave, or why there is nothing (failed; NULL: there is). */
+PEL_API void pellucid_lsp_done(pel_lsp *server, uint64_t number, pel_text result, const char *failed);
+/* A line for the client's log. */
+PEL_API void pellucid_lsp_say(pel_lsp *server, pel_text text);
+
+typedef struct pel_lsp_job { /* a request, read */
+    const char *path;
+    pel_text source;
+    const char *python;          /* whose site-packages are read; NULL: nobody said */
+    const char *const *roots;    /* folders of the workspace and of the settings; ends with NULL */
+    const pel_scan_target *open; /* every text that the editor has open, this one first: it counts, not the file */
+    size_t n_open;
+    const void *inputs; /* of the library's */
+} pel_lsp_job;
+PEL_API bool pellucid_lsp_job(pel_ctx *ctx, pel_text request, pel_lsp_job *job, pel_error *error);
+/* The scanner's files must give the open texts. */
+PEL_API bool pellucid_lsp_analyse(pel_scanner *scanner, const pel_lsp_job *job, pel_text *out, pel_error *error);
 
 #ifdef __cplusplus
 }

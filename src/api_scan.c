@@ -102,6 +102,29 @@ void pellucid_scan_import(pel_scanner *scanner, const pel_scan_target *targets, 
     pel_attempt(scanner->vm->ctx, import_body, &call, &err); /* what fails here is said by the scan itself */
 }
 
+typedef struct imports_call {
+    pel_scanner *scanner;
+    const pel_scan_target *target;
+    pel_buf out;
+} imports_call;
+
+static void imports_body(pel_ctx *ctx, void *arg) {
+    imports_call *call = arg;
+    call->out = pel_buf_in(ctx);
+    pel_scanner_imports(call->scanner, call->target, &call->out);
+}
+
+bool pellucid_scan_imports(pel_scanner *scanner, const pel_scan_target *target, pel_text *out, pel_error *error) {
+    imports_call call = { .scanner = scanner, .target = target };
+    pel_err err;
+    if (!pel_attempt(scanner->vm->ctx, imports_body, &call, &err)) {
+        give_error(&err, error);
+        return false;
+    }
+    *out = text_of(pel_buf_str(&call.out));
+    return true;
+}
+
 /* ---- scanning ---- */
 
 typedef struct scan_call {

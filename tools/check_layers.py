@@ -27,7 +27,8 @@ ALLOWED: dict[str, set[str]] = {
     "interp": BELOW_ALL | {"python", "bytecode", "model", "trace"},
     "load": BELOW_ALL | {"io", "python", "bytecode", "model", "decompile"},
     "show": BELOW_ALL | {"python", "model"},
-    "api": BELOW_ALL | HUBS | STAGES | {"show"},
+    "lsp": BELOW_ALL | {"python", "model", "interp"},
+    "api": BELOW_ALL | HUBS | STAGES | {"show", "lsp"},
     "cli": {"public"},
     "ext": BELOW_ALL | HUBS | STAGES | {"show", "Python.h"},
 }

@@ -22,6 +22,8 @@ void pel_scanner_push(pel_scanner *scanner);
 void pel_scanner_pop(pel_scanner *scanner);
 /* Runs the import statements that at least so many of the sources have, and nothing else of them (scan_ahead.c). */
 void pel_scanner_import(pel_scanner *scanner, const pel_scan_target *targets, size_t n, size_t wanted_by);
+/* The import statements of a source, one on each line. Throws if it can't be parsed. */
+void pel_scanner_imports(pel_scanner *scanner, const pel_scan_target *target, pel_buf *out);
 /* The networks of one file or snippet. Modules that were imported stay for the next request. What stopped the run
  * is in *problems. */
 void pel_scan(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks, pel_network **problems);

@@ -83,6 +83,17 @@ static void import_body(pel_ctx *ctx, void *arg) {
     if (code) pel_run_code(vm, code, module->attrs, NULL, NULL);
 }
 
+void pel_scanner_imports(pel_scanner *scanner, const pel_scan_target *target, pel_buf *out) {
+    ahead a = { .scanner = scanner, .source = 1 };
+    source_job job = { .a = &a, .text = { target->source.ptr, target->source.len } };
+    if (target->path) job.package = pel_package_of(scanner, pel_str_of(target->path));
+    read_wishes(scanner->vm->ctx, &job);
+    for (uint32_t i = 0; i < a.wishes.n; i++) {
+        pel_put(out, a.wishes.at[i].text);
+        pel_put_byte(out, '\n');
+    }
+}
+
 void pel_scanner_import(pel_scanner *scanner, const pel_scan_target *targets, size_t n, size_t wanted_by) {
     ahead a = { .scanner = scanner };
     pel_err ignored; /* what fails here fails again where it is reported */

@@ -216,6 +216,7 @@ static pel_unknown describe_error(pel_scanner *scanner, const pel_exception *e) 
     if (wanted && (pel_is_small(wanted) || !is_tensor(vm, wanted))) wanted = NULL;
     const pel_birth *owner = wanted ? owner_of(scanner, wanted) : NULL;
     if (owner && !has_author) row.place = (pel_place){ .file = owner->file, .line = owner->line };
+    if (owner) row.made = (pel_place){ .file = owner->file, .line = owner->line };
     if (owner)
         pel_putf(&why, "%.*s was made at %.*s:%u", PEL_FMT(path_of(scanner, owner->self)), PEL_FMT(owner->file),
                  owner->line);

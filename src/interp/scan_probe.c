@@ -123,7 +123,8 @@ void pel_scan_probe(pel_scanner *scanner, pel_network *network, pel_val self) {
     }
     scanner->wants_certain = false;
     const pel_unknown *one = tried[0]->errors.at, *other = tried[1]->errors.at;
-    if (tried[0]->errors.n && tried[1]->errors.n && one->place.line == other->place.line &&
+    /* with another answer to an open question the layers may be others, or not run: then no error is certain */
+    if (!vm->asked.n && tried[0]->errors.n && tried[1]->errors.n && one->place.line == other->place.line &&
         pel_str_eq(one->what, other->what))
         pel_push(vm->ctx, &network->errors, *one);
     forget_run(scanner);

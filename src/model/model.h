@@ -85,6 +85,7 @@ typedef struct pel_unknown {
     pel_str what, why;
     pel_place place;
     pel_place also; /* of shapes that disagree: where the other one comes from; line 0: none */
+    pel_place made; /* and where the module was made that does not fit it; line 0: none */
     bool is_lost;   /* a tensor that the network has not, or only in parts: sums are not exact */
     bool in_parts;  /* lost as a whole, but all its parts are there */
 } pel_unknown;

@@ -59,8 +59,30 @@ static bool call_convert(pel_ctx *ctx, pel_text input, pel_error *error) {
     return pellucid_convert(ctx, &(pel_model_file){ .name = { "x", 1 }, .bytes = input }, NULL, drop, NULL, error);
 }
 
+/* A session of the language server: one message, an analysis, its result. It has no ctx of its own to fail in. */
+static bool call_lsp(pel_ctx *ctx, pel_text input, pel_error *error) {
+    pel_lsp *server = pellucid_lsp_open();
+    uint64_t wait, number;
+    pel_text request;
+    pel_lsp_job job;
+    bool done = server != NULL;
+    *error = (pel_error){ .code = PEL_E_MEMORY };
+    if (server) pellucid_lsp_feed(server, input, 1);
+    if (server && pellucid_lsp_due(server, 2, &wait, &request, &number)) {
+        done = pellucid_lsp_job(ctx, request, &job, error);
+        pellucid_lsp_done(server, number, (pel_text){ "{\"diagnostics\":[]}", 18 }, NULL);
+    }
+    pellucid_lsp_close(server);
+    return done;
+}
+
 #define PICKLE "(dp0\nS'a'\np1\n(lp2\nI1\naF2.5\nasS'b'\ncposix\nsystem\n(S'id'\ntRs."
 #define TREE "{\"networks\":[{\"tree\":[{\"parameters\":{\"w\":[2,3]}}],\"dtypes\":{\"w\":\"float32\"}}]}"
+
+#define SESSION                                                                                                        \
+    "Content-Length: 42\r\n\r\n{\"id\":1,\"method\":\"initialize\",\"params\":{}}"                                     \
+    "Content-Length: 101\r\n\r\n{\"method\":\"textDocument/didOpen\",\"params\":{\"textDocument\":"                    \
+    "{\"uri\":\"file:///a.py\",\"text\":\"x = 1\\n\"}}}  "
 
 #define PROGRAM                                                                                                        \
     "# coding: utf-8\n"                                                                                                \
@@ -88,6 +110,7 @@ static const entry_point entry_points[] = {
     { "audit", call_audit, { PICKLE, "c__main__\nNet\n(tR.", "what?" } },
     { "compare", call_compare, { TREE, PICKLE } },
     { "convert", call_convert, { TREE, PICKLE } },
+    { "language server", call_lsp, { SESSION, "Content-Length: 2\r\n\r\n{}" } },
 };
 
 static void walk(const entry_point *entry, const char *text) {
