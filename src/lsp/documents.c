@@ -149,7 +149,8 @@ void pel_did_change(pel_lsp_call *c) {
         return;
     }
     for (uint32_t i = 0; i < changes->items.n; i++)
-        if (!apply(document, changes->items.at[i])) refuse(c, "a change has no text, or a range that is none, or there is no memory");
+        if (!apply(document, changes->items.at[i]))
+            refuse(c, "a change has no text, or a range that is none, or there is no memory");
     document->version = version_of(pel_json_get(c->params, "textDocument"));
     touch(c->server, document);
 }
