@@ -413,6 +413,7 @@ static void probe(pel_scanner *scanner, pel_network *network, pel_val self) {
     scanner->steps_left -= vm->steps - before < scanner->steps_left ? vm->steps - before : scanner->steps_left;
     vm->on_call = NULL;
     vm->on_shape = NULL;
+    vm->on_step = NULL;
     vm->frame = NULL;
     vm->depth = vm->c_depth = vm->catching = 0;
     vm->max_steps = whole;
@@ -602,6 +603,11 @@ static void put_untried(pel_scanner *scanner, run_job *job, pel_network *network
 /* With its parameters as symbols; if they lead nowhere, as its annotations say; if these do not either, as symbols
  * whatever the answers. */
 static pel_network *scan_somehow(pel_scanner *scanner, run_job *job) {
+    if (scanner->watch) { /* an editor shows sizes rather than symbols, and says what was assumed */
+        job->by_annotation = true;
+        pel_network *sized = scan_instance(scanner, job, false);
+        if (sized->root && !job->recovered) return sized;
+    }
     job->by_annotation = false;
     pel_network *network = scan_instance(scanner, job, true);
     if (network->root && !job->recovered) return network;

@@ -52,11 +52,48 @@ typedef struct pel_birth { /* how a module was made */
     pel_val built_of; /* and what was bound to its parameters: a tuple; only where the source is wanted */
 } pel_birth;
 
+/* ---- scan_watch.c: what an editor shows of forwards ---- */
+
+typedef struct pel_seen_call {
+    pel_str path, class; /* of the module, in its network; class empty: of several */
+    pel_shape output;
+    double flops; /* negative: not known */
+} pel_seen_call;
+
+typedef struct pel_seen { /* what one run saw at one place of the text */
+    const pel_node *node; /* a name that is assigned, or a call */
+    pel_shape shape;      /* of the tensor; "*" for sizes that are not the same each time */
+    uint32_t times;
+    pel_seen_call call; /* of calls: the first, with the work of all */
+} pel_seen;
+
+typedef struct pel_seen_run { /* a forward */
+    pel_str network, class, input;
+    bool is_given; /* the input: by the user, not taken from the first layer */
+    bool is_done;  /* it ran to its end */
+    uint32_t n_calls;
+    uint32_t n_asked; /* conditions that are not known, and were decided */
+    pel_shape output;
+    double flops;
+    PEL_VEC(pel_seen) seen;
+    pel_map places; /* node -> index into seen, from 1 */
+} pel_seen_run;
+
+typedef struct pel_watch {
+    pel_str file; /* whose lines are of interest */
+    /* The input that the user gave for a class or a network; empty: none. */
+    pel_str (*input)(const void *arg, pel_str class, pel_str network);
+    const void *arg;
+    PEL_VEC(pel_seen_run *) runs;
+    pel_seen_run *run; /* the one that is running */
+} pel_watch;
+
 typedef struct pel_running { /* a call of a module, in a forward */
     pel_val module;
-    pel_val inputs; /* list of tensors */
-    double work;    /* multiply-adds before it; negative: some could not be counted */
-    bool is_leaf;   /* no other module ran inside */
+    pel_val inputs;          /* list of tensors */
+    double work;             /* multiply-adds before it; negative: some could not be counted */
+    bool is_leaf;            /* no other module ran inside */
+    const pel_node *written; /* the call in the text that is watched; NULL: none */
 } pel_running;
 
 typedef struct pel_found {
@@ -77,6 +114,7 @@ struct pel_scanner {
     pel_str known_name;
     pel_str wanted;           /* which network's; empty: the only one's */
     pel_recording *recording; /* of the forward that is running; NULL: it is not recorded */
+    pel_watch *watch;         /* for an editor; NULL: nobody watches */
     pel_map births;           /* object -> pel_birth */
     PEL_VEC(pel_birth *) order;
     pel_found_list locals; /* what functions of the target had in variables when they were left */
@@ -155,6 +193,13 @@ void pel_drop_conditional_source(pel_ctx *ctx, pel_network *network);
 void pel_scan_probe(pel_scanner *scanner, pel_network *network, pel_val self);
 /* Whether a layer's own output does not fit the layer that takes it. */
 bool pel_is_certain(pel_scanner *scanner, const pel_exception *e, pel_val taker);
+
+/* ---- scan_watch.c ---- */
+
+void pel_watch_begin(pel_scanner *scanner);
+pel_seen_run *pel_watch_end(pel_scanner *scanner);
+const pel_node *pel_watched_call(pel_scanner *scanner);
+void pel_watch_return(pel_scanner *scanner, const pel_node *node, const pel_seen_call *call);
 
 /* ---- scan_places.c ---- */
 

@@ -121,7 +121,7 @@ static bool on_call(pel_vm *vm, pel_val callee, pel_val *args, uint32_t n, const
     pel_scanner *scanner = vm->scan;
     if (!pel_module_kind_of(scanner, callee->type)) return false;
     if (scanner->running.n) scanner->running.at[scanner->running.n - 1].is_leaf = false;
-    pel_running call = { callee, pel_list_of(vm, NULL, 0), work_so_far(vm), true };
+    pel_running call = { callee, pel_list_of(vm, NULL, 0), work_so_far(vm), true, pel_watched_call(scanner) };
     for (uint32_t i = 0; i < n; i++) gather(vm, args[i], call.inputs, 0);
     for (uint32_t i = 0; kw && i < kw->n; i++) gather(vm, kw->values[i], call.inputs, 0);
     pel_push(vm->ctx, &scanner->running, call);
@@ -144,6 +144,9 @@ static void on_return(pel_vm *vm, pel_val callee, pel_val result) {
     bool is_counted = now >= 0 && call.work >= 0 && pel_module_kind_of(scanner, callee->type) == PEL_TORCH_MODULE;
     if (is_counted) birth->flops = (birth->flops > 0 ? birth->flops : 0) + now - call.work;
     pel_str path = path_of(scanner, callee);
+    pel_seen_call seen = { path, pel_text_of(callee->type->name), { 0 }, is_counted ? now - call.work : -1 };
+    if (pel_list_at(tensors)->n) seen.output = birth->output;
+    pel_watch_return(scanner, call.written, &seen);
     if (!path.len) return;
     if (call.is_leaf) {
         flow_into(scanner, call.inputs, path);

@@ -56,19 +56,29 @@ static bool takes_one(pel_vm *vm, pel_val self) {
     return f->code->n_args >= 2 && f->code->n_args - defaults <= 2 && !f->code->has_varargs;
 }
 
-static void find_first(pel_scanner *scanner, pel_val self) {
-    pel_vm *vm = scanner->vm;
+/* A tensor of so many sizes, none of which is known. */
+static pel_val probe_of(pel_vm *vm, uint32_t rank) {
+    static const char *const names[] = { "B", "T", "S", "R" };
     pel_val torch = pel_import(vm, PEL_STR("torch")), empty = torch ? pel_getattr_c(vm, torch, "empty") : NULL;
     pel_val sizes = pel_list_of(vm, NULL, 0);
-    pel_list_push(vm, sizes, pel_symbol_of(vm, PEL_STR("B"), PEL_STR("a size of the input")));
-    scanner->probe = empty ? pel_call1(vm, empty, sizes) : NULL;
+    for (uint32_t i = 0; i < rank; i++)
+        pel_list_push(vm, sizes, pel_symbol_of(vm, pel_str_of(names[i]), PEL_STR("a size of the input")));
+    return empty ? pel_call1(vm, empty, sizes) : NULL;
+}
+
+/* A forward may take the sizes apart (`b, t = x.size()`) before any layer gets the input: every rank is tried. */
+static void find_first(pel_scanner *scanner, pel_val self) {
+    pel_vm *vm = scanner->vm;
     scanner->probed = NULL;
-    if (scanner->probe) {
-        vm->on_call = see_first;
-        pel_call1(vm, self, scanner->probe);
-        vm->on_call = NULL;
+    for (uint32_t rank = 1; rank <= 4 && !scanner->probed; rank++) {
+        scanner->probe = probe_of(vm, rank);
+        if (scanner->probe) {
+            vm->on_call = see_first;
+            pel_call1(vm, self, scanner->probe);
+            vm->on_call = NULL;
+        }
+        pel_forget(vm);
     }
-    pel_forget(vm);
 }
 
 /* ---- errors that no input can mend ---- */
@@ -104,22 +114,48 @@ static void forget_run(pel_scanner *scanner) {
     }
 }
 
-void pel_scan_probe(pel_scanner *scanner, pel_network *network, pel_val self) {
+/* A forward that an editor watches: what it saw is kept if it ran to its end, or if its error is sure. */
+static bool forward(pel_scanner *scanner, pel_network *network, pel_val self, pel_str shape, bool is_given) {
+    pel_watch *watch = scanner->watch;
+    if (!watch) return pel_scan_forward(scanner, network, self, shape, NULL);
+    pel_watch_begin(scanner);
+    bool done = pel_scan_forward(scanner, network, self, shape, NULL);
+    pel_seen_run *run = pel_watch_end(scanner);
+    run->network = network->name;
+    run->class = pel_text_of(self->type->name);
+    run->input = shape;
+    run->is_given = is_given;
+    run->is_done = done;
+    run->n_asked = scanner->vm->asked.n;
+    if (done || is_given || network->errors.n) pel_push(scanner->vm->ctx, &watch->runs, run);
+    return done;
+}
+
+/* The input that the user gave: what is wrong with it is an error, unless an open question led there. */
+static bool run_given(pel_scanner *scanner, pel_network *network, pel_val self) {
     pel_vm *vm = scanner->vm;
-    if (pel_is_symbol(self) || pel_module_kind_of(scanner, self->type) != PEL_TORCH_MODULE || !takes_one(vm, self))
-        return;
-    uint64_t whole = vm->max_steps;
-    uint32_t unknown = vm->unknown.n, errors = vm->errors.n, asked = vm->asked.n;
-    bool recovers = vm->recovers;
-    vm->recovers = false;
-    if (vm->max_steps > vm->steps + PROBE_STEPS) vm->max_steps = vm->steps + PROBE_STEPS;
-    pel_read_module(scanner, self, (pel_str){ "", 0 }); /* names */
+    const pel_watch *watch = scanner->watch;
+    pel_str shape = watch ? watch->input(watch->arg, pel_text_of(self->type->name), network->name) : (pel_str){ 0 };
+    if (!shape.len) return false;
+    pel_network *tried = pel_network_new(vm->ctx, network->name);
+    forward(scanner, tried, self, shape, true);
+    for (uint32_t i = 0; i < tried->errors.n && !vm->asked.n; i++)
+        pel_push(vm->ctx, &network->errors, tried->errors.at[i]);
+    for (uint32_t i = 0; i < tried->unknown.n; i++) pel_push(vm->ctx, &network->unknown, tried->unknown.at[i]);
+    return true;
+}
+
+/* Inputs that fit the layer that takes them. Two that fail at the same place leave no doubt. */
+static void run_guessed(pel_scanner *scanner, pel_network *network, pel_val self) {
+    pel_vm *vm = scanner->vm;
     find_first(scanner, self);
     pel_network *tried[2] = { pel_network_new(vm->ctx, network->name), pel_network_new(vm->ctx, network->name) };
+    bool done = false;
     scanner->wants_certain = true;
     for (int k = 0; k < 2 && scanner->probed; k++) {
         pel_str shape = input_of(vm, scanner->probed, k == 1);
-        if (shape.len && (!k || tried[0]->errors.n)) pel_scan_forward(scanner, tried[k], self, shape, NULL);
+        if (shape.len && (!k || tried[0]->errors.n || (scanner->watch && !done)))
+            done = forward(scanner, tried[k], self, shape, false);
     }
     scanner->wants_certain = false;
     const pel_unknown *one = tried[0]->errors.at, *other = tried[1]->errors.at;
@@ -127,6 +163,19 @@ void pel_scan_probe(pel_scanner *scanner, pel_network *network, pel_val self) {
     if (!vm->asked.n && tried[0]->errors.n && tried[1]->errors.n && one->place.line == other->place.line &&
         pel_str_eq(one->what, other->what))
         pel_push(vm->ctx, &network->errors, *one);
+}
+
+void pel_scan_probe(pel_scanner *scanner, pel_network *network, pel_val self) {
+    pel_vm *vm = scanner->vm;
+    if (pel_is_symbol(self) || pel_module_kind_of(scanner, self->type) != PEL_TORCH_MODULE) return;
+    if (!scanner->watch && !takes_one(vm, self)) return;
+    uint64_t whole = vm->max_steps;
+    uint32_t unknown = vm->unknown.n, errors = vm->errors.n, asked = vm->asked.n;
+    bool recovers = vm->recovers;
+    vm->recovers = false;
+    if (vm->max_steps > vm->steps + PROBE_STEPS) vm->max_steps = vm->steps + PROBE_STEPS;
+    pel_read_module(scanner, self, (pel_str){ "", 0 }); /* names */
+    if (!run_given(scanner, network, self) && takes_one(vm, self)) run_guessed(scanner, network, self);
     forget_run(scanner);
     vm->recovers = recovers;
     vm->max_steps = whole;

@@ -66,14 +66,18 @@ static uint32_t line_of(const analysis *a, const pel_unknown *row) {
     return is_here(a, &row->also) ? row->also.line : 0;
 }
 
-static void add_error(analysis *a, const pel_unknown *row) {
+/* assumed: "config = GPTConfig()", of which the network was made; empty: of what is written. */
+static void add_error(analysis *a, const pel_unknown *row, pel_str assumed) {
     bool is_shape = pel_str_starts(row->what, PEL_STR("ShapeError: "));
-    finding found = { .how = is_shape ? IS_ERROR : IS_INFORMATION,
+    finding found = { .how = is_shape && assumed.len ? IS_WARNING
+                             : is_shape              ? IS_ERROR
+                                                     : IS_INFORMATION,
                       .code = is_shape ? "shape" : "not-run",
                       .row = *row };
     pel_str what = is_shape ? pel_str_from(row->what, 12) : row->what;
     found.message = is_shape ? pel_format(a->ctx, "%.*s: %.*s", PEL_FMT(what), PEL_FMT(row->why))
                              : pel_format(a->ctx, "forward was not followed further: %.*s", PEL_FMT(what));
+    if (assumed.len) found.message = pel_format(a->ctx, "%.*s (with %.*s)", PEL_FMT(found.message), PEL_FMT(assumed));
     uint32_t line = line_of(a, row);
     if (!line) return; /* another file's */
     line_range(a, line, &found);
@@ -194,29 +198,90 @@ static void put_finding(const analysis *a, pel_json *json, const finding *found)
     pel_json_end_object(json);
 }
 
-/* ---- one analysis ---- */
+/* ---- what a scan found ---- */
 
 static void look_at(analysis *a, const pel_network *network) {
-    for (uint32_t i = 0; i < network->errors.n; i++) add_error(a, &network->errors.at[i]);
+    pel_str assumed = { "", 0 };
+    for (uint32_t i = 0; i < network->unknown.n; i++)
+        if (pel_str_eq(network->unknown.at[i].why, PEL_WHY_ASSUMED)) assumed = network->unknown.at[i].what;
+    for (uint32_t i = 0; i < network->errors.n; i++) add_error(a, &network->errors.at[i], assumed);
     for (uint32_t i = 0; i < network->unknown.n; i++) add_unknown(a, &network->unknown.at[i]);
 }
 
-static void scan(analysis *a) {
+/* ---- inputs that the user gives ---- */
+
+/* The class that an offset is in, by the text alone: the last one that begins above it; of a comment that is a line
+ * above a class, that one. */
+static pel_str class_of_line(const analysis *a, size_t offset) {
+    pel_str found = { "", 0 };
+    for (size_t at = 0; at < a->text.len;) {
+        const char *newline = memchr(a->text.ptr + at, '\n', a->text.len - at);
+        size_t end = newline ? (size_t)(newline - a->text.ptr) : a->text.len;
+        pel_str line = pel_str_cut(a->text, at, end);
+        while (line.len && strchr(" \t", line.ptr[0])) line = pel_str_from(line, 1);
+        bool is_comment = offset >= at && offset <= end && line.len && line.ptr[0] == '#';
+        if (pel_str_starts(line, PEL_STR("class "))) {
+            size_t len = 6;
+            while (len < line.len && !strchr(" (:\r", line.ptr[len])) len++;
+            found = pel_str_cut(line, 6, len);
+        }
+        at = end + 1;
+        if (offset > end) continue;
+        pel_str next = pel_str_from(a->text, at);
+        if (!is_comment || !pel_str_starts(next, PEL_STR("class "))) return found;
+        offset = at; /* the class below */
+    }
+    return found;
+}
+
+/* "# pellucid: input BxTx16" on the line of a class, above it or inside of it. */
+static pel_str input_in_text(const analysis *a, pel_str class) {
+    static const char mark[] = "# pellucid: input ";
+    for (pel_str rest = a->text; rest.len;) {
+        const char *at = pel_str_find(rest, PEL_STR(mark));
+        if (!at) break;
+        rest = pel_str_from(rest, (size_t)(at - rest.ptr) + sizeof mark - 1);
+        size_t len = 0;
+        while (len < rest.len && !strchr(" \t\r\n", rest.ptr[len])) len++;
+        if (pel_str_eq(class_of_line(a, (size_t)(at - a->text.ptr)), class)) return pel_str_cut(rest, 0, len);
+    }
+    return (pel_str){ "", 0 };
+}
+
+static pel_str given_input(const void *arg, pel_str class, pel_str network) {
+    const analysis *a = arg;
+    const pel_json_value *inputs = a->job->inputs;
+    pel_str found = input_in_text(a, class);
+    for (uint32_t i = 0; inputs && inputs->kind == PEL_J_OBJECT && i + 1 < inputs->items.n && !found.len; i += 2) {
+        pel_str name = inputs->items.at[i]->text;
+        if (pel_str_eq(name, class) || pel_str_eq(name, network)) found = pel_json_text(inputs->items.at[i + 1]);
+    }
+    return found;
+}
+
+/* ---- one analysis ---- */
+
+static void scan(analysis *a, pel_node *root, pel_json *json) {
     pel_networks networks = { 0 };
     pel_network *problems;
+    pel_watch watch = { .file = a->path, .input = given_input, .arg = a };
     pel_scan_request request = { .path = a->path, .text = a->text, .classes = true };
+    a->scanner->watch = &watch;
     pel_scan(a->scanner, &request, &networks, &problems);
+    a->scanner->watch = NULL;
     for (uint32_t i = 0; i < networks.n; i++) look_at(a, networks.at[i]);
     look_at(a, problems);
+    pel_lsp_notes(a->ctx, &(pel_lsp_seen){ a->path, a->text, root, &networks, &watch }, json);
 }
 
 void pel_lsp_analyse(pel_scanner *scanner, const pel_lsp_job *job, pel_buf *out) {
     analysis a = { .scanner = scanner, .ctx = scanner->vm->ctx, .job = job };
     a.path = pel_str_of(job->path);
     a.text = (pel_str){ job->source.ptr, job->source.len };
-    if (parse(&a)) scan(&a);
     pel_json json = pel_json_to(out);
     pel_json_object(&json);
+    pel_node *root = parse(&a);
+    if (root) scan(&a, root, &json);
     pel_json_key(&json, "diagnostics");
     pel_json_array(&json);
     for (uint32_t i = 0; i < a.findings.n; i++) put_finding(&a, &json, &a.findings.at[i]);

@@ -157,6 +157,14 @@ void pel_answer_waiting(pel_lsp *server, pel_ctx *ctx, const pel_document *docum
 void pel_job_write(pel_lsp *server, pel_ctx *ctx, const pel_document *document, pel_buf *out);
 /* Throws PEL_E_FORMAT. */
 void pel_job_read(pel_ctx *ctx, pel_str bytes, pel_lsp_job *job);
+typedef struct pel_lsp_seen { /* what a scan saw of a text */
+    pel_str path, text;
+    pel_node *root;
+    const pel_networks *networks;
+    const pel_watch *watch;
+} pel_lsp_seen;
+/* The members "hints", "lenses" and "hovers" (hints.c). */
+void pel_lsp_notes(pel_ctx *ctx, const pel_lsp_seen *seen, pel_json *out);
 void pel_lsp_analyse(pel_scanner *scanner, const pel_lsp_job *job, pel_buf *out);
 
 #endif

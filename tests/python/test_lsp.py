@@ -190,6 +190,148 @@ def test_a_budget_that_is_spent_is_said(client, tmp_path):
     assert ("budget" in [row["code"] for row in found]) and found[0]["severity"] == 3
 
 
+# ---- hints, hover, lenses ----
+
+GPT = """\
+from dataclasses import dataclass
+import torch
+from torch import nn
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.fc = nn.Linear(config.width, 4 * config.width)
+        self.proj = nn.Linear(4 * config.width, config.width)
+    def forward(self, x):
+        y = self.fc(x)
+        return x + self.proj(y)
+@dataclass
+class Config:
+    width: int = 64
+    depth: int = 3
+class GPT(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        self.tok = nn.Embedding(1000, config.width)
+        self.blocks = nn.ModuleList([Block(config) for _ in range(config.depth)])
+        self.head = nn.Linear(config.width, 1000)
+    def forward(self, idx):
+        b, t = idx.size()
+        x = self.tok(idx)
+        for block in self.blocks:
+            x = block(x)
+        q, k = x.split(32, dim=2)
+        return self.head(x)
+"""
+WHOLE = {"start": {"line": 0, "character": 0}, "end": {"line": 999, "character": 0}}
+
+
+def hints_of(c: Client, uri: str) -> dict[int, str]:
+    rows = c.call("textDocument/inlayHint", textDocument={"uri": uri}, range=WHOLE)
+    return {row["position"]["line"]: row["label"] for row in rows}
+
+
+def hover(c: Client, uri: str, text: str, part: str) -> str:
+    line = next(i for i, row in enumerate(text.splitlines()) if part in row)
+    at = {"line": line, "character": text.splitlines()[line].index(part) + 1}
+    found = c.call("textDocument/hover", textDocument={"uri": uri}, position=at)
+    return found["contents"]["value"] if found else ""
+
+
+@needs_torch
+def test_shapes_and_parameters_beside_the_text(client, tmp_path):
+    c = client()
+    c.start(tmp_path)
+    uri = c.open(tmp_path / "gpt.py", GPT)
+    assert c.diagnostics(uri) == []
+    assert hints_of(c, uri) == {
+        6: "# 16,640 parameters", 7: "# 16,448 parameters", 9: "# B×T×256",
+        18: "# 64,000 parameters", 19: "# 99,264 parameters", 20: "# 65,000 parameters",
+        23: "# B×T×64", 25: "# B×T×64", 26: "# B×T×32, B×T×32",
+    }
+    lenses = c.call("textDocument/codeLens", textDocument={"uri": uri})
+    assert {row["range"]["start"]["line"]: row["command"]["title"] for row in lenses} == {
+        3: "33,088 parameters, config = Config() assumed", 15: "228,264 parameters, config = Config() assumed"}
+    assert "Linear" in hover(c, uri, GPT, "self.head(x)") and "B×T×1000" in hover(c, uri, GPT, "self.head(x)")
+    assert "3 calls" in hover(c, uri, GPT, "self.fc(x)")
+    assert "weight 1000×64" in hover(c, uri, GPT, "nn.Embedding")
+    assert "B×T×1000" in hover(c, uri, GPT, "GPT(nn")
+    assert hover(c, uri, GPT, "import torch") == ""
+
+
+@needs_torch
+@pytest.mark.parametrize("how", ["setting", "comment", "comment above"])
+def test_inputs_that_the_user_gives(client, tmp_path, how):
+    text = NET.format(wanted=32)
+    if how == "comment":
+        text = text.replace("        y =", "        # pellucid: input 2x5x16\n        y =")
+    if how == "comment above":
+        text = text.replace("class Net", "# pellucid: input 2x5x16\nclass Net")
+    c = client()
+    c.start(tmp_path, settings={"inputs": {"Net": "2x5x16"}} if how == "setting" else None)
+    uri = c.open(tmp_path / "net.py", text)
+    assert c.diagnostics(uri) == []
+    assert "# 2×5×32" in hints_of(c, uri).values()
+    assert "5,120 multiply-adds" in hover(c, uri, text, "self.a(x)")
+    lenses = c.call("textDocument/codeLens", textDocument={"uri": uri})
+    assert lenses[0]["command"]["title"] == "676 parameters, 6,400 multiply-adds on 2x5x16"
+
+
+@needs_torch
+def test_an_input_that_does_not_fit_is_an_error(client, tmp_path):
+    c = client()
+    c.start(tmp_path, settings={"pellucid": {"inputs": {"Net": "2x15"}}})
+    uri = c.open(tmp_path / "net.py", NET.format(wanted=32))
+    (found,) = c.diagnostics(uri)
+    assert found["code"] == "shape" and found["range"]["start"]["line"] == 7
+
+
+@needs_torch
+def test_settings_can_change_and_be_asked_for(client, tmp_path):
+    c = client()
+    c.start(tmp_path, capabilities={"workspace": {"configuration": True}})
+    asked = c.wait(lambda m: m.get("method") == "workspace/configuration")
+    assert asked["params"] == {"items": [{"section": "pellucid"}]}
+    c.send({"jsonrpc": "2.0", "id": asked["id"], "result": [{"inputs": {"Net": "3x16"}}]})
+    uri = c.open(tmp_path / "net.py", NET.format(wanted=32))
+    c.diagnostics(uri)
+    assert "# 3×32" in hints_of(c, uri).values()
+    c.notify("workspace/didChangeConfiguration", settings={"pellucid": {"inlayHints": False, "codeLens": False}})
+    assert c.call("textDocument/inlayHint", textDocument={"uri": uri}, range=WHOLE) is None
+    assert c.call("textDocument/codeLens", textDocument={"uri": uri}) is None
+
+
+@needs_torch
+def test_sizes_that_differ_are_stars(client, tmp_path):
+    text = NET.format(wanted=16).replace("return self.b(y)", "return y") + """\
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 4)])
+    def forward(self, x):
+        for layer in self.one:
+            x = layer(x)
+        return x
+"""
+    c = client()
+    c.start(tmp_path, settings={"inputs": {"Two": "2x8"}})
+    uri = c.open(tmp_path / "net.py", text)
+    c.diagnostics(uri)
+    assert hints_of(c, uri)[15] == "# 2×*"
+
+
+def test_a_request_that_waits_can_be_cancelled(client, tmp_path):
+    c = client()
+    c.start(tmp_path)
+    uri = c.open(tmp_path / "long.py", "x = 0\nwhile x >= 0:\n    x += 1\n")
+    number = c.ask("textDocument/inlayHint", textDocument={"uri": uri}, range=WHOLE)
+    c.notify("$/cancelRequest", id=number)
+    assert c.answer(number)["error"]["code"] == -32800
+    number = c.ask("textDocument/hover", textDocument={"uri": uri}, position={"line": 0, "character": 0})
+    c.change(uri, 2, {"text": "x = 0\n"})
+    assert c.answer(number)["result"] is None
+    assert c.diagnostics(uri, 2) == []
+
+
 # ---- hostile clients ----
 
 
