@@ -46,8 +46,8 @@ typedef struct cli_command {
     { 0, "json", NULL, "print JSON, one line per input", NULL }
 #define CLI_OPTION_PYTHON_VERSION                                                                                      \
     {                                                                                                                  \
-        0, "python-version", "3.X", "the Python whose grammar is meant, 3.8 to 3.13 (default 3.13)",                   \
-            "3.8 3.9 3.10 3.11 3.12 3.13"                                                                              \
+        0, "python-version", "3.X", "the Python whose grammar is meant, 3.8 to 3.15 (default 3.15)",                   \
+            "3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15"                                                                    \
     }
 #define CLI_OPTION_MARSHAL                                                                                             \
     {                                                                                                                  \

@@ -110,12 +110,9 @@ PEL_API void pellucid_close(pel_ctx *ctx);
 /* ---- Python source ---- */
 
 /* Source comes as bytes: a byte order mark or a coding comment names the encoding, else it is UTF-8.
- * Versions of Python are given by their minor number, 8 for Python 3.8; 0 means the newest whose whole grammar is
- * known. Of what 3.14 and 3.15 added, `except A, B:` is read; t-strings, lazy imports and comprehensions that unpack
- * are syntax errors. */
+ * Versions of Python are given by their minor number, 8 for Python 3.8; 0 means the newest. */
 #define PEL_PYTHON_MIN 8
 #define PEL_PYTHON_MAX 15
-#define PEL_GRAMMAR_MAX 13
 #define PEL_SOURCE_MAX ((size_t)64 << 20) /* larger source is refused with PEL_E_TOO_BIG */
 
 typedef enum pel_ast_format {

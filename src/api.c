@@ -105,7 +105,7 @@ static bool run_source_call(pel_ctx *ctx, void (*body)(pel_ctx *, void *), sourc
                             pel_error *error) {
     pel_err err;
     call->out = pel_buf_in(ctx);
-    if (!call->python) call->python = PEL_GRAMMAR_MAX;
+    if (!call->python) call->python = PEL_PYTHON_MAX;
     bool done = pel_attempt(ctx, body, call, &err);
     if (done)
         *out = text_of(pel_buf_str(&call->out));

@@ -1,6 +1,6 @@
 """Compares `pellucid ast --json` with CPython's own ast, field by field and position by position.
 
-Each corpus is parsed by the Python it belongs to: the standard libraries of 3.8 to 3.13 with all their tests, and
+Each corpus is parsed by the Python it belongs to: the standard libraries of 3.8 to 3.15 with all their tests, and
 torch, transformers and timm where the Python that runs this has them. A file that CPython rejects must be rejected;
 any other must give the same tree. Positions inside of f-strings count from 3.12 on: older Pythons have them wrong.
 With --print each tree is also printed (`pellucid format`) and parsed again by CPython: it must stay the same.
@@ -10,7 +10,7 @@ With --print each tree is also printed (`pellucid format`) and parsed again by C
     python tools/check_ast.py --files a.py b.py  these files, by the Python that runs this
 
 PELLUCID names the program (default: build/pellucid); PELLUCID_PYTHONS the folder that holds <version>/bin/python
-(default: pyenv's).
+(default: pyenv's); PELLUCID_PYTHON_3_14 one interpreter. Else PATH is searched for python3.14.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import ast
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -29,7 +30,7 @@ import warnings
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("PELLUCID", str(ROOT / "build" / "pellucid"))
 PACKAGES = ["torch", "transformers", "timm"]
-VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"]
+VERSIONS = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 BATCH = 50
 POSITIONS = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 POSITIONS_IN_FSTRINGS = sys.version_info >= (3, 12)
@@ -55,9 +56,9 @@ def compare(node, found, path, in_fstring=False):
             if field not in found:
                 raise Difference(f"{path}: no field {field}")
             value = getattr(node, field)
-            if field == "value" and name in ("Constant", "MatchSingleton"):
+            if (name, field) in (("Constant", "value"), ("MatchSingleton", "value"), ("Interpolation", "str")):
                 if not constant_matches(value, found[field]):
-                    raise Difference(f"{path}.value: {found[field]}, should be {value!r}")
+                    raise Difference(f"{path}.{field}: {found[field]}, should be {value!r}")
                 continue
             compare(value, found[field], f"{path}.{field}", in_fstring or name == "JoinedStr")
         if "lineno" in node._attributes:
@@ -146,7 +147,7 @@ def interpreter(version):
     folder = pathlib.Path(os.environ.get("PELLUCID_PYTHONS", str(pathlib.Path.home() / ".pyenv" / "versions")))
     for candidate in sorted(folder.glob(version + ".*/bin/python")):
         return str(candidate)
-    return None
+    return os.environ.get("PELLUCID_PYTHON_" + version.replace(".", "_")) or shutil.which("python" + version)
 
 
 def corpus(name):
@@ -157,8 +158,9 @@ def corpus(name):
     python = interpreter(name)
     if not python:
         return None
-    folder = pathlib.Path(python).parent.parent / "lib" / ("python" + name)
-    files = [path for path in folder.rglob("*.py") if "site-packages" not in path.parts]
+    ask = [python, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]
+    folder = pathlib.Path(subprocess.run(ask, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+    files = [path for path in folder.rglob("*.py") if "site-packages" not in path.parts and path.is_file()]
     return python, sorted(files)
 
 
@@ -193,7 +195,7 @@ def check_corpus(name, with_print, every):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", nargs="*", metavar="CORPUS", help="3.8 … 3.13, torch, transformers, timm")
+    parser.add_argument("corpora", nargs="*", metavar="CORPUS", help="3.8 … 3.15, torch, transformers, timm")
     parser.add_argument("--print", action="store_true", dest="with_print", help="print and parse again, too")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth file")
     parser.add_argument("--files", nargs="+", help="compare these files with this Python")

@@ -291,6 +291,29 @@ typedef struct comp {
     pel_vm_op add; /* NOP: a generator expression */
 } comp;
 
+/* What each round adds; [*x for x in xs] and {**x for x in xs} (3.15) add all of x. */
+static void compile_element(pel_compiler *c, const comp *k) {
+    bool is_unpacked = k->elt->kind == PEL_Starred;
+    pel_vm_op add = k->add;
+    if (add == PEL_I_LIST_APPEND && is_unpacked) add = PEL_I_LIST_EXTEND;
+    if (add == PEL_I_SET_ADD && is_unpacked) add = PEL_I_SET_UPDATE;
+    if (add == PEL_I_MAP_ADD && !k->value) add = PEL_I_DICT_UPDATE;
+    pel_compile_expr(c, is_unpacked ? k->elt->Starred.value : k->elt);
+    if (k->value) pel_compile_expr(c, k->value);
+    if (add != PEL_I_NOP) {
+        pel_emit(c, add, k->generators.n + 1);
+        return;
+    }
+    if (is_unpacked) {
+        pel_emit(c, PEL_I_GET_YIELD_FROM, 0);
+        pel_emit_const(c, c->vm->none);
+        pel_emit(c, PEL_I_YIELD_FROM, 0);
+    } else {
+        pel_emit(c, PEL_I_YIELD, 0);
+    }
+    pel_emit(c, PEL_I_POP, 0);
+}
+
 static void compile_level(pel_compiler *c, const comp *k, uint32_t i) {
     pel_enter(c);
     const pel_node *gen = k->generators.at[i];
@@ -309,14 +332,7 @@ static void compile_level(pel_compiler *c, const comp *k, uint32_t i) {
     if (i + 1 < k->generators.n) {
         compile_level(c, k, i + 1);
     } else {
-        pel_compile_expr(c, k->elt);
-        if (k->value) pel_compile_expr(c, k->value);
-        if (k->add == PEL_I_NOP) {
-            pel_emit(c, PEL_I_YIELD, 0);
-            pel_emit(c, PEL_I_POP, 0);
-        } else {
-            pel_emit(c, k->add, k->generators.n + 1);
-        }
+        compile_element(c, k);
     }
     pel_place(c, next);
     pel_emit(c, PEL_I_JUMP_BACK, start);
@@ -359,6 +375,34 @@ static void compile_formatted(pel_compiler *c, const pel_node *node) {
     if (has_spec) pel_compile_expr(c, node->FormattedValue.format_spec);
     int conversion = node->FormattedValue.conversion;
     pel_emit_ab(c, PEL_I_FORMAT, conversion > 0 ? (uint32_t)conversion : 0, has_spec);
+}
+
+/* Pushes a class of string.templatelib, ready to be called. */
+static void load_template_class(pel_compiler *c, const char *name) {
+    pel_emit(c, PEL_I_IMPORT_NAME, pel_add_name(c, pel_intern_c(c->ctx, "string.templatelib")));
+    c->unit->insns.at[c->unit->insns.n - 1].small = 1;
+    pel_emit(c, PEL_I_LOAD_ATTR, pel_add_name(c, pel_intern_c(c->ctx, name)));
+    pel_emit(c, PEL_I_PUSH_NULL, 0);
+}
+
+/* A t-string is a call of its class with its parts. */
+static void compile_template(pel_compiler *c, const pel_node *node) {
+    load_template_class(c, "Template");
+    compile_list(c, node->TemplateStr.values);
+    pel_emit(c, PEL_I_CALL, node->TemplateStr.values.n);
+}
+
+static void compile_interpolation(pel_compiler *c, const pel_node *node) {
+    load_template_class(c, "Interpolation");
+    pel_compile_expr(c, node->Interpolation.value);
+    pel_emit_const(c, pel_new_text(c->vm, node->Interpolation.str->text));
+    const char conversion = (char)node->Interpolation.conversion;
+    pel_emit_const(c, conversion > 0 ? pel_new_text(c->vm, (pel_str){ &conversion, 1 }) : c->vm->none);
+    if (node->Interpolation.format_spec)
+        pel_compile_expr(c, node->Interpolation.format_spec);
+    else
+        pel_emit_const(c, pel_new_text(c->vm, PEL_STR("")));
+    pel_emit(c, PEL_I_CALL, 4);
 }
 
 void pel_compile_text_of(pel_compiler *c, pel_node *node) {
@@ -478,6 +522,8 @@ void pel_compile_expr(pel_compiler *c, pel_node *node) {
             break;
         case PEL_JoinedStr: compile_joined(c, node); break;
         case PEL_FormattedValue: compile_formatted(c, node); break;
+        case PEL_TemplateStr: compile_template(c, node); break;
+        case PEL_Interpolation: compile_interpolation(c, node); break;
         case PEL_Slice: compile_slice(c, node); break;
         case PEL_Starred: /* a[*b]: only inside a tuple of indices, which compile_sequence treats */
             pel_compile_expr(c, node->Starred.value);

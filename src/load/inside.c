@@ -101,7 +101,7 @@ static void judge_member(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_
     }
     pel_str text = pel_input_whole(ctx, input);
     for (size_t i = 0; i < PEL_COUNT(calls); i++) {
-        const char *found = text.len ? memmem(text.ptr, text.len, calls[i], strlen(calls[i])) : NULL;
+        const char *found = pel_str_find(text, pel_str_of(calls[i]));
         if (found)
             pel_find(ctx, &out->findings, PEL_SUSPECT, "config-calls", name, at + (uint64_t)(found - text.ptr),
                      pel_format(ctx, "the config says by %s what is to be called", calls[i]));

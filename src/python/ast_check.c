@@ -13,7 +13,8 @@ typedef enum place {
     SIMPLE_TARGET,  /* a name, attribute or subscript that is assigned to */
     NAME_TARGET,    /* a name that is assigned to */
     DELETED,
-    FIELD, /* a part of an f-string */
+    FIELD,          /* a part of an f-string */
+    TEMPLATE_FIELD, /* a part of a t-string */
     PATTERN_VALUE,
     PATTERN,
     PATTERN_ELEMENT, /* … or one with a star */
@@ -59,10 +60,14 @@ static const struct {
     { PEL_ClassDef, "bases", ELEMENT },
     { PEL_Call, "args", ELEMENT },
     { PEL_Set, "elts", ELEMENT },
+    { PEL_ListComp, "elt", ELEMENT }, /* [*x for x in xs], since 3.15 */
+    { PEL_SetComp, "elt", ELEMENT },
+    { PEL_GeneratorExp, "elt", ELEMENT },
     { PEL_arg, "annotation", ELEMENT },             /* def f(*args: *Ts) */
     { PEL_TypeVarTuple, "default_value", ELEMENT }, /* type X[*Ts = *tuple[int]] */
     { PEL_Subscript, "slice", INDEX },
     { PEL_JoinedStr, "values", FIELD },
+    { PEL_TemplateStr, "values", TEMPLATE_FIELD },
     { PEL_MatchValue, "value", PATTERN_VALUE },
     { PEL_MatchMapping, "keys", PATTERN_VALUE },
     { PEL_MatchSequence, "patterns", PATTERN_ELEMENT },
@@ -211,11 +216,9 @@ static void check_constant(const checker *c, const pel_node *node) {
         refuse(c, node, "unknown kind", "");
 }
 
-static void check_formatted(const checker *c, const pel_node *node) {
-    int conversion = node->FormattedValue.conversion;
+static void check_formatted(const checker *c, const pel_node *node, int conversion, const pel_node *spec) {
     if (conversion != -1 && conversion != 's' && conversion != 'r' && conversion != 'a')
         refuse(c, node, "unknown conversion", "");
-    const pel_node *spec = node->FormattedValue.format_spec;
     if (spec && spec->kind != PEL_JoinedStr) refuse(c, node, "format_spec is no JoinedStr", "");
 }
 
@@ -233,7 +236,14 @@ static void check_kind(const checker *c, const pel_node *node) {
     case PEL_ImportFrom: check_import_from(c, node); break;
     case PEL_alias: check_alias(c, node); break;
     case PEL_Constant: check_constant(c, node); break;
-    case PEL_FormattedValue: check_formatted(c, node); break;
+    case PEL_FormattedValue:
+        check_formatted(c, node, node->FormattedValue.conversion, node->FormattedValue.format_spec);
+        break;
+    case PEL_Interpolation:
+        check_formatted(c, node, node->Interpolation.conversion, node->Interpolation.format_spec);
+        if (node->Interpolation.str && node->Interpolation.str->kind != PEL_CONST_STR)
+            refuse(c, node, "str is no text", "");
+        break;
     case PEL_MatchSingleton: check_singleton(c, node); break;
     case PEL_AnnAssign:
         if (node->AnnAssign.simple && node->AnnAssign.target && node->AnnAssign.target->kind != PEL_Name)
@@ -302,13 +312,14 @@ static void check_target(const checker *c, const pel_node *node, place where) {
     if (is_row && count_stars(node->Tuple.elts) > 1) refuse(c, node, "more than one star in a target", "");
 }
 
-/* 1, -1, 1 + 2j, 'a', a.b */
+/* 1, -1, +1, 1 + 2j, 'a', a.b */
 static bool is_pattern_value(const pel_node *node) {
     if (node->kind == PEL_BinOp && (node->BinOp.op == PEL_Add || node->BinOp.op == PEL_Sub))
         return node->BinOp.left && node->BinOp.right && node->BinOp.right->kind == PEL_Constant &&
                (node->BinOp.left->kind == PEL_Constant || node->BinOp.left->kind == PEL_UnaryOp);
     if (node->kind == PEL_UnaryOp)
-        return node->UnaryOp.op == PEL_USub && node->UnaryOp.operand && node->UnaryOp.operand->kind == PEL_Constant;
+        return (node->UnaryOp.op == PEL_USub || node->UnaryOp.op == PEL_UAdd) && node->UnaryOp.operand &&
+               node->UnaryOp.operand->kind == PEL_Constant;
     return node->kind == PEL_Constant || node->kind == PEL_Attribute;
 }
 
@@ -324,6 +335,9 @@ static void check_place(const checker *c, const pel_node *node, place where) {
     if (node->kind == PEL_FormattedValue && where != FIELD) refuse(c, node, "a field outside of an f-string", "");
     bool is_text = node->kind == PEL_Constant && node->Constant.value && node->Constant.value->kind == PEL_CONST_STR;
     if (where == FIELD && node->kind != PEL_FormattedValue && !is_text) refuse(c, node, "a part of an f-string", "");
+    bool is_template = where == TEMPLATE_FIELD;
+    if (node->kind == PEL_Interpolation && !is_template) refuse(c, node, "a field outside of a t-string", "");
+    if (is_template && node->kind != PEL_Interpolation && !is_text) refuse(c, node, "a part of a t-string", "");
     if (where == PATTERN_VALUE && !is_pattern_value(node)) refuse(c, node, "a value to match", "");
     if (node->kind == PEL_MatchStar && where != PATTERN_ELEMENT) refuse(c, node, "a star out of place", "");
 }

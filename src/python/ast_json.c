@@ -178,6 +178,7 @@ static void write_field(pel_ast_writer *w, const pel_node *node, const pel_field
 static bool has_field(const pel_ast_writer *w, const pel_field *field) {
     if (strcmp(field->name, "type_params") == 0) return w->version >= 12;
     if (strcmp(field->name, "default_value") == 0) return w->version >= 13;
+    if (strcmp(field->name, "is_lazy") == 0) return w->version >= 15;
     return true;
 }
 

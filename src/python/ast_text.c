@@ -43,7 +43,12 @@ static void put_leaf(pel_buf *out, const pel_node *node, const pel_field *field)
             pel_putf(out, "%s%s", i ? "," : " ops=", pel_cmpop_name((pel_CMPOP)ops->at[i]));
         break;
     }
-    case PEL_FIELD_INT: pel_putf(out, " %s=%d", field->name, *(const int *)(const void *)at); break;
+    case PEL_FIELD_INT: {
+        int value = *(const int *)(const void *)at;
+        bool is_rare = strcmp(field->name, "is_lazy") == 0; /* said where it is so, as Load is left out */
+        if (value || !is_rare) pel_putf(out, " %s=%d", field->name, value);
+        break;
+    }
     case PEL_FIELD_STR_OPT: {
         const pel_str *text = (const void *)at;
         if (text->ptr) {

@@ -101,6 +101,7 @@ static pel_parser *start(pel_ctx *ctx, const pel_source *source, pel_version ver
     p->match = pel_intern_c(ctx, "match");
     p->case_ = pel_intern_c(ctx, "case");
     p->type = pel_intern_c(ctx, "type");
+    p->lazy = pel_intern_c(ctx, "lazy");
     p->underscore = pel_intern_c(ctx, "_");
     p->debug = pel_intern_c(ctx, "__debug__");
     pel_lexer_init(&p->lex, ctx, source, version);

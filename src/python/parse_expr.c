@@ -245,16 +245,40 @@ pel_nodes pel_for_if_clauses(pel_parser *p) {
 
 static bool at_comprehension(const pel_parser *p) { return pel_at(p, PEL_T_FOR) || pel_at(p, PEL_T_ASYNC); }
 
-static void refuse_starred_element(pel_parser *p, const pel_node *element) {
-    if (element->kind == PEL_Starred)
-        pel_syntax_error(&p->lex, pel_start_of(element), "iterable unpacking cannot be used in comprehension");
+/* [*x for x in xs] is one of the new things of Python 3.15. */
+static void check_starred_element(pel_parser *p, const pel_node *element) {
+    if (element->kind == PEL_Starred) pel_need_version(p, 15, pel_start_of(element), "stars in comprehensions");
+}
+
+/* Whether the node is a bitwise_or, as the operand of a star must be outside of comprehensions. */
+static bool binds_as_bitwise_or(const pel_node *node) {
+    if (node->parens) return true;
+    switch (node->kind) {
+    case PEL_BoolOp:
+    case PEL_Compare:
+    case PEL_IfExp:
+    case PEL_Lambda: return false;
+    case PEL_UnaryOp: return node->UnaryOp.op != PEL_Not;
+    default: return true;
+    }
+}
+
+/* The operand of a star that may turn out to be the element of a comprehension: (*expression for …), {**expression
+ * for …}, but (*bitwise_or, …). Which of them it is shows at its end. */
+static pel_node *parse_unpacked(pel_parser *p) {
+    if (p->lex.version < 15) return pel_bitwise_or(p);
+    pel_node *value = pel_expression(p);
+    if (!at_comprehension(p) && !binds_as_bitwise_or(value))
+        pel_syntax_error(&p->lex, pel_start_of(value), "this %s needs parentheses after a star",
+                         pel_expression_text(value));
+    return value;
 }
 
 /* ---- atoms in brackets ---- */
 
 /* tuple: '(' [star_named_expression ',' [star_named_expressions]] ')'
  * group: '(' (yield_expr | named_expression) ')'
- * genexp: '(' named_expression for_if_clauses ')'
+ * genexp: '(' ('*' expression | named_expression) for_if_clauses ')'
  * All without the opening parenthesis, which is at `from`. */
 pel_node *pel_parenthesised_rest(pel_parser *p, pel_parse_place from, pel_token_kind close) {
     pel_node *node;
@@ -266,9 +290,17 @@ pel_node *pel_parenthesised_rest(pel_parser *p, pel_parse_place from, pel_token_
     }
     uint32_t mark = pel_mark(p);
     if (!pel_at(p, close)) {
-        pel_node *first = pel_star_named_expression(p);
+        pel_node *first;
+        if (pel_at(p, PEL_T_STAR)) {
+            first = pel_begin(p, Starred, pel_here(p));
+            pel_advance(p);
+            first->Starred.value = parse_unpacked(p);
+            pel_finish(p, first);
+        } else {
+            first = pel_named_expression(p);
+        }
         if (at_comprehension(p)) {
-            refuse_starred_element(p, first);
+            check_starred_element(p, first);
             node = pel_begin(p, GeneratorExp, from);
             node->GeneratorExp.elt = first;
             node->GeneratorExp.generators = pel_for_if_clauses(p);
@@ -293,7 +325,7 @@ pel_node *pel_parenthesised_rest(pel_parser *p, pel_parse_place from, pel_token_
 }
 
 /* list: '[' [star_named_expressions] ']'
- * listcomp: '[' named_expression for_if_clauses ']' */
+ * listcomp: '[' star_named_expression for_if_clauses ']' */
 static pel_node *parse_list(pel_parser *p) {
     pel_parse_place from = pel_here(p);
     pel_advance(p);
@@ -301,7 +333,7 @@ static pel_node *parse_list(pel_parser *p) {
     while (!pel_at(p, PEL_T_RSQB)) {
         pel_node *element = pel_star_named_expression(p);
         if (at_comprehension(p) && pel_mark(p) == mark) {
-            refuse_starred_element(p, element);
+            check_starred_element(p, element);
             pel_node *node = pel_begin(p, ListComp, from);
             node->ListComp.elt = element;
             node->ListComp.generators = pel_for_if_clauses(p);
@@ -331,8 +363,20 @@ static void parse_dict_item(pel_parser *p) {
     pel_keep(p, pel_expression(p));
 }
 
+/* The rest of a dictcomp. What was kept above the mark is its key, NULL for `**`, and its value. */
+static pel_node *parse_dict_comprehension(pel_parser *p, pel_parse_place from, uint32_t mark) {
+    pel_node *node = pel_begin(p, DictComp, from), *key = p->scratch.at[mark], *value = p->scratch.at[mark + 1];
+    if (!key) pel_need_version(p, 15, pel_here(p), "dict comprehensions of dicts (**)");
+    node->DictComp.key = key ? key : value; /* as CPython: the dict that is unpacked is the key */
+    node->DictComp.value = key ? value : NULL;
+    p->scratch.n = mark;
+    node->DictComp.generators = pel_for_if_clauses(p);
+    pel_expect(p, PEL_T_RBRACE);
+    return pel_finish(p, node);
+}
+
 /* dict: '{' [','.(expression ':' expression | '**' bitwise_or)+ [',']] '}', its first key parsed already if not NULL
- * dictcomp: '{' expression ':' expression for_if_clauses '}' */
+ * dictcomp: '{' (expression ':' expression | '**' expression) for_if_clauses '}' */
 static pel_node *parse_dict(pel_parser *p, pel_parse_place from, pel_node *first_key) {
     uint32_t mark = pel_mark(p);
     if (first_key) {
@@ -340,19 +384,11 @@ static pel_node *parse_dict(pel_parser *p, pel_parse_place from, pel_node *first
         pel_advance(p);
         if (pel_at(p, PEL_T_COMMA) || pel_at(p, PEL_T_RBRACE)) pel_unexpected(p, "a value after ':'");
         pel_keep(p, pel_expression(p));
-        if (at_comprehension(p)) {
-            pel_node *node = pel_begin(p, DictComp, from);
-            node->DictComp.key = first_key;
-            node->DictComp.value = p->scratch.at[mark + 1];
-            p->scratch.n = mark;
-            node->DictComp.generators = pel_for_if_clauses(p);
-            pel_expect(p, PEL_T_RBRACE);
-            return pel_finish(p, node);
-        }
-    } else if (!pel_at(p, PEL_T_RBRACE)) {
-        parse_dict_item(p);
-        if (at_comprehension(p))
-            pel_syntax_error(&p->lex, pel_here(p), "dict unpacking cannot be used in dict comprehension");
+        if (at_comprehension(p)) return parse_dict_comprehension(p, from, mark);
+    } else if (pel_accept(p, PEL_T_DOUBLESTAR)) {
+        pel_keep(p, NULL);
+        pel_keep(p, parse_unpacked(p));
+        if (at_comprehension(p)) return parse_dict_comprehension(p, from, mark);
     }
     while (pel_mark(p) > mark && pel_accept(p, PEL_T_COMMA) && !pel_at(p, PEL_T_RBRACE)) parse_dict_item(p);
     pel_node *node = pel_begin(p, Dict, from);
@@ -375,7 +411,7 @@ static void check_set_element(pel_parser *p, const pel_node *element) {
 }
 
 /* set: '{' star_named_expressions '}'
- * setcomp: '{' named_expression for_if_clauses '}' */
+ * setcomp: '{' star_named_expression for_if_clauses '}' */
 static pel_node *parse_dict_or_set(pel_parser *p) {
     pel_parse_place from = pel_here(p);
     pel_advance(p);
@@ -385,7 +421,7 @@ static pel_node *parse_dict_or_set(pel_parser *p) {
         return parse_dict(p, from, first);
     check_set_element(p, first);
     if (at_comprehension(p)) {
-        refuse_starred_element(p, first);
+        check_starred_element(p, first);
         node = pel_begin(p, SetComp, from);
         node->SetComp.elt = first;
         node->SetComp.generators = pel_for_if_clauses(p);
@@ -463,7 +499,7 @@ static void take_arguments(pel_parser *p, uint32_t mark, pel_nodes *args, pel_no
     }
 }
 
-/* genexp of a call: '(' named_expression for_if_clauses ')', its first part parsed already */
+/* genexp of a call: '(' ('*' expression | named_expression) for_if_clauses ')', its first part parsed already */
 static pel_node *parse_sole_generator(pel_parser *p, pel_node *element, pel_parse_place from) {
     pel_node *node = pel_begin(p, GeneratorExp, from);
     node->GeneratorExp.elt = element;
@@ -480,7 +516,8 @@ void pel_arguments(pel_parser *p, pel_nodes *args, pel_nodes *keywords, bool is_
     while (!pel_at(p, PEL_T_RPAR)) {
         pel_node *argument = parse_argument(p, &state);
         if (at_comprehension(p)) {
-            if (argument->kind == PEL_Starred || argument->kind == PEL_keyword)
+            check_starred_element(p, argument);
+            if (argument->kind == PEL_keyword || (argument->kind == PEL_Starred && is_class))
                 pel_unexpected(p, "',' or ')' after the argument");
             argument = generator = parse_sole_generator(p, argument, from);
             if (is_class || pel_mark(p) > mark || !pel_at(p, PEL_T_RPAR))

@@ -25,13 +25,15 @@ bool pel_is_match_statement(pel_parser *p) {
 
 /* ---- literals ---- */
 
-/* signed_number: ['-'] NUMBER */
+/* signed_number: ['-' | '+'] NUMBER, the plus since 3.15 */
 static pel_node *parse_signed_number(pel_parser *p) {
-    if (!pel_at(p, PEL_T_MINUS)) return pel_number(p);
+    bool is_minus = pel_at(p, PEL_T_MINUS);
+    if (!is_minus && !pel_at(p, PEL_T_PLUS)) return pel_number(p);
+    if (!is_minus) pel_need_version(p, 15, pel_here(p), "numbers with a plus sign in patterns");
     pel_node *node = pel_begin(p, UnaryOp, pel_here(p));
     pel_advance(p);
-    if (!pel_at(p, PEL_T_NUMBER)) pel_unexpected(p, "a number after '-' in a pattern");
-    node->UnaryOp.op = PEL_USub;
+    if (!pel_at(p, PEL_T_NUMBER)) pel_unexpected(p, "a number after its sign in a pattern");
+    node->UnaryOp.op = is_minus ? PEL_USub : PEL_UAdd;
     node->UnaryOp.operand = pel_number(p);
     return pel_finish(p, node);
 }
@@ -145,7 +147,7 @@ static pel_node *parse_mapping_key(pel_parser *p) {
         return pel_finish(p, node);
     }
     if (pel_at(p, PEL_T_STRING) || pel_at(p, PEL_T_FSTRING)) return pel_strings(p);
-    if (pel_at(p, PEL_T_NUMBER) || pel_at(p, PEL_T_MINUS)) return parse_number_literal(p);
+    if (pel_at(p, PEL_T_NUMBER) || pel_at(p, PEL_T_MINUS) || pel_at(p, PEL_T_PLUS)) return parse_number_literal(p);
     if (!pel_at(p, PEL_T_NAME)) pel_unexpected(p, "a literal or a dotted name as the key of a mapping pattern");
     pel_node *key = parse_name(p);
     if (!pel_at(p, PEL_T_DOT)) pel_unexpected(p, "'.': a key of a mapping pattern is a literal or a dotted name");
@@ -233,6 +235,7 @@ static pel_node *parse_closed_pattern(pel_parser *p) {
     switch (pel_kind_now(p)) {
     case PEL_T_NAME: return parse_name_pattern(p);
     case PEL_T_NUMBER:
+    case PEL_T_PLUS:
     case PEL_T_MINUS: return value_pattern(p, parse_number_literal(p), from);
     case PEL_T_STRING:
     case PEL_T_FSTRING: return value_pattern(p, pel_strings(p), from);

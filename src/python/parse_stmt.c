@@ -93,8 +93,8 @@ static pel_node *parse_alias(pel_parser *p, bool is_dotted) {
 }
 
 /* import_name: 'import' ','.(dotted_name ['as' NAME])+ */
-static pel_node *parse_import(pel_parser *p) {
-    pel_node *node = pel_begin(p, Import, pel_here(p));
+static pel_node *parse_import(pel_parser *p, pel_parse_place from) {
+    pel_node *node = pel_begin(p, Import, from);
     pel_advance(p);
     uint32_t mark = pel_mark(p);
     do pel_keep(p, parse_alias(p, true));
@@ -105,8 +105,8 @@ static pel_node *parse_import(pel_parser *p) {
 
 /* import_from: 'from' ('.' | '...')* [dotted_name] 'import' targets
  * targets: '(' ','.alias+ [','] ')' | ','.alias+ | '*' */
-static pel_node *parse_import_from(pel_parser *p) {
-    pel_node *node = pel_begin(p, ImportFrom, pel_here(p));
+static pel_node *parse_import_from(pel_parser *p, pel_parse_place from) {
+    pel_node *node = pel_begin(p, ImportFrom, from);
     pel_advance(p);
     int level = 0;
     for (;;) {
@@ -134,6 +134,23 @@ static pel_node *parse_import_from(pel_parser *p) {
     }
     node->ImportFrom.names = pel_take(p, mark);
     return pel_finish(p, node);
+}
+
+/* "lazy" (import_name | import_from), since 3.15 */
+static pel_node *parse_lazy_import(pel_parser *p) {
+    pel_parse_place from = pel_here(p);
+    pel_need_version(p, 15, from, "lazy imports");
+    pel_advance(p);
+    if (pel_at(p, PEL_T_IMPORT)) {
+        pel_node *node = parse_import(p, from);
+        node->Import.is_lazy = true;
+        return node;
+    }
+    pel_node *node = parse_import_from(p, from);
+    node->ImportFrom.is_lazy = true;
+    if (!node->ImportFrom.level && pel_name_is(node->ImportFrom.module, "__future__"))
+        pel_syntax_error(&p->lex, from, "lazy from __future__ import is not allowed");
+    return node;
 }
 
 /* ('global' | 'nonlocal') ','.NAME+ */
@@ -216,8 +233,8 @@ static pel_node *parse_simple_stmt(pel_parser *p) {
     pel_parse_place from = pel_here(p);
     switch (pel_kind_now(p)) {
     case PEL_T_RETURN: return parse_return(p);
-    case PEL_T_IMPORT: return parse_import(p);
-    case PEL_T_FROM: return parse_import_from(p);
+    case PEL_T_IMPORT: return parse_import(p, from);
+    case PEL_T_FROM: return parse_import_from(p, from);
     case PEL_T_RAISE: return parse_raise(p);
     case PEL_T_PASS: return parse_one_word(p, pel_begin(p, Pass, from));
     case PEL_T_BREAK: return parse_one_word(p, pel_begin(p, Break, from));
@@ -228,6 +245,10 @@ static pel_node *parse_simple_stmt(pel_parser *p) {
     case PEL_T_NONLOCAL: return parse_scope(p);
     case PEL_T_NAME:
         if (p->lex.token.name == p->type && pel_peek(p) == PEL_T_NAME) return parse_type_alias(p);
+        if (p->lex.token.name == p->lazy) {
+            pel_token_kind next = pel_peek(p); /* no expression goes on with these: `yield lazy from x` is none */
+            if (next == PEL_T_IMPORT || next == PEL_T_FROM) return parse_lazy_import(p);
+        }
         return parse_expression_stmt(p);
     default: return parse_expression_stmt(p);
     }
@@ -571,11 +592,37 @@ static void parse_statement(pel_parser *p) {
     pel_keep(p, node);
 }
 
+/* Since 3.14 the parser knows the features of __future__, if their import is where it has an effect: first in the file,
+ * after its docstring. */
+static void check_future(pel_parser *p, pel_nodes body) {
+    static const char *const features[] = {
+        "nested_scopes",  "generators",       "division",       "absolute_import", "with_statement",
+        "print_function", "unicode_literals", "barry_as_FLUFL", "generator_stop",  "annotations",
+    };
+    bool has_docstring = body.n && body.at[0]->kind == PEL_Expr && body.at[0]->Expr.value->kind == PEL_Constant &&
+                         body.at[0]->Expr.value->Constant.value->kind == PEL_CONST_STR;
+    for (uint32_t i = has_docstring; i < body.n; i++) {
+        const pel_node *node = body.at[i];
+        if (node->kind != PEL_ImportFrom || node->ImportFrom.level || !node->ImportFrom.module ||
+            !pel_name_is(node->ImportFrom.module, "__future__"))
+            return;
+        for (uint32_t k = 0; k < node->ImportFrom.names.n; k++) {
+            const pel_node *alias = node->ImportFrom.names.at[k];
+            bool is_known = false;
+            for (size_t f = 0; f < PEL_COUNT(features); f++) is_known |= pel_name_is(alias->alias.name, features[f]);
+            if (!is_known)
+                pel_syntax_error(&p->lex, pel_start_of(alias), "future feature %s is not defined",
+                                 alias->alias.name->text);
+        }
+    }
+}
+
 /* file: statement* END */
 pel_node *pel_file(pel_parser *p) {
     pel_node *module = pel_begin(p, Module, pel_here(p));
     uint32_t mark = pel_mark(p);
     while (!pel_at(p, PEL_T_END)) parse_statement(p);
     module->Module.body = pel_take(p, mark);
+    if (p->lex.version >= 14) check_future(p, module->Module.body);
     return pel_finish(p, module);
 }

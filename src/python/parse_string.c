@@ -1,7 +1,8 @@
-/* String literals: escapes, implicit concatenation, formatted strings.
+/* String literals: escapes, implicit concatenation, formatted strings, template strings.
  *
  * Before Python 3.12 a formatted string is one token: its replacement fields are found by looking for braces,
- * then parsed as if they stood in parentheses. From 3.12 on the tokeniser knows fields, and they nest. */
+ * then parsed as if they stood in parentheses. From 3.12 on the tokeniser knows fields, and they nest. A template
+ * string (3.14) is read in the same way; its fields are Interpolations, which keep the text of their expression. */
 #include "python/parser.h"
 
 #include "python/unicode.h"
@@ -173,7 +174,7 @@ typedef struct pel_joined {
     bool has_text;
     pel_parse_place text_from, text_to;
     pel_str kind; /* of the constant */
-    bool is_formatted;
+    bool is_formatted, is_template;
     uint32_t mark;
 } pel_joined;
 
@@ -214,8 +215,9 @@ static void flush_text(pel_parser *p, pel_joined *joined) {
 
 static pel_node *take_joined(pel_parser *p, pel_joined *joined) {
     flush_text(p, joined);
-    pel_node *node = pel_begin(p, JoinedStr, joined->from);
-    node->JoinedStr.values = pel_take(p, joined->mark);
+    pel_node *node =
+        joined->is_template ? pel_begin(p, TemplateStr, joined->from) : pel_begin(p, JoinedStr, joined->from);
+    node->JoinedStr.values = pel_take(p, joined->mark); /* both kinds have the same fields */
     return node;
 }
 
@@ -224,9 +226,9 @@ static pel_joined new_joined(pel_parser *p, pel_parse_place from) {
 }
 
 /* 's', 'r', 'a': the conversion of a field */
-static int conversion_of(pel_parser *p, pel_str text, pel_parse_place at) {
+static int conversion_of(pel_parser *p, const char *what, pel_str text, pel_parse_place at) {
     if (text.len == 1 && (text.ptr[0] == 's' || text.ptr[0] == 'r' || text.ptr[0] == 'a')) return text.ptr[0];
-    pel_syntax_error(&p->lex, at, "f-string: invalid conversion character '%.*s': expected 's', 'r', or 'a'",
+    pel_syntax_error(&p->lex, at, "%s: invalid conversion character '%.*s': expected 's', 'r', or 'a'", what,
                      PEL_FMT(text));
 }
 
@@ -353,7 +355,7 @@ static const char *parse_old_field(pel_parser *p, pel_joined *joined, pel_old_fs
     if (s < f->end && *s == '!') {
         if (++s == f->end) old_fstring_error(p, f, s, "expecting '}'");
         pel_cursor cursor = cursor_at(f->token);
-        node->FormattedValue.conversion = conversion_of(p, (pel_str){ s, 1 }, move_to(&cursor, s));
+        node->FormattedValue.conversion = conversion_of(p, "f-string", (pel_str){ s, 1 }, move_to(&cursor, s));
         s++;
     }
     if (s < f->end && *s == ':') {
@@ -410,17 +412,87 @@ static void parse_old_fstring(pel_parser *p, pel_joined *joined, const pel_token
 static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_parse_place opened,
                         uint32_t level);
 
-/* The text of a field's expression, up to where s is, for `{x = }`. Comments are no part of it. */
-static void add_debug_text(pel_parser *p, pel_joined *joined, const char *start, const char *end, pel_parse_place from,
-                           pel_parse_place to) {
+/* The next comment of a field's text, or NULL. Strings hide a '#' from 3.14 on. As in CPython, a string ends at the
+ * next quote of its kind, whatever is before it: three quotes are a string and the start of another. */
+static const char *find_comment(const pel_parser *p, const char *s, const char *end) {
+    char quote = 0;
+    for (; s < end; s++) {
+        if (p->lex.version >= 14 && *s == '\\')
+            s++;
+        else if (p->lex.version >= 14 && (*s == '"' || *s == '\''))
+            quote = !quote ? *s : *s == quote ? 0 : quote;
+        else if (*s == '#' && !quote)
+            return s;
+    }
+    return NULL;
+}
+
+/* The source between two places of a field, which `{x = }` and template strings keep. Comments are no part of it. */
+static pel_str field_text(pel_parser *p, const char *start, const char *end) {
     pel_buf text = pel_buf_in(p->ctx);
     while (start < end) {
-        const char *hash = memchr(start, '#', (size_t)(end - start));
+        const char *hash = find_comment(p, start, end);
         pel_put(&text, (pel_str){ start, (size_t)((hash ? hash : end) - start) });
         start = hash ? memchr(hash, '\n', (size_t)(end - hash)) : NULL;
         if (!start) break;
     }
-    add_text(p, joined, &p->lex.token, text.at ? text.at : "", text.at ? text.at + text.len : "", true, from, to);
+    return text.at ? pel_buf_str(&text) : PEL_STR("");
+}
+
+static const char *name_of(const pel_quoted *quoted) { return quoted->is_template ? "t-string" : "f-string"; }
+
+/* What a field has after its expression: ['=' ] ['!' NAME] [':' format_spec]. */
+typedef struct pel_field_rest {
+    bool has_equal;
+    const char *value_end, *debug_end; /* where the text of the expression ends, without and with its '=' */
+    pel_parse_place debug_to;
+    int conversion;
+    pel_node *spec;
+} pel_field_rest;
+
+static pel_field_rest parse_field_rest(pel_parser *p, const pel_quoted *quoted, pel_parse_place opened,
+                                       uint32_t level) {
+    pel_lexer *lex = &p->lex;
+    pel_field_rest rest = { .value_end = lex->token.start, .conversion = -1 };
+    rest.has_equal = pel_accept(p, PEL_T_EQUAL);
+    rest.debug_end = lex->token.start;
+    rest.debug_to = pel_here(p);
+    if (pel_at(p, PEL_T_EXCLAMATION)) {
+        const char *after = lex->token.end;
+        pel_advance(p);
+        if (!pel_at(p, PEL_T_NAME)) pel_unexpected(p, "a conversion character after '!'");
+        if (lex->token.start != after)
+            pel_syntax_error(lex, pel_here(p), "%s: conversion type must come right after the exclamation mark",
+                             name_of(quoted));
+        rest.conversion = conversion_of(p, name_of(quoted), pel_name_str(lex->token.name), pel_here(p));
+        pel_advance(p);
+    }
+    if (pel_at(p, PEL_T_COLON)) {
+        pel_joined spec = new_joined(p, pel_here(p));
+        parse_parts(p, &spec, quoted, opened, level + 1);
+        rest.spec = take_joined(p, &spec);
+        pel_finish_at(rest.spec, lex->last_end);
+    } else if (rest.has_equal && rest.conversion == -1) {
+        rest.conversion = 'r';
+    }
+    return rest;
+}
+
+/* The node of a field. Those of a template string keep their source; a format specification has plain fields. */
+static pel_node *field_node(pel_parser *p, pel_node *value, pel_parse_place from, const pel_field_rest *rest,
+                            const char *template_text) {
+    pel_node *node = template_text ? pel_begin(p, Interpolation, from) : pel_begin(p, FormattedValue, from);
+    if (template_text) {
+        node->Interpolation.value = value;
+        node->Interpolation.str = pel_const_str(p->ctx, field_text(p, template_text, rest->value_end));
+        node->Interpolation.conversion = rest->conversion;
+        node->Interpolation.format_spec = rest->spec;
+    } else {
+        node->FormattedValue.value = value;
+        node->FormattedValue.conversion = rest->conversion;
+        node->FormattedValue.format_spec = rest->spec;
+    }
+    return node;
 }
 
 /* fstring_replacement_field: '{' (yield_expr | star_expressions) ['='] ['!' NAME] [':' format_spec] '}'
@@ -430,48 +502,34 @@ static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quo
     pel_lexer *lex = &p->lex;
     uint32_t outer_field = lex->field;
     pel_next_token(lex);
-    pel_node *node = pel_begin(p, FormattedValue, pel_here(p));
+    pel_parse_place from = pel_here(p);
     const char *start = lex->at;
-    if (level >= 3) pel_syntax_error(lex, pel_here(p), "f-string: expressions nested too deeply");
+    if (level >= 3) pel_syntax_error(lex, from, "%s: expressions nested too deeply", name_of(quoted));
     lex->field = lex->n_brackets;
     pel_enter(p);
     pel_advance(p);
     if (pel_at(p, PEL_T_RBRACE) || pel_at(p, PEL_T_EXCLAMATION) || pel_at(p, PEL_T_COLON) || pel_at(p, PEL_T_EQUAL))
-        pel_syntax_error(lex, pel_here(p), "f-string: valid expression required before %s",
+        pel_syntax_error(lex, pel_here(p), "%s: valid expression required before %s", name_of(quoted),
                          pel_token_text(pel_kind_now(p)));
     if (pel_at(p, PEL_T_LAMBDA))
-        pel_syntax_error(lex, pel_here(p), "f-string: lambda expressions are not allowed without parentheses");
-    node->FormattedValue.value = pel_yield_or_star_expressions(p);
-    node->FormattedValue.conversion = -1;
-    bool has_equal = pel_accept(p, PEL_T_EQUAL);
-    const char *debug_end = lex->token.start;
-    pel_parse_place debug_to = pel_here(p);
-    if (pel_at(p, PEL_T_EXCLAMATION)) {
-        const char *behind = lex->token.end;
-        pel_advance(p);
-        if (!pel_at(p, PEL_T_NAME)) pel_unexpected(p, "a conversion character after '!'");
-        if (lex->token.start != behind)
-            pel_syntax_error(lex, pel_here(p), "f-string: conversion type must come right after the exclamation mark");
-        node->FormattedValue.conversion = conversion_of(p, pel_name_str(lex->token.name), pel_here(p));
-        pel_advance(p);
+        pel_syntax_error(lex, pel_here(p), "%s: lambda expressions are not allowed without parentheses",
+                         name_of(quoted));
+    pel_node *value = pel_yield_or_star_expressions(p);
+    pel_field_rest rest = parse_field_rest(p, quoted, opened, level);
+    if (!pel_at(p, PEL_T_RBRACE)) {
+        const char *end = quoted->is_template ? "'}' to end the field of this t-string"
+                                              : "'}' to end the replacement field of this f-string";
+        pel_unexpected(p, end);
     }
-    if (pel_at(p, PEL_T_COLON)) {
-        pel_joined spec = new_joined(p, pel_here(p));
-        parse_parts(p, &spec, quoted, opened, level + 1);
-        node->FormattedValue.format_spec = take_joined(p, &spec);
-        pel_finish_at(node->FormattedValue.format_spec, lex->last_end);
-    }
-    if (!pel_at(p, PEL_T_RBRACE)) pel_unexpected(p, "'}' to end the replacement field of this f-string");
     pel_leave(p);
     lex->field = outer_field;
-    if (has_equal) {
-        pel_parse_place from = pel_start_of(node);
-        from.column++;
-        add_debug_text(p, joined, start, debug_end, from, debug_to);
-        if (!node->FormattedValue.format_spec && node->FormattedValue.conversion == -1)
-            node->FormattedValue.conversion = 'r';
+    if (rest.has_equal) {
+        pel_str text = field_text(p, start, rest.debug_end);
+        pel_parse_place text_from = { from.line, from.column + 1 };
+        add_text(p, joined, &p->lex.token, text.ptr, text.ptr + text.len, true, text_from, rest.debug_to);
     }
     flush_text(p, joined);
+    pel_node *node = field_node(p, value, from, &rest, joined->is_template ? start : NULL);
     pel_keep(p, pel_finish_at(node, lex->token.to));
 }
 
@@ -480,7 +538,7 @@ static void parse_field(pel_parser *p, pel_joined *joined, const pel_quoted *quo
 static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quoted, pel_parse_place opened,
                         uint32_t level) {
     pel_lexer *lex = &p->lex;
-    for (;;) {
+    for (bool is_first = true;; is_first = false) {
         pel_part_end end = pel_read_literal_part(lex, quoted, opened, level > 0);
         const pel_token *part = &lex->token;
         if (part->end > part->start)
@@ -489,13 +547,20 @@ static void parse_parts(pel_parser *p, pel_joined *joined, const pel_quoted *quo
         case PEL_PART_DOUBLED: break;
         case PEL_PART_OPEN: parse_field(p, joined, quoted, opened, level); break;
         case PEL_PART_QUOTE:
-            if (level > 0) pel_syntax_error(lex, part->to, "f-string: expecting '}'");
+            if (level > 0) pel_syntax_error(lex, part->to, "%s: expecting '}'", name_of(quoted));
             return;
         case PEL_PART_CLOSE:
-            if (level == 0) pel_syntax_error(lex, part->to, "f-string: single '}' is not allowed");
+            if (level == 0) pel_syntax_error(lex, part->to, "%s: single '}' is not allowed", name_of(quoted));
             pel_next_token(lex);
             return;
-        case PEL_PART_LINE_END: pel_next_token(lex); return;
+        case PEL_PART_LINE_END: /* 3.13 takes it without a field before it, 3.14 never */
+            if (lex->version >= 14 || (lex->version == 13 && !is_first))
+                pel_syntax_error(lex, part->to,
+                                 "%s: a format specification can't go on in the next line without "
+                                 "triple quotes",
+                                 name_of(quoted));
+            pel_next_token(lex);
+            return;
         }
     }
 }
@@ -533,7 +598,7 @@ static pel_node *parse_bytes(pel_parser *p) {
     return pel_finish(p, node);
 }
 
-/* strings: (STRING | fstring)+ */
+/* strings: (STRING | fstring)+ | tstring+ */
 pel_node *pel_strings(pel_parser *p) {
     pel_quoted quoted = pel_quoted_parts(&p->lex.token);
     if (quoted.is_bytes) return parse_bytes(p);
@@ -542,6 +607,9 @@ pel_node *pel_strings(pel_parser *p) {
         pel_token token = p->lex.token;
         quoted = pel_quoted_parts(&token);
         if (quoted.is_bytes) pel_syntax_error(&p->lex, token.from, "cannot mix bytes and nonbytes literals");
+        if (!is_first && quoted.is_template != joined.is_template)
+            pel_syntax_error(&p->lex, token.from, "cannot mix t-string literals with string or bytes literals");
+        joined.is_template = quoted.is_template;
         if (quoted.is_unicode && (is_first || (p->lex.version >= 12 && !joined.has_text))) joined.kind = PEL_STR("u");
         joined.is_formatted |= quoted.is_formatted;
         if (token.kind == PEL_T_FSTRING)
@@ -552,5 +620,6 @@ pel_node *pel_strings(pel_parser *p) {
             add_text(p, &joined, &token, quoted.start, quoted.end, quoted.is_raw, token.from, token.to);
         pel_advance(p);
     }
-    return pel_finish(p, joined.is_formatted ? take_joined(p, &joined) : take_text(p, &joined));
+    bool has_parts = joined.is_formatted || joined.is_template;
+    return pel_finish(p, has_parts ? take_joined(p, &joined) : take_text(p, &joined));
 }

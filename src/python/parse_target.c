@@ -26,6 +26,8 @@ const char *pel_expression_text(const pel_node *node) {
     case PEL_Set: return "set display";
     case PEL_JoinedStr:
     case PEL_FormattedValue: return "f-string expression";
+    case PEL_TemplateStr:
+    case PEL_Interpolation: return "t-string expression";
     case PEL_Compare: return "comparison";
     case PEL_IfExp: return "conditional expression";
     case PEL_NamedExpr: return "named expression";

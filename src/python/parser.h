@@ -17,7 +17,7 @@ typedef struct pel_parser {
     uint32_t links;    /* of long chains (a + b + …, a.b.c…, elif …), which make high trees without deep calls */
     uint32_t fstrings; /* formatted strings inside of each other */
     PEL_VEC(pel_node *) scratch; /* children of unfinished nodes; each takes those above its own mark */
-    pel_name match, case_, type, underscore, debug;
+    pel_name match, case_, type, lazy, underscore, debug;
 } pel_parser;
 
 /* ---- tokens ---- */

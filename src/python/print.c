@@ -114,7 +114,7 @@ static void close_unbracketed(pel_printer *p, uint32_t group) {
 }
 
 static void print_import(pel_printer *p, pel_node *node) {
-    pel_lay_c(&p->lay, "import ");
+    pel_lay_c(&p->lay, node->Import.is_lazy ? "lazy import " : "import ");
     uint32_t group = open_unbracketed(p);
     for (uint32_t i = 0; i < node->Import.names.n; i++) {
         next_unbracketed(p, i);
@@ -125,7 +125,7 @@ static void print_import(pel_printer *p, pel_node *node) {
 
 static void print_import_from(pel_printer *p, pel_node *node) {
     pel_nodes names = node->ImportFrom.names;
-    pel_lay_c(&p->lay, "from ");
+    pel_lay_c(&p->lay, node->ImportFrom.is_lazy ? "lazy from " : "from ");
     for (int i = 0; i < node->ImportFrom.level; i++) pel_lay_c(&p->lay, ".");
     if (node->ImportFrom.module) pel_lay_name(&p->lay, node->ImportFrom.module);
     pel_lay_c(&p->lay, " import ");

@@ -143,10 +143,11 @@ static void print_comprehension(pel_printer *p, const char *open, pel_node *key,
                                 const char *close) {
     pel_row row = pel_row_open(p, open, false);
     if (key) {
+        if (!elt) pel_lay_c(&p->lay, "**");
         pel_print_expr(p, key, PEL_LEVEL_TEST);
-        pel_lay_c(&p->lay, ": ");
+        if (elt) pel_lay_c(&p->lay, ": ");
     }
-    pel_print_loose(p, elt, PEL_LEVEL_TEST);
+    if (elt) pel_print_loose(p, elt, PEL_LEVEL_TEST);
     print_clauses(p, generators);
     pel_row_close(p, &row, close);
 }
@@ -691,7 +692,9 @@ static void print_bare(pel_printer *p, pel_node *node) {
     case PEL_Subscript:
     case PEL_Call: print_primary(p, node, false); break;
     case PEL_FormattedValue:
-    case PEL_JoinedStr: pel_print_fstring(p, node); break;
+    case PEL_JoinedStr:
+    case PEL_Interpolation:
+    case PEL_TemplateStr: pel_print_fstring(p, node); break;
     case PEL_Constant: pel_print_constant(p, node->Constant.value, node->Constant.kind, false); break;
     case PEL_Starred:
         pel_lay_c(&p->lay, "*");
@@ -757,6 +760,7 @@ static bool is_atom(const pel_node *node) {
     case PEL_YieldFrom:
     case PEL_Lambda: return true;
     case PEL_Constant: return node->Constant.value->kind != PEL_CONST_STR;
+    case PEL_TemplateStr:
     case PEL_JoinedStr: return false;
     default: return level_of(node) == PEL_LEVEL_ATOM && !is_primary(node);
     }

@@ -1,4 +1,4 @@
-/* Literals: numbers, strings with the quotes that read best, f-strings that the target version can read. */
+/* Literals: numbers, strings with the quotes that read best, f-strings that the target version can read, t-strings. */
 #include <math.h>
 
 #include "python/printer.h"
@@ -171,6 +171,7 @@ typedef struct style {
     bool braces, spec_braces; /* of f-strings: doubled, or escaped in a format specification */
     bool block;               /* new lines and tabs stay what they are */
     bool is_last;             /* the closing quotes follow */
+    bool is_template;         /* a t-string */
 } style;
 
 static bool repeats(pel_str text, size_t at, char c, size_t n) {
@@ -368,9 +369,58 @@ static void print_field_value(pel_printer *p, pel_node *value) {
     pel_print_expr(p, value, level);
 }
 
-static void print_field(pel_printer *p, pel_node *value, int conversion, pel_node *spec, style s) {
+/* The field of a t-string keeps the text of its expression, which the program can read: it is printed as it is. A tree
+ * whose expression was changed after it was read has no such text any more. */
+typedef struct text_check {
+    pel_str text;
+    const pel_node *value;
+    bool is_same;
+} text_check;
+
+static void parse_text(pel_ctx *ctx, void *arg) {
+    text_check *check = arg;
+    pel_str in_parens = pel_format(ctx, "(%.*s\n)", PEL_FMT(check->text));
+    pel_source source = pel_source_text(ctx, PEL_STR("<field>"), in_parens);
+    check->is_same = pel_same(pel_parse_newest_expression(ctx, &source)->Expression.body, check->value);
+}
+
+static void lay_within(void *arg, pel_node **slot) {
+    pel_printer *p = arg;
+    pel_print_enter(p);
+    pel_lay_start(&p->lay, *slot);
+    pel_each_child(*slot, lay_within, p);
+    pel_print_leave(p);
+}
+
+static void lay_end_within(void *arg, pel_node **slot) {
+    pel_printer *p = arg;
+    pel_print_enter(p);
+    pel_each_child(*slot, lay_end_within, p);
+    pel_lay_end(&p->lay, *slot);
+    pel_print_leave(p);
+}
+
+/* Every node of the expression gets the place of the whole text. */
+static void print_field_text(pel_printer *p, pel_node *value, pel_str text) {
+    text_check check = { .text = text, .value = value };
+    pel_err err;
+    bool was_read = text.len && text.ptr[0] != '{' && pel_attempt(p->ctx, parse_text, &check, &err);
+    if (!was_read || !check.is_same)
+        pel_throw(p->ctx, PEL_E_INCOMPLETE, 0, "a t-string whose expression is not what its text says: {%.*s}",
+                  PEL_FMT(text));
+    lay_within(p, &value);
+    pel_lay(&p->lay, text);
+    lay_end_within(p, &value);
+}
+
+/* written: the text of a t-string's field, NULL in f-strings. */
+static void print_field(pel_printer *p, pel_node *value, const pel_const *written, int conversion, pel_node *spec,
+                        style s) {
     pel_lay_c(&p->lay, "{");
-    print_field_value(p, value);
+    if (written)
+        print_field_text(p, value, written->text);
+    else
+        print_field_value(p, value);
     if (conversion > 0) {
         const char text[] = { '!', (char)conversion, 0 };
         pel_lay(&p->lay, pel_str_copy(p->ctx, pel_str_of(text)));
@@ -396,12 +446,15 @@ static void print_part(pel_printer *p, pel_node *part, style s) {
         if (!put_body(&out, part->Constant.value->text, &s)) p->field.impossible = true;
         pel_lay(&p->lay, pel_buf_str(&out));
     } else if (part->kind == PEL_FormattedValue) {
-        print_field(p, part->FormattedValue.value, part->FormattedValue.conversion, part->FormattedValue.format_spec,
-                    s);
+        print_field(p, part->FormattedValue.value, NULL, part->FormattedValue.conversion,
+                    part->FormattedValue.format_spec, s);
+    } else if (part->kind == PEL_Interpolation) {
+        print_field(p, part->Interpolation.value, part->Interpolation.str, part->Interpolation.conversion,
+                    part->Interpolation.format_spec, s);
     } else if (part->kind == PEL_JoinedStr) {
         print_parts(p, part->JoinedStr.values, s);
     } else {
-        print_field(p, part, 0, NULL, s);
+        print_field(p, part, NULL, 0, NULL, s);
     }
     pel_lay_end(&p->lay, part);
     pel_print_leave(p);
@@ -415,13 +468,13 @@ static void print_parts(pel_printer *p, pel_nodes parts, style s) {
     }
 }
 
-/* Writes the f-string in the given quotes; false if what is in its fields can't be written then. */
+/* Writes the f-string, or t-string, in the given quotes; false if what is in its fields can't be written then. */
 static bool try_fstring(pel_printer *p, pel_nodes parts, style s, pel_field_limits around) {
     uint32_t here = pel_lay_here(&p->lay);
     p->field.taken = around.taken | s.quotes->taken_inside;
     p->field.no_backslash = p->version < 12;
     p->field.impossible = false;
-    pel_lay_c(&p->lay, s.raw ? "rf" : "f");
+    pel_lay_c(&p->lay, s.is_template ? s.raw ? "rt" : "t" : s.raw ? "rf" : "f");
     pel_lay_c(&p->lay, s.quotes->text);
     p->lay.nobreak++;
     print_parts(p, parts, s);
@@ -446,7 +499,7 @@ static bool can_fstring_be_raw(pel_nodes parts, const looks *seen) {
     return true;
 }
 
-static bool print_joined(pel_printer *p, pel_nodes parts) {
+static bool print_joined(pel_printer *p, pel_nodes parts, bool is_template) {
     looks seen = { 0 };
     for (uint32_t i = 0; i < parts.n; i++)
         if (is_text(parts.at[i])) look_at(&seen, parts.at[i]->Constant.value->text, false);
@@ -454,7 +507,7 @@ static bool print_joined(pel_printer *p, pel_nodes parts) {
     const quotes *order[4];
     order_quotes(&seen, block, order);
     pel_field_limits around = p->field;
-    style s = { .braces = true, .is_last = true, .block = block };
+    style s = { .braces = true, .is_last = true, .block = block, .is_template = is_template };
     s.no_backslash = around.no_backslash;
     s.taken = around.taken;
     s.raw = can_fstring_be_raw(parts, &seen) && !in_field(p);
@@ -470,8 +523,11 @@ static bool print_joined(pel_printer *p, pel_nodes parts) {
 }
 
 void pel_print_fstring(pel_printer *p, pel_node *node) {
-    pel_nodes parts = node->kind == PEL_JoinedStr ? node->JoinedStr.values : (pel_nodes){ &node, 1 };
-    if (print_joined(p, parts)) return;
+    bool is_whole = node->kind == PEL_JoinedStr || node->kind == PEL_TemplateStr; /* both have the same fields */
+    bool is_template = node->kind == PEL_TemplateStr || node->kind == PEL_Interpolation;
+    if (is_template && p->version < 14)
+        pel_throw(p->ctx, PEL_E_INCOMPLETE, 0, "a t-string, which Python 3.%d can't read", p->version);
+    if (print_joined(p, is_whole ? node->JoinedStr.values : (pel_nodes){ &node, 1 }, is_template)) return;
     if (!in_field(p))
         pel_throw(p->ctx, PEL_E_INCOMPLETE, 0, "an f-string that Python 3.%d can't write: quotes or backslashes inside",
                   p->version);

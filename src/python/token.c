@@ -302,6 +302,7 @@ pel_quoted pel_quoted_parts(const pel_token *token) {
         quoted.is_raw |= letter == 'r';
         quoted.is_bytes |= letter == 'b';
         quoted.is_formatted |= letter == 'f';
+        quoted.is_template |= letter == 't';
     }
     quoted.quote = *s;
     quoted.quotes = s[1] == *s && s[2] == *s && token->end - s >= 3 ? 3 : 1;
@@ -387,10 +388,15 @@ static void string_token(pel_lexer *lex, const char *start, const char *quote) {
     token->start = start;
     token->from = place_of(lex, start);
     pel_quoted quoted = { .quote = *quote, .quotes = quote[1] == *quote && quote[2] == *quote ? 3 : 1 };
-    bool is_formatted = false;
-    for (const char *s = start; s < quote; s++) is_formatted |= (*s | 0x20) == 'f';
+    bool is_formatted = false, is_template = false;
+    for (const char *s = start; s < quote; s++) {
+        is_formatted |= (*s | 0x20) == 'f';
+        is_template |= (*s | 0x20) == 't';
+    }
+    if (is_template && lex->version < 14)
+        pel_syntax_error(lex, token->from, "template strings are only supported from Python 3.14 on");
     const char *inside = quote + quoted.quotes;
-    if (is_formatted && lex->version >= 12) {
+    if (is_template || (is_formatted && lex->version >= 12)) {
         token->kind = PEL_T_FSTRING;
         token->end = inside;
     } else {
@@ -461,7 +467,7 @@ static uint8_t keyword_kind(const char *s, size_t len) {
 }
 
 static bool is_string_prefix(const char *s, size_t len) {
-    static const char *const prefixes[] = { "r", "u", "b", "f", "br", "rb", "fr", "rf" };
+    static const char *const prefixes[] = { "r", "u", "b", "f", "br", "rb", "fr", "rf", "t", "tr", "rt" };
     if (len > 2) return false;
     for (size_t i = 0; i < PEL_COUNT(prefixes); i++)
         if (strlen(prefixes[i]) == len && (s[0] | 0x20) == prefixes[i][0] &&

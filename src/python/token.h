@@ -1,8 +1,9 @@
 /* Python source -> tokens, one at a time.
  *
  * The text is a private copy that ends with a newline and NULs, so that the reader looks ahead without
- * asking where the end is. From Python 3.12 on a formatted string is not one token: FSTRING opens it and the
- * parser asks for its literal parts with pel_read_literal_part, for the rest with pel_next_token. */
+ * asking where the end is. From Python 3.12 on a formatted string is not one token, nor is a template string:
+ * FSTRING opens it and the parser asks for its literal parts with pel_read_literal_part, for the rest with
+ * pel_next_token. */
 #ifndef PEL_PYTHON_TOKEN_H
 #define PEL_PYTHON_TOKEN_H
 
@@ -87,8 +88,9 @@ const char *pel_token_text(pel_token_kind kind);
 
 /* The parts of a string token: prefix letters, quotes, and what is between the quotes. */
 typedef struct pel_quoted {
-    bool is_raw, is_bytes, is_formatted, is_unicode; /* is_unicode: the prefix u, which the tree keeps */
-    uint8_t quotes;                                  /* 1 or 3 */
+    bool is_raw, is_bytes, is_unicode; /* is_unicode: the prefix u, which the tree keeps */
+    bool is_formatted, is_template;    /* the prefixes f and t */
+    uint8_t quotes;                    /* 1 or 3 */
     char quote;
     const char *start, *end;
 } pel_quoted;

@@ -326,6 +326,7 @@ static bool are_live(const pel_walk *w, pel_front front, const pel_id *values) {
 
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     bool counted = false;
+    if (node->kind == PEL_DictComp && !node->DictComp.value) pel_lost(w, node, "{**x for ...} is not supported here");
     pel_id code = code_of(w, node);
     made m = { .node = node, .text = copy_generators(w, node) };
     pel_nodes *generators = node->kind == PEL_DictComp ? &m.text->DictComp.generators : &m.text->ListComp.generators;

@@ -9,13 +9,13 @@
 
 #define PI 3.14159265358979323846
 enum {
-    FEWEST_DIGITS = 14,  /* of a number that nobody wrote */
-    MOST_ROOTED = 65536, /* under a root */
-    MOST_LOGGED = 1000000,
-    MOST_PARTS = 10, /* of a fraction */
-    MOST_PARTS_OF_PI = 12,
-    DECIMALS = 10000, /* of what is left of 1 */
+    FEWEST_DIGITS = 14, /* of a number that nobody wrote */
+    MOST_PARTS = 10,    /* of a fraction */
 };
+static const double most_rooted = 65536; /* under a root */
+static const double most_logged = 1000000;
+static const double most_parts_of_pi = 12;
+static const double decimals = 10000; /* of what is left of 1 */
 
 typedef struct numbers {
     pel_ctx *ctx;
@@ -45,7 +45,7 @@ static pel_node *call(const numbers *n, pel_str function, pel_node *argument) {
 static pel_node *as_fraction(const numbers *n, double value) {
     for (int parts = 3; parts <= MOST_PARTS; parts++) {
         double count = round(value * parts);
-        if (count >= 1 && count <= DECIMALS && count / parts == value)
+        if (count >= 1 && count <= decimals && count / parts == value)
             return operation(n, whole(n, count), PEL_Div, whole(n, parts));
     }
     return NULL;
@@ -53,7 +53,7 @@ static pel_node *as_fraction(const numbers *n, double value) {
 
 static pel_node *as_inverse_root(const numbers *n, double value) {
     double of = round(1 / (value * value));
-    if (of < 2 || of > MOST_ROOTED) return NULL;
+    if (of < 2 || of > most_rooted) return NULL;
     pel_node *under = whole(n, of), *half = decimal(n, 0.5);
     if (pow(of, -0.5) == value) {
         pel_node *minus = pel_node_new(n->ctx, PEL_UnaryOp);
@@ -66,21 +66,21 @@ static pel_node *as_inverse_root(const numbers *n, double value) {
 
 static pel_node *as_root(const numbers *n, double value) {
     double of = round(value * value);
-    if (of >= 2 && of <= MOST_ROOTED && sqrt(of) == value) return call(n, PEL_STR("math.sqrt"), whole(n, of));
+    if (of >= 2 && of <= most_rooted && sqrt(of) == value) return call(n, PEL_STR("math.sqrt"), whole(n, of));
     of = round(value * value * PI); /* GELU's */
-    if (of < 1 || of > MOST_PARTS_OF_PI || sqrt(of / PI) != value) return NULL;
+    if (of < 1 || of > most_parts_of_pi || sqrt(of / PI) != value) return NULL;
     return call(n, PEL_STR("math.sqrt"), operation(n, whole(n, of), PEL_Div, pi(n)));
 }
 
 static pel_node *as_logarithm(const numbers *n, double value) {
-    double of = value < log(MOST_LOGGED) + 1 ? round(exp(value)) : 0;
-    return of >= 2 && of <= MOST_LOGGED && log(of) == value ? call(n, PEL_STR("math.log"), whole(n, of)) : NULL;
+    double of = value < log(most_logged) + 1 ? round(exp(value)) : 0;
+    return of >= 2 && of <= most_logged && log(of) == value ? call(n, PEL_STR("math.log"), whole(n, of)) : NULL;
 }
 
 static pel_node *as_part_of_pi(const numbers *n, double value) {
-    for (int parts = 1; parts <= MOST_PARTS_OF_PI; parts++) {
+    for (int parts = 1; parts <= most_parts_of_pi; parts++) {
         double count = round(value * parts / PI);
-        if (count < 1 || count > MOST_PARTS_OF_PI || count * PI / parts != value) continue;
+        if (count < 1 || count > most_parts_of_pi || count * PI / parts != value) continue;
         pel_node *times = count == 1 ? pi(n) : operation(n, whole(n, count), PEL_Mult, pi(n));
         return parts == 1 ? times : operation(n, times, PEL_Div, whole(n, parts));
     }
@@ -88,7 +88,7 @@ static pel_node *as_part_of_pi(const numbers *n, double value) {
 }
 
 static pel_node *as_rest_of_one(const numbers *n, double value) {
-    double taken = round((1 - value) * DECIMALS) / DECIMALS;
+    double taken = round((1 - value) * decimals) / decimals;
     return taken > 0 && taken < 1 && 1 - taken == value ? operation(n, whole(n, 1), PEL_Sub, decimal(n, taken)) : NULL;
 }
 
