@@ -1,6 +1,7 @@
-"""What 3.14 and 3.15 changed in the grammar: t-strings, `except A, B:`, lazy imports, stars in comprehensions, `case +1`.
+"""What Python 3.14 and 3.15 changed in the grammar.
 
-Each source is accepted by the versions that its list says, as CPython 3.13.0, 3.14.10 and 3.15.2 said. Where these are at hand (as
+That is t-strings, `except A, B:`, lazy imports, stars in comprehensions and `case +1`. Each source is accepted by the
+versions that its list says, as CPython 3.13.0, 3.14.10 and 3.15.2 said. Where these are at hand (as
 PELLUCID_PYTHON_3_14 or python3.14 on the path), the trees are compared with theirs as well, printed and parsed again.
 """
 
