@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import time
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping
 
@@ -26,7 +27,7 @@ from ._verify import SEED, _wrapped, play_original, verify, with_verdict
 if TYPE_CHECKING:
     from ._skeleton import Skeleton
 
-BUDGET = 240.0  # seconds for builds; then the fields that are left stay numbers
+BUDGET = 240.0  # seconds of this process for builds; then the fields that are left stay numbers
 MAX_FIELDS = 32
 ROUNDS = 6  # of writing and judging
 TOGETHER = 2  # configurations with several fields changed that must be equal
@@ -44,12 +45,13 @@ class Outcome:
     equal: list[Changes] = field(default_factory=list)
     dropped: dict[str, str] = field(default_factory=dict)
     builds: int = 0
+    one_mode: str = ""  # in which alone sizes were compared, where the original does not run in the other
     seconds: float = 0.0
     dump: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return {"fields": self.fields, "alone": self.alone, "equal": self.equal, "constant": self.dropped,
-                "builds": self.builds, "seconds": round(self.seconds, 2)}
+                "builds": self.builds, "mode": self.one_mode or "both", "seconds": round(self.seconds, 2)}
 
     def in_words(self) -> str:
         if not self.fields:
@@ -58,6 +60,8 @@ class Outcome:
         said = f"Config: bit-equal to the original built with one other size each ({text})"
         for changes in self.equal:
             said += "; with " + ", ".join(f"{name}={value!r}" for name, value in changes.items()) + " together"
+        if self.one_mode:
+            said += f"; in {self.one_mode} mode alone"
         return said + "; other sizes were not compared"
 
 
@@ -75,8 +79,7 @@ def with_config(made: Skeleton, subject: Subject, again: Callable[[], Subject],
     work = Fitting(made, subject, progress)
     start = time.perf_counter()
     try:
-        with contextlib.redirect_stderr(io.StringIO()):
-            work.run(again)
+        work.run(again)
     finally:
         work.outcome.seconds = time.perf_counter() - start
     outcome = work.outcome
@@ -100,6 +103,8 @@ def body_of(source: str) -> str:
 
 def steps(value: Number) -> list[Number]:
     """Other values of a field, those that most models take first. Widths keep what divides them."""
+    if isinstance(value, float) and 0 < abs(value) < 0.005:
+        return [0.01, 0.02, value / 2]  # smaller ones may change no bit of a result
     if isinstance(value, float):
         return [value / 2, value / 4, value * 2] if value else [0.25, 0.125]
     if value >= 48:
@@ -113,11 +118,12 @@ class Fitting:
     def __init__(self, made: Skeleton, subject: Subject, progress: Callable[[str], None]):
         self.made, self.subject, self.progress = made, subject, progress
         self.outcome = Outcome()
-        self.end = time.perf_counter() + BUDGET
+        self.end = time.process_time() + BUDGET
         self.verified = False  # whether texts are made with the retreats that verification leads to
 
     def run(self, again: Callable[[], Subject]) -> None:
-        found = family_of(self.subject, again)
+        with _quiet():
+            found = family_of(self.subject, again)
         if found is None or not found.fields:
             return
         self.family: Family = found
@@ -146,40 +152,43 @@ class Fitting:
         """What is built again must be the model that the skeleton is of."""
         want = body_of(self.made.source)
         try:
-            subject = self.family.build({})
+            with _quiet():
+                subject = self.family.build({})
         except Exception as error:
-            self.outcome.dropped[""] = f"the model can't be built again: {type(error).__name__}: {error}"[:200]
+            self.outcome.dropped["the model"] = f"it can't be built again: {type(error).__name__}: {error}"[:200]
             return False
         shapes = [{k: tuple(v.shape) for k, v in m.state_dict().items() if hasattr(v, "shape")}
                   for m in (subject.model, self.subject.model)]
         if shapes[0] != shapes[1]:
-            self.outcome.dropped[""] = "built again, the model has other tensors"
+            self.outcome.dropped["the model"] = "built again, it has other tensors"
             return False
         for self.verified in (False, True):
             text = self._text(subject, (self.subject.args, self.subject.kwargs))
             if text is not None and body_of(text) == want:
                 return True
-        self.outcome.dropped[""] = "built again, the model has another skeleton"
+        self.outcome.dropped["the model"] = "built again, it has another skeleton"
         return False
 
     def _text(self, subject: Subject, inputs: Inputs) -> str | None:
         from ._skeleton import skeleton
         self.outcome.builds += 1
         try:
-            made = skeleton(subject.model, *inputs, strict=False, verify=self.verified, progress=False)
+            with _quiet():
+                made = skeleton(subject.model, *inputs, strict=False, verify=self.verified, progress=False)
         except Exception:
             return None
         return body_of(made.source)
 
     def _build(self, changes: Changes) -> tuple[Subject, Inputs] | None:
         """The model with these changes, with inputs that it takes."""
-        try:
-            subject = self.family.build(changes)
-        except Exception:
-            return None
-        for inputs in self._inputs(subject, changes):
-            if _runs(subject.model, inputs):
-                return subject, inputs
+        with _quiet():
+            try:
+                subject = self.family.build(changes)
+            except Exception:
+                return None
+            for inputs in self._inputs(subject, changes):
+                if _runs(subject.model, inputs):
+                    return subject, inputs
         return None
 
     def _inputs(self, subject: Subject, changes: Changes) -> Iterator[Inputs]:
@@ -202,7 +211,7 @@ class Fitting:
         import torch
         for place in ("meta", "cpu"):
             try:
-                with torch.device(place):
+                with _quiet(), torch.device(place):
                     model = self.family.build({name: value}).model
             except Exception:
                 continue
@@ -215,7 +224,8 @@ class Fitting:
         self.base = Build(dict(base_values), body_of(self.made.source))
         self.builds: list[Build] = []
         self.originals: dict[str, tuple[Changes, Subject, Inputs]] = {}
-        shot = snapshot(self.family.build({}).model)
+        with _quiet():
+            shot = snapshot(self.family.build({}).model)
         tried = 0
         for name, value in base_values.items():
             for step in steps(value):
@@ -227,7 +237,7 @@ class Fitting:
             if name in self.outcome.dropped:
                 continue
             tried += 1
-            if tried > MAX_FIELDS or time.perf_counter() > self.end:
+            if tried > MAX_FIELDS or time.process_time() > self.end:
                 self.outcome.dropped[name] = "not tried: there was no time for more builds"
                 continue
             self.progress(f"building it with another {name}")
@@ -271,7 +281,7 @@ class Fitting:
                   if all(b.values[n] == self.base.values[n] for n in b.values if n not in kept)]
         joined = join(base, builds, self.made.root)
         together = self._together(joined.fields, 1)
-        if together is None or time.perf_counter() > self.end:
+        if together is None or time.process_time() > self.end:
             return joined
         text = self._text(*together[1:])
         if text is None:
@@ -291,7 +301,7 @@ class Fitting:
         changes = {}
         best: tuple[Changes, Subject, Inputs] | None = None
         for name in names:
-            if time.perf_counter() > self.end:
+            if time.process_time() > self.end:
                 break
             for step in steps(self.family.fields[name])[turn % 2:]:
                 found = self._build({**changes, name: step})
@@ -351,12 +361,21 @@ class Fitting:
             except Exception as error:
                 if not number:
                     return f"the original raises {type(error).__name__}"
+                self.outcome.one_mode = "train" if training else "eval"
             finally:
                 model.train(training)
         checks = verify(model, source, self.made.root, rows)
         bad = next((c for c in checks if c.bad), None)
         passed = {c.name for c in checks if c.status == "passed"}
         return str(bad)[:160] if bad is not None else "" if "recorded" in passed else "it was not compared"
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Models print what they raise, and warn of sizes."""
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _rejoined(source: str, body: str) -> str:

@@ -15,7 +15,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass, field
-from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
+from typing import Any, Iterable, Iterator, Mapping, Sequence, Union, cast
 
 from ._config_fit import CFG, Expression, Fitter, Number, POWER, Vector
 
@@ -44,7 +44,7 @@ class Build:
 @dataclass
 class Hole:
     path: Path
-    kind: str  # "number", "repeat" (items of a list), "keyword" (an argument that the first text leaves out)
+    kind: str  # "number", "run" (equal items in a row), "keyword" (an argument that the first text leaves out)
     value: Number
     name: str = ""  # of the keyword
     expression: Expression | None = None
@@ -212,7 +212,7 @@ class Comparison:
             if isinstance(a, ast.Call):
                 self._call(a, b, path)
             elif isinstance(a, ast.List):
-                self._list(a, b, path)
+                self._items(a.elts, cast(ast.List, b).elts, (*path, "elts"))
             else:
                 for name in a._fields:
                     self._compare(getattr(a, name, None), getattr(b, name, None), (*path, name))
@@ -225,13 +225,21 @@ class Comparison:
         elif type(a) is not type(b) or a != b:
             raise Mismatch(f"{a!r} is {b!r} there"[:80])
 
-    def _list(self, a: Any, b: Any, path: Path) -> None:
-        if len(a.elts) > 1 and _alike(a.elts) and b.elts and _alike(b.elts):
-            self._compare(a.elts[0], b.elts[0], (*path, "elts", 0))
-            if len(a.elts) != len(b.elts):
-                self._note(path, "repeat", len(a.elts), len(b.elts))
+    def _items(self, a: list[Any], b: list[Any], path: Path) -> None:
+        """Items of a list, or arguments. Where there are more or fewer of them, it must be because one that stands
+        there several times in a row does so more or less often."""
+        if len(a) == len(b):
+            self._compare(a, b, path)
             return
-        self._compare(a.elts, b.elts, (*path, "elts"))
+        here, there = runs_of(a), runs_of(b)
+        if not a or len(here) != len(there):
+            where = (a or b)[0]
+            raise Mismatch(f"line {getattr(where, 'lineno', '?')}: {len(a)} parts are {len(b)} there")
+        for (first, count), (other, times) in zip(here, there):
+            for i in range(count):
+                self._compare(a[first + i], b[other], (*path, first + i))
+            if count != times:
+                self._note((*path, first), "run", count, times)
 
     def _unrolled(self, a: ast.ListComp, b: ast.List, path: Path) -> None:
         """A list whose items are written out there: each must be the same, but for numbers that are alike in all."""
@@ -253,7 +261,7 @@ class Comparison:
     def _call(self, a: ast.Call, b: Any, path: Path) -> None:
         """Arguments that one of them leaves out are what torch gives them by default."""
         self._compare(a.func, b.func, (*path, "func"))
-        self._compare(a.args, b.args, (*path, "args"))
+        self._items(a.args, b.args, (*path, "args"))
         here, there = ({k.arg: (i, k.value) for i, k in enumerate(c.keywords)} for c in (a, b))
         for name in dict.fromkeys([*here, *there]):
             p, q = here.get(name), there.get(name)
@@ -312,9 +320,15 @@ def rolled(base: str, other: ast.Module) -> str:
     return editor.result() if editor.changes else base
 
 
-def _alike(items: Sequence[ast.AST]) -> bool:
-    first = ast.dump(items[0])
-    return all(ast.dump(item) == first for item in items[1:])
+def runs_of(items: Sequence[ast.AST]) -> list[tuple[int, int]]:
+    """Where equal items begin, and how many there are in a row."""
+    found: list[tuple[int, int]] = []
+    for i, item in enumerate(items):
+        if found and ast.dump(items[found[-1][0]]) == ast.dump(item):
+            found[-1] = found[-1][0], found[-1][1] + 1
+        else:
+            found.append((i, 1))
+    return found
 
 
 def _short(node: ast.AST) -> str:
@@ -375,6 +389,8 @@ def join(base: Build, builds: Sequence[Build], root: str) -> Joined:
     names = Names(tree)
     while kept:
         holes, why = _fitted(base, tree, kept, singles, others)
+        if not why:
+            holes, why = without_copies(holes)
         if not why:
             why = names.obstacles(holes)
         if not why:
@@ -665,12 +681,43 @@ def _fill(editor: Editor, tree: ast.AST, hole: Hole, cfg: str) -> None:
         more = ", " if node.args or node.keywords else ""
         editor.replace(end, end, f"{more}{hole.name}={text}")
     else:
-        first = node.elts[0]
-        if isinstance(first, ast.Constant):
+        items = above.elts if isinstance(above, ast.List) else above.args
+        last = items[int(hole.path[-1]) + int(hole.value) - 1]
+        whole = isinstance(above, ast.List) and len(items) == hole.value
+        if isinstance(node, ast.Constant):
             times = text if hole.expression.level > POWER else f"({text})"
-            editor.replace(editor.end(first), editor.end(node), f"] * {times}")
+            before, after = "*[", f"] * {times}"
         else:
-            editor.replace(editor.end(first), editor.end(node), f" for _ in range({text})]")
+            before, after = "*[", f" for _ in range({text})]"
+        if whole:  # the list itself
+            before = ""
+            editor.replace(editor.end(node), editor.end(above), after)
+        else:
+            editor.replace(editor.end(node), editor.end(last), after)
+        if before:
+            editor.replace(editor.start(node), editor.start(node), before)
+
+
+def without_copies(holes: Sequence[Hole]) -> tuple[list[Hole], dict[str, str]]:
+    """The holes without those in items that a loop takes the place of; fields that make these items differ."""
+    kept, lost = [], {}
+    expressions = {(h.path, h.kind, h.name): h.expression.text for h in holes if h.expression is not None}
+    for hole in holes:
+        first = next((run.path for run in holes if run.kind == "run" and _is_copy(hole.path, run)), None)
+        if first is None:
+            kept.append(hole)
+            continue
+        same = expressions.get(((*first, *hole.path[len(first):]), hole.kind, hole.name))
+        if hole.expression is None or same != hole.expression.text:
+            lost.update({name: "items that are repeated differ" for name in hole.moved_by})
+    return kept, lost
+
+
+def _is_copy(path: Path, run: Hole) -> bool:
+    size = len(run.path)
+    if len(path) < size or path[:size - 1] != run.path[:-1]:
+        return False
+    return int(run.path[-1]) < int(path[size - 1]) < int(run.path[-1]) + int(run.value)
 
 
 def _take(editor: Editor, owner: Owner, cfg: str, stored: bool, default: str, hands_on: bool) -> None:
