@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BUDGET = 240.0  # seconds of this process for builds; then the fields that are left stay numbers
 MAX_FIELDS = 32
-ROUNDS = 6  # of writing and judging
+ROUNDS = 10  # of writing and judging
 TOGETHER = 2  # configurations with several fields changed that must be equal
 Inputs = tuple[tuple[Any, ...], dict[str, Any]]
 Changes = dict[str, Number]
@@ -339,13 +339,18 @@ class Fitting:
         return {}
 
     def _culprit(self, joined: Joined, changes: Changes, why: str) -> dict[str, str]:
-        """The field without which the others are equal together; all if there is none."""
-        for name in reversed(list(changes)):
-            rest = {n: v for n, v in changes.items() if n != name}
-            found = self._build(rest)
-            if found is not None and not self._differs(joined, rest, *found):
-                return {name: f"not equal together with others: {why}"}
-        return {name: f"not equal together with others: {why}" for name in changes}
+        """The field that makes the difference when the fields are changed one after the other, found by halves."""
+        names = list(changes)
+        equal, differs = 0, len(names)  # as many of them changed
+        while differs - equal > 1:
+            middle = (equal + differs) // 2
+            some = {name: changes[name] for name in names[:middle]}
+            found = self._build(some)
+            if found is not None and self._differs(joined, some, *found):
+                differs = middle
+            else:
+                equal = middle
+        return {names[differs - 1]: f"not equal together with others: {why}"}
 
     def _differs(self, joined: Joined, changes: Changes, subject: Subject, inputs: Inputs) -> str:
         """What the referee finds, in eval mode and in train mode; nothing if both are bit-equal."""
@@ -373,7 +378,8 @@ class Fitting:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Models print what they raise, and warn of sizes."""
-    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+    nowhere = io.StringIO()
+    with contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
