@@ -37,6 +37,7 @@ import tempfile
 import time
 import tokenize
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -372,10 +373,8 @@ def serve_referees(path: str, script: str) -> None:
                     link.sendall(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def serve(options: argparse.Namespace) -> int:
-    """Reads names, writes rows."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
+def import_libraries() -> Referees:
+    """All that the zoo's models need, once, so that each of them is a fork; and the process that judges."""
     sys.path.insert(0, ZOO)
     import zoo
     for module in ("timm", "torchvision", "transformers", "zoo_hf"):
@@ -388,13 +387,22 @@ def serve(options: argparse.Namespace) -> int:
     import pellucid._verify
     referees = Referees()
     pellucid._verify.run_referee = referees.run
+    return referees
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Reads names, writes rows."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    referees = import_libraries()
     for line in sys.stdin:
         print(json.dumps(run_limited(line.strip(), options)), file=answers, flush=True)
     referees.close()
     return 0
 
 
-def run_limited(name: str, options: argparse.Namespace) -> dict[str, Any]:
+def run_limited(name: str, options: argparse.Namespace,
+                work: Callable[[str, str | None], dict[str, Any]] = run_one) -> dict[str, Any]:
     """One model in a forked process, with limits on time and memory."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
@@ -406,7 +414,7 @@ def run_limited(name: str, options: argparse.Namespace) -> dict[str, Any]:
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
             code = 1
             try:
-                print("RESULT " + json.dumps(run_one(name, options.keep)), flush=True)
+                print("RESULT " + json.dumps(work(name, options.keep)), flush=True)
                 code = 0
             except BaseException:
                 traceback.print_exc()

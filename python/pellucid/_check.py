@@ -54,14 +54,13 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     if isinstance(value, torch.Tensor):
         return value
     if isinstance(value, torch.Size):
-        return ("plain", tuple(int(n) for n in value))
+        return ("plain", tuple(n if isinstance(n, SYMBOLS) else int(n) for n in value))
     if isinstance(value, enum.Enum):
         return ("plain", value.value if isinstance(value.value, PLAIN) else value.name)
     if isinstance(value, PLAIN):
         return ("plain", _exact(value))
-    if isinstance(value, SYMBOLS):  # of runs on symbolic sizes; what got fixed is a number
-        fixed = value.node.maybe_as_int() if isinstance(value, torch.SymInt) else None
-        return ("plain", f"size {value}" if fixed is None else fixed)
+    if isinstance(value, SYMBOLS):  # of runs on symbolic sizes
+        return ("plain", value)
     if depth > MAX_DEPTH:
         return ("opaque", "too deep")
 

@@ -51,6 +51,8 @@ class Skeleton(Result):
     model: Any = field(repr=False, default=None)
     trace: bytes = field(repr=False, default=b"")
     given: list[Inputs] = field(repr=False, default_factory=list)  # what was recorded, and one sample of it
+    # (tensor, dimension) of the inputs that the model was seen to take in other sizes, by the name of the check
+    varied: dict[str, list[tuple[int, int]]] = field(repr=False, default_factory=dict)
 
     def prove(self) -> Answer:
         """Compares the ATen calls of both forwards on symbolic sizes; the answer is in the report and in the header."""
@@ -58,7 +60,7 @@ class Skeleton(Result):
         if not self.given:
             raise SkeletonError("the inputs of the recorded call are not known")
         single = self.given[1] if len(self.given) > 1 else None
-        answer = self.report.proof = prove(self.model, self.module(), self.given[0], single)
+        answer = self.report.proof = prove(self.model, self.module(), self.given[0], single, varied=self.varied)
         status = {"proved": "passed", "wrong": "failed"}.get(answer.kind, "skipped")
         self.report.checks.append(Check("proof", status, "; ".join(answer.evidence), silent=status == "failed"))
         self.source = with_contract(with_verdict(self.source, self.report.verdict), self.report, self.root)
@@ -875,7 +877,16 @@ class Workshop:
         source = with_contract(source, self.report, best.root) if verified else source
         made = Skeleton(source, best.root, self._tree(source), self.report, self.model, best.trace)
         made.given = [call.inputs for call in (*self.recorded[:1], *([self.single] if self.single else []))]
+        made.varied = {label: self._varied(label) for label in ("other batch", "other length")}
         return made
+
+    def _varied(self, label: str) -> list[tuple[int, int]]:
+        """The dimensions of the given tensors that have another size in the recorded call of that label."""
+        from . import _inputs
+        call = next((call for call in self.recorded if call.label == label), self.recorded[0])
+        pairs = zip(_inputs.tensors(self.recorded[0].inputs), _inputs.tensors(call.inputs))
+        return [(number, i) for number, (one, other) in enumerate(pairs)
+                for i, (a, b) in enumerate(zip(one.shape, other.shape)) if a != b]
 
     def _attempt(self, plan: Plan, verified: bool | str, before: list[Check]) -> Attempt:
         self.progress("writing")
