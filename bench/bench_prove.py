@@ -19,8 +19,6 @@ import collections
 import importlib.util
 import json
 import os
-import random
-import re
 import resource
 import sys
 import time
@@ -64,15 +62,120 @@ def made_of(name: str) -> tuple[Any, dict[str, Any]]:
     return made, facts
 
 
-def proof_of(name: str, _: str | None) -> dict[str, Any]:
+def limited() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (OPTIONS.cpu, OPTIONS.cpu + 5))
+
+
+def proof_of(name: str, _: str | None) -> dict[str, Any]:
+    limited()
     zoo_tool.announce("skeleton")
     made, facts = made_of(name)
     zoo_tool.announce("proof")
     start = time.process_time()
     answer = made.prove()
+    sizes = [[mode, [[s.tensor, s.axis, s.free, s.who, s.original, s.skeleton] for s in found]]
+             for mode, found in answer.sizes]
     return {"name": name, "checks": {}, **facts, "proving_s": round(time.process_time() - start, 2),
-            "kind": answer.kind, "evidence": answer.evidence}
+            "kind": answer.kind, "evidence": answer.evidence, "sizes": sizes}
+
+
+def export_of(name: str, _: str | None) -> dict[str, Any]:
+    """Whether torch.export takes the original and the skeleton, sizes as they are and free."""
+    import torch
+    limited()
+    zoo_tool.announce("skeleton")
+    made, facts = made_of(name)
+    row: dict[str, Any] = {"name": name, "checks": {}, **facts}
+    args, kwargs = made.given[0]
+    for how in ("fixed", "free"):
+        for who, module in (("original", made.model), ("skeleton", made.module())):
+            zoo_tool.announce(f"export {who}")
+            sizes = None if how == "fixed" else torch.utils._pytree.tree_map(
+                lambda t: dict.fromkeys(range(t.dim()), torch.export.Dim.AUTO) if isinstance(t, torch.Tensor) else None,
+                (tuple(args), dict(kwargs)))
+            shapes = None if sizes is None else (*sizes[0], *sizes[1].values()) if not kwargs else {
+                **dict(zip(parameters(module), sizes[0])), **sizes[1]}
+            try:
+                torch.export.export(module.eval(), tuple(args), dict(kwargs), dynamic_shapes=shapes, strict=False)
+                row[f"{how} {who}"] = ""
+            except Exception as error:
+                row[f"{how} {who}"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        row[f"{how} fine"] = bool(row[f"{how} original"]) or not row[f"{how} skeleton"]
+    return row
+
+
+def parameters(module: Any) -> list[str]:
+    import inspect
+    return list(inspect.signature(module.forward).parameters)
+
+
+# ---- figures ----
+
+def class_of(row: dict[str, Any]) -> tuple[str, str]:
+    """What was shown of a model, and the line or the reason that goes with it."""
+    if "kind" not in row:
+        return "no answer", f"{row.get('stage', '')}: {row.get('error', '')}"
+    if not row["good"]:
+        return "no accepted skeleton", ""
+    if row["kind"] != "proved":
+        return {"wrong": "differs", "unknown": "not provable"}[row["kind"]], row["evidence"][0]
+    wanted = {(t, i) for dims in row["varied"].values() for t, i in dims}
+    claims = [{(t, i): (free, who, by, at) for t, i, free, who, by, at in sizes}
+              for mode, sizes in row["sizes"] if mode == "eval"]
+    if not claims:
+        return "not provable", row["evidence"][-1]
+    if not wanted:
+        return "proved, the model takes no other size", ""
+    freed = [{d for d, (free, *_) in claim.items() if free} for claim in claims]
+    if any(wanted <= free for free in freed):
+        return "proved, batch and length free", ""
+    if wanted <= set().union(*freed):
+        return "proved, each free with the others fixed", ""
+    left = sorted(wanted - set().union(*freed))
+    found = [claim[d] for d in left for claim in claims if d in claim]
+    failed = next((e for e in row["evidence"][1:] if "eval mode" in e), "not tried")
+    lines = "; ".join(dict.fromkeys(f"{who} at {by or at}" for _, who, by, at in found))
+    if len(found) and all(who != "the skeleton" for _, who, _, _ in found):
+        return "proved, fixed by the original too", f"{left}: {lines}"
+    if not found:
+        return "proved for the batch alone", failed
+    return "proved, fixed by the skeleton alone", f"{left}: {lines}"
+
+
+def print_figures(rows: list[dict[str, Any]]) -> float:
+    found = [(class_of(row), row) for row in rows]
+    counts = collections.Counter(kind for (kind, _), _ in found)
+    for kind, count in counts.most_common():
+        print(f"{count:4} of {len(rows)}  {kind}")
+        if kind != "proved, batch and length free":
+            for (of, why), row in found:
+                if of == kind:
+                    print(f"        {row['name']}: {why[:150]}")
+    times = sorted((row["proving_s"] / max(row["making_s"], 0.01), row["name"]) for row in rows if "proving_s" in row)
+    if times:
+        print(f"seconds of CPU for the proof by those for the skeleton in this process: median "
+              f"{times[len(times) // 2][0]:.1f}; longest proof {max(r.get('proving_s', 0) for r in rows):.0f} s")
+    free = counts["proved, batch and length free"]
+    print(f"proved with batch and length free: {free} of {len(rows)} ({free / max(1, len(rows)):.0%})")
+    return free / max(1, len(rows))
+
+
+def print_exports(rows: list[dict[str, Any]]) -> float:
+    ran = [row for row in rows if "fixed fine" in row]
+    shares = []
+    for how in ("fixed", "free"):
+        taken = [row for row in ran if not row[f"{how} original"]]
+        fine = [row for row in taken if row[f"{how} fine"]]
+        print(f"torch.export, sizes {how}: takes {len(taken)} of {len(rows)} originals, "
+              f"and {len(fine)} of their skeletons")
+        for row in taken:
+            if row not in fine:
+                print(f"        {row['name']}: {row[f'{how} skeleton'][:200]}")
+        shares.append(len(fine) / max(1, len(taken)))
+    for row in rows:
+        if row not in ran:
+            print(f"        {row['name']}: {row.get('stage')}: {row.get('error')}")
+    return min(shares)
 
 
 def main() -> int:
@@ -80,21 +183,42 @@ def main() -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="this many, chosen at random")
     parser.add_argument("--rotate", default="prove", metavar="TEXT", help="another text, another sample")
     parser.add_argument("--only", metavar="REGEX", help="names that match")
-    parser.add_argument("--out", default="prove.jsonl", metavar="FILE", help="where rows go, appended (prove.jsonl)")
-    parser.add_argument("--texts", metavar="DIR")
+    parser.add_argument("--export", action="store_true", help="torch.export instead of the proof")
+    parser.add_argument("--summary", metavar="FILE", help="print the figures of FILE, run nothing")
+    parser.add_argument("--out", metavar="FILE", help="add the rows to FILE")
+    parser.add_argument("--texts", metavar="DIR", help="skeletons are kept there, and taken from there")
     parser.add_argument("--cpu", type=int, default=90, metavar="SECONDS", help="of CPU for one model (90)")
     parser.add_argument("--time", type=float, default=600.0, metavar="SECONDS", help="of the clock for one model (600)")
+    parser.add_argument("--at-least", type=float, default=0.0, metavar="SHARE", help="exit 4 if less is shown")
     parser.parse_args(namespace=OPTIONS)
     OPTIONS.rerun_failed, OPTIONS.keep = None, None
-    names = zoo_tool.choose(OPTIONS)
+    if OPTIONS.summary:
+        rows = zoo_tool.read_rows(OPTIONS.summary)
+    elif not os.path.exists(os.path.join(zoo_tool.ZOO, "zoo.json")):
+        print(f"skipped: there is no zoo at {zoo_tool.ZOO} (set PELLUCID_SHARED)", file=sys.stderr)
+        return 0
+    else:
+        rows = measured(zoo_tool.choose(OPTIONS))
+    share = (print_exports if rows and any("fixed fine" in row for row in rows) else print_figures)(rows)
+    return 4 if share < OPTIONS.at_least else 0
+
+
+def measured(names: list[str]) -> list[dict[str, Any]]:
     referees = zoo_tool.import_libraries()
-    with open(OPTIONS.out, "a", encoding="utf-8") as out:
+    rows = []
+    try:
         for name in names:
-            row = zoo_tool.run_limited(name, OPTIONS, proof_of)
-            print(json.dumps(row), file=out, flush=True)
-            print(f"{name:40} {row.get('kind', 'none'):8} {row.get('making_s')} {row.get('proving_s')} {row.get('error','')} {(row.get('evidence') or [''])[0][:200]}", flush=True)
-    referees.close()
-    return 0
+            row = zoo_tool.run_limited(name, OPTIONS, export_of if OPTIONS.export else proof_of)
+            rows.append(row)
+            if OPTIONS.out:
+                with open(OPTIONS.out, "a", encoding="utf-8") as out:
+                    print(json.dumps(row), file=out)
+            said = ("fine" if row.get("fixed fine") and row.get("free fine") else "not fine") if OPTIONS.export \
+                else ": ".join(filter(None, class_of(row)))
+            print(f"{name:40} {row.get('making_s', 0):6.1f} {row.get('proving_s', 0):6.1f} s  {said[:150]}", flush=True)
+    finally:
+        referees.close()
+    return rows
 
 
 if __name__ == "__main__":

@@ -6,11 +6,17 @@
     tools/mutate_skeletons.py --at-least 0.95            exit status 1 if less is caught
 
 A mutant is an accepted skeleton with one thing changed: an operator, a constant, a dimension, the index of a size, two
-arguments that change places, a statement that is left out. Those that load and run on the recorded input count. Caught
-is what a check of the table forbids or names in the header as not equal, or what the proof (--prove) sees. What none of
-them sees is compared once more by other
-means: many random inputs, sizes, values, modes and dtypes, here and not in the referee, the original beside the mutant.
-A mutant that differs there is missed; one that does not is called equivalent.
+arguments that change places, a dtype, a call or a statement that is left out. Those that load and run on the recorded
+input count. Each of them is one of:
+
+    caught       the proof (--prove) says where it differs, a check of the table forbids it, or it raises in a run in
+                 which the skeleton did not, which the header names
+    named        nothing forbids it or raises, but the header names a check as not equal that was equal before
+    equal        proved: the same ATen calls as the original, for the sizes, modes and conditions of the skeleton itself
+    missed       accepted, and one of many random inputs, sizes, values, modes and dtypes shows that it differs
+    not shown    accepted, and neither a difference nor a proof was found
+
+The share that is caught is strict: equal ones don't count, all others do, and only "caught" is caught.
 """
 
 from __future__ import annotations
@@ -24,6 +30,7 @@ import importlib.util
 import io
 import pathlib
 import random
+import re
 import sys
 import time
 import warnings
@@ -40,9 +47,10 @@ from pellucid._verify import verify
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATIENCE = 60.0  # seconds for the referee: a mutant may never end
-PROOF = 20.0  # seconds for each side of a proof
+PROOF = 20.0  # seconds of CPU for a proof
 ROUNDS = 25  # of the longer comparison
-EACH = 40  # mutants of one skeleton at most
+KINDS = ("caught", "named", "equal", "missed", "not shown")
+EACH = 20  # mutants of one skeleton at most
 
 # ---- changes ----
 
@@ -64,9 +72,13 @@ def changes(tree: ast.Module) -> Iterator[Change]:
         elif isinstance(node, ast.Constant):
             for new in other_constants(node.value):
                 yield "constant", line, lambda node=node, new=new: setattr(node, "value", new)
-        elif isinstance(node, ast.Call) and len(node.args) > 1:
+        elif isinstance(node, ast.Attribute) and node.attr in DTYPES and isinstance(node.value, ast.Name):
+            yield "dtype", line, lambda node=node: setattr(node, "attr", DTYPES[node.attr])
+        if is_method_call(node):
+            yield "call", line, lambda node=node: setattr(node, "func", ast.Lambda(NO_ARGUMENTS, node.func.value))
+        if isinstance(node, ast.Call) and len(node.args) > 1:
             yield "arguments", line, lambda node=node: node.args.__setitem__(slice(0, 2), node.args[1::-1])
-        elif isinstance(node, ast.Subscript) and is_size(node):
+        if isinstance(node, ast.Subscript) and is_size(node):
             yield "size", line, lambda node=node: setattr(node.slice, "value", 1 - min(node.slice.value, 1))
         for name in ("body", "orelse"):
             block = getattr(node, name, None)
@@ -75,6 +87,18 @@ def changes(tree: ast.Module) -> Iterator[Change]:
                 if not isinstance(statement, (ast.Return, ast.Pass, ast.FunctionDef)):
                     kind = "assertion" if isinstance(statement, ast.Assert) else "statement"
                     yield kind, statement.lineno, lambda block=block, i=i: block.__setitem__(i, ast.Pass())
+
+
+DTYPES = {"float32": "float64", "float64": "float32", "int64": "int32", "int32": "int64", "bool": "int64",
+          "float16": "float32", "bfloat16": "float32"}
+NO_ARGUMENTS = ast.arguments([], [], ast.arg("_"), [], [], ast.arg("__"), [])
+
+
+def is_method_call(node: ast.AST) -> bool:
+    """x.view(...): left out, x is what remains."""
+    return (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+            and node.func.value.id not in ("torch", "nn", "F", "self", "math"))
 
 
 def is_size(node: ast.Subscript) -> bool:
@@ -129,10 +153,16 @@ class Subject:
         self.work.record_given(self.inputs)
         self.work.record_more(None)
         self.made = self.work.finish("full")
+        self.own = self.proof(self.made.module())
         return self
 
     def __exit__(self, *_: object) -> None:
         self.work.__exit__()
+
+    def proof(self, module: torch.nn.Module) -> _prove.Proof:
+        self.work.state.restore()
+        single = self.made.given[1] if len(self.made.given) > 1 else None
+        return _prove.prove(self.model, module, self.made.given[0], single, PROOF, self.made.varied)
 
     def judged(self, source: str) -> Report:
         self.work.state.restore()
@@ -146,23 +176,41 @@ class Subject:
         return made.train(self.model.training)
 
 
-def runs(report: Report) -> bool:
-    """It loads, and gives something on the recorded input, right or wrong."""
-    recorded = [c for c in report.checks if c.name == "recorded"]
-    return bool(recorded) and (recorded[0].status == "passed" or recorded[0].silent)
+def runs(subject: Subject, source: str) -> torch.nn.Module | None:
+    """The mutant, if it loads and gives something on the recorded input, right or wrong."""
+    try:
+        with contextlib.redirect_stderr(io.StringIO()), torch.no_grad():
+            made = subject.module(source)
+            args, kwargs = _inputs.copied(subject.inputs)
+            made(*args, **kwargs)
+            return subject.module(source)
+    except Exception:
+        return None
 
 
-def caught_by(subject: Subject, source: str, report: Report) -> str:
+def judged(subject: Subject, source: str, mutant: torch.nn.Module, pick: random.Random) -> tuple[str, str]:
+    """What becomes of a mutant, and what says so. The proof comes first: it costs least."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        proof = subject.proof(mutant)
+    if proof.kind == "wrong":
+        return "caught", "proof"
+    if proof.kind == "proved" and subject.own.kind == "proved" and reach(proof) == reach(subject.own):
+        return "equal", "proof"
+    report = subject.judged(source)
     if not report.good:
-        return next((c.name for c in report.checks if c.forbids), "nothing was equal")
+        return "caught", next((c.name for c in report.checks if c.forbids), "nothing was equal")
     known = {c.name for c in subject.made.report.failures}
-    if named := next((c.name for c in report.failures if c.name not in known), ""):
-        return named  # the header says that it is not equal
-    with contextlib.suppress(Exception), contextlib.redirect_stderr(io.StringIO()):
-        answer = _prove.prove(subject.model, subject.module(source), subject.inputs, None, PROOF)
-        if answer.kind == "wrong":
-            return "proof"
-    return ""
+    new = [c for c in report.failures if c.name not in known]
+    if new:
+        return ("named", new[0].name) if all(c.silent for c in new) else ("caught", f"raises: {new[0].name}")
+    found = longer_difference(subject, subject.module(source), pick)
+    return ("missed", found) if found else ("not shown", proof.evidence[0])
+
+
+def reach(proof: _prove.Proof) -> tuple[object, ...]:
+    """For what a proof holds, without the lines of the skeleton."""
+    sizes = [(mode, [(s.tensor, s.axis, s.text) for s in found]) for mode, found in proof.sizes]
+    return re.sub(r"skeleton \d+|line \d+", "", " ".join(proof.evidence)), sizes, sorted(proof.conditions)
 
 
 # ---- the longer comparison ----
@@ -243,12 +291,11 @@ def main() -> int:
         if counts["ran"] >= options.count:
             break
         try_model(name, build, options, pick, counts, by_kind)
-    wrong = counts["caught"] + counts["missed"]
+    wrong = counts["ran"] - counts["equal"]
     share = counts["caught"] / wrong if wrong else 0.0
-    print(f"{counts['models']} models, {counts['made']} mutants, {counts['ran']} load and run; "
-          f"{counts['caught']} caught, {counts['missed']} missed, "
-          f"{counts['equivalent']} equivalent by the longer comparison; "
-          f"{share:.1%} of those that differ are caught; {time.monotonic() - began:.0f} s")
+    print(f"{counts['models']} models, {counts['made']} mutants, {counts['ran']} load and run: "
+          + ", ".join(f"{counts[what]} {what}" for what in KINDS)
+          + f"; caught, of those that are not shown equal: {share:.1%}; {time.monotonic() - began:.0f} s")
     for (kind, what), n in sorted(by_kind.items()):
         print(f"  {kind:10} {what:12} {n}")
     return 1 if share < options.at_least or not wrong else 0
@@ -276,26 +323,21 @@ def try_model(name: str, build: Callable[[], Any], options: argparse.Namespace, 
             if ran >= options.each or counts["ran"] >= options.count:
                 return
             counts["made"] += 1
-            report = subject.judged(text)
-            if not runs(report):
+            mutant = runs(subject, text)
+            if mutant is None:
                 continue
             ran += 1
             counts["ran"] += 1
-            if what := caught_by(subject, text, report):
-                counts["caught"] += 1
-                by_kind[kind, "caught"] += 1
-                counts[f"by {what}"] += 1
+            what, why = judged(subject, text, mutant, pick)
+            counts[what] += 1
+            by_kind[kind, what] += 1
+            if what in ("caught", "equal"):
                 continue
-            found = longer_difference(subject, subject.module(text), pick)
-            counts["missed" if found else "equivalent"] += 1
-            by_kind[kind, "missed" if found else "equivalent"] += 1
-            if found:
-                print(f"{name}: line {line}, {kind}: missed: {found[:160]}", flush=True)
+            print(f"{name}: line {line}, {kind}: {what}: {why[:160]}", flush=True)
             if options.survivors:
                 options.survivors.mkdir(parents=True, exist_ok=True)
-                note = f"# {name}, line {line}, {kind}: {found or 'no difference found'}\n"
-                (options.survivors / f"{'missed' if found else 'equal'}_{name}_{counts['made']}.py").write_text(
-                    note + text)
+                note = f"# {name}, line {line}, {kind}: {what}: {why}\n"
+                (options.survivors / f"{what.replace(' ', '_')}_{name}_{counts['made']}.py").write_text(note + text)
 
 
 if __name__ == "__main__":

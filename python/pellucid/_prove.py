@@ -3,8 +3,8 @@
 Both run on fake tensors with symbolic sizes (_prove_log). The two logs are compared row by row after calls that change
 nothing and calls whose results nobody reads are taken out, in the terms that hold at the end of both runs: a size that
 either side fixed is a number in both. What is claimed is exactly this, for the sizes that stayed free; fixed ones are
-named with the line that fixed them. It rests on torch's fake kernels and guards, takes the results of convolutions to be
-laid out in memory as at the recorded sizes, and says nothing of other devices, dtypes or strides.
+named with the line that fixed them. It rests on torch's fake kernels and guards, takes the results of convolutions to
+be laid out in memory as at the recorded sizes, and says nothing of other devices, dtypes or strides.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from ._verdict import Answer
 
 __all__ = ["NotProvable", "Proof", "bits_of", "place_of_caller", "prove"]
 
-BUDGET = 60.0  # seconds of CPU for all of a proof
+BUDGET = 30.0  # seconds of CPU for all of a proof
 SHARE = 0.4  # of the budget that one run on symbolic sizes may take
 TRIED = 40  # sizes at which two expressions are compared that are not shown equal
+CONCRETE = "expected to contain only concrete integers"  # what C++ says that takes no symbolic sizes
 SHOWN = 3  # conditions in words
 SAME_MEMORY = {"aten::alias", "aten::detach", "aten::lift_fresh", "aten::lift"}
 VIEWS = {"aten::view", "aten::expand", "aten::slice.Tensor", "aten::_reshape_alias", "aten::reshape"}
@@ -88,10 +89,10 @@ class Terms:
     def plain(self, value: Any) -> Any:
         if isinstance(value, sympy.Basic):
             value = self.settled(value)
-            return ("int", str(value)) if value.is_Integer else value
+            return ["int", str(value)] if value.is_Integer else value
         if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
             found = self.plain(value.node.expr)
-            return int(found[1]) if type(found) is tuple else ("size", found)
+            return int(found[1]) if type(found) is list else ["size", found]
         if type(value) in (list, tuple):
             return [self.plain(v) for v in value]
         if type(value) is dict:
@@ -353,7 +354,7 @@ class Attempt:
 
     def __init__(self, model: torch.nn.Module, skeleton: torch.nn.Module, budget: float,
                  wanted: set[Dimension]) -> None:
-        self.wanted = wanted
+        self.wanted, self.by_python = wanted, False
         self.sides = (("the original", model), ("the skeleton", skeleton))
         self.names = set(model.state_dict()) & set(skeleton.state_dict())
         self.budget, self.end = budget, time.process_time() + budget
@@ -368,10 +369,14 @@ class Attempt:
                 with contextlib.redirect_stderr(None), torch.no_grad():
                     answers = Answers.of(module, inputs, gradients)
                     limit = min(deadline, time.process_time() + self.budget * SHARE)
-                    traces.append(traced(module, _inputs.copied(inputs), answers, free, self.names, gradients, limit))
+                    traces.append(traced(module, _inputs.copied(inputs), answers, free, self.names, gradients, limit,
+                                         self.by_python))
             except TooLong:
                 return f"{side} took more than {self.budget * SHARE:.0f} s, or the time was over"
             except Exception as error:
+                if CONCRETE in str(error) and not self.by_python:
+                    self.by_python = True
+                    return self.compared(inputs, free, training, gradients)
                 text = f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
                 return f"{side} can't run on symbolic sizes: {_place_of(error)}{text}"
         one, other = traces
@@ -447,7 +452,8 @@ def _fixed_at(trace: Trace, symbol: Any) -> str:
 
 def _who_fixed(size: Size) -> str:
     line = size.skeleton.rpartition(":")[2]
-    by = {"both": f"by both, at {size.original} and skeleton {line}", "the original": f"by the original at {size.original}",
+    by = {"both": f"by both, at {size.original} and skeleton {line}",
+          "the original": f"by the original at {size.original}",
           "the skeleton": f"by the skeleton at line {line}"}[size.who]
     return f"dimension {size.axis} of input {size.tensor} fixed {by}"
 
@@ -479,7 +485,8 @@ def _as_it_was(model: torch.nn.Module) -> Iterator[None]:
 
 def _choices(inputs: _inputs.Inputs, varied: Varied) -> list[tuple[str, Free]]:
     """Which sizes are free together, from the most to the fewest."""
-    batch, length = (frozenset(map(tuple, varied.get(key, ()))) for key in ("other batch", "other length"))
+    batch, length = (frozenset((tensor, axis) for tensor, axis in varied.get(key, ()))
+                     for key in ("other batch", "other length"))
     batch = batch or frozenset((number, 0) for number, t in enumerate(_inputs.tensors(inputs)))
     every = frozenset((number, i) for number, t in enumerate(_inputs.tensors(inputs)) for i, n in enumerate(t.shape)
                       if n > 1)
@@ -513,7 +520,7 @@ def _prove(model: torch.nn.Module, skeleton: torch.nn.Module, inputs: _inputs.In
             if isinstance(answer, Answer):
                 return Proof("wrong", answer.evidence)
             if isinstance(answer, str):
-                reasons.append(f"{_mode(training)} mode, {text} free: {answer}")
+                reasons.append(f"{text} free in {_mode(training)} mode: {answer}")
                 continue
             claim, mode = answer
             shown |= {(size.tensor, size.axis) for size in claim.sizes if size.free}
@@ -540,7 +547,7 @@ def _tried(attempt: Attempt, inputs: _inputs.Inputs, free: Free, training: bool)
 def _summed(attempt: Attempt, single: _inputs.Inputs | None, claims: dict[str, list[str]], reasons: list[str],
             sizes: list[tuple[str, tuple[Size, ...]]], conditions: list[str]) -> Proof:
     if not claims:
-        return Proof("unknown", tuple(f"not provable because {reason}" for reason in reasons))
+        return Proof("unknown", tuple(f"not provable with {reason}" for reason in reasons))
     texts = [f"{' and '.join(dict.fromkeys(modes))}, for every {text}" for text, modes in claims.items()]
     text = "same ATen calls in " + "; in ".join(texts)
     if single is not None:
@@ -549,9 +556,9 @@ def _summed(attempt: Attempt, single: _inputs.Inputs | None, claims: dict[str, l
             return Proof("wrong", answer.evidence)
         if isinstance(answer, Claim):
             text += f"; in eval with one sample too: {answer.text}"
-    missing = [mode for mode in ("eval", "train") if mode not in dict(sizes)]
-    return Proof("proved", (text, *(f"not proved in {mode} mode: {r.partition(': ')[2]}" for mode in missing
-                                    for r in reasons[-1:] if r.startswith(mode))), tuple(sizes), tuple(conditions))
+    missing = [f"not proved in {mode} mode" for mode in ("eval", "train") if mode not in dict(sizes)]
+    return Proof("proved", (text, *missing, *(f"not with {reason}" for reason in dict.fromkeys(reasons))), tuple(sizes),
+                 tuple(conditions))
 
 
 def _state_difference(model: torch.nn.Module, skeleton: torch.nn.Module) -> str | None:

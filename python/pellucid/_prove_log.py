@@ -100,7 +100,7 @@ def place_of_caller() -> str:
 
 # ---- sizes ----
 
-class Sizes(ShapeEnv):  # type: ignore[misc]
+class Sizes(ShapeEnv):
     """Sizes that are independent of each other at first, and the line where each was fixed."""
 
     def __init__(self) -> None:
@@ -119,19 +119,25 @@ def is_symbolic(n: Any) -> bool:
 
 # ---- what data answers ----
 
-class _Lists(TorchFunctionMode):
-    """tolist() of real tensors asks no operator; that of fake ones asks for each number."""
+class _Python(TorchFunctionMode):
+    """Where Python asks real tensors in another way than fake ones: tolist() of real ones asks no operator, that of
+    fake ones asks for each number; the text of real ones has their values, that of fake ones has not."""
 
-    def __init__(self, found: list[Any]) -> None:
+    def __init__(self, answers: Answers) -> None:
         super().__init__()
-        self.found = found
+        self.answers = answers
 
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (),
                            kwargs: dict[str, Any] | None = None) -> Any:
+        found = self.answers.found
         if function is torch.Tensor.tolist:
             with torch._C.DisableTorchFunction():
-                self.found.extend((str(args[0].dtype), value) for value in args[0].detach().flatten().tolist())
-        return function(*args, **(kwargs or {}))
+                found.extend((str(args[0].dtype), value) for value in args[0].detach().flatten().tolist())
+        before = len(found)
+        result = function(*args, **(kwargs or {}))
+        if function in (torch.Tensor.__format__, torch.Tensor.__repr__):
+            del found[before:]
+        return result
 
 
 class Answers(TorchDispatchMode):
@@ -157,7 +163,7 @@ class Answers(TorchDispatchMode):
         args, kwargs = _inputs.copied(inputs)
         _check.seed_all(SEED)
         answers = cls()
-        with torch.set_grad_enabled(gradients), _Lists(answers.found), answers:
+        with torch.set_grad_enabled(gradients), _Python(answers), answers:
             module(*args, **kwargs)
         return answers
 
@@ -218,11 +224,11 @@ class Log(TorchDispatchMode):
     def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (),
                            kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
+        name = function.name()
+        if name in ASIDES or name.split(".")[0] in ASIDES:  # some are asked by C++ that takes no exception
+            return function(*args, **kwargs)
         if time.process_time() > self.deadline:
             raise TooLong
-        name = function.name()
-        if name in ASIDES or name.split(".")[0] in ASIDES:
-            return function(*args, **kwargs)
         if function is aten._local_scalar_dense.default:
             return self._asked(args[0])
         written = self._form((args, kwargs))
@@ -369,9 +375,11 @@ def as_eager() -> Iterator[None]:
 
 
 def traced(module: torch.nn.Module, inputs: _inputs.Inputs, answers: Answers, free: Callable[[Dimension], bool],
-           names: set[str], gradients: bool, deadline: float) -> Trace:
+           names: set[str], gradients: bool, deadline: float, by_python: bool = False) -> Trace:
     """The log of one call. free: which dimensions of the inputs are symbolic. names: of what both state_dicts have.
-    gradients: with the backward of the sum of all outputs. deadline: of this process's CPU time."""
+    gradients: with the backward of the sum of all outputs. deadline: of this process's CPU time. by_python: torch's own
+    Python forms of functions whose C++ takes no symbolic sizes (upsampling), as its compiler uses them."""
+    from torch._dispatch.python import enable_python_dispatcher
     from torch._dynamo.source import ConstantSource
     from torch._subclasses.fake_tensor import FakeTensorMode
     sizes = Sizes()
@@ -403,7 +411,8 @@ def traced(module: torch.nn.Module, inputs: _inputs.Inputs, answers: Answers, fr
             log.note(ref, seen[id(t)])
         state[name] = seen[id(t)]
     args, kwargs = _inputs.map_values(inputs, symbolic)
-    with as_eager(), fake, torch.set_grad_enabled(gradients):
+    python = enable_python_dispatcher() if by_python else contextlib.nullcontext()
+    with as_eager(), fake, torch.set_grad_enabled(gradients), python:
         _check.seed_all(SEED)
         with log:
             result = torch.func.functional_call(module, state, args, kwargs, tie_weights=False)

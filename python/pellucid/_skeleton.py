@@ -160,7 +160,7 @@ def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | No
         verify: compare the skeleton with the model: True makes the bounded set of checks, "full" every one of
             the table, False none; `verified` is the old name
         prove: compare the ATen calls of both forwards on symbolic sizes, too: what holds for all sizes is in
-            the header
+            the header. It takes up to 30 s of CPU, more than the other checks for most models
         progress: by default one line on a terminal or in a notebook; False for none, or a callable that takes
             each step
     """

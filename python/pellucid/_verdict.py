@@ -97,7 +97,7 @@ RULES = {rule.name: rule for rule in (
     # what one run leaves beside its result
     Rule("buffers", "nothing: buffers and moved parameters after the run", "always", NAME, NAME),
     Rule("generators", "nothing: torch's, Python's and numpy's generators after the run", "always", REFUSE, NAME),
-    Rule("gradients", "nothing: gradients of every parameter", "always", NAME, NAME, "gradients"),
+    Rule("gradients", "nothing: gradients of every parameter", "always", REFUSE, NAME, "gradients"),
     Rule("methods", "train() or eval() called as a method: flags of all modules", "always", REFUSE, NAME,
          "train() and eval()"),
     # runs

@@ -93,7 +93,110 @@ def test_what_can_not_be_run_on_symbols_is_unknown() -> None:
     model, twin = net(source), net(source)
     twin.load_state_dict(model.state_dict())
     answer = _prove.prove(model, twin, ((X,), {}))
-    assert answer.kind == "unknown" and all(e.startswith("not provable because ") for e in answer.evidence)
+    assert answer.kind == "unknown" and all(e.startswith("not provable with ") for e in answer.evidence)
+
+
+class Held(nn.Module):
+    """A forward that tests give, with two weights."""
+
+    def __init__(self, forward) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.a, self.b = nn.Linear(8, 8), nn.Conv1d(8, 8, 3, padding=1)
+        self.run = forward
+
+    def forward(self, x):
+        return self.run(self, x)
+
+
+def compared(one, other, x=X, **how):
+    return _prove.prove(Held(one).eval(), Held(other).eval(), ((x,), {}), **how)
+
+
+def free_axes(answer) -> set[int]:
+    assert answer.kind == "proved", answer
+    return {size.axis for mode, sizes in answer.sizes if mode == "eval" for size in sizes if size.free}
+
+
+def asks_a_list(m, x):
+    keep = (x[0, 0] > -100).nonzero().flatten().tolist()
+    return m.a(x)[..., keep[:2]]
+
+
+def asks_and_formats(m, x):
+    text = f"{x.sum()}"
+    return m.a(x) if (x > 100).any() else (m.a(x) + 1, len(text) > 0)
+
+
+@pytest.mark.parametrize("forward, axes", [
+    (lambda m, x: m.a(x)[:, [-1, 0]], {0, 1}),  # a constant that is made under the log
+    (lambda m, x: nn.functional.pad(m.a(x), (0, 0, 0, -x.shape[1] % 4)), {0, 1}),  # C++ without symbolic sizes
+    (lambda m, x: nn.functional.interpolate(m.a(x), size=(x.shape[1],)), {0, 1}),
+    (lambda m, x: m.b(x.transpose(1, 2)), {0, 1}),  # the choice of a kernel bounds no size
+    (asks_a_list, {0, 1}), (asks_and_formats, {0, 1}),
+    (lambda m, x: torch._grouped_mm(m.a(x[0]), m.a.weight[None], offs=torch.tensor([x.shape[1]], dtype=torch.int32)),
+     {0}),
+], ids=["constant", "pad", "interpolate", "conv", "tolist", "format", "grouped_mm"])
+def test_what_is_free_in_the_original_stays_free(forward, axes) -> None:
+    if forward.__code__.co_names[:1] == ("torch",) and not hasattr(torch, "_grouped_mm"):
+        pytest.skip("this torch has no grouped_mm")
+    assert free_axes(compared(forward, forward)) >= axes
+
+
+def test_a_size_that_is_fixed_has_its_line() -> None:
+    def fixes(m, x):
+        assert x.shape[1] == 5
+        return m.a(x)
+
+    def plain(m, x):
+        return m.a(x)
+
+    varied = {"other batch": [(0, 0)], "other length": [(0, 1)]}
+    for one, other, who in ((fixes, plain, "the original"), (plain, fixes, "the skeleton"), (fixes, fixes, "both")):
+        answer = compared(one, other, varied=varied)
+        assert free_axes(answer) == {0}
+        size = next(s for _, sizes in answer.sizes for s in sizes if (s.tensor, s.axis) == (0, 1))
+        assert size.who == who and f"dimension 1 of input 0 fixed by {who}" in answer.evidence[0]
+        line = f"test_prove.py:{fixes.__code__.co_firstlineno + 1}"
+        assert line in (size.original, size.skeleton)
+
+
+def test_a_size_that_is_baked_differs_and_says_where() -> None:
+    answer = compared(lambda m, x: (m.a(x), torch.arange(x.shape[1])), lambda m, x: (m.a(x), torch.arange(5)))
+    assert answer.kind == "wrong" and "for instance where" in answer.evidence[0], answer
+
+
+def test_sizes_may_be_written_in_other_ways() -> None:
+    answer = compared(lambda m, x: x.new_zeros((x.shape[0] + 1) * x.shape[1]) + m.a.bias[0],
+                      lambda m, x: x.new_zeros(x.shape[1] * x.shape[0] + x.shape[1]) + m.a.bias[0])
+    assert free_axes(answer) >= {0, 1}
+
+
+def test_a_copy_that_is_written_through_a_view_is_no_idle_call() -> None:
+    def copies(m, x):
+        y = m.a(x)
+        z = y * 1.0
+        z.view(-1).add_(1)
+        return y
+
+    def shares(m, x):
+        y = m.a(x)
+        y.view(-1).add_(1)
+        return y
+
+    assert compared(copies, shares).kind == "wrong"
+
+
+def test_what_needs_gradients_is_compared() -> None:
+    answer = compared(lambda m, x: m.a(x) + m.a(x).detach(), lambda m, x: m.a(x) + m.a(x))
+    assert answer.kind == "wrong"
+    answer = compared(lambda m, x: m.a(x) + x[:, :], lambda m, x: m.a(x) + x)
+    assert answer.kind == "proved" and "train with gradients" in answer.evidence[0]
+
+
+def test_time_is_bounded() -> None:
+    answer = compared(lambda m, x: m.a(x), lambda m, x: m.a(x), budget=0.0)
+    assert answer.kind == "unknown" and "time was over" in answer.evidence[0]
 
 
 def test_it_is_in_the_header() -> None:
