@@ -229,4 +229,5 @@ void pel_bunzip2(pel_ctx *ctx, pel_str packed, pel_sink *out) {
     s->selectors = pel_alloc_raw(ctx, 18002);
     do unpack_stream(s);
     while (at_mark(packed, s->next));
+    out->end = s->next;
 }

@@ -218,7 +218,8 @@ void pel_gunzip(pel_ctx *ctx, pel_str packed, pel_sink *out) {
         bool is_whole = pel_attempt(ctx, inflate_body, &s, &why);
         out->n = s.done; /* what stands before the fault */
         if (!is_whole) pel_throw(ctx, why.code, why.at, "%s", why.what);
-        at += s.next - s.n_bits / 8 + 8;
+        at += s.next - s.n_bits / 8 + (is_gzip ? 8 : 4);
+        out->end = at;
         if (!is_gzip || at >= packed.len || !pel_is_gzip(pel_str_from(packed, at))) return;
     }
 }

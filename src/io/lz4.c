@@ -79,5 +79,6 @@ void pel_unlz4(pel_ctx *ctx, pel_str packed, pel_sink *out) {
         } else {
             fail(ctx, at, "something stands where a frame should begin");
         }
+        out->end = at;
     }
 }

@@ -241,6 +241,7 @@ void pel_unlzma(pel_ctx *ctx, pel_str packed, pel_sink *out) {
     reset_state(d);
     start_range(d);
     run(d, has_size && size < most ? size : most, true);
+    out->end = packed.len; /* the decoder reads ahead: where the stream ends is not known */
 }
 
 /* ---- LZMA2 ---- */
@@ -340,4 +341,5 @@ void pel_unxz(pel_ctx *ctx, pel_str packed, pel_sink *out) {
         skip_index(d);
         while (pel_within(packed, d->next, 4) && !pel_le32(packed.ptr + d->next)) d->next += 4; /* padding */
     }
+    out->end = d->next;
 }

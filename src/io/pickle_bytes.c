@@ -119,10 +119,11 @@ static pel_str digits(pel_ctx *ctx, pel_str text, unsigned bits) {
 pel_str pel_base64(pel_ctx *ctx, pel_str text) { return digits(ctx, text, 6); }
 
 static bool unpack(pel_ctx *ctx, pel_str packed, uint64_t limit, pel_str *bytes) {
+    uint64_t end;
     bool failed;
     pel_err why;
     if (!pel_packing(packed)) return false;
-    *bytes = pel_unpack(ctx, packed, limit, &failed, &why);
+    *bytes = pel_unpack(ctx, packed, limit, &end, &failed, &why);
     return !failed;
 }
 

@@ -72,10 +72,9 @@ static int by_offset(const void *a, const void *b) {
 
 static void check_layout(pel_ctx *ctx, const pel_safetensors *file, uint64_t data, uint64_t end,
                          pel_findings *findings) {
-    if (!file->tensors.n) return;
     pel_safetensor *sorted = pel_new_array(ctx, file->tensors.n, pel_safetensor);
-    memcpy(sorted, file->tensors.at, file->tensors.n * sizeof *sorted);
-    qsort(sorted, file->tensors.n, sizeof *sorted, by_offset);
+    if (file->tensors.n) memcpy(sorted, file->tensors.at, file->tensors.n * sizeof *sorted);
+    if (file->tensors.n) qsort(sorted, file->tensors.n, sizeof *sorted, by_offset);
     uint64_t cursor = data;
     for (uint32_t i = 0; i < file->tensors.n; i++) {
         if (sorted[i].offset < cursor)
@@ -111,8 +110,12 @@ pel_safetensors *pel_safetensors_read(pel_ctx *ctx, const pel_input *input, pel_
             pel_push(ctx, &file->tensors, read_row(ctx, name, row, 8 + length, input->size - 8 - length));
             continue;
         }
-        for (uint32_t k = 0; k < row->items.n && row->kind == PEL_J_OBJECT; k++)
+        if (row->kind != PEL_J_OBJECT) pel_throw(ctx, PEL_E_FORMAT, row->at, "safetensors: __metadata__ is no object");
+        for (uint32_t k = 0; k < row->items.n; k++) {
+            if (row->items.at[k]->kind != PEL_J_STR)
+                pel_throw(ctx, PEL_E_FORMAT, row->items.at[k]->at, "safetensors: a value of __metadata__ is no text");
             pel_push(ctx, &file->metadata, pel_json_text(row->items.at[k]));
+        }
     }
     check_layout(ctx, file, 8 + length, input->size, findings);
     return file;

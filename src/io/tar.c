@@ -37,9 +37,45 @@ static bool leads_out(pel_str name) {
     return false;
 }
 
+/* "28 path=some/long/name\n", in the blocks before the member that it is of. */
+static pel_str pax_path(pel_str records) {
+    pel_str key = PEL_STR(" path="), found = { "", 0 };
+    for (size_t i = 0; i + key.len < records.len; i++) {
+        if (memcmp(records.ptr + i, key.ptr, key.len) != 0) continue;
+        size_t start = i + key.len, end = start;
+        while (end < records.len && records.ptr[end] != '\n') end++;
+        found = pel_str_cut(records, start, end); /* the last one counts */
+    }
+    return found;
+}
+
+/* Names that are too long for a header stand in a member of their own before it. True: this is one. */
+static bool read_long_name(pel_str bytes, const pel_tar_member *member, char kind, pel_str *name) {
+    pel_str content = pel_str_cut(bytes, member->offset, member->offset + member->size);
+    if (kind == 'x' || kind == 'X' || kind == 'g') {
+        pel_str path = pax_path(content);
+        if (path.len) *name = path;
+    }
+    if (kind == 'L') {
+        const char *end = content.len ? memchr(content.ptr, 0, content.len) : NULL;
+        *name = pel_str_cut(content, 0, end ? (size_t)(end - content.ptr) : content.len);
+    }
+    return kind == 'x' || kind == 'X' || kind == 'g' || kind == 'L' || kind == 'K';
+}
+
+static void judge_member(pel_ctx *ctx, const pel_tar_member *member, char kind, uint64_t at, pel_findings *findings) {
+    if (leads_out(member->name) || kind == '1' || kind == '2')
+        pel_find(ctx, findings, PEL_DANGER, "path", member->name, at,
+                 PEL_STR("a name or a link that leads out of the folder that the archive is unpacked in"));
+    else if (!member->is_file && kind != '5')
+        pel_find(ctx, findings, PEL_SUSPECT, "link", member->name, at,
+                 PEL_STR("neither a file nor a folder: a device, a pipe, or a kind that is not known"));
+}
+
 pel_tar *pel_tar_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
     pel_tar *tar = pel_new(ctx, pel_tar);
     pel_map names = { 0 };
+    pel_str long_name = { "", 0 };
     for (uint64_t at = 0; pel_within(bytes, at, BLOCK);) {
         const char *header = bytes.ptr + at;
         uint64_t size;
@@ -54,15 +90,20 @@ pel_tar *pel_tar_read(pel_ctx *ctx, pel_str bytes, pel_findings *findings) {
                                   .offset = at + BLOCK,
                                   .size = size,
                                   .is_file = header[156] == '0' || header[156] == 0 };
-        if (leads_out(member.name) || header[156] == '1' || header[156] == '2')
-            pel_find(ctx, findings, PEL_DANGER, "path", member.name, at,
-                     PEL_STR("a name or a link that leads out of the folder that the archive is unpacked in"));
+        uint64_t next = at + BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
+        if (read_long_name(bytes, &member, header[156], &long_name)) {
+            at = next;
+            continue;
+        }
+        if (long_name.len) member.name = long_name;
+        long_name.len = 0;
+        judge_member(ctx, &member, header[156], at, findings);
         if (!pel_map_set(ctx, &names, PEL_KEY(pel_intern_str(ctx, member.name)), 1))
             pel_find(ctx, findings, PEL_DANGER, "duplicate-member", member.name, at,
                      PEL_STR("two members of one name: which of them is read depends on the reader"));
         if (tar->members.n == MAX_MEMBERS) pel_throw(ctx, PEL_E_TOO_BIG, at, "tar: more than %d members", MAX_MEMBERS);
         pel_push(ctx, &tar->members, member);
-        at += BLOCK + (size + BLOCK - 1) / BLOCK * BLOCK;
+        at = next;
     }
     return tar;
 }

@@ -73,9 +73,10 @@ static void unpack_body(pel_ctx *ctx, void *arg) {
     packings[i].unpack(ctx, j->packed, &j->sink);
 }
 
-pel_str pel_unpack(pel_ctx *ctx, pel_str packed, uint64_t limit, bool *failed, pel_err *why) {
+pel_str pel_unpack(pel_ctx *ctx, pel_str packed, uint64_t limit, uint64_t *end, bool *failed, pel_err *why) {
     job j = { packed, { .ctx = ctx, .limit = limit } };
     *failed = !pel_attempt(ctx, unpack_body, &j, why);
     if (*failed && why->code == PEL_E_MEMORY) pel_throw(ctx, why->code, why->at, "%s", why->what);
+    *end = *failed || j.sink.end > packed.len ? packed.len : j.sink.end;
     return pel_str_at(j.sink.at ? j.sink.at : "", j.sink.n);
 }

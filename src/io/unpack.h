@@ -10,6 +10,7 @@ typedef struct pel_sink {
     pel_ctx *ctx;
     char *at;
     uint64_t n, cap, limit;
+    uint64_t end; /* of the last stream in the packed bytes: what follows belongs to nothing */
 } pel_sink;
 
 /* Makes room for n more bytes. Throws PEL_E_TOO_BIG beyond the limit; where: offset in the packed bytes. */
@@ -32,7 +33,8 @@ void pel_unlz4(pel_ctx *ctx, pel_str packed, pel_sink *out);  /* frames */
 
 /* "gzip", "zlib", "bzip2", "xz", "lzma", "lz4", by the first bytes; NULL: none of these. */
 const char *pel_packing(pel_str bytes);
-/* What the stream gives, up to limit bytes. Of a broken one, what it gives before the fault. */
-pel_str pel_unpack(pel_ctx *ctx, pel_str packed, uint64_t limit, bool *failed, pel_err *why);
+/* What the stream gives, up to limit bytes. Of a broken one, what it gives before the fault. end: where the packed
+ * bytes of a whole one end. */
+pel_str pel_unpack(pel_ctx *ctx, pel_str packed, uint64_t limit, uint64_t *end, bool *failed, pel_err *why);
 
 #endif

@@ -8,6 +8,7 @@
 #define MAX_UNPACKED ((uint64_t)1 << 30)  /* what one that is packed as honest ones are may give */
 #define HONEST_RATIO 16                   /* weights don't pack well; what gives more is cut at MIN_UNPACKED */
 #define MAX_MEMBER ((uint64_t)16 << 20)   /* deflated members that are looked into without being asked for */
+#define MAX_REST ((uint64_t)1 << 20)      /* of padding behind the end of a file */
 #define MAX_TOGETHER ((uint64_t)64 << 20) /* all of those */
 
 typedef struct inner_file {
@@ -135,6 +136,18 @@ static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input
     return true;
 }
 
+void pel_look_at_rest(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint64_t start, uint64_t at) {
+    pel_str head = pel_input_view(ctx, input, start, input->size - start < MAX_REST ? input->size - start : MAX_REST);
+    size_t n = 0;
+    while (n < head.len && (!head.ptr[n] || head.ptr[n] == '\n' || head.ptr[n] == '\r' || head.ptr[n] == ' ')) n++;
+    if (n == head.len && head.len == input->size - start) return; /* padding */
+    pel_input rest = pel_input_part(ctx, input, start + n, input->size - start - n);
+    bool is_array = pel_is_npy(pel_input_head(ctx, &rest));
+    pel_find(ctx, &out->findings, is_array ? PEL_NOTE : PEL_SUSPECT, "trailing-data", (pel_str){ "", 0 },
+             at + start + n, is_array ? PEL_STR("another array behind the first") : PEL_STR("bytes behind the end"));
+    look_at(ctx, out, PEL_STR("what follows"), &rest, at + start + n, false);
+}
+
 typedef struct content_job {
     const pel_zip *zip;
     const pel_zip_member *member;
@@ -240,7 +253,8 @@ void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
     uint64_t honest = bytes.len < MAX_UNPACKED / HONEST_RATIO ? HONEST_RATIO * (uint64_t)bytes.len : MAX_UNPACKED;
     uint64_t limit = honest > MIN_UNPACKED ? honest : MIN_UNPACKED;
     out->format = pel_format(ctx, "%s stream", packing);
-    pel_str content = pel_unpack(ctx, bytes, limit, &failed, &why);
+    uint64_t end;
+    pel_str content = pel_unpack(ctx, bytes, limit, &end, &failed, &why);
     if (failed) say_fault(ctx, out, &why, why.code == PEL_E_TOO_BIG && limit < MAX_UNPACKED);
     if (!content.len) pel_throw(ctx, PEL_E_FORMAT, 0, "a %s stream without content", packing);
     inner_file *inner = pel_new(ctx, inner_file);
@@ -250,6 +264,8 @@ void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes)
     if (inner->loaded.format.len)
         out->format = pel_format(ctx, "%.*s, packed by %s", PEL_FMT(inner->loaded.format), packing);
     out->networks = inner->loaded.networks;
+    pel_input whole = pel_input_of(bytes);
+    if (end < bytes.len) pel_look_at_rest(ctx, out, &whole, end, 0);
     if (!is_read) pel_throw(ctx, why.code, why.at, "%s", why.what);
 }
 

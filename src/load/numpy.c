@@ -5,6 +5,8 @@
 #include "python/parse.h"
 
 #define MAX_DIMS 64
+#define MAX_DEPTH 32      /* fields inside of fields */
+#define MAX_HEADER 1000000 /* numpy refuses more than 10,000 unless it is asked */
 #define MAX_ARRAY ((uint64_t)64 << 20) /* deflated ones, for the sake of their headers */
 
 bool pel_is_npy(pel_str bytes) { return bytes.len >= 10 && memcmp(bytes.ptr, "\x93NUMPY", 6) == 0; }
@@ -14,16 +16,32 @@ typedef struct header {
     uint64_t end;
 } header;
 
-/* A dict as Python writes it. */
-static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
-    header found = { 0 };
-    bool is_long = (unsigned char)pel_input_view(ctx, input, 0, 10).ptr[6] > 1;
+static bool is_constant(const pel_node *node, pel_const_kind kind) {
+    return node->kind == PEL_Constant && node->Constant.value->kind == kind;
+}
+
+/* Where the text of the header begins, and how long it is. The versions are those that numpy reads. */
+static uint64_t measure_header(pel_ctx *ctx, const pel_input *input, uint64_t at, uint64_t *size) {
+    const char *mark = pel_input_view(ctx, input, 0, 10).ptr;
+    if (mark[6] < 1 || mark[6] > 3 || mark[7] != 0)
+        pel_throw(ctx, PEL_E_FORMAT, at + 6, "npy: there is no version %d.%d", (unsigned char)mark[6],
+                  (unsigned char)mark[7]);
+    bool is_long = mark[6] > 1;
     uint64_t start = is_long ? 12 : 10;
     if (input->size < start) pel_throw(ctx, PEL_E_FORMAT, at, "npy: truncated");
-    const char *mark = pel_input_view(ctx, input, 0, start).ptr;
-    uint64_t size = is_long ? pel_le32(mark + 8) : pel_le16(mark + 8);
-    if (!pel_input_has(input, start, size)) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header goes beyond the file");
-    found.end = start + size;
+    mark = pel_input_view(ctx, input, 0, start).ptr;
+    *size = is_long ? pel_le32(mark + 8) : pel_le16(mark + 8);
+    if (!pel_input_has(input, start, *size)) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header goes beyond the file");
+    if (*size > MAX_HEADER) pel_throw(ctx, PEL_E_TOO_BIG, at, "npy: a header of more than %d bytes", MAX_HEADER);
+    return start;
+}
+
+/* A dict as Python writes it, with the three keys of numpy and no others, each once: numpy refuses the rest, and readers
+ * that evaluate the text would run it. */
+static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
+    static const char *const keys[] = { "descr", "fortran_order", "shape" };
+    const pel_node *values[3] = { NULL, NULL, NULL };
+    uint64_t size, start = measure_header(ctx, input, at, &size);
     pel_source source = pel_source_text(ctx, PEL_STR("npy"), pel_input_view(ctx, input, start, size));
     const pel_node *root = pel_parse(ctx, &source, PEL_VERSION_MAX);
     const pel_node *line = root->Module.body.n == 1 ? root->Module.body.at[0] : NULL;
@@ -31,20 +49,109 @@ static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
     if (!dict || dict->kind != PEL_Dict) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header is no dict");
     for (uint32_t i = 0; i < dict->Dict.keys.n; i++) {
         const pel_node *key = dict->Dict.keys.at[i];
-        if (!key || key->kind != PEL_Constant || key->Constant.value->kind != PEL_CONST_STR) continue;
-        pel_str name = key->Constant.value->text;
-        if (pel_str_is(name, "descr")) found.descr = dict->Dict.values.at[i];
-        if (pel_str_is(name, "fortran_order")) found.is_fortran = dict->Dict.values.at[i];
-        if (pel_str_is(name, "shape")) found.shape = dict->Dict.values.at[i];
+        pel_str name = key && is_constant(key, PEL_CONST_STR) ? key->Constant.value->text : (pel_str){ "", 0 };
+        size_t k = 0;
+        while (k < 3 && !pel_str_is(name, keys[k])) k++;
+        if (k == 3 || values[k]) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header has a key twice, or one of no meaning");
+        values[k] = dict->Dict.values.at[i];
     }
-    if (!found.descr || !found.is_fortran || !found.shape || found.shape->kind != PEL_Tuple ||
-        found.shape->Tuple.elts.n > MAX_DIMS)
+    if (!values[0] || !values[1] || !values[2] || values[2]->kind != PEL_Tuple || values[2]->Tuple.elts.n > MAX_DIMS)
         pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header needs descr, fortran_order and shape");
+    if (!is_constant(values[1], PEL_CONST_TRUE) && !is_constant(values[1], PEL_CONST_FALSE))
+        pel_throw(ctx, PEL_E_FORMAT, at, "npy: fortran_order must be True or False");
+    return (header){ values[0], values[1], values[2], start + size };
+}
+
+/* ---- the type of an element ---- */
+
+typedef struct element {
+    uint64_t width; /* in bytes */
+    bool has_objects;
+} element;
+
+static element read_descr(pel_ctx *ctx, const pel_node *descr, uint64_t at, int depth);
+
+/* "<f4", "|O", "<U12", "<M8[ns]": order, kind, size. */
+static element read_simple(pel_ctx *ctx, pel_str text, uint64_t at) {
+    size_t i = 0;
+    if (text.len && strchr("<>|=", text.ptr[0])) i++;
+    char kind = i < text.len ? text.ptr[i++] : 0;
+    uint64_t size = 0;
+    size_t digits = i;
+    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && size < INT32_MAX; i++)
+        size = size * 10 + (uint64_t)(text.ptr[i] - '0');
+    bool has_size = i > digits, is_time = kind == 'M' || kind == 'm';
+    if (is_time && i < text.len && text.ptr[i] == '[' && text.ptr[text.len - 1] == ']') i = text.len;
+    if (!kind || i != text.len || !strchr("?bBiufcmMSaUVO", kind) || (!has_size && kind != 'O' && kind != '?'))
+        pel_throw(ctx, PEL_E_FORMAT, at, "npy: no dtype is written '%.*s'", PEL_FMT(text));
+    if (kind == 'U') size *= 4;
+    return (element){ kind == '?' && !has_size ? 1 : size, kind == 'O' };
+}
+
+static uint64_t times(pel_ctx *ctx, uint64_t a, uint64_t b, uint64_t at) {
+    uint64_t product;
+    if (__builtin_mul_overflow(a, b, &product)) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the sizes are too large");
+    return product;
+}
+
+/* (name, descr), or (name, descr, shape); the name may be (title, name). */
+static element read_field(pel_ctx *ctx, const pel_node *field, uint64_t at, int depth) {
+    bool is_row = field->kind == PEL_Tuple && (field->Tuple.elts.n == 2 || field->Tuple.elts.n == 3);
+    if (!is_row) pel_throw(ctx, PEL_E_FORMAT, at, "npy: a field of descr is no pair of name and type");
+    element found = read_descr(ctx, field->Tuple.elts.at[1], at, depth + 1);
+    const pel_node *shape = field->Tuple.elts.n == 3 ? field->Tuple.elts.at[2] : NULL;
+    if (!shape) return found;
+    uint32_t n = shape->kind == PEL_Tuple ? shape->Tuple.elts.n : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        const pel_node *size = shape->kind == PEL_Tuple ? shape->Tuple.elts.at[i] : shape;
+        if (!is_constant(size, PEL_CONST_INT) || size->Constant.value->integer.digits.len)
+            pel_throw(ctx, PEL_E_FORMAT, at, "npy: a size must be a whole number");
+        found.width = times(ctx, found.width, (uint64_t)size->Constant.value->integer.small, at);
+    }
     return found;
 }
 
-static bool is_constant(const pel_node *node, pel_const_kind kind) {
-    return node->kind == PEL_Constant && node->Constant.value->kind == kind;
+/* A text, or a list of fields; anything else has no meaning to numpy, and may be code. */
+static element read_descr(pel_ctx *ctx, const pel_node *descr, uint64_t at, int depth) {
+    element whole = { 0, false };
+    if (depth > MAX_DEPTH) pel_throw(ctx, PEL_E_TOO_DEEP, at, "npy: fields nest deeper than %d", MAX_DEPTH);
+    if (is_constant(descr, PEL_CONST_STR)) return read_simple(ctx, descr->Constant.value->text, at);
+    if (descr->kind == PEL_Tuple && descr->Tuple.elts.n == 2) { /* a type of several: (descr, shape) */
+        pel_node row = *descr, name = { .kind = PEL_Constant };
+        pel_node *parts[3] = { &name, descr->Tuple.elts.at[0], descr->Tuple.elts.at[1] };
+        row.Tuple.elts.at = parts;
+        row.Tuple.elts.n = 3;
+        return read_field(ctx, &row, at, depth);
+    }
+    if (descr->kind != PEL_List) pel_throw(ctx, PEL_E_FORMAT, at, "npy: descr is neither a text nor a list of fields");
+    for (uint32_t i = 0; i < descr->List.elts.n; i++) {
+        element field = read_field(ctx, descr->List.elts.at[i], at, depth);
+        whole.has_objects |= field.has_objects;
+        if (__builtin_add_overflow(whole.width, field.width, &whole.width))
+            pel_throw(ctx, PEL_E_FORMAT, at, "npy: the sizes are too large");
+    }
+    return whole;
+}
+
+/* Objects are one pickle; numbers are as many bytes as the shape says. What follows is a second array to readers that go
+ * on (numpy.load of an open file), so it is read as a file of its own. */
+static void read_elements(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *array, const element *type,
+                          const pel_shape *shape, uint64_t start, uint64_t at) {
+    uint64_t end, count = 0;
+    if (type->has_objects) {
+        pel_str rest = pel_input_view(ctx, array, start, array->size - start);
+        pel_pickle *pickle = pel_pickle_read(ctx, rest, at + start, name, &out->findings);
+        pel_push(ctx, &out->pickles, (pel_loaded_pickle){ pickle, name, false });
+        if (pickle->failed) return;
+        end = start + pickle->end;
+    } else {
+        if (!pel_shape_count(shape, &count)) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the sizes are too large");
+        uint64_t size = times(ctx, count, type->width, at);
+        if (!pel_input_has(array, start, size))
+            pel_throw(ctx, PEL_E_FORMAT, at + start, "npy: the elements go beyond the end of the file");
+        end = start + size;
+    }
+    if (end < array->size) pel_look_at_rest(ctx, out, array, end, at);
 }
 
 /* array: with its header; file, if it lies in one as it is: at which place. */
@@ -60,14 +167,11 @@ static void add_array(pel_tree_builder *builder, pel_loaded *out, pel_str name, 
             pel_throw(ctx, PEL_E_FORMAT, at, "npy: a size must be a whole number");
         sizes[i] = size->Constant.value->integer.small;
     }
+    element type = read_descr(ctx, h.descr, at, 0);
     pel_str descr = is_constant(h.descr, PEL_CONST_STR) ? h.descr->Constant.value->text : PEL_STR("structured");
     pel_model_tensor tensor = { .dtype = pel_npy_dtype(descr), .shape = pel_shape_of(ctx, sizes, n) };
-    if (pel_str_ends(descr, PEL_STR("O"))) {
-        tensor.dtype = PEL_STR("object");
-        pel_str rest = pel_input_view(ctx, array, h.end, array->size - h.end);
-        pel_pickle *pickle = pel_pickle_read(ctx, rest, at + h.end, name, &out->findings);
-        pel_push(ctx, &out->pickles, (pel_loaded_pickle){ pickle, name, false });
-    }
+    if (type.has_objects) tensor.dtype = PEL_STR("object");
+    read_elements(ctx, out, name, array, &type, &tensor.shape, h.end, at);
     uint64_t count, size, width = pel_dtype_size(tensor.dtype);
     if (file && width && pel_shape_count(&tensor.shape, &count) && !__builtin_mul_overflow(count, width, &size) &&
         size <= array->size - h.end && pel_build_place(ctx, &tensor, file, (pel_str){ "", 0 }, at + h.end, size) &&

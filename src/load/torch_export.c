@@ -4,9 +4,11 @@
 #include "base/json_read.h"
 #include "io/bytes.h"
 #include "load/load.h"
+#include "load/torch_ops.h"
 
 #define MAX_JSON ((uint64_t)256 << 20)
 #define MAX_DIMS 64
+#define MAX_LEVELS 200 /* of the program as JSON */
 
 typedef struct program {
     pel_ctx *ctx;
@@ -137,7 +139,38 @@ static pel_str name_modules(program *p, pel_str stack) {
     return innermost;
 }
 
+/* Every node's target, every operator that is an argument, every size that is an expression, wherever they stand: graphs
+ * hold graphs. torch.export calls, looks up and evaluates them. */
+static void judge_program(program *p, const pel_json_value *value, int depth) {
+    if (depth > MAX_LEVELS)
+        pel_throw(p->ctx, PEL_E_TOO_DEEP, value->at, "torch.export: the program nests deeper than %d", MAX_LEVELS);
+    bool is_object = value->kind == PEL_J_OBJECT;
+    for (uint32_t i = 0; (is_object || value->kind == PEL_J_ARRAY) && i < value->items.n; i += is_object ? 2 : 1) {
+        const pel_json_value *item = value->items.at[is_object ? i + 1 : i];
+        pel_str key = is_object ? pel_json_text(value->items.at[i]) : (pel_str){ "", 0 }, text = pel_json_text(item);
+        bool is_called = item->kind == PEL_J_STR && (pel_str_is(key, "as_operator") ||
+                                                     (pel_str_is(key, "target") && pel_json_get(value, "inputs")));
+        pel_severity severity = is_called ? pel_judge_torch_target(p->ctx, text) : PEL_NOTE;
+        if (severity > PEL_NOTE)
+            pel_find(p->ctx, &p->out->findings, severity, "operator", (pel_str){ "", 0 }, item->at,
+                     pel_format(p->ctx, "the program calls %.*s, which is not known to compute and nothing else",
+                                PEL_FMT(text)));
+        bool is_size = pel_str_is(key, "expr_str") && item->kind == PEL_J_STR;
+        if (is_size && !pel_is_torch_size(text))
+            pel_find(p->ctx, &p->out->findings, PEL_DANGER, "calls", (pel_str){ "", 0 }, item->at,
+                     pel_format(p->ctx, "a size is an expression that is evaluated: %.*s",
+                                (int)(text.len < 100 ? text.len : 100), text.ptr));
+        if (pel_str_is(key, "range_constraints"))
+            for (uint32_t k = 0; item->kind == PEL_J_OBJECT && k < item->items.n; k += 2)
+                if (!pel_is_torch_size(item->items.at[k]->text))
+                    pel_find(p->ctx, &p->out->findings, PEL_DANGER, "calls", (pel_str){ "", 0 }, item->at,
+                             PEL_STR("the name of a size is an expression that is evaluated"));
+        judge_program(p, item, depth + 1);
+    }
+}
+
 static void read_program(program *p, const pel_json_value *model) {
+    judge_program(p, model, 0);
     const pel_json_value *graph_module = pel_json_get(model, "graph_module");
     const pel_json_value *nodes = pel_json_get(pel_json_get(graph_module, "graph"), "nodes");
     note_roles(p, pel_json_get(graph_module, "signature"));

@@ -125,7 +125,7 @@ static void read_plain(legacy *l, pel_str name, const pel_pickled *root) {
     if (l->at == l->bytes.len) return;
     /* without the mark of a protocol, a few letters of anything are a pickle: then what follows must be one, too */
     bool is_marked = (unsigned char)l->bytes.ptr[0] == 0x80, is_followed = pel_is_pickle(pel_str_from(l->bytes, l->at));
-    for (; l->at < l->bytes.len && (l->bytes.ptr[l->at] == '\n' || l->bytes.ptr[l->at] == '\r'); l->at++) {}
+    for (; l->at < l->bytes.len && (!l->bytes.ptr[l->at] || strchr("\n\r ", l->bytes.ptr[l->at])); l->at++) {}
     if (l->at == l->bytes.len) return;
     pel_find(l->ctx, &l->out->findings, is_marked || is_followed ? PEL_NOTE : PEL_SUSPECT, "trailing-data",
              (pel_str){ "", 0 }, l->at, PEL_STR("bytes behind the end of the pickle"));

@@ -1,6 +1,7 @@
 /* torch.save since 1.6, TorchScript and lite: a zip archive with data.pkl and one member for each storage. */
 #include "io/bytes.h"
 #include "load/torch_objects.h"
+#include "load/torch_ops.h"
 #include "python/parse.h"
 
 #define MAX_PICKLE ((uint64_t)1 << 30)
@@ -73,49 +74,12 @@ static void note_roles(code_file *file, pel_name class, const pel_node *list, pe
     }
 }
 
-/* ---- and what its functions call ---- */
-
-static pel_name attribute_of(const pel_node *node, const char *owner) {
-    bool is_owned = node->kind == PEL_Attribute && node->Attribute.value->kind == PEL_Name &&
-                    pel_name_is(node->Attribute.value->Name.id, owner);
-    return is_owned ? node->Attribute.attr : NULL;
-}
-
-/* Of torch's operators, those that read or write files. Operators of other namespaces come with somebody's library. */
-static void judge_script_call(code_file *file, const pel_node *function) {
-    static const char *const on_files[] = { "save", "load", "from_file", "_save", "_load_for_lite_interpreter" };
-    static const char *const own[] = {
-        "aten", "prim", "prims", "quantized", "prepacked", "sparse", "mkldnn", "profiler"
-    };
-    pel_ctx *ctx = file->a->ctx;
-    pel_findings *findings = &file->a->out->findings;
-    pel_name name = attribute_of(function, "torch"), space = NULL;
-    if (!name && function->kind == PEL_Attribute && (space = attribute_of(function->Attribute.value, "ops")))
-        name = function->Attribute.attr;
-    if (!name) return;
-    for (size_t i = 0; i < PEL_COUNT(on_files); i++)
-        if (pel_name_is(name, on_files[i]))
-            pel_find(ctx, findings, PEL_DANGER, "operator", file->member->name, file->member->offset,
-                     pel_format(ctx, "the code calls torch.%s, which reads or writes files", name->text));
-    bool is_own = !space;
-    for (size_t i = 0; i < PEL_COUNT(own) && space; i++) is_own |= pel_name_is(space, own[i]);
-    if (!is_own)
-        pel_find(ctx, findings, PEL_NOTE, "operator", file->member->name, file->member->offset,
-                 pel_format(ctx, "needs the operator %s::%s, which somebody's library must provide", space->text,
-                            name->text));
-}
-
-static void visit_code(void *arg, pel_node **slot) {
-    if ((*slot)->kind == PEL_Call) judge_script_call(arg, (*slot)->Call.func);
-    pel_each_child(*slot, visit_code, arg);
-}
-
 static void read_code(pel_ctx *ctx, void *arg) {
     code_file *file = arg;
     pel_str text = pel_zip_content(ctx, file->a->zip, file->member, MAX_CODE, &file->a->out->findings);
     pel_source source = pel_source_text(ctx, file->member->name, text);
     pel_node *root = pel_parse(ctx, &source, PEL_VERSION_MAX);
-    pel_each_child(root, visit_code, file);
+    pel_judge_script(ctx, root, file->member->name, file->member->offset, &file->a->out->findings);
     for (uint32_t i = 0; i < root->Module.body.n; i++) {
         const pel_node *class = root->Module.body.at[i];
         if (class->kind != PEL_ClassDef) continue;
@@ -143,7 +107,7 @@ static void read_all_code(archive *a) {
         code_file file = { a, member, { module, path.len } };
         pel_err why;
         if (!pel_attempt(a->ctx, read_code, &file, &why))
-            pel_find(a->ctx, &a->out->findings, PEL_NOTE, "unread-code", member->name, member->offset,
+            pel_find(a->ctx, &a->out->findings, PEL_SUSPECT, "unread-code", member->name, member->offset,
                      pel_str_copy(a->ctx, pel_str_of(why.what)));
     }
 }

@@ -18,9 +18,10 @@ int main(int argc, char **argv) {
         size_t size = (size_t)pel_le64(length); /* of a file that the test has written */
         char *packed = malloc(size ? size : 1); /* its own: a sanitizer sees a read past its end */
         if (!packed || fread(packed, 1, size, in) != size) return 2;
+        uint64_t end;
         bool failed;
         pel_err why;
-        pel_str made = pel_unpack(ctx, (pel_str){ packed, size }, LIMIT, &failed, &why);
+        pel_str made = pel_unpack(ctx, (pel_str){ packed, size }, LIMIT, &end, &failed, &why);
         for (unsigned i = 0; i < 8; i++) length[i] = (char)((uint64_t)made.len >> 8 * i & 255);
         putchar(!failed);
         fwrite(length, 1, sizeof length, stdout);
