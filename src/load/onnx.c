@@ -3,11 +3,19 @@
 #include "load/load.h"
 #include "load/onnx_ops.h"
 
+#include <stdlib.h>
+
 #define MAX_DIMS 64
 #define MAX_NODES 1000000
 #define MAX_ARGUMENTS 64
+#define MAX_FUNCTIONS 10000
 #define MAX_DEPTH 64                     /* graphs inside of graphs */
 #define MAX_NUMBERS ((uint64_t)16 << 20) /* of a tensor that holds them one by one */
+
+/* One function of the file uses another. */
+typedef struct call_edge {
+    uint32_t from, to;
+} call_edge;
 
 typedef struct onnx_file {
     pel_ctx *ctx;
@@ -15,8 +23,11 @@ typedef struct onnx_file {
     pel_tree_builder builder;
     pel_map makers;    /* interned name of a value -> pel_str *, full name of the module that makes it */
     pel_map shapes;    /* interned name of a value -> pel_shape * */
+    pel_map weights;   /* interned name of an initializer -> 1 */
     pel_map files;     /* interned name of a file beside -> pel_input *; 0: there is none */
-    pel_map functions; /* interned "domain name" of those that the file itself defines */
+    pel_map functions; /* interned "domain name" of those that the file itself defines -> number, from 1 */
+    PEL_VEC(call_edge) calls;
+    uint32_t n_functions, inside; /* the number of the one that is being read; 0: none */
     uint32_t n_nodes;
     int depth;
 } onnx_file;
@@ -36,7 +47,8 @@ static pel_str dtype_of(pel_ctx *ctx, uint64_t number) {
         "",          "float32",    "uint8",    "int8",           "uint16",          "int16",       "int32",
         "int64",     "string",     "bool",     "float16",        "float64",         "uint32",      "uint64",
         "complex64", "complex128", "bfloat16", "float8_e4m3fn",  "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-        "uint4",     "int4",       "float4",   "float8_e8m0fnu", "uint2",           "int2"
+        "uint4",     "int4",       "float4",   "float8_e8m0fnu", "uint2",           "int2",       "float6_e2m3",
+        "float6_e3m2"
     };
     return number < PEL_COUNT(names) ? pel_str_of(names[number])
                                      : pel_format(ctx, "onnx_%llu", (unsigned long long)number);
@@ -58,11 +70,22 @@ static bool is_safe_path(pel_str path) {
     return true;
 }
 
-static uint64_t decimal(pel_str text) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && value < UINT64_MAX / 10 - 9; i++)
-        value = value * 10 + (uint64_t)(text.ptr[i] - '0');
-    return value;
+/* False: it is no number, or too large for one. */
+static bool decimal(pel_str text, uint64_t *value) {
+    *value = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' || *value > UINT64_MAX / 10 - 9) return false;
+        *value = *value * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return text.len > 0;
+}
+
+/* Of one element, in bits; 0: texts, or a type that is not known. */
+static unsigned bits_of(pel_str dtype) {
+    if (pel_str_is(dtype, "uint4") || pel_str_is(dtype, "int4") || pel_str_is(dtype, "float4")) return 4;
+    if (pel_str_is(dtype, "uint2") || pel_str_is(dtype, "int2")) return 2;
+    if (pel_str_is(dtype, "float6_e2m3") || pel_str_is(dtype, "float6_e3m2")) return 6;
+    return 8 * pel_dtype_size(dtype);
 }
 
 static void place_outside(onnx_file *f, pel_model_tensor *tensor, pel_str name, pel_str location, uint64_t offset,
@@ -90,6 +113,8 @@ typedef struct tensor_fields {
     int64_t dims[MAX_DIMS];
     uint32_t n_dims;
     uint64_t type, offset, length, raw_at;
+    bool is_outside, is_odd; /* its data is said to lie elsewhere; and at a place that is none */
+    bool has_raw;            /* bytes, and not packed floats */
     pel_proto numbers; /* the message again, if it holds numbers one by one */
     uint32_t number_field;
 } tensor_fields;
@@ -98,9 +123,12 @@ static void read_outside(onnx_file *f, const pel_proto_field *entry, tensor_fiel
     pel_proto_field key, text;
     if (!pel_proto_find(f->ctx, pel_proto_of(entry), 1, &key) || !pel_proto_find(f->ctx, pel_proto_of(entry), 2, &text))
         return;
-    if (pel_str_is(key.bytes, "location")) t->location = text.bytes;
-    if (pel_str_is(key.bytes, "offset")) t->offset = decimal(text.bytes);
-    if (pel_str_is(key.bytes, "length")) t->length = decimal(text.bytes);
+    if (pel_str_is(key.bytes, "location")) {
+        t->is_odd |= t->location.len > 0;
+        if (is_safe_path(t->location) || !t->location.len) t->location = text.bytes; /* of two, the worse */
+    }
+    if (pel_str_is(key.bytes, "offset")) t->is_odd |= !decimal(text.bytes, &t->offset);
+    if (pel_str_is(key.bytes, "length")) t->is_odd |= !decimal(text.bytes, &t->length);
 }
 
 static void read_tensor_fields(onnx_file *f, pel_proto message, tensor_fields *t) {
@@ -119,6 +147,8 @@ static void read_tensor_fields(onnx_file *f, pel_proto message, tensor_fields *t
         if (field.number == 8) t->name = field.bytes;
         if (field.wire == PEL_WIRE_BYTES && (field.number == 9 || field.number == 4 || field.number == 10))
             t->raw = field.bytes, t->raw_at = field.at; /* raw, or packed floats, which look the same */
+        t->has_raw |= field.number == 9;
+        t->is_outside |= field.number == 14 && field.value == 1;
         bool is_float = (field.number == 4 || field.number == 10) && field.wire != PEL_WIRE_BYTES;
         if (field.number == 5 || field.number == 7 || field.number == 11 || is_float)
             t->numbers = again, t->number_field = field.number, t->raw_at = field.at;
@@ -126,7 +156,8 @@ static void read_tensor_fields(onnx_file *f, pel_proto message, tensor_fields *t
     }
 }
 
-/* Numbers that stand one by one, in the width of their dtype: int32_data holds bytes, bools, half floats, too. */
+/* Numbers that stand one by one, in the width of their dtype: int32_data holds bytes, bools, half floats and pairs of
+ * small integers, too. */
 static pel_str gather_numbers(onnx_file *f, const tensor_fields *t, uint64_t count, unsigned width) {
     pel_proto message = t->numbers;
     pel_proto_field field;
@@ -143,14 +174,19 @@ static pel_str gather_numbers(onnx_file *f, const tensor_fields *t, uint64_t cou
 }
 
 static void place_inside(onnx_file *f, tensor_fields *t, pel_str name, uint64_t size, pel_model_tensor *tensor) {
-    unsigned width = pel_dtype_size(tensor->dtype);
+    unsigned width = bits_of(tensor->dtype) < 8 ? 1 : pel_dtype_size(tensor->dtype);
+    bool is_pair = t->number_field == 4 || t->number_field == 10; /* complex numbers are two reals */
+    if (is_pair && (pel_str_is(tensor->dtype, "complex64") || pel_str_is(tensor->dtype, "complex128"))) width /= 2;
     uint64_t count = size / width;
+    if (t->has_raw && t->number_field)
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "headers-disagree", name, t->raw_at,
+                 PEL_STR("the tensor has its numbers twice, as bytes and one by one: readers take either"));
     if (t->number_field && count > MAX_NUMBERS) {
         pel_build_unknown(&f->builder, name, PEL_STR("its numbers stand one by one, and there are too many to gather"));
         return;
     }
     if (t->number_field && !t->raw.ptr && width <= 8) t->raw = gather_numbers(f, t, count, width);
-    if (!t->raw.ptr && !t->number_field) return;
+    if (!t->raw.ptr && !t->number_field && !size) return;
     if (!t->raw.ptr || t->raw.len != size) {
         pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, t->raw_at,
                  PEL_STR("the bytes of the tensor do not fit its shape"));
@@ -170,8 +206,15 @@ static void read_tensor(onnx_file *f, pel_proto message, pel_str prefix, pel_str
     pel_str name = prefix.len ? pel_format(f->ctx, "%.*s.%.*s", PEL_FMT(prefix), PEL_FMT(t.name)) : t.name;
     pel_model_tensor tensor = { .role = role, .dtype = dtype_of(f->ctx, t.type) };
     tensor.shape = pel_shape_of(f->ctx, t.dims, t.n_dims);
-    uint64_t size = 0, count = 0, width = pel_dtype_size(tensor.dtype);
-    bool has_size = pel_shape_count(&tensor.shape, &count) && width && !__builtin_mul_overflow(count, width, &size);
+    uint64_t size = 0, count = 0, bits = bits_of(tensor.dtype);
+    bool has_size = pel_shape_count(&tensor.shape, &count) && bits && !__builtin_mul_overflow(count, bits, &size);
+    size = size / 8 + (size % 8 != 0);
+    if (!has_size && !pel_str_is(tensor.dtype, "string"))
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "outside", name, message.base,
+                 PEL_STR("the tensor is of a type that is not known, or its sizes are none"));
+    if (t.is_odd || (t.is_outside && !t.location.len) || (t.location.len && t.raw.ptr))
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "external", name, message.base,
+                 PEL_STR("where the data of the tensor lies is said twice, or not at all, or is no place"));
     if (t.location.len)
         place_outside(f, &tensor, name, t.location, t.offset, t.length ? t.length : size);
     else if (has_size)
@@ -280,12 +323,41 @@ static void add_flow(onnx_file *f, pel_str value, pel_str to) {
 }
 
 static bool is_own_function(onnx_file *f, pel_str domain, pel_str op) {
-    return pel_map_has(&f->functions, key_of(f, pel_format(f->ctx, "%.*s %.*s", PEL_FMT(domain), PEL_FMT(op))));
+    uint64_t number;
+    pel_str name = pel_format(f->ctx, "%.*s %.*s", PEL_FMT(domain), PEL_FMT(op));
+    if (!pel_map_get(&f->functions, key_of(f, name), &number)) return false;
+    if (f->inside) pel_push(f->ctx, &f->calls, (call_edge){ f->inside, (uint32_t)number });
+    return true;
+}
+
+static int by_callee(const void *a, const void *b) {
+    const call_edge *x = a, *y = b;
+    return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Functions are put in the place of their calls: what calls itself never ends. Those that call nothing that is left are
+ * taken away until none is; what is left then is a cycle, or leads to one. */
+static void check_recursion(onnx_file *f) {
+    uint32_t n = f->n_functions, n_done = 0, n_queued = 0;
+    uint32_t *left = pel_new_array(f->ctx, n + 1, uint32_t), *start = pel_new_array(f->ctx, n + 2, uint32_t),
+             *queue = pel_new_array(f->ctx, n + 1, uint32_t);
+    if (f->calls.n) qsort(f->calls.at, f->calls.n, sizeof *f->calls.at, by_callee);
+    for (uint32_t i = 0; i < f->calls.n; i++) left[f->calls.at[i].from]++, start[f->calls.at[i].to + 1]++;
+    for (uint32_t k = 1; k <= n; k++) {
+        start[k + 1] += start[k];
+        if (!left[k]) queue[n_queued++] = k;
+    }
+    for (; n_done < n_queued; n_done++)
+        for (uint32_t i = start[queue[n_done]]; i < start[queue[n_done] + 1]; i++)
+            if (!--left[f->calls.at[i].from]) queue[n_queued++] = f->calls.at[i].from;
+    if (n_done < n)
+        pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "too-deep", (pel_str){ "", 0 }, 0,
+                 PEL_STR("functions of the graph call themselves, or each other in a circle"));
 }
 
 static void judge_op(onnx_file *f, pel_str path, pel_str domain, pel_str op, uint64_t at) {
     pel_onnx_op kind = pel_judge_onnx_op(domain, op);
-    if (kind == PEL_OP_COMPUTES || is_own_function(f, domain, op)) return;
+    if (is_own_function(f, domain, op) || kind == PEL_OP_COMPUTES) return;
     bool runs = kind == PEL_OP_RUNS;
     pel_find(f->ctx, &f->out->findings,
              runs                     ? PEL_DANGER
@@ -296,6 +368,13 @@ static void judge_op(onnx_file *f, pel_str path, pel_str domain, pel_str op, uin
                         runs                     ? ", which runs Python"
                         : kind == PEL_OP_UNKNOWN ? ": not one that is known to compute and nothing else"
                                                  : ""));
+}
+
+/* Which tensors of the file an operator reads: their names say little of it ("onnx::MatMul_12"). */
+static void note_weight(onnx_file *f, pel_str value, pel_node **list) {
+    if (!pel_map_has(&f->weights, key_of(f, value))) return;
+    if (!*list) *list = pel_node_new(f->ctx, PEL_List);
+    if ((*list)->List.elts.n < MAX_ARGUMENTS) pel_nodes_push(f->ctx, &(*list)->List.elts, pel_make_text(f->ctx, value));
 }
 
 static void read_node(onnx_file *f, pel_proto message, pel_str prefix) {
@@ -313,8 +392,10 @@ static void read_node(onnx_file *f, pel_proto message, pel_str prefix) {
     module->class = op;
     judge_op(f, path, domain, op, message.base);
     pel_str *kept_path = kept(f, path);
+    pel_node *weights = NULL;
     while (pel_proto_next(f->ctx, &again, &field)) {
         if (field.number == 1 && field.bytes.len) add_flow(f, field.bytes, path);
+        if (field.number == 1 && field.bytes.len) note_weight(f, field.bytes, &weights);
         if (field.number == 2 && field.bytes.len) {
             uint64_t key = key_of(f, field.bytes);
             pel_map_set(f->ctx, &f->makers, key, PEL_KEY(kept_path));
@@ -323,6 +404,8 @@ static void read_node(onnx_file *f, pel_proto message, pel_str prefix) {
         }
         if (field.number == 5 && field.wire == PEL_WIRE_BYTES) read_attribute(f, module, path, pel_proto_of(&field));
     }
+    if (weights && module->args.n < MAX_ARGUMENTS)
+        pel_push(f->ctx, &module->args, (pel_model_argument){ PEL_STR("weights"), weights });
 }
 
 /* The parts of a graph, pass by pass: values, then what they flow through, then the results. */
@@ -333,6 +416,8 @@ static void read_part(onnx_file *f, const pel_proto_field *field, pel_str path, 
         if (field->number == 11 && pel_proto_find(f->ctx, pel_proto_of(field), 1, &name))
             pel_map_set(f->ctx, &f->makers, key_of(f, name.bytes), PEL_KEY(input));
     }
+    if (pass == 0 && field->number == 5 && pel_proto_find(f->ctx, pel_proto_of(field), 8, &name))
+        pel_map_set(f->ctx, &f->weights, key_of(f, name.bytes), 1);
     if (pass == 1 && field->number == 1) read_node(f, pel_proto_of(field), path);
     if (pass == 1 && field->number == 5) read_tensor(f, pel_proto_of(field), path, (pel_str){ "", 0 }, PEL_PARAMETER);
     if (pass == 1 && field->number == 15) read_sparse(f, pel_proto_of(field), path);
@@ -369,9 +454,17 @@ static void read_function(onnx_file *f, pel_proto message, bool is_named_only) {
     }
     if (is_named_only) {
         pel_str key = pel_format(f->ctx, "%.*s %.*s", PEL_FMT(domain), PEL_FMT(name));
-        pel_map_set(f->ctx, &f->functions, key_of(f, key), 1);
+        if (f->n_functions == MAX_FUNCTIONS)
+            pel_throw(f->ctx, PEL_E_TOO_BIG, message.base, "ONNX: more than %d functions", MAX_FUNCTIONS);
+        if (pel_map_has(&f->functions, key_of(f, key)))
+            pel_find(f->ctx, &f->out->findings, PEL_SUSPECT, "duplicate-name", name, message.base,
+                     PEL_STR("two functions of one name: which of them is called depends on the reader"));
+        else
+            pel_map_set(f->ctx, &f->functions, key_of(f, key), ++f->n_functions);
         return;
     }
+    pel_str key = pel_format(f->ctx, "%.*s %.*s", PEL_FMT(domain), PEL_FMT(name));
+    f->inside = (uint32_t)pel_map_find(&f->functions, key_of(f, key), 0);
     pel_str path = pel_format(f->ctx, "function %.*s", PEL_FMT(name));
     pel_module *module = pel_build_module(&f->builder, path);
     module->class = name;
@@ -380,6 +473,7 @@ static void read_function(onnx_file *f, pel_proto message, bool is_named_only) {
         if (field.number == 7) read_node(f, pel_proto_of(&field), path);
         if (field.number == 11) read_attribute(f, module, path, pel_proto_of(&field));
     }
+    f->inside = 0;
 }
 
 void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
@@ -400,4 +494,5 @@ void pel_load_onnx(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
                     read_graph(&f, pel_proto_of(&part), graph == 1 ? PEL_STR("initialization") : PEL_STR("training"));
         }
     }
+    check_recursion(&f);
 }
