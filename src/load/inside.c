@@ -62,7 +62,7 @@ static void say_unread(pel_ctx *ctx, pel_loaded *out, pel_str member, const pel_
 
 /* ---- what lies in archives ---- */
 
-static bool is_native(pel_str bytes) {
+bool pel_is_native(pel_str bytes) {
     static const char marks[][5] = { "\177ELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe" };
     for (size_t i = 0; i < PEL_COUNT(marks); i++)
         if (pel_str_starts(bytes, (pel_str){ marks[i], 4 })) return true;
@@ -86,7 +86,6 @@ static bool runs_something(const pel_loaded *loaded) {
 /* Configs of NeMo and Hydra name what is to be called, YAML has tags for Python's objects, and archives for servers
  * (.mar) bring their handlers: code that a loader of the archive runs, though no pickle says so. */
 static void judge_member(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input, uint64_t at) {
-    static const char *const calls[] = { "_target_", "!!python", "!python" };
     bool is_config = pel_ends_folded(name, ".yaml") || pel_ends_folded(name, ".yml");
     if (!is_config && !pel_ends_folded(name, ".py")) return;
     if (!is_config) {
@@ -101,19 +100,14 @@ static void judge_member(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_
         return;
     }
     pel_str text = pel_input_whole(ctx, input);
-    for (size_t i = 0; i < PEL_COUNT(calls); i++) {
-        const char *found = pel_str_find(text, pel_str_of(calls[i]));
-        if (found)
-            pel_find(ctx, &out->findings, PEL_SUSPECT, "config-calls", name, at + (uint64_t)(found - text.ptr),
-                     pel_format(ctx, "the config says by %s what is to be called", calls[i]));
-    }
+    pel_judge_yaml(ctx, out, text, name, at);
 }
 
 /* Numbers may begin as pickles do: what is not named as one must be one to its end, or call something. */
 static bool look_at(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *input, uint64_t at,
                     bool adopts_networks) {
     pel_str bytes = pel_input_head(ctx, input);
-    if (is_native(bytes)) {
+    if (pel_is_native(bytes)) {
         pel_find(ctx, &out->findings, PEL_DANGER, "native-code", name, at,
                  PEL_STR("native code, which its reader would load and run"));
         return true;

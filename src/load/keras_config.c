@@ -103,9 +103,9 @@ static void judge_reference(judge *j, pel_str module, pel_str name, uint64_t at)
     pel_name_kind kind = pel_judge_name(module, name, &is_foreign);
     if (is_far || kind >= PEL_NAME_LIBRARY)
         find(j, PEL_DANGER, "imports", at, pel_format(j->ctx, "the config uses %.*s", PEL_FMT(what)));
-    else if (is_foreign)
-        find(j, PEL_NOTE, "class", at,
-             pel_format(j->ctx, "needs %.*s, which somebody's code must provide", PEL_FMT(what)));
+    else if (is_foreign) /* versions of Keras import any module that the config names */
+        find(j, PEL_SUSPECT, "imports-unknown", at,
+             pel_format(j->ctx, "imports %.*s, which is somebody's code", PEL_FMT(what)));
 }
 
 /* ---- files ---- */
@@ -167,6 +167,14 @@ static pel_str judge_object(judge *j, const pel_json_value *object, pel_str laye
         judge_reference(j, module, class, object->at);
     else if (module.len && !has_type && !is_keras(module)) /* it may be joined to a name elsewhere */
         judge_reference(j, module, PEL_STR("?"), object->at);
+    pel_str registered = pel_json_text(pel_json_get(object, "registered_name"));
+    if (!module.len && registered.len && memchr(registered.ptr, '>', registered.len))
+        find(j, PEL_NOTE, "class", object->at,
+             pel_format(j->ctx, "needs %.*s, which the program that loads it must have registered", PEL_FMT(registered)));
+    if (pel_str_is(class, "Lambda") && config && config->kind == PEL_J_OBJECT && !pel_json_get(config, "function_type") &&
+        pel_json_text(pel_json_get(config, "function")).len)
+        find(j, PEL_SUSPECT, "imports-unknown", object->at,
+             PEL_STR("a Lambda layer whose function is a name that the program that loads it looks up"));
     if (pel_json_text(pel_json_get(object, "spec_name")).len && module.len)
         judge_reference(j, module, pel_json_text(pel_json_get(object, "spec_name")), object->at);
     for (uint32_t i = 0; i + 1 < object->items.n; i += 2) {

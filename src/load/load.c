@@ -114,6 +114,7 @@ bool pel_build_place(pel_ctx *ctx, pel_model_tensor *tensor, const pel_input *fi
 
 /* ---- the formats ---- */
 
+#define PYC_HEADER 16 /* before the marshalled code, since Python 3.7 */
 #define MAX_NESTING 3 /* archives inside of archives */
 
 /* An archive that two libraries would open is two files in one: what each would do must be known. */
@@ -215,6 +216,19 @@ static size_t format_of(pel_ctx *ctx, const pel_input *input, pel_str head) {
     return i;
 }
 
+/* No model: but code beside one is loaded with it. */
+_Noreturn static void judge_unknown(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input, pel_str head) {
+    if (pel_is_native(head))
+        pel_find(ctx, &into->findings, PEL_SUSPECT, "native-code", (pel_str){ "", 0 }, 0,
+                 PEL_STR("native code: who loads it runs it, and it is not looked at"));
+    if (pel_ends_folded(name, ".pyc") && input->size > PYC_HEADER) {
+        into->format = PEL_STR("Python bytecode");
+        pel_str code = pel_str_from(pel_input_whole(ctx, input), PYC_HEADER);
+        pel_push(ctx, &into->codes, (pel_loaded_code){ (pel_str){ "", 0 }, name, code });
+    }
+    pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
+}
+
 static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_loaded *into) {
     if (into->depth > MAX_NESTING) pel_throw(ctx, PEL_E_TOO_DEEP, 0, "model files nest deeper than %d", MAX_NESTING);
     if (!input->size) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "the file is empty");
@@ -239,7 +253,8 @@ static void load_input(pel_ctx *ctx, pel_str name, const pel_input *input, pel_l
         pel_load_tf_data(ctx, into, name);
         return;
     }
-    if (!is_known) pel_throw(ctx, PEL_E_UNSUPPORTED, 0, "of no model format that is known");
+    if (!is_known && is_text(head) && pel_load_other_text(ctx, into, name, pel_input_whole(ctx, input))) return;
+    if (!is_known) judge_unknown(ctx, into, name, input, head);
     /* To an unpickler the mark of a zip archive is a persistent id: pickle and joblib stop there, and torch, which
      * would go on, opens what has this mark as an archive. */
     if (formats[format].load != pel_load_torch_legacy && !pel_is_zip(head)) look_for_pickle(ctx, into, input);

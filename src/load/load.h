@@ -77,6 +77,10 @@ void pel_load_json(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Source, YAML and requirements have no mark of their own: their names say what they are (repository.c). */
 bool pel_is_repository_text(pel_str name);
 void pel_load_repository_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* Templates, path files of Python, MLflow's descriptions: what no reader has a mark for. False: it is none of these. */
+bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* What a YAML text inside of an archive would have its loader call. */
+void pel_judge_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text, pel_str member, uint64_t at);
 /* Configs of models and notebooks; false: it is neither. */
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root);
 bool pel_load_keras_zip(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zip);
@@ -91,6 +95,7 @@ bool pel_load_npz(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_zip *zi
 
 bool pel_is_packed(pel_str bytes); /* in a way that io/unpack.h reads */
 void pel_load_packed(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+bool pel_is_native(pel_str bytes); /* a program or library for the processor */
 bool pel_is_packed_otherwise(pel_str bytes);
 void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Reads those members that no loader has read and that somebody might unpickle, unpack or load. adopts_networks: their

@@ -4,8 +4,10 @@
 #include "io/zip.h"
 #include "load/audit.h"
 #include "load/source_effects.h"
+#include "load/template.h"
 
 #define MAX_FILES 64  /* of a repository that one config leads to */
+#define MAX_NAME 200  /* of something that a config names */
 #define MAX_LEVELS 64 /* of JSON that is looked through for _target_ */
 #define VERSION PEL_VERSION_MAX
 
@@ -170,33 +172,143 @@ static void read_reference(repository *r, const char *who, const pel_json_value 
 
 static const char *copied(pel_ctx *ctx, pel_str text) { return pel_intern_str(ctx, text)->text; }
 
-/* hydra and NeMo call what "_target_" names. */
-static void judge_target(pel_ctx *ctx, pel_loaded *out, pel_str target, uint64_t at) {
+/* ---- names in configs ---- */
+
+/* Keys under which loaders look for the name of what they call: hydra and NeMo, Lightning, torchtune, latent diffusion,
+ * MLflow. */
+static bool is_call_key(pel_str key) {
+    static const char *const keys[] = { "_target_", "class_path", "_component_", "loader_module" };
+    for (size_t i = 0; i < PEL_COUNT(keys); i++)
+        if (pel_str_is(key, keys[i])) return true;
+    return false;
+}
+
+/* Whether a dotted name is known to leave memory: os.system. */
+static bool is_hot(pel_str target) {
     size_t dot = target.len;
     bool ignored;
     while (dot && target.ptr[dot - 1] != '.') dot--;
-    pel_str module = pel_str_cut(target, 0, dot ? dot - 1 : 0), name = pel_str_from(target, dot);
-    pel_effect effect = pel_effect_of(target);
-    bool is_hot = effect > PEL_EFFECT_UNKNOWN || pel_judge_name(module, name, &ignored) == PEL_NAME_HOT;
-    pel_severity severity = is_hot ? PEL_DANGER : effect == PEL_EFFECT_NONE ? PEL_NOTE : PEL_SUSPECT;
+    if (!dot) return false;
+    pel_str module = pel_str_cut(target, 0, dot - 1), name = pel_str_from(target, dot);
+    return name.len && (pel_effect_of(target) > PEL_EFFECT_UNKNOWN ||
+                        pel_judge_name(module, name, &ignored) == PEL_NAME_HOT);
+}
+
+static void judge_target(pel_ctx *ctx, pel_loaded *out, pel_str target, uint64_t at) {
+    pel_severity severity = is_hot(target)                            ? PEL_DANGER
+                            : pel_effect_of(target) == PEL_EFFECT_NONE ? PEL_NOTE
+                                                                       : PEL_SUSPECT;
     pel_find(ctx, &out->findings, severity, "target", PEL_STR("_target_"), at,
              pel_format(ctx, "a config calls %.*s%s", PEL_FMT(target),
                         severity == PEL_SUSPECT ? ": nobody knows what it does" : ""));
+}
+
+static bool is_word_byte(char c) {
+    return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+}
+
+/* Names in a text that leave memory, under whatever key: who reads the config may call them. "eval(" counts, "eval" is
+ * a word. */
+static void find_hot_names(pel_ctx *ctx, pel_loaded *out, pel_str text, uint64_t at) {
+    for (size_t i = 0; i < text.len;) {
+        size_t start = i;
+        while (i < text.len && is_word_byte(text.ptr[i])) i++;
+        pel_str word = pel_str_cut(text, start, i);
+        bool is_called = i < text.len && text.ptr[i] == '(';
+        if (word.len && word.len < 200) {
+            pel_str full = memchr(word.ptr, '.', word.len) ? word : pel_format(ctx, "builtins.%.*s", PEL_FMT(word));
+            bool counts = full.ptr == word.ptr ? is_hot(word) : is_called && is_hot(full);
+            if (counts)
+                pel_find(ctx, &out->findings, PEL_DANGER, "target", (pel_str){ "", 0 }, at + start,
+                         pel_format(ctx, "a config names %.*s, which leaves memory", PEL_FMT(word)));
+        }
+        if (i == start) i++;
+    }
 }
 
 static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *value, int depth) {
     bool any = false;
     if (depth > MAX_LEVELS) pel_throw(ctx, PEL_E_TOO_DEEP, value->at, "a config nests deeper than %d", MAX_LEVELS);
     bool is_object = value->kind == PEL_J_OBJECT;
+    if (value->kind == PEL_J_STR && value->text.len < MAX_NAME && is_hot(value->text)) {
+        judge_target(ctx, out, value->text, value->at);
+        any = true;
+    }
     for (uint32_t i = 0; (is_object || value->kind == PEL_J_ARRAY) && i < value->items.n; i += is_object ? 2 : 1) {
         const pel_json_value *item = value->items.at[is_object ? i + 1 : i];
-        if (is_object && pel_str_is(pel_json_text(value->items.at[i]), "_target_")) {
+        pel_str key = is_object ? pel_json_text(value->items.at[i]) : (pel_str){ "", 0 };
+        if (is_call_key(key) && item->kind == PEL_J_STR) {
             judge_target(ctx, out, pel_json_text(item), item->at);
+            any = true;
+        }
+        /* transformers fetches kernels, which are native code, by the names of their repositories */
+        bool is_kernel = pel_str_ends(key, PEL_STR("attn_implementation")) || pel_str_is(key, "experts_implementation");
+        if (is_kernel && item->kind == PEL_J_STR && item->text.len && memchr(item->text.ptr, '/', item->text.len)) {
+            pel_find(ctx, &out->findings, PEL_SUSPECT, "remote-code", (pel_str){ "", 0 }, item->at,
+                     pel_format(ctx, "the config asks for kernels of %.*s, code of another repository",
+                                PEL_FMT(item->text)));
             any = true;
         }
         any = find_targets(ctx, out, item, depth + 1) || any;
     }
     return any;
+}
+
+/* ---- configs that name classes ---- */
+
+static bool is_of(pel_str module, const char *const *libraries) {
+    for (; *libraries; libraries++) {
+        size_t n = strlen(*libraries);
+        if (pel_str_starts(module, pel_str_of(*libraries)) && (module.len == n || module.ptr[n] == '.')) return true;
+    }
+    return false;
+}
+
+/* modules.json of sentence-transformers: [{"type": "sentence_transformers.models.Pooling", "path": ...}]. */
+static bool read_module_list(repository *r, const pel_json_value *root) {
+    static const char *const libraries[] = { "sentence_transformers.models", "sentence_transformers.sentence_transformer",
+                                             "sentence_transformers.base.modules", NULL };
+    bool any = false;
+    for (uint32_t i = 0; root->kind == PEL_J_ARRAY && i < root->items.n; i++) {
+        const pel_json_value *type = pel_json_get(root->items.at[i], "type");
+        if (!type || !pel_json_get(root->items.at[i], "path")) continue;
+        any = true;
+        if (type->kind != PEL_J_STR || !is_of(type->text, libraries)) read_reference(r, "a module", type);
+    }
+    return any;
+}
+
+/* model_index.json of diffusers: {"_class_name": "Pipeline", "unet": ["diffusers", "UNet2DConditionModel"]}. A library
+ * that is none of theirs is a file of the repository. */
+static bool read_pipeline(repository *r, const pel_json_value *root) {
+    static const char *const libraries[] = { "diffusers", "transformers", "onnxruntime", "flax", NULL };
+    const pel_json_value *class = pel_json_get(root, "_class_name"), *custom = pel_json_get(root, "_custom_pipeline");
+    if (!class) return false;
+    if (custom && custom->kind == PEL_J_STR)
+        pel_find(r->ctx, &r->out->findings, PEL_SUSPECT, "remote-code", (pel_str){ "", 0 }, custom->at,
+                 pel_format(r->ctx, "the pipeline is code of %.*s", PEL_FMT(custom->text)));
+    for (uint32_t i = 0; i + 1 < root->items.n; i += 2) {
+        const pel_json_value *row = root->items.at[i + 1];
+        if (row->kind != PEL_J_ARRAY || row->items.n != 2) continue;
+        pel_str library = pel_json_text(row->items.at[0]), name = pel_json_text(row->items.at[1]);
+        if (!library.len || (is_of(library, libraries) && !memchr(library.ptr, '.', library.len))) continue;
+        pel_find(r->ctx, &r->out->findings, PEL_SUSPECT, "remote-code", root->items.at[i]->text, row->at,
+                 pel_format(r->ctx, "the pipeline makes %.*s.%.*s, which is no class of its libraries",
+                            PEL_FMT(library), PEL_FMT(name)));
+    }
+    return true;
+}
+
+/* adapter_config.json of peft names the library that it imports. */
+static bool read_adapter(repository *r, const pel_json_value *root) {
+    static const char *const libraries[] = { "transformers", "peft", "torch.nn", "sentence_transformers", "diffusers",
+                                             NULL };
+    const pel_json_value *parent = pel_json_get(pel_json_get(root, "auto_mapping"), "parent_library");
+    if (!pel_json_get(root, "peft_type")) return false;
+    if (parent && !(parent->kind == PEL_J_STR && is_of(parent->text, libraries)))
+        pel_find(r->ctx, &r->out->findings, PEL_SUSPECT, "remote-code", (pel_str){ "", 0 }, parent->at,
+                 pel_format(r->ctx, "the adapter imports %.*s", PEL_FMT(pel_json_text(parent))));
+    return true;
 }
 
 bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_json_value *root) {
@@ -212,6 +324,9 @@ bool pel_load_repository_config(pel_ctx *ctx, pel_loaded *out, pel_str name, con
         return true;
     }
     bool is_config = map || pipelines;
+    is_config = read_module_list(&r, root) || is_config;
+    is_config = read_pipeline(&r, root) || is_config;
+    is_config = read_adapter(&r, root) || is_config;
     for (size_t i = 0; i < PEL_COUNT(marks); i++) is_config = is_config || pel_json_get(root, marks[i]);
     is_config = find_targets(ctx, out, root, 0) || is_config;
     if (!is_config) return false;
@@ -267,20 +382,109 @@ static void read_requirement(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64
         }
 }
 
-/* Tags that make Python's objects, and hydra's targets. */
+/* "\x5f" and "\u005f" in quotes are letters to a reader of YAML. */
+static pel_str unescaped(pel_ctx *ctx, pel_str line) {
+    if (!line.len || !memchr(line.ptr, '\\', line.len)) return line;
+    pel_buf out = pel_buf_in(ctx);
+    for (size_t i = 0; i < line.len; i++) {
+        char kind = line.ptr[i] == '\\' && i + 1 < line.len ? line.ptr[i + 1] : 0;
+        size_t n = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
+        unsigned long value = 0;
+        size_t k = 0;
+        for (; k < n && i + 2 + k < line.len; k++) {
+            const char *digit = strchr("0123456789abcdef", line.ptr[i + 2 + k] | 32);
+            if (!digit || !line.ptr[i + 2 + k]) break;
+            value = value * 16 + (unsigned long)(digit - "0123456789abcdef");
+        }
+        bool is_letter = n && k == n && value && value < 128;
+        pel_put_byte(&out, is_letter ? (char)value : line.ptr[i]);
+        if (is_letter) i += 1 + n;
+    }
+    return pel_buf_str(&out);
+}
+
+/* A tag where a value may begin, outside of quotes, that is none of YAML's own: its loader calls what it has registered
+ * for it. */
+static bool has_own_tag(pel_str line, size_t *at) {
+    static const char *const plain[] = { "!!str",  "!!int", "!!float", "!!bool",   "!!null",     "!!map",
+                                         "!!list", "!!seq", "!!set",   "!!binary", "!!timestamp", "!!omap" };
+    char quote = 0;
+    for (size_t i = 0; i < line.len; i++) {
+        char c = line.ptr[i];
+        if (quote) {
+            if (c == quote) quote = 0;
+            continue;
+        }
+        bool starts = !i || strchr(" \t:-[{,?", line.ptr[i - 1]);
+        if (starts && (c == '"' || c == '\'')) quote = c;
+        if (starts && c == '#') return false;
+        if (!starts || c != '!') continue;
+        size_t end = i;
+        while (end < line.len && !strchr(" \t\r,]}", line.ptr[end])) end++;
+        pel_str tag = pel_str_cut(line, i, end);
+        bool is_plain = tag.len == 1;
+        for (size_t k = 0; k < PEL_COUNT(plain); k++) is_plain = is_plain || pel_str_is(tag, plain[k]);
+        *at = i;
+        if (!is_plain) return true;
+        i = end;
+    }
+    return false;
+}
+
+/* Tags that make objects, names that are called: hydra's targets and the like. */
 static void read_yaml(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
-    pel_str key = PEL_STR("_target_");
-    const char *found = pel_str_find(line, key);
+    static const char *const keys[] = { "_target_", "class_path", "_component_", "loader_module" };
+    size_t tag;
+    int shown = (int)(line.len < 160 ? line.len : 160);
+    if (!line.len || line.ptr[0] == '#') return;
+    line = unescaped(ctx, line);
     if (pel_str_find(line, PEL_STR("!!python/")) || pel_str_find(line, PEL_STR("tag:yaml.org,2002:python")))
         pel_find(ctx, &out->findings, PEL_DANGER, "yaml-python", (pel_str){ "", 0 }, at,
-                 pel_format(ctx, "a tag that makes an object of Python: %.*s", (int)(line.len < 160 ? line.len : 160),
+                 pel_format(ctx, "a tag that makes an object of Python: %.*s", shown, line.ptr));
+    else if (pel_str_starts(line, PEL_STR("%TAG")) || has_own_tag(line, &tag))
+        pel_find(ctx, &out->findings, PEL_SUSPECT, "yaml-python", (pel_str){ "", 0 }, at,
+                 pel_format(ctx, "a tag that is none of YAML's own: its loader calls what it stands for: %.*s", shown,
                             line.ptr));
-    if (!found || line.ptr[0] == '#') return;
-    size_t start = (size_t)(found - line.ptr) + key.len, end = line.len;
-    while (start < end && strchr(" \t:\"'", line.ptr[start])) start++;
-    size_t stop = start;
-    while (stop < end && !strchr(" \t\r,}\"'#", line.ptr[stop])) stop++;
-    judge_target(ctx, out, pel_str_cut(line, start, stop), at + start);
+    find_hot_names(ctx, out, line, at);
+    for (size_t k = 0; k < PEL_COUNT(keys); k++) {
+        const char *found = pel_str_find(line, pel_str_of(keys[k]));
+        if (!found) continue;
+        size_t start = (size_t)(found - line.ptr) + strlen(keys[k]), end = line.len;
+        while (start < end && strchr(" \t:\"'", line.ptr[start])) start++;
+        size_t stop = start;
+        while (stop < end && !strchr(" \t\r,}\"'#", line.ptr[stop])) stop++;
+        judge_target(ctx, out, pel_str_cut(line, start, stop), at + start);
+    }
+}
+
+void pel_judge_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text, pel_str member, uint64_t at) {
+    pel_loaded inner = { 0 };
+    each_line(ctx, &inner, text, read_yaml);
+    pel_adopt(ctx, out, &inner, member, at);
+}
+
+/* A path file of Python: its lines that begin with import are run whenever Python starts with it in its packages. */
+static void read_path_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
+    if (pel_str_starts(line, PEL_STR("import ")) || pel_str_starts(line, PEL_STR("import\t")))
+        pel_find(ctx, &out->findings, PEL_DANGER, "source-code", (pel_str){ "", 0 }, at,
+                 pel_format(ctx, "a line that Python runs when it starts: %.*s",
+                            (int)(line.len < 160 ? line.len : 160), line.ptr));
+}
+
+bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
+    bool is_path_file = pel_ends_folded(name, ".pth");
+    bool is_template = pel_ends_folded(name, ".jinja") || pel_ends_folded(name, ".jinja2") || pel_ends_folded(name, ".j2");
+    is_template = is_template || pel_str_starts(bytes, PEL_STR("{%")) || pel_str_starts(bytes, PEL_STR("{{")) ||
+                  pel_str_starts(bytes, PEL_STR("{#"));
+    bool is_mlflow = pel_str_is(base_name(name), "MLmodel");
+    if ((!is_path_file && !is_template && !is_mlflow) || !pel_is_utf8(bytes)) return false;
+    out->format = is_template ? PEL_STR("template") : is_mlflow ? PEL_STR("YAML config") : PEL_STR("Python path file");
+    if (is_template)
+        pel_audit_template(ctx, &out->findings, (pel_str){ "", 0 }, bytes, 0);
+    else
+        each_line(ctx, out, bytes, is_mlflow ? read_yaml : read_path_line);
+    without_weights(ctx, out, name);
+    return true;
 }
 
 bool pel_is_repository_text(pel_str name) {

@@ -8,7 +8,13 @@ bool pel_is_json(pel_str bytes) {
     while (i < bytes.len && i < 100 &&
            (bytes.ptr[i] == ' ' || bytes.ptr[i] == '\n' || bytes.ptr[i] == '\t' || bytes.ptr[i] == '\r'))
         i++;
-    return i < bytes.len && bytes.ptr[i] == '{';
+    if (i >= bytes.len || (bytes.ptr[i] != '{' && bytes.ptr[i] != '[')) return false;
+    char next = i + 1 < bytes.len ? bytes.ptr[i + 1] : 0;
+    if (bytes.ptr[i] == '[') { /* lists of objects alone: brackets begin other texts, too */
+        for (i++; i < bytes.len && strchr(" \n\t\r", bytes.ptr[i]); i++) {}
+        return i < bytes.len && bytes.ptr[i] == '{';
+    }
+    return !next || !strchr("%#{", next); /* tags of Jinja */
 }
 
 /* A plain name: shards lie beside their index. */
@@ -107,6 +113,11 @@ static void load_tokenizer(pel_ctx *ctx, pel_loaded *out, pel_str name, const pe
     for (uint32_t i = 0; i < (is_list ? templates->items.n : 1); i++) {
         const pel_json_value *row = is_list ? templates->items.at[i] : one[0];
         const pel_json_value *text = row->kind == PEL_J_STR ? row : pel_json_get(row, "template");
+        for (uint32_t k = 0; row->kind == PEL_J_OBJECT && !text && k + 1 < row->items.n; k += 2) /* by name */
+            if (row->items.at[k + 1]->kind == PEL_J_STR)
+                pel_audit_template(ctx, &out->findings, PEL_STR("chat_template"), row->items.at[k + 1]->text,
+                                   row->items.at[k + 1]->at);
+        if (row->kind == PEL_J_OBJECT && !text) continue;
         if (text && text->kind == PEL_J_STR)
             pel_audit_template(ctx, &out->findings, PEL_STR("chat_template"), text->text, text->at);
         else if (row->kind != PEL_J_NULL)

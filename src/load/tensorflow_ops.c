@@ -357,7 +357,6 @@ static const char *const computing[] = {
     "ImageProjectiveTransformV2",
     "ImageProjectiveTransformV3",
     "ImageSummary",
-    "ImmutableConst",
     "InPolymorphicTwice",
     "InTopK",
     "InTopKV2",

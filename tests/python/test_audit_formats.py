@@ -200,8 +200,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], int, str]] = {
     "native_in_torch": (lambda: torch_archive(b"\x80\x02}.", ("archive/x.so", ELF)), 4, "native-code"),
     "native_in_export": (lambda: exported(("m/data/aotinductor/model/x.so", ELF)), 4, "native-code"),
     "export_constant": (lambda: exported(("m/data/constants/custom_obj_0", RUN)), 4, CALLS),
-    "script_writes": (lambda: script('y = torch.save(x, "/tmp/x")\n    return x'), 4, "torch.save"),
-    "script_reads": (lambda: script('return torch.from_file("/etc/passwd")'), 4, "torch.from_file"),
+    "script_writes": (lambda: script('y = torch.save(x, "/tmp/x")\n    return x'), 4, "aten::save"),
+    "script_reads": (lambda: script('return torch.from_file("/etc/passwd")'), 4, "aten::from_file"),
     "script_debug": (lambda: script("return x", ("m/code/__torch__.py.debug_pkl", RUN)), 4, CALLS),
     # Keras
     "keras_lambda": (lambda: keras(keras_lambda()), 4, '__import__("os").system("touch MARKER")'),

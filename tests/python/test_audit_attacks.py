@@ -1,0 +1,243 @@
+"""Files that an attack on the audit found, format by format: what each would do must not pass for harmless."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tarfile
+import zipfile
+from typing import Any, Callable
+
+import pytest
+
+PROGRAM = os.environ.get("PELLUCID", "build/pellucid")
+RUN = b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x02id\x85R."
+TEMPLATE = "{% for c in [].__class__.__base__.__subclasses__() %}{{ c }}{% endfor %}"
+
+
+def verdict(path: pathlib.Path) -> tuple[str, list[str]]:
+    made = subprocess.run([PROGRAM, "audit", "--json", str(path)], capture_output=True, text=True, timeout=60)
+    order = ["harmless", "unknown", "broken", "suspicious", "dangerous"]
+    rows = [row for row in map(json.loads, made.stdout.splitlines()) if "summary" not in row]
+    worst = max((row["verdict"] for row in rows), key=order.index)
+    return worst, [finding["text"] for row in rows for finding in row["findings"]]
+
+
+def archive(*members: tuple[str, bytes | str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        for name, content in members:
+            made.writestr(name, content)
+    return out.getvalue()
+
+
+def npy(header: str, content: bytes = b"", version: int = 1) -> bytes:
+    text = header.encode() + b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H", len(text)) + text + content
+
+
+def array(descr: str, content: bytes = b"", shape: str = "(1,)") -> bytes:
+    return npy("{'descr': %s, 'fortran_order': False, 'shape': %s, }" % (descr, shape), content)
+
+
+def script(*lines: str, before: str = "") -> bytes:
+    code = before + "class M(Module):\n  __parameters__ = []\n  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n"
+    code += "".join(f"    {line}\n" for line in lines)
+    data = b"\x80\x02c__torch__\nM\nq\0)\x81}(X\x08\0\0\0trainingq\1\x88ubq\2."
+    return archive(("m/data.pkl", data), ("m/code/__torch__.py", code), ("m/constants.pkl", b"\x80\x02)."))
+
+
+def exported(node: dict[str, Any] | None = None, **more: Any) -> bytes:
+    graph = {"inputs": [], "outputs": [], "nodes": [node] if node else [], "tensor_values": {}}
+    return archive(("m/archive_format", "pt2"),
+                   ("m/models/model.json", json.dumps({"graph_module": {"graph": graph | more}})))
+
+
+def target(name: str) -> bytes:
+    return exported({"target": name, "inputs": [], "outputs": [], "metadata": {}})
+
+
+def packed_tar(*members: tuple[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as made:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            made.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def device() -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as made:
+        info = tarfile.TarInfo("a")
+        info.type = tarfile.CHRTYPE
+        made.addfile(info)
+    return out.getvalue()
+
+
+def field(number: int, value: int | bytes) -> bytes:
+    def varint(rest: int) -> bytes:
+        out = bytearray()
+        while True:
+            out.append(rest & 127 | (128 if rest > 127 else 0))
+            rest >>= 7
+            if not rest:
+                return bytes(out)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def onnx(graph: bytes, *functions: bytes) -> bytes:
+    return field(1, 8) + field(7, graph) + field(8, field(2, 20)) + b"".join(field(25, row) for row in functions)
+
+
+def node(op: bytes, domain: bytes = b"") -> bytes:
+    return field(1, field(2, b"y") + field(4, op) + field(7, domain))
+
+
+def tensor(*parts: bytes, kind: int = 1) -> bytes:
+    return field(5, field(2, kind) + field(8, b"c") + b"".join(parts))
+
+
+def place(**words: str) -> bytes:
+    return b"".join(field(13, field(1, key.encode()) + field(2, value.encode())) for key, value in words.items())
+
+
+def keras(layer: dict[str, Any]) -> bytes:
+    config = {"module": "keras", "class_name": "Sequential", "config": {"name": "s", "layers": [layer]}}
+    return archive(("metadata.json", json.dumps({"keras_version": "3.9.0"})), ("config.json", json.dumps(config)))
+
+
+def safetensors(header: bytes, content: bytes = b"") -> bytes:
+    return struct.pack("<Q", len(header)) + header + content
+
+
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    # numpy
+    "object_field.npy": lambda: array("[('a','<f4'),('b','|O')]", RUN),
+    "object_in_field.npy": lambda: array("[('a', [('c', '|O')], (2,))]", RUN),
+    "header_calls.npy": lambda: array("__import__('os').system('id')", b"1234"),
+    "no_such_version.npy": lambda: npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", b"1234", 9),
+    "sizes_overflow.npy": lambda: array("'<f4'", b"1234", "(99999999999, 99999999999)"),
+    "elements_missing.npy": lambda: array("'<f4'", b"12"),
+    "unknown_key.npy": lambda: npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': 1, }", b"1234"),
+    "pickle_after.npy": lambda: array("'<f4'", b"1234") + RUN,
+    "objects_after.npy": lambda: array("'<f4'", b"1234") + array("'|O'", RUN),
+    # what follows the end
+    "pickle_after.pkl.gz": lambda: gzip.compress(b"\x80\x04N.") + RUN,
+    "padded.pkl": lambda: b"\x80\x04N." + bytes(512) + RUN,
+    "after_nothing.safetensors": lambda: safetensors(b"{}", RUN),
+    "metadata_of_objects.safetensors": lambda: safetensors(b'{"__metadata__":{"a":{"b":1}}}'),
+    # TorchScript
+    "script_alias.pt": lambda: script("f = torch.from_file", 'return f("/etc/passwd")'),
+    "script_getattr.pt": lambda: script('return getattr(torch, "from_file")("/x")'),
+    "script_image.pt": lambda: script('return ops.image.read_file("/etc/passwd")'),
+    "script_library.pt": lambda: script("return ops.mylib.evil(x)"),
+    "script_rpc.pt": lambda: script('return ops.prim.rpc_sync("w", x)'),
+    "script_unknown.pt": lambda: script('return os.system("id")'),
+    "script_imports.pt": lambda: script("return x", before="import os\n"),
+    "script_class.pt": lambda: script("a = __torch__.torch.classes.my.Evil.__new__(x)", "return x"),
+    "script_unreadable.pt": lambda: script("return ((("),
+    # torch.export
+    "from_file.pt2": lambda: target("torch.ops.aten.from_file.default"),
+    "attribute.pt2": lambda: target("torch.os.system"),
+    "library.pt2": lambda: target("torch.ops.mylib.evil.default"),
+    "as_operator.pt2": lambda: exported({"target": "_operator.add", "outputs": [], "metadata": {},
+                                         "inputs": [{"arg": {"as_operator": "torch.os.system"}}]}),
+    "size.pt2": lambda: exported(sym_int_values={"s": {"as_expr": {"expr_str": "__import__('os').system('id')"}}}),
+    "size_attribute.pt2": lambda: exported(sym_int_values={"s": {"as_expr": {"expr_str": "s0.func.__globals__"}}}),
+    # ONNX
+    "no_such_operator.onnx": lambda: onnx(node(b"SystemCall")),
+    "shadowed.onnx": lambda: onnx(node(b"Relu"), field(1, b"Relu") + field(7, field(4, b"PyOp") + field(7, b"x"))),
+    "calls_itself.onnx": lambda: onnx(node(b"F", b"my"), field(1, b"F") + field(10, b"my")
+                                      + field(7, field(4, b"F") + field(7, b"my"))),
+    "nowhere.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 1), field(14, 1))),
+    "no_number.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 1), place(location="x.bin", offset="-1"))),
+    "two_places.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 1), place(location="ok.bin"),
+                                                               place(location="../x"))),
+    "overflow.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 1 << 40), field(1, 1 << 40), field(9, b"abcd"))),
+    "no_such_type.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 1), field(9, b"abcd"), kind=99)),
+    "numbers_twice.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 1), field(9, b"abcd"), field(5, 1), kind=6)),
+    "no_numbers.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 4))),
+    # archives
+    "long_name.tar": lambda: packed_tar(("a" * 120 + "/../../../etc/x", b"1")),
+    "device.tar": device,
+    "target.nemo": lambda: packed_tar(("model_config.yaml", b'm: {"_tar\\x67et_": "os.system", "command": id}\n')),
+    "word.nemo": lambda: packed_tar(("model_config.yaml", b"target: os.system\n")),
+    # Keras
+    "own_module.keras": lambda: keras({"module": "evil.layers", "class_name": "L", "config": {}}),
+    "named_lambda.keras": lambda: keras({"module": "keras.layers", "class_name": "Lambda",
+                                         "config": {"name": "l", "function": "os.system"}}),
+    # files of repositories
+    "chat_template.jinja": lambda: TEMPLATE.encode(),
+    "tokenizer_config.json": lambda: json.dumps({"chat_template": {"default": TEMPLATE}}).encode(),
+    "modules.json": lambda: json.dumps([{"idx": 0, "name": "0", "path": "", "type": "custom_st.T"}]).encode(),
+    "model_index.json": lambda: json.dumps({"_class_name": "P", "unet": ["my_unet", "U"]}).encode(),
+    "custom_pipeline.json": lambda: json.dumps({"_class_name": "P", "_custom_pipeline": "evil/x"}).encode(),
+    "adapter_config.json": lambda: json.dumps({"peft_type": "LORA", "auto_mapping": {
+        "base_model_class": "X", "parent_library": "evil"}}).encode(),
+    "config.json": lambda: json.dumps({"model_type": "x", "_attn_implementation": "evil/kernel"}).encode(),
+    "component.json": lambda: json.dumps({"a": {"_component_": "os.system"}}).encode(),
+    "hyperparams.yaml": lambda: b'a: !apply:os.system ["id"]\n',
+    "new.yaml": lambda: b"a: !new:evil.Thing\n  args: [1]\n",
+    "handle.yaml": lambda: b"%TAG !p! tag:yaml.org,2002:python/\n---\na: 1\n",
+    "lightning.yaml": lambda: b"x:\n  class_path: evil.Thing\n",
+    "evaluated.yaml": lambda: b'backbone:\n  - [-1, 1, __import__("os").system("id"), [64]]\n',
+    "MLmodel": lambda: b"flavors:\n  python_function:\n    loader_module: evil\n",
+    "start.pth": lambda: b'import os; os.system("id")\n',
+    "native.so": lambda: b"\x7fELF" + bytes(60),
+}
+
+HARMLESS: dict[str, Callable[[], bytes]] = {
+    "fields.npy": lambda: array("[('a', '<f4'), ('b', '<i4', (2,))]", bytes(12)),
+    "times.npy": lambda: array("'<M8[ns]'", bytes(8)),
+    "texts.npy": lambda: array("'<U3'", bytes(12)),
+    "nothing.npy": lambda: array("'<f4'", b"", "(0,)"),
+    "two_arrays.npy": lambda: array("'<f4'", b"1234") + array("'<f4'", b"1234"),
+    "script.pt": lambda: script("y = torch.relu(x)", "z = ops.prim.NumToTensor(1)",
+                                "w = annotate(List[int], [torch.len(x)])", "return torch.add(y, z)"),
+    "add.pt2": lambda: target("torch.ops.aten.add.Tensor"),
+    "getitem.pt2": lambda: target("_operator.getitem"),
+    "size.pt2": lambda: exported(sym_int_values={"s": {"as_expr": {
+        "expr_str": "Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1))"}}}),
+    "relu.onnx": lambda: onnx(node(b"Relu")),
+    "int4.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 5), field(9, b"abc"), kind=22)),
+    "half_one_by_one.onnx": lambda: onnx(node(b"Identity") + tensor(field(1, 2), field(5, 15360), field(5, 0), kind=10)),
+    "chat_template.jinja": lambda: b"{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}",
+    "modules.json": lambda: json.dumps([{"idx": 0, "name": "0", "path": "",
+                                         "type": "sentence_transformers.models.Transformer"}]).encode(),
+    "model_index.json": lambda: json.dumps({"_class_name": "P", "unet": ["diffusers", "UNet2DModel"],
+                                            "safety": [None, None]}).encode(),
+    "plain.yaml": lambda: b'a: !!str 1\nb: "no! tag"\nc: [1, 2] # !new:x\nd: os and system, evaluate (this)\n',
+}
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_hostile_file(tmp_path: pathlib.Path, name: str) -> None:
+    (tmp_path / name).write_bytes(HOSTILE[name]())
+    worst, texts = verdict(tmp_path / name)
+    assert worst in ("suspicious", "dangerous") or (worst == "broken" and name.endswith((".npy", ".safetensors"))), texts
+
+
+@pytest.mark.parametrize("name", sorted(HARMLESS))
+def test_harmless_file(tmp_path: pathlib.Path, name: str) -> None:
+    (tmp_path / name).write_bytes(HARMLESS[name]())
+    worst, texts = verdict(tmp_path / name)
+    assert worst == "harmless", texts
+
+
+def test_the_table_of_operators_is_that_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    table = pathlib.Path(__file__).parents[2] / "src" / "load" / "script_ops.inc"
+    names = {line.strip().strip('",') for line in table.read_text().splitlines() if line.startswith('    "')}
+    assert sorted(names) == [line.strip().strip('",') for line in table.read_text().splitlines() if line.startswith('    "')]
+    assert not names & {"aten::from_file", "aten::save", "prim::rpc_sync", "prim::PythonOp"}
+    schemas = {schema.name for schema in torch._C._jit_get_all_schemas()}
+    assert len(names & schemas) > 1500
