@@ -170,9 +170,10 @@ static pel_str judge_object(judge *j, const pel_json_value *object, pel_str laye
     pel_str registered = pel_json_text(pel_json_get(object, "registered_name"));
     if (!module.len && registered.len && memchr(registered.ptr, '>', registered.len))
         find(j, PEL_NOTE, "class", object->at,
-             pel_format(j->ctx, "needs %.*s, which the program that loads it must have registered", PEL_FMT(registered)));
-    if (pel_str_is(class, "Lambda") && config && config->kind == PEL_J_OBJECT && !pel_json_get(config, "function_type") &&
-        pel_json_text(pel_json_get(config, "function")).len)
+             pel_format(j->ctx, "needs %.*s, which the program that loads it must have registered",
+                        PEL_FMT(registered)));
+    if (pel_str_is(class, "Lambda") && config && config->kind == PEL_J_OBJECT &&
+        !pel_json_get(config, "function_type") && pel_json_text(pel_json_get(config, "function")).len)
         find(j, PEL_SUSPECT, "imports-unknown", object->at,
              PEL_STR("a Lambda layer whose function is a name that the program that loads it looks up"));
     if (pel_json_text(pel_json_get(object, "spec_name")).len && module.len)

@@ -217,7 +217,8 @@ static size_t format_of(pel_ctx *ctx, const pel_input *input, pel_str head) {
 }
 
 /* No model: but code beside one is loaded with it. */
-_Noreturn static void judge_unknown(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input, pel_str head) {
+_Noreturn static void judge_unknown(pel_ctx *ctx, pel_loaded *into, pel_str name, const pel_input *input,
+                                    pel_str head) {
     if (pel_is_native(head))
         pel_find(ctx, &into->findings, PEL_SUSPECT, "native-code", (pel_str){ "", 0 }, 0,
                  PEL_STR("native code: who loads it runs it, and it is not looked at"));

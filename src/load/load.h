@@ -102,7 +102,8 @@ void pel_load_packed_otherwise(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_
  * networks are the archive's. Returns how many there are. */
 uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, bool adopts_networks);
 uint32_t pel_look_inside_tar(pel_ctx *ctx, pel_loaded *out, pel_str bytes, bool adopts_networks);
-/* Bytes from start on that belong to nothing: what they would be to a reader that goes on. at: where the input begins. */
+/* Bytes from start on that belong to nothing: what they would be to a reader that goes on. at: where the input begins.
+ */
 void pel_look_at_rest(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint64_t start, uint64_t at);
 /* The same for an archive that begins inside of a file. */
 void pel_look_behind(pel_ctx *ctx, pel_loaded *out, const pel_input *input, uint64_t start, bool adopts_networks);

@@ -5,8 +5,8 @@
 #include "python/parse.h"
 
 #define MAX_DIMS 64
-#define MAX_DEPTH 32      /* fields inside of fields */
-#define MAX_HEADER 1000000 /* numpy refuses more than 10,000 unless it is asked */
+#define MAX_DEPTH 32                   /* fields inside of fields */
+#define MAX_HEADER 1000000             /* numpy refuses more than 10,000 unless it is asked */
 #define MAX_ARRAY ((uint64_t)64 << 20) /* deflated ones, for the sake of their headers */
 
 bool pel_is_npy(pel_str bytes) { return bytes.len >= 10 && memcmp(bytes.ptr, "\x93NUMPY", 6) == 0; }
@@ -36,8 +36,8 @@ static uint64_t measure_header(pel_ctx *ctx, const pel_input *input, uint64_t at
     return start;
 }
 
-/* A dict as Python writes it, with the three keys of numpy and no others, each once: numpy refuses the rest, and readers
- * that evaluate the text would run it. */
+/* A dict as Python writes it, with the three keys of numpy and no others, each once: numpy refuses the rest, and
+ * readers that evaluate the text would run it. */
 static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
     static const char *const keys[] = { "descr", "fortran_order", "shape" };
     const pel_node *values[3] = { NULL, NULL, NULL };
@@ -52,7 +52,8 @@ static header read_header(pel_ctx *ctx, const pel_input *input, uint64_t at) {
         pel_str name = key && is_constant(key, PEL_CONST_STR) ? key->Constant.value->text : (pel_str){ "", 0 };
         size_t k = 0;
         while (k < 3 && !pel_str_is(name, keys[k])) k++;
-        if (k == 3 || values[k]) pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header has a key twice, or one of no meaning");
+        if (k == 3 || values[k])
+            pel_throw(ctx, PEL_E_FORMAT, at, "npy: the header has a key twice, or one of no meaning");
         values[k] = dict->Dict.values.at[i];
     }
     if (!values[0] || !values[1] || !values[2] || values[2]->kind != PEL_Tuple || values[2]->Tuple.elts.n > MAX_DIMS)
@@ -133,8 +134,8 @@ static element read_descr(pel_ctx *ctx, const pel_node *descr, uint64_t at, int 
     return whole;
 }
 
-/* Objects are one pickle; numbers are as many bytes as the shape says. What follows is a second array to readers that go
- * on (numpy.load of an open file), so it is read as a file of its own. */
+/* Objects are one pickle; numbers are as many bytes as the shape says. What follows is a second array to readers that
+ * go on (numpy.load of an open file), so it is read as a file of its own. */
 static void read_elements(pel_ctx *ctx, pel_loaded *out, pel_str name, const pel_input *array, const element *type,
                           const pel_shape *shape, uint64_t start, uint64_t at) {
     uint64_t end, count = 0;

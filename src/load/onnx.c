@@ -44,10 +44,10 @@ static pel_str *kept(onnx_file *f, pel_str s) {
 
 static pel_str dtype_of(pel_ctx *ctx, uint64_t number) {
     static const char *const names[] = {
-        "",          "float32",    "uint8",    "int8",           "uint16",          "int16",       "int32",
-        "int64",     "string",     "bool",     "float16",        "float64",         "uint32",      "uint64",
-        "complex64", "complex128", "bfloat16", "float8_e4m3fn",  "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-        "uint4",     "int4",       "float4",   "float8_e8m0fnu", "uint2",           "int2",       "float6_e2m3",
+        "",           "float32",    "uint8",    "int8",           "uint16",          "int16",       "int32",
+        "int64",      "string",     "bool",     "float16",        "float64",         "uint32",      "uint64",
+        "complex64",  "complex128", "bfloat16", "float8_e4m3fn",  "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+        "uint4",      "int4",       "float4",   "float8_e8m0fnu", "uint2",           "int2",        "float6_e2m3",
         "float6_e3m2"
     };
     return number < PEL_COUNT(names) ? pel_str_of(names[number])
@@ -115,7 +115,7 @@ typedef struct tensor_fields {
     uint64_t type, offset, length, raw_at;
     bool is_outside, is_odd; /* its data is said to lie elsewhere; and at a place that is none */
     bool has_raw;            /* bytes, and not packed floats */
-    pel_proto numbers; /* the message again, if it holds numbers one by one */
+    pel_proto numbers;       /* the message again, if it holds numbers one by one */
     uint32_t number_field;
 } tensor_fields;
 

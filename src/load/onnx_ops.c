@@ -1,6 +1,6 @@
-/* Which operators an ONNX graph may have: lists of those that only compute. The standard's are all that its schemas have
- * had in any version (onnx 1.22), and those that runtimes kept from before it. Runtimes bring more, some of which run
- * Python or load libraries. */
+/* Which operators an ONNX graph may have: lists of those that only compute. The standard's are all that its schemas
+ * have had in any version (onnx 1.22), and those that runtimes kept from before it. Runtimes bring more, some of which
+ * run Python or load libraries. */
 #include "load/onnx_ops.h"
 
 static const char standard[] =
@@ -29,8 +29,7 @@ static const char learning[] =
     " ArrayFeatureExtractor Binarizer CastMap CategoryMapper DictVectorizer FeatureVectorizer Imputer "
     "LabelEncoder LinearClassifier LinearRegressor Normalizer OneHotEncoder SVMClassifier SVMRegressor Scaler "
     "TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ZipMap ";
-static const char training[] =
-    " Adagrad Adam Gradient Momentum FlexAttention ";
+static const char training[] = " Adagrad Adam Gradient Momentum FlexAttention ";
 
 static const char microsoft[] =
     " Attention AttnLSTM BeamSearch BiasAdd BiasDropout BiasGelu BiasSoftmax BiasSplitGelu BifurcationDetector "
@@ -86,7 +85,6 @@ pel_onnx_op pel_judge_onnx_op(pel_str domain, pel_str op) {
                      pel_str_starts(op, PEL_STR("PyCustomOp"));
     if (is_python) return PEL_OP_RUNS;
     for (size_t i = 0; i < PEL_COUNT(rows); i++)
-        if (pel_str_is(domain, rows[i].domain))
-            return has_word(rows[i].known, op) ? PEL_OP_COMPUTES : PEL_OP_UNKNOWN;
+        if (pel_str_is(domain, rows[i].domain)) return has_word(rows[i].known, op) ? PEL_OP_COMPUTES : PEL_OP_UNKNOWN;
     return PEL_OP_FOREIGN;
 }

@@ -190,12 +190,12 @@ static bool is_hot(pel_str target) {
     while (dot && target.ptr[dot - 1] != '.') dot--;
     if (!dot) return false;
     pel_str module = pel_str_cut(target, 0, dot - 1), name = pel_str_from(target, dot);
-    return name.len && (pel_effect_of(target) > PEL_EFFECT_UNKNOWN ||
-                        pel_judge_name(module, name, &ignored) == PEL_NAME_HOT);
+    return name.len &&
+           (pel_effect_of(target) > PEL_EFFECT_UNKNOWN || pel_judge_name(module, name, &ignored) == PEL_NAME_HOT);
 }
 
 static void judge_target(pel_ctx *ctx, pel_loaded *out, pel_str target, uint64_t at) {
-    pel_severity severity = is_hot(target)                            ? PEL_DANGER
+    pel_severity severity = is_hot(target)                             ? PEL_DANGER
                             : pel_effect_of(target) == PEL_EFFECT_NONE ? PEL_NOTE
                                                                        : PEL_SUSPECT;
     pel_find(ctx, &out->findings, severity, "target", PEL_STR("_target_"), at,
@@ -266,7 +266,8 @@ static bool is_of(pel_str module, const char *const *libraries) {
 
 /* modules.json of sentence-transformers: [{"type": "sentence_transformers.models.Pooling", "path": ...}]. */
 static bool read_module_list(repository *r, const pel_json_value *root) {
-    static const char *const libraries[] = { "sentence_transformers.models", "sentence_transformers.sentence_transformer",
+    static const char *const libraries[] = { "sentence_transformers.models",
+                                             "sentence_transformers.sentence_transformer",
                                              "sentence_transformers.base.modules", NULL };
     bool any = false;
     for (uint32_t i = 0; root->kind == PEL_J_ARRAY && i < root->items.n; i++) {
@@ -301,8 +302,8 @@ static bool read_pipeline(repository *r, const pel_json_value *root) {
 
 /* adapter_config.json of peft names the library that it imports. */
 static bool read_adapter(repository *r, const pel_json_value *root) {
-    static const char *const libraries[] = { "transformers", "peft", "torch.nn", "sentence_transformers", "diffusers",
-                                             NULL };
+    static const char *const libraries[] = { "transformers",          "peft",      "torch.nn",
+                                             "sentence_transformers", "diffusers", NULL };
     const pel_json_value *parent = pel_json_get(pel_json_get(root, "auto_mapping"), "parent_library");
     if (!pel_json_get(root, "peft_type")) return false;
     if (parent && !(parent->kind == PEL_J_STR && is_of(parent->text, libraries)))
@@ -406,7 +407,7 @@ static pel_str unescaped(pel_ctx *ctx, pel_str line) {
 /* A tag where a value may begin, outside of quotes, that is none of YAML's own: its loader calls what it has registered
  * for it. */
 static bool has_own_tag(pel_str line, size_t *at) {
-    static const char *const plain[] = { "!!str",  "!!int", "!!float", "!!bool",   "!!null",     "!!map",
+    static const char *const plain[] = { "!!str",  "!!int", "!!float", "!!bool",   "!!null",      "!!map",
                                          "!!list", "!!seq", "!!set",   "!!binary", "!!timestamp", "!!omap" };
     char quote = 0;
     for (size_t i = 0; i < line.len; i++) {
@@ -467,13 +468,14 @@ void pel_judge_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text, pel_str member,
 static void read_path_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
     if (pel_str_starts(line, PEL_STR("import ")) || pel_str_starts(line, PEL_STR("import\t")))
         pel_find(ctx, &out->findings, PEL_DANGER, "source-code", (pel_str){ "", 0 }, at,
-                 pel_format(ctx, "a line that Python runs when it starts: %.*s",
-                            (int)(line.len < 160 ? line.len : 160), line.ptr));
+                 pel_format(ctx, "a line that Python runs when it starts: %.*s", (int)(line.len < 160 ? line.len : 160),
+                            line.ptr));
 }
 
 bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes) {
     bool is_path_file = pel_ends_folded(name, ".pth");
-    bool is_template = pel_ends_folded(name, ".jinja") || pel_ends_folded(name, ".jinja2") || pel_ends_folded(name, ".j2");
+    bool is_template =
+        pel_ends_folded(name, ".jinja") || pel_ends_folded(name, ".jinja2") || pel_ends_folded(name, ".j2");
     is_template = is_template || pel_str_starts(bytes, PEL_STR("{%")) || pel_str_starts(bytes, PEL_STR("{{")) ||
                   pel_str_starts(bytes, PEL_STR("{#"));
     bool is_mlflow = pel_str_is(base_name(name), "MLmodel");

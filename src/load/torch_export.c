@@ -139,8 +139,8 @@ static pel_str name_modules(program *p, pel_str stack) {
     return innermost;
 }
 
-/* Every node's target, every operator that is an argument, every size that is an expression, wherever they stand: graphs
- * hold graphs. torch.export calls, looks up and evaluates them. */
+/* Every node's target, every operator that is an argument, every size that is an expression, wherever they stand:
+ * graphs hold graphs. torch.export calls, looks up and evaluates them. */
 static void judge_program(program *p, const pel_json_value *value, int depth) {
     if (depth > MAX_LEVELS)
         pel_throw(p->ctx, PEL_E_TOO_DEEP, value->at, "torch.export: the program nests deeper than %d", MAX_LEVELS);

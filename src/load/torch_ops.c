@@ -183,10 +183,11 @@ static void judge_class(script *s, pel_name *parts, size_t n) {
 }
 
 static void judge_call(script *s, const pel_node *function) {
-    static const char builtins[] = " annotate unchecked_cast uninitialized int float bool complex str getattr hasattr "
-                                   "print range rangelist len tuple list dict isinstance fork wait awaitable "
-                                   "awaitable_wait awaitable_nowait min max abs all any sum sorted round divmod pow zip "
-                                   "enumerate ord chr hex oct bin id iter reversed super type_as _to_tensor ";
+    static const char builtins[] =
+        " annotate unchecked_cast uninitialized int float bool complex str getattr hasattr "
+        "print range rangelist len tuple list dict isinstance fork wait awaitable "
+        "awaitable_wait awaitable_nowait min max abs all any sum sorted round divmod pow zip "
+        "enumerate ord chr hex oct bin id iter reversed super type_as _to_tensor ";
     const pel_node *owner = function;
     while (owner->kind == PEL_Attribute) owner = owner->Attribute.value;
     if (owner->kind != PEL_Name) return; /* a method of a value: its own methods, which are in the archive */
@@ -194,8 +195,7 @@ static void judge_call(script *s, const pel_node *function) {
     bool is_known = pel_map_has(&s->bound, PEL_KEY(root)) || pel_name_is(root, "__torch__") ||
                     pel_name_is(root, "CONSTANTS") || is_space(s, root);
     if (function->kind == PEL_Name) is_known = is_known || has_word(builtins, pel_name_str(root));
-    if (!is_known)
-        say(s, PEL_SUSPECT, pel_format(s->ctx, "the code calls %s, which it does not define", root->text));
+    if (!is_known) say(s, PEL_SUSPECT, pel_format(s->ctx, "the code calls %s, which it does not define", root->text));
 }
 
 static void visit(void *arg, pel_node **slot) {
@@ -210,8 +210,8 @@ static void visit(void *arg, pel_node **slot) {
     if (n && pel_name_is(root, "__torch__")) judge_class(s, parts, n);
     if (node->kind == PEL_Call) judge_call(s, node->Call.func);
     if (node->kind == PEL_Name && is_space(s, node->Name.id))
-        say(s, PEL_SUSPECT, pel_format(s->ctx, "the code uses %s as a value: any operator may be meant",
-                                       node->Name.id->text));
+        say(s, PEL_SUSPECT,
+            pel_format(s->ctx, "the code uses %s as a value: any operator may be meant", node->Name.id->text));
     if (node->kind == PEL_Import || node->kind == PEL_ImportFrom)
         say(s, PEL_SUSPECT, PEL_STR("the code imports something, which TorchScript never writes"));
     pel_each_child(node, visit, arg);
