@@ -356,6 +356,8 @@ def seconds_per_file(paths: list[pathlib.Path]) -> float:
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / len(many)
 
 
+SCANNER_SECONDS = 1800  # for all files
+
 OTHERS = r"""
 import importlib.metadata, json, pathlib, sys, time
 name, paths = sys.argv[1], json.load(sys.stdin)
@@ -397,9 +399,17 @@ sys.stdout.write("\n\x00" + json.dumps({"version": importlib.metadata.version(na
 
 def other_says(python: str, name: str, paths: list[pathlib.Path]) -> dict[str, Any] | None:
     """Its version, its alarms (what it fails on is one) and its time for a file, imports not counted."""
-    done = subprocess.run([python, "-c", OTHERS, name], input=json.dumps([str(path) for path in paths]).encode(),
-                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    # modelaudit reports its use to an address unless it is asked not to; without a network it waits for that
+    quiet = {**os.environ, "PROMPTFOO_DISABLE_TELEMETRY": "1", "NO_ANALYTICS": "1"}
+    try:
+        done = subprocess.run([python, "-c", OTHERS, name], input=json.dumps([str(path) for path in paths]).encode(),
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, env=quiet,
+                              timeout=SCANNER_SECONDS)
+    except subprocess.TimeoutExpired:
+        print(f"{name}: no result in {SCANNER_SECONDS} s")
+        return None
     if b"\x00" not in done.stdout:
+        print(f"{name}: is not installed in {python}, or failed")
         return None
     answer: dict[str, Any] = json.loads(done.stdout.rpartition(b"\x00")[2])
     return answer
@@ -451,9 +461,7 @@ def run(args: argparse.Namespace) -> None:
     print(f"  {1000 * seconds_per_file(good):.3f} ms per file, 1,000 of the harmless ones")
     for name in ("picklescan", "fickling", "modelscan", "modelaudit"):
         answer = other_says(args.scanners, name, good + bad)
-        if answer is None:
-            print(f"{name}: is not installed in {args.scanners}")
-        else:
+        if answer is not None:
             report(f"{name} {answer['version']}", good, bad, answer["alarms"])
             print(f"  {1000 * answer['seconds']:.3f} ms per file")
 

@@ -250,8 +250,7 @@ void pel_load_saved_model(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str b
     pel_proto_field top;
     for (pel_proto again = { .bytes = bytes }; pel_proto_next(ctx, &again, &top);) { /* Core ML begins the same way */
         if (top.number < 200) continue;
-        out->format = PEL_STR("Core ML model");
-        pel_throw(ctx, PEL_E_UNSUPPORTED, top.at, "a Core ML model: that format is not read");
+        pel_load_core_ml(ctx, out, bytes, top.at);
     }
     out->format = PEL_STR("TensorFlow SavedModel");
     graph g = { .ctx = ctx, .out = out, .builder = pel_build(ctx, out, name, '/') };

@@ -115,6 +115,10 @@ def keras(layer: dict[str, Any]) -> bytes:
     return archive(("metadata.json", json.dumps({"keras_version": "3.9.0"})), ("config.json", json.dumps(config)))
 
 
+def core_ml(kind: bytes) -> bytes:
+    return field(1, 5) + field(2, field(1, field(1, b"in")) + field(10, field(1, b"out"))) + kind
+
+
 def safetensors(header: bytes, content: bytes = b"") -> bytes:
     return struct.pack("<Q", len(header)) + header + content
 
@@ -175,6 +179,11 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "own_module.keras": lambda: keras({"module": "evil.layers", "class_name": "L", "config": {}}),
     "named_lambda.keras": lambda: keras({"module": "keras.layers", "class_name": "Lambda",
                                          "config": {"name": "l", "function": "os.system"}}),
+    # Core ML
+    "layer.mlmodel": lambda: core_ml(field(500, field(1, field(1, b"l") + field(500, field(10, b"Evil"))))),
+    "model.mlmodel": lambda: core_ml(field(555, field(10, b"Evil"))),
+    "linked.mlmodel": lambda: core_ml(field(556, field(1, b"x"))),
+    "pipeline.mlmodel": lambda: core_ml(field(202, field(1, core_ml(field(555, field(10, b"Evil")))))),
     # files of repositories
     "chat_template.jinja": lambda: TEMPLATE.encode(),
     "tokenizer_config.json": lambda: json.dumps({"chat_template": {"default": TEMPLATE}}).encode(),
