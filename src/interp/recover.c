@@ -278,7 +278,10 @@ static void note(pel_vm *vm, const pel_frame *f, const pel_statement *statement,
         if (vm->unknown.at[i].line == row.line && pel_str_eq(vm->unknown.at[i].file, row.file) &&
             pel_str_eq(vm->unknown.at[i].what, what))
             return;
-    if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, row);
+    if (vm->unknown.n < 1000)
+        pel_push(vm->ctx, &vm->unknown, row);
+    else
+        vm->unknown.at[999].is_lost |= row.is_lost;
 }
 
 const pel_vm_insn *pel_recover(pel_vm *vm, pel_frame *f) {

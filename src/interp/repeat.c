@@ -40,6 +40,7 @@ void pel_pushed(pel_vm *vm, pel_val list, pel_val item_times) {
     pel_val times = pel_times_of(vm, list), now = product(vm, passes(vm, list), item_times);
     uint32_t n = count_items(list);
     if (!times && !now) return;
+    if (times == vm->ellipsis && n > 1) return; /* which items stand for several is not known any more */
     if (!times || n == 1) {
         times = pel_make_object(vm, vm->types.list, sizeof(pel_list));
         keep(vm, list, times);
@@ -53,11 +54,11 @@ void pel_resized(pel_vm *vm, pel_val container) {
     if (pel_times_of(vm, container) || passes(vm, container)) keep(vm, container, vm->ellipsis);
 }
 
-/* The times of a copy of all the items. */
+/* The times of a copy of all the items; each of the two may grow on its own. */
 void pel_copy_times(pel_vm *vm, pel_val from, pel_val to) {
     pel_val times = pel_times_of(vm, from);
-    if (times && count_items(to) == count_items(from))
-        keep(vm, to, times);
+    if (times && times != vm->ellipsis && count_items(to) == count_items(from))
+        keep(vm, to, pel_list_of(vm, pel_list_at(times)->at, pel_list_at(times)->n));
     else if (times)
         keep(vm, to, vm->ellipsis);
 }

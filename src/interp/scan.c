@@ -500,6 +500,13 @@ static void read_networks(pel_scanner *scanner, run_job *job, file_runs *all, bo
     all->runs[all->n++] = record(vm, NULL, failed);
 }
 
+/* Whether a question was asked by the file's own lines: another answer may build what this one did not. */
+static bool asks_itself(const pel_vm *vm, pel_str path) {
+    for (uint32_t i = 0; i < vm->asked.n; i++)
+        if (pel_str_eq(vm->asked.at[i].file, path)) return true;
+    return false;
+}
+
 /* The file is run again for the other answers to its questions; what the runs made is joined. */
 static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks, pel_network *problems,
                       file_runs *all) {
@@ -517,7 +524,7 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
         pel_forget(vm);
         read_networks(scanner, job, all, failed);
         if (!k && !all->variants.n) put_notes(scanner, problems);
-        if (!k && !all->variants.n) break; /* nothing to join */
+        if (!all->variants.n && !asks_itself(vm, job->request->path)) break; /* nothing to join */
         plan_others(vm, &p, k ? p.lengths.at[k - 1] : 0, failed);
         if (k == p.at.n) plan_rest(vm, &p);
     }
@@ -534,7 +541,7 @@ static void scan_file(pel_scanner *scanner, run_job *job, pel_networks *networks
         pel_put_questions(vm->ctx, v->network, runs, all->n, !p.is_cut);
         pel_push(vm->ctx, networks, v->network);
     }
-    if (!all->variants.n) pel_put_questions(vm->ctx, problems, all->runs, all->n, false);
+    if (!all->variants.n) pel_put_questions(vm->ctx, problems, all->runs, all->n, !p.is_cut && p.at.n);
 }
 
 /* An instance of job->class, and of what the other answers to its questions make; once: only of the first answers. */

@@ -34,18 +34,25 @@ static void add(pel_scanner *scanner, pel_found_list *out, pel_str name, pel_val
 
 /* ---- names of the module ---- */
 
-static void add_items(pel_scanner *scanner, pel_found_list *out, pel_str name, pel_val v) {
+static bool is_whole(pel_scanner *scanner, const pel_map *parts, pel_val v) {
+    return is_network(scanner, v) && !pel_map_has(parts, PEL_KEY(v));
+}
+
+/* The networks in a list or dict, but for those that are part of another one: layers that wait to be put together. */
+static void add_items(pel_scanner *scanner, pel_found_list *out, const pel_map *parts, pel_found held) {
     pel_ctx *ctx = scanner->vm->ctx;
+    pel_str name = held.name;
+    pel_val v = held.self;
     uint32_t n, at = 0, seen = 0;
     if (!v->type->is_native) return;
     if (pel_is_list(v) || pel_is_tuple(v)) {
         pel_val *items = pel_items(v, &n);
         for (uint32_t i = 0; i < n && i < MAX_ITEMS; i++)
-            if (is_network(scanner, items[i]))
+            if (is_whole(scanner, parts, items[i]))
                 add(scanner, out, pel_format(ctx, "%.*s[%u]", PEL_FMT(name), i), items[i]);
     } else if (pel_is_dict(v)) {
         for (pel_entry *entry; (entry = pel_dict_next(pel_dict_at(v), &at)) && seen < MAX_ITEMS; seen++)
-            if (is_network(scanner, entry->value))
+            if (is_whole(scanner, parts, entry->value))
                 add(scanner, out,
                     pel_format(ctx, "%.*s[%.*s]", PEL_FMT(name), PEL_FMT(pel_symbol_arg(scanner->vm, entry->key))),
                     entry->value);
@@ -109,14 +116,13 @@ static bool is_empty(pel_scanner *scanner, pel_val self) {
 void pel_find_networks(pel_scanner *scanner, pel_val module, pel_found_list *out) {
     if (!module || !pel_is(module, PEL_L_MODULE) || !module->attrs) return;
     uint32_t at = 0;
+    pel_map parts = { 0 };
+    for (uint32_t i = 0; i < scanner->order.n; i++) mark_parts(scanner, scanner->order.at[i]->self, &parts);
     for (pel_entry *entry; (entry = pel_dict_next(module->attrs, &at));) {
         if (!pel_is_str(entry->key) || pel_text_of(entry->key).ptr[0] == '.' || pel_is_small(entry->value)) continue;
         add(scanner, out, pel_text_of(entry->key), entry->value);
-        add_items(scanner, out, pel_text_of(entry->key), entry->value);
+        add_items(scanner, out, &parts, (pel_found){ pel_text_of(entry->key), entry->value });
     }
-    if (!scanner->locals.n) return;
-    pel_map parts = { 0 };
-    for (uint32_t i = 0; i < scanner->order.n; i++) mark_parts(scanner, scanner->order.at[i]->self, &parts);
     for (uint32_t i = 0; i < scanner->locals.n; i++) {
         const pel_found *one = &scanner->locals.at[i];
         if (!pel_map_has(&parts, PEL_KEY(one->self)) && !is_empty(scanner, one->self))

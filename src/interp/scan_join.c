@@ -24,7 +24,7 @@ static pel_str condition_of(joiner *j, uint64_t in) {
             pel_str what = j->runs[r].asked[i].what;
             bool when_true = true, when_false = true;
             for (uint32_t k = 0; k < j->n; k++) {
-                if (j->runs[k].failed) continue;
+                if (j->runs[k].failed && !j->runs[k].root) continue;
                 bool there = in >> k & 1;
                 int decided = decision(&j->runs[k], what);
                 when_true &= there == (decided == 1);
@@ -165,7 +165,7 @@ pel_module *pel_join_runs(pel_ctx *ctx, const pel_scan_run *runs, uint32_t n) {
     for (uint32_t r = 0; r < n; r++) {
         roots[r] = runs[r].root;
         if (roots[r]) in |= (uint64_t)1 << r;
-        if (!runs[r].failed) all |= (uint64_t)1 << r;
+        if (roots[r] || !runs[r].failed) all |= (uint64_t)1 << r; /* one that stopped may have made it before */
     }
     if (!in) return NULL;
     return n == 1 ? roots[0] : join(&j, roots, all, 0);
@@ -188,7 +188,16 @@ static bool depends_on(const pel_module *module, pel_str what) {
     return false;
 }
 
+/* Some answers were not tried: what is there in every run that was made need not be there in the others. */
+static void put_untried(pel_ctx *ctx, pel_network *network, const pel_scan_run *first, uint32_t n_runs) {
+    pel_unknown row = { .what = pel_format(ctx, "answers to %u questions", first->n), .is_lost = true };
+    row.why = pel_format(ctx, "not all were tried, %u runs were: another answer may build something else", n_runs);
+    if (first->n) row.place = (pel_place){ .file = first->asked[0].file, .line = first->asked[0].line };
+    pel_push(ctx, &network->unknown, row);
+}
+
 void pel_put_questions(pel_ctx *ctx, pel_network *network, const pel_scan_run *runs, uint32_t n, bool is_complete) {
+    if (!is_complete && n && runs[0].n) put_untried(ctx, network, &runs[0], n);
     for (uint32_t r = 0; r < n; r++)
         for (uint32_t i = 0; i < runs[r].n; i++) {
             const pel_note *note = &runs[r].asked[i];

@@ -91,7 +91,10 @@ static void add_note(pel_vm *vm, pel_note note) {
         there->is_lost |= note.is_lost;
         return;
     }
-    if (vm->unknown.n < 1000) pel_push(vm->ctx, &vm->unknown, note);
+    if (vm->unknown.n < 1000)
+        pel_push(vm->ctx, &vm->unknown, note);
+    else
+        vm->unknown.at[999].is_lost |= note.is_lost; /* the list is full: that something was lost is not */
 }
 
 void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why) { add_note(vm, (pel_note){ .what = what, .why = why }); }

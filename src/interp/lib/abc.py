@@ -21,6 +21,16 @@ class abstractproperty(property):
 _answers = {}  # class -> {other class: is it one below}: CPython remembers them, too, until something is registered
 
 
+def _registers(cls):
+    """Whether something was registered with the class or with one below it."""
+    if '_abc_registry' in cls.__dict__:
+        return True
+    for child in type.__subclasses__(cls):
+        if _registers(child):
+            return True
+    return False
+
+
 class ABCMeta(type):
     def register(cls, subclass):
         _answers.clear()
@@ -55,7 +65,7 @@ class ABCMeta(type):
                 if issubclass(subclass, registered):
                     return True
         for child in type.__subclasses__(cls):
-            if child is not subclass and '_abc_registry' in child.__dict__ and issubclass(subclass, child):
+            if child is not subclass and _registers(child) and issubclass(subclass, child):
                 return True
         return False
 
