@@ -263,13 +263,6 @@ bool pel_find_module(pel_vm *vm, pel_str name, pel_str *path, bool *is_package) 
 
 /* ---- importing ---- */
 
-/* Whether anybody could catch what an import raises. What our own models import is there, or is meant to be absent. */
-static bool is_guarded(const pel_vm *vm) {
-    for (const pel_frame *f = vm->frame; f; f = f->back)
-        if (f->n_blocks) return true;
-    return vm->frame && vm->frame->code->is_stub;
-}
-
 /* An import that must succeed, or the program would end: most of what a script imports has nothing to do with its
  * networks. It is not kept, so that whoever asks whether there is such a module still hears that there is none. */
 static pel_val missing_module(pel_vm *vm, pel_str name) {
@@ -292,10 +285,14 @@ static pel_val load(pel_vm *vm, pel_str name, pel_val parent) {
     }
     if (!is_symbolic && !find(vm, name, parent, &found)) {
         if (vm->raised) return NULL;
-        if (!parent && vm->frame && !is_guarded(vm)) return missing_module(vm, name);
-        if (!parent && vm->frame && !vm->frame->code->is_stub)
-            pel_note_premise(vm, name, PEL_STR("not in the roots: the program goes on without it"));
         pel_raise(vm, vm->types.ModuleNotFoundError, "No module named '%.*s'", PEL_FMT(name));
+        /* what our own models import is there, or is meant to be absent */
+        bool is_author = !parent && vm->frame && !vm->frame->code->is_stub;
+        if (is_author && !pel_is_caught(vm, vm->frame)) {
+            pel_forget(vm);
+            return missing_module(vm, name);
+        }
+        if (is_author) pel_note_premise(vm, name, PEL_STR("not in the roots: the program goes on without it"));
         pel_dict_set_c(vm, pel_attrs(vm, vm->raised), "name", key);
         return NULL;
     }

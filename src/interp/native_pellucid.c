@@ -1,5 +1,6 @@
 /* _pellucid: what stubs get from the machine (lib/README.md has the list). */
 #include "interp/native.h"
+#include "interp/yaml.h"
 
 #define METHOD(name) static pel_val name(pel_vm *vm, pel_val *args, uint32_t n, const pel_kw *kw)
 #define IGNORE() (void)n, (void)kw
@@ -421,6 +422,11 @@ METHOD(p_json_loads) {
         return pel_raise(vm, vm->types.TypeError, "the JSON object must be str, bytes or bytearray");
     return pel_json_value(vm, pel_text_of(args[0]));
 }
+METHOD(p_yaml_documents) {
+    IGNORE();
+    if (!pel_is_str(args[0])) return pel_raise(vm, vm->types.TypeError, "yaml_documents() needs text");
+    return pel_yaml_documents(vm, pel_text_of(args[0]), n > 1 && args[1] == vm->true_);
+}
 METHOD(p_hash_text) {
     IGNORE();
     if (!pel_is_str(args[0]) && !pel_is(args[0], PEL_L_BYTES))
@@ -476,6 +482,7 @@ pel_val pel_native_pellucid(pel_vm *vm) {
         { "types", p_types, 0, 0 },
         { "regex", p_regex, 1, 2 },
         { "json_loads", p_json_loads, 1, 1 },
+        { "yaml_documents", p_yaml_documents, 1, 2 },
         { "hash_text", p_hash_text, 2, 2 },
         { "float_format", p_float_format, 2, 2 },
         { "steps", p_steps, 0, 0 },

@@ -46,17 +46,41 @@ static bool manager_may_catch(pel_vm *vm, const pel_frame *f, const pel_vm_handl
     return self && pel_lookup(vm, pel_type_of(vm, self), pel_interned_c(vm, "_may_suppress")) != NULL;
 }
 
+static void look_for_way_out(void *arg, pel_node **slot) {
+    bool *found = arg;
+    const pel_node *node = *slot;
+    if (!node || *found) return;
+    *found |= node->kind == PEL_Return || node->kind == PEL_Break || node->kind == PEL_Continue;
+    if (node->kind != PEL_FunctionDef && node->kind != PEL_AsyncFunctionDef && node->kind != PEL_Lambda)
+        pel_each_child(*slot, look_for_way_out, arg);
+}
+
+/* `except Exception as e: log(e); raise`: it only looks at what it catches. */
+static bool raises_again(const pel_node *handler) {
+    const pel_nodes *body = &handler->ExceptHandler.body;
+    const pel_node *last = body->n ? body->at[body->n - 1] : NULL;
+    if (!last || last->kind != PEL_Raise) return false;
+    const pel_node *what = last->Raise.exc;
+    bool is_same = !what || (what->kind == PEL_Name && handler->ExceptHandler.name == what->Name.id);
+    bool has_way_out = false;
+    for (uint32_t i = 0; i < body->n; i++) look_for_way_out(&has_way_out, &body->at[i]);
+    return is_same && !has_way_out;
+}
+
 static bool may_catch(pel_vm *vm, const pel_frame *f, const pel_vm_handler *handler) {
     if (handler->setup->a == PEL_SETS_CLEANUP) return false;
     if (handler->setup->a == PEL_SETS_WITH) return manager_may_catch(vm, f, handler);
     const pel_node *node = f->code->nodes ? f->code->nodes[handler->setup - f->code->insns] : NULL;
     if (!node || node->kind != PEL_Try) return true;
-    for (uint32_t i = 0; i < node->Try.handlers.n; i++)
-        if (may_match(vm, f, node->Try.handlers.at[i]->ExceptHandler.type)) return true;
-    return false;
+    bool is_swallowed = false;
+    for (uint32_t i = 0; i < node->Try.finalbody.n; i++) look_for_way_out(&is_swallowed, &node->Try.finalbody.at[i]);
+    for (uint32_t i = 0; i < node->Try.handlers.n && !is_swallowed; i++)
+        if (may_match(vm, f, node->Try.handlers.at[i]->ExceptHandler.type))
+            return !raises_again(node->Try.handlers.at[i]);
+    return is_swallowed;
 }
 
-static bool is_caught(pel_vm *vm, const pel_frame *f) {
+bool pel_is_caught(pel_vm *vm, const pel_frame *f) {
     for (; f; f = f->back)
         for (uint32_t i = 0; i < f->n_blocks; i++)
             if (may_catch(vm, f, &f->blocks[i])) return true;
@@ -100,7 +124,7 @@ static bool may_be_left(pel_vm *vm, const pel_frame *f, const pel_statement *row
     if (is_end || is_answer(vm)) return false;
     if (pel_raised_is(vm, vm->types.RecursionError) && vm->depth > MAX_DEEP) return false;
     if (row->node->kind == PEL_Raise && f->function) return false;
-    return !is_caught(vm, f);
+    return !pel_is_caught(vm, f);
 }
 
 /* Loops of an unknown count that were entered inside the statement are over. */

@@ -115,7 +115,8 @@ static void bind_last(pel_ctx *ctx, pel_node *root) {
 typedef struct run_job {
     pel_scanner *scanner;
     const pel_scan_request *request;
-    pel_str name; /* of the module */
+    pel_str name;    /* of the module */
+    pel_str package; /* of a file that is started as `python -m package.file` would; empty: of none */
     bool is_inside_package;
     pel_val module;
     pel_type *class;    /* to make an instance of; NULL: run the file */
@@ -175,6 +176,7 @@ static void run_body(pel_ctx *ctx, void *arg) {
     pel_val key = pel_interned(vm, job->name); /* of a file: "__main__", as if it were started */
     pel_val module = pel_new_module(vm, key);
     pel_dict_set_str(vm, module->attrs, vm->names.s_file, pel_new_text(vm, request->path));
+    if (job->package.len) pel_dict_set_str(vm, module->attrs, vm->names.s_package, pel_interned(vm, job->package));
     pel_dict_set_str(vm, module->attrs, vm->names.s_builtins, &vm->builtins->head);
     pel_dict_set_str(vm, vm->modules, key, module);
     job->module = module;
@@ -707,14 +709,35 @@ static void scan_classes(pel_scanner *scanner, run_job *job, const pel_map *made
     }
 }
 
+/* Whether a line is `if __name__ == "__main__":`. A file of a package that has one is meant to be started, too. */
+static bool has_main_guard(pel_str text) {
+    static const char guard[] = "if __name__ ==";
+    for (size_t at = 0; at + sizeof guard <= text.len; at++) {
+        if (at && text.ptr[at - 1] != '\n') continue;
+        if (memcmp(text.ptr + at, guard, sizeof guard - 1) == 0) return true;
+    }
+    return false;
+}
+
+static void name_module(pel_scanner *scanner, run_job *job) {
+    pel_vm *vm = scanner->vm;
+    const pel_scan_request *request = job->request;
+    if (request->is_snippet) {
+        job->name = pel_format(vm->ctx, "snippet%u", ++scanner->n_requests);
+        return;
+    }
+    job->name = module_name(scanner, request->path, &job->is_inside_package);
+    bool is_started = has_main_guard(request->text) && !pel_str_ends(request->path, PEL_STR("__init__.py"));
+    if (job->is_inside_package && is_started) job->package = pel_package_of(scanner, request->path);
+    if (pel_str_ends(request->path, PEL_STR(".ipynb")) || is_started) job->is_inside_package = false;
+    if (!job->is_inside_package) job->name = PEL_STR("__main__");
+}
+
 static void scan_request(pel_scanner *scanner, const pel_scan_request *request, pel_networks *networks,
                          pel_network **problems) {
     pel_vm *vm = scanner->vm;
     run_job job = { .scanner = scanner, .request = request };
-    job.name = request->is_snippet ? pel_format(vm->ctx, "snippet%u", ++scanner->n_requests)
-                                   : module_name(scanner, request->path, &job.is_inside_package);
-    if (pel_str_ends(request->path, PEL_STR(".ipynb"))) job.is_inside_package = false;
-    if (!request->is_snippet && !job.is_inside_package) job.name = PEL_STR("__main__");
+    name_module(scanner, &job);
     vm->planned.n = 0;
     *problems = pel_network_new(vm->ctx, request->path);
     file_runs *all = pel_new(vm->ctx, file_runs);

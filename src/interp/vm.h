@@ -540,6 +540,8 @@ uint32_t pel_frame_line(const pel_frame *frame);
 
 /* After an exception that nobody would catch: where the frame goes on, with its stack made ready; NULL: it does not. */
 const pel_vm_insn *pel_recover(pel_vm *vm, pel_frame *f);
+/* Whether a frame from f on may catch what was raised, and keep it: a handler that raises it again does not. */
+bool pel_is_caught(pel_vm *vm, const pel_frame *f);
 /* Whether leaving the statement can change nothing but the values that become symbols (contain.c). */
 bool pel_is_contained(pel_vm *vm, const pel_frame *f, const pel_node *statement, bool in_value);
 /* Whether a library runs because it is imported, not because the program called it. */

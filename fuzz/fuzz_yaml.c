@@ -1,0 +1,14 @@
+/* YAML: any bytes end in values or in an error that says where, within the budget. */
+#include "fuzz_reader.h"
+
+#include "interp/vm.h"
+#include "interp/yaml.h"
+
+static void read_all(pel_ctx *ctx, void *arg) {
+    pel_vm *vm = pel_vm_new(ctx);
+    vm->max_steps = 1000000;
+    pel_str text = *(pel_str *)arg;
+    if (pel_yaml_documents(vm, text, false)) pel_yaml_documents(vm, text, true);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return fuzz_reader(read_all, data, size); }

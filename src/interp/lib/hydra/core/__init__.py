@@ -1,0 +1,1 @@
+"""Parts of Hydra that programs import."""

@@ -1,0 +1,3 @@
+"""Names of OmegaConf."""
+
+from omegaconf import BaseContainer  # noqa: F401

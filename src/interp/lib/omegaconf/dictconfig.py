@@ -1,0 +1,3 @@
+"""Names of OmegaConf."""
+
+from omegaconf import DictConfig  # noqa: F401

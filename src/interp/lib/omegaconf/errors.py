@@ -1,0 +1,11 @@
+"""Names of OmegaConf."""
+
+from omegaconf import (  # noqa: F401
+    ConfigAttributeError,
+    ConfigKeyError,
+    InterpolationKeyError,
+    MissingMandatoryValue,
+    OmegaConfBaseException,
+    ReadonlyConfigError,
+    ValidationError,
+)

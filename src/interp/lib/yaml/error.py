@@ -1,0 +1,3 @@
+"""Names of YAML."""
+
+from yaml import MarkedYAMLError, YAMLError  # noqa: F401

@@ -1,0 +1,3 @@
+"""Names of YAML."""
+
+from yaml import ParserError  # noqa: F401
