@@ -17,11 +17,13 @@
 
 typedef struct scan_job {
     cli_sources *sources;
-    bool as_json;
+    bool as_json, has_folder;
     const char *output; /* of --source; NULL: standard output */
     char **files;       /* all of them, in the order of the output */
     size_t n_files, files_cap;
     const pel_scan_options *options; /* that the scanner was opened with */
+    FILE *rows;                      /* for the summary of several files; NULL: of one there is none */
+    FILE *held;                      /* what is shown after the summary */
 } scan_job;
 
 /* ---- one source ---- */
@@ -41,6 +43,11 @@ static int scan_snippet(const scan_job *job, const char *code) {
     return written == CLI_FINE ? worst(&result) : written;
 }
 
+/* In this process what a file gives waits for the summary. */
+static int hold(const scan_job *job, pel_text out) {
+    return fwrite(out.ptr, 1, out.len, job->held) == out.len ? CLI_FINE : CLI_BAD_INPUT;
+}
+
 static int scan_file(const scan_job *job, const char *path) {
     pel_text out;
     pel_scan_result result;
@@ -50,7 +57,8 @@ static int scan_file(const scan_job *job, const char *path) {
         bool is_its = input && strcmp(input->name, path) == 0;
         return cli_report(job->sources->ctx, is_its ? input : &(cli_input){ .name = path }, &error, job->as_json);
     }
-    int written = cli_write(job->output, out);
+    if (job->rows) fwrite(result.rows.ptr, 1, result.rows.len, job->rows);
+    int written = job->held ? hold(job, out) : cli_write(job->output, out);
     if (!out.len && job->n_files == 1 && !job->as_json) printf("%s: it builds no network and defines none\n", path);
     return written == CLI_FINE ? worst(&result) : written;
 }
@@ -63,6 +71,7 @@ typedef struct worker {
     bool is_done;
     int result;
     FILE *out, *err; /* what it wrote, until its turn comes; NULL: it writes where we do */
+    FILE *rows;      /* of the summary; NULL: none is wanted */
 } worker;
 
 typedef struct crew {
@@ -76,7 +85,8 @@ typedef struct crew {
 
 /* One after the other they can write as they go; side by side what they write waits for its turn. */
 static bool give_files(const crew *c, worker *w) {
-    if (c->at_once == 1) return true;
+    if (c->job->rows && !(w->rows = tmpfile())) return false;
+    if (c->at_once == 1 && !c->job->held) return true;
     w->out = tmpfile();
     w->err = tmpfile();
     return w->out && w->err;
@@ -90,7 +100,11 @@ static void begin(crew *c, size_t which) {
     if (w->process) return;
     if (w->out) dup2(fileno(w->out), STDOUT_FILENO);
     if (w->err) dup2(fileno(w->err), STDERR_FILENO);
-    int result = c->one(c->job, which);
+    scan_job own = *c->job;
+    own.rows = w->rows;
+    own.held = NULL;
+    int result = c->one(&own, which);
+    if (w->rows) fflush(w->rows);
     fflush(stdout);
     fflush(stderr);
     _exit(result);
@@ -108,7 +122,8 @@ static void replay(FILE *from, FILE *to) {
 static void show(crew *c) {
     for (; c->shown < c->begun && c->workers[c->shown].is_done; c->shown++) {
         worker *w = &c->workers[c->shown];
-        replay(w->out, stdout);
+        if (w->rows) replay(w->rows, c->job->rows);
+        replay(w->out, c->job->held ? c->job->held : stdout);
         fflush(stdout);
         replay(w->err, stderr);
         c->result = cli_worse(c->result, w->result);
@@ -222,10 +237,54 @@ static int scan_snippets(const scan_job *job, int at_once) {
     return scan_each(job, one_snippet, sources->n_snippets, at_once ? 1 : 0);
 }
 
-static int scan_files(const scan_job *job, int at_once) {
-    if (job->n_files == 1) return scan_file(job, job->files[0]);
+static char *whole(FILE *from, size_t *len) {
+    long size = fseek(from, 0, SEEK_END) == 0 ? ftell(from) : -1;
+    char *bytes = size < 0 ? NULL : malloc((size_t)size + 1);
+    rewind(from);
+    *len = bytes ? fread(bytes, 1, (size_t)size, from) : 0;
+    return bytes;
+}
+
+/* Which networks there are, before the trees of all of them. */
+static int show_summary(const scan_job *job) {
+    size_t len;
+    char *rows = whole(job->rows, &len);
+    pel_ctx *ctx = rows ? pellucid_open(NULL) : NULL;
+    pel_text out;
+    pel_error error;
+    int result = CLI_BAD_INPUT;
+    if (ctx && pellucid_scan_summary(ctx, (pel_text){ rows, len }, job->as_json, &out, &error))
+        result = cli_write(NULL, out);
+    else
+        fprintf(stderr, "pellucid scan: no summary: %s\n", ctx ? error.message : "there is no memory");
+    if (ctx) pellucid_close(ctx);
+    free(rows);
+    return result;
+}
+
+static void show_held(FILE *held) {
+    char piece[65536];
+    rewind(held);
+    for (size_t n; (n = fread(piece, 1, sizeof piece, held)) > 0;) fwrite(piece, 1, n, stdout);
+}
+
+static int scan_files(scan_job *job, int at_once) {
+    if (job->n_files == 1 && !job->has_folder) return scan_file(job, job->files[0]);
     if (at_once && PEL_OS_CAN_FORK) cli_import_common(job->sources, job->files, job->n_files);
-    return scan_each(job, one_file, job->n_files, (size_t)at_once);
+    bool wants_summary = !job->options->as_source;
+    job->rows = wants_summary ? tmpfile() : NULL;
+    job->held = wants_summary ? tmpfile() : NULL;
+    if (wants_summary && (!job->rows || !job->held)) {
+        fputs("pellucid scan: no temporary file can be made\n", stderr);
+        return CLI_BAD_INPUT;
+    }
+    int result = scan_each(job, one_file, job->n_files, (size_t)at_once);
+    if (!wants_summary) return result;
+    result = cli_worse(result, show_summary(job));
+    show_held(job->held);
+    fclose(job->rows);
+    fclose(job->held);
+    return result;
 }
 
 /* ---- which files ---- */
@@ -274,6 +333,7 @@ static bool add_operand(scan_job *job, const char *path) {
     struct stat info;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
         size_t before = job->n_files;
+        job->has_folder = true;
         if (!add_folder(job, path, 0)) return false;
         if (job->n_files > before) return true;
         fprintf(stderr, "%s:1:1: there is no Python source and no notebook in it\n", path);
@@ -369,6 +429,11 @@ const cli_command cli_cmd_scan = {
              "Libraries (torch.nn, timm, transformers) are interpreted from their sources, too: the\n"
              "roots are DIR, or the folder of FILE, what --root names, and the site-packages of --python.\n"
              "A notebook is read as the program of its code cells; lines are counted in that program.\n"
+             "\n"
+             "Of a DIR, or of several files, a summary comes first: which networks are built and by which\n"
+             "line, with which arguments and data files, how large they are; classes that nothing builds,\n"
+             "with their size if their arguments have defaults; what was not understood, counted by reason.\n"
+             "With --json it is the first object.\n"
              "\n"
              "What the machine or the user decides is taken as on a machine without a GPU, with an empty\n"
              "environment and command line, and listed as assumed.\n"

@@ -374,6 +374,7 @@ typedef struct pel_scan_options {
 
 typedef struct pel_scan_result {
     unsigned networks, unknown, errors;
+    pel_text rows; /* what pellucid_scan_summary makes a view of; lives in the scanner's ctx */
 } pel_scan_result;
 
 /* A machine that keeps what it has imported. Everything it makes lives in ctx. */
@@ -392,6 +393,9 @@ PEL_API bool pellucid_scan_imports(pel_scanner *scanner, const pel_scan_target *
 /* The networks of one source. path: its file, or NULL for a snippet, whose last expression counts as a network. */
 PEL_API bool pellucid_scan(pel_scanner *scanner, const char *path, pel_text source, pel_text *out,
                            pel_scan_result *result, pel_error *error);
+/* Several sources in one view: the networks that are built and where, classes that nothing builds, what was not
+ * understood by reason. rows: those of the results, one after the other. Text, or an object of JSON. */
+PEL_API bool pellucid_scan_summary(pel_ctx *ctx, pel_text rows, bool as_json, pel_text *out, pel_error *error);
 
 /* ---- a language server, without its wires ---- */
 

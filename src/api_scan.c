@@ -3,6 +3,7 @@
 #include "interp/scan.h"
 #include "pellucid.h"
 #include "show/show.h"
+#include "show/summary.h"
 
 static pel_str str_of(pel_text text) { return (pel_str){ text.ptr, text.len }; }
 static pel_text text_of(pel_str s) { return (pel_text){ s.ptr, s.len }; }
@@ -307,6 +308,9 @@ static void scan_body(pel_ctx *ctx, void *arg) {
         call->result.unknown += call->networks.at[i]->unknown.n;
         call->result.errors += call->networks.at[i]->errors.n;
     }
+    pel_buf rows = pel_buf_in(ctx);
+    pel_summary_rows(ctx, &call->networks, call->request.path, &rows);
+    call->result.rows = text_of(pel_buf_str(&rows));
     if (call->scanner->wants_source)
         put_source(ctx, call, &call->out);
     else if (call->scanner->as_json)
@@ -330,5 +334,27 @@ bool pellucid_scan(pel_scanner *scanner, const char *path, pel_text source, pel_
     }
     *out = text_of(pel_buf_str(&call.out));
     if (result) *result = call.result;
+    return true;
+}
+
+typedef struct summary_call {
+    pel_text rows;
+    bool as_json;
+    pel_buf out;
+} summary_call;
+
+static void summary_body(pel_ctx *ctx, void *arg) {
+    summary_call *call = arg;
+    pel_show_summary(ctx, str_of(call->rows), call->as_json, &call->out);
+}
+
+bool pellucid_scan_summary(pel_ctx *ctx, pel_text rows, bool as_json, pel_text *out, pel_error *error) {
+    summary_call call = { rows, as_json, pel_buf_in(ctx) };
+    pel_err err;
+    if (!pel_attempt(ctx, summary_body, &call, &err)) {
+        give_error(&err, error);
+        return false;
+    }
+    *out = text_of(pel_buf_str(&call.out));
     return true;
 }

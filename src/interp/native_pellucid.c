@@ -237,11 +237,23 @@ static pel_val not_found(pel_vm *vm, pel_val path) {
     pel_val e = pel_call(vm, &vm->types.FileNotFoundError->head, arguments, 3, NULL);
     return e ? pel_raise_val(vm, e) : NULL;
 }
+/* Which data the program itself read: its configuration. */
+static void note_read(pel_vm *vm, pel_str path) {
+    const pel_frame *f = vm->frame;
+    while (f && f->code->is_stub) f = f->back;
+    bool is_code = pel_str_ends(path, PEL_STR(".py"));
+    if (!f || is_code || pel_library_of(vm, f->code->file).len || vm->reads.n >= 20) return;
+    for (uint32_t i = 0; i < vm->reads.n; i++)
+        if (pel_str_eq(vm->reads.at[i], path)) return;
+    pel_push(vm->ctx, &vm->reads, pel_str_copy(vm->ctx, path));
+}
+
 METHOD(p_read_text) {
     IGNORE();
     pel_str bytes;
     if (!pel_is_str(args[0]) || !pel_read_inside(vm, pel_path_of_program(vm, pel_text_of(args[0])), &bytes))
         return not_found(vm, args[0]);
+    note_read(vm, pel_text_of(args[0]));
     return pel_new_text(vm, bytes);
 }
 METHOD(p_read_bytes) {

@@ -97,7 +97,7 @@ void pel_start_over(pel_scanner *scanner) {
     vm->on_call = NULL;
     vm->on_shape = NULL;
     vm->catching = vm->n_recovered = vm->asked_before = vm->max_asked = 0;
-    vm->loading.n = 0;
+    vm->loading.n = vm->reads.n = 0;
     scanner->births = (pel_map){ 0 };
     scanner->order.n = scanner->locals.n = 0;
 }
@@ -243,6 +243,7 @@ static void put_notes(pel_scanner *scanner, pel_network *network) {
         else
             pel_push(vm->ctx, &network->unknown, row);
     }
+    for (uint32_t i = 0; i < vm->reads.n; i++) pel_push(vm->ctx, &network->reads, vm->reads.at[i]);
     for (uint32_t i = 0; i < vm->errors.n; i++) {
         const pel_note *note = &vm->errors.at[i];
         pel_push(
@@ -656,6 +657,8 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
         row.place.file = job->request->path;
         pel_push(vm->ctx, &network->unknown, row);
     }
+    network->is_class = true;
+    network->n_open = job->n_open;
     pel_push(vm->ctx, networks, network);
 }
 

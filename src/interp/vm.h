@@ -260,6 +260,7 @@ struct pel_vm {
     pel_map parsed;
     bool recovers;              /* a statement that can't be run is left, and said */
     bool recovers_imports_only; /* but only in libraries that are being imported */
+    PEL_VEC(pel_str) reads;     /* data files that the program's own lines read, in this run */
     uint32_t catching; /* natives on the stack that catch the exceptions of protocols: AttributeError, StopIteration */
     uint32_t n_recovered;     /* statements of this run that were left */
     uint32_t max_asked;       /* questions that a run may ask; 0: the default */

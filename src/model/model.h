@@ -113,6 +113,9 @@ typedef struct pel_network {
     bool roles_unknown;
     PEL_VEC(pel_file_value) values;
     uint64_t values_left_out; /* beyond a limit */
+    bool is_class;            /* of a source: nothing builds it there; its parameters are symbols or have defaults */
+    uint32_t n_open;          /* of such a class: arguments that nobody gave */
+    PEL_VEC(pel_str) reads;   /* data files that the source read before it was built */
     pel_str source;           /* a program that builds it, where one was asked for and could be written */
 } pel_network;
 

@@ -293,3 +293,55 @@ def test_numbers_are_numbers(tmp_path):
     asked = "isinstance(3, numbers.Number), isinstance(2.5, numbers.Complex), isinstance('x', numbers.Number)"
     code = f"import numbers\nfrom torch import nn\nm = nn.Identity({asked})"
     assert run(tmp_path, "-e", code)[1]["m"]["args"] == {"0": True, "1": True, "2": False}
+
+
+# ---- the summary of a folder ----
+
+
+UNUSED = """
+from torch import nn
+class Plain(nn.Module):
+    def __init__(self, n=4):
+        super().__init__()
+        self.fc = nn.Linear(n, n)
+class Open(Plain):
+    def __init__(self, n):
+        super().__init__(n)
+"""
+
+
+def scan_folder(folder, *options):
+    command = [PROGRAM, "scan", ".", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def repository(tmp_path):
+    write(tmp_path, **HYDRA, unused_py=UNUSED, broken_py="import nowhere\nx = nowhere.y\n")
+    return tmp_path
+
+
+def test_summary_of_a_folder(repository):
+    done = scan_folder(repository)
+    head = done.stdout[: done.stdout.index("\n\n")].split("\n")
+    assert done.returncode == 3
+    assert head[0] == "networks that are built: 1"
+    assert head[1].startswith("  ./train.py:7  net = Net(width=6, out=7): 133 parameters, reads ")
+    assert "conf/model/small.yaml" in head[1] and ".py," not in head[1]
+    assert head[2] == "classes that nothing here builds: 3"
+    assert "  ./unused.py  Plain(): 20 parameters" in head
+    assert "  ./unused.py  Open(n): size depends on its arguments" in head
+    assert any("there is no such module in the roots: nowhere (./broken.py:1)" in line for line in head)
+    for jobs in ("0", "1", "2"):
+        again = scan_folder(repository, "-j", jobs)
+        assert again.stdout == done.stdout and again.returncode == 3
+
+
+def test_summary_of_a_folder_as_json(repository):
+    first = json.JSONDecoder().raw_decode(scan_folder(repository, "--json").stdout)[0]
+    assert first["networks"] == []
+    (built,) = first["summary"]["built"]
+    assert (built["file"], built["line"], built["parameters"], built["exact"]) == ("./train.py", 7, 133, True)
+    classes = {row["name"]: row["open_arguments"] for row in first["summary"]["classes"]}
+    assert classes == {"Net": 1, "Plain": 0, "Open": 1}
+    assert sum(row["count"] for row in first["summary"]["unknown"]) >= 1

@@ -22,7 +22,7 @@ def test_a_notebook_is_a_program(pellucid, tmp_path) -> None:
     (folder / "model.ipynb").write_text(json.dumps({"cells": cells, "nbformat": 4}))
     for target in (folder / "model.ipynb", folder):
         done = pellucid("scan", target, "--json")
-        network = json.loads(done.out)["networks"][0]
+        network = json.loads(done.out.splitlines()[-1])["networks"][0]
         assert network["state"]["0.weight"] == [2, 3]
         assert [row["what"] for row in network["unknown"]] == ["SyntaxError: cell 4 is no Python"]
         assert done.code == 3
