@@ -111,6 +111,10 @@ const cli_command cli_cmd_compare = {
              "common are compared. Where all names of one differ from the other's by a prefix, as\n"
              "'model.', it is taken off. A size that is a symbol fits any number.\n"
              "\n"
+             "If one of the two is a model (a source, a recorded run), the words of torch's\n"
+             "load_state_dict(strict=True) follow: missing and unexpected keys, sizes; then names that may\n"
+             "only be spelled otherwise, and, where that is enough, the line of Python that loads the file.\n"
+             "\n"
              "Exit status: 0 they are the same, 4 they are not, 2 one can't be read.",
     .example = "$ pellucid compare model.py checkpoint.pt --python venv\n"
                "$ pellucid compare -e 'import timm; timm.create_model(\"resnet18\")' weights.pt\n"

@@ -509,6 +509,7 @@ typedef struct compare_call {
     pel_compare_options options;
     pel_loaded loaded[2];
     pel_comparison found;
+    bool is_model[2]; /* not a file of tensors: a source or a run */
     pel_buf out;
 } compare_call;
 
@@ -524,7 +525,10 @@ static void compare_nearest(pel_ctx *ctx, compare_call *call) {
             pel_network_compare(ctx, a->at[i], b->at[k], call->options.ignore_dtype, &found);
             bool is_nearer = found.equal > call->found.equal ||
                              (found.equal == call->found.equal && found.differences.n < call->found.differences.n);
-            if (!tried || is_nearer) call->found = found;
+            if (tried && !is_nearer) continue;
+            call->found = found;
+            call->is_model[0] = !a->at[i]->format.len;
+            call->is_model[1] = !b->at[k]->format.len;
         }
 }
 
@@ -542,6 +546,10 @@ static void compare_body(pel_ctx *ctx, void *arg) {
         pel_comparison_json(&call->found, a, b, &call->out);
     else
         pel_comparison_text(&call->found, a, b, &call->out);
+    bool is_swapped = call->is_model[1] && !call->is_model[0];
+    pel_load_verdict verdict = { &call->found, is_swapped, is_swapped ? a : b };
+    if (!call->options.as_json && (call->is_model[0] || call->is_model[1]))
+        pel_load_verdict_text(ctx, &verdict, &call->out);
 }
 
 bool pellucid_compare(pel_ctx *ctx, const pel_model_file *a, const pel_model_file *b,

@@ -186,6 +186,16 @@ void pel_network_compare(pel_ctx *ctx, const pel_network *first, const pel_netwo
 void pel_comparison_text(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
 void pel_comparison_json(const pel_comparison *found, pel_str a, pel_str b, pel_buf *out);
 
+/* ---- load_verdict.c ---- */
+
+typedef struct pel_load_verdict {
+    const pel_comparison *found;
+    bool is_swapped; /* b is the model, a the checkpoint */
+    pel_str file;    /* of the checkpoint */
+} pel_load_verdict;
+/* What load_state_dict(strict=True) would say, which renames would help, and the line that loads the file. */
+void pel_load_verdict_text(pel_ctx *ctx, const pel_load_verdict *verdict, pel_buf *out);
+
 /* What a network from source leaves open (sizes, counts, conditions), as another one has it. Facts that are already
  * there stay. */
 void pel_network_resolve(pel_ctx *ctx, const pel_network *open, const pel_network *known, pel_facts *facts);

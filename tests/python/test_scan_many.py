@@ -139,6 +139,30 @@ def test_a_checkpoint_fits_the_code(pellucid, tmp_path) -> None:
     assert done.code == 0 and "5 tensors are the same in name, shape and dtype, 0 are not" in done.out
 
 
+def test_the_words_of_load_state_dict(pellucid, tmp_path) -> None:
+    source, checkpoint = write(tmp_path, "net.py", 3), tmp_path / "net.pt"
+    shapes = {"weight": (3, 3), "bias": (3,)}
+    state = {f"layers.{i}.{name}": torch.zeros(shape) for i in range(2) for name, shape in shapes.items()}
+    torch.save({**state, "steps": torch.arange(4)}, checkpoint)
+    done = pellucid("compare", source, checkpoint, "--python", sys.executable)
+    assert done.code == 4
+    assert '\tMissing key(s) in state_dict: "blocks.0.weight", "blocks.0.bias"' in done.out
+    assert '\tUnexpected key(s) in state_dict: "layers.0.weight"' in done.out
+    assert "hint: 'layers' in the checkpoint may be 'blocks' in the model: 4 tensors" in done.out
+    (line,) = [line for line in done.out.splitlines() if line.startswith("load: ")]
+    space: dict = {}
+    exec(source.read_text(), space)
+    exec(line.removeprefix("load: "), {"torch": torch, "model": space["net"]})
+    swapped = pellucid("compare", checkpoint, source, "--python", sys.executable).out
+    assert line in swapped and '\tMissing key(s) in state_dict: "blocks.0.weight"' in swapped
+    save(checkpoint, **{"blocks.0.bias": torch.zeros(5)})
+    mismatch = pellucid("compare", source, checkpoint, "--python", sys.executable).out
+    with pytest.raises(RuntimeError) as error:
+        space["net"].load_state_dict(torch.load(checkpoint, weights_only=True))
+    said = mismatch[mismatch.index("\tsize mismatch"):].splitlines()[0].strip()
+    assert said in str(error.value) and "load: " not in mismatch
+
+
 def test_or_it_does_not(pellucid, tmp_path) -> None:
     source = write(tmp_path, "net.py", 3)
     checkpoint = save(tmp_path / "net.pt", **{"blocks.1.bias": torch.zeros(4), "steps": torch.zeros(4),
