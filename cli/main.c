@@ -1,3 +1,4 @@
+#include "base/os.h"
 #include "cli.h"
 
 #include <string.h>
@@ -26,6 +27,7 @@ static int unknown_command(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    pel_os_plain_streams();
     if (argc < 2) {
         cli_print_overview(stderr);
         return CLI_BAD_USAGE;

@@ -54,6 +54,8 @@ unsigned pel_os_columns(void);
 bool pel_os_program_path(char *path, size_t size);
 /* Starts another program with pipes for its input and output; false: errno says why. It ends when its input does. */
 bool pel_os_start(const char *program, char *const *argv, int *to, int *from);
+/* stdin, stdout and stderr carry bytes as they are: a system that turns \n into \r\n stops doing so. */
+void pel_os_plain_streams(void);
 /* Runs another program instead of this one; returns only if that fails, with errno. */
 void pel_os_become(const char *program, char *const *argv);
 

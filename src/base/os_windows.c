@@ -1,4 +1,5 @@
-/* Windows, by its own functions where the C library's are not enough. It compiles (make cross); nobody has run it. */
+/* Windows, by its own functions where the C library's are not enough. make cross compiles it, and
+ * runs it under wine where that is installed. Nobody has run it on Windows. */
 #include "base/os.h"
 
 #include <direct.h>
@@ -125,4 +126,8 @@ bool pel_os_start(const char *program, char *const *argv, int *to, int *from) {
 void pel_os_become(const char *program, char *const *argv) {
     intptr_t result = _spawnvp(_P_WAIT, program, (const char *const *)argv);
     if (result != -1) exit((int)result);
+}
+
+void pel_os_plain_streams(void) {
+    for (int stream = 0; stream < 3; stream++) _setmode(stream, _O_BINARY);
 }

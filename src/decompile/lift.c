@@ -820,16 +820,20 @@ static bool made_by(const pel_lift *l, const stack *s, pel_iop op) {
 /* f(*args, **keywords) */
 static void call_ex(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
     pel_nodes keywords = { 0 }, args = { 0 };
-    if (ins->arg) {
-        /* f(**{**a, b: c}): where arguments are joined by an instruction of their own, other dicts are written as such
-         */
+    bool has_keywords = ins->arg;
+    if (has_keywords && s->n && s->at[s->n - 1].kind == IT_NULL) { /* an empty place that was swapped to the top */
+        s->n--;
+        has_keywords = false;
+    }
+    if (has_keywords) {
+        /* f(**{**a, b: c}): where an instruction of its own joins arguments, other dicts are written as such */
         bool is_dict = made_by(l, s, PEL_I_BUILD_UNPACK);
         pel_node *given = pel_pop_expr(l, s, at);
         keywords = is_dict ? pel_nodes_one(l->ctx, pel_make_keyword(l->ctx, NULL, given)) : keywords_of(l, given);
     }
     /* f(*(a, *b)), likewise; and without keywords the compiler makes no tuple or list that nobody wrote */
     bool is_plain = made_by(l, s, PEL_I_BUILD) || made_by(l, s, PEL_I_CONST);
-    bool whole = made_by(l, s, PEL_I_BUILD_UNPACK) || (is_plain && !ins->arg && !pel_is_juggled(l->c));
+    bool whole = made_by(l, s, PEL_I_BUILD_UNPACK) || (is_plain && !has_keywords && !pel_is_juggled(l->c));
     pel_node *list = pel_pop_expr(l, s, at);
     bool is_list = list->kind == PEL_List && list->parens == 0 && l->c->at[at].sub == 1;
     if (!whole && (list->kind == PEL_Tuple || is_list)) {
