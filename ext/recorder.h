@@ -11,7 +11,7 @@
  *   watch.c             how instructions are seen, frames.c: frames; all that touches the inside of CPython
  *
  * It looks at objects without running any code of theirs: no attribute access that could end in __getattr__
- * or a property, no ==, no hash, no len of theirs. Tensors are told apart by weak references; what may hold
+ * or a property, no ==, no hash, no len of theirs. Weak references identify tensors; what may hold
  * tensors is never kept alive. */
 #ifndef PEL_EXT_RECORDER_H
 #define PEL_EXT_RECORDER_H
@@ -145,8 +145,8 @@ pel_id pel_add_value(pel_recorder *rec, const pel_value *value); /* a row of its
 
 /* ---- objects that were seen ---- */
 pel_seen *pel_seen_find(pel_recorder *rec, PyObject *object); /* NULL if not seen, or if it was another object */
-/* The entry of an object, made if there is none. By which means it is told from a later object at the same
- * address depends on the type: a weak reference if it takes one, nothing otherwise. The entry stays where it
+/* The entry of an object, made if there is none. A weak reference, if the type takes one, shows
+ * that a later object at the same address is another; other types have nothing that does. The entry stays where it
  * is only until the next call. */
 pel_seen *pel_seen_entry(pel_recorder *rec, PyObject *object, bool *is_new);
 void pel_seen_keep(pel_seen *seen);                      /* alive */

@@ -1,4 +1,4 @@
-/* Objects that were seen: told apart from later ones at the same address, numbered, kept alive where they may be. */
+/* Objects that were seen: numbered, kept alive where possible, and not confused with later ones at their address. */
 #include "recorder.h"
 
 #if PEL_CAN_RECORD

@@ -60,7 +60,7 @@ void pel_watch_leave(PyThreadState *thread, int entered) { thread->cframe->use_t
 
 #else
 
-/* ---- sys.monitoring: code objects are instrumented, whoever runs them ---- */
+/* ---- sys.monitoring: code objects are instrumented for every thread that runs them ---- */
 
 static pel_watch *watches; /* all that are on, one per thread */
 static struct {
@@ -193,7 +193,7 @@ void pel_watch_stop(pel_watch *watch) {
     PyErr_SetRaisedException(raised);
 }
 
-/* Code objects are told apart by their address: two that are equal are not one. */
+/* The address identifies a code object: two that are equal are still two. */
 int pel_watch_code(pel_watch *watch, PyObject *code) {
     PyObject *address = PyLong_FromVoidPtr(code);
     int known = address ? PyDict_Contains(watch->codes, address) : -1;

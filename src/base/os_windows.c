@@ -72,7 +72,7 @@ bool pel_os_is_link(const char *path) {
     return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_REPARSE_POINT);
 }
 
-/* A link is neither a file nor a folder to whoever must not follow it. */
+/* A link is neither a file nor a folder where it must not be followed. */
 int pel_os_lstat(const char *path, struct stat *info) {
     int result = stat(path, info);
     if (result == 0 && pel_os_is_link(path)) info->st_mode &= (unsigned short)~S_IFMT;

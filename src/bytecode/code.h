@@ -37,12 +37,12 @@ typedef struct pel_code_object {
     pel_str exceptiontable;   /* empty before 3.11 */
 } pel_code_object;
 
-/* Fills localsplus and checks that the counts fit the names; whoever fills a code object calls it last. Throws
- * PEL_E_FORMAT, with the offset at. */
+/* Fills localsplus and checks that the counts fit the names; the function that fills a code object calls it last.
+ * Throws PEL_E_FORMAT, with the offset at. */
 void pel_code_finish(pel_ctx *ctx, pel_code_object *code, uint64_t at);
 
 /* An integer from its 32-bit limbs, least significant first; the limbs are used up. */
-#define PEL_INT_BITS_MAX (1u << 18) /* for whoever calls it: making it decimal takes quadratic time */
+#define PEL_INT_BITS_MAX (1u << 18) /* callers check this: making it decimal takes quadratic time */
 const pel_const *pel_const_of_limbs(pel_ctx *ctx, uint32_t *limbs, uint32_t n, bool negative);
 
 /* A .pyc file: checks magic number and flags, then unmarshals. Throws PEL_E_FORMAT, PEL_E_UNSUPPORTED

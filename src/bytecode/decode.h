@@ -2,7 +2,7 @@
  *
  * EXTENDED_ARG is folded into the argument, inline caches are gone, jumps name instructions by index, names and
  * constants stand in their instruction, the exception table and the line table are parsed. Everything is checked:
- * whoever reads a pel_insns needs no range checks for what it refers to. Which instructions there are still depends on
+ * readers of a pel_insns need no range checks for what it refers to. Which instructions there are still depends on
  * the version. */
 #ifndef PEL_BYTECODE_DECODE_H
 #define PEL_BYTECODE_DECODE_H

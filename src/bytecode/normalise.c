@@ -205,7 +205,7 @@ static void add_call(pel_norm *n, const pel_insn *from, uint32_t count, const pe
     ins->sub = (uint8_t)slots;
 }
 
-/* Two in one: the second counts as one byte behind the first, so that the two can be told apart. */
+/* Two in one: the second counts as one byte after the first, so that each has an offset of its own. */
 static void second_half(pel_norm *n, const pel_insn *in) {
     n->ins.at[n->ins.n - 1].name = in->name2;
     n->ins.at[n->ins.n - 1].offset++;

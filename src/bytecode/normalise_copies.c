@@ -25,7 +25,7 @@ static bool begins(const pel_canon *c, uint32_t i) {
            (!before || pel_is_cond(before) || before->op == PEL_I_POP_EXC || pel_norm_ends_statement(before));
 }
 
-/* The end of the function, which nobody wrote: copies of it are told from each other elsewhere. */
+/* The end of the function, which nobody wrote: another place decides which copy is which. */
 static bool is_return_none(const pel_canon *c, uint32_t i) {
     return i + 1 < c->n && c->at[i].op == PEL_I_CONST && c->at[i].value->kind == PEL_CONST_NONE &&
            c->at[i + 1].op == PEL_I_RETURN;

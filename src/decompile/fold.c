@@ -28,7 +28,7 @@ typedef struct things {
 typedef struct list {
     pel_name name;   /* the variable that it was made for */
     things elements; /* never changed in place: a state of all lists is copied by copying this */
-    bool is_gone;    /* written, or unknown: whoever still needs it can't have it */
+    bool is_gone;    /* written, or unknown: no later use can have it */
 } list;
 
 typedef PEL_VEC(list) lists;
@@ -69,7 +69,7 @@ static void add(fold *f, pel_map *map, pel_name name, uint64_t n) {
     pel_map_set(f->l->ctx, map, PEL_KEY(name), pel_map_find(map, PEL_KEY(name), 0) + n);
 }
 
-/* The first walk over all of it: whoever follows need not count how deep it goes. */
+/* The first walk over the whole tree: later walks need not count how deep they go. */
 static void each_child(fold *f, pel_node *node, pel_visit *visit) {
     if (++f->depth > MAX_DEPTH) pel_throw(f->l->ctx, PEL_E_TOO_DEEP, 0, "the tree nests deeper than %d", MAX_DEPTH);
     pel_each_child(node, visit, f);

@@ -272,7 +272,7 @@ static pel_node *read_comp(pel_lift *l, pel_kind kind) {
     if (kind == PEL_DictComp) first = comp->DictComp.generators.at[0];
     if (first->comprehension.iter->kind != PEL_Name || !pel_name_is(first->comprehension.iter->Name.id, ".0"))
         pel_lift_fail(l, 0, "a comprehension over something of its own");
-    first->comprehension.iter = NULL; /* whoever calls it fills it in */
+    first->comprehension.iter = NULL; /* the code that calls the comprehension fills it in */
     return comp;
 }
 

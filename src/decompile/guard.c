@@ -1,6 +1,6 @@
-/* try and with. Handlers stand behind everything else, so the main path reads as if there were none; what a statement
- * covers is told by the guard, what its handlers are is read from their own place, and where they come back tells
- * where the statement ends. */
+/* try and with. The code of handlers follows everything else, so the main path reads as if there were none. The guard
+ * says what a statement covers. Its handlers are read at their own place, and the statement ends where they return
+ * to the main path. */
 #include "decompile/lift.h"
 
 /* A try statement on its way from instructions to a node. */

@@ -1215,7 +1215,7 @@ static bool makes_statement(const pel_lift *l, const stack *s, const pel_ins *in
 }
 
 static void append(pel_lift *l, stack *s, const pel_ins *ins, uint32_t at) {
-    /* the innermost loop of a comprehension: what it appends is told to whoever reads the loop */
+    /* the innermost loop of a comprehension: the reader of the loop gets what it appends */
     pel_node *value = pel_pop_expr(l, s, at), *key = NULL;
     if (ins->sub == PEL_D_DICT) key = pel_pop_expr(l, s, at);
     pel_node *stmt = pel_node_new(l->ctx, PEL_Expr);

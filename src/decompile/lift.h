@@ -245,7 +245,7 @@ pel_late_notes *pel_read_notes(pel_lift *l, const pel_code_object *code);
 pel_node *pel_read_lazy(pel_lift *l, const pel_code_object *code, uint32_t at);
 /* def, lambda, class or comprehension for a code object; without defaults, decorators and first iterable. */
 pel_node *pel_read_function(pel_lift *l, const pel_code_object *code, uint32_t at);
-/* Whether a comprehension is a coroutine of its own: whoever makes it awaits it, and nobody writes that. */
+/* Whether a comprehension is a coroutine of its own: the code that makes it awaits it, and no source says so. */
 bool pel_is_async_comp(const pel_lift *l, const pel_node *node);
 /* for -> comprehension of the display's kind. NULL if the loop does something else. */
 pel_node *pel_comp_of(pel_lift *l, pel_kind kind, pel_node *loop_stmt, uint32_t at);

@@ -264,7 +264,7 @@ bool pel_find_module(pel_vm *vm, pel_str name, pel_str *path, bool *is_package) 
 /* ---- importing ---- */
 
 /* An import that must succeed, or the program would end: most of what a script imports has nothing to do with its
- * networks. It is not kept, so that whoever asks whether there is such a module still hears that there is none. */
+ * networks. It is not kept: code that asks whether there is such a module still hears that there is none. */
 static pel_val missing_module(pel_vm *vm, pel_str name) {
     pel_val module = pel_new_module(vm, pel_interned(vm, name));
     ((pel_module_object *)module)->is_symbolic = ((pel_module_object *)module)->is_missing = true;

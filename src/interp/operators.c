@@ -595,7 +595,7 @@ static int native_order(pel_vm *vm, pel_CMPOP op, pel_val a, pel_val b) {
     return op == PEL_Lt ? order < 0 : op == PEL_LtE ? order <= 0 : op == PEL_Gt ? order > 0 : order >= 0;
 }
 
-/* Two that can be told apart although one is not interpreted. */
+/* Two values that certainly differ, although one is not interpreted. */
 static bool has_name(pel_val a, pel_val b) {
     if (pel_is_symbol(a) != pel_is_symbol(b)) {
         pel_val known = pel_is_symbol(a) ? b : a;

@@ -48,7 +48,7 @@ pel_id pel_logged_class(pel_recording *rec, pel_type *type);
 pel_id pel_logged_file(pel_recording *rec, const pel_codeobj *code);
 
 /* ---- record_tensors.c ---- */
-/* The elements of a tensor, where they are known, for whoever has to make it without a state_dict. */
+/* The elements of a tensor, where they are known, for a program that must make it without a state_dict. */
 void pel_log_elements(pel_recording *rec, pel_id id, pel_val tensor);
 
 /* ---- record_code.c ---- */

@@ -1,6 +1,6 @@
 /* Going on after an exception that nobody would catch.
  *
- * The program would end there; whoever asks which networks it builds wants the rest of them. The statement that can't
+ * The program would end there, but a scan wants the networks of the rest, too. The statement that can't
  * be run is left: what it assigns becomes a symbol with the exception as its reason, a test becomes a question, a
  * decorator gives what it got. Each is listed as unknown, with its place. A `raise` of a function leaves that function:
  * it is the caller's value that is not known. */

@@ -20,7 +20,8 @@ static pel_val unbound(pel_vm *vm, pel_val name, bool is_free) {
                      pel_string_at(name)->text);
 }
 
-/* A script that was a notebook calls what only a notebook has; whoever would catch its absence asks for it. */
+/* A script that was a notebook calls what only a notebook has; a script that catches the exception asks whether it is
+ * there. */
 static pel_val of_notebook(pel_vm *vm, const pel_frame *f, pel_val name) {
     bool is_target = f->code->source && f->code->source->is_target;
     if (!is_target || f->n_blocks || !(pel_text_is(name, "get_ipython") || pel_text_is(name, "display"))) return NULL;

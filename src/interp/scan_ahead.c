@@ -1,4 +1,4 @@
-/* Imports ahead: what several sources import is run once, before whoever scans them is forked off. */
+/* Imports ahead: what several sources import runs once, before the processes that scan them are forked. */
 #include "interp/scan.h"
 
 #include "python/parse.h"

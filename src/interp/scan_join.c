@@ -63,7 +63,7 @@ static bool same_shapes(const pel_module *a, const pel_module *b) {
     return true;
 }
 
-/* "<Linear>", or a list of such: a module that is an argument. It is a child too, and told apart there. */
+/* "<Linear>", or a list of such: a module that is an argument. It is a child too, which has the details. */
 static bool is_object(const pel_node *value) {
     if (value->kind == PEL_Name) return pel_name_str(value->Name.id).ptr[0] == '<';
     const pel_nodes *items = value->kind == PEL_List    ? &value->List.elts

@@ -223,7 +223,7 @@ typedef struct pel_symbol {
     pel_str text, why;
     uint8_t level;      /* precedence of text: 0 atom, 1 unary and power, 2 product, 3 sum, 9 other */
     bool is_parameter;  /* could be anything, None too */
-    bool is_named;      /* a name of a library that is not interpreted: one object, told from others by its text */
+    bool is_named;      /* a name of a library that is not interpreted: one object, which its text identifies */
     bool is_missing;    /* of a library that is not in the roots, or that our model of the library lacks */
     bool is_unmodelled; /* the latter: a call of it is reported */
     bool may_be_module; /* one of several, some of which are modules */

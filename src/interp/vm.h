@@ -153,7 +153,7 @@ struct pel_frame {
     pel_frame *back;
     pel_generator *generator;
     pel_val self;     /* of a constructor: what the call gives instead of the result of __init__ */
-    void *activation; /* of whoever records the run */
+    void *activation; /* of the recorder of this run */
     pel_val watched;  /* the object whose __call__ this is, if somebody wants to know what it gives */
     pel_val handled;  /* vm->handled when the frame was entered */
     const pel_vm_insn *next;
@@ -575,8 +575,7 @@ void pel_note_unknown(pel_vm *vm, pel_str what, pel_str why);
 void pel_note_lost(pel_vm *vm, pel_str what, pel_str why);
 /* What the machine of the user decides, and how it was taken; said of the program's own lines only. */
 void pel_note_premise(pel_vm *vm, pel_str what, pel_str why);
-/* Whether it can be told from numbers and texts although it is a symbol: a class or a constant that only lends its
- * name. */
+/* Whether a symbol is certainly no number and no text: a class, or a constant that only lends its name. */
 bool pel_is_apart(pel_val v);
 /* Something that nobody knows was called with it. */
 void pel_note_escape(pel_vm *vm, pel_val symbol, pel_val given, uint32_t depth);

@@ -2,7 +2,7 @@
  *
  * What unpickling would compute becomes a graph of objects that say how they would come about: "the result of
  * calling posix.system with these arguments". Sharing stays sharing, so a graph is never larger than its
- * file; whoever walks it must expect to meet an object again, and cycles.
+ * file; a walk over it must expect to meet an object again, and cycles.
  *
  * Where Python's unpickler would fail, this one may go on: it must never stop before code that would run. */
 #ifndef PEL_IO_PICKLE_H

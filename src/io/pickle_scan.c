@@ -154,7 +154,7 @@ pel_pickle_look pel_pickle_scan(pel_ctx *ctx, const pel_input *input) {
             break;
         }
         if (op == '(') {
-            if (c.n_marks == MAX_MARKS) return PEL_PICKLE_CALLS; /* not to be told: the machine must look */
+            if (c.n_marks == MAX_MARKS) return PEL_PICKLE_CALLS; /* this scan can't say: the machine must look */
             c.marks[c.n_marks++] = c.depth;
             continue;
         }

@@ -1,5 +1,5 @@
 /* What a config of Keras would import, run or read. Keras takes modules and names from it, and bytecode: what is not
- * known to make layers, initializers, activations and the like is suspicious, whoever's it is. */
+ * known to make layers, initializers, activations and the like is suspicious, whichever library has it. */
 #include "load/keras_config.h"
 
 #include "load/audit.h"

@@ -222,7 +222,7 @@ static void read_tensor(onnx_file *f, pel_proto message, pel_str prefix, pel_str
     if (name.len) pel_build_tensor(&f->builder, name, tensor);
 }
 
-/* SparseTensor: values, indices, dims; its parts are what can be told. */
+/* SparseTensor: values, indices, dims; its parts are all that the file names. */
 static void read_sparse(onnx_file *f, pel_proto message, pel_str prefix) {
     pel_proto_field field;
     pel_str name = { "", 0 };

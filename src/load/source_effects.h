@@ -25,7 +25,7 @@ typedef struct pel_source_effects {
     PEL_VEC(pel_str) siblings;    /* modules that it imports of its own folder: "modeling_utils", "sub.part" */
 } pel_source_effects;
 
-/* Looks at the whole tree: functions too, since whoever imports a model makes and calls it. Every use of a library's
+/* Looks at the whole tree: functions too, since users of a model import, make and call it. Every use of a library's
  * name counts, whether it is called or not: a value that is called later must have been named somewhere. is_sibling
  * says whether a module of that name lies beside the source. */
 /* The rows that importing the source and calling `name` may come to, by what its definitions mention of each other: a

@@ -152,7 +152,7 @@ static void note_made(notes *n, const pel_network *network, const pel_module *mo
     pel_push(n->ctx, &n->made, row);
 }
 
-/* What a line makes inside of what the same line makes is not told apart. */
+/* If one line makes a module inside of another, the two share one hint. */
 static void walk_modules(notes *n, const pel_network *network, const pel_module *parent, uint32_t depth) {
     for (uint32_t i = 0; i < parent->children.n && depth < MAX_TREE; i++) {
         const pel_module *child = parent->children.at[i];

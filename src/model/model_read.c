@@ -1,4 +1,5 @@
-/* The model tree out of its own JSON (docs/model-json.md): what `--json` wrote, or what a live model told.
+/* The model tree out of its own JSON (docs/model-json.md): what `--json` wrote, or what the recorder found in a live
+ * model.
  *
  * Sums are not read but made again. Fields that are absent are unknown; fields that nobody knows are passed over, so
  * that newer files can be read. */

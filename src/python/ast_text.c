@@ -79,7 +79,7 @@ static bool has_position(const pel_node *node) {
     }
 }
 
-/* The depth is bounded by whoever made the tree: the parser and pel_ast_check refuse deeper ones. */
+/* The depth has a bound: the parser and pel_ast_check refuse deeper trees. */
 static void put_node(pel_buf *out, const char *label, const pel_node *node, size_t depth) {
     pel_put_spaces(out, depth * 2);
     if (label) pel_putf(out, "%s: ", label);

@@ -40,7 +40,7 @@ struct pel_const {
         };
         struct pel_code_object *code;
         struct {
-            uint64_t object; /* names the object to whoever made the constant */
+            uint64_t object; /* names the object to the code that made the constant */
             pel_str repr;    /* how to show it */
         };
     };
