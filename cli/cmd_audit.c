@@ -285,7 +285,7 @@ static void print_row(job *row) {
     row->text = NULL;
 }
 
-/* Prints what is done and not behind something that is not. The lock is held. */
+/* Prints what is done and not after something that is not. The lock is held. */
 static void print_done(batch *b) {
     bool shows_progress = b->n > 1 && isatty(2) && !isatty(1);
     if (b->is_report) return;

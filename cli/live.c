@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The python3 that stands beside this program, as it does where pip installed both. */
+/* The python3 that is beside this program, as it is where pip installed both. */
 static const char *python_beside(char *path, size_t size) {
     if (!pel_os_program_path(path, size)) return NULL;
     char *slash = strrchr(path, '/');

@@ -205,7 +205,7 @@ static const char *folder_of(cli_sources *sources, const char *path) {
     return is_folder(path) ? path : parent_of(sources, path);
 }
 
-/* Modules of a package import each other from the folder that it stands in. */
+/* Modules of a package import each other from the folder that it is in. */
 static bool is_package(const char *folder) {
     char init[4096];
     return snprintf(init, sizeof init, "%s/__init__.py", folder) < (int)sizeof init && strcmp(folder, ".") != 0 &&

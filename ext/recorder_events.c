@@ -1,6 +1,6 @@
 /* Torch events: every call that reaches torch's function mode, and calls of torch's own modules as one event each.
  *
- * A plain C object stands on the stack of torch's function modes; torch hands it each call and takes it off the stack
+ * A plain C object is on the stack of torch's function modes; torch hands it each call and takes it off the stack
  * while it answers, so that what the call does inside is not seen. An active mode would turn off the fast paths of some
  * modules (MultiheadAttention, TransformerEncoder) and so change results: torch's own modules run without it. */
 #include "recorder.h"

@@ -86,7 +86,7 @@ enum { INTRINSIC_UNARY_POSITIVE = 5, INTRINSIC_LIST_TO_TUPLE = 6 };
 /* [ ... for x in xs] that runs in the frame around it: the container is made just ahead of the loop. */
 static bool collects(const pel_insns *insns, uint32_t i) {
     const pel_insn *loop = &insns->at[i];
-    if (i > 2 && loop[-1].op == PEL_OP_GET_ITER) loop--, i--; /* since 3.15 it stands behind */
+    if (i > 2 && loop[-1].op == PEL_OP_GET_ITER) loop--, i--; /* since 3.15 it is after */
     if (i < 2 || loop[-1].op != PEL_OP_SWAP || loop[-2].arg != 0) return false;
     uint16_t made = loop[-2].op;
     return made == PEL_OP_BUILD_LIST || made == PEL_OP_BUILD_SET || made == PEL_OP_BUILD_MAP;

@@ -14,7 +14,7 @@ typedef enum pel_leaves {
     PEL_LEAVES_RESULT,    /* the same, and it is what a call gave: maybe new */
     PEL_LEAVES_CALLABLE,  /* what is about to be called: it and nothing, in either order, or function and self apart */
     PEL_LEAVES_ITEM,      /* the next item of a loop, if the loop goes on */
-    PEL_LEAVES_COLLECTED, /* the same; behind the last one, what the comprehension around it made */
+    PEL_LEAVES_COLLECTED, /* the same; after the last one, what the comprehension around it made */
     PEL_LEAVES_YIELD,     /* hands out the top; when resumed, what was sent is on top */
     PEL_LEAVES_RETURN,    /* ends the frame */
 } pel_leaves;
@@ -36,9 +36,9 @@ typedef struct pel_unit {   /* two bytes of code */
     bool offers_shortcut;   /* jumps to a plain call of all, any, tuple unless the top is True: a loop does its work */
     uint8_t drops_iterator; /* of a loop that has ended: how many places of the stack it takes */
     uint16_t size;          /* units of the instruction with its caches */
-    uint32_t real;          /* where the instruction itself is, behind its EXTENDED_ARGs */
+    uint32_t real;          /* where the instruction itself is, after its EXTENDED_ARGs */
     int32_t depth;          /* of the stack when it begins; -1: no path leads here */
-    uint32_t second;        /* of two instructions in one: the unit of the other one, behind the code; 0 if it is one */
+    uint32_t second;        /* of two instructions in one: the unit of the other one, after the code; 0 if it is one */
     uint8_t ahead;          /* enum pel_ahead; then `leaves` is what the second one leaves */
     uint32_t local;         /* for PEL_AHEAD_LOCAL */
 } pel_unit;

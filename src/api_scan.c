@@ -298,7 +298,7 @@ static void scan_body(pel_ctx *ctx, void *arg) {
         call->request.text = pel_notebook_program(ctx, call->request.text);
     pel_scan(call->scanner, &call->request, &call->networks, &problems);
     if (call->scanner->known) scan_with(ctx, call);
-    /* what stopped the run concerns every network of it; without any it stands alone */
+    /* what stopped the run concerns every network of it; without any it is alone */
     for (uint32_t i = 0; i < call->networks.n; i++)
         for (uint32_t k = 0; k < problems->unknown.n; k++)
             pel_push(ctx, &call->networks.at[i]->unknown, problems->unknown.at[k]);

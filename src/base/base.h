@@ -52,7 +52,7 @@ static inline pel_str pel_str_cut(pel_str s, uint64_t start, uint64_t end) {
 /* A slice whose length is known to lie in memory: it was cut from there, or allocated. */
 static inline pel_str pel_str_at(const char *ptr, uint64_t len) { return (pel_str){ ptr, (size_t)len }; }
 int pel_str_cmp(pel_str a, pel_str b);
-/* Where part first stands in text, in time that grows with their lengths alone; NULL: nowhere. */
+/* Where part first is in text, in time that grows with their lengths alone; NULL: nowhere. */
 const char *pel_str_find(pel_str text, pel_str part);
 
 /* FNV-1a, one byte at a time so that the tokeniser can compute it while it reads. */

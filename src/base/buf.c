@@ -81,7 +81,7 @@ void pel_putf(pel_buf *buf, const char *format, ...) {
     buf->len += (size_t)len;
 }
 
-/* The length of the UTF-8 character at s[at] that may be shown; 0 if what stands there is none. */
+/* The length of the UTF-8 character at s[at] that may be shown; 0 if what is there is none. */
 static size_t visible_length(pel_str s, size_t at) {
     unsigned char first = (unsigned char)s.ptr[at];
     if (first < 0x80) return first >= 0x20 && first != 0x7F;

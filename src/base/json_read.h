@@ -20,7 +20,7 @@ struct pel_json_value {
     PEL_VEC(pel_json_value *) items; /* ARRAY; OBJECT: key, value, key, value */
 };
 
-/* One value and nothing behind it. Throws PEL_E_FORMAT or PEL_E_TOO_DEEP with the offset (base is added).
+/* One value and nothing after it. Throws PEL_E_FORMAT or PEL_E_TOO_DEEP with the offset (base is added).
  * A key that an object has twice is refused: readers disagree about which counts. */
 pel_json_value *pel_json_read(pel_ctx *ctx, pel_str text, uint64_t base);
 

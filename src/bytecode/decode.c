@@ -62,7 +62,7 @@ static void resolve(decoder *d, pel_insn *insn) {
     }
 }
 
-/* Reads the instruction at *offset and moves behind it and its caches. */
+/* Reads the instruction at *offset and moves after it and its caches. */
 static pel_insn read_insn(decoder *d, const pel_opinfo *ops, uint32_t *offset) {
     const uint32_t size = d->n_units * 2;
     pel_insn insn = { .offset = *offset, .target = PEL_NO_TARGET };
@@ -177,7 +177,7 @@ static int64_t next_signed(reader *r) {
 
 /* ---- the exception table ---- */
 
-/* The instruction at a code unit that the table names; n units in is behind the last one. */
+/* The instruction at a code unit that the table names; n units in is after the last one. */
 static uint32_t index_of(reader *r, uint64_t unit) {
     if (unit > r->d->n_units) bad_table(r, "a range beyond the end of the code");
     uint32_t index = r->d->index_at[unit];
@@ -355,7 +355,7 @@ static void unify_names(decoder *d) {
 }
 
 /* How many instructions can run: compilers that keep what nothing reaches may end with it, as with the END_FINALLY
- * behind a `finally` that returns. */
+ * after a `finally` that returns. */
 static uint32_t n_reached(const pel_insns *out) {
     uint32_t n = out->n;
     while (out->code->version <= 9 && n > 1 && !pel_op_ends(out->at[n - 1].op) && !out->at[n - 1].is_target) n--;

@@ -1,7 +1,7 @@
 /* Raw instructions -> a table that ends the differences of encoding between versions.
  *
  * EXTENDED_ARG is folded into the argument, inline caches are gone, jumps name instructions by index, names and
- * constants stand in their instruction, the exception table and the line table are parsed. Everything is checked:
+ * constants are in their instruction, the exception table and the line table are parsed. Everything is checked:
  * readers of a pel_insns need no range checks for what it refers to. Which instructions there are still depends on
  * the version. */
 #ifndef PEL_BYTECODE_DECODE_H
@@ -19,7 +19,7 @@ typedef struct pel_insn {
     bool is_target;         /* of a jump, or a handler begins here */
     uint32_t arg;           /* with its EXTENDED_ARGs, otherwise raw: flag bits and shifts are left in */
     uint32_t offset;        /* of the instruction in bytes; of its first EXTENDED_ARG, if it has any */
-    uint32_t end;           /* offset behind it and its caches */
+    uint32_t end;           /* offset after it and its caches */
     uint32_t target;        /* index of the instruction it jumps to; PEL_NO_TARGET if it doesn't jump */
     uint32_t line;          /* source line; 0: none */
     pel_name name;          /* kinds NAME*, LOCAL*, FREE */

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "bytecode/decode.h"
 
-/* A code object and, behind it, those among its constants. Throws what pel_decode throws. */
+/* A code object and, after it, those among its constants. Throws what pel_decode throws. */
 void pel_dis_text(pel_ctx *ctx, const pel_code_object *code, pel_buf *out);
 /* The blocks of one code object. */
 void pel_dis_blocks(pel_ctx *ctx, const pel_code_object *code, pel_buf *out);

@@ -10,7 +10,7 @@ typedef struct pel_line_row {
     uint32_t offset, line;
 } pel_line_row;
 
-/* Appends a co_linetable for Python 3.10 and later. Rows are sorted by offset; what stands before the first has no
+/* Appends a co_linetable for Python 3.10 and later. Rows are sorted by offset; what is before the first has no
  * line. The table covers code_size bytes, caches included. Throws PEL_E_USAGE for rows that don't fit. */
 void pel_put_line_table(pel_buf *out, pel_version version, uint32_t firstlineno, uint32_t code_size,
                         const pel_line_row *rows, uint32_t n);

@@ -21,7 +21,7 @@ uint32_t pel_norm_prev(const pel_norm *n, uint32_t i) {
     return PEL_NONE;
 }
 
-/* The first instruction at or behind a place that is still there. */
+/* The first instruction at or after a place that is still there. */
 uint32_t pel_norm_skip(const pel_norm *n, uint32_t i) {
     while (i < n->ins.n && n->ins.at[i].op == PEL_I_NOP) i++;
     return i;
@@ -72,14 +72,14 @@ typedef struct traits {
     uint8_t compare_shift; /* of COMPARE_OP's argument */
     bool named_functions;  /* MAKE_FUNCTION takes the qualified name from the stack */
     bool function_flags;   /* MAKE_FUNCTION takes defaults and so on from the stack */
-    bool for_end_pops;     /* the END_FOR behind a loop pops the iterator, too */
+    bool for_end_pops;     /* the END_FOR after a loop pops the iterator, too */
     bool tests_again;      /* as in pel_canon */
     bool forward_tests;    /* conditional jumps never go backwards */
     bool match_answers;    /* MATCH_CLASS and MATCH_KEYS push whether there is a result, too */
-    bool else_first;       /* the else part of a try stands before its handlers, and those before what follows */
+    bool else_first;       /* the else part of a try is before its handlers, and those before what follows */
     bool keeps_dead;       /* code that nothing reaches is left where it was, but for what is behind a `return` */
     bool asserts_by_name;  /* as in pel_canon */
-    bool moves_cold;       /* code that only exceptions lead to stands behind all other */
+    bool moves_cold;       /* code that only exceptions lead to is after all other */
     bool bares_jumps;      /* as in pel_canon */
     bool returns_consts;   /* as in pel_canon */
     bool splits_pairs;     /* what a `with` calls at its end takes two places of the stack: normalise_halves.c */
@@ -188,7 +188,7 @@ static void translate_compare(pel_norm *n, const pel_insn *from, uint32_t index)
     add_sub(n, PEL_I_COMPARE, from, ops[index], 0);
 }
 
-/* The keyword names of a call stand in a constant just before it. */
+/* The keyword names of a call are in a constant just before it. */
 static const pel_const *take_names(pel_norm *n, const pel_insn *from) {
     pel_ins *last = n->ins.n ? &n->ins.at[n->ins.n - 1] : NULL;
     if (!last || last->op != PEL_I_CONST || last->value->kind != PEL_CONST_TUPLE)
@@ -573,7 +573,7 @@ static uint32_t enters_with(pel_norm *n, uint32_t i) {
     return end - i;
 }
 
-/* any(... for ...), where `any` is the built-in one, is a loop in place; if it is not, the call stands after it. Only
+/* any(... for ...), where `any` is the built-in one, is a loop in place; if it is not, the call is after it. Only
  * the call was written. */
 static uint32_t folded_call(const pel_insns *insns, uint32_t i) {
     static const uint16_t ops[] = { PEL_OP_COPY, PEL_OP_LOAD_COMMON_CONSTANT, PEL_OP_IS_OP, PEL_OP_POP_JUMP_IF_FALSE };
@@ -724,7 +724,7 @@ static bool is_copied_end(const pel_norm *n, uint32_t i) {
 }
 
 /* Behind the end of a handler: whether what follows only leaves blocks, returns a constant or jumps, and so still
- * belongs to the handler; the jump may have become a copy of where it led. Anything else is what comes behind the
+ * belongs to the handler; the jump may have become a copy of where it led. Anything else is what comes after the
  * statement. */
 static bool leaves_at_once(const pel_norm *n, uint32_t i) {
     bool pops = false;
@@ -756,7 +756,7 @@ typedef struct place {
     bool is_left; /* the handler was left on the way: this is code of the level around it */
 } place;
 
-/* Marks what runs from place i on without a further exception; behind the end of a handler, as code of the level that
+/* Marks what runs from place i on without a further exception; after the end of a handler, as code of the level that
  * it covers. */
 static void reach(pel_norm *n, uint32_t start, uint8_t mark, uint32_t guard) {
     uint32_t around = guard == PEL_NONE ? PEL_NONE : n->within_of[guard];
@@ -800,7 +800,7 @@ static void reach(pel_norm *n, uint32_t start, uint8_t mark, uint32_t guard) {
     }
 }
 
-/* What nothing reaches stands on the level of what is before it; behind a handler, on that of what it covers. */
+/* What nothing reaches is on the level of what is before it; after a handler, on that of what it covers. */
 static bool reach_dead(pel_norm *n, uint8_t level) {
     bool any = false;
     for (uint32_t i = 0; i < n->ins.n; i++) {
@@ -863,8 +863,8 @@ static uint8_t reach_all(pel_norm *n) {
     }
 }
 
-/* The first instruction of the covered code's level behind a handler that stood between; PEL_NONE if it was moved from
- * there. Handlers move behind all that is reached without an exception: what stands there itself keeps its order. */
+/* The first instruction of the covered code's level after a handler that stood between; PEL_NONE if it was moved from
+ * there. Handlers move after all that is reached without an exception: what is there itself keeps its order. */
 static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t g, const uint32_t *to, uint32_t end) {
     uint8_t level = 0;
     uint32_t first = n->cover_from[g], last = PEL_NONE;
@@ -879,7 +879,7 @@ static uint32_t stood_before(const pel_norm *n, const pel_guard *guard, uint32_t
     return last == PEL_NONE ? end : last + 1;
 }
 
-/* A `break` at the end of a loop: the loop's own end stands between the jump and its target. */
+/* A `break` at the end of a loop: the loop's own end is between the jump and its target. */
 static bool leaves_for(const pel_norm *n, uint32_t i) {
     uint32_t next = n->from.at[i] + 1;
     return next < n->insns->n && n->insns->at[next].op == PEL_OP_END_FOR;
@@ -996,7 +996,7 @@ void pel_canon_finish(pel_canon *canon) {
         }
         for (uint32_t g = ins->cover; g != PEL_NONE; g = canon->guards[g].outer) {
             pel_guard *guard = &canon->guards[g];
-            /* handlers within what it covers lie behind: they are no part of the range */
+            /* handlers within what it covers lie after: they are no part of the range */
             if (guard->first == PEL_NONE) guard->first = i;
             if (canon->at[i].level == canon->at[guard->first].level) guard->last = i;
         }

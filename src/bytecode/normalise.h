@@ -5,8 +5,8 @@
  * one instruction, so are the calls that leave a `with` block.
  *
  * The layout goes one step beyond the one the newest compilers make: first the main path in source order, with nothing
- * of exception handling in it but the ranges (cover); then the handlers of what stands there, in source order too; then
- * the handlers of what stands in those, and so on. Clean-up code that the compiler adds around handlers is gone; where
+ * of exception handling in it but the ranges (cover); then the handlers of what is there, in source order too; then
+ * the handlers of what is in those, and so on. Clean-up code that the compiler adds around handlers is gone; where
  * it copied the body of a `finally` a single FINALLY instruction stands. Older compilers put handlers between, newer
  * ones put them all at the end: moving them out needs no guess, moving them in would. */
 #ifndef PEL_BYTECODE_NORMALISE_H
@@ -71,7 +71,7 @@
     X(JUMP, jump) /* flag: surely a `continue`; sub 1: another one with the same target stands for it, too */          \
     X(PJF, jump)  /* pop, jump if false; true; None; not None */                                                       \
     X(PJT, jump)                                                                                                       \
-    X(PJN, jump) /* arg 1, behind a CHAIN: true jumps */                                                               \
+    X(PJN, jump) /* arg 1, after a CHAIN: true jumps */                                                                \
     X(PJNN, jump)                                                                                                      \
     X(JFP, jump) /* jump if false, else pop */                                                                         \
     X(JTP, jump)                                                                                                       \
@@ -111,7 +111,7 @@ enum { PEL_X_TYPEVAR = 7, PEL_X_PARAMSPEC, PEL_X_TYPEVARTUPLE, PEL_X_GENERIC, PE
  */
 enum { PEL_X2_BOUND = 2, PEL_X2_CONSTRAINTS, PEL_X2_FUNCTION, PEL_X2_DEFAULT };
 
-/* sub of a test that jumps backwards: whether the jump that the compiler put behind it is covered as the test is. Where
+/* sub of a test that jumps backwards: whether the jump that the compiler put after it is covered as the test is. Where
  * a statement says `continue`, it is; where a body ends at the end of the loop, it is not. A jump with a line of its
  * own was written, whatever covers it, and counts as covered. */
 typedef enum pel_same_cover { PEL_COVER_UNKNOWN, PEL_COVER_SAME, PEL_COVER_OTHER } pel_same_cover;
@@ -132,7 +132,7 @@ typedef struct pel_ins {
     uint8_t sub;
     bool flag;
     bool is_target;
-    bool dead_jump; /* a jump to the very next instruction stood behind it */
+    bool dead_jump; /* a jump to the very next instruction stood after it */
     bool own_line;  /* a JUMP back that begins a line: a `continue`; only where dead code is kept */
     bool to_jump;   /* a test that was led to a jump by another one, since jumps are led on by one step; only there */
     bool dead;      /* nothing reaches it; old compilers leave it behind, and it tells how the code was written */
@@ -142,7 +142,7 @@ typedef struct pel_ins {
     uint32_t line;
     uint32_t cover;  /* index of the innermost handler, or PEL_NONE */
     uint32_t within; /* the handler whose code it is, PEL_NONE on the main path */
-    uint32_t level;  /* 0 on the main path, 1 in its handlers, 2 in handlers of what stands in those */
+    uint32_t level;  /* 0 on the main path, 1 in its handlers, 2 in handlers of what is in those */
     uint32_t cold;   /* AWAIT, YIELD_FROM: offset of what the compiler adds for exceptions, or 0 */
     union {
         pel_name name;
@@ -172,13 +172,13 @@ typedef struct pel_canon {
     pel_guard *guards;
     uint32_t n_guards;
     bool else_first;     /* the else part of a try stood before its handlers, and those before what follows */
-    bool moves_cold;     /* what only exceptions lead to stood behind all other, in the order it was written in */
+    bool moves_cold;     /* what only exceptions lead to stood after all other, in the order it was written in */
     bool bares_jumps;    /* a jump that is led on to where its target jumps is covered by nothing any more */
     bool folds_super;    /* super().x is one instruction, unless the module says `super`, too */
     bool returns_consts; /* returning a constant is one instruction (RETURN's flag), but for an if-else expression */
     bool copies_exits;   /* a jump to a short end of the function becomes a copy of it */
     bool has_docstring;  /* the first constant */
-    bool keeps_dead; /* the end of a statement's part is there even if nothing reaches it, but for behind a `return` */
+    bool keeps_dead; /* the end of a statement's part is there even if nothing reaches it, but for after a `return` */
     bool asserts_by_name; /* a failing assertion loads AssertionError as any name */
     bool folds_formats;   /* "%s" % (a,) is compiled as an f-string */
     bool cleans_docs;     /* a docstring loses the indentation of its lines */

@@ -1,8 +1,8 @@
 /* Code that only an exception leads to goes back to where it was written.
  *
- * Newer compilers move what is seldom run behind everything else: the handlers, and also what follows a statement whose
+ * Newer compilers move what is seldom run after everything else: the handlers, and also what follows a statement whose
  * body never comes to its end (`try: return a()`, `except E: pass`, and then the rest of the function). The rest stood
- * behind the end of that body. */
+ * after the end of that body. */
 #include "bytecode/normalise_internal.h"
 
 uint32_t pel_norm_first_handler(const pel_norm *n) {
@@ -57,7 +57,7 @@ static uint32_t last_covered(const pel_norm *n, uint32_t guard, uint32_t limit) 
 }
 
 /* Behind the body and the else part of a statement, none of which come to an end: where no path goes on. What was
- * written behind the given line is behind the statement, too; without a line, what the else part does not lead to. */
+ * written after the given line is after the statement, too; without a line, what the else part does not lead to. */
 static uint32_t end_of_statement(const pel_norm *n, uint32_t guard, uint32_t limit, uint32_t line) {
     uint32_t last = last_covered(n, guard, limit);
     if (last == PEL_NONE) return PEL_NONE;
@@ -98,7 +98,7 @@ static uint32_t end_of_row(const pel_norm *n, uint32_t i) {
     return PEL_NONE;
 }
 
-/* The place on the main path behind i where everything from there on was written behind the line, if no path leads
+/* The place on the main path after i where everything from there on was written after the line, if no path leads
  * there from before; PEL_NONE if that is where i stands, or something of that line. */
 static uint32_t place_by_line(const pel_norm *n, uint32_t i, uint32_t line) {
     uint32_t place = n->ins.n, k = n->ins.n;
@@ -111,7 +111,7 @@ static uint32_t place_by_line(const pel_norm *n, uint32_t i, uint32_t line) {
     return PEL_NONE;
 }
 
-/* Whether a jump to what now stands at i would have stood behind `before`: the end of a handler, or the pop of a loop's
+/* Whether a jump to what now is at i would have stood after `before`: the end of a handler, or the pop of a loop's
  * iterator by a `break`, which is in no line with what is before it. */
 static bool leaves_loop(const pel_norm *n, uint32_t before, uint32_t i) {
     const pel_ins *ins = &n->ins.at[before];

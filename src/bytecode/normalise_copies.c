@@ -51,7 +51,7 @@ static bool may_jump(const pel_canon *c, uint32_t from, uint32_t to) {
     return before > 0 && c->at[before - 1].op == PEL_I_POP_EXC && c->at[from].level == c->at[to].level + 1;
 }
 
-/* By place: whether all that follows on the main path was written behind it. */
+/* By place: whether all that follows on the main path was written after it. */
 static bool *written_last(pel_ctx *ctx, const pel_canon *c) {
     bool *last = pel_new_array(ctx, (size_t)c->n_main + 1, bool);
     uint32_t least = UINT32_MAX;

@@ -1,7 +1,7 @@
 /* Code that nothing reaches, but that old compilers leave where it was.
  *
  * They lead every jump to a jump straight to where that one goes, and so take from under it whatever led there; only
- * behind a `return` is it removed. What is left says how the code was written: a jump behind a `raise` or a `break` is
+ * after a `return` is it removed. What is left says how the code was written: a jump after a `raise` or a `break` is
  * the end of an if that has an else. It stays, marked as dead; and where it is clear which jumps it was that led to a
  * dead one, they do so again here. */
 #include "bytecode/normalise_internal.h"
@@ -26,7 +26,7 @@ static bool lead_to(pel_norm *n, uint32_t i, uint32_t to) {
     return true;
 }
 
-/* A dead jump behind the handlers of a try: what ends the body and the handlers led to it. */
+/* A dead jump after the handlers of a try: what ends the body and the handlers led to it. */
 static void behind_handlers(pel_norm *n, uint32_t g) {
     const pel_guard *guard = &n->guards.at[g];
     uint32_t last = PEL_NONE;
@@ -68,7 +68,7 @@ static bool leads_elsewhere(const pel_norm *n, uint32_t k, uint32_t i, uint32_t 
     return pel_is_pop_jump(&n->ins.at[k]) && n->ins.at[k].target > at && n->ins.at[k].target != n->ins.at[i].target;
 }
 
-/* Whether a loop that goes on behind `at` begins with the test that ends at i. */
+/* Whether a loop that goes on after `at` begins with the test that ends at i. */
 static bool tests_loop(const pel_norm *n, const uint32_t *last_back, uint32_t i, uint32_t at) {
     for (uint32_t k = i; k != PEL_NONE; k = pel_norm_prev(n, k)) {
         if (last_back[k] != PEL_NONE && last_back[k] >= at) return true;
@@ -85,7 +85,7 @@ static bool follows_test(const pel_norm *n, uint32_t i) {
     return false;
 }
 
-/* The innermost test around what stands before a jump, if it goes where that jump goes; PEL_NONE if it does not. */
+/* The innermost test around what is before a jump, if it goes where that jump goes; PEL_NONE if it does not. */
 static uint32_t test_around(const pel_norm *n, const uint32_t *last_back, uint32_t at) {
     for (uint32_t i = at; i-- > 0;) {
         const pel_ins *ins = &n->ins.at[i];
@@ -99,7 +99,7 @@ static uint32_t test_around(const pel_norm *n, const uint32_t *last_back, uint32
     return PEL_NONE;
 }
 
-/* The tests that jump away led to this jump: `if a and b: raise X` and `continue` behind it. The place they go to now
+/* The tests that jump away led to this jump: `if a and b: raise X` and `continue` after it. The place they go to now
  * is the one that the jump had before it was led further in its turn: what goes back at once is a `continue`. */
 static bool led_by_tests(pel_norm *n, const uint32_t *last_back, uint32_t at, bool is_certain) {
     uint32_t i = test_around(n, last_back, at);
@@ -135,14 +135,14 @@ static bool is_jump_as_else(const pel_norm *n, uint32_t dead) {
 /* ---- what lines tell ---- */
 
 /* Whether nobody wrote the jump back at i: it ends a part of an if-else or of a try, and was led on by one that stands
- * behind all of it. Directly behind a test it may be all that the line says. */
+ * after all of it. Directly after a test it may be all that the line says. */
 static bool is_unwritten(const pel_norm *n, uint32_t i) {
     uint32_t before = pel_norm_prev(n, i);
     return before != PEL_NONE && n->insns->at[n->from.at[i]].line && !begins_line(n, i) &&
            !pel_is_cond(&n->ins.at[before]) && n->ins.at[before].op != PEL_I_FOR;
 }
 
-/* The first jump behind i that goes where i goes and that nothing in between leads over, but for what leaves the loop,
+/* The first jump after i that goes where i goes and that nothing in between leads over, but for what leaves the loop,
  * which ends at `last`; PEL_NONE if there is none. */
 static uint32_t next_like(const pel_norm *n, uint32_t i, uint32_t last) {
     uint32_t furthest = 0;
@@ -155,7 +155,7 @@ static uint32_t next_like(const pel_norm *n, uint32_t i, uint32_t last) {
     return PEL_NONE;
 }
 
-/* if a: x; else: y; and `continue` behind both: the end of x was led to where the `continue` goes. */
+/* if a: x; else: y; and `continue` after both: the end of x was led to where the `continue` goes. */
 static void lead_to_continues(pel_norm *n, const uint32_t *last_back) {
     for (uint32_t i = 0; i < n->ins.n; i++) {
         pel_ins *ins = &n->ins.at[i];

@@ -52,7 +52,7 @@ static merging start_merging(pel_ctx *ctx, const pel_canon *c) {
 
 /* ---- ends of handlers ---- */
 
-/* Two more instructions before a place; what led there leads behind them. */
+/* Two more instructions before a place; what led there leads after them. */
 static void insert_pair(pel_ctx *ctx, pel_canon *c, uint32_t at, const pel_ins *like) {
     pel_ins *grown = pel_alloc_raw(ctx, (c->n + 3) * sizeof *grown);
     memcpy(grown, c->at, at * sizeof *grown);
@@ -95,7 +95,7 @@ static bool is_written(const pel_canon *c, uint32_t at, uint32_t from, uint32_t 
 }
 
 /* One clause of a handler, [from, to). Compilers copy a short end of a clause into the branches that lead there;
- * the copies become jumps to one that stands last. */
+ * the copies become jumps to one that is last. */
 static void one_clause_end(pel_ctx *ctx, pel_canon *c, uint32_t from, uint32_t to, uint32_t within, bool plainly) {
     uint32_t first = PEL_NONE, last = PEL_NONE, n = 0, length = 3;
     for (uint32_t i = from; i < to; i++)
@@ -199,7 +199,7 @@ static uint32_t way_to_end(const pel_canon *c, uint32_t i) {
     return k > i && is_return_none(c, k) && !c->at[k].is_target ? k + 2 - i : 0;
 }
 
-/* Where the function ends behind a block, the way out is copied with its end. */
+/* Where the function ends after a block, the way out is copied with its end. */
 static void one_way_to_end(pel_ctx *ctx, pel_canon *c) {
     merging m = start_merging(ctx, c);
     for (uint32_t i = 0; i < c->n_main; i++) {
@@ -270,7 +270,7 @@ typedef struct run {
     bool is_implicit; /* nobody wrote it: control only comes there */
 } run;
 
-/* A `return` directly behind a test: somebody wrote it. */
+/* A `return` directly after a test: somebody wrote it. */
 static bool follows_test(const pel_canon *c, uint32_t i) {
     return i > 0 && pel_is_cond(&c->at[i - 1]) && c->at[i - 1].target > i && !c->at[i].is_target;
 }

@@ -52,7 +52,7 @@ static uint32_t stands_in(const pel_canon *c, uint32_t g) {
     return first == PEL_NONE ? PEL_NONE : c->at[first].within;
 }
 
-/* Whether a handler covers something within the body of this `finally`, or within a handler that stands there. */
+/* Whether a handler covers something within the body of this `finally`, or within a handler that is there. */
 static bool is_inner(const matching *m, uint32_t g) {
     for (; g != PEL_NONE; g = m->c->guards[g].outer)
         for (uint32_t h = stands_in(m->c, g); h != PEL_NONE; h = stands_in(m->c, h))
@@ -204,7 +204,7 @@ static void replace(matching *m, uint32_t from, bool *gone, bool *changed) {
     jump->flag = false;
     jump->arg = 0;
     jump->name = NULL;
-    /* it must stand directly behind */
+    /* it must be directly after */
     if (second != from + 1) {
         gone[second] = true;
         gone[from + 1] = false;
@@ -321,7 +321,7 @@ static bool has_like(const pel_canon *c, uint32_t at) {
 }
 
 /* `return` in a handler runs the bodies of `finally` around it. Before those were known as such, they looked like what
- * comes behind the handler: now they go back into it. */
+ * comes after the handler: now they go back into it. */
 static bool bring_back(pel_ctx *ctx, pel_canon *c) {
     bool changed = false;
     for (uint32_t i = c->n_main ? c->n_main : 1; i < c->n; i++) {
@@ -365,7 +365,7 @@ void pel_norm_finally(pel_ctx *ctx, pel_canon *c) {
     memset(b_of, 0xff, (c->n + 1) * sizeof *b_of);
     memset(guard_b, 0xff, (c->n_guards + 1) * sizeof *guard_b);
     bool *gone = pel_new_array(ctx, (size_t)c->n + 1, bool), changed = false;
-    /* innermost first: what stands within a `finally` body is done before the body is compared */
+    /* innermost first: what is within a `finally` body is done before the body is compared */
     uint32_t *order = pel_new_array(ctx, (size_t)c->n_guards + 1, uint32_t);
     uint32_t n = 0;
     for (uint32_t g = 0; g < c->n_guards; g++) {

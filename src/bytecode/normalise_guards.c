@@ -46,7 +46,7 @@ uint32_t pel_norm_anext_end(pel_norm *n, uint32_t i, uint32_t taken) {
     return target + 1;
 }
 
-/* Whether an instruction may stand between the start of a handler and the test of the exception's type. */
+/* Whether an instruction may be between the start of a handler and the test of the exception's type. */
 static bool may_name_type(uint8_t op) {
     switch (op) {
     case PEL_I_COPY:
@@ -137,7 +137,7 @@ static uint32_t real_guard(pel_norm *n, uint32_t *by_place, uint32_t decoded) {
     return PEL_NONE;
 }
 
-/* CHECK_EXC_MATCH and the jump behind it are one. */
+/* CHECK_EXC_MATCH and the jump after it are one. */
 static void fold_matches(pel_norm *n) {
     for (uint32_t i = 0; i < n->ins.n; i++) {
         pel_ins *ins = &n->ins.at[i];
@@ -214,7 +214,7 @@ static bool is_raised_end(const pel_norm *n, uint32_t i) {
 static uint32_t clause_end(pel_norm *n, uint32_t from, uint32_t no, uint32_t next) {
     uint32_t found = PEL_NONE, end = pel_norm_op(n, next) == PEL_I_APPEND ? pel_norm_next(n, next) : PEL_NONE;
     uint32_t limit = no;
-    for (uint32_t i = from; i < no; i++) /* what stands behind is only passed through */
+    for (uint32_t i = from; i < no; i++) /* what is after is only passed through */
         if (n->ins.at[i].op == PEL_I_JUMP && is_raised_end(n, i)) limit = i;
     for (uint32_t i = from; i < limit; i++) {
         const pel_ins *ins = &n->ins.at[i];
@@ -243,7 +243,7 @@ static void drop_name(pel_norm *n, uint32_t end) {
     drop(n, gone);
 }
 
-/* One handler of except* -> the form of except: a clause that is done pops the exception and goes on behind the
+/* One handler of except* -> the form of except: a clause that is done pops the exception and goes on after the
  * statement, whereas in truth the next clause has its turn with what is left of the group. */
 static void fold_group(pel_norm *n, uint32_t exc) {
     uint32_t at = drop_group_list(n, exc), last_match = PEL_NONE;

@@ -21,14 +21,14 @@ typedef struct pel_norm {
     PEL_VEC(pel_guard) guards;
     uint32_t *cover_from, *cover_to; /* by guard: bounds of what it covers */
     uint8_t *reached;                /* 1: on the main path, 2: in a handler of it, 3: in a handler of that... */
-    bool *behind_end;                /* in a handler, behind its end */
+    bool *behind_end;                /* in a handler, after its end */
     uint32_t *within_of;             /* by guard: in which handler stands what it covers */
 } pel_norm;
 
 bool pel_norm_keeps_dead(const pel_norm *n);     /* code that nothing reaches is left where it was */
 bool pel_norm_returns_consts(const pel_norm *n); /* returning a constant is one instruction */
 bool pel_norm_copies_exits(const pel_norm *n);   /* a jump to a short end of the function becomes a copy of it */
-bool pel_norm_moves_cold(const pel_norm *n);     /* code that only exceptions lead to stands behind all other */
+bool pel_norm_moves_cold(const pel_norm *n);     /* code that only exceptions lead to is after all other */
 pel_ins *pel_norm_add(pel_norm *n, pel_iop op, const pel_insn *from); /* valid until the next one is added */
 _Noreturn void pel_norm_fail(const pel_norm *n, uint32_t at, const char *what);
 uint32_t pel_norm_next(const pel_norm *n, uint32_t i);
@@ -39,7 +39,7 @@ bool pel_norm_is_none(const pel_norm *n, uint32_t i);
 void pel_norm_count_targets(pel_norm *n);
 uint32_t pel_norm_resolve(const pel_norm *n, uint32_t i);
 bool pel_norm_same_ins(const pel_ins *a, const pel_ins *b);
-bool pel_norm_ends_statement(const pel_ins *ins); /* behind this a statement may be over */
+bool pel_norm_ends_statement(const pel_ins *ins); /* after this a statement may be over */
 void pel_canon_finish(pel_canon *canon);
 /* Leaves out the instructions that are gone; jumps to moved[i] instead of i, where moved is given. */
 void pel_canon_compact(pel_ctx *ctx, pel_canon *canon, const bool *gone, const uint32_t *moved);
@@ -64,7 +64,7 @@ void pel_norm_old_handler(pel_norm *n, uint32_t i);
 void pel_norm_blocks(pel_norm *n);
 /* normalise_cold.c: the instructions of the main path, in the order in which they were written */
 typedef PEL_VEC(uint32_t) pel_norm_path;
-uint32_t pel_norm_first_handler(const pel_norm *n); /* what is behind it was moved, if pel_norm_moves_cold */
+uint32_t pel_norm_first_handler(const pel_norm *n); /* what is after it was moved, if pel_norm_moves_cold */
 pel_norm_path pel_norm_main_path(pel_norm *n);
 /* normalise_dead.c: after what is reached is known */
 void pel_norm_dead(pel_norm *n);

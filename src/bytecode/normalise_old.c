@@ -101,7 +101,7 @@ static void walk(pel_norm *n, uint32_t i, block *blocks) {
                     if (old->end_of[b->handler] == PEL_NONE) old->end_of[b->handler] = i;
                     break;
                 }
-            /* behind a handler that swallowed nothing there is nothing; a `with` may swallow */
+            /* after a handler that swallowed nothing there is nothing; a `with` may swallow */
             bool with = false;
             for (block *b = blocks; b && !with; b = b->below)
                 if (b->is_handler) {
@@ -112,7 +112,7 @@ static void walk(pel_norm *n, uint32_t i, block *blocks) {
                 }
             if (!with) return;
         }
-        /* what is dead stands in what is around it, wherever something dead jumps to it from */
+        /* what is dead is in what is around it, wherever something dead jumps to it from */
         if (in->target != PEL_NONE && in->op != PEL_OP_CALL_FINALLY && !sets_block(in->op) && !old->left_over)
             pel_push(n->ctx, &old->todo, ((visit){ in->target, blocks }));
         if (pel_op_ends(in->op)) return;

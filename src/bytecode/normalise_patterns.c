@@ -148,7 +148,7 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
     }
     if (pel_norm_op(n, c) != PEL_I_POP) return false;
     uint32_t rest = pel_norm_next(n, c);
-    /* the last test, and what stands between it and c */
+    /* the last test, and what is between it and c */
     uint32_t test = before;
     for (int steps = 0; test != PEL_NONE && !pel_is_pop_jump(&n->ins.at[test]); steps++) {
         if (steps > 24) return false;
@@ -187,7 +187,7 @@ static bool drop_cleanup(pel_norm *n, uint32_t c) {
         }
         if (op == PEL_I_PJF) return false;
     }
-    /* true jumps away: what stands between is what the clean-up does */
+    /* true jumps away: what is between is what the clean-up does */
     if (op == PEL_I_PJN || op == PEL_I_PJNN) n->ins.at[test].arg = 1;
     if (n->ins.at[before].op == PEL_I_JUMP && before == after_test &&
         pel_norm_skip(n, n->ins.at[before].target) == rest) {

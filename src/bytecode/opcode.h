@@ -52,7 +52,7 @@ typedef struct pel_stack_sum {
 typedef struct pel_opinfo {
     uint8_t op;                /* enum pel_op; PEL_OP_NONE where the Python has no such code */
     uint8_t kind;              /* enum pel_arg_kind */
-    uint8_t caches;            /* code units of inline cache behind it */
+    uint8_t caches;            /* code units of inline cache after it */
     pel_stack_sum pop;         /* values it reads */
     pel_stack_sum effect;      /* what it adds to the depth when it goes on */
     pel_stack_sum jump_effect; /* and when it jumps */
@@ -63,7 +63,7 @@ const pel_opinfo *pel_optab(pel_version version);
 /* "LOAD_FAST" */
 const char *pel_op_name(pel_op op);
 int64_t pel_stack_count(pel_stack_sum sum, uint32_t arg);
-/* Execution never goes on behind it: return, raise, reraise, unconditional jump. */
+/* Execution never goes on after it: return, raise, reraise, unconditional jump. */
 bool pel_op_ends(pel_op op);
 /* Whether it does what two instructions of 3.11 do, one after the other; which two. */
 bool pel_op_halves(pel_op op, pel_op halves[2]);

@@ -236,7 +236,7 @@ static uint32_t generators(checker *c, pel_nodes list, uint32_t i, pel_node *con
     return value(c, g->comprehension.iter, loop_event);
 }
 
-/* A comprehension is a function of its own, called with the first iterable, or a loop that stands here. */
+/* A comprehension is a function of its own, called with the first iterable, or a loop that is here. */
 static uint32_t comprehension(checker *c, pel_node *e, pel_nodes list, pel_node *const *elts, uint32_t n,
                               uint32_t next) {
     if (pel_map_has(&c->l->result->code_of, PEL_KEY(e))) {
@@ -796,7 +796,7 @@ static bool meets(const event *a, const event *b) {
 
 static bool is_value(event_kind kind) { return kind >= EV_LOAD && kind <= EV_LAST_VALUE; }
 
-/* Jumps, and the last steps of leaving something, may stand outside of the range that their statement covers. */
+/* Jumps, and the last steps of leaving something, may be outside of the range that their statement covers. */
 static bool shows_cover(event_kind kind) {
     return !is_value(kind) && kind != EV_RETURN && kind != EV_RERAISE && kind != EV_TEST && kind != EV_WITH_EXIT &&
            kind != EV_FINALLY;

@@ -242,7 +242,7 @@ static uint32_t unpack(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
     return 0;
 }
 
-/* a += b has no value in the language: it is made on a variable. Returns how many instructions behind it are done too.
+/* a += b has no value in the language: it is made on a variable. Returns how many instructions after it are done too.
  */
 static uint32_t in_place(flat *f, stack *s, const pel_ins *ins, uint32_t at) {
     pel_lift *l = f->l;
@@ -410,7 +410,7 @@ static void object_statement(flat *f, stack *s, uint32_t at, uint32_t operands) 
     f->l->region->base = base;
 }
 
-/* One instruction that is no jump. Returns how many behind it are done too. */
+/* One instruction that is no jump. Returns how many after it are done too. */
 static uint32_t step(flat *f, stack *s, uint32_t at) {
     pel_lift *l = f->l;
     const pel_ins *ins = &l->c->at[at];
@@ -541,7 +541,7 @@ static outcome run_part(flat *f, stack *s, uint32_t at, uint32_t stop, uint32_t 
     return how;
 }
 
-/* At a conditional jump forward: an `if`, and what comes behind it. Returns where to go on, PEL_NONE if nowhere. */
+/* At a conditional jump forward: an `if`, and what comes after it. Returns where to go on, PEL_NONE if nowhere. */
 static uint32_t branch(flat *f, stack *s, uint32_t at) {
     pel_lift *l = f->l;
     const pel_ins *ins = &l->c->at[at];
@@ -657,7 +657,7 @@ static uint32_t guarded(flat *f, stack *s, uint32_t at, uint32_t guard) {
     return how == FELL ? end : PEL_NONE;
 }
 
-/* `with`. An exception that the manager swallows goes on behind the statement, or where generated code says: then a
+/* `with`. An exception that the manager swallows goes on after the statement, or where generated code says: then a
  * variable tells whether the block came to its end. Returns where to go on. */
 static uint32_t with_block(flat *f, stack *s, uint32_t at) {
     pel_lift *l = f->l;

@@ -276,7 +276,7 @@ static void resolve_arguments(fold *f, pel_node *call) {
     if (f->writes) call->Call.args = args;
 }
 
-/* An expression that stays: what stands in it for something else is written. */
+/* An expression that stays: what is in it for something else is written. */
 static void resolve(void *arg, pel_node **slot) {
     fold *f = arg;
     pel_node *node = *slot;
@@ -327,7 +327,7 @@ static bool has_star(pel_nodes elts) {
     return elts.n > MAX_ELEMENTS;
 }
 
-/* The elements of a list that stands there, or is followed. */
+/* The elements of a list that is there, or is followed. */
 static bool elements_of(fold *f, pel_node *node, things *out) {
     *out = (things){ 0 };
     bool is_list = node->kind == PEL_List;
@@ -344,7 +344,7 @@ static bool elements_of(fold *f, pel_node *node, things *out) {
     return of && of->elements.n <= MAX_ELEMENTS;
 }
 
-/* variable = list[a:b], or a list that stands there */
+/* variable = list[a:b], or a list that is there */
 static bool makes_list(fold *f, pel_node *value, things *out) {
     if (value->kind == PEL_List) return elements_of(f, value, out);
     if (value->kind != PEL_Subscript || value->Subscript.slice->kind != PEL_Slice) return false;
@@ -596,7 +596,7 @@ static bool store_at_once(fold *f, pel_nodes *body, uint32_t at) {
     pel_name stored;
     if (!from || !is_store_of(body->at[from - 1], &stored) || stored != ours) return false;
     body->at[from - 1]->Assign.targets = body->at[at]->Assign.targets;
-    /* The store runs behind the deletions: all of it is one step, so that the variable is there in the next line. */
+    /* The store runs after the deletions: all of it is one step, so that the variable is there in the next line. */
     for (uint32_t i = from; i < at; i++) pel_forget_marks(body->at[i]);
     body->at[at]->Assign.targets.at[0]->mark = 0;
     return true;

@@ -13,9 +13,9 @@ typedef struct trying {
     pel_nodes handlers;
     PEL_VEC(uint32_t) exits; /* per handler: where it went on when it was done, or PEL_NONE */
     uint32_t after;          /* where the statement ends: what the handlers that are done go on with, or PEL_NONE */
-    bool to_fall;            /* some of them go on behind the region */
+    bool to_fall;            /* some of them go on after the region */
     bool to_end;             /* the else reaches to the end of the region, as the order of the handlers tells */
-    bool completes;          /* something goes on behind the statement without an exception */
+    bool completes;          /* something goes on after the statement without an exception */
     uint32_t next;           /* where the main path goes on */
     uint32_t tail;           /* what follows the statement, where only handlers lead there; or PEL_NONE */
 } trying;
@@ -97,7 +97,7 @@ static bool returns_none(const pel_lift *l, uint32_t at) {
     return is_const_return(l, at) && l->c->at[at].value->kind == PEL_CONST_NONE;
 }
 
-/* The end of a handler and of the function behind it, short enough for the compiler to copy. */
+/* The end of a handler and of the function after it, short enough for the compiler to copy. */
 static bool is_copied_end(const pel_lift *l, uint32_t at) {
     return l->c->copies_exits && at + 2 < l->c->n && l->c->at[at].op == PEL_I_POP_EXC &&
            l->c->at[at + 1].op == PEL_I_CONST && l->c->at[at + 1].value->kind == PEL_CONST_NONE &&
@@ -203,7 +203,7 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     bool leaves = is_const_return(l, next) || (behind && behind->op == PEL_I_JUMP) ||
                   (before && guard->stood <= r->end && ends_before(l, guard->stood, guard->target + 1));
     if (completes && before && !at_end && leaves) {
-        /* what stands before the handler is part of the body: a return, break or continue */
+        /* what is before the handler is part of the body: a return, break or continue */
         pel_read_tail(l, r, s, next, &body.out);
         next = guard->stood < r->end ? guard->stood : r->end;
     }
@@ -221,7 +221,7 @@ static uint32_t read_finally(pel_lift *l, region *r, stack *s, uint32_t at, cons
     return next;
 }
 
-/* Whether a place stands within the same handlers' ranges as a statement whose handler has this one around it. */
+/* Whether a place is within the same handlers' ranges as a statement whose handler has this one around it. */
 static bool covered_alike(const pel_lift *l, uint32_t outer, uint32_t at) {
     if (outer == PEL_NONE) return true;
     for (uint32_t g = l->c->at[at].cover; g != PEL_NONE; g = l->c->guards[g].outer)
@@ -236,8 +236,8 @@ static bool reads_straight(const pel_lift *l, uint32_t from, uint32_t to) {
     return false;
 }
 
-/* Compilers that put all handlers at the end put them in the order in which their statements end. So a statement behind
- * this one whose handlers come first stands in the else of this one; and so does an await whose clean-up does. */
+/* Compilers that put all handlers at the end put them in the order in which their statements end. So a statement after
+ * this one whose handlers come first is in the else of this one; and so is an await whose clean-up does. */
 static bool order_tells_else(const pel_lift *l, const region *r, const pel_guard *guard) {
     if (!l->c->moves_cold) return false;
     for (uint32_t g = 0; g < l->c->n_guards; g++) {
@@ -353,8 +353,8 @@ static bool is_written_before(const pel_lift *l, const pel_guard *guard, uint32_
     return true;
 }
 
-/* Where handlers stood between, and an else behind them, all that stood before them is of the body: a `break` leaves
- * what is covered first. But for copies of what follows; those have lines from behind the handlers. */
+/* Where handlers stood between, and an else after them, all that stood before them is of the body: a `break` leaves
+ * what is covered first. But for copies of what follows; those have lines from after the handlers. */
 static bool leaves_in_body(const trying *t, uint32_t end, uint32_t limit) {
     const pel_lift *l = t->l;
     uint32_t stood = t->guard->stood;
@@ -397,7 +397,7 @@ static bool is_unwritten_end(const pel_lift *l, uint32_t at) {
            l->c->at[at + 1].sub == 1;
 }
 
-/* Whether a handler comes to the end of the function, and what stands before the region's end does, too. */
+/* Whether a handler comes to the end of the function, and what is before the region's end does, too. */
 static bool handler_comes_to_end(const trying *t) {
     const pel_lift *l = t->l;
     uint32_t end = t->r->end;
@@ -446,7 +446,7 @@ static bool is_copy_of(const pel_lift *l, uint32_t copy, uint32_t of) {
     return l->plainly || !is_written || a->line == b->line;
 }
 
-/* Whether a handler that is done goes on behind the statement. */
+/* Whether a handler that is done goes on after the statement. */
 static bool falls_behind(const trying *t, uint32_t label) {
     const pel_lift *l = t->l;
     const region *r = t->r;
@@ -469,7 +469,7 @@ static bool leaves_more(const pel_lift *l, uint32_t exit, uint32_t label) {
            (op == PEL_I_POP_EXC && !is_copied_end(l, exit));
 }
 
-/* Only handlers go on behind the statement: all of them in the same way. */
+/* Only handlers go on after the statement: all of them in the same way. */
 static void goes_on(trying *t, uint32_t label, uint32_t exit) {
     if (t->completes) pel_lift_fail(t->l, exit, "a handler that goes on where no statement ends");
     if (t->tail != PEL_NONE && !pel_same_run(t->l, t->tail, label))
@@ -523,10 +523,10 @@ static void end_handler(trying *t, pel_nodes *body, uint32_t exit) {
     }
 }
 
-/* What follows a statement that nothing on the main path comes behind. */
+/* What follows a statement that nothing on the main path comes after. */
 static void read_behind(pel_lift *l, region *r, const stack *s, const pel_guard *guard, uint32_t tail) {
     if (!covered_alike(l, guard->outer, tail)) {
-        r->left_to = tail; /* behind a statement around this one */
+        r->left_to = tail; /* after a statement around this one */
         return;
     }
     region *saved = l->region;
@@ -587,7 +587,7 @@ uint32_t pel_read_with(pel_lift *l, region *r, stack *s, uint32_t at) {
         bool same = guard->exit == PEL_NONE || pel_resolve(l, next) == pel_resolve(l, guard->exit) ||
                     (l->c->copies_exits && pel_same_run(l, next, guard->exit));
         if (!same && (is_const_return(l, next) || l->c->at[next].op == PEL_I_JUMP)) {
-            /* the block is left by a return or a jump that stands in it */
+            /* the block is left by a return or a jump that is in it */
             pel_read_tail(l, r, s, next, &body.out);
             next += l->c->at[next].op == PEL_I_JUMP ? 1 : 2;
             go_on = guard->exit;

@@ -497,7 +497,7 @@ static void find_escape(void *arg, pel_node **slot) {
     if (!*found) pel_each_child(*slot, find_escape, arg);
 }
 
-/* A string of parts. Where a part can't stand in an f-string of every Python, it was written with %. */
+/* A string of parts. Where a part can't be in an f-string of every Python, it was written with %. */
 static pel_node *string_of(pel_lift *l, pel_nodes values, uint32_t at) {
     bool escapes = false, converts = true;
     for (uint32_t i = 0; i < values.n; i++) {

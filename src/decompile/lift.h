@@ -120,7 +120,7 @@ typedef struct pel_lift {
     bool *unseen;         /* by instruction: a store that no statement shows */
     uint32_t *back;       /* by instruction: the last jump that comes back to it, or PEL_NONE */
     uint32_t *back_cover; /* the innermost handler that covers all jumps that come back to it, or PEL_NONE */
-    bool *only_handlers;  /* all jumps that come back to it stand in handlers */
+    bool *only_handlers;  /* all jumps that come back to it are in handlers */
     int trial;
     bool broken; /* a trial went wrong */
     uint32_t steps;
@@ -169,7 +169,7 @@ typedef struct test {
     pel_node *expr, *negation;
     bool folds, negation_folds; /* has a `not` that the compiler would fold into a comparison */
     bool is_negated;            /* the negation is the simpler one */
-    uint32_t next;              /* true goes on here: just behind the last jump */
+    uint32_t next;              /* true goes on here: just after the last jump */
     uint32_t otherwise;         /* false goes there */
     cnode *nodes;               /* all that could belong to it, in layout order */
     uint32_t n_nodes, used;
@@ -191,19 +191,19 @@ uint32_t pel_read_range(pel_lift *l, region *r, stack *s, uint32_t at);
 uint32_t pel_read_for(pel_lift *l, region *r, stack *s, uint32_t at);
 /* The statements of a range whose end leads to fall. The stack of the caller stays as it is. */
 pel_nodes pel_read_body(pel_lift *l, region *r, const stack *s, uint32_t from, uint32_t end, uint32_t fall);
-/* Whether what stands at `at`, in a body that begins at `from`, is the end of that body and no statement: those have
+/* Whether what is at `at`, in a body that begins at `from`, is the end of that body and no statement: those have
  * lines of their own, but for one that is all of the body. */
 bool pel_is_unwritten(const pel_lift *l, uint32_t from, uint32_t at);
-/* A place behind `otherwise` that something in [from, otherwise) jumps to, so that an else lies between; or PEL_NONE.
+/* A place after `otherwise` that something in [from, otherwise) jumps to, so that an else lies between; or PEL_NONE.
  */
 uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise);
-/* The test that stands at a place, if expressions lead to one. */
+/* The test that is at a place, if expressions lead to one. */
 bool pel_first_test(pel_lift *l, const stack *s, uint32_t at, uint32_t limit, test *t);
 bool pel_same_run(const pel_lift *l, uint32_t a, uint32_t b); /* the same instructions up to the end of the path */
 bool pel_is_end(const pel_lift *l, uint32_t at); /* a few instructions in a row that end in `return` or `raise` */
 void pel_region_begin(pel_lift *l, region *r, const stack *s);
 
-/* A comprehension whose loop stands here: pushes it and returns where to go on, or PEL_NONE if it is none. */
+/* A comprehension whose loop is here: pushes it and returns where to go on, or PEL_NONE if it is none. */
 uint32_t pel_read_inline_comp(pel_lift *l, stack *s, uint32_t at);
 
 /* ---- guard.c ---- */
@@ -214,7 +214,7 @@ void pel_read_tail(pel_lift *l, region *r, const stack *s, uint32_t at, pel_node
 
 /* ---- match.c ---- */
 bool pel_begins_match(const pel_lift *l, uint32_t at);
-/* The subject is on top of the stack. Returns where to go on, or PEL_NONE, nothing changed, if no pattern stands here.
+/* The subject is on top of the stack. Returns where to go on, or PEL_NONE, nothing changed, if no pattern is here.
  */
 uint32_t pel_read_match(pel_lift *l, region *r, stack *s, uint32_t at);
 

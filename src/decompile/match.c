@@ -1,6 +1,6 @@
 /* match.
  *
- * The compiler matches a pattern by taking its subject apart on the stack: a test fails to a label behind the body of
+ * The compiler matches a pattern by taking its subject apart on the stack: a test fails to a label after the body of
  * the case, where the parts that are left are popped; captured values stay on the stack, below everything else, until
  * the whole pattern fits and they are stored. Optimised exchanges leave no fixed shape, so the instructions are run on
  * a stack of parts: what is asked of a part says what its pattern is, where it is stored says its name. */
@@ -542,7 +542,7 @@ bool pel_begins_match(const pel_lift *l, uint32_t at) {
     return i + 1 < l->c->n && l->c->at[i].op == PEL_I_CONST && l->c->at[i + 1].op == PEL_I_MATCH_CLASS;
 }
 
-/* case _ if guard: the guard stands at once where a pattern would; it is followed by the pop of the subject. */
+/* case _ if guard: the guard comes at once where a pattern would; it is followed by the pop of the subject. */
 static bool read_guard_only(pel_lift *l, const region *r, const stack *s, uint32_t at, one_case *out) {
     matcher m = { .l = l };
     test t;
@@ -596,7 +596,7 @@ static bool read_case(pel_lift *l, const region *r, const stack *s, uint32_t at,
         out->is_last = depth == 0;
     }
     if (!m.fails.n && l->c->at[at].op == PEL_I_POP) depth = 0, out->is_last = true;
-    if (depth == 0 && w.n == 1) { /* popped once more, behind alternatives */
+    if (depth == 0 && w.n == 1) { /* popped once more, after alternatives */
         if (l->c->at[at].op != PEL_I_POP) return false;
         at++;
     }
@@ -606,7 +606,7 @@ static bool read_case(pel_lift *l, const region *r, const stack *s, uint32_t at,
         if (to == PEL_NONE || (fail != PEL_NONE && pel_resolve(l, to) != pel_resolve(l, fail))) return false;
         if (fail == PEL_NONE || to > fail) fail = to;
     }
-    /* a guard: behind the last pattern only where it leads to the same place as a test of the pattern */
+    /* a guard: after the last pattern only where it leads to the same place as a test of the pattern */
     bool asks = depth == 1 && l->c->at[at].op != PEL_I_POP;
     if (asks || (depth == 0 && fail != PEL_NONE)) {
         stack g = pel_stack_copy(l, s, s->n);
@@ -645,7 +645,7 @@ static pel_nodes body_or_pass(pel_lift *l, pel_nodes body) {
     return body;
 }
 
-/* Where in a body the copy begins that the compiler made of the end of the function behind the statement, so that the
+/* Where in a body the copy begins that the compiler made of the end of the function after the statement, so that the
  * body did not have to jump there; the end of the body if there is none. */
 static uint32_t without_copied_end(const pel_lift *l, uint32_t from, uint32_t end, uint32_t after) {
     uint32_t length = 0;

@@ -3,9 +3,9 @@
  *
  * The normaliser brings its body to the form of statements that store in `__annotations__`, each of them under a test
  * of
- * `__conditional_annotations__` where the annotation stands in a nested block. Those statements are read and checked
+ * `__conditional_annotations__` where the annotation is in a nested block. Those statements are read and checked
  * like all others, taken apart here, and written where they were: with the arguments of a function, at the statement
- * that adds its number, or, where nothing tells the place, at the first store of the name behind the one before. */
+ * that adds its number, or, where nothing tells the place, at the first store of the name after the one before. */
 #include "decompile/lift.h"
 
 /* ---- reading ---- */

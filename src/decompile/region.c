@@ -149,7 +149,7 @@ static bool pops_iterator(const pel_lift *l, uint32_t from, uint32_t i) {
            before->op == PEL_I_POP || pel_is_pop_jump(before);
 }
 
-/* Whether a test jumps back because the body of the loop ends there. Where a try stands in the loop, leaving that would
+/* Whether a test jumps back because the body of the loop ends there. Where a try is in the loop, leaving that would
  * look the same. */
 static bool ends_body(const pel_lift *l, const pel_ins *ins) {
     return ins->flag && ins->sub == PEL_COVER_OTHER && ins->cover == l->c->at[ins->target].cover;
@@ -174,7 +174,7 @@ static bool ends_part(const pel_lift *l, uint32_t from, uint32_t i) {
 
 uint32_t pel_else_end(pel_lift *l, const region *r, uint32_t from, uint32_t otherwise) {
     uint32_t found = PEL_NONE;
-    for (uint32_t g = 0; g < l->c->n_guards; g++) { /* handlers of what stands in the body come back, too */
+    for (uint32_t g = 0; g < l->c->n_guards; g++) { /* handlers of what is in the body come back, too */
         const pel_guard *guard = &l->c->guards[g];
         if (guard->first < from || guard->first >= otherwise || guard->target == PEL_NONE) continue;
         for (uint32_t i = guard->target; i < l->c->n && l->c->at[i].within == g; i++) {
@@ -213,7 +213,7 @@ static bool terminates(const pel_nodes *body) {
     }
 }
 
-/* Whether the last instruction of a body is a `return`: what nothing reaches is only removed behind one. */
+/* Whether the last instruction of a body is a `return`: what nothing reaches is only removed after one. */
 static bool returns_last(const pel_nodes *body) {
     if (!body->n) return false;
     const pel_node *last = body->at[body->n - 1];
@@ -336,7 +336,7 @@ static void emit_if(pel_lift *l, const test *t, pel_nodes body, pel_nodes orelse
     node->If.test = t->expr;
     node->If.body = pass_if_empty(l, body);
     node->If.orelse = orelse;
-    /* a jump to a jump is only left as it is where the two stand on different lines */
+    /* a jump to a jump is only left as it is where the two are on different lines */
     if (l->is_comp && l->c->copies_exits && leads_to_jump(l, t)) node->parens = 1;
     pel_lift_emit(l, node);
 }
@@ -415,7 +415,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
     }
     if (other > body && other <= r->end &&
         !(other == r->end && pel_resolve(l, other) != r->fall && lp && r->end == lp->end)) {
-        /* [body, other) and perhaps an else behind it */
+        /* [body, other) and perhaps an else after it */
         uint32_t end = PEL_NONE;
         const pel_ins *last = &l->c->at[other - 1];
         bool continues = false;
@@ -435,7 +435,7 @@ static uint32_t read_if(pel_lift *l, region *r, stack *s, test *t) {
         pel_nodes yes = pel_read_body(l, r, s, body, other, after < r->end ? after : r->fall);
         pel_nodes no = { 0 };
         if (end == r->end && continues && l->c->tests_again)
-            drop_continues(&yes); /* what the else behind it says, too */
+            drop_continues(&yes); /* what the else after it says, too */
         if (end != PEL_NONE)
             no = pel_read_body(l, r, s, other, end, after < r->end ? after : r->fall);
         else if (last->dead_jump)
@@ -502,7 +502,7 @@ static uint32_t read_orelse(pel_lift *l, region *r, const stack *s, loop *lp, ui
     return end;
 }
 
-/* end: behind the loop. A jump back that nothing reaches stands there because `continue` was written before it. */
+/* end: after the loop. A jump back that nothing reaches is there because `continue` was written before it. */
 static void drop_last_continue(const pel_lift *l, pel_nodes *body, uint32_t end) {
     if (l->c->at[end - 1].dead && l->c->at[end - 1].op == PEL_I_JUMP) return;
     drop_continue(body);
@@ -691,7 +691,7 @@ static uint32_t read_retried(pel_lift *l, region *r, stack *s, uint32_t at) {
 }
 
 /* Two loops that begin at the same place: the end of the inner one is a jump back that several ways lead to, and what
- * it does not repeat goes on just behind it. PEL_NONE if there is no such jump before `last`. */
+ * it does not repeat goes on just after it. PEL_NONE if there is no such jump before `last`. */
 static uint32_t inner_end(const pel_lift *l, uint32_t at, uint32_t last) {
     uint32_t behind = PEL_NONE; /* where a jump goes out of what may be the inner loop */
     for (uint32_t i = at; i < last; i++) {
@@ -703,7 +703,7 @@ static uint32_t inner_end(const pel_lift *l, uint32_t at, uint32_t last) {
     return PEL_NONE;
 }
 
-/* The last instruction of a loop whose last jump back is at `last`. Where that is a `continue`, or stands in a handler,
+/* The last instruction of a loop whose last jump back is at `last`. Where that is a `continue`, or is in a handler,
  * the jump at the end of the loop is gone: old compilers remove what follows a `return`. t: the loop's test, or NULL.
  */
 static uint32_t loop_last(const pel_lift *l, const region *r, uint32_t at, uint32_t last, const test *t) {
@@ -771,7 +771,7 @@ static uint32_t read_loop(pel_lift *l, region *r, stack *s, uint32_t at) {
 
 static bool pel_ends_before(const pel_lift *l, uint32_t at) { return at == 0 || pel_ends(&l->c->at[at - 1]); }
 
-/* Whether a `return` of a constant stands behind a `finally`, in a later line: the function's own end has the line of
+/* Whether a `return` of a constant is after a `finally`, in a later line: the function's own end has the line of
  * what comes before it. */
 static bool is_behind_finally(const pel_lift *l, uint32_t at) {
     if (!l->c->copies_exits || l->plainly || at < 2 || l->c->at[at - 2].op != PEL_I_FINALLY) return false;
@@ -789,7 +789,7 @@ static uint32_t guard_to_open(const pel_lift *l, uint32_t at) {
     return found;
 }
 
-/* Whether a loop that begins here stands within what a handler covers. */
+/* Whether a loop that begins here is within what a handler covers. */
 static bool loops_within(const pel_lift *l, uint32_t at, uint32_t guard) {
     for (uint32_t g = l->back_cover[at]; g != PEL_NONE; g = l->c->guards[g].outer)
         if (g == guard) return true;
@@ -843,7 +843,7 @@ static uint32_t straight_end(const pel_lift *l, uint32_t i, uint32_t limit) {
     return PEL_NONE;
 }
 
-/* return f(a if c else b): the call and the return behind the two arms are short enough to be copied into both. Both
+/* return f(a if c else b): the call and the return after the two arms are short enough to be copied into both. Both
  * arms then end alike; the first copy is read as a jump to the second. */
 static bool read_copied_tail(pel_lift *l, stack *s, uint32_t at, uint32_t limit, const test *t, uint32_t *next) {
     bool returns = limit + 1 < l->c->n && l->c->at[limit].op == PEL_I_CONST && l->c->at[limit + 1].op == PEL_I_RETURN;
@@ -887,7 +887,7 @@ static uint32_t copied_break(const pel_lift *l, const loop *lp, uint32_t at) {
 }
 
 /* `break` or `continue` in a handler that begins to leave it at a POP_EXC: its jump, if the handler's own end, which
- * nothing reaches, stands behind it; or PEL_NONE. */
+ * nothing reaches, is after it; or PEL_NONE. */
 static uint32_t jump_before_end(const pel_lift *l, const region *r, uint32_t at) {
     uint32_t i = at + 1;
     while (i < r->end && (l->c->at[i].op == PEL_I_POP || l->c->at[i].op == PEL_I_WITH_EXIT)) i++;

@@ -107,7 +107,7 @@ static void drop_ends(pel_lift *l, pel_nodes *body, bool needed) {
     if (needed && !body->n) pel_nodes_push(l->ctx, body, pel_node_new(l->ctx, PEL_Pass));
 }
 
-/* The lists of statements that a statement holds; NULL behind the last. */
+/* The lists of statements that a statement holds; NULL after the last. */
 static void bodies_of(pel_node *node, pel_nodes *out[4]) {
     out[0] = out[1] = out[2] = out[3] = NULL;
     switch (node->kind) {
@@ -289,7 +289,7 @@ static bool is_future_import(const pel_node *node) {
 static void declarations(pel_lift *l, pel_nodes *body) {
     uint32_t at = body->n && body->at[0]->kind == PEL_Expr && body->at[0]->Expr.value->kind == PEL_Constant &&
                   body->at[0]->Expr.value->Constant.value->kind == PEL_CONST_STR;
-    while (at < body->n && is_future_import(body->at[at])) at++; /* nothing may stand before them */
+    while (at < body->n && is_future_import(body->at[at])) at++; /* nothing may be before them */
     bool is_module = !(l->code->flags & PEL_CO_NEWLOCALS) && pel_name_is(l->code->name, "<module>");
     for (uint32_t i = 0; i < l->declared.n; i++) {
         pel_name name = l->declared.at[i];

@@ -293,7 +293,7 @@ static uint32_t characters(pel_str s) {
     return n;
 }
 
-/* sign_len: how much of text stands before the padding of '='. */
+/* sign_len: how much of text is before the padding of '='. */
 static void put_padded(pel_buf *out, const spec *s, pel_str text, size_t sign_len, char fallback) {
     int64_t missing = s->width - characters(text);
     char align = s->align ? s->align : fallback;

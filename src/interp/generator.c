@@ -70,7 +70,7 @@ pel_val pel_generator_throw(pel_vm *vm, pel_generator *gen, pel_val exception) {
         } else {
             pel_raise_val(vm, exception);
         }
-        if (pel_raised_is(vm, vm->types.StopIteration)) { /* the inner one returned: go on behind it */
+        if (pel_raised_is(vm, vm->types.StopIteration)) { /* the inner one returned: go on after it */
             pel_tuple *args = pel_tuple_at(((pel_exception *)vm->raised)->args);
             pel_val result = args->n ? args->at[0] : vm->none;
             pel_forget(vm);

@@ -1,5 +1,5 @@
 /* Loops whose count is not known. Their body runs once, for all passes: a variable that one pass hands to the next
- * has no single value there, nor behind the loop, and becomes a symbol. */
+ * has no single value there, nor after the loop, and becomes a symbol. */
 #include "interp/ops.h"
 #include "interp/run.h"
 #include "python/print.h"

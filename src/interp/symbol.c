@@ -27,7 +27,7 @@ pel_val pel_symbol_from(pel_vm *vm, pel_str text, pel_val parent) {
     return made;
 }
 
-/* Inside a text a symbol stands between two letters that nobody else uses, so that it is known for one later on. */
+/* Inside a text a symbol is between two letters that nobody else uses, so that it is known for one later on. */
 #define OPEN "\xEE\x80\x80"
 #define CLOSE "\xEE\x80\x81"
 
@@ -39,7 +39,7 @@ static bool has_at(pel_str text, size_t at, const char *mark) {
     return at + 3 <= text.len && memcmp(text.ptr + at, mark, 3) == 0;
 }
 
-/* The known letters before the first symbol and behind the last one; false: there is none. */
+/* The known letters before the first symbol and after the last one; false: there is none. */
 static bool known_ends(pel_val text, pel_str *before, pel_str *behind) {
     pel_str s = pel_text_of(text);
     if (pel_string_at(text)->is_ascii) return false;

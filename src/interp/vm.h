@@ -283,8 +283,8 @@ struct pel_vm {
     uint64_t answers;  /* questions that were answered as before */
     pel_val collected; /* the list or tuple that pel_collect has just made its array of */
     pel_map born;      /* what was made in such a loop -> loop_serial at that time */
-    pel_map times;     /* container -> list of how often each item stands in it (None: once), or Ellipsis: not known */
-    pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module stands here; NULL: once */
+    pel_map times;     /* container -> list of how often each item is in it (None: once), or Ellipsis: not known */
+    pel_val (*on_count)(pel_vm *vm, pel_val member); /* how often a module is here; NULL: once */
     void (*on_construct)(pel_vm *vm, pel_val self, pel_val *args, uint32_t n, const pel_kw *kw);
     pel_val (*on_shape)(pel_vm *vm);                      /* in a forward: what to write on a tensor of a new shape */
     bool (*is_network)(pel_vm *vm, pel_val v);            /* a module that the run made; NULL: nobody asks */

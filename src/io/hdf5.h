@@ -31,7 +31,7 @@ struct pel_h5_object {
 };
 
 bool pel_is_hdf5(pel_str bytes);
-/* Whether it begins behind a block of somebody's own, as libhdf5 allows. */
+/* Whether it begins after a block of somebody's own, as libhdf5 allows. */
 bool pel_is_hdf5_behind(pel_ctx *ctx, const pel_input *input);
 /* The root group with all that it holds. Throws PEL_E_FORMAT and others. */
 pel_h5_object *pel_h5_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings);

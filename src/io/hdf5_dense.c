@@ -56,7 +56,7 @@ static uint64_t row_size(const heap *h, unsigned row) {
     return doubled > 40 || h->start_size > UINT64_MAX >> 41 ? 0 : h->start_size << doubled;
 }
 
-/* Where the byte of that offset in the heap's space lies in the file, with at least size bytes of its block behind it.
+/* Where the byte of that offset in the heap's space lies in the file, with at least size bytes of its block after it.
  */
 static uint64_t find_in_heap(const heap *h, uint64_t offset, uint64_t size) {
     uint64_t block = h->root, base = 0, block_size = h->start_size;

@@ -187,7 +187,7 @@ bool pel_is_zlib(pel_str bytes) {
     return bytes.len >= 6 && p[0] == 0x78 && (p[0] << 8 | p[1]) % 31 == 0 && !(p[1] & 32);
 }
 
-/* What stands before the deflated data of a gzip stream: at least 18 bytes are there. */
+/* What is before the deflated data of a gzip stream: at least 18 bytes are there. */
 static uint64_t gzip_header(pel_str bytes) {
     enum { HAS_SUM = 2, HAS_EXTRA = 4, HAS_NAME = 8, HAS_COMMENT = 16 };
     unsigned flags = (unsigned char)bytes.ptr[3];
@@ -216,7 +216,7 @@ void pel_gunzip(pel_ctx *ctx, pel_str packed, pel_sink *out) {
         s.done = out->n, s.size = out->cap;
         pel_err why;
         bool is_whole = pel_attempt(ctx, inflate_body, &s, &why);
-        out->n = s.done; /* what stands before the fault */
+        out->n = s.done; /* what is before the fault */
         if (!is_whole) pel_throw(ctx, why.code, why.at, "%s", why.what);
         at += s.next - s.n_bits / 8 + (is_gzip ? 8 : 4);
         out->end = at;

@@ -12,7 +12,7 @@ typedef struct machine {
     pel_str bytes;
     pel_str member;
     uint64_t base, at; /* at: within bytes, of the current opcode */
-    uint64_t next;     /* behind what has been read */
+    uint64_t next;     /* after what has been read */
     PEL_VEC(pel_pickled *) stack;
     PEL_VEC(uint32_t) marks; /* how high the stack was */
     pel_map memo;            /* index -> object */
@@ -45,7 +45,7 @@ static uint64_t take_number(machine *m, unsigned size) {
     return size == 1 ? (unsigned char)*at : size == 2 ? pel_le16(at) : size == 4 ? pel_le32(at) : pel_le64(at);
 }
 
-/* Bytes behind their length, which takes `width` bytes itself. */
+/* Bytes after their length, which takes `width` bytes itself. */
 static pel_str take_counted(machine *m, unsigned width) {
     uint64_t size = take_number(m, width);
     const char *at = take(m, size);

@@ -85,14 +85,14 @@ typedef struct pel_pickle {
     PEL_VEC(pel_pickled *) persistents; /* every object that the file's reader makes of an id */
     PEL_VEC(pel_pickled_array) arrays;
     struct pel_pickle *plainly; /* as pickle.load reads it, which takes those arrays for opcodes; NULL: the same */
-    uint64_t end;               /* offset behind the STOP, from the start of the pickle */
+    uint64_t end;               /* offset after the STOP, from the start of the pickle */
     int protocol;               /* of its PROTO opcode, 0 without */
     bool failed;                /* what was read before the fault is all there */
     pel_err fault;
 } pel_pickle;
 
 /* Reads one pickle at the start of bytes. base: offset of bytes in its file. An unpickler would fail where failed is
- * set: code that stands before the fault would have run, so what was read is given back all the same. Throws only if
+ * set: code that is before the fault would have run, so what was read is given back all the same. Throws only if
  * memory or steps run out. */
 pel_pickle *pel_pickle_read(pel_ctx *ctx, pel_str bytes, uint64_t base, pel_str member, pel_findings *findings);
 

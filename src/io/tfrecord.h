@@ -6,7 +6,7 @@
 
 /* Whether the first record's length has the right checksum. */
 bool pel_is_tfrecord(pel_str bytes);
-/* The record at *at, which moves behind it; false at the end. A record that is cut off ends a file that is still
+/* The record at *at, which moves after it; false at the end. A record that is cut off ends a file that is still
  * being written: a finding. */
 bool pel_tfrecord_next(pel_ctx *ctx, pel_str bytes, uint64_t *at, pel_str *record, pel_findings *findings);
 

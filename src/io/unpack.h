@@ -1,4 +1,4 @@
-/* Packed streams of every kind that model files come in. All decoders are our own and give what stands before a fault.
+/* Packed streams of every kind that model files come in. All decoders are our own and give what is before a fault.
  */
 #ifndef PEL_IO_UNPACK_H
 #define PEL_IO_UNPACK_H

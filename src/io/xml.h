@@ -8,7 +8,7 @@ typedef enum pel_xml_kind {
     PEL_XML_END,
     PEL_XML_OPEN,
     PEL_XML_CLOSE,
-    PEL_XML_TEXT,        /* between tags, as it stands there; a CDATA section is none */
+    PEL_XML_TEXT,        /* between tags, as it is there; a CDATA section is none */
     PEL_XML_DOCTYPE,     /* text: all of it, its own declarations too */
     PEL_XML_INSTRUCTION, /* <?name text?> */
 } pel_xml_kind;

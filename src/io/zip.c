@@ -137,7 +137,7 @@ static directory read_end(pel_ctx *ctx, const pel_input *input, pel_findings *fi
     return d;
 }
 
-/* Sizes and offset that do not fit 32 bits stand in an extra field, in this order, only those that are needed. */
+/* Sizes and offset that do not fit 32 bits are in an extra field, in this order, only those that are needed. */
 static void read_zip64(const char *extra, size_t len, uint64_t *const *fields, int n_fields) {
     for (size_t at = 0; at + 4 <= len;) {
         uint16_t id = pel_le16(extra + at), size = pel_le16(extra + at + 2);
@@ -192,7 +192,7 @@ static void check_local(pel_ctx *ctx, const pel_input *input, pel_zip_member *me
     uint64_t size = pel_le32(local + 22), packed = pel_le32(local + 18);
     uint64_t *const fields[] = { &size, &packed };
     read_zip64(local + LOCAL_SIZE + name_len, extra_len, fields, 2);
-    bool sizes_later = pel_le16(local + 6) & 8; /* in a descriptor behind the data */
+    bool sizes_later = pel_le16(local + 6) & 8; /* in a descriptor after the data */
     if (!pel_str_eq((pel_str){ local + LOCAL_SIZE, name_len }, member->name))
         why = "the name";
     else if (pel_le16(local + 8) != member->method)

@@ -24,7 +24,7 @@ typedef struct pel_zip {
 
 /* Whether the bytes begin as a zip archive. */
 bool pel_is_zip(pel_str bytes);
-/* Whether an archive's directory stands at the end of a file that begins as something else, and where it starts. */
+/* Whether an archive's directory is at the end of a file that begins as something else, and where it starts. */
 bool pel_has_zip_inside(pel_ctx *ctx, const pel_input *input, uint64_t *start);
 /* Throws PEL_E_FORMAT if there is no directory that can be read at all. */
 pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findings);

@@ -200,7 +200,7 @@ static const char standard_library[] =
     "tty turtle turtledemo types typing unicodedata unittest urllib urllib2 urlparse uu uuid venv warnings wave "
     "weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib zoneinfo ";
 
-/* Whether word stands in a list of words that are parted by spaces. */
+/* Whether word is in a list of words that are parted by spaces. */
 static bool has_word(const char *list, pel_str word) {
     if (!word.len) return false;
     while (*list) {

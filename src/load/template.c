@@ -237,7 +237,7 @@ typedef struct arguments {
     uint64_t places;         /* bit sets as in macros; bit 31 stands for all places beyond */
 } arguments;
 
-/* What stands between the parentheses of a call. by_key: the texts are attributes and names of filters or tests. */
+/* What is between the parentheses of a call. by_key: the texts are attributes and names of filters or tests. */
 static arguments read_arguments(reader *r, bool by_key) {
     arguments found = { .n = 0 };
     while (!is_sign(r, ")")) {

@@ -265,7 +265,7 @@ static void add_tensor(lite_file *f, const pel_flat *tensor, uint32_t index) {
     pel_flat buffer = pel_flat_item(&f->model, f->buffers, (uint32_t)number);
     pel_flat_list data = pel_flat_items(&buffer, BUFFER_DATA, 1);
     uint64_t offset = data.at, length = data.n;
-    if (!length) { /* of files over 2 GB: behind the flatbuffer */
+    if (!length) { /* of files over 2 GB: after the flatbuffer */
         offset = pel_flat_number(&buffer, BUFFER_OFFSET, 8, 0);
         length = pel_flat_number(&buffer, BUFFER_SIZE, 8, 0);
     }

@@ -14,7 +14,7 @@ typedef struct legacy {
     pel_loaded *out;
     pel_str bytes;
     pel_input input; /* the same */
-    uint64_t at;     /* behind what was read */
+    uint64_t at;     /* after what was read */
     pel_map by_key;  /* interned key -> row */
     pel_map widths;  /* interned key -> bytes of an element */
     PEL_VEC(pel_torch_storage) rows;
@@ -35,7 +35,7 @@ static bool is_magic(const pel_pickled *object) {
            pel_str_eq(object->text, (pel_str){ magic, sizeof magic - 1 });
 }
 
-/* The storages' types stand in the persistent ids of the pickle: ("storage", class, key, location, count, view). */
+/* The storages' types are in the persistent ids of the pickle: ("storage", class, key, location, count, view). */
 static void note_widths(legacy *l, const pel_pickle *pickle) {
     for (uint32_t i = 0; i < pickle->persistents.n; i++) {
         const pel_pickled *id = pickle->persistents.at[i]->id;
@@ -112,7 +112,7 @@ static pel_pickle *next_pickle(legacy *l, const char *what) {
     return pickle;
 }
 
-/* Somebody's pickle: what stands behind it may be more pickles, for a reader that calls load() again. */
+/* Somebody's pickle: what is after it may be more pickles, for a reader that calls load() again. */
 static void read_plain(legacy *l, pel_str name, const pel_pickled *root) {
     l->out->format = PEL_STR("pickle");
     if (pel_is_dcp(root)) {

@@ -73,7 +73,7 @@ bool pel_framing_feed(pel_framing *f, pel_str bytes) {
     return pel_piece_put(&f->bytes, pel_str_from(bytes, passed));
 }
 
-/* The end of the headers, behind their empty line; 0: not there yet. */
+/* The end of the headers, after their empty line; 0: not there yet. */
 static size_t headers_end(pel_str text) {
     for (size_t i = 0; i + 1 < text.len; i++) {
         if (text.ptr[i] != '\n') continue;

@@ -203,7 +203,7 @@ void pel_network_resolve(pel_ctx *ctx, const pel_network *open, const pel_networ
 /* ---- JSON: docs/model-json.md ---- */
 /* {"networks": [...]} */
 void pel_networks_list_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
-/* The same; the fields of a single network also stand at the top level. */
+/* The same; the fields of a single network also are at the top level. */
 void pel_networks_json(pel_ctx *ctx, const pel_networks *networks, pel_buf *out);
 /* Throws PEL_E_FORMAT with the offset. */
 pel_networks pel_networks_read(pel_ctx *ctx, pel_str text);

@@ -342,7 +342,7 @@ static void put_network_fields(pel_ctx *ctx, pel_json *json, const pel_network *
     pel_json_end_array(json);
 }
 
-/* {"networks": [...], without its last brace; returns where the fields of the last network stand in out. */
+/* {"networks": [...], without its last brace; returns where the fields of the last network are in out. */
 static pel_str put_list(pel_ctx *ctx, pel_json *json, const pel_networks *networks) {
     size_t start = 0, end = 0;
     pel_json_object(json);

@@ -128,7 +128,7 @@ static void put_sizes(resolver *r, const pel_module *module, pel_str path, bool 
 
 /* ---- counts ---- */
 
-/* How many modules stand in a row from a numbered one on. */
+/* How many modules are in a row from a numbered one on. */
 static int64_t count_from(const resolver *r, pel_str parent, pel_str first) {
     int64_t start = 0;
     for (size_t i = 0; i < first.len; i++) {

@@ -64,10 +64,10 @@ void pel_put_float_repr(pel_buf *out, double value); /* repr(float): shortest di
 void pel_put_str_repr(pel_buf *out, pel_str text);
 void pel_put_bytes_repr(pel_buf *out, pel_str bytes);
 
-/* One character as it stands in a literal between these quotes (0: none is escaped). */
+/* One character as it is in a literal between these quotes (0: none is escaped). */
 void pel_put_escaped(pel_buf *out, uint32_t point, char quote);
 void pel_put_escaped_byte(pel_buf *out, unsigned char byte, char quote);
-/* The character of a STR at *at, which moves behind it. Bytes that are no UTF-8 become U+DC80 to U+DCFF,
+/* The character of a STR at *at, which moves after it. Bytes that are no UTF-8 become U+DC80 to U+DCFF,
  * as Python's surrogateescape. */
 uint32_t pel_text_next(pel_str text, size_t *at);
 

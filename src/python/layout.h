@@ -1,7 +1,7 @@
 /* One logical line of Python, broken into as many lines as the width asks for.
  *
  * The printer writes a line as a row of tokens: texts, places where it may break, and groups of those.
- * A group is laid out flat if it fits up to the next place to break behind it; otherwise all places
+ * A group is laid out flat if it fits up to the next place to break after it; otherwise all places
  * that belong to it break, and the groups inside decide for themselves. Widths are sums over the row,
  * so each decision takes constant time, and nothing here recurses. */
 #ifndef PEL_PYTHON_LAYOUT_H
@@ -33,7 +33,7 @@ typedef struct pel_layout {
     PEL_VEC(uint8_t) modes;                    /* of the groups around the token being laid out */
     uint32_t n_lines;                          /* places to break so far */
     uint32_t last_brackets, lines_at_brackets; /* the brackets closed last; what a HUG leaves the breaking to */
-    uint32_t last_operator;                    /* set by the printer behind the operands of an operation */
+    uint32_t last_operator;                    /* set by the printer after the operands of an operation */
     bool has_multiline;
     uint32_t line;     /* of out, from 1 */
     size_t line_start; /* offset in out */
@@ -75,7 +75,7 @@ void pel_lay_freeze(pel_layout *lay, uint32_t from, uint32_t to);          /* ta
 void pel_lay_start(pel_layout *lay, pel_node *node);
 void pel_lay_end(pel_layout *lay, pel_node *node);
 
-/* Writes the line out, behind indent spaces. */
+/* Writes the line out, after indent spaces. */
 void pel_lay_flush(pel_layout *lay, uint32_t indent);
 void pel_lay_newline(pel_layout *lay);
 

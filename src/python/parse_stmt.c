@@ -299,7 +299,7 @@ pel_nodes pel_parse_block(pel_parser *p, const char *after, uint32_t line) {
     return pel_take(p, mark);
 }
 
-/* Python 3.8 ends a compound statement with its last statement, later ones with a semicolon behind that. */
+/* Python 3.8 ends a compound statement with its last statement, later ones with a semicolon after that. */
 void pel_finish_block(pel_parser *p, pel_node *node, pel_nodes last_block) {
     if (p->lex.version == 8)
         pel_finish_at(node, pel_end_of(last_block.at[last_block.n - 1]));

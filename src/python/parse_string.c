@@ -78,7 +78,7 @@ static int simple_escape(char c) {
     }
 }
 
-/* \x41 \u0041 \U00000041: s is behind the letter. */
+/* \x41 \u0041 \U00000041: s is after the letter. */
 static const char *put_hex_escape(pel_parser *p, const pel_token *token, pel_buf *out, const char *s, const char *end) {
     int n = s[-1] == 'x' ? 2 : s[-1] == 'u' ? 4 : 8;
     uint32_t point;
@@ -92,7 +92,7 @@ static const char *put_hex_escape(pel_parser *p, const pel_token *token, pel_buf
     return s + n;
 }
 
-/* \N{BULLET}: s is behind the N. */
+/* \N{BULLET}: s is after the N. */
 static const char *put_named_escape(pel_parser *p, const pel_token *token, pel_buf *out, const char *s,
                                     const char *end) {
     const char *close = s < end && *s == '{' ? memchr(s, '}', (size_t)(end - s)) : NULL;

@@ -1,4 +1,4 @@
-/* Inside of the parser: what its files share. The grammar rule stands above each function; a rule is
+/* Inside of the parser: what its files share. The grammar rule is above each function; a rule is
  * written as in CPython's own grammar, `,`.x+ being one or more x with commas between. */
 #ifndef PEL_PYTHON_PARSER_H
 #define PEL_PYTHON_PARSER_H
@@ -116,7 +116,7 @@ pel_nodes pel_for_if_clauses(pel_parser *p);
 /* Arguments up to the closing parenthesis, which it takes. A class takes no bare generator. */
 void pel_arguments(pel_parser *p, pel_nodes *args, pel_nodes *keywords, bool is_class);
 pel_node *pel_number(pel_parser *p);
-/* What stands between parentheses, up to `close`, which it takes. */
+/* What is between parentheses, up to `close`, which it takes. */
 pel_node *pel_parenthesised_rest(pel_parser *p, pel_parse_place from, pel_token_kind close);
 
 /* ---- strings (parse_string.c) and numbers (parse_number.c) ---- */

@@ -486,7 +486,7 @@ static bool try_fstring(pel_printer *p, pel_nodes parts, style s, pel_field_limi
     return possible;
 }
 
-/* Raw, if there are backslashes in the text, nothing else to escape, and no brace behind a backslash. */
+/* Raw, if there are backslashes in the text, nothing else to escape, and no brace after a backslash. */
 static bool can_fstring_be_raw(pel_nodes parts, const looks *seen) {
     if (!seen->backslashes || seen->has_other) return false;
     for (uint32_t i = 0; i < parts.n; i++) {

@@ -7,7 +7,7 @@
 #include "python/print.h"
 
 /* How tightly expressions bind, loosest first. An expression that binds looser than its place asks
- * for stands in parentheses. */
+ * for is in parentheses. */
 typedef enum pel_level {
     PEL_LEVEL_YIELD,
     PEL_LEVEL_NAMED,

@@ -108,7 +108,7 @@ _Noreturn static void fail(parser *p, const char *what) {
     pel_throw(p->ctx, PEL_E_SYNTAX, p->at, "regular expression: %s", what);
 }
 
-/* The character at *at of text, and *at behind it. Bytes that are no UTF-8 count as characters of their own. */
+/* The character at *at of text, and *at after it. Bytes that are no UTF-8 count as characters of their own. */
 static uint32_t decode(bool is_bytes, pel_str text, size_t *at) {
     unsigned char first = (unsigned char)text.ptr[(*at)++];
     if (is_bytes || first < 0xC0) return first;

@@ -70,7 +70,7 @@ static inline pel_parse_place place_of(const pel_lexer *lex, const char *at) {
     return (pel_parse_place){ lex->line, (uint32_t)(at - lex->line_start) };
 }
 
-/* A copy with \n line ends, a newline at the end, and NULs behind it. */
+/* A copy with \n line ends, a newline at the end, and NULs after it. */
 static char *copy_text(pel_ctx *ctx, pel_str text, const char **limit) {
     enum { PADDING = 8 };
     char *copy = pel_alloc_raw(ctx, text.len + 1 + PADDING), *out = copy;
@@ -129,7 +129,7 @@ static void next_line(pel_lexer *lex, const char *start) {
     lex->line_start = start;
 }
 
-/* Passes over a backslash and the line end behind it. */
+/* Passes over a backslash and the line end after it. */
 static const char *continue_line(pel_lexer *lex, const char *backslash) {
     if (backslash[1] != '\n')
         pel_syntax_error(lex, place_of(lex, backslash + 1), "unexpected character after line continuation character");
@@ -317,7 +317,7 @@ static _Noreturn void unterminated(pel_lexer *lex, const pel_quoted *quoted, pel
     pel_syntax_error(lex, opened, "this %s is never closed (read up to line %u)", kind, lex->line);
 }
 
-/* Passes over a string from behind its opening quotes; returns the end of the closing ones. */
+/* Passes over a string from after its opening quotes; returns the end of the closing ones. */
 static const char *read_string(pel_lexer *lex, const char *s, const pel_quoted *quoted, pel_parse_place opened) {
     for (;; s++) {
         while (!is(*s, STRING_STOP)) s++;
@@ -556,7 +556,7 @@ static void give_pending(pel_lexer *lex) {
     give(lex, is_indent ? PEL_T_INDENT : PEL_T_DEDENT, lex->at, lex->at);
 }
 
-/* At the NUL behind the text. */
+/* At the NUL after the text. */
 static void end_token(pel_lexer *lex, const char *s) {
     if (s < lex->limit) pel_syntax_error(lex, place_of(lex, s), "source code cannot contain null bytes");
     if (lex->n_brackets > lex->field) {

@@ -66,7 +66,7 @@ typedef struct pel_lexer {
     pel_parse_place last_end; /* where the one before ended; line ends and indentation don't count */
     const char *at;           /* the next byte to read */
     const char *line_start;
-    const char *limit; /* behind the last newline; *limit is NUL */
+    const char *limit; /* after the last newline; *limit is NUL */
     uint32_t line;
     bool at_line_start;
     int32_t pending; /* INDENT (1) or DEDENTs (negative) to be given out */
@@ -97,7 +97,7 @@ typedef struct pel_quoted {
 pel_quoted pel_quoted_parts(const pel_token *token);
 
 /* Python 3.12: reads literal text of a formatted string up to what ends it: the closing quotes, '{' or '}'.
- * A doubled brace ends it too: it then stands in the part once and is passed over. A line end ends the format
+ * A doubled brace ends it too: it then is in the part once and is passed over. A line end ends the format
  * specification of a string in single quotes. Sets from, to, start and end of the token; lex->at is at what
  * ended the part. */
 typedef enum pel_part_end {

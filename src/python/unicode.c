@@ -136,7 +136,7 @@ static void decompose(pel_ctx *ctx, pel_points *out, uint32_t point) {
 
 #define MOST_MARKS 1000 /* after one letter; a text with more wants to keep us sorting */
 
-/* Marks after a starter stand in the order of their classes; those of one class keep theirs.
+/* Marks after a starter are in the order of their classes; those of one class keep theirs.
  * False if there are too many. */
 static bool order_marks(pel_points *points) {
     uint32_t n_marks = 0;

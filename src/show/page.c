@@ -16,7 +16,7 @@ static void put_as_data(pel_buf *out, pel_str json) {
     pel_put(out, json);
 }
 
-/* Puts the template up to the mark, and gives what is behind it. */
+/* Puts the template up to the mark, and gives what is after it. */
 static pel_str put_until(pel_buf *out, pel_str rest, const char *mark) {
     size_t len = strlen(mark), at = 0;
     while (at + len <= rest.len && memcmp(rest.ptr + at, mark, len) != 0) at++;
