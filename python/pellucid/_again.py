@@ -32,8 +32,9 @@ def verify(file: str | os.PathLike[str], model: torch.nn.Module, args: Any = (),
 
 
 def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None, *,
-                  full: bool | None = None, module: str | None = None, root: str = "",
+                  full: bool | None = None, module: str | None = None, root: str = "", draws: bool = False,
                   progress: Callable[[str], None] | None = None) -> Report:
+    """draws: the model is known to draw random numbers, so other ones are tried, too."""
     inputs = given(model, args, kwargs)
     contract = read_contract(source)
     root = root or (contract["root"] if contract else _last_class(source))
@@ -42,6 +43,7 @@ def verify_source(source: str, model: torch.nn.Module, args: Any = (), kwargs: d
     work.records = False
     with work:
         work.record_given(inputs)
+        work.drew |= draws
         work.record_more(None)
         work.progress("verifying")
         work.state.restore()

@@ -22,6 +22,7 @@ from ._config_join import Build, Joined, join, resized
 from ._contract import MARK, with_contract
 from ._pellucid import Error
 from ._specs import Subject
+from ._verdict import base_name
 from ._verify import SEED, _wrapped, play_original, verify, with_verdict
 
 if TYPE_CHECKING:
@@ -134,10 +135,11 @@ class Fitting:
             if not joined.fields:
                 break
             guilty = self._judge(joined)
+            if not guilty and (why := self._accept(joined)):
+                guilty = {name: why for name in joined.fields}
             if not guilty:
                 self.outcome.fields = dict(joined.fields)
                 self.outcome.dump = joined.dump()
-                self.made.source = with_verdict(_rejoined(self.made.source, joined.source), self.made.report.verdict)
                 break
             self.outcome.dropped.update(guilty)
             joined = self._join()
@@ -145,6 +147,29 @@ class Fitting:
         if not self.outcome.fields:
             self.outcome.alone, self.outcome.equal = {}, []
             self.outcome.dropped.update({k: "no configuration was equal" for k in joined.fields})
+
+    def _accept(self, joined: Joined) -> str:
+        """The text with the Config takes the place of the other if all that was compared with that one is equal for it,
+        too: the header is about the text that is handed out. Otherwise why not."""
+        from ._again import verify_source
+        from ._tree import tree
+        made = self.made
+        found = verify_source(joined.source, self.subject.model, self.subject.args, self.subject.kwargs,
+                              full=made.report.level == "full", root=made.root,
+                              draws=any(base_name(c.name) == "other draw" for c in made.report.checks))
+        # Of some kinds there are as many runs as there was time for.
+        before, now = ({base_name(c.name) for c in r.checks if c.status == "passed"} for r in (made.report, found))
+        lost = sorted(before - now - {"proof"})
+        if not found.good or lost:
+            bad = next((str(c) for c in found.checks if c.bad), lost[0] if lost else "nothing could be compared")
+            return f"with the Config the model itself is not equal: {bad}"[:200]
+        made.report.checks, made.report.runs, proved = found.checks, found.runs, made.report.proof is not None
+        made.report.proof = None
+        made.source = with_verdict(_rejoined(made.source, joined.source), made.report.verdict)
+        made.tree = tree(made.model).with_source(made.source)
+        if proved:
+            made.prove()
+        return ""
 
     # ---- builds ----
 

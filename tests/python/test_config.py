@@ -187,7 +187,8 @@ def source(tmp_path):
 
 def test_fields_of_a_config(source):
     made, outcome, subject = made_of(source, "build")
-    assert list(outcome.fields) == ["block_size", "vocab_size", "n_layer", "n_head", "n_embd", "dropout"]
+    names = ["block_size", "vocab_size", "n_layer", "n_head", "n_embd", "dropout"]
+    assert list(outcome.fields) == names, outcome.dropped
     assert len(outcome.equal) == 2 and outcome.dropped == {"unused": "nothing depends on it"}
     assert "nn.Linear(cfg.n_embd, 3 * cfg.n_embd)" in made.source
     assert "nn.Embedding(cfg.block_size, cfg.n_embd)" in made.source  # both are 16
@@ -225,6 +226,27 @@ def test_the_referee_has_the_last_word(source, monkeypatch):
     monkeypatch.setattr(_config, "join", wrong)
     made, outcome, _ = made_of(source, "build")
     assert "dropout" not in outcome.fields and "not equal" in outcome.dropped["dropout"]
+
+
+def test_what_the_header_says_is_of_the_text_with_the_config(source, monkeypatch):
+    """All that was compared with the first text is compared with the one that is handed out."""
+    import pellucid._again as again
+    real, texts = again.referee, []
+
+    def watched(model, text, *rest):
+        texts.append(text)
+        checks = real(model, text, *rest)
+        for check in checks if len(texts) == 1 else ():
+            if check.name == "float64":
+                check.status = "failed"
+        return checks
+
+    made, outcome, _ = made_of(source, "odd")
+    assert outcome.fields and made.report.status("float64") == "passed"
+    monkeypatch.setattr(again, "referee", watched)
+    made, outcome, _ = made_of(source, "odd")
+    assert len(texts) == 1 and "class Config" in texts[0]
+    assert not outcome.fields and "class Config" not in made.source and "float64" in outcome.dropped["depth"]
 
 
 def test_lists_have_all_their_items():
