@@ -260,13 +260,41 @@ class Grid:
         step = max(1, 1, *steps)
         return math.lcm(step, *(p for p in self.patches if height % p == 0 and width % p == 0))
 
+    def exact_step(self, inputs: Inputs) -> int | None:
+        """The same of a small picture, of which cells may be lost: None unless all maps and patches divide it."""
+        pictures = [t for t in tensors(inputs) if t.dim() in (4, 5) and t.is_floating_point()]
+        if not pictures or not self.maps:
+            return None
+        height, width = pictures[0].shape[-2:]
+        parts = [(height, h) for h, _ in self.maps] + [(width, w) for _, w in self.maps]
+        parts += [(side, patch) for side in (height, width) for patch in self.patches]
+        return self.step(inputs) if all(part > 1 and full % part == 0 for full, part in parts) else None
+
 
 MAX_AREA = 3  # times the given one
+SMALL_SIDE = 48  # pixels of the shorter side of a small picture, at least
+SMALL_PART = 0.25  # of the given elements, at most: what is called small
+
+
+def count(inputs: Inputs) -> int:
+    """Elements of all tensors: what a run costs, roughly."""
+    return sum(t.numel() for t in tensors(inputs))
+
+
+def _small_pictures(height: int, width: int, grid: int, second: bool) -> Iterator[tuple[int, int]]:
+    """Sizes that cost a small part of the given one, and have some steps in both directions; half the given one, where
+    a model wants more."""
+    step = max(grid, 2)
+    less = step * max(2, -(-SMALL_SIDE // step))
+    for one, other in ((less, less + step), (step * (height // step // 2), step * (width // step // 2 + 1))):
+        size = (one, other + step) if second else (other, one)
+        if min(size) >= 2 * step and size[0] * size[1] <= SMALL_PART * height * width:
+            yield size
 
 
 def _other_pictures(height: int, width: int, grid: int | None, second: bool) -> Iterator[tuple[int, int]]:
-    """Sizes that are whole steps away: smaller ones if two steps are left, else larger ones of bounded cost; not square
-    first, so that height and width are told apart."""
+    """Sizes that are whole steps away: small ones, then smaller ones if two steps are left, else larger ones of bounded
+    cost; not square first, so that height and width are told apart."""
     if grid is None:  # nothing is known of the model: the usual stride, then halves, which most patches divide
         less, more = (2 * IMAGE_STEP, IMAGE_STEP) if second else (IMAGE_STEP, 2 * IMAGE_STEP)
         sizes = [(height + less, width + more), (height + less, width + less)]
@@ -276,6 +304,7 @@ def _other_pictures(height: int, width: int, grid: int | None, second: bool) -> 
             if min(size) >= 2 and size != (height, width) and size[0] * size[1] <= MAX_AREA * height * width:
                 yield size
         return
+    yield from _small_pictures(height, width, grid, second)
     for step in dict.fromkeys((max(grid, 2 if min(height, width) > 4 else 1), IMAGE_STEP)):
         if step > grid and (height % step or width % step):
             continue

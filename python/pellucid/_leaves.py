@@ -169,13 +169,17 @@ def _replaced(module: nn.Module) -> tuple[set[str], set[str]]:
 
 # ---- guessing ----
 
+@functools.lru_cache(512)
+def _after_self(function: Any) -> tuple[tuple[str, inspect.Parameter], ...]:
+    return tuple(inspect.signature(function).parameters.items())[1:]
+
 
 def _parameters(cls: type) -> dict[str, inspect.Parameter]:
     """Of the constructor; one that only passes everything on (nn.LSTM) has the parameters of its base's."""
     for base in cls.__mro__:
         if "__init__" not in vars(base):
             continue
-        found = dict(list(inspect.signature(getattr(base, "__init__")).parameters.items())[1:])
+        found = dict(_after_self(getattr(base, "__init__")))
         if not any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in found.values()):
             found.pop("mode", None) if issubclass(cls, nn.RNNBase) else None
             if cls is nn.RNN:

@@ -100,7 +100,8 @@ class Skeleton(Result):
 @dataclass
 class Call:
     """One call to record or compare. `mode`: "given", or the other one of train and eval. `after`: the inputs of a call
-    that comes before it, of models that keep something from one to the next. `draw`: which random numbers it gets."""
+    that comes before it, of models that keep something from one to the next. `draw`: which random numbers it gets.
+    `outer`: what the whole model gets, where the call is of a part of it."""
 
     label: str
     inputs: Inputs
@@ -108,6 +109,7 @@ class Call:
     mode: str = "given"
     after: Inputs | None = None
     draw: int = 0
+    outer: Inputs | None = None
 
     @property
     def seed(self) -> int:
@@ -412,6 +414,9 @@ class Workshop:
         self.grid: int | None = None  # pixels of a step between sizes of pictures
         self.no_meta: list[Check] = []  # why devices can't be compared, if so
         self.single: Call | None = None  # one sample, if the model takes that
+        self.other_size: Call | None = None  # another length or size of pictures, if the model takes one
+        self.little: Call | None = None  # the same, if that costs a small part of the given call
+        self.unnoticed = False  # the recorder, by the model: the given call gives the same with it and without
         self.plain_train: list[str] | None = None  # what synthesise() is told of classes; None: not asked
         self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
 
@@ -466,7 +471,7 @@ class Workshop:
         from . import _check, _inputs
         from ._state import RandomState
         start = time.perf_counter()
-        self.state.restore()
+        self.state.settle()
         self._enter_mode(call.mode)
         args, kwargs = _inputs.copied(call.inputs)
         for cache in self.caches:
@@ -492,10 +497,40 @@ class Workshop:
         self.state.restore()
         self._time("record", start)
 
+    def _record_played(self, call: Call, name: str, **what: Any) -> None:
+        """One run of the original that is recorded, and is what the skeleton is compared with: the recorder is not
+        noticed. Two runs where compiled parts have stand-ins, or where that is not known. A call that the original does
+        not take raises, and is in no log."""
+        if self.compares and (not self.unnoticed or not self.records or self.stand_ins.any or self.caches):
+            self.add([self._play(call, name, **what)])
+            self._record(call)
+            return
+        try:
+            if not self.compares:
+                self._record(call)
+                return
+
+            def recorded(*args: Any, **kwargs: Any) -> Any:
+                with self.stand_ins.installed():
+                    return self.recorder.run(call.label, args, kwargs)
+
+            row = self._play(call, name, forward=recorded, **what)
+        except Exception:
+            self._record_again(events=self.with_events)  # without the part of the run that there was
+            raise
+        self.drew |= bool(row["generators"])
+        self.recorded.append(call)
+        self.add([row])
+
     @property
     def small(self) -> Call:
         """The cheapest call that the original is known to take, in the given mode."""
-        return self.single or Call("given", self.recorded[0].inputs, False)
+        return self.single or self.little or Call("given", self.recorded[0].inputs, False)
+
+    @property
+    def base(self) -> Inputs:
+        """What the whole model gets in runs that need not be of the given size."""
+        return self.little.outer if self.little is not None and self.little.outer is not None else self.given
 
     def add(self, rows: list[dict[str, Any]]) -> None:
         """Comparisons for the referee: calls in a row, of a module that none was made of before."""
@@ -506,7 +541,7 @@ class Workshop:
         """The model in the mode of the call, from the state that it was given in, and put back afterwards. Gives the
         flags from which the mode was entered by a method, if it was. parameters: the run may change them."""
         start = time.perf_counter()
-        self.state.restore()
+        self.state.settle()
         flags: dict[str, bool] | None = modes_of(self.model)
         if parameters:
             self.state.before_run(True)
@@ -533,6 +568,8 @@ class Workshop:
         """The call made on the original as it is now."""
         from . import _inputs
         args, kwargs = _inputs.copied(call.inputs)
+        if what.get("buffers"):
+            what["before"] = self.state.kept_parameters(self.model)
         if what.get("events"):  # compiled code tells none
             with self.stand_ins.installed():
                 return play_original(self.stand_ins.model, name, args, kwargs, grad=call.grad, **what)[0]
@@ -577,7 +614,7 @@ class Workshop:
         for inputs in candidates:
             try:
                 with contextlib.redirect_stderr(io.StringIO()):  # some models print what they raise
-                    call = Call(label, self._inner(inputs, mode, grad), grad, mode)
+                    call = Call(label, self._inner(inputs, mode, grad), grad, mode, outer=inputs)
                     row = play(call, name, **what)
                     if row.get("raises"):
                         continue
@@ -591,37 +628,67 @@ class Workshop:
 
     def record_given(self, inputs: Inputs) -> None:
         """The first run: on the model as it was given, before anything could fill a cache."""
-        import torch
-
         from . import _check, _inputs
         self.given = inputs
         self.progress("recording")
         given = self._record_first()
         self.progress("running the original")
+        if not self.compares:
+            self._find_grid()
+            return
         start = time.perf_counter()
         with _inputs.Grid(self.model) as grid:
-            self.sequences.append([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
+            self.add([self._play(Call("given", given.inputs, False), "recorded", buffers=True)])
         self.grid = grid.step(given.inputs)
-        self.slow = time.perf_counter() - start > SLOW
-        if not self.slow and self.compares:
-            with contextlib.suppress(Exception):  # some of torch's calls refuse to be watched
-                self.sequences.append([self._play(Call("given", given.inputs, False), "events", events=True)])
+        self._note_slow(time.perf_counter() - start)
+        # The recorder must not be noticed by the model.
+        found = _check.difference(self.sequences[0][0]["result"], self.recorded_result)
+        if found and self.grad:  # gradients may lead to other kernels
+            found = _check.difference(self._play(Call("given", given.inputs, True), "unwatched")["result"],
+                                      self.recorded_result)
+        if found:
+            self.report.checks.append(Check("recording", "failed", f"watched, the model gives something else: {found}"))
+        self.unnoticed = not found
+
+    def _note_slow(self, seconds: float) -> None:
+        self.slow = seconds > SLOW
         if self.slow:
             self.report.remarks.append("the model is slow: one comparison of each kind is made, not several")
+
+    def _find_grid(self) -> None:
+        """Where no call is compared: from a small picture, if everything divides that, else from the given call."""
+        from . import _inputs
+        self._note_slow(self.report.seconds["record"])
+        call, step = None, None
+        small = next(_inputs.other_length(self.given, 1, grid=_inputs.IMAGE_STEP), None)
+        if small is not None and self._is_little(small):
+            with _inputs.Grid(self.model) as grid:
+                call = self._first_taken(iter([small]), "other length 1", "other length", self.grad)
+            step = grid.exact_step(call.inputs) if call is not None else None
+        if step is None:
+            with _inputs.Grid(self.model) as grid:
+                self._play(Call("given", self.recorded[0].inputs, False), "recorded")
+            step = grid.step(self.recorded[0].inputs)
+        elif step == _inputs.IMAGE_STEP:
+            self.other_size = call
+        self.grid = step
+
+    def _is_little(self, inputs: Inputs) -> bool:
+        from . import _inputs
+        return _inputs.count(inputs) <= _inputs.SMALL_PART * _inputs.count(self.given)
+
+    def _compare_given(self) -> None:
+        """The calls of torch and the gradients of the given call; at another size, where that costs little."""
+        from . import _inputs
+        little = self.little or Call("given", self.recorded[0].inputs, False)
+        if not self.slow and self.compares:
+            with contextlib.suppress(Exception):  # some of torch's calls refuse to be watched
+                self.add([self._play(Call("given", little.inputs, False), "events", events=True)])
         if self.takes_grad and (self.compares or not self.grad):
             try:
-                with_gradients = Call("given", given.inputs, True)
-                self.sequences.append([self._play_with_gradients(with_gradients, "gradients enabled")])
+                self.add([self._play_with_gradients(Call("given", little.inputs, True), "gradients enabled")])
             except Exception:  # a remark tells why
                 self.takes_grad = False
-        # The recorder must not be noticed by the model.
-        unwatched = next((s[0] for s in self.sequences if s[0]["grad"] is self.grad and s[0]["events"] is None), None)
-        if unwatched is None or unwatched["threads"] != torch.get_num_threads():  # other threads, other sums
-            if not self.compares:
-                return
-            unwatched = self._play(Call("given", given.inputs, self.grad), "unwatched")
-        if found := _check.difference(unwatched["result"], self.recorded_result):
-            self.report.checks.append(Check("recording", "failed", f"watched, the model gives something else: {found}"))
 
     def _record_first(self) -> Call:
         """Without gradients where the model does not run with them: it may use kernels that have no backward."""
@@ -642,14 +709,10 @@ class Workshop:
         return given
 
     def _play_with_gradients(self, call: Call, name: str, **what: Any) -> dict[str, Any]:
-        if not self.compares:
-            return self._play(call, name, **what)
-        try:
-            return self._play(call, name, gradients=True, **what)
-        except Exception as error:
-            row = self._play(call, name, **what)  # raises where the model does not take the call at all
+        row = self._play(call, name, gradients=self.compares, **what)
+        if error := row.get("no gradients"):
             self.report.remarks.append(f"{name}: the original itself can't be differentiated: {error}"[:300])
-            return row
+        return row
 
     def record_more(self, more: Sequence[Any] | None, verified: bool | str = True) -> None:
         from . import _attacks
@@ -661,11 +724,14 @@ class Workshop:
             self._record(call)
         if more is not None and not more:
             self.may_record = False
+            self._compare_given()
             if verified:
                 self._compare_others()
                 _attacks.vary_given(self, self.full)
             return
         self.progress("other data, other sizes, train mode")
+        self._find_other_size()
+        self._compare_given()
         if self.keeps_something and not self.slow:
             self._record_next_call()
         self._record_data()
@@ -707,17 +773,29 @@ class Workshop:
             self._record(Call("called again", inputs, given.grad, after=given.inputs))
             return
 
+    def _find_other_size(self) -> None:
+        """Another length or size of pictures. Where it is small, all runs that need not be of the given size have it."""
+        if self.other_size is None:
+            self.other_size = self._first_taken(self._other_length(1), "other length 1", "other length", self.grad)
+        if self.other_size is not None and self._is_little(self.other_size.outer or self.other_size.inputs):
+            self.little = self.other_size
+
+    def _record_taken(self, candidates: Iterator[Inputs], name: str, label: str, grad: bool) -> Call | None:
+        """The first of the candidates that the original takes, recorded; its comparison is added."""
+        for inputs in candidates:
+            with contextlib.suppress(Exception), contextlib.redirect_stderr(io.StringIO()):
+                call = Call(label, self._inner(inputs, "given", grad), grad, outer=inputs)
+                self._record_played(call, name)
+                return call
+        return None
+
     def _record_data(self) -> None:
         from . import _inputs
         # Recorded without gradients where the given call had them, so that both modes are lanes.
-        near = self._first_taken(_inputs.other_data(self.given, 1), "other data 1", "other data",
-                                 self.takes_grad and not self.grad)
-        far = None
+        self._record_taken(_inputs.other_data(self.base, 1), "other data 1", "other data",
+                           self.takes_grad and not self.grad)
         if not self.slow:
-            far = self._first_taken(_inputs.other_data(self.given, 2, far=True), "other data 2", "far data", self.grad)
-        for call in (near, far):
-            if call is not None:
-                self._record(call)
+            self._record_taken(_inputs.other_data(self.base, 2, far=True), "other data 2", "far data", self.grad)
         self._keep_unrecorded(_inputs.other_data(self.given, 3), "other data 3")
 
     def _other_length(self, step: int) -> Iterator[Inputs]:
@@ -726,19 +804,19 @@ class Workshop:
 
     def _record_sizes(self) -> None:
         from . import _inputs
-        for name, make in (("other batch", lambda step: _inputs.other_batch(self.given, step)),
-                           ("other length", self._other_length)):
-            call = self._first_taken(make(1), f"{name} 1", name, self.grad)
+        found = self._record_taken(_inputs.other_batch(self.base, 1), "other batch 1", "other batch", self.grad)
+        if found is not None:
+            self._keep_unrecorded(_inputs.other_batch(self.base, 3), "other batch 2")
+        if self.other_size is not None:
+            self._record(self.other_size)
+            self._keep_unrecorded(self._other_length(3), "other length 2")
+        for name, call in (("other batch", found), ("other length", self.other_size)):
             if call is None:
                 self.report.checks.append(Check(name, "skipped", "the model takes no other"))
-                continue
-            self._record(call)
-            self._keep_unrecorded(make(3), f"{name} 2")
         if self.slow:
             return
-        call = self._first_taken(_inputs.one_sample(self.given), "other batch 3", "one sample", self.grad)
+        call = self._record_taken(_inputs.one_sample(self.base), "other batch 3", "one sample", self.grad)
         if call is not None:
-            self._record(call)
             self.single = Call("one sample", call.inputs, False)
 
     def _keep_unrecorded(self, candidates: Iterator[Inputs], name: str, mode: str = "given") -> None:
@@ -754,17 +832,23 @@ class Workshop:
             self.unrecorded[name] = call
 
     def _record_other_mode(self) -> None:
+        """At the given size without its gradients, if these can be compared at a small one."""
         from . import _inputs
         name = "eval" if self.whole.training else "train"
+        has_gradients = self.little is None
         try:
             call = Call(name, self._inner(self.given, "other", True), True, "other")
-            self.sequences.append([self._play_with_gradients(call, name, buffers=True)])
+            self._record_played(call, name, buffers=True, gradients=self.compares and has_gradients)
         except Exception as error:
             self.report.checks.append(Check(name, "skipped", f"the original raises: {type(error).__name__}"))
             return
-        self._record(call)
-        self._keep_unrecorded(_inputs.other_batch(self.given, 1), f"{name}: other batch", "other")
+        if error := self.sequences[-1][0].get("no gradients") if self.compares else None:
+            self.report.remarks.append(f"{name}: the original itself can't be differentiated: {error}"[:300])
+        before = len(self.sequences)
+        self._keep_unrecorded(_inputs.other_batch(self.base, 1), f"{name}: other batch", "other")
         self._keep_unrecorded(self._other_length(1), f"{name}: other length", "other")
+        if self.compares and not has_gradients and all(r[0]["gradients"] is None for r in self.sequences[before:]):
+            self.sequences[before - 1] = [self._play_with_gradients(call, name, buffers=True)]
 
     def _keep_other_draws(self) -> None:
         """In train mode chance may lead the model another way: layers that are left out, noise that is added or not."""
@@ -777,7 +861,7 @@ class Workshop:
                 return
             name = f"other draw {draw}"
             with contextlib.suppress(Exception):
-                call = Call(name, self._inner(self.given, mode, False), False, mode, draw=draw)
+                call = Call(name, self._inner(self.base, mode, False), False, mode, draw=draw)
                 self.sequences.append([self._play(call, name)])
                 self.unrecorded[name] = call
 

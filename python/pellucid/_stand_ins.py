@@ -42,6 +42,11 @@ class StandIns:
         self.states = [ModelState(twin) for _, twin in self.compiled]
         self.patched = _patched(model)
 
+    @property
+    def any(self) -> bool:
+        """Whether something is recorded in the place of something else."""
+        return bool(self.compiled or self.patched)
+
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
         kind = torch.jit.ScriptFunction

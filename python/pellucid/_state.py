@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import random
 import sys
 from collections import OrderedDict, defaultdict, deque
@@ -40,7 +41,7 @@ class RandomState:
         """Whether somebody has drawn since."""
         if self.python != random.getstate() or not torch.equal(self.torch, torch.get_rng_state()):
             return True
-        return self.numpy is not None and str(self.numpy) != str(sys.modules["numpy"].random.get_state())
+        return self.numpy is not None and _bytes(self.numpy) != _bytes(sys.modules["numpy"].random.get_state())
 
     def restore(self) -> None:
         torch.set_rng_state(self.torch)
@@ -51,12 +52,18 @@ class RandomState:
             sys.modules["numpy"].random.set_state(self.numpy)
 
 
+def _bytes(state: Any) -> list[Any]:
+    """numpy's state, with every array as its bytes."""
+    return [part.tobytes() if hasattr(part, "tobytes") else part for part in state]
+
+
 class ModelState:
     """Attributes, containers and tensors of a model and of the plain objects that it holds.
 
     Objects are put back in place, so that whoever refers to them (a hook's closure, a second name) still sees
     the same ones. Tensors are copied only if they are buffers or other attributes; parameters are most of the memory
-    and are left alone by most forwards: they are copied for the first run and, if that changed some, for all.
+    and are left alone by most forwards: they are copied once, for the first run, and compared after those runs that
+    may change them.
     """
 
     def __init__(self, model: torch.nn.Module):
@@ -69,8 +76,8 @@ class ModelState:
         for module in model.modules():
             self._visit(module)
         del self._seen
-        self._values: list[torch.Tensor] | None = None
-        self._kept_for_training = False
+        self._values: list[torch.Tensor] | None = None  # of the parameters, from the first run on
+        self._is_run = self._in_training = self._is_stirred = False
         self._moves_parameters = True  # a run does, for all that is known
 
     def _visit(self, root: Any) -> None:
@@ -102,13 +109,26 @@ class ModelState:
         return any(not _equal(live, kept) for live, kept in (*self.attributes, *self.containers))
 
     def before_run(self, training: bool) -> None:
-        """Keeps the parameters until the next `restore`. In train mode always: weights may be normalised in place; else
-        while that may be needed, as for a momentum encoder. What is done to parameter.data is not counted by torch."""
-        if self._values is None and (training or self._moves_parameters):
-            self._values = [p.detach().clone() for p, _, _ in self.parameters]
-            self._kept_for_training = training
+        """Until the next `restore` parameters may change. In train mode always: weights may be normalised in place;
+        else while that may be so, as for a momentum encoder. What is done to parameter.data is not counted by torch."""
+        self._is_stirred = True
+        if not self._is_run and (training or self._moves_parameters):
+            self._is_run, self._in_training = True, training
+            if self._values is None:
+                self._values = [p.detach().clone() for p, _, _ in self.parameters]
+
+    def kept_parameters(self, model: torch.nn.Module) -> dict[str, torch.Tensor]:
+        """The parameters of the model, or of a part of it, as they were before the first run."""
+        kept = {id(row[0]): value for row, value in zip(self.parameters, self._values or ())}
+        return {name: kept[id(p)] for name, p in model.named_parameters(remove_duplicate=False) if id(p) in kept}
+
+    def settle(self) -> None:
+        """`restore`, if a run was announced since the last one."""
+        if self._is_stirred:
+            self.restore()
 
     def restore(self) -> None:
+        self._is_stirred = False
         for live, kept in self.attributes:
             if not _same_items(live, kept):
                 live.clear()
@@ -137,15 +157,15 @@ class ModelState:
     def _restore_parameters(self) -> None:
         moved = False
         for i, (parameter, grad, requires_grad) in enumerate(self.parameters):
-            if self._values is not None and not torch.equal(parameter, self._values[i]):
+            if self._is_run and self._values is not None and not torch.equal(parameter, self._values[i]):
                 moved = True
                 with torch.no_grad():
                     parameter.copy_(self._values[i])
             parameter.grad = grad
             parameter.requires_grad_(requires_grad)
-        if self._values is not None and not self._kept_for_training:
+        if self._is_run and not self._in_training:
             self._moves_parameters = moved
-        self._values = None
+        self._is_run = False
 
 
 def _has_state(value: Any) -> bool:
@@ -165,8 +185,8 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _same_items(live: dict[str, Any], kept: dict[str, Any]) -> bool:
-    return len(live) == len(kept) and all(
-        a is c and b is d for (a, b), (c, d) in zip(live.items(), kept.items()))
+    return not live and not kept or (len(live) == len(kept) and all(map(operator.is_, live, kept))
+                                     and all(map(operator.is_, live.values(), kept.values())))
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Iterable, Iterator, Sequence, cast
+from typing import Any, Callable, Iterable, Iterator, Sequence, cast
 
 from ._contract import described, mode_of
 from ._verdict import Check, Report
@@ -130,9 +130,11 @@ def threads(count: int) -> Iterator[None]:
 def play_original(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], *, grad: bool,
                   gradients: bool = False,
                   buffers: bool = False, events: bool = False, seed: int = SEED,
-                  found: dict[int, tuple[Any, ...]] | None = None, **more: Any) -> tuple[dict[str, Any], Any]:
-    """Makes the call on the original and returns what the referee needs to repeat it, and the result. more: further
-    fields of the call: `start` (flags from which a mode is entered), `steps`, `changed`, `what`.
+                  found: dict[int, tuple[Any, ...]] | None = None, forward: Callable[..., Any] | None = None,
+                  before: dict[str, Any] | None = None, **more: Any) -> tuple[dict[str, Any], Any]:
+    """Makes the call on the original and returns what the referee needs to repeat it, and the result. forward: what is
+    called, if not the model itself: its recorder. before: the parameters as they were, if somebody has them. more:
+    further fields of the call: `start` (flags from which a mode is entered), `steps`, `changed`, `what`.
 
     The inputs are consumed: the model may change them in place. Gradients are summed in an order that depends
     on the number of threads, so calls that compare them use one."""
@@ -144,30 +146,41 @@ def play_original(model: Any, name: str, args: tuple[Any, ...], kwargs: dict[str
                             "args": _check.plain_form(args, found), "kwargs": _check.plain_form(kwargs, found), **more}
     for part in ("args", "kwargs"):
         call[part] = _check.map_tensors(call[part], _check.copy_input)
-    before = _check.parameters_before(model) if buffers else {}
+    if buffers and before is None:
+        before = _check.parameters_before(model)
     start = time.perf_counter()
     with threads(count):
         generators = _check.Generators(seed)
         with torch.set_grad_enabled(grad), _check.Events() if events else contextlib.nullcontext() as seen:
-            result = _result_of(call, model, args, kwargs)
+            result = _result_of(call, forward or model, args, kwargs)
         call["generators"] = generators.moved()
         call["events"] = seen.rows(result) if seen is not None else None
         call["factories"] = seen.factories if seen is not None else None
         form = _check.plain_form(result)
         call["result"] = _check.detached(form)
         call["result_grads"] = [t.requires_grad for t in _check.tensors_of(form)]
-        call["buffers"] = _check.changeable(model, before) if buffers else None
-        found_gradients = _check.gradients(model, form) if gradients else None
+        call["buffers"] = _check.changeable(model, before or {}) if buffers else None
+        found_gradients = _gradients_of(call, model, form) if gradients else None
         call["gradients"] = found_gradients and {k: _check.digested(t) for k, t in found_gradients.items()}
         call["gradients name"] = "gradients" if name == "gradients enabled" else f"{name}: gradients"
     call["about"] = about(call, model, time.perf_counter() - start)
     return call, result
 
 
-def _result_of(call: dict[str, Any], model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _gradients_of(call: dict[str, Any], model: Any, form: Any) -> Any:
+    """None, with the reason in the call, where the original's result can't be differentiated."""
+    from . import _check
+    try:
+        return _check.gradients(model, form)
+    except Exception as error:
+        call["no gradients"] = str(error)
+        return None
+
+
+def _result_of(call: dict[str, Any], forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Where the caller gives another value than was recorded, an error of the original's is an answer."""
     try:
-        return model(*args, **kwargs)
+        return forward(*args, **kwargs)
     except Exception as error:
         if not call.get("changed"):
             raise
@@ -197,8 +210,19 @@ def referee_data(model: Any, source: str, root: str, sequences: Sequence[Sequenc
         "state": {k: v.detach() if hasattr(v, "detach") else v for k, v in model.state_dict().items()},
         "ties": _check.ties_of(model),
         "requires_grad": {n: p.requires_grad for n, p in model.named_parameters(remove_duplicate=False)},
-        "sequences": sequences,
+        "sequences": _packed(sequences),
     }
+
+
+def _packed(sequences: Sequence[Sequence[dict[str, Any]]]) -> list[list[dict[str, Any]]]:
+    """The calls as they travel: flags of modules that are equal are one object, and what only people read stays."""
+    known: dict[tuple[Any, ...], dict[str, bool]] = {}
+
+    def packed(call: dict[str, Any]) -> dict[str, Any]:
+        flags = {key: known.setdefault(tuple(call[key].items()), call[key]) for key in ("modes", "start") if key in call}
+        return {**{key: value for key, value in call.items() if key != "about"}, **flags}
+
+    return [[packed(call) for call in calls] for calls in sequences]
 
 
 def verify(model: Any, source: str, root: str, sequences: list[list[dict[str, Any]]], extra: Iterable[str] = (),
@@ -213,12 +237,29 @@ def verify(model: Any, source: str, root: str, sequences: list[list[dict[str, An
         return [Check("build", "failed", f"line {error.lineno}: SyntaxError: {error.msg}")]
     with tempfile.TemporaryDirectory(prefix="pellucid-") as folder:
         data, result = os.path.join(folder, "data.pt"), os.path.join(folder, "result.json")
-        torch.save(referee_data(model, source, root, sequences, extra), data)
+        with without_checksums():
+            torch.save(referee_data(model, source, root, sequences, extra), data)
         problem = run_referee(data, result, patience)
         if problem or not os.path.exists(result):
             return [Check("build", "failed", f"the referee {problem or 'gave no result'}")]
         with open(result) as file:
             return [Check(**row) for row in json.load(file)]
+
+
+@contextlib.contextmanager
+def without_checksums() -> Iterator[None]:
+    """torch.save without checksums: the file is read once, at once, and they are most of what writing it costs."""
+    import torch
+    options = torch.serialization
+    if not hasattr(options, "set_crc32_options"):  # torch before 2.6
+        yield
+        return
+    before = options.get_crc32_options()
+    options.set_crc32_options(False)
+    try:
+        yield
+    finally:
+        options.set_crc32_options(before)
 
 
 def run_referee(data: str, result: str, patience: float) -> str:
