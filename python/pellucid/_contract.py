@@ -141,7 +141,8 @@ def _groups(report: Report) -> list[str]:
         kind = base.rpartition(": ")[2]
         phrase = RULES[kind].phrase if kind in RULES else ""
         if base == "gradients enabled" and report.status("gradients") == "passed":
-            phrase = "the recorded input"
+            kind = "other length" if _size(run, report) else kind
+            phrase = RULES[kind].phrase or "the recorded input"
         if (statuses.get(run["name"]) != "passed" or base in failed or not phrase or base in ("recorded", "device")
             or run.get("raises") or _bad_facets(report, run["name"])):
             continue
@@ -150,10 +151,17 @@ def _groups(report: Report) -> list[str]:
         sizes = said.setdefault(mode, {}).setdefault("the recorded input" if base in ("train", "eval") else phrase, [])
         if run.get("what", phrase) != phrase:
             sizes.append(run["what"])
-        elif kind in ("other batch", "other length"):
+        elif kind in ("other batch", "other length") or (kind == "other data" and _only_other_sizes(report, statuses)):
             sizes.append(_size(run, report))
     return [f"{mode}: " + ", ".join(f"{phrase} ({', '.join(dict.fromkeys(sizes))})" if any(sizes) else phrase
                                     for phrase, sizes in kinds.items()) for mode, kinds in said.items()]
+
+
+def _only_other_sizes(report: Report, statuses: dict[str, str]) -> bool:
+    """Whether other data were compared at other sizes than the given one alone."""
+    from ._verdict import base_name
+    return not any(base_name(run["name"]) == "other data" and statuses.get(run["name"]) == "passed"
+                   and not _size(run, report) for run in report.runs)
 
 
 def _size(run: dict[str, Any], report: Report) -> str:

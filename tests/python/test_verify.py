@@ -8,7 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="verification compares torch modules")
 
-from pellucid import _check  # noqa: E402
+import pellucid  # noqa: E402
+from pellucid import _again, _check, _pellucid, _skeleton  # noqa: E402
 from pellucid._verify import Report, foreign_imports, play_original, verify, with_verdict  # noqa: E402
 from torch import nn  # noqa: E402
 
@@ -367,3 +368,67 @@ def test_what_leaves_require_may_be_imported_too() -> None:
     from pellucid._verify import allowed_packages
     assert "pluggy" not in allowed_packages()
     assert {"pytest", "pluggy", "_pytest"} <= set(allowed_packages({"pytest"}))
+
+
+class Pixels(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3, 2, 1))
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.body(x).mean((2, 3)))
+
+
+@pytest.mark.parametrize("verify, most", [(True, 9.0), (False, 4.5)])
+def test_runs_of_the_original_are_few_and_small(monkeypatch, verify: bool, most: float) -> None:
+    """In given forwards, whatever they cost: the given call, watched and not, other data, train mode; the rest is
+    small."""
+    model, x = Pixels().eval(), torch.randn(2, 3, 224, 224)
+    seen: list[int] = []
+
+    class Counting:
+        def __init__(self, *args, **kwargs) -> None:
+            self.inner = recorder(*args, **kwargs)
+
+        def run(self, label, args, kwargs):
+            seen.append(args[0].numel())
+            return self.inner.run(label, args, kwargs)
+
+        def __getattr__(self, name):
+            return getattr(self.inner, name)
+
+    def played(model, name, args, kwargs, forward=None, **more):
+        if forward is None:
+            seen.append(args[0].numel())
+        return play_original(model, name, args, kwargs, forward=forward, **more)
+
+    recorder = _pellucid.Recorder
+    monkeypatch.setattr(_pellucid, "Recorder", Counting)
+    monkeypatch.setattr(_skeleton, "play_original", played)
+    made = pellucid.skeleton(model, (x,), verify=verify, progress=False)
+    assert len(seen) > 6
+    assert sum(seen) / x.numel() <= most, [n / x.numel() for n in seen]
+    if verify:
+        assert made.report.complete
+        sizes = {run["name"]: run["inputs"]["x"] for run in made.report.runs}
+        for name in ("recorded", "other data 3", "train"):
+            assert sizes[name] == "float32[2, 3, 224, 224]", name
+        for name in ("gradients enabled", "train: other length", "other length 2", "float64"):
+            assert sizes[name] != "float32[2, 3, 224, 224]", name
+        assert "eval mode, gradients: other lengths (2x3x" in made.report.verdict
+        assert "train mode, gradients: the recorded input" not in made.report.verdict
+
+
+class Drops(nn.Module):
+    def forward(self, x):
+        return x * (2.0 if self.training and x.shape[-1] > 100 else 3.0)
+
+
+def test_a_difference_at_the_given_size_alone_is_found() -> None:
+    """Small runs don't show it: train mode is compared at the given size, too."""
+    source = pellucid.skeleton(Drops().eval(), (torch.randn(2, 3, 128, 128),), progress=False).source
+    wrong = source.replace("2.0", "3.0")
+    assert wrong != source
+    report = _again.verify_source(wrong, Drops().eval(), (torch.randn(2, 3, 128, 128),))
+    assert not report.good
