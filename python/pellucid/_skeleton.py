@@ -774,7 +774,7 @@ class Workshop:
             return
 
     def _find_other_size(self) -> None:
-        """Another length or size of pictures. Where it is small, all runs that need not be of the given size have it."""
+        """Another length or size of pictures. Where it is small, runs that need not be of the given size have it."""
         if self.other_size is None:
             self.other_size = self._first_taken(self._other_length(1), "other length 1", "other length", self.grad)
         if self.other_size is not None and self._is_little(self.other_size.outer or self.other_size.inputs):
@@ -842,8 +842,8 @@ class Workshop:
         except Exception as error:
             self.report.checks.append(Check(name, "skipped", f"the original raises: {type(error).__name__}"))
             return
-        if error := self.sequences[-1][0].get("no gradients") if self.compares else None:
-            self.report.remarks.append(f"{name}: the original itself can't be differentiated: {error}"[:300])
+        if self.compares and (why := self.sequences[-1][0].get("no gradients")):
+            self.report.remarks.append(f"{name}: the original itself can't be differentiated: {why}"[:300])
         before = len(self.sequences)
         self._keep_unrecorded(_inputs.other_batch(self.base, 1), f"{name}: other batch", "other")
         self._keep_unrecorded(self._other_length(1), f"{name}: other length", "other")

@@ -219,7 +219,8 @@ def _packed(sequences: Sequence[Sequence[dict[str, Any]]]) -> list[list[dict[str
     known: dict[tuple[Any, ...], dict[str, bool]] = {}
 
     def packed(call: dict[str, Any]) -> dict[str, Any]:
-        flags = {key: known.setdefault(tuple(call[key].items()), call[key]) for key in ("modes", "start") if key in call}
+        flags: dict[str, Any] = {key: known.setdefault(tuple(call[key].items()), call[key])
+                                 for key in ("modes", "start") if key in call}
         return {**{key: value for key, value in call.items() if key != "about"}, **flags}
 
     return [[packed(call) for call in calls] for calls in sequences]
