@@ -25,7 +25,7 @@ static void read_known(pel_ctx *ctx, void *arg) {
         Py_ssize_t len;
         const char *name = PyUnicode_AsUTF8AndSize(PySequence_Fast_GET_ITEM(r->names, i), &len);
         if (!name) return;
-        pel_push(ctx, &r->job->known.plain_train, ((pel_str){ name, (size_t)len }));
+        pel_push(ctx, &r->job->known.class_facts, ((pel_str){ name, (size_t)len }));
     }
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(r->rows); i++) {
         PyObject *row = PySequence_Fast_GET_ITEM(r->rows, i);
@@ -115,10 +115,10 @@ PyObject *pel_ext_skeleton(const pel_skeleton *skeleton) {
 }
 
 PyDoc_STRVAR(synthesise_doc,
-             "synthesise(trace, without=(), plain_train=())\n--\n\n"
+             "synthesise(trace, without=(), class_facts=())\n--\n\n"
              "The skeleton of what a trace file (bytes) holds: its source, the name of its root class,\n"
              "and a dict that tells how it was made. without: (file, line) of functions of the author's that are\n"
-             "written as the calls of torch they made; of one that is given again, less is kept. plain_train:\n"
+             "written as the calls of torch they made; of one that is given again, less is kept. class_facts:\n"
              "classes, as module.qualname, whose own train() does what nn.Module's does.");
 
 static PyObject *synthesise(PyObject *module, PyObject *args) {
@@ -127,7 +127,7 @@ static PyObject *synthesise(PyObject *module, PyObject *args) {
     PyObject *without = NULL, *plain = NULL;
     if (!PyArg_ParseTuple(args, "y*|OO:synthesise", &trace, &without, &plain)) return NULL;
     PyObject *rows = without ? PySequence_Fast(without, "without is a sequence") : PyTuple_New(0);
-    PyObject *names = plain ? PySequence_Fast(plain, "plain_train is a sequence") : PyTuple_New(0);
+    PyObject *names = plain ? PySequence_Fast(plain, "class_facts is a sequence") : PyTuple_New(0);
     pel_ctx *ctx = rows && names ? pel_ext_open() : NULL;
     synthesis job = { .bytes = { trace.buf, (size_t)trace.len } };
     pel_err err;

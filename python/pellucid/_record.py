@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Iterable, Sequence
 
 from ._names import renamed
+from ._outermost import OutermostCalls
 from ._progress import Progress, Wanted
 from ._skeleton import Call, Skeleton, SkeletonError, Workshop, _complaint, closing_line
 from ._verify import play_original
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class Recording:
+class Recording(OutermostCalls):
     """The context manager that `record` returns.
 
         with pellucid.record() as r:
@@ -29,59 +29,43 @@ class Recording:
     """
 
     def __init__(self, model: torch.nn.Module | None = None, *, origin: str = ""):
+        super().__init__()
         self.model = model
         self.origin = origin
         self.calls: list[Call] = []
         self._results: list[Any] = []
         self._workshop: Workshop | None = None
-        self._thread = threading.get_ident()
-        self._inside = False
         self._modes: list[dict[Any, bool]] = []  # of every module, at each call
 
     def __enter__(self) -> Recording:
-        import torch
-        self._plain_call = torch.nn.Module.__call__
-        recording = self
-
-        def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            return recording._called(module, args, kwargs)
-
-        self._watching_call = call
-        torch.nn.Module.__call__ = call
+        self.open()
         return self
 
     def __exit__(self, *_: object) -> None:
-        import torch
         if self._workshop is not None:
             self._workshop.stance.close()
-        torch.nn.Module.__call__ = self._plain_call
+        self.close()
 
-    def _called(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if (self._inside or threading.get_ident() != self._thread
-            or (self.model is not None and module is not self.model)):
-            return self._plain_call(module, *args, **kwargs)
+    def concerns(self, module: torch.nn.Module) -> bool:
+        return self.model is None or module is self.model
+
+    def called(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         import torch
 
         from . import _inputs
-        self._inside = True
-        torch.nn.Module.__call__ = self._plain_call  # parts are called as ever
-        try:
-            if self._workshop is None:
-                self.model = module
-                self._workshop = Workshop(module, None, (), self.origin, lambda text: None).__enter__()
-                self._workshop.state.before_run(module.training)
-            inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
-            call = Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled())
-            modes = {m: m.training for m in module.modules()}
-            with self._workshop.stand_ins.installed():
-                result = self._workshop.recorder.run(call.label, args, kwargs)
-            self.calls.append(call)  # one that raises is not repeated
-            self._modes.append(modes)
-            self._results.append(result)
-            return result
-        finally:
-            torch.nn.Module.__call__ = self._watching_call
-            self._inside = False
+        if self._workshop is None:
+            self.model = module
+            self._workshop = Workshop(module, None, (), self.origin, lambda text: None).__enter__()
+            self._workshop.state.before_run(module.training)
+        inputs = _inputs.with_parts((args, kwargs), self._parts_of_results())
+        call = Call(f"call {len(self.calls) + 1}", inputs, torch.is_grad_enabled())
+        modes = {m: m.training for m in module.modules()}
+        with self._workshop.stand_ins.installed():
+            result = self._workshop.recorder.run(call.label, args, kwargs)
+        self.calls.append(call)  # one that raises is not repeated
+        self._modes.append(modes)
+        self._results.append(result)
+        return result
 
     def _parts_of_results(self) -> dict[int, Any]:
         """The objects in earlier results, by id: they stay themselves where a later call is given them."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 import traceback
 import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
 from . import _inputs
+from ._outermost import OutermostCalls
 from ._skeleton import Call
 from ._specs import SpecError
 
@@ -85,47 +85,25 @@ class Enough(BaseException):
     """Ends a script. Nothing that a script catches on purpose is of this kind."""
 
 
-class Watch:
+class Watch(OutermostCalls):
     """While it is open, outermost calls of modules are noted, at most `calls` of them; `stop` ends the script then."""
 
     def __init__(self, calls: int | None = None, stop: bool = False):
+        super().__init__()
         self.found: dict[int, Watched] = {}
         self.calls = 0
         self.most, self.stop = calls, stop
-        self._thread = threading.get_ident()
-        self._inside = False
-        self._open = False
 
     def __enter__(self) -> Watch:
-        import torch
-        self._plain = torch.nn.Module.__call__
-        watch = self
-
-        def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            return watch._called(module, args, kwargs)
-
-        torch.nn.Module.__call__ = call
-        self._open = True
+        self.open()
         return self
-
-    def close(self) -> None:
-        import torch
-        if self._open:
-            torch.nn.Module.__call__ = self._plain
-            self._open = False
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _called(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._inside or not self._open or threading.get_ident() != self._thread:
-            return self._plain(module, *args, **kwargs)
-        self._inside = True
-        try:
-            self._note(module, args, kwargs)
-            result = self._plain(module, *args, **kwargs)
-        finally:
-            self._inside = False
+    def called(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._note(module, args, kwargs)
+        result = super().called(module, args, kwargs)
         if self.most is not None and self.calls >= self.most:
             self.close()
             if self.stop:

@@ -118,30 +118,46 @@ class Call:
 
 @dataclass
 class Plan:
-    """How the next text is written. `as_calls`: functions (file, line) that are written as the calls of torch that they
-    made. `guards`: assertions at the top of the root's forward, condition -> message. `rounds`: of recording more."""
+    """How the next text is written. `work`: with which recording. `as_calls`: functions (file, line) that are written as
+    the calls of torch that they made. `guards`: assertions at the top of the root's forward, condition -> message.
+    `rounds`: of recording more. `attempts`: that are left with this recording. `warm`: the caches to be emptied before
+    each recording after a first call, one tuple for each way that was not tried yet; None: the model as it was given."""
 
+    work: Workshop
     as_calls: list[tuple[str, int]] = field(default_factory=list)
     guards: dict[str, str] = field(default_factory=dict)
     rounds: int = ROUNDS
+    attempts: int = ATTEMPTS
+    warm: list[tuple[Any, ...]] | None = None
+
+    def begin(self, work: Workshop) -> None:
+        self.work, self.as_calls, self.guards, self.rounds, self.attempts = work, [], {}, ROUNDS, ATTEMPTS
 
 
 @dataclass
 class Attempt:
     """What came of a plan: a text with the checks that were made of it, or the error that says why there is none."""
 
+    work: Workshop
     source: str = ""
     root: str = ""
     trace: bytes = b""
     checks: list[Check] = field(default_factory=list)
     synthesis: dict[str, Any] = field(default_factory=dict)
     guarded: range = range(0)  # lines that the plan's guards are on
-    error: Error | None = None
+    error: Exception | None = None
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
         report = Report(self.checks)
         return self.error is None, report.good, report.complete
+
+    def is_better(self, other: Attempt) -> bool:
+        """The later one, where both are as good. Another recording must gain something."""
+        if self.work is other.work:
+            return self.rank >= other.rank
+        mine, others = ((a.rank[:2], -len(_told_by_calls(a.synthesis))) for a in (self, other))
+        return mine > others
 
 
 def skeleton(model: torch.nn.Module, args: Any = (), kwargs: dict[str, Any] | None = None,
@@ -201,31 +217,19 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
     work.full, work.compares = verified == "full", bool(verified)
     if verified:
         start_referee()  # it imports torch while the model runs
-    made, refusal = None, None
     with work:
         work.record_given(inputs)
         work.record_more(more, verified)
         try:
-            made = work.finish(verified)
+            return work.finish(verified)
         except Exception as error:
-            refusal = error
-        is_bad = made is None or (verified and not made.report.good)
-        if made is None or is_bad or (_told_by_calls(made) and not work.slow):
-            warm = work.again_when_warm(more, verified)
-            is_better = warm is not None and (
-                made is None or is_bad or len(_told_by_calls(warm)) < len(_told_by_calls(made)))
-            if warm is not None and is_better and (made is None or warm.report.good or not verified):
-                made = warm
-    if made is None:
-        assert refusal is not None
-        raise refusal if type(refusal) is not Error else SkeletonError(str(refusal)) from None
-    return made
+            raise error if type(error) is not Error else SkeletonError(str(error)) from None
 
 
-def _told_by_calls(made: Skeleton) -> list[str]:
+def _told_by_calls(synthesis: dict[str, Any]) -> list[str]:
     """Methods of modules that are written as the calls they made, and with them all modules that they called: what a
     first call sets up (hooks behind a lock) may be all that could not be followed."""
-    return [name for kind, name, *_ in made.report.synthesis["remarks"] if kind == "fallback" and "." in name]
+    return [name for kind, name, *_ in synthesis.get("remarks", ()) if kind == "fallback" and "." in name]
 
 
 def _readable(model: Any, inputs: Inputs) -> torch.nn.Module:
@@ -417,8 +421,12 @@ class Workshop:
         self.other_size: Call | None = None  # another length or size of pictures, if the model takes one
         self.little: Call | None = None  # the same, if that costs a small part of the given call
         self.unnoticed = False  # the recorder, by the model: the given call gives the same with it and without
-        self.plain_train: list[str] | None = None  # what synthesise() is told of classes; None: not asked
+        self.class_facts: list[str] | None = None  # what synthesise() is told of classes; None: not asked
         self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
+        self.given: Inputs = ((), {})  # what the whole model gets
+        self.makes_calls = False  # of the model itself; not where a program made them
+        self.more: Sequence[Any] | None = None  # what the caller wants recorded, too
+        self.cold: Workshop | None = None  # that of the model as it was given, where this one is after a first call
 
     def __enter__(self) -> Workshop:
         import torch
@@ -629,7 +637,7 @@ class Workshop:
     def record_given(self, inputs: Inputs) -> None:
         """The first run: on the model as it was given, before anything could fill a cache."""
         from . import _check, _inputs
-        self.given = inputs
+        self.given, self.makes_calls = inputs, True
         self.progress("recording")
         given = self._record_first()
         self.progress("running the original")
@@ -716,6 +724,7 @@ class Workshop:
 
     def record_more(self, more: Sequence[Any] | None, verified: bool | str = True) -> None:
         from . import _attacks
+        self.more = more
         for number, item in enumerate(more or (), 1):
             name = f"more {number}"
             asked = item if isinstance(item, Call) else Call(name, as_inputs(item), self.grad)
@@ -865,55 +874,6 @@ class Workshop:
                 self.sequences.append([self._play(call, name)])
                 self.unrecorded[name] = call
 
-    def again_when_warm(self, more: Sequence[Any] | None, verified: bool | str) -> Skeleton | None:
-        """The same after a first call: models and libraries set things up then that later calls only find there, such
-        as hooks and registries. What caches keep of inputs is computed again in each recording; if that does not do,
-        what any of them keeps: functions that ran when the model was built are seen running. None if nothing comes of
-        it, or if it gives something else then."""
-        self.progress("again, after a first call")
-        found = None
-        try:
-            self._call(self.whole, self.given)
-            every = self.recorder.caches()
-            for caches in dict.fromkeys((self._caches_of_data(), every)):
-                made = self._again(more, verified, caches)
-                if made is not None and (made.report.good or not verified):
-                    return made
-                found = found or made
-        except Exception:
-            return None
-        finally:
-            self.state.restore()
-        return found
-
-    def _again(self, more: Sequence[Any] | None, verified: bool | str, caches: tuple[Any, ...]) -> Skeleton | None:
-        from . import _check
-        warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
-        warm.caches = caches
-        try:
-            with warm:
-                warm.record_given(self.given)
-                warm.full, warm.compares = self.full, self.compares
-                warm.record_more(more, verified)
-                made = warm.finish(verified)
-        except Exception:
-            return None
-        if _check.difference(self.recorded_result, warm.recorded_result):
-            return None
-        if verified and (found := self._differs_when_cold(made)):
-            self.report.remarks.append(f"after a first call the model is another: {found}")
-            return None
-        made.report.remarks.append("recorded after a first call: what the model sets up then is in place")
-        return made
-
-    def _differs_when_cold(self, made: Skeleton) -> Check | None:
-        """What was recorded after a first call must be the model as it was given, too: with the counters, caches and
-        flags that it had then."""
-        self.state.restore()
-        extra = {c.__module__.partition(".")[0] for c in self.leaves}
-        checks = verify(self.model, made.source, made.root, self.sequences, extra)
-        return next((c for c in checks if c.forbids), None)
-
     @staticmethod
     def _call(model: torch.nn.Module, inputs: Inputs) -> None:
         from . import _inputs
@@ -938,25 +898,29 @@ class Workshop:
 
     def finish(self, verified: bool | str) -> Skeleton:
         """plan -> attempt -> verdict -> rule -> next plan, until no rule knows better; the best attempt counts."""
-        before = self.report.checks
-        plan, best = Plan(), Attempt(error=Error("nothing was tried"))
-        for number in range(ATTEMPTS + 1):
-            attempt = self._attempt(plan, verified, before)
-            if attempt.rank >= best.rank:
-                best = attempt
-            if number == ATTEMPTS:
-                self.report.remarks.append(f"given up after {number + 1} attempts")
-            if number == ATTEMPTS or (not verified and attempt.error is None):
-                break
-            reason = next(filter(None, (rule(self, plan, attempt, best) for rule in RULES_OF_RETREAT)), None)
-            if reason is None:
-                break
-            self.report.retreats.append(reason)
+        plan = Plan(self)
+        best = Attempt(self, error=Error("nothing was tried"))
+        with contextlib.ExitStack() as self.open:  # recordings after a first call
+            while True:
+                attempt = plan.work._attempt(plan, verified)
+                plan.attempts -= 1
+                best = attempt if attempt.is_better(best) else best
+                if plan.attempts < 0:
+                    self.report.remarks.append(f"given up after {ATTEMPTS + 1} attempts")
+                is_enough = plan.attempts < 0 or (not verified and attempt.error is None)
+                reason = _next_plan(plan, attempt, best, RULES_OF_RETREAT[-1:] if is_enough else RULES_OF_RETREAT)
+                if reason is None:
+                    break
+                self.report.retreats.append(reason)
         if best.error is not None:
             raise best.error
+        return best.work._made(best, verified, self.report.retreats)
+
+    def _made(self, best: Attempt, verified: bool | str, retreats: list[str]) -> Skeleton:
         self.report.checks, self.report.synthesis = best.checks, best.synthesis
         self.report.runs = [row["about"] for rows in self.sequences for row in rows if verified and "about" in row]
         self.report.level = "full" if self.full else "default"
+        self.report.retreats = retreats
         source = with_verdict(best.source, self.report.verdict)
         source = with_contract(source, self.report, best.root) if verified else source
         made = Skeleton(source, best.root, self._tree(source), self.report, self.model, best.trace)
@@ -965,20 +929,23 @@ class Workshop:
         return made
 
     def _varied(self, label: str) -> list[tuple[int, int]]:
-        """The dimensions of the given tensors that have another size in the recorded call of that label."""
+        """The dimensions of the given tensors that have another size in the recorded call of that label. Another batch
+        is one of the small size, if there is one."""
         from . import _inputs
-        call = next((call for call in self.recorded if call.label == label), self.recorded[0])
-        pairs = zip(_inputs.tensors(self.recorded[0].inputs), _inputs.tensors(call.inputs))
+        given = self.little if label == "other batch" and self.little is not None else self.recorded[0]
+        call = next((call for call in self.recorded if call.label == label), given)
+        pairs = zip(_inputs.tensors(given.inputs), _inputs.tensors(call.inputs))
         return [(number, i) for number, (one, other) in enumerate(pairs)
                 for i, (a, b) in enumerate(zip(one.shape, other.shape)) if a != b]
 
-    def _attempt(self, plan: Plan, verified: bool | str, before: list[Check]) -> Attempt:
+    def _attempt(self, plan: Plan, verified: bool | str) -> Attempt:
         self.progress("writing")
         start = time.perf_counter()
+        before = self.report.checks
         try:
             source, root, trace = self._synthesise(plan.as_calls)
-        except Error as error:
-            return Attempt(error=error)
+        except Exception as error:
+            return Attempt(self, error=error)
         finally:
             self._time("synthesise", start)
         guarded = range(0)
@@ -989,12 +956,25 @@ class Workshop:
         if verified:
             self.progress("verifying")
             start = time.perf_counter()
-            extra = {c.__module__.partition(".")[0] for c in self.leaves}
             self.state.restore()
             devices = self._devices(source)
-            checks = verify(self.model, source, root, self.sequences, extra) + before + devices
+            checks = verify(self.model, source, root, self.sequences, self._packages) + before + devices
+            if self.cold is not None and Report(checks).good:
+                checks.append(self.cold._as_given(source, root))
             self._time("verify", start)
-        return Attempt(source, root, trace, checks, self.report.synthesis, guarded)
+        return Attempt(self, source, root, trace, checks, self.report.synthesis, guarded)
+
+    @property
+    def _packages(self) -> set[str]:
+        return {c.__module__.partition(".")[0] for c in self.leaves}
+
+    def _as_given(self, source: str, root: str) -> Check:
+        """What was recorded after a first call must be the model as it was given, too: with the counters, caches and
+        flags that it had then."""
+        self.state.restore()
+        checks = verify(self.model, source, root, self.sequences, self._packages)
+        found = next((c for c in checks if c.forbids), None)
+        return Check("first call", "failed" if found else "passed", str(found) if found else "", silent=bool(found))
 
     def _devices(self, source: str) -> list[Check]:
         """A text that names a device is run on the meta device; why not, if that can't be compared."""
@@ -1009,6 +989,46 @@ class Workshop:
 
     # ---- rules: each changes the plan and says why, or says nothing ----
 
+    def _record_warm(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
+        """The same after a first call: models and libraries set things up then that later calls only find there, such
+        as hooks and registries. What caches keep of inputs is computed again in each recording; if that does not do,
+        what any of them keeps: functions that ran when the model was built are seen running."""
+        cold = self.cold or self
+        last = best if self.cold is None else attempt
+        told = self.cold is None and bool(_told_by_calls(best.synthesis)) and not self.slow
+        if not cold.makes_calls or (last.error is None and (last.rank[1] or not cold.compares) and not told):
+            return None
+        if plan.warm is None:
+            cold.progress("again, after a first call")
+            try:
+                cold._call(cold.whole, cold.given)
+                plan.warm = list(dict.fromkeys((cold._caches_of_data(), cold.recorder.caches())))
+            except Exception:
+                plan.warm = []
+        reason = _reason(attempt) if last.error is not None or not last.rank[1] else "functions are written as calls"
+        while plan.warm:
+            warm = cold._warmed(plan.warm.pop(0))
+            if warm is not None:
+                plan.begin(warm)
+                return f"recorded after a first call: {reason}"
+        cold.state.restore()
+        return None
+
+    def _warmed(self, caches: tuple[Any, ...]) -> Workshop | None:
+        """Another recording, of the model after a first call; None if it gives something else then."""
+        from . import _check
+        warm = Workshop(self.whole, self.path, self.leaves, self.origin, self.progress)
+        warm.caches, warm.cold, warm.full, warm.compares = caches, self, self.full, self.compares
+        self.open.close()  # another one, which did not do
+        try:
+            self.open.enter_context(warm)
+            warm.record_given(self.given)
+            warm.record_more(self.more, "full" if self.full else self.compares)
+        except Exception:
+            return None
+        warm.report.remarks.append("recorded after a first call: what the model sets up then is in place")
+        return None if _check.difference(self.recorded_result, warm.recorded_result) else warm
+
     def _forget_next_call(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
         """What a second call does may be beyond us; then it is said to be not equal, and the rest is as without it."""
         kept = [call for call in self.recorded if not call.after]
@@ -1016,7 +1036,7 @@ class Workshop:
             return None
         self.recorded = kept
         self._record_again(events=self.with_events)
-        plan.as_calls, plan.guards, plan.rounds = [], {}, ROUNDS
+        plan.begin(self)
         return f"a second call is not recorded: {_reason(attempt)}"
 
     def _record_missing(self, plan: Plan, attempt: Attempt, best: Attempt) -> str | None:
@@ -1116,9 +1136,9 @@ class Workshop:
         from ._modes import known_records, plain_train
         from ._pellucid import synthesise
         trace = self.recorder.log_bytes()
-        if self.plain_train is None:
-            self.plain_train = plain_train(self.model, self.state.restore) + known_records()
-        source, root, self.report.synthesis = synthesise(trace, without, self.plain_train)
+        if self.class_facts is None:
+            self.class_facts = plain_train(self.model, self.state.restore) + known_records()
+        source, root, self.report.synthesis = synthesise(trace, without, self.class_facts)
         return source, root, trace
 
     def _shorter(self, made: tuple[str, str, bytes]) -> tuple[str, str, bytes]:
@@ -1155,7 +1175,18 @@ class Workshop:
 
 
 RULES_OF_RETREAT = (Workshop._record_missing, Workshop._drop_shortcuts, Workshop._write_as_calls, Workshop._assert_it,
-                    Workshop._forget_next_call)
+                    Workshop._forget_next_call, Workshop._record_warm)
+
+
+def _next_plan(plan: Plan, attempt: Attempt, best: Attempt, rules: Sequence[Callable[..., str | None]]) -> str | None:
+    """The first rule that knows better changes the plan; its reason. A rule that fails on the way knows nothing."""
+    for rule in rules:
+        try:
+            if reason := rule(plan.work, plan, attempt, best):
+                return reason
+        except Exception as error:
+            plan.work.report.remarks.append(f"given up: {type(error).__name__}: {error}"[:300])
+    return None
 
 
 def _reason(attempt: Attempt) -> str:

@@ -84,6 +84,8 @@ class Rule:
 RULES = {rule.name: rule for rule in (
     # of the file
     Rule("recording", "nothing: the recorder must not be noticed", "always", REFUSE, REFUSE),
+    Rule("first call", "nothing: the model as it was given, where it was recorded after a first call", "always", REFUSE,
+         REFUSE),
     Rule("imports", "nothing: torch, numpy and kept packages alone", "always", REFUSE, REFUSE),
     Rule("build", "nothing", "always", REFUSE, REFUSE),
     Rule("load", "nothing: strict", "always", REFUSE, REFUSE),

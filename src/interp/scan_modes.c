@@ -152,8 +152,8 @@ static void modes_body(pel_ctx *ctx, void *arg) {
         const pel_log_class *row = pel_class_at(job->rec->log, job->classes.at[i]);
         uint64_t other = pel_map_find(&job->others, job->classes.at[i], 2);
         pel_str name = pel_format(ctx, "%.*s.%.*s", PEL_FMT(row->module), PEL_FMT(row->qualname));
-        if (other < 1) pel_push(ctx, &job->known->plain_train, name);
-        if (other < 2) pel_push(ctx, &job->known->plain_train, pel_format(ctx, "eval %.*s", PEL_FMT(name)));
+        if (other < 1) pel_push(ctx, &job->known->class_facts, name);
+        if (other < 2) pel_push(ctx, &job->known->class_facts, pel_format(ctx, "eval %.*s", PEL_FMT(name)));
     }
 }
 
@@ -163,7 +163,7 @@ void pel_try_modes(pel_recording *rec, pel_val root, pel_known *known) {
     const pel_vm before = *vm;
     pel_err err;
     if (!pel_attempt(rec->ctx, modes_body, &job, &err)) { /* then of none anything is known, and each refuses */
-        known->plain_train.n = 0;
+        known->class_facts.n = 0;
         vm->frame = before.frame;
         vm->depth = before.depth;
         vm->c_depth = before.c_depth;

@@ -81,7 +81,7 @@ typedef struct pel_known {
     retreats; /* one step back for each: to a straight line, to one without calls, to its callers */
     /* Classes, as module.qualname, whose own train() does what nn.Module's does; with "eval " in front, of which that
      * is so in eval mode; with "pytree ", records that torch's trees of values know. */
-    PEL_VEC(pel_str) plain_train;
+    PEL_VEC(pel_str) class_facts;
 } pel_known;
 
 /* What somebody wants to see of the passes (passes.def). */

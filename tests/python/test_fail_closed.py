@@ -31,7 +31,7 @@ class Takes(torch.nn.Module):
 
 @pytest.mark.parametrize("more", [None, []], ids=["default", "one call"])
 @pytest.mark.parametrize("model, args, says", [
-    (Keeps(), (torch.ones(2, 3),), "may answer differently each time|calls may change what is in it"),
+    (Keeps(), (torch.ones(2, 3),), "may answer differently each time"),
     (Takes(), (torch.ones(2, 3), lambda x: x * 2), "argument 2 is a function"),
     (Takes(), (torch.ones(2, 3), torch.relu, {"hooks": [lambda x: x]}), r"argument 3\['hooks'\]\[0\] is a function"),
 ], ids=["deque", "function", "function in a container"])

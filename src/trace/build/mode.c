@@ -132,8 +132,8 @@ static bool is_plain(const pel_builder *b, pel_id class, const char *kind) {
     const pel_known *known = b->program->known;
     const pel_log_class *row = pel_class_at(b->log, class);
     pel_str name = pel_format(b->ctx, "%s%.*s.%.*s", kind, PEL_FMT(row->module), PEL_FMT(row->qualname));
-    for (uint32_t i = 0; known && i < known->plain_train.n; i++)
-        if (pel_str_eq(known->plain_train.at[i], name)) return true;
+    for (uint32_t i = 0; known && i < known->class_facts.n; i++)
+        if (pel_str_eq(known->class_facts.at[i], name)) return true;
     return false;
 }
 

@@ -21,11 +21,6 @@ static bool is_access(const pel_straight *x, const pel_activation *activation, u
     return true;
 }
 
-/* An object of a C type, such as a deque: nothing in the log says what is in it, nor whether a call changed that. */
-static bool is_hidden(const pel_straight *x, const pel_record *record) {
-    return record->kind == PEL_R_PUSH && pel_straight_at(x, record->value)->kind == PEL_V_OPAQUE;
-}
-
 static uint64_t key_of(access a) { return pel_key2(a.class, PEL_KEY(a.name)); }
 
 /* Whether anything that is not of the line reads what the line stores. */
@@ -61,8 +56,6 @@ const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
                     pel_map_set(x->ctx, &ever, key_of(a), 1);
                 } else if (pel_map_has(&x->w->s->objects.written, key_of(a)) && !pel_map_has(&stored, key_of(a)))
                     return pel_format(x->ctx, "it reads `%s`, which calls change", a.name->text).ptr;
-                else if (is_hidden(x, &activation->records[i]))
-                    return pel_format(x->ctx, "it reads `%s`, and calls may change what is in it", a.name->text).ptr;
             }
         }
     }

@@ -160,7 +160,7 @@ static void register_record(writer *w, const pel_program_class *class) {
     const pel_log_class *row = pel_class_at(w->program->log, class->class);
     pel_str name = pel_format(w->ctx, "pytree %.*s.%.*s", PEL_FMT(row->module), PEL_FMT(row->qualname));
     bool found = false;
-    for (uint32_t i = 0; known && i < known->plain_train.n; i++) found |= pel_str_eq(known->plain_train.at[i], name);
+    for (uint32_t i = 0; known && i < known->class_facts.n; i++) found |= pel_str_eq(known->class_facts.at[i], name);
     if (!found || !class->def) return;
     pel_node *function = pel_library_expression(w->ctx, w->program, PEL_STR("torch.export.register_dataclass"));
     pel_map_set(w->ctx, &w->used, PEL_KEY(pel_intern_c(w->ctx, "torch")), 1);
