@@ -118,10 +118,10 @@ class Call:
 
 @dataclass
 class Plan:
-    """How the next text is written. `work`: with which recording. `as_calls`: functions (file, line) that are written as
-    the calls of torch that they made. `guards`: assertions at the top of the root's forward, condition -> message.
+    """How the next text is written. `work`: with which recording. `as_calls`: functions (file, line) that are written
+    as the calls of torch that they made. `guards`: assertions at the top of the root's forward, condition -> message.
     `rounds`: of recording more. `attempts`: that are left with this recording. `warm`: the caches to be emptied before
-    each recording after a first call, one tuple for each way that was not tried yet; None: the model as it was given."""
+    each recording after a first call, a tuple for each way that was not tried yet; None: the model as it was given."""
 
     work: Workshop
     as_calls: list[tuple[str, int]] = field(default_factory=list)

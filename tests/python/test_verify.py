@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 
 import pytest
 
@@ -432,3 +433,37 @@ def test_a_difference_at_the_given_size_alone_is_found() -> None:
     assert wrong != source
     report = _again.verify_source(wrong, Drops().eval(), (torch.randn(2, 3, 128, 128),))
     assert not report.good
+
+
+class SetsUp(nn.Module):
+    """What its first call does can't be followed; later ones find it done."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.part = nn.Linear(3, 3)
+        self.factor, self.is_ready, self.lock = factor, False, threading.Lock()
+
+    def set_up(self) -> float:
+        with self.lock:
+            exec("model.is_ready = True", {"model": self})
+        return self.factor
+
+    def forward(self, x):
+        factor = self.set_up() if not self.is_ready else 1.0
+        return self.part(x).relu() * factor
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_recording_after_a_first_call_is_a_retreat_of_the_report(verify: bool) -> None:
+    model = SetsUp(1.0).eval()
+    made = pellucid.skeleton(model, (torch.randn(2, 3),), verify=verify, progress=False)
+    assert any(text.startswith("recorded after a first call: ") for text in made.report.retreats)
+    assert "is_ready" not in made.source and not model.is_ready
+    if verify:
+        assert made.report.good and made.report.status("first call") == "passed"
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_first_call_that_gives_something_else_is_not_left_out(verify: bool) -> None:
+    with pytest.raises(pellucid.SkeletonError, match="lock"):
+        pellucid.skeleton(SetsUp(2.0).eval(), (torch.randn(2, 3),), verify=verify, progress=False)
