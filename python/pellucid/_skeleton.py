@@ -932,6 +932,8 @@ class Workshop:
         """The dimensions of the given tensors that have another size in the recorded call of that label. Another batch
         is one of the small size, if there is one."""
         from . import _inputs
+        if not self.recorded:  # calls that a program made
+            return []
         given = self.little if label == "other batch" and self.little is not None else self.recorded[0]
         call = next((call for call in self.recorded if call.label == label), given)
         pairs = zip(_inputs.tensors(given.inputs), _inputs.tensors(call.inputs))
