@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #if PEL_OS_CAN_FORK
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #endif
 
 #define MAX_WORKERS 16
@@ -359,6 +359,59 @@ static int scan(const cli_args *args, scan_job *job, const pel_scan_options *opt
     return job->n_files ? cli_worse(result, scan_files(job, at_once)) : result;
 }
 
+/* ---- for code scanning: the JSON of all sources becomes one document ---- */
+
+static pel_text read_back(FILE *kept) {
+    long size = fseek(kept, 0, SEEK_END) == 0 ? ftell(kept) : -1;
+    char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    rewind(kept);
+    return (pel_text){ text, text ? fread(text, 1, (size_t)size, kept) : 0 };
+}
+
+static int write_sarif(const scan_job *job, pel_text lines) {
+    size_t n = 0, all = job->n_files + job->sources->n_snippets;
+    pel_scan_target *rows = calloc(all + 1, sizeof *rows);
+    pel_ctx *ctx = pellucid_open(NULL);
+    pel_text out;
+    pel_error error = { .message = "out of memory" };
+    for (size_t at = 0, len; rows && at < lines.len && n < all; at += len + 1) {
+        const char *end = memchr(lines.ptr + at, '\n', lines.len - at);
+        len = end ? (size_t)(end - (lines.ptr + at)) : lines.len - at;
+        const char *path = n < job->sources->n_snippets ? "<snippet>" : job->files[n - job->sources->n_snippets];
+        rows[n++] = (pel_scan_target){ path, { lines.ptr + at, len } };
+    }
+    int result = CLI_BAD_INPUT;
+    if (rows && ctx && pellucid_scan_sarif(ctx, rows, n, &out, &error))
+        result = cli_write(NULL, out);
+    else
+        fprintf(stderr, "pellucid scan: %s\n", error.message);
+    if (ctx) pellucid_close(ctx);
+    free(rows);
+    return result;
+}
+
+/* What the scan prints goes to a file first. */
+static int scan_for_sarif(const cli_args *args, scan_job *job, const pel_scan_options *options, int at_once) {
+    FILE *kept = tmpfile();
+    int out = kept ? dup(STDOUT_FILENO) : -1;
+    if (out < 0) {
+        if (kept) fclose(kept);
+        fputs("pellucid scan: no temporary file can be made\n", stderr);
+        return CLI_BAD_INPUT;
+    }
+    fflush(stdout);
+    dup2(fileno(kept), STDOUT_FILENO);
+    int result = scan(args, job, options, at_once);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    close(out);
+    pel_text lines = read_back(kept);
+    fclose(kept);
+    int written = result == CLI_BAD_USAGE ? CLI_FINE : write_sarif(job, lines);
+    free((void *)(uintptr_t)lines.ptr);
+    return written == CLI_FINE ? result : written;
+}
+
 static size_t times_given(const cli_args *args, const char *name) {
     size_t n = 0;
     for (size_t i = 0; i < args->n_given; i++) n += strcmp(args->given[i].option->name, name) == 0;
@@ -366,7 +419,8 @@ static size_t times_given(const cli_args *args, const char *name) {
 }
 
 static int run(const cli_args *args) {
-    scan_job job = { .as_json = cli_has(args, "json"), .output = cli_value(args, "output") };
+    bool as_sarif = cli_has(args, "sarif");
+    scan_job job = { .as_json = cli_has(args, "json") || as_sarif, .output = cli_value(args, "output") };
     bool as_source = cli_has(args, "source");
     long processors = pel_os_processors();
     int at_once = processors < 1 ? 1 : processors > MAX_WORKERS ? MAX_WORKERS : (int)processors;
@@ -380,7 +434,7 @@ static int run(const cli_args *args) {
     if (!args->n_operands && !job.sources->n_snippets)
         result = cli_usage_error(args->command, "a TARGET or -e CODE is needed");
     else if (as_source && (args->n_operands + job.sources->n_snippets > 1 || job.as_json))
-        result = cli_usage_error(args->command, "--source takes one TARGET, and no --json");
+        result = cli_usage_error(args->command, "--source takes one TARGET, and neither --json nor --sarif");
     else if (!as_source && (job.output || cli_has(args, "network")))
         result = cli_usage_error(args->command, "-o and --network need --source");
     else if (times_given(args, "forward") > 1)
@@ -391,14 +445,14 @@ static int run(const cli_args *args) {
     else if (with && !cli_open_model(with, &known, &error))
         result = cli_report(job.sources->ctx, &known.input, &error, false);
     else
-        result = scan(args, &job,
-                      &(pel_scan_options){ .with = with ? &known.file : NULL,
-                                           .forward = cli_value(args, "forward"),
-                                           .as_json = job.as_json,
-                                           .as_source = as_source,
-                                           .network = cli_value(args, "network"),
-                                           .classes = true },
-                      at_once);
+        result = (as_sarif ? scan_for_sarif : scan)(args, &job,
+                                                    &(pel_scan_options){ .with = with ? &known.file : NULL,
+                                                                         .forward = cli_value(args, "forward"),
+                                                                         .as_json = job.as_json,
+                                                                         .as_source = as_source,
+                                                                         .network = cli_value(args, "network"),
+                                                                         .classes = true },
+                                                    at_once);
     for (size_t i = 0; i < job.n_files; i++) free(job.files[i]);
     free(job.files);
     cli_sources_free(job.sources);
@@ -416,6 +470,7 @@ static const cli_option options[] = {
     { 'o', "output", "FILE", "where --source writes to", NULL },
     { 'j', "jobs", "N", "files that are scanned at once (default: one per processor); 0: all in this process", NULL },
     CLI_OPTION_JSON,
+    { 0, "sarif", NULL, "print SARIF 2.1.0, one document for all sources", NULL },
     CLI_OPTION_END,
 };
 
@@ -462,7 +517,8 @@ const cli_command cli_cmd_scan = {
              "disagree or --with a contradiction, 2 a file can't be read or no program be written.",
     .example = "$ pellucid scan model.py --python venv/bin/python --forward 1x10\n"
                "$ pellucid scan -e 'import timm; timm.create_model(\"resnet18\")' --python venv\n"
-               "$ pellucid scan model.py --python venv --with weights.pt --source -o net.py",
+               "$ pellucid scan model.py --python venv --with weights.pt --source -o net.py\n"
+               "$ pellucid scan src --python venv --sarif > shapes.sarif",
     .options = options,
     .run = run,
 };

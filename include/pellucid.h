@@ -397,6 +397,11 @@ PEL_API bool pellucid_scan(pel_scanner *scanner, const char *path, pel_text sour
  * understood by reason. rows: those of the results, one after the other. Text, or an object of JSON. */
 PEL_API bool pellucid_scan_summary(pel_ctx *ctx, pel_text rows, bool as_json, pel_text *out, pel_error *error);
 
+/* SARIF 2.1.0 from what pellucid_scan() wrote with as_json, or pellucid_error_json(): source is that line, path its
+ * file.
+ */
+PEL_API bool pellucid_scan_sarif(pel_ctx *ctx, const pel_scan_target *lines, size_t n, pel_text *out, pel_error *error);
+
 /* ---- a language server, without its wires ---- */
 
 /* One client's session of the language server protocol (3.17). The host moves the bytes, keeps the time and runs the

@@ -268,7 +268,7 @@ bool pel_find_module(pel_vm *vm, pel_str name, pel_str *path, bool *is_package) 
 static pel_val missing_module(pel_vm *vm, pel_str name) {
     pel_val module = pel_new_module(vm, pel_interned(vm, name));
     ((pel_module_object *)module)->is_symbolic = ((pel_module_object *)module)->is_missing = true;
-    pel_note_unknown(vm, name, PEL_STR("there is no such module in the roots"));
+    pel_note_unknown(vm, name, PEL_WHY_MISSING);
     return module;
 }
 

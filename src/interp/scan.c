@@ -653,7 +653,7 @@ static void scan_class(pel_scanner *scanner, run_job *job, pel_type *type, pel_n
     vm->own_file = (pel_str){ "", 0 };
     if (!network) {
         network = pel_network_new(vm->ctx, pel_text_of(type->name));
-        pel_unknown row = { pel_text_of(type->name), PEL_STR("not tried: what one file may cost was spent before") };
+        pel_unknown row = { pel_text_of(type->name), PEL_WHY_SPENT };
         row.place.file = job->request->path;
         pel_push(vm->ctx, &network->unknown, row);
     }

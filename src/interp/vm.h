@@ -168,6 +168,9 @@ struct pel_frame {
 /* ---- the machine ---- */
 
 #define PEL_WHY_ASSUMED PEL_STR("assumed: the annotation names the class, the rest are its defaults")
+#define PEL_WHY_MISSING PEL_STR("there is no such module in the roots")
+#define PEL_WHY_SPENT PEL_STR("not tried: what one file may cost was spent before")
+#define PEL_WHAT_SPENT PEL_STR("over the budget of") /* how a row begins that a budget ended */
 #define PEL_WHY_COSTLY PEL_STR("importing it costs more than a library may: its names are symbols")
 #define PEL_WHY_UNWRITTEN PEL_STR("no program was written")
 #define PEL_WHY_LOOP PEL_STR("changes in a loop whose count is not known")

@@ -10,6 +10,7 @@ typedef struct report {
     pel_json json;
     const pel_json_value *const *rows;
     size_t n;
+    const pel_rule *(*rule_at)(size_t i); /* of SARIF; NULL: no more */
 } report;
 
 /* ---- what rows say ---- */
@@ -67,9 +68,9 @@ static pel_str uri_of(report *r, pel_str path) {
     return pel_buf_str(&out);
 }
 
-static int64_t rule_index(pel_str id) {
-    for (size_t i = 0; pel_rule_at(i); i++)
-        if (pel_str_is(id, pel_rule_at(i)->id)) return (int64_t)i;
+static int64_t rule_index(const report *r, pel_str id) {
+    for (size_t i = 0; r->rule_at(i); i++)
+        if (pel_str_is(id, r->rule_at(i)->id)) return (int64_t)i;
     return -1;
 }
 
@@ -79,8 +80,8 @@ static const char *level_of(pel_str severity) {
 
 static void put_sarif_rules(report *r) {
     open_array(r, "rules");
-    for (size_t i = 0; pel_rule_at(i); i++) {
-        const pel_rule *rule = pel_rule_at(i);
+    for (size_t i = 0; r->rule_at(i); i++) {
+        const pel_rule *rule = r->rule_at(i);
         pel_json_object(&r->json);
         put(r, "id", rule->id);
         open_object(r, "shortDescription"), put(r, "text", rule->title), pel_json_end_object(&r->json);
@@ -89,6 +90,39 @@ static void put_sarif_rules(report *r) {
         pel_json_end_object(&r->json);
     }
     pel_json_end_array(&r->json);
+}
+
+/* A place in source: a whole line. */
+static void put_sarif_place(report *r, pel_str file, int64_t line) {
+    pel_json *json = &r->json;
+    open_object(r, "physicalLocation");
+    open_object(r, "artifactLocation"), put_str(r, "uri", uri_of(r, file)), pel_json_end_object(json);
+    open_object(r, "region");
+    pel_json_key(json, "startLine"), pel_json_int(json, line);
+    pel_json_end_object(json);
+    pel_json_end_object(json);
+}
+
+/* The places of a finding in source: its own, and others that explain it. */
+static void put_sarif_lines(report *r, const pel_json_value *finding) {
+    pel_json *json = &r->json;
+    const pel_json_value *related = pel_json_get(finding, "related");
+    open_array(r, "locations");
+    pel_json_object(json);
+    put_sarif_place(r, text_at(finding, "file"), number_at(finding, "line"));
+    pel_json_end_object(json);
+    pel_json_end_array(json);
+    if (!related || related->kind != PEL_J_ARRAY || !related->items.n) return;
+    open_array(r, "relatedLocations");
+    for (uint32_t i = 0; i < related->items.n; i++) {
+        const pel_json_value *place = related->items.at[i];
+        pel_json_object(json);
+        pel_json_key(json, "id"), pel_json_int(json, i);
+        put_sarif_place(r, text_at(place, "file"), number_at(place, "line"));
+        open_object(r, "message"), put_str(r, "text", text_at(place, "text")), pel_json_end_object(json);
+        pel_json_end_object(json);
+    }
+    pel_json_end_array(json);
 }
 
 /* A file without lines counts as one line, whose column is the byte, as in the messages of the program. */
@@ -123,13 +157,16 @@ static void put_sarif_location(report *r, const pel_json_value *row, const pel_j
 static void put_sarif_result(report *r, const pel_json_value *row, const pel_json_value *finding, size_t file) {
     pel_json *json = &r->json;
     pel_str kind = text_at(finding, "kind"), severity = text_at(finding, "severity");
-    int64_t index = rule_index(kind);
+    int64_t index = rule_index(r, kind);
     pel_json_object(json);
     put_str(r, "ruleId", kind);
     if (index >= 0) pel_json_key(json, "ruleIndex"), pel_json_int(json, index);
     put(r, "level", level_of(severity));
     open_object(r, "message"), put_str(r, "text", text_at(finding, "text")), pel_json_end_object(json);
-    put_sarif_location(r, row, finding, file);
+    if (number_at(finding, "line"))
+        put_sarif_lines(r, finding);
+    else
+        put_sarif_location(r, row, finding, file);
     if (flag_at(finding, "allowed")) {
         open_array(r, "suppressions");
         pel_json_object(json), put(r, "kind", "external"), put(r, "justification", "the baseline has it");
@@ -318,14 +355,25 @@ static void write_baseline(report *r) {
     pel_put_c(out, "\n]}");
 }
 
-void pel_audit_report(pel_ctx *ctx, pel_audit_form form, const pel_text *rows, size_t n, pel_buf *out) {
+static report new_report(pel_ctx *ctx, const pel_text *rows, size_t n, pel_buf *out) {
     const pel_json_value **read = pel_new_array(ctx, n + 1, const pel_json_value *);
     for (size_t i = 0; i < n; i++) read[i] = pel_json_read(ctx, (pel_str){ rows[i].ptr, rows[i].len }, 0);
-    report r = { .ctx = ctx, .json = pel_json_to(out), .rows = read, .n = n };
+    return (report){ .ctx = ctx, .json = pel_json_to(out), .rows = read, .n = n, .rule_at = pel_rule_at };
+}
+
+void pel_audit_report(pel_ctx *ctx, pel_audit_form form, const pel_text *rows, size_t n, pel_buf *out) {
+    report r = new_report(ctx, rows, n, out);
     switch (form) {
     case PEL_FORM_SARIF: write_sarif(&r); break;
     case PEL_FORM_CYCLONEDX: write_cyclonedx(&r); break;
     case PEL_FORM_BASELINE: write_baseline(&r); break;
     }
+    pel_put_byte(out, '\n');
+}
+
+void pel_sarif(pel_ctx *ctx, const pel_text *rows, size_t n, const pel_rule *(*rule_at)(size_t i), pel_buf *out) {
+    report r = new_report(ctx, rows, n, out);
+    r.rule_at = rule_at;
+    write_sarif(&r);
     pel_put_byte(out, '\n');
 }

@@ -85,9 +85,8 @@ static void add_error(analysis *a, const pel_unknown *row, pel_str assumed) {
 }
 
 static void add_unknown(analysis *a, const pel_unknown *row) {
-    bool is_budget = pel_str_starts(row->what, PEL_STR("over the budget of")) ||
-                     pel_str_starts(row->why, PEL_STR("not tried: what one file may cost"));
-    bool is_missing = pel_str_is(row->why, "there is no such module in the roots");
+    bool is_budget = pel_str_starts(row->what, PEL_WHAT_SPENT) || pel_str_eq(row->why, PEL_WHY_SPENT);
+    bool is_missing = pel_str_eq(row->why, PEL_WHY_MISSING);
     finding found = { .row = { .what = row->what } };
     if (is_budget) {
         found.how = IS_INFORMATION;
