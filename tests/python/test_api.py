@@ -17,7 +17,7 @@ import pellucid
 
 PACKAGE = str(pathlib.Path(pellucid.__file__).parent.parent)
 # Subcommands that say something about the program itself, and the demo, which is for people.
-NO_FUNCTION = {"help", "version", "completion", "demo"}
+NO_FUNCTION = {"help", "version", "completion", "demo", "lsp"}
 # Options that have no parameter, and why.
 NOT_IN_PYTHON = {
     "help": "docstrings", "json": "to_dict()", "html": "html(), save()", "svg": "svg()", "table": "table()",
@@ -34,6 +34,8 @@ ELSEWHERE = {("skeleton", "output"), ("sketch", "output"), ("scan", "output"), (
              ("decompile", "marshal"), ("format", "output"), ("compare", "code"), ("explain", "output"),
              ("verify", "against"),  # the model itself
              ("audit", "sarif"), ("audit", "cyclonedx"), ("audit", "write-baseline"), ("audit", "explain"),
+             ("scan", "sarif"),
+             ("skeleton", "config"),  # builds the model of a specification again, which a live model does not have
              # of a script; in Python a program records its own calls: pellucid.record
              *(("skeleton", option) for option in ("list", "pick", "calls", "stop"))}
 
