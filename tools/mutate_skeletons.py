@@ -275,6 +275,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--count", type=int, default=100, help="mutants that load and run")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after that long, with the figures so far")
     parser.add_argument("--only", default="", help="models whose name has this")
     parser.add_argument("--each", type=int, default=EACH, help="mutants of one model, at most")
     parser.add_argument("--survivors", type=pathlib.Path, help="folder for mutants that no check sees")
@@ -282,13 +283,14 @@ def main() -> int:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     pick = random.Random(options.seed)
+    options.end = time.monotonic() + options.seconds
     counts: collections.Counter[str] = collections.Counter()
     by_kind: collections.Counter[tuple[str, str]] = collections.Counter()
     began = time.monotonic()
     everything = [case for case in cases() if options.only in case[0]]
     pick.shuffle(everything)
     for name, build in everything:
-        if counts["ran"] >= options.count:
+        if counts["ran"] >= options.count or time.monotonic() > options.end:
             break
         try_model(name, build, options, pick, counts, by_kind)
     wrong = counts["ran"] - counts["equal"]
@@ -320,7 +322,7 @@ def try_model(name: str, build: Callable[[], Any], options: argparse.Namespace, 
         counts["models"] += 1
         ran = 0
         for kind, line, text in mutants(subject.made.source, pick):
-            if ran >= options.each or counts["ran"] >= options.count:
+            if ran >= options.each or counts["ran"] >= options.count or time.monotonic() > options.end:
                 return
             counts["made"] += 1
             mutant = runs(subject, text)

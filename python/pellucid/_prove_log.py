@@ -195,6 +195,8 @@ def by_another_dtype(log: Log, function: Any, args: tuple[Any, ...], kwargs: dic
 
 
 OTHER_WAYS: tuple[Callable[[Log, Any, tuple[Any, ...], dict[str, Any]], Any], ...] = (by_parts, by_another_dtype)
+# Kernels that make numbers of the sizes that they are given, although their parts keep them.
+FIXES_SIZES = {"aten::constant_pad_nd"}
 # Which kernel torch takes depends on sizes; a kernel is the same on both sides, and its layout is assumed (see _prove).
 LAYOUT_BY_SIZE = {"aten::convolution", "aten::convolution_backward"}
 
@@ -257,6 +259,8 @@ class Log(TorchDispatchMode):
             _check_channels(args)
             with self.sizes.suppress_guards():
                 return function(*args, **kwargs)
+        if name in FIXES_SIZES and (result := by_parts(self, function, args, kwargs)) is not NotImplemented:
+            return result
         try:
             result = function(*args, **kwargs)
         except (RuntimeError, TypeError, NotImplementedError):

@@ -131,12 +131,13 @@ def asks_and_formats(m, x):
 @pytest.mark.parametrize("forward, axes", [
     (lambda m, x: m.a(x)[:, [-1, 0]], {0, 1}),  # a constant that is made under the log
     (lambda m, x: nn.functional.pad(m.a(x), (0, 0, 0, -x.shape[1] % 4)), {0, 1}),  # C++ without symbolic sizes
+    (lambda m, x: nn.functional.pad(m.a(x), (1, 0)).view(x.shape[0], 3, -1), {0, 1}),
     (lambda m, x: nn.functional.interpolate(m.a(x), size=(x.shape[1],)), {0, 1}),
     (lambda m, x: m.b(x.transpose(1, 2)), {0, 1}),  # the choice of a kernel bounds no size
     (asks_a_list, {0, 1}), (asks_and_formats, {0, 1}),
     (lambda m, x: torch._grouped_mm(m.a(x[0]), m.a.weight[None], offs=torch.tensor([x.shape[1]], dtype=torch.int32)),
      {0}),
-], ids=["constant", "pad", "interpolate", "conv", "tolist", "format", "grouped_mm"])
+], ids=["constant", "pad", "pad by numbers", "interpolate", "conv", "tolist", "format", "grouped_mm"])
 def test_what_is_free_in_the_original_stays_free(forward, axes) -> None:
     if forward.__code__.co_names[:1] == ("torch",) and not hasattr(torch, "_grouped_mm"):
         pytest.skip("this torch has no grouped_mm")
