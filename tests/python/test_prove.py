@@ -225,6 +225,8 @@ class Masked(torch.nn.Module):
     def forward(self, x, mask):
         if not torch.compiler.is_compiling() and mask.all():
             mask = None
+        if not torch.compiler.is_compiling() and 7 in x[:, [-1, 0]]:
+            x = x + 1
         is_causal = x.shape[1] > 1 and mask is None and self.l.bias is not None
         y = self.l(x)
         return Output(torch.nn.functional.scaled_dot_product_attention(y, y, y, is_causal=is_causal))
@@ -236,7 +238,8 @@ def test_a_skeleton_is_as_exportable_as_its_original() -> None:
         torch.export.register_dataclass(Output)
     model, given = Masked().eval(), (torch.randn(2, 5, 4), torch.ones(2, 5, dtype=torch.bool))
     made = pellucid.skeleton(model, given, verify=False)
-    assert "assert torch.compiler.is_compiling() or mask.all()" in made.source, made.source
+    for test in ("mask.all()", "7 not in x[:, [-1, 0]]"):
+        assert f"torch.compiler.is_compiling() or {test}" in made.source, made.source
     assert "torch.export.register_dataclass(Output)" in made.source
     sizes = {0: torch.export.Dim.AUTO, 1: torch.export.Dim.AUTO}
     for module in (model, made.module()):

@@ -193,6 +193,15 @@ static void reach(writer *w, pel_name name) {
 
 /* ---- assertions about data ---- */
 
+/* x[:, [-1, 0]]: no container of Python's takes a slice among several indices. */
+static bool is_part_of_tensor(const pel_node *node) {
+    if (node->kind != PEL_Subscript || node->Subscript.slice->kind != PEL_Tuple) return false;
+    const pel_nodes *indices = &node->Subscript.slice->Tuple.elts;
+    for (uint32_t i = 0; i < indices->n; i++)
+        if (indices->at[i]->kind == PEL_Slice) return true;
+    return false;
+}
+
 /* Whether a test asks the elements of a tensor. */
 static void find_question(void *arg, pel_node **slot) {
     static const char *const names[] = { "all", "any",  "item", "tolist", "equal", "allclose", "is_nonzero",
@@ -202,6 +211,8 @@ static void find_question(void *arg, pel_node **slot) {
     const pel_node *function = node->kind == PEL_Call ? node->Call.func : NULL;
     for (size_t i = 0; function && function->kind == PEL_Attribute && i < PEL_COUNT(names); i++)
         *asks |= pel_name_is(function->Attribute.attr, names[i]);
+    for (uint32_t i = 0; node->kind == PEL_Compare && i < node->Compare.comparators.n; i++)
+        *asks |= is_part_of_tensor(node->Compare.comparators.at[i]);
     pel_each_child(*slot, find_question, arg);
 }
 
