@@ -12,7 +12,8 @@ input count. Each of them is one of:
     caught       the proof (--prove) says where it differs, a check of the table forbids it, or it raises in a run in
                  which the skeleton did not, which the header names
     named        nothing forbids it or raises, but the header names a check as not equal that was equal before
-    equal        proved: the same ATen calls as the original, for the sizes, modes and conditions of the skeleton itself
+    equal        proved: the same ATen calls as the original, for the sizes, modes and conditions of the skeleton itself;
+                 and, since a proof is about the given numbers and flags alone, no check or run below differs
     missed       accepted, and one of many random inputs, sizes, values, modes and dtypes shows that it differs
     not shown    accepted, and neither a difference nor a proof was found
 
@@ -194,8 +195,7 @@ def judged(subject: Subject, source: str, mutant: torch.nn.Module, pick: random.
         proof = subject.proof(mutant)
     if proof.kind == "wrong":
         return "caught", "proof"
-    if proof.kind == "proved" and subject.own.kind == "proved" and reach(proof) == reach(subject.own):
-        return "equal", "proof"
+    is_equal = proof.kind == "proved" and subject.own.kind == "proved" and reach(proof) == reach(subject.own)
     report = subject.judged(source)
     if not report.good:
         return "caught", next((c.name for c in report.checks if c.forbids), "nothing was equal")
@@ -204,7 +204,9 @@ def judged(subject: Subject, source: str, mutant: torch.nn.Module, pick: random.
     if new:
         return ("named", new[0].name) if all(c.silent for c in new) else ("caught", f"raises: {new[0].name}")
     found = longer_difference(subject, subject.module(source), pick)
-    return ("missed", found) if found else ("not shown", proof.evidence[0])
+    if found:
+        return "missed", found
+    return ("equal", "proof") if is_equal else ("not shown", proof.evidence[0])
 
 
 def reach(proof: _prove.Proof) -> tuple[object, ...]:
