@@ -12,7 +12,7 @@ input count. Each of them is one of:
     caught       the proof (--prove) says where it differs, a check of the table forbids it, or it raises in a run in
                  which the skeleton did not, which the header names
     named        nothing forbids it or raises, but the header names a check as not equal that was equal before
-    equal        proved: the same ATen calls as the original, for the sizes, modes and conditions of the skeleton itself;
+    equal        proved: the same ATen calls as the original, for the skeleton's own sizes, modes and conditions;
                  and, since a proof is about the given numbers and flags alone, no check or run below differs
     missed       accepted, and one of many random inputs, sizes, values, modes and dtypes shows that it differs
     not shown    accepted, and neither a difference nor a proof was found
