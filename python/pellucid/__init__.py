@@ -4,6 +4,7 @@
     tree, compare                the hierarchy of a model or a checkpoint; whether a checkpoint fits
     scan                         the networks that source code builds, without executing it
     audit, convert, extract      model files: what opening them would run; their tensors
+    survey                       many model files, wherever they are: a table with a row each
     explain, prepare_debug, debug, link, install    what torch.compile made
     decompile, dis, recompile, ast, format          bytecode and source
 
@@ -30,16 +31,17 @@ if TYPE_CHECKING:
     from ._scan import scan_source as scan_source
     from ._skeleton import Skeleton, SkeletonError, skeleton
     from ._sketch import Sketch, Sketches, sketch
+    from ._survey import Survey, survey
     from ._tree import Tree, tree
     from ._again import verify
     from ._verdict import Answer, Check, Report
 
 __all__ = [
     "Answer", "Audit", "Check", "Comparison", "Decompiled", "Disassembly", "Error", "Explanation", "Recording",
-    "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Syntax", "Tree", "Written", "__version__",
+    "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax", "Tree", "Written", "__version__",
     "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "dis", "explain", "extract",
-    "format", "install", "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch", "tree",
-    "uninstall", "verify",
+    "format", "install", "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch", "survey",
+    "tree", "uninstall", "verify",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.
@@ -52,6 +54,7 @@ _MODULES = {
     "_scan": "Scan scan",
     "_skeleton": "Skeleton SkeletonError skeleton",
     "_sketch": "Sketch Sketches sketch",
+    "_survey": "Survey survey",
     "_tree": "Tree tree",
     "_verdict": "Answer Check Report",
     "_again": "verify",

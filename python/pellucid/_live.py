@@ -1,4 +1,4 @@
-"""What the program `pellucid` needs a live Python for: skeleton, tree, sketch, explain, demo.
+"""What the program `pellucid` needs a live Python for: skeleton, tree, sketch, explain, survey, demo.
 
 The program starts this with the arguments that it was given; its tables of options have the same names.
 """
@@ -108,6 +108,19 @@ def make_parser() -> Parser:
     command.add_argument("-o", "--output", metavar="DIR", help="keep all sources, graphs and guards there")
     command.add_argument("--html", metavar="FILE", help="write a page instead: the sources side by side, lines matched")
     command.add_argument("--backend", default="eager", metavar="NAME", help="of torch.compile (eager)")
+
+    command = add("survey", "look at many model files, wherever they are: a table with a row each")
+    command.add_argument("sources", metavar="FILE|FOLDER|ADDRESS", nargs="+")
+    command.add_argument("-o", "--output", metavar="FILE", required=True, help="the table: .parquet or .jsonl")
+    command.add_argument("--tensors", metavar="FILE", help="a second table: every tensor")
+    command.add_argument("--match", action="append", default=[], metavar="GLOB", help="only files whose names fit")
+    command.add_argument("--fits", metavar="SOURCE.py", help="a column: whether the tensors are those of its network")
+    command.add_argument("--engine", default="local", choices=("local", "ray"))
+    command.add_argument("--workers", type=int, default=32, metavar="N", help="requests at the same time")
+    command.add_argument("--processes", type=int, default=1, metavar="N")
+    command.add_argument("--seconds", type=float, default=120.0, metavar="N", help="for the requests of one file")
+    command.add_argument("--insecure", action="store_true", help="http:// is allowed, too")
+    command.add_argument("--json", action="store_true", help="a report for programs, on standard output")
 
     command = add("demo", "look into a built-in model: its tree, its skeleton, both side by side")
     command.add_argument("-o", "--output", metavar="DIR", default=".", help="where skeleton and page go (here)")
@@ -376,6 +389,23 @@ def run_explain(options: argparse.Namespace) -> int:
     return FINE
 
 
+def run_survey(options: argparse.Namespace) -> int:
+    from ._specs import SpecError
+    from ._survey import SurveyError, survey
+    if options.workers < 1 or options.processes < 1 or options.seconds <= 0:
+        raise SpecError("--workers, --processes and --seconds take numbers above 0", usage=True)
+    try:
+        with Progress() as progress:
+            made = survey(*options.sources, output=options.output, tensors=options.tensors, match=options.match,
+                          fits=options.fits, engine=options.engine, workers=options.workers,
+                          processes=options.processes, insecure=options.insecure, seconds=options.seconds,
+                          progress=lambda n: progress(f"{n:,} files"))
+    except SurveyError as error:
+        raise SpecError(str(error), usage=True) from None
+    print(json.dumps(made.to_dict()) if options.json else made)
+    return made.exit_code
+
+
 def run_demo(options: argparse.Namespace) -> int:
     from ._demo import demo
     return demo(options.output, options.width)
@@ -447,7 +477,7 @@ def main(argv: list[str] | None = None) -> int:
     options.script = words[cut + 1:]
     from ._specs import SpecError
     run = {"skeleton": run_skeleton, "verify": run_verify, "tree": run_tree, "sketch": run_sketch,
-           "explain": run_explain, "demo": run_demo}[options.command]
+           "explain": run_explain, "survey": run_survey, "demo": run_demo}[options.command]
     try:
         check_targets(options)
         return run(options)

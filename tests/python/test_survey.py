@@ -1,0 +1,227 @@
+"""Many files: one row each, wherever they are; nothing is lost or doubled by interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from test_audit import CALL, torch_archive
+from test_remote import safetensors
+
+from pellucid import survey
+from pellucid._survey import SurveyError
+from pellucid._survey_row import Limits, architecture_of, fit, row_of
+
+requests = pytest.importorskip("requests", reason="requests is not installed: remote files can't be read")
+
+from range_server import HOSTILE, Served  # noqa: E402
+
+
+def rows_of(path: pathlib.Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture
+def models(tmp_path):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for i in range(6):
+        safetensors(folder / f"net{i}.safetensors", 2 + i % 2, 4096, f"layers{i}")
+    (folder / "bad.pt").write_bytes(torch_archive(b"\x80\x02" + CALL))
+    (folder / "broken.pt").write_bytes(b"PK\x03\x04 no archive")
+    (folder / "notes.txt").write_text("not a model")
+    return folder
+
+
+def test_a_folder(models, tmp_path):
+    made = survey(models, output=tmp_path / "t.jsonl")
+    rows = {os.path.basename(row["uri"]): row for row in rows_of(tmp_path / "t.jsonl")}
+    assert made.rows == len(rows) == 9 and made.exit_code == 4 and not (tmp_path / "t.jsonl.journal").exists()
+    assert rows["bad.pt"]["verdict"] == "dangerous" and rows["bad.pt"]["findings"]
+    assert rows["broken.pt"]["verdict"] not in ("harmless", None)
+    assert rows["notes.txt"]["verdict"] == "unknown"
+    net = rows["net0.safetensors"]
+    assert (net["verdict"], net["format"], net["parameters"], net["tensors"]) == ("harmless", "safetensors", 2048, 2)
+    assert net["dtypes"] == {"float32": 2} and net["bytes"] == 8192 and net["bytes_read"] > 0 and net["requests"] >= 1
+
+
+def test_rows_say_what_the_program_says(models, tmp_path, pellucid):
+    for path in models.iterdir():
+        row, said = row_of(str(path), Limits()), json.loads(pellucid("audit", "--json", path).out)
+        assert (row["verdict"], row["format"]) == (said["verdict"], said["format"]) and row["n_findings"] == len(
+            said["findings"]) + said["dropped"]
+
+
+def test_far_and_near_are_one(models, tmp_path):
+    near = {os.path.basename(row["uri"]): row for row in (row_of(str(path), Limits()) for path in models.iterdir())}
+    with Served(models) as server:
+        for name, row in near.items():
+            far = row_of(server.url("ok", name), Limits(insecure=True))
+            for column in ("uri", "etag", "seconds"):
+                far.pop(column), row.pop(column)
+            assert far == row
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_hostile_servers_give_rows_with_errors(models, how):
+    safetensors(models / "large.safetensors", 2, 1 << 20)  # its end takes a second request
+    with Served(models) as server:
+        started = time.monotonic()
+        row = row_of(server.url(how, "large.safetensors"), Limits(insecure=True, seconds=2))
+        assert time.monotonic() - started < 10
+    assert row["error"] and row["verdict"] is None and row["findings"] is None
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    made = survey(tmp_path / "no.pt", output=tmp_path / "t.jsonl")
+    assert made.rows == made.errors == 1 and made.exit_code == 2
+    assert "FileNotFoundError" in rows_of(tmp_path / "t.jsonl")[0]["error"]
+
+
+def test_nothing_is_not_fine(tmp_path):
+    (tmp_path / "empty").mkdir()
+    made = survey(tmp_path / "empty", output=tmp_path / "t.jsonl")
+    assert made.rows == 0 and made.exit_code == 2
+
+
+def test_a_list_and_a_pattern(models, tmp_path):
+    (tmp_path / "list.txt").write_text(f"# models\n{models}\n\n{models}\n")
+    made = survey(f"@{tmp_path / 'list.txt'}", output=tmp_path / "t.jsonl", match=["*.safetensors"])
+    assert made.rows == 6 and made.exit_code == 0
+
+
+def test_a_second_run_looks_only_at_what_changed(models, tmp_path):
+    survey(models, output=tmp_path / "t.jsonl")
+    before = {row["uri"]: row for row in rows_of(tmp_path / "t.jsonl")}
+    changed = models / "net1.safetensors"
+    safetensors(changed, 5, 4096, "other")
+    made = survey(models, output=tmp_path / "t.jsonl")
+    after = {row["uri"]: row for row in rows_of(tmp_path / "t.jsonl")}
+    assert made.reused == 8 and made.rows == len(after) == 9
+    assert {uri for uri in after if after[uri] != before[uri]} == {str(changed)}
+    assert after[str(changed)]["tensors"] == 5
+
+
+def test_tables_for_others(models, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    survey(models, output=tmp_path / "t.parquet", tensors=tmp_path / "tensors.parquet")
+    survey(models, output=tmp_path / "t.jsonl")
+    table = {row["uri"]: row for row in parquet.read_table(tmp_path / "t.parquet").to_pylist()}
+    lines = {row["uri"]: row for row in rows_of(tmp_path / "t.jsonl")}
+    assert table.keys() == lines.keys()
+    for uri, row in table.items():
+        row["dtypes"] = dict(row["dtypes"]) if row["dtypes"] is not None else None
+        assert {**row, "seconds": 0} == {**lines[uri], "seconds": 0}
+    assert parquet.read_table(tmp_path / "tensors.parquet").num_rows == sum(
+        row["tensors"] or 0 for row in lines.values())
+    made = survey(models, output=tmp_path / "t.parquet")
+    assert made.reused == 9 and parquet.read_table(tmp_path / "t.parquet").num_rows == 9
+
+
+def test_processes_give_the_same(models, tmp_path):
+    survey(models, output=tmp_path / "one.jsonl")
+    survey(models, output=tmp_path / "two.jsonl", processes=2)
+    one, two = ({row["uri"]: {**row, "seconds": 0} for row in rows_of(tmp_path / name)}
+                for name in ("one.jsonl", "two.jsonl"))
+    assert one == two
+
+
+def test_kills_lose_and_double_nothing(tmp_path):
+    """kill -9 at random times, until a run comes to its end."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for i in range(300):
+        safetensors(folder / f"{i}.safetensors", 3, 4096)
+    code = "import sys, pellucid; pellucid.survey(sys.argv[1], output=sys.argv[2], workers=2)"
+    chance, kills = random.Random(7), 0
+    with Served(folder, delay=0.01) as server:
+        (tmp_path / "list.txt").write_text("\n".join(server.url("ok", f"{i}.safetensors") for i in range(300)))
+        code = code.replace("workers=2", "workers=2, insecure=True")
+        while True:
+            child = subprocess.Popen([sys.executable, "-c", code, f"@{tmp_path / 'list.txt'}", tmp_path / "t.jsonl"])
+            try:
+                assert child.wait(chance.uniform(0.3, 1.5) if kills < 10 else 120) == 0
+                break
+            except subprocess.TimeoutExpired:
+                child.send_signal(signal.SIGKILL)
+                child.wait()
+                kills += 1
+    rows = rows_of(tmp_path / "t.jsonl")
+    assert len(rows) == len({row["uri"] for row in rows}) == 300 and kills >= 1
+    assert {row["verdict"] for row in rows} == {"harmless"}
+
+
+def test_a_line_that_was_not_ended(models, tmp_path):
+    survey(models, output=tmp_path / "t.jsonl")
+    whole = (tmp_path / "t.jsonl").read_bytes()
+    os.remove(tmp_path / "t.jsonl")
+    for cut in (0, 1, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "t.jsonl.journal").write_bytes(whole[:cut])
+        assert survey(models, output=tmp_path / "t.jsonl").rows == 9
+        assert len({row["uri"] for row in rows_of(tmp_path / "t.jsonl")}) == 9
+        os.remove(tmp_path / "t.jsonl")
+
+
+def test_ray(models, tmp_path):
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+    survey(models, output=tmp_path / "local.jsonl")
+    try:
+        survey(models, output=tmp_path / "ray.jsonl", engine="ray", processes=2)
+    finally:
+        ray.shutdown()
+    local, far = ({row["uri"]: {**row, "seconds": 0} for row in rows_of(tmp_path / name)}
+                  for name in ("local.jsonl", "ray.jsonl"))
+    assert local == far
+
+
+def test_bad_options(models, tmp_path):
+    with pytest.raises(SurveyError, match="parquet or .jsonl"):
+        survey(models, output=tmp_path / "t.csv")
+    with pytest.raises(SurveyError, match="no folder"):
+        survey(models, output=tmp_path / "no" / "t.jsonl")
+    with pytest.raises(SurveyError, match="engine"):
+        survey(models, output=tmp_path / "t.jsonl", engine="spark")
+
+
+def test_the_program(models, tmp_path, pellucid, monkeypatch):
+    monkeypatch.setenv("PELLUCID_PYTHON", sys.executable)
+    done = pellucid("survey", models, "-o", tmp_path / "t.jsonl", "--json")
+    assert done.code == 4 and json.loads(done.out)["rows"] == 9, done.err
+    done = pellucid("survey", models, "-o", tmp_path / "t.csv")
+    assert done.code == 1 and "parquet" in done.err
+
+
+# ---- families ----
+
+def network(*blocks, prefix="model"):
+    def node(name, shapes, children=()):
+        return {"name": name, "parameters": shapes, "buffers": {}, "children": list(children)}
+    return [{"tree": [node("", {}, [node(prefix, {}, [node(str(i), block) for i, block in enumerate(blocks)])])]}]
+
+
+def test_the_hash_of_an_architecture():
+    wide, narrow = {"weight": [8, 8], "bias": [8]}, {"weight": [4, 4]}
+    same = architecture_of(network(wide, wide))
+    assert same == architecture_of(network(wide, wide, wide)), "repeats don't count"
+    assert same == architecture_of(network(wide, wide, prefix="module")), "names don't count"
+    assert same == architecture_of(network({"w": [8, 8], "b": [8]}, wide)), "names of tensors don't count"
+    assert len({same, architecture_of(network(narrow, narrow)), architecture_of(network(wide, narrow)),
+                architecture_of(network(wide, narrow, wide)), architecture_of(network({"weight": [8, 8]}))}) == 5
+
+
+def test_fits():
+    wanted = {"a.weight": [4, 2], "a.bias": [4], "b.weight": ["n", 4]}
+    state = {"a.weight": [4, 2], "a.bias": [4], "b.weight": [10, 4]}
+    assert fit(state, wanted) == "yes"
+    assert fit({f"model.{name}": shape for name, shape in state.items()}, wanted) == "yes"
+    assert fit({**state, "c": [1]}, wanted).startswith("no: 0 missing, 1 unexpected")
+    assert fit({**state, "a.bias": [5]}, wanted) == "no: 0 missing, 0 unexpected, 1 of other shape"
+    assert fit({}, wanted).startswith("no: 3 missing")
