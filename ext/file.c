@@ -3,10 +3,12 @@
 
 PyDoc_STRVAR(
     look_doc,
-    "look(read_at, size, *, name='', what='tree', etag='', max_bytes=0, memory=0, beside=None)\n--\n\n"
+    "look(read_at, size, *, name='', what='tree', etag='', max_bytes=0, memory=0, beside=None,\n"
+    "     places=True)\n--\n\n"
     "The model tree ('tree') or the audit ('audit') of a file as JSON, and how many bytes and requests that\n"
     "took. read_at(offset, length) gives exactly that many bytes. beside(name) gives (read_at, size) of a file\n"
-    "that lies beside it, or None. An exception of either is raised again. memory: bytes it may take; 0: 128 MiB.");
+    "that lies beside it, or None. An exception of either is raised again. memory: bytes it may take; 0: 128 MiB.\n"
+    "places=False: the tree need not say where tensors lie, which may save most of the requests.");
 
 #define DEFAULT_MEMORY ((size_t)128 << 20) /* as the program has it */
 #define MAX_BESIDE 4096                    /* shards of one model */
@@ -80,22 +82,28 @@ static void release(python_file *file, uint64_t *bytes, uint64_t *requests) {
 
 static PyObject *look(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
-    static char *names[] = { "read_at", "size", "name", "what", "etag", "max_bytes", "memory", "beside", NULL };
+    static char *names[] = {
+        "read_at", "size", "name", "what", "etag", "max_bytes", "memory", "beside", "places", NULL
+    };
     python_file file = { .beside = Py_None };
     const char *name = "", *what = "tree", *etag = "";
     unsigned long long size, max_bytes = 0;
     Py_ssize_t memory = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OK|$sssKnO:look", names, &file.first.read_at, &size, &name, &what,
-                                     &etag, &max_bytes, &memory, &file.beside))
+    int places = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OK|$sssKnOp:look", names, &file.first.read_at, &size, &name,
+                                     &what, &etag, &max_bytes, &memory, &file.beside, &places))
         return NULL;
     bool is_audit = strcmp(what, "audit") == 0;
     if (!is_audit && strcmp(what, "tree") != 0)
         return PyErr_Format(PyExc_ValueError, "what must be 'tree' or 'audit', not '%s'", what);
     pel_ctx *ctx = pellucid_open(&(pel_limits){ .memory = memory > 0 ? (size_t)memory : DEFAULT_MEMORY });
     if (!ctx) return PyErr_NoMemory();
-    file.first.source = (pel_model_source){
-        .size = size, .read_at = read_python, .arg = &file.first, .etag = { etag, strlen(etag) }, .max_bytes = max_bytes
-    };
+    file.first.source = (pel_model_source){ .size = size,
+                                            .read_at = read_python,
+                                            .arg = &file.first,
+                                            .etag = { etag, strlen(etag) },
+                                            .max_bytes = max_bytes,
+                                            .without_places = !places };
     pel_model_file model = {
         .name = { name, strlen(name) }, .source = &file.first.source, .source_beside = open_python, .arg = &file
     };

@@ -238,6 +238,9 @@ typedef struct pel_model_source {
     void *arg;
     pel_text etag;      /* names a version of the content. If it changes between two reads, the call fails */
     uint64_t max_bytes; /* a call that would read more than this fails with PEL_E_TOO_BIG; 0: no limit */
+    /* Nobody wants to know where the bytes of tensors lie: what says only that is not read (in a PyTorch archive a
+     * header before each tensor, hundreds of requests), and a note says so. The tree then has no places. */
+    bool without_places;
     /* Counted by the library; they start at 0 and are never reset. */
     uint64_t n_bytes, n_requests;
 } pel_model_source;

@@ -63,6 +63,7 @@ def look(
     etag: str = "",
     max_bytes: int = 0,
     memory: int = 0,
+    places: bool = True,
     beside: Callable[[str], tuple[Callable[[int, int], bytes], int] | None] | None = None,
 ) -> tuple[str, int, int]: ...
 def view(

@@ -85,7 +85,7 @@ class _Looked:
         assert kept is not None
         text, _, _ = _pellucid.look(kept.read_at, self.first.size, name=os.path.basename(shown(self.first.uri)),
                                     what=what, etag=self.first.etag, max_bytes=self.limits.max_bytes,
-                                    memory=self.limits.memory, beside=self.beside)
+                                    memory=self.limits.memory, beside=self.beside, places=False)
         return json.loads(text)
 
     def count(self, name: str) -> int:

@@ -128,6 +128,8 @@ pel_str pel_input_head(pel_ctx *ctx, const pel_input *input) {
     return pel_input_view(ctx, input, 0, input->size < PEL_INPUT_BLOCK ? input->size : PEL_INPUT_BLOCK);
 }
 
+bool pel_input_without_places(const pel_input *input) { return input->cache && input->cache->source->without_places; }
+
 pel_str pel_input_whole(pel_ctx *ctx, const pel_input *input) { return pel_input_view(ctx, input, 0, input->size); }
 
 pel_input pel_input_part(pel_ctx *ctx, const pel_input *input, uint64_t offset, uint64_t size) {

@@ -41,6 +41,8 @@ static inline bool pel_input_has(const pel_input *input, uint64_t offset, uint64
 pel_str pel_input_view(pel_ctx *ctx, const pel_input *input, uint64_t offset, uint64_t size);
 /* The first block, or all of a smaller input. */
 pel_str pel_input_head(pel_ctx *ctx, const pel_input *input);
+/* Whether what only says where the bytes of tensors lie is to be left unread. */
+bool pel_input_without_places(const pel_input *input);
 /* Everything, for readers that can't do with less: far bytes all come into memory. */
 pel_str pel_input_whole(pel_ctx *ctx, const pel_input *input);
 /* Copies bytes without keeping them: for the content of tensors, which is large and read once. */

@@ -170,9 +170,9 @@ static bool has_tricks(pel_str name) {
 }
 
 /* The local header repeats the entry: where they differ, a reader that trusts one sees another file. */
-static void check_local(pel_ctx *ctx, const pel_input *input, pel_zip_member *member, uint16_t flags,
-                        pel_findings *findings) {
+static void check_local(pel_ctx *ctx, const pel_input *input, pel_zip_member *member, pel_findings *findings) {
     const char *why = NULL;
+    uint16_t flags = member->flags;
     if (!pel_input_has(input, member->header, LOCAL_SIZE) ||
         !has_signature(ctx, input, member->header, LOCAL_SIGNATURE)) {
         pel_find(ctx, findings, PEL_SUSPECT, "no-local-header", member->name, member->header,
@@ -211,6 +211,45 @@ static void check_local(pel_ctx *ctx, const pel_input *input, pel_zip_member *me
     if (flags & 1)
         pel_find(ctx, findings, PEL_SUSPECT, "encrypted", member->name, member->header, PEL_STR("marked as encrypted"));
     member->readable = !why && !(flags & 1);
+}
+
+/* "archive/data/17": torch keeps the bytes of tensors so. Whatever else has such a name is settled before its bytes are
+ * looked at. */
+static bool is_raw(pel_str name) {
+    static const char folder[] = "/data/";
+    size_t at = name.len;
+    while (at && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9') at--;
+    size_t before = sizeof folder - 1;
+    return at < name.len && at >= before && memcmp(name.ptr + at - before, folder, before) == 0;
+}
+
+/* What the directory alone says of a stored member. False: its local header must be read. */
+static bool leave_rough(const pel_input *input, pel_zip_member *member) {
+    if (!pel_input_without_places(input) || member->method != 0 || member->packed != member->size || !member->size ||
+        (member->flags & 1) || !is_raw(member->name))
+        return false;
+    uint64_t least = LOCAL_SIZE + member->name.len;
+    if (!pel_input_has(input, member->header, least) || !pel_input_has(input, member->header + least, member->packed))
+        return false;
+    member->offset = member->header + least;
+    member->in_file = member->readable = member->is_rough = true;
+    return true;
+}
+
+void pel_zip_settle(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, pel_findings *findings) {
+    if (!member->is_rough) return;
+    pel_zip_member *row = &zip->members.at[member - zip->members.at];
+    row->in_file = row->readable = row->is_rough = false;
+    check_local(ctx, zip->input, row, findings);
+}
+
+static void say_rough(pel_ctx *ctx, const pel_zip *zip, pel_findings *findings) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < zip->members.n; i++) n += zip->members.at[i].is_rough;
+    if (n)
+        pel_find(ctx, findings, PEL_NOTE, "headers-unread", (pel_str){ "", 0 }, 0,
+                 pel_format(
+                     ctx, "the local headers of %u tensors were not read: the directory alone says where they are", n));
 }
 
 /* In the directory's order where several lie at one place: qsort keeps no order of its own. */
@@ -288,6 +327,7 @@ pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findin
         pel_zip_member member = {
             .name = { entry + ENTRY_SIZE, name_len },
             .method = pel_le16(entry + 10),
+            .flags = pel_le16(entry + 8),
             .crc = pel_le32(entry + 16),
             .packed = pel_le32(entry + 20),
             .size = pel_le32(entry + 24),
@@ -295,7 +335,7 @@ pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findin
         };
         uint64_t *const fields[] = { &member.size, &member.packed, &member.header };
         read_zip64(entry + ENTRY_SIZE + name_len, extra_len, fields, 3);
-        check_local(ctx, input, &member, pel_le16(entry + 8), findings);
+        if (!leave_rough(input, &member)) check_local(ctx, input, &member, findings);
         if (has_tricks(member.name))
             pel_find(ctx, findings, PEL_DANGER, "path", member.name, at,
                      PEL_STR("the name leads out of the folder that the archive is unpacked in"));
@@ -316,6 +356,7 @@ pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findin
                  PEL_STR("the central directory has bytes behind its last entry"));
     check_together(ctx, zip, &d, findings);
     check_second_end(ctx, zip, &d, findings);
+    say_rough(ctx, zip, findings);
     return zip;
 }
 
@@ -327,6 +368,7 @@ const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name) {
 
 pel_str pel_zip_content(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, uint64_t limit,
                         pel_findings *findings) {
+    pel_zip_settle(ctx, zip, member, findings);
     if (!member->in_file)
         pel_throw(ctx, PEL_E_FORMAT, member->header, "the member %.*s is not in the file", PEL_FMT(member->name));
     if (member->method != 0 && member->method != 8)

@@ -9,12 +9,14 @@
 typedef struct pel_zip_member {
     pel_str name;
     uint16_t method; /* 0 stored, 8 deflated */
+    uint16_t flags;  /* of the directory: 1 encrypted, 8 the sizes follow the data */
     uint64_t header; /* offset of the local header */
     uint64_t offset; /* of the data */
     uint64_t packed, size;
     uint32_t crc;
     bool in_file;  /* the data lies within the file: offset counts */
     bool readable; /* and is not encrypted, overlaps nothing, and its headers agree */
+    bool is_rough; /* its local header was not read: offset is the least that it can be */
 } pel_zip_member;
 
 typedef struct pel_zip {
@@ -31,6 +33,8 @@ pel_zip *pel_zip_read(pel_ctx *ctx, const pel_input *input, pel_findings *findin
 /* Archives one after the other, each with offsets of its own, that make up all of the bytes: where each ends. Returns
  * how many there are; 0 if it is one archive, or a reader of the whole might see another directory than theirs. */
 uint32_t pel_zip_row(pel_ctx *ctx, pel_str bytes, uint64_t **ends);
+/* Reads the local header of a member that was left rough: before anybody looks at its bytes. */
+void pel_zip_settle(pel_ctx *ctx, const pel_zip *zip, const pel_zip_member *member, pel_findings *findings);
 /* The first member of that name; NULL if there is none. */
 const pel_zip_member *pel_zip_find(const pel_zip *zip, pel_str name);
 bool pel_ends_folded(pel_str name, const char *ending); /* capitals count as small letters */

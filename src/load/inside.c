@@ -161,6 +161,8 @@ uint32_t pel_look_inside_zip(pel_ctx *ctx, pel_loaded *out, const pel_zip *zip, 
     for (uint32_t i = 0; i < zip->members.n; i++) {
         const pel_zip_member *member = &zip->members.at[i];
         if (!member->in_file || !member->size || pel_map_has(&out->read, member->offset)) continue;
+        pel_zip_settle(ctx, zip, member, &out->findings);
+        if (!member->in_file) continue; /* which was said */
         content_job job = { .zip = zip, .member = member, .findings = &out->findings };
         if (member->method == 0) {
             job.input = pel_input_part(ctx, zip->input, member->offset, member->packed);

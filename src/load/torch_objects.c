@@ -170,6 +170,7 @@ static void place_tensor(walker *w, const tensor_parts *parts, pel_str key, pel_
                             (unsigned long long)storage.size));
         return;
     }
+    if (!storage.input && !storage.unpack) return; /* where it lies was not asked for */
     pel_stored *stored = pel_new(w->ctx, pel_stored);
     if (!is_contiguous(sizes, strides, n)) {
         int64_t *kept = pel_new_array(w->ctx, n, int64_t);

@@ -8,7 +8,7 @@
 typedef struct pel_torch_storage {
     pel_str member;
     uint64_t offset, size;  /* in the file */
-    const pel_input *input; /* the file; NULL if the bytes are packed: then unpack gives them */
+    const pel_input *input; /* the file; NULL if the bytes are packed: then unpack gives them, or nobody can */
     pel_str (*unpack)(pel_ctx *ctx, const pel_stored *stored);
     const void *arg;
 } pel_torch_storage;

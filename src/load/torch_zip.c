@@ -44,6 +44,7 @@ static bool storage_of(void *arg, pel_str key, pel_torch_storage *storage) {
     if (member) pel_map_set(a->ctx, &a->out->read, member->offset, 1);
     if (!member || !member->readable || a->is_big_endian) return false;
     *storage = (pel_torch_storage){ .member = member->name, .offset = member->offset, .size = member->size };
+    if (member->is_rough) return true; /* its size is known, its place is not */
     if (member->method == 0) {
         storage->input = a->zip->input;
         return true;

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 
 import pytest
 
@@ -225,3 +226,55 @@ def test_fits():
     assert fit({**state, "c": [1]}, wanted).startswith("no: 0 missing, 1 unexpected")
     assert fit({**state, "a.bias": [5]}, wanted) == "no: 0 missing, 0 unexpected, 1 of other shape"
     assert fit({}, wanted).startswith("no: 3 missing")
+
+
+# ---- archives whose tensors' headers are left unread ----
+
+def archive_of(path: pathlib.Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def state_of(keys: list[str], count: int) -> bytes:
+    """The pickle of a dict of float32 tensors, as torch.save writes it."""
+    out = b"\x80\x02}("
+    for key in keys:
+        name = f"w{key}".encode()
+        out += b"X" + len(name).to_bytes(4, "little") + name + b"ctorch._utils\n_rebuild_tensor_v2\n(("
+        out += b"X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+        out += b"X" + len(key).to_bytes(4, "little") + key.encode()
+        out += b"X\x03\x00\x00\x00cpuJ" + count.to_bytes(4, "little") + b"tQK\x00J" + count.to_bytes(4, "little")
+        out += b"\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR"
+    return out + b"u."
+
+
+def test_headers_of_tensors_are_left_unread(tmp_path):
+    keys = [str(i) for i in range(40)]
+    archive_of(tmp_path / "net.pt", {"archive/data.pkl": state_of(keys, 50_000), "archive/version": b"3\n",
+                                     **{f"archive/data/{key}": bytes(200_000) for key in keys}})
+    with Served(tmp_path) as server:
+        row = row_of(server.url("ok", "net.pt"), Limits(insecure=True))
+        assert len(server.seen) <= 4
+    assert (row["verdict"], row["tensors"], row["parameters"]) == ("harmless", 40, 2_000_000), row
+    assert row["bytes_read"] < 300_000 and "40 tensors were not read" in " ".join(row["findings"])
+
+
+@pytest.mark.parametrize("hidden", ["a member that no pickle reads", "the pickle's header", "two of one name"])
+def test_what_is_left_unread_hides_nothing(tmp_path, hidden):
+    keys, members = ["0", "1"], {"archive/data.pkl": state_of(["0", "1"], 50_000)}
+    members |= {f"archive/data/{key}": bytes(200_000) for key in keys}
+    if hidden == "a member that no pickle reads":
+        members["archive/data/7"] = b"\x80\x02" + CALL
+    archive_of(tmp_path / "net.pt", members)
+    data = bytearray((tmp_path / "net.pt").read_bytes())
+    if hidden == "the pickle's header":
+        at = data.index(b"archive/data.pkl")  # in the local header, which comes first
+        data[at:at + 16] = b"archive/Data.pkl"
+    elif hidden == "two of one name":
+        at = data.rindex(b"archive/data/1")
+        data[at:at + 14] = b"archive/data/0"
+    (tmp_path / "net.pt").write_bytes(data)
+    with Served(tmp_path) as server:
+        far = row_of(server.url("ok", "net.pt"), Limits(insecure=True))
+    assert far["verdict"] in ("dangerous", "suspicious"), far
