@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "Audit", "Check", "Comparison", "Decompiled", "Disassembly", "Error", "Explanation", "Recording",
-    "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax", "Tree", "Written", "__version__",
-    "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "dis", "explain", "extract",
-    "format", "install", "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch", "survey",
-    "tree", "uninstall", "verify",
+    "Report", "Scan", "Skeleton", "SkeletonError", "Sketch", "Sketches", "Survey", "Syntax", "Tree", "Written",
+    "__version__", "ast", "audit", "compare", "convert", "debug", "decompile", "decompile_map", "dis", "explain",
+    "extract", "format", "install", "link", "prepare_debug", "recompile", "record", "scan", "skeleton", "sketch",
+    "survey", "tree", "uninstall", "verify",
 ]
 
 # Modules are read on first use of a name, most of them because they need torch.

@@ -23,6 +23,7 @@ from ._survey_row import COLUMNS, Limits, open_source, row_of
 WORKERS = 32  # threads: they wait for answers most of the time
 BATCH = 64  # files that a process, or a worker of Ray, gets at once
 ENGINES = ("local", "ray")
+Item = tuple[str, "str | None"]  # an address, and why it can not be looked at
 
 
 class SurveyError(ValueError):
@@ -104,7 +105,7 @@ def _network_of(code: str) -> dict[str, Any]:
 
 # ---- which files ----
 
-def _files(sources: Iterable[str], match: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+def _files(sources: Iterable[str], match: Sequence[str]) -> Iterator[Item]:
     """Each file once, in order; with the reason why a source can't be listed, if that is so."""
     seen: set[bytes] = set()  # hashes: a million addresses would take much memory
     for source in sources:
@@ -117,7 +118,7 @@ def _files(sources: Iterable[str], match: Sequence[str]) -> Iterator[tuple[str, 
                 yield uri, why
 
 
-def _below(source: str) -> Iterator[tuple[str, str | None]]:
+def _below(source: str) -> Iterator[Item]:
     if source.startswith("@"):
         with open(source[1:], encoding="utf-8") as file:
             for line in file:
@@ -139,14 +140,14 @@ def _below(source: str) -> Iterator[tuple[str, str | None]]:
 
 # ---- engines ----
 
-def _answer(item: tuple[str, str | None], limits: Limits, wanted: Mapping[str, Any] | None) -> dict[str, Any]:
+def _answer(item: Item, limits: Limits, wanted: Mapping[str, Any] | None) -> dict[str, Any]:
     uri, why = item
     if why is None:
         return row_of(uri, limits, wanted)
     return {**dict.fromkeys(COLUMNS), "uri": shown(uri), "error": why}
 
 
-def _threads(items: Iterable[tuple[str, str | None]], limits: Limits, wanted: Mapping[str, Any] | None,
+def _threads(items: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None,
              workers: int) -> Iterator[dict[str, Any]]:
     """As they are done. At most twice as many are on their way as there are workers."""
     items = iter(items)
@@ -159,12 +160,12 @@ def _threads(items: Iterable[tuple[str, str | None]], limits: Limits, wanted: Ma
                 yield future.result()
 
 
-def _batch(items: list[tuple[str, str | None]], limits: Limits, wanted: Mapping[str, Any] | None,
+def _batch(items: list[Item], limits: Limits, wanted: Mapping[str, Any] | None,
            workers: int) -> list[dict[str, Any]]:
     return list(_threads(items, limits, wanted, workers))
 
 
-def _local(todo: Iterable[tuple[str, str | None]], limits: Limits, wanted: Mapping[str, Any] | None, workers: int,
+def _local(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None, workers: int,
            processes: int) -> Iterator[dict[str, Any]]:
     if processes <= 1:
         yield from _threads(todo, limits, wanted, workers)
@@ -182,13 +183,13 @@ def _local(todo: Iterable[tuple[str, str | None]], limits: Limits, wanted: Mappi
                 yield from future.result()
 
 
-def _batches(todo: Iterable[tuple[str, str | None]]) -> Iterator[list[tuple[str, str | None]]]:
+def _batches(todo: Iterable[Item]) -> Iterator[list[Item]]:
     items = iter(todo)
     while batch := list(itertools.islice(items, BATCH)):
         yield batch
 
 
-def _ray(todo: Iterable[tuple[str, str | None]], limits: Limits, wanted: Mapping[str, Any] | None, workers: int,
+def _ray(todo: Iterable[Item], limits: Limits, wanted: Mapping[str, Any] | None, workers: int,
          processes: int) -> Iterator[dict[str, Any]]:
     """Tasks on the cluster, a batch each; a worker that dies is replaced, and its batch done again."""
     try:
@@ -254,7 +255,7 @@ class _Table:
         except FileNotFoundError:
             pass
 
-    def without_known(self, items: Iterable[tuple[str, str | None]], limits: Limits) -> Iterator[tuple[str, str | None]]:
+    def without_known(self, items: Iterable[Item], limits: Limits) -> Iterator[Item]:
         """What is still to be done: not what the journal has, nor what the last table has of the same version."""
         for uri, why in items:
             name = shown(uri) if is_remote(uri) else uri
