@@ -7,6 +7,8 @@
     tools/fuzz_forwards.py 0:100 --given     skeletons of one call (more=[]) that were compared before they are given
     tools/fuzz_forwards.py --file find.py    a program of one's own, or one that was cut down
 
+A program that needs more than 4 GiB, or too long, is killed and counted apart: it has no result.
+
 A program is made from the grammar below by its seed alone. It has one root (`Net`), whose output depends on data
 (`grid`), sizes (of `x`) and arguments (numbers, flags, texts, None, dicts, records, devices, dtypes). A skeleton of a
 single call is then run beside the model with other data, sizes and arguments, in train mode, without gradients, in
@@ -27,6 +29,7 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import itertools
 import json
 import os
 import pathlib
@@ -501,6 +504,8 @@ def outcome(model: Any, call: Call) -> Outcome:
         assert all(isinstance(leaf, PLAIN) for leaf in leaves), "something gave what can't be compared"
         return Outcome(given, None, generators(), left_behind(model, leaves))
     except Exception as error:
+        if is_for_memory(error):
+            raise TooLarge from error
         return Outcome(error=error)
 
 
@@ -585,7 +590,8 @@ def difference(wanted: Any, given: Any) -> str:
 
 @dataclasses.dataclass
 class Verdict:
-    """What came of a program. kind: invalid, refused, crash, wrong (on what was recorded), different, fine."""
+    """What came of a program. kind: invalid, refused, crash, wrong (on what was recorded), different, fine; memory or
+    slow, where a limit was reached: such a program has no result."""
 
     kind: str
     what: str = ""
@@ -626,6 +632,13 @@ HOW: dict[str, dict[str, Any]] = {SINGLE: {"more": [], "verify": False}, GIVEN: 
 def tried(text: str, folder: str, how: str = SINGLE, only: str = "") -> Verdict:
     """Makes a skeleton of a program and compares. only: the one call (or row of calls) that matters."""
     try:
+        return compared(text, folder, how, only)
+    except (TooLarge, MemoryError):
+        return Verdict("memory", "a limit of memory was reached")
+
+
+def compared(text: str, folder: str, how: str, only: str) -> Verdict:
+    try:
         program = load(text, folder)
         torch.manual_seed(0)
         model = program.Net().eval()
@@ -637,16 +650,18 @@ def tried(text: str, folder: str, how: str = SINGLE, only: str = "") -> Verdict:
         with limited(5):  # a program may fill a list that it walks over
             first, _, again = outcome(model, calls[0]), put_back(model, before), outcome(model, calls[0])
     except TooSlow:
-        return Verdict("invalid", "too slow")
+        return Verdict("slow", "the model itself")
     put_back(model, before)
     if first.error is not None or not same(first.result, again.result) or left_difference(first, again):
         return Verdict("invalid", repr(first.error))
     try:
         made = pellucid.skeleton(copy.deepcopy(model), calls[0].args, calls[0].kwargs, **HOW[how])
         skeleton = made.module()
-    except pellucid.SkeletonError as error:
-        return Verdict("refused", str(error))
     except Exception as error:
+        if is_for_memory(error):
+            raise TooLarge from error
+        if isinstance(error, pellucid.SkeletonError):
+            return Verdict("refused", str(error))
         return Verdict("crash", repr(error))
     fresh = state_of(skeleton)
     verdict = Verdict("fine", source=made.source)
@@ -744,7 +759,7 @@ def cut_down(text: str, verdict: Verdict, folder: str, seconds: float, how: str 
         for tree in smaller(ast.parse(text)):
             if time.monotonic() > end:
                 break
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception, TooSlow), limited(SECONDS[how]):
                 shorter = ast.unparse(tree) + "\n"
                 if len(shorter) < len(text) and tried(shorter, folder, how, only).kind == verdict.kind:
                     text, is_shorter = shorter, True
@@ -754,27 +769,81 @@ def cut_down(text: str, verdict: Verdict, folder: str, seconds: float, how: str 
 
 # ---- many of them ----
 
-def in_processes(seeds: list[int], job: Callable[[int], dict[str, Any]], batch: int = 25) -> Iterator[dict[str, Any]]:
-    """What the job gives for each seed, in forked processes of a few seeds each: one that dies is a find."""
+MEMORY = 4 << 30  # bytes that a program and the processes that it starts may have: some fill lists without end
+SECONDS = {SINGLE: 20, GIVEN: 150, VERIFIED: 150}  # for a program; Python is interrupted then
+
+
+DIED = "the process died"
+
+
+def in_processes(seeds: list[int], job: Callable[[int], Iterator[dict[str, Any]]], seconds: float,
+                 batch: int = 25) -> Iterator[dict[str, Any]]:
+    """The last that the job gives for each seed, in forked processes of a few seeds each: one that dies is a find. One
+    that grows beyond MEMORY, or is at one row for longer than that, is killed."""
     while seeds:
         with tempfile.TemporaryFile("w+") as notes:
             child = os.fork()
             if child == 0:
+                resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
                 for seed in seeds[:batch]:
-                    notes.write(json.dumps({"seed": seed, "kind": "crash", "what": "the process died"}) + "\n")
-                    notes.flush()
-                    notes.write(json.dumps(job(seed)) + "\n")
-                    notes.flush()
+                    for row in itertools.chain([{"seed": seed, "kind": "crash", "what": DIED}], job(seed)):
+                        notes.write(json.dumps(row) + "\n")
+                        notes.flush()
                 os._exit(0)
-            os.waitpid(child, 0)
+            killed = watch(child, notes.fileno(), seconds)
             notes.seek(0)
             rows = [json.loads(line) for line in notes]
         done = {row["seed"]: row for row in rows}  # the later row of a seed counts
+        if killed and rows and rows[-1]["what"] == DIED:  # else it was being cut down
+            done[rows[-1]["seed"]].update(kind=killed, what="the process was killed")
         yield from done.values()
         seeds = [seed for seed in seeds if seed not in done]
 
 
-MEMORY = 8 << 30  # bytes that a process may have: some programs fill lists without end
+def watch(child: int, notes: int, seconds: float) -> str:
+    """Waits for the process; "memory" or "slow" if it had to be killed, with all that it started."""
+    written, since = -1, time.monotonic()
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        size = os.fstat(notes).st_size
+        if size != written:
+            written, since = size, time.monotonic()
+        family = processes_of(child)
+        why = ("memory" if sum(map(resident, family)) > MEMORY else
+               "slow" if time.monotonic() - since > seconds else "")
+        if why:
+            for process in [child, *family]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return why
+        time.sleep(0.05)
+    return ""
+
+
+def processes_of(process: int) -> list[int]:
+    """It and those that it started; it alone where the system has no /proc."""
+    found = [process]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            found += map(int, pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split())
+    return found
+
+
+def resident(process: int) -> int:
+    try:
+        return int(pathlib.Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def is_for_memory(error: BaseException) -> bool:
+    """Python's own error, torch's, or the referee's in the words of a refusal."""
+    words = ("can't allocate memory", "not enough memory", "out of memory", "MemoryError", "Cannot allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+
+
+class TooLarge(BaseException):
+    """A program of ours that fills the memory."""
 
 
 class TooSlow(BaseException):
@@ -796,18 +865,20 @@ def limited(seconds: int) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_VIRTUAL, ending[0])
 
 
-def run(seed: int, options: argparse.Namespace, folder: str) -> dict[str, Any]:
+def run(seed: int, options: argparse.Namespace, folder: str) -> Iterator[dict[str, Any]]:
+    """What came of the program of a seed; then, if it is at fault, of what is left of it."""
     text = Maker(seed).program()
-    verdict = Verdict("invalid", "too slow")
-    with contextlib.suppress(TooSlow), limited(20 if options.how == SINGLE else 150):
+    verdict = Verdict("slow", "no result in time")
+    with contextlib.suppress(TooSlow), limited(SECONDS[options.how]):
         verdict = tried(text, folder, options.how)
+    yield {"seed": seed, **dataclasses.asdict(verdict), "text": text}
     if verdict.kind in ("different", "wrong", "crash") and options.cut:
         text = cut_down(text, verdict, folder, options.cut, options.how)
         verdict.source = tried(text, folder, options.how).source
     if options.finds and verdict.kind in ("different", "wrong", "crash", "refused"):
         note = f"{seed}: {verdict.kind}: {verdict.what}\n{verdict.source}"
         (options.finds / f"{verdict.kind}_{seed}.py").write_text(text + "\n" + re.sub("(?m)^", "# ", note) + "\n")
-    return {"seed": seed, **dataclasses.asdict(verdict), "text": text}
+    yield {"seed": seed, **dataclasses.asdict(verdict), "text": text}
 
 
 def summary(counts: collections.Counter[str], seconds: float) -> str:
@@ -817,7 +888,8 @@ def summary(counts: collections.Counter[str], seconds: float) -> str:
             f"straight lines; {counts['refused']} refused, {counts['crash']} crashed, "
             f"{counts['wrong']} wrong where recorded, "
             f"{counts['different']} different; of {counts['others']} other calls {counts['raised']} raised, "
-            f"{counts['lenient']} answered where the model raises; {seconds:.0f} s")
+            f"{counts['lenient']} answered where the model raises; without a result: {counts['memory']} killed for "
+            f"memory, {counts['slow']} too slow; {seconds:.0f} s")
 
 
 def main() -> int:
@@ -833,23 +905,24 @@ def main() -> int:
     parser.add_argument("--finds", type=pathlib.Path, help="folder for programs at fault")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     if options.finds:
         options.finds.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         if options.file or options.show:
             text = options.file.read_text() if options.file else Maker(int(options.seeds)).program()
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             verdict = tried(text, folder, options.how)
             print(f"{text}\n{verdict.source}\n{verdict.kind}: {verdict.what}")
-            return verdict.kind in ("different", "wrong", "crash")
+            return verdict.kind in ("different", "wrong", "crash", "memory", "slow")
         first, _, end = options.seeds.partition(":")
         counts: collections.Counter[str] = collections.Counter()
         began = time.monotonic()
         seeds = list(range(int(first), int(end or int(first) + 1)))
-        for row in in_processes(seeds, lambda seed: run(seed, options, folder)):
+        for row in in_processes(seeds, lambda seed: run(seed, options, folder),
+                                6 * SECONDS[options.how] + 3 * options.cut):
             counts.update(["n", row["kind"]])
             counts.update({key: int(row.get(key, 0)) for key in ("straight", "others", "raised", "lenient")})
-            if row["kind"] in ("different", "wrong", "crash"):
+            if row["kind"] in ("different", "wrong", "crash", "memory", "slow"):
                 print(f"{row['seed']}: {row['kind']}: {row['what'][:200]}", flush=True)
         print(summary(counts, time.monotonic() - began))
     return 1 if counts["different"] or counts["wrong"] or counts["crash"] else 0
