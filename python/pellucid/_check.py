@@ -5,8 +5,9 @@ package imports it too, for the plain form in which values travel between the tw
 
 Plain form: a tensor stands for itself, everything else is a tuple that begins with its kind:
 
-    ("plain", value)                     None, numbers, strings, dtypes, devices, sizes, slices, enum members' values
-    ("tuple" | "list" | "set", [forms])
+    ("plain", value)                     None, numbers, strings, dtypes, devices, sizes
+    ("enum", name, member, [members])    a member of an enum: the class's name, its own, and all with their values
+    ("tuple" | "list" | "set" | "slice", [forms])
     ("dict", [(key form, form)])
     ("record", name, [(field, form)])    namedtuples, dataclasses, model outputs: fields that are None don't count
     ("object", name, [(attribute, form)])  whatever else has attributes
@@ -21,6 +22,7 @@ import contextlib
 import copy
 import dataclasses
 import enum
+import functools
 import gc
 import hashlib
 import importlib.abc
@@ -57,7 +59,7 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     if isinstance(value, torch.Size):
         return ("plain", tuple(n if isinstance(n, SYMBOLS) else int(n) for n in value))
     if isinstance(value, enum.Enum):
-        return ("plain", value.value if isinstance(value.value, PLAIN) else value.name)
+        return enum_form(value)
     if isinstance(value, PLAIN):
         return ("plain", _exact(value))
     if isinstance(value, SYMBOLS):  # of runs on symbolic sizes
@@ -70,7 +72,7 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
 
     name = type(value).__name__
     if isinstance(value, slice):
-        return ("tuple", [form(value.start), form(value.stop), form(value.step)])
+        return ("slice", [form(value.start), form(value.stop), form(value.step)])
     if isinstance(value, tuple):
         if hasattr(value, "_fields"):
             return ("record", name, [(f, form(getattr(value, f))) for f in value._fields])
@@ -96,6 +98,27 @@ def plain_form(value: Any, found: dict[int, tuple[Any, ...]] | None = None, dept
     if isinstance(attributes, dict):
         return ("object", name, [(k, form(v)) for k, v in sorted(attributes.items(), key=lambda kv: kv[0])])
     return ("opaque", name)
+
+
+def enum_form(member: enum.Enum) -> Any:
+    """A member with its class: the values that are plain, under its names. Flags that are put together have no name."""
+    members = {name: one.value if isinstance(one.value, PLAIN) else name
+               for name, one in type(member).__members__.items()}
+    if member.name not in members:
+        return ("plain", member.value)
+    return ("enum", type(member).__name__, member.name, list(members.items()), enum_base(member))
+
+
+def enum_base(member: enum.Enum) -> str:
+    """The plain type that members are of, too: "int", "str", "float"; or ""."""
+    return next((kind.__name__ for kind in (int, str, float) if isinstance(member, kind)), "")
+
+
+@functools.lru_cache(maxsize=None)
+def enum_class(name: str, members: tuple[tuple[str, Any], ...], base: str) -> Any:
+    """A class like the author's: who calls a skeleton has that one, and not the skeleton's."""
+    kind = {"int": int, "str": str, "float": float}.get(base)
+    return enum.Enum(name, list(members), type=kind) if kind else enum.Enum(name, list(members))
 
 
 def _exact(value: Any) -> Any:
@@ -126,6 +149,10 @@ def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = No
     kind = form[0]
     if kind == "plain":
         return form[1]
+    if kind == "enum":
+        return enum_class(form[1], tuple(map(tuple, form[3])), form[4])[form[2]]
+    if kind == "slice":
+        return slice(*(from_form(f, classes, results) for f in form[1]))
     if kind == "tuple":
         return tuple(from_form(f, classes, results) for f in form[1])
     if kind == "list":
@@ -137,12 +164,12 @@ def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = No
     if kind == "record":
         fields = {k: from_form(v, classes, results) for k, v in form[2]}
         maker = classes.get(form[1])
-        return maker(**fields) if maker is not None else Record(**fields)
+        return maker(**fields) if maker is not None else type(form[1], (Record,), {})(**fields)
     if kind == "object":
         attributes = {k: from_form(v, classes, results) for k, v in form[2]}
         maker = classes.get(form[1])
         if not isinstance(maker, type):
-            return types.SimpleNamespace(**attributes)
+            return type(form[1], (types.SimpleNamespace,), {})(**attributes)
         made = cast(Any, maker).__new__(maker)
         made.__dict__.update(attributes)
         return made
@@ -161,7 +188,7 @@ def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = No
 def tensors_of(form: Any) -> Iterator[torch.Tensor]:
     if isinstance(form, torch.Tensor):
         yield form
-    elif form[0] in ("tuple", "list", "set"):
+    elif form[0] in ("tuple", "list", "set", "slice"):
         for item in form[1]:
             yield from tensors_of(item)
     elif form[0] == "dict":
@@ -175,7 +202,7 @@ def tensors_of(form: Any) -> Iterator[torch.Tensor]:
 def map_tensors(form: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     if isinstance(form, torch.Tensor):
         return change(form)
-    if form[0] in ("tuple", "list", "set"):
+    if form[0] in ("tuple", "list", "set", "slice"):
         return (form[0], [map_tensors(f, change) for f in form[1]])
     if form[0] == "dict":
         return ("dict", [(k, map_tensors(v, change)) for k, v in form[1]])
@@ -201,7 +228,9 @@ def difference(want: Any, got: Any, where: str = "result") -> str | None:
         a, b = want[1], got[1]
         same = type(a) is type(b) and (a == b or (a != a and b != b))
         return None if same else f"{where}: {a!r} expected, {b!r} found"
-    if want[0] in ("tuple", "list", "set"):
+    if want[0] == "enum":
+        return None if want[1:3] == got[1:3] else f"{where}: {_kind(want)} expected, {_kind(got)} found"
+    if want[0] in ("tuple", "list", "set", "slice"):
         return _item_difference(want, got, where)
     if want[0] == "dict":
         return _key_difference(want, got, where)
@@ -280,7 +309,9 @@ def _kind(form: Any) -> str:
                 else "nested tensor")
     if form[0] == "plain":
         return repr(form[1])
-    return f"a {form[0]}" if form[0] in ("tuple", "list", "set", "dict") else f"a {form[1]}"
+    if form[0] == "enum":
+        return f"{form[1]}.{form[2]}"
+    return f"a {form[0]}" if form[0] in ("tuple", "list", "set", "slice", "dict") else f"a {form[1]}"
 
 
 def _keys(form: Any) -> str:

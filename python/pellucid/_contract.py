@@ -49,6 +49,10 @@ def form_text(form: Any) -> str:
     kind = form[0]
     if kind == "plain":
         return _short(repr(form[1]))
+    if kind == "enum":
+        return f"{form[1]}.{form[2]}"
+    if kind == "slice":
+        return "slice(" + ", ".join(map(form_text, form[1])) + ")"
     if kind in ("tuple", "list", "set"):
         return "[" + ", ".join(map(form_text, form[1])) + "]"
     if kind == "dict":

@@ -183,7 +183,7 @@ def _in_form(form: Any, change: Callable[[Any], Any]) -> Any:
     kind = form[0]
     if kind == "plain":
         return ("plain", change(form[1]))
-    if kind in ("tuple", "list", "set"):
+    if kind in ("tuple", "list", "set", "slice"):
         return (kind, [_in_form(f, change) for f in form[1]])
     if kind == "dict":
         return (kind, [(k, _in_form(v, change)) for k, v in form[1]])

@@ -82,9 +82,12 @@ class Skeleton(Result):
         module.load_state_dict(self.model.state_dict(), strict=True)
         try:
             return module.eval()
-        except AssertionError:  # an author's train() that is not written: without it
-            for part in module.modules():
-                part.training = False
+        except AssertionError:  # an author's train() that is not written: the flags that it left in the original
+            if self.model.training:
+                raise
+            flags = {name: part.training for name, part in self.model.named_modules(remove_duplicate=False)}
+            for name, part in module.named_modules(remove_duplicate=False):
+                part.training = flags.get(name, False)
             return module
 
     def to_dict(self) -> dict[str, Any]:

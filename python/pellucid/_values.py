@@ -17,7 +17,7 @@ Step = tuple[str, Any]  # ("[", key) or (".", name)
 MAX_DEPTH = 6
 MAX_VALUES = 1_000  # leaves that are looked at; more is a data set
 TRIES = 4  # other values of one leaf
-PLAIN = (bool, int, float, str, enum.Enum, torch.dtype)
+PLAIN = (bool, int, float, str, enum.Enum, torch.dtype, slice)
 ABSENT = object()
 
 
@@ -94,6 +94,9 @@ def others(value: Any, texts: list[str]) -> list[Any]:
     """Other values of the same type, the likeliest to be taken first."""
     if isinstance(value, enum.Enum):
         return [member for member in type(value) if member is not value][:TRIES]
+    if isinstance(value, slice):
+        stop = value.stop if isinstance(value.stop, int) else 0
+        return [slice(value.start, stop - 1, value.step), slice(None)]
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
@@ -195,6 +198,10 @@ def guard(change: Change, parameters: inspect.Signature) -> str | None:
         return f"{place} is {change.old}"
     if isinstance(change.old, torch.dtype):
         return f"{place} is {change.old}"
+    if isinstance(change.old, enum.Enum):
+        return f"getattr({place}, 'name', None) == {change.old.name!r}"
+    if isinstance(change.old, slice):
+        return f"{place} == {change.old!r}"
     return f"{place} == {change.old!r}" if isinstance(change.old, (int, float, str)) and not isinstance(
         change.old, enum.Enum) else None
 

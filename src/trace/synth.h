@@ -200,6 +200,9 @@ typedef struct pel_asked {
     bool training;           /* some text depends on self.training */
     bool rank;               /* and some on how many dimensions the given tensors have */
     bool type;               /* and some on the types of the numbers and sequences that callers give */
+    bool tensors;            /* and some on the root's tensors being tensors */
+    bool objects;            /* or its objects being of the classes that they were of */
+    bool there;              /* or being something at all */
     bool is_rank_open;       /* which can't be asserted of all of them: questions stay in the text */
     bool is_type_open;       /* nor the types of what is in given containers and objects */
     bool trained, evaluated; /* runs in train mode, in eval mode */

@@ -19,7 +19,9 @@ static void write_program(pel_ctx *ctx, void *arg) {
     program->watch = a->watch;
     program->known = a->known;
     program->straight = a->straight;
-    pel_run_passes(pel_synth_new(ctx, program));
+    pel_synth *s = pel_synth_new(ctx, program);
+    pel_run_passes(s);
+    pel_check_file(s); /* in every build: a text with a name that nothing binds is given to nobody */
     *a->out = (pel_skeleton){ program->text, program->root, program };
 }
 

@@ -31,6 +31,11 @@ const pel_taint *pel_taint_sum(const pel_taint *sum, pel_why otherwise) { return
 
 static bool is_number(const pel_taint *taint) { return taint == &pel_tainted_some || taint == &pel_tainted_given; }
 
+/* How much is open of a constant: its type, or whether there is any. Where constants are joined, the most stays. */
+static int openness(const pel_taint *taint) {
+    return taint->why == PEL_WHY_HELD ? 2 : taint->why == PEL_WHY_BROUGHT ? 1 : 0;
+}
+
 static bool is_open(const pel_taint *taint) { return !taint || taint == &pel_tainted || taint == &pel_taint_unknown; }
 
 /* Tuples in tuples: a loop that nests ever deeper must come to rest. */
@@ -74,6 +79,7 @@ const pel_taint *pel_taint_each(pel_ctx *ctx, const pel_taint *item) {
 const pel_taint *pel_taint_join(pel_ctx *ctx, const pel_taint *a, const pel_taint *b) {
     if (!a || a == b) return b;
     if (pel_is_constant(b) && a->why == PEL_WHY_NO_PATH) return b;
+    if (pel_is_constant(b) && pel_is_constant(a)) return openness(b) > openness(a) ? b : a;
     if (!b || pel_is_constant(b)) return a;
     if (pel_is_constant(a)) return b;
     if (a == &pel_taint_unknown || b == &pel_taint_unknown) return &pel_taint_unknown;
@@ -103,17 +109,20 @@ const pel_taint *pel_taint_some_items(const pel_taint *taint) {
 }
 
 bool pel_taint_maybe_other_type(const pel_taint *taint) {
-    return is_open(taint) || taint == &pel_tainted_given || taint == &pel_tainted_holder;
+    return is_open(taint) || taint == &pel_tainted_given || taint == &pel_tainted_holder || openness(taint);
 }
 
-bool pel_taint_maybe_none(const pel_taint *taint) { return is_open(taint) || (taint->n && !taint->each); }
+bool pel_taint_maybe_none(const pel_taint *taint) {
+    return is_open(taint) || (taint->n && !taint->each) || taint->why == PEL_WHY_HELD;
+}
 
 bool pel_taint_holds_data(const pel_taint *taint) { return pel_varies(taint) && taint != &pel_tainted_count; }
 
 bool pel_taint_counts(const pel_taint *taint) { return pel_varies(taint) && !(taint && taint->each); }
 
 bool pel_taint_same(const pel_taint *a, const pel_taint *b) {
-    if (a == b || (pel_is_constant(a) && pel_is_constant(b))) return true;
+    if (a == b) return true;
+    if (pel_is_constant(a) && pel_is_constant(b)) return openness(a) == openness(b);
     if (!a || !b || a->n != b->n || a->each != b->each || a->n == 0) return false;
     for (uint32_t i = 0; i < a->n; i++)
         if (!pel_taint_same(a->items[i], b->items[i])) return false;

@@ -105,6 +105,17 @@ static void expect_dict(pel_straight *x, pel_nodes *tests, pel_node *text, const
     }
 }
 
+/* type(batch).__name__ == "Batch" */
+static void expect_class(pel_straight *x, pel_nodes *tests, pel_node *text, const pel_id *values) {
+    pel_id class = pel_straight_at(x, values[0])->class;
+    for (uint32_t i = 1; i < x->n_lanes; i++)
+        if (pel_straight_at(x, values[i])->class != class) return; /* the lanes show that it may be another */
+    pel_node *name =
+        pel_make_attribute(x->ctx, call_of(x, "type", text), pel_intern_c(x->ctx, "__name__"), PEL_Load);
+    pel_str known = pel_name_str(pel_class_at(x->log, class)->name);
+    add_test(x, tests, pel_make_compare(x->ctx, name, PEL_Eq, pel_make_text(x->ctx, known)));
+}
+
 /* What the attributes of an object are that a call brought: those of others were there before any call. */
 static void expect_object(pel_straight *x, pel_nodes *tests, pel_node *text, const pel_id *values, int depth) {
     const pel_value *first = pel_straight_at(x, values[0]);
@@ -113,6 +124,7 @@ static void expect_object(pel_straight *x, pel_nodes *tests, pel_node *text, con
         return;
     }
     if (!pel_map_has(&x->w->s->objects.given, first->object)) return;
+    expect_class(x, tests, text, values);
     for (uint32_t k = 0; k + 1 < first->n; k += 2) {
         const pel_value *key = pel_straight_at(x, first->items[k]);
         pel_id *items = items_under(x, values, k);
@@ -133,6 +145,14 @@ static void expect_constant(pel_straight *x, pel_nodes *tests, pel_node *text, c
         expect_one_of(x, tests, text, values);
 }
 
+/* isinstance(x, torch.Tensor): it may have asked, and then have gone another way. */
+static void expect_tensor(pel_straight *x, pel_nodes *tests, pel_node *text) {
+    pel_node *asked = call_of(x, "isinstance", text);
+    pel_nodes_push(x->ctx, &asked->Call.args,
+                   pel_library_expression(x->ctx, x->w->s->program, PEL_STR("torch.Tensor")));
+    add_test(x, tests, asked);
+}
+
 /* Lanes that were given different kinds of things: flags and names are one of these; else a test around the line asks.
  */
 static void expect_mixed(pel_straight *x, pel_nodes *tests, pel_node *text, const pel_id *values) {
@@ -151,8 +171,10 @@ static void expect(pel_straight *x, pel_nodes *tests, pel_node *text, const pel_
         return;
     }
     switch (kind) {
-    case PEL_V_NONE_YET:
     case PEL_V_TENSOR: /* what was read of it: lines/reads.c */
+        if (depth || x->reads.kinds) expect_tensor(x, tests, text);
+        return;
+    case PEL_V_NONE_YET:
     case PEL_V_MODULE: return;
     case PEL_V_CONST:
     case PEL_V_LIBRARY:

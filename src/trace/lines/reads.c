@@ -90,6 +90,15 @@ static void see_context(pel_straight *x, const pel_value *made_by) {
     pel_lost(x->w, x->node, "it enters a context whose effect no call shows");
 }
 
+/* isinstance and its likes: another type could have gone another way. */
+static bool asks_kind(const pel_value *function) {
+    static const char *const names[] = { "isinstance", "type", "hasattr", "callable", "issubclass", "is_tensor" };
+    if (function->kind != PEL_V_LIBRARY) return false;
+    for (size_t i = 0; i < PEL_COUNT(names); i++)
+        if (pel_str_is(last_name(function->text), names[i])) return true;
+    return false;
+}
+
 static void see_activation(pel_straight *x, pel_id id) {
     const pel_activation *activation = &x->log->activations.at[id];
     const pel_author *author = &x->w->s->authors[activation->code];
@@ -100,8 +109,10 @@ static void see_activation(pel_straight *x, pel_id id) {
         const pel_record *record = &activation->records[i];
         const pel_insn *insn = pel_author_insn(author, record);
         if (insn && (insn->op == PEL_OP_BEFORE_WITH || insn->op == PEL_OP_LOAD_SPECIAL)) see_context(x, library);
+        if (insn && insn->op == PEL_OP_MATCH_CLASS) x->reads.kinds = true;
         if (record->kind != PEL_R_PUSH || !insn) continue;
         const pel_value *made = pel_straight_at(x, record->value);
+        x->reads.kinds |= asks_kind(made);
         if (made->kind == PEL_V_LIBRARY) library = made;
         if (by_name && insn->op == PEL_OP_CALL) {
             bool is_plain = made->kind == PEL_V_CONST || made->kind == PEL_V_LIBRARY || made->kind == PEL_V_LITERAL;
@@ -237,6 +248,7 @@ static void expect_mode(pel_straight *x, pel_nodes *tests) {
 
 void pel_straight_expect_reads(pel_straight *x, pel_nodes *tests) {
     bool all = asks_steps(x);
+    if (x->reads.kinds) x->w->s->asked.tensors = x->w->s->asked.objects = true;
     expect_grads(x, tests);
     expect_mode(x, tests);
     for (uint32_t k = 0; k < x->reads.n_given; k++) {

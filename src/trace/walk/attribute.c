@@ -180,6 +180,11 @@ static holders count_holders(const pel_walk *w, pel_front front, const pel_val *
     return n;
 }
 
+static bool is_of_a_type(const pel_log *log, pel_id id) {
+    uint8_t kind = pel_value_at(log, id)->kind;
+    return kind == PEL_V_TENSOR || kind == PEL_V_OBJECT;
+}
+
 /* What functions stored under that name in objects of these classes. */
 static void take_stored_taint(pel_walk *w, pel_front front, pel_name name, const pel_val *base, pel_val *val) {
     for (uint32_t i = 0; i < front.n; i++) {
@@ -192,6 +197,8 @@ static void take_stored_taint(pel_walk *w, pel_front front, pel_name name, const
         if (!pel_is_static_object(w->s, base->at[i])) val->fixed = true;
         if (pel_is_content_of_given(w, base->at[i], val->at[i]))
             val->taint = pel_taint_join(w->ctx, val->taint, &pel_tainted);
+        else if (pel_map_has(&w->s->objects.given, value->object) && is_of_a_type(w->log, val->at[i]))
+            val->taint = pel_taint_join(w->ctx, val->taint, pel_constant(PEL_WHY_HELD));
     }
 }
 

@@ -46,19 +46,23 @@ static given_form form_of_given(const pel_synth *s, pel_id id) {
  * all runs: a third string may come, or a tensor for which there was None once, with other arguments. */
 static const pel_taint *taint_of_given(const pel_synth *s, const pel_group *root, const pel_param *param) {
     uint32_t n[GIVEN_UNKNOWN + 1] = { 0 };
-    bool same = true;
+    bool same = true, is_one_type = true;
     pel_id first = pel_argument(s->log, root->lanes[0], param);
     for (uint32_t i = 0; i < root->n_lanes; i++) {
         pel_id id = pel_argument(s->log, root->lanes[i], param);
         same = same && pel_value_same(s->log, id, first);
         n[form_of_given(s, id)]++;
+        const pel_value *value = pel_value_at(s->log, id);
+        is_one_type &= value->kind == pel_value_at(s->log, first)->kind &&
+                       pel_class_with_attributes(s->log, id) == pel_class_with_attributes(s->log, first);
     }
     if (n[GIVEN_NUMBER] == root->n_lanes) return &pel_tainted_given;
     if (n[GIVEN_CONTAINER] == root->n_lanes) return &pel_tainted_holder;
     bool is_choice = n[GIVEN_PLAIN] && !same;
     return n[GIVEN_NUMBER] || n[GIVEN_CONTAINER] || n[GIVEN_UNKNOWN] || is_choice ? &pel_tainted
            : n[GIVEN_PLAIN] == root->n_lanes                                      ? pel_constant(PEL_WHY_GIVEN)
-                                                                                  : pel_constant(PEL_WHY_TENSOR);
+           : !is_one_type                                                         ? pel_constant(PEL_WHY_HELD)
+                                                                                  : pel_constant(PEL_WHY_BROUGHT);
 }
 
 /* ---- how many dimensions tensors have ---- */
@@ -129,11 +133,17 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
 /* Which of them it was, or was computed from, is not known here. So if something in one of them may come with another
  * type, and nobody asserts that it does not, this may be it. */
 bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
+    if (of->taint && of->taint->why == PEL_WHY_BROUGHT) {
+        for (uint32_t i = 0; i < front.n; i++)
+            *(pel_value_at(w->log, of->at[i])->kind == PEL_V_TENSOR ? &w->s->asked.tensors : &w->s->asked.objects) = true;
+        return true;
+    }
     for (uint32_t i = 0; i < front.n && pel_taint_maybe_other_type(of->taint); i++) {
         uint8_t kind = pel_value_at(w->log, of->at[i])->kind;
         bool is_asserted = kind == PEL_V_CONST || kind == PEL_V_LIST || kind == PEL_V_TUPLE || kind == PEL_V_DICT;
         if (w->s->asked.is_type_open && (is_asserted || kind == PEL_V_SET)) return false;
         if (is_asserted) w->s->asked.type = true;
+        if (!is_asserted && kind != PEL_V_SET && kind != PEL_V_MODULE) return false;
     }
     return true;
 }

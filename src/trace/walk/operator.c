@@ -172,7 +172,28 @@ static bool may_be_other(pel_walk *w, pel_front front, const pel_val *left, cons
     const pel_val *asked = pel_is_none(right->text) ? left : pel_is_none(left->text) ? right : NULL;
     if (!asked) return pel_varies(left->taint) || pel_varies(right->taint);
     if (pel_taint_maybe_none(asked->taint)) return true;
+    if (asked->taint->why == PEL_WHY_BROUGHT) {
+        w->s->asked.there = true;
+        return false;
+    }
     return !pel_ask_type(w, front, asked); /* a number of a caller's was none in all lanes */
+}
+
+static bool are_members(const pel_walk *w, pel_front front, const pel_val *val) {
+    for (uint32_t i = 0; i < front.n; i++)
+        if (!pel_is_member(w->log, pel_value_at(w->log, val->at[i]), &(pel_id){ 0 }, &(pel_id){ 0 })) return false;
+    return front.n > 0;
+}
+
+/* mode is Mode.FAST, where callers give the mode: they have the author's class, the file has another with equal members.
+ */
+static void compare_members(pel_walk *w, pel_front front, pel_node *text, uint32_t k, const pel_val *sides[2]) {
+    uint8_t op = text->Compare.ops.at[k];
+    if (!pel_is_identity(op) || (!are_members(w, front, sides[0]) && !are_members(w, front, sides[1]))) return;
+    uint8_t *ops = pel_new_array(w->ctx, text->Compare.ops.n, uint8_t);
+    memcpy(ops, text->Compare.ops.at, text->Compare.ops.n);
+    ops[k] = op == PEL_Is ? PEL_Eq : PEL_NotEq;
+    text->Compare.ops.at = ops;
 }
 
 pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
@@ -197,6 +218,7 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
             pel_note_node(w->s, text, PEL_NOTE_COMPARES_TENSORS);
         dynamic |= pel_is_identity(node->Compare.ops.at[k]) ? may_be_other(w, going, left, right)
                                                             : left_dynamic || right_dynamic;
+        if (may_be_other(w, going, left, right)) compare_members(w, going, text, k, (const pel_val *[]){ left, right });
         left = right;
         left_dynamic = right_dynamic;
         if (k + 1 == node->Compare.comparators.n) break;

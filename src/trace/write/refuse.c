@@ -6,14 +6,28 @@
 
 typedef struct blame {
     pel_synth *s;
+    pel_map nameless; /* mentions of functions that are written where they are called, and have no text */
     const pel_node *found;
 } blame;
+
+/* functools.partial(f, 1), where f is its recorded calls at each place that calls it: nothing is left to be named. */
+static pel_map nameless_mentions(pel_synth *s) {
+    pel_map found = { 0 };
+    for (uint32_t i = 0; i < s->references.n; i++) {
+        const pel_reference *ref = &s->references.at[i];
+        if (ref->node->kind == PEL_Name && ref->group && !ref->group->function &&
+            pel_map_has(&s->program->straight, ref->group->code))
+            pel_map_set(s->ctx, &found, PEL_KEY(ref->node), 1);
+    }
+    return found;
+}
 
 static void find_unwritable(void *arg, pel_node **slot) {
     blame *b = arg;
     if (b->found) return;
     const pel_link *link = pel_link_at(b->s, *slot);
-    if (pel_map_has(&b->s->notes.unwritable, PEL_KEY(*slot)) || (link && link->callee == PEL_CALLEE_INLINE))
+    if (pel_map_has(&b->s->notes.unwritable, PEL_KEY(*slot)) || pel_map_has(&b->nameless, PEL_KEY(*slot)) ||
+        (link && link->callee == PEL_CALLEE_INLINE))
         b->found = *slot;
     else
         pel_each_part(b->s, *slot, find_unwritable, b);
@@ -53,6 +67,7 @@ static bool split_groups(pel_synth *s, const pel_reach *r, bool without_text) {
 static bool check_texts(pel_synth *s, const pel_reach *r) {
     /* while some function has no text, what others need of their arguments is not known yet */
     if (split_groups(s, r, true) || split_groups(s, r, false)) return false;
+    const pel_map nameless = nameless_mentions(s);
     for (uint32_t i = 0; i < s->groups.n; i++) {
         pel_group *group = s->groups.at[i];
         if (!r->seen[i]) continue;
@@ -64,7 +79,7 @@ static bool check_texts(pel_synth *s, const pel_reach *r) {
             refuse(s, group, group->author->node->lineno, "its object has no literal");
             continue;
         }
-        blame b = { s, NULL };
+        blame b = { s, nameless, NULL };
         for (uint32_t k = 0; k < group->body.n && !b.found; k++) find_unwritable(&b, &group->body.at[k]);
         if (!b.found) continue;
         pel_str text = b.found->kind == PEL_Name        ? pel_name_str(b.found->Name.id)

@@ -178,17 +178,52 @@ static const char *type_given(const pel_synth *s, const pel_group *root, const p
     return all;
 }
 
+/* Whether it was a tensor in all calls. */
+static bool is_tensor_given(const pel_synth *s, const pel_group *root, uint32_t p) {
+    const pel_param *param = &root->params[p];
+    for (uint32_t i = 0; i < root->n_lanes; i++)
+        if (pel_value_at(s->log, pel_argument(s->log, root->lanes[i], param))->kind != PEL_V_TENSOR) return false;
+    return root->n_lanes && !param->of;
+}
+
+/* isinstance(x, torch.Tensor) */
+static pel_node *is_tensor(pel_synth *s, pel_name name) {
+    pel_nodes args = pel_nodes_one(s->ctx, pel_make_name(s->ctx, name, PEL_Load));
+    pel_nodes_push(s->ctx, &args, pel_library_expression(s->ctx, s->program, PEL_STR("torch.Tensor")));
+    return pel_make_call(s->ctx, pel_make_name(s->ctx, pel_intern_c(s->ctx, "isinstance"), PEL_Load), args,
+                         (pel_nodes){ 0 });
+}
+
+static pel_node *type_of_name(pel_ctx *ctx, pel_name name) {
+    pel_nodes of = pel_nodes_one(ctx, pel_make_name(ctx, name, PEL_Load));
+    return pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "type"), PEL_Load), of, (pel_nodes){ 0 });
+}
+
+/* type(x).__name__ == "Batch": the class itself is the author's, or the output's. NULL: it was no object. */
+static pel_node *is_object(pel_synth *s, const pel_group *root, uint32_t p) {
+    const pel_param *param = &root->params[p];
+    const pel_value *first = pel_value_at(s->log, pel_argument(s->log, root->lanes[0], param));
+    if (first->kind != PEL_V_OBJECT || !first->class || param->of || pel_plain(s, pel_argument(s->log, root->lanes[0], param)))
+        return NULL;
+    pel_node *name =
+        pel_make_attribute(s->ctx, type_of_name(s->ctx, param->name), pel_intern_c(s->ctx, "__name__"), PEL_Load);
+    pel_name class = pel_class_at(s->log, first->class)->name;
+    return pel_make_compare(s->ctx, name, PEL_Eq, pel_make_text(s->ctx, pel_name_str(class)));
+}
+
 /* A bool is an int, and is another thing. */
 static pel_node *type_is(pel_ctx *ctx, pel_name name, const char *type) {
-    pel_nodes of = pel_nodes_one(ctx, pel_make_name(ctx, name, PEL_Load));
-    pel_node *asked = pel_make_call(ctx, pel_make_name(ctx, pel_intern_c(ctx, "type"), PEL_Load), of, (pel_nodes){ 0 });
-    return pel_make_compare(ctx, asked, PEL_Is, pel_make_name(ctx, pel_intern_c(ctx, type), PEL_Load));
+    return pel_make_compare(ctx, type_of_name(ctx, name), PEL_Is, pel_make_name(ctx, pel_intern_c(ctx, type), PEL_Load));
 }
 
 static void guard_types(pel_synth *s, const pel_group *root, pel_nodes *body) {
     pel_nodes tests = { 0 };
     for (uint32_t p = 1; p < root->n_params; p++) {
-        const char *type = type_given(s, root, &root->params[p]);
+        const char *type = s->asked.type ? type_given(s, root, &root->params[p]) : NULL;
+        if (s->asked.tensors && is_tensor_given(s, root, p))
+            pel_nodes_push(s->ctx, &tests, is_tensor(s, root->params[p].name));
+        pel_node *object = s->asked.objects ? is_object(s, root, p) : NULL;
+        if (object) pel_nodes_push(s->ctx, &tests, object);
         if (type) pel_nodes_push(s->ctx, &tests, type_is(s->ctx, root->params[p].name, type));
     }
     const char *message = tests.n == 1 ? "not recorded with this type" : "not recorded with these types";
@@ -205,7 +240,9 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     pel_nodes body = { 0 }, tests = { 0 };
     for (uint32_t p = 1; p < root->n_params; p++) {
         const pel_param *param = &root->params[p];
-        if (!param->dead && may_be_left_out(s, root, p)) pel_nodes_push(s->ctx, &tests, is_there(s->ctx, param->name));
+        bool is_asked = s->asked.there && !s->asked.tensors && is_tensor_given(s, root, p);
+        if (!param->dead && (is_asked || may_be_left_out(s, root, p)))
+            pel_nodes_push(s->ctx, &tests, is_there(s->ctx, param->name));
         if (param->dead || (!param->unread && is_data(s, root, param))) continue;
         pel_node *test = as_recorded(s, root, p);
         if (test) pel_nodes_push(s->ctx, &tests, test);
@@ -213,7 +250,7 @@ void pel_guard_root(pel_synth *s, pel_group *root) {
     const char *message = tests.n == 1 ? "not recorded with this argument" : "not recorded with these arguments";
     chain_nones(s, &tests);
     if (tests.n) guard(s, &body, all_of(s->ctx, tests), message);
-    if (s->asked.type) guard_types(s, root, &body);
+    if (s->asked.type || s->asked.tensors || s->asked.objects) guard_types(s, root, &body);
     if (s->asked.rank && !s->asked.is_rank_open && !s->log->from_source) guard_ranks(s, root, &body);
     if (s->asked.training && s->asked.trained != s->asked.evaluated) {
         pel_node *mode = pel_make_attribute(s->ctx, pel_make_name(s->ctx, root->params[0].name, PEL_Load),

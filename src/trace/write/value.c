@@ -2,6 +2,8 @@
 #include "python/parse.h"
 #include "trace/program.h"
 
+#define DEEPEST_GIVEN 6 /* of members in what callers give */
+
 #include <math.h>
 
 #define MAX_DEPTH 64
@@ -159,30 +161,75 @@ static pel_node *class_expression(pel_ctx *ctx, pel_program *program, pel_id id)
     return NULL;
 }
 
+static bool holds_member(const pel_log *log, pel_id id, pel_id class, int depth) {
+    const pel_value *value = pel_value_at(log, id);
+    if (value->kind == PEL_V_OBJECT && value->class == class) return true;
+    for (uint32_t i = 0; depth < DEEPEST_GIVEN && pel_value_has_items(value->kind) && i < value->n; i++)
+        if (holds_member(log, value->items[i], class, depth + 1)) return true;
+    return false;
+}
+
+static bool is_given_member(const pel_log *log, pel_id class) {
+    for (uint32_t r = 0; r < log->runs.n; r++) {
+        const pel_log_run *run = &log->runs.at[r];
+        for (uint32_t i = 0; i < run->n_args; i++)
+            if (holds_member(log, run->args[i], class, 0)) return true;
+        for (uint32_t i = 0; i < run->n_kwargs; i++)
+            if (holds_member(log, run->kwargs[i].value, class, 0)) return true;
+    }
+    return false;
+}
+
+/* An enum as the file defines it. Callers who give members have the author's class: the same names are equal. */
+static pel_node *enum_definition(pel_ctx *ctx, pel_program *program, pel_id id, pel_name name) {
+    const pel_log_class *class = pel_class_at(program->log, id);
+    pel_node *def = pel_node_new(ctx, PEL_ClassDef);
+    def->ClassDef.name = name;
+    for (uint32_t i = 0; i < class->n_bases; i++) {
+        pel_str path = pel_class_at(program->log, class->bases[i])->path;
+        if (!path.len) return NULL;
+        pel_nodes_push(ctx, &def->ClassDef.bases, pel_library_expression(ctx, program, path));
+    }
+    bool is_plain = class->n_bases == 1 && pel_str_is(pel_class_at(program->log, class->bases[0])->path, "enum.Enum");
+    if (!is_plain || !is_given_member(program->log, id)) return def;
+    pel_str text = pel_format(ctx,
+                              "class Members(enum.Enum):\n"
+                              "    def __eq__(self, other):\n"
+                              "        return type(other).__name__ == \"%s\" and other.name == self.name\n"
+                              "    __hash__ = enum.Enum.__hash__\n",
+                              class->name->text);
+    const pel_source source = { PEL_STR("<enum>"), text };
+    def->ClassDef.body = pel_parse(ctx, &source, PEL_VERSION_MAX)->Module.body.at[0]->ClassDef.body;
+    return def;
+}
+
+/* A member is put before the methods. */
+static void add_member(pel_ctx *ctx, pel_nodes *body, pel_name name, pel_node *value) {
+    pel_nodes with = { 0 };
+    uint32_t i = 0;
+    for (; i < body->n && body->at[i]->kind == PEL_Assign; i++) {
+        if (body->at[i]->Assign.targets.at[0]->Name.id == name) return;
+        pel_nodes_push(ctx, &with, body->at[i]);
+    }
+    pel_nodes_push(ctx, &with, pel_make_assign(ctx, pel_make_name(ctx, name, PEL_Store), value));
+    for (; i < body->n; i++) pel_nodes_push(ctx, &with, body->at[i]);
+    *body = with;
+}
+
 /* Mode.FAST; the class gets the members that are mentioned. */
 static pel_node *member_expression(pel_ctx *ctx, pel_program *program, const pel_value *value) {
     const pel_log *log = program->log;
     const pel_log_class *class = pel_class_at(log, value->class);
     pel_id name_id, content;
     if (!pel_is_member(log, value, &name_id, &content) || !class->n_bases) return NULL;
-    const pel_log_class *base = pel_class_at(log, class->bases[class->n_bases - 1]);
     const pel_value *named = pel_value_at(log, name_id);
-    if (!base->path.len || named->kind != PEL_V_CONST || named->constant->kind != PEL_CONST_STR) return NULL;
+    if (named->kind != PEL_V_CONST || named->constant->kind != PEL_CONST_STR) return NULL;
     pel_str text = named->constant->text;
     pel_name name = pel_intern_str(ctx, text);
     pel_program_class *row = pel_class_row(ctx, program, value->class);
-    if (!row->def) {
-        row->def = pel_node_new(ctx, PEL_ClassDef);
-        row->def->ClassDef.name = row->name;
-        row->def->ClassDef.bases = pel_nodes_one(ctx, pel_library_expression(ctx, program, base->path));
-    }
-    pel_nodes *members = &row->def->ClassDef.body;
-    bool known = false;
-    for (uint32_t i = 0; i < members->n && !known; i++) known = members->at[i]->Assign.targets.at[0]->Name.id == name;
-    if (!known)
-        pel_nodes_push(ctx, members,
-                       pel_make_assign(ctx, pel_make_name(ctx, name, PEL_Store),
-                                       constant_expression(ctx, pel_value_at(log, content)->constant)));
+    if (!row->def) row->def = enum_definition(ctx, program, value->class, row->name);
+    if (!row->def) return NULL;
+    add_member(ctx, &row->def->ClassDef.body, name, constant_expression(ctx, pel_value_at(log, content)->constant));
     return pel_make_attribute(ctx, pel_make_name(ctx, row->name, PEL_Load), name, PEL_Load);
 }
 
