@@ -78,11 +78,11 @@ def vary_given(work: Workshop, full: bool) -> None:
                                          "only with --verify=full")
 
 
-def call_again(work: Workshop) -> None:
+def call_again(work: Workshop, even_if_kept: bool = False) -> None:
     """Two calls in a row, of a model that keeps nothing: what the skeleton keeps shows in the second. Of others, they
-    are recorded (see Workshop._record_next_call)."""
+    are recorded (see Workshop._record_next_call), unless one call alone is."""
     from ._verify import play_original
-    if work.keeps_something:
+    if work.keeps_something and not even_if_kept:
         return
     call = work.small
     try:

@@ -740,6 +740,8 @@ class Workshop:
             if verified:
                 self._compare_others()
                 _attacks.vary_given(self, self.full)
+                if not self.slow:
+                    _attacks.call_again(self, even_if_kept=True)
             return
         self.progress("other data, other sizes, train mode")
         self._find_other_size()
@@ -1007,7 +1009,9 @@ class Workshop:
             cold.progress("again, after a first call")
             try:
                 cold._call(cold.whole, cold.given)
-                plan.warm = list(dict.fromkeys((cold._caches_of_data(), cold.recorder.caches())))
+                kept = cold.state.left_number()  # it may be a size of the first call's inputs
+                caches = () if kept else (cold._caches_of_data(), cold.recorder.caches())
+                plan.warm = list(dict.fromkeys(caches))
             except Exception:
                 plan.warm = []
         reason = _reason(attempt) if last.error is not None or not last.rank[1] else "functions are written as calls"

@@ -108,6 +108,17 @@ class ModelState:
         """Whether a run has left something else in attributes or containers; what it does to tensors doesn't count."""
         return any(not _equal(live, kept) for live, kept in (*self.attributes, *self.containers))
 
+    def left_number(self) -> str:
+        """Where a run has left another number or tensor than there was: it may be one of its inputs' sizes. Empty if it
+        has not. Hooks, flags and texts are what a model sets up."""
+        for live, kept in (*self.attributes, *self.containers):
+            items = live.items() if isinstance(live, dict) else enumerate(live)
+            old = kept if isinstance(kept, dict) else dict(enumerate(kept))
+            for name, value in list(items):
+                if not _equal(value, old.get(name)) and _is_number(value):
+                    return str(name)
+        return ""
+
     def before_run(self, training: bool) -> None:
         """Until the next `restore` parameters may change. In train mode always: weights may be normalised in place;
         else while that may be so, as for a momentum encoder. What is done to parameter.data is not counted by torch."""
@@ -176,6 +187,14 @@ def _has_state(value: Any) -> bool:
         return False
     root = type(value).__module__.partition(".")[0]
     return root != "torch" and root not in sys.stdlib_module_names or type(value).__module__ == "__main__"
+
+
+def _is_number(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, (list, tuple, set)) and depth < 3:
+        return any(_is_number(item, depth + 1) for item in value)
+    if isinstance(value, dict) and depth < 3:
+        return any(_is_number(item, depth + 1) for item in value.values())
+    return isinstance(value, (int, float, torch.Tensor)) and not isinstance(value, (bool, torch.nn.Parameter))
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -22,6 +22,7 @@ static inline uint64_t pel_key2(uint64_t a, uint64_t b) {
 
 /* Whether the first that runs do to an attribute is to store it. */
 enum { PEL_STORED_LATER = 1, PEL_STORED_FIRST = 2 };
+#define PEL_DELETED UINT32_MAX /* in the place of a class: an attribute of that name that some run deletes */
 
 /* What functions put into a container: bits. */
 enum { PEL_FILLED_BY_DATA = 1, PEL_FILLED_WITH_DATA = 2 };

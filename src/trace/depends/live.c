@@ -69,12 +69,27 @@ static void note_stored(watch *to, uint64_t key) {
                 pel_map_has(to->read, key) ? PEL_STORED_LATER : PEL_STORED_FIRST);
 }
 
+static bool is_setter(pel_str name) {
+    return pel_str_is(name, "setattr") || pel_str_is(name, "delattr") || pel_str_is(name, "__setattr__") ||
+           pel_str_is(name, "__delattr__");
+}
+
+/* self.__setattr__, super().__setattr__: the class of what it is read from, or of the function's own object. */
+static pel_id class_of_holder(const watch *to) {
+    const pel_log *log = to->s->log;
+    const pel_value *below = pel_value_at(log, to->below);
+    bool is_super = below->kind == PEL_V_OPAQUE && pel_str_is(below->text, "super");
+    pel_id self = log->codes.at[to->activation->code].code->argcount ? to->activation->locals[0] : 0;
+    return pel_class_with_attributes(log, is_super ? self : to->below);
+}
+
 /* setattr(object, name, value): every text between the two may be the name. */
 static void see_setattr(watch *to, const pel_insn *insn, pel_id given) {
     const pel_value *value = pel_value_at(to->s->log, given);
-    if (value->kind == PEL_V_LIBRARY && pel_str_is(value->text, "setattr")) {
+    bool is_read = (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD) && is_setter(pel_name_str(insn->name));
+    if (is_read || (value->kind == PEL_V_LIBRARY && is_setter(value->text))) {
         to->sets = true;
-        to->holder = 0;
+        to->holder = is_read ? class_of_holder(to) : 0;
         return;
     }
     if (!to->sets) return;
@@ -121,7 +136,9 @@ static void find_written(pel_synth *s) {
             const pel_record *record = &to.activation->records[i];
             const pel_insn *insn = pel_author_insn(to.author, record);
             if (!insn) continue;
-            if (insn->op == PEL_OP_STORE_ATTR) see_store(&to, i, insn);
+            if (insn->op == PEL_OP_STORE_ATTR || insn->op == PEL_OP_DELETE_ATTR) see_store(&to, i, insn);
+            if (insn->op == PEL_OP_DELETE_ATTR)
+                pel_map_set(s->ctx, &s->objects.written, pel_key2(PEL_DELETED, PEL_KEY(insn->name)), 1);
             if (record->kind != PEL_R_PUSH) continue;
             const pel_value *object = pel_value_at(log, to.below);
             if (insn->op == PEL_OP_LOAD_ATTR && object->kind == PEL_V_MODULE)
@@ -330,8 +347,11 @@ static void refuse_stores_by_dict(pel_synth *s) {
                  is_method = insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD;
             pel_id changed = is_item ? container_of_store(author, activation, i) : is_method ? below : 0;
             const pel_value *value = pel_value_at(log, changed);
-            if (changed && value->object && pel_map_has(&to.dicts, value->object) &&
-                (is_item || !pel_method_pure(value->kind, insn->name)))
+            bool is_joined = record->kind == PEL_R_PUSH && insn->op == PEL_OP_BINARY_OP; /* d |= {...} gives d */
+            uint64_t joined = is_joined ? pel_value_at(log, record->value)->object : 0;
+            if ((joined && pel_map_has(&to.dicts, joined)) ||
+                (changed && value->object && pel_map_has(&to.dicts, value->object) &&
+                 (is_item || !pel_method_pure(value->kind, insn->name))))
                 pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0,
                           "a run stores attributes through __dict__ or vars(), which is not followed: use setattr");
             if (record->kind != PEL_R_PUSH) continue;

@@ -74,6 +74,8 @@ static void see_record(pel_straight *x, const pel_insn *insn, const pel_value *b
     if (is_read && made->kind == PEL_V_CONST && !is_plain_question(insn->name) &&
         !pel_name_is(insn->name, "requires_grad"))
         x->reads.other = insn->name;
+    bool of_device = below->kind == PEL_V_LITERAL && pel_str_starts(below->text, PEL_STR("torch.device("));
+    if (of_device && insn->op == PEL_OP_LOAD_ATTR && made->kind == PEL_V_CONST) x->reads.other = insn->name;
     if (is_read || made->kind != PEL_V_SIZE) return;
     bool is_known = insn->kind == PEL_ARG_LOCAL || insn->kind == PEL_ARG_FREE || insn->op == PEL_OP_BINARY_SUBSCR ||
                     insn->op == PEL_OP_BINARY_OP || insn->op == PEL_OP_LOAD_ATTR;
@@ -130,6 +132,8 @@ static void see_activation(pel_straight *x, pel_id id) {
             x->w->s->asked.training = true; /* getattr(self, "training") */
         see_record(x, insn, pel_straight_at(x, below), made, &has_type);
         is_tested |= has_type && compares(insn->op);
+        if (has_type && insn->op == PEL_OP_CALL) /* torch.finfo(x.dtype) */
+            is_tested |= made->kind != PEL_V_TENSOR && made->kind != PEL_V_MODULE && made->kind != PEL_V_SIZE;
         below = record->value;
     }
     x->reads.tested_type |= is_tested;

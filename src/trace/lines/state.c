@@ -21,6 +21,23 @@ static bool is_access(const pel_straight *x, const pel_activation *activation, u
     return true;
 }
 
+/* del self.n, setattr, super().__setattr__: what they do to the model shows in no call of torch. */
+static bool changes_by_name(const pel_straight *x, const pel_activation *activation, uint32_t i) {
+    static const char *const names[] = { "setattr", "delattr", "__setattr__", "__delattr__" };
+    const pel_record *record = &activation->records[i];
+    const pel_author *author = &x->w->s->authors[activation->code];
+    const pel_insn *insn = author->insns ? pel_author_insn(author, record) : NULL;
+    if (!insn) return false;
+    if (insn->op == PEL_OP_DELETE_ATTR) return true;
+    const pel_value *pushed = record->kind == PEL_R_PUSH ? pel_straight_at(x, record->value) : NULL;
+    bool is_read = insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD;
+    for (size_t k = 0; k < PEL_COUNT(names); k++)
+        if ((is_read && pel_name_is(insn->name, names[k])) ||
+            (pushed && pushed->kind == PEL_V_LIBRARY && pel_str_is(pushed->text, names[k])))
+            return true;
+    return false;
+}
+
 static uint64_t key_of(access a) { return pel_key2(a.class, PEL_KEY(a.name)); }
 
 /* Whether anything that is not of the line reads what the line stores. */
@@ -49,6 +66,7 @@ const char *pel_straight_state(pel_straight *x, pel_straight_owns *owns) {
             for (uint32_t i = 0; i < activation->n_records; i++) {
                 const char *before = pel_left_by_calls(x->w->s, activation, i);
                 if (before) return before;
+                if (changes_by_name(x, activation, i)) return "it stores or deletes an attribute by its name";
                 if (!is_access(x, activation, i, &below, &a)) continue;
                 if (pel_name_is(a.name, "training")) x->w->s->asked.training = true;
                 if (a.stores) {

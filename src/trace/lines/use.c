@@ -251,6 +251,8 @@ static void write_line(pel_ctx *ctx, void *arg) {
                        .n_lanes = job->n,
                        .above = job->lanes,
                        .keeps_calls = pel_map_find(&w->s->program->straight, group->code, 0) == PEL_STRAIGHT_CALLS };
+    if (group->facts.chosen && group->class && pel_class_at(w->log, group->class)->kind == PEL_CLASS_MODULE)
+        pel_lost(w, x.node, "data say which module is called, and what the others of its class do is not in its calls");
     give_params(&x, group);
     pel_id *results = pel_new_array(ctx, job->n, pel_id);
     for (uint32_t i = 0; i < job->n; i++) results[i] = result_of(w, job->lanes[i]);

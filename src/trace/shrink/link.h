@@ -39,6 +39,7 @@ void pel_give_back_names(pel_synth *s, pel_group *root);
 bool pel_may_drop(const pel_synth *s, const pel_group *group, uint32_t param);
 /* What a parameter is where nothing is passed for it; NULL: it has no default. */
 pel_node *pel_default_text(pel_synth *s, const pel_group *group, uint32_t param);
+bool pel_has_default_text(const pel_synth *s, const pel_group *group, uint32_t param); /* else None stands for it */
 pel_node *pel_signature(pel_synth *s, const pel_group *group, const bool *active);
 void pel_keep_rest(pel_synth *s, pel_group *group); /* **kwargs stays whole, where that is the only way */
 void pel_keep_star(pel_synth *s, pel_group *group); /* so does *args */

@@ -579,6 +579,8 @@ static bool has_some(const pel_walk *w, pel_id module, pel_name attribute) {
 /* Some instances of a class have it and others not. In the output all do: those that had it not have None. */
 static void ask_for_none(pel_walk *w, pel_front front, const pel_call_site *c, pel_name attribute) {
     pel_id *modules = pel_new_array(w->ctx, front.n, pel_id);
+    if (pel_map_has(&w->s->objects.written, pel_key2(PEL_DELETED, PEL_KEY(attribute))))
+        pel_lost(w, c->node, "whether there is a `%s` is asked, which some run deletes", attribute->text);
     for (uint32_t i = 0; i < front.n; i++) {
         const pel_value *object = pel_value_at(w->log, c->args[0].val->at[i]);
         const pel_value *answer = pel_value_at(w->log, c->val->at[i]);

@@ -211,6 +211,21 @@ static pel_front walk_return(pel_walk *w, pel_front front, pel_node *node) {
     return pel_running(w, front);
 }
 
+/* del self.cache: constructors must have set it. */
+static pel_node *deleted_from(pel_walk *w, pel_front front, const pel_node *target) {
+    pel_val *base = pel_eval(w, front, target->Attribute.value);
+    pel_id *modules = pel_new_array(w->ctx, front.n + 1u, pel_id);
+    for (uint32_t i = 0; i < front.n; i++) {
+        const pel_value *value = pel_value_at(w->log, base->at[i]);
+        if (value->kind != PEL_V_MODULE) return base->text;
+        modules[i] = value->module;
+        if (pel_has_slot(pel_module_at(w->log, modules[i]), target->Attribute.attr))
+            pel_lost(w, target, "a module, a parameter or a buffer is deleted");
+    }
+    pel_need(w, front, modules, target->Attribute.attr, NULL);
+    return base->text;
+}
+
 static pel_front walk_delete(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->Delete.targets.n; i++) {
         pel_node *target = node->Delete.targets.at[i];
@@ -220,7 +235,7 @@ static pel_front walk_delete(pel_walk *w, pel_front front, pel_node *node) {
         }
         pel_node *made = pel_shallow(w, target);
         if (target->kind == PEL_Attribute)
-            made->Attribute.value = pel_eval(w, front, target->Attribute.value)->text;
+            made->Attribute.value = deleted_from(w, front, target);
         else if (target->kind == PEL_Subscript) {
             made->Subscript.value = pel_eval(w, front, target->Subscript.value)->text;
             made->Subscript.slice = pel_eval(w, front, target->Subscript.slice)->text;

@@ -11,7 +11,8 @@ bool pel_is_builtin(pel_str name) {
         "getattr", "hasattr", "hash",     "id",    "input",    "int",     "isinstance", "iter",   "len",
         "list",    "map",     "max",      "min",   "next",     "open",    "pow",        "print",  "property",
         "range",   "repr",    "reversed", "round", "set",      "setattr", "slice",      "sorted", "str",
-        "sum",     "super",   "tuple",    "type",  "zip",
+        "sum",     "super",   "tuple",    "type",  "zip",      "object",  "frozenset",  "bytes",  "complex",
+        "divmod",  "vars",    "delattr",  "ord",   "chr",      "format",  "issubclass", "bytearray",
     };
     for (size_t i = 0; i < PEL_COUNT(names); i++)
         if (pel_str_is(name, names[i])) return true;

@@ -43,7 +43,9 @@ static void guard(pel_synth *s, pel_nodes *body, pel_node *test, const char *mes
 static bool may_be_left_out(const pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
     const pel_node *fallback = param->author_default ? param->author_default : param->fallback;
-    if (!fallback || !pel_is_none(fallback) || param->unread || param->of) return false;
+    if (!fallback || param->unread || param->of) return false;
+    bool is_none = pel_is_none(fallback) || !pel_has_default_text(s, root, p); /* None stands for it in the output */
+    if (!is_none) return false;
     for (uint32_t i = 0; i < root->n_lanes; i++) {
         pel_id id = pel_argument(s->log, root->lanes[i], param);
         if (!id || pel_plain(s, id)) return false; /* asserted, or of a type that is */
