@@ -86,7 +86,8 @@ static pel_id class_of_holder(const watch *to) {
 /* setattr(object, name, value): every text between the two may be the name. */
 static void see_setattr(watch *to, const pel_insn *insn, pel_id given) {
     const pel_value *value = pel_value_at(to->s->log, given);
-    bool is_read = (insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD) && is_setter(pel_name_str(insn->name));
+    bool is_read = insn->op == PEL_OP_LOAD_ATTR || insn->op == PEL_OP_LOAD_METHOD;
+    is_read = is_read && is_setter(pel_name_str(insn->name));
     if (is_read || (value->kind == PEL_V_LIBRARY && is_setter(value->text))) {
         to->sets = true;
         to->holder = is_read ? class_of_holder(to) : 0;

@@ -134,8 +134,10 @@ bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of) {
  * type, and nobody asserts that it does not, this may be it. */
 bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
     if (of->taint && of->taint->why == PEL_WHY_BROUGHT) {
-        for (uint32_t i = 0; i < front.n; i++)
-            *(pel_value_at(w->log, of->at[i])->kind == PEL_V_TENSOR ? &w->s->asked.tensors : &w->s->asked.objects) = true;
+        for (uint32_t i = 0; i < front.n; i++) {
+            bool is_tensor = pel_value_at(w->log, of->at[i])->kind == PEL_V_TENSOR;
+            *(is_tensor ? &w->s->asked.tensors : &w->s->asked.objects) = true;
+        }
         return true;
     }
     for (uint32_t i = 0; i < front.n && pel_taint_maybe_other_type(of->taint); i++) {
@@ -144,6 +146,15 @@ bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of) {
         if (w->s->asked.is_type_open && (is_asserted || kind == PEL_V_SET)) return false;
         if (is_asserted) w->s->asked.type = true;
         if (!is_asserted && kind != PEL_V_SET && kind != PEL_V_MODULE) return false;
+    }
+    return true;
+}
+
+bool pel_is_taken_out(const pel_walk *w, pel_front front, const pel_val *base) {
+    if (!base || pel_is_constant(base->taint) || base->taint == &pel_tainted_count) return false;
+    for (uint32_t i = 0; i < front.n; i++) {
+        uint8_t kind = pel_value_at(w->log, base->at[i])->kind;
+        if (kind != PEL_V_DICT && kind != PEL_V_LIST && kind != PEL_V_TUPLE) return false;
     }
     return true;
 }

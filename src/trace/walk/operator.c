@@ -185,8 +185,8 @@ static bool are_members(const pel_walk *w, pel_front front, const pel_val *val) 
     return front.n > 0;
 }
 
-/* mode is Mode.FAST, where callers give the mode: they have the author's class, the file has another with equal members.
- */
+/* mode is Mode.FAST, where callers give the mode: they have the author's class, and the file another whose members are
+ * equal to those. */
 static void compare_members(pel_walk *w, pel_front front, pel_node *text, uint32_t k, const pel_val *sides[2]) {
     uint8_t op = text->Compare.ops.at[k];
     if (!pel_is_identity(op) || (!are_members(w, front, sides[0]) && !are_members(w, front, sides[1]))) return;
@@ -218,7 +218,8 @@ pel_val *pel_eval_compare(pel_walk *w, pel_front front, pel_node *node) {
             pel_note_node(w->s, text, PEL_NOTE_COMPARES_TENSORS);
         dynamic |= pel_is_identity(node->Compare.ops.at[k]) ? may_be_other(w, going, left, right)
                                                             : left_dynamic || right_dynamic;
-        if (may_be_other(w, going, left, right)) compare_members(w, going, text, k, (const pel_val *[]){ left, right });
+        const pel_val *sides[2] = { left, right };
+        if (may_be_other(w, going, left, right)) compare_members(w, going, text, k, sides);
         left = right;
         left_dynamic = right_dynamic;
         if (k + 1 == node->Compare.comparators.n) break;

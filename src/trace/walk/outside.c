@@ -518,16 +518,6 @@ static const pel_taint *of_constants(pel_walk *w, pel_front front, const pel_cal
     return &pel_taint_unknown;
 }
 
-/* given.get("mask"): another call may bring another one, a number or nothing. */
-static bool is_taken_out(const pel_walk *w, pel_front front, const pel_call_site *c) {
-    bool is_open = c->base && pel_varies(c->base->taint) && c->base->taint != &pel_tainted_count;
-    for (uint32_t i = 0; i < front.n && is_open; i++) {
-        uint8_t kind = pel_value_at(w->log, c->base->at[i])->kind;
-        is_open = kind == PEL_V_DICT || kind == PEL_V_LIST || kind == PEL_V_TUPLE;
-    }
-    return is_open;
-}
-
 void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
     const pel_value *callee = pel_value_at(w->log, c->callee[0]);
     pel_val *val = c->val;
@@ -554,7 +544,7 @@ void pel_plain_call(pel_walk *w, pel_front front, pel_call_site *c) {
         val->taint = &pel_tainted_count;
     else if (live)
         val->taint = pel_taint_sum(c->base ? pel_taint_of_part(w, front, c->base, val) : NULL,
-                                   is_taken_out(w, front, c) ? PEL_WHY_HELD : PEL_WHY_TENSOR);
+                                   pel_is_taken_out(w, front, c->base) ? PEL_WHY_HELD : PEL_WHY_TENSOR);
     else
         val->taint = of_constants(w, front, c, callee, &known);
     if (callee->kind == PEL_V_CLASS) note_record(w, front, c, callee->class);

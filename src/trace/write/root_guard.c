@@ -205,8 +205,8 @@ static pel_node *type_of_name(pel_ctx *ctx, pel_name name) {
 static pel_node *is_object(pel_synth *s, const pel_group *root, uint32_t p) {
     const pel_param *param = &root->params[p];
     const pel_value *first = pel_value_at(s->log, pel_argument(s->log, root->lanes[0], param));
-    if (first->kind != PEL_V_OBJECT || !first->class || param->of || pel_plain(s, pel_argument(s->log, root->lanes[0], param)))
-        return NULL;
+    if (first->kind != PEL_V_OBJECT || !first->class || param->of) return NULL;
+    if (pel_plain(s, pel_argument(s->log, root->lanes[0], param))) return NULL;
     pel_node *name =
         pel_make_attribute(s->ctx, type_of_name(s->ctx, param->name), pel_intern_c(s->ctx, "__name__"), PEL_Load);
     pel_name class = pel_class_at(s->log, first->class)->name;
@@ -215,7 +215,8 @@ static pel_node *is_object(pel_synth *s, const pel_group *root, uint32_t p) {
 
 /* A bool is an int, and is another thing. */
 static pel_node *type_is(pel_ctx *ctx, pel_name name, const char *type) {
-    return pel_make_compare(ctx, type_of_name(ctx, name), PEL_Is, pel_make_name(ctx, pel_intern_c(ctx, type), PEL_Load));
+    pel_node *known = pel_make_name(ctx, pel_intern_c(ctx, type), PEL_Load);
+    return pel_make_compare(ctx, type_of_name(ctx, name), PEL_Is, known);
 }
 
 static void guard_types(pel_synth *s, const pel_group *root, pel_nodes *body) {

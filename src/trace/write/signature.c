@@ -73,7 +73,8 @@ static pel_id lane_with_default(const pel_synth *s, const pel_group *group, uint
 static bool is_unchangeable(const pel_synth *s, pel_id id, int depth) {
     const pel_value *value = pel_value_at(s->log, id);
     if (pel_plain(s, id)) return true;
-    bool is_made = value->kind == PEL_V_SLICE || value->kind == PEL_V_RANGE || (value->kind == PEL_V_TUPLE && !value->class);
+    bool is_made = value->kind == PEL_V_SLICE || value->kind == PEL_V_RANGE;
+    is_made |= value->kind == PEL_V_TUPLE && !value->class;
     for (uint32_t i = 0; i < value->n && is_made; i++)
         if (depth > 6 || !is_unchangeable(s, value->items[i], depth + 1)) return false;
     return is_made && !value->truncated;
@@ -91,7 +92,8 @@ pel_node *pel_default_text(pel_synth *s, const pel_group *group, uint32_t p) {
     /* an expression of the author's file: its value is what lanes that got no argument began with */
     pel_id lane = lane_with_default(s, group, p);
     pel_id value = lane ? s->log->activations.at[lane].locals[group->params[p].local] : 0;
-    bool has_text = lane && (is_unchangeable(s, value, 0) || pel_is_constant_tensor(s->log, pel_value_at(s->log, value)));
+    bool has_text = lane && is_unchangeable(s, value, 0);
+    has_text |= lane && pel_is_constant_tensor(s->log, pel_value_at(s->log, value));
     pel_node *text = has_text ? pel_value_expression(s->ctx, s->program, value) : NULL;
     if (!text && lane && group->is.root && !group->params[p].unread)
         pel_throw(s->ctx, PEL_E_UNSUPPORTED, 0, "the default of `%s`, which the recorded call takes, has no literal",
