@@ -273,7 +273,7 @@ static void ask_library(pel_walk *w, pel_front front, const pel_call_site *c, pe
     bool asks_attribute = pel_str_is(path, "getattr") || pel_str_is(path, "hasattr");
     out->dynamic |= asks_attribute && !out->settled;
     out->hands_on = pel_library_hands_on(path);
-    out->ambient = pel_library_ambient(path);
+    out->ambient = pel_library_ambient(path) || (!c->n_args && pel_library_asks_torch(path));
     bool for_effect = is_dotted && returned_none(w, front, c->val) && !pel_library_asks_settings(path);
     out->pure = pel_library_pure(path) && !for_effect;
     if (pel_str_is(path, "len") && c->n_args == 1) out->settled = is_fixed_length(w, front, c->args[0].val);

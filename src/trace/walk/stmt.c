@@ -226,6 +226,16 @@ static pel_node *deleted_from(pel_walk *w, pel_front front, const pel_node *targ
     return base->text;
 }
 
+/* del rows[n]: what is left depends on data if n does, and is known by name no more. */
+static void take_item_out(pel_walk *w, pel_front front, const pel_node *holder, const pel_val *base, bool by_data) {
+    pel_fill(w, front, holder, base->at, by_data);
+    if (holder->kind != PEL_Name) return;
+    pel_slot *slot = pel_env_slot(w, holder->Name.id);
+    if (slot->gone) pel_lost(w, holder, "a keyword argument is deleted");
+    if (by_data) slot->taint = &pel_tainted;
+    slot->parts = NULL;
+}
+
 static pel_front walk_delete(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->Delete.targets.n; i++) {
         pel_node *target = node->Delete.targets.at[i];
@@ -237,8 +247,11 @@ static pel_front walk_delete(pel_walk *w, pel_front front, pel_node *node) {
         if (target->kind == PEL_Attribute)
             made->Attribute.value = deleted_from(w, front, target);
         else if (target->kind == PEL_Subscript) {
-            made->Subscript.value = pel_eval(w, front, target->Subscript.value)->text;
-            made->Subscript.slice = pel_eval(w, front, target->Subscript.slice)->text;
+            pel_val *base = pel_eval(w, front, target->Subscript.value);
+            pel_val *slice = pel_eval(w, front, target->Subscript.slice);
+            made->Subscript.value = base->text;
+            made->Subscript.slice = slice->text;
+            take_item_out(w, front, target->Subscript.value, base, pel_dynamic(w, front, slice));
         } else
             pel_lost(w, node, "deleting %s is not supported", pel_kinds[target->kind].name);
         pel_skip(w, front, target);
