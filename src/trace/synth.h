@@ -282,7 +282,7 @@ bool pel_is_option(pel_name keyword);       /* and its names */
 bool pel_library_asks_settings(pel_str path); /* of the process: an environment variable, a package */
 bool pel_library_settled(pel_str path);       /* its plain result does not depend on the data of its arguments */
 bool pel_library_hands_on(pel_str path);      /* it gives what is in its arguments: tuple(sizes) */
-bool pel_library_asks_torch(pel_str path); /* called without arguments: its answer hangs on settings */
+bool pel_library_asks_torch(pel_str path);    /* called without arguments: its answer hangs on settings */
 bool pel_library_ambient(pel_str path);       /* its result depends on a mode of torch, on chance or on the time */
 bool pel_method_pure(uint8_t value_kind, pel_name name);
 bool pel_module_pure(const pel_log *log, pel_id module);

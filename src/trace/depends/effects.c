@@ -140,10 +140,24 @@ bool pel_library_hands_on(pel_str path) { return AMONG(last_part(path), hands_on
  * algorithms are deterministic), but for what says how the program is run, and on which machine. */
 bool pel_library_asks_torch(pel_str path) {
     static const char *const fixed[] = {
-        "is_scripting",  "is_tracing",    "is_compiling",     "is_dynamo_compiling", "is_in_onnx_export",
-        "is_exporting",  "is_available",  "is_initialized",   "device_count",        "is_built",
-        "is_torch_function_enabled",      "_get_tracing_state", "_is_tracing",       "is_fx_tracing",
-        "is_fx_symbolic_tracing",         "current_device",   "is_bf16_supported",   "_is_functorch_transforming",
+        "is_scripting",
+        "is_tracing",
+        "is_compiling",
+        "is_dynamo_compiling",
+        "is_in_onnx_export",
+        "is_exporting",
+        "is_available",
+        "is_initialized",
+        "device_count",
+        "is_built",
+        "is_torch_function_enabled",
+        "_get_tracing_state",
+        "_is_tracing",
+        "is_fx_tracing",
+        "is_fx_symbolic_tracing",
+        "current_device",
+        "is_bf16_supported",
+        "_is_functorch_transforming",
     };
     return pel_str_starts(path, PEL_STR("torch.")) && !AMONG(last_part(path), fixed);
 }

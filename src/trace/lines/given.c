@@ -110,8 +110,7 @@ static void expect_class(pel_straight *x, pel_nodes *tests, pel_node *text, cons
     pel_id class = pel_straight_at(x, values[0])->class;
     for (uint32_t i = 1; i < x->n_lanes; i++)
         if (pel_straight_at(x, values[i])->class != class) return; /* the lanes show that it may be another */
-    pel_node *name =
-        pel_make_attribute(x->ctx, call_of(x, "type", text), pel_intern_c(x->ctx, "__name__"), PEL_Load);
+    pel_node *name = pel_make_attribute(x->ctx, call_of(x, "type", text), pel_intern_c(x->ctx, "__name__"), PEL_Load);
     pel_str known = pel_name_str(pel_class_at(x->log, class)->name);
     add_test(x, tests, pel_make_compare(x->ctx, name, PEL_Eq, pel_make_text(x->ctx, known)));
 }
@@ -171,7 +170,7 @@ static void expect(pel_straight *x, pel_nodes *tests, pel_node *text, const pel_
         return;
     }
     switch (kind) {
-    case PEL_V_TENSOR: /* what was read of it: lines/reads.c */
+    case PEL_V_TENSOR:                            /* what was read of it: lines/reads.c */
         if (depth) expect_tensor(x, tests, text); /* of others the root asserts it */
         return;
     case PEL_V_NONE_YET:

@@ -252,7 +252,8 @@ pel_val *pel_straight_call(pel_walk *w, uint32_t n_lanes, const pel_node *node, 
 bool pel_ask_rank(pel_walk *w, pel_front front, const pel_val *of);
 /* Whether the text may take the type for granted: then the root asserts it. */
 bool pel_ask_type(pel_walk *w, pel_front front, const pel_val *of);
-/* given.get("mask"): another call may bring another one, a number or nothing. base: what a method is called of, or NULL. */
+/* given.get("mask"): another call may bring another one, a number or nothing. base: what a method is called of, or
+ * NULL. */
 bool pel_is_taken_out(const pel_walk *w, pel_front front, const pel_val *base);
 
 #endif

@@ -7,11 +7,11 @@
 /* Names of Python's own that a text may mean: no function or class of the file hides them. */
 bool pel_is_builtin(pel_str name) {
     static const char *const names[] = {
-        "abs",     "all",     "any",      "bool",  "callable", "dict",    "enumerate",  "filter", "float",
-        "getattr", "hasattr", "hash",     "id",    "input",    "int",     "isinstance", "iter",   "len",
-        "list",    "map",     "max",      "min",   "next",     "open",    "pow",        "print",  "property",
-        "range",   "repr",    "reversed", "round", "set",      "setattr", "slice",      "sorted", "str",
-        "sum",     "super",   "tuple",    "type",  "zip",      "object",  "frozenset",  "bytes",  "complex",
+        "abs",     "all",     "any",      "bool",  "callable", "dict",    "enumerate",  "filter",    "float",
+        "getattr", "hasattr", "hash",     "id",    "input",    "int",     "isinstance", "iter",      "len",
+        "list",    "map",     "max",      "min",   "next",     "open",    "pow",        "print",     "property",
+        "range",   "repr",    "reversed", "round", "set",      "setattr", "slice",      "sorted",    "str",
+        "sum",     "super",   "tuple",    "type",  "zip",      "object",  "frozenset",  "bytes",     "complex",
         "divmod",  "vars",    "delattr",  "ord",   "chr",      "format",  "issubclass", "bytearray",
     };
     for (size_t i = 0; i < PEL_COUNT(names); i++)
