@@ -46,6 +46,7 @@ class Subject:
     guess: Callable[[], tuple[tuple[Any, ...], dict[str, Any]] | None] = lambda: None
     arguments: dict[str, Any] = field(default_factory=dict)  # that it was made with, where `rebuild` takes others
     rebuild: Callable[[dict[str, Any]], Subject] | None = None
+    too_large: str = ""  # why it was built without numbers, on the meta device: it has a tree, and can't run
 
     @property
     def has_inputs(self) -> bool:
@@ -234,13 +235,40 @@ def _load_hf(text: str) -> Subject:
                   else mapping[kind](**{**keywords, **changes}))
         names = getattr(config, "architectures", None) or []
         maker = getattr(transformers, names[0], None) if names else None
-        model = (maker._from_config(config) if maker is not None else transformers.AutoModel.from_config(config)).eval()
-        return Subject(model, guess=lambda: _guess_hf(model))
+        make = maker._from_config if maker is not None else transformers.AutoModel.from_config
+        model, why = _fitting(lambda: make(config).eval())
+        return Subject(model, guess=lambda: _guess_hf(model), too_large=why)
 
     from ._config_fields import hf_arguments
     subject = build({})
     subject.arguments, subject.rebuild = hf_arguments(subject.model.config, values or keywords), build
     return subject
+
+
+def _fitting(build: Callable[[], Any]) -> tuple[Any, str]:
+    """The model, or one without numbers, with the reason, where its weights are more than the memory that is free."""
+    import torch
+    room = _free_memory()
+    try:
+        with torch.device("meta"):
+            shape = build()
+    except Exception:  # there are constructors that compute
+        return build(), ""
+    size = sum(tensor.numel() * tensor.element_size() for tensor in (*shape.parameters(), *shape.buffers()))
+    if room is None or size < 0.8 * room:
+        return build(), ""
+    count = sum(tensor.numel() for tensor in shape.parameters())
+    return shape, (f"{count:,} parameters take {size / 1e9:.0f} GB, and {room / 1e9:.0f} GB are free here; "
+                   "give a smaller configuration, as hf:TYPE(num_hidden_layers=2, hidden_size=256, ...)")
+
+
+def _free_memory() -> int | None:
+    """Bytes that can be had without swapping; None: this system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return None
 
 
 def _guess_hf(model: Any) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
@@ -306,6 +334,8 @@ def parse_input(text: str, number: int) -> tuple[str | None, torch.Tensor]:
 
 def give_inputs(subject: Subject, texts: list[str], maker: str | None) -> None:
     """Inputs from the command line, from a callable, from the spec itself, or as the model says, in this order."""
+    if subject.too_large:
+        raise SpecError(f"{subject.origin} can't run here: {subject.too_large}")
     if texts:
         pairs = [parse_input(t, i) for i, t in enumerate(texts)]
         subject.args = tuple(t for name, t in pairs if name is None)

@@ -126,6 +126,27 @@ def test_transformers(tmp_path, libraries) -> None:
         _specs.load("hf:bert(32)")
 
 
+def test_a_model_that_does_not_fit_has_a_tree(libraries, monkeypatch, capfd) -> None:
+    """Its weights are not made; what would run it says why it can't."""
+    pytest.importorskip("transformers", reason="hf: specs need transformers")
+    try:
+        __import__("transformers").BertModel
+    except Exception as problem:
+        pytest.skip(f"transformers is here but can't import its models: {problem}")
+    spec = "hf:bert(num_hidden_layers=2, hidden_size=32, num_attention_heads=2, intermediate_size=32)"
+    whole = _specs.load(spec)
+    assert not whole.too_large and all(not tensor.is_meta for tensor in whole.model.parameters())
+    monkeypatch.setattr(_specs, "_free_memory", lambda: 1 << 20)
+    subject = _specs.load(spec)
+    assert "smaller configuration" in subject.too_large
+    assert {name: tensor.shape for name, tensor in subject.model.state_dict().items()} == {
+        name: tensor.shape for name, tensor in whole.model.state_dict().items()}
+    with pytest.raises(_specs.SpecError, match="can't run here"):
+        _specs.give_inputs(subject, [], None)
+    assert program.main(["tree", spec]) == 0 and "BertLayer" in capfd.readouterr().out
+    assert program.main(["skeleton", spec]) == 2 and "GB are free" in capfd.readouterr().err
+
+
 def test_timm(libraries) -> None:
     pytest.importorskip("timm", reason="timm: specs need timm", exc_type=Exception)
     subject = _specs.load("timm:resnet18(num_classes=3)")
