@@ -81,6 +81,8 @@ bool pel_is_repository_text(pel_str name);
 void pel_load_repository_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
 /* Templates, path files of Python, MLflow's descriptions: what no reader has a mark for. False: it is none of these. */
 bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str bytes);
+/* The same text with spaces for comments, as far as it is certain that they are comments. */
+pel_str pel_yaml_without_comments(pel_ctx *ctx, pel_str text);
 /* What a YAML text inside of an archive would have its loader call. */
 void pel_judge_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text, pel_str member, uint64_t at);
 /* Configs of models and notebooks; false: it is neither. */

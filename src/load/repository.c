@@ -418,7 +418,6 @@ static bool has_own_tag(pel_str line, size_t *at) {
         }
         bool starts = !i || strchr(" \t:-[{,?", line.ptr[i - 1]);
         if (starts && (c == '"' || c == '\'')) quote = c;
-        if (starts && c == '#') return false;
         if (!starts || c != '!') continue;
         size_t end = i;
         while (end < line.len && !strchr(" \t\r,]}", line.ptr[end])) end++;
@@ -432,13 +431,13 @@ static bool has_own_tag(pel_str line, size_t *at) {
     return false;
 }
 
-/* Tags that make objects, names that are called: hydra's targets and the like. */
-static void read_yaml(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
+/* Tags that make objects, names that are called: hydra's targets and the like. Comments are gone. */
+static void read_yaml_line(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) {
     static const char *const keys[] = { "_target_", "class_path", "_component_", "loader_module" };
     size_t tag;
-    int shown = (int)(line.len < 160 ? line.len : 160);
-    if (!line.len || line.ptr[0] == '#') return;
+    if (!line.len) return;
     line = unescaped(ctx, line);
+    int shown = (int)(line.len < 160 ? line.len : 160);
     if (pel_str_find(line, PEL_STR("!!python/")) || pel_str_find(line, PEL_STR("tag:yaml.org,2002:python")))
         pel_find(ctx, &out->findings, PEL_DANGER, "yaml-python", (pel_str){ "", 0 }, at,
                  pel_format(ctx, "a tag that makes an object of Python: %.*s", shown, line.ptr));
@@ -458,9 +457,16 @@ static void read_yaml(pel_ctx *ctx, pel_loaded *out, pel_str line, uint64_t at) 
     }
 }
 
+static void read_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text) {
+    each_line(ctx, out, pel_yaml_without_comments(ctx, text), read_yaml_line);
+}
+
 void pel_judge_yaml(pel_ctx *ctx, pel_loaded *out, pel_str text, pel_str member, uint64_t at) {
     pel_loaded inner = { 0 };
-    each_line(ctx, &inner, text, read_yaml);
+    if (!pel_is_utf8(text))
+        pel_find(ctx, &inner.findings, PEL_UNREAD, "unread-file", (pel_str){ "", 0 }, 0,
+                 PEL_STR("a config that is no UTF-8"));
+    read_yaml(ctx, &inner, text);
     pel_adopt(ctx, out, &inner, member, at);
 }
 
@@ -483,8 +489,10 @@ bool pel_load_other_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_str by
     out->format = is_template ? PEL_STR("template") : is_mlflow ? PEL_STR("YAML config") : PEL_STR("Python path file");
     if (is_template)
         pel_audit_template(ctx, &out->findings, (pel_str){ "", 0 }, bytes, 0);
+    else if (is_mlflow)
+        read_yaml(ctx, out, bytes);
     else
-        each_line(ctx, out, bytes, is_mlflow ? read_yaml : read_path_line);
+        each_line(ctx, out, bytes, read_path_line);
     without_weights(ctx, out, name);
     return true;
 }
@@ -504,6 +512,9 @@ void pel_load_repository_text(pel_ctx *ctx, pel_loaded *out, pel_str name, pel_s
     bool is_yaml = !pel_ends_folded(base, ".txt");
     if (!pel_is_utf8(bytes)) pel_throw(ctx, PEL_E_ENCODING, 0, "it is no text");
     out->format = is_yaml ? PEL_STR("YAML config") : PEL_STR("requirements");
-    each_line(ctx, out, bytes, is_yaml ? read_yaml : read_requirement);
+    if (is_yaml)
+        read_yaml(ctx, out, bytes);
+    else
+        each_line(ctx, out, bytes, read_requirement);
     without_weights(ctx, out, name);
 }

@@ -7,6 +7,8 @@ import io
 import json
 import os
 import pathlib
+import random
+import re
 import struct
 import subprocess
 import tarfile
@@ -199,6 +201,18 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "handle.yaml": lambda: b"%TAG !p! tag:yaml.org,2002:python/\n---\na: 1\n",
     "lightning.yaml": lambda: b"x:\n  class_path: evil.Thing\n",
     "evaluated.yaml": lambda: b'backbone:\n  - [-1, 1, __import__("os").system("id"), [64]]\n',
+    "quoted_hash.yaml": lambda: b'a: "x # y" # z\nb: "c # os.system"\n',
+    "other_quotes.yaml": lambda: b"a: 'it''s # os.system'\n",
+    "escaped_quote.yaml": lambda: b'a: "x \\" # os.system"\n',
+    "quote_in_plain.yaml": lambda: b'a: [b "c, "d # os.system"]\n',
+    "plain_goes_on.yaml": lambda: b'a: [b\n  "c, " # os.system"]\n',
+    "lines_in_quotes.yaml": lambda: b'a: "b\n  # os.system"\n',
+    "block_scalar.yaml": lambda: b"a: |\n  # os.system\n",
+    "block_of_a_document.yaml": lambda: b"--- |\n# os.system\n",
+    "no_space.yaml": lambda: b"a: b#os.system\n",
+    "other_break.yaml": lambda: b"a: b # c\rd: os.system\n",
+    "after_start.yaml": lambda: b'--- "b # os.system"\n',
+    "comment_then_value.yaml": lambda: b"# a comment\na: os.system\n",
     "MLmodel": lambda: b"flavors:\n  python_function:\n    loader_module: evil\n",
     "start.pth": lambda: b'import os; os.system("id")\n',
     "native.so": lambda: b"\x7fELF" + bytes(60),
@@ -225,6 +239,10 @@ HARMLESS: dict[str, Callable[[], bytes]] = {
                                          "type": "sentence_transformers.models.Transformer"}]).encode(),
     "model_index.json": lambda: json.dumps({"_class_name": "P", "unet": ["diffusers", "UNet2DModel"],
                                             "safety": [None, None]}).encode(),
+    "comments.yaml": lambda: (b'# os.system\na: 1 # os.system\nb: "x # y"  # see os.system(\n'
+                              b"c: it's # _target_: os.system\nd: [1, 'two', \"3\"] # !!python/object:os.system\n"
+                              b'e: "two\n  lines" # os.system\nf: |  # os.system\n  # text\ng:\t# os.system\n'
+                              b'  # os.system\n  - a: b c\n    "d": {e: f} # os.system\n'),
     "plain.yaml": lambda: b'a: !!str 1\nb: "no! tag"\nc: [1, 2] # !new:x\nd: os and system, evaluate (this)\n',
 }
 
@@ -253,3 +271,32 @@ def test_the_table_of_operators_is_that_of_torch() -> None:
     assert not names & {"aten::from_file", "aten::save", "prim::rpc_sync", "prim::PythonOp"}
     schemas = {schema.name for schema in torch._C._jit_get_all_schemas()}
     assert len(names & schemas) > 1500
+
+
+PARTS = [*"a#?-:,|[]{}x", "b: ", "- ", "? ", ": ", '"', "'", '"', "'", " ", "  ", "\n", "\n  ", "\n    ", " # ", " #",
+         "os.system", " os.system ", ", ", "|\n", "> \n", "|-\n  ", "|2\n", "!!str ", "&x ", "*x", "--- ", "\\", "''",
+         '\\"', "it's", "\r", "\t", "k: ", "\n- ", "\nk: ", "\u2028", "\x85", '"c, "', '" # os.system"']
+
+
+def test_no_value_passes_for_a_comment(tmp_path: pathlib.Path) -> None:
+    """Texts put together at random: a name in a value, as a reader of YAML sees it, is found."""
+    yaml = pytest.importorskip("yaml", reason="PyYAML says what is a value")
+    draw, hot, n = random.Random(20), set(), 0
+    while n < 600:
+        text = draw.choice(["", "k: "]) + "".join(draw.choice(PARTS) for _ in range(draw.randint(3, 16)))
+        if "os.system" not in text:
+            continue
+        try:
+            list(yaml.parse(text, Loader=yaml.SafeLoader))
+            values = [token.value for token in yaml.scan(text, Loader=yaml.SafeLoader) if hasattr(token, "plain")]
+        except yaml.YAMLError:
+            continue
+        (tmp_path / f"{n}.yaml").write_bytes(text.encode())
+        if any(re.search(r"(?<![\w.])os\.system(?![\w.])", value, re.ASCII) for value in values):
+            hot.add(f"{n}.yaml")
+        n += 1
+    made = subprocess.run([PROGRAM, "audit", "--json", str(tmp_path)], capture_output=True, text=True, timeout=60)
+    rows = [json.loads(line) for line in made.stdout.strip().split("\n") if '"file"' in line]
+    found = {pathlib.Path(row["file"]).name for row in rows if row.get("verdict") == "dangerous"}
+    assert len(rows) >= 600 and len(hot) > 200
+    assert hot <= found, [(tmp_path / name).read_bytes() for name in hot - found]

@@ -145,6 +145,13 @@ def test_every_rule_is_explained(pellucid):
         assert done.code == 0 and done.out.startswith(rule + ": ") and len(done.out.splitlines()) >= 3
 
 
+def test_every_rule_is_used(pellucid):
+    listed = {line.split(":")[0] for line in pellucid("audit", "--explain", "all").out.splitlines()}
+    sources = [*(ROOT / "src").rglob("*.c"), *(ROOT / "src").rglob("*.h")]
+    words = {word for path in sources for word in re.findall(r'"([a-z0-9-]+)"', path.read_text())}
+    assert listed <= words, sorted(listed - words)
+
+
 def test_an_unknown_rule_is_a_mistake(pellucid):
     done = pellucid("audit", "--explain", "cals")
     assert done.code == 1 and "'calls'" in done.err
