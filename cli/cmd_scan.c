@@ -18,6 +18,7 @@
 typedef struct scan_job {
     cli_sources *sources;
     bool as_json, has_folder;
+    bool is_for_sarif;  /* the rows are for another form: no summary among them */
     const char *output; /* of --source; NULL: standard output */
     char **files;       /* all of them, in the order of the output */
     size_t n_files, files_cap;
@@ -271,7 +272,7 @@ static void show_held(FILE *held) {
 static int scan_files(scan_job *job, int at_once) {
     if (job->n_files == 1 && !job->has_folder) return scan_file(job, job->files[0]);
     if (at_once && PEL_OS_CAN_FORK) cli_import_common(job->sources, job->files, job->n_files);
-    bool wants_summary = !job->options->as_source;
+    bool wants_summary = !job->options->as_source && !job->is_for_sarif;
     job->rows = wants_summary ? tmpfile() : NULL;
     job->held = wants_summary ? tmpfile() : NULL;
     if (wants_summary && (!job->rows || !job->held)) {
@@ -420,7 +421,9 @@ static size_t times_given(const cli_args *args, const char *name) {
 
 static int run(const cli_args *args) {
     bool as_sarif = cli_has(args, "sarif");
-    scan_job job = { .as_json = cli_has(args, "json") || as_sarif, .output = cli_value(args, "output") };
+    scan_job job = { .as_json = cli_has(args, "json") || as_sarif,
+                     .is_for_sarif = as_sarif,
+                     .output = cli_value(args, "output") };
     bool as_source = cli_has(args, "source");
     long processors = pel_os_processors();
     int at_once = processors < 1 ? 1 : processors > MAX_WORKERS ? MAX_WORKERS : (int)processors;

@@ -78,6 +78,7 @@ static pel_document *new_document(pel_lsp_call *c, pel_str uri) {
         refuse(c, "256 documents are open: this one is not analysed");
         return NULL;
     }
+    pel_str path = path_for(c, uri); /* may throw: nothing is held yet */
     pel_ctx *ctx = pel_ctx_new(0);
     document_job job = { NULL };
     pel_err ignored;
@@ -86,7 +87,7 @@ static pel_document *new_document(pel_lsp_call *c, pel_str uri) {
         return NULL;
     }
     job.made->ctx = ctx;
-    if (!pel_piece_set(&job.made->uri, uri) || !pel_piece_set(&job.made->path, path_for(c, uri))) {
+    if (!pel_piece_set(&job.made->uri, uri) || !pel_piece_set(&job.made->path, path)) {
         pel_document_free(server, job.made);
         return NULL;
     }

@@ -87,7 +87,7 @@ def test_bash_completion() -> None:
         pytest.skip("no bash here")
     assert bash_completes("as") == ["ast"]
     assert bash_completes("ast", "--py") == ["--python-version"]
-    assert bash_completes("ast", "--python-version", "3.1") == ["3.10", "3.11", "3.12", "3.13"]
+    assert bash_completes("ast", "--python-version", "3.1") == ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
     assert bash_completes("completion", "z") == ["zsh"]
     assert sorted(bash_completes("ast", "mes")) == ["meson.build", "meson.options"]
 
