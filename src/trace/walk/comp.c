@@ -29,6 +29,16 @@ static pel_id find_frame(pel_walk *w, const pel_lane *lane, pel_id code, const p
     return 0;
 }
 
+pel_nodes pel_generators_of(const pel_node *node) {
+    switch (node->kind) {
+    case PEL_ListComp: return node->ListComp.generators;
+    case PEL_SetComp: return node->SetComp.generators;
+    case PEL_GeneratorExp: return node->GeneratorExp.generators;
+    case PEL_DictComp: return node->DictComp.generators;
+    default: return (pel_nodes){ 0 };
+    }
+}
+
 typedef struct made {
     pel_node *node, *text;
     bool went_round;   /* some lane got something from the first generator */
@@ -60,8 +70,7 @@ static void let_nothing_through(made *m, uint32_t generators) {
 
 static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, const pel_taint *item) {
     uint32_t level = w->level;
-    pel_nodes generators = m->node->ListComp.generators;
-    if (m->node->kind == PEL_DictComp) generators = m->node->DictComp.generators;
+    pel_nodes generators = pel_generators_of(m->node);
     if (k == generators.n) {
         walk_element(w, front, m);
         return;
@@ -324,6 +333,33 @@ static bool are_live(const pel_walk *w, pel_front front, const pel_id *values) {
     return true;
 }
 
+static bool binds(const pel_node *target, pel_name name) {
+    if (target->kind == PEL_Starred) return binds(target->Starred.value, name);
+    if (target->kind == PEL_Name) return target->Name.id == name;
+    if (target->kind != PEL_Tuple && target->kind != PEL_List) return false;
+    for (uint32_t i = 0; i < target->Tuple.elts.n; i++)
+        if (binds(target->Tuple.elts.at[i], name)) return true;
+    return false;
+}
+
+bool pel_is_variable_of(const pel_node *comprehension, pel_name name) {
+    pel_nodes generators = pel_generators_of(comprehension);
+    for (uint32_t i = 0; i < generators.n; i++)
+        if (binds(generators.at[i]->comprehension.target, name)) return true;
+    return false;
+}
+
+/* A comprehension's variables end with it, in whichever frame it ran: names of the function that they hid mean again
+ * what they meant before. What `:=` bound in it is the function's, and stays. */
+static void leave_scope(pel_walk *w, const pel_env *before, const pel_node *node) {
+    pel_env after = { pel_new_array(w->ctx, w->env.n + 8u, pel_slot), 0 };
+    for (uint32_t i = 0; i < w->env.n; i++)
+        if (!pel_is_variable_of(node, w->env.at[i].name)) after.at[after.n++] = w->env.at[i];
+    for (uint32_t i = 0; i < before->n; i++)
+        if (pel_is_variable_of(node, before->at[i].name)) after.at[after.n++] = before->at[i];
+    w->env = after;
+}
+
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
     bool counted = false;
     if (node->kind == PEL_DictComp && !node->DictComp.value) pel_lost(w, node, "{**x for ...} is not supported here");
@@ -344,8 +380,10 @@ pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node) {
         w->in_expression++;
         if (code) pel_own(w, inner, node, NULL, NULL, NULL); /* the first iterable comes as an argument */
         counted = pel_is_counted(w, front, iter);
+        pel_env before = pel_env_copy(w, &w->env);
         walking job = { w, inner, &m, counted ? &pel_tainted : pel_taint_any(iter->taint) };
         bool is_listed = walk_rounds(&job, val) && !iter->effect;
+        leave_scope(w, &before, node);
         w->in_expression--;
         w->author = outer;
         if (is_listed) {

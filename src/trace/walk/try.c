@@ -42,23 +42,56 @@ static bool is_caught_by(pel_walk *w, const pel_lane *lane, uint32_t raise, cons
     return false;
 }
 
+typedef struct scope {
+    const pel_node *comprehension;
+    const struct scope *around;
+} scope;
+
 typedef struct {
     pel_walk *w;
+    const scope *scope;   /* the comprehensions around a name */
+    const pel_node *seen; /* the first iterable of the innermost one: it is evaluated outside of it */
     bool found;
 } search;
 
-/* A name that depends on data, or an attribute that calls change. */
+static bool is_in_scope(const scope *inner, pel_name name) {
+    for (; inner; inner = inner->around)
+        if (pel_is_variable_of(inner->comprehension, name)) return true;
+    return false;
+}
+
+static void find_data(void *arg, pel_node **slot);
+
+static void find_data_in_comprehension(search *for_data, pel_node *node) {
+    const search outside = *for_data;
+    const scope own = { node, outside.scope };
+    pel_node **first = &pel_generators_of(node).at[0]->comprehension.iter;
+    find_data(for_data, first);
+    for_data->scope = &own;
+    for_data->seen = *first;
+    pel_each_child(node, find_data, for_data);
+    for_data->scope = outside.scope;
+    for_data->seen = outside.seen;
+}
+
+/* A name that depends on data, or an attribute that calls change. A comprehension's variable is one of neither: it has
+ * what the iterable gives, which is looked at itself. Since 3.12 the function has it among its variables. */
 static void find_data(void *arg, pel_node **slot) {
     search *for_data = arg;
     pel_walk *w = for_data->w;
     const pel_node *node = *slot;
-    if (node->kind == PEL_Name && node->Name.ctx == PEL_Load && pel_is_local(w, node->Name.id))
+    if (node == for_data->seen) return;
+    if (node->kind == PEL_Name && node->Name.ctx == PEL_Load && pel_is_local(w, node->Name.id) &&
+        !is_in_scope(for_data->scope, node->Name.id))
         for_data->found |= pel_varies(pel_env_slot(w, node->Name.id)->taint);
     if (node->kind == PEL_Attribute && pel_name_is(node->Attribute.attr, "training")) w->s->asked.training = true;
     if (node->kind == PEL_Attribute)
         for (pel_id class = 1; class < w->log->classes.n; class ++)
             for_data->found |= pel_map_has(&w->s->objects.written, pel_key2(class, PEL_KEY(node->Attribute.attr)));
-    pel_each_child(*slot, find_data, arg);
+    if (pel_generators_of(node).n)
+        find_data_in_comprehension(for_data, *slot);
+    else
+        pel_each_child(*slot, find_data, arg);
 }
 
 /* Whether what a function that the run made has in its closure is constant: it is this function's, or not known. */
@@ -85,7 +118,7 @@ static bool is_settled_child(pel_walk *w, pel_id child) {
 
 /* Whether no data came by in a statement until a record of it: then it does the same in every call. */
 static bool is_settled_until(pel_walk *w, const pel_lane *lane, pel_node *statement, uint32_t end) {
-    search for_data = { w, false };
+    search for_data = { .w = w };
     find_data(&for_data, &statement);
     if (for_data.found) return false;
     const pel_activation *activation = pel_lane_activation(w, lane);

@@ -208,6 +208,8 @@ void pel_choose_callees(pel_walk *w, const pel_kids *kids, bool by_data);
 
 /* ---- walk/comp.c ---- */
 pel_val *pel_eval_comprehension(pel_walk *w, pel_front front, pel_node *node);
+pel_nodes pel_generators_of(const pel_node *node); /* none: it is no comprehension */
+bool pel_is_variable_of(const pel_node *comprehension, pel_name name);
 pel_val *pel_eval_lambda(pel_walk *w, pel_front front, pel_node *node);
 /* The defaults of a nested function are computed where its definition stands. */
 void pel_eval_defaults(pel_walk *w, pel_front front, const pel_node *function, const pel_node *args);
