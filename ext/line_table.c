@@ -35,7 +35,7 @@ static int get_rows(pel_line_row *rows, PyObject *fast) {
 
 PyDoc_STRVAR(encode_lines_doc, "encode_lines(firstlineno, code_size, rows)\n--\n\n"
                                "The co_linetable of this Python for code of code_size bytes: from each (offset, line)\n"
-                               "of rows on, instructions belong to that line; 0 stands for none.");
+                               "of rows on, instructions belong to that line; 0 means none.");
 
 static PyObject *encode_lines(PyObject *module, PyObject *args) {
     (void)module;

@@ -356,8 +356,8 @@ static pel_id function_value(pel_recorder *rec, PyObject *function, int depth) {
     pel_value value = { .kind = PEL_V_FUNCTION, .n = 0 };
     value.code = pel_record_code(rec, info, function, NULL);
     if (!n) return pel_remember_value(rec, function, pel_intern_value(rec, &value));
-    /* A closure can hold the function itself: the row must be before what it holds. Whoever is kept alive, or
-     * can be weakly referenced, is looked at once; its cells are what they were then. */
+    /* A closure can hold the function itself: the row must be before what it holds. A function that is kept
+     * alive, or can be weakly referenced, is looked at once; its cells are what they were then. */
     bool is_new, keep = may_be_kept(closure);
     if (depth >= MAX_DEPTH) {
         value.truncated = 1;

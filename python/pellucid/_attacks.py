@@ -65,7 +65,7 @@ def vary_given(work: Workshop, full: bool) -> None:
             with contextlib.redirect_stderr(io.StringIO()):
                 try:
                     rows.append((change, call, work._play(call, name, changed=True, what=change.text)))
-                except Exception:  # inputs that can't be copied or told
+                except Exception:  # inputs that can't be copied or described
                     continue
             if not rows[-1][2].get("raises"):
                 break

@@ -3,7 +3,7 @@
 The file is run by its path in a process of its own (see `_verify`), so it imports nothing of pellucid. The
 package imports it too, for the plain form in which values travel between the two processes and are compared.
 
-Plain form: a tensor stands for itself, everything else is a tuple that begins with its kind:
+Plain form: a tensor is itself, everything else is a tuple that begins with its kind:
 
     ("plain", value)                     None, numbers, strings, dtypes, devices, sizes
     ("enum", name, member, [members])    a member of an enum: the class's name, its own, and all with their values
@@ -143,7 +143,7 @@ class Record(types.SimpleNamespace):
 
 
 def from_form(form: Any, classes: dict[str, Any], results: list[Any] | None = None) -> Any:
-    """The value that a form stands for; author's classes are looked up by name, in the skeleton that has them."""
+    """The value that a form describes; author's classes are looked up by name, in the skeleton that has them."""
     if isinstance(form, torch.Tensor):
         return form
     kind = form[0]
@@ -521,8 +521,8 @@ ASIDES = {"__get__", "size", "dim", "numel", "nelement", "stride", "element_size
 
 class Events(torch.overrides.TorchFunctionMode):
     """The calls of torch that give tensors, in order: name, and dtype and shape of what came out. x + 0, x * 1 and
-    x[:, :] don't count: a skeleton is spared them. Of each call it is known which earlier ones it reads, so that those
-    whose results nobody reads can be told."""
+    x[:, :] don't count: a skeleton is spared them. Of each call it is known which earlier ones it reads, so that
+    those whose results nobody reads can be found."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -618,7 +618,7 @@ def event_difference(want: list[tuple[str, bool]], got: list[tuple[str, bool]]) 
 # ---- the process ----
 
 class Filter(importlib.abc.MetaPathFinder):
-    """Finds the standard library, torch with what it needs, and numpy; nothing else is installed, whoever asks."""
+    """Finds the standard library, torch with what it needs, and numpy. Imports of anything else fail."""
 
     def __init__(self, finder: Any, allowed: set[str]):
         self.finder = finder

@@ -51,7 +51,7 @@ _RESUMED = "torch._dynamo.resume_execution.ContinueExecutionCache.generated_code
 _STANCE = "torch.compiler.set_stance"
 _METRICS = "torch._dynamo.utils.get_compilation_metrics"
 _LOSSES = {
-    _COMPILE_ID: "compilations are numbered by us, and stages can't be told apart",
+    _COMPILE_ID: "compilations are numbered by us, and stages can't be distinguished",
     _TRACE_LOG: "no graphs, guards, graph breaks, recompilations or output code are written",
     _ENTRIES: "functions compiled before the context was entered are not found",
     _SEEN: "functions compiled before the context was entered are not found",

@@ -39,7 +39,7 @@ class Guard:
     condition: str
     #: Torch's own words.
     text: str
-    #: The user's line that needs it, and where it stands: "x = a / b", "model.py:12".
+    #: The user's line that needs it, and its place: "x = a / b", "model.py:12".
     line: str = ""
     place: str = ""
     hint: str = ""
@@ -62,7 +62,7 @@ def read(text: str) -> list[Guard]:
 
 
 def _guard(kind: str, condition: str, said: str, hint: str, comments: list[str]) -> Guard:
-    """The comments are the user's line, then where it stands."""
+    """The comments are the user's line, then its place."""
     place = ""
     if comments:
         comments[-1], later = _without_hint(comments[-1])

@@ -27,10 +27,10 @@ def summary(session: Session) -> str:
     again = sum(bool(c.recompiled) for c in made)
     users = sum(not f.continues for f in session.functions)
     breaks = counted(sum(len(c.breaks) for c in session.compilations), "graph break")
-    # A resume function stands behind a break; of those from before nobody kept the reason.
-    untold = sum(bool(f.continues) and all(c.before for c in f.compilations) for f in session.functions)
-    if untold:
-        breaks += f" and {untold} of before, whose reasons are gone"
+    # A resume function follows a break. Of those from before the session nobody kept the reason.
+    unexplained = sum(bool(f.continues) and all(c.before for c in f.compilations) for f in session.functions)
+    if unexplained:
+        breaks += f" and {unexplained} of before, whose reasons are gone"
     parts = [counted(users, "function"), counted(len(session.functions) - users, "resume function"),
              counted(len(made), "compilation"), breaks, counted(again, "recompilation")]
     failed = sum(c.failure is not None for c in session.compilations)
@@ -139,9 +139,9 @@ def text_report(session: Session, *, with_files: bool = True) -> str:
     """All that is in the directory, or (without files) what happened."""
     lines = ["What torch.compile made of this program", f"torch {torch.__version__}, Python {sys.version.split()[0]}",
              "", summary(session), "", "In the order in which they ran first:", ""]
-    told: dict[tuple[str, str, int], str] = {}  # breaks -> where they were told
+    explained: dict[tuple[str, str, int], str] = {}  # breaks -> the compilation that gives their reason
     for made in in_order(session):
-        lines += [*_text_of(session, made, told, with_files), ""]
+        lines += [*_text_of(session, made, explained, with_files), ""]
     found = list(problems(session))
     if found:
         lines += ["Notes:", *("  " + note.replace("\n", "\n  ") for note in found), ""]
@@ -158,7 +158,7 @@ have all of one function in one place, for reading.
 """
 
 
-def _text_of(session: Session, made: Compilation, told: dict[tuple[str, str, int], str],
+def _text_of(session: Session, made: Compilation, explained: dict[tuple[str, str, int], str],
              with_files: bool) -> Iterator[str]:
     function = function_of(session, made)
     if function is None or made.code is None:
@@ -177,7 +177,7 @@ def _text_of(session: Session, made: Compilation, told: dict[tuple[str, str, int
     then = continued_by(session, made)
     for broken in made.breaks:
         where = place(broken.file, broken.line)
-        first = told.setdefault((broken.reason, broken.file, broken.line), made.id)
+        first = explained.setdefault((broken.reason, broken.file, broken.line), made.id)
         said = broken.reason if first == made.id else f"as in [{first}]"
         yield f"    graph break at {where}: {said}" + (f" (goes on in {then})" if then else "")
         yield from _lines_about(broken) if first == made.id else ()
@@ -433,7 +433,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _grouped(column: Column, written: Column) -> dict[int, list[str]]:
-    """Its lines by the user's line; what has none goes with what stands before it."""
+    """Its lines by the user's line; a line that has none goes with the one before it."""
     groups: dict[int, list[str]] = {}
     last = written.first + len(written.rows) - 1
     here = written.first

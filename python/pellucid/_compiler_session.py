@@ -1,6 +1,6 @@
 """What torch.compile does while a session is open, written to a directory.
 
-The program is never touched: a generated code object keeps its instructions and is told that its lines are in the
+The program is never touched: a generated code object keeps its instructions, and its line table points into the
 file that shows it (see _link). An exception of ours never reaches the program: it becomes a note in the report.
 """
 
@@ -48,7 +48,7 @@ STAGES = {
     "compiled_autograd_graph": ("compiled_autograd_graph", "compiled autograd"),
 }
 _CACHES = re.compile(r"(fx_graph|aotautograd|autograd)_cache_(hit|miss|bypass)$")
-_TOLD = {"dynamo_start", "dynamo_cpp_guards_str", "dynamo_graph_break_reason", "recompile_reasons"}
+_NOTES = {"dynamo_start", "dynamo_cpp_guards_str", "dynamo_graph_break_reason", "recompile_reasons"}
 
 READ_NOTES_EVERY = 32  # compilations: torch keeps its notes on the latest 64
 
@@ -258,7 +258,7 @@ class Session:
             if self.only is None or code is self.only or compat.resumed(code) is self.only:
                 seen[id(code)] = code
         for code in seen.values():
-            for entry in reversed(compat.entries(code)):  # the latest stands first
+            for entry in reversed(compat.entries(code)):  # the latest is first
                 self._add_compiled_before(code, entry)
 
     @careful
@@ -514,7 +514,7 @@ def half_of(made: Compilation, kind: str, text: str) -> str:
 
 def is_wanted(kind: str) -> bool:
     """Of the entries of torch's trace."""
-    return kind in _TOLD or kind in STAGES or _CACHES.match(kind) is not None
+    return kind in _NOTES or kind in STAGES or _CACHES.match(kind) is not None
 
 
 # ---- names ----

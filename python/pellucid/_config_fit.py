@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Sequence, Union
 
 Number = Union[int, float]
 Vector = tuple[Number, ...]
-CFG = "\0"  # stands for the configuration in the text of an expression
+CFG = "\0"  # the configuration, in the text of an expression
 MAX_FIELDS = 4  # that one number may depend on
 ADD, MULTIPLY, POWER, ATOM = range(4)  # how tight an expression holds together
 

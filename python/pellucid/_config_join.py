@@ -226,8 +226,8 @@ class Comparison:
             raise Mismatch(f"{a!r} is {b!r} there"[:80])
 
     def _items(self, a: list[Any], b: list[Any], path: Path) -> None:
-        """Items of a list, or arguments. Where there are more or fewer of them, it must be because one that stands
-        there several times in a row does so more or less often."""
+        """Items of a list, or arguments. If their numbers differ, the only reason may be that an item which is
+        repeated in a row is repeated more or less often."""
         if len(a) == len(b):
             self._compare(a, b, path)
             return
@@ -644,7 +644,7 @@ def _written(base: Build, tree: ast.Module, kept: Sequence[str], dropped: dict[s
 
 
 def check(text: str, config: str, cfg: str, values: Values) -> None:
-    """Whoever reads the configuration has it; it reads fields that there are, and each is read somewhere."""
+    """Each function that reads the configuration gets it, each field that is read exists, and each field is read."""
     wanted = {name.partition("[")[0] for name in values}
     read: set[str] = set()
     for top in ast.parse(text).body:

@@ -235,7 +235,7 @@ def _wrap(tree: ast.Module, code: types.CodeType) -> ast.Module:
         if dead:
             function.body.append(ast.If(ast.Constant(False), dead, []))
         if function not in tree.body:
-            return tree  # it stands inside one already
+            return tree  # it is inside of one already
     elif not any(isinstance(n, ast.Lambda) for n in ast.walk(tree)):
         raise _error(f"{code.co_name}: the text has no function")
     outer: Any = ast.parse("def __pellucid_outer__():\n    pass").body[0]

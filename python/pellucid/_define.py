@@ -130,7 +130,7 @@ class _Bodies:
             return []
         attribute = _attribute(cls, name, _spelled(value))
         unsaid = isinstance(attribute.value, ast.Constant) and attribute.value.value is ... and value is not ...
-        return [] if self.nested and unsaid else [attribute]  # what stands for the class must not say what is not so
+        return [] if self.nested and unsaid else [attribute]  # the substitute for the class must say nothing false
 
     def module(self, statement: ast.stmt, qualname: str, filename: str) -> types.CodeType:
         statement = _nest(qualname.split(".")[:-1], self.free, statement)
@@ -170,7 +170,7 @@ def _nest(path: list[str], free: Sequence[str], statement: ast.stmt) -> ast.stmt
     return statement
 
 
-# ---- what stands in a signature or a class body ----
+# ---- the parts of a signature or a class body ----
 
 def _arguments(code: types.CodeType, function: types.FunctionType | None) -> ast.arguments:
     annotations = function.__annotations__ if function else {}

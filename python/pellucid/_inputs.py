@@ -294,7 +294,7 @@ def _small_pictures(height: int, width: int, grid: int, second: bool) -> Iterato
 
 def _other_pictures(height: int, width: int, grid: int | None, second: bool) -> Iterator[tuple[int, int]]:
     """Sizes that are whole steps away: small ones, then smaller ones if two steps are left, else larger ones of bounded
-    cost; not square first, so that height and width are told apart."""
+    cost; not square first, so that height and width differ."""
     if grid is None:  # nothing is known of the model: the usual stride, then halves, which most patches divide
         less, more = (2 * IMAGE_STEP, IMAGE_STEP) if second else (IMAGE_STEP, 2 * IMAGE_STEP)
         sizes = [(height + less, width + more), (height + less, width + less)]

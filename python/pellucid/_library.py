@@ -45,7 +45,7 @@ def role_of(code: types.CodeType, author_roots: tuple[str, ...] | None, opened: 
     """Whose code it is: the library's (torch's, the standard library's, numpy's) or the author's, by its file. What is
     opened is read as if it were the author's.
 
-    SILENT is library code below which nothing is the model's doing, whoever wrote it: imports, and Dynamo at work."""
+    SILENT is library code below which nothing is the model's doing, even in the author's files: imports, Dynamo."""
     global _roots
     loaded = sum(package in sys.modules for package in ("torch", "numpy", "sympy"))
     if _roots[0] != loaded or not _roots[1]:
@@ -343,7 +343,7 @@ def class_facts(cls: type, leaves: tuple[type, ...] | None, opened: frozenset[An
 
 
 def field_defaults(cls: type) -> dict[str, Any]:
-    """What fields of a dataclass or named tuple are if they are not given; a class stands for a new one of it."""
+    """What fields of a dataclass or named tuple are if they are not given; a class means a new object of it."""
     if not dataclasses.is_dataclass(cls):
         return {name: value for name, value in getattr(cls, "_field_defaults", {}).items() if isinstance(name, str)}
     plain = {f.name: f.default for f in dataclasses.fields(cls)
@@ -372,7 +372,7 @@ def _class_line(cls: type, file: str) -> int:
 
 
 def owner_of(qualname: str, module_globals: dict[str, Any], first_argument: Any) -> type | None:
-    """The class in whose body a function of this qualified name was written or got a name, if that can be told."""
+    """The class in whose body a function of this qualified name was written or got a name, if that can be found."""
     path, _, name = qualname.rpartition(".")
     if path.endswith("<locals>"):
         return None

@@ -159,7 +159,7 @@ class Attempt:
         """The later one, where both are as good. Another recording must gain something."""
         if self.work is other.work:
             return self.rank >= other.rank
-        mine, others = ((a.rank[:2], -len(_told_by_calls(a.synthesis))) for a in (self, other))
+        mine, others = ((a.rank[:2], -len(_written_as_calls(a.synthesis))) for a in (self, other))
         return mine > others
 
 
@@ -229,7 +229,7 @@ def _skeleton(model: Any, inputs: Inputs, more: Sequence[Any] | None, module: st
             raise error if type(error) is not Error else SkeletonError(str(error)) from None
 
 
-def _told_by_calls(synthesis: dict[str, Any]) -> list[str]:
+def _written_as_calls(synthesis: dict[str, Any]) -> list[str]:
     """Methods of modules that are written as the calls they made, and with them all modules that they called: what a
     first call sets up (hooks behind a lock) may be all that could not be followed."""
     return [name for kind, name, *_ in synthesis.get("remarks", ()) if kind == "fallback" and "." in name]
@@ -424,7 +424,7 @@ class Workshop:
         self.other_size: Call | None = None  # another length or size of pictures, if the model takes one
         self.little: Call | None = None  # the same, if that costs a small part of the given call
         self.unnoticed = False  # the recorder, by the model: the given call gives the same with it and without
-        self.class_facts: list[str] | None = None  # what synthesise() is told of classes; None: not asked
+        self.class_facts: list[str] | None = None  # what synthesise() gets to know of classes; None: not asked
         self.caches: tuple[Any, ...] = ()  # emptied before each recording, so that what they keep is computed again
         self.given: Inputs = ((), {})  # what the whole model gets
         self.makes_calls = False  # of the model itself; not where a program made them
@@ -445,7 +445,7 @@ class Workshop:
         self.grad = torch.is_grad_enabled()
         self.takes_grad = True
         self.with_events = self.slow = False
-        # functions that are told by the calls they made; None: not asked
+        # functions that are written as the calls they made; None: not asked
         self.shortcuts: list[tuple[str, int]] | None = None
         with contextlib.ExitStack() as undo:  # in reverse order
             undo.callback(self.random.restore)
@@ -1002,8 +1002,8 @@ class Workshop:
         what any of them keeps: functions that ran when the model was built are seen running."""
         cold = self.cold or self
         last = best if self.cold is None else attempt
-        told = self.cold is None and bool(_told_by_calls(best.synthesis)) and not self.slow
-        if not cold.makes_calls or (last.error is None and (last.rank[1] or not cold.compares) and not told):
+        as_calls = self.cold is None and bool(_written_as_calls(best.synthesis)) and not self.slow
+        if not cold.makes_calls or (last.error is None and (last.rank[1] or not cold.compares) and not as_calls):
             return None
         if plan.warm is None:
             cold.progress("again, after a first call")
@@ -1151,7 +1151,7 @@ class Workshop:
         return source, root, trace
 
     def _shorter(self, made: tuple[str, str, bytes]) -> tuple[str, str, bytes]:
-        """Functions that compute a shape in many lines are told by the calls they made, if that is shorter."""
+        """Functions that compute a shape in many lines are written as the calls they made, if that is shorter."""
         self.shortcuts = []
         synthesis, roundabout = self.report.synthesis, self.report.synthesis["roundabout"]
         if not roundabout or self.slow:
@@ -1161,7 +1161,7 @@ class Workshop:
             if not self.with_events:
                 self._record_again(events=True)
             other = self._write(roundabout)
-        except Exception:  # some models can't be recorded that way, some functions not be told: it was good without
+        except Exception:  # some models can't be recorded that way, some functions not written: it was good without
             other = None
         if other is not None and other[0].count("\n") < made[0].count("\n"):
             self.shortcuts = roundabout

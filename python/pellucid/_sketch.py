@@ -179,7 +179,7 @@ def _span(node: ast.stmt) -> range:
 
 
 class _Cut:
-    """Which lines of a source go, and where `...` stands for them."""
+    """Which lines of a source go, and where `...` replaces them."""
 
     def __init__(self, ran: set[int]):
         self.ran = ran
@@ -194,7 +194,7 @@ class _Cut:
         return not self.ran.isdisjoint(range(first, _span(node).stop))
 
     def body(self, statements: list[ast.stmt], of_file: bool) -> None:
-        """of_file: what stands there runs when the file or class is made, so only definitions may go."""
+        """of_file: the statements run when the file or class is made, so only definitions may go."""
         gone: list[ast.stmt] = []
         for node in statements:
             definition = isinstance(node, _DEFINITIONS)
@@ -223,7 +223,7 @@ class _Cut:
 
 
 def cut(source: str, ran: set[int]) -> str:
-    """The source without functions, classes and statements of which no line ran; `...` stands for what went."""
+    """The source without functions, classes and statements of which no line ran; `...` replaces what went."""
     what = _Cut(ran)
     what.body(ast.parse(source).body, True)
     out: list[str] = []

@@ -1,7 +1,7 @@
 """Functions whose source nobody kept: typed at a prompt, piped in, made by exec, shipped as .pyc.
 
 They are read from their bytecode. The decompiled text, compiled again, gives the same instructions, now with places in
-a text: whoever has recorded the instructions of the one can read the text of the other.
+a text. A recording of the first code's instructions can so be read with the text of the second.
 """
 
 import __future__
@@ -80,7 +80,7 @@ def _function_text(code: types.CodeType, function: types.FunctionType | None) ->
 # ---- classes: their functions share one text, so that it has their constructors and bases ----
 
 def _class_of(function: types.FunctionType) -> type | None:
-    """The class in whose body a function stands."""
+    """The class whose body defines a function."""
     path = function.__code__.co_qualname.rpartition(".")[0]
     if not path or path.endswith("<locals>"):
         return None

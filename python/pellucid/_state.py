@@ -60,8 +60,8 @@ def _bytes(state: Any) -> list[Any]:
 class ModelState:
     """Attributes, containers and tensors of a model and of the plain objects that it holds.
 
-    Objects are put back in place, so that whoever refers to them (a hook's closure, a second name) still sees
-    the same ones. Tensors are copied only if they are buffers or other attributes; parameters are most of the memory
+    Objects are put back in place, so that other references to them (a hook's closure, a second name) still lead
+    to the same ones. Tensors are copied only if they are buffers or other attributes; parameters are most of the memory
     and are left alone by most forwards: they are copied once, for the first run, and compared after those runs that
     may change them.
     """

@@ -23,8 +23,8 @@ ABSENT = object()
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """One value that is other than in the recorded call. `path`: from (args, kwargs) to it. `old`: what was given; a
-    tensor stands for anything that is not None, where the argument is left out."""
+    """One value that is other than in the recorded call. `path`: from (args, kwargs) to it. `old`: what was given;
+    where the argument was left out, a tensor means anything that is not None."""
 
     path: tuple[Step, ...]
     old: Any

@@ -28,7 +28,7 @@ _one_at_a_time = threading.RLock()
 
 
 class Seen:
-    """What a run told about a module."""
+    """What a run showed about a module."""
 
     __slots__ = ("output", "flops")
 
