@@ -183,19 +183,32 @@ static bool is_call_key(pel_str key) {
     return false;
 }
 
-/* Whether a dotted name is known to leave memory: os.system. */
-static bool is_hot(pel_str target) {
-    size_t dot = target.len;
+/* "defaults.yaml", "matrix.os": the end of a name that no library has is also the name of a module. A module can't be
+ * called; what has parentheses may be an expression that takes something out of it. */
+static bool is_like_module(pel_str target, pel_str module, pel_str name, bool is_expression) {
+    bool is_foreign;
+    pel_name_kind kind = pel_judge_name(module, name, &is_foreign);
+    return !is_expression && kind == PEL_NAME_OTHER && !pel_is_library(target) && pel_is_whole_module(name) &&
+           pel_effect_of(module) <= PEL_EFFECT_UNKNOWN;
+}
+
+/* Whether a dotted name is known to leave memory: os.system. ".inf" and ".bin" have no module: of such, only special
+ * names count (.__globals__). */
+static bool is_hot(pel_str target, bool is_expression) {
+    size_t start = 0;
     bool ignored;
-    while (dot && target.ptr[dot - 1] != '.') dot--;
-    if (!dot) return false;
-    pel_str module = pel_str_cut(target, 0, dot - 1), name = pel_str_from(target, dot);
-    return name.len &&
-           (pel_effect_of(target) > PEL_EFFECT_UNKNOWN || pel_judge_name(module, name, &ignored) == PEL_NAME_HOT);
+    while (start < target.len && target.ptr[start] == '.') start++;
+    pel_str rest = pel_str_from(target, start);
+    size_t dot = rest.len;
+    while (dot && rest.ptr[dot - 1] != '.') dot--;
+    if (!dot) return start && pel_str_starts(rest, PEL_STR("__")) && pel_effect_of_method(rest) > PEL_EFFECT_UNKNOWN;
+    pel_str module = pel_str_cut(rest, 0, dot - 1), name = pel_str_from(rest, dot);
+    if (!name.len || is_like_module(rest, module, name, is_expression)) return false;
+    return pel_effect_of(rest) > PEL_EFFECT_UNKNOWN || pel_judge_name(module, name, &ignored) == PEL_NAME_HOT;
 }
 
 static void judge_target(pel_ctx *ctx, pel_loaded *out, pel_str target, uint64_t at) {
-    pel_severity severity = is_hot(target)                             ? PEL_DANGER
+    pel_severity severity = is_hot(target, true)                       ? PEL_DANGER
                             : pel_effect_of(target) == PEL_EFFECT_NONE ? PEL_NOTE
                                                                        : PEL_SUSPECT;
     pel_find(ctx, &out->findings, severity, "target", PEL_STR("_target_"), at,
@@ -207,21 +220,26 @@ static bool is_word_byte(char c) {
     return ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
-/* Names in a text that leave memory, under whatever key: who reads the config may call them. "eval(" counts, "eval" is
- * a word. */
+/* A word of a text: a dotted name, "eval(" (but not "eval"), ".system(". */
+static bool is_hot_word(pel_ctx *ctx, pel_str word, bool is_called, bool is_expression) {
+    if (!memchr(word.ptr, '.', word.len))
+        return is_called && is_hot(pel_format(ctx, "builtins.%.*s", PEL_FMT(word)), true);
+    bool is_method = word.ptr[0] == '.' && is_called;
+    return is_hot(word, is_expression) ||
+           (is_method && pel_effect_of_method(pel_str_from(word, 1)) > PEL_EFFECT_UNKNOWN);
+}
+
+/* Names in a text that leave memory, under whatever key: who reads the config may call them. */
 static void find_hot_names(pel_ctx *ctx, pel_loaded *out, pel_str text, uint64_t at) {
+    bool is_expression = text.len && memchr(text.ptr, '(', text.len);
     for (size_t i = 0; i < text.len;) {
         size_t start = i;
         while (i < text.len && is_word_byte(text.ptr[i])) i++;
         pel_str word = pel_str_cut(text, start, i);
         bool is_called = i < text.len && text.ptr[i] == '(';
-        if (word.len && word.len < 200) {
-            pel_str full = memchr(word.ptr, '.', word.len) ? word : pel_format(ctx, "builtins.%.*s", PEL_FMT(word));
-            bool counts = full.ptr == word.ptr ? is_hot(word) : is_called && is_hot(full);
-            if (counts)
-                pel_find(ctx, &out->findings, PEL_DANGER, "target", (pel_str){ "", 0 }, at + start,
-                         pel_format(ctx, "a config names %.*s, which leaves memory", PEL_FMT(word)));
-        }
+        if (word.len && word.len < 200 && is_hot_word(ctx, word, is_called, is_expression))
+            pel_find(ctx, &out->findings, PEL_DANGER, "target", (pel_str){ "", 0 }, at + start,
+                     pel_format(ctx, "a config names %.*s, which leaves memory", PEL_FMT(word)));
         if (i == start) i++;
     }
 }
@@ -230,7 +248,7 @@ static bool find_targets(pel_ctx *ctx, pel_loaded *out, const pel_json_value *va
     bool any = false;
     if (depth > MAX_LEVELS) pel_throw(ctx, PEL_E_TOO_DEEP, value->at, "a config nests deeper than %d", MAX_LEVELS);
     bool is_object = value->kind == PEL_J_OBJECT;
-    if (value->kind == PEL_J_STR && value->text.len < MAX_NAME && is_hot(value->text)) {
+    if (value->kind == PEL_J_STR && value->text.len < MAX_NAME && is_hot(value->text, false)) {
         judge_target(ctx, out, value->text, value->at);
         any = true;
     }

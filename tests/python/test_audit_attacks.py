@@ -201,6 +201,12 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "handle.yaml": lambda: b"%TAG !p! tag:yaml.org,2002:python/\n---\na: 1\n",
     "lightning.yaml": lambda: b"x:\n  class_path: evil.Thing\n",
     "evaluated.yaml": lambda: b'backbone:\n  - [-1, 1, __import__("os").system("id"), [64]]\n',
+    "method.yaml": lambda: b"a: x.system('id')\nb: (1).system('id')\n",
+    "special.yaml": lambda: b"a: ().__class__.__base__.__subclasses__()\n",
+    "through.yaml": lambda: b"a: somebody.os.system\n",
+    "module_of_torch.yaml": lambda: b"a: torch.os\n",
+    "taken_out.yaml": lambda: b"a: getattr(somebody.os, 'system')('id')\n",
+    "through.json": lambda: json.dumps({"model_type": "x", "a": "somebody.os.system"}).encode(),
     "quoted_hash.yaml": lambda: b'a: "x # y" # z\nb: "c # os.system"\n',
     "other_quotes.yaml": lambda: b"a: 'it''s # os.system'\n",
     "escaped_quote.yaml": lambda: b'a: "x \\" # os.system"\n',
@@ -239,6 +245,8 @@ HARMLESS: dict[str, Callable[[], bytes]] = {
                                          "type": "sentence_transformers.models.Transformer"}]).encode(),
     "model_index.json": lambda: json.dumps({"_class_name": "P", "unet": ["diffusers", "UNet2DModel"],
                                             "safety": [None, None]}).encode(),
+    "endings.yaml": lambda: b"a: .inf\nb: [defaults.yaml, runs/x.yaml, m.pickle]\nc: -.inf\nd: matrix.os\ne: .bin\n",
+    "endings.json": lambda: json.dumps({"model_type": "x", "a": ".bin", "b": "defaults.yaml", "c": "."}).encode(),
     "comments.yaml": lambda: (b'# os.system\na: 1 # os.system\nb: "x # y"  # see os.system(\n'
                               b"c: it's # _target_: os.system\nd: [1, 'two', \"3\"] # !!python/object:os.system\n"
                               b'e: "two\n  lines" # os.system\nf: |  # os.system\n  # text\ng:\t# os.system\n'
