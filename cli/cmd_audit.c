@@ -522,14 +522,14 @@ const cli_command cli_cmd_audit = {
     .name = "audit",
     .operands = "FILE|FOLDER...",
     .summary = "say what would run if model files were opened",
-    .about = "Reads model files as hostile: executes nothing, writes nothing. Tells every call that\n"
+    .about = "Says what would run if a model file were opened. Executes nothing. Lists every call that\n"
              "unpickling would make, with its arguments; pickles inside of pickles; bytecode inside of\n"
              "files, as source; whatever two readers of the same archive may see differently.\n"
-             "Of a model's repository: the code that its config names (auto_map) and that loading it with\n"
+             "In a model's repository: the code that its config names (auto_map) and that loading it with\n"
              "trust_remote_code=True would import, effect by effect with lines; notebooks, requirements,\n"
              "_target_ in configs.\n"
              "A FILE or FOLDER may have an address (hf://org/model, https://, s3://): docs/remote.md.\n"
-             "Of folders every file is read; links are followed as long as they stay inside (or lead from\n"
+             "In a folder every file is read; links are followed as long as they stay inside (or lead from\n"
              "the snapshots of a Hugging Face cache to its blobs). What is not understood is listed.\n"
              "\n"
              "The verdicts, the worst first, and the exit codes, for CI:\n"
@@ -541,11 +541,12 @@ const cli_command cli_cmd_audit = {
              "  0  harmless: every effect of opening it is known, and none leaves memory\n"
              "Several files: the worst of them decides.\n"
              "\n"
-             "A baseline is for what somebody has looked at: entries name the content of a file (sha256)\n"
+             "A baseline lists findings that somebody has reviewed: entries name the content of a file (sha256)\n"
              "and a finding, or a pattern of file names and a rule. Verdicts stay as they are; the exit\n"
-             "code is that of what is not in it. docs/audit.md has the forms of all outputs.",
+             "code counts only what is not in it. docs/audit.md describes all outputs.",
     .example = "$ pellucid audit downloads/\n"
                "$ pellucid audit model.pt --json\n"
+               "$ pellucid audit hf://org/model\n"
                "$ pellucid audit models/ --sarif > audit.sarif\n"
                "$ pellucid audit models/ --write-baseline known.json\n"
                "$ pellucid audit models/ --baseline known.json\n"

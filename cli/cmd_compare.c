@@ -105,15 +105,16 @@ const cli_command cli_cmd_compare = {
     .operands = "[A] [B]",
     .summary = "compare the tensors of two models: does this checkpoint fit?",
     .about = "Compares names, shapes and dtypes of the tensors of two models, without executing anything.\n"
-             "A and B are whatever gives a model tree: Python source (scanned as `pellucid scan` does),\n"
+             "A and B are each one of: Python source (scanned as `pellucid scan` does),\n"
              "files of any format that `pellucid tree` reads, the trace of a recorded run, or model trees\n"
              "that another command wrote with --json. Of several networks, the two that have most in\n"
-             "common are compared. Where all names of one differ from the other's by a prefix, as\n"
-             "'model.', it is taken off. A size that is a symbol fits any number.\n"
+             "common are compared. If all names of one have a prefix that the other lacks, as\n"
+             "'model.', it is ignored. A size that is a symbol fits any number.\n"
              "\n"
-             "If one of the two is a model (a source, a recorded run), the words of torch's\n"
-             "load_state_dict(strict=True) follow: missing and unexpected keys, sizes; then names that may\n"
-             "only be spelled otherwise, and, where that is enough, the line of Python that loads the file.\n"
+             "If one of the two is a model (source or a recorded run), the output also says what torch's\n"
+             "load_state_dict(strict=True) would raise, in its words: missing keys, unexpected keys, sizes.\n"
+             "Then come names that are probably renamed, and, if renaming is enough, the line of Python that\n"
+             "loads the file.\n"
              "\n"
              "Exit status: 0 they are the same, 4 they are not, 2 one can't be read.",
     .example = "$ pellucid compare model.py checkpoint.pt --python venv\n"

@@ -63,7 +63,7 @@ static int run(const cli_args *args) {
 static const cli_option options[] = {
     { 0, "root", "DIR", "a folder that modules are imported from; may be given several times", NULL },
     { 0, "python", "PATH", "the Python whose site-packages are read, where the settings name none", NULL },
-    { 0, "stdio", NULL, "speak over standard input and output: always so, editors give it", NULL },
+    { 0, "stdio", NULL, "accepted because editors pass it; the server always uses standard input and output", NULL },
     CLI_OPTION_END,
 };
 
@@ -72,12 +72,12 @@ const cli_command cli_cmd_lsp = {
     .operands = "",
     .summary = "serve an editor: shapes and parameters of networks as you type",
     .about = "A language server (protocol 3.17, over standard input and output). An editor starts it; the page\n"
-             "docs/tasks/editor.md has the few lines that tell VS Code, neovim, Helix or emacs to.\n"
+             "docs/tasks/editor.md has the configuration for VS Code, neovim, Helix and emacs.\n"
              "\n"
-             "It interprets each file as `pellucid scan` does, nothing is executed, and says: shapes that\n"
+             "It interprets each file as `pellucid scan` does and executes nothing. It reports shapes that\n"
              "disagree, with the line that gave the shape and the line that made the layer; syntax errors;\n"
-             "modules that no root has. An error that depends on a size or a condition that is not known is\n"
-             "not said. The text is the editor's, whether saved or not.\n"
+             "modules that no root has. An error that depends on an unknown size or condition is not\n"
+             "reported. The editor's text counts, saved or not.\n"
              "\n"
              "Beside the text it shows shapes (inlay hints after assignments in forward), parameters of\n"
              "constructors and classes, and on hover classes, weights and multiply-adds. Inputs are taken from\n"
@@ -90,7 +90,7 @@ const cli_command cli_cmd_lsp = {
              "What is imported is interpreted once and shared by the analyses that follow, as long as no file\n"
              "of it changes. An analysis that takes too long is cut short, and a diagnostic says so.\n"
              "\n"
-             "Exit status: 0 after shutdown and exit, 1 if the editor left without.",
+             "Exit status: 0 after shutdown and exit, 1 if the editor left without them.",
     .example = "$ pellucid lsp --python venv/bin/python",
     .options = options,
     .run = run,

@@ -93,13 +93,14 @@ const cli_command cli_cmd_skeleton = {
              "SPEC is file.py:callable, package.module:callable(arguments), timm:NAME,\n"
              "hf:CONFIG.json or hf:MODEL_TYPE. The callable returns a module, or a module with its\n"
              "inputs. Inputs are random tensors of the given shapes, what a callable returns, or\n"
-             "what the model says of itself. Exit 3: equal where it must be, not everywhere.\n"
+             "what the model says of itself. Exit 3: equal in every required check,\n"
+             "not in every optional one.\n"
              "\n"
-             "--config builds the model again with each number of its configuration changed (of hf:\n"
-             "what the configuration takes, else the arguments of the model's constructor). Sizes that\n"
-             "follow such a number are written as cfg.NAME; Model() is still the model of SPEC. A field\n"
-             "is kept only if the original and the skeleton, both built in other sizes, are bit-equal;\n"
-             "the header lists these sizes. All others stay numbers.\n"
+             "--config puts a Config at the top of the file. The model is built again with each number of\n"
+             "its configuration changed (hf: the fields of the configuration; otherwise the arguments of\n"
+             "the model's constructor). Sizes that follow such a number are written as cfg.NAME; Model()\n"
+             "is still the model of SPEC. A field is kept only if the original and the skeleton,\n"
+             "both built in other sizes, are bit-equal; the header lists these sizes. All others stay numbers.\n"
              "\n"
              "-- python SCRIPT.py runs a script as it is and watches which models it calls. The\n"
              "skeleton is of the largest one, with the inputs that the script gave it; --list shows\n"
@@ -110,6 +111,7 @@ const cli_command cli_cmd_skeleton = {
              "and without torch, unverified (exit 3).",
     .example = "$ pellucid skeleton timm:resnet18 -o resnet18.py\n"
                "$ pellucid skeleton net.py:build --input ids=2x12:int64<100 -o net_skeleton.py\n"
+               "$ pellucid skeleton 'hf:bert(num_hidden_layers=2)' --config -o bert.py\n"
                "$ pellucid skeleton -o model.py -- python quickstart.py --steps 2",
     .options = options,
     .min_operands = 1,

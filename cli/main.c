@@ -5,7 +5,7 @@
 
 /* In the order of the overview. */
 const cli_command *const cli_commands[] = {
-    &cli_cmd_verify,    &cli_cmd_skeleton,   &cli_cmd_sketch,
+    &cli_cmd_skeleton,  &cli_cmd_verify,     &cli_cmd_sketch,
     &cli_cmd_tree,      &cli_cmd_scan,       &cli_cmd_lsp,
     &cli_cmd_explain,   &cli_cmd_audit,      &cli_cmd_survey,
     &cli_cmd_compare,   &cli_cmd_convert,    &cli_cmd_extract,
