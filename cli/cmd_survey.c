@@ -31,7 +31,7 @@ const cli_command cli_cmd_survey = {
              "\n"
              "Exit status: 0 every file is harmless, 4 one is dangerous or suspicious, else 2 if one is broken,\n"
              "unknown or could not be read, or if no file was found.",
-    .example = "$ pellucid survey hf://org/model s3://bucket/models @more.txt -o models.parquet\n"
+    .example = "$ pellucid survey hf://org/model s3://bucket/dir @more.txt -o models.parquet\n"
                "$ pellucid survey checkpoints --match '*.pt' -o models.jsonl --fits model.py",
     .options = options,
     .min_operands = 1,
