@@ -153,6 +153,7 @@ class Session:
         self.functions: list[Function] = []
         self.compilations: list[Compilation] = []
         self._current: dict[str, Compilation] = {}  # by id: torch counts from 0 again after a reset
+        self._resets: dict[str, int] = {}  # how often each number came again
         self._function_of: dict[int, Function] = {}  # by id(code): code with dicts among its constants has no hash
         self.runs: dict[str, int] = {}  # by path, where runs were counted
         self._numbers: dict[str, int] = {}
@@ -230,10 +231,13 @@ class Session:
         return made
 
     def _begin(self, number: str) -> Compilation:
-        """Another one of this number: after a reset of Dynamo."""
+        """Another one of this number: after a reset of Dynamo, which counts from 0/0 again. Files are named by the id, so
+        it must not be that of the older one."""
         self._read_notes()
-        self._current.pop(number, None)
-        return self._compilation(number)
+        self._resets[number] = times = self._resets.get(number, 0) + 1
+        made = self._current[number] = Compilation(f"{number} after reset {times}")
+        self.compilations.append(made)
+        return made
 
     @careful
     def _read_notes(self) -> None:
@@ -348,7 +352,9 @@ class Session:
         if metadata.get("compiled_autograd_id") is not None:
             number = f"!{metadata['compiled_autograd_id']}/{number}"
         made = self._compilation(number)
-        if "dynamo_start" in metadata and made.listing is not None:
+        # The first that is said of a compilation. What it says of an older one of this number would be a lie.
+        if ("dynamo_start" in metadata or "recompile_reasons" in str(metadata.get("artifact"))) and (
+                made.listing is not None):
             made = self._begin(number)
         attempt = metadata.get("attempt", made.attempt)
         if attempt != made.attempt:  # Dynamo began anew: what it made before is gone

@@ -635,3 +635,29 @@ def test_line_tables() -> None:
             encode_lines(1, size, rows)
     with pytest.raises(TypeError):
         encode_lines(1, size, [4])
+
+
+def test_after_a_reset_numbers_come_again(tmp_path: pathlib.Path) -> None:
+    """Each compilation has its own files, and says itself why it was made."""
+    def make():
+        @torch.compile(backend="eager")
+        def f(x):
+            return x.sin() + x.shape[0]
+        return f
+
+    with pellucid.prepare_debug(tmp_path):
+        for shapes in (((2,), (3,)), ((4, 2), (5, 2)), ((6, 2, 2), (7, 2, 2))):
+            compiled = make()
+            for shape in shapes:
+                compiled(torch.ones(*shape))
+            torch._dynamo.reset()
+    said = (tmp_path / "README.txt").read_text()
+    blocks = {block.split("]")[0]: block for block in said.split("\n[")[1:]}
+    assert list(blocks) == ["0/0", "0/1", "0/0 after reset 1", "0/1 after reset 1", "0/0 after reset 2",
+                            "0/1 after reset 2"]
+    named = [path for block in blocks.values()
+             for path in re.findall(r"(?:runs as|guards|graph) +(\S+\.py)", block)]
+    assert len(named) == len(set(named)) == 18 and all((tmp_path / path).is_file() for path in named)
+    reasons = [re.search(r"expected (\d), actual (\d)", block) for block in blocks.values()]
+    assert [found and found.groups() for found in reasons] == [
+        None, ("2", "3"), None, ("4", "5"), None, ("6", "7")]
