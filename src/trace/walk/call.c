@@ -174,7 +174,8 @@ static bool has_no_such_part(pel_walk *w, pel_front front, const pel_call_site *
 /* kwargs.pop("key", default), kwargs.get("key", default): the parameter that it has become, or the default. */
 static pel_val *take_part(pel_walk *w, pel_front front, pel_call_site *c, bool pop) {
     if (c->n_args < 1 || c->args[0].keyword || c->args[0].star) return NULL;
-    if (pop && c->base->text->kind == PEL_Name && !pel_env_slot(w, c->base->text->Name.id)->gone)
+    bool stays = pop && c->base->text->kind == PEL_Name && !pel_env_slot(w, c->base->text->Name.id)->gone;
+    if (stays && !has_no_such_part(w, front, c))
         return NULL; /* the dict stays in the text, and so must what takes something out of it */
     const pel_node *key = c->args[0].val->text;
     bool is_one = key->kind == PEL_Constant && key->Constant.value->kind == PEL_CONST_STR;
