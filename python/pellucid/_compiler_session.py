@@ -231,8 +231,8 @@ class Session:
         return made
 
     def _begin(self, number: str) -> Compilation:
-        """Another one of this number: after a reset of Dynamo, which counts from 0/0 again. Files are named by the id, so
-        it must not be that of the older one."""
+        """Another one of this number: after a reset, Dynamo counts from 0/0 again. Files are named by the id, so it
+        must not be that of the older one."""
         self._read_notes()
         self._resets[number] = times = self._resets.get(number, 0) + 1
         made = self._current[number] = Compilation(f"{number} after reset {times}")

@@ -112,7 +112,7 @@ def _session() -> Any:
         try:
             import requests
         except ModuleNotFoundError:
-            raise RemoteError("this needs requests. Type: pip install 'pellucid[remote]'") from None
+            raise RemoteError("this needs requests. Type: pip install requests") from None
         _threads.session = requests.Session()
     return _threads.session
 
@@ -291,7 +291,7 @@ def _hub() -> Any:
     try:
         import huggingface_hub
     except ModuleNotFoundError:
-        raise RemoteError("hf:// needs huggingface_hub. Type: pip install 'pellucid[remote]'") from None
+        raise RemoteError("hf:// needs huggingface_hub. Type: pip install huggingface_hub") from None
     return huggingface_hub
 
 
@@ -340,7 +340,7 @@ def _fsspec(uri: str) -> tuple[Any, str]:
     try:
         import fsspec.core
     except ModuleNotFoundError:
-        raise RemoteError(f"{uri.partition('://')[0]}:// needs fsspec. Type: pip install 'pellucid[remote]'") from None
+        raise RemoteError(f"{uri.partition('://')[0]}:// needs fsspec. Type: pip install fsspec") from None
     system, path = fsspec.core.url_to_fs(uri)
     return system, str(path)
 

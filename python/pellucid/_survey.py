@@ -307,7 +307,7 @@ def _pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise SurveyError("a .parquet table needs pyarrow. Type: pip install 'pellucid[survey]'; or write .jsonl"
+        raise SurveyError("a .parquet table needs pyarrow. Type: pip install pyarrow; or write .jsonl"
                           ) from None
     return pyarrow
 
