@@ -195,3 +195,88 @@ def test_unknown_schemes(remote):
     pytest.importorskip("fsspec", reason="fsspec is not installed")
     done = remote("tree", "nothing://host/x.pt")
     assert done.code == 2 and "nothing" in done.err
+
+
+# ---- an object store, and the hub, on loopback ----
+
+def test_s3(remote, served, monkeypatch):
+    server_of = pytest.importorskip("moto.server", reason="moto is not installed: there is no object store here")
+    pytest.importorskip("s3fs", reason="s3fs is not installed")
+    boto3 = pytest.importorskip("boto3", reason="boto3 is not installed")
+    _, folder = served
+    store = server_of.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    store.start()
+    try:
+        host, port = store.get_host_and_port()
+        for name, value in {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_ACCESS_KEY_ID": "x",
+                            "AWS_SECRET_ACCESS_KEY": "s3cret", "AWS_DEFAULT_REGION": "us-east-1"}.items():
+            monkeypatch.setenv(name, value)
+        client = boto3.client("s3")
+        client.create_bucket(Bucket="models")
+        for name in ("bad.pt", "a.safetensors", "b.safetensors", "net.safetensors.index.json"):
+            client.put_object(Bucket="models", Key=f"one/{name}", Body=(folder / name).read_bytes())
+        for name in ("bad.pt", "net.safetensors.index.json"):
+            here, there = (json.loads(remote("tree", "--json", place).out)
+                           for place in (folder / name, f"s3://models/one/{name}"))
+            assert here == there
+        audited = remote("audit", "--json", "s3://models/one")
+        rows = [json.loads(line) for line in audited.out.splitlines()]
+        assert audited.code == 4 and {row["file"].rpartition("/")[2] for row in rows if "file" in row} == {
+            "bad.pt", "a.safetensors", "b.safetensors", "net.safetensors.index.json"}
+        missing = remote("tree", "s3://models/one/no.pt")
+        assert missing.code == 2 and "s3cret" not in missing.err + missing.out
+    finally:
+        store.stop()
+
+
+class Hub:
+    """The parts of the hub's protocol that huggingface_hub uses to list a repository and to give its files."""
+
+    def __init__(self, folder: pathlib.Path):
+        self.served = Served(folder)
+        handler = self.served.server.RequestHandlerClass
+        commit = "c" * 40
+
+        class AsHub(handler):
+            def do_GET(self):
+                path = self.path.partition("?")[0]
+                self.server.seen.append(("hub", path, dict(self.headers)))
+                if path.startswith("/api/models/org/model/tree/"):
+                    rows = [{"type": "file", "path": file.name, "size": file.stat().st_size, "oid": "0" * 40}
+                            for file in sorted(folder.iterdir())]
+                    return self.give(200, json.dumps(rows).encode(), {"Content-Type": "application/json"})
+                if path.startswith("/api/models/org/model"):
+                    body = {"id": "org/model", "sha": commit, "siblings": []}
+                    return self.give(200, json.dumps(body).encode(), {"Content-Type": "application/json"})
+                if path.startswith("/org/model/resolve/"):
+                    name = path.rpartition("/")[2]
+                    port = self.server.server_address[1]
+                    return self.give(302, b"", {"Location": f"http://localhost:{port}/ok/{name}?signature=s3cret"})
+                return super().do_GET()
+
+        self.served.server.RequestHandlerClass = AsHub
+
+
+def test_the_hub(remote, served, monkeypatch):
+    pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
+    _, folder = served
+    hub = Hub(folder)
+    with hub.served as server:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server.server_address[1]}")
+        monkeypatch.setenv("HF_TOKEN", "hf_t0ken")
+        done = remote("tree", "--json", "--insecure", "hf://org/model/net.safetensors")
+        assert done.code == 0 and json.loads(done.out) == json.loads(
+            remote("tree", "--json", folder / "net.safetensors").out), done.err
+        audited = remote("audit", "--json", "--insecure", "hf://org/model")
+        rows = [json.loads(line) for line in audited.out.splitlines()]
+        assert audited.code == 4, audited.err
+        assert {row["file"].rpartition("/")[2] for row in rows if "file" in row} == {p.name for p in folder.iterdir()}
+        sent = [({name.lower(): value for name, value in headers.items()}, path) for _, path, headers in server.seen]
+        for headers, path in sent:  # a token goes to its host alone
+            own = headers["host"].startswith("127.0.0.1:")
+            if not own or "org/model" in path:  # the library asks other things of its host, without a token
+                assert headers.get("authorization") == ("Bearer hf_t0ken" if own else None), path
+        assert {headers["host"].partition(":")[0] for headers, _ in sent} == {"127.0.0.1", "localhost"}
+        refused = remote("tree", "hf://org/model/net.safetensors")
+        assert refused.code == 2 and "--insecure" in refused.err and "s3cret" not in refused.err
+        assert remote("tree", "--insecure", "hf://org").code == 2
