@@ -176,6 +176,7 @@ class Served:
     def __init__(self, folder: pathlib.Path, delay: float = 0.0):
         self.server: Any = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # clients that go away are what is tested
         self.server.folder, self.server.seen, self.server.counts, self.server.delay = folder, [], {}, delay
 
     def __enter__(self) -> Served:

@@ -183,6 +183,34 @@ def test_ray(models, tmp_path):
     assert local == far
 
 
+def test_ray_replaces_workers_that_die(tmp_path):
+    """The batch of a worker that was killed is done again, by another: no row is lost or doubled."""
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for i in range(400):
+        safetensors(folder / f"{i}.safetensors", 3, 4096)
+    killed = []
+
+    def kill_one(done: int) -> None:
+        if done in (64, 192):
+            found = subprocess.run(["pgrep", "-f", "ray::_batch"], capture_output=True, text=True).stdout.split()
+            for process in found[:1]:
+                os.kill(int(process), signal.SIGKILL)
+                killed.append(process)
+
+    with Served(folder, delay=0.02) as server:
+        urls = [server.url("ok", f"{i}.safetensors") for i in range(400)]
+        try:
+            survey(*urls, output=tmp_path / "t.jsonl", engine="ray", processes=2, workers=4, insecure=True,
+                   progress=kill_one)
+        finally:
+            ray.shutdown()
+    rows = rows_of(tmp_path / "t.jsonl")
+    assert len(rows) == len({row["uri"] for row in rows}) == 400 and killed
+    assert {row["verdict"] for row in rows} == {"harmless"}
+
+
 def test_bad_options(models, tmp_path):
     with pytest.raises(SurveyError, match="parquet or .jsonl"):
         survey(models, output=tmp_path / "t.csv")
