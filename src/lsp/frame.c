@@ -135,6 +135,8 @@ static bool find_again(pel_framing *f, pel_str rest) {
     return false;
 }
 
+/* A broken or oversized message must not end the session: each is reported once, and reading goes on after it. The rest
+ * of an oversized one is left to pel_framing_feed. MAX_HEADER bytes without an empty line are no headers. */
 pel_frame_kind pel_framing_next(pel_framing *f, pel_str *body) {
     pel_str rest = pel_str_from(pel_piece_str(&f->bytes), f->at);
     if (f->skip || !rest.len) return PEL_FRAME_NONE;

@@ -100,6 +100,8 @@ typedef struct sum {
     bool is_exact;
 } sum;
 
+/* Not exact: a size has no number, or a part exists only under a condition. A tied tensor and a shared child count
+ * once, where they come first; a layer without children that is asked about alone counts its tied weights, too. */
 static void count(const pel_module *module, sum *out, uint32_t depth) {
     if (module->is_opaque || module->condition.len || depth > MAX_TREE) out->is_exact = false;
     if (depth > MAX_TREE) return;

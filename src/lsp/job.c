@@ -17,6 +17,8 @@ static void put_roots(pel_json *json, const pel_lsp *server) {
     pel_json_end_array(json);
 }
 
+/* The analysis runs in another process, which has nothing but this text. Other open documents go along because what the
+ * editor shows counts, saved or not: an import must find that, and not the file on the disk. */
 void pel_job_write(pel_lsp *server, pel_ctx *ctx, const pel_document *document, pel_buf *out) {
     (void)ctx;
     pel_json json = pel_json_to(out);

@@ -12,6 +12,8 @@ void pel_lsp_send(pel_lsp *server, pel_ctx *ctx, pel_str rest) {
         server->out.len = before; /* no memory for a whole message: none is better than a part */
 }
 
+/* Whole numbers stay whole, because an id must go back to the client as it came. The recursion has an end:
+ * pel_json_read refuses deep values. */
 void pel_json_copy(pel_json *out, const pel_json_value *value) {
     switch ((pel_json_kind)value->kind) {
     case PEL_J_NULL: pel_json_null(out); break;
@@ -298,6 +300,8 @@ typedef struct message_job {
     pel_str id;
 } message_job;
 
+/* After a throw take_message reads is_read and id, to know whose mistake it was and which request waits for an answer:
+ * each is set as soon as it is known. An answer to us has no method, so it leaves before requests are checked. */
 static void message_body(pel_ctx *ctx, void *arg) {
     message_job *job = arg;
     pel_json_value *message = pel_json_read(ctx, job->body, 0);

@@ -228,6 +228,8 @@ static void check_singleton(const checker *c, const pel_node *node) {
         refuse(c, node, "a value that is no singleton", "");
 }
 
+/* Rules between the fields of one node, which the table of fields can't state. A field that must be there may still be
+ * NULL here: check_field refuses it later. */
 static void check_kind(const checker *c, const pel_node *node) {
     switch (node->kind) {
     case PEL_arguments: check_arguments(c, node); break;
@@ -356,6 +358,8 @@ static void push(checker *c, const pel_node *parent, const pel_node *node, const
     pel_push(c->ctx, &c->work, (item){ node, (uint8_t)where, depth });
 }
 
+/* Children go onto a list of work, because trees that passes make may be too deep for the C stack. Enums, numbers and
+ * texts have no rule by field; check_kind has those that need one. */
 static void check_field(checker *c, item at, const pel_field *field) {
     const pel_node *node = at.node;
     place where = place_of(node, field, (place)at.place);

@@ -126,6 +126,8 @@ static void write_format_spec_312(pel_ast_writer *w, const pel_node *spec) {
     write_node(w, &copy);
 }
 
+/* The result must equal what CPython's own ast gives in that version, so the shapes of older versions are made here. An
+ * empty text is None there: no constant has an empty kind. */
 static void write_field(pel_ast_writer *w, const pel_node *node, const pel_field *field) {
     pel_json *json = &w->json;
     pel_json_key(json, field->name);

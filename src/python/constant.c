@@ -162,6 +162,8 @@ static decimal shortest(double value) {
     return round_to(value, MOST_DIGITS);
 }
 
+/* The letters of CPython's repr: an exponent from 1e16 on and below 1e-4, whatever printf would choose. Without
+ * as_float it is a part of a complex number, which has no `.0`. */
 static void put_float(pel_buf *out, double value, bool as_float) {
     if (isnan(value)) {
         pel_put_c(out, "nan");
@@ -303,6 +305,8 @@ static void put_items(pel_buf *out, const pel_const *value, int depth) {
     }
 }
 
+/* What repr() gives, which is not always an expression: nan, inf, code objects. Callers that write a program treat
+ * these kinds before they come here. */
 static void put_repr(pel_buf *out, const pel_const *value, int depth) {
     switch (value->kind) {
     case PEL_CONST_NONE: pel_put_c(out, "None"); break;

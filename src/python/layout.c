@@ -303,6 +303,8 @@ static void put_line(pel_layout *lay, const pel_token *token, mode around, curso
     cur->column = cur->indent;
 }
 
+/* A group's mode depends on the column where it opens, so it is chosen on the way, from widths that measure found
+ * before. Positions count bytes of UTF-8, as CPython's do; the cursor counts columns. */
 void pel_lay_flush(pel_layout *lay, uint32_t indent) {
     measure(lay);
     pel_put_spaces(lay->out, indent);

@@ -135,6 +135,8 @@ static void put_text(pel_parser *p, const pel_token *token, pel_buf *out, const 
     }
 }
 
+/* Bytes have fewer escapes than text: \u, \U and \N are none, and an octal escape keeps its low 8 bits. After a
+ * backslash that begins no escape the next byte is read again, so that the check for ASCII sees it. */
 static void put_bytes(pel_parser *p, const pel_token *token, pel_buf *out, const pel_quoted *quoted) {
     for (const char *s = quoted->start; s < quoted->end;) {
         char c = *s++;
@@ -450,6 +452,8 @@ typedef struct pel_field_rest {
     pel_node *spec;
 } pel_field_rest;
 
+/* The ends are where the next token starts, because `{x = }` keeps its spaces. At ':' the parser must not advance: what
+ * follows is text, not tokens. A bare `=` implies !r, but not beside a format specification. */
 static pel_field_rest parse_field_rest(pel_parser *p, const pel_quoted *quoted, pel_parse_place opened,
                                        uint32_t level) {
     pel_lexer *lex = &p->lex;

@@ -189,6 +189,8 @@ static void print_expr_statement(pel_printer *p, pel_node *value) {
         pel_print_loose(p, value, PEL_LEVEL_TEST);
 }
 
+/* Empty brackets are a syntax error, so an empty list prints nothing. Only a TypeVar has a bound, and the grammar wants
+ * it before the default. */
 static void print_type_params(pel_printer *p, pel_nodes params) {
     if (!params.n) return;
     pel_row row = pel_row_open(p, "[", false);
@@ -505,6 +507,8 @@ static void print_sequence_pattern(pel_printer *p, pel_node *node) {
     pel_row_close(p, &row, "]");
 }
 
+/* Optional parentheses open before the node starts, since CPython's positions leave them out. They let alternatives
+ * break over lines; parentheses that the grammar needs come from print_pattern_in_parens. */
 static void print_pattern(pel_printer *p, pel_node *node) {
     pel_print_enter(p);
     uint32_t parens = node->kind == PEL_MatchOr ? pel_lay_open_parens(&p->lay) : PEL_NO_GROUP;
@@ -584,6 +588,8 @@ static place print_comment(pel_printer *p, pel_node *node, uint32_t indent) {
 
 /* ---- blocks ---- */
 
+/* A compound statement ends with its last line, whose end is known only after it is laid out. So ends go up as return
+ * values, and each is set last. */
 static place print_statement(pel_printer *p, pel_node *node, uint32_t indent) {
     pel_print_enter(p);
     place end;

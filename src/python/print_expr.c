@@ -582,6 +582,8 @@ static bool has_annotations(const pel_node *arguments) {
     return false;
 }
 
+/* defaults belong to the last parameters of posonlyargs and args together, while kw_defaults has a NULL for each
+ * keyword without one. A lambda has no brackets of its own, so no line may break in its parameters. */
 void pel_print_parameters(pel_printer *p, pel_node *arguments, bool in_lambda) {
     pel_nodes posonly = arguments->arguments.posonlyargs, args = arguments->arguments.args;
     pel_nodes kwonly = arguments->arguments.kwonlyargs, defaults = arguments->arguments.defaults;

@@ -381,6 +381,8 @@ static node *parse_flags(parser *p) {
     return inner;
 }
 
+/* The order counts: longer beginnings come before `?` alone, which leaves all others to parse_flags to read or refuse.
+ * Flags that are set inside of `(?:` end with it. */
 static node *parse_parenthesis(parser *p) {
     static const struct {
         const char *begin;
@@ -824,6 +826,8 @@ static bool enter(machine *m, uint32_t pc, size_t *at) {
     return true;
 }
 
+/* Backtracking has a stack of its own, so that no text exhausts the C stack, and a budget of steps for all starts
+ * together, since a pattern may take exponential time. set_slot leaves old values on that stack, for go_back. */
 static bool match_from(machine *m, size_t start, pel_regex_mode mode) {
     const program *run = m->program;
     uint32_t pc = 0;

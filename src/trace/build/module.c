@@ -561,6 +561,9 @@ static pel_node *held_dict(pel_builder *b, const pel_log_module *instance, const
     return made;
 }
 
+/* For what has no literal: the constructor reaches it through self, so that a module or tensor of the tree stays the
+ * same object. One part without a text makes the whole NULL, and so does a value that was cut short: a part of a list
+ * is another list. */
 pel_node *pel_held_text(pel_builder *b, const pel_log_module *instance, pel_id id, int depth) {
     const pel_value *value = pel_value_at(b->log, id);
     if (value->kind == PEL_V_MODULE) return held_module(b, instance, value->module);

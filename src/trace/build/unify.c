@@ -167,6 +167,9 @@ static bool leads_to_size(const pel_node *call) {
     return keywords.n > 1 && keywords.at[0]->mark & keywords.at[1]->mark & PEL_ARG_SIZE;
 }
 
+/* The unifier's author, is_size and begins_part describe the argument that comes next, and calls inside of it change
+ * them: each argument sets what it needs, and the end puts them back. A keyword is a default only if it is one in all
+ * lanes. */
 pel_node *pel_unify_call(pel_unifier *unifier, pel_column l, pel_name hint) {
     pel_ctx *ctx = unifier->ctx;
     const pel_node *author = unifier->author;

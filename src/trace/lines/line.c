@@ -197,6 +197,8 @@ static pel_node *number_text(pel_straight *x, const pel_id *values) {
     return negative;
 }
 
+/* The order counts. A tensor needs a name, and what is the same in all lanes is a literal; only then numbers are found
+ * by example, which may fit by chance. In a shape number_text is asked alone: it uses each of equal sizes once. */
 static pel_node *text_of(pel_straight *x, const pel_id *values) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n_lanes; i++)
@@ -594,6 +596,8 @@ static void write_unpacked(pel_straight *x, pel_node *text, const pel_id *made) 
     }
 }
 
+/* What data answered is no constant: an answer that is the same in all lanes is asserted, any other gets a name for
+ * later steps. Questions about shapes leave no text, because sizes are found again where they are used. */
 static void write_step(pel_straight *x, const step *row) {
     pel_id *made = pel_new_array(x->ctx, x->n_lanes, pel_id);
     for (uint32_t i = 0; i < x->n_lanes; i++) made[i] = result_of(x, &row[i]);

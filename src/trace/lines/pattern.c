@@ -89,6 +89,8 @@ static bool add_word(pattern *p, bool is_left, side *out, dim *open, pel_str wor
     return number == 1 || add_axis(p, is_left, word, number, to);
 }
 
+/* False: einops would refuse it, or we don't follow it; then the line is written from what ran. The tensor's side must
+ * be read first, so that its axes have the first numbers. n_hidden is 0 while count_hidden measures. */
 static bool read_side(pattern *p, pel_str text, bool is_left, side *out) {
     dim *open = NULL;
     for (size_t i = 0; i < text.len;) {

@@ -75,6 +75,8 @@ static bool take_axis(pel_straight *x, pel_straight_args *args, uint32_t k, pel_
     return true;
 }
 
+/* False must leave args as they were, because write_call starts from them: a copy gets the parameters. The line takes
+ * the pattern and the reduction for granted, so both are guarded. */
 bool pel_straight_call_of_pattern(pel_straight *x, pel_straight_args *args, const pel_id *results) {
     if (!is_patterned(x->code) || args->n > MOST_GIVEN) return false;
     pel_straight_axis axes[MOST_GIVEN];
@@ -112,6 +114,8 @@ static bool take_attribute(pel_straight *x, const char *name, pel_id *values) {
     return self && values[0];
 }
 
+/* What a module holds identifies it, as einops' layers hold it, and not its class. One text serves all instances, so
+ * lengths that differ between them leave the module to the plain line. */
 bool pel_straight_module_of_pattern(pel_straight *x, const pel_id *results) {
     pel_id *values = pel_new_array(x->ctx, x->n_lanes, pel_id), *tensors = pel_new_array(x->ctx, x->n_lanes, pel_id);
     pel_straight_axis axes[MOST_GIVEN];

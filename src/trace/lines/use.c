@@ -239,6 +239,8 @@ static void give_params(pel_straight *x, const pel_group *group) {
     }
 }
 
+/* A throw means that these lanes have no line in common: write_body then splits them by a question and tries the
+ * halves. A result that is neither live nor one constant may depend on data, whatever the parameters were. */
 static void write_line(pel_ctx *ctx, void *arg) {
     body_job *job = arg;
     pel_walk *w = job->w;
@@ -594,6 +596,8 @@ static void see_helpers(naming *look) {
         if (look->s->program->functions.at[i]->def) see_helper(look, &look->s->program->functions.at[i]->def);
 }
 
+/* Later passes may have dropped calls, so the first look finds the helpers that are still called. Only these are
+ * written and get their final names; the second look renames the calls, those inside of helpers included. */
 static void write_straight(pel_synth *s) {
     naming look = { .s = s, .used = pel_new_array(s->ctx, s->helpers.n + 1u, bool) };
     for (uint32_t i = 0; i < s->helpers.n; i++)

@@ -142,6 +142,8 @@ static void parse_file(pel_ctx *ctx, void *arg) {
     collect(job->found, &job->found->tree);
 }
 
+/* A code without source keeps its instructions: lines that are written from records need them. Fused ones are split
+ * before the units are numbered, and second halves get their positions only when the node is known. */
 pel_author *pel_align(pel_ctx *ctx, const pel_log *log) {
     pel_author *authors = pel_new_array(ctx, log->codes.n, pel_author);
     search **files = pel_new_array(ctx, log->files.n, search *);

@@ -140,6 +140,8 @@ static pel_position find_second(const pel_author *author, const parts *list, con
     return place_of(best);
 }
 
+/* The n-th second half gets the n-th unit past the end of the code: the recorder counts the same way (ext/units.c). A
+ * jump to a pair leads to its first half. The place of a second name is open until pel_align_later finds it. */
 void pel_split_fused(pel_ctx *ctx, pel_author *author) {
     const pel_insns *from = author->insns;
     uint32_t n_fused = count_fused(from), n = 0, end = (uint32_t)from->code->code.len;

@@ -100,6 +100,8 @@ static void put_collection(pel_buf *out, const pel_log *log, const pel_value *va
     }
 }
 
+/* Values share parts and could unfold to any size, so the deep ones are shown by their number. A `-` is no None: there
+ * is no value at all. */
 static void put_value(pel_buf *out, const pel_log *log, pel_id id, int depth) {
     const pel_value *value = pel_value_at(log, id);
     if (depth > MAX_SHOWN_DEPTH) {
@@ -155,6 +157,8 @@ static void put_slots(pel_buf *out, const pel_log *log, const char *what, const 
     }
 }
 
+/* Parentheses are there only where the recorder found arguments that build an equal module of a torch class: `()` means
+ * that none are needed, not that none are known. */
 static void dump_modules(pel_buf *out, const pel_log *log) {
     for (pel_id id = 1; id < log->modules.n; id++) {
         const pel_log_module *row = pel_module_at(log, id);

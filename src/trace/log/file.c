@@ -183,6 +183,8 @@ static void wire_attributes(wire *w, pel_log_attribute **at, uint32_t *n) {
 
 static void wire_code_object(wire *w, pel_code_object *code);
 
+/* One text for reading and writing keeps the two from drifting apart. A file is not trusted: the switch relies on the
+ * kind, and the recursion on the depth, so both are checked before. */
 static void wire_const(wire *w, const pel_const **slot) {
     pel_const value = w->reading ? (pel_const){ .kind = PEL_CONST_NONE } : **slot;
     uint8_t kind = (uint8_t)value.kind;

@@ -103,6 +103,8 @@ pel_id pel_child_named(const pel_log_module *row, const char *name) {
     return 0;
 }
 
+/* False also means unknown: opaque values, those that were cut short, comparisons that grow too long. Objects are
+ * compared by identity, because equal attributes may change apart. */
 static bool same_at(const pel_log *log, pel_id a, pel_id b, int depth, uint32_t *compared) {
     if (a == b) return true;
     const pel_value *x = pel_value_at(log, a), *y = pel_value_at(log, b);

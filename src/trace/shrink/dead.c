@@ -359,6 +359,8 @@ static pel_node *what_it_does(const sweep *sw, pel_node *value, bits live) {
     }
 }
 
+/* live comes as the names read after the statement and leaves as those read before it. Jumps replace the set, since
+ * what follows them in the text does not run next. A with that lost its body takes its context along. */
 static pel_node *sweep_statement(sweep *sw, pel_node *node, bits live) {
     switch (node->kind) {
     case PEL_Assign: return sweep_assign(sw, node, live);
@@ -503,6 +505,8 @@ static void add_captured(void *arg, const pel_name_use *use) {
     if (use->kind == PEL_USE_DECLARES || (use->kind == PEL_USE_READS && later)) add(r->sw, r->set, use->name);
 }
 
+/* The order counts: sets have room for names that were numbered before, and containers that are only filled go before
+ * the sweep, to which an append is a read. unread also holds for parameters that callers force us to keep. */
 static bool remove_dead(pel_synth *s, pel_group *group) {
     names n = { .ctx = s->ctx, .s = s, .growing = true };
     pel_each_use_in(s, group->body, number_name, &n);

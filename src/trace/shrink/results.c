@@ -108,6 +108,8 @@ static void look_at_targets(const survey *v, wants *u, const pel_node *target) {
     }
 }
 
+/* A call that the last branch sees has an unknown use, and blocks its function. Where the use is known, the walk
+ * therefore goes on with the parts of the call and never with the call itself. */
 static void look(void *arg, pel_node **slot) {
     survey *v = arg;
     pel_node *node = *slot, *call = NULL;

@@ -668,6 +668,9 @@ static bool asks_itself(const pel_walk *w, const pel_child *kid, const pel_val *
     return !child->direct && (!self || self == object->at[kid->lane]);
 }
 
+/* Reading an attribute may run the author's code. A property stays one, linked to its function; a cached answer that
+ * depends on no data is lost as text, so that its value is written. Code that differs by lane, or that a library ran,
+ * is an effect. */
 void pel_link_property(pel_walk *w, const pel_kids *kids, const pel_val *object, pel_val *val, pel_name name) {
     pel_group *target = NULL;
     for (uint32_t i = 0; i < kids->n; i++) {

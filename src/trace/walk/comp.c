@@ -68,6 +68,8 @@ static void let_nothing_through(made *m, uint32_t generators) {
     if (m->filtered < generators) m->filtered = generators;
 }
 
+/* The first iterable belongs to the frame around, which evaluated it: item is what it gives. Tests on data choose the
+ * lanes of what is inside only, so the level goes back at the end. */
 static void walk_generator(pel_walk *w, pel_front front, made *m, uint32_t k, const pel_taint *item) {
     uint32_t level = w->level;
     pel_nodes generators = pel_generators_of(m->node);

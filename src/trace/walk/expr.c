@@ -98,6 +98,8 @@ static pel_val *eval_yield(pel_walk *w, pel_front front, pel_node *node) {
     return val;
 }
 
+/* Records are eaten in the order in which CPython evaluates. Each kind must visit its parts in that order and eat its
+ * own records, or what comes next takes them for its own. Statements count in the depth, too. */
 pel_val *pel_eval(pel_walk *w, pel_front front, pel_node *node) {
     if (++w->depth > DEPTH_LIMIT) pel_lost(w, node, "the expression nests too deep");
     pel_val *val = NULL;

@@ -13,6 +13,8 @@ typedef enum given_form {
     GIVEN_UNKNOWN,   /* whatever comes of it depends on the caller */
 } given_form;
 
+/* A value that is wrongly PLAIN would be folded although another call brings something else, so doubt counts as
+ * UNKNOWN. What can change in place is a container, even where its items are plain. */
 static given_form form_of_given(const pel_synth *s, pel_id id) {
     const pel_value *value = pel_value_at(s->log, id);
     bool plain = id && pel_plain(s, id);

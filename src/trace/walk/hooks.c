@@ -85,6 +85,8 @@ static bool stands_before(const pel_synth *s, const pel_hook *hook) {
     return forwards < calls;
 }
 
+/* A forward is found among the activations that are no hooks, so all hooks must be known before the first search. One
+ * with an owner gets no place around a forward: the constructor registers it. */
 void pel_find_hooks(pel_synth *s) {
     const pel_log *log = s->log;
     bool any = false;
@@ -360,6 +362,8 @@ static void taint_registered(pel_synth *s, pel_group *group) {
         if (pel_taint_grow(s->ctx, &group->params[p].taint, &pel_tainted)) s->facts.changed = true;
 }
 
+/* A hook after the forward gets the arguments as the hooks before it left them: they are kept between these hooks and
+ * the author's text, which may bind their names anew. The text is one for all calls, so all need the same hooks. */
 void pel_insert_hooks(pel_synth *s, pel_group *group) {
     taint_registered(s, group);
     const pel_hook_list *list = hooks_around(s, group->lanes[0]);
@@ -672,6 +676,8 @@ static void note_registration(pel_synth *s, const pel_hook *hook) {
     pel_push(s->ctx, &s->program->registrations, made);
 }
 
+/* The log has no forward of torch's own classes, so a hook without a forward belongs to such a module; any other one is
+ * refused. Modules of one class with the same hooks share what is written. */
 void pel_write_hooked(pel_synth *s) {
     s->program->registrations.n = 0;
     for (uint32_t i = 0; i < s->hooks.all.n; i++)

@@ -57,6 +57,8 @@ static pel_front in_order(pel_walk *w, pel_front a, pel_front b) {
     return all;
 }
 
+/* A written match keeps all cases, because their order decides; one that no lane took raises. If some lanes end inside,
+ * data chose those that go on, so the level stays up. The variables may also be as before: no case may fit. */
 pel_front pel_walk_match(pel_walk *w, pel_front front, pel_node *node) {
     pel_val *subject = pel_eval(w, front, node->Match.subject);
     w->effect |= subject->effect;

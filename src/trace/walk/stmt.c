@@ -236,6 +236,8 @@ static void take_item_out(pel_walk *w, pel_front front, const pel_node *holder, 
     slot->parts = NULL;
 }
 
+/* A deleted name has no text, because no later statement reads it. Any other target gets a statement of its own: some
+ * of the targets may be names. */
 static pel_front walk_delete(pel_walk *w, pel_front front, pel_node *node) {
     for (uint32_t i = 0; i < node->Delete.targets.n; i++) {
         pel_node *target = node->Delete.targets.at[i];
@@ -412,6 +414,8 @@ static pel_front walk_if(pel_walk *w, pel_front front, pel_node *node) {
 
 #define MAX_DEPTH 200
 
+/* A kind without a rule loses the whole function: half a text would be a wrong one. Each rule must eat all records of
+ * its statement, or the next one takes them for its own. Declared names are an effect, as they outlive the call. */
 pel_front pel_walk_statement(pel_walk *w, pel_front front, pel_node *node) {
     if (++w->depth > MAX_DEPTH) pel_lost(w, node, "statements nest too deep");
     w->now = node;

@@ -32,6 +32,8 @@ static bool enters_context(const pel_insn *insn) {
     return insn->op == PEL_OP_CALL && insn->offset > 0 && insn[-1].op == PEL_OP_LOAD_SPECIAL;
 }
 
+/* What __enter__ gives is in no text, so what a name for it depends on is unknown. Records of the exits lie at the
+ * items or at the whole statement: both are passed over, the last item first, as Python leaves them. */
 pel_front pel_walk_with(pel_walk *w, pel_front front, pel_node *node) {
     pel_node *text = pel_shallow(w, node);
     text->With.items = (pel_nodes){ 0 };

@@ -354,6 +354,8 @@ static pel_node *items_expression(pel_ctx *ctx, pel_program *program, const pel_
     }
 }
 
+/* NULL: no expression makes the value, and the caller must reach it by a path or refuse. A value that was cut short is
+ * unknown. Modules, methods and most objects have an identity, which an expression would not bring back. */
 static pel_node *expression_of(pel_ctx *ctx, pel_program *program, pel_id id, int depth) {
     const pel_value *value = pel_value_at(program->log, id);
     if (value->truncated || depth > MAX_DEPTH) return NULL;
