@@ -459,7 +459,7 @@ static int run(const cli_args *args) {
     for (size_t i = 0; i < job.n_files; i++) free(job.files[i]);
     free(job.files);
     cli_sources_free(job.sources);
-    if (known.file.bytes.ptr) cli_close_model(&known);
+    if (known.file.bytes.ptr || known.remote) cli_close_model(&known);
     return result;
 }
 

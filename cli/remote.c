@@ -70,6 +70,12 @@ static bool start_reader(pel_error *error) {
     return (reader.to && reader.from) || fail(error, "out of memory");
 }
 
+static void stop_reader(void) {
+    fclose(reader.to);
+    fclose(reader.from);
+    reader.to = reader.from = NULL;
+}
+
 /* Writes a word with everything but letters, digits and -._~/:@ as %XX. */
 static void put_quoted(const char *text, size_t len) {
     static const char plain[] = "-._~/:@";
@@ -249,8 +255,10 @@ bool cli_remote_list(const char *uri, char ***names, size_t *n, pel_error *error
         fine = get_line(line, error);
     }
     if (fine && strcmp(line, "file") != 0) {
-        if (sscanf(line, "ok %lu", &count) != 1 || count > MAX_LISTED)
+        if (sscanf(line, "ok %lu", &count) != 1 || count > MAX_LISTED) {
             fine = fail(error, "a repository of more files than the limit");
+            stop_reader(); /* its answer is still in the pipe: the next one would be taken for it */
+        }
         *names = fine ? calloc(count + 1, sizeof **names) : NULL;
         fine = fine && (*names || fail(error, "out of memory"));
         for (; fine && *n < count; ++*n) {

@@ -41,13 +41,14 @@ static void put_finding(source_row *r, const char *kind, const char *severity, c
                         pel_str text) {
     pel_json *json = &r->json;
     const pel_json_value *also = pel_json_get(row, "also");
-    pel_str key = pel_format(r->ctx, "%s %lld %.*s", kind, (long long)line_of(row), PEL_FMT(text));
+    pel_str file = member(row, "file").len ? member(row, "file") : r->path;
+    pel_str key = pel_format(r->ctx, "%s %.*s %lld %.*s", kind, PEL_FMT(file), (long long)line_of(row), PEL_FMT(text));
     if (!pel_map_set(r->ctx, &r->known, PEL_KEY(pel_intern_str(r->ctx, key)), 1)) return;
     pel_json_object(json);
     put(json, "kind", pel_str_of(kind));
     put(json, "severity", pel_str_of(severity));
     put(json, "text", text);
-    put(json, "file", member(row, "file").len ? member(row, "file") : r->path);
+    put(json, "file", file);
     pel_json_key(json, "line");
     pel_json_int(json, line_of(row));
     if (also) {

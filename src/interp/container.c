@@ -20,6 +20,7 @@ bool pel_slice_range(pel_vm *vm, pel_val v, int64_t len, int64_t *start, int64_t
     pel_slice *slice = (pel_slice *)v;
     *step = 1;
     if (slice->step != vm->none && !pel_index(vm, slice->step, step)) return false;
+    if (*step == INT64_MIN) *step = -INT64_MAX; /* its negative must be a number, too */
     if (*step == 0) {
         pel_raise(vm, vm->types.ValueError, "slice step cannot be zero");
         return false;
@@ -69,12 +70,19 @@ static pel_val slice_text(pel_vm *vm, pel_val v, pel_val slice) {
     return is_bytes ? pel_bytes_of(vm, pel_buf_str(&out)) : pel_new_text_buf(vm, &out);
 }
 
+/* An index may be an object whose __index__ changes the list that it is for. */
+static pel_val raise_resized(pel_vm *vm) {
+    return pel_raise(vm, vm->types.ValueError, "the list changed its size while its index was computed");
+}
+
 static pel_val slice_items(pel_vm *vm, pel_val v, pel_val slice) {
     uint32_t n;
     pel_items(v, &n);
     int64_t start, step, count;
     if (!pel_slice_range(vm, slice, n, &start, &step, &count)) return NULL;
-    pel_val *items = pel_items(v, &n);
+    uint32_t now;
+    pel_val *items = pel_items(v, &now);
+    if (now != n) return raise_resized(vm);
     pel_spend(vm, (uint64_t)count / 4);
     pel_val made = pel_is_tuple(v) ? pel_tuple_of(vm, NULL, (uint32_t)count) : pel_list_of(vm, NULL, (uint32_t)count);
     uint32_t ignored;
@@ -182,7 +190,8 @@ pel_val pel_getitem(pel_vm *vm, pel_val v, pel_val key) {
             return pel_symbol_of(vm, pel_format(vm->ctx, "<%s>[%lld]", pel_type_text(vm, v), (long long)at),
                                  PEL_WHY_LOOP);
         if (!item_index(vm, key, n, pel_is_tuple(v) ? "tuple" : "list", &at)) return NULL;
-        return pel_items(v, &n)[at];
+        pel_val *items = pel_items(v, &n);
+        return at < n ? items[at] : raise_resized(vm);
     }
     case PEL_L_DICT: {
         pel_val found;
@@ -234,10 +243,13 @@ static bool set_slice(pel_vm *vm, pel_val v, pel_val slice, pel_val value) {
     pel_list *list = pel_list_at(v);
     pel_resized(vm, v);
     int64_t start, step, count;
-    if (!pel_slice_range(vm, slice, list->n, &start, &step, &count)) return false;
     pel_val *items = NULL;
     uint32_t n = 0;
+    /* Both may run code that changes the list: sizes count only after them. */
     if (value && !pel_collect(vm, value, &items, &n)) return false;
+    uint32_t before = list->n;
+    if (!pel_slice_range(vm, slice, before, &start, &step, &count)) return false;
+    if (list->n != before) return raise_resized(vm) != NULL;
     if (step != 1) {
         if (value && n != count) {
             pel_raise(vm, vm->types.ValueError, "attempt to assign sequence of size %u to extended slice of size %lld",
@@ -290,6 +302,7 @@ bool pel_setitem(pel_vm *vm, pel_val v, pel_val key, pel_val value) {
         int64_t at;
         pel_list *list = pel_list_at(v);
         if (!item_index(vm, key, list->n, value ? "list assignment" : "list", &at)) return false;
+        if (at >= list->n) return raise_resized(vm) != NULL;
         if (vm->repeating.n) pel_run_loop_writes(vm, v, pel_int_of(vm, at));
         if (value) {
             list->at[at] = value;

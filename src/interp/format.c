@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define MAX_WIDTH 1000000
+
 #define MAX_NESTING 100
 
 /* ---- repr ---- */
@@ -250,6 +252,18 @@ typedef struct spec {
     int64_t width, precision;
 } spec;
 
+/* A width or a precision. A text of that width is made: there is a limit to it. */
+static bool read_digits(pel_vm *vm, pel_str text, size_t *at, int64_t *out) {
+    for (; *at < text.len && text.ptr[*at] >= '0' && text.ptr[*at] <= '9'; ++*at) {
+        *out = *out * 10 + (text.ptr[*at] - '0');
+        if (*out > MAX_WIDTH) {
+            pel_raise(vm, vm->types.ValueError, "too many decimal digits in format string");
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool parse_spec(pel_vm *vm, pel_str text, spec *out) {
     *out = (spec){ .fill = ' ', .precision = -1 };
     size_t at = 0, after = 0;
@@ -272,14 +286,12 @@ static bool parse_spec(pel_vm *vm, pel_str text, spec *out) {
         out->zero = true;
         at++;
     }
-    while (at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9' && out->width < 100000)
-        out->width = out->width * 10 + (text.ptr[at++] - '0');
+    if (!read_digits(vm, text, &at, &out->width)) return false;
     if (at < text.len && (text.ptr[at] == ',' || text.ptr[at] == '_')) out->grouping = text.ptr[at++];
     if (at < text.len && text.ptr[at] == '.') {
         at++;
         out->precision = 0;
-        while (at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9' && out->precision < 100000)
-            out->precision = out->precision * 10 + (text.ptr[at++] - '0');
+        if (!read_digits(vm, text, &at, &out->precision)) return false;
     }
     if (at < text.len) out->kind = text.ptr[at++];
     if (at == text.len) return true;
@@ -399,6 +411,10 @@ pel_val pel_format_val(pel_vm *vm, pel_val v, pel_str text) {
     if (pel_is_symbol(v)) return pel_new_text(vm, pel_symbol_in_text(vm, v));
     spec s;
     if (!parse_spec(vm, text, &s)) return NULL;
+    const char *known = pel_is_float(v) ? "eEfFgGn%" : pel_is_int(v) ? "bcdoxXneEfFgG%s" : NULL;
+    if (s.kind && known && !strchr(known, s.kind))
+        return pel_raise(vm, vm->types.ValueError, "Unknown format code '%c' for object of type '%s'", s.kind,
+                         pel_type_text(vm, v));
     pel_buf out = pel_buf_in(vm->ctx);
     bool as_float = s.kind && strchr("eEfFgG%", s.kind);
     if (pel_is_int(v) && as_float) {
